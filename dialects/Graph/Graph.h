@@ -1,0 +1,48 @@
+//===- Graph.h - the tw dialect --------------------------------------------===//
+#ifndef TILEWRIGHT_DIALECTS_GRAPH_GRAPH_H
+#define TILEWRIGHT_DIALECTS_GRAPH_GRAPH_H
+
+#include "mlir/IR/AffineMap.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace tilewright::graph {
+/// Marks the ops of the elementwise table (GraphOps.td): operands broadcast to the one result.
+template <typename ConcreteType>
+class Elementwise : public mlir::OpTrait::TraitBase<ConcreteType, Elementwise> {};
+} // namespace tilewright::graph
+
+#include "dialects/Graph/GraphDialect.h.inc"
+#include "dialects/Graph/GraphEnums.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/Graph/GraphOps.h.inc"
+
+namespace tilewright::graph {
+
+/// Argument attributes of a symbolic size (an `index` argument of a tw function): its name and its range.
+inline constexpr llvm::StringLiteral symbolAttrName = "tw.symbol", symbolMinAttrName = "tw.min",
+                                     symbolMaxAttrName = "tw.max";
+/// Argument attribute (unit): a parameter or buffer, the same tensor at every call.
+inline constexpr llvm::StringLiteral staticAttrName = "tw.static";
+/// Argument and result attribute (string): the name the user gave.
+inline constexpr llvm::StringLiteral nameAttrName = "tw.name";
+
+/// The sizes of `type` as affine expressions over the function's symbols; constants where they are static.
+llvm::SmallVector<mlir::AffineExpr> sizesOf(mlir::RankedTensorType type);
+
+/// The tensor type with these sizes: constants become static dimensions, anything else `?` with the encoding.
+mlir::RankedTensorType tensorWithSizes(llvm::ArrayRef<mlir::AffineExpr> sizes, mlir::Type elementType);
+
+/// True when the sizes are the same expressions.
+bool sameShape(mlir::RankedTensorType a, mlir::RankedTensorType b);
+
+/// `type` with another element type.
+mlir::RankedTensorType withElementType(mlir::RankedTensorType type, mlir::Type elementType);
+
+} // namespace tilewright::graph
+
+#endif

@@ -1,0 +1,476 @@
+//===- GraphOps.td - the model graph with torch's meaning ------------------===//
+//
+// tw: tensors in, tensors out, no memory. Types are builtin ranked tensors. A dimension whose size is symbolic is
+// `?` in the shape, and the tensor's encoding is an affine map from the function's symbols to all sizes:
+//
+//   tensor<?x768xf32, affine_map<()[s0] -> (s0, 768)>>
+//
+// so equal sizes are equal expressions. Symbol k of the map is the k-th `index` argument of the function that
+// carries `tw.symbol`. Booleans are i1, unsigned bytes ui8, other integers signless and signed in meaning.
+//
+// Constraints are numbered per op (`matmul_c1`): the verifier's message and the function of test/Graph/invalid.mlir
+// carry the same label.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_DIALECTS_GRAPH_GRAPHOPS
+#define TILEWRIGHT_DIALECTS_GRAPH_GRAPHOPS
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/CommonTypeConstraints.td"
+include "mlir/IR/CommonAttrConstraints.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def TW_Dialect : Dialect {
+  let hasConstantMaterializer = 1;
+  let name = "tw";
+  let cppNamespace = "::tilewright::graph";
+  let summary = "The model graph with torch's meaning";
+  let description = [{
+    One op is what a user of torch would call one operation. Kept whole are the ops that later stages have kernels
+    for (matmul, convolution, attention, softmax, normalizations, pooling, gather/scatter, sort, random); the rest is
+    elementwise, reductions and views. `tw` knows no layout, no schedule and no target.
+  }];
+}
+
+defvar TW_Tensor = AnyRankedTensor;
+
+class TW_Op<string mnemonic, list<Trait> traits = []> : Op<TW_Dialect, mnemonic, !listconcat([Pure], traits)>;
+
+//===----------------------------------------------------------------------===//
+// Elementwise ops: operands are broadcast to the result's shape by numpy's rule
+//===----------------------------------------------------------------------===//
+
+class DeclareOpTrait<string trait> : NativeOpTrait<trait> { let cppNamespace = "::tilewright::graph"; }
+
+/// The one table of elementwise ops. `what` is the scalar meaning.
+class TW_Elementwise<string mnemonic, dag ins, string what> : TW_Op<mnemonic, [DeclareOpTrait<"Elementwise">]>,
+    Arguments<ins>, Results<(outs TW_Tensor:$result)> {
+  let summary = what;
+  let description = what # [{
+
+    Constraints (the label is `elementwise_cN` for every op of this table):
+    1. each operand's shape broadcasts to the result's: aligned at the last dimension, equal or 1.
+    2. the operands whose values are computed with have one element type; it is the result's too, unless the op
+       yields booleans (comparisons, logical ops, is* tests), whose result is i1, or converts (`tw.cast`).
+    bf16 and f16 are computed in f32 and rounded once.
+  }];
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+class TW_Unary<string mnemonic, string what> : TW_Elementwise<mnemonic, (ins TW_Tensor:$input), what>;
+class TW_Binary<string mnemonic, string what> : TW_Elementwise<mnemonic, (ins TW_Tensor:$lhs, TW_Tensor:$rhs), what>;
+
+
+def TW_AbsOp : TW_Unary<"abs", "|x|">;
+def TW_NegOp : TW_Unary<"neg", "-x">;
+def TW_ExpOp : TW_Unary<"exp", "e^x">;
+def TW_Exp2Op : TW_Unary<"exp2", "2^x">;
+def TW_Expm1Op : TW_Unary<"expm1", "e^x - 1">;
+def TW_LogOp : TW_Unary<"log", "natural logarithm">;
+def TW_Log2Op : TW_Unary<"log2", "base-2 logarithm">;
+def TW_Log10Op : TW_Unary<"log10", "base-10 logarithm">;
+def TW_Log1pOp : TW_Unary<"log1p", "log(1 + x)">;
+def TW_SqrtOp : TW_Unary<"sqrt", "square root">;
+def TW_RsqrtOp : TW_Unary<"rsqrt", "1 / sqrt(x)">;
+def TW_ReciprocalOp : TW_Unary<"reciprocal", "1 / x">;
+def TW_SinOp : TW_Unary<"sin", "sine of radians">;
+def TW_CosOp : TW_Unary<"cos", "cosine of radians">;
+def TW_TanOp : TW_Unary<"tan", "tangent of radians">;
+def TW_AsinOp : TW_Unary<"asin", "arc sine">;
+def TW_AcosOp : TW_Unary<"acos", "arc cosine">;
+def TW_AtanOp : TW_Unary<"atan", "arc tangent">;
+def TW_SinhOp : TW_Unary<"sinh", "hyperbolic sine">;
+def TW_CoshOp : TW_Unary<"cosh", "hyperbolic cosine">;
+def TW_TanhOp : TW_Unary<"tanh", "hyperbolic tangent">;
+def TW_AsinhOp : TW_Unary<"asinh", "inverse hyperbolic sine">;
+def TW_AcoshOp : TW_Unary<"acosh", "inverse hyperbolic cosine">;
+def TW_AtanhOp : TW_Unary<"atanh", "inverse hyperbolic tangent">;
+def TW_ErfOp : TW_Unary<"erf", "Gauss error function">;
+def TW_ErfcOp : TW_Unary<"erfc", "1 - erf(x)">;
+def TW_SigmoidOp : TW_Unary<"sigmoid", "1 / (1 + e^-x)">;
+def TW_ReluOp : TW_Unary<"relu", "max(x, 0), NaN stays NaN">;
+def TW_SiluOp : TW_Unary<"silu", "x * sigmoid(x)">;
+def TW_GeluOp : TW_Unary<"gelu", "x * Phi(x), Phi by erf">;
+def TW_GeluTanhOp : TW_Unary<"gelu_tanh", "x * Phi(x), Phi by the tanh approximation of torch">;
+def TW_FloorOp : TW_Unary<"floor", "round towards minus infinity">;
+def TW_CeilOp : TW_Unary<"ceil", "round towards plus infinity">;
+def TW_RoundOp : TW_Unary<"round", "round half to even">;
+def TW_TruncOp : TW_Unary<"trunc", "round towards zero">;
+def TW_SignOp : TW_Unary<"sign", "-1, 0 or 1 (NaN stays NaN)">;
+def TW_BitwiseNotOp : TW_Unary<"bitwise_not", "one's complement; logical not for booleans">;
+def TW_LogicalNotOp : TW_Unary<"logical_not", "x == 0, as a boolean">;
+def TW_IsnanOp : TW_Unary<"isnan", "x is NaN, as a boolean">;
+def TW_IsinfOp : TW_Unary<"isinf", "x is an infinity, as a boolean">;
+def TW_CastOp : TW_Unary<"cast", "conversion to the result's element type by torch's rules (floats to integers truncate; anything to bool is x != 0)">;
+
+def TW_AddOp : TW_Binary<"add", "x + y (logical or for booleans)">;
+def TW_SubOp : TW_Binary<"sub", "x - y">;
+def TW_MulOp : TW_Binary<"mul", "x * y (logical and for booleans)">;
+def TW_DivOp : TW_Binary<"div", "x / y, floats">;
+def TW_DivTruncOp : TW_Binary<"div_trunc", "x / y rounded towards zero">;
+def TW_DivFloorOp : TW_Binary<"div_floor", "x / y rounded down">;
+def TW_PowOp : TW_Binary<"pow", "x to the power y">;
+def TW_FmodOp : TW_Binary<"fmod", "remainder with the sign of x">;
+def TW_RemainderOp : TW_Binary<"remainder", "remainder with the sign of y">;
+def TW_MaximumOp : TW_Binary<"maximum", "larger, NaN wins">;
+def TW_MinimumOp : TW_Binary<"minimum", "smaller, NaN wins">;
+def TW_Atan2Op : TW_Binary<"atan2", "angle of the point (y, x)">;
+def TW_BitwiseAndOp : TW_Binary<"bitwise_and", "bitwise and">;
+def TW_BitwiseOrOp : TW_Binary<"bitwise_or", "bitwise or">;
+def TW_BitwiseXorOp : TW_Binary<"bitwise_xor", "bitwise exclusive or">;
+def TW_ShiftLeftOp : TW_Binary<"shift_left", "x * 2^y">;
+def TW_ShiftRightOp : TW_Binary<"shift_right", "arithmetic shift right (logical for ui8)">;
+
+// Comparisons and logic: the result is a boolean tensor.
+def TW_EqOp : TW_Binary<"eq", "x == y, as a boolean">;
+def TW_NeOp : TW_Binary<"ne", "x != y, as a boolean">;
+def TW_LtOp : TW_Binary<"lt", "x < y, as a boolean">;
+def TW_LeOp : TW_Binary<"le", "x <= y, as a boolean">;
+def TW_GtOp : TW_Binary<"gt", "x > y, as a boolean">;
+def TW_GeOp : TW_Binary<"ge", "x >= y, as a boolean">;
+def TW_LogicalAndOp : TW_Binary<"logical_and", "x != 0 and y != 0, as a boolean">;
+def TW_LogicalOrOp : TW_Binary<"logical_or", "x != 0 or y != 0, as a boolean">;
+def TW_LogicalXorOp : TW_Binary<"logical_xor", "(x != 0) != (y != 0), as a boolean">;
+
+def TW_WhereOp : TW_Elementwise<"where", (ins TW_Tensor:$condition, TW_Tensor:$lhs, TW_Tensor:$rhs),
+    "lhs where the boolean condition holds, rhs elsewhere">;
+
+//===----------------------------------------------------------------------===//
+// Sources
+//===----------------------------------------------------------------------===//
+
+def TW_ConstantOp : TW_Op<"constant", [ConstantLike, AllTypesMatch<["value", "result"]>]> {
+  let summary = "A tensor known at compile time";
+  let description = [{
+    0-d constants are how scalar arguments of torch's ops arrive.
+
+        %c = tw.constant dense<1.0> : tensor<f32>
+  }];
+  let arguments = (ins TypedAttrInterface:$value);
+  let results = (outs TW_Tensor:$result);
+  let assemblyFormat = "attr-dict $value";
+  let hasFolder = 1;
+}
+
+def TW_FromIndexOp : TW_Op<"from_index"> {
+  let summary = "A symbolic size as a 0-d i64 tensor";
+  let description = "The value of the affine expression `expr` over the function's symbols.";
+  let arguments = (ins AffineMapAttr:$expr);
+  let results = (outs TW_Tensor:$result);
+  let assemblyFormat = "$expr attr-dict `:` type($result)";
+}
+
+def TW_IotaOp : TW_Op<"iota"> {
+  let summary = "result[i0, ..., in] = i_dim";
+  let description = "1. (iota_c1) `dim` is in range; the element type is an integer or a float.";
+  let arguments = (ins I64Attr:$dim);
+  let results = (outs TW_Tensor:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def TW_RandomKind : I32EnumAttr<"RandomKind", "distribution", [
+    I32EnumAttrCase<"Uniform", 0, "uniform">, I32EnumAttrCase<"Normal", 1, "normal">, I32EnumAttrCase<"Bits", 2, "bits">]> {
+  let cppNamespace = "::tilewright::graph";
+}
+
+def TW_RandomOp : TW_Op<"random"> {
+  let summary = "Random numbers from Philox 4x32-10, one counter per element";
+  let description = [{
+    `seed` is a tensor<1xi64> given anew to each call; `stream` tells apart the random ops of one graph.
+    uniform is in [0, 1) with 24 bits, normal by Box-Muller, bits are the 32-bit words as i64.
+    Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+    1. (random_c1) `seed` is tensor<1xi64>.
+  }];
+  let arguments = (ins TW_Tensor:$seed, I64Attr:$stream, TW_RandomKind:$kind);
+  let results = (outs TW_Tensor:$result);
+  let assemblyFormat = "$kind $seed attr-dict `:` type($seed) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Views: the same elements in another shape or order
+//===----------------------------------------------------------------------===//
+
+class TW_View<string mnemonic, dag extra> : TW_Op<mnemonic>, Arguments<!con((ins TW_Tensor:$input), extra)>,
+    Results<(outs TW_Tensor:$result)> {
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+def TW_ReshapeOp : TW_View<"reshape", (ins)> {
+  let summary = "The same elements in row-major order under another shape";
+  let description = "1. (reshape_c1) both shapes have equally many elements, where that is known.";
+  let hasFolder = 1;
+}
+def TW_PermuteOp : TW_View<"permute", (ins DenseI64ArrayAttr:$permutation)> {
+  let summary = "result dimension i is input dimension permutation[i]";
+  let description = "1. (permute_c1) `permutation` is one of the input's rank. 2. (permute_c2) the result's shape is the input's, permuted.";
+  let hasFolder = 1;
+}
+def TW_BroadcastOp : TW_View<"broadcast", (ins)> {
+  let summary = "Repeat by numpy's rule: aligned at the last dimension, sizes of 1 stretch";
+  let description = "1. (broadcast_c1) the input's shape broadcasts to the result's.";
+  let hasFolder = 1;
+}
+def TW_SliceOp : TW_View<"slice", (ins AffineMapAttr:$offsets, DenseI64ArrayAttr:$strides)> {
+  let summary = "result[i] = input[offsets + i * strides]; the result's type gives the sizes";
+  let description = [{
+    `offsets` maps the function's symbols to one offset per dimension, e.g. affine_map<()[s0] -> (0, s0 - 1)>.
+    1. (slice_c1) one offset and one positive stride per dimension. 2. (slice_c2) equal ranks and element types.
+  }];
+  let hasFolder = 1;
+}
+def TW_FlipOp : TW_View<"flip", (ins DenseI64ArrayAttr:$dims)> {
+  let summary = "Reverse the order along `dims`";
+  let description = "1. (flip_c1) `dims` are in range and distinct; the type does not change.";
+}
+def TW_PadOp : TW_View<"pad", (ins DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high, TypedAttrInterface:$value)> {
+  let summary = "Surround with a constant; negative amounts crop";
+  let description = "1. (pad_c1) one low and one high amount per dimension. 2. (pad_c2) each size is the input's plus low plus high.";
+}
+def TW_ConcatOp : TW_Op<"concat"> {
+  let summary = "Join along `dim`";
+  let description = [{
+    1. (concat_c1) at least one operand, `dim` in range. 2. (concat_c2) equal ranks, element types and sizes but for `dim`.
+  }];
+  let arguments = (ins Variadic<TW_Tensor>:$inputs, I64Attr:$dim);
+  let results = (outs TW_Tensor:$result);
+  let assemblyFormat = "$inputs attr-dict `:` functional-type($inputs, $result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions and rows
+//===----------------------------------------------------------------------===//
+
+def TW_ReduceKind : I32EnumAttr<"ReduceKind", "combining function", [
+    I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Prod", 1, "prod">, I32EnumAttrCase<"Max", 2, "max">,
+    I32EnumAttrCase<"Min", 3, "min">, I32EnumAttrCase<"Any", 4, "any">, I32EnumAttrCase<"All", 5, "all">]> {
+  let cppNamespace = "::tilewright::graph";
+}
+
+def TW_ReduceOp : TW_Op<"reduce"> {
+  let summary = "Combine along `dims`";
+  let description = [{
+    max and min let NaN win. Floats accumulate in f32 (f64 for f64), integers in the result's type.
+    1. (reduce_c1) `dims` are in range and distinct. 2. (reduce_c2) the result's shape is the input's with `dims`
+    removed, or 1 there with `keepdim`. 3. (reduce_c3) max, min: same element type; any, all: the result is i1.
+  }];
+  let arguments = (ins TW_Tensor:$input, TW_ReduceKind:$kind, DenseI64ArrayAttr:$dims, UnitAttr:$keepdim);
+  let results = (outs TW_Tensor:$result);
+  let assemblyFormat = "$kind $input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+def TW_ArgReduceOp : TW_Op<"arg_reduce"> {
+  let summary = "Index (i64) of the first largest or smallest element along `dim`; NaN wins";
+  let description = "1. (arg_reduce_c1) kind is max or min, `dim` in range. 2. (arg_reduce_c2) shape as of tw.reduce, i64 result.";
+  let arguments = (ins TW_Tensor:$input, TW_ReduceKind:$kind, I64Attr:$dim, UnitAttr:$keepdim);
+  let results = (outs TW_Tensor:$result);
+  let assemblyFormat = "$kind $input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+def TW_VarMeanOp : TW_Op<"var_mean"> {
+  let summary = "Variance (divided by n - correction) and mean along `dims`, in two passes";
+  let description = "1. (var_mean_c1) as reduce_c1. 2. (var_mean_c2) both results' shapes as reduce_c2.";
+  let arguments = (ins TW_Tensor:$input, DenseI64ArrayAttr:$dims, F64Attr:$correction, UnitAttr:$keepdim);
+  let results = (outs TW_Tensor:$variance, TW_Tensor:$mean);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($variance) `,` type($mean)";
+  let hasVerifier = 1;
+}
+def TW_SoftmaxOp : TW_Op<"softmax"> {
+  let summary = "softmax or, with `log`, log-softmax along `dim`";
+  let description = [{
+    With `safe`, a row of -inf alone gives zeros (torch's _safe_softmax) instead of NaN.
+    1. (softmax_c1) `dim` in range, floats. 2. (softmax_c2) the result's shape is the input's.
+  }];
+  let arguments = (ins TW_Tensor:$input, I64Attr:$dim, UnitAttr:$log, UnitAttr:$safe);
+  let results = (outs TW_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+def TW_LayerNormOp : TW_Op<"layer_norm", [AttrSizedOperandSegments]> {
+  let summary = "(x - mean) * rstd * weight + bias over the last `rank` dimensions";
+  let description = [{
+    Results: the output, and mean and rstd (f32 for bf16/f16 inputs is torch's choice: the types say) with the
+    normalized dimensions kept as 1. Unused results cost nothing.
+    1. (layer_norm_c1) 1 <= rank <= input rank. 2. (layer_norm_c2) weight and bias, where given, have the normalized shape.
+    3. (layer_norm_c3) output as input; mean and rstd have 1 in the normalized dimensions.
+  }];
+  let arguments = (ins TW_Tensor:$input, Optional<TW_Tensor>:$weight, Optional<TW_Tensor>:$bias, I64Attr:$rank, F64Attr:$eps);
+  let results = (outs TW_Tensor:$result, TW_Tensor:$mean, TW_Tensor:$rstd);
+  let assemblyFormat = "$input (`weight` `(` $weight^ `:` type($weight) `)`)? (`bias` `(` $bias^ `:` type($bias) `)`)? attr-dict `:` type($input) `->` type($result) `,` type($mean) `,` type($rstd)";
+  let hasVerifier = 1;
+}
+def TW_RMSNormOp : TW_Op<"rms_norm"> {
+  let summary = "x * rsqrt(mean(x^2) + eps) * weight over the last `rank` dimensions";
+  let description = [{
+    1. (rms_norm_c1) 1 <= rank <= input rank. 2. (rms_norm_c2) weight, where given, has the normalized shape.
+    3. (rms_norm_c3) output as input; rstd has 1 in the normalized dimensions.
+  }];
+  let arguments = (ins TW_Tensor:$input, Optional<TW_Tensor>:$weight, I64Attr:$rank, F64Attr:$eps);
+  let results = (outs TW_Tensor:$result, TW_Tensor:$rstd);
+  let assemblyFormat = "$input (`weight` `(` $weight^ `:` type($weight) `)`)? attr-dict `:` type($input) `->` type($result) `,` type($rstd)";
+  let hasVerifier = 1;
+}
+def TW_ScanKind : I32EnumAttr<"ScanKind", "combining function", [
+    I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Prod", 1, "prod">, I32EnumAttrCase<"Max", 2, "max">, I32EnumAttrCase<"Min", 3, "min">]> {
+  let cppNamespace = "::tilewright::graph";
+}
+def TW_ScanOp : TW_Op<"scan"> {
+  let summary = "Running combination along `dim` (cumsum, cumprod, cummax, cummin)";
+  let description = "1. (scan_c1) `dim` in range. 2. (scan_c2) the result's shape is the input's.";
+  let arguments = (ins TW_Tensor:$input, TW_ScanKind:$kind, I64Attr:$dim);
+  let results = (outs TW_Tensor:$result);
+  let assemblyFormat = "$kind $input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+def TW_SortOp : TW_Op<"sort"> {
+  let summary = "Stable sort along `dim`: values and i64 indices; NaN counts as largest";
+  let description = [{
+    With `k` only the first k are kept (topk).
+    1. (sort_c1) `dim` in range; k, where given, not above the size. 2. (sort_c2) both results have the input's shape, k at `dim`.
+  }];
+  let arguments = (ins TW_Tensor:$input, I64Attr:$dim, UnitAttr:$descending, OptionalAttr<I64Attr>:$k);
+  let results = (outs TW_Tensor:$values, TW_Tensor:$indices);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($values) `,` type($indices)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Contractions
+//===----------------------------------------------------------------------===//
+
+def TW_MatmulOp : TW_Op<"matmul"> {
+  let summary = "result[b, m, n] = sum_k lhs[b, m, k] * rhs[b, k, n], batch dimensions equal";
+  let description = [{
+    Floats accumulate in f32 (f64 for f64), integers in the result's type.
+    1. (matmul_c1) equal ranks of at least 2. 2. (matmul_c2) equal batch dimensions. 3. (matmul_c3) lhs K equals rhs K.
+    4. (matmul_c4) the result is batch x M x N. 5. (matmul_c5) lhs and rhs have one element type.
+  }];
+  let arguments = (ins TW_Tensor:$lhs, TW_Tensor:$rhs);
+  let results = (outs TW_Tensor:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def TW_ConvolutionOp : TW_Op<"convolution"> {
+  let summary = "Convolution (cross-correlation) of input N x C x spatial with weight F x C/groups x spatial";
+  let description = [{
+    With `transposed` the weight is C x F/groups x spatial and the op is the gradient of a convolution by its input.
+    1. (convolution_c1) input and weight have rank 2 + d, d = 1, 2 or 3. 2. (convolution_c2) stride, padding, dilation and
+    output_padding have d entries, stride and dilation positive. 3. (convolution_c3) groups divides C and F and the weight's
+    channels fit. 4. (convolution_c4) the result's sizes follow from these.
+  }];
+  let arguments = (ins TW_Tensor:$input, TW_Tensor:$weight, DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$padding,
+    DenseI64ArrayAttr:$dilation, UnitAttr:$transposed, DenseI64ArrayAttr:$output_padding, I64Attr:$groups);
+  let results = (outs TW_Tensor:$result);
+  let assemblyFormat = "$input `,` $weight attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def TW_ConvolutionWeightGradOp : TW_Op<"convolution_weight_grad"> {
+  let summary = "Gradient of tw.convolution by its weight, from the input and the result's gradient";
+  let description = [{
+    1. (convolution_weight_grad_c1) as convolution_c1, c2 with the roles input, result gradient and weight.
+  }];
+  let arguments = (ins TW_Tensor:$input, TW_Tensor:$grad, DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$padding,
+    DenseI64ArrayAttr:$dilation, I64Attr:$groups);
+  let results = (outs TW_Tensor:$result);
+  let assemblyFormat = "$input `,` $grad attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def TW_AttentionOp : TW_Op<"attention"> {
+  let summary = "softmax(scale * Q K^T + mask) V, row by row, never the whole score matrix";
+  let description = [{
+    query B x H x L x D, key B x Hk x S x D, value B x Hk x S x Dv with H a multiple of Hk (grouped heads); mask, where
+    given, is boolean (true: attend) or float (added) and broadcasts to B x H x L x S. `causal` lets row i see columns up to i.
+    `logsumexp` is B x H x L in f32: log of the sum of exponentials of a row, for the backward pass.
+    1. (attention_c1) ranks are 4 and B, D, S agree. 2. (attention_c2) H is a multiple of Hk. 3. (attention_c3) the mask broadcasts.
+    4. (attention_c4) result B x H x L x Dv, logsumexp B x H x L.
+  }];
+  let arguments = (ins TW_Tensor:$query, TW_Tensor:$key, TW_Tensor:$value, Optional<TW_Tensor>:$mask, F64Attr:$scale, UnitAttr:$causal);
+  let results = (outs TW_Tensor:$result, TW_Tensor:$logsumexp);
+  let assemblyFormat = "$query `,` $key `,` $value (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict `:` type($query) `,` type($key) `,` type($value) `->` type($result) `,` type($logsumexp)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Pooling
+//===----------------------------------------------------------------------===//
+
+def TW_MaxPoolOp : TW_Op<"max_pool"> {
+  let summary = "Largest element of each window, and its flat index in the input's spatial plane (i64)";
+  let description = [{
+    1. (max_pool_c1) input N x C x spatial (d = 1, 2, 3), attributes have d entries. 2. (max_pool_c2) both results have
+    the shape that the window arithmetic of torch gives (ceil mode included: the types say).
+  }];
+  let arguments = (ins TW_Tensor:$input, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilation);
+  let results = (outs TW_Tensor:$result, TW_Tensor:$indices);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result) `,` type($indices)";
+  let hasVerifier = 1;
+}
+def TW_AvgPoolOp : TW_Op<"avg_pool"> {
+  let summary = "Mean of each window";
+  let description = [{
+    `count_include_pad` divides by the window's size with padding; `divisor`, where given, replaces both.
+    1. (avg_pool_c1) as max_pool_c1.
+  }];
+  let arguments = (ins TW_Tensor:$input, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$padding,
+    UnitAttr:$count_include_pad, OptionalAttr<I64Attr>:$divisor);
+  let results = (outs TW_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Indexed reads and writes
+//===----------------------------------------------------------------------===//
+
+def TW_TakeOp : TW_Op<"take"> {
+  let summary = "Advanced indexing: result[.., i.., ..] = input[.., indices[0][i..], indices[1][i..], .., ..]";
+  let description = [{
+    The index tensors (i64 or i32, broadcast together to shape I) index the input dimensions `dim` to `dim + count - 1`,
+    which I replaces. embedding, index_select and aten.index with neighbouring indices arrive as this. Negative indices
+    count from the end; an index out of range is an error of the call naming the op, the index and the size.
+    1. (take_c1) `dim` and the number of index tensors fit the input's rank. 2. (take_c2) the result's shape is the
+    input's with those dimensions replaced by I. 3. (take_c3) index tensors are i64 or i32.
+  }];
+  let arguments = (ins TW_Tensor:$input, Variadic<TW_Tensor>:$indices, I64Attr:$dim);
+  let results = (outs TW_Tensor:$result);
+  let assemblyFormat = "$input `[` $indices `]` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def TW_GatherOp : TW_Op<"gather"> {
+  let summary = "torch.gather: result[i, j] = input[index[i, j], j] for dim 0";
+  let description = "1. (gather_c1) `dim` in range, equal ranks. 2. (gather_c2) the result has the index's shape. 3. (gather_c3) the index is i64 or i32.";
+  let arguments = (ins TW_Tensor:$input, TW_Tensor:$index, I64Attr:$dim);
+  let results = (outs TW_Tensor:$result);
+  let assemblyFormat = "$input `[` $index `]` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def TW_ScatterKind : I32EnumAttr<"ScatterKind", "how a written value meets the old one", [
+    I32EnumAttrCase<"Set", 0, "set">, I32EnumAttrCase<"Add", 1, "add">, I32EnumAttrCase<"Mul", 2, "mul">,
+    I32EnumAttrCase<"Max", 3, "max">, I32EnumAttrCase<"Min", 4, "min">]> {
+  let cppNamespace = "::tilewright::graph";
+}
+def TW_ScatterOp : TW_Op<"scatter"> {
+  let summary = "torch.scatter: result = input, then result[index[i, j], j] meets source[i, j] for dim 0";
+  let description = "1. (scatter_c1) `dim` in range, equal ranks. 2. (scatter_c2) the result has the input's type. 3. (scatter_c3) source has the index's shape.";
+  let arguments = (ins TW_Tensor:$input, TW_Tensor:$index, TW_Tensor:$source, I64Attr:$dim, TW_ScatterKind:$kind);
+  let results = (outs TW_Tensor:$result);
+  let assemblyFormat = "$kind $input `[` $index `]` `,` $source attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def TW_PutOp : TW_Op<"put"> {
+  let summary = "Advanced indexed write (index_put): result = input, then result at the indices of tw.take meets source";
+  let description = [{
+    1. (put_c1) as take_c1 and take_c3. 2. (put_c2) source broadcasts to the shape tw.take would give. 3. (put_c3) the
+    result has the input's type.
+  }];
+  let arguments = (ins TW_Tensor:$input, TW_Tensor:$source, Variadic<TW_Tensor>:$indices, I64Attr:$dim, TW_ScatterKind:$kind);
+  let results = (outs TW_Tensor:$result);
+  let assemblyFormat = "$kind $input `[` $indices `]` `,` $source attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+#endif

@@ -1,0 +1,95 @@
+//===- Tile.cpp - the tw_tile dialect: registration, effects, bufferization -===//
+#include "dialects/Tile/Tile.h"
+#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
+#include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+
+using namespace mlir;
+
+#include "dialects/Tile/TileDialect.cpp.inc"
+#include "dialects/Tile/TileEnums.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialects/Tile/TileOps.cpp.inc"
+
+namespace tilewright::tile {
+
+void TileDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/Tile/TileOps.cpp.inc"
+      >();
+}
+
+namespace {
+/// On memrefs an op reads its inputs and reads and writes its outputs; on tensors it has no effect.
+void bufferEffects(DestinationStyleOpInterface op,
+                   SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isa<MemRefType>(operand.get().getType()))
+      continue;
+    effects.emplace_back(MemoryEffects::Read::get(), &operand, SideEffects::DefaultResource::get());
+    if (op.isDpsInit(&operand))
+      effects.emplace_back(MemoryEffects::Write::get(), &operand, SideEffects::DefaultResource::get());
+  }
+}
+
+/// Bufferize by the destination-style rule: each result is its output operand's buffer.
+template <typename OpTy>
+struct DestinationModel : bufferization::DstBufferizableOpInterfaceExternalModel<DestinationModel<OpTy>, OpTy> {
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter, const bufferization::BufferizationOptions &options,
+                          bufferization::BufferizationState &state) const {
+    auto dps = cast<DestinationStyleOpInterface>(op);
+    rewriter.setInsertionPoint(op);
+    SmallVector<Value> operands, outputs;
+    for (OpOperand &operand : op->getOpOperands()) {
+      Value value = operand.get();
+      if (isa<TensorType>(value.getType())) {
+        FailureOr<Value> buffer = bufferization::getBuffer(rewriter, value, options, state);
+        if (failed(buffer))
+          return op->emitOpError("operand #") << operand.getOperandNumber() << " has no buffer";
+        value = *buffer;
+      }
+      operands.push_back(value);
+      if (dps.isDpsInit(&operand))
+        outputs.push_back(value);
+    }
+    OperationState newState(op->getLoc(), op->getName(), operands, TypeRange(), op->getAttrs());
+    newState.propertiesAttr = op->getPropertiesAsAttribute();
+    rewriter.create(newState);
+    bufferization::replaceOpWithBufferizedValues(rewriter, op, outputs);
+    return success();
+  }
+  /// Scatter and kin read what the destination holds; the others overwrite it.
+  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const bufferization::AnalysisState &) const {
+    return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand) || isa<ScatterOp>(op);
+  }
+};
+} // namespace
+
+#define TILE_EFFECTS(OP)                                                                                               \
+  void OP::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {                  \
+    bufferEffects(cast<DestinationStyleOpInterface>(getOperation()), effects);                                         \
+  }
+TILE_EFFECTS(MatmulOp)
+TILE_EFFECTS(ConvolutionOp)
+TILE_EFFECTS(PackOp)
+TILE_EFFECTS(AttentionOp)
+TILE_EFFECTS(ScanOp)
+TILE_EFFECTS(SortOp)
+TILE_EFFECTS(ScatterOp)
+#undef TILE_EFFECTS
+
+void registerBufferizableOpInterfaceExternalModels(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, TileDialect *) {
+    MatmulOp::attachInterface<DestinationModel<MatmulOp>>(*context);
+    ConvolutionOp::attachInterface<DestinationModel<ConvolutionOp>>(*context);
+    PackOp::attachInterface<DestinationModel<PackOp>>(*context);
+    AttentionOp::attachInterface<DestinationModel<AttentionOp>>(*context);
+    ScanOp::attachInterface<DestinationModel<ScanOp>>(*context);
+    SortOp::attachInterface<DestinationModel<SortOp>>(*context);
+    ScatterOp::attachInterface<DestinationModel<ScatterOp>>(*context);
+  });
+}
+
+} // namespace tilewright::tile

@@ -1,0 +1,125 @@
+//===- TileOps.td - what linalg cannot say in tiles ------------------------===//
+//
+// Destination-style ops on tensors, and after bufferization on memrefs (then without results). Each implements
+// TilingInterface where a tile of its result is the same op on tiles of its operands.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_DIALECTS_TILE_TILEOPS
+#define TILEWRIGHT_DIALECTS_TILE_TILEOPS
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/CommonTypeConstraints.td"
+include "mlir/IR/CommonAttrConstraints.td"
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/TilingInterface.td"
+
+def Tile_Dialect : Dialect {
+  let name = "tw_tile";
+  let cppNamespace = "::tilewright::tile";
+  let summary = "Structured ops that linalg cannot express in tiles";
+}
+
+def Tile_Shaped : AnyTypeOf<[AnyRankedTensor, AnyStridedMemRef]>;
+
+/// `outs` operands come last; on tensors there is one result for each.
+class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, !listconcat([
+    AttrSizedOperandSegments, DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>], traits)> {
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let hasVerifier = 1;
+  code destination = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutputsMutable(); }
+  }];
+  let extraClassDeclaration = destination;
+}
+
+def Tile_MatmulOp : Tile_Op<"matmul", [DeclareOpInterfaceMethods<TilingInterface,
+    ["getLoopIteratorTypes", "getIterationDomain", "getTiledImplementation", "getResultTilePosition",
+     "generateResultTileValue", "getIterationDomainTileFromResultTile"]>]> {
+  let summary = "C[b, m, n] = sum_k A[b, m, k] * B[b, k, n], B packed in column panels";
+  let description = [{
+    B is [b] x panels x K/`group` x (`panel` * group): panel p holds columns p * panel ...; `group` consecutive k of one column lie side by side (1 for f32, 2
+    for bf16 dot products and AMX). Columns past N and rows past K hold zero. The batch dimension is absent for rank 2;
+    B's batch may be absent when A has one (shared weights). C accumulates nothing: it is overwritten.
+    1. (tile_matmul_c1) A is rank 2 or 3. 2. (tile_matmul_c2) B's packed sizes cover K and N. 3. (tile_matmul_c3) C is f32, f64 or i32.
+  }];
+  let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, I64Attr:$panel, I64Attr:$group);
+  let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
+}
+
+def Tile_ConvolutionOp : Tile_Op<"convolution", [DeclareOpInterfaceMethods<TilingInterface,
+    ["getLoopIteratorTypes", "getIterationDomain", "getTiledImplementation", "getResultTilePosition",
+     "generateResultTileValue", "getIterationDomainTileFromResultTile"]>]> {
+  let summary = "Two-dimensional convolution in channels-last, weights packed in column panels";
+  let description = [{
+    input N x H x W x C (already padded), weight panels x KH x KW x C/`group` x (`panel` * group), result N x OH x OW x F.
+    out[n, oh, ow, f] = sum in[n, oh*sh + kh*dh, ow*sw + kw*dw, c] * w[f / panel, kh, kw, c, f % panel].
+    1. (tile_convolution_c1) input and result are rank 4, weight rank 5. 2. (tile_convolution_c2) sizes agree.
+  }];
+  let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, DenseI64ArrayAttr:$strides,
+    DenseI64ArrayAttr:$dilations, I64Attr:$panel, I64Attr:$group);
+  let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
+}
+
+def Tile_PackOp : Tile_Op<"pack"> {
+  let summary = "Column panels of a matrix, as tw_tile.matmul and tw_tile.convolution read them";
+  let description = [{
+    input [b] x K x N (any strides) -> [b] x panels x K/group x (panel * group), zero beyond K and N. A convolution's weight is
+    packed as KH x KW x C x N with the leading dimensions kept inside the panel.
+    1. (tile_pack_c1) the result's sizes cover the input's.
+  }];
+  let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, I64Attr:$panel, I64Attr:$group);
+  let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
+}
+
+def Tile_AttentionOp : Tile_Op<"attention", [DeclareOpInterfaceMethods<TilingInterface,
+    ["getLoopIteratorTypes", "getIterationDomain", "getTiledImplementation", "getResultTilePosition"]>]> {
+  let summary = "softmax(scale * Q K^T + mask) V by online softmax over blocks of keys";
+  let description = [{
+    inputs: query B x H x L x D, key B x Hk x S x D, value B x Hk x S x Dv and, with four of them, an additive f32 or boolean
+    (i8) mask that broadcasts to B x H x L x S. outputs: result B x H x L x Dv and log-sum-exp B x H x L (f32). `causal`: row i
+    sees columns up to i. A grouped head h reads key head h / (H / Hk).
+    1. (tile_attention_c1) ranks as above. 2. (tile_attention_c2) H is a multiple of Hk.
+  }];
+  let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, F64Attr:$scale, UnitAttr:$causal);
+  let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
+}
+
+def Tile_ScanKind : I32EnumAttr<"ScanKind", "combining function", [
+    I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Prod", 1, "prod">, I32EnumAttrCase<"Max", 2, "max">, I32EnumAttrCase<"Min", 3, "min">]> {
+  let cppNamespace = "::tilewright::tile";
+}
+def Tile_ScanOp : Tile_Op<"scan"> {
+  let summary = "Running combination along `dim`; one input, one output of the same shape";
+  let description = "1. (tile_scan_c1) `dim` in range, shapes equal.";
+  let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, Tile_ScanKind:$kind, I64Attr:$dim);
+  let assemblyFormat = "$kind attr-dict `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
+}
+def Tile_SortOp : Tile_Op<"sort"> {
+  let summary = "Stable sort along `dim`: outputs are values and i64 indices, cut to their size along `dim`";
+  let description = "NaN counts as largest. 1. (tile_sort_c1) `dim` in range; the outputs' size there is at most the input's.";
+  let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, I64Attr:$dim, UnitAttr:$descending);
+  let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
+}
+def Tile_ScatterKind : I32EnumAttr<"ScatterKind", "how a written value meets the old one", [
+    I32EnumAttrCase<"Set", 0, "set">, I32EnumAttrCase<"Add", 1, "add">, I32EnumAttrCase<"Mul", 2, "mul">,
+    I32EnumAttrCase<"Max", 3, "max">, I32EnumAttrCase<"Min", 4, "min">]> {
+  let cppNamespace = "::tilewright::tile";
+}
+def Tile_ScatterOp : Tile_Op<"scatter"> {
+  let summary = "Write or combine source elements at indexed places of the destination, in row-major order of the source";
+  let description = [{
+    inputs: source (its shape is the iteration space d0, d1, ...), then index tensors, each read through its map of `index_maps`
+    from the iteration space; the values read are s0, s1, ... The element goes to dest[`dest_map`(d0, ...)[s0, ...]].
+    Negative index values count from the end of the dimension. The one output is the destination, already holding the old values.
+    1. (tile_scatter_c1) one map per index tensor. 2. (tile_scatter_c2) `dest_map` has the destination's rank of results.
+  }];
+  let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, AffineMapArrayAttr:$index_maps,
+    AffineMapAttr:$dest_map, Tile_ScatterKind:$kind);
+  let assemblyFormat = "$kind attr-dict `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
+}
+
+#endif

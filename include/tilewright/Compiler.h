@@ -1,0 +1,86 @@
+//===- Compiler.h - Session: a module and options in, a Program out ----------===//
+//
+// The way in is a module whose function @main speaks `tw` (include/tilewright/GraphBuilder.h makes one from torch's
+// nodes). Its arguments are, first, the symbolic sizes (`index`, attributes tw.symbol, tw.min, tw.max), then the
+// tensors; tensors marked tw.static are parameters and buffers. Every tensor is dense and row-major in its type's
+// dimension order: a caller whose tensor is a permutation of a dense one passes the permuted type and a tw.permute.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_COMPILER_H
+#define TILEWRIGHT_COMPILER_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/Error.h"
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+/// Everything a caller may choose. Names are those of `options=` in torch.compile and of the CLI's flags.
+struct Options {
+  std::string target = "cpu";        ///< a registered target: cpu, reference, or a plug-in's
+  std::string cpu = "native";        ///< as TILEWRIGHT_CPU
+  std::string rounding = "fused";    ///< "fused": no rounding between fused ops; "eager": as eager rounds
+  std::string dumpDirectory;         ///< every stage's IR is written there; empty: no
+  std::string scheduleFile;          ///< schedules of the user's, by kernel name; empty: none
+  std::string cacheDirectory;        ///< of the object cache; empty: the default; "off": none
+  int threads = 0;                   ///< to plan for; 0: as many as the process may use
+};
+
+/// One decision of kernel formation or scheduling, for people.
+struct Decision {
+  bool fused = false;
+  std::string subject; ///< the ops it is about
+  std::string reason;
+  std::string where; ///< the user's file:line
+};
+
+struct CompileReport {
+  int64_t operations = 0, kernels = 0, distinctKernels = 0, cachedKernels = 0;
+  std::vector<std::pair<std::string, double>> stageMilliseconds; ///< in order
+  std::vector<Decision> decisions;
+};
+
+/// A compiled graph. Thread-safe: any number of calls may run at once.
+class Program {
+public:
+  virtual ~Program() = default;
+
+  /// Runs on `inputs` (the tensors, in order) into `outputs`, which the caller has allocated dense and row-major.
+  /// `symbols` has one value per symbolic size; `versions`, when not null, one version counter per input.
+  /// `threads` is the most to use. Returns false and says why in `error`.
+  virtual bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, const uint64_t *versions,
+                   int threads, std::string &error) = 0;
+
+  /// Forget all packed parameters; they are packed anew at the next call.
+  virtual void repack() = 0;
+
+  CompileReport report;
+};
+
+/// A compiler with its MLIR context. Not thread-safe; make one per thread.
+class Session {
+public:
+  Session();
+  ~Session();
+  mlir::MLIRContext &context();
+
+  /// Compiles @main of `module`, which is consumed stage by stage. Errors name the op, its types and the user's line.
+  llvm::Expected<std::shared_ptr<Program>> compile(mlir::ModuleOp module, const Options &options);
+
+  /// Lowers `module` to the end of `stage` (graph, structured, tiled, vector, target, runtime) in place.
+  llvm::Error lowerTo(mlir::ModuleOp module, llvm::StringRef stage, const Options &options);
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+} // namespace tilewright
+
+#endif
