@@ -23,8 +23,8 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Rows.h"
 #include "lib/Structured/OutlineKernels.h"
-#include "lib/Structured/Structured.h"
 #include "dialects/Tile/Tile.h"
+#include "tilewright/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Remarks.h"
@@ -32,7 +32,10 @@
 
 using namespace mlir;
 
-namespace tilewright::structured {
+namespace tilewright {
+#define GEN_PASS_DEF_FORMKERNELS
+#include "tilewright/Passes.h.inc"
+namespace structured {
 using namespace tile;
 namespace {
 
@@ -207,11 +210,7 @@ private:
   llvm::DenseMap<Operation *, int64_t> order;
 };
 
-struct FormKernels : PassWrapper<FormKernels, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FormKernels)
-  StringRef getArgument() const final { return "tw-form-kernels"; }
-  StringRef getDescription() const final { return "Cluster the ops of @main and outline each cluster as a kernel"; }
-
+struct FormKernels : impl::FormKernelsBase<FormKernels> {
   void runOnOperation() final {
     ModuleOp module = getOperation();
     auto main = module.lookupSymbol<func::FuncOp>("main");
@@ -227,6 +226,5 @@ struct FormKernels : PassWrapper<FormKernels, OperationPass<ModuleOp>> {
 };
 } // namespace
 
-std::unique_ptr<Pass> createFormKernelsPass() { return std::make_unique<FormKernels>(); }
-
-} // namespace tilewright::structured
+} // namespace structured
+} // namespace tilewright

@@ -14,7 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Rows.h"
-#include "lib/Structured/Structured.h"
+#include "tilewright/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -23,7 +23,10 @@
 
 using namespace mlir;
 
-namespace tilewright::structured {
+namespace tilewright {
+#define GEN_PASS_DEF_INLINEELEMENTWISE
+#include "tilewright/Passes.h.inc"
+namespace structured {
 using namespace tile;
 namespace {
 
@@ -71,11 +74,7 @@ bool shouldInline(OpOperand &operand, linalg::GenericOp producer, linalg::Generi
   return !cost.expensive && cost.ops <= 4 && producer.getNumDpsInputs() <= 1 && !finishesContraction(producer);
 }
 
-struct InlineElementwise : PassWrapper<InlineElementwise, OperationPass<func::FuncOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(InlineElementwise)
-  StringRef getArgument() const final { return "tw-inline-elementwise"; }
-  StringRef getDescription() const final { return "Merge chains of elementwise generics into one loop body"; }
-
+struct InlineElementwise : impl::InlineElementwiseBase<InlineElementwise> {
   void runOnOperation() final {
     func::FuncOp function = getOperation();
     if (function.isDeclaration())
@@ -129,6 +128,5 @@ struct InlineElementwise : PassWrapper<InlineElementwise, OperationPass<func::Fu
 };
 } // namespace
 
-std::unique_ptr<Pass> createInlineElementwisePass() { return std::make_unique<InlineElementwise>(); }
-
-} // namespace tilewright::structured
+} // namespace structured
+} // namespace tilewright
