@@ -61,7 +61,8 @@ std::string featureString(const InstructionSets &sets) {
   for (const FeatureRow &row : featureRows)
     if (sets.*row.member)
       text += (text.empty() ? "+" : ",+") + std::string(row.name);
-  return text;
+  // Kernels choose their vectors' width themselves; LLVM's tuning for some CPUs would rather see 256 bits.
+  return sets.avx512f ? text + ",-prefer-256-bit" : text;
 }
 
 bool covers(const InstructionSets &host, const InstructionSets &wanted) {
