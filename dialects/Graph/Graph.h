@@ -34,7 +34,13 @@ inline constexpr llvm::StringLiteral nameAttrName = "tw.name";
 /// The sizes of `type` as affine expressions over the function's symbols; constants where they are static.
 llvm::SmallVector<mlir::AffineExpr> sizesOf(mlir::RankedTensorType type);
 
-/// The tensor type with these sizes: constants become static dimensions, anything else `?` with the encoding.
+/// The normal form of a size: equal sizes are the same expression then.
+mlir::AffineExpr canonicalSize(mlir::AffineExpr size);
+
+/// The number of elements of `type`, in normal form.
+mlir::AffineExpr elementCount(mlir::RankedTensorType type);
+
+/// The tensor type with these sizes (brought into normal form): constants become static dimensions, anything else `?` with the encoding.
 mlir::RankedTensorType tensorWithSizes(llvm::ArrayRef<mlir::AffineExpr> sizes, mlir::Type elementType);
 
 /// True when the sizes are the same expressions.
