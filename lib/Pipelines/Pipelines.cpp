@@ -4,15 +4,22 @@
 #include "dialects/Plan/PlanDialect.h"
 #include "dialects/Tile/Tile.h"
 #include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
+#include "tilewright/Passes.h"
 
 namespace tilewright {
 
 void registerAllDialects(mlir::DialectRegistry &registry) {
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
   registry.insert<graph::TWDialect, tile::TileDialect, plan::PlanDialect>();
   tile::registerBufferizableOpInterfaceExternalModels(registry);
 }
 
-void registerAllPasses() {}
+void registerAllPasses() {
+  mlir::registerAllPasses();
+  registerTilewrightPasses();
+}
 
 } // namespace tilewright

@@ -1,0 +1,110 @@
+//===- LowerElementwise.cpp - elementwise ops and sources to generics ---------===//
+//
+// Before:
+//   %1 = tw.add %x, %b : (tensor<4x8xbf16>, tensor<8xbf16>) -> tensor<4x8xbf16>
+// After:
+//   %1 = linalg.generic {indexing_maps = [(d0, d1) -> (d0, d1), (d0, d1) -> (d1), (d0, d1) -> (d0, d1)],
+//                        iterator_types = ["parallel", "parallel"]} ins(%x, %b) outs(%empty) {
+//   ^bb0(%a: bf16, %c: bf16, %out: bf16):
+//     %2 = arith.extf %a fastmath<contract> : bf16 to f32
+//     ...
+//     %5 = arith.truncf %4 fastmath<contract> : f32 to bf16
+//     linalg.yield %5
+//
+// Test: test/Structured/lower-elementwise.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Structured/Lowering.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace tilewright::structured {
+
+Value elementwiseScalar(OpBuilder &b, Location loc, Operation *op, ValueRange args, Type elementType) {
+  if (isa<graph::WhereOp>(op))
+    return arith::SelectOp::create(b, loc, args[0], args[1], args[2]);
+  if (isa<FloatType>(elementType))
+    return floatScalar(b, loc, op, args);
+  if (elementType.isInteger(1))
+    return booleanScalar(b, loc, op, args);
+  return integerScalar(b, loc, op, args, elementType.isUnsignedInteger());
+}
+
+LogicalResult lowerElementwise(Lowering &l, Operation *op) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  SmallVector<AffineExpr> sizes = graph::sizesOf(type);
+  Type computed = cast<RankedTensorType>(op->getOperands().back().getType()).getElementType();
+  Type result = type.getElementType();
+  SmallVector<Read> inputs;
+  for (Value operand : op->getOperands())
+    inputs.push_back(l.readBroadcast(operand, sizes));
+  bool isCast = isa<graph::CastOp>(op);
+  if (isCast)
+    inputs[0].asStored = true;
+  bool known = true;
+  Value tensor = l.elementwise(sizes, storageType(result), inputs, [&](OpBuilder &b, Location at, ValueRange in, ValueRange) {
+    Value value = isCast ? castScalar(b, at, in[0], computed, result) : elementwiseScalar(b, at, op, in, computed);
+    known = value != nullptr;
+    if (!known)
+      value = arith::ConstantOp::create(b, at, b.getZeroAttr(storageType(result)));
+    return SmallVector<Value>{store(b, at, value, result)};
+  });
+  if (!known)
+    return op->emitOpError("has no meaning on elements of type ") << computed;
+  l.set(op->getResult(0), tensor);
+  return success();
+}
+
+/// The elements of a constant as they are stored.
+static ElementsAttr storedElements(ElementsAttr value) {
+  Type element = value.getElementType(), storage = storageType(element);
+  auto type = RankedTensorType::get(value.getShapedType().getShape(), storage);
+  if (element == storage && value.getShapedType() == type)
+    return value;
+  auto dense = dyn_cast<DenseElementsAttr>(value);
+  if (!dense)
+    return {};
+  if (!element.isInteger())
+    return dense.reshape(type);
+  SmallVector<APInt> numbers;
+  for (APInt number : dense.getValues<APInt>())
+    numbers.push_back(number.zextOrTrunc(8));
+  return DenseElementsAttr::get(type, numbers);
+}
+
+LogicalResult lowerSource(Lowering &l, Operation *op) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  SmallVector<AffineExpr> sizes = graph::sizesOf(type);
+  Type element = type.getElementType(), storage = storageType(element);
+  if (auto constant = dyn_cast<graph::ConstantOp>(op)) {
+    auto elements = cast<ElementsAttr>(constant.getValue());
+    if (elements.isSplat()) {
+      auto splat = cast<DenseElementsAttr>(elements).getSplatValue<TypedAttr>();
+      l.setRead(constant, {Value(), AffineMap(), splat, element});
+      return success();
+    }
+    ElementsAttr stored = storedElements(elements);
+    if (!stored)
+      return op->emitOpError("holds bytes or booleans as a resource; only dense elements of these can be lowered");
+    l.set(constant, arith::ConstantOp::create(l.builder, l.loc, stored));
+    return success();
+  }
+  if (auto fromIndex = dyn_cast<graph::FromIndexOp>(op)) {
+    Value size = l.size(fromIndex.getExpr().getResult(0));
+    l.set(fromIndex, l.elementwise(sizes, storage, {}, [&](OpBuilder &b, Location at, ValueRange, ValueRange) {
+      Value number = arith::IndexCastOp::create(b, at, b.getI64Type(), size);
+      return SmallVector<Value>{castScalar(b, at, number, number.getType(), element)};
+    }));
+    return success();
+  }
+  auto iota = cast<graph::IotaOp>(op);
+  l.set(iota, l.elementwise(sizes, storage, {}, [&](OpBuilder &b, Location at, ValueRange, ValueRange) {
+    Value index = linalg::IndexOp::create(b, at, iota.getDim());
+    Value number = arith::IndexCastOp::create(b, at, b.getI64Type(), index);
+    return SmallVector<Value>{castScalar(b, at, number, number.getType(), element)};
+  }));
+  return success();
+}
+
+} // namespace tilewright::structured

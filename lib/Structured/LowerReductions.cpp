@@ -1,0 +1,263 @@
+//===- LowerReductions.cpp - reductions, scans and sorts ----------------------===//
+//
+// Before:
+//   %1 = tw.reduce sum %x {dims = [1]} : tensor<4x8xbf16> -> tensor<4xbf16>
+// After:
+//   %0 = linalg.fill ins(0.0) outs(tensor.empty) : tensor<4xf32>
+//   %1 = linalg.generic {(d0, d1) -> (d0, d1), (d0, d1) -> (d0), ["parallel", "reduction"]} ins(%x) outs(%0) { addf }
+//   %2 = linalg.generic {truncf} ins(%1) : tensor<4xbf16>
+//
+// Test: test/Structured/lower-reductions.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Structured/LowerRows.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace tilewright::structured {
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+Rows::Rows(Lowering &l, RankedTensorType type, ArrayRef<int64_t> dims) : l(l), sizes(graph::sizesOf(type)) {
+  iterators.assign(sizes.size(), utils::IteratorType::parallel);
+  for (int64_t d : dims)
+    iterators[d] = utils::IteratorType::reduction;
+  SmallVector<AffineExpr> kept;
+  count = l.constant(1);
+  for (unsigned i = 0; i < sizes.size(); ++i) {
+    if (iterators[i] == utils::IteratorType::reduction) {
+      count = count * sizes[i];
+      continue;
+    }
+    kept.push_back(l.dim(i));
+    rowSizes.push_back(sizes[i]);
+  }
+  rowMap = l.map(sizes.size(), kept);
+}
+
+Read Rows::full(Value graphValue) {
+  Read read = l.read(graphValue, l.identity(sizes.size()));
+  llvm::SmallBitVector seen(sizes.size());
+  if (!read.splat)
+    for (AffineExpr e : read.map.getResults())
+      if (auto d = dyn_cast<AffineDimExpr>(e))
+        seen.set(d.getPosition());
+  for (unsigned i = 0; i < sizes.size(); ++i) // no map would say how long this loop is
+    if (iterators[i] == utils::IteratorType::reduction && !seen.test(i))
+      return {l.tensor(graphValue), l.identity(sizes.size()), TypedAttr(), read.elementType};
+  return read;
+}
+
+Value Rows::reduce(Combine kind, Type accumulator, ArrayRef<Read> inputs, bool isUnsigned, RowBody body) {
+  Value init = l.filled(rowSizes, neutralElement(kind, accumulator, isUnsigned));
+  auto combine = [&](OpBuilder &b, Location at, ValueRange in, ValueRange out) {
+    return SmallVector<Value>{combineScalar(b, at, kind, out[0], body(b, at, in), isUnsigned)};
+  };
+  return l.generic(inputs, init, rowMap, iterators, combine).getResult(0);
+}
+
+Value Rows::perRow(Type type, ArrayRef<Value> rows, RowBody body) {
+  SmallVector<Read> inputs;
+  for (Value row : rows)
+    inputs.push_back(Lowering::of(row, l.identity(rowSizes.size())));
+  return l.elementwise(rowSizes, type, inputs, [&](OpBuilder &b, Location at, ValueRange in, ValueRange) {
+    return SmallVector<Value>{body(b, at, in)};
+  });
+}
+
+Value Rows::perElement(Type storage, ArrayRef<Read> inputs, RowBody body) {
+  return l.elementwise(sizes, storage, inputs, [&](OpBuilder &b, Location at, ValueRange in, ValueRange) {
+    return SmallVector<Value>{body(b, at, in)};
+  });
+}
+
+Value Rows::countAs(OpBuilder &b, Location at, Type type) {
+  if (auto known = dyn_cast<AffineConstantExpr>(count))
+    return floatConstant(b, at, type, known.getValue());
+  Value number = arith::IndexCastOp::create(b, at, b.getI64Type(), l.size(count));
+  return arith::SIToFPOp::create(b, at, type, number);
+}
+
+void Rows::setResult(Value graphValue, Value rows) {
+  auto type = cast<RankedTensorType>(graphValue.getType());
+  Value stored = l.rounded(rows, rowSizes, type.getElementType());
+  if (type.getRank() == int64_t(rowSizes.size())) {
+    l.set(graphValue, stored);
+    return;
+  }
+  // Kept dimensions of size 1 are a way of reading.
+  l.setRead(graphValue, {stored, rowMap, TypedAttr(), type.getElementType()});
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+static Combine combineOf(graph::ReduceKind kind) {
+  switch (kind) {
+  case graph::ReduceKind::Sum:
+    return Combine::Sum;
+  case graph::ReduceKind::Prod:
+    return Combine::Prod;
+  case graph::ReduceKind::Max:
+    return Combine::Max;
+  case graph::ReduceKind::Min:
+    return Combine::Min;
+  case graph::ReduceKind::Any:
+    return Combine::Any;
+  case graph::ReduceKind::All:
+    return Combine::All;
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+/// An element (in its compute type, of graph type `from`) as an accumulator for results of graph type `to`.
+static Value asAccumulator(OpBuilder &b, Location at, Value x, Type from, Type to) {
+  Type accumulator = accumulatorType(to);
+  if (x.getType() == accumulator)
+    return x;
+  if (isa<FloatType>(x.getType()) && isa<FloatType>(accumulator))
+    return x.getType().getIntOrFloatBitWidth() < accumulator.getIntOrFloatBitWidth()
+               ? arith::ExtFOp::create(b, at, accumulator, x).getResult()
+               : arith::TruncFOp::create(b, at, accumulator, x).getResult();
+  Type source = from.isInteger(1) || from.isUnsignedInteger() ? from : x.getType();
+  Type target = to.isInteger(1) ? to : accumulator;
+  return castScalar(b, at, store(b, at, x, from), source, target);
+}
+
+static LogicalResult lowerReduce(Lowering &l, graph::ReduceOp op) {
+  auto inputType = cast<RankedTensorType>(op.getInput().getType());
+  Type from = inputType.getElementType(), to = cast<RankedTensorType>(op.getType()).getElementType();
+  Rows rows(l, inputType, op.getDims());
+  Combine kind = combineOf(op.getKind());
+  if (to.isInteger(1)) // 0 and 1: or and and, and so are max, min, sum and product
+    kind = kind == Combine::Max || kind == Combine::Sum    ? Combine::Any
+           : kind == Combine::Min || kind == Combine::Prod ? Combine::All
+                                                           : kind;
+  bool isUnsigned = to.isUnsignedInteger();
+  Read input = rows.full(op.getInput());
+  Value result = rows.reduce(kind, accumulatorType(to), input, isUnsigned, [&](OpBuilder &b, Location at, ValueRange in) {
+    return asAccumulator(b, at, in[0], from, to);
+  });
+  rows.setResult(op.getResult(), result);
+  return success();
+}
+
+static LogicalResult lowerArgReduce(Lowering &l, graph::ArgReduceOp op) {
+  auto inputType = cast<RankedTensorType>(op.getInput().getType());
+  Type from = inputType.getElementType();
+  Rows rows(l, inputType, op.getDim());
+  Combine kind = combineOf(op.getKind());
+  bool isMax = kind == Combine::Max, isUnsigned = from.isInteger(1) || from.isUnsignedInteger();
+  if (!isMax && kind != Combine::Min)
+    return op.emitOpError("knows kinds max and min only");
+  Type compute = accumulatorType(from), i64 = l.builder.getI64Type();
+  Value values = l.filled(rows.rowSizes, neutralElement(kind, compute, isUnsigned));
+  Value indices = l.filled(rows.rowSizes, l.builder.getI64IntegerAttr(std::numeric_limits<int64_t>::max()));
+  auto body = [&](OpBuilder &b, Location at, ValueRange in, ValueRange out) {
+    Value x = store(b, at, in[0], from.isInteger(1) ? from : compute);
+    Value index = linalg::IndexOp::create(b, at, op.getDim());
+    index = arith::IndexCastOp::create(b, at, i64, index);
+    return keepExtreme(b, at, isMax, isUnsigned, x, index, out[0], out[1]);
+  };
+  auto generic = l.generic(rows.full(op.getInput()), {values, indices}, {rows.rowMap, rows.rowMap}, rows.iterators, body);
+  rows.setResult(op.getResult(), generic.getResult(1));
+  return success();
+}
+
+SmallVector<Value> keepExtreme(OpBuilder &b, Location at, bool isMax, bool isUnsigned, Value x, Value index, Value best,
+                               Value bestIndex, bool lastNaN) {
+  auto either = [&](Value p, Value q) { return arith::OrIOp::create(b, at, p, q).getResult(); };
+  auto both = [&](Value p, Value q) { return arith::AndIOp::create(b, at, p, q).getResult(); };
+  Value earlier = arith::CmpIOp::create(b, at, arith::CmpIPredicate::slt, index, bestIndex);
+  Value better, equal;
+  if (isa<FloatType>(x.getType())) {
+    using P = arith::CmpFPredicate;
+    auto cmp = [&](P p, Value u, Value v) { return arith::CmpFOp::create(b, at, p, u, v).getResult(); };
+    Value isNaN = cmp(P::UNO, x, x), bestNaN = cmp(P::UNO, best, best);
+    Value first = arith::XOrIOp::create(b, at, bestNaN, intConstant(b, at, b.getI1Type(), 1));
+    better = either(cmp(isMax ? P::OGT : P::OLT, x, best), lastNaN ? isNaN : both(isNaN, either(first, earlier)));
+    equal = cmp(P::OEQ, x, best);
+  } else {
+    using P = arith::CmpIPredicate;
+    P strictly = isMax ? (isUnsigned ? P::ugt : P::sgt) : (isUnsigned ? P::ult : P::slt);
+    better = arith::CmpIOp::create(b, at, strictly, x, best);
+    equal = arith::CmpIOp::create(b, at, P::eq, x, best);
+  }
+  Value take = either(better, both(equal, earlier));
+  return {arith::SelectOp::create(b, at, take, x, best), arith::SelectOp::create(b, at, take, index, bestIndex)};
+}
+
+static LogicalResult lowerVarMean(Lowering &l, graph::VarMeanOp op) {
+  auto inputType = cast<RankedTensorType>(op.getInput().getType());
+  Rows rows(l, inputType, op.getDims());
+  Type f = accumulatorType(inputType.getElementType());
+  Read input = rows.full(op.getInput());
+  Value mean = rows.mean(f, input);
+  Value squares = rows.sumOfSquaredDifferences(f, input, mean);
+  double correction = op.getCorrection().convertToDouble();
+  Value variance = rows.perRow(f, squares, [&](OpBuilder &b, Location at, ValueRange in) {
+    Value n = rows.countAs(b, at, f);
+    Value left = arith::SubFOp::create(b, at, n, floatConstant(b, at, f, correction), contractFlag(b));
+    left = arith::MaximumFOp::create(b, at, left, floatConstant(b, at, f, 0), contractFlag(b));
+    return arith::DivFOp::create(b, at, in[0], left, contractFlag(b)).getResult();
+  });
+  rows.setResult(op.getVariance(), variance);
+  rows.setResult(op.getMean(), mean);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Scans and sorts
+//===----------------------------------------------------------------------===//
+
+static LogicalResult lowerScan(Lowering &l, graph::ScanOp op) {
+  auto inputType = cast<RankedTensorType>(op.getInput().getType());
+  Type from = inputType.getElementType(), to = cast<RankedTensorType>(op.getType()).getElementType();
+  SmallVector<AffineExpr> sizes = graph::sizesOf(inputType);
+  Type accumulator = accumulatorType(to);
+  Value input;
+  if (storageType(from) == accumulator && !from.isInteger(1))
+    input = l.tensor(op.getInput());
+  else
+    input = l.elementwise(sizes, accumulator, l.read(op.getInput(), l.identity(sizes.size())),
+                          [&](OpBuilder &b, Location at, ValueRange in, ValueRange) {
+                            return SmallVector<Value>{asAccumulator(b, at, in[0], from, to)};
+                          });
+  Value empty = l.empty(sizes, accumulator);
+  auto scan = tile::ScanOp::create(l.builder, l.loc, empty.getType(), input, empty,
+                                   static_cast<tile::ScanKind>(op.getKind()), op.getDim());
+  l.set(op, l.rounded(scan.getResult(0), sizes, to));
+  return success();
+}
+
+static LogicalResult lowerSort(Lowering &l, graph::SortOp op) {
+  SmallVector<AffineExpr> sizes = graph::sizesOf(cast<RankedTensorType>(op.getValues().getType()));
+  Value input = l.tensor(op.getInput());
+  Value values = l.empty(sizes, cast<RankedTensorType>(input.getType()).getElementType());
+  Value indices = l.empty(sizes, l.builder.getI64Type());
+  auto sort = tile::SortOp::create(l.builder, l.loc, TypeRange{values.getType(), indices.getType()}, input,
+                                   ValueRange{values, indices}, op.getDim(), op.getDescending());
+  if (cast<RankedTensorType>(op.getInput().getType()).getElementType().isUnsignedInteger())
+    sort->setAttr("tw.unsigned", l.builder.getUnitAttr());
+  l.set(op.getValues(), sort.getResult(0));
+  l.set(op.getIndices(), sort.getResult(1));
+  return success();
+}
+
+LogicalResult lowerReduction(Lowering &l, Operation *op) {
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<graph::ReduceOp>([&](auto op) { return lowerReduce(l, op); })
+      .Case<graph::ArgReduceOp>([&](auto op) { return lowerArgReduce(l, op); })
+      .Case<graph::VarMeanOp>([&](auto op) { return lowerVarMean(l, op); })
+      .Case<graph::ScanOp>([&](auto op) { return lowerScan(l, op); })
+      .Case<graph::SortOp>([&](auto op) { return lowerSort(l, op); })
+      .Default([](Operation *op) { return op->emitOpError("is not a reduction"); });
+}
+
+} // namespace tilewright::structured
