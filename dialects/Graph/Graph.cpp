@@ -21,7 +21,9 @@ void TWDialect::initialize() {
 
 Operation *TWDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type, Location loc) {
   auto elements = dyn_cast<ElementsAttr>(value);
-  return elements && elements.getShapedType() == type ? ConstantOp::create(builder, loc, type, cast<TypedAttr>(value)).getOperation() : nullptr;
+  return elements && elements.getShapedType() == type
+             ? ConstantOp::create(builder, loc, type, cast<TypedAttr>(value)).getOperation()
+             : nullptr;
 }
 
 } // namespace tilewright::graph

@@ -11,9 +11,15 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace tilewright::graph {
+/// elementwise_c1 and elementwise_c2, for every op of the table.
+mlir::LogicalResult verifyElementwise(mlir::Operation *op);
+
 /// Marks the ops of the elementwise table (GraphOps.td): operands broadcast to the one result.
 template <typename ConcreteType>
-class Elementwise : public mlir::OpTrait::TraitBase<ConcreteType, Elementwise> {};
+class Elementwise : public mlir::OpTrait::TraitBase<ConcreteType, Elementwise> {
+public:
+  static mlir::LogicalResult verifyTrait(mlir::Operation *op) { return verifyElementwise(op); }
+};
 } // namespace tilewright::graph
 
 #include "dialects/Graph/GraphDialect.h.inc"

@@ -30,8 +30,7 @@
 namespace mlir {
 class MLIRContext;
 class ModuleOp;
-template <typename OpTy>
-class OwningOpRef;
+template <typename OpTy> class OwningOpRef;
 } // namespace mlir
 
 namespace tilewright {
@@ -67,7 +66,8 @@ struct SymbolicInt {
 struct Arg;
 using ArgList = std::vector<Arg>;
 /// None, bool, int, float, a name (string, device, layout, memory format), dtype, tensor, symbolic int or a list.
-struct Arg : std::variant<std::monostate, bool, int64_t, double, std::string, ScalarType, ValueRef, SymbolicInt, ArgList> {
+struct Arg
+    : std::variant<std::monostate, bool, int64_t, double, std::string, ScalarType, ValueRef, SymbolicInt, ArgList> {
   using variant::variant;
 };
 

@@ -4,8 +4,7 @@
 namespace tilewright {
 namespace {
 
-template <typename OpT>
-Results activation(Node &n) {
+template <typename OpT> Results activation(Node &n) {
   Value x = n.tensor(0, "self");
   if (n.failed())
     return n.refused();
@@ -24,9 +23,7 @@ Results gelu(Node &n) {
 Value wide(Node &n, Value x) { return n.cast(x, n.accumulator(n.element())); }
 
 /// min(max(x + 3, 0), 6)
-Value relu6OfShifted(Node &n, Value x) {
-  return n.op<MinimumOp>(n.op<MaximumOp>(n.op<AddOp>(x, 3.0), 0.0), 6.0);
-}
+Value relu6OfShifted(Node &n, Value x) { return n.op<MinimumOp>(n.op<MaximumOp>(n.op<AddOp>(x, 3.0), 0.0), 6.0); }
 
 Results hardsigmoid(Node &n) {
   Value x = wide(n, n.tensor(0, "self"));
@@ -62,7 +59,8 @@ Results leakyRelu(Node &n) {
 /// x > 0: scale * x, else scale * alpha * (exp(input_scale * x) - 1)
 Results elu(Node &n) {
   Value x = wide(n, n.tensor(0, "self"));
-  double alpha = n.number(1, "alpha", 1.0), scale = n.number(2, "scale", 1.0), inputScale = n.number(3, "input_scale", 1.0);
+  double alpha = n.number(1, "alpha", 1.0), scale = n.number(2, "scale", 1.0),
+         inputScale = n.number(3, "input_scale", 1.0);
   if (n.failed())
     return n.refused();
   Value positive = scale == 1.0 ? x : n.op<MulOp>(x, scale);

@@ -41,8 +41,9 @@ Results attend(Node &n, Value q, Value k, Value v, Value mask, double scale, boo
   sizes.back() = n.sizesIn(v).back();
   if (mask && !n.elementOf(mask).isInteger(1))
     mask = n.cast(mask, n.elementOf(q));
-  auto op = AttentionOp::create(n.builder, n.loc, TypeRange{tensorWithSizes(sizes, n.elementOf(q)), tensorWithSizes(rows, n.f32())}, q, k, v,
-                                mask, n.builder.getF64FloatAttr(scale), causal ? n.builder.getUnitAttr() : UnitAttr());
+  auto op = AttentionOp::create(
+      n.builder, n.loc, TypeRange{tensorWithSizes(sizes, n.elementOf(q)), tensorWithSizes(rows, n.f32())}, q, k, v,
+      mask, n.builder.getF64FloatAttr(scale), causal ? n.builder.getUnitAttr() : UnitAttr());
   Value result = n.reshape(op.getResult(), n.type(0));
   SmallVector<Value> results{result};
   if (n.resultCount() > 1)
@@ -54,7 +55,8 @@ Results attend(Node &n, Value q, Value k, Value v, Value mask, double scale, boo
 
 /// _scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p, is_causal, *, attn_mask, scale)
 Results flashAttention(Node &n) {
-  Value q = n.tensor(0, "query"), k = n.tensor(1, "key"), v = n.tensor(2, "value"), mask = n.optionalTensor(5, "attn_mask");
+  Value q = n.tensor(0, "query"), k = n.tensor(1, "key"), v = n.tensor(2, "value"),
+        mask = n.optionalTensor(5, "attn_mask");
   if (n.number(3, "dropout_p", 0.0) != 0)
     return n.refuse("dropout inside of attention is not supported");
   bool causal = n.flag(4, "is_causal");
@@ -63,7 +65,8 @@ Results flashAttention(Node &n) {
 
 /// scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, *, scale, enable_gqa)
 Results plainAttention(Node &n) {
-  Value q = n.tensor(0, "query"), k = n.tensor(1, "key"), v = n.tensor(2, "value"), mask = n.optionalTensor(3, "attn_mask");
+  Value q = n.tensor(0, "query"), k = n.tensor(1, "key"), v = n.tensor(2, "value"),
+        mask = n.optionalTensor(3, "attn_mask");
   if (n.number(4, "dropout_p", 0.0) != 0)
     return n.refuse("dropout inside of attention is not supported");
   bool causal = n.flag(5, "is_causal");

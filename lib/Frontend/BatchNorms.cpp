@@ -60,20 +60,21 @@ Results batchNormWith(Node &n, Value runningMean, Value runningVariance, bool tr
   if (!training) {
     if (!runningMean || !runningVariance)
       return n.refuse("inference without running statistics");
-    Value y = normalize(n, x, n.cast(runningMean, compute), rstdOf(n, n.cast(runningVariance, compute), eps), weight, bias, compute);
+    Value y = normalize(n, x, n.cast(runningMean, compute), rstdOf(n, n.cast(runningVariance, compute), eps), weight,
+                        bias, compute);
     return {y, emptyResult(n, 1), emptyResult(n, 2), runningMean, runningVariance};
   }
   SmallVector<int64_t> dims = otherDims(n.rankOf(x));
   auto vector = tensorWithSizes({n.sizesIn(x)[1]}, compute);
-  auto statistics = VarMeanOp::create(n.builder, n.loc, TypeRange{vector, vector}, n.cast(x, compute), n.builder.getDenseI64ArrayAttr(dims),
-                                      n.builder.getF64FloatAttr(0), UnitAttr());
+  auto statistics = VarMeanOp::create(n.builder, n.loc, TypeRange{vector, vector}, n.cast(x, compute),
+                                      n.builder.getDenseI64ArrayAttr(dims), n.builder.getF64FloatAttr(0), UnitAttr());
   Value mean = statistics.getMean(), variance = statistics.getVariance(), rstd = rstdOf(n, variance, eps);
   Value y = normalize(n, x, mean, rstd, weight, bias, compute);
   auto blend = [&](Value running, Value fresh) -> Value {
     if (!running)
       return {};
     Value old = n.op<MulOp>(n.cast(running, compute), 1.0 - momentum);
-    return n.cast(n.op<AddOp>({old, n.op<MulOp>(fresh, momentum)}), n.elementOf(running));
+    return n.op<AddOp>({old, n.op<MulOp>(fresh, momentum)});
   };
   Value newMean, newVariance;
   if (n.resultCount() > 3) {
@@ -82,8 +83,11 @@ Results batchNormWith(Node &n, Value runningMean, Value runningVariance, bool tr
     newMean = blend(runningMean, mean);
     newVariance = blend(runningVariance, unbiased);
   }
-  auto saved = [&](Value value, unsigned i) { return i < n.resultCount() && n.type(i) ? n.cast(value, n.element(i)) : Value(); };
-  return {y, saved(mean, 1), saved(rstd, 2), newMean, newVariance};
+  auto saved = [&](Value value, unsigned i) {
+    return i < n.resultCount() && n.type(i) ? n.cast(value, n.element(i)) : Value();
+  };
+  return {y, saved(mean, 1), saved(rstd, 2), newMean ? n.cast(newMean, n.element(3)) : Value(),
+          newVariance ? n.cast(newVariance, n.element(4)) : Value()};
 }
 
 Results batchNormFunctional(Node &n) {

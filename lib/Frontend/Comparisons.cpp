@@ -5,8 +5,7 @@ namespace tilewright {
 namespace {
 
 /// Operands meet in torch.result_type; the result is boolean.
-template <typename OpT>
-Results comparison(Node &n) {
+template <typename OpT> Results comparison(Node &n) {
   constexpr std::pair<unsigned, llvm::StringRef> operands[] = {{0, "self"}, {1, "other"}};
   Type compute = n.promoted(operands);
   if (Type wider = n.computeType(compute, operands); n.isNumber(1, "other"))
@@ -17,8 +16,7 @@ Results comparison(Node &n) {
   return n.compare<OpT>(a, b);
 }
 
-template <typename OpT>
-Results logical(Node &n) {
+template <typename OpT> Results logical(Node &n) {
   Value a = n.cast(n.tensor(0, "self"), n.i1()), b = n.cast(n.tensor(1, "other"), n.i1());
   if (n.failed())
     return n.refused();
@@ -30,8 +28,7 @@ Results logicalNot(Node &n) {
   return n.op<LogicalNotOp>({x}, n.i1());
 }
 
-template <typename OpT>
-Results classify(Node &n) {
+template <typename OpT> Results classify(Node &n) {
   Value x = n.tensor(0, "self");
   if (n.failed())
     return n.refused();
@@ -49,8 +46,7 @@ Results isfinite(Node &n) {
   return n.op<LogicalNotOp>({n.op<LogicalOrOp>({n.op<IsnanOp>({x}, n.i1()), n.op<IsinfOp>({x}, n.i1())})}, n.i1());
 }
 
-template <typename OpT>
-Results signedInfinity(Node &n) {
+template <typename OpT> Results signedInfinity(Node &n) {
   Value x = n.tensor(0, "self");
   if (n.failed())
     return n.refused();

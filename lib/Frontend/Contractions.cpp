@@ -65,7 +65,8 @@ Results linear(Node &n) {
   AffineExpr rows = n.constantSize(1);
   for (AffineExpr size : ArrayRef(sizes).drop_back())
     rows = rows * size;
-  Value product = n.reshape(n.matmul(n.reshape(x, {canonicalSize(rows), sizes.back()}), n.transpose(weight, 0, 1)), n.type());
+  Value product =
+      n.reshape(n.matmul(n.reshape(x, {canonicalSize(rows), sizes.back()}), n.transpose(weight, 0, 1)), n.type());
   return bias ? n.op<AddOp>({product, bias}) : product;
 }
 

@@ -27,8 +27,9 @@ Results nothing(Node &n) { return Results::none(); }
 } // namespace
 
 void registerConversions(Table &t) {
-  for (llvm::StringRef op : {"clone", "alias", "detach", "lift", "lift_fresh", "lift_fresh_copy", "contiguous", "positive",
-                             "conj", "resolve_conj", "resolve_neg", "conj_physical", "_conj", "alias_copy", "detach_copy"})
+  for (llvm::StringRef op :
+       {"clone", "alias", "detach", "lift", "lift_fresh", "lift_fresh_copy", "contiguous", "positive", "conj",
+        "resolve_conj", "resolve_neg", "conj_physical", "_conj", "alias_copy", "detach_copy"})
     t[("aten." + op + ".default").str()] = sameTensor;
   t["aten._to_copy.default"] = convert;
   t["prims.convert_element_type.default"] = convert;

@@ -26,7 +26,8 @@ Window readWindow(Node &n, unsigned first, int64_t spatial) {
     if (values.size() == 1)
       values.resize(spatial, values[0]);
     if (int64_t(values.size()) != spatial)
-      n.refuse(llvm::Twine(name) + " has " + llvm::Twine(values.size()) + " entries for " + llvm::Twine(spatial) + " spatial dimensions");
+      n.refuse(llvm::Twine(name) + " has " + llvm::Twine(values.size()) + " entries for " + llvm::Twine(spatial) +
+               " spatial dimensions");
     return values;
   };
   w.stride = perDim(first, "stride");
@@ -85,23 +86,26 @@ Results convolutionBackward(Node &n) {
     Window back = w;
     back.transposed = !w.transposed;
     back.outputPadding.assign(spatial, 0);
+    SmallVector<AffineExpr> sizes = n.sizesIn(input);
     for (int64_t i = 0; i < spatial && !w.transposed; ++i) {
       AffineExpr reached = (n.sizesIn(grad)[i + 2] - 1) * w.stride[i] + n.constantSize(1) +
                            (n.sizesIn(weight)[i + 2] - 1) * w.dilation[i] - n.constantSize(2 * w.padding[i]);
-      auto missing = ::mlir::dyn_cast<AffineConstantExpr>(canonicalSize(n.sizesIn(input)[i + 2] - reached));
-      if (!missing)
-        return n.refuse("the gradient by an input whose spatial size is symbolic needs a size that its stride divides; "
-                        "mark the size as static");
-      back.outputPadding[i] = missing.getValue();
+      AffineExpr missing = canonicalSize(n.sizesIn(input)[i + 2] - reached);
+      // Symbolic: as much as the stride can have skipped; the surplus is cut off below.
+      auto constant = ::mlir::dyn_cast<AffineConstantExpr>(missing);
+      back.outputPadding[i] = constant ? constant.getValue() : w.stride[i] - 1;
+      sizes[i + 2] = constant ? sizes[i + 2] : canonicalSize(reached + (w.stride[i] - 1));
     }
-    gradInput = convolve(n, n.typeOf(input), grad, weight, back);
+    gradInput = convolve(n, tensorWithSizes(sizes, n.elementOf(input)), grad, weight, back);
+    SmallVector<AffineExpr> zeros(sizes.size(), n.constantSize(0));
+    gradInput = n.slice(gradInput, zeros, SmallVector<int64_t>(sizes.size(), 1), n.sizesIn(input));
   }
   if (wanted[1]) {
     Builder &b = n.builder;
-    gradWeight = ConvolutionWeightGradOp::create(
-        n.builder, n.loc, n.typeOf(weight), w.transposed ? grad : input, w.transposed ? input : grad,
-        b.getDenseI64ArrayAttr(w.stride), b.getDenseI64ArrayAttr(w.padding), b.getDenseI64ArrayAttr(w.dilation),
-        b.getI64IntegerAttr(w.groups));
+    gradWeight = ConvolutionWeightGradOp::create(n.builder, n.loc, n.typeOf(weight), w.transposed ? grad : input,
+                                                 w.transposed ? input : grad, b.getDenseI64ArrayAttr(w.stride),
+                                                 b.getDenseI64ArrayAttr(w.padding), b.getDenseI64ArrayAttr(w.dilation),
+                                                 b.getI64IntegerAttr(w.groups));
   }
   if (wanted[2]) {
     SmallVector<int64_t> dims{0};

@@ -22,7 +22,8 @@ Results range(Node &n, unsigned startIndex, int stepIndex) {
   if (step && !(n.isNumber(stepIndex, "step") && !std::holds_alternative<SymbolicInt>(*n.find(stepIndex, "step")) &&
                 n.number(stepIndex, "step") == 1.0))
     result = n.op<MulOp>({result, step});
-  bool fromZero = !start || (!std::holds_alternative<SymbolicInt>(*n.find(startIndex, "start")) && n.number(startIndex, "start") == 0.0);
+  bool fromZero = !start || (!std::holds_alternative<SymbolicInt>(*n.find(startIndex, "start")) &&
+                             n.number(startIndex, "start") == 0.0);
   if (!fromZero)
     result = n.op<AddOp>({result, start});
   return n.cast(result, n.element());
@@ -84,8 +85,7 @@ Results scalarTensor(Node &n) {
 }
 
 /// column - row compared with the diagonal, for the last two dimensions.
-template <typename OpT>
-Results triangle(Node &n) {
+template <typename OpT> Results triangle(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t diagonal = n.integer(1, "diagonal", 0);
   if (n.failed())
@@ -93,7 +93,8 @@ Results triangle(Node &n) {
   SmallVector<AffineExpr> sizes = n.sizesIn(x);
   if (sizes.size() < 2)
     return n.refuse("a tensor of rank 2 or more is needed");
-  Value row = n.iota({sizes[sizes.size() - 2], n.constantSize(1)}, 0, n.i64()), column = n.iota({sizes.back()}, 0, n.i64());
+  Value row = n.iota({sizes[sizes.size() - 2], n.constantSize(1)}, 0, n.i64()),
+        column = n.iota({sizes.back()}, 0, n.i64());
   Value keep = n.compare<OpT>(column, n.op<AddOp>({row, n.scalarInt(diagonal, n.i64())}));
   return n.where(keep, x, n.scalarInt(0, n.element()));
 }
@@ -112,8 +113,8 @@ void registerCreation(Table &t) {
   t["aten.arange.start_step"] = arangeStep;
   t["prims.iota.default"] = primsIota;
   t["aten.linspace.default"] = linspace;
-  for (llvm::StringRef op : {"zeros", "zeros_like", "new_zeros", "empty_like", "new_empty", "new_empty_strided", "empty_strided",
-                             "empty_permuted"})
+  for (llvm::StringRef op : {"zeros", "zeros_like", "new_zeros", "empty_like", "new_empty", "new_empty_strided",
+                             "empty_strided", "empty_permuted"})
     t[("aten." + op + ".default").str()] = zeros;
   t["aten.empty.memory_format"] = zeros;
   for (llvm::StringRef op : {"ones", "ones_like", "new_ones"})

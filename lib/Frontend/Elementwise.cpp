@@ -8,8 +8,7 @@ using Names = ArrayRef<std::pair<unsigned, llvm::StringRef>>;
 constexpr std::pair<unsigned, llvm::StringRef> selfAndOther[] = {{0, "self"}, {1, "other"}};
 
 /// f(x) in the result's type.
-template <typename OpT>
-Results unary(Node &n) {
+template <typename OpT> Results unary(Node &n) {
   Value x = n.tensor(0, "self");
   if (n.failed())
     return n.refused();
@@ -17,16 +16,14 @@ Results unary(Node &n) {
 }
 
 /// f(x) that leaves integers alone.
-template <typename OpT>
-Results rounding(Node &n) {
+template <typename OpT> Results rounding(Node &n) {
   Value x = n.tensor(0, "self");
   if (n.failed() || !isa<FloatType>(n.element()))
     return x;
   return n.op<OpT>({n.cast(x, n.element())});
 }
 
-template <typename OpT>
-Results binary(Node &n) {
+template <typename OpT> Results binary(Node &n) {
   Type compute = n.computeType(n.element(), selfAndOther);
   Value a = n.operand(0, "self", compute), b = n.operand(1, "other", compute);
   if (n.failed())
@@ -35,8 +32,7 @@ Results binary(Node &n) {
 }
 
 /// x + alpha * y, and with `reversed` operands y - alpha * x (rsub).
-template <typename OpT, bool reversed>
-Results scaledSum(Node &n) {
+template <typename OpT, bool reversed> Results scaledSum(Node &n) {
   Type compute = n.computeType(n.element(), {{0, "self"}, {1, "other"}, {2, "alpha"}});
   Value a = n.operand(0, "self", compute), b = n.operand(1, "other", compute);
   bool scaled = n.has(2, "alpha");
@@ -45,8 +41,8 @@ Results scaledSum(Node &n) {
     return n.refused();
   if (reversed)
     std::swap(a, b);
-  if (scaled && !(n.find(2, "alpha") && n.isNumber(2, "alpha") && !std::holds_alternative<SymbolicInt>(*n.find(2, "alpha")) &&
-                  n.number(2, "alpha") == 1.0))
+  if (scaled && !(n.find(2, "alpha") && n.isNumber(2, "alpha") &&
+                  !std::holds_alternative<SymbolicInt>(*n.find(2, "alpha")) && n.number(2, "alpha") == 1.0))
     b = n.op<MulOp>({alpha, b});
   return n.cast(n.op<OpT>({a, b}), n.element());
 }
@@ -57,7 +53,9 @@ Results divide(Node &n) {
   Value a = n.operand(0, "self", compute), b = n.operand(1, "other", compute);
   if (n.failed())
     return n.refused();
-  Value result = mode == "trunc" ? n.op<DivTruncOp>({a, b}) : mode == "floor" ? n.op<DivFloorOp>({a, b}) : n.op<DivOp>({a, b});
+  Value result = mode == "trunc"   ? n.op<DivTruncOp>({a, b})
+                 : mode == "floor" ? n.op<DivFloorOp>({a, b})
+                                   : n.op<DivOp>({a, b});
   return n.cast(result, n.element());
 }
 
@@ -73,7 +71,8 @@ Results floorDivide(Node &n) {
 Results power(Node &n) {
   constexpr std::pair<unsigned, llvm::StringRef> operands[] = {{0, "self"}, {1, "exponent"}};
   Type compute = n.computeType(n.element(), operands);
-  if (n.isNumber(1, "exponent") && n.isTensor(0, "self") && !std::holds_alternative<SymbolicInt>(*n.find(1, "exponent"))) {
+  if (n.isNumber(1, "exponent") && n.isTensor(0, "self") &&
+      !std::holds_alternative<SymbolicInt>(*n.find(1, "exponent"))) {
     double exponent = n.number(1, "exponent");
     bool isFloat = isa<FloatType>(n.element());
     Value x = n.cast(n.tensor(0, "self"), n.accumulator(n.element()));
@@ -121,18 +120,17 @@ Results clamp(Node &n) {
   return n.cast(x, n.element());
 }
 
-template <typename OpT>
-Results clampOneSide(Node &n) {
+template <typename OpT> Results clampOneSide(Node &n) {
   Type compute = n.computeType(n.element(), {{0, "self"}, {1, "bound"}});
-  Value x = n.operand(0, "self", compute), bound = n.has(1, "min") ? n.operand(1, "min", compute) : n.operand(1, "max", compute);
+  Value x = n.operand(0, "self", compute),
+        bound = n.has(1, "min") ? n.operand(1, "min", compute) : n.operand(1, "max", compute);
   if (n.failed())
     return n.refused();
   return n.cast(n.op<OpT>({x, bound}), n.element());
 }
 
 /// The value of a float comparison's operands, kept out of NaN: fmax and fmin take the other operand.
-template <typename OpT>
-Results ignoringNan(Node &n) {
+template <typename OpT> Results ignoringNan(Node &n) {
   Value a = n.operand(0, "self", n.element()), b = n.operand(1, "other", n.element());
   if (n.failed())
     return n.refused();
@@ -144,10 +142,10 @@ Results ignoringNan(Node &n) {
 }
 
 /// self + value * tensor1 * tensor2 (addcmul), or / tensor2 (addcdiv).
-template <typename OpT>
-Results addProduct(Node &n) {
+template <typename OpT> Results addProduct(Node &n) {
   Type compute = n.accumulator(n.element());
-  Value self = n.operand(0, "self", compute), a = n.operand(1, "tensor1", compute), b = n.operand(2, "tensor2", compute);
+  Value self = n.operand(0, "self", compute), a = n.operand(1, "tensor1", compute),
+        b = n.operand(2, "tensor2", compute);
   double value = n.number(3, "value", 1.0);
   if (n.failed())
     return n.refused();
@@ -159,7 +157,8 @@ Results addProduct(Node &n) {
 /// self + weight * (end - self), from the nearer end as torch does.
 Results lerp(Node &n) {
   Type compute = n.accumulator(n.element());
-  Value self = n.operand(0, "self", compute), end = n.operand(1, "end", compute), weight = n.operand(2, "weight", compute);
+  Value self = n.operand(0, "self", compute), end = n.operand(1, "end", compute),
+        weight = n.operand(2, "weight", compute);
   if (n.failed())
     return n.refused();
   Value difference = n.op<SubOp>({end, self});

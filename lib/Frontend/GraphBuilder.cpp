@@ -179,7 +179,8 @@ llvm::Expected<std::vector<DenseLayout>> GraphBuilder::setOutputs(const std::vec
   for (const OutputSpec &output : outputs) {
     auto found = im.values.find(output.value.id);
     if (found == im.values.end() || output.value.result >= found->second.size() || !found->second[output.value.result])
-      return llvm::createStringError("output " + std::to_string(layouts.size()) + " refers to a result that its node does not give");
+      return llvm::createStringError("output " + std::to_string(layouts.size()) +
+                                     " refers to a result that its node does not give");
     Value value = found->second[output.value.result];
     auto strides = parseAll(im, output.strides);
     if (!strides)
@@ -210,7 +211,8 @@ llvm::Expected<std::string> GraphBuilder::normalize(llvm::StringRef expression) 
 llvm::Expected<OwningOpRef<ModuleOp>> GraphBuilder::finish() {
   Importer &im = state->importer;
   if (im.refusedNodes)
-    return llvm::createStringError(std::to_string(im.refusedNodes) + " nodes cannot be imported, the first: " + state->firstRefusal);
+    return llvm::createStringError(std::to_string(im.refusedNodes) +
+                                   " nodes cannot be imported, the first: " + state->firstRefusal);
   Block &block = im.function.front();
   if (block.empty() || !isa<func::ReturnOp>(block.back()))
     return llvm::createStringError("the graph's outputs were never set");

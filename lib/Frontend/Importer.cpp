@@ -12,13 +12,20 @@ struct ScalarTypeRow {
   unsigned bytes;
 };
 constexpr ScalarTypeRow scalarTypes[] = {
-    {ScalarType::Bool, "bool", 1},        {ScalarType::U8, "uint8", 1},
-    {ScalarType::I8, "int8", 1},          {ScalarType::I16, "int16", 2},
-    {ScalarType::I32, "int32", 4},        {ScalarType::I64, "int64", 8},
-    {ScalarType::U16, "uint16", 2},       {ScalarType::U32, "uint32", 4},
-    {ScalarType::U64, "uint64", 8},       {ScalarType::F16, "float16", 2},
-    {ScalarType::BF16, "bfloat16", 2},    {ScalarType::F32, "float32", 4},
-    {ScalarType::F64, "float64", 8},      {ScalarType::F8E4M3FN, "float8_e4m3fn", 1},
+    {ScalarType::Bool, "bool", 1},
+    {ScalarType::U8, "uint8", 1},
+    {ScalarType::I8, "int8", 1},
+    {ScalarType::I16, "int16", 2},
+    {ScalarType::I32, "int32", 4},
+    {ScalarType::I64, "int64", 8},
+    {ScalarType::U16, "uint16", 2},
+    {ScalarType::U32, "uint32", 4},
+    {ScalarType::U64, "uint64", 8},
+    {ScalarType::F16, "float16", 2},
+    {ScalarType::BF16, "bfloat16", 2},
+    {ScalarType::F32, "float32", 4},
+    {ScalarType::F64, "float64", 8},
+    {ScalarType::F8E4M3FN, "float8_e4m3fn", 1},
     {ScalarType::F8E5M2, "float8_e5m2", 1},
 };
 } // namespace

@@ -25,7 +25,7 @@ struct Importer {
   llvm::DenseMap<int64_t, llvm::SmallVector<mlir::Value, 2>> values;
   int64_t nextId = 0;
   unsigned refusedNodes = 0;
-  mlir::Value seed;         ///< the hidden last argument, once a random op asked for it
+  mlir::Value seed; ///< the hidden last argument, once a random op asked for it
   int64_t randomStreams = 0;
 
   llvm::Expected<mlir::AffineExpr> size(const Size &size);

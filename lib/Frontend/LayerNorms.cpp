@@ -19,7 +19,8 @@ Results layerNorm(Node &n) {
     return n.refused();
   SmallVector<AffineExpr> sizes = n.sizesIn(x);
   if (rank < 1 || rank > int64_t(sizes.size()))
-    return n.refuse("normalized_shape has " + llvm::Twine(rank) + " dimensions for an input of rank " + llvm::Twine(sizes.size()));
+    return n.refuse("normalized_shape has " + llvm::Twine(rank) + " dimensions for an input of rank " +
+                    llvm::Twine(sizes.size()));
   std::fill(sizes.end() - rank, sizes.end(), n.constantSize(1));
   Type statistics = n.resultCount() > 1 && n.type(1) ? n.element(1) : n.accumulator(n.element());
   RankedTensorType rows = tensorWithSizes(sizes, statistics);
@@ -34,7 +35,8 @@ Results layerNorm(Node &n) {
 
 /// native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)
 Results layerNormBackward(Node &n) {
-  Value grad = n.tensor(0, "grad_out"), input = n.tensor(1, "input"), mean = n.tensor(3, "mean"), rstd = n.tensor(4, "rstd");
+  Value grad = n.tensor(0, "grad_out"), input = n.tensor(1, "input"), mean = n.tensor(3, "mean"),
+        rstd = n.tensor(4, "rstd");
   Value weight = n.optionalTensor(5, "weight");
   int64_t rank = n.sizes(2, "normalized_shape").size();
   SmallVector<bool> wanted = n.flags(7, "output_mask");
@@ -75,7 +77,8 @@ Results rmsNorm(Node &n) {
     return n.refused();
   SmallVector<AffineExpr> sizes = n.sizesIn(x);
   if (rank < 1 || rank > int64_t(sizes.size()))
-    return n.refuse("normalized_shape has " + llvm::Twine(rank) + " dimensions for an input of rank " + llvm::Twine(sizes.size()));
+    return n.refuse("normalized_shape has " + llvm::Twine(rank) + " dimensions for an input of rank " +
+                    llvm::Twine(sizes.size()));
   std::fill(sizes.end() - rank, sizes.end(), n.constantSize(1));
   Type statistics = n.resultCount() > 1 && n.type(1) ? n.element(1) : n.accumulator(n.element());
   auto op = RMSNormOp::create(n.builder, n.loc, TypeRange{n.type(0), tensorWithSizes(sizes, statistics)}, x, weight,
@@ -96,8 +99,9 @@ Results groupNorm(Node &n) {
   Value x = n.reshape(n.cast(input, compute), {batch, n.constantSize(groups), perGroup});
   SmallVector<AffineExpr> rows{batch, n.constantSize(groups), n.constantSize(1)};
   auto rowType = tensorWithSizes(rows, compute);
-  auto statistics = VarMeanOp::create(n.builder, n.loc, TypeRange{rowType, rowType}, x, n.builder.getDenseI64ArrayAttr({2}),
-                                      n.builder.getF64FloatAttr(0), n.builder.getUnitAttr());
+  auto statistics =
+      VarMeanOp::create(n.builder, n.loc, TypeRange{rowType, rowType}, x, n.builder.getDenseI64ArrayAttr({2}),
+                        n.builder.getF64FloatAttr(0), n.builder.getUnitAttr());
   Value rstd = n.op<RsqrtOp>({n.op<AddOp>(statistics.getVariance(), eps)});
   Value normal = n.op<MulOp>({n.op<SubOp>({x, statistics.getMean()}), rstd});
   Value y = n.reshape(normal, sizesOf(n.type(0)));

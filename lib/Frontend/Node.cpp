@@ -17,8 +17,8 @@ SmallVector<AffineExpr> Node::broadcastSizes(ValueRange operands) {
       if (slot == constantSize(1))
         slot = size;
       else if (size != slot && size != constantSize(1))
-        refuse("sizes of the operands do not broadcast: " + tensorName(typeOf(operand)) + " meets another size at dimension " +
-               llvm::Twine(offset + i));
+        refuse("sizes of the operands do not broadcast: " + tensorName(typeOf(operand)) +
+               " meets another size at dimension " + llvm::Twine(offset + i));
     }
   }
   return result;
@@ -27,7 +27,8 @@ SmallVector<AffineExpr> Node::broadcastSizes(ValueRange operands) {
 Value Node::cast(Value value, Type element) {
   if (elementOf(value) == element)
     return value;
-  return CastOp::create(builder, loc, TypeRange{withElementType(typeOf(value), element)}, ValueRange{value}).getResult();
+  return CastOp::create(builder, loc, TypeRange{withElementType(typeOf(value), element)}, ValueRange{value})
+      .getResult();
 }
 
 static Value constant0d(Node &n, Attribute value, Type element) {

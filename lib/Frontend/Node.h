@@ -59,7 +59,7 @@ public:
 
   //===--- reading arguments ---===//
   const Arg *find(unsigned index, llvm::StringRef name) const;
-  bool has(unsigned index, llvm::StringRef name) const;      ///< given and not None
+  bool has(unsigned index, llvm::StringRef name) const; ///< given and not None
   bool isTensor(unsigned index, llvm::StringRef name) const;
   bool isNumber(unsigned index, llvm::StringRef name) const; ///< bool, int, float or symbolic
   Value tensor(unsigned index, llvm::StringRef name);
@@ -70,7 +70,7 @@ public:
   double number(unsigned index, llvm::StringRef name, std::optional<double> otherwise = std::nullopt);
   bool flag(unsigned index, llvm::StringRef name, bool otherwise = false);
   std::string text(unsigned index, llvm::StringRef name, llvm::StringRef otherwise = "");
-  SmallVector<int64_t> integers(unsigned index, llvm::StringRef name);          ///< empty where None
+  SmallVector<int64_t> integers(unsigned index, llvm::StringRef name); ///< empty where None
   SmallVector<bool> flags(unsigned index, llvm::StringRef name);
   AffineExpr size(unsigned index, llvm::StringRef name);
   SmallVector<AffineExpr> sizes(unsigned index, llvm::StringRef name);
@@ -107,21 +107,16 @@ public:
   /// The common shape of operands by numpy's rule.
   SmallVector<AffineExpr> broadcastSizes(ValueRange operands);
   /// An elementwise op; the element type is the last operand's unless given.
-  template <typename OpT>
-  Value op(ArrayRef<Value> operands, Type element = {}) {
+  template <typename OpT> Value op(ArrayRef<Value> operands, Type element = {}) {
     Type resultElement = element ? element : elementOf(operands.back());
     auto resultType = tensorWithSizes(broadcastSizes(operands), resultElement);
     return OpT::create(builder, loc, TypeRange{resultType}, ValueRange(operands)).getResult();
   }
   /// An elementwise op on a tensor and a number.
-  template <typename OpT>
-  Value op(Value lhs, double rhs, Type element = {}) {
+  template <typename OpT> Value op(Value lhs, double rhs, Type element = {}) {
     return op<OpT>({lhs, scalar(rhs, elementOf(lhs))}, element ? element : elementOf(lhs));
   }
-  template <typename OpT>
-  Value compare(Value lhs, Value rhs) {
-    return op<OpT>({lhs, rhs}, i1());
-  }
+  template <typename OpT> Value compare(Value lhs, Value rhs) { return op<OpT>({lhs, rhs}, i1()); }
   Value cast(Value value, Type element);
   Value scalar(double value, Type element);
   Value scalarInt(int64_t value, Type element);
@@ -141,9 +136,7 @@ public:
   Value slice(Value value, ArrayRef<AffineExpr> offsets, ArrayRef<int64_t> strides, ArrayRef<AffineExpr> sizes);
   Value sliceDim(Value value, int64_t dim, AffineExpr offset, AffineExpr size, int64_t stride = 1);
   Value concat(ArrayRef<Value> values, int64_t dim);
-  Value where(Value condition, Value yes, Value no) {
-    return op<WhereOp>({condition, yes, no}, elementOf(yes));
-  }
+  Value where(Value condition, Value yes, Value no) { return op<WhereOp>({condition, yes, no}, elementOf(yes)); }
   Value full(Value scalarValue, RankedTensorType like) { return broadcast(scalarValue, sizesOf(like)); }
   Value iota(ArrayRef<AffineExpr> sizes, int64_t dim, Type element);
 

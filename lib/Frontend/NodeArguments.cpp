@@ -67,7 +67,8 @@ SmallVector<Value> Node::optionalTensors(unsigned index, llvm::StringRef name) {
   SmallVector<Value> values;
   const Arg *arg = find(index, name);
   if (!arg || !std::holds_alternative<ArgList>(*arg)) {
-    refuse(llvm::Twine("argument ") + name + " is " + (arg ? kindOf(*arg) : "missing") + " where a list of tensors is needed");
+    refuse(llvm::Twine("argument ") + name + " is " + (arg ? kindOf(*arg) : "missing") +
+           " where a list of tensors is needed");
     return values;
   }
   for (const Arg &item : std::get<ArgList>(*arg)) {

@@ -4,14 +4,16 @@
 namespace tilewright {
 namespace {
 
-SmallVector<int64_t> perDim(Node &n, unsigned index, llvm::StringRef name, int64_t spatial, SmallVector<int64_t> otherwise) {
+SmallVector<int64_t> perDim(Node &n, unsigned index, llvm::StringRef name, int64_t spatial,
+                            SmallVector<int64_t> otherwise) {
   SmallVector<int64_t> values = n.integers(index, name);
   if (values.empty())
     values = otherwise;
   if (values.size() == 1)
     values.resize(spatial, values[0]);
   if (int64_t(values.size()) != spatial)
-    n.refuse(llvm::Twine(name) + " has " + llvm::Twine(values.size()) + " entries for " + llvm::Twine(spatial) + " spatial dimensions");
+    n.refuse(llvm::Twine(name) + " has " + llvm::Twine(values.size()) + " entries for " + llvm::Twine(spatial) +
+             " spatial dimensions");
   return values;
 }
 
@@ -27,18 +29,19 @@ RankedTensorType batchedType(RankedTensorType type, int64_t spatial) {
 }
 
 /// max_poolNd_with_indices(self, kernel, stride, padding, dilation, ceil_mode)
-template <int64_t spatial>
-Results maxPool(Node &n) {
+template <int64_t spatial> Results maxPool(Node &n) {
   Value x = n.tensor(0, "self");
-  SmallVector<int64_t> kernel = perDim(n, 1, "kernel_size", spatial, {}), stride = perDim(n, 2, "stride", spatial, kernel);
-  SmallVector<int64_t> padding = perDim(n, 3, "padding", spatial, {0}), dilation = perDim(n, 4, "dilation", spatial, {1});
+  SmallVector<int64_t> kernel = perDim(n, 1, "kernel_size", spatial, {}),
+                       stride = perDim(n, 2, "stride", spatial, kernel);
+  SmallVector<int64_t> padding = perDim(n, 3, "padding", spatial, {0}),
+                       dilation = perDim(n, 4, "dilation", spatial, {1});
   if (n.failed())
     return n.refused();
   Builder &b = n.builder;
   RankedTensorType type = batchedType(n.type(0), spatial);
   auto op = MaxPoolOp::create(n.builder, n.loc, TypeRange{type, withElementType(type, n.i64())}, batched(n, x, spatial),
-                              b.getDenseI64ArrayAttr(kernel), b.getDenseI64ArrayAttr(stride), b.getDenseI64ArrayAttr(padding),
-                              b.getDenseI64ArrayAttr(dilation));
+                              b.getDenseI64ArrayAttr(kernel), b.getDenseI64ArrayAttr(stride),
+                              b.getDenseI64ArrayAttr(padding), b.getDenseI64ArrayAttr(dilation));
   SmallVector<Value> results{n.reshape(op.getResult(), n.type(0))};
   if (n.resultCount() > 1)
     results.push_back(n.reshape(op.getIndices(), n.type(1)));
@@ -46,8 +49,7 @@ Results maxPool(Node &n) {
 }
 
 /// Adds the gradient at the saved flat indices of each plane.
-template <int64_t spatial>
-Results maxPoolBackward(Node &n) {
+template <int64_t spatial> Results maxPoolBackward(Node &n) {
   Value grad = n.tensor(0, "grad_output"), indices = n.tensor(7, "indices");
   if (n.failed())
     return n.refused();
@@ -66,20 +68,21 @@ Results maxPoolBackward(Node &n) {
   return n.reshape(sum, n.type());
 }
 
-Value averagePool(Node &n, Value x, RankedTensorType type, ArrayRef<int64_t> kernel, ArrayRef<int64_t> stride, ArrayRef<int64_t> padding,
-                  bool includePad, std::optional<int64_t> divisor, int64_t spatial) {
+Value averagePool(Node &n, Value x, RankedTensorType type, ArrayRef<int64_t> kernel, ArrayRef<int64_t> stride,
+                  ArrayRef<int64_t> padding, bool includePad, std::optional<int64_t> divisor, int64_t spatial) {
   Builder &b = n.builder;
-  Value result = AvgPoolOp::create(n.builder, n.loc, batchedType(type, spatial), batched(n, x, spatial), b.getDenseI64ArrayAttr(kernel),
-                                   b.getDenseI64ArrayAttr(stride), b.getDenseI64ArrayAttr(padding),
-                                   includePad ? b.getUnitAttr() : UnitAttr(), divisor ? b.getI64IntegerAttr(*divisor) : IntegerAttr());
+  Value result = AvgPoolOp::create(n.builder, n.loc, batchedType(type, spatial), batched(n, x, spatial),
+                                   b.getDenseI64ArrayAttr(kernel), b.getDenseI64ArrayAttr(stride),
+                                   b.getDenseI64ArrayAttr(padding), includePad ? b.getUnitAttr() : UnitAttr(),
+                                   divisor ? b.getI64IntegerAttr(*divisor) : IntegerAttr());
   return n.reshape(result, type);
 }
 
 /// avg_poolNd(self, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override)
-template <int64_t spatial>
-Results avgPool(Node &n) {
+template <int64_t spatial> Results avgPool(Node &n) {
   Value x = n.tensor(0, "self");
-  SmallVector<int64_t> kernel = perDim(n, 1, "kernel_size", spatial, {}), stride = perDim(n, 2, "stride", spatial, kernel);
+  SmallVector<int64_t> kernel = perDim(n, 1, "kernel_size", spatial, {}),
+                       stride = perDim(n, 2, "stride", spatial, kernel);
   SmallVector<int64_t> padding = perDim(n, 3, "padding", spatial, {0});
   bool includePad = n.flag(5, "count_include_pad", true);
   std::optional<int64_t> divisor;
@@ -91,8 +94,7 @@ Results avgPool(Node &n) {
 }
 
 /// Windows are regular where the output's size divides the input's; an output of 1 is a mean.
-template <int64_t spatial>
-Results adaptiveAvgPool(Node &n) {
+template <int64_t spatial> Results adaptiveAvgPool(Node &n) {
   Value x = n.tensor(0, "self");
   if (n.failed())
     return n.refused();

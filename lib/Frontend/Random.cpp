@@ -15,8 +15,7 @@ Value draw(Node &n, RandomKind kind, ArrayRef<AffineExpr> sizes) {
                           n.importer.randomStreams++, kind);
 }
 
-template <RandomKind kind>
-Results distribution(Node &n) {
+template <RandomKind kind> Results distribution(Node &n) {
   return n.cast(draw(n, kind, sizesOf(n.type())), n.element());
 }
 

@@ -23,8 +23,7 @@ Reduced readReduced(Node &n, bool hasDims) {
   return r;
 }
 
-template <ReduceKind kind, bool hasDims>
-Results reduction(Node &n) {
+template <ReduceKind kind, bool hasDims> Results reduction(Node &n) {
   Reduced r = readReduced(n, hasDims);
   if (n.failed())
     return n.refused();
@@ -34,8 +33,7 @@ Results reduction(Node &n) {
 /// prod.dim_int(self, dim, keepdim) names one dimension.
 Results prodAlong(Node &n) { return reduction<ReduceKind::Prod, true>(n); }
 
-template <bool hasDims>
-Results mean(Node &n) {
+template <bool hasDims> Results mean(Node &n) {
   Reduced r = readReduced(n, hasDims);
   if (n.failed())
     return n.refused();
@@ -45,16 +43,14 @@ Results mean(Node &n) {
 }
 
 /// any and all of the elements that are not zero; uint8 stays uint8.
-template <ReduceKind kind, bool hasDims>
-Results logicalReduction(Node &n) {
+template <ReduceKind kind, bool hasDims> Results logicalReduction(Node &n) {
   Reduced r = readReduced(n, hasDims);
   if (n.failed())
     return n.refused();
   return n.cast(n.reduce(kind, n.cast(r.input, n.i1()), r.dims, r.keepdim), n.element());
 }
 
-template <ReduceKind kind>
-Results argReduction(Node &n) {
+template <ReduceKind kind> Results argReduction(Node &n) {
   Value x = n.tensor(0, "self");
   bool flat = !n.has(1, "dim"), keepdim = n.flag(2, "keepdim");
   int64_t dim = flat ? 0 : n.dim(1, "dim", n.rankOf(x));
@@ -72,8 +68,7 @@ Results argReduction(Node &n) {
 }
 
 /// max.dim and min.dim: values and indices.
-template <ReduceKind kind>
-Results extremeWithIndex(Node &n) {
+template <ReduceKind kind> Results extremeWithIndex(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t dim = n.dim(1, "dim", n.rankOf(x));
   if (n.failed())

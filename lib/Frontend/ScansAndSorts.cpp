@@ -4,8 +4,7 @@
 namespace tilewright {
 namespace {
 
-template <ScanKind kind>
-Results scan(Node &n) {
+template <ScanKind kind> Results scan(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t dim = n.dim(1, "dim", n.rankOf(x));
   if (n.failed())

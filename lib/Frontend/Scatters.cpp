@@ -28,7 +28,8 @@ Results scatterWith(Node &n, ScatterKind kind) {
   if (!fromTensor || n.rankOf(source) == 0)
     source = n.broadcast(source, sizes);
   else if (n.sizesIn(source) != sizes)
-    source = n.slice(source, SmallVector<AffineExpr>(sizes.size(), n.constantSize(0)), SmallVector<int64_t>(sizes.size(), 1), sizes);
+    source = n.slice(source, SmallVector<AffineExpr>(sizes.size(), n.constantSize(0)),
+                     SmallVector<int64_t>(sizes.size(), 1), sizes);
   Value result = ScatterOp::create(n.builder, n.loc, x.getType(), x, indices, source, dim, kind);
   return n.reshape(result, n.type());
 }
@@ -65,8 +66,8 @@ Results indexPut(Node &n) {
   if (n.failed())
     return n.refused();
   Value base = n.permute(x, plan.order);
-  Value result = PutOp::create(n.builder, n.loc, base.getType(), base, values, ValueRange(plan.indices),
-                               plan.dim, accumulate ? ScatterKind::Add : ScatterKind::Set);
+  Value result = PutOp::create(n.builder, n.loc, base.getType(), base, values, ValueRange(plan.indices), plan.dim,
+                               accumulate ? ScatterKind::Add : ScatterKind::Set);
   SmallVector<int64_t> back(plan.order.size());
   for (auto [position, dim] : llvm::enumerate(plan.order))
     back[dim] = position;
@@ -74,9 +75,9 @@ Results indexPut(Node &n) {
 }
 
 /// index_add(self, dim, index, source, *, alpha), index_copy(self, dim, index, source)
-template <ScatterKind kind>
-Results indexWrite(Node &n) {
-  Value x = n.tensor(0, "self"), index = asIndex(n, n.tensor(2, "index")), source = n.cast(n.tensor(3, "source"), n.element());
+template <ScatterKind kind> Results indexWrite(Node &n) {
+  Value x = n.tensor(0, "self"), index = asIndex(n, n.tensor(2, "index")),
+        source = n.cast(n.tensor(3, "source"), n.element());
   int64_t dim = n.dim(1, "dim", n.rankOf(x));
   double alpha = n.number(4, "alpha", 1.0);
   if (n.failed())

@@ -9,7 +9,8 @@ namespace tilewright {
 namespace {
 
 /// Recursive descent: sum := product (('+'|'-') product)*, product := unary (('*'|'//'|'%') unary)*,
-/// unary := '-' unary | power, power := atom ('**' number)?, atom := number | name | name '(' arguments ')' | '(' sum ')'.
+/// unary := '-' unary | power, power := atom ('**' number)?, atom := number | name | name '(' arguments ')' | '(' sum
+/// ')'.
 class SizeParser {
 public:
   SizeParser(StringRef text, const llvm::StringMap<SizeSymbol> &symbols, MLIRContext *context)
@@ -146,7 +147,8 @@ private:
       return positive(arguments[1]) ? arguments[0].ceilDiv(arguments[1]) : number(1);
     if (name == "Mod" || name == "PythonMod")
       return modulo(arguments[0], arguments[1]);
-    return fail("the function " + name.str() + " is not supported in sizes; supported are + - * // % ** FloorDiv, CeilDiv, "
+    return fail("the function " + name.str() +
+                " is not supported in sizes; supported are + - * // % ** FloorDiv, CeilDiv, "
                 "CleanDiv, Mod, PythonMod, Max and Min");
   }
 

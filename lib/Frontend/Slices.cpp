@@ -103,8 +103,8 @@ Results replaceAlong(Node &n, Value base, Value part, int64_t dim, AffineExpr of
   positions = n.op<AddOp>({n.op<MulOp>(positions, double(step)), n.indexScalar(offset, n.i64())});
   SmallVector<int64_t> order = allDims(n.rankOf(base));
   std::swap(order[0], order[dim]);
-  Value put = PutOp::create(n.builder, n.loc, n.permute(base, order).getType(), n.permute(base, order), n.permute(part, order),
-                            ValueRange{positions}, 0, ScatterKind::Set);
+  Value put = PutOp::create(n.builder, n.loc, n.permute(base, order).getType(), n.permute(base, order),
+                            n.permute(part, order), ValueRange{positions}, 0, ScatterKind::Set);
   return n.permute(put, order);
 }
 
@@ -117,7 +117,8 @@ Results sliceScatter(Node &n) {
   AffineExpr size = n.sizesIn(part)[dim];
   if (size == n.constantSize(0))
     return base;
-  return replaceAlong(n, base, n.cast(part, n.element()), dim, offsetOf(n, start, n.sizesIn(base)[dim], size), size, step);
+  return replaceAlong(n, base, n.cast(part, n.element()), dim, offsetOf(n, start, n.sizesIn(base)[dim], size), size,
+                      step);
 }
 
 Results selectScatter(Node &n) {
@@ -185,8 +186,8 @@ Results diagonal(Node &n) {
 void registerSlices(Table &t) {
   t["aten.slice.Tensor"] = slice;
   t["aten.select.int"] = select;
-  for (llvm::StringRef op : {"split.Tensor", "split.sizes", "split_with_sizes.default", "chunk.default", "split_copy.Tensor",
-                             "split_with_sizes_copy.default", "tensor_split.sections"})
+  for (llvm::StringRef op : {"split.Tensor", "split.sizes", "split_with_sizes.default", "chunk.default",
+                             "split_copy.Tensor", "split_with_sizes_copy.default", "tensor_split.sections"})
     t[("aten." + op).str()] = splitBy;
   t["aten.unbind.int"] = unbind;
   t["aten.slice_scatter.default"] = sliceScatter;

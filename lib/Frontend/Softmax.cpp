@@ -4,8 +4,7 @@
 namespace tilewright {
 namespace {
 
-template <bool logarithm, bool safe>
-Results softmax(Node &n) {
+template <bool logarithm, bool safe> Results softmax(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t dim = n.dim(1, "dim", n.rankOf(x));
   if (n.failed())
@@ -16,14 +15,13 @@ Results softmax(Node &n) {
   if (scalar)
     x = n.unsqueeze(x, 0);
   UnitAttr yes = n.builder.getUnitAttr();
-  Value result = SoftmaxOp::create(n.builder, n.loc, x.getType(), x, n.builder.getI64IntegerAttr(dim), logarithm ? yes : UnitAttr(),
-                                   safe ? yes : UnitAttr());
+  Value result = SoftmaxOp::create(n.builder, n.loc, x.getType(), x, n.builder.getI64IntegerAttr(dim),
+                                   logarithm ? yes : UnitAttr(), safe ? yes : UnitAttr());
   return n.reshape(result, n.type());
 }
 
 /// y (g - sum(g y)), or for the logarithm g - exp(y) sum(g)
-template <bool logarithm>
-Results softmaxBackward(Node &n) {
+template <bool logarithm> Results softmaxBackward(Node &n) {
   Value grad = n.tensor(0, "grad_output"), output = n.tensor(1, "output");
   int64_t dim = n.dim(2, "dim", n.rankOf(grad));
   if (n.failed())

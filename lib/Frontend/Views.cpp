@@ -17,7 +17,8 @@ Results viewDtype(Node &n) {
   Value x = n.tensor(0, "self");
   if (n.failed() || n.elementOf(x) == n.element())
     return x;
-  return n.refuse("reinterpreting the bits of " + dtypeName(n.elementOf(x)) + " as " + dtypeName(n.element()) + " is not supported");
+  return n.refuse("reinterpreting the bits of " + dtypeName(n.elementOf(x)) + " as " + dtypeName(n.element()) +
+                  " is not supported");
 }
 
 Results permuteDims(Node &n) {
@@ -130,7 +131,8 @@ Results roll(Node &n) {
     if (amount == 0)
       continue;
     AffineExpr rest = n.constantSize(constant.getValue() - amount);
-    result = n.concat({n.sliceDim(result, dim, rest, n.constantSize(amount)), n.sliceDim(result, dim, n.constantSize(0), rest)}, dim);
+    result = n.concat(
+        {n.sliceDim(result, dim, rest, n.constantSize(amount)), n.sliceDim(result, dim, n.constantSize(0), rest)}, dim);
   }
   return n.reshape(result, n.type());
 }
@@ -160,9 +162,9 @@ Results constantPad(Node &n) {
 } // namespace
 
 void registerViews(Table &t) {
-  for (llvm::StringRef op : {"view.default", "_unsafe_view.default", "reshape.default", "view_copy.default", "unsqueeze.default",
-                             "squeeze.default", "squeeze.dim", "squeeze.dims", "flatten.using_ints", "_reshape_alias.default",
-                             "_reshape_copy.default", "unflatten.int"})
+  for (llvm::StringRef op : {"view.default", "_unsafe_view.default", "reshape.default", "view_copy.default",
+                             "unsqueeze.default", "squeeze.default", "squeeze.dim", "squeeze.dims",
+                             "flatten.using_ints", "_reshape_alias.default", "_reshape_copy.default", "unflatten.int"})
     t[("aten." + op).str()] = reshapeToResult;
   t["aten.view.dtype"] = viewDtype;
   t["aten.permute.default"] = permuteDims;

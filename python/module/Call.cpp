@@ -25,7 +25,8 @@ void GraphCall::evaluate(const std::vector<int64_t> &values) {
       unsigned dim = spec.order[i];
       int64_t size = shapes.sizes[first + dim];
       if (size < 0)
-        throw py::value_error(spec.name + ": dimension " + std::to_string(dim) + " would have the size " + std::to_string(size));
+        throw py::value_error(spec.name + ": dimension " + std::to_string(dim) + " would have the size " +
+                              std::to_string(size));
       shapes.strides[first + dim] = stride;
       stride *= std::max<int64_t>(size, 1); // torch's strides of tensors without elements
       elements *= size;
@@ -57,7 +58,8 @@ public:
     DLTensor tensor;
     if (exchange().tensorFromObject(object.ptr(), &tensor) != 0) {
       PyErr_Clear();
-      throw py::type_error("argument " + spec.name + " is " + std::string(py::str(py::type::of(object))) + ", which has no memory on the CPU");
+      throw py::type_error("argument " + spec.name + " is " + std::string(py::str(py::type::of(object))) +
+                           ", which has no memory on the CPU");
     }
     check(spec, tensor, sizes);
     int64_t rank = spec.sizes.size();
@@ -85,11 +87,11 @@ private:
   void check(const TensorSpec &spec, const DLTensor &tensor, const int64_t *sizes) {
     DLDataType want = dlpackType(spec.dtype);
     if (tensor.dtype.code != want.code || tensor.dtype.bits != want.bits || tensor.dtype.lanes != want.lanes)
-      throw py::type_error("argument " + spec.name + " is " + dlpackTypeName(tensor.dtype) + "; the graph was compiled for " +
-                           scalarTypeName(spec.dtype).str());
+      throw py::type_error("argument " + spec.name + " is " + dlpackTypeName(tensor.dtype) +
+                           "; the graph was compiled for " + scalarTypeName(spec.dtype).str());
     if (tensor.device.type != 1)
-      throw py::value_error("argument " + spec.name + " is not on the CPU (DLPack device " + std::to_string(tensor.device.type) +
-                            "); move it with .cpu()");
+      throw py::value_error("argument " + spec.name + " is not on the CPU (DLPack device " +
+                            std::to_string(tensor.device.type) + "); move it with .cpu()");
     int64_t rank = spec.sizes.size();
     if (tensor.ndim != rank || !std::equal(sizes, sizes + rank, tensor.shape))
       throw py::value_error("argument " + spec.name + " has the sizes " + listOf(tensor.shape, tensor.ndim) +
@@ -125,7 +127,8 @@ uint64_t versionOf(py::handle tensor) {
 
 py::list GraphCall::run(py::list arguments) {
   if (arguments.size() != argumentCount)
-    throw py::type_error("the graph takes " + std::to_string(argumentCount) + " arguments, " + std::to_string(arguments.size()) + " were given");
+    throw py::type_error("the graph takes " + std::to_string(argumentCount) + " arguments, " +
+                         std::to_string(arguments.size()) + " were given");
   std::vector<py::object> held, kept;
   held.reserve(argumentCount);
   for (py::handle argument : arguments)
@@ -136,11 +139,12 @@ py::list GraphCall::run(py::list arguments) {
   std::vector<int64_t> values(symbols.size());
   for (size_t i = 0; i < symbols.size(); ++i) {
     const SymbolSource &source = symbols[i];
-    int64_t value = source.dim < 0 ? py::cast<int64_t>(held[source.argument])
-                                   : sizeAt(held[source.argument], source.dim, "argument " + std::to_string(source.argument));
+    int64_t value = source.dim < 0
+                        ? py::cast<int64_t>(held[source.argument])
+                        : sizeAt(held[source.argument], source.dim, "argument " + std::to_string(source.argument));
     if ((value - source.offset) % source.factor != 0)
-      throw py::value_error("the size " + std::to_string(value) + " is not " + std::to_string(source.factor) + " times a whole number plus " +
-                            std::to_string(source.offset));
+      throw py::value_error("the size " + std::to_string(value) + " is not " + std::to_string(source.factor) +
+                            " times a whole number plus " + std::to_string(source.offset));
     values[i] = (value - source.offset) / source.factor;
   }
   evaluate(values);

@@ -35,7 +35,7 @@ class GraphCall {
 public:
   std::shared_ptr<Program> program;
   std::vector<TensorSpec> inputs, outputs; ///< of the program; hidden inputs last
-  std::vector<int> inputArguments;         ///< per program input: the argument it is, -1: constants[...] in turn, -2: the seed
+  std::vector<int> inputArguments; ///< per program input: the argument it is, -1: constants[...] in turn, -2: the seed
   std::vector<pybind11::object> constants;
   std::vector<SymbolSource> symbols;
   std::vector<OutputRecipe> recipes;

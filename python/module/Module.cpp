@@ -1,7 +1,7 @@
 //===- Module.cpp - the private Python module _tilewright ----------------------------===//
-#include "python/module/Call.h"
 #include "dialects/Graph/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "python/module/Call.h"
 #include "llvm/Support/raw_ostream.h"
 #include <pybind11/stl.h>
 
@@ -19,8 +19,7 @@ class Refused : public std::runtime_error {
   using runtime_error::runtime_error;
 };
 
-template <typename T>
-T valueOf(llvm::Expected<T> value) {
+template <typename T> T valueOf(llvm::Expected<T> value) {
   if (!value)
     throw Refused(llvm::toString(value.takeError()));
   return std::move(*value);
@@ -89,8 +88,8 @@ public:
       throw Refused(llvm::toString(std::move(error)));
   }
 
-  std::pair<ValueRef, bool> input(const std::string &name, const std::string &dtype, py::handle sizes, py::handle strides,
-                                  bool isStatic) {
+  std::pair<ValueRef, bool> input(const std::string &name, const std::string &dtype, py::handle sizes,
+                                  py::handle strides, bool isStatic) {
     TensorMeta meta{dtypeNamed(dtype), sizesFrom(sizes)};
     BuiltInput built = valueOf(builder.addInput(name, meta, sizesFrom(strides), isStatic));
     inputs.push_back({name, meta.dtype, {}, built.layout.order, isStatic});
@@ -125,7 +124,8 @@ public:
     for (py::handle item : list) {
       auto triple = py::cast<py::tuple>(item);
       specs.push_back({py::cast<ValueRef>(triple[0]), sizesFrom(triple[2])});
-      outputs.push_back({"result " + std::to_string(outputs.size()), dtypeNamed(py::cast<std::string>(triple[1])), {}, {}});
+      outputs.push_back(
+          {"result " + std::to_string(outputs.size()), dtypeNamed(py::cast<std::string>(triple[1])), {}, {}});
     }
     std::vector<bool> dense;
     for (auto [spec, layout] : llvm::zip_equal(outputs, valueOf(builder.setOutputs(specs)))) {
@@ -228,12 +228,16 @@ PYBIND11_MODULE(_tilewright, m) {
   py::register_exception<Refused>(m, "Refused", PyExc_RuntimeError);
 
   py::class_<ValueRef>(m, "Ref", "A result of an input or a node.")
-      .def(py::init([](int64_t id, unsigned result) { return ValueRef{id, result}; }), py::arg("id"), py::arg("result") = 0)
+      .def(py::init([](int64_t id, unsigned result) { return ValueRef{id, result}; }), py::arg("id"),
+           py::arg("result") = 0)
       .def_readonly("id", &ValueRef::id)
       .def_readonly("result", &ValueRef::result);
-  py::class_<SymbolicInt>(m, "Sym", "A symbolic integer, as sympy prints it.")
-      .def(py::init([](std::string text) { return SymbolicInt{std::move(text)}; }));
-  py::class_<DtypeName>(m, "Dtype", "A torch dtype by name.").def(py::init([](std::string name) { return DtypeName{std::move(name)}; }));
+  py::class_<SymbolicInt>(m, "Sym", "A symbolic integer, as sympy prints it.").def(py::init([](std::string text) {
+    return SymbolicInt{std::move(text)};
+  }));
+  py::class_<DtypeName>(m, "Dtype", "A torch dtype by name.").def(py::init([](std::string name) {
+    return DtypeName{std::move(name)};
+  }));
 
   py::class_<Options>(m, "Options")
       .def(py::init<>())
@@ -259,10 +263,11 @@ PYBIND11_MODULE(_tilewright, m) {
   py::class_<GraphCall, std::shared_ptr<GraphCall>>(m, "GraphCall", "A compiled graph.")
       .def("__call__", &GraphCall::run)
       .def("configure",
-           [](GraphCall &call, unsigned argumentCount, std::vector<int> inputArguments, std::vector<py::object> constants,
+           [](GraphCall &call, unsigned argumentCount, std::vector<int> inputArguments,
+              std::vector<py::object> constants,
               const std::vector<std::tuple<unsigned, int, int64_t, int64_t>> &symbols,
-              const std::vector<std::tuple<std::string, unsigned, py::object>> &recipes, py::object seed, py::object threads,
-              py::object makeDense) {
+              const std::vector<std::tuple<std::string, unsigned, py::object>> &recipes, py::object seed,
+              py::object threads, py::object makeDense) {
              call.argumentCount = argumentCount;
              call.inputArguments = std::move(inputArguments);
              if (call.inputArguments.size() != call.inputs.size())
@@ -282,7 +287,11 @@ PYBIND11_MODULE(_tilewright, m) {
              call.threadSource = threads;
              call.makeDense = makeDense;
            })
-      .def("repack", [](GraphCall &call) { if (call.program) call.program->repack(); })
+      .def("repack",
+           [](GraphCall &call) {
+             if (call.program)
+               call.program->repack();
+           })
       .def("report", &reportOf)
       .def_readonly("calls", &GraphCall::calls)
       .def_readonly("copies", &GraphCall::copies);

@@ -143,7 +143,8 @@ py::object makeTensor(ScalarType type, const int64_t *sizes, const int64_t *stri
     owned->dims[rank + i] = strides[i];
   }
   owned->large = size_t(bytes) >= BlockPool::smallest;
-  owned->managed = {1, 1, nullptr, freeOwned, 0, {data, {1, 0}, int32_t(rank), dlpackType(type), owned->dims, owned->dims + rank, 0}};
+  owned->managed = {1,         1, nullptr,
+                    freeOwned, 0, {data, {1, 0}, int32_t(rank), dlpackType(type), owned->dims, owned->dims + rank, 0}};
   void *object = nullptr;
   if (exchange().managedToObject(&owned->managed, &object) != 0)
     throw py::error_already_set();

@@ -15,5 +15,5 @@ def import_to_text(gm, _inputs=None, static=()) -> str:
 
     imported = walk(gm, static)
     if imported.refusals:
-        raise RuntimeError("\n".join(r.reason for r in imported.refusals))
+        raise RuntimeError("\n".join(r.reason for r in imported.refusals if not r.follows))
     return imported.graph.text()

@@ -71,7 +71,7 @@ def compile_whole(gm, options, static, report) -> _tilewright.GraphCall | Import
 def describe(refusals) -> str:
     lines = []
     for refusal in refusals:
-        if "runs in eager" in refusal.reason:
+        if refusal.follows:
             continue
         lines.append(f"  {refusal.reason}" if refusal.target in refusal.reason else f"  {refusal.target}: {refusal.reason}"
                      + (f" ({refusal.where})" if refusal.where else ""))  # fmt: skip

@@ -23,6 +23,7 @@ class Refusal:
     target: str
     reason: str
     where: str = ""
+    follows: bool = False  # only because an argument of it was refused
 
 
 @dataclass
@@ -47,6 +48,11 @@ def expression(size) -> int | str:
         return size
     expr = size.node.expr
     return int(expr) if expr.is_number else str(expr)
+
+
+def finite(bound, otherwise: int) -> int:
+    """A bound of a range as an int."""
+    return int(bound) if bound.is_Integer else otherwise
 
 
 def dtype_name(dtype: torch.dtype) -> str:
@@ -160,8 +166,7 @@ class Walker:
             low, high = 0, MOST
             if shape_env is not None and symbol in shape_env.var_to_range:
                 bounds = shape_env.var_to_range[symbol]
-                low = int(bounds.lower) if bounds.lower.is_number and bounds.lower.is_finite else 0
-                high = int(bounds.upper) if bounds.upper.is_number and bounds.upper.is_finite else MOST
+                low, high = finite(bounds.lower, 0), finite(bounds.upper, MOST)
             self.graph.symbol(str(symbol), max(low, 0), min(high, MOST))
             self.result.symbols.append(str(symbol))
             self.result.symbol_sources.append(source)
@@ -207,11 +212,11 @@ class Walker:
 
     # -- nodes -------------------------------------------------------------
 
-    def refuse(self, node: fx.Node, reason: str):
+    def refuse(self, node: fx.Node, reason: str, follows: bool = False):
         self.reasons[node] = reason
         where = frames(node, self.frame_cache)
         place = f"{where[-1][0]}:{where[-1][1]}" if where else ""
-        self.result.refusals.append(Refusal(node.name, str(node.target), reason, place))
+        self.result.refusals.append(Refusal(node.name, str(node.target), reason, place, follows))
 
     def add_node(self, node: fx.Node):
         value = node.meta.get("val")
@@ -220,7 +225,7 @@ class Walker:
             if source in self.lists:
                 self.refs[node] = _tilewright.Ref(self.lists[source], index)
             elif source not in self.reasons or node.users:
-                self.refuse(node, f"its argument {source.name} runs in eager")
+                self.refuse(node, f"its argument {source.name} runs in eager", follows=True)
             return
         if isinstance(value, (torch.SymInt, int)) and not isinstance(value, bool):
             return  # a symbolic size: known by its expression
@@ -243,7 +248,8 @@ class Walker:
             metas = [meta_of(v) for v in values]
             number = self.graph.node(str(node.target), args, kwargs, metas, frames(node, self.frame_cache))
         except _tilewright.Refused as error:
-            self.refuse(node, str(error))
+            follows = any(a in self.reasons for a in node.all_input_nodes)
+            self.refuse(node, str(error), follows)
             return
         if isinstance(value, (list, tuple)):
             self.lists[node] = number
