@@ -26,9 +26,9 @@ NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 STRUCTURED = ["--tw-lower-graph", "--tw-verify-structured", "--tw-decompose-tile"]
 TO_LLVM = [
-    "--llvm-request-c-wrappers", "--eliminate-empty-tensors", "--empty-tensor-to-alloc-tensor",
+    "--llvm-request-c-wrappers", "--tw-keep-roundings", "--eliminate-empty-tensors", "--empty-tensor-to-alloc-tensor",
     "--one-shot-bufferize=bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map",
-    "--convert-linalg-to-loops", "--expand-strided-metadata", "--lower-affine", "--convert-scf-to-cf",
+    "--convert-linalg-to-loops", "--tw-split-reshapes", "--expand-strided-metadata", "--lower-affine", "--convert-scf-to-cf",
     "--arith-expand=include-bf16", "--convert-math-to-llvm", "--convert-math-to-libm",
     "--convert-vector-to-llvm", "--finalize-memref-to-llvm", "--convert-arith-to-llvm", "--convert-index-to-llvm",
     "--convert-cf-to-llvm", "--convert-func-to-llvm", "--reconcile-unrealized-casts"]
@@ -72,7 +72,7 @@ class Library:
         self.folder = tempfile.TemporaryDirectory()
         object_file, library = f"{self.folder.name}/k.o", f"{self.folder.name}/k.so"
         run(["llc-22", "-O1", "-filetype=obj", "-relocation-model=pic", "-mcpu=x86-64-v3", "-o", object_file], ir)
-        run(["clang-22", "-shared", "-o", library, object_file, "-lm"])
+        run(["clang-22", "-shared", "-o", library, object_file, "-lm", "-L/usr/lib/llvm-22/lib", "-Wl,-rpath,/usr/lib/llvm-22/lib", "-lmlir_c_runner_utils"])
         self.library = ctypes.CDLL(library)
 
     def call(self, name, args):
