@@ -534,7 +534,7 @@ uniform = torch.tensor([(w[0] >> 8) * 2.0**-24 for w in words], dtype=torch.floa
 normal = torch.tensor([math.sqrt(-2 * math.log(((w[0] >> 8) + 1) * 2.0**-24)) * math.cos(2 * math.pi * (w[1] >> 8) * 2.0**-24) for w in words],
                       dtype=torch.float64).reshape(3, 4)
 case.returns([case.op("random", [a], ((3, 4), t), stream=i64(3), kind=f"{k} : i32") for k, t in ((0, "f32"), (1, "f32"), (2, "i64"))],
-             [uniform, normal, torch.tensor([w[0] for w in words]).reshape(3, 4)])
+             [uniform, normal, torch.tensor([w[0] for w in words]).reshape(3, 4)], tolerance=1e-6)
 
 
 def main():
