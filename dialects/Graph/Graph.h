@@ -11,9 +11,15 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace tilewright::graph {
+/// elementwise_c1 and elementwise_c2, for every op of the table.
+mlir::LogicalResult verifyElementwise(mlir::Operation *op);
+
 /// Marks the ops of the elementwise table (GraphOps.td): operands broadcast to the one result.
 template <typename ConcreteType>
-class Elementwise : public mlir::OpTrait::TraitBase<ConcreteType, Elementwise> {};
+class Elementwise : public mlir::OpTrait::TraitBase<ConcreteType, Elementwise> {
+public:
+  static mlir::LogicalResult verifyTrait(mlir::Operation *op) { return verifyElementwise(op); }
+};
 } // namespace tilewright::graph
 
 #include "dialects/Graph/GraphDialect.h.inc"
@@ -34,7 +40,13 @@ inline constexpr llvm::StringLiteral nameAttrName = "tw.name";
 /// The sizes of `type` as affine expressions over the function's symbols; constants where they are static.
 llvm::SmallVector<mlir::AffineExpr> sizesOf(mlir::RankedTensorType type);
 
-/// The tensor type with these sizes: constants become static dimensions, anything else `?` with the encoding.
+/// The normal form of a size: equal sizes are the same expression then.
+mlir::AffineExpr canonicalSize(mlir::AffineExpr size);
+
+/// The number of elements of `type`, in normal form.
+mlir::AffineExpr elementCount(mlir::RankedTensorType type);
+
+/// The tensor type with these sizes (brought into normal form): constants become static dimensions, anything else `?` with the encoding.
 mlir::RankedTensorType tensorWithSizes(llvm::ArrayRef<mlir::AffineExpr> sizes, mlir::Type elementType);
 
 /// True when the sizes are the same expressions.

@@ -57,7 +57,6 @@ class TW_Elementwise<string mnemonic, dag ins, string what> : TW_Op<mnemonic, [D
     bf16 and f16 are computed in f32 and rounded once.
   }];
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 class TW_Unary<string mnemonic, string what> : TW_Elementwise<mnemonic, (ins TW_Tensor:$input), what>;
 class TW_Binary<string mnemonic, string what> : TW_Elementwise<mnemonic, (ins TW_Tensor:$lhs, TW_Tensor:$rhs), what>;

@@ -1,109 +1,227 @@
-//===- GraphVerify.cpp - constraints of the tw ops ---------------------------===//
-#include "dialects/Graph/Graph.h"
+//===- GraphVerify.cpp - constraints of the elementwise ops, sources and views ----===//
+//
+// Messages begin with the constraint's label: "'tw.matmul' op matmul_c3: lhs K is 4 but rhs K is 5". The functions of
+// test/Graph/invalid.mlir have the same names.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/GraphVerify.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
 namespace tilewright::graph {
 
-LogicalResult AbsOp::verify() { return success(); }
-LogicalResult NegOp::verify() { return success(); }
-LogicalResult ExpOp::verify() { return success(); }
-LogicalResult Exp2Op::verify() { return success(); }
-LogicalResult Expm1Op::verify() { return success(); }
-LogicalResult LogOp::verify() { return success(); }
-LogicalResult Log2Op::verify() { return success(); }
-LogicalResult Log10Op::verify() { return success(); }
-LogicalResult Log1pOp::verify() { return success(); }
-LogicalResult SqrtOp::verify() { return success(); }
-LogicalResult RsqrtOp::verify() { return success(); }
-LogicalResult ReciprocalOp::verify() { return success(); }
-LogicalResult SinOp::verify() { return success(); }
-LogicalResult CosOp::verify() { return success(); }
-LogicalResult TanOp::verify() { return success(); }
-LogicalResult AsinOp::verify() { return success(); }
-LogicalResult AcosOp::verify() { return success(); }
-LogicalResult AtanOp::verify() { return success(); }
-LogicalResult SinhOp::verify() { return success(); }
-LogicalResult CoshOp::verify() { return success(); }
-LogicalResult TanhOp::verify() { return success(); }
-LogicalResult AsinhOp::verify() { return success(); }
-LogicalResult AcoshOp::verify() { return success(); }
-LogicalResult AtanhOp::verify() { return success(); }
-LogicalResult ErfOp::verify() { return success(); }
-LogicalResult ErfcOp::verify() { return success(); }
-LogicalResult SigmoidOp::verify() { return success(); }
-LogicalResult ReluOp::verify() { return success(); }
-LogicalResult SiluOp::verify() { return success(); }
-LogicalResult GeluOp::verify() { return success(); }
-LogicalResult GeluTanhOp::verify() { return success(); }
-LogicalResult FloorOp::verify() { return success(); }
-LogicalResult CeilOp::verify() { return success(); }
-LogicalResult RoundOp::verify() { return success(); }
-LogicalResult TruncOp::verify() { return success(); }
-LogicalResult SignOp::verify() { return success(); }
-LogicalResult BitwiseNotOp::verify() { return success(); }
-LogicalResult LogicalNotOp::verify() { return success(); }
-LogicalResult IsnanOp::verify() { return success(); }
-LogicalResult IsinfOp::verify() { return success(); }
-LogicalResult CastOp::verify() { return success(); }
-LogicalResult AddOp::verify() { return success(); }
-LogicalResult SubOp::verify() { return success(); }
-LogicalResult MulOp::verify() { return success(); }
-LogicalResult DivOp::verify() { return success(); }
-LogicalResult DivTruncOp::verify() { return success(); }
-LogicalResult DivFloorOp::verify() { return success(); }
-LogicalResult PowOp::verify() { return success(); }
-LogicalResult FmodOp::verify() { return success(); }
-LogicalResult RemainderOp::verify() { return success(); }
-LogicalResult MaximumOp::verify() { return success(); }
-LogicalResult MinimumOp::verify() { return success(); }
-LogicalResult Atan2Op::verify() { return success(); }
-LogicalResult BitwiseAndOp::verify() { return success(); }
-LogicalResult BitwiseOrOp::verify() { return success(); }
-LogicalResult BitwiseXorOp::verify() { return success(); }
-LogicalResult ShiftLeftOp::verify() { return success(); }
-LogicalResult ShiftRightOp::verify() { return success(); }
-LogicalResult EqOp::verify() { return success(); }
-LogicalResult NeOp::verify() { return success(); }
-LogicalResult LtOp::verify() { return success(); }
-LogicalResult LeOp::verify() { return success(); }
-LogicalResult GtOp::verify() { return success(); }
-LogicalResult GeOp::verify() { return success(); }
-LogicalResult LogicalAndOp::verify() { return success(); }
-LogicalResult LogicalOrOp::verify() { return success(); }
-LogicalResult LogicalXorOp::verify() { return success(); }
-LogicalResult WhereOp::verify() { return success(); }
-LogicalResult ReshapeOp::verify() { return success(); }
-LogicalResult PermuteOp::verify() { return success(); }
-LogicalResult BroadcastOp::verify() { return success(); }
-LogicalResult SliceOp::verify() { return success(); }
-LogicalResult FlipOp::verify() { return success(); }
-LogicalResult PadOp::verify() { return success(); }
-LogicalResult IotaOp::verify() { return success(); }
-LogicalResult RandomOp::verify() { return success(); }
-LogicalResult ConcatOp::verify() { return success(); }
-LogicalResult ReduceOp::verify() { return success(); }
-LogicalResult ArgReduceOp::verify() { return success(); }
-LogicalResult VarMeanOp::verify() { return success(); }
-LogicalResult SoftmaxOp::verify() { return success(); }
-LogicalResult LayerNormOp::verify() { return success(); }
-LogicalResult RMSNormOp::verify() { return success(); }
-LogicalResult ScanOp::verify() { return success(); }
-LogicalResult SortOp::verify() { return success(); }
-LogicalResult MatmulOp::verify() { return success(); }
-LogicalResult ConvolutionOp::verify() { return success(); }
-LogicalResult ConvolutionWeightGradOp::verify() { return success(); }
-LogicalResult AttentionOp::verify() { return success(); }
-LogicalResult MaxPoolOp::verify() { return success(); }
-LogicalResult AvgPoolOp::verify() { return success(); }
-LogicalResult TakeOp::verify() { return success(); }
-LogicalResult GatherOp::verify() { return success(); }
-LogicalResult ScatterOp::verify() { return success(); }
-LogicalResult PutOp::verify() { return success(); }
-OpFoldResult ReshapeOp::fold(FoldAdaptor) { return {}; }
-OpFoldResult PermuteOp::fold(FoldAdaptor) { return {}; }
-OpFoldResult BroadcastOp::fold(FoldAdaptor) { return {}; }
-OpFoldResult SliceOp::fold(FoldAdaptor) { return {}; }
-OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
+std::optional<int64_t> constantOf(AffineExpr expr) {
+  auto constant = dyn_cast<AffineConstantExpr>(expr);
+  return constant ? std::optional<int64_t>(constant.getValue()) : std::nullopt;
+}
+
+bool surelyDiffer(AffineExpr a, AffineExpr b) {
+  std::optional<int64_t> difference = constantOf(canonicalSize(a - b));
+  return difference && *difference != 0;
+}
+
+std::string printSize(AffineExpr size) {
+  std::string text;
+  llvm::raw_string_ostream(text) << size;
+  return text;
+}
+
+std::string printSizes(ArrayRef<AffineExpr> sizes) {
+  std::string text;
+  for (AffineExpr size : sizes) {
+    std::string one = printSize(size);
+    text += (text.empty() ? "" : "x") + (constantOf(size) ? one : "(" + one + ")");
+  }
+  return text.empty() ? "0-d" : text;
+}
+
+InFlightDiagnostic broken(Operation *op, StringRef label, unsigned number) {
+  return op->emitOpError() << label << "_c" << number << ": ";
+}
+InFlightDiagnostic broken(Operation *op, unsigned number) { return broken(op, op->getName().stripDialect(), number); }
+
+LogicalResult checkDim(Operation *op, unsigned number, int64_t dim, int64_t rank) {
+  if (dim >= 0 && dim < rank)
+    return success();
+  return broken(op, number) << "dimension " << dim << " is out of range for rank " << rank;
+}
+
+LogicalResult checkDims(Operation *op, unsigned number, ArrayRef<int64_t> dims, int64_t rank) {
+  SmallVector<bool> seen(rank, false);
+  for (int64_t dim : dims) {
+    if (failed(checkDim(op, number, dim, rank)))
+      return failure();
+    if (seen[dim])
+      return broken(op, number) << "dimension " << dim << " is given twice";
+    seen[dim] = true;
+  }
+  return success();
+}
+
+LogicalResult checkSizes(Operation *op, unsigned number, StringRef what, Value value, ArrayRef<AffineExpr> expected) {
+  Sizes sizes = sizesOf(value);
+  bool same = sizes.size() == expected.size();
+  for (size_t i = 0; same && i < sizes.size(); ++i)
+    same = !surelyDiffer(sizes[i], expected[i]);
+  if (same)
+    return success();
+  return broken(op, number) << what << " has the sizes " << printSizes(sizes) << " but should have "
+                            << printSizes(expected);
+}
+
+bool broadcasts(ArrayRef<AffineExpr> from, ArrayRef<AffineExpr> to) {
+  if (from.size() > to.size())
+    return false;
+  for (auto [a, b] : llvm::zip(llvm::reverse(from), llvm::reverse(to)))
+    if (constantOf(a) != 1 && surelyDiffer(a, b))
+      return false;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Elementwise
+//===----------------------------------------------------------------------===//
+
+LogicalResult verifyElementwise(Operation *op) {
+  Value result = op->getResult(0);
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+    if (!broadcasts(sizesOf(operand), sizesOf(result)))
+      return broken(op, "elementwise", 1) << "operand " << i << " of sizes " << printSizes(sizesOf(operand))
+                                          << " does not broadcast to " << printSizes(sizesOf(result));
+  if (isa<CastOp>(op))
+    return success();
+  bool boolean =
+      isa<EqOp, NeOp, LtOp, LeOp, GtOp, GeOp, LogicalAndOp, LogicalOrOp, LogicalXorOp, LogicalNotOp, IsnanOp, IsinfOp>(
+          op);
+  OperandRange computed = op->getOperands().drop_front(isa<WhereOp>(op) ? 1 : 0);
+  if (isa<WhereOp>(op) && !elementOf(op->getOperand(0)).isInteger(1))
+    return broken(op, "elementwise", 2) << "the condition is of " << elementOf(op->getOperand(0)) << ", not i1";
+  for (Value operand : computed)
+    if (elementOf(operand) != elementOf(computed.front()))
+      return broken(op, "elementwise", 2)
+             << "operands of " << elementOf(computed.front()) << " and " << elementOf(operand) << "; cast one";
+  Type expected = boolean ? Type(IntegerType::get(op->getContext(), 1)) : elementOf(computed.front());
+  if (elementOf(result) != expected)
+    return broken(op, "elementwise", 2) << "the result is of " << elementOf(result) << " but should be of " << expected;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Sources
+//===----------------------------------------------------------------------===//
+
+LogicalResult IotaOp::verify() {
+  auto type = tensorOf(getResult());
+  if (failed(checkDim(*this, 1, getDim(), type.getRank())))
+    return failure();
+  if (!type.getElementType().isIntOrFloat() || type.getElementType().isInteger(1))
+    return broken(*this, 1) << "elements of " << type.getElementType() << " cannot count";
+  return success();
+}
+
+LogicalResult RandomOp::verify() {
+  if (tensorOf(getSeed()) != RankedTensorType::get({1}, IntegerType::get(getContext(), 64)))
+    return broken(*this, 1) << "the seed is " << getSeed().getType() << ", not tensor<1xi64>";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReshapeOp::verify() {
+  AffineExpr before = elementCount(tensorOf(getInput())), after = elementCount(tensorOf(getResult()));
+  if (surelyDiffer(before, after))
+    return broken(*this, 1) << printSize(before) << " elements cannot become " << printSize(after);
+  if (elementOf(getInput()) != elementOf(getResult()))
+    return broken(*this, 1) << "elements of " << elementOf(getInput()) << " cannot become " << elementOf(getResult());
+  return success();
+}
+
+LogicalResult PermuteOp::verify() {
+  int64_t rank = rankOf(getInput());
+  if (int64_t(getPermutation().size()) != rank)
+    return broken(*this, 1) << getPermutation().size() << " entries for rank " << rank;
+  if (failed(checkDims(*this, 1, getPermutation(), rank)))
+    return failure();
+  Sizes sizes = sizesOf(getInput()), expected;
+  for (int64_t dim : getPermutation())
+    expected.push_back(sizes[dim]);
+  return checkSizes(*this, 2, "the result", getResult(), expected);
+}
+
+LogicalResult BroadcastOp::verify() {
+  if (!broadcasts(sizesOf(getInput()), sizesOf(getResult())))
+    return broken(*this, 1) << printSizes(sizesOf(getInput())) << " does not broadcast to "
+                            << printSizes(sizesOf(getResult()));
+  if (elementOf(getInput()) != elementOf(getResult()))
+    return broken(*this, 1) << "elements of " << elementOf(getInput()) << " cannot become " << elementOf(getResult());
+  return success();
+}
+
+LogicalResult SliceOp::verify() {
+  int64_t rank = rankOf(getInput());
+  if (int64_t(getOffsets().getNumResults()) != rank || int64_t(getStrides().size()) != rank)
+    return broken(*this, 1) << getOffsets().getNumResults() << " offsets and " << getStrides().size()
+                            << " strides for rank " << rank;
+  for (int64_t stride : getStrides())
+    if (stride <= 0)
+      return broken(*this, 1) << "stride " << stride << " is not positive";
+  if (rankOf(getResult()) != rank || elementOf(getResult()) != elementOf(getInput()))
+    return broken(*this, 2) << getInput().getType() << " cannot become " << getResult().getType();
+  for (auto [i, parts] :
+       llvm::enumerate(llvm::zip(getOffsets().getResults(), getStrides(), sizesOf(getResult()), sizesOf(getInput())))) {
+    auto [offset, stride, size, whole] = parts;
+    std::optional<int64_t> first = constantOf(offset), count = constantOf(size), all = constantOf(whole);
+    if (first && *first < 0)
+      return broken(*this, 1) << "offset " << *first << " is negative";
+    if (first && count && all && *count > 0 && *first + (*count - 1) * stride >= *all)
+      return broken(*this, 2) << "dimension " << i << " of size " << *all << " ends before element "
+                              << *first + (*count - 1) * stride;
+  }
+  return success();
+}
+
+LogicalResult FlipOp::verify() {
+  if (getInput().getType() != getResult().getType())
+    return broken(*this, 1) << getInput().getType() << " cannot become " << getResult().getType();
+  return checkDims(*this, 1, getDims(), rankOf(getInput()));
+}
+
+LogicalResult PadOp::verify() {
+  int64_t rank = rankOf(getInput());
+  if (int64_t(getLow().size()) != rank || int64_t(getHigh().size()) != rank)
+    return broken(*this, 1) << getLow().size() << " low and " << getHigh().size() << " high amounts for rank " << rank;
+  Sizes expected = sizesOf(getInput());
+  for (auto [size, low, high] : llvm::zip(expected, getLow(), getHigh()))
+    size = canonicalSize(size + low + high);
+  if (getValue().getType() != elementOf(getInput()))
+    return broken(*this, 1) << "the value is of " << getValue().getType() << ", the tensor of "
+                            << elementOf(getInput());
+  return checkSizes(*this, 2, "the result", getResult(), expected);
+}
+
+LogicalResult ConcatOp::verify() {
+  if (getInputs().empty())
+    return broken(*this, 1) << "nothing to join";
+  int64_t rank = rankOf(getResult()), dim = getDim();
+  if (failed(checkDim(*this, 1, dim, rank)))
+    return failure();
+  Sizes expected = sizesOf(getInputs().front());
+  AffineExpr total = getAffineConstantExpr(0, getContext());
+  for (auto [i, input] : llvm::enumerate(getInputs())) {
+    Sizes sizes = sizesOf(input);
+    bool fits = int64_t(sizes.size()) == rank && elementOf(input) == elementOf(getResult());
+    for (int64_t d = 0; fits && d < rank; ++d)
+      fits = d == dim || !surelyDiffer(sizes[d], expected[d]);
+    if (!fits)
+      return broken(*this, 2) << "operand " << i << " is " << input.getType() << " beside "
+                              << getInputs().front().getType();
+    total = total + sizes[dim];
+  }
+  expected[dim] = canonicalSize(total);
+  return checkSizes(*this, 2, "the result", getResult(), expected);
+}
 
 } // namespace tilewright::graph

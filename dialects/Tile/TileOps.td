@@ -41,12 +41,15 @@ def Tile_MatmulOp : Tile_Op<"matmul", [DeclareOpInterfaceMethods<TilingInterface
      "generateResultTileValue", "getIterationDomainTileFromResultTile"]>]> {
   let summary = "C[b, m, n] = sum_k A[b, m, k] * B[b, k, n], B packed in column panels";
   let description = [{
-    B is [b] x panels x K/`group` x (`panel` * group): panel p holds columns p * panel ...; `group` consecutive k of one column lie side by side (1 for f32, 2
-    for bf16 dot products and AMX). Columns past N and rows past K hold zero. The batch dimension is absent for rank 2;
-    B's batch may be absent when A has one (shared weights). C accumulates nothing: it is overwritten.
-    1. (tile_matmul_c1) A is rank 2 or 3. 2. (tile_matmul_c2) B's packed sizes cover K and N. 3. (tile_matmul_c3) C is f32, f64 or i32.
+    B is b x panels x K/`group` x (`panel` * group): panel p holds columns p * panel ...; `group` consecutive k of one
+    column lie side by side (1 for f32, 2 for bf16 dot products and AMX). Columns past N and rows past K hold zero. C
+    accumulates nothing: it is overwritten.
+    Batch dimensions b (any number) lead; B has all of them or none. `lhs_permutation` says where the canonical
+    dimensions b..., m, k lie in A (a transposed A is read through its strides).
+    1. (tile_matmul_c1) A has the rank of C. 2. (tile_matmul_c2) B's packed sizes cover K and N. 3. (tile_matmul_c3) C is f32, f64 or i32.
   }];
-  let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, I64Attr:$panel, I64Attr:$group);
+  let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, I64Attr:$panel, I64Attr:$group,
+    DenseI64ArrayAttr:$lhs_permutation);
   let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
 }
 
@@ -64,14 +67,17 @@ def Tile_ConvolutionOp : Tile_Op<"convolution", [DeclareOpInterfaceMethods<Tilin
   let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
 }
 
-def Tile_PackOp : Tile_Op<"pack"> {
+def Tile_PackOp : Tile_Op<"pack", [DeclareOpInterfaceMethods<TilingInterface,
+    ["getLoopIteratorTypes", "getIterationDomain", "getTiledImplementation", "getResultTilePosition"]>]> {
   let summary = "Column panels of a matrix, as tw_tile.matmul and tw_tile.convolution read them";
   let description = [{
-    input [b] x K x N (any strides) -> [b] x panels x K/group x (panel * group), zero beyond K and N. A convolution's weight is
-    packed as KH x KW x C x N with the leading dimensions kept inside the panel.
+    input b x K x N -> b x panels x K/group x (panel * group), zero beyond K and N. `permutation` says where the canonical
+    dimensions b..., k, n lie in the input. With `inner` = 2 the two dimensions before K (a convolution's KH and KW) lie
+    inside the panels: KH x KW x C x F -> panels x KH x KW x C/group x (panel * group).
     1. (tile_pack_c1) the result's sizes cover the input's.
   }];
-  let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, I64Attr:$panel, I64Attr:$group);
+  let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, I64Attr:$panel, I64Attr:$group,
+    DenseI64ArrayAttr:$permutation, DefaultValuedAttr<I64Attr, "0">:$inner);
   let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
 }
 
@@ -80,12 +86,14 @@ def Tile_AttentionOp : Tile_Op<"attention", [DeclareOpInterfaceMethods<TilingInt
   let summary = "softmax(scale * Q K^T + mask) V by online softmax over blocks of keys";
   let description = [{
     inputs: query B x H x L x D, key B x Hk x S x D, value B x Hk x S x Dv and, with four of them, an additive f32 or boolean
-    (i8) mask that broadcasts to B x H x L x S. outputs: result B x H x L x Dv and log-sum-exp B x H x L (f32). `causal`: row i
-    sees columns up to i. A grouped head h reads key head h / (H / Hk).
+    (i8) mask that broadcasts to B x H x L x S. outputs: result B x H x L x Dv and log-sum-exp B x H x L (f32). `permutations` holds, for query, key, value and
+    result, where the canonical four dimensions lie in the operand (4 numbers each). `causal`: row i (`first_row` + i in
+    a tile) sees columns up to i. A grouped head h reads key head h / (H / Hk).
     1. (tile_attention_c1) ranks as above. 2. (tile_attention_c2) H is a multiple of Hk.
   }];
-  let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, F64Attr:$scale, UnitAttr:$causal);
-  let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
+  let arguments = (ins Variadic<Tile_Shaped>:$inputs, Optional<Index>:$first_row, Variadic<Tile_Shaped>:$outputs, F64Attr:$scale, UnitAttr:$causal,
+    OptionalAttr<DenseI64ArrayAttr>:$permutations);
+  let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` (`first_row` $first_row^)? `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
 }
 
 def Tile_ScanKind : I32EnumAttr<"ScanKind", "combining function", [

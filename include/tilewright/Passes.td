@@ -24,6 +24,10 @@ def PropagateLayout : Pass<"tw-propagate-layout", "::mlir::func::FuncOp"> {
 // Structured: tw -> linalg, tw_tile
 //===----------------------------------------------------------------------===//
 
+def RecordSizes : Pass<"tw-record-sizes", "::mlir::func::FuncOp"> {
+  let summary = "The sizes of @main's tensor arguments, from their types' encodings, become argument attributes";
+}
+
 def LowerGraph : Pass<"tw-lower-graph", "::mlir::func::FuncOp"> {
   let summary = "Lower the graph to linalg, tensor and tw_tile ops on tensors";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
@@ -33,6 +37,111 @@ def LowerGraph : Pass<"tw-lower-graph", "::mlir::func::FuncOp"> {
 
 def VerifyStructured : Pass<"tw-verify-structured"> {
   let summary = "Contract of the structured stage: only linalg, tw_tile, tensor, arith, math, affine and func remain";
+}
+
+def InlineElementwise : Pass<"tw-inline-elementwise", "::mlir::func::FuncOp"> {
+  let summary = "Merge chains of elementwise generics into one loop body";
+}
+
+def MaterializeViews : Pass<"tw-materialize-views", "::mlir::func::FuncOp"> {
+  let summary = "A slice that is returned or reshaped is copied, so that all tensors between kernels are dense";
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def FormKernels : Pass<"tw-form-kernels", "::mlir::ModuleOp"> {
+  let summary = "Cluster the ops of @main and outline each cluster as a kernel; equal kernels become one";
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// Tiled: schedules
+//===----------------------------------------------------------------------===//
+
+def ResolveLayouts : Pass<"tw-resolve-layouts", "::mlir::ModuleOp"> {
+  let summary = "Contractions read packed panels; packing is lifted out of the kernels";
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::tensor::TensorDialect", "::tilewright::tile::TileDialect"];
+  let options = [
+    Option<"vectorLanes", "vector-lanes", "int64_t", "16", "f32 lanes of the widest vector">,
+    Option<"bf16Group", "bf16-group", "int64_t", "1", "consecutive k of one column kept together for bf16 operands">];
+}
+
+def SelectSchedule : Pass<"tw-select-schedule", "::mlir::func::FuncOp"> {
+  let summary = "Stamp a schedule on each kernel, from its sizes and the machine";
+  let options = [
+    Option<"threads", "threads", "int64_t", "2", "threads to plan for">,
+    Option<"cacheBytes", "cache-bytes", "int64_t", "1048576", "second-level cache of one core">];
+}
+
+def ApplySchedule : Pass<"tw-apply-schedule", "::mlir::func::FuncOp"> {
+  let summary = "Cut each kernel into parallel tiles, all members in one scf.forall, as its schedule says";
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def BuildPlan : Pass<"tw-build-plan", "::mlir::ModuleOp"> {
+  let summary = "@main, calls of kernels and views, becomes the runtime's program";
+  let dependentDialects = ["::tilewright::plan::PlanDialect"];
+}
+
+def FinishPlan : Pass<"tw-finish-plan", "::mlir::ModuleOp"> {
+  let summary = "Grids and scratch sizes of the lowered kernels enter the program's launches";
+}
+
+//===----------------------------------------------------------------------===//
+// Vector: memrefs and vectors
+//===----------------------------------------------------------------------===//
+
+def BufferizeKernels : Pass<"tw-bufferize-kernels", "::mlir::ModuleOp"> {
+  let summary = "One-shot bufferization of the kernels; destinations are arguments, nothing is copied";
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def ExpandAttention : Pass<"tw-expand-attention", "::mlir::func::FuncOp"> {
+  let summary = "tw_tile.attention on buffers becomes online softmax over blocks of keys";
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
+def FlattenGrid : Pass<"tw-flatten-grid", "::mlir::func::FuncOp"> {
+  let summary = "The kernel's scf.forall becomes a loop over a share [begin, end) of its tiles";
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect"];
+}
+
+def PlaceScratch : Pass<"tw-place-scratch", "::mlir::func::FuncOp"> {
+  let summary = "Allocations inside a kernel become views of its per-thread scratch memory";
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def VectorizeLoops : Pass<"tw-vectorize-loops", "::mlir::func::FuncOp"> {
+  let summary = "Structured ops on buffers become loops of vectors with masked tails";
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"];
+  let options = [Option<"lanes", "lanes", "int64_t", "16", "elements of a vector">];
+}
+
+//===----------------------------------------------------------------------===//
+// Target: cpu
+//===----------------------------------------------------------------------===//
+
+def ExpandContractions : Pass<"tw-cpu-expand-contractions", "::mlir::func::FuncOp"> {
+  let summary = "tw_tile.matmul, convolution and pack become register-blocked micro-kernels";
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"];
+  let options = [Option<"lanes", "lanes", "int64_t", "16", "f32 elements of a vector">,
+    Option<"registers", "registers", "int64_t", "32", "vector registers">];
+}
+
+def ExpandMath : Pass<"tw-cpu-expand-math", "::mlir::func::FuncOp"> {
+  let summary = "math ops on f32 vectors become polynomials with stated ULP";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
+}
+
+def LowerToLLVM : Pass<"tw-cpu-lower-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "Kernels become llvm functions: one conversion of vector, memref, arith, math, cf and func";
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+def LowerKernelABI : Pass<"tw-cpu-lower-kernel-abi", "::mlir::ModuleOp"> {
+  let summary = "Kernels take the runtime's five arguments (RuntimeABI.h) and become llvm functions";
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect"];
 }
 
 //===----------------------------------------------------------------------===//

@@ -17,6 +17,7 @@
 #ifndef TILEWRIGHT_LIB_RUNTIME_PLAN_PLAN_H
 #define TILEWRIGHT_LIB_RUNTIME_PLAN_PLAN_H
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -33,9 +34,19 @@ struct Expr {
   };
   std::vector<Item> items;
 
+  /// The deepest stack a program may need; verify() refuses more.
+  static constexpr int maxDepth = 64;
+
   static Expr constant(int64_t value) { return {{{Op::Const, value}}}; }
   static Expr symbol(int64_t index) { return {{{Op::Symbol, index}}}; }
   bool isConstant() const { return items.size() == 1 && items[0].op == Op::Const; }
+  /// True when the value depends on no symbol.
+  bool isSymbolFree() const {
+    for (const Item &item : items)
+      if (item.op == Op::Symbol)
+        return false;
+    return true;
+  }
 };
 
 struct Buffer {
@@ -49,6 +60,7 @@ struct Buffer {
   Kind kind = Kind::Arena;
   int64_t index = 0;
   Expr bytes;
+  bool inPlace = false; ///< an Input that steps may write (the caller wants the mutation)
 };
 
 /// A buffer operand of a step: a buffer and the byte offset where the operand starts in it.
@@ -74,6 +86,13 @@ struct Step {
   std::string label;             ///< for profiles and error messages: op names and the user's line
 };
 
+/// Whether the step may write its operand `i`. The second operand of a copy always is.
+inline bool writesOperand(const Step &step, size_t i) {
+  if (step.kind == Step::Kind::Copy)
+    return i == 1;
+  return i >= 64 || ((step.writes >> i) & 1);
+}
+
 struct Symbol {
   std::string name;
   int64_t min = 0;
@@ -93,10 +112,15 @@ struct Plan {
 };
 
 /// Every index in range, every Expr well-formed (stack discipline, known symbols), no read of an arena buffer before
-/// it is written, no write to an Input unless it is declared an in-place output. Returns an empty string or the error.
+/// it is written, no write to an Input unless it is declared inPlace. `once` steps read inputs, constants and packed
+/// buffers, write packed buffers and depend on no symbol. Returns an empty string or the error.
 std::string verify(const Plan &plan);
 
-/// The value of `expr`, or an error in `error` (non-empty: division by zero, overflow).
+/// The same for one expression over `numSymbols` symbols. An empty expression is well-formed and means 0.
+std::string verify(const Expr &expr, size_t numSymbols);
+
+/// The value of `expr`, or 0 and an error in `error` (non-empty: division by zero, overflow). `expr` is verified, and
+/// `symbols` holds a value for each symbol of its plan (may be null when there is none).
 int64_t evaluate(const Expr &expr, const int64_t *symbols, std::string &error);
 
 /// A self-describing little-endian image with a magic, a version and a trailing hash; no pointers.

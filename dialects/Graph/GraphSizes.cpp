@@ -1,0 +1,204 @@
+//===- GraphSizes.cpp - symbolic sizes in one normal form ---------------------===//
+//
+// A size is a polynomial over atoms; an atom is a symbol, or a floordiv, ceildiv or mod of polynomials. Two sizes are
+// equal exactly when their normal forms are the same expression:
+//
+//   s1 * (s0 * 2) + s0          ->  s0 + s0 * s1 * 2
+//   (s0 * 8 + 3) floordiv 4     ->  s0 * 2 + 0
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/Graph.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace tilewright::graph {
+namespace {
+
+struct SizeTerm {
+  int64_t factor = 0;
+  std::vector<AffineExpr> atoms;
+};
+/// Terms by the printed form of their atoms: an order that does not depend on pointers.
+using SizePolynomial = std::map<std::vector<std::string>, SizeTerm>;
+
+std::string sizeKey(AffineExpr expr) {
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr)) {
+    std::string digits = std::to_string(symbol.getPosition());
+    return "s" + std::string(6 - std::min<size_t>(digits.size(), 6), '0') + digits;
+  }
+  std::string text;
+  llvm::raw_string_ostream(text) << expr;
+  return "~" + text; // after the symbols
+}
+
+void addTerm(SizePolynomial &sum, const std::vector<std::string> &key, const SizeTerm &term, int64_t times = 1) {
+  SizeTerm &slot = sum[key];
+  slot.atoms = term.atoms;
+  slot.factor += term.factor * times;
+  if (slot.factor == 0)
+    sum.erase(key);
+}
+
+SizePolynomial multiply(const SizePolynomial &a, const SizePolynomial &b) {
+  SizePolynomial product;
+  for (const auto &[keyA, termA] : a)
+    for (const auto &[keyB, termB] : b) {
+      std::vector<std::pair<std::string, AffineExpr>> atoms;
+      for (size_t i = 0; i < keyA.size(); ++i)
+        atoms.push_back({keyA[i], termA.atoms[i]});
+      for (size_t i = 0; i < keyB.size(); ++i)
+        atoms.push_back({keyB[i], termB.atoms[i]});
+      llvm::sort(atoms, [](const auto &x, const auto &y) { return x.first < y.first; });
+      std::vector<std::string> key;
+      SizeTerm term{termA.factor * termB.factor, {}};
+      for (auto &[name, atom] : atoms) {
+        key.push_back(name);
+        term.atoms.push_back(atom);
+      }
+      addTerm(product, key, term);
+    }
+  return product;
+}
+
+AffineExpr rebuild(const SizePolynomial &sum, MLIRContext *context) {
+  AffineExpr result;
+  for (const auto &[key, term] : sum) {
+    if (term.atoms.empty())
+      continue; // the constant goes last
+    AffineExpr product;
+    for (AffineExpr atom : term.atoms)
+      product = product ? product * atom : atom;
+    product = product * term.factor;
+    result = result ? result + product : product;
+  }
+  auto constant = sum.find({});
+  int64_t value = constant == sum.end() ? 0 : constant->second.factor;
+  return result ? result + value : getAffineConstantExpr(value, context);
+}
+
+SizePolynomial asPolynomial(AffineExpr expr);
+
+/// Moves the terms of `sum` that `divisor` divides into `whole`, divided.
+void splitMultiples(SizePolynomial &sum, int64_t divisor, SizePolynomial &whole) {
+  for (auto it = sum.begin(); it != sum.end();) {
+    int64_t rest = ((it->second.factor % divisor) + divisor) % divisor;
+    int64_t quotient = (it->second.factor - rest) / divisor;
+    if (!it->first.empty() && rest != 0) {
+      ++it;
+      continue;
+    }
+    addTerm(whole, it->first, {quotient, it->second.atoms});
+    if (rest == 0) {
+      it = sum.erase(it);
+    } else {
+      it->second.factor = rest;
+      ++it;
+    }
+  }
+}
+
+SizePolynomial atomOf(AffineExpr expr) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return constant.getValue() ? SizePolynomial{{{}, {constant.getValue(), {}}}} : SizePolynomial{};
+  return {{{sizeKey(expr)}, {1, {expr}}}};
+}
+
+SizePolynomial quotientOf(AffineExprKind kind, AffineExpr lhs, AffineExpr rhs) {
+  MLIRContext *context = lhs.getContext();
+  SizePolynomial numerator = asPolynomial(lhs), whole;
+  AffineExpr divisor = canonicalSize(rhs);
+  if (auto constant = dyn_cast<AffineConstantExpr>(divisor); constant && constant.getValue() > 0) {
+    int64_t d = constant.getValue();
+    if (kind == AffineExprKind::CeilDiv) { // ceil(a / d) = floor((a + d - 1) / d)
+      addTerm(numerator, {}, {d - 1, {}});
+      kind = AffineExprKind::FloorDiv;
+    }
+    splitMultiples(numerator, d, whole);
+    bool small = numerator.empty() || (numerator.size() == 1 && numerator.begin()->first.empty());
+    if (small) // the rest is a constant in [0, d)
+      return kind == AffineExprKind::FloorDiv ? whole : numerator;
+    AffineExpr rest = rebuild(numerator, context);
+    if (kind == AffineExprKind::Mod)
+      return atomOf(rest % d);
+    SizePolynomial result = atomOf(rest.floorDiv(d));
+    for (const auto &[key, term] : whole)
+      addTerm(result, key, term);
+    return result;
+  }
+  return atomOf(getAffineBinaryOpExpr(kind, rebuild(numerator, context), divisor));
+}
+
+SizePolynomial asPolynomial(AffineExpr expr) {
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return atomOf(expr);
+  switch (expr.getKind()) {
+  case AffineExprKind::Add: {
+    SizePolynomial sum = asPolynomial(binary.getLHS());
+    for (const auto &[key, term] : asPolynomial(binary.getRHS()))
+      addTerm(sum, key, term);
+    return sum;
+  }
+  case AffineExprKind::Mul:
+    return multiply(asPolynomial(binary.getLHS()), asPolynomial(binary.getRHS()));
+  default:
+    return quotientOf(expr.getKind(), binary.getLHS(), binary.getRHS());
+  }
+}
+
+} // namespace
+
+AffineExpr canonicalSize(AffineExpr size) {
+  if (!isa<AffineBinaryOpExpr>(size))
+    return size;
+  return rebuild(asPolynomial(size), size.getContext());
+}
+
+AffineExpr elementCount(RankedTensorType type) {
+  AffineExpr product = getAffineConstantExpr(1, type.getContext());
+  for (AffineExpr size : sizesOf(type))
+    product = product * size;
+  return canonicalSize(product);
+}
+
+SmallVector<AffineExpr> sizesOf(RankedTensorType type) {
+  if (auto map = dyn_cast_or_null<AffineMapAttr>(type.getEncoding()))
+    return SmallVector<AffineExpr>(map.getValue().getResults());
+  SmallVector<AffineExpr> sizes;
+  for (int64_t size : type.getShape())
+    sizes.push_back(getAffineConstantExpr(size, type.getContext()));
+  return sizes;
+}
+
+RankedTensorType tensorWithSizes(ArrayRef<AffineExpr> sizes, Type elementType) {
+  SmallVector<int64_t> shape;
+  SmallVector<AffineExpr> normal;
+  unsigned symbols = 0;
+  bool dynamic = false;
+  for (AffineExpr size : sizes) {
+    size = canonicalSize(size);
+    normal.push_back(size);
+    auto constant = dyn_cast<AffineConstantExpr>(size);
+    shape.push_back(constant ? constant.getValue() : ShapedType::kDynamic);
+    dynamic |= !constant;
+    size.walk([&](AffineExpr e) {
+      if (auto symbol = dyn_cast<AffineSymbolExpr>(e))
+        symbols = std::max(symbols, symbol.getPosition() + 1);
+    });
+  }
+  Attribute encoding;
+  if (dynamic)
+    encoding = AffineMapAttr::get(AffineMap::get(0, symbols, normal, elementType.getContext()));
+  return RankedTensorType::get(shape, elementType, encoding);
+}
+
+bool sameShape(RankedTensorType a, RankedTensorType b) {
+  return a.getShape() == b.getShape() && sizesOf(a) == sizesOf(b);
+}
+
+RankedTensorType withElementType(RankedTensorType type, Type elementType) {
+  return RankedTensorType::get(type.getShape(), elementType, type.getEncoding());
+}
+
+} // namespace tilewright::graph

@@ -1,0 +1,42 @@
+//===- GraphVerify.h - what the verifiers of tw share ---------------------------===//
+#ifndef TILEWRIGHT_DIALECTS_GRAPH_GRAPHVERIFY_H
+#define TILEWRIGHT_DIALECTS_GRAPH_GRAPHVERIFY_H
+
+#include "dialects/Graph/Graph.h"
+
+namespace tilewright::graph {
+
+using Sizes = llvm::SmallVector<mlir::AffineExpr>;
+
+inline mlir::RankedTensorType tensorOf(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType());
+}
+inline Sizes sizesOf(mlir::Value value) { return sizesOf(tensorOf(value)); }
+inline mlir::Type elementOf(mlir::Value value) { return tensorOf(value).getElementType(); }
+inline int64_t rankOf(mlir::Value value) { return tensorOf(value).getRank(); }
+
+/// The size as a number where it is one.
+std::optional<int64_t> constantOf(mlir::AffineExpr expr);
+/// True where the two sizes are numbers that differ; symbolic sizes may turn out equal.
+bool surelyDiffer(mlir::AffineExpr a, mlir::AffineExpr b);
+/// "2x(s0)x64"
+std::string printSizes(llvm::ArrayRef<mlir::AffineExpr> sizes);
+std::string printSize(mlir::AffineExpr size);
+
+/// `op` fails constraint `number`: "matmul_c3: ...".
+mlir::InFlightDiagnostic broken(mlir::Operation *op, unsigned number);
+mlir::InFlightDiagnostic broken(mlir::Operation *op, llvm::StringRef label, unsigned number);
+
+/// 0 <= dim < rank, else constraint `number`.
+mlir::LogicalResult checkDim(mlir::Operation *op, unsigned number, int64_t dim, int64_t rank);
+/// All in range and distinct, else constraint `number`.
+mlir::LogicalResult checkDims(mlir::Operation *op, unsigned number, llvm::ArrayRef<int64_t> dims, int64_t rank);
+/// The sizes of `value` are `expected`, else constraint `number`.
+mlir::LogicalResult checkSizes(mlir::Operation *op, unsigned number, llvm::StringRef what, mlir::Value value,
+                               llvm::ArrayRef<mlir::AffineExpr> expected);
+/// `from` broadcasts to `to` by numpy's rule.
+bool broadcasts(llvm::ArrayRef<mlir::AffineExpr> from, llvm::ArrayRef<mlir::AffineExpr> to);
+
+} // namespace tilewright::graph
+
+#endif

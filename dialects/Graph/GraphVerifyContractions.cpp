@@ -1,0 +1,148 @@
+//===- GraphVerifyContractions.cpp - constraints of products, convolutions, attention, pools ----===//
+#include "dialects/Graph/GraphVerify.h"
+
+using namespace mlir;
+
+namespace tilewright::graph {
+
+LogicalResult MatmulOp::verify() {
+  Sizes a = sizesOf(getLhs()), b = sizesOf(getRhs());
+  if (a.size() != b.size() || a.size() < 2)
+    return broken(*this, 1) << "ranks " << a.size() << " and " << b.size() << "; both should be equal and at least 2";
+  size_t rank = a.size();
+  for (size_t i = 0; i + 2 < rank; ++i)
+    if (surelyDiffer(a[i], b[i]))
+      return broken(*this, 2) << "batch dimension " << i << " is " << printSize(a[i]) << " in lhs but "
+                              << printSize(b[i]) << " in rhs";
+  if (surelyDiffer(a[rank - 1], b[rank - 2]))
+    return broken(*this, 3) << "lhs K is " << printSize(a[rank - 1]) << " but rhs K is " << printSize(b[rank - 2]);
+  Sizes expected = a;
+  expected.back() = b.back();
+  if (failed(checkSizes(*this, 4, "the result", getResult(), expected)))
+    return failure();
+  if (elementOf(getLhs()) != elementOf(getRhs()))
+    return broken(*this, 5) << "lhs is of " << elementOf(getLhs()) << " but rhs of " << elementOf(getRhs());
+  return success();
+}
+
+namespace {
+
+/// Entries per spatial dimension; positive where it must be.
+LogicalResult checkEntries(Operation *op, unsigned number, StringRef what, ArrayRef<int64_t> values, int64_t spatial,
+                           int64_t least) {
+  if (int64_t(values.size()) != spatial)
+    return broken(op, number) << what << " has " << values.size() << " entries for " << spatial
+                              << " spatial dimensions";
+  for (int64_t value : values)
+    if (value < least)
+      return broken(op, number) << what << " has the entry " << value << ", below " << least;
+  return success();
+}
+
+LogicalResult checkRanks(Operation *op, Value input, Value other) {
+  int64_t rank = rankOf(input);
+  if (rank < 3 || rank > 5 || rankOf(other) != rank)
+    return broken(op, 1) << "ranks " << rank << " and " << rankOf(other) << "; both should be 3, 4 or 5";
+  return success();
+}
+
+} // namespace
+
+LogicalResult ConvolutionOp::verify() {
+  if (failed(checkRanks(*this, getInput(), getWeight())))
+    return failure();
+  int64_t spatial = rankOf(getInput()) - 2, groups = getGroups();
+  if (failed(checkEntries(*this, 2, "stride", getStride(), spatial, 1)) ||
+      failed(checkEntries(*this, 2, "dilation", getDilation(), spatial, 1)) ||
+      failed(checkEntries(*this, 2, "padding", getPadding(), spatial, INT64_MIN)) ||
+      failed(checkEntries(*this, 2, "output_padding", getOutputPadding(), spatial, 0)))
+    return failure();
+  Sizes input = sizesOf(getInput()), weight = sizesOf(getWeight());
+  if (groups < 1)
+    return broken(*this, 3) << groups << " groups";
+  AffineExpr inputChannels = getTransposed() ? weight[0] : weight[1] * groups;
+  AffineExpr outputChannels = getTransposed() ? weight[1] * groups : weight[0];
+  if (surelyDiffer(input[1], inputChannels))
+    return broken(*this, 3) << "the input has " << printSize(input[1]) << " channels but the weight takes "
+                            << printSize(inputChannels);
+  if (std::optional<int64_t> divided = constantOf(weight[0]); divided && *divided % groups != 0)
+    return broken(*this, 3) << groups << " groups do not divide " << *divided << " channels";
+  Sizes expected{input[0], canonicalSize(outputChannels)};
+  for (int64_t i = 0; i < spatial; ++i) {
+    AffineExpr reach = (weight[i + 2] - 1) * getDilation()[i];
+    AffineExpr size =
+        getTransposed() ? (input[i + 2] - 1) * getStride()[i] - 2 * getPadding()[i] + reach + 1 + getOutputPadding()[i]
+                        : (input[i + 2] + 2 * getPadding()[i] - reach - 1).floorDiv(getStride()[i]) + 1;
+    expected.push_back(canonicalSize(size));
+  }
+  return checkSizes(*this, 4, "the result", getResult(), expected);
+}
+
+LogicalResult ConvolutionWeightGradOp::verify() {
+  if (failed(checkRanks(*this, getInput(), getGrad())))
+    return failure();
+  int64_t spatial = rankOf(getInput()) - 2;
+  if (failed(checkEntries(*this, 1, "stride", getStride(), spatial, 1)) ||
+      failed(checkEntries(*this, 1, "dilation", getDilation(), spatial, 1)) ||
+      failed(checkEntries(*this, 1, "padding", getPadding(), spatial, INT64_MIN)))
+    return failure();
+  Sizes input = sizesOf(getInput()), grad = sizesOf(getGrad()), weight = sizesOf(getResult());
+  if (rankOf(getResult()) != rankOf(getInput()) || surelyDiffer(weight[0], grad[1]) ||
+      surelyDiffer(weight[1] * getGroups(), input[1]))
+    return broken(*this, 1) << "a weight of " << printSizes(weight) << " does not belong to an input of "
+                            << printSizes(input) << " and a gradient of " << printSizes(grad);
+  return success();
+}
+
+LogicalResult AttentionOp::verify() {
+  Sizes q = sizesOf(getQuery()), k = sizesOf(getKey()), v = sizesOf(getValue());
+  if (q.size() != 4 || k.size() != 4 || v.size() != 4)
+    return broken(*this, 1) << "ranks " << q.size() << ", " << k.size() << " and " << v.size() << "; all should be 4";
+  if (surelyDiffer(q[0], k[0]) || surelyDiffer(q[0], v[0]) || surelyDiffer(q[3], k[3]) || surelyDiffer(k[2], v[2]) ||
+      surelyDiffer(k[1], v[1]))
+    return broken(*this, 1) << "query " << printSizes(q) << ", key " << printSizes(k) << " and value " << printSizes(v)
+                            << " do not fit";
+  std::optional<int64_t> heads = constantOf(q[1]), keyHeads = constantOf(k[1]);
+  if (heads && keyHeads && (*keyHeads == 0 || *heads % *keyHeads != 0))
+    return broken(*this, 2) << *heads << " heads are no multiple of " << *keyHeads << " key heads";
+  if (getMask() && !broadcasts(sizesOf(getMask()), {q[0], q[1], q[2], k[2]}))
+    return broken(*this, 3) << "a mask of " << printSizes(sizesOf(getMask())) << " does not broadcast to "
+                            << printSizes({q[0], q[1], q[2], k[2]});
+  if (failed(checkSizes(*this, 4, "the result", getResult(), {q[0], q[1], q[2], v[3]})))
+    return failure();
+  return checkSizes(*this, 4, "logsumexp", getLogsumexp(), {q[0], q[1], q[2]});
+}
+
+namespace {
+LogicalResult verifyPool(Operation *op, StringRef label, Value input, ValueRange results,
+                         ArrayRef<std::pair<StringRef, ArrayRef<int64_t>>> entries) {
+  int64_t rank = rankOf(input);
+  if (rank < 3 || rank > 5)
+    return broken(op, label, 1) << "rank " << rank << "; it should be 3, 4 or 5";
+  for (auto [what, values] : entries)
+    if (int64_t(values.size()) != rank - 2)
+      return broken(op, label, 1) << what << " has " << values.size() << " entries for " << rank - 2
+                                  << " spatial dimensions";
+  for (Value result : results) {
+    Sizes sizes = sizesOf(result), whole = sizesOf(input);
+    if (rankOf(result) != rank || surelyDiffer(sizes[0], whole[0]) || surelyDiffer(sizes[1], whole[1]) ||
+        !sameShape(tensorOf(result), tensorOf(results.front())))
+      return broken(op, label, label == "max_pool" ? 2 : 1)
+             << "a result of " << printSizes(sizes) << " for an input of " << printSizes(whole);
+  }
+  return success();
+}
+} // namespace
+
+LogicalResult MaxPoolOp::verify() {
+  return verifyPool(
+      *this, "max_pool", getInput(), {getResult(), getIndices()},
+      {{"kernel", getKernel()}, {"stride", getStride()}, {"padding", getPadding()}, {"dilation", getDilation()}});
+}
+
+LogicalResult AvgPoolOp::verify() {
+  return verifyPool(*this, "avg_pool", getInput(), {getResult()},
+                    {{"kernel", getKernel()}, {"stride", getStride()}, {"padding", getPadding()}});
+}
+
+} // namespace tilewright::graph

@@ -1,0 +1,93 @@
+//===- GraphVerifyIndexing.cpp - constraints of indexed reads and writes ----------------===//
+#include "dialects/Graph/GraphVerify.h"
+
+using namespace mlir;
+
+namespace tilewright::graph {
+namespace {
+
+bool isIndexType(Value value) {
+  return elementOf(value).isSignlessInteger(64) || elementOf(value).isSignlessInteger(32);
+}
+
+/// The shape that the index tensors have together.
+Sizes indexShape(ValueRange indices) {
+  Sizes shape;
+  for (Value index : indices) {
+    Sizes sizes = sizesOf(index);
+    while (shape.size() < sizes.size())
+      shape.insert(shape.begin(), getAffineConstantExpr(1, index.getContext()));
+    for (auto [i, size] : llvm::enumerate(sizes))
+      if (constantOf(size) != 1)
+        shape[shape.size() - sizes.size() + i] = size;
+  }
+  return shape;
+}
+
+/// take_c1 and take_c3 (put_c1); gives the shape that tw.take has.
+FailureOr<Sizes> checkIndices(Operation *op, Value input, ValueRange indices, int64_t dim, unsigned rangeLabel,
+                              unsigned typeLabel) {
+  int64_t rank = rankOf(input), count = indices.size();
+  if (count == 0 || dim < 0 || dim + count > rank) {
+    broken(op, rangeLabel) << count << " index tensors from dimension " << dim << " on do not fit rank " << rank;
+    return failure();
+  }
+  for (Value index : indices)
+    if (!isIndexType(index)) {
+      broken(op, typeLabel) << "an index tensor of " << elementOf(index) << "; i64 or i32 is needed";
+      return failure();
+    }
+  Sizes sizes = sizesOf(input), shape(sizes.begin(), sizes.begin() + dim);
+  llvm::append_range(shape, indexShape(indices));
+  shape.append(sizes.begin() + dim + count, sizes.end());
+  return shape;
+}
+
+} // namespace
+
+LogicalResult TakeOp::verify() {
+  FailureOr<Sizes> expected = checkIndices(*this, getInput(), getIndices(), getDim(), 1, 3);
+  if (failed(expected))
+    return failure();
+  return checkSizes(*this, 2, "the result", getResult(), *expected);
+}
+
+LogicalResult GatherOp::verify() {
+  int64_t rank = rankOf(getInput());
+  if (failed(checkDim(*this, 1, getDim(), rank)))
+    return failure();
+  if (rankOf(getIndex()) != rank)
+    return broken(*this, 1) << "an index of rank " << rankOf(getIndex()) << " for an input of rank " << rank;
+  if (failed(checkSizes(*this, 2, "the result", getResult(), sizesOf(getIndex()))))
+    return failure();
+  if (!isIndexType(getIndex()))
+    return broken(*this, 3) << "an index of " << elementOf(getIndex()) << "; i64 or i32 is needed";
+  return success();
+}
+
+LogicalResult ScatterOp::verify() {
+  int64_t rank = rankOf(getInput());
+  if (failed(checkDim(*this, 1, getDim(), rank)))
+    return failure();
+  if (rankOf(getIndex()) != rank || !isIndexType(getIndex()))
+    return broken(*this, 1) << "an index of type " << getIndex().getType() << " for an input of rank " << rank;
+  if (getResult().getType() != getInput().getType())
+    return broken(*this, 2) << getInput().getType() << " cannot become " << getResult().getType();
+  if (elementOf(getSource()) != elementOf(getInput()))
+    return broken(*this, 3) << "a source of " << elementOf(getSource()) << " for an input of " << elementOf(getInput());
+  return checkSizes(*this, 3, "the source", getSource(), sizesOf(getIndex()));
+}
+
+LogicalResult PutOp::verify() {
+  FailureOr<Sizes> whole = checkIndices(*this, getInput(), getIndices(), getDim(), 1, 1);
+  if (failed(whole))
+    return failure();
+  if (!broadcasts(sizesOf(getSource()), *whole) || elementOf(getSource()) != elementOf(getInput()))
+    return broken(*this, 2) << "a source of type " << getSource().getType() << " does not broadcast to "
+                            << printSizes(*whole) << " of " << elementOf(getInput());
+  if (getResult().getType() != getInput().getType())
+    return broken(*this, 3) << getInput().getType() << " cannot become " << getResult().getType();
+  return success();
+}
+
+} // namespace tilewright::graph

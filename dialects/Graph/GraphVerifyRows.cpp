@@ -1,0 +1,112 @@
+//===- GraphVerifyRows.cpp - constraints of reductions, norms, scans and sorts ------===//
+#include "dialects/Graph/GraphVerify.h"
+
+using namespace mlir;
+
+namespace tilewright::graph {
+namespace {
+
+Sizes reducedSizes(Value input, ArrayRef<int64_t> dims, bool keepdim) {
+  Sizes result;
+  for (auto [i, size] : llvm::enumerate(sizesOf(input))) {
+    if (!llvm::is_contained(dims, int64_t(i)))
+      result.push_back(size);
+    else if (keepdim)
+      result.push_back(getAffineConstantExpr(1, input.getContext()));
+  }
+  return result;
+}
+
+/// 1 <= rank <= the input's; weight and bias have the normalized shape; the statistics have ones there.
+LogicalResult verifyNorm(Operation *op, Value input, Value weight, Value bias, int64_t rank, Value result,
+                         ValueRange statistics) {
+  int64_t inputRank = rankOf(input);
+  if (rank < 1 || rank > inputRank)
+    return broken(op, 1) << "rank " << rank << " for an input of rank " << inputRank;
+  Sizes sizes = sizesOf(input), normalized(sizes.end() - rank, sizes.end());
+  for (auto [what, value] : {std::pair<StringRef, Value>{"the weight", weight}, {"the bias", bias}})
+    if (value && failed(checkSizes(op, 2, what, value, normalized)))
+      return failure();
+  if (failed(checkSizes(op, 3, "the result", result, sizes)))
+    return failure();
+  std::fill(sizes.end() - rank, sizes.end(), getAffineConstantExpr(1, op->getContext()));
+  for (Value value : statistics)
+    if (failed(checkSizes(op, 3, "a statistic", value, sizes)))
+      return failure();
+  return success();
+}
+
+} // namespace
+
+LogicalResult ReduceOp::verify() {
+  if (failed(checkDims(*this, 1, getDims(), rankOf(getInput()))) ||
+      failed(checkSizes(*this, 2, "the result", getResult(), reducedSizes(getInput(), getDims(), getKeepdim()))))
+    return failure();
+  bool ordered = getKind() == ReduceKind::Max || getKind() == ReduceKind::Min;
+  bool logical = getKind() == ReduceKind::Any || getKind() == ReduceKind::All;
+  if (ordered && elementOf(getInput()) != elementOf(getResult()))
+    return broken(*this, 3) << "max and min of " << elementOf(getInput()) << " cannot give " << elementOf(getResult());
+  if (logical && !elementOf(getResult()).isInteger(1))
+    return broken(*this, 3) << "any and all give i1, not " << elementOf(getResult());
+  return success();
+}
+
+LogicalResult ArgReduceOp::verify() {
+  if (getKind() != ReduceKind::Max && getKind() != ReduceKind::Min)
+    return broken(*this, 1) << "kind is " << stringifyReduceKind(getKind()) << ", not max or min";
+  int64_t dim = getDim();
+  if (failed(checkDim(*this, 1, dim, rankOf(getInput()))) ||
+      failed(checkSizes(*this, 2, "the result", getResult(), reducedSizes(getInput(), {dim}, getKeepdim()))))
+    return failure();
+  if (!elementOf(getResult()).isInteger(64))
+    return broken(*this, 2) << "the result is of " << elementOf(getResult()) << ", not i64";
+  return success();
+}
+
+LogicalResult VarMeanOp::verify() {
+  if (failed(checkDims(*this, 1, getDims(), rankOf(getInput()))))
+    return failure();
+  Sizes expected = reducedSizes(getInput(), getDims(), getKeepdim());
+  if (failed(checkSizes(*this, 2, "the variance", getVariance(), expected)))
+    return failure();
+  return checkSizes(*this, 2, "the mean", getMean(), expected);
+}
+
+LogicalResult SoftmaxOp::verify() {
+  if (failed(checkDim(*this, 1, getDim(), rankOf(getInput()))))
+    return failure();
+  if (!isa<FloatType>(elementOf(getInput())))
+    return broken(*this, 1) << "elements of " << elementOf(getInput()) << " are not floats";
+  return checkSizes(*this, 2, "the result", getResult(), sizesOf(getInput()));
+}
+
+LogicalResult LayerNormOp::verify() {
+  return verifyNorm(*this, getInput(), getWeight(), getBias(), getRank(), getResult(), {getMean(), getRstd()});
+}
+
+LogicalResult RMSNormOp::verify() {
+  return verifyNorm(*this, getInput(), getWeight(), {}, getRank(), getResult(), {getRstd()});
+}
+
+LogicalResult ScanOp::verify() {
+  if (failed(checkDim(*this, 1, getDim(), rankOf(getInput()))))
+    return failure();
+  return checkSizes(*this, 2, "the result", getResult(), sizesOf(getInput()));
+}
+
+LogicalResult SortOp::verify() {
+  int64_t dim = getDim();
+  if (failed(checkDim(*this, 1, dim, rankOf(getInput()))))
+    return failure();
+  Sizes expected = sizesOf(getInput());
+  if (std::optional<int64_t> k = getK()) {
+    if (std::optional<int64_t> size = constantOf(expected[dim]); *k < 0 || (size && *k > *size))
+      return broken(*this, 1) << "k is " << *k << " for a dimension of size " << printSize(expected[dim]);
+    expected[dim] = getAffineConstantExpr(*k, getContext());
+  }
+  if (failed(checkSizes(*this, 2, "values", getValues(), expected)))
+    return failure();
+  return checkSizes(*this, 2, "indices", getIndices(), expected);
+}
+
+} // namespace tilewright::graph

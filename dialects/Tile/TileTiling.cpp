@@ -1,0 +1,292 @@
+//===- TileTiling.cpp - a tile of a tw_tile op is the op on tiles -------------===//
+//
+// TilingInterface of matmul, convolution, pack and attention. Loops are the parallel dimensions of the first result
+// (for attention batch, head, row; for pack the leading dimensions and the panel); everything else stays whole.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/Rows.h"
+#include "dialects/Tile/Tile.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+
+namespace tilewright::tile {
+namespace {
+
+using Folds = SmallVector<OpFoldResult>;
+
+/// The whole of `value`: offsets 0, all sizes, strides 1.
+void wholeOf(OpBuilder &builder, Location loc, Value value, Folds &offsets, Folds &sizes) {
+  auto type = cast<ShapedType>(value.getType());
+  offsets.assign(type.getRank(), builder.getIndexAttr(0));
+  sizes.clear();
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    sizes.push_back(tensor::getMixedSize(builder, loc, value, dim));
+}
+
+Value sliceOf(OpBuilder &builder, Location loc, Value value, const Folds &offsets, const Folds &sizes) {
+  Folds strides(offsets.size(), builder.getIndexAttr(1));
+  return tensor::ExtractSliceOp::create(builder, loc, value, offsets, sizes, strides);
+}
+
+OpFoldResult apply(OpBuilder &builder, Location loc, AffineExpr expr, ArrayRef<OpFoldResult> dims) {
+  return affine::makeComposedFoldedAffineApply(builder, loc, AffineMap::get(dims.size(), 0, expr), dims);
+}
+
+SmallVector<utils::IteratorType> parallelLoops(int64_t count) {
+  return SmallVector<utils::IteratorType>(count, utils::IteratorType::parallel);
+}
+
+SmallVector<Range> domainOf(OpBuilder &builder, Location loc, Value shaped, ArrayRef<int64_t> dims) {
+  SmallVector<Range> domain;
+  for (int64_t dim : dims)
+    domain.push_back(
+        {builder.getIndexAttr(0), tensor::getMixedSize(builder, loc, shaped, dim), builder.getIndexAttr(1)});
+  return domain;
+}
+
+FailureOr<TilingResult> tiledClone(OpBuilder &builder, Operation *op, ArrayRef<Value> operands) {
+  SmallVector<Type> types;
+  for (Value value : operands.take_back(op->getNumResults()))
+    types.push_back(value.getType());
+  Operation *tiled = mlir::clone(builder, op, types, operands);
+  SmallVector<Operation *> slices;
+  for (Value operand : operands)
+    if (Operation *slice = operand.getDefiningOp<tensor::ExtractSliceOp>())
+      slices.push_back(slice);
+  return TilingResult{{tiled}, SmallVector<Value>(tiled->getResults()), slices};
+}
+} // namespace
+
+//===--- matmul: loops b..., m, n -------------------------------------------===//
+
+SmallVector<utils::IteratorType> MatmulOp::getLoopIteratorTypes() { return parallelLoops(numLoops(*this)); }
+
+SmallVector<Range> MatmulOp::getIterationDomain(OpBuilder &builder) {
+  return domainOf(builder, getLoc(), getOutputs()[0], llvm::to_vector(llvm::seq<int64_t>(0, numLoops(*this))));
+}
+
+FailureOr<TilingResult> MatmulOp::getTiledImplementation(OpBuilder &builder, ArrayRef<OpFoldResult> offsets,
+                                                         ArrayRef<OpFoldResult> sizes) {
+  Location loc = getLoc();
+  int64_t loops = numLoops(*this), batches = loops - 2;
+  Folds aOffsets, aSizes, bOffsets, bSizes;
+  wholeOf(builder, loc, getInputs()[0], aOffsets, aSizes);
+  for (int64_t dim = 0; dim < loops - 1; ++dim) {
+    aOffsets[getLhsPermutation()[dim]] = offsets[dim];
+    aSizes[getLhsPermutation()[dim]] = sizes[dim];
+  }
+  wholeOf(builder, loc, getInputs()[1], bOffsets, bSizes);
+  bool batchedB = cast<ShapedType>(getInputs()[1].getType()).getRank() == loops + 1;
+  if (batchedB)
+    for (int64_t dim = 0; dim < batches; ++dim) {
+      bOffsets[dim] = offsets[dim];
+      bSizes[dim] = sizes[dim];
+    }
+  AffineExpr d0 = builder.getAffineDimExpr(0);
+  int64_t panelDim = batchedB ? batches : 0;
+  bOffsets[panelDim] = apply(builder, loc, d0.floorDiv(getPanel()), {offsets[loops - 1]});
+  bSizes[panelDim] = apply(builder, loc, d0.ceilDiv(getPanel()), {sizes[loops - 1]});
+  return tiledClone(builder, *this,
+               {sliceOf(builder, loc, getInputs()[0], aOffsets, aSizes),
+                sliceOf(builder, loc, getInputs()[1], bOffsets, bSizes),
+                sliceOf(builder, loc, getOutputs()[0], Folds(offsets), Folds(sizes))});
+}
+
+LogicalResult MatmulOp::getResultTilePosition(OpBuilder &, unsigned, ArrayRef<OpFoldResult> offsets,
+                                              ArrayRef<OpFoldResult> sizes, Folds &resultOffsets, Folds &resultSizes) {
+  resultOffsets.assign(offsets.begin(), offsets.end());
+  resultSizes.assign(sizes.begin(), sizes.end());
+  return success();
+}
+LogicalResult MatmulOp::getIterationDomainTileFromResultTile(OpBuilder &builder, unsigned number,
+                                                             ArrayRef<OpFoldResult> offsets,
+                                                             ArrayRef<OpFoldResult> sizes, SmallVectorImpl<OpFoldResult> &loopOffsets,
+                                                             SmallVectorImpl<OpFoldResult> &loopSizes) {
+  loopOffsets.assign(offsets.begin(), offsets.end());
+  loopSizes.assign(sizes.begin(), sizes.end());
+  return success();
+}
+FailureOr<TilingResult> MatmulOp::generateResultTileValue(OpBuilder &builder, unsigned, ArrayRef<OpFoldResult> offsets,
+                                                          ArrayRef<OpFoldResult> sizes) {
+  return getTiledImplementation(builder, offsets, sizes);
+}
+
+//===--- convolution: loops n, oh, ow, f -------------------------------------===//
+
+SmallVector<utils::IteratorType> ConvolutionOp::getLoopIteratorTypes() { return parallelLoops(4); }
+
+SmallVector<Range> ConvolutionOp::getIterationDomain(OpBuilder &builder) {
+  return domainOf(builder, getLoc(), getOutputs()[0], {0, 1, 2, 3});
+}
+
+FailureOr<TilingResult> ConvolutionOp::getTiledImplementation(OpBuilder &builder, ArrayRef<OpFoldResult> offsets,
+                                                              ArrayRef<OpFoldResult> sizes) {
+  Location loc = getLoc();
+  Folds inOffsets, inSizes, wOffsets, wSizes;
+  wholeOf(builder, loc, getInputs()[0], inOffsets, inSizes);
+  wholeOf(builder, loc, getInputs()[1], wOffsets, wSizes);
+  inOffsets[0] = offsets[0];
+  inSizes[0] = sizes[0];
+  AffineExpr d0 = builder.getAffineDimExpr(0);
+  auto weight = cast<ShapedType>(getInputs()[1].getType());
+  for (int64_t i = 0; i < 2; ++i) {
+    int64_t stride = getStrides()[i], reach = (weight.getDimSize(1 + i) - 1) * getDilations()[i];
+    inOffsets[1 + i] = apply(builder, loc, d0 * stride, {offsets[1 + i]});
+    inSizes[1 + i] = apply(builder, loc, (d0 - 1) * stride + reach + 1, {sizes[1 + i]});
+  }
+  wOffsets[0] = apply(builder, loc, d0.floorDiv(getPanel()), {offsets[3]});
+  wSizes[0] = apply(builder, loc, d0.ceilDiv(getPanel()), {sizes[3]});
+  return tiledClone(builder, *this,
+               {sliceOf(builder, loc, getInputs()[0], inOffsets, inSizes),
+                sliceOf(builder, loc, getInputs()[1], wOffsets, wSizes),
+                sliceOf(builder, loc, getOutputs()[0], Folds(offsets), Folds(sizes))});
+}
+
+LogicalResult ConvolutionOp::getResultTilePosition(OpBuilder &, unsigned, ArrayRef<OpFoldResult> offsets,
+                                                   ArrayRef<OpFoldResult> sizes, Folds &resultOffsets,
+                                                   Folds &resultSizes) {
+  resultOffsets.assign(offsets.begin(), offsets.end());
+  resultSizes.assign(sizes.begin(), sizes.end());
+  return success();
+}
+LogicalResult ConvolutionOp::getIterationDomainTileFromResultTile(OpBuilder &builder, unsigned number,
+                                                                  ArrayRef<OpFoldResult> offsets,
+                                                                  ArrayRef<OpFoldResult> sizes, SmallVectorImpl<OpFoldResult> &loopOffsets,
+                                                                  SmallVectorImpl<OpFoldResult> &loopSizes) {
+  loopOffsets.assign(offsets.begin(), offsets.end());
+  loopSizes.assign(sizes.begin(), sizes.end());
+  return success();
+}
+FailureOr<TilingResult> ConvolutionOp::generateResultTileValue(OpBuilder &builder, unsigned,
+                                                               ArrayRef<OpFoldResult> offsets,
+                                                               ArrayRef<OpFoldResult> sizes) {
+  return getTiledImplementation(builder, offsets, sizes);
+}
+
+//===--- pack: loops are the batch dimensions and the panel -------------------===//
+
+static int64_t packBatches(PackOp op) {
+  return cast<ShapedType>(op.getOutputs()[0].getType()).getRank() - 3 - op.getInner();
+}
+
+SmallVector<utils::IteratorType> PackOp::getLoopIteratorTypes() { return parallelLoops(packBatches(*this) + 1); }
+
+SmallVector<Range> PackOp::getIterationDomain(OpBuilder &builder) {
+  return domainOf(builder, getLoc(), getOutputs()[0], llvm::to_vector(llvm::seq<int64_t>(0, packBatches(*this) + 1)));
+}
+
+FailureOr<TilingResult> PackOp::getTiledImplementation(OpBuilder &builder, ArrayRef<OpFoldResult> offsets,
+                                                       ArrayRef<OpFoldResult> sizes) {
+  Location loc = getLoc();
+  int64_t batches = packBatches(*this);
+  Folds inOffsets, inSizes, outOffsets, outSizes;
+  wholeOf(builder, loc, getInputs()[0], inOffsets, inSizes);
+  wholeOf(builder, loc, getOutputs()[0], outOffsets, outSizes);
+  for (int64_t dim = 0; dim <= batches; ++dim) {
+    outOffsets[dim] = offsets[dim];
+    outSizes[dim] = sizes[dim];
+    if (dim < batches) {
+      inOffsets[getPermutation()[dim]] = offsets[dim];
+      inSizes[getPermutation()[dim]] = sizes[dim];
+    }
+  }
+  // Columns: the last panel may be cut short by N.
+  int64_t column = getPermutation().back();
+  AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1), d2 = builder.getAffineDimExpr(2);
+  OpFoldResult n = inSizes[column];
+  inOffsets[column] = apply(builder, loc, d0 * getPanel(), {offsets[batches]});
+  AffineMap bound = AffineMap::get(3, 0, {d1 * getPanel(), d2 - d0 * getPanel()}, getContext());
+  inSizes[column] = affine::makeComposedFoldedAffineMin(builder, loc, bound, {offsets[batches], sizes[batches], n});
+  return tiledClone(builder, *this,
+               {sliceOf(builder, loc, getInputs()[0], inOffsets, inSizes),
+                sliceOf(builder, loc, getOutputs()[0], outOffsets, outSizes)});
+}
+
+LogicalResult PackOp::getResultTilePosition(OpBuilder &builder, unsigned, ArrayRef<OpFoldResult> offsets,
+                                            ArrayRef<OpFoldResult> sizes, Folds &resultOffsets, Folds &resultSizes) {
+  wholeOf(builder, getLoc(), getOutputs()[0], resultOffsets, resultSizes);
+  for (size_t dim = 0; dim < offsets.size(); ++dim) {
+    resultOffsets[dim] = offsets[dim];
+    resultSizes[dim] = sizes[dim];
+  }
+  return success();
+}
+
+//===--- attention: loops batch, head, row ------------------------------------===//
+
+/// Where canonical dimension `dim` of operand `which` (0 query, 1 key, 2 value, 3 result) lies.
+static int64_t placeOf(AttentionOp op, int64_t which, int64_t dim) {
+  std::optional<ArrayRef<int64_t>> permutations = op.getPermutations();
+  return permutations ? (*permutations)[which * 4 + dim] : dim;
+}
+
+SmallVector<utils::IteratorType> AttentionOp::getLoopIteratorTypes() { return parallelLoops(3); }
+
+SmallVector<Range> AttentionOp::getIterationDomain(OpBuilder &builder) {
+  return domainOf(builder, getLoc(), getOutputs()[1], {0, 1, 2});
+}
+
+FailureOr<TilingResult> AttentionOp::getTiledImplementation(OpBuilder &builder, ArrayRef<OpFoldResult> offsets,
+                                                            ArrayRef<OpFoldResult> sizes) {
+  Location loc = getLoc();
+  if (!isConstantIntValue(sizes[0], 1) || !isConstantIntValue(sizes[1], 1))
+    return emitOpError("is tiled one batch and one head at a time");
+  SmallVector<Value> operands;
+  auto heads = [&](Value v, int64_t which) { return cast<ShapedType>(v.getType()).getDimSize(placeOf(*this, which, 1)); };
+  int64_t group = heads(getInputs()[0], 0) / heads(getInputs()[1], 1);
+  OpFoldResult keyHead = apply(builder, loc, builder.getAffineDimExpr(0).floorDiv(group), {offsets[1]});
+  for (int64_t which = 0; which < 3; ++which) {
+    Folds o, s;
+    wholeOf(builder, loc, getInputs()[which], o, s);
+    auto set = [&](int64_t dim, OpFoldResult offset, OpFoldResult size) {
+      o[placeOf(*this, which, dim)] = offset;
+      s[placeOf(*this, which, dim)] = size;
+    };
+    set(0, offsets[0], sizes[0]);
+    set(1, which == 0 ? offsets[1] : keyHead, sizes[1]);
+    if (which == 0)
+      set(2, offsets[2], sizes[2]);
+    operands.push_back(sliceOf(builder, loc, getInputs()[which], o, s));
+  }
+  if (getInputs().size() == 4) {
+    Folds o, s;
+    wholeOf(builder, loc, getInputs()[3], o, s);
+    for (int64_t dim = 0; dim < 3; ++dim)
+      if (cast<ShapedType>(getInputs()[3].getType()).getDimSize(dim) != 1) {
+        o[dim] = offsets[dim];
+        s[dim] = sizes[dim];
+      }
+    operands.push_back(sliceOf(builder, loc, getInputs()[3], o, s));
+  }
+  for (unsigned number = 0; number < 2; ++number) {
+    Folds o, s;
+    if (failed(getResultTilePosition(builder, number, offsets, sizes, o, s)))
+      return failure();
+    operands.push_back(sliceOf(builder, loc, getOutputs()[number], o, s));
+  }
+  FailureOr<TilingResult> tiled = tiledClone(builder, *this, operands);
+  // A causal tile must know which row it begins with.
+  if (succeeded(tiled) && getCausal())
+    cast<AttentionOp>(tiled->tiledOps[0])
+        .getFirstRowMutable()
+        .assign(getValueOrCreateConstantIndexOp(builder, loc, offsets[2]));
+  return tiled;
+}
+
+LogicalResult AttentionOp::getResultTilePosition(OpBuilder &builder, unsigned number, ArrayRef<OpFoldResult> offsets,
+                                                 ArrayRef<OpFoldResult> sizes, Folds &resultOffsets,
+                                                 Folds &resultSizes) {
+  wholeOf(builder, getLoc(), getOutputs()[number], resultOffsets, resultSizes);
+  for (int64_t dim = 0; dim < 3; ++dim) {
+    int64_t place = number == 0 ? placeOf(*this, 3, dim) : dim;
+    resultOffsets[place] = offsets[dim];
+    resultSizes[place] = sizes[dim];
+  }
+  return success();
+}
+
+} // namespace tilewright::tile

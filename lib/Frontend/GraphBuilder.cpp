@@ -1,0 +1,258 @@
+//===- GraphBuilder.cpp - the public face of the importer -----------------------===//
+#include "tilewright/GraphBuilder.h"
+#include "lib/Frontend/Node.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+namespace tilewright {
+
+struct GraphBuilder::State {
+  explicit State(MLIRContext &context) : importer(context) {}
+  Importer importer;
+  std::string firstRefusal;
+  std::vector<std::pair<std::string, bool>> inputs; ///< name, static
+};
+
+GraphBuilder::GraphBuilder(MLIRContext &context) : state(std::make_unique<State>(context)) {}
+GraphBuilder::~GraphBuilder() = default;
+
+llvm::Error GraphBuilder::addSymbol(llvm::StringRef name, int64_t min, int64_t max) {
+  Importer &im = state->importer;
+  unsigned position = im.symbols.size();
+  if (!state->inputs.empty())
+    return llvm::createStringError("symbols come before the inputs");
+  if (!im.symbols.try_emplace(name, SizeSymbol{getAffineSymbolExpr(position, &im.context), min, max}).second)
+    return llvm::createStringError("the symbol " + name.str() + " is declared twice");
+  im.function.front().insertArgument(position, IndexType::get(&im.context), UnknownLoc::get(&im.context));
+  return llvm::Error::success();
+}
+
+namespace {
+
+/// The type of the tensor as it lies in memory, and the way back to the logical order.
+RankedTensorType physicalType(RankedTensorType logical, const DenseLayout &layout) {
+  SmallVector<AffineExpr> sizes = sizesOf(logical), physical;
+  for (unsigned dim : layout.order)
+    physical.push_back(sizes[dim]);
+  return tensorWithSizes(physical, logical.getElementType());
+}
+
+SmallVector<int64_t> inverseOf(ArrayRef<unsigned> order) {
+  SmallVector<int64_t> inverse(order.size());
+  for (auto [position, dim] : llvm::enumerate(order))
+    inverse[dim] = position;
+  return inverse;
+}
+
+llvm::Expected<SmallVector<AffineExpr>> parseAll(Importer &im, const std::vector<Size> &sizes) {
+  SmallVector<AffineExpr> result;
+  for (const Size &size : sizes) {
+    auto expr = im.size(size);
+    if (!expr)
+      return expr.takeError();
+    result.push_back(canonicalSize(*expr));
+  }
+  return result;
+}
+
+Location locationOf(llvm::StringRef target, const std::vector<Frame> &frames, MLIRContext *context) {
+  Location loc = UnknownLoc::get(context);
+  if (!frames.empty())
+    loc = FileLineColLoc::get(context, frames.back().file, frames.back().line, 0);
+  return NameLoc::get(StringAttr::get(context, target), loc);
+}
+
+std::string placeOf(const std::vector<Frame> &frames) {
+  if (frames.empty())
+    return "";
+  const Frame &frame = frames.back();
+  return " at " + frame.file + ":" + std::to_string(frame.line) +
+         (frame.function.empty() ? "" : " in " + frame.function);
+}
+
+} // namespace
+
+llvm::Expected<BuiltInput> GraphBuilder::addInput(llvm::StringRef name, const TensorMeta &meta,
+                                                  const std::vector<Size> &strides, bool isStatic) {
+  Importer &im = state->importer;
+  auto type = im.tensorType(meta);
+  if (!type)
+    return type.takeError();
+  auto strideExprs = parseAll(im, strides);
+  if (!strideExprs)
+    return strideExprs.takeError();
+  if (im.seed)
+    return llvm::createStringError("inputs come before the first random op");
+  BuiltInput result;
+  result.layout = layoutOf(sizesOf(*type), *strideExprs);
+  RankedTensorType physical = physicalType(*type, result.layout);
+  Location loc = NameLoc::get(StringAttr::get(&im.context, name), UnknownLoc::get(&im.context));
+  Value value = im.function.front().addArgument(physical, loc);
+  SmallVector<int64_t> back = inverseOf(result.layout.order);
+  if (!llvm::is_sorted(back))
+    value = PermuteOp::create(im.builder, loc, *type, value, im.builder.getDenseI64ArrayAttr(back));
+  result.value = {im.nextId++, 0};
+  im.values[result.value.id] = {value};
+  state->inputs.push_back({name.str(), isStatic});
+  return result;
+}
+
+int64_t GraphBuilder::lastId() const { return state->importer.nextId - 1; }
+
+llvm::Expected<int64_t> GraphBuilder::addNode(llvm::StringRef target, const ArgList &args,
+                                              const std::vector<std::pair<std::string, Arg>> &kwargs,
+                                              const std::vector<std::optional<TensorMeta>> &metas,
+                                              const std::vector<Frame> &frames) {
+  Importer &im = state->importer;
+  int64_t id = im.nextId++;
+  SmallVector<RankedTensorType> types;
+  std::string reason;
+  for (const auto &meta : metas) {
+    if (!meta) {
+      types.push_back({});
+      continue;
+    }
+    auto type = im.tensorType(*meta);
+    if (!type && reason.empty())
+      reason = llvm::toString(type.takeError());
+    else if (!type)
+      llvm::consumeError(type.takeError());
+    types.push_back(type ? *type : RankedTensorType::get({}, Float32Type::get(&im.context)));
+  }
+
+  Location loc = locationOf(target, frames, &im.context);
+  Node node(im, target, args, kwargs, types, loc);
+  Operation *before = im.function.front().empty() ? nullptr : &im.function.front().back();
+  Results results = Results::none();
+  if (reason.empty()) {
+    auto entry = importTable().find(target);
+    if (entry == importTable().end())
+      reason = "this op is not in the table of imported ops";
+    else
+      results = entry->second(node);
+    if (node.failed())
+      reason = node.reason;
+  }
+  if (reason.empty() && results.values.size() < types.size())
+    reason = "internal error: it gave " + std::to_string(results.values.size()) + " results where torch has " +
+             std::to_string(types.size());
+  for (unsigned i = 0; reason.empty() && i < types.size(); ++i)
+    if (types[i] && results.values[i] && results.values[i].getType() != types[i])
+      reason = "internal error: result " + std::to_string(i) + " became " +
+               tensorName(Node::typeOf(results.values[i])) + " where torch says " + tensorName(types[i]);
+  if (reason.empty()) {
+    im.values[id] = SmallVector<Value, 2>(results.values.begin(), results.values.end());
+    return id;
+  }
+
+  // Forget what was written, and stand in for the results.
+  Block &block = im.function.front();
+  while (!block.empty() && &block.back() != before)
+    block.back().erase();
+  SmallVector<Value, 2> placeholders;
+  for (RankedTensorType type : types)
+    placeholders.push_back(
+        type ? UnrealizedConversionCastOp::create(im.builder, loc, TypeRange{type}, ValueRange{}).getResult(0)
+             : Value());
+  im.values[id] = placeholders;
+  ++im.refusedNodes;
+  std::string operands;
+  auto list = [&](const Arg &arg) {
+    if (auto *ref = std::get_if<ValueRef>(&arg))
+      if (auto found = im.values.find(ref->id);
+          found != im.values.end() && ref->result < found->second.size() && found->second[ref->result])
+        operands += (operands.empty() ? "" : ", ") + tensorName(Node::typeOf(found->second[ref->result]));
+  };
+  for (const Arg &arg : args)
+    list(arg);
+  std::string message = target.str() + "(" + operands + ")" + placeOf(frames) + ": " + reason;
+  if (state->firstRefusal.empty())
+    state->firstRefusal = message;
+  return llvm::createStringError(message);
+}
+
+llvm::Expected<std::vector<DenseLayout>> GraphBuilder::setOutputs(const std::vector<OutputSpec> &outputs) {
+  Importer &im = state->importer;
+  std::vector<DenseLayout> layouts;
+  SmallVector<Value> values;
+  for (const OutputSpec &output : outputs) {
+    auto found = im.values.find(output.value.id);
+    if (found == im.values.end() || output.value.result >= found->second.size() || !found->second[output.value.result])
+      return llvm::createStringError("output " + std::to_string(layouts.size()) +
+                                     " refers to a result that its node does not give");
+    Value value = found->second[output.value.result];
+    auto strides = parseAll(im, output.strides);
+    if (!strides)
+      return strides.takeError();
+    RankedTensorType logical = Node::typeOf(value);
+    layouts.push_back(layoutOf(sizesOf(logical), *strides));
+    SmallVector<int64_t> order(layouts.back().order.begin(), layouts.back().order.end());
+    if (!llvm::is_sorted(order))
+      value = PermuteOp::create(im.builder, value.getLoc(), physicalType(logical, layouts.back()), value,
+                                im.builder.getDenseI64ArrayAttr(order));
+    values.push_back(value);
+  }
+  func::ReturnOp::create(im.builder, UnknownLoc::get(&im.context), values);
+  return layouts;
+}
+
+bool GraphBuilder::needsSeed() const { return bool(state->importer.seed); }
+
+llvm::Expected<std::string> GraphBuilder::normalize(llvm::StringRef expression) {
+  auto expr = state->importer.size(Size(expression.str()));
+  if (!expr)
+    return expr.takeError();
+  std::string text;
+  llvm::raw_string_ostream(text) << *expr;
+  return text;
+}
+
+llvm::Expected<OwningOpRef<ModuleOp>> GraphBuilder::finish() {
+  Importer &im = state->importer;
+  if (im.refusedNodes)
+    return llvm::createStringError(std::to_string(im.refusedNodes) +
+                                   " nodes cannot be imported, the first: " + state->firstRefusal);
+  Block &block = im.function.front();
+  if (block.empty() || !isa<func::ReturnOp>(block.back()))
+    return llvm::createStringError("the graph's outputs were never set");
+  unsigned inputs = block.getNumArguments(), symbols = im.symbols.size();
+  im.function.setType(FunctionType::get(&im.context, block.getArgumentTypes(), block.back().getOperandTypes()));
+  Builder &b = im.builder;
+  for (const auto &entry : im.symbols) {
+    unsigned index = cast<AffineSymbolExpr>(entry.second.expr).getPosition();
+    im.function.setArgAttr(index, symbolAttrName, b.getStringAttr(entry.first()));
+    im.function.setArgAttr(index, symbolMinAttrName, b.getI64IntegerAttr(entry.second.min));
+    im.function.setArgAttr(index, symbolMaxAttrName, b.getI64IntegerAttr(entry.second.max));
+  }
+  for (auto [i, input] : llvm::enumerate(state->inputs)) {
+    im.function.setArgAttr(symbols + i, nameAttrName, b.getStringAttr(input.first));
+    if (input.second)
+      im.function.setArgAttr(symbols + i, staticAttrName, b.getUnitAttr());
+  }
+  if (im.seed)
+    im.function.setArgAttr(inputs - 1, nameAttrName, b.getStringAttr("seed"));
+  // Readers may have written values that nobody asked for.
+  IRRewriter rewriter(&im.context);
+  (void)runRegionDCE(rewriter, im.module->getBodyRegion());
+  std::string diagnostics;
+  ScopedDiagnosticHandler handler(&im.context, [&](Diagnostic &diagnostic) {
+    diagnostics += (diagnostics.empty() ? "" : "\n") + diagnostic.str();
+    return success();
+  });
+  if (mlir::failed(verify(*im.module)))
+    return llvm::createStringError("internal error: the imported graph does not verify: " + diagnostics);
+  return std::move(im.module);
+}
+
+bool GraphBuilder::knows(llvm::StringRef target) { return importTable().contains(target); }
+
+std::vector<std::string> GraphBuilder::knownTargets() {
+  std::vector<std::string> targets;
+  for (const auto &entry : importTable())
+    targets.push_back(entry.first().str());
+  llvm::sort(targets);
+  return targets;
+}
+
+} // namespace tilewright

@@ -1,0 +1,179 @@
+//===- Node.cpp - writing ops with inferred types ------------------------------===//
+#include "lib/Frontend/Node.h"
+
+namespace tilewright {
+
+SmallVector<int64_t> allDims(int64_t rank) { return llvm::to_vector(llvm::seq<int64_t>(0, rank)); }
+
+SmallVector<AffineExpr> Node::broadcastSizes(ValueRange operands) {
+  SmallVector<AffineExpr> result;
+  for (Value operand : operands) {
+    SmallVector<AffineExpr> sizes = sizesIn(operand);
+    while (result.size() < sizes.size())
+      result.insert(result.begin(), constantSize(1));
+    size_t offset = result.size() - sizes.size();
+    for (auto [i, size] : llvm::enumerate(sizes)) {
+      AffineExpr &slot = result[offset + i];
+      if (slot == constantSize(1))
+        slot = size;
+      else if (size != slot && size != constantSize(1))
+        refuse("sizes of the operands do not broadcast: " + tensorName(typeOf(operand)) +
+               " meets another size at dimension " + llvm::Twine(offset + i));
+    }
+  }
+  return result;
+}
+
+Value Node::cast(Value value, Type element) {
+  if (elementOf(value) == element)
+    return value;
+  return CastOp::create(builder, loc, TypeRange{withElementType(typeOf(value), element)}, ValueRange{value})
+      .getResult();
+}
+
+static Value constant0d(Node &n, Attribute value, Type element) {
+  auto type = RankedTensorType::get({}, element);
+  return ConstantOp::create(n.builder, n.loc, type, cast<TypedAttr>(DenseElementsAttr::get(type, value)));
+}
+
+Value Node::scalar(double value, Type element) {
+  if (auto floatType = dyn_cast<FloatType>(element)) {
+    llvm::APFloat number(value);
+    bool inexact;
+    number.convert(floatType.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+    return constant0d(*this, FloatAttr::get(floatType, number), element);
+  }
+  if (element.isInteger(1))
+    return scalarInt(value != 0, element);
+  if (!(value > -9.3e18 && value < 9.3e18)) {
+    refuse("the number " + llvm::Twine(std::to_string(value)) + " has no value in " + dtypeName(element));
+    return scalarInt(0, element);
+  }
+  return scalarInt(int64_t(value), element);
+}
+
+Value Node::scalarInt(int64_t value, Type element) {
+  if (isa<FloatType>(element))
+    return scalar(double(value), element);
+  if (element.isInteger(1))
+    value = value != 0;
+  llvm::APInt bits(64, uint64_t(value), true);
+  return constant0d(*this, IntegerAttr::get(element, bits.trunc(element.getIntOrFloatBitWidth())), element);
+}
+
+Value Node::indexScalar(AffineExpr value, Type element) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(value))
+    return scalarInt(constant.getValue(), element);
+  unsigned symbols = importer.symbols.size();
+  auto map = AffineMap::get(0, symbols, canonicalSize(value));
+  Value index = FromIndexOp::create(builder, loc, RankedTensorType::get({}, i64()), AffineMapAttr::get(map));
+  return cast(index, element);
+}
+
+Value Node::countAlong(Value value, ArrayRef<int64_t> dims, Type element) {
+  AffineExpr count = constantSize(1);
+  SmallVector<AffineExpr> sizes = sizesIn(value);
+  for (int64_t dim : dims)
+    count = count * sizes[dim];
+  return indexScalar(canonicalSize(count), element);
+}
+
+Value Node::reshape(Value value, ArrayRef<AffineExpr> sizes) {
+  auto type = tensorWithSizes(sizes, elementOf(value));
+  if (type == value.getType())
+    return value;
+  return ReshapeOp::create(builder, loc, type, value);
+}
+
+Value Node::permute(Value value, ArrayRef<int64_t> permutation) {
+  if (llvm::equal(permutation, llvm::seq<int64_t>(0, permutation.size())))
+    return value;
+  SmallVector<AffineExpr> sizes = sizesIn(value), result;
+  for (int64_t dim : permutation)
+    result.push_back(sizes[dim]);
+  return PermuteOp::create(builder, loc, tensorWithSizes(result, elementOf(value)), value,
+                           builder.getDenseI64ArrayAttr(permutation));
+}
+
+Value Node::transpose(Value value, int64_t a, int64_t b) {
+  SmallVector<int64_t> permutation = allDims(rankOf(value));
+  if (permutation.empty())
+    return value;
+  std::swap(permutation[a], permutation[b]);
+  return permute(value, permutation);
+}
+
+Value Node::broadcast(Value value, ArrayRef<AffineExpr> sizes) {
+  auto type = tensorWithSizes(sizes, elementOf(value));
+  if (type == value.getType())
+    return value;
+  return BroadcastOp::create(builder, loc, type, value);
+}
+
+Value Node::unsqueeze(Value value, int64_t dim) {
+  SmallVector<AffineExpr> sizes = sizesIn(value);
+  sizes.insert(sizes.begin() + dim, constantSize(1));
+  return reshape(value, sizes);
+}
+
+Value Node::alongDim(Value value, int64_t dim, int64_t rank) {
+  SmallVector<AffineExpr> sizes(rank, constantSize(1));
+  sizes[dim] = sizesIn(value).front();
+  return reshape(value, sizes);
+}
+
+Value Node::reduce(ReduceKind kind, Value value, ArrayRef<int64_t> dims, bool keepdim, Type element) {
+  Type resultElement = element ? element : elementOf(value);
+  SmallVector<AffineExpr> sizes;
+  for (auto [i, size] : llvm::enumerate(sizesIn(value))) {
+    if (!llvm::is_contained(dims, int64_t(i)))
+      sizes.push_back(size);
+    else if (keepdim)
+      sizes.push_back(constantSize(1));
+  }
+  return ReduceOp::create(builder, loc, tensorWithSizes(sizes, resultElement), value, kind, dims, keepdim);
+}
+
+Value Node::matmul(Value lhs, Value rhs, Type element) {
+  SmallVector<AffineExpr> sizes = sizesIn(lhs);
+  sizes.back() = sizesIn(rhs).back();
+  return MatmulOp::create(builder, loc, tensorWithSizes(sizes, element ? element : elementOf(lhs)), lhs, rhs);
+}
+
+Value Node::slice(Value value, ArrayRef<AffineExpr> offsets, ArrayRef<int64_t> strides, ArrayRef<AffineExpr> sizes) {
+  auto type = tensorWithSizes(sizes, elementOf(value));
+  bool whole = type == value.getType() && llvm::all_of(strides, [](int64_t s) { return s == 1; }) &&
+               llvm::all_of(offsets, [&](AffineExpr o) { return o == constantSize(0); });
+  if (whole)
+    return value;
+  SmallVector<AffineExpr> normal;
+  for (AffineExpr offset : offsets)
+    normal.push_back(canonicalSize(offset));
+  auto map = AffineMap::get(0, importer.symbols.size(), normal, &importer.context);
+  return SliceOp::create(builder, loc, type, value, AffineMapAttr::get(map), builder.getDenseI64ArrayAttr(strides));
+}
+
+Value Node::sliceDim(Value value, int64_t dim, AffineExpr offset, AffineExpr size, int64_t stride) {
+  SmallVector<AffineExpr> sizes = sizesIn(value), offsets(sizes.size(), constantSize(0));
+  SmallVector<int64_t> strides(sizes.size(), 1);
+  offsets[dim] = offset;
+  sizes[dim] = size;
+  strides[dim] = stride;
+  return slice(value, offsets, strides, sizes);
+}
+
+Value Node::concat(ArrayRef<Value> values, int64_t dim) {
+  if (values.size() == 1)
+    return values.front();
+  SmallVector<AffineExpr> sizes = sizesIn(values.front());
+  for (Value value : values.drop_front())
+    sizes[dim] = sizes[dim] + sizesIn(value)[dim];
+  return ConcatOp::create(builder, loc, tensorWithSizes(sizes, elementOf(values.front())), ValueRange(values),
+                          builder.getI64IntegerAttr(dim));
+}
+
+Value Node::iota(ArrayRef<AffineExpr> sizes, int64_t dim, Type element) {
+  return IotaOp::create(builder, loc, tensorWithSizes(sizes, element), builder.getI64IntegerAttr(dim));
+}
+
+} // namespace tilewright

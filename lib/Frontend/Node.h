@@ -1,0 +1,155 @@
+//===- Node.h - one node of the reader, and what it takes to write it in tw -----===//
+//
+// The functions of the table get a Node. They read the arguments by position and name (fx omits defaults, and passes
+// keyword-only ones by name), check failed(), then write ops with the methods below, which infer the result types:
+//
+//   Results silu(Node &n) {
+//     Value x = n.tensor(0, "self");
+//     if (n.failed())
+//       return n.refused();
+//     return n.op<SiluOp>({n.cast(x, n.element())});
+//   }
+//
+// After a refusal readers return harmless values, so a function may read everything before it asks failed().
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_FRONTEND_NODE_H
+#define TILEWRIGHT_LIB_FRONTEND_NODE_H
+
+#include "lib/Frontend/Importer.h"
+#include "lib/Frontend/Table.h"
+#include "llvm/ADT/Twine.h"
+
+namespace tilewright {
+
+using namespace mlir;
+using namespace tilewright::graph;
+
+/// The values of a node's results; a null value is a result nobody may use.
+class Results {
+public:
+  Results(Value value) : values{value} {}
+  Results(std::initializer_list<Value> list) : values(list) {}
+  Results(SmallVector<Value> list) : values(list.begin(), list.end()) {}
+  static Results none() { return Results(SmallVector<Value>{}); }
+  SmallVector<Value, 4> values;
+};
+
+class Node {
+public:
+  Node(Importer &importer, llvm::StringRef target, const ArgList &args,
+       const std::vector<std::pair<std::string, Arg>> &kwargs, ArrayRef<RankedTensorType> types, Location loc)
+      : importer(importer), builder(importer.builder), loc(loc), target(target), args(args), kwargs(kwargs),
+        types(types) {}
+
+  Importer &importer;
+  OpBuilder &builder;
+  Location loc;
+  llvm::StringRef target;
+
+  //===--- refusing ---===//
+  bool failed() const { return !reason.empty(); }
+  Results refuse(const llvm::Twine &why) {
+    if (reason.empty())
+      reason = why.str();
+    return Results::none();
+  }
+  Results refused() { return Results::none(); }
+  std::string reason;
+
+  //===--- reading arguments ---===//
+  const Arg *find(unsigned index, llvm::StringRef name) const;
+  bool has(unsigned index, llvm::StringRef name) const; ///< given and not None
+  bool isTensor(unsigned index, llvm::StringRef name) const;
+  bool isNumber(unsigned index, llvm::StringRef name) const; ///< bool, int, float or symbolic
+  Value tensor(unsigned index, llvm::StringRef name);
+  Value optionalTensor(unsigned index, llvm::StringRef name); ///< null where None
+  SmallVector<Value> tensors(unsigned index, llvm::StringRef name);
+  SmallVector<Value> optionalTensors(unsigned index, llvm::StringRef name);
+  int64_t integer(unsigned index, llvm::StringRef name, std::optional<int64_t> otherwise = std::nullopt);
+  double number(unsigned index, llvm::StringRef name, std::optional<double> otherwise = std::nullopt);
+  bool flag(unsigned index, llvm::StringRef name, bool otherwise = false);
+  std::string text(unsigned index, llvm::StringRef name, llvm::StringRef otherwise = "");
+  SmallVector<int64_t> integers(unsigned index, llvm::StringRef name); ///< empty where None
+  SmallVector<bool> flags(unsigned index, llvm::StringRef name);
+  AffineExpr size(unsigned index, llvm::StringRef name);
+  SmallVector<AffineExpr> sizes(unsigned index, llvm::StringRef name);
+  /// A dimension, counted from the end where negative, of a tensor of `rank`.
+  int64_t dim(unsigned index, llvm::StringRef name, int64_t rank, std::optional<int64_t> otherwise = std::nullopt);
+  /// Dimensions, sorted; all of them where none are given.
+  SmallVector<int64_t> dims(unsigned index, llvm::StringRef name, int64_t rank);
+  int64_t wrapDim(int64_t dim, int64_t rank);
+  /// A tensor or a number, as a tensor of `element`.
+  Value operand(unsigned index, llvm::StringRef name, Type element);
+
+  //===--- types ---===//
+  unsigned resultCount() const { return types.size(); }
+  RankedTensorType type(unsigned result = 0) const { return types[result]; } ///< null where the result is no tensor
+  Type element(unsigned result = 0) const { return types[result] ? types[result].getElementType() : f32(); }
+  Type f32() const { return Float32Type::get(&importer.context); }
+  Type f64() const { return Float64Type::get(&importer.context); }
+  Type i64() const { return IntegerType::get(&importer.context, 64); }
+  Type i1() const { return IntegerType::get(&importer.context, 1); }
+  /// f32 for f16 and bf16, else the type itself.
+  Type accumulator(Type element) const { return isa<Float16Type, BFloat16Type>(element) ? f32() : element; }
+  /// What torch computes an elementwise op in whose result is `result`: f32 where rounding a scalar or a wider 0-d
+  /// operand to f16 or bf16 first would change it.
+  Type computeType(Type result, ArrayRef<std::pair<unsigned, llvm::StringRef>> operands) const;
+  /// torch.result_type of these arguments.
+  Type promoted(ArrayRef<std::pair<unsigned, llvm::StringRef>> operands);
+  AffineExpr constantSize(int64_t value) const { return getAffineConstantExpr(value, &importer.context); }
+
+  //===--- writing ops ---===//
+  static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+  static Type elementOf(Value value) { return typeOf(value).getElementType(); }
+  static int64_t rankOf(Value value) { return typeOf(value).getRank(); }
+  SmallVector<AffineExpr> sizesIn(Value value) const { return sizesOf(typeOf(value)); }
+  /// The common shape of operands by numpy's rule.
+  SmallVector<AffineExpr> broadcastSizes(ValueRange operands);
+  /// An elementwise op; the element type is the last operand's unless given.
+  template <typename OpT> Value op(ArrayRef<Value> operands, Type element = {}) {
+    Type resultElement = element ? element : elementOf(operands.back());
+    auto resultType = tensorWithSizes(broadcastSizes(operands), resultElement);
+    return OpT::create(builder, loc, TypeRange{resultType}, ValueRange(operands)).getResult();
+  }
+  /// An elementwise op on a tensor and a number.
+  template <typename OpT> Value op(Value lhs, double rhs, Type element = {}) {
+    return op<OpT>({lhs, scalar(rhs, elementOf(lhs))}, element ? element : elementOf(lhs));
+  }
+  template <typename OpT> Value compare(Value lhs, Value rhs) { return op<OpT>({lhs, rhs}, i1()); }
+  Value cast(Value value, Type element);
+  Value scalar(double value, Type element);
+  Value scalarInt(int64_t value, Type element);
+  Value indexScalar(AffineExpr value, Type element);
+  /// The number of elements along `dims` (all: every dimension) as a 0-d tensor.
+  Value countAlong(Value value, ArrayRef<int64_t> dims, Type element);
+  Value reshape(Value value, ArrayRef<AffineExpr> sizes);
+  Value reshape(Value value, RankedTensorType like) { return reshape(value, sizesOf(like)); }
+  Value permute(Value value, ArrayRef<int64_t> permutation);
+  Value transpose(Value value, int64_t a, int64_t b);
+  Value broadcast(Value value, ArrayRef<AffineExpr> sizes);
+  Value unsqueeze(Value value, int64_t dim);
+  /// `value` (rank 1, along `dim` of `rank` dimensions) with ones around it.
+  Value alongDim(Value value, int64_t dim, int64_t rank);
+  Value reduce(ReduceKind kind, Value value, ArrayRef<int64_t> dims, bool keepdim, Type element = {});
+  Value matmul(Value lhs, Value rhs, Type element = {});
+  Value slice(Value value, ArrayRef<AffineExpr> offsets, ArrayRef<int64_t> strides, ArrayRef<AffineExpr> sizes);
+  Value sliceDim(Value value, int64_t dim, AffineExpr offset, AffineExpr size, int64_t stride = 1);
+  Value concat(ArrayRef<Value> values, int64_t dim);
+  Value where(Value condition, Value yes, Value no) { return op<WhereOp>({condition, yes, no}, elementOf(yes)); }
+  Value full(Value scalarValue, RankedTensorType like) { return broadcast(scalarValue, sizesOf(like)); }
+  Value iota(ArrayRef<AffineExpr> sizes, int64_t dim, Type element);
+
+private:
+  Value harmless();
+  const ArgList &args;
+  const std::vector<std::pair<std::string, Arg>> &kwargs;
+  ArrayRef<RankedTensorType> types;
+};
+
+/// Dimensions 0 .. rank-1.
+SmallVector<int64_t> allDims(int64_t rank);
+
+} // namespace tilewright
+
+#endif

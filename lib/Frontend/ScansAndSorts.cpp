@@ -1,0 +1,82 @@
+//===- ScansAndSorts.cpp - running sums, sort and topk --------------------------------===//
+#include "lib/Frontend/Node.h"
+
+namespace tilewright {
+namespace {
+
+template <ScanKind kind> Results scan(Node &n) {
+  Value x = n.tensor(0, "self");
+  int64_t dim = n.dim(1, "dim", n.rankOf(x));
+  if (n.failed())
+    return n.refused();
+  Type compute = n.accumulator(n.element());
+  x = n.cast(x, compute);
+  if (n.rankOf(x))
+    x = ScanOp::create(n.builder, n.loc, x.getType(), x, kind, dim);
+  return n.cast(x, n.element());
+}
+
+Results sortAlong(Node &n, Value x, int64_t dim, bool descending, std::optional<int64_t> k) {
+  if (n.rankOf(x) == 0)
+    return {x, n.scalarInt(0, n.i64())};
+  auto op = SortOp::create(n.builder, n.loc, TypeRange{n.type(0), n.type(1)}, x, n.builder.getI64IntegerAttr(dim),
+                           descending ? n.builder.getUnitAttr() : UnitAttr(),
+                           k ? n.builder.getI64IntegerAttr(*k) : IntegerAttr());
+  return {op.getValues(), op.getIndices()};
+}
+
+/// sort(self, dim, descending)
+Results sort(Node &n) {
+  Value x = n.tensor(0, "self");
+  int64_t dim = n.dim(1, "dim", n.rankOf(x), -1);
+  bool descending = n.flag(2, "descending");
+  if (n.failed())
+    return n.refused();
+  return sortAlong(n, x, dim, descending, std::nullopt);
+}
+
+/// sort.stable(self, *, stable, dim, descending)
+Results stableSort(Node &n) {
+  Value x = n.tensor(0, "self");
+  int64_t dim = n.dim(2, "dim", n.rankOf(x), -1);
+  bool descending = n.flag(3, "descending");
+  if (n.failed())
+    return n.refused();
+  return sortAlong(n, x, dim, descending, std::nullopt);
+}
+
+Results argsort(Node &n) {
+  Value x = n.tensor(0, "self");
+  int64_t dim = n.dim(1, "dim", n.rankOf(x), -1);
+  bool descending = n.flag(2, "descending");
+  if (n.failed())
+    return n.refused();
+  if (n.rankOf(x) == 0)
+    return n.scalarInt(0, n.i64());
+  auto op = SortOp::create(n.builder, n.loc, TypeRange{x.getType(), n.type(0)}, x, n.builder.getI64IntegerAttr(dim),
+                           descending ? n.builder.getUnitAttr() : UnitAttr(), IntegerAttr());
+  return Value(op.getIndices());
+}
+
+/// topk(self, k, dim, largest, sorted): always sorted.
+Results topk(Node &n) {
+  Value x = n.tensor(0, "self");
+  int64_t k = n.integer(1, "k"), dim = n.dim(2, "dim", n.rankOf(x), -1);
+  bool largest = n.flag(3, "largest", true);
+  if (n.failed())
+    return n.refused();
+  return sortAlong(n, x, dim, largest, k);
+}
+
+} // namespace
+
+void registerScansAndSorts(Table &t) {
+  t["aten.cumsum.default"] = scan<ScanKind::Sum>;
+  t["aten.cumprod.default"] = scan<ScanKind::Prod>;
+  t["aten.sort.default"] = sort;
+  t["aten.sort.stable"] = stableSort;
+  t["aten.argsort.default"] = argsort;
+  t["aten.topk.default"] = topk;
+}
+
+} // namespace tilewright

@@ -1,0 +1,24 @@
+//===- SizeExpression.h - sympy's text of a size as an affine expression -------===//
+#ifndef TILEWRIGHT_LIB_FRONTEND_SIZEEXPRESSION_H
+#define TILEWRIGHT_LIB_FRONTEND_SIZEEXPRESSION_H
+
+#include "mlir/IR/AffineExpr.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Error.h"
+
+namespace tilewright {
+
+/// A symbol of the graph: its expression and its range.
+struct SizeSymbol {
+  mlir::AffineExpr expr;
+  int64_t min = 0, max = 0;
+};
+
+/// Parses what sympy's str() or srepr() prints (`s0*12`, `(s0 + 1)//2`, `FloorDiv(s0, 2)`, `Mod(s0, 8)`,
+/// `Mul(Integer(2), Symbol('s0'))`) over `symbols`. Max and Min are decided by the symbols' ranges or refused.
+llvm::Expected<mlir::AffineExpr> parseSize(llvm::StringRef text, const llvm::StringMap<SizeSymbol> &symbols,
+                                           mlir::MLIRContext *context);
+
+} // namespace tilewright
+
+#endif

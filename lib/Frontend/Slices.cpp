@@ -1,0 +1,200 @@
+//===- Slices.cpp - parts of a tensor, and writing parts ----------------------------===//
+//
+// torch's slice clamps its bounds; the result's type already says how many elements remain. The offset follows:
+//
+//   start >= 0        offset = start
+//   start < 0         offset = size + start, at least 0
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Frontend/Node.h"
+
+namespace tilewright {
+namespace {
+
+/// The offset of a slice along a dimension of `size` elements that keeps `kept` of them.
+AffineExpr offsetOf(Node &n, AffineExpr start, AffineExpr size, AffineExpr kept) {
+  AffineExpr zero = n.constantSize(0);
+  if (kept == zero)
+    return zero;
+  auto constant = ::mlir::dyn_cast<AffineConstantExpr>(start);
+  if (!constant)
+    return start; // torch has guarded that a symbolic start is a valid offset
+  if (constant.getValue() >= 0)
+    return start;
+  AffineExpr offset = canonicalSize(size + start);
+  auto known = ::mlir::dyn_cast<AffineConstantExpr>(offset);
+  return known && known.getValue() < 0 ? zero : offset;
+}
+
+AffineExpr startOf(Node &n, unsigned index, llvm::StringRef name) {
+  return n.has(index, name) ? n.size(index, name) : n.constantSize(0);
+}
+
+Results slice(Node &n) {
+  Value x = n.tensor(0, "self");
+  int64_t dim = n.dim(1, "dim", n.rankOf(x), 0), step = n.integer(4, "step", 1);
+  AffineExpr start = startOf(n, 2, "start");
+  if (n.failed())
+    return n.refused();
+  AffineExpr kept = sizesOf(n.type())[dim];
+  return n.sliceDim(x, dim, offsetOf(n, start, n.sizesIn(x)[dim], kept), kept, step);
+}
+
+/// One index along `dim`, the dimension dropped.
+Value selectAt(Node &n, Value x, int64_t dim, AffineExpr index) {
+  Value part = n.sliceDim(x, dim, offsetOf(n, index, n.sizesIn(x)[dim], n.constantSize(1)), n.constantSize(1));
+  SmallVector<AffineExpr> sizes = n.sizesIn(part);
+  sizes.erase(sizes.begin() + dim);
+  return n.reshape(part, sizes);
+}
+
+Results select(Node &n) {
+  Value x = n.tensor(0, "self");
+  int64_t dim = n.dim(1, "dim", n.rankOf(x));
+  AffineExpr index = n.size(2, "index");
+  if (n.failed())
+    return n.refused();
+  return selectAt(n, x, dim, index);
+}
+
+/// split, chunk and their like: the results' types say where to cut.
+Results split(Node &n, unsigned dimIndex) {
+  Value x = n.tensor(0, "self");
+  int64_t dim = n.dim(dimIndex, "dim", n.rankOf(x), 0);
+  if (n.failed())
+    return n.refused();
+  SmallVector<Value> parts;
+  AffineExpr offset = n.constantSize(0);
+  for (unsigned i = 0; i < n.resultCount(); ++i) {
+    AffineExpr size = sizesOf(n.type(i))[dim];
+    parts.push_back(n.sliceDim(x, dim, offset, size));
+    offset = offset + size;
+  }
+  return parts;
+}
+Results splitBy(Node &n) { return split(n, 2); }
+
+Results unbind(Node &n) {
+  Value x = n.tensor(0, "self");
+  int64_t dim = n.dim(1, "dim", n.rankOf(x), 0);
+  if (n.failed())
+    return n.refused();
+  SmallVector<Value> parts;
+  for (unsigned i = 0; i < n.resultCount(); ++i)
+    parts.push_back(selectAt(n, x, dim, n.constantSize(i)));
+  return parts;
+}
+
+/// `base` with [offset, offset + size) along `dim` replaced: what stands before, `part`, what stands after.
+/// Steps above 1 go through a mask and a gathered copy.
+Results replaceAlong(Node &n, Value base, Value part, int64_t dim, AffineExpr offset, AffineExpr size, int64_t step) {
+  AffineExpr whole = n.sizesIn(base)[dim];
+  if (step == 1) {
+    SmallVector<Value> pieces;
+    if (offset != n.constantSize(0))
+      pieces.push_back(n.sliceDim(base, dim, n.constantSize(0), offset));
+    pieces.push_back(part);
+    AffineExpr after = canonicalSize(offset + size), rest = canonicalSize(whole - after);
+    if (rest != n.constantSize(0))
+      pieces.push_back(n.sliceDim(base, dim, after, rest));
+    return n.broadcast(n.concat(pieces, dim), n.sizesIn(base));
+  }
+  Value positions = n.iota({size}, 0, n.i64());
+  positions = n.op<AddOp>({n.op<MulOp>(positions, double(step)), n.indexScalar(offset, n.i64())});
+  SmallVector<int64_t> order = allDims(n.rankOf(base));
+  std::swap(order[0], order[dim]);
+  Value put = PutOp::create(n.builder, n.loc, n.permute(base, order).getType(), n.permute(base, order),
+                            n.permute(part, order), ValueRange{positions}, 0, ScatterKind::Set);
+  return n.permute(put, order);
+}
+
+Results sliceScatter(Node &n) {
+  Value base = n.tensor(0, "self"), part = n.tensor(1, "src");
+  int64_t dim = n.dim(2, "dim", n.rankOf(base), 0), step = n.integer(5, "step", 1);
+  AffineExpr start = startOf(n, 3, "start");
+  if (n.failed())
+    return n.refused();
+  AffineExpr size = n.sizesIn(part)[dim];
+  if (size == n.constantSize(0))
+    return base;
+  return replaceAlong(n, base, n.cast(part, n.element()), dim, offsetOf(n, start, n.sizesIn(base)[dim], size), size,
+                      step);
+}
+
+Results selectScatter(Node &n) {
+  Value base = n.tensor(0, "self"), part = n.tensor(1, "src");
+  int64_t dim = n.dim(2, "dim", n.rankOf(base));
+  AffineExpr index = n.size(3, "index");
+  if (n.failed())
+    return n.refused();
+  AffineExpr offset = offsetOf(n, index, n.sizesIn(base)[dim], n.constantSize(1));
+  return replaceAlong(n, base, n.unsqueeze(n.cast(part, n.element()), dim), dim, offset, n.constantSize(1), 1);
+}
+
+/// Zeros of the result's type.
+Value zeros(Node &n) { return n.full(n.scalarInt(0, n.element()), n.type()); }
+
+/// slice_backward(grad, input_sizes, dim, start, end, step)
+Results sliceBackward(Node &n) {
+  Value grad = n.tensor(0, "grad_output");
+  int64_t dim = n.dim(2, "dim", n.rankOf(grad)), step = n.integer(5, "step", 1);
+  AffineExpr start = startOf(n, 3, "start");
+  if (n.failed())
+    return n.refused();
+  AffineExpr size = n.sizesIn(grad)[dim];
+  if (size == n.constantSize(0))
+    return zeros(n);
+  return replaceAlong(n, zeros(n), grad, dim, offsetOf(n, start, sizesOf(n.type())[dim], size), size, step);
+}
+
+/// select_backward(grad, input_sizes, dim, index)
+Results selectBackward(Node &n) {
+  Value grad = n.tensor(0, "grad_output");
+  int64_t dim = n.dim(2, "dim", n.rankOf(grad) + 1);
+  AffineExpr index = n.size(3, "index");
+  if (n.failed())
+    return n.refused();
+  AffineExpr offset = offsetOf(n, index, sizesOf(n.type())[dim], n.constantSize(1));
+  return replaceAlong(n, zeros(n), n.unsqueeze(grad, dim), dim, offset, n.constantSize(1), 1);
+}
+
+/// unfold and diagonal read with strides that tw.slice cannot say; the two-dimensional diagonal is a flat slice.
+Results diagonal(Node &n) {
+  Value x = n.tensor(0, "self");
+  int64_t offset = n.integer(1, "offset", 0);
+  int64_t a = n.dim(2, "dim1", n.rankOf(x), 0), b = n.dim(3, "dim2", n.rankOf(x), 1);
+  if (n.failed())
+    return n.refused();
+  // The two dimensions go last, are indexed together by iota and iota + offset.
+  SmallVector<int64_t> order;
+  for (int64_t dim : allDims(n.rankOf(x)))
+    if (dim != a && dim != b)
+      order.push_back(dim);
+  int64_t lead = order.size();
+  order.append({a, b});
+  Value rows = n.iota({sizesOf(n.type()).back()}, 0, n.i64()), columns = rows;
+  if (offset >= 0)
+    columns = n.op<AddOp>({columns, n.scalarInt(offset, n.i64())});
+  else
+    rows = n.op<AddOp>({rows, n.scalarInt(-offset, n.i64())});
+  return Value(TakeOp::create(n.builder, n.loc, n.type(), n.permute(x, order), ValueRange{rows, columns},
+                              n.builder.getI64IntegerAttr(lead)));
+}
+
+} // namespace
+
+void registerSlices(Table &t) {
+  t["aten.slice.Tensor"] = slice;
+  t["aten.select.int"] = select;
+  for (llvm::StringRef op : {"split.Tensor", "split.sizes", "split_with_sizes.default", "chunk.default",
+                             "split_copy.Tensor", "split_with_sizes_copy.default", "tensor_split.sections"})
+    t[("aten." + op).str()] = splitBy;
+  t["aten.unbind.int"] = unbind;
+  t["aten.slice_scatter.default"] = sliceScatter;
+  t["aten.select_scatter.default"] = selectScatter;
+  t["aten.slice_backward.default"] = sliceBackward;
+  t["aten.select_backward.default"] = selectBackward;
+  t["aten.diagonal.default"] = diagonal;
+}
+
+} // namespace tilewright

@@ -1,0 +1,34 @@
+//===- Table.cpp - one table: ATen overload -> how to write it in tw -----------===//
+#include "lib/Frontend/Table.h"
+
+namespace tilewright {
+
+const Table &importTable() {
+  static const Table table = [] {
+    Table t;
+    registerElementwise(t);
+    registerActivations(t);
+    registerActivationGradients(t);
+    registerComparisons(t);
+    registerConversions(t);
+    registerViews(t);
+    registerSlices(t);
+    registerReductions(t);
+    registerScansAndSorts(t);
+    registerContractions(t);
+    registerConvolutions(t);
+    registerAttention(t);
+    registerSoftmax(t);
+    registerLayerNorms(t);
+    registerBatchNorms(t);
+    registerPooling(t);
+    registerIndexing(t);
+    registerScatters(t);
+    registerCreation(t);
+    registerRandom(t);
+    return t;
+  }();
+  return table;
+}
+
+} // namespace tilewright

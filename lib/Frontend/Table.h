@@ -1,0 +1,43 @@
+//===- Table.h - one table: ATen overload -> how to write it in tw -------------===//
+#ifndef TILEWRIGHT_LIB_FRONTEND_TABLE_H
+#define TILEWRIGHT_LIB_FRONTEND_TABLE_H
+
+#include "llvm/ADT/StringMap.h"
+
+namespace tilewright {
+
+class Node;
+class Results;
+
+/// Writes one node in tw. Reads all arguments first; returns n.refuse(...) where it cannot.
+using Importing = Results (*)(Node &);
+using Table = llvm::StringMap<Importing>;
+
+/// The whole table, made once.
+const Table &importTable();
+
+// One function per family, in a file of the same name.
+void registerElementwise(Table &table);
+void registerActivations(Table &table);
+void registerActivationGradients(Table &table);
+void registerComparisons(Table &table);
+void registerConversions(Table &table);
+void registerViews(Table &table);
+void registerSlices(Table &table);
+void registerReductions(Table &table);
+void registerScansAndSorts(Table &table);
+void registerContractions(Table &table);
+void registerConvolutions(Table &table);
+void registerAttention(Table &table);
+void registerSoftmax(Table &table);
+void registerLayerNorms(Table &table);
+void registerBatchNorms(Table &table);
+void registerPooling(Table &table);
+void registerIndexing(Table &table);
+void registerScatters(Table &table);
+void registerCreation(Table &table);
+void registerRandom(Table &table);
+
+} // namespace tilewright
+
+#endif

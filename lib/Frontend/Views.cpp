@@ -1,0 +1,184 @@
+//===- Views.cpp - other shapes and orders of the same elements --------------------===//
+#include "lib/Frontend/Node.h"
+
+namespace tilewright {
+namespace {
+
+/// The result's type says everything.
+Results reshapeToResult(Node &n) {
+  Value x = n.tensor(0, "self");
+  if (n.failed())
+    return n.refused();
+  return n.reshape(x, n.type());
+}
+
+/// view.dtype: only a change of name, not of bits.
+Results viewDtype(Node &n) {
+  Value x = n.tensor(0, "self");
+  if (n.failed() || n.elementOf(x) == n.element())
+    return x;
+  return n.refuse("reinterpreting the bits of " + dtypeName(n.elementOf(x)) + " as " + dtypeName(n.element()) +
+                  " is not supported");
+}
+
+Results permuteDims(Node &n) {
+  Value x = n.tensor(0, "self");
+  SmallVector<int64_t> permutation;
+  for (int64_t dim : n.integers(1, "dims"))
+    permutation.push_back(n.wrapDim(dim, n.rankOf(x)));
+  if (n.failed())
+    return n.refused();
+  return n.permute(x, permutation);
+}
+
+Results transposeDims(Node &n) {
+  Value x = n.tensor(0, "self");
+  int64_t a = n.dim(1, "dim0", n.rankOf(x)), b = n.dim(2, "dim1", n.rankOf(x));
+  if (n.failed())
+    return n.refused();
+  return n.transpose(x, a, b);
+}
+
+Results transpose2d(Node &n) {
+  Value x = n.tensor(0, "self");
+  if (n.failed() || n.rankOf(x) < 2)
+    return x;
+  return n.transpose(x, n.rankOf(x) - 2, n.rankOf(x) - 1);
+}
+
+Results expand(Node &n) {
+  Value x = n.tensor(0, "self");
+  if (n.failed())
+    return n.refused();
+  return n.broadcast(x, sizesOf(n.type()));
+}
+
+/// Tile by a broadcast to [r0, d0, r1, d1, ...] and a reshape.
+Results repeat(Node &n) {
+  Value x = n.tensor(0, "self");
+  SmallVector<AffineExpr> times = n.sizes(1, "repeats");
+  if (n.failed())
+    return n.refused();
+  SmallVector<AffineExpr> sizes = n.sizesIn(x), apart, stretched;
+  while (sizes.size() < times.size())
+    sizes.insert(sizes.begin(), n.constantSize(1));
+  for (auto [size, count] : llvm::zip_equal(sizes, times)) {
+    apart.append({n.constantSize(1), size});
+    stretched.append({count, size});
+  }
+  return n.reshape(n.broadcast(n.reshape(x, apart), stretched), n.type());
+}
+
+Results concatenate(Node &n) {
+  SmallVector<Value> all = n.tensors(0, "tensors"), kept;
+  if (n.failed() || all.empty())
+    return n.refuse("an empty list of tensors");
+  int64_t rank = n.type().getRank();
+  for (Value value : all) // a tensor of shape [0] joins anything
+    if (n.rankOf(value) == rank && !(rank != 1 && n.sizesIn(value).size() == 1))
+      kept.push_back(n.cast(value, n.element()));
+  int64_t dim = n.dim(1, "dim", rank, 0);
+  if (n.failed())
+    return n.refused();
+  if (kept.empty())
+    return n.cast(all.front(), n.element());
+  return n.concat(kept, dim);
+}
+
+Results stack(Node &n) {
+  SmallVector<Value> values = n.tensors(0, "tensors");
+  int64_t dim = n.dim(1, "dim", n.type().getRank(), 0);
+  if (n.failed() || values.empty())
+    return n.refuse("an empty list of tensors");
+  for (Value &value : values)
+    value = n.unsqueeze(n.cast(value, n.element()), dim);
+  return n.concat(values, dim);
+}
+
+Results flip(Node &n) {
+  Value x = n.tensor(0, "self");
+  SmallVector<int64_t> dims;
+  for (int64_t dim : n.integers(1, "dims"))
+    dims.push_back(n.wrapDim(dim, n.rankOf(x)));
+  if (n.failed() || dims.empty() || n.rankOf(x) == 0)
+    return x;
+  llvm::sort(dims);
+  return Value(FlipOp::create(n.builder, n.loc, x.getType(), x, n.builder.getDenseI64ArrayAttr(dims)));
+}
+
+/// roll(x, s) along a dimension is its last s elements followed by the rest.
+Results roll(Node &n) {
+  Value x = n.tensor(0, "self");
+  SmallVector<int64_t> shifts = n.integers(1, "shifts"), dims = n.integers(2, "dims");
+  if (n.failed())
+    return n.refused();
+  Value result = x;
+  if (dims.empty()) {
+    result = n.reshape(x, {elementCount(n.typeOf(x))});
+    dims.push_back(0);
+  }
+  for (auto [shift, rawDim] : llvm::zip(shifts, dims)) {
+    if (n.rankOf(result) == 0)
+      break;
+    int64_t dim = n.wrapDim(rawDim, n.rankOf(result));
+    AffineExpr size = n.sizesIn(result)[dim];
+    auto constant = dyn_cast<AffineConstantExpr>(size);
+    if (!constant)
+      return n.refuse("roll along a dimension of symbolic size is not supported");
+    if (constant.getValue() == 0)
+      continue;
+    int64_t amount = ((shift % constant.getValue()) + constant.getValue()) % constant.getValue();
+    if (amount == 0)
+      continue;
+    AffineExpr rest = n.constantSize(constant.getValue() - amount);
+    result = n.concat(
+        {n.sliceDim(result, dim, rest, n.constantSize(amount)), n.sliceDim(result, dim, n.constantSize(0), rest)}, dim);
+  }
+  return n.reshape(result, n.type());
+}
+
+/// torch counts pads from the last dimension.
+Results constantPad(Node &n) {
+  Value x = n.tensor(0, "self");
+  SmallVector<int64_t> pads = n.integers(1, "pad");
+  double value = n.number(2, "value", 0.0);
+  if (n.failed())
+    return n.refused();
+  int64_t rank = n.rankOf(x);
+  SmallVector<int64_t> low(rank, 0), high(rank, 0);
+  for (size_t i = 0; i + 1 < pads.size(); i += 2) {
+    int64_t dim = rank - 1 - int64_t(i / 2);
+    low[dim] = pads[i];
+    high[dim] = pads[i + 1];
+  }
+  if (llvm::all_of(pads, [](int64_t p) { return p == 0; }))
+    return x;
+  Attribute attribute = isa<FloatType>(n.element()) ? Attribute(n.builder.getFloatAttr(n.element(), value))
+                                                    : Attribute(n.builder.getIntegerAttr(n.element(), int64_t(value)));
+  return Value(PadOp::create(n.builder, n.loc, n.type(), x, n.builder.getDenseI64ArrayAttr(low),
+                             n.builder.getDenseI64ArrayAttr(high), ::mlir::cast<TypedAttr>(attribute)));
+}
+
+} // namespace
+
+void registerViews(Table &t) {
+  for (llvm::StringRef op : {"view.default", "_unsafe_view.default", "reshape.default", "view_copy.default",
+                             "unsqueeze.default", "squeeze.default", "squeeze.dim", "squeeze.dims",
+                             "flatten.using_ints", "_reshape_alias.default", "_reshape_copy.default", "unflatten.int"})
+    t[("aten." + op).str()] = reshapeToResult;
+  t["aten.view.dtype"] = viewDtype;
+  t["aten.permute.default"] = permuteDims;
+  t["aten.transpose.int"] = transposeDims;
+  t["aten.t.default"] = transpose2d;
+  t["aten.mT.default"] = transpose2d;
+  t["aten.numpy_T.default"] = transpose2d;
+  t["aten.expand.default"] = expand;
+  t["aten.repeat.default"] = repeat;
+  t["aten.cat.default"] = concatenate;
+  t["aten.stack.default"] = stack;
+  t["aten.flip.default"] = flip;
+  t["aten.roll.default"] = roll;
+  t["aten.constant_pad_nd.default"] = constantPad;
+}
+
+} // namespace tilewright

@@ -1,0 +1,65 @@
+//===- ArenaPool.cpp - scratch memory lent to calls -----------------------===//
+#include "lib/Runtime/Host/ArenaPool.h"
+
+#include <pthread.h>
+
+namespace tilewright::runtime {
+
+ArenaPool &ArenaPool::process() {
+  // Leaked on purpose: a thread may still run while statics are destroyed. The lock is held over fork(), so that the
+  // child finds the list whole and the lock free.
+  static ArenaPool *pool = [] {
+    auto *fresh = new ArenaPool;
+    pthread_atfork([] { process().mutex.lock(); }, [] { process().mutex.unlock(); }, [] { process().mutex.unlock(); });
+    return fresh;
+  }();
+  return *pool;
+}
+
+bool ArenaPool::borrow(int64_t bytes, Memory &block) {
+  Memory tooSmall; // freed before the allocation below, outside of the lock
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!idle.empty()) {
+      // The smallest that is large enough; if none is, the largest makes room for a larger one.
+      size_t best = 0;
+      for (size_t i = 1; i < idle.size(); ++i) {
+        bool fits = idle[i].size() >= bytes, bestFits = idle[best].size() >= bytes;
+        if (fits ? !bestFits || idle[i].size() < idle[best].size() : !bestFits && idle[i].size() > idle[best].size())
+          best = i;
+      }
+      Memory &chosen = idle[best].size() >= bytes ? block : tooSmall;
+      chosen = std::move(idle[best]);
+      if (best + 1 != idle.size())
+        idle[best] = std::move(idle.back());
+      idle.pop_back();
+      if (&chosen == &block)
+        return true;
+    }
+  }
+  tooSmall = Memory();
+  return Memory::allocate(bytes, block);
+}
+
+void ArenaPool::giveBack(Memory &&block) {
+  if (!block.data())
+    return;
+  std::lock_guard<std::mutex> lock(mutex);
+  idle.push_back(std::move(block));
+}
+
+void ArenaPool::trim() {
+  std::vector<Memory> freed;
+  std::lock_guard<std::mutex> lock(mutex);
+  freed.swap(idle);
+}
+
+int64_t ArenaPool::idleBytes() {
+  std::lock_guard<std::mutex> lock(mutex);
+  int64_t bytes = 0;
+  for (const Memory &block : idle)
+    bytes += block.size();
+  return bytes;
+}
+
+} // namespace tilewright::runtime

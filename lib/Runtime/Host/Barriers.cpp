@@ -1,0 +1,74 @@
+//===- Barriers.cpp - where the threads of a call must meet ---------------===//
+//
+// Walks the steps and remembers what was touched since the last barrier. Steps that thread 0 does alone need no
+// barrier among themselves.
+//
+//   k0: grid 16, writes A       |
+//   k1: grid 16, writes B       | touches nothing of k0: no barrier
+//   --- barrier ---
+//   k2: grid 16, reads A and B  |
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Runtime/Host/Frame.h"
+
+namespace tilewright::runtime {
+namespace {
+
+struct Access {
+  Frame::Operand operand;
+  bool write;
+  bool anywhere; ///< an in-place input: may be the memory of any other tensor of the caller
+};
+
+bool isCallers(const Access &access) {
+  return access.operand.space == Frame::Space::Input || access.operand.space == Frame::Space::Output;
+}
+
+bool overlaps(const Access &a, const Access &b) {
+  if ((a.anywhere && isCallers(b)) || (b.anywhere && isCallers(a)))
+    return true;
+  const Frame::Operand &x = a.operand, &y = b.operand;
+  return x.space == y.space && x.index == y.index && x.offset < y.offset + y.bytes && y.offset < x.offset + x.bytes;
+}
+
+bool conflicts(const std::vector<Access> &earlier, const Access &access) {
+  for (const Access &other : earlier)
+    if ((other.write || access.write) && overlaps(other, access))
+      return true;
+  return false;
+}
+
+} // namespace
+
+void placeBarriers(Frame &frame, const std::vector<bool> &writes, const std::vector<bool> &mayAlias) {
+  std::vector<Access> byAll, byFirst, current; // since the last barrier: by all threads, by thread 0 alone
+  bool afterHost = false;
+  for (size_t i = 0; i < frame.steps.size(); ++i) {
+    Frame::Step &step = frame.steps[i];
+    size_t end = i + 1 < frame.steps.size() ? frame.steps[i + 1].firstOperand : frame.operands.size();
+    current.clear();
+    // A host function may do anything, so nothing runs beside it.
+    bool host = step.kind == plan::Step::Kind::Host;
+    step.barrierBefore = (host && !byAll.empty()) || (afterHost && !step.serial);
+    for (size_t k = step.firstOperand; k < end; ++k) {
+      const Frame::Operand &operand = frame.operands[k];
+      bool readOnly = operand.space == Frame::Space::Constant;
+      if (readOnly || operand.bytes == 0)
+        continue;
+      bool anywhere = operand.space == Frame::Space::Input && mayAlias[operand.index];
+      Access access{operand, writes[k], anywhere};
+      step.barrierBefore |= conflicts(byAll, access) || (!step.serial && conflicts(byFirst, access));
+      current.push_back(access);
+    }
+    if (step.barrierBefore) {
+      byAll.clear();
+      byFirst.clear();
+      afterHost = false;
+    }
+    afterHost |= host;
+    std::vector<Access> &list = step.serial ? byFirst : byAll;
+    list.insert(list.end(), current.begin(), current.end());
+  }
+}
+
+} // namespace tilewright::runtime

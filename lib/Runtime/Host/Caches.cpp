@@ -1,0 +1,96 @@
+//===- Caches.cpp - cache sizes and cores of the host ---------------------===//
+#include "lib/Runtime/Host/Caches.h"
+#include "lib/Runtime/Host/Affinity.h"
+
+#include <algorithm>
+#include <cpuid.h>
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+
+namespace tilewright::runtime {
+
+static void setCacheLevel(MachineDescription &machine, int level, int64_t bytes, int cpus) {
+  if (bytes <= 0)
+    return;
+  if (level == 1)
+    machine.l1dBytes = bytes;
+  if (level == 2)
+    machine.l2Bytes = bytes;
+  if (level == 3) {
+    machine.l3Bytes = bytes;
+    machine.l3Cpus = std::max(1, cpus);
+  }
+}
+
+/// The deterministic cache leaf: 4 of Intel, 0x8000001D of AMD, which share one format. False when it is not there.
+static bool readCacheLeaf(unsigned leaf, MachineDescription &machine) {
+  bool found = false;
+  for (unsigned index = 0; index < 16; ++index) {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    if (!__get_cpuid_count(leaf, index, &a, &b, &c, &d))
+      return found;
+    unsigned type = a & 0x1F, level = (a >> 5) & 7;
+    if (type == 0)
+      return found;
+    if (type == 2) // instructions
+      continue;
+    int64_t ways = (b >> 22) + 1, partitions = ((b >> 12) & 0x3FF) + 1, line = (b & 0xFFF) + 1,
+            lineSets = int64_t(c) + 1;
+    setCacheLevel(machine, int(level), ways * partitions * line * lineSets, int((a >> 14) & 0xFFF) + 1);
+    found = true;
+  }
+  return found;
+}
+
+/// First line of a small file of the system; empty when it cannot be read.
+static std::string readSystemLine(const std::string &path) {
+  char line[256] = "";
+  if (FILE *file = fopen(path.c_str(), "re")) {
+    if (!fgets(line, sizeof line, file))
+      line[0] = 0;
+    fclose(file);
+  }
+  std::string text = line;
+  while (!text.empty() && text.back() == '\n')
+    text.pop_back();
+  return text;
+}
+
+static std::string systemCpuFolder(int cpu) { return "/sys/devices/system/cpu/cpu" + std::to_string(cpu); }
+
+static void readSystemCaches(MachineDescription &machine) {
+  std::vector<int> cpus = allowedCpus();
+  std::string folder = systemCpuFolder(cpus.empty() ? 0 : cpus.front()) + "/cache/index";
+  for (int index = 0; index < 8; ++index) {
+    std::string prefix = folder + std::to_string(index) + "/";
+    std::string size = readSystemLine(prefix + "size"), type = readSystemLine(prefix + "type");
+    if (size.empty() || type == "Instruction")
+      continue;
+    char *unit = nullptr;
+    int64_t bytes = strtoll(size.c_str(), &unit, 10);
+    bytes *= *unit == 'K' ? 1024 : *unit == 'M' ? 1024 * 1024 : 1;
+    setCacheLevel(machine, atoi(readSystemLine(prefix + "level").c_str()), bytes, 1);
+  }
+}
+
+void describeCaches(MachineDescription &machine) {
+  if (!readCacheLeaf(4, machine) && !readCacheLeaf(0x8000001D, machine))
+    readSystemCaches(machine);
+}
+
+void describeCpus(MachineDescription &machine) {
+  std::vector<int> cpus = allowedCpus();
+  machine.logicalCpus = allowedCpuCount();
+  std::set<std::string> cores;
+  for (int cpu : cpus) {
+    std::string topology = systemCpuFolder(cpu) + "/topology/";
+    std::string core = readSystemLine(topology + "core_id");
+    // An unreadable CPU counts as a core of its own.
+    cores.insert(core.empty() ? "cpu" + std::to_string(cpu)
+                              : readSystemLine(topology + "physical_package_id") + ":" + core);
+  }
+  machine.physicalCores = std::max(1, int(cores.size()));
+}
+
+} // namespace tilewright::runtime

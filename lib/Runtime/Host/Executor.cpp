@@ -1,0 +1,260 @@
+//===- Executor.cpp - runs a plan on the host -----------------------------===//
+#include "lib/Runtime/Host/Executor.h"
+#include "lib/Runtime/Host/Affinity.h"
+#include "lib/Runtime/Host/ArenaPool.h"
+#include "lib/Runtime/Host/Walk.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tilewright::runtime {
+
+std::unique_ptr<Executable> Executable::create(plan::Plan plan, std::vector<Kernel> kernels,
+                                               std::vector<HostFunction> hostFunctions, std::string &error,
+                                               std::shared_ptr<void> keepAlive) {
+  error = plan::verify(plan);
+  if (!error.empty())
+    return nullptr;
+  if (kernels.size() != plan.kernels.size() || hostFunctions.size() != plan.hostFunctions.size()) {
+    error = "the plan has " + std::to_string(plan.kernels.size()) + " kernels and " +
+            std::to_string(plan.hostFunctions.size()) + " host functions, " + std::to_string(kernels.size()) + " and " +
+            std::to_string(hostFunctions.size()) + " were given";
+    return nullptr;
+  }
+  for (size_t i = 0; i < kernels.size(); ++i)
+    if (!kernels[i].function) {
+      error = "kernel '" + plan.kernels[i] + "' has no machine code";
+      return nullptr;
+    }
+  for (size_t i = 0; i < hostFunctions.size(); ++i)
+    if (!hostFunctions[i].call) {
+      error = "host function '" + plan.hostFunctions[i] + "' is not known; register it before loading the plan";
+      return nullptr;
+    }
+
+  std::unique_ptr<Executable> executable(new Executable);
+  Executable &self = *executable;
+  self.program = std::move(plan);
+  self.kernels = std::move(kernels);
+  self.hostFunctions = std::move(hostFunctions);
+  self.keepAlive = std::move(keepAlive);
+  std::vector<uint8_t> &bytes = self.program.constants;
+  if (!bytes.empty()) {
+    if (!Memory::allocate(int64_t(bytes.size()), self.constants)) {
+      error = "out of memory: the plan's constants need " + std::to_string(bytes.size()) + " bytes";
+      return nullptr;
+    }
+    memcpy(self.constants.data(), bytes.data(), bytes.size());
+    std::vector<uint8_t>().swap(bytes); // one copy is enough
+  }
+  std::vector<std::string> identities;
+  for (const Kernel &kernel : self.kernels)
+    identities.push_back(kernel.identity);
+  if (!makePackGroups(self.program, identities, self.groups, error))
+    return nullptr;
+  for (const plan::Buffer &buffer : self.program.buffers)
+    self.packedSlots += buffer.kind == plan::Buffer::Kind::Packed;
+  auto empty = std::make_shared<PackSnapshot>();
+  empty->sets.resize(self.groups.size());
+  empty->pointers.resize(self.packedSlots);
+  self.snapshot = std::move(empty);
+  return executable;
+}
+
+bool Executable::checkSymbols(const int64_t *symbols, std::string &error) const {
+  if (!symbols && !program.symbols.empty()) {
+    error = "the plan has " + std::to_string(program.symbols.size()) + " symbols, but no values were given";
+    return false;
+  }
+  for (size_t i = 0; i < program.symbols.size(); ++i) {
+    const plan::Symbol &symbol = program.symbols[i];
+    if (symbols[i] >= symbol.min && symbols[i] <= symbol.max)
+      continue;
+    error = "symbol s" + std::to_string(i) + (symbol.name.empty() ? "" : " (" + symbol.name + ")") + " is " +
+            std::to_string(symbols[i]) + ", but this plan was compiled for " + std::to_string(symbol.min) + " to " +
+            (symbol.max == INT64_MAX ? std::string("any size") : std::to_string(symbol.max)) +
+            "; call it within that range or compile for a larger one";
+    return false;
+  }
+  return true;
+}
+
+/// The frame and the packs as they are; false when there is no frame for these symbols yet.
+bool Executable::lookUp(const int64_t *symbols, FramePointer &frame, SnapshotPointer &packs) {
+  std::lock_guard<std::mutex> lock(stateMutex);
+  packs = snapshot;
+  for (size_t i = 0; i < frames.size(); ++i) {
+    if (!std::equal(frames[i]->symbols.begin(), frames[i]->symbols.end(), symbols))
+      continue;
+    if (i != 0)
+      std::rotate(frames.begin(), frames.begin() + i, frames.begin() + i + 1);
+    frame = frames.front();
+    return true;
+  }
+  return false;
+}
+
+bool Executable::resolve(const int64_t *symbols, FramePointer &frame, std::string &error) {
+  std::vector<const plan::Step *> steps;
+  for (const plan::Step &step : program.steps)
+    steps.push_back(&step);
+  // A plan without symbols may come with a null pointer, which would mean "unknown" to resolveFrame.
+  const int64_t none = 0;
+  auto fresh = std::make_shared<Frame>();
+  if (!resolveFrame(program, steps, symbols ? symbols : &none, *fresh, error))
+    return false;
+  frame = fresh;
+  std::lock_guard<std::mutex> lock(stateMutex);
+  if (frames.size() == maxFrames)
+    frames.pop_back();
+  frames.insert(frames.begin(), std::move(fresh));
+  return true;
+}
+
+int64_t Executable::arenaBytes(const int64_t *symbols, std::string &error) {
+  FramePointer frame;
+  SnapshotPointer packs;
+  if (!checkSymbols(symbols, error) || (!lookUp(symbols, frame, packs) && !resolve(symbols, frame, error)))
+    return -1;
+  return frame->arenaBytes;
+}
+
+int64_t Executable::packedBytes() {
+  std::lock_guard<std::mutex> lock(stateMutex);
+  int64_t bytes = 0;
+  for (const auto &set : snapshot->sets)
+    bytes += set ? set->memory.size() : 0;
+  return bytes;
+}
+
+void Executable::repack() { epoch.fetch_add(1, std::memory_order_relaxed); }
+
+bool Executable::isCurrent(const PackSnapshot &packs, const void *const *inputs,
+                           const InputIdentity *identities) const {
+  if (groups.empty())
+    return true;
+  if (packs.epoch != epoch.load(std::memory_order_relaxed))
+    return false;
+  for (size_t i = 0; i < groups.size(); ++i)
+    if (!runtime::isCurrent(groups[i], packs.sets[i].get(), inputs, identities))
+      return false;
+  return true;
+}
+
+/// Packs what has changed and publishes a new snapshot. Calls under way keep theirs.
+bool Executable::refreshPacks(const void *const *inputs, const InputIdentity *identities, int threads,
+                              SnapshotPointer &packs, std::string &error) {
+  std::lock_guard<std::mutex> packing(packMutex);
+  {
+    std::lock_guard<std::mutex> lock(stateMutex);
+    packs = snapshot;
+  }
+  auto fresh = std::make_shared<PackSnapshot>(*packs);
+  fresh->epoch = epoch.load(std::memory_order_relaxed);
+  bool force = fresh->epoch != packs->epoch;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const PackGroup &group = groups[i];
+    bool gone = isReleased(group, inputs, identities);
+    if (runtime::isCurrent(group, packs->sets[i].get(), inputs, identities) && (!force || gone))
+      continue;
+    if (gone) {
+      error = "a parameter that is not packed yet was released (input " + std::to_string(group.inputs.front()) +
+              "); run the model once before freezing it";
+      return false;
+    }
+    std::vector<InputStamp> stamps = stampInputs(group, inputs, identities);
+    std::shared_ptr<const PackedSet> found = force ? nullptr : PackCache::process().find(group.recipe, stamps);
+    if (!found) {
+      auto set = std::make_shared<PackedSet>();
+      if (!Memory::allocate(group.bytes, set->memory)) {
+        error = "out of memory: packed parameters need " + std::to_string(group.bytes) + " bytes";
+        return false;
+      }
+      std::vector<void *> pointers(packedSlots, nullptr);
+      for (size_t k = 0; k < group.slots.size(); ++k)
+        pointers[group.slots[k]] = set->memory.data() + group.slotOffsets[k];
+      if (!runFrame(group.frame, inputs, nullptr, pointers.data(), threads, error))
+        return false;
+      packings.fetch_add(1, std::memory_order_relaxed);
+      set->stamps = std::move(stamps);
+      found = std::move(set);
+      PackCache::process().publish(group.recipe, found);
+    }
+    for (size_t k = 0; k < group.slots.size(); ++k)
+      fresh->pointers[group.slots[k]] = found->memory.data() + group.slotOffsets[k];
+    fresh->sets[i] = std::move(found);
+  }
+  packs = fresh;
+  std::lock_guard<std::mutex> lock(stateMutex);
+  snapshot = std::move(fresh);
+  return true;
+}
+
+/// Borrows memory for one walk over `frame` and walks it.
+bool Executable::runFrame(const Frame &frame, const void *const *inputs, void *const *outputs, void *const *packed,
+                          int threads, std::string &error) {
+  threads = frame.parallelism == 1 ? 1 : clipThreads(threads);
+  threads = int(std::min<int64_t>({threads, frame.parallelism, ThreadTeam::maxThreads}));
+
+  // [arena, 64-byte aligned][scratch of thread 0][scratch of thread 1]...[operand pointers]
+  int64_t scratchBytes = 0, bytes = 0;
+  int64_t arena = (frame.arenaBytes + 127) / 128 * 128, pointerBytes = int64_t(frame.operands.size() * sizeof(void *));
+  bool impossible = __builtin_mul_overflow(frame.scratchBytes, int64_t(threads), &scratchBytes) ||
+                    __builtin_add_overflow(arena + pointerBytes, scratchBytes, &bytes);
+  Memory block;
+  if (impossible || !ArenaPool::process().borrow(bytes, block)) {
+    error = "out of memory: this call needs an arena of " + std::to_string(frame.arenaBytes) + " bytes and " +
+            std::to_string(frame.scratchBytes) + " bytes of scratch for each of " + std::to_string(threads) +
+            " threads";
+    return false;
+  }
+  uint8_t *arenaBase = block.data(), *constantBase = constants.data();
+  void *const *spaces[Frame::numSpaces] = {const_cast<void *const *>(inputs), outputs, packed,
+                                           reinterpret_cast<void *const *>(&arenaBase),
+                                           reinterpret_cast<void *const *>(&constantBase)};
+  auto **pointers = reinterpret_cast<void **>(block.data() + arena + scratchBytes);
+  for (size_t i = 0; i < frame.operands.size(); ++i) {
+    const Frame::Operand &operand = frame.operands[i];
+    pointers[i] = static_cast<uint8_t *>(spaces[size_t(operand.space)][operand.index]) + operand.offset;
+  }
+  Walk walk{frame, kernels.data(), hostFunctions.data(), pointers, block.data() + arena};
+  bool ok = threads == 1 ? walk.alone() : walk.together(threads);
+  if (!ok)
+    error = walk.errorText(program);
+  ArenaPool::process().giveBack(std::move(block));
+  return ok;
+}
+
+static bool checkPointers(const std::vector<int32_t> &needed, const void *const *pointers, const char *what,
+                          std::string &error) {
+  for (int32_t number : needed)
+    if (!pointers[number]) {
+      error = std::string(what) + " " + std::to_string(number) + " is a null pointer, but its tensor is not empty";
+      return false;
+    }
+  return true;
+}
+
+bool Executable::run(const void *const *inputs, void *const *outputs, const int64_t *symbols, int threads,
+                     std::string &error, const InputIdentity *identities) {
+  error.clear();
+  if (!checkSymbols(symbols, error))
+    return false;
+  if ((!inputs && program.numInputs != 0) || (!outputs && program.numOutputs != 0)) {
+    error = "the plan has " + std::to_string(program.numInputs) + " inputs and " + std::to_string(program.numOutputs) +
+            " outputs, but no list of pointers was given";
+    return false;
+  }
+  FramePointer frame;
+  SnapshotPointer packs;
+  if (!lookUp(symbols, frame, packs) && !resolve(symbols, frame, error))
+    return false;
+  if (!checkPointers(frame->neededInputs, inputs, "input", error) ||
+      !checkPointers(frame->neededOutputs, const_cast<const void *const *>(outputs), "output", error))
+    return false;
+  if (!isCurrent(*packs, inputs, identities) && !refreshPacks(inputs, identities, threads, packs, error))
+    return false;
+  return runFrame(*frame, inputs, outputs, packs->pointers.data(), threads, error);
+}
+
+} // namespace tilewright::runtime

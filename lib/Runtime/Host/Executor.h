@@ -1,0 +1,101 @@
+//===- Executor.h - runs a plan on the host -------------------------------===//
+//
+//   std::string error;
+//   auto executable = Executable::create(std::move(plan), kernels, hostFunctions, error);
+//   if (!executable || !executable->run(inputs, outputs, symbols, /*threads=*/0, error))
+//     report(error);
+//
+// A call looks its frame up by the symbols' values, borrows an arena, and walks the steps on its threads, which meet
+// at barriers. With one thread it touches neither the team nor an atomic. Any number of calls may run at once.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_RUNTIME_HOST_EXECUTOR_H
+#define TILEWRIGHT_LIB_RUNTIME_HOST_EXECUTOR_H
+
+#include "lib/Runtime/Host/Packing.h"
+#include "lib/Runtime/Host/ThreadTeam.h"
+#include "tilewright/RuntimeABI.h"
+
+#include <atomic>
+
+namespace tilewright::runtime {
+
+/// A kernel's machine code.
+struct Kernel {
+  tilewright_kernel_fn function = nullptr;
+  std::string identity; ///< names the code (the hash of its IR and machine); lets executables share packed parameters
+};
+
+/// A function of the host program that a plan calls by name. It returns null or an error text, which must live until
+/// the next call of the function. It runs on the thread that called run().
+struct HostFunction {
+  const char *(*call)(void *context, void *const *buffers, const int64_t *sizes) = nullptr;
+  void *context = nullptr;
+};
+
+class Executable {
+public:
+  /// Takes a plan, which is verified here, and the functions behind plan.kernels and plan.hostFunctions, in their
+  /// order. Null with a reason in `error` when the plan is invalid or a function is missing. What `keepAlive` holds
+  /// (the JIT's code) lives as long as the executable.
+  static std::unique_ptr<Executable> create(plan::Plan plan, std::vector<Kernel> kernels,
+                                            std::vector<HostFunction> hostFunctions, std::string &error,
+                                            std::shared_ptr<void> keepAlive = nullptr);
+
+  /// Runs the plan. `inputs` and `outputs` have a pointer per input and output of the plan (null for empty tensors),
+  /// `symbols` a value per symbol, in elements as the plan means them. `threads` of 0 or less is the default, see
+  /// clipThreads(). `identities` has one entry per input, or is null: then a packed parameter is known by its pointer
+  /// and its fingerprint alone. False with a reason in `error`; what outputs then hold is undefined.
+  bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, int threads, std::string &error,
+           const InputIdentity *identities = nullptr);
+
+  /// The next run() packs every parameter anew: for writes that leave version and fingerprint alone.
+  void repack();
+
+  const plan::Plan &plan() const { return program; }
+
+  /// Bytes of arena a call with these symbols needs; -1 with a reason in `error`.
+  int64_t arenaBytes(const int64_t *symbols, std::string &error);
+
+  /// Bytes of packed parameters now held.
+  int64_t packedBytes();
+
+  /// How many times once steps have run, counted by group: for tests and reports.
+  int64_t packCount() const { return packings.load(std::memory_order_relaxed); }
+
+private:
+  Executable() = default;
+
+  using FramePointer = std::shared_ptr<const Frame>;
+  using SnapshotPointer = std::shared_ptr<const PackSnapshot>;
+
+  bool checkSymbols(const int64_t *symbols, std::string &error) const;
+  bool resolve(const int64_t *symbols, FramePointer &frame, std::string &error);
+  bool lookUp(const int64_t *symbols, FramePointer &frame, SnapshotPointer &packs);
+  bool isCurrent(const PackSnapshot &packs, const void *const *inputs, const InputIdentity *identities) const;
+  bool refreshPacks(const void *const *inputs, const InputIdentity *identities, int threads, SnapshotPointer &packs,
+                    std::string &error);
+  bool runFrame(const Frame &frame, const void *const *inputs, void *const *outputs, void *const *packed, int threads,
+                std::string &error);
+
+  plan::Plan program;
+  std::vector<Kernel> kernels;
+  std::vector<HostFunction> hostFunctions;
+  std::shared_ptr<void> keepAlive;
+  Memory constants;
+  std::vector<PackGroup> groups;
+  size_t packedSlots = 0;
+
+  static constexpr size_t maxFrames = 8;
+  std::mutex stateMutex;            ///< guards the two below, for a few instructions only
+  std::vector<FramePointer> frames; ///< most recently used first
+  SnapshotPointer snapshot;
+
+  std::mutex packMutex; ///< one thread packs; never taken while stateMutex is held
+  std::atomic<uint64_t> epoch{0};
+  std::atomic<int64_t> packings{0};
+};
+
+} // namespace tilewright::runtime
+
+#endif

@@ -1,0 +1,85 @@
+//===- Futex.h - sleep on a word, wake the sleepers -----------------------===//
+//
+// The two system calls, and the wait that the thread team and its barrier share: spin for a moment, because the next
+// kernel is mostly microseconds away, then sleep, because the machine may have other work.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_RUNTIME_HOST_FUTEX_H
+#define TILEWRIGHT_LIB_RUNTIME_HOST_FUTEX_H
+
+#include <atomic>
+#include <climits>
+#include <cstdint>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace tilewright::runtime {
+
+/// Nanoseconds a thread spins before it sleeps.
+inline constexpr int64_t spinNanoseconds = 50'000;
+
+/// Nanoseconds of a clock that never goes back.
+inline int64_t monotonicNanoseconds() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+/// Tells the core that this is a spin loop.
+inline void spinPause() { __builtin_ia32_pause(); }
+
+/// Sleeps while `word` holds `expected`. May return early.
+inline void futexWait(std::atomic<uint32_t> &word, uint32_t expected) {
+  static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t));
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+}
+
+/// Wakes every thread that sleeps on `word`.
+inline void futexWakeAll(std::atomic<uint32_t> &word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
+/// A word that threads wait on, and how many of them sleep. The waker stores the word and then looks at `sleepers`;
+/// the sleeper counts itself and then looks at the word: with both in one total order no wake-up is lost.
+struct alignas(64) Signal {
+  std::atomic<uint32_t> word{0};
+  std::atomic<uint32_t> sleepers{0};
+
+  /// Publishes `value`, and what was written before, to every waiting thread.
+  void set(uint32_t value) {
+    word.store(value, std::memory_order_seq_cst);
+    if (sleepers.load(std::memory_order_seq_cst) != 0)
+      futexWakeAll(word);
+  }
+
+  /// Returns the first value seen that differs from `old`.
+  uint32_t waitWhile(uint32_t old) {
+    uint32_t value = word.load(std::memory_order_acquire);
+    if (value != old)
+      return value;
+    int64_t deadline = 0;
+    for (;;) {
+      for (int i = 0; i < 32; ++i) {
+        spinPause();
+        if ((value = word.load(std::memory_order_acquire)) != old)
+          return value;
+      }
+      int64_t now = monotonicNanoseconds();
+      if (deadline == 0)
+        deadline = now + spinNanoseconds;
+      else if (now >= deadline)
+        break;
+    }
+    sleepers.fetch_add(1, std::memory_order_seq_cst);
+    while ((value = word.load(std::memory_order_seq_cst)) == old)
+      futexWait(word, old);
+    sleepers.fetch_sub(1, std::memory_order_relaxed);
+    return value;
+  }
+};
+
+} // namespace tilewright::runtime
+
+#endif

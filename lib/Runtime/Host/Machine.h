@@ -1,0 +1,67 @@
+//===- Machine.h - what this CPU can do -----------------------------------===//
+//
+// Schedules and micro-kernels ask this description, never a vendor's or a model's name. Read from CPUID, the system
+// and, where neither tells, a measurement of microseconds.
+//
+// TILEWRIGHT_CPU overrides the instruction sets: native (default), x86-64-v3, x86-64-v4, znver5, sapphirerapids.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_RUNTIME_HOST_MACHINE_H
+#define TILEWRIGHT_LIB_RUNTIME_HOST_MACHINE_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tilewright::runtime {
+
+/// Instruction sets that the CPU has and the operating system has enabled.
+struct InstructionSets {
+  bool avx2 = false, fma = false, f16c = false;
+  bool avx512f = false, avx512bw = false, avx512dq = false, avx512vl = false, avx512cd = false;
+  bool avx512bf16 = false, avx512vnni = false, avx512fp16 = false, avx512vbmi = false;
+  bool avxvnni = false;
+  bool amxTile = false, amxBf16 = false, amxInt8 = false;
+};
+
+struct MachineDescription {
+  std::string name;     ///< what was asked for: "native" or a name of machineNames()
+  std::string llvmCpu;  ///< LLVM's name of the CPU; for native a baseline, until the JIT puts the host's name here
+  std::string features; ///< LLVM feature string: "+avx512f,+avx512bw,..."; empty when llvmCpu says all
+  InstructionSets sets;
+  bool native = true;           ///< no override: the description is the host's
+  bool runsHere = true;         ///< the host has every instruction set named
+  bool bf16DotFullRate = false; ///< vdpbf16ps is as fast as vfmadd231ps
+  int vectorBytes = 16;
+  int64_t l1dBytes = 32 << 10; ///< per core
+  int64_t l2Bytes = 1 << 20;   ///< per core
+  int64_t l3Bytes = 0;         ///< of the cache a core shares with others; 0 when there is none
+  int l3Cpus = 1;              ///< logical CPUs that share it, as far as known
+  int logicalCpus = 1;         ///< allowed by affinity
+  int physicalCores = 1;       ///< behind the allowed logical CPUs
+};
+
+/// The names TILEWRIGHT_CPU may have.
+std::vector<std::string> machineNames();
+
+/// Describes the machine called `name` (null or empty: native); sizes and counts are always the host's. False, with
+/// the list of names in `error`, for an unknown one.
+bool describeMachine(const char *name, MachineDescription &machine, std::string &error);
+
+/// The machine that TILEWRIGHT_CPU names.
+bool describeMachineFromEnvironment(MachineDescription &machine, std::string &error);
+
+/// The host's instruction sets, from CPUID and XCR0.
+InstructionSets hostInstructionSets();
+
+/// Throughput of vdpbf16ps over that of vfmadd231ps on 512-bit registers, measured once per process on registers
+/// alone; 0 when the host has no AVX512_BF16. About 1 on Zen 4 and 5; 0.25 was seen on an Intel server with AMX.
+double bf16DotRate();
+
+/// Asks the kernel to let this process use AMX tile data; needed once before the first tile instruction. True when
+/// permitted (or permitted before), false on machines and kernels without AMX.
+bool requestAmxPermission();
+
+} // namespace tilewright::runtime
+
+#endif

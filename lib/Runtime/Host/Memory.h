@@ -1,0 +1,42 @@
+//===- Memory.h - aligned memory that reports its own failure -------------===//
+#ifndef TILEWRIGHT_LIB_RUNTIME_HOST_MEMORY_H
+#define TILEWRIGHT_LIB_RUNTIME_HOST_MEMORY_H
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace tilewright::runtime {
+
+/// A block of bytes, 64-byte aligned; from 2 MiB on aligned to 2 MiB and offered to the kernel for huge pages. Large
+/// blocks start zeroed, small ones undefined. Movable, freed at its end.
+class Memory {
+public:
+  Memory() = default;
+  Memory(Memory &&other) noexcept { swap(other); }
+  Memory &operator=(Memory &&other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Memory();
+
+  /// Allocates `bytes` (0 gives an empty block with a null pointer). False when the system has not that much.
+  static bool allocate(int64_t bytes, Memory &memory);
+
+  uint8_t *data() const { return base; }
+  /// Usable bytes: what was asked for, rounded up.
+  int64_t size() const { return capacity; }
+
+private:
+  void swap(Memory &other) {
+    std::swap(base, other.base);
+    std::swap(capacity, other.capacity);
+  }
+
+  uint8_t *base = nullptr;
+  int64_t capacity = 0;
+};
+
+} // namespace tilewright::runtime
+
+#endif

@@ -1,0 +1,225 @@
+//===- Packing.cpp - parameters in the layout the kernels want ------------===//
+#include "lib/Runtime/Host/Packing.h"
+#include "lib/Runtime/Plan/Hash.h"
+
+#include <algorithm>
+#include <numeric>
+#include <pthread.h>
+
+namespace tilewright::runtime {
+
+uint64_t fingerprint(const void *data, int64_t bytes) {
+  constexpr int64_t line = 64, lines = 8;
+  if (!data || bytes <= 0)
+    return 0;
+  if (bytes <= line * lines)
+    return plan::hashBytes(data, size_t(bytes));
+  const auto *first = static_cast<const uint8_t *>(data);
+  uint64_t hash = uint64_t(bytes);
+  for (int64_t i = 0; i < lines; ++i) {
+    // The last one ends where the data ends; the others start on cache lines when the data does.
+    int64_t offset = i == lines - 1 ? bytes - line : (bytes - line) / (lines - 1) * i / line * line;
+    hash = plan::hashBytes(first + offset, line, hash);
+  }
+  return hash;
+}
+
+static bool isReleasedInput(const PackGroup &group, size_t i, const void *const *inputs,
+                            const InputIdentity *identities) {
+  int32_t input = group.inputs[i];
+  return group.inputBytes[i] != 0 && (!inputs[input] || (identities && !identities[input].data));
+}
+
+bool isReleased(const PackGroup &group, const void *const *inputs, const InputIdentity *identities) {
+  for (size_t i = 0; i < group.inputs.size(); ++i)
+    if (isReleasedInput(group, i, inputs, identities))
+      return true;
+  return false;
+}
+
+static InputStamp stampInput(const PackGroup &group, size_t i, const void *const *inputs,
+                             const InputIdentity *identities) {
+  int32_t input = group.inputs[i];
+  InputStamp stamp;
+  stamp.data = identities ? identities[input].data : inputs[input];
+  stamp.version = identities ? identities[input].version : 0;
+  stamp.fingerprint = stamp.data ? fingerprint(inputs[input], group.inputBytes[i]) : 0;
+  return stamp;
+}
+
+std::vector<InputStamp> stampInputs(const PackGroup &group, const void *const *inputs,
+                                    const InputIdentity *identities) {
+  std::vector<InputStamp> stamps;
+  for (size_t i = 0; i < group.inputs.size(); ++i)
+    stamps.push_back(stampInput(group, i, inputs, identities));
+  return stamps;
+}
+
+bool isCurrent(const PackGroup &group, const PackedSet *set, const void *const *inputs,
+               const InputIdentity *identities) {
+  if (!set)
+    return false;
+  for (size_t i = 0; i < group.inputs.size(); ++i) {
+    int32_t input = group.inputs[i];
+    const void *data = identities ? identities[input].data : inputs[input];
+    if (isReleasedInput(group, i, inputs, identities))
+      continue; // frozen: nothing to compare with
+    const InputStamp &old = set->stamps[i];
+    if (data != old.data || (identities && identities[input].version != old.version) ||
+        fingerprint(inputs[input], group.inputBytes[i]) != old.fingerprint)
+      return false;
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+/// What the group computes, apart from where: its steps as a plan of their own, with buffers numbered by first use
+/// and without labels, and the identities of the kernels. Empty when something in it cannot be named.
+static std::string makeRecipe(const plan::Plan &plan, const PackGroup &group,
+                              const std::vector<std::string> &kernelIdentities) {
+  plan::Plan recipe;
+  std::map<int32_t, int32_t> numbers;
+  for (const plan::Step *step : group.steps) {
+    if (step->kind == plan::Step::Kind::Host)
+      return "";
+    plan::Step copy = *step;
+    copy.label.clear();
+    if (step->kind == plan::Step::Kind::Launch) {
+      if (kernelIdentities[step->callee].empty())
+        return "";
+      copy.callee = int32_t(recipe.kernels.size());
+      recipe.kernels.push_back(kernelIdentities[step->callee]);
+    }
+    for (plan::Operand &operand : copy.operands) {
+      auto [entry, fresh] = numbers.try_emplace(operand.buffer, int32_t(numbers.size()));
+      if (fresh) {
+        plan::Buffer buffer = plan.buffers[operand.buffer];
+        if (buffer.kind == plan::Buffer::Kind::Constant)
+          return "";
+        // Inputs are numbered by their place in the group, which is also the order of the stamps.
+        auto place = std::find(group.inputs.begin(), group.inputs.end(), int32_t(buffer.index));
+        buffer.index = buffer.kind == plan::Buffer::Kind::Input ? place - group.inputs.begin() : 0;
+        recipe.buffers.push_back(buffer);
+      }
+      operand.buffer = entry->second;
+    }
+    recipe.once.push_back(std::move(copy));
+  }
+  std::vector<uint8_t> image = plan::serialize(recipe);
+  return std::string(image.begin(), image.end());
+}
+
+static bool fillPackGroup(const plan::Plan &plan, const std::vector<int32_t> &slots, PackGroup &group,
+                          std::string &error) {
+  std::vector<bool> seen(plan.buffers.size(), false);
+  for (const plan::Step *step : group.steps)
+    for (const plan::Operand &operand : step->operands) {
+      const plan::Buffer &buffer = plan.buffers[operand.buffer];
+      bool input = buffer.kind == plan::Buffer::Kind::Input, packed = buffer.kind == plan::Buffer::Kind::Packed;
+      if (seen[operand.buffer] || (!input && !packed))
+        continue;
+      seen[operand.buffer] = true;
+      std::string where = "once step (" + step->label + ") uses buffer " + std::to_string(operand.buffer);
+      if (!buffer.bytes.isSymbolFree()) {
+        error = where + ", whose size depends on a symbol; pack such data inside the kernel";
+        return false;
+      }
+      std::string problem;
+      int64_t bytes = plan::evaluate(buffer.bytes, nullptr, problem);
+      if (!problem.empty() || bytes < 0 || bytes > int64_t(1) << 46) {
+        error = where + ", whose size is impossible: " + (problem.empty() ? std::to_string(bytes) : problem);
+        return false;
+      }
+      if (input) {
+        group.inputs.push_back(int32_t(buffer.index));
+        group.inputBytes.push_back(bytes);
+        continue;
+      }
+      group.slots.push_back(slots[operand.buffer]);
+      group.slotOffsets.push_back(group.bytes);
+      group.bytes += (bytes + 63) / 64 * 64;
+    }
+  return resolveFrame(plan, group.steps, nullptr, group.frame, error);
+}
+
+bool makePackGroups(const plan::Plan &plan, const std::vector<std::string> &kernelIdentities,
+                    std::vector<PackGroup> &groups, std::string &error) {
+  // Steps that touch the same packed buffer belong together: union-find over steps, by the buffer's first step.
+  std::vector<size_t> parent(plan.once.size());
+  std::iota(parent.begin(), parent.end(), size_t(0));
+  auto root = [&](size_t step) {
+    while (parent[step] != step)
+      step = parent[step] = parent[parent[step]];
+    return step;
+  };
+  std::vector<int64_t> firstStep(plan.buffers.size(), -1);
+  for (size_t i = 0; i < plan.once.size(); ++i)
+    for (const plan::Operand &operand : plan.once[i].operands) {
+      if (plan.buffers[operand.buffer].kind != plan::Buffer::Kind::Packed)
+        continue;
+      int64_t &first = firstStep[operand.buffer];
+      if (first < 0)
+        first = int64_t(i);
+      size_t a = root(size_t(first)), b = root(i);
+      parent[std::max(a, b)] = std::min(a, b);
+    }
+  std::map<size_t, size_t> groupOfRoot;
+  groups.clear();
+  for (size_t i = 0; i < plan.once.size(); ++i) {
+    auto [entry, fresh] = groupOfRoot.try_emplace(root(i), groups.size());
+    if (fresh)
+      groups.emplace_back();
+    groups[entry->second].steps.push_back(&plan.once[i]);
+  }
+  std::vector<int32_t> slots = bufferSlots(plan);
+  for (PackGroup &group : groups) {
+    if (!fillPackGroup(plan, slots, group, error))
+      return false;
+    group.recipe = makeRecipe(plan, group, kernelIdentities);
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// PackCache
+//===----------------------------------------------------------------------===//
+
+PackCache &PackCache::process() {
+  static PackCache *cache = [] {
+    auto *fresh = new PackCache; // leaked, and whole in a forked child: see ArenaPool
+    pthread_atfork([] { process().mutex.lock(); }, [] { process().mutex.unlock(); }, [] { process().mutex.unlock(); });
+    return fresh;
+  }();
+  return *cache;
+}
+
+PackCache::Key PackCache::makeKey(const std::string &recipe, const std::vector<InputStamp> &stamps) {
+  Key key{recipe, {}};
+  for (const InputStamp &stamp : stamps)
+    key.second.push_back(stamp.data);
+  return key;
+}
+
+std::shared_ptr<const PackedSet> PackCache::find(const std::string &recipe, const std::vector<InputStamp> &stamps) {
+  if (recipe.empty())
+    return nullptr;
+  std::lock_guard<std::mutex> lock(mutex);
+  auto entry = sets.find(makeKey(recipe, stamps));
+  if (entry == sets.end())
+    return nullptr;
+  std::shared_ptr<const PackedSet> set = entry->second.lock();
+  return set && set->stamps == stamps ? set : nullptr;
+}
+
+void PackCache::publish(const std::string &recipe, const std::shared_ptr<const PackedSet> &set) {
+  if (recipe.empty())
+    return;
+  std::lock_guard<std::mutex> lock(mutex);
+  std::erase_if(sets, [](const auto &entry) { return entry.second.expired(); });
+  sets[makeKey(recipe, set->stamps)] = set;
+}
+
+} // namespace tilewright::runtime

@@ -1,0 +1,95 @@
+//===- Packing.h - parameters in the layout the kernels want --------------===//
+//
+// The `once` steps of a plan, cut into groups that share a packed buffer (mostly one step, one weight). The result
+// of a group is a PackedSet: its memory and the stamps of the inputs it was made of. A set never changes; when an
+// input has changed a new set takes its place, while calls under way go on reading the old one.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_RUNTIME_HOST_PACKING_H
+#define TILEWRIGHT_LIB_RUNTIME_HOST_PACKING_H
+
+#include "lib/Runtime/Host/Frame.h"
+#include "lib/Runtime/Host/Memory.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace tilewright::runtime {
+
+/// What the caller knows of an input that once steps read: where its data lies and a number that grows when it is
+/// written (torch's version counter). A null `data` says that the input is gone (frozen) and the pack is to be kept.
+struct InputIdentity {
+  const void *data = nullptr;
+  uint64_t version = 0;
+};
+
+/// What a pack remembers of an input it was made of.
+struct InputStamp {
+  const void *data = nullptr;
+  uint64_t version = 0;
+  uint64_t fingerprint = 0;
+  bool operator==(const InputStamp &) const = default;
+};
+
+/// A hash of up to 8 cache lines of `bytes` bytes at `data`: the first, the last, the others evenly spaced. It sees
+/// writes that leave the version alone, unless they are sparse.
+uint64_t fingerprint(const void *data, int64_t bytes);
+
+/// The packed buffers of one group.
+struct PackedSet {
+  Memory memory;
+  std::vector<InputStamp> stamps; ///< in the order of PackGroup::inputs
+};
+
+struct PackGroup {
+  std::vector<const plan::Step *> steps;
+  std::vector<int32_t> slots;       ///< numbers of the packed buffers it makes
+  std::vector<int64_t> slotOffsets; ///< where each starts in PackedSet::memory, in bytes
+  std::vector<int32_t> inputs;      ///< numbers of the plan's inputs it reads
+  std::vector<int64_t> inputBytes;
+  int64_t bytes = 0;
+  Frame frame;
+  std::string recipe; ///< equal recipes on equal inputs give equal sets; empty: not to be shared
+};
+
+/// All groups' current sets, as one immutable value that a call holds while it runs.
+struct PackSnapshot {
+  std::vector<std::shared_ptr<const PackedSet>> sets; ///< by group; null before the first packing
+  std::vector<void *> pointers;                       ///< by packed buffer
+  uint64_t epoch = 0;                                 ///< of the last forced repacking
+};
+
+/// Cuts plan.once of a verified plan into groups. `kernelIdentities` name each kernel's machine code ("" is unknown
+/// and forbids sharing). False with a reason in `error`.
+bool makePackGroups(const plan::Plan &plan, const std::vector<std::string> &kernelIdentities,
+                    std::vector<PackGroup> &groups, std::string &error);
+
+/// The stamps of a group's inputs as they are now. `identities` may be null: then the pointers count alone.
+std::vector<InputStamp> stampInputs(const PackGroup &group, const void *const *inputs, const InputIdentity *identities);
+
+/// Whether `set` (null: no) still stands for the inputs. Allocates nothing.
+bool isCurrent(const PackGroup &group, const PackedSet *set, const void *const *inputs,
+               const InputIdentity *identities);
+
+/// Whether the data of an input of the group is gone, so that it cannot be packed anew.
+bool isReleased(const PackGroup &group, const void *const *inputs, const InputIdentity *identities);
+
+/// Packed sets shared between executables: the classes of one model, forward and backward, need one packing of a
+/// weight. It holds no set alive.
+class PackCache {
+public:
+  static PackCache &process();
+  std::shared_ptr<const PackedSet> find(const std::string &recipe, const std::vector<InputStamp> &stamps);
+  void publish(const std::string &recipe, const std::shared_ptr<const PackedSet> &set);
+
+private:
+  using Key = std::pair<std::string, std::vector<const void *>>;
+  static Key makeKey(const std::string &recipe, const std::vector<InputStamp> &stamps);
+  std::mutex mutex;
+  std::map<Key, std::weak_ptr<const PackedSet>> sets;
+};
+
+} // namespace tilewright::runtime
+
+#endif

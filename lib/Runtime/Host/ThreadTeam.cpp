@@ -1,0 +1,153 @@
+//===- ThreadTeam.cpp - the threads that walk a plan ----------------------===//
+#include "lib/Runtime/Host/ThreadTeam.h"
+#include "lib/Runtime/Host/Affinity.h"
+
+#include <algorithm>
+#include <csignal>
+#include <mutex>
+#include <new>
+#include <pthread.h>
+#include <xmmintrin.h>
+
+namespace tilewright::runtime {
+
+/// One worker's mailbox. Its signal counts the jobs given to it; stopTicket asks it to end.
+struct ThreadTeam::Worker {
+  Signal jobs;
+  ThreadTeam *team = nullptr;
+  int thread = 0;
+  uint32_t ticket = 0; ///< the caller's count of jobs given
+  pthread_t handle{};
+};
+
+static constexpr uint32_t stopTicket = UINT32_MAX;
+
+/// How many fork()s lie between the first process and this one. Constant-initialized: no static constructor.
+static std::atomic<uint64_t> forkGeneration{0};
+
+ThreadTeam::ThreadTeam() : workers(std::make_unique<Worker *[]>(maxThreads)) {
+  static std::once_flag registered;
+  std::call_once(registered, [] {
+    pthread_atfork(nullptr, nullptr, [] { forkGeneration.fetch_add(1, std::memory_order_relaxed); });
+  });
+  state.store(forkGeneration.load() << 1);
+}
+
+ThreadTeam::~ThreadTeam() { shutdown(); }
+
+ThreadTeam &ThreadTeam::process() {
+  static ThreadTeam *team = new ThreadTeam; // leaked on purpose: workers outlive static destructors
+  return *team;
+}
+
+bool ThreadTeam::tryEnter() {
+  uint64_t generation = forkGeneration.load(std::memory_order_relaxed);
+  uint64_t seen = state.load(std::memory_order_relaxed);
+  bool forked = (seen >> 1) != generation;
+  if (!forked && (seen & 1))
+    return false;
+  if (!state.compare_exchange_strong(seen, generation << 1 | 1, std::memory_order_acquire))
+    return false;
+  if (forked) {
+    // The workers, and perhaps a caller that was busy, stayed in the parent process. Their memory is given up.
+    workerCount = 0;
+    running.store(0, std::memory_order_relaxed);
+    new (&finished) Signal;
+  }
+  return true;
+}
+
+void ThreadTeam::leave() { state.fetch_and(~uint64_t(1), std::memory_order_release); }
+
+void *ThreadTeam::workerMain(void *argument) {
+  auto *worker = static_cast<Worker *>(argument);
+  ThreadTeam &team = *worker->team;
+  for (uint32_t seen = 0;;) {
+    seen = worker->jobs.waitWhile(seen);
+    if (seen == stopTicket)
+      return nullptr;
+    if (_mm_getcsr() != team.job.controlWord)
+      _mm_setcsr(team.job.controlWord);
+    team.job.function(team.job.context, worker->thread, team.job.threads);
+    // The last one ends the job; afterwards nobody may look at team.job.
+    uint32_t ended = team.finished.word.load(std::memory_order_relaxed) + 1;
+    if (team.running.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      team.finished.set(ended);
+  }
+}
+
+/// Starts workers until there are `wanted`; returns how many there are. The team is entered.
+int ThreadTeam::ensureWorkers(int wanted) {
+  if (workerCount >= wanted)
+    return wanted;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  while (workerCount < wanted) {
+    auto *worker = new (std::nothrow) Worker;
+    if (!worker)
+      break;
+    worker->team = this;
+    worker->thread = workerCount + 1;
+    if (pthread_create(&worker->handle, nullptr, workerMain, worker) != 0) {
+      delete worker;
+      break;
+    }
+    pthread_setname_np(worker->handle, "tilewright");
+    workers[workerCount++] = worker;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return std::min(workerCount, wanted);
+}
+
+int ThreadTeam::run(int threads, Function function, void *context) {
+  return runUnclipped(clipThreads(threads), function, context);
+}
+
+int ThreadTeam::runUnclipped(int threads, Function function, void *context) {
+  threads = std::clamp(threads, 1, maxThreads);
+  if (threads == 1 || !tryEnter()) {
+    function(context, 0, 1);
+    return 1;
+  }
+  int helpers = ensureWorkers(threads - 1);
+  threads = helpers + 1;
+  if (helpers == 0) {
+    leave();
+    function(context, 0, 1);
+    return 1;
+  }
+  job = {function, context, threads, _mm_getcsr()};
+  running.store(helpers, std::memory_order_relaxed);
+  uint32_t before = finished.word.load(std::memory_order_relaxed);
+  for (int i = 0; i < helpers; ++i) {
+    Worker &worker = *workers[i];
+    if (++worker.ticket == stopTicket)
+      worker.ticket = 1;
+    worker.jobs.set(worker.ticket);
+  }
+  function(context, 0, threads);
+  finished.waitWhile(before);
+  leave();
+  return threads;
+}
+
+/// The team is entered.
+void ThreadTeam::stopWorkers() {
+  for (int i = 0; i < workerCount; ++i)
+    workers[i]->jobs.set(stopTicket);
+  for (int i = 0; i < workerCount; ++i) {
+    pthread_join(workers[i]->handle, nullptr);
+    delete workers[i];
+  }
+  workerCount = 0;
+}
+
+void ThreadTeam::shutdown() {
+  if (!tryEnter())
+    return;
+  stopWorkers();
+  leave();
+}
+
+} // namespace tilewright::runtime

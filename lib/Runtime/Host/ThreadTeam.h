@@ -1,0 +1,74 @@
+//===- ThreadTeam.h - the threads that walk a plan ------------------------===//
+//
+// A call enters the team once and leaves it once; inside, the threads meet at a Barrier. The caller is thread 0.
+//
+//   ThreadTeam::process().run(8, [](void *context, int thread, int threads) { ... }, &call);
+//
+// Between calls the workers spin for 50 us and then sleep. They block every signal, so that handlers (Python's too)
+// run on the program's own threads. A team that is busy is never waited for: a second caller, or a call from inside,
+// does its work alone. After fork() the child finds an empty team and starts its own workers.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_RUNTIME_HOST_THREADTEAM_H
+#define TILEWRIGHT_LIB_RUNTIME_HOST_THREADTEAM_H
+
+#include "lib/Runtime/Host/Futex.h"
+
+#include <memory>
+
+namespace tilewright::runtime {
+
+class ThreadTeam {
+public:
+  /// The work of one thread: `thread` in [0, threads). Must not throw.
+  using Function = void (*)(void *context, int thread, int threads);
+
+  ThreadTeam();
+  /// Stops and joins the workers. No run() may be under way.
+  ~ThreadTeam();
+  ThreadTeam(const ThreadTeam &) = delete;
+  ThreadTeam &operator=(const ThreadTeam &) = delete;
+
+  /// The team that all executables of the process share. Never destroyed: its workers sleep until the process ends.
+  static ThreadTeam &process();
+
+  /// Runs `function` on up to `threads` threads (0 or less: the default, see clipThreads) and returns, when all are
+  /// done, how many there were: fewer than asked for when the CPUs or the system's threads do not suffice, 1 when the
+  /// team is busy. Workers take over the caller's floating-point mode (flush denormals, rounding).
+  int run(int threads, Function function, void *context);
+
+  /// Joins the workers; the next run() starts new ones. No effect while a run() is under way.
+  void shutdown();
+
+  /// The same run without the clip by allowed CPUs: for tests of oversubscription.
+  int runUnclipped(int threads, Function function, void *context);
+
+  static constexpr int maxThreads = 1024;
+
+private:
+  struct Worker;
+
+  bool tryEnter();
+  void leave();
+  int ensureWorkers(int wanted);
+  void stopWorkers();
+  static void *workerMain(void *worker);
+
+  struct Job {
+    Function function = nullptr;
+    void *context = nullptr;
+    int threads = 0;
+    unsigned controlWord = 0; ///< MXCSR of the caller
+  };
+
+  alignas(64) std::atomic<uint64_t> state{0}; ///< fork generation * 2 + busy
+  Job job;                                    ///< written by the caller before the workers are signalled
+  alignas(64) std::atomic<int> running{0};    ///< workers not yet done with the job
+  Signal finished;                            ///< counts finished jobs
+  int workerCount = 0;                        ///< guarded by `state`
+  std::unique_ptr<Worker *[]> workers;
+};
+
+} // namespace tilewright::runtime
+
+#endif

@@ -1,0 +1,167 @@
+//===- Codegen.cpp - LLVM modules become object code ----------------------===//
+#include "lib/Runtime/Jit/Codegen.h"
+
+#include "llvm/ADT/SmallString.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+namespace tilewright::runtime {
+
+static llvm::Error codegenError(const llvm::Twine &text) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), text);
+}
+
+static void initializeNativeTarget() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    llvm::InitializeNativeTargetAsmParser();
+  });
+}
+
+void completeNative(MachineDescription &machine) {
+  if (!machine.native)
+    return;
+  machine.llvmCpu = llvm::sys::getHostCPUName().str();
+  // All features, the absent ones with a minus: the name alone may promise what a hypervisor hides.
+  std::vector<std::string> features;
+  for (const auto &feature : llvm::sys::getHostCPUFeatures())
+    features.push_back((feature.second ? "+" : "-") + feature.first().str());
+  std::sort(features.begin(), features.end()); // the string is part of cache keys
+  // Kernels choose their vectors' width themselves.
+  if (machine.sets.avx512f)
+    features.push_back("-prefer-256-bit");
+  machine.features = llvm::join(features, ",");
+}
+
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const MachineDescription &machine,
+                                                                         const CodegenOptions &options) {
+  initializeNativeTarget();
+  llvm::Triple triple(llvm::sys::getProcessTriple());
+  std::string problem;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, problem);
+  if (!target)
+    return codegenError("this LLVM cannot generate code for " + triple.str() + ": " + problem);
+  llvm::TargetOptions targetOptions;
+  targetOptions.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  std::unique_ptr<llvm::TargetMachine> result(target->createTargetMachine(triple, machine.llvmCpu, machine.features,
+                                                                          targetOptions, llvm::Reloc::PIC_,
+                                                                          llvm::CodeModel::Small, options.level,
+                                                                          /*JIT=*/true));
+  if (!result)
+    return codegenError("this LLVM knows no CPU '" + machine.llvmCpu + "'");
+  return result;
+}
+
+static llvm::Error optimizeModule(llvm::Module &module, llvm::TargetMachine &target, llvm::StringRef passes) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&target);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::ModulePassManager pipeline;
+  if (llvm::Error error = builder.parsePassPipeline(pipeline, passes))
+    return codegenError("cannot read the pass pipeline '" + passes + "': " + llvm::toString(std::move(error)));
+  pipeline.run(module, modules);
+  return llvm::Error::success();
+}
+
+/// Optimizes `module` and writes it as `type` into `bytes`.
+static llvm::Error emitFile(llvm::Module *module, llvm::TargetMachine &target, const CodegenOptions &options,
+                            llvm::CodeGenFileType type, llvm::SmallVectorImpl<char> &bytes) {
+  module->setTargetTriple(target.getTargetTriple());
+  module->setDataLayout(target.createDataLayout());
+  std::string complaint;
+  llvm::raw_string_ostream complaintStream(complaint);
+  if (llvm::verifyModule(*module, &complaintStream))
+    return codegenError("the LLVM module '" + module->getName() + "' is invalid: " + complaint);
+  if (!options.passes.empty())
+    if (llvm::Error error = optimizeModule(*module, target, options.passes))
+      return error;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager codegen;
+  if (target.addPassesToEmitFile(codegen, stream, nullptr, type, /*DisableVerify=*/true))
+    return codegenError("the target cannot emit this kind of file");
+  codegen.run(*module);
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::string> compileToAssembly(std::unique_ptr<llvm::Module> module, llvm::TargetMachine &target,
+                                              const CodegenOptions &options) {
+  llvm::SmallString<0> text;
+  if (llvm::Error error = emitFile(module.get(), target, options, llvm::CodeGenFileType::AssemblyFile, text))
+    return std::move(error);
+  return text.str().str();
+}
+
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+compileToObject(std::unique_ptr<llvm::Module> module, llvm::TargetMachine &target, const CodegenOptions &options) {
+  llvm::SmallVector<char, 0> bytes;
+  if (llvm::Error error = emitFile(module.get(), target, options, llvm::CodeGenFileType::ObjectFile, bytes))
+    return std::move(error);
+  return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), module->getName(),
+                                                         /*RequiresNullTerminator=*/false);
+}
+
+llvm::Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>> compileInParallel(std::vector<ModuleMaker> makers,
+                                                                                   const MachineDescription &machine,
+                                                                                   int threads,
+                                                                                   const CodegenOptions &options) {
+  initializeNativeTarget();
+  std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects(makers.size());
+  std::atomic<size_t> next{0};
+  std::mutex errorMutex;
+  llvm::Error errors = llvm::Error::success();
+  auto note = [&](llvm::Error error) {
+    std::lock_guard<std::mutex> lock(errorMutex);
+    errors = llvm::joinErrors(std::move(errors), std::move(error));
+  };
+  auto work = [&] {
+    auto target = createTargetMachine(machine, options);
+    if (!target)
+      return note(target.takeError());
+    for (size_t i; (i = next.fetch_add(1)) < makers.size();) {
+      llvm::LLVMContext context;
+      auto module = makers[i](context);
+      if (!module) {
+        note(module.takeError());
+        continue;
+      }
+      auto object = compileToObject(std::move(*module), **target, options);
+      if (object)
+        objects[i] = std::move(*object);
+      else
+        note(object.takeError());
+    }
+  };
+  std::vector<std::thread> helpers;
+  for (int i = 1; i < threads && size_t(i) < makers.size(); ++i)
+    helpers.emplace_back(work);
+  work();
+  for (std::thread &helper : helpers)
+    helper.join();
+  if (errors)
+    return std::move(errors);
+  return objects;
+}
+
+} // namespace tilewright::runtime

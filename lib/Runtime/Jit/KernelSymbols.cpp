@@ -1,0 +1,114 @@
+//===- KernelSymbols.cpp - library functions that kernels may call --------===//
+#include "lib/Runtime/Jit/Jit.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace tilewright::runtime {
+namespace {
+
+uint16_t truncateToBfloat(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  if (value != value)
+    return uint16_t(bits >> 16 | 0x40); // quiet
+  return uint16_t((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
+
+// LLVM passes a bfloat or half result in xmm0, as C++ passes a float whose low half holds the bits.
+float asLowHalf(uint16_t half) {
+  uint32_t bits = half;
+  float result;
+  memcpy(&result, &bits, sizeof result);
+  return result;
+}
+
+float truncSfBf2(float value) { return asLowHalf(truncateToBfloat(value)); }
+
+float truncDfBf2(double value) {
+  // Round to odd on the way to float, so that rounding twice rounds once.
+  float narrow = float(value);
+  if (double(narrow) != value && value == value && std::isfinite(narrow)) {
+    uint32_t bits;
+    memcpy(&bits, &narrow, sizeof bits);
+    if ((bits & 1) == 0)
+      bits += std::fabs(double(narrow)) < std::fabs(value) ? 1 : -1;
+    memcpy(&narrow, &bits, sizeof bits);
+  }
+  return truncSfBf2(narrow);
+}
+
+template <typename F> void *addressOf(F *function) { return reinterpret_cast<void *>(function); }
+
+} // namespace
+
+#define TW_MATH1(NAME)                                                                                                 \
+  {#NAME, addressOf(static_cast<double (*)(double)>(&::NAME))}, {                                                      \
+    #NAME "f", addressOf(static_cast<float (*)(float)>(&::NAME##f))                                                    \
+  }
+#define TW_MATH2(NAME)                                                                                                 \
+  {#NAME, addressOf(static_cast<double (*)(double, double)>(&::NAME))}, {                                              \
+    #NAME "f", addressOf(static_cast<float (*)(float, float)>(&::NAME##f))                                             \
+  }
+
+llvm::ArrayRef<HostSymbol> kernelSymbols() {
+  static const std::vector<HostSymbol> symbols{
+      {"memcpy", addressOf(&::memcpy)},
+      {"memmove", addressOf(&::memmove)},
+      {"memset", addressOf(&::memset)},
+      {"memcmp", addressOf(&::memcmp)},
+      {"__truncsfbf2", addressOf(&truncSfBf2)},
+      {"__truncdfbf2", addressOf(&truncDfBf2)},
+      TW_MATH1(exp),
+      TW_MATH1(exp2),
+      TW_MATH1(expm1),
+      TW_MATH1(log),
+      TW_MATH1(log2),
+      TW_MATH1(log10),
+      TW_MATH1(log1p),
+      TW_MATH1(sin),
+      TW_MATH1(cos),
+      TW_MATH1(tan),
+      TW_MATH1(asin),
+      TW_MATH1(acos),
+      TW_MATH1(atan),
+      TW_MATH1(sinh),
+      TW_MATH1(cosh),
+      TW_MATH1(tanh),
+      TW_MATH1(asinh),
+      TW_MATH1(acosh),
+      TW_MATH1(atanh),
+      TW_MATH1(sqrt),
+      TW_MATH1(cbrt),
+      TW_MATH1(erf),
+      TW_MATH1(erfc),
+      TW_MATH1(lgamma),
+      TW_MATH1(tgamma),
+      TW_MATH1(floor),
+      TW_MATH1(ceil),
+      TW_MATH1(trunc),
+      TW_MATH1(round),
+      TW_MATH1(rint),
+      TW_MATH1(nearbyint),
+      TW_MATH1(fabs),
+      TW_MATH2(pow),
+      TW_MATH2(atan2),
+      TW_MATH2(fmod),
+      TW_MATH2(fmin),
+      TW_MATH2(fmax),
+      TW_MATH2(hypot),
+      TW_MATH2(copysign),
+      {"roundeven", addressOf(static_cast<double (*)(double)>(&::rint))},
+      {"roundevenf", addressOf(static_cast<float (*)(float)>(&::rintf))},
+      {"fma", addressOf(static_cast<double (*)(double, double, double)>(&::fma))},
+      {"fmaf", addressOf(static_cast<float (*)(float, float, float)>(&::fmaf))},
+      {"ldexp", addressOf(static_cast<double (*)(double, int)>(&::ldexp))},
+      {"ldexpf", addressOf(static_cast<float (*)(float, int)>(&::ldexpf))},
+  };
+  return symbols;
+}
+
+#undef TW_MATH1
+#undef TW_MATH2
+
+} // namespace tilewright::runtime

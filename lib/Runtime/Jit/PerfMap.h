@@ -1,0 +1,28 @@
+//===- PerfMap.h - names of generated code for perf -----------------------===//
+//
+// Linux perf reads /tmp/perf-<pid>.map for code that is in no file: a line "address size name" per function.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_RUNTIME_JIT_PERFMAP_H
+#define TILEWRIGHT_LIB_RUNTIME_JIT_PERFMAP_H
+
+#include "llvm/ExecutionEngine/Orc/LinkGraphLinkingLayer.h"
+
+namespace tilewright::runtime {
+
+/// Appends a line for each function that is linked. Files that cannot be written are passed over silently: this is an
+/// aid, asked for with TILEWRIGHT_PERF_MAP=1.
+class PerfMapPlugin : public llvm::orc::LinkGraphLinkingLayer::Plugin {
+public:
+  void modifyPassConfig(llvm::orc::MaterializationResponsibility &responsibility, llvm::jitlink::LinkGraph &graph,
+                        llvm::jitlink::PassConfiguration &config) override;
+  llvm::Error notifyFailed(llvm::orc::MaterializationResponsibility &) override { return llvm::Error::success(); }
+  llvm::Error notifyRemovingResources(llvm::orc::JITDylib &, llvm::orc::ResourceKey) override {
+    return llvm::Error::success();
+  }
+  void notifyTransferringResources(llvm::orc::JITDylib &, llvm::orc::ResourceKey, llvm::orc::ResourceKey) override {}
+};
+
+} // namespace tilewright::runtime
+
+#endif

@@ -1,0 +1,230 @@
+//===- FormKernels.cpp - cluster the ops of @main, one kernel per cluster ----===//
+//
+// Before:
+//   func @main(%x, %w, %bias) {
+//     %0 = linalg.contract ins(%x, %w) outs(%zero)
+//     %1 = linalg.generic {add bias; gelu} ins(%0, %bias)
+//     return %1 }
+// After:
+//   func @main(%x, %w, %bias) {
+//     %e = tensor.empty
+//     %1 = call @kernel_0(%x, %w, %bias, %e)
+//     return %1 }
+//   func private @kernel_0(...) attributes {tw.kernel} { the two ops, the last one into the last argument }
+//
+// One algorithm for all targets: ops are visited from the last to the first; each joins the kernel of its users when
+// all members can still be cut into common rows (dialects/Tile/Rows.h), otherwise it anchors a kernel of its own. A kernel
+// has at most one contraction. Each edge that stays between kernels gets a reason (remark "FormKernels", category
+// "fusion", and the module attribute tw.decisions). On exit @main holds calls, views and constants only, and equal
+// kernels are one function.
+//
+// Test: test/Structured/form-kernels.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/Rows.h"
+#include "lib/Structured/OutlineKernels.h"
+#include "dialects/Tile/Tile.h"
+#include "tilewright/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Pass/Pass.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_FORMKERNELS
+#include "tilewright/Passes.h.inc"
+namespace structured {
+using namespace tile;
+namespace {
+
+/// Ops that a kernel executes; everything else in @main is a view, a constant or an index computation.
+bool isComputation(Operation *op) {
+  return isa<linalg::LinalgOp>(op) || op->getName().getDialectNamespace() == "tw_tile" ||
+         isa<tensor::PadOp, tensor::InsertSliceOp>(op);
+}
+
+class Clustering {
+public:
+  Clustering(func::FuncOp main, Builder &builder) : main(main), builder(builder) {}
+
+  void run() {
+    int64_t position = 0;
+    for (Operation &op : main.getBody().front())
+      order[&op] = position++;
+    for (Operation &op : llvm::reverse(main.getBody().front())) {
+      if (!isComputation(&op) || isa<linalg::FillOp>(op))
+        continue;
+      if (!join(&op)) {
+        clusterOf[&op] = clusters.size();
+        clusters.emplace_back();
+        clusters.back().push_back(&op);
+      }
+    }
+  }
+
+  std::vector<SmallVector<Operation *>> clusters; ///< members, anchor first (program order reversed)
+  llvm::DenseMap<Operation *, int64_t> clusterOf;
+  SmallVector<Attribute> decisions;
+
+private:
+  /// Lets `op` join the kernel of one of its users; false (with the reason told) when none takes it.
+  bool join(Operation *op) {
+    llvm::SmallSetVector<int64_t, 4> candidates;
+    for (Operation *user : op->getUsers()) {
+      auto found = clusterOf.find(user);
+      if (found != clusterOf.end())
+        candidates.insert(found->second);
+    }
+    for (int64_t candidate : candidates) {
+      std::string reason;
+      if (admissible(op, candidate, reason)) {
+        tell(true, op, clusters[candidate].front(), "");
+        clusterOf[op] = candidate;
+        clusters[candidate].push_back(op);
+        return true;
+      }
+      tell(false, op, clusters[candidate].front(), reason);
+    }
+    return false;
+  }
+
+  bool admissible(Operation *op, int64_t candidate, std::string &reason) {
+    SmallVector<Operation *> &members = clusters[candidate];
+    // The insertions of one concatenation are one kernel.
+    if (auto insert = dyn_cast<tensor::InsertSliceOp>(op)) {
+      auto next = dyn_cast<tensor::InsertSliceOp>(members.back());
+      if (next && op->hasOneUse() && next.getDest() == insert.getResult())
+        return true;
+      reason = "a concatenation runs as a kernel of its own";
+      return false;
+    }
+    if (!isa<linalg::LinalgOp>(op)) {
+      reason = describe(op) + " runs as a kernel of its own";
+      return false;
+    }
+    for (Operation *member : members)
+      if (!isa<linalg::LinalgOp>(member)) {
+        reason = describe(member) + " takes no producers into its kernel";
+        return false;
+      }
+    bool rooted = llvm::any_of(members, isContractionRoot);
+    if (isContractionRoot(op) && rooted) {
+      reason = "a kernel has one contraction, and its tiles feed only one";
+      return false;
+    }
+    if (isContractionRoot(members.front()) || (rooted && feedsContraction(op, members))) {
+      reason = "a contraction reads its operands many times: computing " + describe(op) + " inside would repeat it";
+      return false;
+    }
+    if (members.size() + 1 > 24) {
+      reason = "the kernel has 24 ops already";
+      return false;
+    }
+    if (reachesThroughOthers(op, candidate)) {
+      reason = "a third kernel between them needs the result first";
+      return false;
+    }
+    // An elementwise op behind a contraction stays with it unless the contraction may come along.
+    SmallVector<Operation *> together(members.rbegin(), members.rend());
+    together.insert(together.begin(), op);
+    llvm::sort(together, [&](Operation *a, Operation *b) { return order[a] < order[b]; });
+    std::optional<RowMap> rows = computeRows(together, reason);
+    if (!rows)
+      return false;
+    auto anchorRank = cast<ShapedType>(members.front()->getResult(0).getType()).getRank();
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    Operation *contraction = isContractionRoot(op) ? op : (generic ? contractionBehind(generic) : nullptr);
+    if ((rooted || contraction) && rows->numRows < anchorRank) {
+      reason = "a tile of " + describe(contraction ? contraction : op) +
+               " would have to span whole rows of the reduction, which takes the second dimension from the threads and "
+               "reads the weights once per row tile";
+      return false;
+    }
+    return true;
+  }
+
+  /// The contraction whose result `op` finishes element by element, if `op` is its only user.
+  Operation *contractionBehind(linalg::GenericOp op) {
+    for (OpOperand *input : op.getDpsInputOperands())
+      if (Operation *producer = input->get().getDefiningOp())
+        if (isContractionRoot(producer) && op.getMatchingIndexingMap(input).isPermutation())
+          return producer;
+    return nullptr;
+  }
+
+  bool feedsContraction(Operation *op, ArrayRef<Operation *> members) {
+    return llvm::any_of(op->getUsers(), [&](Operation *user) {
+      return isContractionRoot(user) && llvm::is_contained(members, user);
+    });
+  }
+
+  /// True when a path leads from `op` through an op outside the candidate kernel back into it: a cycle, if joined.
+  bool reachesThroughOthers(Operation *op, int64_t candidate) {
+    SmallVector<Operation *> stack;
+    llvm::DenseSet<Operation *> seen;
+    auto visit = [&](Operation *from) {
+      for (Operation *user : from->getUsers()) {
+        auto found = clusterOf.find(user);
+        if (found != clusterOf.end() && found->second == candidate) {
+          if (from != op)
+            return true;
+          continue;
+        }
+        // A kernel runs as a whole: what any member feeds comes after it.
+        if (found != clusterOf.end()) {
+          for (Operation *member : clusters[found->second])
+            if (seen.insert(member).second)
+              stack.push_back(member);
+        } else if (seen.insert(user).second) {
+          stack.push_back(user);
+        }
+      }
+      return false;
+    };
+    if (visit(op))
+      return true;
+    while (!stack.empty())
+      if (visit(stack.pop_back_val()))
+        return true;
+    return false;
+  }
+
+  void tell(bool fused, Operation *producer, Operation *consumer, StringRef reason) {
+    std::string subject = describe(producer) + (fused ? " with " : " apart from ") + describe(consumer);
+    if (fused)
+      remark::passed(producer->getLoc(), remark::RemarkOpts::name("FormKernels").category("fusion")) << subject;
+    else
+      remark::missed(producer->getLoc(), remark::RemarkOpts::name("FormKernels").category("fusion"))
+          << subject << remark::reason("{0}", reason.str());
+    decisions.push_back(builder.getDictionaryAttr(
+        {builder.getNamedAttr("fused", builder.getBoolAttr(fused)),
+         builder.getNamedAttr("subject", builder.getStringAttr(subject)),
+         builder.getNamedAttr("reason", builder.getStringAttr(reason)),
+         builder.getNamedAttr("where", builder.getStringAttr(sourceLine(producer->getLoc())))}));
+  }
+
+  func::FuncOp main;
+  Builder &builder;
+  llvm::DenseMap<Operation *, int64_t> order;
+};
+
+struct FormKernels : impl::FormKernelsBase<FormKernels> {
+  void runOnOperation() final {
+    ModuleOp module = getOperation();
+    auto main = module.lookupSymbol<func::FuncOp>("main");
+    if (!main)
+      return;
+    Builder builder(&getContext());
+    Clustering clustering(main, builder);
+    clustering.run();
+    module->setAttr("tw.decisions", builder.getArrayAttr(clustering.decisions));
+    if (failed(outlineKernels(module, main, clustering.clusters)))
+      signalPassFailure();
+  }
+};
+} // namespace
+
+} // namespace structured
+} // namespace tilewright

@@ -1,0 +1,132 @@
+//===- InlineElementwise.cpp - one loop body for chains of elementwise ops ---===//
+//
+// Before:
+//   %1 = linalg.generic {exp} ins(%0)
+//   %2 = linalg.generic {add} ins(%1, %b)          // %1 has no other user
+// After:
+//   %2 = linalg.generic {exp; add} ins(%0, %b)
+//
+// A producer is inlined when its only user is the consumer and nothing expensive would be computed more than once, or
+// when it is cheap enough to be computed by each of its users. A producer that finishes a contraction stays apart from
+// reductions: it belongs into the contraction's kernel.
+//
+// Test: test/Structured/inline-elementwise.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/Rows.h"
+#include "tilewright/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Pass/Pass.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_INLINEELEMENTWISE
+#include "tilewright/Passes.h.inc"
+namespace structured {
+using namespace tile;
+namespace {
+
+/// Scalar ops of a body, and whether one of them is too expensive to compute twice.
+struct BodyCost {
+  int64_t ops = 0;
+  bool expensive = false;
+};
+
+BodyCost costOf(linalg::GenericOp op) {
+  BodyCost cost;
+  for (Operation &inner : op.getBody()->without_terminator()) {
+    ++cost.ops;
+    if (isa<math::MathDialect>(inner.getDialect()) || isa<tensor::ExtractOp, arith::DivFOp, arith::DivSIOp>(inner))
+      cost.expensive = true;
+    if (isa<math::AbsFOp, math::FmaOp>(inner))
+      cost.expensive = false;
+  }
+  cost.expensive |= cost.ops > 24;
+  return cost;
+}
+
+/// True when a result of a contraction or attention reaches `op` element by element.
+bool finishesContraction(linalg::GenericOp op) {
+  for (OpOperand *input : op.getDpsInputOperands())
+    if (Operation *producer = input->get().getDefiningOp())
+      if (isContractionRoot(producer) && op.getMatchingIndexingMap(input).isPermutation())
+        return true;
+  return false;
+}
+
+bool shouldInline(OpOperand &operand, linalg::GenericOp producer, linalg::GenericOp consumer) {
+  BodyCost cost = costOf(producer);
+  bool onlyUser = llvm::all_of(producer->getUsers(), [&](Operation *user) { return user == consumer; });
+  int64_t reads = llvm::count_if(consumer->getOperands(), [&](Value v) { return v.getDefiningOp() == producer; });
+  AffineMap map = consumer.getMatchingIndexingMap(&operand);
+  bool recomputed = map.getNumResults() < consumer.getNumLoops() || reads > 1;
+  if (consumer.getNumReductionLoops() > 0 && finishesContraction(producer))
+    return false;
+  if (consumer.getNumDpsInputs() + producer.getNumDpsInputs() > 14)
+    return false;
+  if (onlyUser)
+    return !(recomputed && cost.expensive);
+  // Cheap producers with at most one operand: casts, masks from indices, scalings.
+  return !cost.expensive && cost.ops <= 4 && producer.getNumDpsInputs() <= 1 && !finishesContraction(producer);
+}
+
+struct InlineElementwise : impl::InlineElementwiseBase<InlineElementwise> {
+  void runOnOperation() final {
+    func::FuncOp function = getOperation();
+    if (function.isDeclaration())
+      return;
+    IRRewriter rewriter(&getContext());
+    SmallVector<linalg::GenericOp> work;
+    function.walk([&](linalg::GenericOp op) { work.push_back(op); });
+    for (size_t i = 0; i < work.size(); ++i) {
+      linalg::GenericOp consumer = work[i];
+      // Inline until no operand of this consumer qualifies; its producers have been treated already.
+      for (bool changed = true; changed;) {
+        changed = false;
+        for (OpOperand *operand : consumer.getDpsInputOperands()) {
+          auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
+          if (!producer || producer->getNumResults() != 1 || !linalg::areElementwiseOpsFusable(operand) ||
+              !shouldInline(*operand, producer, consumer))
+            continue;
+          rewriter.setInsertionPoint(consumer);
+          if (!llvm::all_of(producer->getUsers(), [&](Operation *user) { return user == consumer; })) {
+            Operation *copy = rewriter.clone(*producer);
+            rewriter.modifyOpInPlace(consumer, [&] { operand->set(copy->getResult(0)); });
+          }
+          Attribute consumerName = consumer->getAttr("tw.op"), producerName = producer->getAttr("tw.op");
+          Operation *oldProducer = operand->get().getDefiningOp();
+          FailureOr<linalg::ElementwiseOpFusionResult> fused = linalg::fuseElementwiseOps(rewriter, operand);
+          if (failed(fused))
+            continue;
+          for (auto [from, to] : fused->replacements)
+            rewriter.replaceAllUsesWith(from, to);
+          auto merged = cast<linalg::GenericOp>(fused->fusedOp);
+          if (consumerName) {
+            std::string name = cast<StringAttr>(consumerName).str();
+            if (producerName)
+              name = cast<StringAttr>(producerName).str() + "+" + name;
+            merged->setAttr("tw.op", rewriter.getStringAttr(name));
+          }
+          rewriter.eraseOp(consumer);
+          if (oldProducer->use_empty() && llvm::find(work, oldProducer) == work.end())
+            rewriter.eraseOp(oldProducer);
+          consumer = merged;
+          changed = true;
+          break;
+        }
+      }
+      work[i] = consumer;
+    }
+    for (linalg::GenericOp op : llvm::reverse(work))
+      if (op->use_empty())
+        rewriter.eraseOp(op);
+  }
+};
+} // namespace
+
+} // namespace structured
+} // namespace tilewright

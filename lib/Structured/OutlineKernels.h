@@ -1,0 +1,17 @@
+//===- OutlineKernels.h - clusters of @main become kernel functions ----------===//
+#ifndef TILEWRIGHT_LIB_STRUCTURED_OUTLINEKERNELS_H
+#define TILEWRIGHT_LIB_STRUCTURED_OUTLINEKERNELS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace tilewright::structured {
+
+/// Moves each cluster (members in reversed program order, anchor first) of `main` into a private function with the
+/// unit attribute tw.kernel. Arguments: the index values it uses, its input tensors, one destination per result.
+/// Structurally equal kernels become one function.
+llvm::LogicalResult outlineKernels(mlir::ModuleOp module, mlir::func::FuncOp main,
+                                   llvm::ArrayRef<llvm::SmallVector<mlir::Operation *>> clusters);
+
+} // namespace tilewright::structured
+
+#endif

@@ -1,0 +1,333 @@
+//===- ResolveLayouts.cpp - contractions read packed panels -------------------===//
+//
+// Before:
+//   func @kernel_0(%a, %w, %out) { linalg.contract ins(%a, %w) outs(%zero) ... }
+//   func @main: call @kernel_0(%x, %w, %e)                             // %w is a parameter
+// After:
+//   func @kernel_0(%a, %packed, %out) { tw_tile.matmul ins(%a, %packed) ... }
+//   func @pack_0(%w, %packed) { tw_tile.pack ... }
+//   func @main: %p = call @pack_0(%w, %e) {tw.once}; call @kernel_0(%x, %p, %e)
+//
+// The panel width follows from N and the vector width alone, so that one weight has one packing whatever the number of
+// rows. A weight that is a parameter is packed once; a right-hand side born in the graph is packed in its turn. A
+// product with few rows reads a born right-hand side as it lies (linalg.contract stays).
+//
+// Test: test/Tiled/resolve-layouts.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/Rows.h"
+#include "dialects/Tile/Sizes.h"
+#include "tilewright/Passes.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_RESOLVELAYOUTS
+#include "tilewright/Passes.h.inc"
+namespace tiled {
+using namespace tile;
+namespace {
+
+/// How a contraction's loops lie in its operands, in canonical order b..., m, k and b..., k, n.
+struct ContractionForm {
+  SmallVector<int64_t> lhsPermutation, rhsPermutation;
+  bool batchedRhs = false;
+};
+
+/// The form of `op` if tw_tile.matmul can say it, else the reason why not.
+std::optional<ContractionForm> formOf(linalg::ContractOp op, std::string &reason) {
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  AffineMap lhs = maps[0], rhs = maps[1], out = maps[2];
+  auto placeOf = [](AffineMap map, unsigned loop) -> int64_t {
+    for (auto [index, expr] : llvm::enumerate(map.getResults()))
+      if (auto dim = dyn_cast<AffineDimExpr>(expr); dim && dim.getPosition() == loop)
+        return index;
+    return -1;
+  };
+  if (!lhs.isProjectedPermutation() || !rhs.isProjectedPermutation() || !out.isProjectedPermutation()) {
+    reason = "expected operands read through permutations";
+    return std::nullopt;
+  }
+  int64_t rank = out.getNumResults();
+  if (rank < 2 || lhs.getNumResults() != rank || op.getNumLoops() != rank + 1) {
+    reason = "expected batch dimensions, one m, one n and one k";
+    return std::nullopt;
+  }
+  SmallVector<unsigned> outLoops;
+  for (AffineExpr expr : out.getResults())
+    outLoops.push_back(cast<AffineDimExpr>(expr).getPosition());
+  unsigned n = outLoops.back(), k = 0;
+  for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
+    if (!llvm::is_contained(outLoops, loop))
+      k = loop;
+  ContractionForm form;
+  if (placeOf(lhs, n) >= 0 || placeOf(rhs, n) < 0 || placeOf(lhs, k) < 0 || placeOf(rhs, k) < 0) {
+    reason = "expected the last result dimension to come from the right-hand side";
+    return std::nullopt;
+  }
+  for (unsigned loop : ArrayRef<unsigned>(outLoops).drop_back())
+    form.lhsPermutation.push_back(placeOf(lhs, loop));
+  form.lhsPermutation.push_back(placeOf(lhs, k));
+  if (llvm::is_contained(form.lhsPermutation, -1)) {
+    reason = "expected every dimension but the last in the left-hand side";
+    return std::nullopt;
+  }
+  int64_t inRhs = 0;
+  for (unsigned loop : ArrayRef<unsigned>(outLoops).drop_back(2))
+    inRhs += placeOf(rhs, loop) >= 0;
+  form.batchedRhs = inRhs > 0;
+  if ((inRhs > 0 && inRhs != rank - 2) || placeOf(rhs, outLoops[rank - 2]) >= 0) {
+    reason = "expected all batch dimensions in the right-hand side or none, and no m";
+    return std::nullopt;
+  }
+  if (form.batchedRhs)
+    for (unsigned loop : ArrayRef<unsigned>(outLoops).drop_back(2))
+      form.rhsPermutation.push_back(placeOf(rhs, loop));
+  form.rhsPermutation.push_back(placeOf(rhs, k));
+  form.rhsPermutation.push_back(placeOf(rhs, n));
+  return form;
+}
+
+/// Panel width for `n` columns: of a few multiples of the vector, the one that pads least; wider wins a tie within 4%.
+int64_t panelFor(AffineExpr n, int64_t lanes, ArrayRef<int64_t> vectors) {
+  auto constant = dyn_cast<AffineConstantExpr>(n);
+  if (!constant)
+    return lanes * vectors[0];
+  int64_t best = 0;
+  double bestCost = 0;
+  for (int64_t count : vectors) {
+    int64_t panel = count * lanes, columns = constant.getValue();
+    double padded = static_cast<double>((columns + panel - 1) / panel * panel) / std::max<int64_t>(columns, 1);
+    // Narrow panels read more of A per product.
+    double cost = padded * (1.0 + 0.03 * (vectors[0] > count ? vectors[0] - count : 0));
+    if (!best || cost < bestCost) {
+      best = panel;
+      bestCost = cost;
+    }
+  }
+  return best;
+}
+
+class LayoutResolver {
+public:
+  LayoutResolver(ModuleOp module, func::FuncOp main, int64_t lanes, int64_t bf16Group)
+      : module(module), main(main), lanes(lanes), bf16Group(bf16Group), builder(module.getContext()) {}
+
+  LogicalResult run() {
+    SmallVector<func::FuncOp> kernels;
+    for (auto kernel : module.getOps<func::FuncOp>())
+      if (kernel->hasAttr("tw.kernel"))
+        kernels.push_back(kernel);
+    for (func::FuncOp kernel : kernels) {
+      SmallVector<Operation *> contractions;
+      kernel.walk([&](Operation *op) {
+        if (isa<linalg::ContractOp, linalg::Conv2DNhwcHwcfOp>(op))
+          contractions.push_back(op);
+      });
+      for (Operation *op : contractions)
+        if (failed(rewrite(kernel, op)))
+          return failure();
+    }
+    return success();
+  }
+
+private:
+  LogicalResult rewrite(func::FuncOp kernel, Operation *op) {
+    auto linalgOp = cast<linalg::LinalgOp>(op);
+    Value rhs = linalgOp.getDpsInputs()[1], lhs = linalgOp.getDpsInputs()[0], result = op->getResult(0);
+    Type element = cast<ShapedType>(rhs.getType()).getElementType();
+    Type accumulator = cast<ShapedType>(result.getType()).getElementType();
+    if (!accumulator.isF32() || !(element.isF32() || element.isBF16()))
+      return success(); // other types run as loops of vectors
+    auto argument = dyn_cast<BlockArgument>(rhs);
+    if (!argument || !llvm::hasSingleElement(argument.getUsers()))
+      return success(); // a slice, or both operands at once: read as it lies
+    int64_t group = element.isBF16() ? bf16Group : 1;
+    SmallVector<AffineExpr> rhsSizes = tile::sizesOf(rhs), outSizes = tile::sizesOf(result);
+    ContractionForm form;
+    int64_t inner = 0, panel;
+    if (auto contract = dyn_cast<linalg::ContractOp>(op)) {
+      std::string reason;
+      std::optional<ContractionForm> found = formOf(contract, reason);
+      if (!found)
+        return success();
+      form = *found;
+      auto rows = dyn_cast<AffineConstantExpr>(outSizes[outSizes.size() - 2]);
+      if (!isParameter(kernel, argument.getArgNumber()) && rows && rows.getValue() < 8)
+        return success();
+      panel = panelFor(outSizes.back(), lanes, {3, 2, 4, 1});
+    } else {
+      form.rhsPermutation = {0, 1, 2, 3};
+      inner = 2;
+      panel = panelFor(outSizes.back(), lanes, {2, 1});
+    }
+    // Packed sizes: [b...] panels [kh kw] k/group panel*group.
+    SmallVector<AffineExpr> canonical;
+    for (int64_t place : form.rhsPermutation)
+      canonical.push_back(rhsSizes[place]);
+    SmallVector<AffineExpr> packed;
+    int64_t batches = inner ? 0 : canonical.size() - 2;
+    for (int64_t dim = 0; dim < batches; ++dim)
+      packed.push_back(canonical[dim]);
+    packed.push_back(canonical.back().ceilDiv(panel));
+    for (int64_t dim = 0; dim < inner; ++dim)
+      packed.push_back(canonical[dim]);
+    packed.push_back(canonical[canonical.size() - 2].ceilDiv(group));
+    packed.push_back(builder.getAffineConstantExpr(panel * group));
+    RankedTensorType packedType = typeOf(packed, element);
+
+    Attribute permutation = builder.getDenseI64ArrayAttr(form.rhsPermutation);
+    packCallers(kernel, argument.getArgNumber(), packedType, packed, panel, group, permutation, inner);
+    argument.setType(packedType);
+    kernel.setArgAttr(argument.getArgNumber(), sizesAttrName,
+                      AffineMapAttr::get(AffineMap::get(0, indexArguments(kernel).size(), packed, kernel.getContext())));
+    SmallVector<Type> inputs(kernel.getArgumentTypes());
+    inputs[argument.getArgNumber()] = packedType;
+    kernel.setFunctionType(FunctionType::get(kernel.getContext(), inputs, kernel.getResultTypes()));
+
+    builder.setInsertionPoint(op);
+    Value init = linalgOp.getDpsInits()[0];
+    if (auto fill = init.getDefiningOp<linalg::FillOp>())
+      init = fill.getOutputs()[0];
+    Operation *made;
+    if (auto conv = dyn_cast<linalg::Conv2DNhwcHwcfOp>(op))
+      made = ConvolutionOp::create(builder, op->getLoc(), TypeRange{result.getType()}, ValueRange{lhs, rhs},
+                                   ValueRange{init}, llvm::to_vector(conv.getStrides().getValues<int64_t>()),
+                                   llvm::to_vector(conv.getDilations().getValues<int64_t>()), panel, group);
+    else
+      made = MatmulOp::create(builder, op->getLoc(), TypeRange{result.getType()}, ValueRange{lhs, rhs},
+                              ValueRange{init}, panel, group, form.lhsPermutation);
+    if (Attribute name = op->getAttr("tw.op"))
+      made->setAttr("tw.op", name);
+    result.replaceAllUsesWith(made->getResult(0));
+    op->erase();
+    return success();
+  }
+
+  RankedTensorType typeOf(ArrayRef<AffineExpr> sizes, Type element) {
+    SmallVector<int64_t> shape;
+    for (AffineExpr size : sizes) {
+      auto constant = dyn_cast<AffineConstantExpr>(size);
+      shape.push_back(constant ? constant.getValue() : ShapedType::kDynamic);
+    }
+    return RankedTensorType::get(shape, element);
+  }
+
+  SmallVector<func::CallOp> callsOf(func::FuncOp kernel) {
+    SmallVector<func::CallOp> calls;
+    for (auto call : main.getOps<func::CallOp>())
+      if (call.getCallee() == kernel.getSymName())
+        calls.push_back(call);
+    return calls;
+  }
+
+  /// True when every caller passes a parameter or a view of one.
+  bool isParameter(func::FuncOp kernel, unsigned argument) {
+    return llvm::all_of(callsOf(kernel), [&](func::CallOp call) { return isStatic(call.getOperand(argument)); });
+  }
+  bool isStatic(Value value) {
+    while (Operation *op = value.getDefiningOp()) {
+      if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+        return isa<arith::ConstantOp>(op);
+      value = op->getOperand(0);
+    }
+    return main.getArgAttr(cast<BlockArgument>(value).getArgNumber(), "tw.static") != nullptr;
+  }
+
+  void packCallers(func::FuncOp kernel, unsigned argument, RankedTensorType packedType, ArrayRef<AffineExpr> packed,
+                   int64_t panel, int64_t group, Attribute permutation, int64_t inner) {
+    for (func::CallOp call : callsOf(kernel)) {
+      Value source = call.getOperand(argument);
+      auto key = std::make_tuple(source, packedType, permutation);
+      Value &have = packedOf[key];
+      if (!have) {
+        // The packed sizes are over the kernel's indices; the call says what these are in @main.
+        SmallVector<Value> indices;
+        for (Value operand : call.getOperands())
+          if (isa<IndexType>(operand.getType()))
+            indices.push_back(operand);
+        builder.setInsertionPoint(call);
+        SmallVector<AffineExpr> sourceSizes = tile::sizesOf(source);
+        SmallVector<Value> dynamic, sizeArguments;
+        for (AffineExpr size : packed)
+          if (!isa<AffineConstantExpr>(size))
+            dynamic.push_back(getValueOrCreateConstantIndexOp(
+                builder, call.getLoc(), tile::materialize(builder, call.getLoc(), size, indices)));
+        func::FuncOp pack = packFunction(cast<RankedTensorType>(source.getType()), packedType, packed,
+                                         indices.size(), kernel, argument, panel, group, permutation, inner);
+        Value empty = tensor::EmptyOp::create(builder, call.getLoc(), packedType, dynamic);
+        SmallVector<Value> operands(indices);
+        operands.push_back(source);
+        operands.push_back(empty);
+        auto packCall = func::CallOp::create(builder, call.getLoc(), pack, operands);
+        packCall->setAttr("tw.ops", builder.getStringAttr("pack"));
+        if (isStatic(source))
+          packCall->setAttr("tw.once", builder.getUnitAttr());
+        // A later call may come first in the block: put the pack right behind its source.
+        if (Operation *definition = source.getDefiningOp()) {
+          packCall->moveAfter(definition);
+          empty.getDefiningOp()->moveBefore(packCall);
+        } else if (dynamic.empty()) {
+          packCall->moveBefore(&main.getBody().front().front());
+          empty.getDefiningOp()->moveBefore(packCall);
+        }
+        have = packCall.getResult(0);
+      }
+      call.setOperand(argument, have);
+    }
+  }
+
+  /// The kernel that packs a `source` (as argument `argument` of `kernel` was) into `packedType`; equal ones are shared.
+  func::FuncOp packFunction(RankedTensorType source, RankedTensorType packedType, ArrayRef<AffineExpr> packed,
+                            unsigned indices, func::FuncOp kernel, unsigned argument, int64_t panel, int64_t group,
+                            Attribute permutation, int64_t inner) {
+    AffineMap sourceSizes = cast<AffineMapAttr>(kernel.getArgAttr(argument, sizesAttrName)).getValue();
+    AffineMap packedSizes = AffineMap::get(0, indices, packed, module.getContext());
+    auto key = std::make_tuple(source, packedType, permutation, sourceSizes, packedSizes);
+    for (auto &[have, function] : packFunctions)
+      if (have == key)
+        return function;
+    OpBuilder at(module.getContext());
+    at.setInsertionPointToEnd(module.getBody());
+    SmallVector<Type> types(indices, at.getIndexType());
+    types.push_back(source);
+    types.push_back(packedType);
+    auto function = func::FuncOp::create(at, kernel.getLoc(), "pack_" + std::to_string(packFunctions.size()),
+                                         at.getFunctionType(types, {packedType}));
+    function.setPrivate();
+    function->setAttr("tw.kernel", at.getUnitAttr());
+    function->setAttr("tw.ops", at.getStringAttr("pack"));
+    function.setArgAttr(indices, sizesAttrName, AffineMapAttr::get(sourceSizes));
+    function.setArgAttr(indices + 1, sizesAttrName, AffineMapAttr::get(packedSizes));
+    Block *body = function.addEntryBlock();
+    at.setInsertionPointToStart(body);
+    auto pack = PackOp::create(at, kernel.getLoc(), TypeRange{packedType}, ValueRange{body->getArgument(indices)},
+                               ValueRange{body->getArgument(indices + 1)}, panel, group,
+                               cast<DenseI64ArrayAttr>(permutation).asArrayRef(), inner);
+    func::ReturnOp::create(at, kernel.getLoc(), pack.getResults());
+    packFunctions.push_back({key, function});
+    return function;
+  }
+
+  ModuleOp module;
+  func::FuncOp main;
+  int64_t lanes, bf16Group;
+  OpBuilder builder;
+  llvm::DenseMap<std::tuple<Value, RankedTensorType, Attribute>, Value> packedOf;
+  std::vector<std::pair<std::tuple<RankedTensorType, RankedTensorType, Attribute, AffineMap, AffineMap>, func::FuncOp>>
+      packFunctions;
+};
+
+struct ResolveLayouts : impl::ResolveLayoutsBase<ResolveLayouts> {
+  using ResolveLayoutsBase::ResolveLayoutsBase;
+  void runOnOperation() override {
+    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
+    if (main && failed(LayoutResolver(getOperation(), main, vectorLanes, bf16Group).run()))
+      signalPassFailure();
+  }
+};
+} // namespace
+} // namespace tiled
+} // namespace tilewright

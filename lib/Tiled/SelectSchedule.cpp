@@ -1,0 +1,130 @@
+//===- SelectSchedule.cpp - a schedule for each kernel ------------------------===//
+//
+// Before:  func @kernel_0(...) attributes {tw.kernel}
+// After:   func @kernel_0(...) attributes {tw.kernel, tw.schedule = {tiles = array<i64: 64, 48>}}
+//
+// `tiles` has one size per row of the kernel (dialects/Tile/Rows.h): the part of the anchor's leading dimensions that
+// one task computes; 0 leaves a dimension whole. The sizes come from a small cost model: enough tasks for the threads,
+// tiles whose scratch fits the caches, contractions in whole panels. A schedule already there is the user's and stays.
+//
+// Test: test/Tiled/select-schedule.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/Rows.h"
+#include "dialects/Tile/Sizes.h"
+#include "tilewright/Passes.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_SELECTSCHEDULE
+#include "tilewright/Passes.h.inc"
+namespace tiled {
+using namespace tile;
+namespace {
+
+constexpr int64_t unknownSize = 128; ///< what a symbolic size is taken for
+
+int64_t estimate(AffineExpr size) {
+  auto constant = dyn_cast_or_null<AffineConstantExpr>(size);
+  return constant ? constant.getValue() : unknownSize;
+}
+
+int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Rows of A per task: few enough that A's tile stays in the second-level cache, enough to reuse each panel of B,
+/// and such that rows times panels keep all threads busy.
+int64_t rowsPerTask(int64_t m, int64_t k, int64_t panels, int64_t elementBytes, int64_t threads, int64_t cache) {
+  int64_t rows = std::max<int64_t>(32, cache / 2 / std::max<int64_t>(1, k * elementBytes) / 32 * 32);
+  rows = std::min<int64_t>(rows, 256);
+  if (m <= rows)
+    return m;
+  // Even tiles, in multiples of 32 rows.
+  int64_t tasks = ceilDiv(m, rows);
+  return std::min<int64_t>(rows, ceilDiv(ceilDiv(m, tasks), 32) * 32);
+}
+
+struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
+  using SelectScheduleBase::SelectScheduleBase;
+
+  void runOnOperation() override {
+    func::FuncOp kernel = getOperation();
+    if (!kernel->hasAttr("tw.kernel") || kernel->hasAttr("tw.schedule"))
+      return;
+    SmallVector<Operation *> members;
+    for (Operation &op : kernel.getBody().front())
+      if ((isa<linalg::LinalgOp>(op) && !isa<linalg::FillOp>(op)) || op.getName().getDialectNamespace() == "tw_tile" ||
+          isa<tensor::PadOp, tensor::InsertSliceOp>(op))
+        members.push_back(&op);
+    SmallVector<int64_t> tiles = members.empty() ? SmallVector<int64_t>{} : tilesFor(members);
+    Builder builder(&getContext());
+    kernel->setAttr("tw.schedule",
+                    builder.getDictionaryAttr({builder.getNamedAttr("tiles", builder.getDenseI64ArrayAttr(tiles))}));
+  }
+
+  SmallVector<int64_t> tilesFor(ArrayRef<Operation *> members) {
+    Operation *anchor = members.back();
+    if (auto pack = dyn_cast<PackOp>(anchor))
+      return SmallVector<int64_t>(pack.getLoopIteratorTypes().size(), 1);
+    if (isa<AttentionOp>(anchor)) {
+      int64_t rows = estimate(tile::sizeOf(anchor->getResult(1), 2));
+      int64_t heads = estimate(tile::sizeOf(anchor->getResult(1), 1)) * estimate(tile::sizeOf(anchor->getResult(1), 0));
+      // Long rows are cut so that the scores' tile stays small; few heads, so that all threads have work.
+      int64_t tile = std::min<int64_t>(rows, 64);
+      if (heads >= 4 * threads && rows <= 256)
+        tile = rows > 64 ? 128 : 64;
+      return {1, 1, tile};
+    }
+    if (anchor->getNumResults() == 0 || numLoops(anchor) == 0)
+      return {};
+    std::string reason;
+    std::optional<RowMap> rows = computeRows(members, reason);
+    if (!rows)
+      return {};
+    SmallVector<AffineExpr> sizes = tile::sizesOf(anchor->getResult(0));
+    SmallVector<int64_t> tiles(rows->numRows, 1);
+    for (Operation *member : members) {
+      if (auto matmul = dyn_cast<MatmulOp>(member)) {
+        int64_t rank = sizes.size();
+        int64_t k = estimate(tile::sizeOf(matmul.getInputs()[0], matmul.getLhsPermutation().back()));
+        int64_t bytes = cast<ShapedType>(matmul.getInputs()[0].getType()).getElementTypeBitWidth() / 8;
+        int64_t m = estimate(sizes[rank - 2]), n = estimate(sizes[rank - 1]), panel = matmul.getPanel();
+        int64_t panels = ceilDiv(n, panel);
+        tiles[rank - 2] = std::max<int64_t>(1, rowsPerTask(m, k, panels, bytes, threads, cacheBytes));
+        if (!isa<AffineConstantExpr>(sizes[rank - 2]))
+          tiles[rank - 2] = 128;
+        tiles[rank - 1] = panel;
+        return tiles;
+      }
+      if (auto conv = dyn_cast<ConvolutionOp>(member)) {
+        // A few rows of the image per task, all of their pixels, one panel of filters.
+        int64_t width = std::max<int64_t>(1, estimate(sizes[2]));
+        tiles = {1, std::max<int64_t>(1, std::min<int64_t>(estimate(sizes[1]), 128 / width)), width,
+                 static_cast<int64_t>(conv.getPanel())};
+        if (!isa<AffineConstantExpr>(sizes[2]))
+          tiles[2] = 0;
+        return tiles;
+      }
+    }
+    // Rows: take the inner ones whole until a task has about 16K elements, and leave eight tasks per thread at least.
+    int64_t rank = sizes.size(), inside = 1;
+    for (int64_t dim = rows->numRows; dim < rank; ++dim)
+      inside *= std::max<int64_t>(1, estimate(sizes[dim]));
+    for (Operation *member : members)
+      for (OpOperand &operand : member->getOpOperands())
+        if (auto type = dyn_cast<RankedTensorType>(operand.get().getType()); type && type.getRank() > rank)
+          inside = std::max<int64_t>(inside, unknownSize);
+    constexpr int64_t grain = 16384;
+    for (int64_t row = rows->numRows - 1; row >= 0; --row) {
+      int64_t size = std::max<int64_t>(1, estimate(sizes[row]));
+      int64_t take = std::min<int64_t>(size, std::max<int64_t>(1, grain / inside));
+      bool contiguous = row == rank - 1;
+      tiles[row] = contiguous && !isa<AffineConstantExpr>(sizes[row]) ? std::max<int64_t>(take, 4096) : take;
+      inside *= take;
+    }
+    return tiles;
+  }
+};
+} // namespace
+} // namespace tiled
+} // namespace tilewright

@@ -1,0 +1,220 @@
+//===- Call.cpp - a compiled graph as Python calls it ---------------------------------===//
+//
+// A call: symbols from integer arguments and sizes; pointers of the inputs, each checked against its type; results
+// allocated; the program run without the GIL; the graph's results put together.
+//
+//===----------------------------------------------------------------------===//
+#include "python/module/Call.h"
+#include <cstring>
+
+namespace py = pybind11;
+
+namespace tilewright::python {
+
+void GraphCall::evaluate(const std::vector<int64_t> &values) {
+  if (evaluated && shapesFor == values)
+    return;
+  shapes = {};
+  auto add = [&](const TensorSpec &spec) {
+    size_t first = shapes.sizes.size(), rank = spec.sizes.size();
+    for (const SizeProgram &size : spec.sizes)
+      shapes.sizes.push_back(size.run(values.data()));
+    shapes.strides.resize(first + rank);
+    int64_t stride = 1, elements = 1;
+    for (size_t i = rank; i-- > 0;) {
+      unsigned dim = spec.order[i];
+      int64_t size = shapes.sizes[first + dim];
+      if (size < 0)
+        throw py::value_error(spec.name + ": dimension " + std::to_string(dim) + " would have the size " +
+                              std::to_string(size));
+      shapes.strides[first + dim] = stride;
+      stride *= std::max<int64_t>(size, 1); // torch's strides of tensors without elements
+      elements *= size;
+    }
+    return elements * int64_t(scalarTypeSize(spec.dtype));
+  };
+  for (const TensorSpec &spec : inputs)
+    add(spec);
+  for (const TensorSpec &spec : outputs)
+    shapes.bytes.push_back(add(spec));
+  shapesFor = values;
+  evaluated = true;
+}
+
+static std::string listOf(const int64_t *values, int64_t count) {
+  std::string text = "[";
+  for (int64_t i = 0; i < count; ++i)
+    text += (i ? ", " : "") + std::to_string(values[i]);
+  return text + "]";
+}
+
+namespace {
+/// A tensor argument read and checked against its specification.
+class InputReader {
+public:
+  InputReader(GraphCall &call, std::vector<py::object> &kept) : call(call), kept(kept) {}
+
+  const void *read(const TensorSpec &spec, py::handle object, const int64_t *sizes, const int64_t *strides) {
+    DLTensor tensor;
+    if (exchange().tensorFromObject(object.ptr(), &tensor) != 0) {
+      PyErr_Clear();
+      throw py::type_error("argument " + spec.name + " is " + std::string(py::str(py::type::of(object))) +
+                           ", which has no memory on the CPU");
+    }
+    check(spec, tensor, sizes);
+    int64_t rank = spec.sizes.size();
+    bool same = true, empty = false;
+    for (int64_t i = 0; i < rank; ++i) {
+      same &= tensor.shape[i] == 1 || tensor.strides[i] == strides[i];
+      empty |= tensor.shape[i] == 0;
+    }
+    if (empty)
+      return tensor.data;
+    if (!tensor.data)
+      throw py::value_error("argument " + spec.name + " has elements but no memory (a fake or wrapper tensor?)");
+    if (same)
+      return static_cast<const char *>(tensor.data) + tensor.byteOffset;
+    // Another order in memory than the program was compiled for.
+    ++call.copies;
+    kept.push_back(call.makeDense(object, py::cast(std::vector<int64_t>(sizes, sizes + rank)),
+                                  py::cast(std::vector<int64_t>(strides, strides + rank))));
+    if (exchange().tensorFromObject(kept.back().ptr(), &tensor) != 0)
+      throw py::error_already_set();
+    return static_cast<const char *>(tensor.data) + tensor.byteOffset;
+  }
+
+private:
+  void check(const TensorSpec &spec, const DLTensor &tensor, const int64_t *sizes) {
+    DLDataType want = dlpackType(spec.dtype);
+    if (tensor.dtype.code != want.code || tensor.dtype.bits != want.bits || tensor.dtype.lanes != want.lanes)
+      throw py::type_error("argument " + spec.name + " is " + dlpackTypeName(tensor.dtype) +
+                           "; the graph was compiled for " + scalarTypeName(spec.dtype).str());
+    if (tensor.device.type != 1)
+      throw py::value_error("argument " + spec.name + " is not on the CPU (DLPack device " +
+                            std::to_string(tensor.device.type) + "); move it with .cpu()");
+    int64_t rank = spec.sizes.size();
+    if (tensor.ndim != rank || !std::equal(sizes, sizes + rank, tensor.shape))
+      throw py::value_error("argument " + spec.name + " has the sizes " + listOf(tensor.shape, tensor.ndim) +
+                            "; the graph was compiled for " + listOf(sizes, rank));
+  }
+  GraphCall &call;
+  std::vector<py::object> &kept;
+};
+
+int64_t sizeAt(py::handle object, int dim, const std::string &what) {
+  DLTensor tensor;
+  if (exchange().tensorFromObject(object.ptr(), &tensor) != 0) {
+    PyErr_Clear();
+    throw py::type_error(what + " is no tensor");
+  }
+  if (dim >= tensor.ndim)
+    throw py::value_error(what + " has rank " + std::to_string(tensor.ndim) + "; more is needed");
+  return tensor.shape[dim];
+}
+
+uint64_t versionOf(py::handle tensor) {
+  static PyObject *name = PyUnicode_InternFromString("_version");
+  PyObject *version = PyObject_GetAttr(tensor.ptr(), name);
+  if (!version) { // inference tensors have none
+    PyErr_Clear();
+    return 0;
+  }
+  uint64_t value = PyLong_AsUnsignedLongLong(version);
+  Py_DECREF(version);
+  return value;
+}
+} // namespace
+
+py::list GraphCall::run(py::list arguments) {
+  if (arguments.size() != argumentCount)
+    throw py::type_error("the graph takes " + std::to_string(argumentCount) + " arguments, " +
+                         std::to_string(arguments.size()) + " were given");
+  std::vector<py::object> held, kept;
+  held.reserve(argumentCount);
+  for (py::handle argument : arguments)
+    held.push_back(py::reinterpret_borrow<py::object>(argument));
+  if (PyList_SetSlice(arguments.ptr(), 0, PyList_GET_SIZE(arguments.ptr()), nullptr) != 0)
+    throw py::error_already_set();
+
+  std::vector<int64_t> values(symbols.size());
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    const SymbolSource &source = symbols[i];
+    int64_t value = source.dim < 0
+                        ? py::cast<int64_t>(held[source.argument])
+                        : sizeAt(held[source.argument], source.dim, "argument " + std::to_string(source.argument));
+    if ((value - source.offset) % source.factor != 0)
+      throw py::value_error("the size " + std::to_string(value) + " is not " + std::to_string(source.factor) +
+                            " times a whole number plus " + std::to_string(source.offset));
+    values[i] = (value - source.offset) / source.factor;
+  }
+  evaluate(values);
+
+  InputReader reader(*this, kept);
+  std::vector<const void *> pointers(inputs.size());
+  std::vector<uint64_t> versions(inputs.size(), 0);
+  int64_t seed = 0;
+  const int64_t *sizes = shapes.sizes.data(), *strides = shapes.strides.data();
+  size_t nextConstant = 0;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    int argument = inputArguments[i];
+    if (argument == -2) {
+      seed = py::cast<int64_t>(seedSource());
+      pointers[i] = &seed;
+    } else {
+      py::handle object = argument >= 0 ? held[argument] : constants[nextConstant++];
+      pointers[i] = reader.read(inputs[i], object, sizes, strides);
+      if (inputs[i].isStatic)
+        versions[i] = versionOf(object);
+    }
+    sizes += inputs[i].sizes.size();
+    strides += inputs[i].sizes.size();
+  }
+
+  std::vector<void *> results(outputs.size());
+  std::vector<py::object> tensors;
+  tensors.reserve(outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    int64_t rank = outputs[i].sizes.size();
+    tensors.push_back(makeTensor(outputs[i].dtype, sizes, strides, rank, shapes.bytes[i], results[i]));
+    sizes += rank;
+    strides += rank;
+  }
+
+  if (program) {
+    int threads = py::cast<int>(threadSource());
+    std::string error;
+    bool ok;
+    {
+      py::gil_scoped_release release;
+      ok = program->run(pointers.data(), results.data(), values.data(), versions.data(), threads, error);
+    }
+    if (!ok)
+      throw std::runtime_error(error);
+  }
+  ++calls;
+
+  py::list list(recipes.size());
+  for (size_t i = 0; i < recipes.size(); ++i) {
+    const OutputRecipe &recipe = recipes[i];
+    switch (recipe.kind) {
+    case OutputRecipe::Tensor:
+      list[i] = tensors[recipe.index];
+      break;
+    case OutputRecipe::Argument:
+      list[i] = held[recipe.index];
+      break;
+    case OutputRecipe::None:
+      list[i] = py::none();
+      break;
+    case OutputRecipe::Symbol:
+      list[i] = py::int_(values[recipe.index]);
+      break;
+    case OutputRecipe::Compute:
+      list[i] = recipe.compute(py::cast(held), py::cast(values), py::cast(tensors));
+      break;
+    }
+  }
+  return list;
+}
+
+} // namespace tilewright::python

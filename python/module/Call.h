@@ -1,0 +1,62 @@
+//===- Call.h - a compiled graph as Python calls it --------------------------------===//
+#ifndef TILEWRIGHT_PYTHON_MODULE_CALL_H
+#define TILEWRIGHT_PYTHON_MODULE_CALL_H
+
+#include "python/module/Sizes.h"
+#include "python/module/Tensors.h"
+#include "tilewright/Compiler.h"
+
+namespace tilewright::python {
+
+/// A tensor argument or result of the program. Sizes and strides are in logical order.
+struct TensorSpec {
+  std::string name;
+  ScalarType dtype;
+  std::vector<SizeProgram> sizes; ///< logical order
+  std::vector<unsigned> order;    ///< order[i]: the logical dimension at physical position i
+  bool isStatic = false;
+};
+
+/// Where a symbol's value comes from: (value - offset) / factor of an integer argument, or of a tensor's dimension.
+struct SymbolSource {
+  unsigned argument = 0;
+  int dim = -1; ///< -1: the argument itself
+  int64_t factor = 1, offset = 0;
+};
+
+/// What one result of the graph is.
+struct OutputRecipe {
+  enum Kind { Tensor, Argument, None, Symbol, Compute } kind = None;
+  unsigned index = 0;
+  pybind11::object compute; ///< Compute: called with (arguments, symbol values)
+};
+
+class GraphCall {
+public:
+  std::shared_ptr<Program> program;
+  std::vector<TensorSpec> inputs, outputs; ///< of the program; hidden inputs last
+  std::vector<int> inputArguments; ///< per program input: the argument it is, -1: constants[...] in turn, -2: the seed
+  std::vector<pybind11::object> constants;
+  std::vector<SymbolSource> symbols;
+  std::vector<OutputRecipe> recipes;
+  unsigned argumentCount = 0;
+  pybind11::object seedSource, threadSource, makeDense;
+  int64_t calls = 0, copies = 0;
+
+  /// Clears `arguments` and returns the list of results.
+  pybind11::list run(pybind11::list arguments);
+
+private:
+  struct Shapes {
+    std::vector<int64_t> sizes, strides; ///< of all inputs, then all outputs, one after the other
+    std::vector<int64_t> bytes;          ///< of the outputs
+  };
+  void evaluate(const std::vector<int64_t> &values);
+  Shapes shapes;
+  std::vector<int64_t> shapesFor;
+  bool evaluated = false;
+};
+
+} // namespace tilewright::python
+
+#endif

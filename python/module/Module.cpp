@@ -1,0 +1,303 @@
+//===- Module.cpp - the private Python module _tilewright ----------------------------===//
+#include "dialects/Graph/Graph.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "python/module/Call.h"
+#include "llvm/Support/raw_ostream.h"
+#include <pybind11/stl.h>
+
+namespace py = pybind11;
+
+namespace tilewright::python {
+namespace {
+
+struct DtypeName {
+  std::string name;
+};
+
+/// Errors of the importer become _tilewright.Refused, all others RuntimeError.
+class Refused : public std::runtime_error {
+  using runtime_error::runtime_error;
+};
+
+template <typename T> T valueOf(llvm::Expected<T> value) {
+  if (!value)
+    throw Refused(llvm::toString(value.takeError()));
+  return std::move(*value);
+}
+
+ScalarType dtypeNamed(const std::string &name) {
+  if (auto type = scalarTypeFromName(name))
+    return *type;
+  throw Refused("the dtype " + name + " is not supported");
+}
+
+Size sizeFrom(py::handle value) {
+  if (py::isinstance<py::str>(value))
+    return Size(py::cast<std::string>(value));
+  return Size(py::cast<int64_t>(value));
+}
+std::vector<Size> sizesFrom(py::handle values) {
+  std::vector<Size> sizes;
+  for (py::handle value : values)
+    sizes.push_back(sizeFrom(value));
+  return sizes;
+}
+
+Arg argFrom(py::handle value) {
+  if (value.is_none())
+    return Arg();
+  if (py::isinstance<py::bool_>(value))
+    return Arg(py::cast<bool>(value));
+  if (PyLong_CheckExact(value.ptr())) {
+    int overflow = 0;
+    long long number = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
+    return overflow ? Arg(PyLong_AsDouble(value.ptr())) : Arg(int64_t(number));
+  }
+  if (PyFloat_Check(value.ptr()))
+    return Arg(py::cast<double>(value));
+  if (py::isinstance<py::str>(value))
+    return Arg(py::cast<std::string>(value));
+  if (py::isinstance<ValueRef>(value))
+    return Arg(py::cast<ValueRef>(value));
+  if (py::isinstance<SymbolicInt>(value))
+    return Arg(py::cast<SymbolicInt>(value));
+  if (py::isinstance<DtypeName>(value))
+    return Arg(dtypeNamed(py::cast<DtypeName &>(value).name));
+  if (py::isinstance<py::sequence>(value)) {
+    ArgList list;
+    for (py::handle item : value)
+      list.push_back(argFrom(item));
+    return Arg(std::move(list));
+  }
+  throw Refused("an argument of type " + std::string(py::str(py::type::of(value))) + " is not supported");
+}
+
+/// One compiler per thread, never destroyed: interpreters end with threads still alive.
+Session &session() {
+  thread_local Session *instance = new Session;
+  return *instance;
+}
+
+/// GraphBuilder as Python sees it, and what it takes to call the result.
+class Graph {
+public:
+  Graph() : builder(session().context()) {}
+
+  void symbol(const std::string &name, int64_t min, int64_t max) {
+    if (llvm::Error error = builder.addSymbol(name, min, max))
+      throw Refused(llvm::toString(std::move(error)));
+  }
+
+  std::pair<ValueRef, bool> input(const std::string &name, const std::string &dtype, py::handle sizes,
+                                  py::handle strides, bool isStatic) {
+    TensorMeta meta{dtypeNamed(dtype), sizesFrom(sizes)};
+    BuiltInput built = valueOf(builder.addInput(name, meta, sizesFrom(strides), isStatic));
+    inputs.push_back({name, meta.dtype, {}, built.layout.order, isStatic});
+    return {built.value, built.layout.dense};
+  }
+
+  int64_t node(const std::string &target, py::handle args, py::dict kwargs, py::handle results, py::handle frames) {
+    ArgList list = std::get<ArgList>(argFrom(args));
+    std::vector<std::pair<std::string, Arg>> named;
+    for (auto [key, value] : kwargs)
+      named.push_back({py::cast<std::string>(key), argFrom(value)});
+    std::vector<std::optional<TensorMeta>> metas;
+    for (py::handle result : results) {
+      if (result.is_none()) {
+        metas.push_back(std::nullopt);
+        continue;
+      }
+      auto pair = py::cast<py::tuple>(result);
+      metas.push_back(TensorMeta{dtypeNamed(py::cast<std::string>(pair[0])), sizesFrom(pair[1])});
+    }
+    std::vector<Frame> stack;
+    for (py::handle frame : frames) {
+      auto [file, line, function] = py::cast<std::tuple<std::string, int, std::string>>(frame);
+      stack.push_back({file, line, function});
+    }
+    return valueOf(builder.addNode(target, list, named, metas, stack));
+  }
+
+  /// Each: (reference, dtype, strides). Returns which are dense.
+  std::vector<bool> setOutputs(py::handle list) {
+    std::vector<OutputSpec> specs;
+    for (py::handle item : list) {
+      auto triple = py::cast<py::tuple>(item);
+      specs.push_back({py::cast<ValueRef>(triple[0]), sizesFrom(triple[2])});
+      outputs.push_back(
+          {"result " + std::to_string(outputs.size()), dtypeNamed(py::cast<std::string>(triple[1])), {}, {}});
+    }
+    std::vector<bool> dense;
+    for (auto [spec, layout] : llvm::zip_equal(outputs, valueOf(builder.setOutputs(specs)))) {
+      spec.order = layout.order;
+      dense.push_back(layout.dense);
+    }
+    return dense;
+  }
+
+  std::string text() {
+    finish();
+    std::string result;
+    llvm::raw_string_ostream stream(result);
+    mlir::OpPrintingFlags flags;
+    flags.elideLargeElementsAttrs();
+    module->print(stream, flags);
+    return result;
+  }
+
+  std::shared_ptr<GraphCall> compile(const Options &options) {
+    finish();
+    auto call = std::make_shared<GraphCall>();
+    auto function = module->lookupSymbol<mlir::func::FuncOp>("main");
+    auto types = function.getFunctionType();
+    unsigned symbols = types.getNumInputs() - inputs.size() - builderNeededSeed;
+    auto fill = [](TensorSpec &spec, mlir::Type type) {
+      // The function's types are physical: position i holds logical dimension order[i].
+      auto sizes = graph::sizesOf(mlir::cast<mlir::RankedTensorType>(type));
+      std::vector<mlir::AffineExpr> logical(sizes.size());
+      for (size_t i = 0; i < sizes.size(); ++i)
+        logical[spec.order[i]] = sizes[i];
+      for (mlir::AffineExpr size : logical)
+        spec.sizes.push_back(SizeProgram(size));
+    };
+    for (auto [i, spec] : llvm::enumerate(inputs))
+      fill(spec, types.getInput(symbols + i));
+    for (auto [i, spec] : llvm::enumerate(outputs))
+      fill(spec, types.getResult(i));
+    if (builderNeededSeed) {
+      TensorSpec seed{"seed", ScalarType::I64, {}, {0}};
+      fill(seed, types.getInputs().back());
+      inputs.push_back(seed);
+    }
+    call->inputs = inputs;
+    call->outputs = outputs;
+    if (!outputs.empty()) {
+      auto program = session().compile(*module, options);
+      if (!program)
+        throw std::runtime_error(llvm::toString(program.takeError()));
+      call->program = *program;
+    }
+    module = {};
+    return call;
+  }
+
+  std::string normalize(const std::string &text) { return valueOf(builder.normalize(text)); }
+  bool needsSeed() const { return module ? builderNeededSeed : builder.needsSeed(); }
+
+private:
+  void finish() {
+    if (module)
+      return;
+    builderNeededSeed = builder.needsSeed();
+    module = valueOf(builder.finish());
+  }
+
+  GraphBuilder builder;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  bool builderNeededSeed = false;
+  std::vector<TensorSpec> inputs, outputs;
+};
+
+py::dict reportOf(const GraphCall &call) {
+  py::dict report;
+  if (!call.program)
+    return report;
+  const CompileReport &r = call.program->report;
+  report["operations"] = r.operations;
+  report["kernels"] = r.kernels;
+  report["distinct_kernels"] = r.distinctKernels;
+  report["cached_kernels"] = r.cachedKernels;
+  report["stage_milliseconds"] = r.stageMilliseconds;
+  py::list decisions;
+  for (const Decision &d : r.decisions) {
+    py::dict entry;
+    entry["fused"] = d.fused;
+    entry["subject"] = d.subject;
+    entry["reason"] = d.reason;
+    entry["where"] = d.where;
+    decisions.append(entry);
+  }
+  report["decisions"] = decisions;
+  return report;
+}
+
+} // namespace
+
+PYBIND11_MODULE(_tilewright, m) {
+  m.doc() = "The compiler behind the package tilewright; private.";
+  py::register_exception<Refused>(m, "Refused", PyExc_RuntimeError);
+
+  py::class_<ValueRef>(m, "Ref", "A result of an input or a node.")
+      .def(py::init([](int64_t id, unsigned result) { return ValueRef{id, result}; }), py::arg("id"),
+           py::arg("result") = 0)
+      .def_readonly("id", &ValueRef::id)
+      .def_readonly("result", &ValueRef::result);
+  py::class_<SymbolicInt>(m, "Sym", "A symbolic integer, as sympy prints it.").def(py::init([](std::string text) {
+    return SymbolicInt{std::move(text)};
+  }));
+  py::class_<DtypeName>(m, "Dtype", "A torch dtype by name.").def(py::init([](std::string name) {
+    return DtypeName{std::move(name)};
+  }));
+
+  py::class_<Options>(m, "Options")
+      .def(py::init<>())
+      .def_readwrite("target", &Options::target)
+      .def_readwrite("cpu", &Options::cpu)
+      .def_readwrite("rounding", &Options::rounding)
+      .def_readwrite("dump_directory", &Options::dumpDirectory)
+      .def_readwrite("schedule_file", &Options::scheduleFile)
+      .def_readwrite("cache_directory", &Options::cacheDirectory)
+      .def_readwrite("threads", &Options::threads);
+
+  py::class_<Graph>(m, "Graph", "Takes the nodes of a graph one by one.")
+      .def(py::init<>())
+      .def("symbol", &Graph::symbol)
+      .def("input", &Graph::input)
+      .def("node", &Graph::node)
+      .def("outputs", &Graph::setOutputs)
+      .def("text", &Graph::text)
+      .def("compile", &Graph::compile)
+      .def("normalize", &Graph::normalize)
+      .def("needs_seed", &Graph::needsSeed);
+
+  py::class_<GraphCall, std::shared_ptr<GraphCall>>(m, "GraphCall", "A compiled graph.")
+      .def("__call__", &GraphCall::run)
+      .def("configure",
+           [](GraphCall &call, unsigned argumentCount, std::vector<int> inputArguments,
+              std::vector<py::object> constants,
+              const std::vector<std::tuple<unsigned, int, int64_t, int64_t>> &symbols,
+              const std::vector<std::tuple<std::string, unsigned, py::object>> &recipes, py::object seed,
+              py::object threads, py::object makeDense) {
+             call.argumentCount = argumentCount;
+             call.inputArguments = std::move(inputArguments);
+             if (call.inputArguments.size() != call.inputs.size())
+               throw py::value_error("one argument per input is needed");
+             call.constants = std::move(constants);
+             for (auto [argument, dim, factor, offset] : symbols)
+               call.symbols.push_back({argument, dim, factor, offset});
+             for (const auto &[kind, index, compute] : recipes) {
+               OutputRecipe::Kind k = kind == "tensor"     ? OutputRecipe::Tensor
+                                      : kind == "argument" ? OutputRecipe::Argument
+                                      : kind == "symbol"   ? OutputRecipe::Symbol
+                                      : kind == "compute"  ? OutputRecipe::Compute
+                                                           : OutputRecipe::None;
+               call.recipes.push_back({k, index, compute});
+             }
+             call.seedSource = seed;
+             call.threadSource = threads;
+             call.makeDense = makeDense;
+           })
+      .def("repack",
+           [](GraphCall &call) {
+             if (call.program)
+               call.program->repack();
+           })
+      .def("report", &reportOf)
+      .def_readonly("calls", &GraphCall::calls)
+      .def_readonly("copies", &GraphCall::copies);
+
+  m.def("knows", [](const std::string &target) { return GraphBuilder::knows(target); });
+  m.def("known_targets", &GraphBuilder::knownTargets);
+}
+
+} // namespace tilewright::python

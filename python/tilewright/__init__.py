@@ -1,0 +1,19 @@
+"""Tilewright: torch.compile(model, backend="tilewright"). The backend itself is tilewright.backend.tilewright."""
+
+from __future__ import annotations
+
+from . import _tilewright
+from .report import repack, report
+
+__all__ = ["import_to_text", "repack", "report"]
+__version__ = "0.1.0"
+
+
+def import_to_text(gm, _inputs=None, static=()) -> str:
+    """The tw module of an ATen graph whose nodes carry fake tensors; raises with all reasons where ops are refused."""
+    from .walker import walk
+
+    imported = walk(gm, static)
+    if imported.refusals:
+        raise RuntimeError("\n".join(r.reason for r in imported.refusals if not r.follows))
+    return imported.graph.text()

@@ -1,0 +1,174 @@
+"""torch.compile(model, backend="tilewright"): graphs from AOTAutograd, compiled or refused with reasons."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+
+import torch
+from torch import fx
+from torch._dynamo.backends.common import aot_autograd
+from torch._guards import TracingContext
+
+from . import _tilewright
+from .decompositions import decompositions
+from .options import CompileOptions, read_options
+from .partition import split
+from .report import GraphReport, add
+from .walker import Imported, walk
+
+
+class UnsupportedError(RuntimeError):
+    """Raised under options={"strict": True}: some ops would run in eager."""
+
+
+def fresh_seed() -> int:
+    """One number per call from torch's generator: torch.manual_seed reproduces it."""
+    return int(torch.empty((), dtype=torch.int64).random_())
+
+
+def make_dense(tensor: torch.Tensor, sizes: list[int], strides: list[int]) -> torch.Tensor:
+    """A copy with these strides."""
+    result = torch.empty_strided(sizes, strides, dtype=tensor.dtype)
+    with torch.no_grad():
+        result.copy_(tensor)
+    return result
+
+
+def build(imported: Imported, options: CompileOptions) -> _tilewright.GraphCall:
+    """Compiles what was imported without refusals."""
+    needs_seed = imported.graph.needs_seed()
+    call = imported.graph.compile(options.native())
+    inputs = imported.inputs + [-2] * needs_seed
+    call.configure(imported.argument_count, inputs, imported.constants, imported.symbol_sources, imported.recipes,
+                   fresh_seed, torch.get_num_threads, make_dense)  # fmt: skip
+    return call
+
+
+class Boxed:
+    """A callable with AOTAutograd's boxed convention: it empties the list it is given."""
+
+    def __init__(self, function):
+        self.function = function
+        self._boxed_call = True  # on the instance: AOTAutograd looks there
+
+    def __call__(self, arguments):
+        return self.function(arguments)
+
+
+def compile_whole(gm, options, static, report) -> _tilewright.GraphCall | Imported:
+    """The compiled graph, or what was refused."""
+    imported = walk(gm, static, report.name)
+    if imported.refusals:
+        return imported
+    call = build(imported, options)
+    report.segments += 1
+    report.copied_inputs += imported.copied_inputs
+    report.calls.append(call)
+    return call
+
+
+def describe(refusals) -> str:
+    lines = []
+    for refusal in refusals:
+        if refusal.follows:
+            continue
+        lines.append(f"  {refusal.reason}" if refusal.target in refusal.reason else f"  {refusal.target}: {refusal.reason}"
+                     + (f" ({refusal.where})" if refusal.where else ""))  # fmt: skip
+    return "\n".join(dict.fromkeys(lines))
+
+
+def compile_parts(gm, options, static, refusals, report):
+    """Compiled segments between eager ones."""
+    from .partition import is_free
+
+    refused = {r.node for r in refusals}
+    parts, kinds = split(gm, refused)
+    placeholders = [n for n in gm.graph.nodes if n.op == "placeholder"]
+    names = {n.name for i, n in enumerate(placeholders) if i in static}
+    for node in parts.graph.nodes:
+        if node.op != "call_module":
+            continue
+        name = str(node.target)
+        part = getattr(parts, name)
+        if not kinds[name] or all(is_free(n) for n in part.graph.nodes if n.op == "call_function"):
+            report.eager_segments += 1
+            continue
+        local_static = {i for i, a in enumerate(node.args) if isinstance(a, fx.Node) and a.name in names}
+        output = next(n for n in part.graph.nodes if n.op == "output")
+        single = not isinstance(output.args[0], (list, tuple))
+        if single:
+            output.args = ((output.args[0],),)
+        result = compile_whole(part, options, local_static, report)
+        if isinstance(result, Imported):
+            if single:
+                output.args = (output.args[0][0],)
+            refusals += [r for r in result.refusals if r.node not in refused]
+            report.eager_segments += 1
+            continue
+        setattr(parts, name, Segment(result, single))
+    parts.recompile()
+
+    def run(arguments):
+        held = list(arguments)
+        arguments.clear()
+        return parts(*held)
+
+    return run
+
+
+class Segment(torch.nn.Module):
+    """A compiled segment called like the submodule it replaces."""
+
+    def __init__(self, call, single: bool):
+        super().__init__()
+        self.call, self.single = call, single
+
+    def forward(self, *arguments):
+        results = self.call(list(arguments))
+        return results[0] if self.single else tuple(results)
+
+
+_warned: set = set()
+
+
+def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: CompileOptions):
+    """AOTAutograd's compiler for one graph."""
+    for index, value in enumerate(example_inputs):
+        if isinstance(value, torch.Tensor) and not torch._is_functional_tensor(value):
+            if value.is_conj() or value.is_neg():
+                raise UnsupportedError(f"tilewright: argument {index} has its conjugate or negative bit set; call .resolve_neg()")
+    context = TracingContext.try_get()
+    static = set()
+    if context is not None and context.fw_metadata is not None and kind != "backward":
+        static = set(context.fw_metadata.static_input_indices or ())
+    report = GraphReport(getattr(gm, "_get_name", lambda: "graph")(), kind, len(gm.graph.nodes))
+    result = compile_whole(gm, options, static, report)
+    if isinstance(result, Imported):
+        text = describe(result.refusals)
+        if options.strict:
+            raise UnsupportedError("tilewright: strict mode, and these ops cannot be compiled:\n" + text)
+        if text not in _warned:
+            _warned.add(text)
+            warnings.warn("tilewright: these ops run in eager between compiled segments:\n" + text, stacklevel=2)
+        report.refusals = list(result.refusals)
+        result = compile_parts(gm, options, static, report.refusals, report)
+    add(report)
+    output = next(n for n in reversed(gm.graph.nodes) if n.op == "output")
+    if context is not None and context.output_strides is not None and kind != "backward":
+        for value in output.args[0]:
+            held = value.meta.get("val") if isinstance(value, fx.Node) else None
+            context.output_strides.append(tuple(held.stride()) if isinstance(held, torch.Tensor) else None)
+    return Boxed(result)
+
+
+def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = None, mode: str | None = None):
+    """The backend that torch.compile calls."""
+    chosen = read_options(options, mode)
+    compiler = functools.partial(compile_graph, options=chosen)
+    return aot_autograd(
+        fw_compiler=functools.partial(compiler, kind="forward"),
+        bw_compiler=functools.partial(compiler, kind="backward"),
+        inference_compiler=functools.partial(compiler, kind="inference"),
+        decompositions=decompositions(),
+    )(gm, example_inputs)

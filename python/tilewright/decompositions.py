@@ -1,0 +1,28 @@
+"""torch's own decompositions for the long tail, minus every overload that the importer takes whole."""
+
+from __future__ import annotations
+
+import functools
+
+from . import _tilewright
+
+
+@functools.cache
+def decompositions() -> dict:
+    from torch._decomp import core_aten_decompositions, get_decompositions
+    import torch
+
+    aten = torch.ops.aten
+    table = dict(core_aten_decompositions())
+    extra = [
+        aten.native_group_norm_backward, aten.linalg_vector_norm, aten.cudnn_batch_norm, aten.native_batch_norm,
+        aten._native_batch_norm_legit, aten.reflection_pad1d, aten.reflection_pad2d, aten.upsample_nearest2d,
+        aten.upsample_bilinear2d, aten.nll_loss_forward, aten.nll_loss_backward, aten.addr, aten._fused_rms_norm_backward,
+    ]  # fmt: skip
+    for op in extra:
+        try:
+            table.update(get_decompositions([op]))
+        except RuntimeError:
+            pass  # this torch has no decomposition for it
+    known = set(_tilewright.known_targets())
+    return {op: fn for op, fn in table.items() if str(op) not in known}

@@ -1,0 +1,135 @@
+"""What each result of a graph is: a tensor of the program, an argument, a view of one, a number or None."""
+
+from __future__ import annotations
+
+import operator
+
+import torch
+from torch import fx
+
+from . import _tilewright
+
+aten = torch.ops.aten
+
+# Results that are views of an argument are made by torch from the argument itself: no copy, and aliasing as in eager.
+VIEWS = {
+    aten.t.default, aten.transpose.int, aten.permute.default, aten.view.default, aten.expand.default,
+    aten.unsqueeze.default, aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims, aten.slice.Tensor,
+    aten.select.int, aten.alias.default, aten.detach.default,
+}  # fmt: skip
+
+
+def view_chain(node: fx.Node, arguments) -> list[fx.Node] | None:
+    """The views that lead from an argument to `node`, the argument first; None where there are other ops."""
+    chain = [node]
+    while chain[-1].op == "call_function" and chain[-1].target in VIEWS:
+        if not isinstance(chain[-1].args[0], fx.Node):
+            return None
+        chain.append(chain[-1].args[0])
+    return chain[::-1] if chain[-1] in arguments and len(chain) > 1 else None
+
+
+def compile_expression(expr, symbols: list[str]):
+    """A function of the symbols' values for a sympy expression."""
+    text = str(expr)
+    helpers = {"FloorDiv": operator.floordiv, "CleanDiv": operator.floordiv, "CeilDiv": lambda a, b: -(-a // b),
+               "Mod": operator.mod, "PythonMod": operator.mod, "Max": max, "Min": min}  # fmt: skip
+    names = ", ".join(symbols) or "*_"
+    return eval(f"lambda {names}: {text}", {"__builtins__": {}, **helpers})  # noqa: S307: sympy's own text
+
+
+def replay(chain, index, symbols):
+    """A function that repeats the views of `chain` on argument `index`."""
+
+    def resolve(value):
+        if isinstance(value, fx.Node):
+            value = value.meta["val"]
+        if isinstance(value, torch.SymInt):
+            return compile_expression(value.node.expr, symbols)
+        if isinstance(value, (list, tuple)):
+            return [resolve(v) for v in value]
+        return value
+
+    def settle(value, values):
+        if callable(value):
+            return value(*values)
+        if isinstance(value, list):
+            return [settle(v, values) for v in value]
+        return value
+
+    steps = [(n.target, [resolve(a) for a in n.args[1:]], {k: resolve(v) for k, v in n.kwargs.items()}) for n in chain[1:]]
+
+    def run(held, values, _tensors):
+        tensor = held[index].detach()
+        for target, args, kwargs in steps:
+            tensor = target(tensor, *settle(args, values), **{k: settle(v, values) for k, v in kwargs.items()})
+        return tensor
+
+    return run
+
+
+def strided_copy(position, size_functions, stride_functions):
+    """A result whose strides are not those of a dense tensor: laid out by torch, stretched dimensions shared."""
+
+    def run(_held, values, tensors):
+        sizes = [f(*values) if callable(f) else f for f in size_functions]
+        strides = [f(*values) if callable(f) else f for f in stride_functions]
+        base = tensors[position]
+        for dim, stride in enumerate(strides):
+            if stride == 0 and sizes[dim] > 1:
+                base = base.narrow(dim, 0, 1)
+        result = torch.empty_strided(base.shape, strides, dtype=base.dtype)
+        result.copy_(base)
+        return result.as_strided(sizes, strides)
+
+    return run
+
+
+def recipes_for(walker, values):
+    """Sets the program's outputs and walker.result.recipes."""
+    result, symbols = walker.result, walker.result.symbols
+    wanted: list = []  # (ref, dtype, strides) of the program's outputs
+    position: dict = {}  # (id, result, strides) -> output of the program
+    pending = []
+    for value in values:
+        held = value.meta.get("val") if isinstance(value, fx.Node) else value
+        if isinstance(held, torch.Tensor):
+            result.output_strides.append(tuple(held.stride()))
+        else:
+            result.output_strides.append(None)
+        if isinstance(value, fx.Node) and value in walker.arguments:
+            pending.append(("argument", walker.arguments[value], None))
+        elif held is None:
+            pending.append(("none", 0, None))
+        elif isinstance(held, torch.SymInt):
+            text = str(held.node.expr)
+            if text in symbols:
+                pending.append(("symbol", symbols.index(text), None))
+            else:
+                function = compile_expression(held.node.expr, symbols)
+                pending.append(("compute", 0, lambda _h, v, _t, f=function: f(*v)))
+        elif isinstance(held, (int, float, bool)):
+            pending.append(("compute", 0, lambda _h, _v, _t, constant=held: constant))
+        elif (chain := view_chain(value, walker.arguments)) is not None:
+            pending.append(("compute", 0, replay(chain, walker.arguments[chain[0]], symbols)))
+        else:
+            from .walker import dtype_name, expression
+
+            ref = walker.refs[value]
+            strides = [expression(s) for s in held.stride()]
+            key = (ref.id, ref.result, tuple(strides))
+            if key not in position:
+                position[key] = len(wanted)
+                wanted.append((ref, dtype_name(held.dtype), strides))
+            pending.append(("tensor", position[key], held))
+    dense = walker.graph.outputs(wanted)
+
+    def function(size):
+        return compile_expression(size.node.expr, symbols) if isinstance(size, torch.SymInt) else size
+
+    for kind, index, extra in pending:
+        if kind == "tensor" and not dense[index]:
+            sizes, strides = [function(s) for s in extra.shape], [function(s) for s in extra.stride()]
+            result.recipes.append(("compute", 0, strided_copy(index, sizes, strides)))
+        else:
+            result.recipes.append((kind, index, extra if kind == "compute" else None))

@@ -1,0 +1,35 @@
+"""Graphs with ops that Tilewright does not have: compiled segments with eager ones between them."""
+
+from __future__ import annotations
+
+import torch
+from torch import fx
+from torch.fx.passes.split_module import split_module
+
+
+def is_free(node: fx.Node) -> bool:
+    """Nodes that belong wherever they are used: sizes and parts of tuples."""
+    return isinstance(node.meta.get("val"), (torch.SymInt, torch.SymBool, torch.SymFloat))
+
+
+def split(gm: fx.GraphModule, refused: set[str]) -> tuple[fx.GraphModule, dict[str, bool]]:
+    """Cuts `gm` into alternating segments, in order. Returns the split module and, per submodule, whether it is to be
+    compiled."""
+    segment, compiled = 0, []
+    number: dict[fx.Node, int] = {}
+    eager_now = None
+    for node in gm.graph.nodes:
+        if node.op in ("placeholder", "output", "get_attr"):
+            continue
+        eager = node.name in refused
+        if is_free(node) and eager_now is not None:
+            eager = eager_now
+        if eager_now is not None and eager != eager_now:
+            segment += 1
+        if eager_now is None or eager != eager_now:
+            compiled.append(not eager)
+        eager_now = eager
+        number[node] = segment
+    parts = split_module(gm, None, lambda node: number[node], keep_original_order=True)
+    kinds = {f"submod_{i}": kind for i, kind in enumerate(compiled)}
+    return parts, kinds

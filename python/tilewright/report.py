@@ -1,0 +1,75 @@
+"""What was compiled, what was not, and why: tilewright.report()."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from dataclasses import dataclass, field
+
+_lock = threading.Lock()
+_graphs: deque = deque(maxlen=1000)
+
+
+@dataclass
+class GraphReport:
+    """One graph that torch.compile handed over."""
+
+    name: str
+    kind: str  # inference, forward or backward
+    nodes: int
+    segments: int = 0  # compiled
+    eager_segments: int = 0
+    refusals: list = field(default_factory=list)
+    copied_inputs: list = field(default_factory=list)
+    calls: list = field(default_factory=list, repr=False)  # GraphCall, for what changes later
+
+    def kernels(self) -> int:
+        return sum(call.report().get("kernels", 0) for call in self.calls)
+
+    def details(self) -> list[dict]:
+        return [call.report() for call in self.calls]
+
+    def __str__(self) -> str:
+        lines = [f"{self.name} ({self.kind}): {self.nodes} nodes, {self.segments} compiled and {self.eager_segments} eager "
+                 f"segments, {self.kernels()} kernels, called {sum(c.calls for c in self.calls)} times"]  # fmt: skip
+        for refusal in self.refusals:
+            lines.append(f"  eager: {refusal.reason}" + (f" [{refusal.where}]" if refusal.where else ""))
+        for name in self.copied_inputs:
+            lines.append(f"  copied at each call: {name} (its strides are not those of a dense tensor)")
+        for detail in self.details():
+            for name, ms in detail.get("stage_milliseconds", []):
+                lines.append(f"  {name}: {ms:.1f} ms")
+            for decision in detail.get("decisions", []):
+                if not decision["fused"]:
+                    lines.append(f"  not fused: {decision['subject']}: {decision['reason']}"
+                                 + (f" [{decision['where']}]" if decision["where"] else ""))  # fmt: skip
+        return "\n".join(lines)
+
+
+class Report(list):
+    """The reports of all graphs so far; prints as text."""
+
+    def __str__(self) -> str:
+        return "\n".join(str(graph) for graph in self) or "nothing was compiled yet"
+
+
+def add(graph: GraphReport) -> None:
+    with _lock:
+        _graphs.append(graph)
+
+
+def report(clear: bool = False) -> Report:
+    """What Tilewright compiled so far, oldest first."""
+    with _lock:
+        result = Report(_graphs)
+        if clear:
+            _graphs.clear()
+    return result
+
+
+def repack(_model=None) -> None:
+    """Forget all packed parameters: call it after writing to `.data` in ways that torch's version counters miss."""
+    with _lock:
+        calls = [call for graph in _graphs for call in graph.calls]
+    for call in calls:
+        call.repack()

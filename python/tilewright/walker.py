@@ -1,0 +1,283 @@
+"""Hands the nodes of an fx graph to the C++ importer, one by one, as they are."""
+
+from __future__ import annotations
+
+import operator
+import re
+from dataclasses import dataclass, field
+
+import torch
+from torch import fx
+
+from . import _tilewright
+
+MOST = 2**63 - 1
+_FRAME = re.compile(r'File "([^"]*)", line (\d+), in (.*)')
+
+
+@dataclass
+class Refusal:
+    """A node that cannot be imported, and why."""
+
+    node: str
+    target: str
+    reason: str
+    where: str = ""
+    follows: bool = False  # only because an argument of it was refused
+
+
+@dataclass
+class Imported:
+    """A graph handed over: what it takes to compile and call it."""
+
+    graph: _tilewright.Graph
+    refusals: list[Refusal] = field(default_factory=list)
+    argument_count: int = 0
+    inputs: list[int] = field(default_factory=list)  # per input of the program: the argument
+    constants: list[torch.Tensor] = field(default_factory=list)
+    symbols: list[str] = field(default_factory=list)
+    symbol_sources: list[tuple[int, int, int, int]] = field(default_factory=list)
+    recipes: list[tuple[str, int, object]] = field(default_factory=list)
+    output_strides: list[tuple | None] = field(default_factory=list)
+    copied_inputs: list[str] = field(default_factory=list)
+
+
+def expression(size) -> int | str:
+    """A size as an int or as sympy's text."""
+    if isinstance(size, int):
+        return size
+    expr = size.node.expr
+    return int(expr) if expr.is_number else str(expr)
+
+
+def finite(bound, otherwise: int) -> int:
+    """A bound of a range as an int."""
+    return int(bound) if bound.is_Integer else otherwise
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def frames(node: fx.Node, cache: dict) -> list[tuple[str, int, str]]:
+    """The user's stack of a node, innermost last."""
+    trace = node.meta.get("stack_trace") or node.stack_trace or ""
+    found = cache.get(trace)
+    if found is None:
+        matches = _FRAME.findall(trace)
+        found = cache[trace] = [(f, int(line), name.strip()) for f, line, name in matches[-1:]]
+    return found
+
+
+def meta_of(value):
+    """(dtype, sizes) of a fake tensor, None for anything else."""
+    if isinstance(value, torch.Tensor):
+        return dtype_name(value.dtype), [expression(s) for s in value.shape]
+    return None
+
+
+def unsupported_tensor(value) -> str:
+    """Why a tensor cannot be an input, or ''."""
+    if not isinstance(value, torch.Tensor):
+        return f"it is {type(value).__name__}, not a tensor"
+    if value.layout != torch.strided:
+        return f"its layout is {value.layout}; only strided tensors are supported"
+    if value.device.type != "cpu":
+        return f"it is on {value.device}; Tilewright compiles for cpu"
+    if value.dtype.is_complex:
+        return f"its dtype {value.dtype} is not supported"
+    if value.is_quantized:
+        return "it is quantized"
+    return ""
+
+
+class Walker:
+    def __init__(self, gm: fx.GraphModule, static: set[int], name: str):
+        self.gm = gm
+        self.static = static
+        self.name = name
+        self.graph = _tilewright.Graph()
+        self.result = Imported(self.graph)
+        self.refs: dict[fx.Node, _tilewright.Ref] = {}
+        self.lists: dict[fx.Node, int] = {}
+        self.reasons: dict[fx.Node, str] = {}
+        self.frame_cache: dict[str, list] = {}
+        self.arguments: dict[fx.Node, int] = {}
+
+    # -- arguments ---------------------------------------------------------
+
+    def argument(self, value):
+        if isinstance(value, fx.Node):
+            ref = self.refs.get(value)
+            if ref is not None:
+                return ref
+            held = value.meta.get("val")
+            if isinstance(held, torch.SymInt):
+                return _tilewright.Sym(str(expression(held)))
+            if isinstance(held, int) and not isinstance(held, bool):
+                return held
+            if isinstance(held, torch.SymFloat):
+                raise _tilewright.Refused(f"its argument {value.name} is a symbolic float")
+            if isinstance(held, torch.SymBool):
+                raise _tilewright.Refused(f"its argument {value.name} is a symbolic bool")
+            raise _tilewright.Refused(f"its argument {value.name} runs in eager")
+        if isinstance(value, (list, tuple)):
+            return [self.argument(v) for v in value]
+        if isinstance(value, torch.SymInt):
+            return _tilewright.Sym(str(expression(value)))
+        if isinstance(value, torch.dtype):
+            return _tilewright.Dtype(dtype_name(value))
+        if isinstance(value, (torch.device, torch.layout, torch.memory_format)):
+            return str(value).removeprefix("torch.")
+        if isinstance(value, complex):
+            raise _tilewright.Refused("complex numbers are not supported")
+        return value
+
+    # -- symbols -----------------------------------------------------------
+
+    def find_symbols(self, placeholders):
+        """Declares every symbol of the inputs and solves for its value at a call."""
+        equations = []  # (sympy expression, argument, dim)
+        shape_env = None
+        for index, node in enumerate(placeholders):
+            value = node.meta.get("val")
+            if isinstance(value, torch.SymInt):
+                equations.append((value.node.expr, index, -1))
+                shape_env = value.node.shape_env
+            elif isinstance(value, torch.Tensor):
+                for dim, size in enumerate(value.shape):
+                    if isinstance(size, torch.SymInt):
+                        equations.append((size.node.expr, index, dim))
+                        shape_env = size.node.shape_env
+        known = {}
+        for bare in (True, False):
+            for expr, index, dim in equations:
+                if bare and expr.is_Symbol and expr not in known:
+                    known[expr] = (index, dim, 1, 0)
+                elif not bare and not expr.is_number:
+                    unknown = [s for s in expr.free_symbols if s not in known]
+                    if len(unknown) == 1 and len(expr.free_symbols) == 1:
+                        try:
+                            a, b = expr.as_poly(unknown[0]).all_coeffs()
+                            known[unknown[0]] = (index, dim, int(a), int(b))
+                        except Exception:
+                            pass  # not linear: another equation may do
+        for symbol, source in known.items():
+            low, high = 0, MOST
+            if shape_env is not None and symbol in shape_env.var_to_range:
+                bounds = shape_env.var_to_range[symbol]
+                low, high = finite(bounds.lower, 0), finite(bounds.upper, MOST)
+            self.graph.symbol(str(symbol), max(low, 0), min(high, MOST))
+            self.result.symbols.append(str(symbol))
+            self.result.symbol_sources.append(source)
+
+    # -- inputs ------------------------------------------------------------
+
+    def add_input(self, node: fx.Node, name: str, value, argument: int, is_static: bool):
+        reason = unsupported_tensor(value)
+        if reason:
+            self.reasons[node] = reason
+            return
+        strides = [expression(s) for s in value.stride()]
+        try:
+            dtype, sizes = meta_of(value)
+            ref, dense = self.graph.input(name, dtype, sizes, strides, is_static)
+        except _tilewright.Refused as error:
+            self.reasons[node] = str(error)
+            return
+        self.refs[node] = ref
+        self.result.inputs.append(argument)
+        if not dense:
+            self.result.copied_inputs.append(name)
+
+    def add_inputs(self):
+        placeholders = [n for n in self.gm.graph.nodes if n.op == "placeholder"]
+        self.result.argument_count = len(placeholders)
+        self.find_symbols(placeholders)
+        for index, node in enumerate(placeholders):
+            self.arguments[node] = index
+            value = node.meta.get("val")
+            if isinstance(value, torch.Tensor) and node.users:
+                self.add_input(node, node.name, value, index, index in self.static)
+        for node in self.gm.graph.nodes:
+            if node.op == "get_attr":
+                value = self.gm
+                for part in str(node.target).split("."):
+                    value = getattr(value, part, None)
+                if isinstance(value, torch.Tensor):
+                    before = len(self.result.inputs)
+                    self.add_input(node, node.name, value, -1, True)
+                    if len(self.result.inputs) > before:
+                        self.result.constants.append(value.detach())
+
+    # -- nodes -------------------------------------------------------------
+
+    def refuse(self, node: fx.Node, reason: str, follows: bool = False):
+        self.reasons[node] = reason
+        where = frames(node, self.frame_cache)
+        place = f"{where[-1][0]}:{where[-1][1]}" if where else ""
+        self.result.refusals.append(Refusal(node.name, str(node.target), reason, place, follows))
+
+    def add_node(self, node: fx.Node):
+        value = node.meta.get("val")
+        if node.target is operator.getitem:
+            source, index = node.args
+            if source in self.lists:
+                self.refs[node] = _tilewright.Ref(self.lists[source], index)
+            elif source not in self.reasons or node.users:
+                self.refuse(node, f"its argument {source.name} runs in eager", follows=True)
+            return
+        if isinstance(value, (torch.SymInt, int)) and not isinstance(value, bool):
+            return  # a symbolic size: known by its expression
+        if isinstance(value, (torch.SymBool, torch.SymFloat, bool, float)) and not node.users:
+            return
+        if not isinstance(node.target, torch._ops.OpOverload):
+            self.refuse(node, f"{node.target} is not an ATen operator")
+            return
+        if node.target._schema.is_mutable:
+            self.refuse(node, f"{node.target} writes into its arguments")
+            return
+        values = value if isinstance(value, (list, tuple)) else [value]
+        try:
+            for each in values:
+                reason = unsupported_tensor(each) if isinstance(each, torch.Tensor) else ""
+                if reason:
+                    raise _tilewright.Refused("its result: " + reason)
+            args = [self.argument(a) for a in node.args]
+            kwargs = {k: self.argument(v) for k, v in node.kwargs.items()}
+            metas = [meta_of(v) for v in values]
+            number = self.graph.node(str(node.target), args, kwargs, metas, frames(node, self.frame_cache))
+        except _tilewright.Refused as error:
+            follows = any(a in self.reasons for a in node.all_input_nodes)
+            self.refuse(node, str(error), follows)
+            return
+        if isinstance(value, (list, tuple)):
+            self.lists[node] = number
+        else:
+            self.refs[node] = _tilewright.Ref(number)
+
+    # -- outputs -----------------------------------------------------------
+
+    def add_outputs(self, node: fx.Node):
+        from .outputs import recipes_for
+
+        recipes_for(self, node.args[0])
+
+    def walk(self) -> Imported:
+        self.add_inputs()
+        output = None
+        for node in self.gm.graph.nodes:
+            if node.op == "call_function":
+                self.add_node(node)
+            elif node.op == "output":
+                output = node
+            elif node.op not in ("placeholder", "get_attr"):
+                self.refuse(node, f"{node.op} nodes are not supported")
+        if not self.result.refusals and output is not None:
+            self.add_outputs(output)
+        return self.result
+
+
+def walk(gm: fx.GraphModule, static=(), name: str = "graph") -> Imported:
+    """Imports `gm`, whose nodes carry fake tensors in meta["val"]. Refusals are listed in the result."""
+    return Walker(gm, set(static), name).walk()

@@ -1,0 +1,20 @@
+"""Every op of the models imports, and the module verifies."""
+
+import pytest
+import torch
+
+from models import MODELS, graphs_of
+
+
+@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
+@pytest.mark.parametrize("training", [False, True], ids=["inference", "training"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["f32", "bf16"])
+@pytest.mark.parametrize("name", MODELS)
+def test_model_imports(name, dtype, training, dynamic):
+    graphs = graphs_of(name, dtype, training, dynamic)
+    kinds = [kind for kind, _, _ in graphs]
+    assert kinds == (["forward", "backward"] if training else ["inference"])
+    for _, _, text in graphs:
+        assert "func.func @main" in text and "tw." in text
+        assert "unrealized_conversion_cast" not in text
+        assert dynamic == ("tw.symbol" in text)

@@ -1,0 +1,333 @@
+//===- ExecutorTest.cpp - plans run with kernels written in C++ -----------===//
+#include "lib/Runtime/Host/Executor.h"
+#include "PlanBuilder.h"
+
+#include <gtest/gtest.h>
+#include <numeric>
+#include <thread>
+
+using namespace tilewright;
+using namespace tilewright::runtime;
+using plan::Buffer;
+using plan::Expr;
+
+/// out[tile] = in[tile] + 1; one float per tile.
+static void addOne(void *const *buffers, const int64_t *, int64_t begin, int64_t end, void *) {
+  for (int64_t i = begin; i < end; ++i)
+    static_cast<float *>(buffers[1])[i] = static_cast<const float *>(buffers[0])[i] + 1;
+}
+
+/// out[tile] = in[count - 1 - tile]: reads what other threads wrote.
+static void reverse(void *const *buffers, const int64_t *sizes, int64_t begin, int64_t end, void *) {
+  for (int64_t i = begin; i < end; ++i)
+    static_cast<float *>(buffers[1])[i] = static_cast<const float *>(buffers[0])[sizes[0] - 1 - i];
+}
+
+/// out[tile] = in[tile] + packed[tile], by way of the thread's scratch.
+static void addPacked(void *const *buffers, const int64_t *, int64_t begin, int64_t end, void *scratch) {
+  for (int64_t i = begin; i < end; ++i) {
+    auto *mine = static_cast<volatile float *>(scratch);
+    *mine = static_cast<const float *>(buffers[0])[i];
+    static_cast<float *>(buffers[2])[i] = *mine + static_cast<const float *>(buffers[1])[i];
+  }
+}
+
+static Buffer::Kind In = Buffer::Kind::Input, Out = Buffer::Kind::Output, Arena = Buffer::Kind::Arena,
+                    Packed = Buffer::Kind::Packed;
+
+/// out = reverse(in + 1) + 1, over s0 floats.
+static plan::Plan chainPlan() {
+  plan::Plan plan;
+  plan.symbols = {{"length", 0, 1000000}};
+  plan.numInputs = plan.numOutputs = 1;
+  plan.kernels = {"add_one", "reverse"};
+  Expr bytes = Expr::symbol(0) * 4;
+  int32_t in = addBuffer(plan, In, 0, bytes), a = addBuffer(plan, Arena, 0, bytes),
+          b = addBuffer(plan, Arena, 0, bytes), out = addBuffer(plan, Out, 0, bytes);
+  plan.steps = {launchStep(0, {in, a}, 2, Expr::symbol(0)),
+                launchStep(1, {a, b}, 2, Expr::symbol(0), {Expr::symbol(0)}),
+                launchStep(0, {b, out}, 2, Expr::symbol(0))};
+  return plan;
+}
+
+static std::unique_ptr<Executable> chainExecutable() {
+  std::string error;
+  auto executable = Executable::create(chainPlan(), {{addOne, ""}, {reverse, ""}}, {}, error);
+  EXPECT_TRUE(executable) << error;
+  return executable;
+}
+
+static void expectChain(Executable &executable, int64_t length, int threads) {
+  std::vector<float> in(length), out(length, -1);
+  std::iota(in.begin(), in.end(), 0.0f);
+  const void *inputs[] = {in.data()};
+  void *outputs[] = {out.data()};
+  std::string error;
+  ASSERT_TRUE(executable.run(inputs, outputs, &length, threads, error)) << error;
+  for (int64_t i = 0; i < length; ++i)
+    ASSERT_EQ(out[i], float(length - 1 - i + 2)) << i;
+}
+
+TEST(Executor, ChainOnOneAndTwoThreads) {
+  auto executable = chainExecutable();
+  for (int round = 0; round < 50; ++round)
+    for (int threads : {1, 2})
+      for (int64_t length : {1, 2, 7, 1000, 100000 / (round + 1)})
+        expectChain(*executable, length, threads);
+}
+
+TEST(Executor, EmptyTensorsMayBeNull) {
+  auto executable = chainExecutable();
+  const void *inputs[] = {nullptr};
+  void *outputs[] = {nullptr};
+  int64_t length = 0;
+  std::string error;
+  EXPECT_TRUE(executable->run(inputs, outputs, &length, 2, error)) << error;
+}
+
+TEST(Executor, ErrorsNameTheCause) {
+  auto executable = chainExecutable();
+  float value = 0;
+  const void *inputs[] = {&value}, *nothing[] = {nullptr};
+  void *outputs[] = {&value};
+  int64_t length = 1000001;
+  std::string error;
+  EXPECT_FALSE(executable->run(inputs, outputs, &length, 1, error));
+  EXPECT_NE(error.find("length"), std::string::npos) << error;
+  EXPECT_NE(error.find("1000001"), std::string::npos) << error;
+  length = -1;
+  EXPECT_FALSE(executable->run(inputs, outputs, &length, 1, error));
+  length = 1;
+  EXPECT_FALSE(executable->run(nothing, outputs, &length, 1, error));
+  EXPECT_NE(error.find("input 0"), std::string::npos) << error;
+  EXPECT_FALSE(executable->run(inputs, nullptr, &length, 1, error));
+  EXPECT_FALSE(executable->run(inputs, outputs, nullptr, 1, error));
+  EXPECT_TRUE(executable->run(inputs, outputs, &length, 1, error)) << error;
+  EXPECT_FALSE(Executable::create(chainPlan(), {{addOne, ""}}, {}, error));
+  EXPECT_FALSE(Executable::create(chainPlan(), {{addOne, ""}, {}}, {}, error));
+  EXPECT_NE(error.find("reverse"), std::string::npos) << error;
+}
+
+TEST(Executor, HugeArenaIsAnErrorWithItsSize) {
+  plan::Plan plan;
+  plan.kernels = {"k"};
+  plan.numOutputs = 1;
+  int32_t big = addBuffer(plan, Arena, 0, Expr::constant(int64_t(1) << 46)),
+          out = addBuffer(plan, Out, 0, Expr::constant(4));
+  plan.steps = {launchStep(0, {out, big}, 3, Expr::constant(1))};
+  std::string error;
+  auto executable = Executable::create(plan, {{addOne, ""}}, {}, error);
+  ASSERT_TRUE(executable) << error;
+  float value = 0;
+  void *outputs[] = {&value};
+  EXPECT_FALSE(executable->run(nullptr, outputs, nullptr, 1, error));
+  EXPECT_NE(error.find(std::to_string(int64_t(1) << 46)), std::string::npos) << error;
+}
+
+TEST(Executor, OperandsOutsideOfTheirBufferAreRefused) {
+  plan::Plan plan = chainPlan();
+  plan.steps[2].operands[1].offset = Expr::constant(5);
+  std::string error;
+  auto executable = Executable::create(plan, {{addOne, ""}, {reverse, ""}}, {}, error);
+  ASSERT_TRUE(executable) << error;
+  float value = 0;
+  const void *inputs[] = {&value};
+  void *outputs[] = {&value};
+  int64_t length = 1;
+  EXPECT_FALSE(executable->run(inputs, outputs, &length, 1, error));
+  EXPECT_NE(error.find("starts at byte 5"), std::string::npos) << error;
+}
+
+TEST(Executor, ConcurrentCallersDoNotShareArenas) {
+  auto executable = chainExecutable();
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 4; ++i)
+    callers.emplace_back([&, i] {
+      for (int k = 0; k < 100; ++k)
+        expectChain(*executable, 1000 + 100 * i + k % 12, 1 + k % 2);
+    });
+  for (std::thread &caller : callers)
+    caller.join();
+}
+
+TEST(Executor, CopiesAndConstants) {
+  plan::Plan plan;
+  plan.numOutputs = 1;
+  int64_t bytes = 3 << 20;
+  for (int64_t i = 0; i < bytes; ++i)
+    plan.constants.push_back(uint8_t(i * 7));
+  int32_t constant = addBuffer(plan, Buffer::Kind::Constant, 0, Expr::constant(bytes)),
+          arena = addBuffer(plan, Arena, 0, Expr::constant(bytes)),
+          out = addBuffer(plan, Out, 0, Expr::constant(bytes));
+  plan::Step copy;
+  copy.kind = plan::Step::Kind::Copy;
+  copy.bytes = Expr::constant(bytes);
+  copy.operands = {{constant, {}}, {arena, {}}};
+  plan.steps.push_back(copy);
+  copy.operands = {{arena, {}}, {out, {}}};
+  plan.steps.push_back(copy);
+  std::vector<uint8_t> expected = plan.constants;
+  std::string error;
+  auto executable = Executable::create(std::move(plan), {}, {}, error);
+  ASSERT_TRUE(executable) << error;
+  for (int threads : {1, 2}) {
+    std::vector<uint8_t> result(bytes);
+    void *outputs[] = {result.data()};
+    ASSERT_TRUE(executable->run(nullptr, outputs, nullptr, threads, error)) << error;
+    EXPECT_EQ(result, expected);
+  }
+}
+
+TEST(Executor, FailingHostFunctionStopsAllThreads) {
+  plan::Plan plan = chainPlan();
+  plan.hostFunctions = {"fail"};
+  plan::Step host;
+  host.kind = plan::Step::Kind::Host;
+  host.operands = {{1, {}}};
+  plan.steps.insert(plan.steps.begin() + 1, host);
+  HostFunction fail{[](void *context, void *const *, const int64_t *) -> const char * {
+                      return *static_cast<bool *>(context) ? "no network" : nullptr;
+                    },
+                    nullptr};
+  bool failing = true;
+  fail.context = &failing;
+  std::string error;
+  auto executable = Executable::create(plan, {{addOne, ""}, {reverse, ""}}, {fail}, error);
+  ASSERT_TRUE(executable) << error;
+  for (int i = 0; i < 100; ++i) {
+    failing = i % 2;
+    std::vector<float> in(100), out(100);
+    const void *inputs[] = {in.data()};
+    void *outputs[] = {out.data()};
+    int64_t length = 100;
+    EXPECT_EQ(executable->run(inputs, outputs, &length, 1 + i % 4 / 2, error), !failing);
+    if (failing)
+      EXPECT_NE(error.find("'fail' failed: no network"), std::string::npos) << error;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Packed parameters
+//===----------------------------------------------------------------------===//
+
+/// out = in + (weight + 1), the bracket packed once. 4096 floats.
+static plan::Plan packPlan() {
+  plan::Plan plan;
+  plan.numInputs = 2;
+  plan.numOutputs = 1;
+  plan.kernels = {"pack", "add_packed"};
+  Expr bytes = Expr::constant(4096 * 4);
+  int32_t in = addBuffer(plan, In, 0, bytes), weight = addBuffer(plan, In, 1, bytes),
+          packed = addBuffer(plan, Packed, 0, bytes), out = addBuffer(plan, Out, 0, bytes);
+  plan.once = {launchStep(0, {weight, packed}, 2, Expr::constant(4096))};
+  plan.steps = {launchStep(1, {in, packed, out}, 4, Expr::constant(4096))};
+  plan.steps[0].scratchBytes = Expr::constant(4);
+  return plan;
+}
+
+struct PackFixture : testing::Test {
+  std::unique_ptr<Executable> make(const char *identity = "") {
+    auto executable = Executable::create(packPlan(), {{addOne, identity}, {addPacked, ""}}, {}, error);
+    EXPECT_TRUE(executable) << error;
+    return executable;
+  }
+  /// Runs and checks against the value that all of the weight has.
+  void expectSum(Executable &executable, float expected, int threads = 2) {
+    const void *inputs[] = {in.data(), frozen ? nullptr : weight.data()};
+    InputIdentity identities[] = {{in.data(), 0}, {inputs[1], version}};
+    std::vector<float> out(4096);
+    void *outputs[] = {out.data()};
+    ASSERT_TRUE(executable.run(inputs, outputs, nullptr, threads, error, identities)) << error;
+    for (float value : out)
+      ASSERT_EQ(value, expected);
+  }
+  std::vector<float> in = std::vector<float>(4096, 10), weight = std::vector<float>(4096, 1);
+  uint64_t version = 0;
+  bool frozen = false;
+  std::string error;
+};
+
+TEST_F(PackFixture, PacksOnceAndAgainWhenSomethingChanged) {
+  auto executable = make();
+  expectSum(*executable, 12);
+  expectSum(*executable, 12, 1);
+  EXPECT_EQ(executable->packCount(), 1);
+  EXPECT_EQ(executable->packedBytes(), 4096 * 4);
+  weight.assign(4096, 2); // like p.data.add_(1): the version does not tell
+  expectSum(*executable, 13);
+  EXPECT_EQ(executable->packCount(), 2);
+  ++version;
+  expectSum(*executable, 13);
+  EXPECT_EQ(executable->packCount(), 3);
+  std::vector<float> moved(4096, 5);
+  moved.swap(weight);
+  expectSum(*executable, 16);
+  EXPECT_EQ(executable->packCount(), 4);
+}
+
+TEST_F(PackFixture, RepackIgnoresThatNothingSeemsChanged) {
+  auto executable = make();
+  expectSum(*executable, 12);
+  executable->repack();
+  expectSum(*executable, 12);
+  EXPECT_EQ(executable->packCount(), 2);
+  expectSum(*executable, 12);
+  EXPECT_EQ(executable->packCount(), 2);
+}
+
+TEST_F(PackFixture, ReleasedOriginals) {
+  auto executable = make();
+  frozen = true;
+  const void *inputs[] = {in.data(), nullptr};
+  std::vector<float> out(4096);
+  void *outputs[] = {out.data()};
+  EXPECT_FALSE(executable->run(inputs, outputs, nullptr, 1, error));
+  EXPECT_NE(error.find("before freezing"), std::string::npos) << error;
+  frozen = false;
+  expectSum(*executable, 12);
+  frozen = true;
+  executable->repack();
+  expectSum(*executable, 12);
+  EXPECT_EQ(executable->packCount(), 1);
+}
+
+TEST_F(PackFixture, EqualKernelsShareOnePack) {
+  auto first = make("code-1"), second = make("code-1"), other = make("code-2");
+  expectSum(*first, 12);
+  expectSum(*second, 12);
+  expectSum(*other, 12);
+  EXPECT_EQ(first->packCount(), 1);
+  EXPECT_EQ(second->packCount(), 0);
+  EXPECT_EQ(other->packCount(), 1);
+}
+
+TEST_F(PackFixture, ConcurrentCallersWithDifferentWeights) {
+  auto executable = make();
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 3; ++i)
+    callers.emplace_back([&, i] {
+      std::vector<float> mine(4096, float(i)), out(4096);
+      for (int k = 0; k < 100; ++k) {
+        const void *inputs[] = {in.data(), mine.data()};
+        void *outputs[] = {out.data()};
+        std::string problem;
+        ASSERT_TRUE(executable->run(inputs, outputs, nullptr, 1 + k % 2, problem)) << problem;
+        for (float value : out)
+          ASSERT_EQ(value, float(11 + i));
+      }
+    });
+  for (std::thread &caller : callers)
+    caller.join();
+}
+
+TEST(Packing, FingerprintSeesFirstAndLastBytes) {
+  std::vector<uint8_t> data(100001);
+  uint64_t before = fingerprint(data.data(), int64_t(data.size()));
+  for (size_t at : {size_t(0), data.size() - 1}) {
+    data[at] ^= 1;
+    EXPECT_NE(fingerprint(data.data(), int64_t(data.size())), before);
+    data[at] ^= 1;
+  }
+  EXPECT_EQ(fingerprint(data.data(), int64_t(data.size())), before);
+  EXPECT_EQ(fingerprint(nullptr, 0), fingerprint(data.data(), 0));
+}
