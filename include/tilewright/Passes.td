@@ -145,6 +145,19 @@ def LowerKernelABI : Pass<"tw-cpu-lower-kernel-abi", "::mlir::ModuleOp"> {
 }
 
 //===----------------------------------------------------------------------===//
+// Vector
+//===----------------------------------------------------------------------===//
+
+def KeepRoundings : Pass<"tw-keep-roundings"> {
+  let summary = "Take the flag that allows dropping a rounding off arith.extf and arith.truncf";
+}
+
+def SplitReshapes : Pass<"tw-split-reshapes"> {
+  let summary = "Lower memref.expand_shape with several symbolic sizes in one group to memref.reinterpret_cast";
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect"];
+}
+
+//===----------------------------------------------------------------------===//
 // Target: reference
 //===----------------------------------------------------------------------===//
 

@@ -119,7 +119,7 @@ static Combine combineOf(graph::ReduceKind kind) {
 /// An element (in its compute type, of graph type `from`) as an accumulator for results of graph type `to`.
 static Value asAccumulator(OpBuilder &b, Location at, Value x, Type from, Type to) {
   Type accumulator = accumulatorType(to);
-  if (x.getType() == accumulator)
+  if (x.getType() == accumulator && !to.isInteger(1))
     return x;
   if (isa<FloatType>(x.getType()) && isa<FloatType>(accumulator))
     return x.getType().getIntOrFloatBitWidth() < accumulator.getIntOrFloatBitWidth()

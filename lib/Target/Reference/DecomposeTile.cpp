@@ -1,6 +1,228 @@
+//===- DecomposeTile.cpp - --tw-decompose-tile: tw_tile ops to plain loops -----//
+//
+// Before:
+//   %r = tw_tile.scan sum {dim = 1} ins(%x) outs(%empty)
+// After:
+//   %r = scf.for %i ... iter_args(%out = %empty) { scf.for %j ... {
+//     %p = tensor.extract %out[%i, max(%j - 1, 0)]
+//     ... tensor.insert
+//
+// Attention becomes generics over the whole score matrix. Nothing here is fast; it says what the ops mean.
+//
+// Test: test/Target/Reference/decompose-tile.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/Reference/DecomposeTile.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "tilewright/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
+
 namespace tilewright {
 #define GEN_PASS_DEF_DECOMPOSETILE
 #include "tilewright/Passes.h.inc"
-namespace { struct DecomposeTile : impl::DecomposeTileBase<DecomposeTile> { void runOnOperation() override {} }; }
+} // namespace tilewright
+
+using namespace mlir;
+
+namespace tilewright::reference {
+namespace {
+
+using IntPredicate = arith::CmpIPredicate;
+using FloatPredicate = arith::CmpFPredicate;
+
+/// A builder with short names for what loop bodies hold.
+struct Emitter {
+  OpBuilder &b;
+  Location loc;
+
+  Value index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
+  Value size(Value tensor, int64_t dim) { return tensor::DimOp::create(b, loc, tensor, dim); }
+  Value select(Value c, Value x, Value y) { return arith::SelectOp::create(b, loc, c, x, y); }
+  Value cmp(IntPredicate p, Value x, Value y) { return arith::CmpIOp::create(b, loc, p, x, y); }
+  Value cmp(FloatPredicate p, Value x, Value y) { return arith::CmpFOp::create(b, loc, p, x, y); }
+  Value extract(Value tensor, ValueRange at) { return tensor::ExtractOp::create(b, loc, tensor, at); }
+  Value insert(Value x, Value tensor, ValueRange at) { return tensor::InsertOp::create(b, loc, x, tensor, at); }
+
+  /// Loops over `shape`, carrying tensors.
+  SmallVector<Value> loops(Value shape, ValueRange carried,
+                           function_ref<SmallVector<Value>(Emitter, ValueRange at, ValueRange carried)> body) {
+    int64_t rank = cast<RankedTensorType>(shape.getType()).getRank();
+    if (rank == 0)
+      return body(*this, {}, carried);
+    SmallVector<Value> low(rank, index(0)), step(rank, index(1)), high;
+    for (int64_t i = 0; i < rank; ++i)
+      high.push_back(size(shape, i));
+    scf::LoopNest nest = scf::buildLoopNest(b, loc, low, high, step, carried,
+                                            [&](OpBuilder &inner, Location at, ValueRange ivs, ValueRange args) {
+                                              SmallVector<Value> results = body(Emitter{inner, at}, ivs, args);
+                                              return scf::ValueVector(results.begin(), results.end());
+                                            });
+    return SmallVector<Value>(nest.results);
+  }
+
+  Value add(Value x, Value y) {
+    return isa<FloatType>(x.getType()) ? arith::AddFOp::create(b, loc, x, y).getResult()
+                                       : arith::AddIOp::create(b, loc, x, y).getResult();
+  }
+  Value mul(Value x, Value y) {
+    return isa<FloatType>(x.getType()) ? arith::MulFOp::create(b, loc, x, y).getResult()
+                                       : arith::MulIOp::create(b, loc, x, y).getResult();
+  }
+  Value larger(Value x, Value y, bool isUnsigned) {
+    return isa<FloatType>(x.getType()) ? arith::MaximumFOp::create(b, loc, x, y).getResult()
+           : isUnsigned                ? arith::MaxUIOp::create(b, loc, x, y).getResult()
+                                       : arith::MaxSIOp::create(b, loc, x, y).getResult();
+  }
+  Value smaller(Value x, Value y, bool isUnsigned) {
+    return isa<FloatType>(x.getType()) ? arith::MinimumFOp::create(b, loc, x, y).getResult()
+           : isUnsigned                ? arith::MinUIOp::create(b, loc, x, y).getResult()
+                                       : arith::MinSIOp::create(b, loc, x, y).getResult();
+  }
+};
+
+SmallVector<Value> decomposeScan(Emitter e, tile::ScanOp op) {
+  Value input = op.getInputs()[0];
+  return e.loops(input, op.getOutputs(), [&](Emitter e, ValueRange at, ValueRange carried) {
+    SmallVector<Value> before(at);
+    Value here = at[op.getDim()];
+    before[op.getDim()] = e.larger(arith::SubIOp::create(e.b, e.loc, here, e.index(1)), e.index(0), false);
+    Value x = e.extract(input, at), last = e.extract(carried[0], before), combined;
+    switch (op.getKind()) {
+    case tile::ScanKind::Sum:
+      combined = e.add(last, x);
+      break;
+    case tile::ScanKind::Prod:
+      combined = e.mul(last, x);
+      break;
+    case tile::ScanKind::Max:
+      combined = e.larger(last, x, false);
+      break;
+    case tile::ScanKind::Min:
+      combined = e.smaller(last, x, false);
+      break;
+    }
+    combined = e.select(e.cmp(IntPredicate::eq, here, e.index(0)), x, combined);
+    return SmallVector<Value>{e.insert(combined, carried[0], at)};
+  });
 }
+
+/// x stands before y in the order asked for, positions deciding between equals. NaN counts as largest.
+Value standsBefore(Emitter e, Value x, Value xAt, Value y, Value yAt, bool descending, bool isUnsigned) {
+  Value before, equal;
+  if (isa<FloatType>(x.getType())) {
+    Value xNaN = e.cmp(FloatPredicate::UNO, x, x), yNaN = e.cmp(FloatPredicate::UNO, y, y);
+    Value less = e.cmp(descending ? FloatPredicate::OGT : FloatPredicate::OLT, x, y);
+    Value bothNaN = arith::AndIOp::create(e.b, e.loc, xNaN, yNaN);
+    Value oneNaN = arith::XOrIOp::create(e.b, e.loc, xNaN, yNaN);
+    before = arith::OrIOp::create(e.b, e.loc, less,
+                                  arith::AndIOp::create(e.b, e.loc, oneNaN, descending ? xNaN : yNaN));
+    equal = arith::OrIOp::create(e.b, e.loc, e.cmp(FloatPredicate::OEQ, x, y), bothNaN);
+  } else {
+    IntPredicate p = descending ? (isUnsigned ? IntPredicate::ugt : IntPredicate::sgt)
+                                : (isUnsigned ? IntPredicate::ult : IntPredicate::slt);
+    before = e.cmp(p, x, y);
+    equal = e.cmp(IntPredicate::eq, x, y);
+  }
+  Value earlier = e.cmp(IntPredicate::slt, xAt, yAt);
+  return arith::OrIOp::create(e.b, e.loc, before, arith::AndIOp::create(e.b, e.loc, equal, earlier));
+}
+
+/// Each element goes to the place that the number of elements before it gives.
+SmallVector<Value> decomposeSort(Emitter e, tile::SortOp op) {
+  Value input = op.getInputs()[0];
+  uint64_t dim = op.getDim();
+  bool isUnsigned = op->hasAttr("tw.unsigned");
+  return e.loops(input, op.getOutputs(), [&](Emitter e, ValueRange at, ValueRange carried) {
+    Value x = e.extract(input, at), here = at[dim];
+    auto count = scf::ForOp::create(e.b, e.loc, e.index(0), e.size(input, dim), e.index(1), e.index(0),
+                                    [&](OpBuilder &b, Location loc, Value i, ValueRange sum) {
+                                      Emitter in{b, loc};
+                                      SmallVector<Value> other(at);
+                                      other[dim] = i;
+                                      Value y = in.extract(input, other);
+                                      Value before =
+                                          standsBefore(in, y, i, x, here, op.getDescending(), isUnsigned);
+                                      Value more = in.add(sum[0], in.index(1));
+                                      scf::YieldOp::create(b, loc, in.select(before, more, sum[0]));
+                                    });
+    Value place = count.getResult(0), kept = e.size(carried[0], dim);
+    Value fits = e.cmp(IntPredicate::slt, place, kept);
+    SmallVector<Value> to(at);
+    to[dim] = e.smaller(place, arith::SubIOp::create(e.b, e.loc, kept, e.index(1)), false);
+    Value position = arith::IndexCastOp::create(e.b, e.loc, e.b.getI64Type(), here);
+    Value value = e.select(fits, x, e.extract(carried[0], to));
+    position = e.select(fits, position, e.extract(carried[1], to));
+    return SmallVector<Value>{e.insert(value, carried[0], to), e.insert(position, carried[1], to)};
+  });
+}
+
+SmallVector<Value> decomposeScatter(Emitter e, tile::ScatterOp op) {
+  Value source = op.getInputs()[0];
+  bool isUnsigned = op->hasAttr("tw.unsigned");
+  AffineMap dest = op.getDestMap();
+  return e.loops(source, op.getOutputs(), [&](Emitter e, ValueRange at, ValueRange carried) {
+    SmallVector<Value> operands(at);
+    for (auto [index, map] : llvm::zip_equal(op.getInputs().drop_front(), op.getIndexMaps().getAsValueRange<AffineMapAttr>())) {
+      SmallVector<Value> where;
+      for (AffineExpr result : map.getResults())
+        where.push_back(affine::AffineApplyOp::create(e.b, e.loc, AffineMap::get(map.getNumDims(), 0, result), at));
+      operands.push_back(arith::IndexCastOp::create(e.b, e.loc, e.b.getIndexType(), e.extract(index, where)));
+    }
+    SmallVector<Value> to;
+    for (auto [i, result] : llvm::enumerate(dest.getResults())) {
+      if (auto loop = dyn_cast<AffineDimExpr>(result)) {
+        to.push_back(operands[loop.getPosition()]);
+        continue;
+      }
+      Value index = operands[dest.getNumDims() + cast<AffineSymbolExpr>(result).getPosition()];
+      Value size = e.size(carried[0], i);
+      index = e.select(e.cmp(IntPredicate::slt, index, e.index(0)), e.add(index, size), index);
+      index = e.larger(index, e.index(0), false);
+      to.push_back(e.smaller(index, arith::SubIOp::create(e.b, e.loc, size, e.index(1)), false));
+    }
+    Value x = e.extract(source, at), old = e.extract(carried[0], to);
+    switch (op.getKind()) {
+    case tile::ScatterKind::Set:
+      break;
+    case tile::ScatterKind::Add:
+      x = e.add(old, x);
+      break;
+    case tile::ScatterKind::Mul:
+      x = e.mul(old, x);
+      break;
+    case tile::ScatterKind::Max:
+      x = e.larger(old, x, isUnsigned);
+      break;
+    case tile::ScatterKind::Min:
+      x = e.smaller(old, x, isUnsigned);
+      break;
+    }
+    return SmallVector<Value>{e.insert(x, carried[0], to)};
+  });
+}
+
+struct DecomposeTile : impl::DecomposeTileBase<DecomposeTile> {
+  void runOnOperation() override {
+    SmallVector<Operation *> ops;
+    getOperation()->walk([&](Operation *op) {
+      if (isa<tile::ScanOp, tile::SortOp, tile::ScatterOp, tile::AttentionOp>(op))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops) {
+      OpBuilder b(op);
+      Emitter e{b, op->getLoc()};
+      SmallVector<Value> results = TypeSwitch<Operation *, SmallVector<Value>>(op)
+                                       .Case<tile::ScanOp>([&](auto scan) { return decomposeScan(e, scan); })
+                                       .Case<tile::SortOp>([&](auto sort) { return decomposeSort(e, sort); })
+                                       .Case<tile::ScatterOp>([&](auto scatter) { return decomposeScatter(e, scatter); })
+                                       .Case<tile::AttentionOp>([&](auto attention) {
+                                         return decomposeAttention(b, attention);
+                                       });
+      op->replaceAllUsesWith(results);
+      op->erase();
+    }
+  }
+};
+
+} // namespace
+} // namespace tilewright::reference

@@ -1,0 +1,347 @@
+//===- LowerConvolutions.cpp - convolutions to linalg ---------------------------//
+//
+// Before (channels-last, as --tw-propagate-layout leaves it):
+//   %1 = tw.convolution %x, %w {tw.channels_last, padding = [1, 1], ...}
+//          : (tensor<1x8x8x4xf32>, tensor<3x3x4x16xf32>) -> tensor<1x8x8x16xf32>
+// After:
+//   %p = tensor.pad %x low[0, 1, 1, 0] high[0, 1, 1, 0] : tensor<1x10x10x4xf32>
+//   %0 = linalg.fill ins(0.0) outs(tensor.empty)
+//   %1 = linalg.conv_2d_nhwc_hwcf ins(%p, %w) outs(%0)
+//
+// Anything else (channels first, groups, 1-d and 3-d, transposed, the weight's gradient) becomes a linalg.generic whose
+// input map is `o * stride + k * dilation`; a transposed convolution spreads its input with zeros and flips its weight.
+//
+// Test: test/Structured/lower-convolutions.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Structured/Lowering.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace tilewright::structured {
+namespace {
+
+RankedTensorType convolvedType(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// The sizes and loops of one convolution. Shapes of both layouts are described by the position of their parts.
+struct Convolution {
+  Lowering &l;
+  bool channelsLast;
+  int64_t groups;
+  unsigned spatial; // number of spatial dimensions
+  ArrayRef<int64_t> stride, padding, dilation;
+
+  unsigned channelDim() const { return channelsLast ? 1 + spatial : 1; }
+  unsigned firstSpatialDim() const { return channelsLast ? 1 : 2; }
+  TypedAttr zero(Type type) { return cast<TypedAttr>(l.builder.getZeroAttr(type)); }
+
+  /// The input surrounded by zeros, or as it is.
+  Value pad(Value graphValue) {
+    SmallVector<AffineExpr> sizes = graph::sizesOf(convolvedType(graphValue)), paddedSizes(sizes);
+    SmallVector<OpFoldResult> amounts(sizes.size(), l.builder.getIndexAttr(0));
+    for (unsigned i = 0; i < spatial; ++i) {
+      amounts[firstSpatialDim() + i] = l.builder.getIndexAttr(padding[i]);
+      paddedSizes[firstSpatialDim() + i] = sizes[firstSpatialDim() + i] + 2 * padding[i];
+    }
+    Value tensor = l.tensor(graphValue);
+    return padded(l, tensor, sizes, amounts, amounts, paddedSizes,
+                  zero(convolvedType(tensor).getElementType()));
+  }
+
+  /// Splits dimension `dim` of the tensor into groups x rest.
+  Value splitGroups(Value tensor, SmallVector<AffineExpr> &sizes, unsigned dim) {
+    SmallVector<AffineExpr> split(sizes);
+    split[dim] = l.constant(groups);
+    split.insert(split.begin() + dim + 1, sizes[dim].floorDiv(groups));
+    Value result = l.reshaped(tensor, sizes, split);
+    sizes = split;
+    return result;
+  }
+};
+
+/// Loop positions of the general convolution; -1 where a loop is not needed.
+struct ConvolutionLoops {
+  int64_t n = -1, g = -1, f = -1, c = -1, firstOut = -1, firstKernel = -1;
+  unsigned count = 0;
+};
+
+SmallVector<Value> multiplyAdd(OpBuilder &b, Location at, ValueRange in, Value accumulator) {
+  auto widen = [&](Value x) -> Value {
+    return x.getType() == accumulator.getType() || !isa<FloatType>(x.getType())
+               ? x
+               : arith::ExtFOp::create(b, at, accumulator.getType(), x, contractFlag(b)).getResult();
+  };
+  if (!isa<FloatType>(accumulator.getType()))
+    return {arith::AddIOp::create(b, at, accumulator, arith::MulIOp::create(b, at, in[0], in[1]))};
+  Value product = arith::MulFOp::create(b, at, widen(in[0]), widen(in[1]), contractFlag(b));
+  return {arith::AddFOp::create(b, at, accumulator, product, reductionFlags(b))};
+}
+
+/// o * stride + k * dilation for each spatial dimension.
+SmallVector<AffineExpr> windowExprs(Convolution &conv, const ConvolutionLoops &loops, ArrayRef<int64_t> stride) {
+  SmallVector<AffineExpr> exprs;
+  for (unsigned i = 0; i < conv.spatial; ++i)
+    exprs.push_back(conv.l.dim(loops.firstOut + i) * stride[i] + conv.l.dim(loops.firstKernel + i) * conv.dilation[i]);
+  return exprs;
+}
+
+/// Dimensions of an activation: n, channels (g and c, where there are such loops), spatial expressions.
+AffineMap activationMap(Convolution &conv, const ConvolutionLoops &loops, int64_t channel, ArrayRef<AffineExpr> where) {
+  SmallVector<AffineExpr> channels, results{conv.l.dim(loops.n)};
+  for (int64_t loop : {loops.g, channel})
+    if (loop >= 0)
+      channels.push_back(conv.l.dim(loop));
+  if (!conv.channelsLast)
+    llvm::append_range(results, channels);
+  llvm::append_range(results, where);
+  if (conv.channelsLast)
+    llvm::append_range(results, channels);
+  return conv.l.map(loops.count, results);
+}
+
+/// The general form, on an input that is padded (and spread). `weight` is [g] f c k... of the graph's layout,
+/// with `swapped` [g] c f k...
+Value generalConvolution(Convolution &conv, Value input, SmallVector<AffineExpr> inputSizes, Value weight,
+                         SmallVector<AffineExpr> weightSizes, ArrayRef<AffineExpr> outSizes, ArrayRef<int64_t> stride,
+                         bool swapped, Type accumulator) {
+  Lowering &l = conv.l;
+  unsigned d = conv.spatial;
+  AffineExpr outChannels = outSizes[conv.channelDim()], inChannels = inputSizes[conv.channelDim()];
+  bool depthwise = conv.groups > 1 && outChannels == l.constant(conv.groups) && inChannels == l.constant(conv.groups);
+  ConvolutionLoops loops;
+  loops.n = loops.count++;
+  auto channelLoops = [&] {
+    if (conv.groups > 1)
+      loops.g = loops.count++;
+    if (!depthwise)
+      loops.f = loops.count++;
+  };
+  if (!conv.channelsLast)
+    channelLoops();
+  loops.firstOut = loops.count;
+  loops.count += d;
+  if (conv.channelsLast)
+    channelLoops();
+  unsigned parallel = loops.count;
+  loops.firstKernel = loops.count;
+  loops.count += d;
+  if (!depthwise)
+    loops.c = loops.count++;
+  SmallVector<utils::IteratorType> iterators(parallel, utils::IteratorType::parallel);
+  iterators.append(loops.count - parallel, utils::IteratorType::reduction);
+
+  // The weight: k... c [g] f in channels-last, [g] f c k... or [g] c f k... otherwise.
+  SmallVector<AffineExpr> kernel, out, w;
+  for (unsigned i = 0; i < d; ++i) {
+    kernel.push_back(l.dim(loops.firstKernel + i));
+    out.push_back(l.dim(loops.firstOut + i));
+  }
+  AffineExpr c = depthwise ? l.constant(0) : l.dim(loops.c);
+  if (conv.channelsLast) {
+    llvm::append_range(w, kernel);
+    w.push_back(c);
+    if (loops.g >= 0)
+      w.push_back(l.dim(loops.g));
+    if (!depthwise)
+      w.push_back(l.dim(loops.f));
+    if (conv.groups > 1 && !depthwise)
+      weight = conv.splitGroups(weight, weightSizes, d + 1);
+  } else {
+    if (loops.g >= 0)
+      w.push_back(l.dim(loops.g));
+    if (depthwise)
+      w.push_back(c);
+    else if (swapped)
+      w.append({c, l.dim(loops.f)});
+    else
+      w.append({l.dim(loops.f), c});
+    llvm::append_range(w, kernel);
+    if (conv.groups > 1 && !depthwise)
+      weight = conv.splitGroups(weight, weightSizes, 0);
+  }
+  SmallVector<AffineExpr> resultSizes(outSizes);
+  if (conv.groups > 1 && !depthwise) {
+    input = conv.splitGroups(input, inputSizes, conv.channelDim());
+    resultSizes[conv.channelDim()] = outChannels.floorDiv(conv.groups);
+    resultSizes.insert(resultSizes.begin() + conv.channelDim(), l.constant(conv.groups));
+  }
+  Value init = l.filled(resultSizes, conv.zero(accumulator));
+  Read inputRead = Lowering::of(input, activationMap(conv, loops, loops.c, windowExprs(conv, loops, stride)));
+  Read weightRead = Lowering::of(weight, l.map(loops.count, w));
+  Value result = l.generic({inputRead, weightRead}, init, activationMap(conv, loops, loops.f, out), iterators,
+                           [&](OpBuilder &b, Location at, ValueRange in, ValueRange acc) {
+                             return multiplyAdd(b, at, in, acc[0]);
+                           })
+                     .getResult(0);
+  return l.reshaped(result, resultSizes, outSizes);
+}
+
+/// The input of a transposed convolution: `stride - 1` zeros between its elements, surrounded so that a plain
+/// convolution with the flipped weight gives the result.
+Value spreadInput(Convolution &conv, graph::ConvolutionOp op, SmallVector<AffineExpr> &sizes,
+                  ArrayRef<AffineExpr> weightSizes) {
+  Lowering &l = conv.l;
+  Value input = l.tensor(op.getInput());
+  SmallVector<AffineExpr> spread(sizes), cut(sizes);
+  SmallVector<OpFoldResult> offsets(sizes.size(), l.builder.getIndexAttr(0)), cutOffsets(offsets);
+  SmallVector<OpFoldResult> strides(sizes.size(), l.builder.getIndexAttr(1)), ones(strides);
+  bool cuts = false, moves = false;
+  for (unsigned i = 0; i < conv.spatial; ++i) {
+    unsigned at = conv.firstSpatialDim() + i;
+    int64_t kernel = cast<AffineConstantExpr>(weightSizes[(conv.channelsLast ? 0 : 2) + i]).getValue();
+    int64_t low = conv.dilation[i] * (kernel - 1) - conv.padding[i];
+    int64_t high = low + (op.getOutputPadding().empty() ? 0 : op.getOutputPadding()[i]);
+    spread[at] = (sizes[at] - 1) * conv.stride[i] + 1 + std::max<int64_t>(low, 0) + std::max<int64_t>(high, 0);
+    cut[at] = spread[at] + std::min<int64_t>(low, 0) + std::min<int64_t>(high, 0);
+    offsets[at] = l.builder.getIndexAttr(std::max<int64_t>(low, 0));
+    cutOffsets[at] = l.builder.getIndexAttr(std::max<int64_t>(-low, 0));
+    strides[at] = l.builder.getIndexAttr(conv.stride[i]);
+    cuts |= low < 0 || high < 0;
+    moves |= low > 0 || high > 0 || conv.stride[i] > 1;
+  }
+  if (moves) {
+    Value zeros = l.filled(spread, conv.zero(convolvedType(input).getElementType()));
+    input = tensor::InsertSliceOp::create(l.builder, l.loc, input, zeros, offsets, l.foldedSizes(sizes), strides);
+  }
+  if (cuts)
+    input = tensor::ExtractSliceOp::create(l.builder, l.loc, input, cutOffsets, l.foldedSizes(cut), ones);
+  sizes = cut;
+  return input;
+}
+
+/// The weight with its kernel dimensions reversed.
+Value flippedWeight(Convolution &conv, Value graphValue) {
+  Lowering &l = conv.l;
+  Value weight = l.tensor(graphValue);
+  SmallVector<AffineExpr> sizes = graph::sizesOf(convolvedType(graphValue));
+  unsigned first = conv.channelsLast ? 0 : 2;
+  return l.elementwise(sizes, convolvedType(weight).getElementType(), {},
+                       [&](OpBuilder &b, Location at, ValueRange, ValueRange) {
+                         SmallVector<Value> indices;
+                         for (unsigned i = 0; i < sizes.size(); ++i) {
+                           Value index = linalg::IndexOp::create(b, at, i);
+                           if (i >= first && i < first + conv.spatial)
+                             index = arith::SubIOp::create(b, at, l.size(sizes[i] - 1), index);
+                           indices.push_back(index);
+                         }
+                         return SmallVector<Value>{tensor::ExtractOp::create(b, at, weight, indices)};
+                       });
+}
+
+LogicalResult lowerForward(Lowering &l, graph::ConvolutionOp op) {
+  RankedTensorType type = convolvedType(op.getResult());
+  Convolution conv{l,
+                   op->hasAttr(channelsLastAttrName),
+                   static_cast<int64_t>(op.getGroups()),
+                   static_cast<unsigned>(type.getRank() - 2),
+                   op.getStride(),
+                   op.getPadding(),
+                   op.getDilation()};
+  SmallVector<AffineExpr> sizes = graph::sizesOf(type), inputSizes = graph::sizesOf(convolvedType(op.getInput())),
+                          weightSizes = graph::sizesOf(convolvedType(op.getWeight()));
+  Type accumulator = accumulatorType(type.getElementType());
+  if (op.getTransposed()) {
+    if (conv.channelsLast)
+      return op.emitOpError("is transposed and channels-last; only plain convolutions are made channels-last");
+    Value input = spreadInput(conv, op, inputSizes, weightSizes);
+    SmallVector<int64_t> ones(conv.spatial, 1);
+    Value result = generalConvolution(conv, input, inputSizes, flippedWeight(conv, op.getWeight()), weightSizes, sizes,
+                                      ones, /*swapped=*/true, accumulator);
+    l.set(op, l.rounded(result, sizes, type.getElementType()));
+    return success();
+  }
+  Value input = conv.pad(op.getInput()), weight = l.tensor(op.getWeight());
+  Value result;
+  if (conv.channelsLast && conv.groups == 1 && conv.spatial == 2) {
+    Value init = l.filled(sizes, conv.zero(accumulator));
+    auto named = linalg::Conv2DNhwcHwcfOp::create(
+        l.builder, l.loc, init.getType(), ValueRange{input, weight}, init,
+        l.builder.getI64TensorAttr(conv.stride), l.builder.getI64TensorAttr(conv.dilation));
+    named->setAttr("tw.op", l.builder.getStringAttr(l.name));
+    result = named.getResult(0);
+  } else {
+    for (unsigned i = 0; i < conv.spatial; ++i)
+      inputSizes[conv.firstSpatialDim() + i] = inputSizes[conv.firstSpatialDim() + i] + 2 * conv.padding[i];
+    result = generalConvolution(conv, input, inputSizes, weight, weightSizes, sizes, conv.stride, /*swapped=*/false,
+                                accumulator);
+  }
+  l.set(op, l.rounded(result, sizes, type.getElementType()));
+  return success();
+}
+
+LogicalResult lowerWeightGrad(Lowering &l, graph::ConvolutionWeightGradOp op) {
+  RankedTensorType type = convolvedType(op.getResult());
+  Convolution conv{l,
+                   /*channelsLast=*/op->hasAttr(channelsLastAttrName),
+                   static_cast<int64_t>(op.getGroups()),
+                   static_cast<unsigned>(type.getRank() - 2),
+                   op.getStride(),
+                   op.getPadding(),
+                   op.getDilation()};
+  unsigned d = conv.spatial;
+  SmallVector<AffineExpr> sizes = graph::sizesOf(type), inputSizes = graph::sizesOf(convolvedType(op.getInput())),
+                          gradSizes = graph::sizesOf(convolvedType(op.getGrad()));
+  Value input = conv.pad(op.getInput()), grad = l.tensor(op.getGrad());
+  for (unsigned i = 0; i < d; ++i)
+    inputSizes[conv.firstSpatialDim() + i] = inputSizes[conv.firstSpatialDim() + i] + 2 * conv.padding[i];
+  Type accumulator = accumulatorType(type.getElementType());
+  // Loops: the weight's dimensions ([g] f c k..., or k... c [g] f), then n and the result gradient's plane.
+  ConvolutionLoops loops;
+  SmallVector<AffineExpr> out, where;
+  auto channel = [&](int64_t &loop) {
+    loop = loops.count++;
+    out.push_back(l.dim(loop));
+  };
+  auto kernel = [&] {
+    loops.firstKernel = loops.count;
+    for (unsigned i = 0; i < d; ++i)
+      out.push_back(l.dim(loops.count++));
+  };
+  SmallVector<AffineExpr> resultSizes(sizes);
+  unsigned groupDim = conv.channelsLast ? d + 1 : 0;
+  if (conv.groups > 1) {
+    resultSizes[groupDim] = sizes[groupDim].floorDiv(conv.groups);
+    resultSizes.insert(resultSizes.begin() + groupDim, l.constant(conv.groups));
+    input = conv.splitGroups(input, inputSizes, conv.channelDim());
+    grad = conv.splitGroups(grad, gradSizes, conv.channelDim());
+  }
+  if (conv.channelsLast) {
+    kernel();
+    channel(loops.c);
+  }
+  if (conv.groups > 1)
+    channel(loops.g);
+  channel(loops.f);
+  if (!conv.channelsLast) {
+    channel(loops.c);
+    kernel();
+  }
+  unsigned parallel = loops.count;
+  loops.n = loops.count++;
+  loops.firstOut = loops.count;
+  for (unsigned i = 0; i < d; ++i)
+    where.push_back(l.dim(loops.count++));
+  SmallVector<utils::IteratorType> iterators(parallel, utils::IteratorType::parallel);
+  iterators.append(loops.count - parallel, utils::IteratorType::reduction);
+  Read inputRead = Lowering::of(input, activationMap(conv, loops, loops.c, windowExprs(conv, loops, conv.stride)));
+  Read gradRead = Lowering::of(grad, activationMap(conv, loops, loops.f, where));
+  Value init = l.filled(resultSizes, conv.zero(accumulator));
+  Value result = l.generic({inputRead, gradRead}, init, l.map(loops.count, out), iterators,
+                           [&](OpBuilder &b, Location at, ValueRange in, ValueRange acc) {
+                             return multiplyAdd(b, at, in, acc[0]);
+                           })
+                     .getResult(0);
+  l.set(op, l.rounded(l.reshaped(result, resultSizes, sizes), sizes, type.getElementType()));
+  return success();
+}
+
+} // namespace
+
+LogicalResult lowerConvolution(Lowering &l, Operation *op) {
+  if (auto forward = dyn_cast<graph::ConvolutionOp>(op))
+    return lowerForward(l, forward);
+  return lowerWeightGrad(l, cast<graph::ConvolutionWeightGradOp>(op));
+}
+
+} // namespace tilewright::structured

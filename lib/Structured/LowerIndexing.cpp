@@ -1,0 +1,215 @@
+//===- LowerIndexing.cpp - indexed reads to generics, indexed writes to scatter -//
+//
+// Before:
+//   %1 = tw.take %table [%i] {dim = 0} : (tensor<100x8xf32>, tensor<4xi64>) -> tensor<4x8xf32>
+// After:
+//   %1 = linalg.generic {(d0, d1) -> (d0), (d0, d1) -> (d0, d1)} ins(%i) outs(%empty) {
+//   ^bb0(%index: i64, %out: f32):
+//     // negative ones count from the end, then into range: no index can leave the table
+//     %e = tensor.extract %table[%wrapped, %d1]
+//     linalg.yield %e
+//
+// Indexed writes become tw_tile.scatter into a copy of the input.
+//
+// Test: test/Structured/lower-indexing.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/Tile.h"
+#include "lib/Structured/Lowering.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace tilewright::structured {
+namespace {
+
+RankedTensorType indexedType(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// An index of the user as one inside [0, size).
+Value wrapIndex(OpBuilder &b, Location at, Value number, Value size) {
+  Value index = arith::IndexCastOp::create(b, at, b.getIndexType(), number);
+  Value zero = arith::ConstantIndexOp::create(b, at, 0), one = arith::ConstantIndexOp::create(b, at, 1);
+  Value negative = arith::CmpIOp::create(b, at, arith::CmpIPredicate::slt, index, zero);
+  Value fromEnd = arith::AddIOp::create(b, at, index, size);
+  index = arith::SelectOp::create(b, at, negative, fromEnd, index);
+  index = arith::MaxSIOp::create(b, at, index, zero);
+  return arith::MinSIOp::create(b, at, index, arith::SubIOp::create(b, at, size, one));
+}
+
+/// The element of `read`'s base at a coordinate of the value it reads.
+Value extractAt(OpBuilder &b, Location at, const Read &read, ArrayRef<Value> coordinate) {
+  if (read.splat)
+    return splatConstant(b, at, read.splat, /*computed=*/false);
+  SmallVector<Value> indices;
+  for (AffineExpr e : read.map.getResults()) {
+    auto d = dyn_cast<AffineDimExpr>(e);
+    indices.push_back(d ? coordinate[d.getPosition()] : arith::ConstantIndexOp::create(b, at, 0).getResult());
+  }
+  return tensor::ExtractOp::create(b, at, read.base, indices);
+}
+
+LogicalResult lowerTake(Lowering &l, graph::TakeOp op) {
+  RankedTensorType input = indexedType(op.getInput()), result = indexedType(op.getResult());
+  SmallVector<AffineExpr> sizes = graph::sizesOf(result), inputSizes = graph::sizesOf(input);
+  unsigned dim = op.getDim(), count = op.getIndices().size();
+  unsigned indexRank = result.getRank() + count - input.getRank();
+  // The index tensors are read over the dimensions they have put in the result.
+  SmallVector<AffineExpr> indexDims;
+  for (unsigned i = 0; i < indexRank; ++i)
+    indexDims.push_back(l.dim(dim + i));
+  SmallVector<AffineExpr> indexSizes(sizes.begin() + dim, sizes.begin() + dim + indexRank);
+  SmallVector<Read> indices;
+  for (Value index : op.getIndices()) {
+    Read read = l.readBroadcast(index, indexSizes);
+    if (!read.splat)
+      read.map = read.map.compose(l.map(sizes.size(), indexDims));
+    indices.push_back(read);
+  }
+  Read table = l.read(op.getInput(), l.identity(input.getRank()));
+  SmallVector<Value> limits;
+  for (unsigned i = 0; i < count; ++i)
+    limits.push_back(l.size(inputSizes[dim + i]));
+  l.set(op, l.elementwise(sizes, storageType(result.getElementType()), indices,
+                          [&](OpBuilder &b, Location at, ValueRange in, ValueRange) {
+                            SmallVector<Value> coordinate;
+                            for (unsigned i = 0; i < input.getRank(); ++i)
+                              coordinate.push_back(
+                                  i >= dim && i < dim + count
+                                      ? wrapIndex(b, at, in[i - dim], limits[i - dim])
+                                      : linalg::IndexOp::create(b, at, i < dim ? i : i - count + indexRank).getResult());
+                            return SmallVector<Value>{extractAt(b, at, table, coordinate)};
+                          }));
+  return success();
+}
+
+LogicalResult lowerGather(Lowering &l, graph::GatherOp op) {
+  RankedTensorType result = indexedType(op.getResult());
+  SmallVector<AffineExpr> sizes = graph::sizesOf(result);
+  Read table = l.read(op.getInput(), l.identity(result.getRank()));
+  Read index = l.read(op.getIndex(), l.identity(result.getRank()));
+  Value limit = l.size(graph::sizesOf(indexedType(op.getInput()))[op.getDim()]);
+  l.set(op, l.elementwise(sizes, storageType(result.getElementType()), index,
+                          [&](OpBuilder &b, Location at, ValueRange in, ValueRange) {
+                            SmallVector<Value> coordinate;
+                            for (int64_t i = 0; i < result.getRank(); ++i)
+                              coordinate.push_back(i == int64_t(op.getDim())
+                                                       ? wrapIndex(b, at, in[0], limit)
+                                                       : linalg::IndexOp::create(b, at, i).getResult());
+                            return SmallVector<Value>{extractAt(b, at, table, coordinate)};
+                          }));
+  return success();
+}
+
+/// Sums and products of narrow floats meet in f32; anything else as it is stored.
+Type meetingType(Type elementType, graph::ScatterKind kind) {
+  bool accumulates = kind == graph::ScatterKind::Add || kind == graph::ScatterKind::Mul;
+  return accumulates ? accumulatorType(elementType) : storageType(elementType);
+}
+
+/// A fresh tensor with the value's elements in `meeting` type, for the scatter to write into.
+Value writableCopy(Lowering &l, Value graphValue, Type meeting) {
+  RankedTensorType type = indexedType(graphValue);
+  SmallVector<AffineExpr> sizes = graph::sizesOf(type);
+  Read read = l.read(graphValue, l.identity(type.getRank()));
+  if (read.splat) {
+    Value number = splatConstant(l.builder, l.loc, read.splat, meeting != storageType(type.getElementType()));
+    return linalg::FillOp::create(l.builder, l.loc, number, l.empty(sizes, meeting)).getResult(0);
+  }
+  read.asStored = meeting == storageType(type.getElementType());
+  return l.elementwise(sizes, meeting, read,
+                       [](OpBuilder &, Location, ValueRange in, ValueRange) { return SmallVector<Value>{in[0]}; });
+}
+
+/// The source as a tensor with these sizes in `meeting` type.
+Value scatterSource(Lowering &l, Value graphValue, ArrayRef<AffineExpr> sizes, Type meeting) {
+  RankedTensorType type = indexedType(graphValue);
+  if (meeting == storageType(type.getElementType()) && graph::sizesOf(type) == sizes)
+    return l.tensor(graphValue);
+  Read read = l.readBroadcast(graphValue, sizes);
+  read.asStored = meeting == storageType(type.getElementType());
+  return l.elementwise(sizes, meeting, read,
+                       [](OpBuilder &, Location, ValueRange in, ValueRange) { return SmallVector<Value>{in[0]}; });
+}
+
+void finishScatter(Lowering &l, Operation *op, Value source, ArrayRef<Value> indices, ArrayRef<AffineMap> indexMaps,
+                   AffineMap destMap, graph::ScatterKind kind, Value destination) {
+  RankedTensorType type = indexedType(op->getResult(0));
+  SmallVector<Value> inputs{source};
+  llvm::append_range(inputs, indices);
+  auto scatter = tile::ScatterOp::create(l.builder, l.loc, destination.getType(), inputs, destination,
+                                         l.builder.getAffineMapArrayAttr(indexMaps), destMap,
+                                         static_cast<tile::ScatterKind>(kind));
+  if (type.getElementType().isUnsignedInteger())
+    scatter->setAttr("tw.unsigned", l.builder.getUnitAttr());
+  l.set(op->getResult(0), l.rounded(scatter.getResult(0), graph::sizesOf(type), type.getElementType()));
+}
+
+LogicalResult lowerScatter(Lowering &l, graph::ScatterOp op) {
+  RankedTensorType type = indexedType(op.getResult()), indexType = indexedType(op.getIndex());
+  unsigned rank = type.getRank();
+  Type meeting = meetingType(type.getElementType(), op.getKind());
+  Value source = scatterSource(l, op.getSource(), graph::sizesOf(indexType), meeting);
+  Value index = l.tensor(op.getIndex());
+  SmallVector<AffineExpr> dest;
+  for (unsigned i = 0; i < rank; ++i)
+    dest.push_back(i == op.getDim() ? getAffineSymbolExpr(0, l.context()) : l.dim(i));
+  finishScatter(l, op, source, index, l.identity(rank), AffineMap::get(rank, 1, dest, l.context()), op.getKind(),
+                writableCopy(l, op.getInput(), meeting));
+  return success();
+}
+
+LogicalResult lowerPut(Lowering &l, graph::PutOp op) {
+  RankedTensorType type = indexedType(op.getResult());
+  SmallVector<AffineExpr> inputSizes = graph::sizesOf(type);
+  unsigned dim = op.getDim(), count = op.getIndices().size();
+  // The shape of the indices, broadcast together.
+  SmallVector<AffineExpr> indexSizes;
+  for (Value index : op.getIndices()) {
+    SmallVector<AffineExpr> own = graph::sizesOf(indexedType(index));
+    if (own.size() > indexSizes.size())
+      indexSizes.insert(indexSizes.begin(), own.size() - indexSizes.size(), l.constant(1));
+    for (unsigned i = 0; i < own.size(); ++i) {
+      AffineExpr &size = indexSizes[indexSizes.size() - own.size() + i];
+      size = size == l.constant(1) ? own[i] : size;
+    }
+  }
+  SmallVector<AffineExpr> space(inputSizes.begin(), inputSizes.begin() + dim), dest, indexDims;
+  llvm::append_range(space, indexSizes);
+  space.append(inputSizes.begin() + dim + count, inputSizes.end());
+  for (unsigned i = 0; i < indexSizes.size(); ++i)
+    indexDims.push_back(l.dim(dim + i));
+  for (unsigned i = 0; i < inputSizes.size(); ++i)
+    dest.push_back(i < dim           ? l.dim(i)
+                   : i < dim + count ? getAffineSymbolExpr(i - dim, l.context())
+                                     : l.dim(i - count + indexSizes.size()));
+  Type meeting = meetingType(type.getElementType(), op.getKind());
+  Value source = scatterSource(l, op.getSource(), space, meeting);
+  SmallVector<Value> indices;
+  SmallVector<AffineMap> maps;
+  for (Value index : op.getIndices()) {
+    Read read = l.readBroadcast(index, indexSizes);
+    if (read.splat) { // a constant index has to be a tensor here
+      l.setRead(index, Lowering::of(l.tensor(index), l.identity(indexedType(index).getRank())));
+      read = l.readBroadcast(index, indexSizes);
+    }
+    indices.push_back(read.base);
+    maps.push_back(read.map.compose(l.map(space.size(), indexDims)));
+  }
+  finishScatter(l, op, source, indices, maps, AffineMap::get(space.size(), count, dest, l.context()), op.getKind(),
+                writableCopy(l, op.getInput(), meeting));
+  return success();
+}
+
+} // namespace
+
+LogicalResult lowerIndexing(Lowering &l, Operation *op) {
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<graph::TakeOp>([&](auto op) { return lowerTake(l, op); })
+      .Case<graph::GatherOp>([&](auto op) { return lowerGather(l, op); })
+      .Case<graph::ScatterOp>([&](auto op) { return lowerScatter(l, op); })
+      .Case<graph::PutOp>([&](auto op) { return lowerPut(l, op); })
+      .Default([](Operation *op) { return op->emitOpError("is not an indexed read or write"); });
+}
+
+} // namespace tilewright::structured
