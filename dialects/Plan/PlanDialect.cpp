@@ -17,4 +17,22 @@ void PlanDialect::initialize() {
 #include "dialects/Plan/PlanOps.cpp.inc"
       >();
 }
+
+LogicalResult ProgramOp::verify() {
+  int64_t buffers = 0;
+  for (auto buffer : getBody().getOps<BufferOp>())
+    if (static_cast<int64_t>(buffer.getNumber()) != buffers++)
+      return buffer.emitOpError("program_c1: expected number ") << buffers - 1 << ", got " << buffer.getNumber();
+  auto known = [&](int64_t number) { return number >= 0 && number < buffers; };
+  for (Operation &op : getBody().front()) {
+    if (auto launch = dyn_cast<LaunchOp>(op))
+      for (int64_t number : launch.getBuffers())
+        if (!known(number))
+          return launch.emitOpError("program_c2: no buffer ") << number;
+    if (auto copy = dyn_cast<CopyOp>(op))
+      if (!known(copy.getFrom()) || !known(copy.getTo()))
+        return copy.emitOpError("program_c2: no buffer ") << (known(copy.getFrom()) ? copy.getTo() : copy.getFrom());
+  }
+  return success();
+}
 } // namespace tilewright::plan

@@ -25,26 +25,36 @@ class Plan_Op<string mnemonic, list<Trait> traits = []> : Op<Plan_Dialect, mnemo
 
 def Plan_ProgramOp : Plan_Op<"program", [Symbol, NoTerminator, SingleBlock, IsolatedFromAbove]> {
   let summary = "One call: `once` launches keep packed parameters up to date, the others run in order";
-  let description = "1. (program_c1) every operand names a buffer of the program. 2. (program_c2) an arena buffer is written before it is read.";
+  let description = [{
+        tw_plan.program @main ["s0"] in [2] to [512] {
+          tw_plan.buffer 0 input 0 bytes affine_map<()[s0] -> (s0 * 3072)>
+          tw_plan.launch @kernel_0 [0, 1, 2] writes 4 sizes affine_map<()[s0] -> (s0)> grid ... scratch ...
+        }
+    1. (program_c1) buffers are numbered 0, 1, ... in order. 2. (program_c2) every operand is the number of a buffer.
+  }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$symbols, DenseI64ArrayAttr:$mins, DenseI64ArrayAttr:$maxs);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name $symbols `in` $mins `to` $maxs attr-dict-with-keyword $body";
+  let hasVerifier = 1;
 }
-def Plan_BufferOp : Plan_Op<"buffer", [Symbol]> {
-  let summary = "A named buffer: kind, number among its kind, size in bytes";
-  let arguments = (ins SymbolNameAttr:$sym_name, Plan_BufferKind:$kind, I64Attr:$index, AffineMapAttr:$bytes, OptionalAttr<ElementsAttr>:$value);
-  let assemblyFormat = "$sym_name $kind $index `bytes` $bytes (`=` $value^)? attr-dict";
+def Plan_BufferOp : Plan_Op<"buffer"> {
+  let summary = "Buffer `number`: its kind, which one of that kind, size in bytes";
+  let arguments = (ins I64Attr:$number, Plan_BufferKind:$kind, I64Attr:$index, AffineMapAttr:$bytes, OptionalAttr<ElementsAttr>:$value);
+  let assemblyFormat = "$number $kind $index `bytes` $bytes (`=` $value^)? attr-dict";
 }
 def Plan_LaunchOp : Plan_Op<"launch"> {
   let summary = "Run a kernel over `grid` tiles, shared among the threads";
-  let description = "`offsets` are byte offsets of the operands; bit i of `writes` says that operand i is written.";
-  let arguments = (ins FlatSymbolRefAttr:$kernel, ArrayAttr:$operands_, AffineMapAttr:$offsets, I64Attr:$writes, AffineMapAttr:$sizes,
-    AffineMapAttr:$grid, AffineMapAttr:$scratch, UnitAttr:$once);
-  let assemblyFormat = "(`once` $once^)? $kernel $operands_ `offsets` $offsets `writes` $writes `sizes` $sizes `grid` $grid `scratch` $scratch attr-dict";
+  let description = [{
+    `buffers` are the operands in the kernel's order; bit i of `writes` says that operand i is written. `sizes` are the kernel's index
+    arguments. Grid and scratch (bytes per thread) are known when the kernel has gone through the vector stage.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, DenseI64ArrayAttr:$buffers, I64Attr:$writes, AffineMapAttr:$sizes,
+    OptionalAttr<AffineMapAttr>:$grid, OptionalAttr<AffineMapAttr>:$scratch, UnitAttr:$once);
+  let assemblyFormat = "(`once` $once^)? $kernel $buffers `writes` $writes `sizes` $sizes (`grid` $grid^)? (`scratch` $scratch^)? attr-dict";
 }
 def Plan_CopyOp : Plan_Op<"copy"> {
-  let summary = "Copy `bytes` bytes between two buffers";
-  let arguments = (ins FlatSymbolRefAttr:$from, AffineMapAttr:$from_offset, FlatSymbolRefAttr:$to, AffineMapAttr:$to_offset, AffineMapAttr:$bytes);
-  let assemblyFormat = "$from $from_offset `to` $to $to_offset `bytes` $bytes attr-dict";
+  let summary = "Copy `bytes` bytes from one buffer to another";
+  let arguments = (ins I64Attr:$from, I64Attr:$to, AffineMapAttr:$bytes);
+  let assemblyFormat = "$from `to` $to `bytes` $bytes attr-dict";
 }
 #endif

@@ -2,6 +2,7 @@
 #ifndef TILEWRIGHT_PASSES_H
 #define TILEWRIGHT_PASSES_H
 
+#include "dialects/Plan/PlanDialect.h"
 #include "dialects/Tile/Tile.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

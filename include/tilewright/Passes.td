@@ -24,6 +24,10 @@ def PropagateLayout : Pass<"tw-propagate-layout", "::mlir::func::FuncOp"> {
 // Structured: tw -> linalg, tw_tile
 //===----------------------------------------------------------------------===//
 
+def RecordSizes : Pass<"tw-record-sizes", "::mlir::func::FuncOp"> {
+  let summary = "The sizes of @main's tensor arguments, from their types' encodings, become argument attributes";
+}
+
 def LowerGraph : Pass<"tw-lower-graph", "::mlir::func::FuncOp"> {
   let summary = "Lower the graph to linalg, tensor and tw_tile ops on tensors";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
@@ -37,6 +41,11 @@ def VerifyStructured : Pass<"tw-verify-structured"> {
 
 def InlineElementwise : Pass<"tw-inline-elementwise", "::mlir::func::FuncOp"> {
   let summary = "Merge chains of elementwise generics into one loop body";
+}
+
+def MaterializeViews : Pass<"tw-materialize-views", "::mlir::func::FuncOp"> {
+  let summary = "A slice that is returned or reshaped is copied, so that all tensors between kernels are dense";
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def FormKernels : Pass<"tw-form-kernels", "::mlir::ModuleOp"> {
@@ -66,6 +75,15 @@ def SelectSchedule : Pass<"tw-select-schedule", "::mlir::func::FuncOp"> {
 def ApplySchedule : Pass<"tw-apply-schedule", "::mlir::func::FuncOp"> {
   let summary = "Cut each kernel into parallel tiles, all members in one scf.forall, as its schedule says";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def BuildPlan : Pass<"tw-build-plan", "::mlir::ModuleOp"> {
+  let summary = "@main, calls of kernels and views, becomes the runtime's program";
+  let dependentDialects = ["::tilewright::plan::PlanDialect"];
+}
+
+def FinishPlan : Pass<"tw-finish-plan", "::mlir::ModuleOp"> {
+  let summary = "Grids and scratch sizes of the lowered kernels enter the program's launches";
 }
 
 //===----------------------------------------------------------------------===//
@@ -114,6 +132,11 @@ def ExpandContractions : Pass<"tw-cpu-expand-contractions", "::mlir::func::FuncO
 def ExpandMath : Pass<"tw-cpu-expand-math", "::mlir::func::FuncOp"> {
   let summary = "math ops on f32 vectors become polynomials with stated ULP";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
+}
+
+def LowerToLLVM : Pass<"tw-cpu-lower-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "Kernels become llvm functions: one conversion of vector, memref, arith, math, cf and func";
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
 def LowerKernelABI : Pass<"tw-cpu-lower-kernel-abi", "::mlir::ModuleOp"> {

@@ -1,6 +1,16 @@
 //===- Pipelines.h - the whole compiler, by stage ---------------------------===//
+//
+//   graph -> structured -> tiled -> vector -> target -> runtime
+//
+// Each stage is a function that adds its passes, and a pipeline of the same name in tilewright-opt.
+//
+//===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_PIPELINES_H
 #define TILEWRIGHT_PIPELINES_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
 
 namespace mlir {
 class DialectRegistry;
@@ -9,10 +19,35 @@ class OpPassManager;
 
 namespace tilewright {
 
+/// What the stages want to know of the machine; a target fills it in.
+struct MachineShape {
+  int64_t lanes = 16;      ///< f32 elements of a vector
+  int64_t registers = 32;  ///< vector registers
+  int64_t threads = 2;     ///< to plan for
+  int64_t l2Bytes = 1 << 20;
+  int64_t bf16Group = 1;   ///< consecutive k of a bf16 column kept together: 2 for dot products and AMX
+  bool amx = false;        ///< bf16 tiles
+  bool bf16Dot = false;    ///< vdpbf16ps at full rate
+};
+
+/// The stages' names, in order.
+llvm::ArrayRef<llvm::StringLiteral> stageNames();
+
+/// tw -> tw: views collapsed, layouts chosen, ops canonical. Alive after: tw, func.
+void buildGraphStage(mlir::OpPassManager &pm);
+/// tw -> linalg, tw_tile; kernels formed. Alive after: linalg, tw_tile, tensor, arith, math, affine, func.
+void buildStructuredStage(mlir::OpPassManager &pm);
+/// Schedules selected, layouts resolved, schedules applied. Alive after: + scf.forall.
+void buildTiledStage(mlir::OpPassManager &pm, const MachineShape &machine);
+/// Memrefs, vectors, scratch; @main is the plan. Alive after: memref, vector, scf, arith, math, affine, func, tw_plan.
+void buildVectorStage(mlir::OpPassManager &pm, const MachineShape &machine);
+/// The cpu tenant's lowering. Alive after: llvm, tw_plan.
+void buildCpuStage(mlir::OpPassManager &pm, const MachineShape &machine);
+
 /// All dialects of all stages with their interfaces; explicit, no static constructor.
 void registerAllDialects(mlir::DialectRegistry &registry);
 
-/// All passes (`--tw-...`) and the stage pipelines (`--tw-graph`, `--tw-structured`, ...).
+/// All passes (`--tw-...`) and the stage pipelines (`--tw-stage-graph`, `--tw-stage-structured`, ...).
 void registerAllPasses();
 
 } // namespace tilewright

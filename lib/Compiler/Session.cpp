@@ -1,30 +1,190 @@
-//===- Session.cpp - a module and options in, a Program out -------------------===//
-#include "mlir/IR/DialectRegistry.h"
+//===- Session.cpp - stage by stage from a graph to a program --------------------------===//
 #include "tilewright/Compiler.h"
 #include "tilewright/Pipelines.h"
+#include "tilewright/Target.h"
+#include "lib/Compiler/ObjectCache.h"
+#include "dialects/Graph/Graph.h"
+#include "dialects/Plan/PlanDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include <chrono>
+
+using namespace mlir;
 
 namespace tilewright {
 
 struct Session::State {
-  State() {
-    mlir::DialectRegistry registry;
-    registerAllDialects(registry);
-    context.appendDialectRegistry(registry);
-    context.loadAllAvailableDialects();
+  State() : context(registry()) { context.loadAllAvailableDialects(); }
+
+  static const DialectRegistry &registry() {
+    static DialectRegistry *registry = [] {
+      auto *made = new DialectRegistry;
+      registerAllDialects(*made);
+      return made;
+    }();
+    return *registry;
   }
-  mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
+
+  MLIRContext context;
 };
 
 Session::Session() : state(std::make_unique<State>()) {}
 Session::~Session() = default;
-mlir::MLIRContext &Session::context() { return state->context; }
+MLIRContext &Session::context() { return state->context; }
 
-llvm::Expected<std::shared_ptr<Program>> Session::compile(mlir::ModuleOp, const Options &) {
-  return llvm::createStringError("not built yet: the stages after graph");
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-llvm::Error Session::lowerTo(mlir::ModuleOp, llvm::StringRef stage, const Options &) {
-  return llvm::createStringError("not built yet: stage " + stage.str());
+/// Collects the diagnostics of a stage: an error must reach the caller with its text, not the terminal.
+class ErrorText {
+public:
+  explicit ErrorText(MLIRContext &context)
+      : handler(&context, [this](Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+            return;
+          llvm::raw_string_ostream stream(text);
+          stream << (text.empty() ? "" : "\n");
+          if (auto file = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>())
+            stream << file.getFilename().getValue() << ":" << file.getLine() << ": ";
+          stream << diagnostic;
+        }) {}
+  std::string text;
+
+private:
+  ScopedDiagnosticHandler handler;
+};
+
+struct Stage {
+  StringRef name;
+  llvm::unique_function<void(OpPassManager &)> build;
+};
+
+std::vector<Stage> stagesOf(Target &target, const Options &options) {
+  std::vector<Stage> stages;
+  stages.push_back({"graph", [](OpPassManager &pm) { buildGraphStage(pm); }});
+  stages.push_back({"structured", [](OpPassManager &pm) { buildStructuredStage(pm); }});
+  stages.push_back({"tiled", [&](OpPassManager &pm) { target.buildTiled(pm, options); }});
+  stages.push_back({"vector", [&](OpPassManager &pm) { target.buildVector(pm, options); }});
+  stages.push_back({"target", [&](OpPassManager &pm) { target.buildLowering(pm, options); }});
+  return stages;
+}
+
+llvm::Error runStage(ModuleOp module, Stage &stage) {
+  MLIRContext &context = *module.getContext();
+  ErrorText errors(context);
+  PassManager pm(&context, ModuleOp::getOperationName());
+  pm.enableVerifier(std::getenv("TILEWRIGHT_VERIFY") != nullptr);
+  stage.build(pm);
+  if (succeeded(pm.run(module)))
+    return llvm::Error::success();
+  return llvm::createStringError("stage %s: %s", stage.name.str().c_str(),
+                                 errors.text.empty() ? "failed without a message" : errors.text.c_str());
+}
+
+llvm::Error dump(ModuleOp module, StringRef directory, size_t number, StringRef stage) {
+  if (directory.empty())
+    return llvm::Error::success();
+  if (std::error_code code = llvm::sys::fs::create_directories(directory))
+    return llvm::createStringError(code, "cannot make the dump directory '%s'", directory.str().c_str());
+  SmallString<128> path(directory);
+  llvm::sys::path::append(path, std::to_string(number) + "-" + stage + ".mlir");
+  std::error_code code;
+  llvm::raw_fd_ostream out(path, code);
+  if (code)
+    return llvm::createStringError(code, "cannot write '%s'", path.c_str());
+  module->print(out, OpPrintingFlags().elideLargeElementsAttrs(64));
+  return llvm::Error::success();
+}
+
+/// Decisions of the structured stage, from the module's attribute.
+void collectDecisions(ModuleOp module, CompileReport &report) {
+  auto decisions = module->getAttrOfType<ArrayAttr>("tw.decisions");
+  if (!decisions)
+    return;
+  for (Attribute attribute : decisions) {
+    auto entry = cast<DictionaryAttr>(attribute);
+    auto text = [&](StringRef name) { return entry.getAs<StringAttr>(name).str(); };
+    report.decisions.push_back(
+        {entry.getAs<BoolAttr>("fused").getValue(), text("subject"), text("reason"), text("where")});
+  }
+}
+} // namespace
+
+llvm::Error Session::lowerTo(ModuleOp module, StringRef stage, const Options &given) {
+  std::string error;
+  Options options = given;
+  Target *target = findTarget(options.target, error);
+  if (!target)
+    return llvm::createStringError("%s", error.c_str());
+  if (llvm::Error failed = target->configure(options))
+    return failed;
+  if (!llvm::is_contained(stageNames(), stage)) {
+    std::string known;
+    for (StringRef name : stageNames())
+      known += (known.empty() ? "" : ", ") + name.str();
+    return llvm::createStringError("unknown stage '%s'; known stages: %s", stage.str().c_str(), known.c_str());
+  }
+  for (Stage &step : stagesOf(*target, options)) {
+    if (llvm::Error failed = runStage(module, step))
+      return failed;
+    if (step.name == stage)
+      break;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::shared_ptr<Program>> Session::compile(ModuleOp module, const Options &given) {
+  std::string error;
+  Options options = given;
+  Target *target = findTarget(options.target, error);
+  if (!target)
+    return llvm::createStringError("%s", error.c_str());
+  if (llvm::Error failed = target->configure(options))
+    return std::move(failed);
+  CompileReport report;
+  if (auto main = module.lookupSymbol<func::FuncOp>("main"))
+    main.walk([&](Operation *op) { report.operations += op->getName().getDialectNamespace() == "tw"; });
+  else
+    return llvm::createStringError("the module has no function @main");
+  if (llvm::Error failed = dump(module, options.dumpDirectory, 0, "imported"))
+    return std::move(failed);
+  size_t number = 0;
+  for (Stage &stage : stagesOf(*target, options)) {
+    auto start = Clock::now();
+    if (llvm::Error failed = runStage(module, stage))
+      return std::move(failed);
+    report.stageMilliseconds.push_back({stage.name.str(), since(start)});
+    if (llvm::Error failed = dump(module, options.dumpDirectory, ++number, stage.name))
+      return std::move(failed);
+    if (stage.name == "structured") {
+      collectDecisions(module, report);
+      module->removeAttr("tw.decisions");
+      for (auto function : module.getOps<func::FuncOp>())
+        report.distinctKernels += function->hasAttr("tw.kernel");
+      module.lookupSymbol<func::FuncOp>("main").walk([&](func::CallOp) { ++report.kernels; });
+    }
+  }
+  auto start = Clock::now();
+  llvm::Expected<std::string> artifact = target->emit(module, options);
+  if (!artifact)
+    return artifact.takeError();
+  report.stageMilliseconds.push_back({"codegen", since(start)});
+  start = Clock::now();
+  llvm::Expected<std::shared_ptr<Program>> program = target->load(*artifact, options);
+  if (!program)
+    return program.takeError();
+  report.stageMilliseconds.push_back({"load", since(start)});
+  (*program)->report = std::move(report);
+  return program;
 }
 
 } // namespace tilewright

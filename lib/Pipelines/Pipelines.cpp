@@ -3,16 +3,93 @@
 #include "dialects/Graph/Graph.h"
 #include "dialects/Plan/PlanDialect.h"
 #include "dialects/Tile/Tile.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
+#include "mlir/Transforms/Passes.h"
 #include "tilewright/Passes.h"
+
+using namespace mlir;
 
 namespace tilewright {
 
-void registerAllDialects(mlir::DialectRegistry &registry) {
+ArrayRef<llvm::StringLiteral> stageNames() {
+  static constexpr llvm::StringLiteral names[] = {"graph", "structured", "tiled", "vector", "target", "runtime"};
+  return names;
+}
+
+void buildGraphStage(OpPassManager &pm) {
+  auto &function = pm.nest<func::FuncOp>();
+  function.addPass(createCanonicalizerPass());
+  function.addPass(createPropagateLayout());
+  function.addPass(createCollapseViews());
+  function.addPass(createCanonicalizerPass());
+  function.addPass(createCSEPass());
+}
+
+void buildStructuredStage(OpPassManager &pm) {
+  pm.addNestedPass<func::FuncOp>(createRecordSizes());
+  pm.addNestedPass<func::FuncOp>(createLowerGraph());
+  pm.addNestedPass<func::FuncOp>(createCSEPass());
+  pm.addNestedPass<func::FuncOp>(createInlineElementwise());
+  pm.addNestedPass<func::FuncOp>(createMaterializeViews());
+  pm.addPass(createFormKernels());
+  pm.addPass(createVerifyStructured());
+}
+
+void buildTiledStage(OpPassManager &pm, const MachineShape &machine) {
+  ResolveLayoutsOptions layouts;
+  layouts.vectorLanes = machine.lanes;
+  layouts.bf16Group = machine.bf16Group;
+  pm.addPass(createResolveLayouts(layouts));
+  SelectScheduleOptions schedules;
+  schedules.threads = machine.threads;
+  schedules.cacheBytes = machine.l2Bytes;
+  pm.addNestedPass<func::FuncOp>(createSelectSchedule(schedules));
+  pm.addNestedPass<func::FuncOp>(createApplySchedule());
+  pm.addNestedPass<func::FuncOp>(createCSEPass());
+}
+
+void buildVectorStage(OpPassManager &pm, const MachineShape &machine) {
+  pm.addPass(createBuildPlan());
+  pm.addPass(createBufferizeKernels());
+  auto &kernel = pm.nest<func::FuncOp>();
+  kernel.addPass(createCanonicalizerPass());
+  kernel.addPass(createCSEPass());
+  kernel.addPass(createFlattenGrid());
+  kernel.addPass(createExpandAttention());
+  kernel.addPass(createPlaceScratch());
+  kernel.addPass(memref::createFoldMemRefAliasOpsPass());
+  VectorizeLoopsOptions loops;
+  loops.lanes = machine.lanes;
+  kernel.addPass(createVectorizeLoops(loops));
+  kernel.addPass(createCSEPass());
+  pm.addPass(createFinishPlan());
+}
+
+void buildCpuStage(OpPassManager &pm, const MachineShape &machine) {
+  ExpandContractionsOptions contractions;
+  contractions.lanes = machine.lanes;
+  contractions.registers = machine.registers;
+  pm.addNestedPass<func::FuncOp>(createExpandContractions(contractions));
+  pm.addNestedPass<func::FuncOp>(createExpandMath());
+  pm.addPass(createLowerKernelABI());
+  auto &kernel = pm.nest<func::FuncOp>();
+  kernel.addPass(memref::createExpandStridedMetadataPass());
+  kernel.addPass(createLowerAffinePass());
+  kernel.addPass(createSCFToControlFlowPass());
+  pm.addPass(createLowerToLLVM());
+}
+
+void registerAllDialects(DialectRegistry &registry) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
+  mlir::registerAllToLLVMIRTranslations(registry);
   registry.insert<graph::TWDialect, tile::TileDialect, plan::PlanDialect>();
   tile::registerBufferizableOpInterfaceExternalModels(registry);
 }
@@ -20,6 +97,12 @@ void registerAllDialects(mlir::DialectRegistry &registry) {
 void registerAllPasses() {
   mlir::registerAllPasses();
   registerTilewrightPasses();
+  PassPipelineRegistration<>("tw-stage-graph", "Stage 1: graph", [](OpPassManager &pm) { buildGraphStage(pm); });
+  PassPipelineRegistration<>("tw-stage-structured", "Stage 2: structured",
+                             [](OpPassManager &pm) { buildStructuredStage(pm); });
+  PassPipelineRegistration<>("tw-stage-tiled", "Stage 3: tiled", [](OpPassManager &pm) { buildTiledStage(pm, {}); });
+  PassPipelineRegistration<>("tw-stage-vector", "Stage 4: vector", [](OpPassManager &pm) { buildVectorStage(pm, {}); });
+  PassPipelineRegistration<>("tw-stage-cpu", "Stage 5: target cpu", [](OpPassManager &pm) { buildCpuStage(pm, {}); });
 }
 
 } // namespace tilewright

@@ -1,6 +1,8 @@
 //===- Codegen.cpp - LLVM modules become object code ----------------------===//
 #include "lib/Runtime/Jit/Codegen.h"
 
+#include "llvm/ADT/SmallString.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Verifier.h"
@@ -83,8 +85,9 @@ static llvm::Error optimizeModule(llvm::Module &module, llvm::TargetMachine &tar
   return llvm::Error::success();
 }
 
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
-compileToObject(std::unique_ptr<llvm::Module> module, llvm::TargetMachine &target, const CodegenOptions &options) {
+/// Optimizes `module` and writes it as `type` into `bytes`.
+static llvm::Error emitFile(llvm::Module *module, llvm::TargetMachine &target, const CodegenOptions &options,
+                            llvm::CodeGenFileType type, llvm::SmallVectorImpl<char> &bytes) {
   module->setTargetTriple(target.getTargetTriple());
   module->setDataLayout(target.createDataLayout());
   std::string complaint;
@@ -93,14 +96,28 @@ compileToObject(std::unique_ptr<llvm::Module> module, llvm::TargetMachine &targe
     return codegenError("the LLVM module '" + module->getName() + "' is invalid: " + complaint);
   if (!options.passes.empty())
     if (llvm::Error error = optimizeModule(*module, target, options.passes))
-      return std::move(error);
-  llvm::SmallVector<char, 0> bytes;
+      return error;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager codegen;
-  if (target.addPassesToEmitFile(codegen, stream, nullptr, llvm::CodeGenFileType::ObjectFile,
-                                 /*DisableVerify=*/true))
-    return codegenError("the target cannot emit object files");
+  if (target.addPassesToEmitFile(codegen, stream, nullptr, type, /*DisableVerify=*/true))
+    return codegenError("the target cannot emit this kind of file");
   codegen.run(*module);
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::string> compileToAssembly(std::unique_ptr<llvm::Module> module, llvm::TargetMachine &target,
+                                              const CodegenOptions &options) {
+  llvm::SmallString<0> text;
+  if (llvm::Error error = emitFile(module.get(), target, options, llvm::CodeGenFileType::AssemblyFile, text))
+    return std::move(error);
+  return text.str().str();
+}
+
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+compileToObject(std::unique_ptr<llvm::Module> module, llvm::TargetMachine &target, const CodegenOptions &options) {
+  llvm::SmallVector<char, 0> bytes;
+  if (llvm::Error error = emitFile(module.get(), target, options, llvm::CodeGenFileType::ObjectFile, bytes))
+    return std::move(error);
   return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), module->getName(),
                                                          /*RequiresNullTerminator=*/false);
 }

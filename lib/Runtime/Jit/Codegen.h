@@ -38,6 +38,10 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const M
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 compileToObject(std::unique_ptr<llvm::Module> module, llvm::TargetMachine &target, const CodegenOptions &options = {});
 
+/// The same as text in the machine's assembly language.
+llvm::Expected<std::string> compileToAssembly(std::unique_ptr<llvm::Module> module, llvm::TargetMachine &target,
+                                              const CodegenOptions &options = {});
+
 /// Makes one module in the context it is given: parses bitcode, translates from MLIR...
 using ModuleMaker = llvm::unique_function<llvm::Expected<std::unique_ptr<llvm::Module>>(llvm::LLVMContext &)>;
 

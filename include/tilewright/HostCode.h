@@ -1,0 +1,37 @@
+//===- HostCode.h - machine code for this kind of host, for tenants --------------------===//
+//
+// What a tenant that runs on the host's CPU needs of the runtime, so that it includes nothing of it: a description of
+// the machine, an artifact (plan and object code in one image) of a module in the LLVM dialect, and its loading.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_HOSTCODE_H
+#define TILEWRIGHT_HOSTCODE_H
+
+#include "tilewright/Compiler.h"
+#include "tilewright/Pipelines.h"
+
+namespace tilewright {
+
+struct HostMachine {
+  std::string name;  ///< as TILEWRIGHT_CPU
+  std::string key;   ///< equal keys run each other's code
+  MachineShape shape;
+  bool fma = false;  ///< AVX2 and FMA are there, the least the cpu tenant asks for
+  int threads = 1;   ///< logical CPUs the process may use
+};
+
+/// The machine of that name ("native" or empty: TILEWRIGHT_CPU, else the host).
+llvm::Expected<HostMachine> describeHost(llvm::StringRef cpu);
+
+/// The artifact of `module`: one tw_plan.program and its kernels as llvm functions.
+llvm::Expected<std::string> emitHostArtifact(mlir::ModuleOp module, const Options &options);
+
+/// The kernels of `module` in assembly language.
+llvm::Expected<std::string> printHostAssembly(mlir::ModuleOp module, const Options &options);
+
+/// Links the artifact's code in this process and binds its plan to it.
+llvm::Expected<std::shared_ptr<Program>> loadHostArtifact(llvm::StringRef artifact, const Options &options);
+
+} // namespace tilewright
+
+#endif

@@ -1,0 +1,232 @@
+//===- BuildPlan.cpp - @main becomes the runtime's program -------------------------===//
+//
+// Before:
+//   func @main(%x: tensor<128x768xf32>, %w: tensor<768x768xf32> {tw.static}) {
+//     %e = tensor.empty ; %p = call @pack_0(%w, %e) {tw.once} ; %f = tensor.empty ; %r = call @kernel_0(%x, %p, %f)
+//     return %r }
+// After:
+//   tw_plan.program @main [] in [] to [] {
+//     tw_plan.buffer 0 input 0 ... ; 1 input 1 ; 2 packed 0 ; 3 output 0
+//     tw_plan.launch once @pack_0 [1, 2] ... ; tw_plan.launch @kernel_0 [0, 2, 3] ... }
+//
+// A reshape is the buffer it reshapes: all tensors between kernels are dense. Results that no kernel computes in place
+// (an argument returned, one value returned twice) are copied.
+//
+// Test: test/Runtime/build-plan.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/Graph.h"
+#include "dialects/Tile/Sizes.h"
+#include "tilewright/Passes.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_BUILDPLAN
+#define GEN_PASS_DEF_FINISHPLAN
+#include "tilewright/Passes.h.inc"
+namespace {
+
+class PlanBuilder {
+public:
+  PlanBuilder(ModuleOp module, func::FuncOp main) : main(main), builder(module.getContext()) {
+    builder.setInsertionPointToEnd(module.getBody());
+  }
+
+  LogicalResult run() {
+    SmallVector<Attribute> names;
+    SmallVector<int64_t> mins, maxs;
+    for (BlockArgument argument : main.getArguments()) {
+      if (!isa<IndexType>(argument.getType()))
+        continue;
+      auto attribute = [&](StringRef name) { return main.getArgAttr(argument.getArgNumber(), name); };
+      auto name = dyn_cast_or_null<StringAttr>(attribute(graph::symbolAttrName));
+      auto min = dyn_cast_or_null<IntegerAttr>(attribute(graph::symbolMinAttrName));
+      auto max = dyn_cast_or_null<IntegerAttr>(attribute(graph::symbolMaxAttrName));
+      names.push_back(name ? name : builder.getStringAttr("s" + Twine(names.size())));
+      mins.push_back(min ? min.getInt() : 0);
+      maxs.push_back(max ? max.getInt() : INT64_MAX);
+    }
+    symbols = names.size();
+    auto program = plan::ProgramOp::create(builder, main.getLoc(), "main_plan", builder.getArrayAttr(names), mins, maxs);
+    builder.createBlock(&program.getBody());
+    int64_t inputs = 0, outputs = 0;
+    for (BlockArgument argument : main.getArguments())
+      if (isa<RankedTensorType>(argument.getType()))
+        if (failed(define(argument, plan::BufferKind::Input, inputs++)))
+          return failure();
+    // Which call computes an output in place: the first return of its value.
+    auto terminator = cast<func::ReturnOp>(main.getBody().front().getTerminator());
+    SmallVector<std::pair<Value, int64_t>> copies;
+    for (Value returned : terminator.getOperands()) {
+      Value source = behindViews(returned);
+      int64_t number = outputs++;
+      if (source.getDefiningOp<func::CallOp>() && !outputOf.contains(source))
+        outputOf[source] = number;
+      else
+        copies.push_back({returned, number});
+    }
+    for (Operation &op : main.getBody().front()) {
+      if (auto call = dyn_cast<func::CallOp>(op)) {
+        if (failed(launch(call)))
+          return failure();
+      } else if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+        if (isa<RankedTensorType>(constant.getType()) && failed(defineConstant(constant)))
+          return failure();
+      } else if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp, tensor::EmptyOp,
+                      affine::AffineApplyOp, func::ReturnOp>(op)) {
+        return op.emitOpError("is left between kernels: the plan knows launches, views and constants only");
+      }
+    }
+    for (auto [value, number] : copies) {
+      FailureOr<int64_t> from = bufferOf(value);
+      if (failed(from))
+        return failure();
+      FailureOr<AffineMap> size = bytes(value);
+      if (failed(size))
+        return failure();
+      int64_t to = addBuffer(plan::BufferKind::Output, number, *size, value.getLoc());
+      plan::CopyOp::create(builder, value.getLoc(), *from, to, *size);
+    }
+    // Buffers come first.
+    Block &block = program.getBody().front();
+    Operation *anchor = nullptr;
+    for (Operation &op : llvm::make_early_inc_range(block))
+      if (isa<plan::BufferOp>(op)) {
+        if (anchor)
+          op.moveAfter(anchor);
+        else
+          op.moveBefore(&block, block.begin());
+        anchor = &op;
+      }
+    main.erase();
+    return success();
+  }
+
+private:
+  static Value behindViews(Value value) {
+    while (Operation *op = value.getDefiningOp()) {
+      if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(op))
+        break;
+      value = op->getOperand(0);
+    }
+    return value;
+  }
+
+  FailureOr<AffineMap> bytes(Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    AffineExpr total = builder.getAffineConstantExpr(std::max<int64_t>(1, llvm::divideCeil(type.getElementTypeBitWidth(), 8)));
+    SmallVector<AffineExpr> sizes = tile::sizesOf(value);
+    if (static_cast<int64_t>(sizes.size()) != type.getRank()) {
+      emitError(value.getLoc()) << "the sizes of " << type << " do not follow from the symbolic sizes";
+      return failure();
+    }
+    for (AffineExpr size : sizes)
+      total = total * size;
+    return AffineMap::get(0, symbols, total);
+  }
+
+  int64_t addBuffer(plan::BufferKind kind, int64_t index, AffineMap size, Location loc, ElementsAttr value = {}) {
+    plan::BufferOp::create(builder, loc, builder.getI64IntegerAttr(buffers), plan::BufferKindAttr::get(builder.getContext(), kind),
+                           builder.getI64IntegerAttr(index), AffineMapAttr::get(size), value);
+    return buffers++;
+  }
+
+  LogicalResult define(Value value, plan::BufferKind kind, int64_t index) {
+    FailureOr<AffineMap> size = bytes(value);
+    if (failed(size))
+      return failure();
+    bufferByValue[value] = addBuffer(kind, index, *size, value.getLoc());
+    return success();
+  }
+
+  LogicalResult defineConstant(arith::ConstantOp constant) {
+    FailureOr<AffineMap> size = bytes(constant);
+    if (failed(size))
+      return failure();
+    bufferByValue[constant] = addBuffer(plan::BufferKind::Constant, constants++, *size, constant.getLoc(),
+                                        cast<ElementsAttr>(constant.getValue()));
+    return success();
+  }
+
+  FailureOr<int64_t> bufferOf(Value value) {
+    auto found = bufferByValue.find(behindViews(value));
+    if (found == bufferByValue.end()) {
+      emitError(value.getLoc()) << "a value of type " << value.getType() << " has no buffer";
+      return failure();
+    }
+    return found->second;
+  }
+
+  LogicalResult launch(func::CallOp call) {
+    bool once = call->hasAttr("tw.once");
+    SmallVector<AffineExpr> sizes;
+    SmallVector<int64_t> operands;
+    unsigned results = call.getNumResults(), inputs = call.getNumOperands() - results;
+    for (Value operand : call.getOperands().take_front(inputs)) {
+      if (isa<IndexType>(operand.getType())) {
+        AffineExpr expr = tile::exprOf(operand);
+        if (!expr)
+          return call.emitOpError("an index argument does not follow from the symbolic sizes");
+        sizes.push_back(expr);
+        continue;
+      }
+      FailureOr<int64_t> buffer = bufferOf(operand);
+      if (failed(buffer))
+        return failure();
+      operands.push_back(*buffer);
+    }
+    int64_t writes = 0;
+    for (Value result : call.getResults()) {
+      auto output = outputOf.find(result);
+      if (failed(output != outputOf.end() ? define(result, plan::BufferKind::Output, output->second)
+                                          : define(result, once ? plan::BufferKind::Packed : plan::BufferKind::Arena,
+                                                   once ? packed++ : arena++)))
+        return failure();
+      writes |= int64_t(1) << operands.size();
+      operands.push_back(bufferByValue[result]);
+    }
+    auto made = plan::LaunchOp::create(builder, call.getLoc(), call.getCallee(), operands, writes,
+                                       AffineMap::get(0, symbols, sizes, builder.getContext()), AffineMapAttr(),
+                                       AffineMapAttr(), once);
+    if (Attribute ops = call->getAttr("tw.ops"))
+      made->setAttr("tw.ops", ops);
+    return success();
+  }
+
+  func::FuncOp main;
+  OpBuilder builder;
+  unsigned symbols = 0;
+  int64_t buffers = 0, arena = 0, packed = 0, constants = 0;
+  llvm::DenseMap<Value, int64_t> bufferByValue, outputOf;
+};
+
+struct BuildPlan : impl::BuildPlanBase<BuildPlan> {
+  void runOnOperation() override {
+    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
+    if (main && failed(PlanBuilder(getOperation(), main).run()))
+      signalPassFailure();
+  }
+};
+
+struct FinishPlan : impl::FinishPlanBase<FinishPlan> {
+  void runOnOperation() override {
+    getOperation().walk([&](plan::LaunchOp launch) {
+      auto kernel = getOperation().lookupSymbol<func::FuncOp>(launch.getKernel());
+      if (!kernel)
+        return;
+      // The kernel's maps are over its index arguments; `sizes` says what these are.
+      auto compose = [&](StringRef name) {
+        auto map = kernel->getAttrOfType<AffineMapAttr>(name);
+        AffineMap sizes = launch.getSizes();
+        AffineExpr expr = map ? map.getValue().getResult(0) : getAffineConstantExpr(1, &getContext());
+        expr = expr.replaceSymbols(sizes.getResults());
+        return AffineMapAttr::get(AffineMap::get(0, sizes.getNumSymbols(), expr));
+      };
+      launch.setGridAttr(compose("tw.grid"));
+      launch.setScratchAttr(compose("tw.scratch"));
+    });
+  }
+};
+} // namespace
+} // namespace tilewright

@@ -1,0 +1,215 @@
+//===- HostCode.cpp - machine code for this kind of host, for tenants ------------------===//
+#include "tilewright/HostCode.h"
+#include "lib/Compiler/PlanFromIR.h"
+#include "lib/Runtime/Host/Executor.h"
+#include "lib/Runtime/Host/Machine.h"
+#include "lib/Runtime/Jit/Codegen.h"
+#include "lib/Runtime/Jit/Jit.h"
+#include "lib/Runtime/Plan/Plan.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace mlir;
+
+namespace tilewright {
+namespace {
+
+class HostProgram final : public Program {
+public:
+  explicit HostProgram(std::unique_ptr<runtime::Executable> executable) : executable(std::move(executable)) {}
+
+  bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, const uint64_t *versions,
+           int threads, std::string &error) override {
+    if (!versions)
+      return executable->run(inputs, outputs, symbols, threads, error);
+    llvm::SmallVector<runtime::InputIdentity, 64> identities;
+    for (int32_t input = 0; input < executable->plan().numInputs; ++input)
+      identities.push_back({inputs[input], versions[input]});
+    return executable->run(inputs, outputs, symbols, threads, error, identities.data());
+  }
+
+  void repack() override { executable->repack(); }
+
+private:
+  std::unique_ptr<runtime::Executable> executable;
+};
+
+void appendBlock(std::string &image, llvm::StringRef bytes) {
+  char size[8];
+  llvm::support::endian::write64le(size, bytes.size());
+  image.append(size, 8);
+  image.append(bytes.data(), bytes.size());
+}
+} // namespace
+
+static llvm::Expected<runtime::MachineDescription> describe(StringRef cpu) {
+  runtime::MachineDescription machine;
+  std::string error;
+  bool known = cpu.empty() || cpu == "native" ? runtime::describeMachineFromEnvironment(machine, error)
+                                              : runtime::describeMachine(cpu.str().c_str(), machine, error);
+  if (!known)
+    return llvm::createStringError("%s", error.c_str());
+  runtime::completeNative(machine);
+  return machine;
+}
+
+llvm::Expected<HostMachine> describeHost(StringRef cpu) {
+  llvm::Expected<runtime::MachineDescription> machine = describe(cpu);
+  if (!machine)
+    return machine.takeError();
+  HostMachine host;
+  host.name = machine->name;
+  host.key = machine->llvmCpu + "|" + machine->features;
+  host.fma = machine->sets.avx2 && machine->sets.fma;
+  host.threads = machine->logicalCpus;
+  const runtime::InstructionSets &sets = machine->sets;
+  bool wide = sets.avx512f && sets.avx512bw && sets.avx512vl && sets.avx512dq;
+  host.shape.lanes = wide ? 16 : 8;
+  host.shape.registers = wide ? 32 : 16;
+  host.shape.threads = machine->logicalCpus;
+  host.shape.l2Bytes = machine->l2Bytes;
+  host.shape.amx = wide && sets.amxTile && sets.amxBf16;
+  host.shape.bf16Dot = wide && sets.avx512bf16 && machine->bf16DotFullRate;
+  return host;
+}
+
+static OwningOpRef<ModuleOp> withoutPlan(ModuleOp module) {
+  OwningOpRef<ModuleOp> copy = ModuleOp::create(module.getLoc());
+  OpBuilder builder(copy->getBodyRegion());
+  for (Operation &op : module.getBody()->getOperations())
+    if (!isa<plan::ProgramOp>(op))
+      builder.clone(op);
+  return copy;
+}
+
+/// Kernels in as many modules as there are threads, of about equal size.
+static llvm::Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>> compileKernels(ModuleOp module,
+                                                                                       const Options &options) {
+  llvm::Expected<runtime::MachineDescription> machine = describe(options.cpu);
+  if (!machine)
+    return machine.takeError();
+  int threads = std::max(1, std::min(options.threads, machine->logicalCpus));
+  std::vector<std::pair<size_t, LLVM::LLVMFuncOp>> kernels;
+  SmallVector<Operation *> shared;
+  for (Operation &op : *module.getBody()) {
+    auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
+    if (function && !function.isExternal()) {
+      size_t size = 0;
+      function.walk([&](Operation *) { ++size; });
+      kernels.push_back({size, function});
+    } else if (!isa<plan::ProgramOp>(op)) {
+      shared.push_back(&op);
+    }
+  }
+  llvm::sort(kernels, [](auto &a, auto &b) { return a.first > b.first; });
+  std::vector<OwningOpRef<ModuleOp>> parts;
+  std::vector<size_t> load(threads, 0);
+  for (int i = 0; i < threads; ++i) {
+    parts.push_back(ModuleOp::create(module.getLoc()));
+    OpBuilder builder(parts.back()->getBodyRegion());
+    for (Operation *op : shared)
+      builder.clone(*op);
+  }
+  for (auto &[size, function] : kernels) {
+    size_t part = std::min_element(load.begin(), load.end()) - load.begin();
+    load[part] += size;
+    OpBuilder::atBlockEnd(parts[part]->getBody()).clone(*function);
+  }
+  std::vector<runtime::ModuleMaker> makers;
+  for (auto &part : parts)
+    makers.push_back([module = part.get()](llvm::LLVMContext &context)
+                         -> llvm::Expected<std::unique_ptr<llvm::Module>> {
+      std::unique_ptr<llvm::Module> made =
+          translateModuleToLLVMIR(module, context, "kernels", /*disableVerification=*/true);
+      if (!made)
+        return llvm::createStringError("a kernel cannot be translated to LLVM IR");
+      return made;
+    });
+  return runtime::compileInParallel(std::move(makers), *machine, threads);
+}
+
+static std::string packHostArtifact(llvm::ArrayRef<uint8_t> plan, llvm::ArrayRef<llvm::StringRef> objects) {
+  std::string image;
+  appendBlock(image, llvm::StringRef(reinterpret_cast<const char *>(plan.data()), plan.size()));
+  for (llvm::StringRef object : objects)
+    appendBlock(image, object);
+  return image;
+}
+
+llvm::Expected<std::string> emitHostArtifact(ModuleOp module, const Options &options) {
+  auto programs = module.getOps<plan::ProgramOp>();
+  if (programs.empty())
+    return llvm::createStringError("the module holds no tw_plan.program");
+  llvm::Expected<plan::Plan> plan = planFromIR(*programs.begin());
+  if (!plan)
+    return plan.takeError();
+  if (std::string error = plan::verify(*plan); !error.empty())
+    return llvm::createStringError("the plan is invalid: %s", error.c_str());
+  llvm::Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>> objects = compileKernels(module, options);
+  if (!objects)
+    return objects.takeError();
+  SmallVector<StringRef> images;
+  for (auto &object : *objects)
+    images.push_back(object->getBuffer());
+  return packHostArtifact(plan::serialize(*plan), images);
+}
+
+llvm::Expected<std::string> printHostAssembly(ModuleOp module, const Options &options) {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> translated = translateModuleToLLVMIR(withoutPlan(module).get(), context);
+  if (!translated)
+    return llvm::createStringError("the module cannot be translated to LLVM IR");
+  llvm::Expected<runtime::MachineDescription> machine = describe(options.cpu);
+  if (!machine)
+    return machine.takeError();
+  runtime::CodegenOptions codegen;
+  auto target = runtime::createTargetMachine(*machine, codegen);
+  if (!target)
+    return target.takeError();
+  return runtime::compileToAssembly(std::move(translated), **target, codegen);
+}
+
+llvm::Expected<std::shared_ptr<Program>> loadHostArtifact(llvm::StringRef artifact, const Options &options) {
+  llvm::Expected<runtime::MachineDescription> machine = describe(options.cpu);
+  if (!machine)
+    return machine.takeError();
+  if (!machine->runsHere)
+    return llvm::createStringError("code for %s does not run on this CPU", machine->name.c_str());
+  if (machine->sets.amxTile && !runtime::requestAmxPermission())
+    return llvm::createStringError("the system does not grant AMX; set TILEWRIGHT_CPU=x86-64-v4");
+  llvm::SmallVector<llvm::StringRef> blocks;
+  for (llvm::StringRef rest = artifact; !rest.empty();) {
+    uint64_t size = rest.size() < 8 ? UINT64_MAX : llvm::support::endian::read64le(rest.data());
+    if (rest.size() < 8 || size > rest.size() - 8)
+      return llvm::createStringError("the compiled artifact is truncated");
+    blocks.push_back(rest.substr(8, size));
+    rest = rest.drop_front(8 + size);
+  }
+  if (blocks.empty())
+    return llvm::createStringError("the compiled artifact is empty");
+  plan::Plan plan;
+  std::string error;
+  if (!plan::deserialize(reinterpret_cast<const uint8_t *>(blocks[0].data()), blocks[0].size(), plan, error))
+    return llvm::createStringError("the compiled plan cannot be read: %s", error.c_str());
+  llvm::Expected<std::unique_ptr<runtime::Jit>> jit = runtime::Jit::create(runtime::kernelSymbols());
+  if (!jit)
+    return jit.takeError();
+  for (llvm::StringRef object : llvm::ArrayRef(blocks).drop_front())
+    if (llvm::Error failed = (*jit)->addObject(llvm::MemoryBuffer::getMemBufferCopy(object, "kernels")))
+      return std::move(failed);
+  llvm::Expected<std::vector<void *>> functions = (*jit)->lookupAll(plan.kernels);
+  if (!functions)
+    return functions.takeError();
+  std::vector<runtime::Kernel> kernels;
+  for (void *function : *functions)
+    kernels.push_back({reinterpret_cast<tilewright_kernel_fn>(function), ""});
+  std::shared_ptr<void> code = std::shared_ptr<runtime::Jit>(std::move(*jit));
+  auto executable = runtime::Executable::create(std::move(plan), std::move(kernels), {}, error, code);
+  if (!executable)
+    return llvm::createStringError("the compiled plan is invalid: %s", error.c_str());
+  return std::make_shared<HostProgram>(std::move(executable));
+}
+
+} // namespace tilewright

@@ -1,0 +1,133 @@
+//===- PlanFromIR.cpp - tw_plan.program as the runtime reads it --------------------===//
+#include "lib/Compiler/PlanFromIR.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+
+namespace tilewright {
+namespace {
+
+/// `expr` as a postfix program.
+void append(AffineExpr expr, plan::Expr &out) {
+  using Op = plan::Expr::Op;
+  switch (expr.getKind()) {
+  case AffineExprKind::Constant:
+    out.items.push_back({Op::Const, cast<AffineConstantExpr>(expr).getValue()});
+    return;
+  case AffineExprKind::SymbolId:
+    out.items.push_back({Op::Symbol, cast<AffineSymbolExpr>(expr).getPosition()});
+    return;
+  case AffineExprKind::DimId:
+    llvm_unreachable("plans have symbols only");
+  default:
+    break;
+  }
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  append(binary.getLHS(), out);
+  append(binary.getRHS(), out);
+  Op op = expr.getKind() == AffineExprKind::Add        ? Op::Add
+          : expr.getKind() == AffineExprKind::Mul      ? Op::Mul
+          : expr.getKind() == AffineExprKind::FloorDiv ? Op::FloorDiv
+          : expr.getKind() == AffineExprKind::CeilDiv  ? Op::CeilDiv
+                                                       : Op::Mod;
+  out.items.push_back({op});
+}
+
+plan::Expr exprFrom(AffineMap map, unsigned result = 0) {
+  plan::Expr out;
+  append(map.getResult(result), out);
+  return out;
+}
+
+/// The elements of `value` as they lie in memory: booleans one byte each.
+std::vector<uint8_t> bytesOf(ElementsAttr value) {
+  auto dense = cast<DenseElementsAttr>(value);
+  Type element = dense.getElementType();
+  std::vector<uint8_t> bytes;
+  if (element.isInteger(1)) {
+    for (bool bit : dense.getValues<bool>())
+      bytes.push_back(bit);
+    return bytes;
+  }
+  size_t width = element.getIntOrFloatBitWidth() / 8;
+  ArrayRef<char> raw = dense.getRawData();
+  size_t count = dense.isSplat() ? dense.getNumElements() : 1;
+  for (size_t i = 0; i < count; ++i)
+    bytes.insert(bytes.end(), raw.begin(), raw.begin() + (dense.isSplat() ? width : raw.size()));
+  return bytes;
+}
+} // namespace
+
+llvm::Expected<plan::Plan> planFromIR(plan::ProgramOp program) {
+  plan::Plan out;
+  for (auto [name, min, max] : llvm::zip_equal(program.getSymbols(), program.getMins(), program.getMaxs()))
+    out.symbols.push_back({cast<StringAttr>(name).str(), min, max});
+  llvm::StringMap<int32_t> kernels;
+  for (Operation &op : program.getBody().front()) {
+    if (auto buffer = dyn_cast<plan::BufferOp>(op)) {
+      plan::Buffer made;
+      made.kind = static_cast<plan::Buffer::Kind>(0);
+      switch (buffer.getKind()) {
+      case plan::BufferKind::Input:
+        made.kind = plan::Buffer::Kind::Input;
+        ++out.numInputs;
+        break;
+      case plan::BufferKind::Output:
+        made.kind = plan::Buffer::Kind::Output;
+        ++out.numOutputs;
+        break;
+      case plan::BufferKind::Arena:
+        made.kind = plan::Buffer::Kind::Arena;
+        break;
+      case plan::BufferKind::Packed:
+        made.kind = plan::Buffer::Kind::Packed;
+        break;
+      case plan::BufferKind::Constant:
+        made.kind = plan::Buffer::Kind::Constant;
+        break;
+      }
+      made.index = buffer.getIndex();
+      made.bytes = exprFrom(buffer.getBytes());
+      if (std::optional<ElementsAttr> value = buffer.getValue()) {
+        out.constants.resize((out.constants.size() + 63) / 64 * 64);
+        made.index = out.constants.size();
+        std::vector<uint8_t> bytes = bytesOf(*value);
+        out.constants.insert(out.constants.end(), bytes.begin(), bytes.end());
+      }
+      out.buffers.push_back(std::move(made));
+      continue;
+    }
+    plan::Step step;
+    if (auto launch = dyn_cast<plan::LaunchOp>(op)) {
+      if (!launch.getGrid() || !launch.getScratch())
+        return llvm::createStringError("kernel %s has no grid: the program is not finished",
+                                       launch.getKernel().str().c_str());
+      auto [entry, isNew] = kernels.try_emplace(launch.getKernel(), out.kernels.size());
+      if (isNew)
+        out.kernels.push_back(launch.getKernel().str());
+      step.callee = entry->second;
+      for (int64_t number : launch.getBuffers())
+        step.operands.push_back({static_cast<int32_t>(number), {}});
+      step.writes = launch.getWrites();
+      for (unsigned i = 0; i < launch.getSizes().getNumResults(); ++i)
+        step.sizes.push_back(exprFrom(launch.getSizes(), i));
+      step.grid = exprFrom(*launch.getGrid());
+      step.scratchBytes = exprFrom(*launch.getScratch());
+      if (auto ops = launch->getAttrOfType<StringAttr>("tw.ops"))
+        step.label = ops.str();
+      (launch.getOnce() ? out.once : out.steps).push_back(std::move(step));
+    } else if (auto copy = dyn_cast<plan::CopyOp>(op)) {
+      step.kind = plan::Step::Kind::Copy;
+      step.operands = {{static_cast<int32_t>(copy.getFrom()), {}}, {static_cast<int32_t>(copy.getTo()), {}}};
+      step.writes = 2;
+      step.bytes = exprFrom(copy.getBytes());
+      step.label = "copy";
+      out.steps.push_back(std::move(step));
+    }
+  }
+  return out;
+}
+
+} // namespace tilewright

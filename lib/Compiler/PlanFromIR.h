@@ -1,0 +1,16 @@
+//===- PlanFromIR.h - tw_plan.program as the runtime reads it ----------------------===//
+#ifndef TILEWRIGHT_LIB_COMPILER_PLANFROMIR_H
+#define TILEWRIGHT_LIB_COMPILER_PLANFROMIR_H
+
+#include "dialects/Plan/PlanDialect.h"
+#include "lib/Runtime/Plan/Plan.h"
+#include "llvm/Support/Error.h"
+
+namespace tilewright {
+
+/// The serializable plan of `program`.
+llvm::Expected<plan::Plan> planFromIR(plan::ProgramOp program);
+
+} // namespace tilewright
+
+#endif

@@ -1,0 +1,93 @@
+//===- Targets.cpp - the registry of targets and their plug-ins ----------------------===//
+#include "tilewright/Target.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/DynamicLibrary.h"
+#include <mutex>
+
+namespace tilewright {
+
+Target::~Target() = default;
+
+namespace {
+struct TargetRegistry {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Target>> targets;
+  std::string pluginError;
+  bool loaded = false;
+
+  static TargetRegistry &get() {
+    static TargetRegistry registry;
+    return registry;
+  }
+
+  void add(std::unique_ptr<Target> target) {
+    for (auto &have : targets)
+      if (have->name() == target->name()) {
+        have = std::move(target);
+        return;
+      }
+    targets.push_back(std::move(target));
+  }
+};
+
+/// The house's targets and the plug-ins, once.
+void loadTargets() {
+  TargetRegistry &registry = TargetRegistry::get();
+  {
+    std::lock_guard<std::mutex> lock(registry.mutex);
+    if (registry.loaded)
+      return;
+    registry.loaded = true;
+    registry.add(createCpuTarget());
+    if (auto reference = createReferenceTarget())
+      registry.add(std::move(reference));
+  }
+  const char *plugins = std::getenv("TILEWRIGHT_PLUGINS");
+  llvm::SmallVector<llvm::StringRef> paths;
+  llvm::StringRef(plugins ? plugins : "").split(paths, ':', -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef path : paths) {
+    std::string reason;
+    auto library = llvm::sys::DynamicLibrary::getPermanentLibrary(path.str().c_str(), &reason);
+    void *entry = library.isValid() ? library.getAddressOfSymbol("tilewrightRegisterTarget") : nullptr;
+    if (entry)
+      reinterpret_cast<void (*)()>(entry)();
+    else
+      registry.pluginError += "plug-in " + path.str() + ": " +
+                              (library.isValid() ? "it exports no tilewrightRegisterTarget" : reason) + "; ";
+  }
+}
+} // namespace
+
+void registerTarget(std::unique_ptr<Target> target) {
+  TargetRegistry &registry = TargetRegistry::get();
+  std::lock_guard<std::mutex> lock(registry.mutex);
+  registry.add(std::move(target));
+}
+
+Target *findTarget(llvm::StringRef name, std::string &error) {
+  loadTargets();
+  TargetRegistry &registry = TargetRegistry::get();
+  std::lock_guard<std::mutex> lock(registry.mutex);
+  std::string known;
+  for (auto &target : registry.targets) {
+    if (target->name() == name)
+      return target.get();
+    known += (known.empty() ? "" : ", ") + target->name().str();
+  }
+  error = "unknown target '" + name.str() + "'; known targets: " + known;
+  if (!registry.pluginError.empty())
+    error += " (" + registry.pluginError + ")";
+  return nullptr;
+}
+
+std::vector<std::string> targetNames() {
+  loadTargets();
+  TargetRegistry &registry = TargetRegistry::get();
+  std::lock_guard<std::mutex> lock(registry.mutex);
+  std::vector<std::string> names;
+  for (auto &target : registry.targets)
+    names.push_back(target->name().str());
+  return names;
+}
+
+} // namespace tilewright

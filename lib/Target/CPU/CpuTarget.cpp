@@ -1,0 +1,65 @@
+//===- CpuTarget.cpp - the cpu tenant -------------------------------------------------===//
+//
+// AVX-512, AMX and AVX2 machines: the machine description (CPUID, caches, one measured fact) decides vector width,
+// registers and layouts; kernels become object code through LLVM, compiled on all cores in parallel.
+//
+//===----------------------------------------------------------------------===//
+#include "tilewright/HostCode.h"
+#include "tilewright/Target.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+
+namespace tilewright {
+namespace cpu {
+namespace {
+
+class CpuTarget final : public Target {
+public:
+  StringRef name() const override { return "cpu"; }
+
+  llvm::Error configure(Options &options) override {
+    llvm::Expected<HostMachine> host = describeHost(options.cpu);
+    if (!host)
+      return host.takeError();
+    if (!host->fma)
+      return llvm::createStringError("the cpu target needs AVX2 and FMA, which %s does not have", host->name.c_str());
+    options.cpu = host->name;
+    if (options.threads <= 0)
+      options.threads = host->threads;
+    return llvm::Error::success();
+  }
+
+  std::string machineKey(const Options &options) override {
+    return llvm::cantFail(describeHost(options.cpu)).key + "|" + std::to_string(options.threads);
+  }
+
+  void buildTiled(OpPassManager &pm, const Options &options) override { buildTiledStage(pm, shapeOf(options)); }
+  void buildVector(OpPassManager &pm, const Options &options) override { buildVectorStage(pm, shapeOf(options)); }
+  void buildLowering(OpPassManager &pm, const Options &options) override { buildCpuStage(pm, shapeOf(options)); }
+
+  llvm::Expected<std::string> emit(ModuleOp module, const Options &options) override {
+    return emitHostArtifact(module, options);
+  }
+  llvm::Expected<std::shared_ptr<Program>> load(StringRef artifact, const Options &options) override {
+    return loadHostArtifact(artifact, options);
+  }
+  llvm::Expected<std::string> print(ModuleOp module, const Options &options) override {
+    return printHostAssembly(module, options);
+  }
+
+private:
+  /// configure() has checked the name.
+  static MachineShape shapeOf(const Options &options) {
+    MachineShape shape = llvm::cantFail(describeHost(options.cpu)).shape;
+    if (options.threads > 0)
+      shape.threads = options.threads;
+    return shape;
+  }
+};
+} // namespace
+} // namespace cpu
+
+std::unique_ptr<Target> createCpuTarget() { return std::make_unique<cpu::CpuTarget>(); }
+
+} // namespace tilewright

@@ -1,0 +1,220 @@
+//===- ExpandContractions.cpp - products, convolutions and packs as vector code --===//
+//
+// Before:
+//   tw_tile.matmul {panel = 48, group = 1} ins(%a: memref<64x768xf32>, %b: memref<1x768x48xf32>) outs(%c: memref<64x48xf32>)
+// After:
+//   scf.for %m = 0 to 64 step 8 {
+//     %acc:24 = scf.for %k = 0 to 768 iter_args(24 x vector<16xf32>) { 3 loads of %b, 8 broadcasts of %a, 24 fma }
+//     24 stores }
+//
+// MicroKernel.h has the blocks. A convolution is the same block with three reduction loops (kh, kw, c) and pixels as
+// rows. A pack copies a panel, zero beyond the matrix.
+//
+// Test: test/Target/CPU/expand-contractions.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/CPU/MicroKernel.h"
+#include "tilewright/Passes.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_EXPANDCONTRACTIONS
+#include "tilewright/Passes.h.inc"
+namespace cpu {
+namespace {
+
+class ContractionExpander {
+public:
+  ContractionExpander(Operation *op, int64_t lanes, int64_t registers)
+      : op(op), builder(op), loc(op->getLoc()), lanes(lanes), registers(registers) {}
+
+  void matmul(tile::MatmulOp matmul) {
+    Value a = matmul.getInputs()[0], b = matmul.getInputs()[1], c = matmul.getOutputs()[0];
+    int64_t rank = typeOf(c).getRank(), batches = rank - 2;
+    bool batchedB = typeOf(b).getRank() == rank + 1;
+    ArrayRef<int64_t> place = matmul.getLhsPermutation();
+    SmallVector<Value> batch;
+    nest(sizesOf(c, 0, batches), batch, [&] {
+      BlockAccess access;
+      access.lhs = a;
+      access.rhs = b;
+      access.out = c;
+      access.reductionSizes = {size(a, place[rank - 1])};
+      access.columns = size(c, rank - 1);
+      overPanels(b, batchedB ? batches : 0, access, matmul.getPanel(), c, rank - 1, [&](Value panel) {
+        access.lhsAt = [&](OpBuilder &, Value row, ValueRange k) {
+          SmallVector<Value> at(rank);
+          for (int64_t dim = 0; dim < batches; ++dim)
+            at[place[dim]] = batch[dim];
+          at[place[rank - 2]] = row;
+          at[place[rank - 1]] = k[0];
+          return at;
+        };
+        access.rhsAt = [&](OpBuilder &, ValueRange k) {
+          SmallVector<Value> at(batchedB ? ArrayRef<Value>(batch) : ArrayRef<Value>());
+          at.append({panel, k[0], constant(0)});
+          return at;
+        };
+        access.outAt = [&](OpBuilder &, Value row, Value column) {
+          SmallVector<Value> at(batch);
+          at.append({row, column});
+          return at;
+        };
+        emitPanel(builder, loc, access, sizeFold(c, rank - 2), matmul.getPanel() / lanes, lanes, registers);
+      });
+    });
+    op->erase();
+  }
+
+  void convolution(tile::ConvolutionOp conv) {
+    Value in = conv.getInputs()[0], w = conv.getInputs()[1], out = conv.getOutputs()[0];
+    SmallVector<Value> image;
+    nest(sizesOf(out, 0, 2), image, [&] {
+      BlockAccess access;
+      access.lhs = in;
+      access.rhs = w;
+      access.out = out;
+      access.reductionSizes = {size(w, 1), size(w, 2), size(in, 3)};
+      access.columns = size(out, 3);
+      overPanels(w, 0, access, conv.getPanel(), out, 3, [&](Value panel) {
+        access.lhsAt = [&](OpBuilder &, Value row, ValueRange r) {
+          return SmallVector<Value>{image[0], strided(image[1], conv.getStrides()[0], r[0], conv.getDilations()[0]),
+                                    strided(row, conv.getStrides()[1], r[1], conv.getDilations()[1]), r[2]};
+        };
+        access.rhsAt = [&](OpBuilder &, ValueRange r) {
+          return SmallVector<Value>{panel, r[0], r[1], r[2], constant(0)};
+        };
+        access.outAt = [&](OpBuilder &, Value row, Value column) {
+          return SmallVector<Value>{image[0], image[1], row, column};
+        };
+        emitPanel(builder, loc, access, sizeFold(out, 2), conv.getPanel() / lanes, lanes, registers);
+      });
+    });
+    op->erase();
+  }
+
+  /// out[b, p, inner, k / g, j * g + k % g] = in[b, inner, k, p * panel + j], zero where there is no such element.
+  /// In a tile the input begins with the tile's first column.
+  void pack(tile::PackOp pack) {
+    Value in = pack.getInputs()[0], out = pack.getOutputs()[0];
+    ArrayRef<int64_t> place = pack.getPermutation();
+    int64_t inner = pack.getInner(), group = pack.getGroup(), panel = pack.getPanel();
+    int64_t canonical = place.size(), batches = canonical - 2 - inner;
+    int64_t outRank = typeOf(out).getRank();
+    Value rows = size(in, place[canonical - 2]), columns = size(in, place[canonical - 1]);
+    Type element = typeOf(in).getElementType();
+    SmallVector<Value> extents = sizesOf(out, 0, batches + 1 + inner);
+    extents.push_back(size(out, outRank - 2));
+    extents.push_back(constant(panel));
+    SmallVector<Value> ivs;
+    nest(extents, ivs, [&] {
+      Value p = ivs[batches], kOuter = ivs[batches + 1 + inner], j = ivs.back();
+      Value column = arith::AddIOp::create(builder, loc, arith::MulIOp::create(builder, loc, p, constant(panel)), j);
+      Value inColumns = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, column, columns);
+      for (int64_t g = 0; g < group; ++g) {
+        Value k = arith::AddIOp::create(
+            builder, loc, arith::MulIOp::create(builder, loc, kOuter, constant(group)), constant(g));
+        Value inRows = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, k, rows);
+        Value inside = arith::AndIOp::create(builder, loc, inRows, inColumns);
+        SmallVector<Value> at(canonical);
+        for (int64_t dim = 0; dim < batches; ++dim)
+          at[place[dim]] = ivs[dim];
+        for (int64_t dim = 0; dim < inner; ++dim)
+          at[place[batches + dim]] = ivs[batches + 1 + dim];
+        at[place[canonical - 2]] = k;
+        at[place[canonical - 1]] = column;
+        auto branch = scf::IfOp::create(builder, loc, TypeRange{element}, inside, /*withElse=*/true);
+        {
+          OpBuilder::InsertionGuard guard(builder);
+          builder.setInsertionPointToStart(&branch.getThenRegion().front());
+          Value value = memref::LoadOp::create(builder, loc, in, at);
+          scf::YieldOp::create(builder, loc, value);
+          builder.setInsertionPointToStart(&branch.getElseRegion().front());
+          Value none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
+          scf::YieldOp::create(builder, loc, none);
+        }
+        SmallVector<Value> to(ivs.begin(), ivs.end() - 1);
+        to.push_back(arith::AddIOp::create(builder, loc, arith::MulIOp::create(builder, loc, j, constant(group)),
+                                           constant(g)));
+        memref::StoreOp::create(builder, loc, branch.getResult(0), out, to);
+      }
+    });
+    op->erase();
+  }
+
+private:
+  static MemRefType typeOf(Value value) { return cast<MemRefType>(value.getType()); }
+  Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
+  OpFoldResult sizeFold(Value value, int64_t dim) { return memref::getMixedSize(builder, loc, value, dim); }
+  Value size(Value value, int64_t dim) { return getValueOrCreateConstantIndexOp(builder, loc, sizeFold(value, dim)); }
+  SmallVector<Value> sizesOf(Value value, int64_t from, int64_t to) {
+    SmallVector<Value> sizes;
+    for (int64_t dim = from; dim < to; ++dim)
+      sizes.push_back(size(value, dim));
+    return sizes;
+  }
+  Value strided(Value at, int64_t stride, Value offset, int64_t dilation) {
+    AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
+    return affine::makeComposedAffineApply(builder, loc, AffineMap::get(2, 0, d0 * stride + d1 * dilation),
+                                           {OpFoldResult(at), OpFoldResult(offset)});
+  }
+
+  /// Loops over `extents`, their variables in `ivs`, around `body`.
+  void nest(ArrayRef<Value> extents, SmallVector<Value> &ivs, function_ref<void()> body) {
+    if (ivs.size() == extents.size())
+      return body();
+    Value extent = extents[ivs.size()];
+    if (isConstantIntValue(extent, 1)) {
+      ivs.push_back(constant(0));
+      return nest(extents, ivs, body);
+    }
+    auto loop = scf::ForOp::create(builder, loc, constant(0), extent, constant(1));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    ivs.push_back(loop.getInductionVar());
+    nest(extents, ivs, body);
+  }
+
+  void overPanels(Value packed, int64_t panelDim, BlockAccess &access, int64_t panel, Value out, int64_t columnDim,
+                  function_ref<void(Value)> body) {
+    std::optional<int64_t> columns = getConstantIntValue(sizeFold(out, columnDim));
+    access.wholePanels = columns && *columns % panel == 0;
+    SmallVector<Value> ivs;
+    nest({size(packed, panelDim)}, ivs, [&] {
+      access.firstColumn = arith::MulIOp::create(builder, loc, ivs[0], constant(panel));
+      body(ivs[0]);
+    });
+  }
+
+  Operation *op;
+  OpBuilder builder;
+  Location loc;
+  int64_t lanes, registers;
+};
+
+struct ExpandContractions : impl::ExpandContractionsBase<ExpandContractions> {
+  using ExpandContractionsBase::ExpandContractionsBase;
+  void runOnOperation() override {
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (isa<tile::MatmulOp, tile::ConvolutionOp, tile::PackOp>(op))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops) {
+      ContractionExpander expander(op, lanes, registers);
+      if (auto matmul = dyn_cast<tile::MatmulOp>(op))
+        expander.matmul(matmul);
+      else if (auto conv = dyn_cast<tile::ConvolutionOp>(op))
+        expander.convolution(conv);
+      else
+        expander.pack(cast<tile::PackOp>(op));
+    }
+  }
+};
+} // namespace
+} // namespace cpu
+} // namespace tilewright

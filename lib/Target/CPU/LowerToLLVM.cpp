@@ -1,0 +1,84 @@
+//===- LowerToLLVM.cpp - kernels become llvm functions ------------------------------===//
+//
+// One conversion for all dialects alive at this point, so that no cast is left between two partial ones. Vector
+// reductions may reassociate; multiply and add become one FMA where both allow contraction.
+//
+// Test: test/Target/CPU/lower-to-llvm.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "tilewright/Passes.h"
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MathToLibm/MathToLibm.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
+#include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_LOWERTOLLVM
+#include "tilewright/Passes.h.inc"
+namespace cpu {
+namespace {
+
+struct LowerToLLVM : impl::LowerToLLVMBase<LowerToLLVM> {
+  void runOnOperation() override {
+    MLIRContext *context = &getContext();
+    // Vector ops that have no direct LLVM form first, on the vector level.
+    {
+      RewritePatternSet patterns(context);
+      vector::populateVectorMaskOpLoweringPatterns(patterns);
+      vector::populateVectorStepLoweringPatterns(patterns);
+      vector::populateVectorBroadcastLoweringPatterns(patterns);
+      arith::populateCeilFloorDivExpandOpsPatterns(patterns);
+      if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+        return signalPassFailure();
+    }
+    LowerToLLVMOptions options(context);
+    LLVMTypeConverter converter(context, options);
+    RewritePatternSet patterns(context);
+    LLVMConversionTarget target(*context);
+    target.addIllegalOp<UnrealizedConversionCastOp>();
+    target.addLegalDialect<plan::PlanDialect>();
+    target.addLegalOp<ModuleOp>();
+    target.addLegalOp<UnrealizedConversionCastOp>();
+    populateAffineToStdConversionPatterns(patterns);
+    populateVectorToLLVMConversionPatterns(converter, patterns, /*reassociateFPReductions=*/true,
+                                           /*force32BitVectorIndices=*/false);
+    vector::populateVectorInsertExtractStridedSliceTransforms(patterns);
+    populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
+    arith::populateArithToLLVMConversionPatterns(converter, patterns);
+    index::populateIndexToLLVMConversionPatterns(converter, patterns);
+    populateMathToLLVMConversionPatterns(converter, patterns);
+    populateMathToLibmConversionPatterns(patterns, /*benefit=*/0);
+    cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
+    ub::populateUBToLLVMConversionPatterns(converter, patterns);
+    populateFuncToLLVMConversionPatterns(converter, patterns);
+    if (failed(applyFullConversion(getOperation(), target, std::move(patterns))))
+      return signalPassFailure();
+    // Casts between the descriptor and the memref cancel.
+    SmallVector<UnrealizedConversionCastOp> casts;
+    getOperation().walk([&](UnrealizedConversionCastOp cast) { casts.push_back(cast); });
+    SmallVector<UnrealizedConversionCastOp> left;
+    reconcileUnrealizedCasts(casts, &left);
+    for (UnrealizedConversionCastOp cast : left)
+      if (!cast->use_empty()) {
+        cast.emitOpError("is left after the conversion to LLVM");
+        return signalPassFailure();
+      }
+  }
+};
+} // namespace
+} // namespace cpu
+} // namespace tilewright

@@ -1,0 +1,152 @@
+//===- MicroKernel.cpp - register-blocked products -----------------------------===//
+#include "lib/Target/CPU/MicroKernel.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace tilewright::cpu {
+
+int64_t rowsPerBlock(int64_t vectors, int64_t registers) {
+  // Accumulators, one vector of B per column, one broadcast of A.
+  int64_t rows = (registers - vectors - 1) / vectors;
+  if (rows >= 8)
+    rows = vectors == 2 ? std::min<int64_t>(rows, 14) : vectors == 1 ? std::min<int64_t>(rows, 16) : 8;
+  return std::max<int64_t>(rows, 1);
+}
+
+namespace {
+
+class PanelEmitter {
+public:
+  PanelEmitter(OpBuilder &builder, Location loc, const BlockAccess &access, int64_t vectors, int64_t lanes)
+      : builder(builder), loc(loc), access(access), vectors(vectors), lanes(lanes),
+        vectorType(VectorType::get({lanes}, builder.getF32Type())) {}
+
+  Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
+
+  /// One block of `rows` rows (static) beginning at row `first`.
+  void block(int64_t rows, Value first) {
+    SmallVector<Value> rowIndex;
+    for (int64_t row = 0; row < rows; ++row)
+      rowIndex.push_back(row == 0 ? first : arith::AddIOp::create(builder, loc, first, constant(row)).getResult());
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
+    SmallVector<Value> accumulators(rows * vectors, zero), ivs;
+    accumulators = reduce(0, accumulators, ivs, rowIndex);
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t v = 0; v < vectors; ++v)
+        store(accumulators[row * vectors + v], rowIndex[row], v);
+  }
+
+private:
+  SmallVector<Value> reduce(size_t depth, SmallVector<Value> carried, SmallVector<Value> &ivs,
+                            ArrayRef<Value> rowIndex) {
+    if (depth == access.reductionSizes.size())
+      return step(carried, ivs, rowIndex);
+    if (isConstantIntValue(access.reductionSizes[depth], 1)) {
+      ivs.push_back(constant(0));
+      SmallVector<Value> next = reduce(depth + 1, carried, ivs, rowIndex);
+      ivs.pop_back();
+      return next;
+    }
+    auto loop = scf::ForOp::create(builder, loc, constant(0), access.reductionSizes[depth], constant(1), carried);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    ivs.push_back(loop.getInductionVar());
+    SmallVector<Value> next =
+        reduce(depth + 1, llvm::to_vector_of<Value>(loop.getRegionIterArgs()), ivs, rowIndex);
+    scf::YieldOp::create(builder, loc, next);
+    ivs.pop_back();
+    return llvm::to_vector_of<Value>(loop.getResults());
+  }
+
+  SmallVector<Value> step(ArrayRef<Value> accumulators, ArrayRef<Value> ivs, ArrayRef<Value> rowIndex) {
+    Type element = cast<MemRefType>(access.rhs.getType()).getElementType();
+    VectorType loaded = VectorType::get({lanes}, element);
+    SmallVector<Value> b;
+    SmallVector<Value> at = access.rhsAt(builder, ivs);
+    Value column = at.back();
+    for (int64_t v = 0; v < vectors; ++v) {
+      at.back() = v == 0 ? column : arith::AddIOp::create(builder, loc, column, constant(v * lanes)).getResult();
+      Value value = vector::LoadOp::create(builder, loc, loaded, access.rhs, at);
+      b.push_back(element.isF32() ? value : arith::ExtFOp::create(builder, loc, vectorType, value).getResult());
+    }
+    SmallVector<Value> next;
+    for (auto [row, index] : llvm::enumerate(rowIndex)) {
+      Value a = memref::LoadOp::create(builder, loc, access.lhs, access.lhsAt(builder, index, ivs));
+      if (!a.getType().isF32())
+        a = arith::ExtFOp::create(builder, loc, builder.getF32Type(), a);
+      Value broadcast = vector::BroadcastOp::create(builder, loc, vectorType, a);
+      for (int64_t v = 0; v < vectors; ++v)
+        next.push_back(vector::FMAOp::create(builder, loc, broadcast, b[v], accumulators[row * vectors + v]));
+    }
+    return next;
+  }
+
+  void store(Value value, Value row, int64_t v) {
+    Value column = v == 0 ? access.firstColumn
+                          : arith::AddIOp::create(builder, loc, access.firstColumn, constant(v * lanes)).getResult();
+    SmallVector<Value> at = access.outAt(builder, row, column);
+    if (access.wholePanels) {
+      vector::StoreOp::create(builder, loc, value, access.out, at);
+      return;
+    }
+    Value left = arith::SubIOp::create(builder, loc, access.columns, column);
+    Value mask = vector::CreateMaskOp::create(builder, loc, VectorType::get({lanes}, builder.getI1Type()), left);
+    vector::MaskedStoreOp::create(builder, loc, access.out, at, mask, value);
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  const BlockAccess &access;
+  int64_t vectors, lanes;
+  VectorType vectorType;
+};
+} // namespace
+
+void emitPanel(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows, int64_t vectors,
+               int64_t lanes, int64_t registers) {
+  PanelEmitter emitter(builder, loc, access, vectors, lanes);
+  int64_t blockRows = rowsPerBlock(vectors, registers);
+  std::optional<int64_t> constant = getConstantIntValue(rows);
+  Value total = getValueOrCreateConstantIndexOp(builder, loc, rows);
+  AffineExpr d0 = builder.getAffineDimExpr(0);
+  auto apply = [&](AffineExpr expr) {
+    return getValueOrCreateConstantIndexOp(
+        builder, loc,
+        affine::makeComposedFoldedAffineApply(builder, loc, AffineMap::get(1, 0, expr), {OpFoldResult(total)}));
+  };
+  if (!constant || *constant >= blockRows) {
+    auto loop = scf::ForOp::create(builder, loc, emitter.constant(0), apply(d0 - d0 % blockRows),
+                                   emitter.constant(blockRows));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    emitter.block(blockRows, loop.getInductionVar());
+  }
+  // The rest: 8, 4, 2, 1 rows, as its binary digits say; a static rest in one block.
+  if (constant) {
+    if (int64_t rest = *constant % blockRows)
+      emitter.block(rest, emitter.constant(*constant - rest));
+    return;
+  }
+  for (int64_t step = llvm::PowerOf2Ceil(blockRows); step >= 1; step /= 2) {
+    if (step >= blockRows)
+      continue;
+    // First row of this step: everything above its binary digit has been done.
+    AffineExpr done = (d0 - d0 % blockRows) + (d0 % blockRows) - (d0 % blockRows) % (2 * step);
+    Value bit = apply(((d0 % blockRows) % (2 * step)).floorDiv(step));
+    Value some = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, bit, emitter.constant(0));
+    Value first = apply(done);
+    auto branch = scf::IfOp::create(builder, loc, TypeRange(), some, /*withElse=*/false);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&branch.getThenRegion().front());
+    emitter.block(step, first);
+  }
+}
+
+} // namespace tilewright::cpu

@@ -1,0 +1,40 @@
+//===- MicroKernel.h - register-blocked products -------------------------------===//
+//
+// C[rows, panel] = sum over the reduction loops of A[row, r...] * B[r..., panel], with `rows` x `vectors` accumulators
+// in registers. A is read one element per row and step and broadcast, B by whole vectors from its panel. 8x48 (8 rows,
+// 3 vectors of 16) uses 24 accumulators, 3 for B and 1 for A of the 32 AVX-512 registers.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_TARGET_CPU_MICROKERNEL_H
+#define TILEWRIGHT_LIB_TARGET_CPU_MICROKERNEL_H
+
+#include "mlir/IR/Builders.h"
+
+namespace tilewright::cpu {
+
+/// Where the operands of one block lie.
+struct BlockAccess {
+  mlir::Value lhs, rhs, out;
+  /// Indices of A's element for `row` (an index value within the tile) at reduction ivs.
+  std::function<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::Value row, mlir::ValueRange reduction)> lhsAt;
+  /// Indices of the first element of B's panel row at reduction ivs.
+  std::function<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::ValueRange reduction)> rhsAt;
+  /// Indices of C's element at `row` and `column`.
+  std::function<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::Value row, mlir::Value column)> outAt;
+  /// Extents of the reduction loops.
+  llvm::SmallVector<mlir::Value> reductionSizes;
+  mlir::Value firstColumn; ///< of the panel in C
+  mlir::Value columns;     ///< of C: stores past it are masked
+  bool wholePanels = false;///< columns is a multiple of the panel
+};
+
+/// Rows at a time for `vectors` accumulator vectors per row and `registers` vector registers.
+int64_t rowsPerBlock(int64_t vectors, int64_t registers);
+
+/// Emits the product of `rows` rows (a value) from row 0 on, in blocks of rowsPerBlock and a ladder of powers of two.
+void emitPanel(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,
+               int64_t vectors, int64_t lanes, int64_t registers);
+
+} // namespace tilewright::cpu
+
+#endif

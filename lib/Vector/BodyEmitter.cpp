@@ -1,0 +1,230 @@
+//===- BodyEmitter.cpp - the body of a structured op, on scalars or vectors ------===//
+#include "lib/Vector/BodyEmitter.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+
+namespace tilewright::vector_stage {
+
+BodyEmitter::BodyEmitter(linalg::LinalgOp op, VectorLoop choice) : op(op), choice(choice), loc(op.getLoc()) {
+  ivs.resize(op.getNumLoops());
+}
+
+bool BodyEmitter::isUniform(Value value) {
+  if (choice.loop < 0)
+    return false;
+  if (auto known = uniformity.find(value); known != uniformity.end())
+    return known->second;
+  bool uniform = true;
+  if (auto argument = dyn_cast<BlockArgument>(value); argument && argument.getOwner() == op.getBlock()) {
+    OpOperand *operand = op.getMatchingOpOperand(argument);
+    uniform = !op.isDpsInit(operand) && accessAlong(op, *operand, choice.loop) == Access::Uniform;
+  } else if (Operation *definition = value.getDefiningOp(); definition && definition->getBlock() == op.getBlock()) {
+    if (auto index = dyn_cast<linalg::IndexOp>(definition))
+      uniform = static_cast<int64_t>(index.getDim()) != choice.loop;
+    else
+      uniform = llvm::all_of(definition->getOperands(), [&](Value v) { return isUniform(v); });
+  }
+  return uniformity[value] = uniform;
+}
+
+bool BodyEmitter::isUnitStride(Value value) {
+  Operation *definition = value.getDefiningOp();
+  if (!definition || definition->getBlock() != op.getBlock())
+    return false;
+  if (auto index = dyn_cast<linalg::IndexOp>(definition))
+    return static_cast<int64_t>(index.getDim()) == choice.loop;
+  if (isa<arith::IndexCastOp>(definition))
+    return isUnitStride(definition->getOperand(0));
+  if (isa<arith::AddIOp>(definition))
+    return (isUnitStride(definition->getOperand(0)) && isUniform(definition->getOperand(1))) ||
+           (isUnitStride(definition->getOperand(1)) && isUniform(definition->getOperand(0)));
+  if (isa<arith::SubIOp>(definition))
+    return isUnitStride(definition->getOperand(0)) && isUniform(definition->getOperand(1));
+  return false;
+}
+
+Value BodyEmitter::asVector(OpBuilder &builder, Value value) {
+  if (choice.loop < 0 || isa<VectorType>(value.getType()))
+    return value;
+  return vector::BroadcastOp::create(builder, loc, vectorOf(value.getType()), value);
+}
+
+SmallVector<Value> BodyEmitter::indicesOf(OpBuilder &builder, OpOperand &operand) {
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  SmallVector<Value> indices;
+  for (AffineExpr expr : map.getResults()) {
+    if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
+      indices.push_back(ivs[dim.getPosition()]);
+      continue;
+    }
+    SmallVector<OpFoldResult> dims(ivs.begin(), ivs.end());
+    // Loops not entered yet are not read by this expression.
+    for (auto [position, dim] : llvm::enumerate(dims))
+      if (!expr.isFunctionOfDim(position))
+        dim = builder.getIndexAttr(0);
+    OpFoldResult index =
+        affine::makeComposedFoldedAffineApply(builder, loc, AffineMap::get(map.getNumDims(), 0, expr), dims);
+    indices.push_back(getValueOrCreateConstantIndexOp(builder, loc, index));
+  }
+  return indices;
+}
+
+/// One load per lane. Lanes outside the mask read element 0 of the buffer, which is there when any lane is.
+Value BodyEmitter::readLanes(OpBuilder &builder, Value memref, ArrayRef<Value> indices, Value mask) {
+  Type element = cast<MemRefType>(memref.getType()).getElementType();
+  SmallVector<Value> vectors;
+  for (Value index : indices) {
+    if (isa<VectorType>(index.getType()) && mask) {
+      Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(index.getType()));
+      index = arith::SelectOp::create(builder, loc, mask, index, zero);
+    }
+    vectors.push_back(index);
+  }
+  Value result = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorOf(element)));
+  for (int64_t lane = 0; lane < choice.lanes; ++lane) {
+    SmallVector<Value> at;
+    for (Value index : vectors)
+      at.push_back(isa<VectorType>(index.getType()) ? vector::ExtractOp::create(builder, loc, index, lane).getResult()
+                                                    : index);
+    Value scalar = memref::LoadOp::create(builder, loc, memref, at);
+    result = vector::InsertOp::create(builder, loc, scalar, result, lane);
+  }
+  return result;
+}
+
+Value BodyEmitter::read(OpBuilder &builder, OpOperand &operand, Value mask) {
+  Value memref = operand.get();
+  auto type = dyn_cast<MemRefType>(memref.getType());
+  if (!type)
+    return memref;
+  SmallVector<Value> indices = indicesOf(builder, operand);
+  Access access = choice.loop < 0 ? Access::Uniform : accessAlong(op, operand, choice.loop);
+  if (access == Access::Uniform)
+    return memref::LoadOp::create(builder, loc, memref, indices);
+  VectorType vectorType = vectorOf(type.getElementType());
+  if (access == Access::Contiguous) {
+    if (!mask)
+      return vector::LoadOp::create(builder, loc, vectorType, memref, indices);
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
+    return vector::MaskedLoadOp::create(builder, loc, vectorType, memref, indices, mask, zero);
+  }
+  // The lanes' own indices: those of the first lane plus what the map adds per lane.
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  Value step = vector::StepOp::create(builder, loc, vectorOf(builder.getIndexType()));
+  for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+    if (!expr.isFunctionOfDim(choice.loop))
+      continue;
+    // expr(iv + lane) - expr(iv): linear in the loop, so a multiple of the lane.
+    AffineExpr d = getAffineDimExpr(choice.loop, op.getContext());
+    AffineExpr factor = simplifyAffineExpr(expr.replace(d, d + 1) - expr, map.getNumDims(), 0);
+    int64_t by = isa<AffineConstantExpr>(factor) ? cast<AffineConstantExpr>(factor).getValue() : 1;
+    Value scaled = step;
+    if (by != 1) {
+      Value amount = arith::ConstantIndexOp::create(builder, loc, by);
+      scaled = arith::MulIOp::create(builder, loc, step, asVector(builder, amount));
+    }
+    indices[dim] = arith::AddIOp::create(builder, loc, asVector(builder, indices[dim]), scaled);
+  }
+  return readLanes(builder, memref, indices, mask);
+}
+
+void BodyEmitter::write(OpBuilder &builder, Value value, unsigned number, Value mask) {
+  OpOperand &operand = *op.getDpsInitOperand(number);
+  SmallVector<Value> indices = indicesOf(builder, operand);
+  if (choice.loop < 0 || accessAlong(op, operand, choice.loop) == Access::Uniform) {
+    memref::StoreOp::create(builder, loc, value, operand.get(), indices);
+    return;
+  }
+  value = asVector(builder, value);
+  if (mask)
+    vector::MaskedStoreOp::create(builder, loc, operand.get(), indices, mask, value);
+  else
+    vector::StoreOp::create(builder, loc, value, operand.get(), indices);
+}
+
+void BodyEmitter::emitOp(OpBuilder &builder, Operation &inner, IRMapping &values, Value mask) {
+  if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
+    Value iv = ivs[index.getDim()];
+    if (choice.loop == static_cast<int64_t>(index.getDim())) {
+      Value step = vector::StepOp::create(builder, loc, vectorOf(builder.getIndexType()));
+      iv = arith::AddIOp::create(builder, loc, asVector(builder, iv), step);
+    }
+    values.map(index.getResult(), iv);
+    return;
+  }
+  bool anyVector = llvm::any_of(inner.getOperands(),
+                                [&](Value v) { return isa<VectorType>(values.lookupOrDefault(v).getType()); });
+  if (!anyVector) {
+    builder.clone(inner, values);
+    return;
+  }
+  if (auto load = dyn_cast<memref::LoadOp>(inner)) {
+    SmallVector<Value> indices;
+    for (Value index : load.getIndices())
+      indices.push_back(values.lookupOrDefault(index));
+    auto type = cast<MemRefType>(load.getMemref().getType());
+    auto [strides, offset] = type.getStridesAndOffset();
+    bool othersUniform =
+        llvm::none_of(ArrayRef<Value>(indices).drop_back(), [](Value v) { return isa<VectorType>(v.getType()); });
+    Value result;
+    if (othersUniform && strides.back() == 1 && isUnitStride(load.getIndices().back())) {
+      indices.back() = vector::ExtractOp::create(builder, loc, indices.back(), 0);
+      VectorType vectorType = vectorOf(type.getElementType());
+      if (mask)
+        result = vector::MaskedLoadOp::create(
+            builder, loc, vectorType, load.getMemref(), indices, mask,
+            arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType)).getResult());
+      else
+        result = vector::LoadOp::create(builder, loc, vectorType, load.getMemref(), indices);
+    } else {
+      result = readLanes(builder, load.getMemref(), indices, mask);
+    }
+    values.map(load.getResult(), result);
+    return;
+  }
+  SmallVector<Value> operands;
+  for (Value v : inner.getOperands())
+    operands.push_back(asVector(builder, values.lookupOrDefault(v)));
+  OperationState state(inner.getLoc(), inner.getName(), operands, {vectorOf(inner.getResult(0).getType())},
+                       inner.getAttrs());
+  Operation *made = builder.create(state);
+  values.map(inner.getResult(0), made->getResult(0));
+}
+
+void BodyEmitter::emitUniform(OpBuilder &builder, IRMapping &values) {
+  if (choice.loop < 0)
+    return;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    BlockArgument argument = op.getMatchingBlockArgument(input);
+    if (!argument.use_empty() && isUniform(argument))
+      values.map(argument, read(builder, *input, Value()));
+  }
+  for (Operation &inner : op.getBlock()->without_terminator())
+    if (inner.getNumResults() == 1 && isUniform(inner.getResult(0)))
+      emitOp(builder, inner, values, Value());
+}
+
+SmallVector<Value> BodyEmitter::emitStep(OpBuilder &builder, IRMapping values, ValueRange accumulators, Value mask) {
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    BlockArgument argument = op.getMatchingBlockArgument(input);
+    if (!argument.use_empty() && !values.contains(argument))
+      values.map(argument, read(builder, *input, mask));
+  }
+  for (auto [argument, value] : llvm::zip_equal(op.getRegionOutputArgs(), accumulators))
+    values.map(argument, value);
+  for (Operation &inner : op.getBlock()->without_terminator()) {
+    if (inner.getNumResults() == 1 && values.contains(inner.getResult(0)))
+      continue;
+    emitOp(builder, inner, values, mask);
+  }
+  SmallVector<Value> yielded;
+  for (Value value : op.getBlock()->getTerminator()->getOperands())
+    yielded.push_back(values.lookupOrDefault(value));
+  return yielded;
+}
+
+} // namespace tilewright::vector_stage

@@ -1,0 +1,52 @@
+//===- BodyEmitter.h - the body of a structured op, on scalars or vectors --------===//
+#ifndef TILEWRIGHT_LIB_VECTOR_BODYEMITTER_H
+#define TILEWRIGHT_LIB_VECTOR_BODYEMITTER_H
+
+#include "lib/Vector/LoopVectorizer.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace tilewright::vector_stage {
+
+/// Emits the body of one op for `lanes` consecutive iterations of its vector loop. Values that do not change along
+/// the vector loop stay scalars; they may be emitted once before it (emitUniform).
+class BodyEmitter {
+public:
+  BodyEmitter(mlir::linalg::LinalgOp op, VectorLoop choice);
+
+  /// The current values of the op's loops; that of the vector loop is its first lane's.
+  llvm::SmallVector<mlir::Value> ivs;
+
+  /// Reads and body ops that do not change along the vector loop and need no accumulator, into `values`.
+  void emitUniform(mlir::OpBuilder &builder, mlir::IRMapping &values);
+
+  /// One step: accumulators in, yielded values out (each a vector, or a scalar when lanes is 1 or the value is uniform).
+  /// `mask` is null for a full step. `values` holds what emitUniform made.
+  llvm::SmallVector<mlir::Value> emitStep(mlir::OpBuilder &builder, mlir::IRMapping values,
+                                          mlir::ValueRange accumulators, mlir::Value mask);
+
+  /// Reads the operand at the current place.
+  mlir::Value read(mlir::OpBuilder &builder, mlir::OpOperand &operand, mlir::Value mask);
+  /// Writes `value` to output `number` at the current place.
+  void write(mlir::OpBuilder &builder, mlir::Value value, unsigned number, mlir::Value mask);
+
+  mlir::Value asVector(mlir::OpBuilder &builder, mlir::Value value);
+  mlir::VectorType vectorOf(mlir::Type element) const { return mlir::VectorType::get({choice.lanes}, element); }
+
+private:
+  llvm::SmallVector<mlir::Value> indicesOf(mlir::OpBuilder &builder, mlir::OpOperand &operand);
+  mlir::Value readLanes(mlir::OpBuilder &builder, mlir::Value memref, llvm::ArrayRef<mlir::Value> indices,
+                        mlir::Value mask);
+  bool isUniform(mlir::Value value);
+  bool isUnitStride(mlir::Value value);
+  void emitOp(mlir::OpBuilder &builder, mlir::Operation &inner, mlir::IRMapping &values, mlir::Value mask);
+
+  mlir::linalg::LinalgOp op;
+  VectorLoop choice;
+  mlir::Location loc;
+  llvm::DenseMap<mlir::Value, bool> uniformity;
+};
+
+} // namespace tilewright::vector_stage
+
+#endif

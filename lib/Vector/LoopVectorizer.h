@@ -1,0 +1,46 @@
+//===- LoopVectorizer.h - one structured op on buffers, as loops of vectors ----===//
+//
+// The op's loops become scf.for; one of them, chosen by how the operands lie in memory, runs `lanes` elements at a
+// time with a masked tail. Two shapes of code:
+//
+//   parallel vector loop                         reduction vector loop
+//   for parallel loops                           for parallel loops
+//     for v step lanes                             acc = identity
+//       acc = out[v]                               for other reduction loops, for v step lanes
+//       for reduction loops: acc = body(acc)         acc = combine(acc, body)
+//       out[v] = acc                               out = combine(out, horizontal(acc))
+//
+// An op whose body or accesses allow neither runs element by element.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_VECTOR_LOOPVECTORIZER_H
+#define TILEWRIGHT_LIB_VECTOR_LOOPVECTORIZER_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace tilewright::vector_stage {
+
+/// How the elements that one operand gives to consecutive iterations of the vector loop lie in memory.
+enum class Access { Uniform, Contiguous, Scattered };
+
+/// Access of `operand` (a memref or scalar operand of `op`) along loop `loop`.
+Access accessAlong(mlir::linalg::LinalgOp op, mlir::OpOperand &operand, unsigned loop);
+
+/// The loop to vectorize.
+struct VectorLoop {
+  int64_t loop = -1;     ///< -1: none, element by element
+  bool reduction = false;
+  int64_t lanes = 1;
+};
+
+VectorLoop chooseVectorLoop(mlir::linalg::LinalgOp op, int64_t lanes);
+
+/// The op that combines output `number` with a new value (acc = combine(acc, x)), or null.
+mlir::Operation *combinerOf(mlir::linalg::LinalgOp op, unsigned number);
+
+/// Replaces `op` (on memrefs) by loops. Fails with a message at `op` when its body holds what cannot be emitted.
+llvm::LogicalResult emitLoops(mlir::linalg::LinalgOp op, int64_t lanes);
+
+} // namespace tilewright::vector_stage
+
+#endif

@@ -1,0 +1,100 @@
+//===- PlaceScratch.cpp - temporaries live in the thread's scratch memory --------===//
+//
+// Before:
+//   func @kernel_0(..., %begin, %end) { scf.for ... { %t = memref.alloc() : memref<64x48xf32> ... } }
+// After:
+//   func @kernel_0(..., %begin, %end, %scratch: memref<?xi8>) attributes {tw.scratch = affine_map<() -> (12288)>} {
+//     scf.for ... { %t = memref.view %scratch[%c0][] : memref<?xi8> to memref<64x48xf32> ... } }
+//
+// Each allocation gets a place of its own, 64-byte aligned. A size that is not a constant is bounded by a constant (a
+// cut tile) or follows from the kernel's index arguments; anything else is an error.
+//
+// Test: test/Vector/place-scratch.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/Sizes.h"
+#include "tilewright/Passes.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_PLACESCRATCH
+#include "tilewright/Passes.h.inc"
+namespace vector_stage {
+namespace {
+
+/// An upper bound of `size` over the function's index arguments, or null.
+AffineExpr boundOf(Value size) {
+  if (AffineExpr exact = tile::exprOf(size))
+    return exact;
+  FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
+      presburger::BoundType::UB, ValueBoundsConstraintSet::Variable(size), /*stopCondition=*/nullptr, {/*closedUB=*/true});
+  if (succeeded(bound))
+    return getAffineConstantExpr(*bound, size.getContext());
+  // min(a, b): either bound does; max and the like have none.
+  if (auto min = size.getDefiningOp<affine::AffineMinOp>())
+    for (AffineExpr result : min.getMap().getResults()) {
+      SmallVector<AffineExpr> dims, symbols;
+      bool known = true;
+      for (auto [index, operand] : llvm::enumerate(min.getOperands())) {
+        AffineExpr expr = tile::exprOf(operand);
+        bool used = index < min.getMap().getNumDims() ? result.isFunctionOfDim(index)
+                                                      : result.isFunctionOfSymbol(index - min.getMap().getNumDims());
+        known &= !used || expr;
+        if (!expr)
+          expr = getAffineConstantExpr(0, size.getContext());
+        (index < min.getMap().getNumDims() ? dims : symbols).push_back(expr);
+      }
+      if (known)
+        return result.replaceDimsAndSymbols(dims, symbols);
+    }
+  return {};
+}
+
+struct PlaceScratch : impl::PlaceScratchBase<PlaceScratch> {
+  void runOnOperation() override {
+    func::FuncOp kernel = getOperation();
+    if (!kernel->hasAttr("tw.kernel") || kernel->hasAttr("tw.scratch"))
+      return;
+    OpBuilder builder(kernel.getContext());
+    Location loc = kernel.getLoc();
+    Block &body = kernel.getBody().front();
+    SmallVector<Value> symbols = tile::indexArguments(kernel);
+    // begin and end are not sizes.
+    symbols.resize(symbols.size() - 2);
+    Value scratch = body.addArgument(MemRefType::get({ShapedType::kDynamic}, builder.getI8Type()), loc);
+    kernel.setFunctionType(builder.getFunctionType(body.getArgumentTypes(), {}));
+    AffineExpr offset = builder.getAffineConstantExpr(0);
+    SmallVector<memref::AllocOp> allocs;
+    kernel.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
+    for (memref::AllocOp alloc : allocs) {
+      MemRefType type = alloc.getType();
+      int64_t elementBytes = std::max<int64_t>(1, llvm::divideCeil(type.getElementTypeBitWidth(), 8));
+      AffineExpr bytes = builder.getAffineConstantExpr(elementBytes);
+      auto dynamic = alloc.getDynamicSizes().begin();
+      for (int64_t size : type.getShape()) {
+        AffineExpr bound = ShapedType::isDynamic(size) ? boundOf(*dynamic++) : builder.getAffineConstantExpr(size);
+        if (!bound) {
+          alloc.emitOpError("its size follows neither from a tile nor from the kernel's index arguments");
+          return signalPassFailure();
+        }
+        bytes = bytes * bound;
+      }
+      builder.setInsertionPoint(alloc);
+      Value at = getValueOrCreateConstantIndexOp(builder, loc, tile::materialize(builder, loc, offset, symbols));
+      auto view = memref::ViewOp::create(builder, alloc.getLoc(), type, scratch, at, alloc.getDynamicSizes());
+      for (Operation *user : llvm::make_early_inc_range(alloc->getUsers()))
+        if (isa<memref::DeallocOp>(user))
+          user->erase();
+      alloc.replaceAllUsesWith(view.getResult());
+      alloc.erase();
+      offset = offset + bytes.ceilDiv(64) * 64;
+    }
+    kernel->setAttr("tw.scratch", AffineMapAttr::get(AffineMap::get(0, symbols.size(), offset)));
+  }
+};
+} // namespace
+} // namespace vector_stage
+} // namespace tilewright

@@ -1,0 +1,112 @@
+//===- VectorLoopChoice.cpp - which loop of a structured op to vectorize --------===//
+#include "lib/Vector/LoopVectorizer.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tilewright::vector_stage {
+
+Access accessAlong(linalg::LinalgOp op, OpOperand &operand, unsigned loop) {
+  auto type = dyn_cast<MemRefType>(operand.get().getType());
+  if (!type)
+    return Access::Uniform;
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  int64_t at = -1;
+  for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+    if (!expr.isFunctionOfDim(loop))
+      continue;
+    if (at >= 0)
+      return Access::Scattered;
+    at = dim;
+  }
+  if (at < 0)
+    return Access::Uniform;
+  // The loop must advance the last dimension by one element: expr = d_loop + (anything without it).
+  AffineExpr expr = map.getResult(at), d = getAffineDimExpr(loop, map.getContext());
+  AffineExpr rest = simplifyAffineExpr(expr - d, map.getNumDims(), 0);
+  if (at != type.getRank() - 1 || rest.isFunctionOfDim(loop))
+    return Access::Scattered;
+  auto [strides, offset] = type.getStridesAndOffset();
+  return strides.back() == 1 ? Access::Contiguous : Access::Scattered;
+}
+
+Operation *combinerOf(linalg::LinalgOp op, unsigned number) {
+  Block *body = op.getBlock();
+  Value yielded = body->getTerminator()->getOperand(number);
+  Operation *combiner = yielded.getDefiningOp();
+  BlockArgument accumulator = op.getRegionOutputArgs()[number];
+  if (!combiner || combiner->getNumOperands() != 2 || !accumulator.hasOneUse() ||
+      *accumulator.getUsers().begin() != combiner)
+    return nullptr;
+  if (isa<arith::AddFOp, arith::MulFOp, arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp,
+          arith::AddIOp, arith::MulIOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp, arith::OrIOp,
+          arith::AndIOp, arith::XOrIOp>(combiner))
+    return combiner;
+  return nullptr;
+}
+
+static bool allReductionsCombine(linalg::LinalgOp op) {
+  for (unsigned number = 0; number < op.getNumDpsInits(); ++number)
+    if (!combinerOf(op, number))
+      return false;
+  return true;
+}
+
+/// Body ops that have a vector form: elementwise ones, indices, and reads at computed places.
+static bool bodyHasVectorForm(linalg::LinalgOp op) {
+  for (Operation &inner : op.getBlock()->without_terminator()) {
+    if (isa<linalg::IndexOp, arith::ConstantOp>(inner))
+      continue;
+    if (auto load = dyn_cast<memref::LoadOp>(inner))
+      continue;
+    if (!OpTrait::hasElementwiseMappableTraits(&inner) || inner.getNumResults() != 1)
+      return false;
+  }
+  return true;
+}
+
+VectorLoop chooseVectorLoop(linalg::LinalgOp op, int64_t lanes) {
+  VectorLoop best;
+  if (!bodyHasVectorForm(op))
+    return best;
+  SmallVector<utils::IteratorType> iterators = op.getIteratorTypesArray();
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  bool combines = allReductionsCombine(op);
+  double bestCost = 0;
+  for (unsigned loop = 0; loop < op.getNumLoops(); ++loop) {
+    bool reduction = iterators[loop] == utils::IteratorType::reduction;
+    int64_t size = sizes[loop];
+    if (size == 1 || (reduction && !combines))
+      continue;
+    bool possible = true;
+    double cost = 1;
+    for (OpOperand &operand : op->getOpOperands()) {
+      Access access = accessAlong(op, operand, loop);
+      bool output = op.isDpsInit(&operand);
+      if (output && access != (reduction ? Access::Uniform : Access::Contiguous))
+        possible = false;
+      cost += access == Access::Scattered ? 16 : access == Access::Contiguous ? 1 : 0.5;
+    }
+    if (!possible)
+      continue;
+    // Few elements leave lanes idle; a horizontal reduction costs about a dozen ops per result.
+    int64_t wide = ShapedType::isDynamic(size) ? lanes : std::min<int64_t>(lanes, llvm::PowerOf2Ceil(size));
+    double used = ShapedType::isDynamic(size) ? 0.9 : static_cast<double>(size) / (llvm::divideCeil(size, wide) * wide);
+    cost /= wide * used;
+    if (reduction)
+      cost *= 1.0 + 12.0 / (ShapedType::isDynamic(size) ? 256.0 : std::max<int64_t>(size, 1));
+    if (best.loop < 0 || cost < bestCost) {
+      best = {static_cast<int64_t>(loop), reduction, wide};
+      bestCost = cost;
+    }
+  }
+  // Vectors that cost more than the elements one by one.
+  double elementCost = 1 + op->getNumOperands();
+  if (best.loop >= 0 && bestCost > elementCost)
+    return {};
+  return best;
+}
+
+} // namespace tilewright::vector_stage

@@ -1,0 +1,268 @@
+//===- VectorizeLoops.cpp - structured ops on buffers become vector loops --------===//
+//
+// Before:
+//   linalg.generic {add; exp} ins(%a: memref<1x770xf32>, %b: memref<770xf32>) outs(%c: memref<1x770xf32>)
+// After:
+//   scf.for %i = 0 to 1 {
+//     scf.for %j = 0 to 768 step 16 { vector.load %a, %b; exp; vector.store %c }
+//     masked step for the last 2 columns }
+//
+// LoopVectorizer.h says how the loop is chosen. linalg.fill, copy and every other linalg op on memrefs go the same way.
+//
+// Test: test/Vector/vectorize-loops.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Vector/BodyEmitter.h"
+#include "tilewright/Passes.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_VECTORIZELOOPS
+#include "tilewright/Passes.h.inc"
+namespace vector_stage {
+namespace {
+
+class LoopEmitter {
+public:
+  LoopEmitter(linalg::LinalgOp op, int64_t lanes)
+      : op(op), choice(chooseVectorLoop(op, lanes)), body(op, choice), builder(op), loc(op.getLoc()) {}
+
+  LogicalResult run() {
+    if (op.getNumLoops() > 0)
+      for (Range range : op.createLoopRanges(builder, loc))
+        sizes.push_back(range.size);
+    zero = arith::ConstantIndexOp::create(builder, loc, 0);
+    SmallVector<utils::IteratorType> iterators = op.getIteratorTypesArray();
+    for (auto [loop, kind] : llvm::enumerate(iterators)) {
+      if (static_cast<int64_t>(loop) == choice.loop)
+        continue;
+      (kind == utils::IteratorType::parallel ? parallel : reductions).push_back(loop);
+    }
+    enterParallel(0);
+    op->erase();
+    return success();
+  }
+
+private:
+  Value valueOf(OpFoldResult size) { return getValueOrCreateConstantIndexOp(builder, loc, size); }
+
+  void enterParallel(size_t depth) {
+    if (depth == parallel.size()) {
+      if (choice.reduction)
+        return reductionVector();
+      return parallelVector();
+    }
+    unsigned loop = parallel[depth];
+    if (isConstantIntValue(sizes[loop], 1)) {
+      body.ivs[loop] = zero;
+      return enterParallel(depth + 1);
+    }
+    auto nest = scf::ForOp::create(builder, loc, zero, valueOf(sizes[loop]), valueOf(builder.getIndexAttr(1)));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(nest.getBody());
+    body.ivs[loop] = nest.getInductionVar();
+    enterParallel(depth + 1);
+  }
+
+  /// Runs `step(mask)` over the vector loop: whole vectors, then the masked rest. `carried` are values that each step
+  /// takes and gives back.
+  SmallVector<Value> overVectorLoop(SmallVector<Value> carried,
+                                    function_ref<SmallVector<Value>(ValueRange, Value)> step) {
+    if (choice.loop < 0)
+      return step(carried, Value());
+    OpFoldResult size = sizes[choice.loop];
+    std::optional<int64_t> constant = getConstantIntValue(size);
+    Value lanes = valueOf(builder.getIndexAttr(choice.lanes));
+    Value total = valueOf(size);
+    OpFoldResult whole;
+    AffineExpr d0 = builder.getAffineDimExpr(0);
+    whole = affine::makeComposedFoldedAffineApply(
+        builder, loc, AffineMap::get(1, 0, d0 - d0 % choice.lanes), {size});
+    if (!constant || *constant >= choice.lanes) {
+      auto nest = scf::ForOp::create(builder, loc, zero, valueOf(whole), lanes, carried);
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(nest.getBody());
+      body.ivs[choice.loop] = nest.getInductionVar();
+      SmallVector<Value> next = step(nest.getRegionIterArgs(), Value());
+      if (!carried.empty())
+        scf::YieldOp::create(builder, loc, next);
+      carried.assign(nest.getResults().begin(), nest.getResults().end());
+    }
+    if (constant && *constant % choice.lanes == 0)
+      return carried;
+    Value start = valueOf(whole);
+    Value left = arith::SubIOp::create(builder, loc, total, start);
+    auto emitTail = [&](ValueRange in) {
+      Value mask = vector::CreateMaskOp::create(builder, loc, body.vectorOf(builder.getI1Type()), left);
+      body.ivs[choice.loop] = start;
+      return step(in, mask);
+    };
+    if (constant)
+      return emitTail(carried);
+    Value some = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt, left, zero);
+    SmallVector<Type> types = llvm::to_vector(ValueRange(carried).getTypes());
+    auto branch = scf::IfOp::create(builder, loc, types, some, /*withElse=*/!carried.empty());
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(&branch.getThenRegion().front());
+      SmallVector<Value> next = emitTail(carried);
+      if (!carried.empty()) {
+        scf::YieldOp::create(builder, loc, next);
+        builder.setInsertionPointToStart(&branch.getElseRegion().front());
+        scf::YieldOp::create(builder, loc, carried);
+      }
+    }
+    return llvm::to_vector_of<Value>(branch.getResults());
+  }
+
+  /// Reduction loops around one step, the accumulators carried.
+  SmallVector<Value> overReductions(size_t depth, SmallVector<Value> carried,
+                                    function_ref<SmallVector<Value>(ValueRange)> step) {
+    if (depth == reductions.size())
+      return step(carried);
+    unsigned loop = reductions[depth];
+    if (isConstantIntValue(sizes[loop], 1)) {
+      body.ivs[loop] = zero;
+      return overReductions(depth + 1, carried, step);
+    }
+    auto nest = scf::ForOp::create(builder, loc, zero, valueOf(sizes[loop]), valueOf(builder.getIndexAttr(1)), carried);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(nest.getBody());
+    body.ivs[loop] = nest.getInductionVar();
+    SmallVector<Value> next = overReductions(depth + 1, llvm::to_vector_of<Value>(nest.getRegionIterArgs()), step);
+    scf::YieldOp::create(builder, loc, next);
+    return llvm::to_vector_of<Value>(nest.getResults());
+  }
+
+  void parallelVector() {
+    IRMapping uniform;
+    if (reductions.empty())
+      body.emitUniform(builder, uniform);
+    overVectorLoop({}, [&](ValueRange, Value mask) -> SmallVector<Value> {
+      SmallVector<Value> accumulators;
+      for (unsigned number = 0; number < op.getNumDpsInits(); ++number) {
+        Value value;
+        if (!op.getRegionOutputArgs()[number].use_empty() || !reductions.empty())
+          value = body.read(builder, *op.getDpsInitOperand(number), mask);
+        accumulators.push_back(value);
+      }
+      SmallVector<Value> results;
+      if (reductions.empty()) {
+        for (Value &value : accumulators)
+          if (!value)
+            value = zero; // never read
+        results = body.emitStep(builder, uniform, accumulators, mask);
+      } else {
+        for (Value &value : accumulators)
+          value = body.asVector(builder, value);
+        results = overReductions(0, accumulators, [&](ValueRange in) {
+          SmallVector<Value> out = body.emitStep(builder, uniform, in, mask);
+          for (Value &value : out)
+            value = body.asVector(builder, value);
+          return out;
+        });
+      }
+      for (auto [number, value] : llvm::enumerate(results))
+        body.write(builder, value, number, mask);
+      return {};
+    });
+  }
+
+  Value identityOf(Operation *combiner, Type element) {
+    TypedAttr value = arith::getNeutralElement(combiner).value_or(builder.getZeroAttr(element));
+    return arith::ConstantOp::create(builder, loc, value);
+  }
+
+  static vector::CombiningKind kindOf(Operation *combiner) {
+    return llvm::TypeSwitch<Operation *, vector::CombiningKind>(combiner)
+        .Case<arith::AddFOp, arith::AddIOp>([](auto) { return vector::CombiningKind::ADD; })
+        .Case<arith::MulFOp, arith::MulIOp>([](auto) { return vector::CombiningKind::MUL; })
+        .Case<arith::MaximumFOp>([](auto) { return vector::CombiningKind::MAXIMUMF; })
+        .Case<arith::MinimumFOp>([](auto) { return vector::CombiningKind::MINIMUMF; })
+        .Case<arith::MaxNumFOp>([](auto) { return vector::CombiningKind::MAXNUMF; })
+        .Case<arith::MinNumFOp>([](auto) { return vector::CombiningKind::MINNUMF; })
+        .Case<arith::MaxSIOp>([](auto) { return vector::CombiningKind::MAXSI; })
+        .Case<arith::MinSIOp>([](auto) { return vector::CombiningKind::MINSI; })
+        .Case<arith::MaxUIOp>([](auto) { return vector::CombiningKind::MAXUI; })
+        .Case<arith::MinUIOp>([](auto) { return vector::CombiningKind::MINUI; })
+        .Case<arith::OrIOp>([](auto) { return vector::CombiningKind::OR; })
+        .Case<arith::XOrIOp>([](auto) { return vector::CombiningKind::XOR; })
+        .Default([](auto) { return vector::CombiningKind::AND; });
+  }
+
+  void reductionVector() {
+    unsigned outputs = op.getNumDpsInits();
+    SmallVector<Operation *> combiners;
+    SmallVector<Value> accumulators;
+    for (unsigned number = 0; number < outputs; ++number) {
+      combiners.push_back(combinerOf(op, number));
+      Type element = op.getRegionOutputArgs()[number].getType();
+      accumulators.push_back(body.asVector(builder, identityOf(combiners.back(), element)));
+    }
+    accumulators = overReductions(0, accumulators, [&](ValueRange in) {
+      IRMapping uniform;
+      body.emitUniform(builder, uniform);
+      return overVectorLoop(llvm::to_vector_of<Value>(in), [&](ValueRange carried, Value mask) {
+        SmallVector<Value> next = body.emitStep(builder, uniform, carried, mask);
+        for (auto [value, old] : llvm::zip_equal(next, carried)) {
+          value = body.asVector(builder, value);
+          if (mask)
+            value = arith::SelectOp::create(builder, loc, mask, value, old);
+        }
+        return next;
+      });
+    });
+    for (unsigned number = 0; number < outputs; ++number) {
+      Value old = body.read(builder, *op.getDpsInitOperand(number), Value());
+      arith::FastMathFlags flags = arith::FastMathFlags::reassoc;
+      Value sum = vector::ReductionOp::create(builder, loc, kindOf(combiners[number]), accumulators[number], flags);
+      IRMapping scalar;
+      Operation *combiner = combiners[number];
+      bool accumulatorFirst = combiner->getOperand(0) == op.getRegionOutputArgs()[number];
+      scalar.map(combiner->getOperand(accumulatorFirst ? 0 : 1), old);
+      scalar.map(combiner->getOperand(accumulatorFirst ? 1 : 0), sum);
+      Value result = builder.clone(*combiner, scalar)->getResult(0);
+      body.write(builder, result, number, Value());
+    }
+  }
+
+  linalg::LinalgOp op;
+  VectorLoop choice;
+  BodyEmitter body;
+  OpBuilder builder;
+  Location loc;
+  Value zero;
+  SmallVector<OpFoldResult> sizes;
+  SmallVector<unsigned> parallel, reductions;
+};
+
+struct VectorizeLoops : impl::VectorizeLoopsBase<VectorizeLoops> {
+  using VectorizeLoopsBase::VectorizeLoopsBase;
+  void runOnOperation() override {
+    func::FuncOp kernel = getOperation();
+    if (!kernel->hasAttr("tw.kernel"))
+      return;
+    SmallVector<linalg::LinalgOp> ops;
+    kernel.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
+    for (linalg::LinalgOp op : ops)
+      if (failed(emitLoops(op, lanes)))
+        return signalPassFailure();
+  }
+};
+} // namespace
+
+LogicalResult emitLoops(linalg::LinalgOp op, int64_t lanes) {
+  for (Value operand : op->getOperands())
+    if (isa<TensorType>(operand.getType()))
+      return op.emitOpError("is still on tensors: run --tw-bufferize-kernels first");
+  return LoopEmitter(op, lanes).run();
+}
+
+} // namespace vector_stage
+} // namespace tilewright
