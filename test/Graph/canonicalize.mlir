@@ -1,5 +1,7 @@
 // RUN: tilewright-opt %s --canonicalize | FileCheck %s
 
+// CHECK: #[[MAP:.*]] = affine_map<() -> (5)>
+
 // CHECK-LABEL: func.func @identities
 // CHECK-SAME: (%[[X:.*]]: tensor<4x6xf32>)
 // CHECK-NEXT: return %[[X]], %[[X]], %[[X]], %[[X]]
@@ -46,7 +48,6 @@ func.func @broadcast_of_broadcast(%x: tensor<1x6xf32>) -> tensor<2x4x6xf32> {
   return %1 : tensor<2x4x6xf32>
 }
 
-// CHECK: #[[MAP:.*]] = affine_map<() -> (5)>
 // CHECK-LABEL: func.func @slice_of_slice
 // CHECK-NEXT: tw.slice %arg0 {offsets = #[[MAP]], strides = array<i64: 6>} : tensor<32xf32> -> tensor<4xf32>
 // CHECK-NEXT: return
