@@ -43,6 +43,10 @@ def InlineElementwise : Pass<"tw-inline-elementwise", "::mlir::func::FuncOp"> {
   let summary = "Merge chains of elementwise generics into one loop body";
 }
 
+def FoldPermutes : Pass<"tw-fold-permutes", "::mlir::func::FuncOp"> {
+  let summary = "Attention reads and writes permuted operands in place, through strides";
+}
+
 def MaterializeViews : Pass<"tw-materialize-views", "::mlir::func::FuncOp"> {
   let summary = "A slice that is returned or reshaped is copied, so that all tensors between kernels are dense";
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];

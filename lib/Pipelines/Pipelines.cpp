@@ -37,6 +37,7 @@ void buildStructuredStage(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createLowerGraph());
   pm.addNestedPass<func::FuncOp>(createCSEPass());
   pm.addNestedPass<func::FuncOp>(createInlineElementwise());
+  pm.addNestedPass<func::FuncOp>(createFoldPermutes());
   pm.addNestedPass<func::FuncOp>(createMaterializeViews());
   pm.addPass(createFormKernels());
   pm.addPass(createVerifyStructured());

@@ -40,6 +40,7 @@ struct LowerToLLVM : impl::LowerToLLVMBase<LowerToLLVM> {
       RewritePatternSet patterns(context);
       vector::populateVectorMaskOpLoweringPatterns(patterns);
       vector::populateVectorStepLoweringPatterns(patterns);
+      vector::populateVectorMaskMaterializationPatterns(patterns, /*force32BitVectorIndices=*/true);
       vector::populateVectorBroadcastLoweringPatterns(patterns);
       arith::populateCeilFloorDivExpandOpsPatterns(patterns);
       if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
