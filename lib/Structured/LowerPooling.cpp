@@ -35,7 +35,7 @@ struct Pooling {
         stride(stride.empty() ? kernel : stride), padding(padding), dilation(dilation) {
     if (this->dilation.empty())
       this->dilation.assign(kernel.size(), 1);
-    firstSpatial = op->hasAttr(channelsLastAttrName) ? outSizes.size() - kernel.size() - 1 : outSizes.size() - kernel.size();
+    firstSpatial = op->hasAttr(graph::channelsLastAttrName) ? outSizes.size() - kernel.size() - 1 : outSizes.size() - kernel.size();
   }
 
   unsigned rank() const { return outSizes.size(); }
