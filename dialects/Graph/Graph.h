@@ -2,6 +2,7 @@
 #ifndef TILEWRIGHT_DIALECTS_GRAPH_GRAPH_H
 #define TILEWRIGHT_DIALECTS_GRAPH_GRAPH_H
 
+#include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -52,7 +52,7 @@ int64_t numLoops(Operation *op) {
 AffineMap resultMap(OpResult result) {
   Operation *op = result.getOwner();
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
-    return resultMap(result);
+    return linalgOp.getIndexingMapMatchingResult(result);
   if (isa<AttentionOp>(op))
     return readMap(3, result.getResultNumber() == 0 ? ArrayRef<int64_t>{0, 1, 2, -1} : ArrayRef<int64_t>{0, 1, 2},
                    op->getContext());
@@ -147,9 +147,8 @@ std::optional<RowMap> computeRows(ArrayRef<Operation *> members, std::string &re
       first = false;
     }
     // The rows this member can be cut by: those that one of its loops runs over.
-    llvm::SmallDenseSet<int64_t> present(rowOfLoop.begin(), rowOfLoop.end());
     int64_t prefix = 0;
-    while (present.contains(prefix))
+    while (llvm::is_contained(rowOfLoop, prefix))
       ++prefix;
     if (prefix < map.numRows)
       map.numRows = prefix;

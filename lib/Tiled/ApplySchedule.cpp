@@ -115,6 +115,10 @@ public:
                                             tile.sizes, strides);
     }
     terminator->setOperands(forall.getResults());
+    // The slices of what the members gave before keep the old members alive.
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*forall.getBody())))
+      if (isOpTriviallyDead(&op))
+        op.erase();
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
       if (isOpTriviallyDead(&op))
         op.erase();

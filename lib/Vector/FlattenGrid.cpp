@@ -53,8 +53,11 @@ struct FlattenGrid : impl::FlattenGridBase<FlattenGrid> {
       kernel.emitOpError("expected at most one scf.forall");
       return signalPassFailure();
     }
-    Value begin = body.addArgument(builder.getIndexType(), loc), end = body.addArgument(builder.getIndexType(), loc);
-    kernel.setFunctionType(builder.getFunctionType(body.getArgumentTypes(), {}));
+    unsigned position = kernel.getNumArguments();
+    for (unsigned i = 0; i < 2; ++i)
+      if (failed(kernel.insertArgument(position + i, builder.getIndexType(), {}, loc)))
+        return signalPassFailure();
+    Value begin = kernel.getArgument(position), end = kernel.getArgument(position + 1);
     kernel->setAttr("tw.grid", AffineMapAttr::get(AffineMap::get(0, symbols.size(), grid)));
     if (foralls.empty())
       return;

@@ -60,12 +60,13 @@ struct PlaceScratch : impl::PlaceScratchBase<PlaceScratch> {
       return;
     OpBuilder builder(kernel.getContext());
     Location loc = kernel.getLoc();
-    Block &body = kernel.getBody().front();
     SmallVector<Value> symbols = tile::indexArguments(kernel);
     // begin and end are not sizes.
     symbols.resize(symbols.size() - 2);
-    Value scratch = body.addArgument(MemRefType::get({ShapedType::kDynamic}, builder.getI8Type()), loc);
-    kernel.setFunctionType(builder.getFunctionType(body.getArgumentTypes(), {}));
+    if (failed(kernel.insertArgument(kernel.getNumArguments(),
+                                     MemRefType::get({ShapedType::kDynamic}, builder.getI8Type()), {}, loc)))
+      return signalPassFailure();
+    Value scratch = kernel.getArguments().back();
     AffineExpr offset = builder.getAffineConstantExpr(0);
     SmallVector<memref::AllocOp> allocs;
     kernel.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });

@@ -250,9 +250,15 @@ struct VectorizeLoops : impl::VectorizeLoopsBase<VectorizeLoops> {
       return;
     SmallVector<linalg::LinalgOp> ops;
     kernel.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
-    for (linalg::LinalgOp op : ops)
+    for (linalg::LinalgOp op : ops) {
+      // A tile inserted where it was computed.
+      if (auto copy = dyn_cast<linalg::CopyOp>(*op); copy && copy.getInputs()[0] == copy.getOutputs()[0]) {
+        copy.erase();
+        continue;
+      }
       if (failed(emitLoops(op, lanes)))
         return signalPassFailure();
+    }
   }
 };
 } // namespace

@@ -1,0 +1,66 @@
+// RUN: tilewright-opt %s --canonicalize | FileCheck %s
+
+// CHECK: #[[MAP:.*]] = affine_map<() -> (5)>
+
+// CHECK-LABEL: func.func @identities
+// CHECK-SAME: (%[[X:.*]]: tensor<4x6xf32>)
+// CHECK-NEXT: return %[[X]], %[[X]], %[[X]], %[[X]]
+func.func @identities(%x: tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>) {
+  %0 = tw.reshape %x : tensor<4x6xf32> -> tensor<4x6xf32>
+  %1 = tw.permute %x {permutation = array<i64: 0, 1>} : tensor<4x6xf32> -> tensor<4x6xf32>
+  %2 = tw.broadcast %x : tensor<4x6xf32> -> tensor<4x6xf32>
+  %3 = tw.slice %x {offsets = affine_map<() -> (0, 0)>, strides = array<i64: 1, 1>} : tensor<4x6xf32> -> tensor<4x6xf32>
+  return %0, %1, %2, %3 : tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>
+}
+
+// CHECK-LABEL: func.func @permutes_that_cancel
+// CHECK-NEXT: return %arg0
+func.func @permutes_that_cancel(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  %0 = tw.permute %x {permutation = array<i64: 1, 0>} : tensor<4x6xf32> -> tensor<6x4xf32>
+  %1 = tw.permute %0 {permutation = array<i64: 1, 0>} : tensor<6x4xf32> -> tensor<4x6xf32>
+  return %1 : tensor<4x6xf32>
+}
+
+// CHECK-LABEL: func.func @permute_of_permute
+// CHECK-NEXT: tw.permute %arg0 {permutation = array<i64: 2, 0, 1>} : tensor<2x3x4xf32> -> tensor<4x2x3xf32>
+// CHECK-NEXT: return
+func.func @permute_of_permute(%x: tensor<2x3x4xf32>) -> tensor<4x2x3xf32> {
+  %0 = tw.permute %x {permutation = array<i64: 1, 2, 0>} : tensor<2x3x4xf32> -> tensor<3x4x2xf32>
+  %1 = tw.permute %0 {permutation = array<i64: 1, 2, 0>} : tensor<3x4x2xf32> -> tensor<4x2x3xf32>
+  return %1 : tensor<4x2x3xf32>
+}
+
+// CHECK-LABEL: func.func @reshape_of_reshape
+// CHECK-NEXT: tw.reshape %arg0 : tensor<4x6xf32> -> tensor<2x12xf32>
+// CHECK-NEXT: return
+func.func @reshape_of_reshape(%x: tensor<4x6xf32>) -> tensor<2x12xf32> {
+  %0 = tw.reshape %x : tensor<4x6xf32> -> tensor<24xf32>
+  %1 = tw.reshape %0 : tensor<24xf32> -> tensor<2x12xf32>
+  return %1 : tensor<2x12xf32>
+}
+
+// CHECK-LABEL: func.func @broadcast_of_broadcast
+// CHECK-NEXT: tw.broadcast %arg0 : tensor<1x6xf32> -> tensor<2x4x6xf32>
+// CHECK-NEXT: return
+func.func @broadcast_of_broadcast(%x: tensor<1x6xf32>) -> tensor<2x4x6xf32> {
+  %0 = tw.broadcast %x : tensor<1x6xf32> -> tensor<4x6xf32>
+  %1 = tw.broadcast %0 : tensor<4x6xf32> -> tensor<2x4x6xf32>
+  return %1 : tensor<2x4x6xf32>
+}
+
+// CHECK-LABEL: func.func @slice_of_slice
+// CHECK-NEXT: tw.slice %arg0 {offsets = #[[MAP]], strides = array<i64: 6>} : tensor<32xf32> -> tensor<4xf32>
+// CHECK-NEXT: return
+func.func @slice_of_slice(%x: tensor<32xf32>) -> tensor<4xf32> {
+  %0 = tw.slice %x {offsets = affine_map<() -> (1)>, strides = array<i64: 2>} : tensor<32xf32> -> tensor<15xf32>
+  %1 = tw.slice %0 {offsets = affine_map<() -> (2)>, strides = array<i64: 3>} : tensor<15xf32> -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @symbolic_identity
+// CHECK: return %arg1
+func.func @symbolic_identity(%n: index {tw.symbol = "s0"}, %x: tensor<?x6xf32, affine_map<()[s0] -> (s0, 6)>>) -> tensor<?x6xf32, affine_map<()[s0] -> (s0, 6)>> {
+  %0 = tw.reshape %x : tensor<?x6xf32, affine_map<()[s0] -> (s0, 6)>> -> tensor<?xf32, affine_map<()[s0] -> (s0 * 6)>>
+  %1 = tw.reshape %0 : tensor<?xf32, affine_map<()[s0] -> (s0 * 6)>> -> tensor<?x6xf32, affine_map<()[s0] -> (s0, 6)>>
+  return %1 : tensor<?x6xf32, affine_map<()[s0] -> (s0, 6)>>
+}

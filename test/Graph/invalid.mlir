@@ -1,0 +1,520 @@
+// RUN: tilewright-opt %s -verify-diagnostics -split-input-file
+// One function per constraint of dialects/Graph/GraphOps.td, named like it.
+
+func.func @elementwise_c1(%a: tensor<4xf32>, %b: tensor<3xf32>) {
+  // expected-error @below {{elementwise_c1: operand 1 of sizes 3 does not broadcast to 4}}
+  %0 = tw.add %a, %b : (tensor<4xf32>, tensor<3xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @elementwise_c2(%a: tensor<4xf32>, %b: tensor<4xi32>) {
+  // expected-error @below {{elementwise_c2: operands of 'f32' and 'i32'; cast one}}
+  %0 = tw.add %a, %b : (tensor<4xf32>, tensor<4xi32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @elementwise_c2_result(%a: tensor<4xf32>) {
+  // expected-error @below {{elementwise_c2: the result is of 'f32' but should be of 'i1'}}
+  %0 = tw.eq %a, %a : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @elementwise_c2_condition(%a: tensor<4xf32>) {
+  // expected-error @below {{elementwise_c2: the condition is of 'f32', not i1}}
+  %0 = tw.where %a, %a, %a : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @iota_c1() {
+  // expected-error @below {{iota_c1: dimension 1 is out of range for rank 1}}
+  %0 = tw.iota {dim = 1 : i64} : tensor<4xi64>
+  return
+}
+
+// -----
+
+func.func @random_c1(%a: tensor<2xi64>) {
+  // expected-error @below {{random_c1: the seed is 'tensor<2xi64>'}}
+  %0 = tw.random bits %a {stream = 0 : i64} : tensor<2xi64> -> tensor<4xi64>
+  return
+}
+
+// -----
+
+func.func @reshape_c1(%a: tensor<4xf32>) {
+  // expected-error @below {{reshape_c1: 4 elements cannot become 5}}
+  %0 = tw.reshape %a : tensor<4xf32> -> tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @permute_c1(%a: tensor<4x5xf32>) {
+  // expected-error @below {{permute_c1: dimension 0 is given twice}}
+  %0 = tw.permute %a {permutation = array<i64: 0, 0>} : tensor<4x5xf32> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @permute_c2(%a: tensor<4x5xf32>) {
+  // expected-error @below {{permute_c2: the result has the sizes 4x5 but should have 5x4}}
+  %0 = tw.permute %a {permutation = array<i64: 1, 0>} : tensor<4x5xf32> -> tensor<4x5xf32>
+  return
+}
+
+// -----
+
+func.func @broadcast_c1(%a: tensor<4xf32>) {
+  // expected-error @below {{broadcast_c1: 4 does not broadcast to 4x5}}
+  %0 = tw.broadcast %a : tensor<4xf32> -> tensor<4x5xf32>
+  return
+}
+
+// -----
+
+func.func @slice_c1(%a: tensor<4xf32>) {
+  // expected-error @below {{slice_c1: stride 0 is not positive}}
+  %0 = tw.slice %a {offsets = affine_map<() -> (0)>, strides = array<i64: 0>} : tensor<4xf32> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @slice_c2(%a: tensor<4xf32>) {
+  // expected-error @below {{slice_c2: dimension 0 of size 4 ends before element 4}}
+  %0 = tw.slice %a {offsets = affine_map<() -> (2)>, strides = array<i64: 1>} : tensor<4xf32> -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @flip_c1(%a: tensor<4xf32>) {
+  // expected-error @below {{flip_c1: dimension 1 is out of range}}
+  %0 = tw.flip %a {dims = array<i64: 1>} : tensor<4xf32> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pad_c1(%a: tensor<4xf32>) {
+  // expected-error @below {{pad_c1: 2 low and 1 high amounts for rank 1}}
+  %0 = tw.pad %a {low = array<i64: 1, 1>, high = array<i64: 0>, value = 0.0 : f32} : tensor<4xf32> -> tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @pad_c2(%a: tensor<4xf32>) {
+  // expected-error @below {{pad_c2: the result has the sizes 6 but should have 5}}
+  %0 = tw.pad %a {low = array<i64: 1>, high = array<i64: 0>, value = 0.0 : f32} : tensor<4xf32> -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @concat_c1(%a: tensor<4xf32>) {
+  // expected-error @below {{concat_c1: dimension 1 is out of range}}
+  %0 = tw.concat %a {dim = 1 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @concat_c2(%a: tensor<4x2xf32>, %b: tensor<4x3xf32>) {
+  // expected-error @below {{concat_c2: operand 1 is 'tensor<4x3xf32>' beside 'tensor<4x2xf32>'}}
+  %0 = tw.concat %a, %b {dim = 0 : i64} : (tensor<4x2xf32>, tensor<4x3xf32>) -> tensor<8x2xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_c1(%a: tensor<4xf32>) {
+  // expected-error @below {{reduce_c1: dimension 1 is out of range}}
+  %0 = tw.reduce sum %a {dims = array<i64: 1>} : tensor<4xf32> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_c2(%a: tensor<4x5xf32>) {
+  // expected-error @below {{reduce_c2: the result has the sizes 5 but should have 4}}
+  %0 = tw.reduce sum %a {dims = array<i64: 1>} : tensor<4x5xf32> -> tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_c3(%a: tensor<4x5xf32>) {
+  // expected-error @below {{reduce_c3: max and min of 'f32' cannot give 'f64'}}
+  %0 = tw.reduce max %a {dims = array<i64: 1>} : tensor<4x5xf32> -> tensor<4xf64>
+  return
+}
+
+// -----
+
+func.func @arg_reduce_c1(%a: tensor<4xf32>) {
+  // expected-error @below {{arg_reduce_c1: kind is sum, not max or min}}
+  %0 = tw.arg_reduce sum %a {dim = 0 : i64} : tensor<4xf32> -> tensor<i64>
+  return
+}
+
+// -----
+
+func.func @arg_reduce_c2(%a: tensor<4xf32>) {
+  // expected-error @below {{arg_reduce_c2: the result is of 'i32', not i64}}
+  %0 = tw.arg_reduce max %a {dim = 0 : i64} : tensor<4xf32> -> tensor<i32>
+  return
+}
+
+// -----
+
+func.func @var_mean_c1(%a: tensor<4xf32>) {
+  // expected-error @below {{var_mean_c1: dimension 3 is out of range}}
+  %0:2 = tw.var_mean %a {dims = array<i64: 3>, correction = 0.0 : f64} : tensor<4xf32> -> tensor<f32>, tensor<f32>
+  return
+}
+
+// -----
+
+func.func @var_mean_c2(%a: tensor<4xf32>) {
+  // expected-error @below {{var_mean_c2: the mean has the sizes 1 but should have 0-d}}
+  %0:2 = tw.var_mean %a {dims = array<i64: 0>, correction = 0.0 : f64} : tensor<4xf32> -> tensor<f32>, tensor<1xf32>
+  return
+}
+
+// -----
+
+func.func @softmax_c1(%a: tensor<4xi32>) {
+  // expected-error @below {{softmax_c1: elements of 'i32' are not floats}}
+  %0 = tw.softmax %a {dim = 0 : i64} : tensor<4xi32> -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @softmax_c2(%a: tensor<4xf32>) {
+  // expected-error @below {{softmax_c2: the result has the sizes 5 but should have 4}}
+  %0 = tw.softmax %a {dim = 0 : i64} : tensor<4xf32> -> tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_c1(%a: tensor<4xf32>) {
+  // expected-error @below {{layer_norm_c1: rank 2 for an input of rank 1}}
+  %0:3 = tw.layer_norm %a {rank = 2 : i64, eps = 0.0 : f64} : tensor<4xf32> -> tensor<4xf32>, tensor<1xf32>, tensor<1xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_c2(%a: tensor<4xf32>, %b: tensor<3xf32>) {
+  // expected-error @below {{layer_norm_c2: the weight has the sizes 3 but should have 4}}
+  %0:3 = tw.layer_norm %a weight(%b : tensor<3xf32>) {rank = 1 : i64, eps = 0.0 : f64} : tensor<4xf32> -> tensor<4xf32>, tensor<1xf32>, tensor<1xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_c3(%a: tensor<4xf32>) {
+  // expected-error @below {{layer_norm_c3: a statistic has the sizes 4 but should have 1}}
+  %0:3 = tw.layer_norm %a {rank = 1 : i64, eps = 0.0 : f64} : tensor<4xf32> -> tensor<4xf32>, tensor<4xf32>, tensor<1xf32>
+  return
+}
+
+// -----
+
+func.func @rms_norm_c1(%a: tensor<4xf32>) {
+  // expected-error @below {{rms_norm_c1: rank 0 for an input of rank 1}}
+  %0:2 = tw.rms_norm %a {rank = 0 : i64, eps = 0.0 : f64} : tensor<4xf32> -> tensor<4xf32>, tensor<1xf32>
+  return
+}
+
+// -----
+
+func.func @rms_norm_c2(%a: tensor<4xf32>, %b: tensor<3xf32>) {
+  // expected-error @below {{rms_norm_c2: the weight has the sizes 3 but should have 4}}
+  %0:2 = tw.rms_norm %a weight(%b : tensor<3xf32>) {rank = 1 : i64, eps = 0.0 : f64} : tensor<4xf32> -> tensor<4xf32>, tensor<1xf32>
+  return
+}
+
+// -----
+
+func.func @rms_norm_c3(%a: tensor<4xf32>) {
+  // expected-error @below {{rms_norm_c3: the result has the sizes 5 but should have 4}}
+  %0:2 = tw.rms_norm %a {rank = 1 : i64, eps = 0.0 : f64} : tensor<4xf32> -> tensor<5xf32>, tensor<1xf32>
+  return
+}
+
+// -----
+
+func.func @scan_c1(%a: tensor<4xf32>) {
+  // expected-error @below {{scan_c1: dimension 1 is out of range}}
+  %0 = tw.scan sum %a {dim = 1 : i64} : tensor<4xf32> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @scan_c2(%a: tensor<4xf32>) {
+  // expected-error @below {{scan_c2: the result has the sizes 5 but should have 4}}
+  %0 = tw.scan sum %a {dim = 0 : i64} : tensor<4xf32> -> tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @sort_c1(%a: tensor<4xf32>) {
+  // expected-error @below {{sort_c1: k is 5 for a dimension of size 4}}
+  %0:2 = tw.sort %a {dim = 0 : i64, k = 5 : i64} : tensor<4xf32> -> tensor<5xf32>, tensor<5xi64>
+  return
+}
+
+// -----
+
+func.func @sort_c2(%a: tensor<4xf32>) {
+  // expected-error @below {{sort_c2: indices has the sizes 5 but should have 4}}
+  %0:2 = tw.sort %a {dim = 0 : i64} : tensor<4xf32> -> tensor<4xf32>, tensor<5xi64>
+  return
+}
+
+// -----
+
+func.func @matmul_c1(%a: tensor<4xf32>, %b: tensor<4xf32>) {
+  // expected-error @below {{matmul_c1: ranks 1 and 1; both should be equal and at least 2}}
+  %0 = tw.matmul %a, %b  : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c2(%a: tensor<2x3x4xf32>, %b: tensor<5x4x3xf32>) {
+  // expected-error @below {{matmul_c2: batch dimension 0 is 2 in lhs but 5 in rhs}}
+  %0 = tw.matmul %a, %b  : (tensor<2x3x4xf32>, tensor<5x4x3xf32>) -> tensor<2x3x3xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c3(%a: tensor<3x4xf32>, %b: tensor<5x3xf32>) {
+  // expected-error @below {{matmul_c3: lhs K is 4 but rhs K is 5}}
+  %0 = tw.matmul %a, %b  : (tensor<3x4xf32>, tensor<5x3xf32>) -> tensor<3x3xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c4(%a: tensor<3x4xf32>, %b: tensor<4x3xf32>) {
+  // expected-error @below {{matmul_c4: the result has the sizes 3x4 but should have 3x3}}
+  %0 = tw.matmul %a, %b  : (tensor<3x4xf32>, tensor<4x3xf32>) -> tensor<3x4xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c5(%a: tensor<3x4xf32>, %b: tensor<4x3xf64>) {
+  // expected-error @below {{matmul_c5: lhs is of 'f32' but rhs of 'f64'}}
+  %0 = tw.matmul %a, %b  : (tensor<3x4xf32>, tensor<4x3xf64>) -> tensor<3x3xf32>
+  return
+}
+
+// -----
+
+func.func @convolution_c1(%a: tensor<2x3xf32>, %b: tensor<4x3xf32>) {
+  // expected-error @below {{convolution_c1: ranks 2 and 2; both should be 3, 4 or 5}}
+  %0 = tw.convolution %a, %b  {stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, output_padding = array<i64: 0, 0>, groups = 1 : i64} : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @convolution_c2(%a: tensor<2x3x8x8xf32>, %b: tensor<4x3x3x3xf32>) {
+  // expected-error @below {{convolution_c2: stride has 1 entries for 2 spatial dimensions}}
+  %0 = tw.convolution %a, %b  {stride = array<i64: 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, output_padding = array<i64: 0, 0>, groups = 1 : i64} : (tensor<2x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<2x4x6x6xf32>
+  return
+}
+
+// -----
+
+func.func @convolution_c3(%a: tensor<2x3x8x8xf32>, %b: tensor<4x2x3x3xf32>) {
+  // expected-error @below {{convolution_c3: the input has 3 channels but the weight takes 2}}
+  %0 = tw.convolution %a, %b  {stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, output_padding = array<i64: 0, 0>, groups = 1 : i64} : (tensor<2x3x8x8xf32>, tensor<4x2x3x3xf32>) -> tensor<2x4x6x6xf32>
+  return
+}
+
+// -----
+
+func.func @convolution_c4(%a: tensor<2x3x8x8xf32>, %b: tensor<4x3x3x3xf32>) {
+  // expected-error @below {{convolution_c4: the result has the sizes 2x4x8x6 but should have 2x4x6x6}}
+  %0 = tw.convolution %a, %b  {stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, output_padding = array<i64: 0, 0>, groups = 1 : i64} : (tensor<2x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<2x4x8x6xf32>
+  return
+}
+
+// -----
+
+func.func @convolution_weight_grad_c1(%a: tensor<2x3x8x8xf32>, %b: tensor<2x4x6x6xf32>) {
+  // expected-error @below {{convolution_weight_grad_c1: a weight of 5x3x3x3 does not belong to an input of 2x3x8x8}}
+  %0 = tw.convolution_weight_grad %a, %b  {stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, groups = 1 : i64} : (tensor<2x3x8x8xf32>, tensor<2x4x6x6xf32>) -> tensor<5x3x3x3xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c1(%q: tensor<2x3x8x4xf32>, %k: tensor<2x3x8x5xf32>, %v: tensor<2x3x8x4xf32>) {
+  // expected-error @below {{attention_c1: query 2x3x8x4, key 2x3x8x5 and value 2x3x8x4 do not fit}}
+  %0:2 = tw.attention %q, %k, %v {scale = 1.0 : f64} : tensor<2x3x8x4xf32>, tensor<2x3x8x5xf32>, tensor<2x3x8x4xf32> -> tensor<2x3x8x4xf32>, tensor<2x3x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c2(%q: tensor<2x3x8x4xf32>, %k: tensor<2x2x8x4xf32>, %v: tensor<2x2x8x4xf32>) {
+  // expected-error @below {{attention_c2: 3 heads are no multiple of 2 key heads}}
+  %0:2 = tw.attention %q, %k, %v {scale = 1.0 : f64} : tensor<2x3x8x4xf32>, tensor<2x2x8x4xf32>, tensor<2x2x8x4xf32> -> tensor<2x3x8x4xf32>, tensor<2x3x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c3(%q: tensor<2x3x8x4xf32>, %k: tensor<2x3x8x4xf32>, %v: tensor<2x3x8x4xf32>, %m: tensor<5x8xi1>) {
+  // expected-error @below {{attention_c3: a mask of 5x8 does not broadcast to 2x3x8x8}}
+  %0:2 = tw.attention %q, %k, %v mask(%m : tensor<5x8xi1>) {scale = 1.0 : f64} : tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32> -> tensor<2x3x8x4xf32>, tensor<2x3x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c4(%q: tensor<2x3x8x4xf32>, %k: tensor<2x3x8x4xf32>, %v: tensor<2x3x8x4xf32>) {
+  // expected-error @below {{attention_c4: logsumexp has the sizes 2x3x4 but should have 2x3x8}}
+  %0:2 = tw.attention %q, %k, %v {scale = 1.0 : f64} : tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32> -> tensor<2x3x8x4xf32>, tensor<2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @max_pool_c1(%a: tensor<2x3x8x8xf32>) {
+  // expected-error @below {{max_pool_c1: kernel has 1 entries for 2 spatial dimensions}}
+  %0:2 = tw.max_pool %a {kernel = array<i64: 2>, stride = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : tensor<2x3x8x8xf32> -> tensor<2x3x4x4xf32>, tensor<2x3x4x4xi64>
+  return
+}
+
+// -----
+
+func.func @max_pool_c2(%a: tensor<2x3x8x8xf32>) {
+  // expected-error @below {{max_pool_c2: a result of 2x4x4x4 for an input of 2x3x8x8}}
+  %0:2 = tw.max_pool %a {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : tensor<2x3x8x8xf32> -> tensor<2x3x4x4xf32>, tensor<2x4x4x4xi64>
+  return
+}
+
+// -----
+
+func.func @avg_pool_c1(%a: tensor<2x8xf32>) {
+  // expected-error @below {{avg_pool_c1: rank 2; it should be 3, 4 or 5}}
+  %0 = tw.avg_pool %a {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>, padding = array<i64: 0, 0>} : tensor<2x8xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @take_c1(%a: tensor<4xf32>, %b: tensor<2xi64>) {
+  // expected-error @below {{take_c1: 1 index tensors from dimension 1 on do not fit rank 1}}
+  %0 = tw.take %a[%b] {dim = 1 : i64}  : (tensor<4xf32>, tensor<2xi64>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @take_c2(%a: tensor<4x3xf32>, %b: tensor<2xi64>) {
+  // expected-error @below {{take_c2: the result has the sizes 4x3 but should have 2x3}}
+  %0 = tw.take %a[%b] {dim = 0 : i64}  : (tensor<4x3xf32>, tensor<2xi64>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @take_c3(%a: tensor<4xf32>, %b: tensor<2xi1>) {
+  // expected-error @below {{take_c3: an index tensor of 'i1'}}
+  %0 = tw.take %a[%b] {dim = 0 : i64}  : (tensor<4xf32>, tensor<2xi1>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @gather_c1(%a: tensor<4xf32>, %b: tensor<2xi64>) {
+  // expected-error @below {{gather_c1: dimension 1 is out of range}}
+  %0 = tw.gather %a[%b] {dim = 1 : i64}  : (tensor<4xf32>, tensor<2xi64>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @gather_c2(%a: tensor<4xf32>, %b: tensor<2xi64>) {
+  // expected-error @below {{gather_c2: the result has the sizes 4 but should have 2}}
+  %0 = tw.gather %a[%b] {dim = 0 : i64}  : (tensor<4xf32>, tensor<2xi64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @gather_c3(%a: tensor<4xf32>, %b: tensor<2xi8>) {
+  // expected-error @below {{gather_c3: an index of 'i8'}}
+  %0 = tw.gather %a[%b] {dim = 0 : i64}  : (tensor<4xf32>, tensor<2xi8>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_c1(%a: tensor<4xf32>, %i: tensor<2xi64>, %s: tensor<2xf32>) {
+  // expected-error @below {{scatter_c1: dimension 2 is out of range}}
+  %0 = tw.scatter add %a[%i], %s {dim = 2 : i64} : (tensor<4xf32>, tensor<2xi64>, tensor<2xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_c2(%a: tensor<4xf32>, %i: tensor<2xi64>, %s: tensor<2xf32>) {
+  // expected-error @below {{scatter_c2: 'tensor<4xf32>' cannot become 'tensor<5xf32>'}}
+  %0 = tw.scatter add %a[%i], %s {dim = 0 : i64} : (tensor<4xf32>, tensor<2xi64>, tensor<2xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_c3(%a: tensor<4xf32>, %i: tensor<2xi64>, %s: tensor<3xf32>) {
+  // expected-error @below {{scatter_c3: the source has the sizes 3 but should have 2}}
+  %0 = tw.scatter add %a[%i], %s {dim = 0 : i64} : (tensor<4xf32>, tensor<2xi64>, tensor<3xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @put_c1(%a: tensor<4xf32>, %i: tensor<2xi64>, %s: tensor<2xf32>) {
+  // expected-error @below {{put_c1: 1 index tensors from dimension 1 on do not fit rank 1}}
+  %0 = tw.put add %a[%i], %s {dim = 1 : i64} : (tensor<4xf32>, tensor<2xf32>, tensor<2xi64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @put_c2(%a: tensor<4xf32>, %i: tensor<2xi64>, %s: tensor<3xf32>) {
+  // expected-error @below {{put_c2: a source of type 'tensor<3xf32>' does not broadcast to 2}}
+  %0 = tw.put add %a[%i], %s {dim = 0 : i64} : (tensor<4xf32>, tensor<3xf32>, tensor<2xi64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @put_c3(%a: tensor<4xf32>, %i: tensor<2xi64>, %s: tensor<2xf32>) {
+  // expected-error @below {{put_c3: 'tensor<4xf32>' cannot become 'tensor<5xf32>'}}
+  %0 = tw.put add %a[%i], %s {dim = 0 : i64} : (tensor<4xf32>, tensor<2xf32>, tensor<2xi64>) -> tensor<5xf32>
+  return
+}

@@ -1,0 +1,14 @@
+"""lit tests: IR in, IR out. They need tilewright-opt and FileCheck, and no torch."""
+
+import os
+
+import lit.formats
+
+config.name = "Tilewright"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.build_dir, "test")
+config.excludes = ["Python", "Inputs"]
+config.environment["PATH"] = os.pathsep.join([os.path.join(config.build_dir, "bin"), config.llvm_tools_dir, os.environ["PATH"]])
+config.substitutions.append(("%target", getattr(config, "target", "cpu")))
