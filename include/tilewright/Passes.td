@@ -43,10 +43,6 @@ def InlineElementwise : Pass<"tw-inline-elementwise", "::mlir::func::FuncOp"> {
   let summary = "Merge chains of elementwise generics into one loop body";
 }
 
-def FoldPermutes : Pass<"tw-fold-permutes", "::mlir::func::FuncOp"> {
-  let summary = "Attention reads and writes permuted operands in place, through strides";
-}
-
 def MaterializeViews : Pass<"tw-materialize-views", "::mlir::func::FuncOp"> {
   let summary = "A slice that is returned or reshaped is copied, so that all tensors between kernels are dense";
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
@@ -101,6 +97,11 @@ def BufferizeKernels : Pass<"tw-bufferize-kernels", "::mlir::ModuleOp"> {
 
 def ExpandAttention : Pass<"tw-expand-attention", "::mlir::func::FuncOp"> {
   let summary = "tw_tile.attention on buffers becomes online softmax over blocks of keys";
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
+def ExpandLoops : Pass<"tw-expand-loops", "::mlir::func::FuncOp"> {
+  let summary = "tw_tile.scan, sort and scatter on buffers become plain loops";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
 

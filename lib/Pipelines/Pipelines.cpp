@@ -37,7 +37,6 @@ void buildStructuredStage(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createLowerGraph());
   pm.addNestedPass<func::FuncOp>(createCSEPass());
   pm.addNestedPass<func::FuncOp>(createInlineElementwise());
-  pm.addNestedPass<func::FuncOp>(createFoldPermutes());
   pm.addNestedPass<func::FuncOp>(createMaterializeViews());
   pm.addPass(createFormKernels());
   pm.addPass(createVerifyStructured());
@@ -64,6 +63,7 @@ void buildVectorStage(OpPassManager &pm, const MachineShape &machine) {
   kernel.addPass(createCSEPass());
   kernel.addPass(createFlattenGrid());
   kernel.addPass(createExpandAttention());
+  kernel.addPass(createExpandLoops());
   kernel.addPass(createPlaceScratch());
   kernel.addPass(memref::createFoldMemRefAliasOpsPass());
   VectorizeLoopsOptions loops;

@@ -36,17 +36,22 @@ struct Convolution {
   unsigned firstSpatialDim() const { return channelsLast ? 1 : 2; }
   TypedAttr zero(Type type) { return cast<TypedAttr>(l.builder.getZeroAttr(type)); }
 
-  /// The input surrounded by zeros, or as it is.
+  /// The input surrounded by zeros (or cropped, where padding is negative), or as it is.
   Value pad(Value graphValue) {
-    SmallVector<AffineExpr> sizes = graph::sizesOf(convolvedType(graphValue)), paddedSizes(sizes);
-    SmallVector<OpFoldResult> amounts(sizes.size(), l.builder.getIndexAttr(0));
+    SmallVector<AffineExpr> sizes = graph::sizesOf(convolvedType(graphValue)), cropped(sizes), paddedSizes(sizes);
+    SmallVector<OpFoldResult> amounts(sizes.size(), l.builder.getIndexAttr(0)), offsets(amounts);
+    SmallVector<OpFoldResult> ones(sizes.size(), l.builder.getIndexAttr(1));
     for (unsigned i = 0; i < spatial; ++i) {
-      amounts[firstSpatialDim() + i] = l.builder.getIndexAttr(padding[i]);
-      paddedSizes[firstSpatialDim() + i] = sizes[firstSpatialDim() + i] + 2 * padding[i];
+      unsigned at = firstSpatialDim() + i;
+      amounts[at] = l.builder.getIndexAttr(std::max<int64_t>(padding[i], 0));
+      offsets[at] = l.builder.getIndexAttr(std::max<int64_t>(-padding[i], 0));
+      cropped[at] = sizes[at] + 2 * std::min<int64_t>(padding[i], 0);
+      paddedSizes[at] = sizes[at] + 2 * padding[i];
     }
     Value tensor = l.tensor(graphValue);
-    return padded(l, tensor, sizes, amounts, amounts, paddedSizes,
-                  zero(convolvedType(tensor).getElementType()));
+    if (cropped != sizes)
+      tensor = tensor::ExtractSliceOp::create(l.builder, l.loc, tensor, offsets, l.foldedSizes(cropped), ones);
+    return padded(l, tensor, cropped, amounts, amounts, paddedSizes, zero(convolvedType(tensor).getElementType()));
   }
 
   /// Splits dimension `dim` of the tensor into groups x rest.
@@ -232,7 +237,7 @@ Value flippedWeight(Convolution &conv, Value graphValue) {
 LogicalResult lowerForward(Lowering &l, graph::ConvolutionOp op) {
   RankedTensorType type = convolvedType(op.getResult());
   Convolution conv{l,
-                   op->hasAttr(channelsLastAttrName),
+                   op->hasAttr(graph::channelsLastAttrName),
                    static_cast<int64_t>(op.getGroups()),
                    static_cast<unsigned>(type.getRank() - 2),
                    op.getStride(),
@@ -255,9 +260,9 @@ LogicalResult lowerForward(Lowering &l, graph::ConvolutionOp op) {
   Value result;
   if (conv.channelsLast && conv.groups == 1 && conv.spatial == 2) {
     Value init = l.filled(sizes, conv.zero(accumulator));
-    auto named = linalg::Conv2DNhwcHwcfOp::create(
-        l.builder, l.loc, init.getType(), ValueRange{input, weight}, init,
-        l.builder.getI64TensorAttr(conv.stride), l.builder.getI64TensorAttr(conv.dilation));
+    auto named = linalg::Conv2DNhwcHwcfOp::create(l.builder, l.loc, init.getType(), ValueRange{input, weight}, init,
+                                                  l.builder.getI64TensorAttr(conv.stride),
+                                                  l.builder.getI64TensorAttr(conv.dilation));
     named->setAttr("tw.op", l.builder.getStringAttr(l.name));
     result = named.getResult(0);
   } else {
@@ -273,7 +278,7 @@ LogicalResult lowerForward(Lowering &l, graph::ConvolutionOp op) {
 LogicalResult lowerWeightGrad(Lowering &l, graph::ConvolutionWeightGradOp op) {
   RankedTensorType type = convolvedType(op.getResult());
   Convolution conv{l,
-                   /*channelsLast=*/op->hasAttr(channelsLastAttrName),
+                   /*channelsLast=*/op->hasAttr(graph::channelsLastAttrName),
                    static_cast<int64_t>(op.getGroups()),
                    static_cast<unsigned>(type.getRank() - 2),
                    op.getStride(),

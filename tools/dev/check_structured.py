@@ -441,6 +441,15 @@ for dtype in (torch.float32, torch.bfloat16):
         case.returns(case.op("attention", operands, [((2, 4, 5, 6), dtype), ((2, 4, 5), "f32")], scale="0.3 : f64", **(dict(causal="unit") if causal else {})),
                      [want, torch.logsumexp(scores, -1)])
 
+case = Case("attention_permuted")
+q, k, v = torch.randn(2, 5, 4, 8), torch.randn(2, 7, 4, 8), torch.randn(2, 4, 6, 7)
+operands = [case.op("permute", [case.input(t)], (tuple(t.shape[i] for i in p), "f32"), permutation=ints(*p))
+            for t, p in ((q, (0, 2, 1, 3)), (k, (0, 2, 1, 3)), (v, (0, 1, 3, 2)))]
+r, s = case.op("attention", operands, [((2, 4, 5, 6), "f32"), ((2, 4, 5), "f32")], scale="0.3 : f64")
+r = case.op("permute", [r], ((2, 5, 4, 6), "f32"), permutation=ints(0, 2, 1, 3))
+want = torch.softmax(q.double().transpose(1, 2) @ k.double().permute(0, 2, 3, 1) * 0.3, -1) @ v.double().transpose(2, 3)
+case.returns(case.op("reshape", [r], ((2, 5, 24), "f32")), want.transpose(1, 2).reshape(2, 5, 24))
+
 #===-- pooling ---------------------------------------------------------------===#
 POOLS = [((8, 7), (3, 3), (2, 2), (1, 1), (1, 1), False), ((6, 6), (2, 2), (2, 2), (0, 0), (1, 1), False), ((7, 8), (3, 2), (2, 2), (1, 0), (1, 2), True),
          ((9,), (4,), (3,), (2,), (1,), True), ((5, 5, 4), (2, 2, 2), (1, 2, 2), (0, 1, 0), (1, 1, 1), False), ((7, 7), (7, 7), (1, 1), (0, 0), (1, 1), False)]
