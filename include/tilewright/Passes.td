@@ -136,7 +136,9 @@ def ExpandContractions : Pass<"tw-cpu-expand-contractions", "::mlir::func::FuncO
 
 def ExpandMath : Pass<"tw-cpu-expand-math", "::mlir::func::FuncOp"> {
   let summary = "math ops on f32 vectors become polynomials with stated ULP";
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+  let options = [Option<"avx512", "avx512", "bool", "false", "vscalefps may be used on vectors of 16">];
 }
 
 def LowerToLLVM : Pass<"tw-cpu-lower-to-llvm", "::mlir::ModuleOp"> {

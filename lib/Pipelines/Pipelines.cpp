@@ -78,7 +78,9 @@ void buildCpuStage(OpPassManager &pm, const MachineShape &machine) {
   contractions.lanes = machine.lanes;
   contractions.registers = machine.registers;
   pm.addNestedPass<func::FuncOp>(createExpandContractions(contractions));
-  pm.addNestedPass<func::FuncOp>(createExpandMath());
+  ExpandMathOptions mathFunctions;
+  mathFunctions.avx512 = machine.lanes == 16;
+  pm.addNestedPass<func::FuncOp>(createExpandMath(mathFunctions));
   pm.addPass(createLowerKernelABI());
   auto &kernel = pm.nest<func::FuncOp>();
   kernel.addPass(memref::createExpandStridedMetadataPass());
