@@ -1,0 +1,50 @@
+//===- ExpandMath.h - the functions that --tw-cpu-expand-math knows -------------===//
+//
+// Each takes f32 lanes and gives f32 lanes. "n ULP" is the largest error against the exact value, in units of the
+// last place of the exact value rounded to f32; test/Unit/Math checks each number. Everywhere: NaN gives NaN, results
+// below the smallest normal number are right denormals, zeros keep their sign where the function is odd.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_TARGET_CPU_EXPANDMATH_H
+#define TILEWRIGHT_LIB_TARGET_CPU_EXPANDMATH_H
+
+#include "lib/Target/CPU/MathLanes.h"
+
+namespace tilewright::cpu {
+
+enum class LogBase { E, Two, Ten };
+
+// ExpandMathExp.cpp: in f32, for hot loops.
+Lanes expandExp(Lanes x, bool avx512); ///< 1.1 ULP; 1.4 without AVX-512
+Lanes expandExp2(Lanes x);             ///< 1.1 ULP
+Lanes expandExpM1(Lanes x);            ///< 1.6 ULP
+Lanes expandTanh(Lanes x);             ///< 2.5 ULP
+Lanes expandErf(Lanes x);              ///< 1.3 ULP
+
+// ExpandMathLog.cpp
+Lanes expandLog(Lanes x, LogBase base); ///< 1.2 ULP
+Lanes expandLog1p(Lanes x);             ///< 1.2 ULP
+
+// ExpandMathTrig.cpp
+Lanes expandSin(Lanes x); ///< 1.5 ULP
+Lanes expandCos(Lanes x); ///< 1.5 ULP
+Lanes expandTan(Lanes x); ///< 0.6 ULP
+
+// ExpandMathDouble.cpp: less frequent functions, computed in f64 and rounded once: 0.6 ULP each.
+Lanes expandAtan(Lanes x);
+Lanes expandAtan2(Lanes y, Lanes x);
+Lanes expandAsin(Lanes x);
+Lanes expandAcos(Lanes x);
+Lanes expandSinh(Lanes x);
+Lanes expandCosh(Lanes x);
+Lanes expandAsinh(Lanes x);
+Lanes expandAcosh(Lanes x);
+Lanes expandAtanh(Lanes x);
+Lanes expandCbrt(Lanes x);
+Lanes expandErfc(Lanes x);
+/// `y` is f64: an integer exponent of 32 bits fits.
+Lanes expandPow(Lanes x, Lanes y);
+
+} // namespace tilewright::cpu
+
+#endif

@@ -1,0 +1,114 @@
+//===- ExpandMathExp.cpp - exp and its kin, tanh, erf ---------------------------===//
+//
+//   exp(x) = 2^n e^r, n = round(x / ln 2), r = x - n ln 2 in two steps
+//
+// Numbers in braces come from tools/dev/fit_polynomials.py, under the function's name. Clamps come first, so that no
+// later step can leave the range of the integer tricks.
+//
+// Test: test/Target/CPU/expand-math.mlir, test/Unit/Math
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/CPU/ExpandMath.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+
+namespace tilewright::cpu {
+namespace {
+
+constexpr double log2E = 1.44269504088896340736;
+constexpr double ln2High = 0x1.62e430p-1, ln2Low = -0x1.05c610p-29; // their sum is ln 2 to 2^-54
+
+/// x 2^n by vscalefps, right for every n; a float n saves its conversion. Null when there is none of this width.
+std::optional<Lanes> scaleByInstruction(Lanes x, Lanes n) {
+  auto type = dyn_cast<VectorType>(x.type());
+  if (!type || type.getRank() != 1 || type.isScalable() || type.getDimSize(0) != 16)
+    return std::nullopt;
+  ImplicitLocOpBuilder &b = *x.builder;
+  Value all = LLVM::ConstantOp::create(b, b.getLoc(), b.getI16Type(), b.getI16IntegerAttr(-1));
+  Value current = LLVM::ConstantOp::create(b, b.getLoc(), b.getI32Type(), b.getI32IntegerAttr(4)); // rounding: MXCSR's
+  auto call = LLVM::CallIntrinsicOp::create(b, b.getLoc(), type, b.getStringAttr("llvm.x86.avx512.mask.scalef.ps.512"),
+                                            ValueRange{x.value, n.value, x.value, all, current});
+  return Lanes{x.builder, call.getResult(0)};
+}
+
+Lanes reduceByLn2(Lanes x, Lanes n) { return fma(n, -ln2Low, fma(n, -ln2High, x)); }
+
+/// A quotient by vrcp14ps and a Newton step where the target has them; `b` must be far from 0 and infinity.
+Lanes quickDivide(Lanes a, Lanes b) {
+  return a.make<arith::DivFOp>(a.value, b.value, arith::FastMathFlags::arcp);
+}
+
+} // namespace
+
+// With vscalefps: clamp, n, r, degree 6, scale: 13 instructions. Without: n is even, so that 2^(n/2) comes from one
+// shift of the bits that hold n/2 and is multiplied twice: the product of two normal numbers first, so that a denormal
+// result is rounded once. |r| is up to ln 2 then, hence degree 8: 17 instructions.
+Lanes expandExp(Lanes x, bool avx512) {
+  x = clamp(x, -104.0, 89.0);
+  if (avx512) {
+    Lanes n = roundToEven(x * log2E);
+    Lanes r = reduceByLn2(x, n);
+    Lanes p = polynomial(r, {1.0, 1.0, 0.49999994, 0.166665211, 0.0416682623, 0.0083686728, 0.00138210121});
+    if (std::optional<Lanes> scaled = scaleByInstruction(p, n))
+      return *scaled;
+  }
+  constexpr double shift = roundingShift32 + 127;
+  Lanes shifted = fma(x, log2E / 2, shift);
+  Lanes scale = shiftLeft(shifted.asInteger(), 23).asFloat();
+  Lanes half = shifted - shift;
+  Lanes r = fma(half, -2 * ln2Low, fma(half, -2 * ln2High, x));
+  Lanes p = polynomial(r, {1.0, 1.0, 0.5, 0.166666716, 0.0416666046, 0.00833265577, 0.0013891994, 0.000200924973,
+                           2.45461761e-05});
+  return p * scale * scale;
+}
+
+// x - n is exact; n is even as above.
+Lanes expandExp2(Lanes x) {
+  x = clamp(x, -151.0, 129.0);
+  constexpr double shift = roundingShift32 + 127;
+  Lanes shifted = fma(x, 0.5, shift);
+  Lanes scale = shiftLeft(shifted.asInteger(), 23).asFloat();
+  Lanes f = fma(shifted - shift, -2.0, x);
+  Lanes p = polynomial(f, {1.0, 0.693147182, 0.240226507, 0.0555041134, 0.00961811282, 0.00133326871, 0.000154074572,
+                           1.54342488e-05, 1.30473779e-06});
+  return p * scale * scale;
+}
+
+// 2^n q + 2^n - 1 with q = e^r - 1, all of it halved: 2^127 is a number, 2^128 is not. Below -18 the result is -1.
+Lanes expandExpM1(Lanes x) {
+  Lanes bounded = clamp(x, -18.0, 89.0);
+  constexpr double shift = roundingShift32 + 126;
+  Lanes shifted = fma(bounded, log2E, shift);
+  Lanes halfScale = shiftLeft(shifted.asInteger(), 23).asFloat();
+  Lanes r = reduceByLn2(bounded, shifted - shift);
+  Lanes p = polynomial(r, {0.49999997, 0.166665465, 0.041667439, 0.00836625602, 0.00138703175});
+  Lanes q = fma(r * r, p, r);
+  Lanes half = fma(halfScale, q, halfScale - 0.5);
+  return copySign(half + half, x); // the sum is +0 for -0
+}
+
+// x p(x^2) / q(x^2) on the range where tanh is not yet 1.
+Lanes expandTanh(Lanes x) {
+  Lanes bounded = clamp(x, -9.02, 9.02), u = bounded * bounded;
+  Lanes above = polynomial(u, {1.0, 0.130831614, 0.00310300645, 1.11443094e-05, -2.01841825e-08, 5.25787983e-11,
+                               -8.43629393e-14});
+  Lanes below = polynomial(u, {1.0, 0.464164884, 0.0244914013, 0.000254475861});
+  return copySign(quickDivide(bounded * above, below), x); // Newton's step gives +0 for -0
+}
+
+// Near 0 x + x p(x^2), where the error must be relative to x; above 1.1 1 - p(|x|)^4: the fourth root of erfc is
+// nearly a straight line. Both are computed, one is taken.
+Lanes expandErf(Lanes x) {
+  Lanes a = abs(x), u = x * x;
+  Lanes small = fma(a,
+                    polynomial(u, {0.128379166, -0.376126111, 0.112833641, -0.026843518, 0.00516773108, -0.000782473944,
+                                   7.23606863e-05}),
+                    a);
+  Lanes root = polynomial(atMost(a, 3.93), {1.00514221, -0.307363093, -0.0658144429, -0.0482952893, 0.0649478361,
+                                            -0.021842625, 0.00317052519, -0.000174911489});
+  Lanes square = root * root;
+  return copySign(select(less(a, 1.1), small, fma(-square, square, 1.0)), x);
+}
+
+} // namespace tilewright::cpu

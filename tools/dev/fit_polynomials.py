@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Fits the coefficients of lib/Target/CPU/ExpandMath*.cpp and prints them.
+
+Each fit is a weighted minimax by Lawson's iteration on least squares (function values from mpmath, so that
+cancellation near 0 does no harm). f32 fits are rounded from the lowest degree up, and what remains is fitted again.
+
+    python3 tools/dev/fit_polynomials.py [name...]
+"""
+import sys
+
+import mpmath as mp
+import numpy as np
+
+mp.mp.dps = 40
+
+
+def nodes(lo, hi, count=600):
+    k = np.arange(count)
+    return (lo + hi) / 2 + (hi - lo) / 2 * np.cos(np.pi * (k + 0.5) / count)
+
+
+def lawson(basis, target, weight, rounds=400):
+    """Minimizes max |weight * (basis @ c - target)|; returns the best c seen and its error."""
+    scale = np.abs(basis).max(axis=0)
+    share = np.ones(len(target)) / len(target)
+    best, best_error = None, np.inf
+    for _ in range(rounds):
+        w = np.sqrt(share) * weight
+        c = np.linalg.lstsq(basis / scale * w[:, None], target * w, rcond=None)[0] / scale
+        error = np.abs(weight * (basis @ c - target))
+        if error.max() < best_error:
+            best, best_error = c, error.max()
+        share = share * (error + 1e-300)
+        share = np.maximum(share / share.sum(), 1e-30)
+    return best, best_error
+
+
+def polynomial(function, weight, lo, hi, degree, single=True):
+    """Coefficients, lowest first, of p on [lo, hi] with weight * (p - function) small."""
+    t = nodes(lo, hi)
+    target = np.array([float(function(mp.mpf(x))) for x in t])
+    weights = np.array([float(weight(mp.mpf(x))) for x in t])
+    basis = np.stack([t**k for k in range(degree + 1)], axis=1)
+    if not single:
+        return lawson(basis, target, weights)
+    done, error = [], 0
+    for k in range(degree + 1):
+        c, error = lawson(basis[:, k:], target, weights, 120)
+        done.append(float(np.float32(c[0])))
+        target = target - done[-1] * basis[:, k]
+    return done, np.abs(weights * target).max()
+
+
+def rational(function, weight, lo, hi, above, below):
+    """p / q with q(0) = 1: weight * (p / q - function) small. Rounded to f32: q is fitted anew for the rounded p."""
+    t = nodes(lo, hi)
+    target = np.array([float(function(mp.mpf(x))) for x in t])
+    weights = np.array([float(weight(mp.mpf(x))) for x in t])
+    up = np.stack([t**k for k in range(above + 1)], axis=1)
+    down = np.stack([t**k for k in range(1, below + 1)], axis=1)
+    q, share, best, best_error = np.ones(len(t)), np.ones(len(t)), None, np.inf
+    for _ in range(300):
+        basis = np.concatenate([up, -target[:, None] * down], axis=1)
+        scale = np.abs(basis).max(axis=0)
+        w = weights / q * np.sqrt(share)
+        c = np.linalg.lstsq(basis / scale * w[:, None], target * w, rcond=None)[0] / scale
+        q = 1 + down @ c[above + 1:]
+        error = np.abs(weights * (up @ c[:above + 1] / q - target))
+        if error.max() < best_error:
+            best, best_error = c, error.max()
+        share = share * (error + 1e-300)
+        share = np.maximum(share / share.sum(), 1e-30)
+    return best[:above + 1], np.concatenate([[1.0], best[above + 1:]]), best_error
+
+
+def exp_tail(x):
+    return (mp.exp(x) - 1 - x) / x**2
+
+
+def log_tail(f):
+    return (mp.log1p(f) - f + f**2 / 2) / f**3
+
+
+def show(name, coefficients, error, single):
+    digits = ".9g" if single else ".17g"
+    print(f"// {name}: error 2^{float(mp.log(error, 2)):.1f}")
+    print("{" + ", ".join(format(c, digits) + ("f" if single else "") for c in coefficients) + "}")
+
+
+root = mp.sqrt(mp.mpf("0.5"))
+low, high = float(root - 1), float(2 * root - 1)
+half_ln2, quarter_pi = 0.34665, 0.78545
+erf_split, erf_end = 1.1, 3.93
+tiny = 1e-9
+
+FITS = {
+    # e^r = 1 + r + r^2 p(r)
+    "exp": lambda: polynomial(exp_tail, lambda r: r**2 / mp.exp(r), -half_ln2, half_ln2, 4),
+    "exp_wide": lambda: polynomial(exp_tail, lambda r: r**2 / mp.exp(r), -0.6933, 0.6933, 6),
+    "expm1": lambda: polynomial(exp_tail, lambda r: r**2 / abs(mp.expm1(r)), -half_ln2, half_ln2, 4),
+    # 2^f = 1 + f p(f)
+    "exp2_wide": lambda: polynomial(lambda f: (2**f - 1) / f, lambda f: abs(f) / 2**f, -1.0, 1.0, 7),
+    # log(1 + f) = f - f^2/2 + f^3 p(f)
+    "log": lambda: polynomial(log_tail, lambda f: abs(f**3 / mp.log1p(f)), low, high, 7),
+    # erf(x) = x + x p(x^2) below the split, 1 - p(x)^4 above
+    "erf_small": lambda: polynomial(lambda u: mp.erf(mp.sqrt(u)) / mp.sqrt(u) - 1,
+                                    lambda u: mp.sqrt(u) / mp.erf(mp.sqrt(u)), tiny, erf_split**2, 6),
+    "erf_large": lambda: polynomial(lambda a: mp.root(mp.erfc(a), 4),
+                                    lambda a: 4 * mp.erfc(a)**mp.mpf(0.75) / mp.erf(a), erf_split, erf_end, 7),
+    # sin(r) = r + r^3 p(r^2), cos(r) = 1 - r^2/2 + r^4 p(r^2)
+    "sin": lambda: polynomial(lambda u: (mp.sin(mp.sqrt(u)) / mp.sqrt(u) - 1) / u,
+                              lambda u: u * mp.sqrt(u) / mp.sin(mp.sqrt(u)), tiny, quarter_pi**2, 2),
+    "cos": lambda: polynomial(lambda u: (mp.cos(mp.sqrt(u)) - 1 + u / 2) / u**2, lambda u: u**2 / mp.cos(mp.sqrt(u)),
+                              tiny, quarter_pi**2, 2),
+    # f64, to about 2^-36
+    "exp_f64": lambda: polynomial(lambda r: mp.exp(r), lambda r: 1 / mp.exp(r), -half_ln2, half_ln2, 9, False),
+    "log_f64": lambda: polynomial(lambda f: mp.log1p(f) / f, lambda f: abs(f / mp.log1p(f)), low, high, 14, False),
+    "atan_f64": lambda: polynomial(lambda u: mp.atan(mp.sqrt(u)) / mp.sqrt(u),
+                                   lambda u: mp.sqrt(u) / mp.atan(mp.sqrt(u)), tiny, 1.0, 11, False),
+    "sin_f64": lambda: polynomial(lambda u: mp.sin(mp.sqrt(u)) / mp.sqrt(u), lambda u: mp.sqrt(u) / mp.sin(mp.sqrt(u)),
+                                  tiny, quarter_pi**2, 5, False),
+    "cos_f64": lambda: polynomial(lambda u: mp.cos(mp.sqrt(u)), lambda u: 1 / mp.cos(mp.sqrt(u)), tiny, quarter_pi**2, 5,
+                                  False),
+    # erfc(x) = exp(-x^2) p(t), t = (x - 2) / (x + 2), x in [0, 10.1]
+    "erfc_f64": lambda: polynomial(lambda t: mp.exp((2 * (1 + t) / (1 - t))**2) * mp.erfc(2 * (1 + t) / (1 - t)),
+                                   lambda t: 1 / (mp.exp((2 * (1 + t) / (1 - t))**2) * mp.erfc(2 * (1 + t) / (1 - t))),
+                                   -1.0, 8.1 / 12.1, 15, False),
+}
+
+
+def main():
+    wanted = sys.argv[1:] or [*FITS, "tanh"]
+    for name in wanted:
+        if name == "tanh":  # tanh(x) = x p(x^2) / q(x^2)
+            p, q, error = rational(lambda u: mp.tanh(mp.sqrt(u)) / mp.sqrt(u),
+                                   lambda u: mp.sqrt(u) / mp.tanh(mp.sqrt(u)), tiny, 9.02**2, 6, 3)
+            show("tanh above", p, error, True)
+            show("tanh below", q, error, True)
+            continue
+        coefficients, error = FITS[name]()
+        show(name, coefficients, error, not name.endswith("_f64"))
+
+
+if __name__ == "__main__":
+    main()
