@@ -52,8 +52,8 @@ LogicalResult lowerAttention(Lowering &l, graph::AttentionOp op) {
   Value result = l.empty(graph::sizesOf(type), storageType(type.getElementType()));
   Value sum = l.empty(sumSizes, accumulatorType(sumType.getElementType()));
   auto attention =
-      tile::AttentionOp::create(l.builder, l.loc, TypeRange{result.getType(), sum.getType()}, inputs,
-                                ValueRange{result, sum}, op.getScaleAttr(), op.getCausalAttr());
+      tile::AttentionOp::create(l.builder, l.loc, TypeRange{result.getType(), sum.getType()}, inputs, Value(),
+                                ValueRange{result, sum}, op.getScaleAttr(), op.getCausalAttr(), DenseI64ArrayAttr());
   l.set(op.getResult(), attention.getResult(0));
   l.set(op.getLogsumexp(), l.rounded(attention.getResult(1), sumSizes, sumType.getElementType()));
   return success();
