@@ -49,17 +49,20 @@ LogicalResult checkRanks(Operation *op, Value input, Value other) {
 } // namespace
 
 namespace {
-/// The sizes in torch's order, N x C x spatial, when those of `op` are channels-last; weights as F x C x spatial.
-Sizes plainOrder(Operation *op, Sizes sizes, bool weight = false) {
+/// The sizes in torch's order, N x C x spatial, when those of `op` are channels-last.
+Sizes plainOrder(Operation *op, Sizes sizes) {
+  if (op->hasAttr(channelsLastAttrName) && sizes.size() >= 3)
+    std::rotate(sizes.begin() + 1, sizes.end() - 1, sizes.end());
+  return sizes;
+}
+/// A weight's sizes in torch's order, F x C x spatial (C x F x spatial, transposed), when they are spatial x C x F.
+Sizes plainWeight(Operation *op, Sizes sizes, bool transposed = false) {
   if (!op->hasAttr(channelsLastAttrName) || sizes.size() < 3)
     return sizes;
-  Sizes plain(sizes);
-  unsigned spatial = sizes.size() - 2;
-  plain[0] = weight ? sizes.back() : sizes[0];
-  plain[1] = weight ? sizes[spatial] : sizes.back();
-  for (unsigned i = 0; i < spatial; ++i)
-    plain[2 + i] = sizes[weight ? i : 1 + i];
-  return plain;
+  std::rotate(sizes.begin(), sizes.end() - 2, sizes.end());
+  if (!transposed)
+    std::swap(sizes[0], sizes[1]);
+  return sizes;
 }
 /// And back.
 Sizes givenOrder(Operation *op, Sizes plain) {
@@ -78,7 +81,7 @@ LogicalResult ConvolutionOp::verify() {
       failed(checkEntries(*this, 2, "padding", getPadding(), spatial, INT64_MIN)) ||
       failed(checkEntries(*this, 2, "output_padding", getOutputPadding(), spatial, 0)))
     return failure();
-  Sizes input = plainOrder(*this, sizesOf(getInput())), weight = plainOrder(*this, sizesOf(getWeight()), /*weight=*/true);
+  Sizes input = plainOrder(*this, sizesOf(getInput())), weight = plainWeight(*this, sizesOf(getWeight()), getTransposed());
   if (groups < 1)
     return broken(*this, 3) << groups << " groups";
   AffineExpr inputChannels = getTransposed() ? weight[0] : weight[1] * groups;
@@ -108,7 +111,7 @@ LogicalResult ConvolutionWeightGradOp::verify() {
       failed(checkEntries(*this, 1, "padding", getPadding(), spatial, INT64_MIN)))
     return failure();
   Sizes input = plainOrder(*this, sizesOf(getInput())), grad = plainOrder(*this, sizesOf(getGrad())),
-        weight = plainOrder(*this, sizesOf(getResult()), /*weight=*/true);
+        weight = plainWeight(*this, sizesOf(getResult()));
   if (rankOf(getResult()) != rankOf(getInput()) || surelyDiffer(weight[0], grad[1]) ||
       surelyDiffer(weight[1] * getGroups(), input[1]))
     return broken(*this, 1) << "a weight of " << printSizes(weight) << " does not belong to an input of "

@@ -17,7 +17,9 @@ bool sameNumElements(ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b) {
       else
         symbolic = symbolic ? symbolic * size : size;
     }
-    return std::pair(known, known && symbolic ? canonicalSize(symbolic * known) : AffineExpr());
+    if (!symbolic || known == 0)
+      return std::pair(known, AffineExpr());
+    return std::pair(int64_t(0), canonicalSize(symbolic * known));
   };
   return product(a) == product(b);
 }

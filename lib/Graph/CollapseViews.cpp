@@ -13,8 +13,8 @@
 //   %4, %m, %s = tw.layer_norm %3 {rank = 1} : tensor<34x64xf32>
 //
 // An op is computed in the lower rank of a reshape it reads when its other operands can be had in that rank, too: a
-// reshape of a dense tensor is free. One walk down moves reshapes behind the ops that read them; one walk up moves
-// those that are left in front of the ops they read. Permutes and slices are no dense tensors and are left alone.
+// reshape of a dense tensor is free. One walk down moves reshapes behind the ops that read them, one walk up
+// moves those that are left in front of the ops they read, and another one down lets the two meet. Permutes and slices are no dense tensors and are left alone.
 //
 // Test: test/Graph/collapse-views.mlir
 //
@@ -67,20 +67,20 @@ public:
   explicit ViewCollapser(MLIRContext *context) : builder(context) {}
 
   void run(Block &block) {
-    for (Operation &op : llvm::make_early_inc_range(block))
-      moveDown(&op);
-    eraseDead(block);
-    reshapes.clear();
+    walkDown(block);
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       moveUp(&op);
-    eraseDead(block);
+    walkDown(block); // what moved up may meet what had stayed
   }
 
 private:
   OpBuilder builder;
   DenseMap<std::pair<Value, Type>, Value> reshapes; // those of one walk, so that equal ones are one op
 
-  void eraseDead(Block &block) {
+  void walkDown(Block &block) {
+    reshapes.clear();
+    for (Operation &op : llvm::make_early_inc_range(block))
+      moveDown(&op);
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       if (isa<TWDialect>(op.getDialect()) && op.use_empty())
         op.erase();
@@ -143,6 +143,7 @@ private:
           return {copy};
         })
         .Case<ReduceOp, VarMeanOp>([&](auto reduce) { return reduction(reduce, c); })
+        .Case<TakeOp>([&](TakeOp take) { return indexed(take, c); })
         .Default([](Operation *) { return SmallVector<Value>(); });
   }
 
@@ -201,6 +202,72 @@ private:
     return SmallVector<Value>(copy->getResults());
   }
 
+  /// The dimensions that the indices have put in the result may merge with each other.
+  SmallVector<Value> indexed(TakeOp op, const Collapse &c) {
+    int64_t dim = op.getDim(), count = op.getIndices().size();
+    int64_t end = dim + int64_t(c.from.size()) + count - collapsibleType(op.getInput()).getRank();
+    Collapse index;
+    index.from.assign(c.from.begin() + dim, c.from.begin() + end);
+    for (auto [group, size] : llvm::zip_equal(c.groups, c.to)) {
+      bool inside = llvm::all_of(group.from, [&](int64_t d) { return d >= dim && d < end; });
+      if (!inside && group.from.size() > 1)
+        return {};
+      if (!inside)
+        continue;
+      ReshapeGroup moved = group;
+      for (int64_t &d : moved.from)
+        d -= dim;
+      index.groups.push_back(moved);
+      index.to.push_back(size);
+    }
+    SmallVector<Value> operands{op.getInput()};
+    for (Value operand : op.getIndices()) {
+      operands.push_back(operandIn(op.getLoc(), operand, index));
+      if (!operands.back())
+        return {};
+    }
+    // Together the indices have to keep the merged shape: one of them has it whole.
+    if (llvm::none_of(ArrayRef(operands).drop_front(), [&](Value v) { return sizesOf(collapsibleType(v)) == index.to; }))
+      return {};
+    return {rebuilt(op, operands, {c.to})->getResult(0)};
+  }
+
+  /// How the space of a reduction merges when its result, with or without the reduced dimensions, merges by `c`.
+  template <typename OpTy> std::optional<Collapse> spaceOfReduction(OpTy op, const Collapse &c) {
+    Sizes space = sizesOf(collapsibleType(op.getInput()));
+    SmallVector<int64_t> spaceDim; // of each dimension of the result
+    for (int64_t d = 0; d < int64_t(space.size()); ++d)
+      if (op.getKeepdim() || !llvm::is_contained(op.getDims(), d))
+        spaceDim.push_back(d);
+    Collapse result;
+    result.from = space;
+    int64_t next = 0;
+    auto push = [&](ReshapeGroup group) {
+      AffineExpr size = getAffineConstantExpr(1, builder.getContext());
+      for (int64_t d : group.from)
+        size = size * space[d];
+      group.to = {int64_t(result.to.size())};
+      result.to.push_back(canonicalSize(size));
+      result.groups.push_back(std::move(group));
+    };
+    auto pushReduced = [&](int64_t end) { // reduced dimensions that the result does not show
+      for (; next < end; ++next)
+        push({{next}, {}});
+    };
+    for (const ReshapeGroup &group : c.groups) {
+      ReshapeGroup moved;
+      for (int64_t d : group.from)
+        moved.from.push_back(spaceDim[d]);
+      pushReduced(moved.from.front());
+      if (moved.from.back() - moved.from.front() + 1 != int64_t(moved.from.size()))
+        return std::nullopt; // a reduced dimension lies between
+      next = moved.from.back() + 1;
+      push(std::move(moved));
+    }
+    pushReduced(space.size());
+    return result;
+  }
+
   /// Reshapes among the operands go behind the op.
   void moveDown(Operation *op) {
     if (auto reshape = dyn_cast<ReshapeOp>(op)) {
@@ -233,15 +300,15 @@ private:
     }
   }
 
-  /// When nobody but reshapes to one type (and the caller) reads the op, it computes in that rank itself.
+  /// When reshapes to one type read the op, and no op that computes in the higher rank, it computes in theirs.
   void moveUp(Operation *op) {
-    if (!isa<TWDialect>(op->getDialect()) || op->getNumResults() == 0 || isa<ReshapeOp, ReduceOp, VarMeanOp>(op))
+    if (!isa<TWDialect>(op->getDialect()) || op->getNumResults() == 0 || isa<ReshapeOp>(op))
       return;
     Value result = op->getResult(0);
     ReshapeOp wanted;
     for (Operation *user : result.getUsers()) {
       auto reshape = dyn_cast<ReshapeOp>(user);
-      if (!reshape && !isa<func::ReturnOp>(user))
+      if (user->hasTrait<Elementwise>() || isa<LayerNormOp, RMSNormOp, SoftmaxOp, ReduceOp, VarMeanOp>(user))
         return;
       if (reshape && wanted && wanted.getType() != reshape.getType())
         return;
@@ -250,6 +317,8 @@ private:
     if (!wanted)
       return;
     std::optional<Collapse> c = Collapse::of(sizesOf(collapsibleType(result)), sizesOf(wanted.getType()));
+    if (c && isa<ReduceOp>(op))
+      c = spaceOfReduction(cast<ReduceOp>(op), *c);
     if (!c)
       return;
     builder.setInsertionPoint(op);
@@ -257,15 +326,21 @@ private:
     SmallVector<Value> results = inLowerRank(op, *c);
     if (results.empty())
       return;
+    builder.setInsertionPointAfter(results[0].getDefiningOp());
     for (Operation *user : llvm::make_early_inc_range(result.getUsers()))
       if (auto reshape = dyn_cast<ReshapeOp>(user))
-        reshape.getResult().replaceAllUsesWith(results[0]);
+        reshape.getResult().replaceAllUsesWith(reshaped(op->getLoc(), results[0], sizesOf(reshape.getType())));
     for (auto [from, to] : llvm::zip_equal(op->getResults(), results)) {
       bool onlyReshapes = from == result && llvm::all_of(from.getUsers(), llvm::IsaPred<ReshapeOp>);
       if (!onlyReshapes && !from.use_empty())
         from.replaceUsesWithIf(reshaped(op->getLoc(), to, sizesOf(collapsibleType(from)), /*share=*/false),
                                [](OpOperand &use) { return !isa<ReshapeOp>(use.getOwner()); });
     }
+    for (Operation *user : llvm::make_early_inc_range(result.getUsers()))
+      if (user->use_empty() && isa<ReshapeOp>(user))
+        user->erase();
+    if (op->use_empty())
+      op->erase(); // its operands see their true readers
   }
 };
 

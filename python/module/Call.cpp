@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "python/module/Call.h"
-#include <cstring>
+#include <pybind11/stl.h>
 
 namespace py = pybind11;
 

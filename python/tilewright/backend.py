@@ -82,7 +82,7 @@ def compile_parts(gm, options, static, refusals, report):
     """Compiled segments between eager ones."""
     from .partition import is_free
 
-    refused = {r.node for r in refusals}
+    refused = {r.node for r in refusals}  # what merely follows a refused node becomes an argument of a segment
     parts, kinds = split(gm, refused)
     placeholders = [n for n in gm.graph.nodes if n.op == "placeholder"]
     names = {n.name for i, n in enumerate(placeholders) if i in static}
@@ -151,7 +151,7 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
         if text not in _warned:
             _warned.add(text)
             warnings.warn("tilewright: these ops run in eager between compiled segments:\n" + text, stacklevel=2)
-        report.refusals = list(result.refusals)
+        report.refusals = [r for r in result.refusals if not r.follows]
         result = compile_parts(gm, options, static, report.refusals, report)
     add(report)
     output = next(n for n in reversed(gm.graph.nodes) if n.op == "output")

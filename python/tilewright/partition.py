@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 import torch
 from torch import fx
 from torch.fx.passes.split_module import split_module
@@ -21,7 +23,7 @@ def split(gm: fx.GraphModule, refused: set[str]) -> tuple[fx.GraphModule, dict[s
     for node in gm.graph.nodes:
         if node.op in ("placeholder", "output", "get_attr"):
             continue
-        eager = node.name in refused
+        eager = node.name in refused or (node.target is operator.getitem and node.args[0].name in refused)
         if is_free(node) and eager_now is not None:
             eager = eager_now
         if eager_now is not None and eager != eager_now:

@@ -208,7 +208,7 @@ class Walker:
                     before = len(self.result.inputs)
                     self.add_input(node, node.name, value, -1, True)
                     if len(self.result.inputs) > before:
-                        self.result.constants.append(value.detach())
+                        self.result.constants.append(value)
 
     # -- nodes -------------------------------------------------------------
 

@@ -39,6 +39,7 @@ struct LowerToLLVM : impl::LowerToLLVMBase<LowerToLLVM> {
     {
       RewritePatternSet patterns(context);
       vector::populateVectorMaskOpLoweringPatterns(patterns);
+      vector::populateVectorMaskMaterializationPatterns(patterns, /*force32BitVectorIndices=*/false);
       vector::populateVectorStepLoweringPatterns(patterns);
       vector::populateVectorMaskMaterializationPatterns(patterns, /*force32BitVectorIndices=*/true);
       vector::populateVectorBroadcastLoweringPatterns(patterns);

@@ -1,0 +1,101 @@
+"""The numbers rule of the design: against float64, at most twice eager's error (three times for few elements)."""
+
+from __future__ import annotations
+
+import torch
+
+# torch.finfo(dtype).eps is the spacing at 1.
+HALF = {torch.float16, torch.bfloat16}
+
+
+def leaves(value):
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [leaf for v in value for leaf in leaves(v)]
+    return []
+
+
+def widen(value):
+    if isinstance(value, torch.Tensor):
+        return value.detach().to(torch.float64) if value.is_floating_point() else value.detach().clone()
+    if isinstance(value, (list, tuple)):
+        return type(value)(widen(v) for v in value)
+    return value
+
+
+def rms(x):
+    return x.double().square().mean().sqrt().item() if x.numel() else 0.0
+
+
+def with_threads(count, fn, *args):
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        return fn(*args)
+    finally:
+        torch.set_num_threads(before)
+
+
+def assert_numbers(results, eager, reference, relax_integers=False):
+    """`eager`: one list of results per eager run; `reference`: of the float64 run."""
+    assert len(results) == len(eager[0]), f"{len(results)} results where eager gives {len(eager[0])}"
+    largest = max((rms(torch.nan_to_num(r, 0, 0, 0)) for r in reference if r.is_floating_point()), default=0.0)
+    for index, (got, want, exact) in enumerate(zip(results, eager[0], reference)):
+        what = f"result {index}: {got.dtype}{list(got.shape)}"
+        assert got.dtype == want.dtype, f"{what}: eager gives {want.dtype}"
+        assert got.shape == want.shape, f"{what}: eager gives {list(want.shape)}"
+        if got.numel():
+            meaningful = [d for d in range(got.dim()) if got.shape[d] > 1]
+            strides = [(got.stride(d), want.stride(d)) for d in meaningful]
+            assert all(a == b for a, b in strides), f"{what}: strides {got.stride()}, eager gives {want.stride()}"
+        if not got.is_floating_point():
+            if not relax_integers:
+                assert torch.equal(got, want), f"{what}: {(got != want).sum()} of {got.numel()} differ from eager"
+            continue
+        assert torch.equal(got.isnan(), want.isnan()), f"{what}: NaN elsewhere than in eager"
+        assert torch.equal(got.isinf(), want.isinf()), f"{what}: infinities elsewhere than in eager"
+        finite = want.isfinite() & exact.isfinite()
+        error = rms((got.double() - exact)[finite])
+        if got.dtype == torch.float64:
+            assert error <= 1e-12 * max(rms(exact[finite]), largest, 1e-300), f"{what}: RMS error {error:.3g}"
+            continue
+        eager_error = max(rms((run[index].double() - exact)[finite]) for run in eager)
+        eps = torch.finfo(got.dtype).eps
+        allowed = max(eager_error, eps * rms(exact[finite]), eps * largest)
+        factor = 3 if got.numel() < 1000 else 2
+        assert error <= factor * allowed, f"{what}: RMS error {error:.3g}, {error / max(allowed, 1e-300):.1f} times the allowed {allowed:.3g}"
+
+
+def check(fn, *inputs, relax_integers=False, dynamic=None):
+    """Compiles `fn` strictly and compares; inputs may be of any dtype and stride."""
+    from tilewright.backend import tilewright
+
+    torch._dynamo.reset()
+    with torch.no_grad():
+        eager = [with_threads(n, lambda: leaves(fn(*inputs))) for n in (1, 2)]
+        reference = leaves(fn(*[widen(x) for x in inputs]))
+        compiled = torch.compile(fn, backend=tilewright, options={"strict": True}, fullgraph=True, dynamic=dynamic)
+        assert_numbers(leaves(compiled(*inputs)), eager, reference, relax_integers)
+
+
+def check_gradient(fn, *inputs):
+    """The same for the gradients by all floating inputs, of the sum of fn's results weighted by fixed numbers."""
+    from tilewright.backend import tilewright
+
+    torch._dynamo.reset()
+
+    def gradients(function, values):
+        values = [v.detach().clone().requires_grad_() if isinstance(v, torch.Tensor) and v.is_floating_point() else v for v in values]
+        total = 0
+        for out in leaves(function(*values)):
+            if out.is_floating_point() and out.requires_grad:
+                weight = torch.linspace(0.5, 1.5, out.numel(), dtype=torch.float64).reshape(out.shape).to(out.dtype)
+                total = total + (out * weight).sum()
+        total.backward()
+        return [v.grad for v in values if isinstance(v, torch.Tensor) and v.requires_grad and v.grad is not None]
+
+    eager = [with_threads(n, gradients, fn, inputs) for n in (1, 2)]
+    reference = gradients(fn, [widen(x) for x in inputs])
+    compiled = torch.compile(fn, backend=tilewright, options={"strict": True}, fullgraph=True)
+    assert_numbers(gradients(compiled, inputs), eager, reference)

@@ -1,0 +1,98 @@
+"""Products, convolutions, attention, pools and their gradients."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from numbers_rule import check, check_gradient
+
+DTYPES = [torch.float32, torch.bfloat16]
+SIZES = [(1, 1, 1), (1, 64, 64), (17, 33, 15), (64, 64, 64), (130, 257, 67)]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("m,n,k", SIZES)
+def test_products(m, n, k, dtype):
+    a, b, c = torch.randn(m, k).to(dtype), torch.randn(k, n).to(dtype), torch.randn(n).to(dtype)
+    if m * n * k == 1:  # one element: where terms cancel, no order of additions but eager's meets a bound on the result
+        a, b, c = a.abs(), b.abs(), c.abs()
+    check(torch.mm, a, b)
+    check(torch.addmm, c, a, b)
+    check(lambda x, y: torch.mm(x, y.t()), a, b.t().contiguous())
+    check(torch.bmm, a.expand(3, m, k).contiguous(), b.expand(3, k, n).contiguous())
+    check(torch.baddbmm, torch.randn(3, m, n).to(dtype), a.expand(3, m, k).contiguous(), b.expand(3, k, n).contiguous())
+    check(torch.mv, a, b[:, 0].contiguous())
+    check(torch.dot, a[0], b[:, 0].contiguous())
+    check(lambda x, w, bias: F.gelu(F.linear(x, w, bias)), a, b.t().contiguous(), c)
+
+
+def test_product_scales_and_gradient():
+    a, b, c = torch.randn(17, 33), torch.randn(33, 15), torch.randn(17, 15)
+    check(lambda x, y, z: torch.addmm(z, x, y, beta=0.5, alpha=2), a, b, c)
+    check(lambda x, y, z: torch.addmm(z * float("nan"), x, y, beta=0), a, b, c)
+    check_gradient(torch.mm, a, b)
+    check_gradient(lambda x, y, z: torch.addmm(z, x, y), a, b, c)
+    check(torch.mm, torch.randint(-9, 9, (7, 8)), torch.randint(-9, 9, (8, 5)))
+    check(torch.mm, torch.randn(0, 8), torch.randn(8, 5))
+    check(torch.mm, torch.randn(4, 0), torch.randn(0, 5))
+
+
+CONVOLUTIONS = {
+    "1x1": dict(k=1), "3x3": dict(k=3, padding=1), "stride2": dict(k=3, padding=1, stride=2), "7x7": dict(k=7, padding=3, stride=2),
+    "dilated": dict(k=3, dilation=2, padding=2), "groups": dict(k=3, groups=2), "depthwise": dict(k=3, groups=4, padding=1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_convolution(name, dtype):
+    options = dict(CONVOLUTIONS[name])
+    k, groups = options.pop("k"), options.get("groups", 1)
+    x, w, b = torch.randn(2, 4, 17, 19).to(dtype), torch.randn(8, 4 // groups, k, k).to(dtype), torch.randn(8).to(dtype)
+    fn = lambda x, w, b: F.conv2d(x, w, b, **options)  # noqa: E731
+    check(fn, x, w, b)
+    check(fn, x.contiguous(memory_format=torch.channels_last), w, b)
+    if dtype == torch.float32:
+        check_gradient(fn, x, w, b)
+
+
+def test_other_convolutions():
+    check(F.conv1d, torch.randn(2, 3, 33), torch.randn(5, 3, 4))
+    check(F.conv3d, torch.randn(1, 2, 5, 6, 7), torch.randn(3, 2, 2, 2, 2))
+    transposed = lambda x, w: F.conv_transpose2d(x, w, stride=2, padding=1, output_padding=1)  # noqa: E731
+    check(transposed, torch.randn(2, 4, 7, 9), torch.randn(4, 6, 3, 3))
+    check_gradient(transposed, torch.randn(2, 4, 7, 9), torch.randn(4, 6, 3, 3))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", ["plain", "causal", "bool", "float"])
+def test_attention(kind, dtype):
+    for length, keys in [(1, 17), (16, 16), (33, 67)]:
+        q, k, v = torch.randn(2, 4, length, 32).to(dtype), torch.randn(2, 4, keys, 32).to(dtype), torch.randn(2, 4, keys, 32).to(dtype)
+        if kind == "causal" and length != keys:
+            continue
+        mask = torch.rand(2, 1, length, keys) > 0.2 if kind == "bool" else torch.randn(length, keys).to(dtype) if kind == "float" else None
+        fn = lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m, is_causal=kind == "causal")  # noqa: E731
+        check(fn, q, k, v, mask)
+    if dtype == torch.float32:
+        check_gradient(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=kind == "causal"),
+                       *[torch.randn(2, 4, 33, 32) for _ in range(3)])  # fmt: skip
+
+
+def test_pools():
+    x = torch.randn(2, 3, 17, 19)
+    for fn in (lambda x: F.max_pool2d(x, 3, 2, 1), lambda x: F.max_pool2d(x, 2, ceil_mode=True), lambda x: F.avg_pool2d(x, 2),
+               lambda x: F.avg_pool2d(x, 3, 2, 1, count_include_pad=False), lambda x: F.adaptive_avg_pool2d(x, 1)):  # fmt: skip
+        check(fn, x)
+    check(lambda x: F.adaptive_avg_pool2d(x, 4), torch.randn(2, 3, 16, 8))
+    check_gradient(lambda x: F.max_pool2d(x, 3, 2, 1), x)
+
+
+def test_norms():
+    x, w, b = torch.randn(4, 6, 5, 7), torch.randn(6), torch.randn(6)
+    check(lambda x, w, b: F.group_norm(x, 3, w, b), x, w, b)
+    check(lambda x, w, b, m, v: F.batch_norm(x, m, v, w, b), x, w, b, torch.randn(6), torch.rand(6) + 0.5)
+    check(lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), x, w, b)
+    check_gradient(lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), x, w, b)
+    check_gradient(lambda x, w, b: F.layer_norm(x, (7,), w, b), x, torch.randn(7), torch.randn(7))
+    check_gradient(lambda x, w, b: F.group_norm(x, 3, w, b), x, w, b)
