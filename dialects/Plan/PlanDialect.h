@@ -2,6 +2,7 @@
 #ifndef TILEWRIGHT_DIALECTS_PLAN_PLANDIALECT_H
 #define TILEWRIGHT_DIALECTS_PLAN_PLANDIALECT_H
 
+#include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"

@@ -51,28 +51,6 @@ def polynomial(function, weight, lo, hi, degree, single=True):
     return done, np.abs(weights * target).max()
 
 
-def rational(function, weight, lo, hi, above, below):
-    """p / q with q(0) = 1: weight * (p / q - function) small. Rounded to f32: q is fitted anew for the rounded p."""
-    t = nodes(lo, hi)
-    target = np.array([float(function(mp.mpf(x))) for x in t])
-    weights = np.array([float(weight(mp.mpf(x))) for x in t])
-    up = np.stack([t**k for k in range(above + 1)], axis=1)
-    down = np.stack([t**k for k in range(1, below + 1)], axis=1)
-    q, share, best, best_error = np.ones(len(t)), np.ones(len(t)), None, np.inf
-    for _ in range(300):
-        basis = np.concatenate([up, -target[:, None] * down], axis=1)
-        scale = np.abs(basis).max(axis=0)
-        w = weights / q * np.sqrt(share)
-        c = np.linalg.lstsq(basis / scale * w[:, None], target * w, rcond=None)[0] / scale
-        q = 1 + down @ c[above + 1:]
-        error = np.abs(weights * (up @ c[:above + 1] / q - target))
-        if error.max() < best_error:
-            best, best_error = c, error.max()
-        share = share * (error + 1e-300)
-        share = np.maximum(share / share.sum(), 1e-30)
-    return best[:above + 1], np.concatenate([[1.0], best[above + 1:]]), best_error
-
-
 def exp_tail(x):
     return (mp.exp(x) - 1 - x) / x**2
 
@@ -107,6 +85,9 @@ FITS = {
                                     lambda u: mp.sqrt(u) / mp.erf(mp.sqrt(u)), tiny, erf_split**2, 6),
     "erf_large": lambda: polynomial(lambda a: mp.root(mp.erfc(a), 4),
                                     lambda a: 4 * mp.erfc(a)**mp.mpf(0.75) / mp.erf(a), erf_split, erf_end, 7),
+    # tanh(x) = x + x^3 p(x^2) below 0.6
+    "tanh_small": lambda: polynomial(lambda u: (mp.tanh(mp.sqrt(u)) / mp.sqrt(u) - 1) / u,
+                                     lambda u: u * mp.sqrt(u) / mp.tanh(mp.sqrt(u)), 1e-6, 0.6**2, 4),
     # sin(r) = r + r^3 p(r^2), cos(r) = 1 - r^2/2 + r^4 p(r^2)
     "sin": lambda: polynomial(lambda u: (mp.sin(mp.sqrt(u)) / mp.sqrt(u) - 1) / u,
                               lambda u: u * mp.sqrt(u) / mp.sin(mp.sqrt(u)), tiny, quarter_pi**2, 2),
@@ -129,14 +110,7 @@ FITS = {
 
 
 def main():
-    wanted = sys.argv[1:] or [*FITS, "tanh"]
-    for name in wanted:
-        if name == "tanh":  # tanh(x) = x p(x^2) / q(x^2)
-            p, q, error = rational(lambda u: mp.tanh(mp.sqrt(u)) / mp.sqrt(u),
-                                   lambda u: mp.sqrt(u) / mp.tanh(mp.sqrt(u)), tiny, 9.02**2, 6, 3)
-            show("tanh above", p, error, True)
-            show("tanh below", q, error, True)
-            continue
+    for name in sys.argv[1:] or FITS:
         coefficients, error = FITS[name]()
         show(name, coefficients, error, not name.endswith("_f64"))
 

@@ -19,8 +19,8 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CPU/ExpandMath.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
@@ -84,28 +84,28 @@ struct UnrollDouble : RewritePattern {
   }
 };
 
-/// x^y for the exponents that models have; torch takes the square root for 0.5, too.
-std::optional<Lanes> powByConstant(Lanes x, Value y) {
+/// x^y; the exponents that models have need no logarithm. torch takes the square root for 0.5, too.
+Lanes expandPower(Lanes x, Lanes y) {
   FloatAttr scalar;
   DenseElementsAttr splat;
-  if (matchPattern(y, m_Constant(&splat)) && splat.isSplat())
+  if (matchPattern(y.value, m_Constant(&splat)) && splat.isSplat())
     scalar = splat.getSplatValue<FloatAttr>();
-  else if (!matchPattern(y, m_Constant(&scalar)))
-    return std::nullopt;
-  double exponent = scalar.getValueAsDouble();
-  if (exponent == 1.0)
-    return x;
-  if (exponent == 2.0)
-    return x * x;
-  if (exponent == 3.0)
-    return x * x * x;
-  if (exponent == 0.5)
-    return sqrt(x);
-  if (exponent == -0.5)
-    return 1.0 / sqrt(x);
-  if (exponent == -1.0)
-    return 1.0 / x;
-  return std::nullopt;
+  if (scalar || matchPattern(y.value, m_Constant(&scalar))) {
+    double exponent = scalar.getValueAsDouble();
+    if (exponent == 1.0)
+      return x;
+    if (exponent == 2.0)
+      return x * x;
+    if (exponent == 3.0)
+      return x * x * x;
+    if (exponent == 0.5)
+      return sqrt(x);
+    if (exponent == -0.5)
+      return 1.0 / sqrt(x);
+    if (exponent == -1.0)
+      return 1.0 / x;
+  }
+  return expandPow(x, y.widened());
 }
 
 Lanes integerToDouble(Lanes x, Lanes n) { return n.make<arith::SIToFPOp>(x.like(x.builder->getF64Type()), n.value); }
@@ -143,9 +143,18 @@ void populateSingle(RewritePatternSet &patterns, bool avx512) {
   TW_EXPAND(AtanhOp, expandAtanh(x[0]))
   TW_EXPAND(CbrtOp, expandCbrt(x[0]))
   TW_EXPAND(RsqrtOp, 1.0 / sqrt(x[0]))
-  TW_EXPAND(PowFOp, powByConstant(x[0], x[1].value).value_or(expandPow(x[0], x[1].widened())))
+  TW_EXPAND(PowFOp, expandPower(x[0], x[1]))
   TW_EXPAND(FPowIOp, expandPow(x[0], integerToDouble(x[0], x[1])))
 #undef TW_EXPAND
+}
+
+/// a / (1 + e^z), the shape of sigmoid and silu, where vrcp14ps is there to replace the division.
+bool isLogistic(arith::DivFOp op) {
+  auto type = dyn_cast<VectorType>(op.getType());
+  auto sum = op.getRhs().getDefiningOp<arith::AddFOp>();
+  return type && type.getElementType().isF32() && !type.isScalable() && type.getShape().back() % 16 == 0 && sum &&
+         (matchPattern(sum.getLhs(), m_OneFloat()) || matchPattern(sum.getRhs(), m_OneFloat())) &&
+         (sum.getLhs().getDefiningOp<math::ExpOp>() || sum.getRhs().getDefiningOp<math::ExpOp>());
 }
 
 struct ExpandMath : impl::ExpandMathBase<ExpandMath> {
@@ -157,6 +166,15 @@ struct ExpandMath : impl::ExpandMathBase<ExpandMath> {
       op.getResult(1).replaceAllUsesWith(math::CosOp::create(builder, op.getLoc(), op.getOperand()));
       op.erase();
     });
+    if (avx512)
+      getOperation().walk([](arith::DivFOp op) {
+        if (!isLogistic(op))
+          return;
+        OpBuilder at(op);
+        ImplicitLocOpBuilder builder(op.getLoc(), at);
+        op.replaceAllUsesWith(expandLogistic({&builder, op.getLhs()}, {&builder, op.getRhs()}).value);
+        op.erase();
+      });
     RewritePatternSet patterns(&getContext());
     populateSingle(patterns, avx512);
     patterns.add<UnrollDouble>(&getContext());

@@ -34,7 +34,7 @@ BaseConstants constantsOf(LogBase base) {
 /// e log_b(2) + log_b(1 + f). Small terms are summed first.
 Lanes combine(Lanes e, Lanes f, LogBase base) {
   BaseConstants c = constantsOf(base);
-  SmallVector<double> tail{-0.5,         0.333333313, -0.250008196, 0.200012416, -0.166234091,
+  SmallVector<double> tail{-0.5,        0.333333313,  -0.250008196, 0.200012416,  -0.166234091,
                            0.142015815, -0.131596133, 0.127621993,  -0.0763639957};
   for (double &each : tail)
     each *= c.scale;

@@ -35,13 +35,13 @@ template <typename OpTy> Value askLibrary(OpBuilder &b, Location loc, Value x) {
     x = vector::ShapeCastOp::create(b, loc, flat, x);
   Value zero = arith::ConstantIndexOp::create(b, loc, 0), step = arith::ConstantIndexOp::create(b, loc, 1),
         end = arith::ConstantIndexOp::create(b, loc, flat.getNumElements());
-  auto loop = scf::ForOp::create(b, loc, zero, end, step, x,
-                                 [&](OpBuilder &b, Location loc, Value i, ValueRange sofar) {
-                                   Value lane = vector::ExtractOp::create(b, loc, sofar[0], OpFoldResult(i));
-                                   Value y = one(lane);
-                                   Value next = vector::InsertOp::create(b, loc, y, sofar[0], OpFoldResult(i));
-                                   scf::YieldOp::create(b, loc, next);
-                                 });
+  auto loop =
+      scf::ForOp::create(b, loc, zero, end, step, x, [&](OpBuilder &b, Location loc, Value i, ValueRange sofar) {
+        Value lane = vector::ExtractOp::create(b, loc, sofar[0], OpFoldResult(i));
+        Value y = one(lane);
+        Value next = vector::InsertOp::create(b, loc, y, sofar[0], OpFoldResult(i));
+        scf::YieldOp::create(b, loc, next);
+      });
   Value result = loop.getResult(0);
   return type == flat ? result : Value(vector::ShapeCastOp::create(b, loc, type, result));
 }

@@ -1,0 +1,122 @@
+// RUN: tilewright-opt %s --pass-pipeline='builtin.module(func.func(tw-cpu-expand-math))' | FileCheck %s
+// RUN: tilewright-opt %s --pass-pipeline='builtin.module(func.func(tw-cpu-expand-math{avx512=true}))' \
+// RUN:   | FileCheck %s --check-prefix=AVX512
+
+// Two clamps, n by a rounding shift, r in two steps, degree 8, the scale from n's bits, twice.
+// CHECK-LABEL: func.func @exp
+// CHECK-COUNT-2: arith.select
+// CHECK-COUNT-11: math.fma
+// CHECK-COUNT-2: arith.mulf
+// CHECK-NEXT: return
+// AVX512-LABEL: func.func @exp
+// AVX512: math.roundeven
+// AVX512-COUNT-8: math.fma
+// AVX512: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+// AVX512-NEXT: return
+func.func @exp(%x: vector<16xf32>) -> vector<16xf32> {
+  %y = math.exp %x : vector<16xf32>
+  return %y : vector<16xf32>
+}
+
+// There is no vscalefps for 4x16 lanes.
+// AVX512-LABEL: func.func @exp_of_a_tile
+// AVX512-NOT: llvm.call_intrinsic
+// AVX512: return
+func.func @exp_of_a_tile(%x: vector<4x16xf32>) -> vector<4x16xf32> {
+  %y = math.exp %x : vector<4x16xf32>
+  return %y : vector<4x16xf32>
+}
+
+// CHECK-LABEL: func.func @erf
+// CHECK-NOT: scf.if
+// CHECK-NOT: arith.divf
+// CHECK: math.copysign
+func.func @erf(%x: vector<8xf32>) -> vector<8xf32> {
+  %y = math.erf %x : vector<8xf32>
+  return %y : vector<8xf32>
+}
+
+// One quick division, no branch.
+// CHECK-LABEL: func.func @tanh
+// CHECK: arith.divf {{.*}} fastmath<ninf,arcp> : f32
+// CHECK: math.copysign
+func.func @tanh(%x: f32) -> f32 {
+  %y = math.tanh %x : f32
+  return %y : f32
+}
+
+// The division of sigmoid is quick where there is vrcp14ps.
+// CHECK-LABEL: func.func @sigmoid
+// CHECK: arith.divf %{{.*}}, %{{.*}} : vector<16xf32>
+// AVX512-LABEL: func.func @sigmoid
+// AVX512: arith.divf {{.*}} fastmath<ninf,arcp>
+// AVX512: arith.select
+func.func @sigmoid(%x: vector<16xf32>) -> vector<16xf32> {
+  %one = arith.constant dense<1.0> : vector<16xf32>
+  %0 = arith.negf %x : vector<16xf32>
+  %1 = math.exp %0 : vector<16xf32>
+  %2 = arith.addf %1, %one : vector<16xf32>
+  %3 = arith.divf %one, %2 : vector<16xf32>
+  return %3 : vector<16xf32>
+}
+
+// Any large lane sends the vector to the library.
+// CHECK-LABEL: func.func @sin
+// CHECK: %[[ANY:.*]] = vector.reduction <or>
+// CHECK: scf.if %[[ANY]]
+// CHECK: scf.for
+// CHECK: math.sin %{{.*}} : f64
+// CHECK: else
+func.func @sin(%x: vector<16xf32>) -> vector<16xf32> {
+  %y = math.sin %x : vector<16xf32>
+  return %y : vector<16xf32>
+}
+
+// CHECK-LABEL: func.func @sincos
+// CHECK-NOT: math.sincos
+// CHECK: return
+func.func @sincos(%x: f32) -> (f32, f32) {
+  %s, %c = math.sincos %x : f32
+  return %s, %c : f32, f32
+}
+
+// CHECK-LABEL: func.func @square
+// CHECK: %[[Y:.*]] = arith.mulf %[[X:.*]], %[[X]] : vector<16xf32>
+// CHECK-NEXT: return %[[Y]]
+func.func @square(%x: vector<16xf32>) -> vector<16xf32> {
+  %two = arith.constant dense<2.0> : vector<16xf32>
+  %y = math.powf %x, %two : vector<16xf32>
+  return %y : vector<16xf32>
+}
+
+// CHECK-LABEL: func.func @fpowi
+// CHECK: arith.sitofp %{{.*}} : vector<16xi32> to vector<16xf64>
+// CHECK: arith.truncf
+func.func @fpowi(%x: vector<16xf32>, %n: vector<16xi32>) -> vector<16xf32> {
+  %y = math.fpowi %x, %n : vector<16xf32>, vector<16xi32>
+  return %y : vector<16xf32>
+}
+
+// What the CPU has instructions for stays.
+// CHECK-LABEL: func.func @stays
+// CHECK: math.sqrt
+// CHECK: math.floor
+// CHECK: math.roundeven
+func.func @stays(%x: vector<16xf32>) -> vector<16xf32> {
+  %0 = math.sqrt %x : vector<16xf32>
+  %1 = math.floor %0 : vector<16xf32>
+  %2 = math.roundeven %1 : vector<16xf32>
+  return %2 : vector<16xf32>
+}
+
+// f64 goes lane by lane; scalars are left to --convert-math-to-libm.
+// CHECK-LABEL: func.func @double
+// CHECK: %[[A:.*]] = vector.extract %[[X:.*]][0] : f64
+// CHECK: math.exp %[[A]] : f64
+// CHECK: %[[B:.*]] = vector.extract %[[X]][1] : f64
+// CHECK: math.exp %[[B]] : f64
+// CHECK-NOT: math.exp {{.*}} vector
+func.func @double(%x: vector<2xf64>) -> vector<2xf64> {
+  %y = math.exp %x : vector<2xf64>
+  return %y : vector<2xf64>
+}

@@ -1,0 +1,25 @@
+// RUN: tilewright compile %s --emit=graph | FileCheck %s --check-prefix=GRAPH
+// RUN: tilewright compile %s --emit=structured --target=cpu | FileCheck %s --check-prefix=STRUCTURED
+// RUN: tilewright compile %s --emit=target --cpu=x86-64-v3 -o %t && FileCheck %s --check-prefix=TARGET < %t
+// RUN: tilewright compile - --emit=tiled < %s | FileCheck %s --check-prefix=TILED
+// RUN: not tilewright compile %s --emit=nonsense 2>&1 | FileCheck %s --check-prefix=STAGE
+// RUN: not tilewright compile %s --target=abacus 2>&1 | FileCheck %s --check-prefix=MACHINE
+// RUN: not tilewright compile %S/../lit.cfg.py 2>&1 | FileCheck %s --check-prefix=TEXT
+// RUN: not tilewright compile %s.absent 2>&1 | FileCheck %s --check-prefix=ABSENT
+// RUN: not tilewright decompile %s 2>&1 | FileCheck %s --check-prefix=COMMAND
+
+// GRAPH: tw.exp
+// STRUCTURED: func.func {{.*}}@kernel
+// STRUCTURED: math.exp
+// TILED: scf.forall
+// TARGET: llvm.func
+// STAGE: tilewright compile: unknown stage 'nonsense'; --emit takes graph, structured, tiled, vector, target, {{.*}}asm
+// MACHINE: tilewright compile: unknown target 'abacus'; known targets: {{.*}}cpu
+// TEXT: lit.cfg.py:1:1: error
+// TEXT: is not MLIR that Tilewright reads
+// ABSENT: tilewright compile: cannot open input file
+// COMMAND: unknown command 'decompile'
+func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %y = tw.exp %x : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %y : tensor<64x64xf32>
+}

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Checks the include rule of the house: who may see whom.
+
+A stage's room sees itself, its input and output dialects and the public headers; never another stage. Only
+lib/Pipelines names all stages' passes, only lib/Compiler sees the runtime. Tools, the Python module and the docs come
+in by the front door, include/tilewright. Tests may open any room.
+
+    python3 tools/dev/check_includes.py [repository]
+"""
+
+import re
+import sys
+from pathlib import Path
+
+PASSES = {"tilewright/Passes.h", "tilewright/Passes.h.inc"}
+RUNTIME_ABI = {"tilewright/RuntimeABI.h"}
+
+# Room: what it may include besides itself, as path prefixes. Reasons stand where a line is not plain from the rule.
+ROOMS = {
+    "dialects/Graph": set(),
+    "dialects/Tile": set(),
+    "dialects/Plan": set(),
+    "dialects/HLS": set(),
+    "dialects/Schedule": {"dialects/Tile"},
+    "include": {"dialects", "tilewright"},
+    "lib/Frontend": {"dialects/Graph", "tilewright/GraphBuilder.h"},
+    "lib/Graph": {"dialects/Graph", *PASSES},
+    "lib/Structured": {"dialects/Graph", "dialects/Tile", *PASSES},
+    "lib/Tiled": {"dialects/Tile", "dialects/Schedule", *PASSES},
+    "lib/Vector": {"dialects/Tile", "dialects/Plan", *PASSES},
+    # Targets ask the host about itself and load programs through HostCode.h, never through lib/Runtime.
+    "lib/Target/*": {"dialects/Tile", "dialects/Plan", "dialects/HLS", "dialects/Schedule", "tilewright"},
+    # MLIR-free: generated code and AOT libraries link these.
+    "lib/Runtime/Plan": RUNTIME_ABI,
+    "lib/Runtime/Host": {"lib/Runtime/Plan", *RUNTIME_ABI},
+    "lib/Runtime/Jit": {"lib/Runtime/Host", "lib/Runtime/Plan", *RUNTIME_ABI},
+    "lib/Runtime/CUDA": {"lib/Runtime/Plan", *RUNTIME_ABI},
+    "lib/Tuner": {"dialects/Schedule", "dialects/Tile", "tilewright"},
+    "lib/Pipelines": {"dialects", "tilewright"},
+    "lib/Compiler": {"dialects", "lib/Runtime", "tilewright"},
+    # The doors. The Python module speaks of torch's sizes and dtypes, which are `tw` types.
+    "python": {"dialects/Graph", "tilewright"},
+    "tools": {"tilewright"},
+}
+
+OURS = ("lib/", "dialects/", "tilewright/", "tools/", "python/", "test/")
+INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
+
+
+def room_of(path: str) -> str | None:
+    """The longest room that holds `path`; lib/Target/* is one room per tenant."""
+    parts = path.split("/")
+    for length in range(len(parts) - 1, 0, -1):
+        prefix = "/".join(parts[:length])
+        if prefix in ROOMS:
+            return prefix
+        if length > 1 and "/".join(parts[: length - 1]) + "/*" in ROOMS:
+            return prefix
+    return None
+
+
+def allowed_in(room: str) -> set[str]:
+    return ROOMS.get(room) or ROOMS.get(room.rsplit("/", 1)[0] + "/*") or set()
+
+
+def complaints(root: Path) -> list[str]:
+    found = []
+    for top in ("dialects", "include", "lib", "python", "tools"):
+        for path in sorted((root / top).rglob("*")):
+            if path.suffix not in (".h", ".cpp"):
+                continue
+            name = path.relative_to(root).as_posix()
+            room = room_of(name)
+            if room is None:
+                found.append(f"{name}: in no room of tools/dev/check_includes.py; add its folder to ROOMS")
+                continue
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                match = INCLUDE.match(line)
+                if not match or not match.group(1).startswith(OURS):
+                    continue
+                target = match.group(1)
+                if target.startswith(room + "/") or (room == "include" and target.startswith("tilewright/")):
+                    continue
+                if any(target == a or target.startswith(a + "/") for a in allowed_in(room)):
+                    continue
+                may = ", ".join(sorted(allowed_in(room))) or "nothing else"
+                found.append(f"{name}:{number}: {room} may not include {target}; besides itself it may: {may}")
+    return found
+
+
+def main() -> int:
+    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[2]
+    found = complaints(root)
+    print("\n".join(found) if found else "check_includes: every room keeps to itself")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

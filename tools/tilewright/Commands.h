@@ -1,0 +1,12 @@
+//===- Commands.h - the driver's commands --------------------------------------===//
+#ifndef TILEWRIGHT_TOOLS_TILEWRIGHT_COMMANDS_H
+#define TILEWRIGHT_TOOLS_TILEWRIGHT_COMMANDS_H
+
+namespace tilewright::driver {
+
+/// `tilewright compile ...`: argv[0] is "compile". Returns the exit status: 0, 1 for an error, 2 for a wrong flag.
+int runCompile(int argc, const char *const *argv);
+
+} // namespace tilewright::driver
+
+#endif

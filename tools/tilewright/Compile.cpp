@@ -1,0 +1,123 @@
+//===- Compile.cpp - tilewright compile in.mlir --emit=<stage> ----------------------===//
+//
+// Reads a module whose @main speaks `tw`, lowers it to the end of a stage and prints it; `--emit=asm` prints the
+// target's own language.
+//
+// Test: test/Tools/compile.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "Commands.h"
+#include "tilewright/Compiler.h"
+#include "tilewright/Pipelines.h"
+#include "tilewright/Target.h"
+
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+namespace cl = llvm::cl;
+
+namespace tilewright::driver {
+namespace {
+
+/// The flags live only while the command runs; those that LLVM's static constructors have registered are dropped.
+struct CompileFlags {
+  cl::OptionCategory category{"Flags of compile"};
+  cl::opt<std::string> input{cl::Positional, cl::desc("<in.mlir, or - for standard input>"), cl::Required,
+                             cl::cat(category)};
+  cl::opt<std::string> emit{"emit", cl::desc("the last stage to run, or asm (default: target)"), cl::init("target"),
+                            cl::value_desc("stage"), cl::cat(category)};
+  cl::opt<std::string> target{"target", cl::desc("the machine to compile for (default: cpu)"), cl::init("cpu"),
+                              cl::value_desc("name"), cl::cat(category)};
+  cl::opt<std::string> cpu{"cpu", cl::desc("the CPU: native, or a name as TILEWRIGHT_CPU takes (default: native)"),
+                           cl::init("native"), cl::value_desc("name"), cl::cat(category)};
+  cl::opt<std::string> rounding{"rounding", cl::desc("fused: no rounding between fused ops; eager: as torch rounds"),
+                                cl::init("fused"), cl::value_desc("how"), cl::cat(category)};
+  cl::opt<int> threads{"threads", cl::desc("threads to plan for (default: all)"), cl::init(0), cl::cat(category)};
+  cl::opt<std::string> output{"o", cl::desc("where to write (default: standard output)"), cl::init("-"),
+                              cl::value_desc("file"), cl::cat(category)};
+  cl::opt<bool> locations{"locations", cl::desc("print the user's file and line of every op"), cl::cat(category)};
+  cl::opt<bool> wholeConstants{"whole-constants", cl::desc("print large constants in full"), cl::cat(category)};
+};
+
+int fail(const llvm::Twine &text) {
+  llvm::errs() << "tilewright compile: " << text << "\n";
+  return 1;
+}
+
+std::string joined(llvm::ArrayRef<llvm::StringLiteral> names) {
+  std::string text;
+  for (llvm::StringRef name : names)
+    text += name.str() + ", ";
+  return text + "asm";
+}
+
+} // namespace
+
+int runCompile(int argc, const char *const *argv) {
+  cl::ResetCommandLineParser();
+  CompileFlags flags;
+  cl::HideUnrelatedOptions(flags.category);
+  if (!cl::ParseCommandLineOptions(argc, argv, "Lowers an MLIR file to a stage of the compiler.\n", &llvm::errs()))
+    return 2;
+
+  // What can be wrong with the flags is said before the file is read.
+  bool wantsAssembly = flags.emit == "asm";
+  if (!wantsAssembly && !llvm::is_contained(stageNames(), llvm::StringRef(flags.emit)))
+    return fail("unknown stage '" + flags.emit + "'; --emit takes " + joined(stageNames()));
+  std::string problem;
+  Target *target = findTarget(flags.target, problem);
+  if (!target)
+    return fail(problem);
+  if (flags.rounding != "fused" && flags.rounding != "eager")
+    return fail("unknown rounding '" + flags.rounding + "'; --rounding takes fused, eager");
+
+  auto buffer = openInputFile(flags.input, &problem);
+  if (!buffer)
+    return fail(problem);
+  Session session;
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
+  SourceMgrDiagnosticHandler diagnostics(sources, &session.context());
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &session.context());
+  if (!module)
+    return fail("'" + flags.input + "' is not MLIR that Tilewright reads; the lines above say where");
+
+  Options options;
+  options.target = flags.target;
+  options.cpu = flags.cpu;
+  options.rounding = flags.rounding;
+  options.threads = flags.threads;
+  if (llvm::Error error =
+          session.lowerTo(*module, wantsAssembly ? std::string("target") : flags.emit.getValue(), options))
+    return fail(llvm::toString(std::move(error)));
+
+  auto out = openOutputFile(flags.output, &problem);
+  if (!out)
+    return fail(problem);
+  if (wantsAssembly) {
+    // lowerTo completed a copy of the options; print wants them complete, too.
+    if (llvm::Error error = target->configure(options))
+      return fail(llvm::toString(std::move(error)));
+    llvm::Expected<std::string> text = target->print(*module, options);
+    if (!text)
+      return fail(llvm::toString(text.takeError()));
+    out->os() << *text;
+  } else {
+    OpPrintingFlags printing;
+    if (!flags.wholeConstants)
+      printing.elideLargeElementsAttrs(64);
+    if (flags.locations)
+      printing.enableDebugInfo(true, /*prettyForm=*/true);
+    module->print(out->os(), printing);
+    out->os() << "\n";
+  }
+  out->keep();
+  return 0;
+}
+
+} // namespace tilewright::driver

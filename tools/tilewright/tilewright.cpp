@@ -1,0 +1,45 @@
+//===- tilewright.cpp - the driver: one program, a command a task -----------------===//
+//
+//   tilewright compile model.mlir --emit=structured
+//
+//===----------------------------------------------------------------------===//
+#include "Commands.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace tilewright::driver;
+
+namespace {
+
+struct Command {
+  llvm::StringLiteral name, summary;
+  int (*run)(int argc, const char *const *argv);
+};
+
+constexpr Command commands[] = {
+    {"compile", "lower an MLIR file to a stage of the compiler, or to assembly", runCompile},
+};
+
+void printUsage(llvm::raw_ostream &os) {
+  os << "usage: tilewright <command> [flags]\n\ncommands:\n";
+  for (const Command &command : commands)
+    os << "  " << command.name << "    " << command.summary << "\n";
+  os << "\n`tilewright <command> --help` lists the flags of one.\n";
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  llvm::StringRef name = argc > 1 ? argv[1] : "";
+  for (const Command &command : commands)
+    if (name == command.name)
+      return command.run(argc - 1, argv + 1);
+  if (name == "--help" || name == "-h" || name == "help") {
+    printUsage(llvm::outs());
+    return 0;
+  }
+  if (!name.empty())
+    llvm::errs() << "tilewright: unknown command '" << name << "'\n";
+  printUsage(llvm::errs());
+  return 2;
+}
