@@ -38,6 +38,10 @@ inline constexpr llvm::StringLiteral staticAttrName = "tw.static";
 /// Argument and result attribute (string): the name the user gave.
 inline constexpr llvm::StringLiteral nameAttrName = "tw.name";
 
+/// Discardable unit attribute of convolutions and pooling that --tw-propagate-layout has turned: shapes are
+/// N x spatial x C, weights spatial x C/groups x F (transposed: spatial x C x F/groups).
+inline constexpr llvm::StringLiteral channelsLastAttrName = "tw.channels_last";
+
 /// The sizes of `type` as affine expressions over the function's symbols; constants where they are static.
 llvm::SmallVector<mlir::AffineExpr> sizesOf(mlir::RankedTensorType type);
 

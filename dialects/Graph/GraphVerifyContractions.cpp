@@ -48,6 +48,30 @@ LogicalResult checkRanks(Operation *op, Value input, Value other) {
 
 } // namespace
 
+namespace {
+/// The sizes in torch's order, N x C x spatial, when those of `op` are channels-last.
+Sizes plainOrder(Operation *op, Sizes sizes) {
+  if (op->hasAttr(channelsLastAttrName) && sizes.size() >= 3)
+    std::rotate(sizes.begin() + 1, sizes.end() - 1, sizes.end());
+  return sizes;
+}
+/// A weight's sizes in torch's order, F x C x spatial (C x F x spatial, transposed), when they are spatial x C x F.
+Sizes plainWeight(Operation *op, Sizes sizes, bool transposed = false) {
+  if (!op->hasAttr(channelsLastAttrName) || sizes.size() < 3)
+    return sizes;
+  std::rotate(sizes.begin(), sizes.end() - 2, sizes.end());
+  if (!transposed)
+    std::swap(sizes[0], sizes[1]);
+  return sizes;
+}
+/// And back.
+Sizes givenOrder(Operation *op, Sizes plain) {
+  if (op->hasAttr(channelsLastAttrName) && plain.size() >= 3)
+    std::rotate(plain.begin() + 1, plain.begin() + 2, plain.end());
+  return plain;
+}
+} // namespace
+
 LogicalResult ConvolutionOp::verify() {
   if (failed(checkRanks(*this, getInput(), getWeight())))
     return failure();
@@ -57,7 +81,7 @@ LogicalResult ConvolutionOp::verify() {
       failed(checkEntries(*this, 2, "padding", getPadding(), spatial, INT64_MIN)) ||
       failed(checkEntries(*this, 2, "output_padding", getOutputPadding(), spatial, 0)))
     return failure();
-  Sizes input = sizesOf(getInput()), weight = sizesOf(getWeight());
+  Sizes input = plainOrder(*this, sizesOf(getInput())), weight = plainWeight(*this, sizesOf(getWeight()), getTransposed());
   if (groups < 1)
     return broken(*this, 3) << groups << " groups";
   AffineExpr inputChannels = getTransposed() ? weight[0] : weight[1] * groups;
@@ -75,7 +99,7 @@ LogicalResult ConvolutionOp::verify() {
                         : (input[i + 2] + 2 * getPadding()[i] - reach - 1).floorDiv(getStride()[i]) + 1;
     expected.push_back(canonicalSize(size));
   }
-  return checkSizes(*this, 4, "the result", getResult(), expected);
+  return checkSizes(*this, 4, "the result", getResult(), givenOrder(*this, expected));
 }
 
 LogicalResult ConvolutionWeightGradOp::verify() {
@@ -86,7 +110,8 @@ LogicalResult ConvolutionWeightGradOp::verify() {
       failed(checkEntries(*this, 1, "dilation", getDilation(), spatial, 1)) ||
       failed(checkEntries(*this, 1, "padding", getPadding(), spatial, INT64_MIN)))
     return failure();
-  Sizes input = sizesOf(getInput()), grad = sizesOf(getGrad()), weight = sizesOf(getResult());
+  Sizes input = plainOrder(*this, sizesOf(getInput())), grad = plainOrder(*this, sizesOf(getGrad())),
+        weight = plainWeight(*this, sizesOf(getResult()));
   if (rankOf(getResult()) != rankOf(getInput()) || surelyDiffer(weight[0], grad[1]) ||
       surelyDiffer(weight[1] * getGroups(), input[1]))
     return broken(*this, 1) << "a weight of " << printSizes(weight) << " does not belong to an input of "
@@ -124,7 +149,7 @@ LogicalResult verifyPool(Operation *op, StringRef label, Value input, ValueRange
       return broken(op, label, 1) << what << " has " << values.size() << " entries for " << rank - 2
                                   << " spatial dimensions";
   for (Value result : results) {
-    Sizes sizes = sizesOf(result), whole = sizesOf(input);
+    Sizes sizes = plainOrder(op, sizesOf(result)), whole = plainOrder(op, sizesOf(input));
     if (rankOf(result) != rank || surelyDiffer(sizes[0], whole[0]) || surelyDiffer(sizes[1], whole[1]) ||
         !sameShape(tensorOf(result), tensorOf(results.front())))
       return broken(op, label, label == "max_pool" ? 2 : 1)

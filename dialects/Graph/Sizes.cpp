@@ -1,60 +1,30 @@
 //===- Sizes.cpp - products of symbolic sizes and what a reshape does to them -===//
 #include "dialects/Graph/Sizes.h"
+#include "dialects/Graph/Graph.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 
 namespace tilewright::graph {
 
-SizePolynomial::SizePolynomial(AffineExpr expr) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
-    if (constant.getValue())
-      terms[{}] = constant.getValue();
-    return;
-  }
-  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-  if (binary && (expr.getKind() == AffineExprKind::Mul || expr.getKind() == AffineExprKind::Add)) {
-    *this = SizePolynomial(binary.getLHS());
-    SizePolynomial rhs(binary.getRHS());
-    expr.getKind() == AffineExprKind::Mul ? *this *= rhs : *this += rhs;
-    return;
-  }
-  terms[{expr.getAsOpaquePointer()}] = 1;
-}
-
-SizePolynomial &SizePolynomial::operator+=(const SizePolynomial &other) {
-  for (auto &[factors, coefficient] : other.terms)
-    if ((terms[factors] += coefficient) == 0)
-      terms.erase(factors);
-  return *this;
-}
-
-SizePolynomial &SizePolynomial::operator*=(const SizePolynomial &other) {
-  std::map<std::vector<const void *>, int64_t> product;
-  for (auto &[a, ca] : terms)
-    for (auto &[b, cb] : other.terms) {
-      std::vector<const void *> factors(a);
-      factors.insert(factors.end(), b.begin(), b.end());
-      llvm::sort(factors);
-      product[factors] += ca * cb;
+bool sameNumElements(ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b) {
+  auto product = [](ArrayRef<AffineExpr> sizes) {
+    int64_t known = 1;
+    AffineExpr symbolic;
+    for (AffineExpr size : sizes) {
+      if (auto constant = dyn_cast<AffineConstantExpr>(size))
+        known *= constant.getValue();
+      else
+        symbolic = symbolic ? symbolic * size : size;
     }
-  terms.clear();
-  for (auto &[factors, coefficient] : product)
-    if (coefficient)
-      terms[factors] = coefficient;
-  return *this;
+    if (!symbolic || known == 0)
+      return std::pair(known, AffineExpr());
+    return std::pair(int64_t(0), canonicalSize(symbolic * known));
+  };
+  return product(a) == product(b);
 }
 
-static SizePolynomial productOf(ArrayRef<AffineExpr> sizes) {
-  SizePolynomial product(int64_t{1});
-  for (AffineExpr size : sizes)
-    product *= SizePolynomial(size);
-  return product;
-}
-
-bool sameNumElements(ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b) { return productOf(a) == productOf(b); }
-
-static bool isOne(AffineExpr size) {
+static bool isUnitSize(AffineExpr size) {
   auto constant = dyn_cast<AffineConstantExpr>(size);
   return constant && constant.getValue() == 1;
 }
@@ -71,7 +41,7 @@ SmallVector<ReshapeGroup> reshapeGroups(ArrayRef<AffineExpr> from, ArrayRef<Affi
         unsigned m = total - n;
         if (i + n > from.size() || j + m > to.size())
           continue;
-        if ((n == 1 && m == 1 && from[i] == to[j]) || sameNumElements(from.slice(i, n), to.slice(j, m))) {
+        if (sameNumElements(from.slice(i, n), to.slice(j, m))) {
           bestFrom = n;
           bestTo = m;
         }
@@ -86,12 +56,12 @@ SmallVector<ReshapeGroup> reshapeGroups(ArrayRef<AffineExpr> from, ArrayRef<Affi
     groups.push_back(std::move(group));
   }
   for (; i < from.size(); ++i) {
-    if (!isOne(from[i]) || groups.empty())
+    if (!isUnitSize(from[i]) || groups.empty())
       return {};
     groups.back().from.push_back(i);
   }
   for (; j < to.size(); ++j) {
-    if (!isOne(to[j]) || groups.empty())
+    if (!isUnitSize(to[j]) || groups.empty())
       return {};
     groups.back().to.push_back(j);
   }

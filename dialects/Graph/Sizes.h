@@ -4,26 +4,8 @@
 
 #include "mlir/IR/AffineExpr.h"
 #include "llvm/ADT/SmallVector.h"
-#include <map>
-#include <vector>
 
 namespace tilewright::graph {
-
-/// A polynomial with integer coefficients over symbols and opaque terms (divisions): equal sizes are equal polynomials.
-class SizePolynomial {
-public:
-  explicit SizePolynomial(int64_t constant) {
-    if (constant)
-      terms[{}] = constant;
-  }
-  explicit SizePolynomial(mlir::AffineExpr expr);
-  SizePolynomial &operator*=(const SizePolynomial &other);
-  SizePolynomial &operator+=(const SizePolynomial &other);
-  bool operator==(const SizePolynomial &other) const { return terms == other.terms; }
-
-private:
-  std::map<std::vector<const void *>, int64_t> terms; // sorted factors -> coefficient
-};
 
 /// True when the products of the sizes are the same.
 bool sameNumElements(llvm::ArrayRef<mlir::AffineExpr> a, llvm::ArrayRef<mlir::AffineExpr> b);

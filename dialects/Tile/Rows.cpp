@@ -1,16 +1,28 @@
 //===- Rows.cpp - which structured ops can be tiled together -------------------===//
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Tile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 
 namespace tilewright::tile {
 
+/// True when the accumulator's new part is a product of the two inputs.
+static bool multiplies(linalg::LinalgOp op) {
+  for (Operation &inner : op.getBlock()->without_terminator())
+    if (isa<arith::MulFOp, arith::MulIOp>(inner) && inner.getOperand(0) != inner.getOperand(1))
+      return true;
+  return false;
+}
+
 bool isContractionRoot(Operation *op) {
   if (isa<linalg::ContractOp, linalg::Conv2DNhwcHwcfOp, linalg::MatmulOp, linalg::BatchMatmulOp, MatmulOp,
           ConvolutionOp>(op))
     return true;
-  return false;
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  return linalgOp && linalgOp.getNumReductionLoops() > 0 &&
+         (linalg::isaContractionOpInterface(linalgOp) || linalg::isaConvolutionOpInterface(linalgOp)) &&
+         linalgOp.getNumDpsInputs() == 2 && multiplies(linalgOp);
 }
 
 std::string describe(Operation *op) {

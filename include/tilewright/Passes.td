@@ -100,6 +100,11 @@ def ExpandAttention : Pass<"tw-expand-attention", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
 
+def ExpandLoops : Pass<"tw-expand-loops", "::mlir::func::FuncOp"> {
+  let summary = "tw_tile.scan, sort and scatter on buffers become plain loops";
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
 def FlattenGrid : Pass<"tw-flatten-grid", "::mlir::func::FuncOp"> {
   let summary = "The kernel's scf.forall becomes a loop over a share [begin, end) of its tiles";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect"];

@@ -63,6 +63,7 @@ void buildVectorStage(OpPassManager &pm, const MachineShape &machine) {
   kernel.addPass(createCSEPass());
   kernel.addPass(createFlattenGrid());
   kernel.addPass(createExpandAttention());
+  kernel.addPass(createExpandLoops());
   kernel.addPass(createPlaceScratch());
   kernel.addPass(memref::createFoldMemRefAliasOpsPass());
   VectorizeLoopsOptions loops;

@@ -166,9 +166,8 @@ Value booleanScalar(OpBuilder &b, Location loc, Operation *op, ValueRange args) 
       .Case<AddOp, MaximumOp, BitwiseOrOp, LogicalOrOp>([&](auto) { return arith::OrIOp::create(b, loc, x, y); })
       .Case<MulOp, MinimumOp, BitwiseAndOp, LogicalAndOp>([&](auto) { return arith::AndIOp::create(b, loc, x, y); })
       .Case<SubOp, NeOp, BitwiseXorOp, LogicalXorOp>([&](auto) { return arith::XOrIOp::create(b, loc, x, y); })
-      .Case<BitwiseNotOp, LogicalNotOp>([&](auto) {
-        return arith::XOrIOp::create(b, loc, x, intConstant(b, loc, b.getI1Type(), 1));
-      })
+      .Case<BitwiseNotOp, LogicalNotOp>(
+          [&](auto) { return arith::XOrIOp::create(b, loc, x, intConstant(b, loc, b.getI1Type(), 1)); })
       .Case<EqOp>([&](auto) { return compare(Predicate::eq); })
       .Case<LtOp>([&](auto) { return compare(Predicate::ult); })
       .Case<LeOp>([&](auto) { return compare(Predicate::ule); })

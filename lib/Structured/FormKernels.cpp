@@ -133,11 +133,13 @@ private:
     std::optional<RowMap> rows = computeRows(together, reason);
     if (!rows)
       return false;
-    auto anchorRank = cast<ShapedType>(members.front()->getResult(0).getType()).getRank();
     auto generic = dyn_cast<linalg::GenericOp>(op);
     Operation *contraction = isContractionRoot(op) ? op : (generic ? contractionBehind(generic) : nullptr);
-    if ((rooted || contraction) && rows->numRows < anchorRank) {
-      reason = "a tile of " + describe(contraction ? contraction : op) +
+    for (Operation *member : members)
+      if (isContractionRoot(member))
+        contraction = member;
+    if (contraction && rows->numRows < cast<ShapedType>(contraction->getResult(0).getType()).getRank()) {
+      reason = "a tile of " + describe(contraction) +
                " would have to span whole rows of the reduction, which takes the second dimension from the threads and "
                "reads the weights once per row tile";
       return false;

@@ -1,10 +1,11 @@
 //===- LowerAttention.cpp - attention stays whole as tw_tile.attention --------===//
 //
 // Before:
+//   %q = tw.permute %x {permutation = [0, 2, 1, 3]} : tensor<2x8x4x16xbf16> -> tensor<2x4x8x16xbf16>
 //   %r, %l = tw.attention %q, %k, %v mask(%m : tensor<1x1x8x8xbf16>) {scale = 0.125} : ...
-// After:
+// After (the operands' permutes, and one of the result, are told, not made):
 //   %f = linalg.generic {extf} ins(%m) : tensor<1x1x8x8xf32>
-//   %r, %l = tw_tile.attention {scale = 0.125} ins(%q, %k, %v, %f) outs(%empty, %empty_f32)
+//   %r, %l = tw_tile.attention {scale = 0.125, permutations = [0, 2, 1, 3, ...]} ins(%x, %k, %v, %f) outs(...)
 //
 // Test: test/Structured/lower-attention.mlir
 //
@@ -38,8 +39,36 @@ static Value attentionMask(Lowering &l, Value mask, Type f) {
   return l.reshaped(tensor, own, sizes);
 }
 
+/// An operand with its canonical dimension d at `permutation[d]` of the base: permutes of heads and tokens are reads.
+static Value attentionOperand(Lowering &l, Value graphValue, SmallVector<int64_t> &permutations) {
+  Read read = l.read(graphValue, l.identity(4));
+  if (read.splat || !read.map.isPermutation()) {
+    permutations.append({0, 1, 2, 3});
+    return l.tensor(graphValue);
+  }
+  for (unsigned d = 0; d < 4; ++d)
+    permutations.push_back(*read.map.getResultPosition(l.dim(d)));
+  return read.base;
+}
+
+/// Where the result's dimensions should lie: as the one permute that reads it wants them.
+static SmallVector<int64_t> resultPermutation(Value result) {
+  if (!result.hasOneUse())
+    return {0, 1, 2, 3};
+  auto permute = dyn_cast<graph::PermuteOp>(*result.user_begin());
+  if (!permute)
+    return {0, 1, 2, 3};
+  SmallVector<int64_t> positions(4);
+  for (auto [position, d] : llvm::enumerate(permute.getPermutation()))
+    positions[d] = position;
+  return positions;
+}
+
 LogicalResult lowerAttention(Lowering &l, graph::AttentionOp op) {
-  SmallVector<Value> inputs{l.tensor(op.getQuery()), l.tensor(op.getKey()), l.tensor(op.getValue())};
+  SmallVector<int64_t> permutations;
+  SmallVector<Value> inputs;
+  for (Value operand : {op.getQuery(), op.getKey(), op.getValue()})
+    inputs.push_back(attentionOperand(l, operand, permutations));
   Type f = accumulatorType(cast<RankedTensorType>(op.getQuery().getType()).getElementType());
   if (op.getMask()) {
     if (cast<RankedTensorType>(op.getMask().getType()).getRank() > 4)
@@ -48,13 +77,22 @@ LogicalResult lowerAttention(Lowering &l, graph::AttentionOp op) {
   }
   auto type = cast<RankedTensorType>(op.getResult().getType());
   auto sumType = cast<RankedTensorType>(op.getLogsumexp().getType());
-  SmallVector<AffineExpr> sumSizes = graph::sizesOf(sumType);
-  Value result = l.empty(graph::sizesOf(type), storageType(type.getElementType()));
+  SmallVector<AffineExpr> sumSizes = graph::sizesOf(sumType), sizes = graph::sizesOf(type), placed(sizes), reads(4);
+  SmallVector<int64_t> positions = resultPermutation(op.getResult());
+  for (unsigned d = 0; d < 4; ++d) {
+    placed[positions[d]] = sizes[d];
+    reads[positions[d]] = l.dim(d);
+  }
+  llvm::append_range(permutations, positions);
+  DenseI64ArrayAttr permuted;
+  if (llvm::any_of(llvm::enumerate(permutations), [](auto p) { return p.value() != int64_t(p.index() % 4); }))
+    permuted = l.builder.getDenseI64ArrayAttr(permutations);
+  Value result = l.empty(placed, storageType(type.getElementType()));
   Value sum = l.empty(sumSizes, accumulatorType(sumType.getElementType()));
-  auto attention =
-      tile::AttentionOp::create(l.builder, l.loc, TypeRange{result.getType(), sum.getType()}, inputs, Value(),
-                                ValueRange{result, sum}, op.getScaleAttr(), op.getCausalAttr(), DenseI64ArrayAttr());
-  l.set(op.getResult(), attention.getResult(0));
+  auto attention = tile::AttentionOp::create(l.builder, l.loc, TypeRange{result.getType(), sum.getType()}, inputs,
+                                             /*first_row=*/Value(), ValueRange{result, sum}, op.getScaleAttr(),
+                                             op.getCausalAttr(), permuted);
+  l.setRead(op.getResult(), {attention.getResult(0), l.map(4, reads), TypedAttr(), type.getElementType()});
   l.set(op.getLogsumexp(), l.rounded(attention.getResult(1), sumSizes, sumType.getElementType()));
   return success();
 }

@@ -91,9 +91,8 @@ LogicalResult lowerContraction(Lowering &l, graph::MatmulOp op) {
   if (type.getElementType().isUnsignedInteger())
     attributes.emplace_back(l.builder.getStringAttr("cast"),
                             linalg::TypeFnAttr::get(l.context(), linalg::TypeFn::cast_unsigned));
-  auto contract =
-      linalg::ContractOp::create(l.builder, l.loc, init.getType(), ValueRange{lhs.base, rhs.base}, init,
-                                 l.builder.getAffineMapArrayAttr({lhs.map, rhs.map, outMap}), attributes);
+  auto contract = linalg::ContractOp::create(l.builder, l.loc, init.getType(), ValueRange{lhs.base, rhs.base}, init,
+                                             l.builder.getAffineMapArrayAttr({lhs.map, rhs.map, outMap}), attributes);
   l.set(op, l.rounded(contract->getResult(0), sizes, type.getElementType()));
   return success();
 }

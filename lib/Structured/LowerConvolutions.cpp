@@ -36,17 +36,22 @@ struct Convolution {
   unsigned firstSpatialDim() const { return channelsLast ? 1 : 2; }
   TypedAttr zero(Type type) { return cast<TypedAttr>(l.builder.getZeroAttr(type)); }
 
-  /// The input surrounded by zeros, or as it is.
+  /// The input surrounded by zeros (or cropped, where padding is negative), or as it is.
   Value pad(Value graphValue) {
-    SmallVector<AffineExpr> sizes = graph::sizesOf(convolvedType(graphValue)), paddedSizes(sizes);
-    SmallVector<OpFoldResult> amounts(sizes.size(), l.builder.getIndexAttr(0));
+    SmallVector<AffineExpr> sizes = graph::sizesOf(convolvedType(graphValue)), cropped(sizes), paddedSizes(sizes);
+    SmallVector<OpFoldResult> amounts(sizes.size(), l.builder.getIndexAttr(0)), offsets(amounts);
+    SmallVector<OpFoldResult> ones(sizes.size(), l.builder.getIndexAttr(1));
     for (unsigned i = 0; i < spatial; ++i) {
-      amounts[firstSpatialDim() + i] = l.builder.getIndexAttr(padding[i]);
-      paddedSizes[firstSpatialDim() + i] = sizes[firstSpatialDim() + i] + 2 * padding[i];
+      unsigned at = firstSpatialDim() + i;
+      amounts[at] = l.builder.getIndexAttr(std::max<int64_t>(padding[i], 0));
+      offsets[at] = l.builder.getIndexAttr(std::max<int64_t>(-padding[i], 0));
+      cropped[at] = sizes[at] + 2 * std::min<int64_t>(padding[i], 0);
+      paddedSizes[at] = sizes[at] + 2 * padding[i];
     }
     Value tensor = l.tensor(graphValue);
-    return padded(l, tensor, sizes, amounts, amounts, paddedSizes,
-                  zero(convolvedType(tensor).getElementType()));
+    if (cropped != sizes)
+      tensor = tensor::ExtractSliceOp::create(l.builder, l.loc, tensor, offsets, l.foldedSizes(cropped), ones);
+    return padded(l, tensor, cropped, amounts, amounts, paddedSizes, zero(convolvedType(tensor).getElementType()));
   }
 
   /// Splits dimension `dim` of the tensor into groups x rest.
@@ -131,25 +136,29 @@ Value generalConvolution(Convolution &conv, Value input, SmallVector<AffineExpr>
   SmallVector<utils::IteratorType> iterators(parallel, utils::IteratorType::parallel);
   iterators.append(loops.count - parallel, utils::IteratorType::reduction);
 
-  // The weight: k... c [g] f in channels-last, [g] f c k... or [g] c f k... otherwise.
+  // The weight: k... c [g] f or, swapped, k... [g] c f in channels-last; [g] f c k... or [g] c f k... otherwise.
   SmallVector<AffineExpr> kernel, out, w;
   for (unsigned i = 0; i < d; ++i) {
     kernel.push_back(l.dim(loops.firstKernel + i));
     out.push_back(l.dim(loops.firstOut + i));
   }
   AffineExpr c = depthwise ? l.constant(0) : l.dim(loops.c);
+  SmallVector<AffineExpr> group;
+  if (loops.g >= 0)
+    group.push_back(l.dim(loops.g));
   if (conv.channelsLast) {
     llvm::append_range(w, kernel);
+    if (swapped)
+      llvm::append_range(w, group);
     w.push_back(c);
-    if (loops.g >= 0)
-      w.push_back(l.dim(loops.g));
+    if (!swapped)
+      llvm::append_range(w, group);
     if (!depthwise)
       w.push_back(l.dim(loops.f));
     if (conv.groups > 1 && !depthwise)
-      weight = conv.splitGroups(weight, weightSizes, d + 1);
+      weight = conv.splitGroups(weight, weightSizes, swapped ? d : d + 1);
   } else {
-    if (loops.g >= 0)
-      w.push_back(l.dim(loops.g));
+    llvm::append_range(w, group);
     if (depthwise)
       w.push_back(c);
     else if (swapped)
@@ -232,7 +241,7 @@ Value flippedWeight(Convolution &conv, Value graphValue) {
 LogicalResult lowerForward(Lowering &l, graph::ConvolutionOp op) {
   RankedTensorType type = convolvedType(op.getResult());
   Convolution conv{l,
-                   op->hasAttr(channelsLastAttrName),
+                   op->hasAttr(graph::channelsLastAttrName),
                    static_cast<int64_t>(op.getGroups()),
                    static_cast<unsigned>(type.getRank() - 2),
                    op.getStride(),
@@ -241,29 +250,28 @@ LogicalResult lowerForward(Lowering &l, graph::ConvolutionOp op) {
   SmallVector<AffineExpr> sizes = graph::sizesOf(type), inputSizes = graph::sizesOf(convolvedType(op.getInput())),
                           weightSizes = graph::sizesOf(convolvedType(op.getWeight()));
   Type accumulator = accumulatorType(type.getElementType());
+  SmallVector<int64_t> stride(conv.stride);
+  Value input, weight;
   if (op.getTransposed()) {
-    if (conv.channelsLast)
-      return op.emitOpError("is transposed and channels-last; only plain convolutions are made channels-last");
-    Value input = spreadInput(conv, op, inputSizes, weightSizes);
-    SmallVector<int64_t> ones(conv.spatial, 1);
-    Value result = generalConvolution(conv, input, inputSizes, flippedWeight(conv, op.getWeight()), weightSizes, sizes,
-                                      ones, /*swapped=*/true, accumulator);
-    l.set(op, l.rounded(result, sizes, type.getElementType()));
-    return success();
+    input = spreadInput(conv, op, inputSizes, weightSizes);
+    weight = flippedWeight(conv, op.getWeight());
+    stride.assign(conv.spatial, 1);
+  } else {
+    input = conv.pad(op.getInput());
+    weight = l.tensor(op.getWeight());
+    for (unsigned i = 0; i < conv.spatial; ++i)
+      inputSizes[conv.firstSpatialDim() + i] = inputSizes[conv.firstSpatialDim() + i] + 2 * conv.padding[i];
   }
-  Value input = conv.pad(op.getInput()), weight = l.tensor(op.getWeight());
   Value result;
   if (conv.channelsLast && conv.groups == 1 && conv.spatial == 2) {
     Value init = l.filled(sizes, conv.zero(accumulator));
-    auto named = linalg::Conv2DNhwcHwcfOp::create(
-        l.builder, l.loc, init.getType(), ValueRange{input, weight}, init,
-        l.builder.getI64TensorAttr(conv.stride), l.builder.getI64TensorAttr(conv.dilation));
+    auto named = linalg::Conv2DNhwcHwcfOp::create(l.builder, l.loc, init.getType(), ValueRange{input, weight}, init,
+                                                  l.builder.getI64TensorAttr(stride),
+                                                  l.builder.getI64TensorAttr(conv.dilation));
     named->setAttr("tw.op", l.builder.getStringAttr(l.name));
     result = named.getResult(0);
   } else {
-    for (unsigned i = 0; i < conv.spatial; ++i)
-      inputSizes[conv.firstSpatialDim() + i] = inputSizes[conv.firstSpatialDim() + i] + 2 * conv.padding[i];
-    result = generalConvolution(conv, input, inputSizes, weight, weightSizes, sizes, conv.stride, /*swapped=*/false,
+    result = generalConvolution(conv, input, inputSizes, weight, weightSizes, sizes, stride, op.getTransposed(),
                                 accumulator);
   }
   l.set(op, l.rounded(result, sizes, type.getElementType()));
@@ -273,7 +281,7 @@ LogicalResult lowerForward(Lowering &l, graph::ConvolutionOp op) {
 LogicalResult lowerWeightGrad(Lowering &l, graph::ConvolutionWeightGradOp op) {
   RankedTensorType type = convolvedType(op.getResult());
   Convolution conv{l,
-                   /*channelsLast=*/op->hasAttr(channelsLastAttrName),
+                   /*channelsLast=*/op->hasAttr(graph::channelsLastAttrName),
                    static_cast<int64_t>(op.getGroups()),
                    static_cast<unsigned>(type.getRank() - 2),
                    op.getStride(),

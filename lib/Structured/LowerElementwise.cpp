@@ -43,13 +43,14 @@ LogicalResult lowerElementwise(Lowering &l, Operation *op) {
   if (isCast)
     inputs[0].asStored = true;
   bool known = true;
-  Value tensor = l.elementwise(sizes, storageType(result), inputs, [&](OpBuilder &b, Location at, ValueRange in, ValueRange) {
-    Value value = isCast ? castScalar(b, at, in[0], computed, result) : elementwiseScalar(b, at, op, in, computed);
-    known = value != nullptr;
-    if (!known)
-      value = arith::ConstantOp::create(b, at, b.getZeroAttr(storageType(result)));
-    return SmallVector<Value>{store(b, at, value, result)};
-  });
+  Value tensor =
+      l.elementwise(sizes, storageType(result), inputs, [&](OpBuilder &b, Location at, ValueRange in, ValueRange) {
+        Value value = isCast ? castScalar(b, at, in[0], computed, result) : elementwiseScalar(b, at, op, in, computed);
+        known = value != nullptr;
+        if (!known)
+          value = arith::ConstantOp::create(b, at, b.getZeroAttr(storageType(result)));
+        return SmallVector<Value>{store(b, at, value, result)};
+      });
   if (!known)
     return op->emitOpError("has no meaning on elements of type ") << computed;
   l.set(op->getResult(0), tensor);

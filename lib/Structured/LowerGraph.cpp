@@ -55,7 +55,8 @@ LogicalResult lowerOp(Lowering &l, Operation *op) {
       .Case<TakeOp, GatherOp, ScatterOp, PutOp>([&](auto) { return lowerIndexing(l, op); })
       .Case<RandomOp>([&](auto random) { return lowerRandom(l, random); })
       .Case<AttentionOp>([&](auto attention) { return lowerAttention(l, attention); })
-      .Default([](Operation *other) { return other->emitOpError("cannot be lowered: tw-lower-graph has no rule for it"); });
+      .Default(
+          [](Operation *other) { return other->emitOpError("cannot be lowered: tw-lower-graph has no rule for it"); });
 }
 
 LogicalResult lowerFunction(func::FuncOp function) {

@@ -70,16 +70,17 @@ LogicalResult lowerTake(Lowering &l, graph::TakeOp op) {
   SmallVector<Value> limits;
   for (unsigned i = 0; i < count; ++i)
     limits.push_back(l.size(inputSizes[dim + i]));
-  l.set(op, l.elementwise(sizes, storageType(result.getElementType()), indices,
-                          [&](OpBuilder &b, Location at, ValueRange in, ValueRange) {
-                            SmallVector<Value> coordinate;
-                            for (unsigned i = 0; i < input.getRank(); ++i)
-                              coordinate.push_back(
-                                  i >= dim && i < dim + count
-                                      ? wrapIndex(b, at, in[i - dim], limits[i - dim])
-                                      : linalg::IndexOp::create(b, at, i < dim ? i : i - count + indexRank).getResult());
-                            return SmallVector<Value>{extractAt(b, at, table, coordinate)};
-                          }));
+  l.set(op,
+        l.elementwise(sizes, storageType(result.getElementType()), indices,
+                      [&](OpBuilder &b, Location at, ValueRange in, ValueRange) {
+                        SmallVector<Value> coordinate;
+                        for (unsigned i = 0; i < input.getRank(); ++i)
+                          coordinate.push_back(
+                              i >= dim && i < dim + count
+                                  ? wrapIndex(b, at, in[i - dim], limits[i - dim])
+                                  : linalg::IndexOp::create(b, at, i < dim ? i : i - count + indexRank).getResult());
+                        return SmallVector<Value>{extractAt(b, at, table, coordinate)};
+                      }));
   return success();
 }
 

@@ -64,8 +64,8 @@ static LogicalResult lowerSoftmax(Lowering &l, graph::SoftmaxOp op) {
     return success();
   }
   Value exp = rows.perElement(f, {input, rows.row(max)}, shiftedExp);
-  Value sum = rows.reduce(Combine::Sum, f, rows.whole(exp), false,
-                          [&](OpBuilder &, Location, ValueRange in) { return in[0]; });
+  Value sum =
+      rows.reduce(Combine::Sum, f, rows.whole(exp), false, [&](OpBuilder &, Location, ValueRange in) { return in[0]; });
   l.set(op, rows.perElement(storageType(result), {rows.whole(exp), rows.row(sum)},
                             [&](OpBuilder &b, Location at, ValueRange in) {
                               Value x = arith::DivFOp::create(b, at, in[0], in[1], contractFlag(b));
@@ -99,7 +99,8 @@ static LogicalResult lowerLayerNorm(Lowering &l, graph::LayerNormOp op) {
   Type f = accumulatorType(type.getElementType());
   Read input = rows.full(op.getInput());
   Value mean = rows.mean(f, input);
-  Value rstd = reciprocalDeviation(rows, f, rows.sumOfSquaredDifferences(f, input, mean), op.getEps().convertToDouble());
+  Value rstd =
+      reciprocalDeviation(rows, f, rows.sumOfSquaredDifferences(f, input, mean), op.getEps().convertToDouble());
   SmallVector<Read> inputs{input, rows.row(mean), rows.row(rstd)};
   if (op.getWeight())
     inputs.push_back(l.readBroadcast(op.getWeight(), rows.sizes));

@@ -35,12 +35,15 @@ struct Pooling {
         stride(stride.empty() ? kernel : stride), padding(padding), dilation(dilation) {
     if (this->dilation.empty())
       this->dilation.assign(kernel.size(), 1);
-    firstSpatial = op->hasAttr(channelsLastAttrName) ? outSizes.size() - kernel.size() - 1 : outSizes.size() - kernel.size();
+    firstSpatial = op->hasAttr(graph::channelsLastAttrName) ? outSizes.size() - kernel.size() - 1
+                                                            : outSizes.size() - kernel.size();
   }
 
   unsigned rank() const { return outSizes.size(); }
   AffineExpr windowLoop(unsigned i) { return l.dim(rank() + i); }
-  AffineMap outMap() { return AffineMap::getMultiDimIdentityMap(rank() + kernel.size(), l.context()).getMajorSubMap(rank()); }
+  AffineMap outMap() {
+    return AffineMap::getMultiDimIdentityMap(rank() + kernel.size(), l.context()).getMajorSubMap(rank());
+  }
   SmallVector<utils::IteratorType> iterators() {
     SmallVector<utils::IteratorType> types(rank(), utils::IteratorType::parallel);
     types.append(kernel.size(), utils::IteratorType::reduction);
@@ -175,7 +178,8 @@ LogicalResult lowerAvgPool(Lowering &l, graph::AvgPoolOp op) {
   for (unsigned i = 0; i < pool.kernel.size(); ++i) {
     unsigned at = pool.firstSpatial + i;
     full *= pool.kernel[i];
-    AffineExpr beyond = (pool.outSizes[at] - 1) * pool.stride[i] + pool.kernel[i] - 2 * pool.padding[i] - pool.inputSizes[at];
+    AffineExpr beyond =
+        (pool.outSizes[at] - 1) * pool.stride[i] + pool.kernel[i] - 2 * pool.padding[i] - pool.inputSizes[at];
     auto known = dyn_cast<AffineConstantExpr>(beyond);
     same &= known && known.getValue() <= 0 && (op.getCountIncludePad() || pool.padding[i] == 0);
   }

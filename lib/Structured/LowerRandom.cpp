@@ -81,8 +81,8 @@ LogicalResult lowerRandom(Lowering &l, graph::RandomOp op) {
     Value linear = arith::ConstantIndexOp::create(b, at, 0);
     for (unsigned i = 0; i < rank; ++i) {
       Value index = linalg::IndexOp::create(b, at, i);
-      linear = i ? arith::AddIOp::create(b, at, arith::MulIOp::create(b, at, linear, extents[i]), index).getResult()
-                 : index;
+      linear =
+          i ? arith::AddIOp::create(b, at, arith::MulIOp::create(b, at, linear, extents[i]), index).getResult() : index;
     }
     Value counter = arith::IndexCastOp::create(b, at, i64, linear);
     Philox p{b, at, {}, {}, {}, {}, {}, {}};

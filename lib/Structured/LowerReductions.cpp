@@ -141,9 +141,9 @@ static LogicalResult lowerReduce(Lowering &l, graph::ReduceOp op) {
                                                            : kind;
   bool isUnsigned = to.isUnsignedInteger();
   Read input = rows.full(op.getInput());
-  Value result = rows.reduce(kind, accumulatorType(to), input, isUnsigned, [&](OpBuilder &b, Location at, ValueRange in) {
-    return asAccumulator(b, at, in[0], from, to);
-  });
+  Value result =
+      rows.reduce(kind, accumulatorType(to), input, isUnsigned,
+                  [&](OpBuilder &b, Location at, ValueRange in) { return asAccumulator(b, at, in[0], from, to); });
   rows.setResult(op.getResult(), result);
   return success();
 }
@@ -165,7 +165,8 @@ static LogicalResult lowerArgReduce(Lowering &l, graph::ArgReduceOp op) {
     index = arith::IndexCastOp::create(b, at, i64, index);
     return keepExtreme(b, at, isMax, isUnsigned, x, index, out[0], out[1]);
   };
-  auto generic = l.generic(rows.full(op.getInput()), {values, indices}, {rows.rowMap, rows.rowMap}, rows.iterators, body);
+  auto generic =
+      l.generic(rows.full(op.getInput()), {values, indices}, {rows.rowMap, rows.rowMap}, rows.iterators, body);
   rows.setResult(op.getResult(), generic.getResult(1));
   return success();
 }

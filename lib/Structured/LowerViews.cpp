@@ -56,7 +56,7 @@ static AffineMap unitReshapeMap(Lowering &l, ArrayRef<AffineExpr> from, ArrayRef
     }
     while (next < to.size() && to[next] == one)
       ++next;
-    if (next == to.size() || !(graph::SizePolynomial(to[next]) == graph::SizePolynomial(size)))
+    if (next == to.size() || !graph::sameNumElements(to[next], size))
       return {};
     results.push_back(l.dim(next++));
   }

@@ -89,9 +89,8 @@ Value Lowering::tensor(Value graphValue) {
   } else {
     StringRef outer = name;
     name = view.map.isPermutation() ? "permute" : "broadcast";
-    result = elementwise(sizes, storage, stored(view), [&](OpBuilder &, Location, ValueRange in, ValueRange) {
-      return SmallVector<Value>{in[0]};
-    });
+    result = elementwise(sizes, storage, stored(view),
+                         [&](OpBuilder &, Location, ValueRange in, ValueRange) { return SmallVector<Value>{in[0]}; });
     name = outer;
   }
   tensors[graphValue] = result;

@@ -15,10 +15,6 @@
 
 namespace tilewright::structured {
 
-/// Discardable unit attribute of --tw-propagate-layout on convolutions and pooling: shapes are N x spatial x C, weights
-/// spatial x C x F.
-inline constexpr llvm::StringLiteral channelsLastAttrName = "tw.channels_last";
-
 /// The type a tw element is stored as: booleans and unsigned bytes in i8, anything else as it is.
 mlir::Type storageType(mlir::Type elementType);
 /// The type a tw element is computed in: f32 for narrower floats, i1 for booleans, i8 for ui8.

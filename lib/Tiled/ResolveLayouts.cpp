@@ -130,7 +130,46 @@ public:
         if (failed(rewrite(kernel, op)))
           return failure();
     }
+    markOnce();
     return success();
+  }
+
+  /// A call that reads parameters, constants and what once calls made runs once too: permuted weights, folded
+  /// statistics. What is returned to the caller is made anew by each call.
+  void markOnce() {
+    llvm::DenseSet<Value> fixed;
+    auto isFixed = [&](Value value) {
+      while (Operation *op = value.getDefiningOp()) {
+        if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+          break;
+        value = op->getOperand(0);
+      }
+      return fixed.contains(value) || (value.getDefiningOp<func::CallOp>() ? false : isStatic(value));
+    };
+    for (auto call : main.getOps<func::CallOp>()) {
+      auto inputs = ValueRange(call.getOperands()).drop_back(call.getNumResults());
+      bool once = false;
+      for (Value input : inputs)
+        once |= isa<RankedTensorType>(input.getType());
+      for (Value input : inputs)
+        once &= isa<RankedTensorType>(input.getType()) && isFixed(input);
+      for (Value result : call.getResults())
+        once &= !leaves(result);
+      if (once)
+        call->setAttr("tw.once", builder.getUnitAttr());
+      else
+        call->removeAttr("tw.once");
+      if (once)
+        fixed.insert(call.getResults().begin(), call.getResults().end());
+    }
+  }
+
+  /// True when `value`, or a view of it, is returned.
+  static bool leaves(Value value) {
+    return llvm::any_of(value.getUsers(), [](Operation *user) {
+      return isa<func::ReturnOp>(user) ||
+             (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user) && leaves(user->getResult(0)));
+    });
   }
 
 private:

@@ -1,10 +1,293 @@
+//===- ExpandAttention.cpp - attention as online softmax over blocks of keys ------===//
+//
+// Before:  tw_tile.attention {scale} ins(%q, %k, %v [, %mask]) outs(%o, %lse)       // one batch, one head, L rows
+// After:
+//   m = -inf; l = 0; acc = 0
+//   scf.for %kb = 0 to S step B {
+//     s = tw_tile.matmul(q, pack(k block)) ; s = s * scale + mask ; m' = max(m, rowmax s)
+//     p = exp(s - m') ; c = exp(m - m') ; l = l * c + rowsum p
+//     acc = acc * c + tw_tile.matmul(p, pack(v block)) ; m = m' }
+//   o = acc / l ; lse = m + log l
+//
+// Scores are one L x B tile, never the whole matrix. A row that attends to nothing gives zeros. Causal tiles stop at
+// the last block they see. Source: Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao et
+// al., "FlashAttention", 2022.
+//
+// Test: test/Vector/expand-attention.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "tilewright/Passes.h"
+
 using namespace mlir;
+
 namespace tilewright {
 #define GEN_PASS_DEF_EXPANDATTENTION
 #include "tilewright/Passes.h.inc"
-namespace vector_stage { namespace {
-struct ExpandAttention : impl::ExpandAttentionBase<ExpandAttention> {
-  void runOnOperation() override {}
+namespace vector_stage {
+namespace {
+
+constexpr int64_t keyBlock = 512; ///< columns of scores at a time
+constexpr int64_t panel = 32;     ///< of the packed keys and values
+
+class AttentionExpander {
+public:
+  explicit AttentionExpander(tile::AttentionOp op) : op(op), builder(op), loc(op.getLoc()), f32(builder.getF32Type()) {}
+
+  LogicalResult run() {
+    for (Value input : op.getInputs().take_front(3))
+      if (!elementOf(input).isF32() && !elementOf(input).isBF16())
+        return op.emitOpError("expected f32 or bf16 operands, got ") << elementOf(input);
+    Value q = matrix(op.getInputs()[0], 0), k = matrix(op.getInputs()[1], 1), v = matrix(op.getInputs()[2], 2);
+    Value out = matrix(op.getOutputs()[0], 3);
+    Value lse = view(op.getOutputs()[1], {0, 1}, 1);
+    if (!q || !k || !v || !out)
+      return op.emitOpError("expected rows before columns in every operand");
+    OpFoldResult rows = size(q, 0), keys = size(k, 0), columns = size(v, 1);
+    std::optional<int64_t> staticKeys = getConstantIntValue(keys);
+    int64_t block = staticKeys ? std::min(*staticKeys, keyBlock) : keyBlock;
+    once = staticKeys && *staticKeys <= keyBlock;
+
+    Value scores = alloc({rows, fold(block)}),
+          packedK = alloc({fold(llvm::divideCeil(block, panel)), size(q, 1), fold(panel)}, elementOf(k));
+    Value packedV = alloc({ceilDiv(columns, panel), fold(block), fold(panel)}, elementOf(v));
+    Value m = alloc({rows}), l = alloc({rows}), next = alloc({rows}), acc = alloc({rows, columns}),
+          product = once ? acc : alloc({rows, columns});
+    fill(m, -std::numeric_limits<float>::infinity());
+    fill(l, 0);
+    if (!once)
+      fill(acc, 0);
+
+    auto step = [&](Value kb, OpFoldResult width) {
+      // Scores of this block.
+      OpFoldResult panels = ceilDiv(width, panel);
+      Value kBlock = slice(k, {kb, fold(0)}, {width, size(k, 1)});
+      Value kPacked = slice(packedK, {fold(0), fold(0), fold(0)}, {panels, size(q, 1), fold(panel)});
+      tile::PackOp::create(builder, loc, TypeRange(), ValueRange{kBlock}, ValueRange{kPacked}, panel, 1,
+                           ArrayRef<int64_t>{1, 0}, 0);
+      Value s = slice(scores, {fold(0), fold(0)}, {rows, width});
+      tile::MatmulOp::create(builder, loc, TypeRange(), ValueRange{q, kPacked}, ValueRange{s}, panel, 1,
+                             ArrayRef<int64_t>{0, 1});
+      scaleAndMask(s, kb, width);
+      // The new maximum of each row.
+      elementwise({m}, next, 1, [](OpBuilder &, Location, ValueRange in) { return in[0]; });
+      reduce(s, next, [](OpBuilder &b, Location at, Value x, Value a) -> Value {
+        return arith::MaximumFOp::create(b, at, x, a);
+      });
+      // p = exp(s - m'), with m' = 0 for a row of -inf alone.
+      rowwise(s, next, [](OpBuilder &b, Location at, Value x, Value max) -> Value {
+        return math::ExpOp::create(b, at, arith::SubFOp::create(b, at, x, finite(b, at, max)));
+      });
+      // What was summed so far shrinks by exp(m - m').
+      elementwise({m, next}, m, 1, [](OpBuilder &b, Location at, ValueRange in) -> Value {
+        return math::ExpOp::create(b, at, arith::SubFOp::create(b, at, in[0], finite(b, at, in[1])));
+      });
+      elementwise({l, m}, l, 1, [](OpBuilder &b, Location at, ValueRange in) -> Value {
+        return arith::MulFOp::create(b, at, in[0], in[1]);
+      });
+      reduce(s, l,
+             [](OpBuilder &b, Location at, Value x, Value a) -> Value { return arith::AddFOp::create(b, at, x, a); });
+      // acc = acc * exp(m - m') + p v
+      Value vBlock = slice(v, {kb, fold(0)}, {width, columns});
+      Value vPacked = slice(packedV, {fold(0), fold(0), fold(0)}, {ceilDiv(columns, panel), width, fold(panel)});
+      tile::PackOp::create(builder, loc, TypeRange(), ValueRange{vBlock}, ValueRange{vPacked}, panel, 1,
+                           ArrayRef<int64_t>{0, 1}, 0);
+      tile::MatmulOp::create(builder, loc, TypeRange(), ValueRange{s, vPacked}, ValueRange{product}, panel, 1,
+                             ArrayRef<int64_t>{0, 1});
+      if (!once) {
+        rowwise(acc, m, [](OpBuilder &b, Location at, Value x, Value shrink) -> Value {
+          return arith::MulFOp::create(b, at, x, shrink);
+        });
+        elementwise({acc, product}, acc, 2, [](OpBuilder &b, Location at, ValueRange in) -> Value {
+          return arith::AddFOp::create(b, at, in[0], in[1]);
+        });
+      }
+      elementwise({next}, m, 1, [](OpBuilder &, Location, ValueRange in) { return in[0]; });
+    };
+    if (once) {
+      step(index(fold(0)), keys);
+    } else {
+      AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1), d2 = builder.getAffineDimExpr(2);
+      OpFoldResult last = keys;
+      if (op.getCausal() && op.getFirstRow())
+        last =
+            affine::makeComposedFoldedAffineMin(builder, loc, AffineMap::get(3, 0, {d0, d1 + d2}, builder.getContext()),
+                                                {keys, OpFoldResult(op.getFirstRow()), rows});
+      auto loop = scf::ForOp::create(builder, loc, index(fold(0)), index(last), index(fold(block)));
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(loop.getBody());
+      OpFoldResult width = affine::makeComposedFoldedAffineMin(
+          builder, loc, AffineMap::get(2, 0, {builder.getAffineConstantExpr(block), d1 - d0}, builder.getContext()),
+          {OpFoldResult(loop.getInductionVar()), keys});
+      step(loop.getInductionVar(), width);
+    }
+    // Rows that attend to nothing have l = 0 and acc = 0.
+    Type outElement = elementOf(out);
+    generic({acc, l}, {out}, {"ij", "i"}, {"ij"}, 2, [&](OpBuilder &b, Location at, ValueRange in) {
+      Value zero = arith::ConstantOp::create(b, at, b.getF32FloatAttr(0)),
+            one = arith::ConstantOp::create(b, at, b.getF32FloatAttr(1));
+      Value none = arith::CmpFOp::create(b, at, arith::CmpFPredicate::OEQ, in[1], zero);
+      Value value = arith::DivFOp::create(b, at, in[0], arith::SelectOp::create(b, at, none, one, in[1]));
+      if (!outElement.isF32())
+        value = arith::TruncFOp::create(b, at, outElement, value);
+      linalg::YieldOp::create(b, at, value);
+    });
+    elementwise({m, l}, lse, 1, [](OpBuilder &b, Location at, ValueRange in) -> Value {
+      return arith::AddFOp::create(b, at, in[0], math::LogOp::create(b, at, in[1]));
+    });
+    op.erase();
+    return success();
+  }
+
+private:
+  static Type elementOf(Value value) { return cast<MemRefType>(value.getType()).getElementType(); }
+  OpFoldResult fold(int64_t value) { return builder.getIndexAttr(value); }
+  OpFoldResult size(Value value, int64_t dim) { return memref::getMixedSize(builder, loc, value, dim); }
+  Value index(OpFoldResult value) { return getValueOrCreateConstantIndexOp(builder, loc, value); }
+  OpFoldResult ceilDiv(OpFoldResult value, int64_t by) {
+    return affine::makeComposedFoldedAffineApply(
+        builder, loc, AffineMap::get(1, 0, builder.getAffineDimExpr(0).ceilDiv(by)), {value});
+  }
+  static Value finite(OpBuilder &b, Location at, Value value) {
+    Value lowest = arith::ConstantOp::create(b, at, b.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
+    Value zero = arith::ConstantOp::create(b, at, b.getF32FloatAttr(0));
+    Value none = arith::CmpFOp::create(b, at, arith::CmpFPredicate::OEQ, value, lowest);
+    return arith::SelectOp::create(b, at, none, zero, value);
+  }
+
+  /// A view of `value` without the dimensions `drop`, whose size is 1, of rank `rank`.
+  Value view(Value value, ArrayRef<int64_t> drop, int64_t rank) {
+    auto type = cast<MemRefType>(value.getType());
+    SmallVector<OpFoldResult> offsets(type.getRank(), fold(0)), strides(type.getRank(), fold(1)), sizes;
+    SmallVector<int64_t> kept;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      bool dropped = llvm::is_contained(drop, dim);
+      sizes.push_back(dropped ? fold(1) : size(value, dim));
+      if (!dropped)
+        kept.push_back(type.getDimSize(dim));
+    }
+    auto reduced = cast<MemRefType>(memref::SubViewOp::inferRankReducedResultType(kept, type, offsets, sizes, strides));
+    return memref::SubViewOp::create(builder, loc, reduced, value, offsets, sizes, strides);
+  }
+
+  /// Rows x columns of operand `which` (query, key, value, result), or null when columns come first.
+  Value matrix(Value value, int64_t which) {
+    auto place = [&](int64_t dim) { return op.getPermutations() ? (*op.getPermutations())[which * 4 + dim] : dim; };
+    if (place(2) > place(3))
+      return {};
+    return view(value, {place(0), place(1)}, 2);
+  }
+
+  Value slice(Value value, ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes) {
+    SmallVector<OpFoldResult> strides(offsets.size(), fold(1));
+    return memref::SubViewOp::create(builder, loc, value, offsets, sizes, strides);
+  }
+
+  Value alloc(ArrayRef<OpFoldResult> sizes, Type element = {}) {
+    SmallVector<int64_t> shape;
+    SmallVector<Value> dynamic;
+    dispatchIndexOpFoldResults(sizes, dynamic, shape);
+    return memref::AllocOp::create(builder, loc, MemRefType::get(shape, element ? element : f32), dynamic);
+  }
+
+  void fill(Value value, float with) {
+    linalg::FillOp::create(builder, loc,
+                           arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(with)).getResult(), value);
+  }
+
+  /// linalg.generic over loops i, j; each operand's map is spelled by the loops it reads ("ij", "i", "0j").
+  void generic(ValueRange ins, ValueRange outs, ArrayRef<StringRef> inMaps, ArrayRef<StringRef> outMaps, int64_t loops,
+               function_ref<void(OpBuilder &, Location, ValueRange)> body, bool reduceColumns = false) {
+    SmallVector<AffineMap> maps;
+    for (ArrayRef<StringRef> group : {inMaps, outMaps})
+      for (StringRef text : group) {
+        SmallVector<AffineExpr> exprs;
+        for (char c : text)
+          exprs.push_back(c == '0' ? builder.getAffineConstantExpr(0) : builder.getAffineDimExpr(c == 'i' ? 0 : 1));
+        maps.push_back(AffineMap::get(loops, 0, exprs, builder.getContext()));
+      }
+    SmallVector<utils::IteratorType> iterators(loops, utils::IteratorType::parallel);
+    if (reduceColumns)
+      iterators.back() = utils::IteratorType::reduction;
+    linalg::GenericOp::create(builder, loc, TypeRange(), ins, outs, maps, iterators,
+                              [&](OpBuilder &b, Location at, ValueRange arguments) { body(b, at, arguments); });
+  }
+
+  void elementwise(ValueRange ins, Value out, int64_t rank,
+                   function_ref<Value(OpBuilder &, Location, ValueRange)> body) {
+    SmallVector<StringRef> maps(ins.size(), rank == 1 ? "i" : "ij");
+    generic(ins, {out}, maps, {rank == 1 ? "i" : "ij"}, rank,
+            [&](OpBuilder &b, Location at, ValueRange in) { linalg::YieldOp::create(b, at, body(b, at, in)); });
+  }
+
+  /// matrix[i, j] = body(matrix[i, j], row[i]), in place.
+  void rowwise(Value matrix, Value row, function_ref<Value(OpBuilder &, Location, Value, Value)> body) {
+    generic({row}, {matrix}, {"i"}, {"ij"}, 2, [&](OpBuilder &b, Location at, ValueRange in) {
+      linalg::YieldOp::create(b, at, body(b, at, in[1], in[0]));
+    });
+  }
+
+  void reduce(Value matrix, Value row, function_ref<Value(OpBuilder &, Location, Value, Value)> combine) {
+    generic(
+        {matrix}, {row}, {"ij"}, {"i"}, 2,
+        [&](OpBuilder &b, Location at, ValueRange in) { linalg::YieldOp::create(b, at, combine(b, at, in[0], in[1])); },
+        /*reduceColumns=*/true);
+  }
+
+  void scaleAndMask(Value s, Value kb, OpFoldResult width) {
+    SmallVector<Value> ins;
+    SmallVector<StringRef> maps;
+    bool boolean = false;
+    if (op.getInputs().size() == 4) {
+      Value mask = view(op.getInputs()[3], {0, 1}, 2);
+      auto type = cast<MemRefType>(mask.getType());
+      bool perRow = type.getDimSize(0) != 1, perColumn = type.getDimSize(1) != 1;
+      if (perColumn)
+        mask = slice(mask, {fold(0), kb}, {size(mask, 0), width});
+      ins.push_back(mask);
+      maps.push_back(perRow ? (perColumn ? "ij" : "i0") : (perColumn ? "0j" : "00"));
+      boolean = elementOf(mask).isInteger(8);
+    }
+    float scale = op.getScale().convertToDouble();
+    generic(ins, {s}, maps, {"ij"}, 2, [&](OpBuilder &b, Location at, ValueRange in) {
+      Value x = arith::MulFOp::create(b, at, in.back(), arith::ConstantOp::create(b, at, b.getF32FloatAttr(scale)));
+      Value lowest = arith::ConstantOp::create(b, at, b.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
+      if (boolean) {
+        Value zero = arith::ConstantOp::create(b, at, b.getI8IntegerAttr(0));
+        Value attend = arith::CmpIOp::create(b, at, arith::CmpIPredicate::ne, in[0], zero);
+        x = arith::SelectOp::create(b, at, attend, x, lowest);
+      } else if (!ins.empty()) {
+        x = arith::AddFOp::create(b, at, x, in[0]);
+      }
+      if (op.getCausal()) {
+        Value row = linalg::IndexOp::create(b, at, 0), column = linalg::IndexOp::create(b, at, 1);
+        if (op.getFirstRow())
+          row = arith::AddIOp::create(b, at, row, op.getFirstRow());
+        column = arith::AddIOp::create(b, at, column, kb);
+        Value seen = arith::CmpIOp::create(b, at, arith::CmpIPredicate::ule, column, row);
+        x = arith::SelectOp::create(b, at, seen, x, lowest);
+      }
+      linalg::YieldOp::create(b, at, x);
+    });
+  }
+
+  tile::AttentionOp op;
+  OpBuilder builder;
+  Location loc;
+  Type f32;
+  bool once = false;
 };
-} } }
+
+struct ExpandAttention : impl::ExpandAttentionBase<ExpandAttention> {
+  void runOnOperation() override {
+    SmallVector<tile::AttentionOp> ops;
+    getOperation().walk([&](tile::AttentionOp op) { ops.push_back(op); });
+    for (tile::AttentionOp op : ops)
+      if (failed(AttentionExpander(op).run()))
+        return signalPassFailure();
+  }
+};
+} // namespace
+} // namespace vector_stage
+} // namespace tilewright

@@ -48,8 +48,10 @@ void splitReshape(memref::ExpandShapeOp op) {
       stride = affine::makeComposedFoldedAffineApply(b, loc, s0 * s1, {stride, sizes[dim]});
     }
   }
-  OpFoldResult start = ShapedType::isDynamic(offset) ? metadata.getConstifiedMixedOffset() : OpFoldResult(b.getIndexAttr(offset));
-  Value cast = memref::ReinterpretCastOp::create(b, loc, op.getResultType(), metadata.getBaseBuffer(), start, sizes, strides);
+  OpFoldResult start =
+      ShapedType::isDynamic(offset) ? metadata.getConstifiedMixedOffset() : OpFoldResult(b.getIndexAttr(offset));
+  Value cast =
+      memref::ReinterpretCastOp::create(b, loc, op.getResultType(), metadata.getBaseBuffer(), start, sizes, strides);
   op.replaceAllUsesWith(cast);
   op.erase();
 }

@@ -415,7 +415,7 @@ for number, (n, c, f, sizes, kernel, stride, padding, dilation, groups) in enume
         case.returns(case.op("convolution", [case.input(x), case.input(t)], (want.shape, dtype), output_padding=ints(*extra), transposed="unit", **attributes), want)
 case = Case("convolution_symbolic", symbols=[2, 8])
 x, w = torch.randn(2, 3, 8, 8), torch.randn(4, 3, 3, 3)
-size = "(s1 - 1) floordiv 2 + 1"
+size = "(s1 + 1) floordiv 2"
 case.returns(case.op("convolution", [case.input(x, ("s0", 3, "s1", "s1")), case.input(w)], ((2, 4, 4, 4), "f32", ("s0", 4, size, size)),
                      stride=ints(2, 2), padding=ints(1, 1), dilation=ints(1, 1), output_padding=ints(0, 0), groups=i64(1)),
              F.conv2d(x.double(), w.double(), None, 2, 1))
@@ -440,6 +440,15 @@ for dtype in (torch.float32, torch.bfloat16):
         want = torch.nan_to_num(torch.softmax(scores, -1)) @ v.double().repeat_interleave(4 // heads, 1)
         case.returns(case.op("attention", operands, [((2, 4, 5, 6), dtype), ((2, 4, 5), "f32")], scale="0.3 : f64", **(dict(causal="unit") if causal else {})),
                      [want, torch.logsumexp(scores, -1)])
+
+case = Case("attention_permuted")
+q, k, v = torch.randn(2, 5, 4, 8), torch.randn(2, 7, 4, 8), torch.randn(2, 4, 6, 7)
+operands = [case.op("permute", [case.input(t)], (tuple(t.shape[i] for i in p), "f32"), permutation=ints(*p))
+            for t, p in ((q, (0, 2, 1, 3)), (k, (0, 2, 1, 3)), (v, (0, 1, 3, 2)))]
+r, s = case.op("attention", operands, [((2, 4, 5, 6), "f32"), ((2, 4, 5), "f32")], scale="0.3 : f64")
+r = case.op("permute", [r], ((2, 5, 4, 6), "f32"), permutation=ints(0, 2, 1, 3))
+want = torch.softmax(q.double().transpose(1, 2) @ k.double().permute(0, 2, 3, 1) * 0.3, -1) @ v.double().transpose(2, 3)
+case.returns(case.op("reshape", [r], ((2, 5, 24), "f32")), want.transpose(1, 2).reshape(2, 5, 24))
 
 #===-- pooling ---------------------------------------------------------------===#
 POOLS = [((8, 7), (3, 3), (2, 2), (1, 1), (1, 1), False), ((6, 6), (2, 2), (2, 2), (0, 0), (1, 1), False), ((7, 8), (3, 2), (2, 2), (1, 0), (1, 2), True),
@@ -471,7 +480,7 @@ case.returns(case.op("avg_pool", [case.input(x)], ((1, 2, 3, 3), "f32"), kernel=
              F.avg_pool2d(x.double(), 2, divisor_override=3))
 case = Case("max_pool_symbolic", symbols=[9])
 x = torch.randn(2, 3, 9, 9)
-size = "(s0 - 1) floordiv 2 + 1"
+size = "(s0 + 1) floordiv 2"
 case.returns(case.op("max_pool", [case.input(x, (2, 3, "s0", "s0"))], [((2, 3, 5, 5), "f32", (2, 3, size, size)), ((2, 3, 5, 5), "i64", (2, 3, size, size))],
                      kernel=ints(3, 3), stride=ints(2, 2), padding=ints(1, 1), dilation=ints(1, 1)),
              list(F.max_pool2d(x, 3, 2, 1, return_indices=True)))

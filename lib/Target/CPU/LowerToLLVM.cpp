@@ -41,6 +41,7 @@ struct LowerToLLVM : impl::LowerToLLVMBase<LowerToLLVM> {
       vector::populateVectorMaskOpLoweringPatterns(patterns);
       vector::populateVectorMaskMaterializationPatterns(patterns, /*force32BitVectorIndices=*/false);
       vector::populateVectorStepLoweringPatterns(patterns);
+      vector::populateVectorMaskMaterializationPatterns(patterns, /*force32BitVectorIndices=*/true);
       vector::populateVectorBroadcastLoweringPatterns(patterns);
       arith::populateCeilFloorDivExpandOpsPatterns(patterns);
       if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

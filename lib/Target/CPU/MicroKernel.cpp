@@ -25,8 +25,8 @@ namespace {
 class PanelEmitter {
 public:
   PanelEmitter(OpBuilder &builder, Location loc, const BlockAccess &access, int64_t vectors, int64_t lanes)
-      : builder(builder), loc(loc), access(access), vectors(vectors), lanes(lanes),
-        vectorType(VectorType::get({lanes}, builder.getF32Type())) {}
+      : innermostEnd(access.reductionSizes.back()), builder(builder), loc(loc), access(access), vectors(vectors),
+        lanes(lanes), vectorType(VectorType::get({lanes}, builder.getF32Type())) {}
 
   Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
 
@@ -43,23 +43,28 @@ public:
         store(accumulators[row * vectors + v], rowIndex[row], v);
   }
 
+  /// Bounds of the innermost reduction loop, and whether C already holds the sum of what came before.
+  Value innermostBegin, innermostEnd;
+  bool accumulate = false;
+
 private:
   SmallVector<Value> reduce(size_t depth, SmallVector<Value> carried, SmallVector<Value> &ivs,
                             ArrayRef<Value> rowIndex) {
     if (depth == access.reductionSizes.size())
       return step(carried, ivs, rowIndex);
+    bool innermost = depth + 1 == access.reductionSizes.size();
     if (isConstantIntValue(access.reductionSizes[depth], 1)) {
       ivs.push_back(constant(0));
       SmallVector<Value> next = reduce(depth + 1, carried, ivs, rowIndex);
       ivs.pop_back();
       return next;
     }
-    auto loop = scf::ForOp::create(builder, loc, constant(0), access.reductionSizes[depth], constant(1), carried);
+    auto loop = scf::ForOp::create(builder, loc, innermost && innermostBegin ? innermostBegin : constant(0),
+                                   innermost ? innermostEnd : access.reductionSizes[depth], constant(1), carried);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     ivs.push_back(loop.getInductionVar());
-    SmallVector<Value> next =
-        reduce(depth + 1, llvm::to_vector_of<Value>(loop.getRegionIterArgs()), ivs, rowIndex);
+    SmallVector<Value> next = reduce(depth + 1, llvm::to_vector_of<Value>(loop.getRegionIterArgs()), ivs, rowIndex);
     scf::YieldOp::create(builder, loc, next);
     ivs.pop_back();
     return llvm::to_vector_of<Value>(loop.getResults());
@@ -93,11 +98,19 @@ private:
                           : arith::AddIOp::create(builder, loc, access.firstColumn, constant(v * lanes)).getResult();
     SmallVector<Value> at = access.outAt(builder, row, column);
     if (access.wholePanels) {
+      if (accumulate)
+        value = arith::AddFOp::create(builder, loc, value,
+                                      vector::LoadOp::create(builder, loc, vectorType, access.out, at));
       vector::StoreOp::create(builder, loc, value, access.out, at);
       return;
     }
     Value left = arith::SubIOp::create(builder, loc, access.columns, column);
     Value mask = vector::CreateMaskOp::create(builder, loc, VectorType::get({lanes}, builder.getI1Type()), left);
+    if (accumulate) {
+      Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
+      value = arith::AddFOp::create(builder, loc, value,
+                                    vector::MaskedLoadOp::create(builder, loc, vectorType, access.out, at, mask, zero));
+    }
     vector::MaskedStoreOp::create(builder, loc, access.out, at, mask, value);
   }
 
@@ -109,10 +122,8 @@ private:
 };
 } // namespace
 
-void emitPanel(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows, int64_t vectors,
-               int64_t lanes, int64_t registers) {
-  PanelEmitter emitter(builder, loc, access, vectors, lanes);
-  int64_t blockRows = rowsPerBlock(vectors, registers);
+/// All rows, for the reduction range that `emitter` is set to.
+static void emitRows(OpBuilder &builder, Location loc, PanelEmitter &emitter, OpFoldResult rows, int64_t blockRows) {
   std::optional<int64_t> constant = getConstantIntValue(rows);
   Value total = getValueOrCreateConstantIndexOp(builder, loc, rows);
   AffineExpr d0 = builder.getAffineDimExpr(0);
@@ -122,8 +133,8 @@ void emitPanel(OpBuilder &builder, Location loc, const BlockAccess &access, OpFo
         affine::makeComposedFoldedAffineApply(builder, loc, AffineMap::get(1, 0, expr), {OpFoldResult(total)}));
   };
   if (!constant || *constant >= blockRows) {
-    auto loop = scf::ForOp::create(builder, loc, emitter.constant(0), apply(d0 - d0 % blockRows),
-                                   emitter.constant(blockRows));
+    auto loop =
+        scf::ForOp::create(builder, loc, emitter.constant(0), apply(d0 - d0 % blockRows), emitter.constant(blockRows));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     emitter.block(blockRows, loop.getInductionVar());
@@ -147,6 +158,35 @@ void emitPanel(OpBuilder &builder, Location loc, const BlockAccess &access, OpFo
     builder.setInsertionPointToStart(&branch.getThenRegion().front());
     emitter.block(step, first);
   }
+}
+
+void emitPanel(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows, int64_t vectors,
+               int64_t lanes, int64_t registers) {
+  PanelEmitter emitter(builder, loc, access, vectors, lanes);
+  int64_t blockRows = rowsPerBlock(vectors, registers);
+  Value depth = access.reductionSizes.back();
+  std::optional<int64_t> constant = getConstantIntValue(depth);
+  // Only a single reduction loop is cut: a convolution's channels come in short runs anyway.
+  if (access.reductionSizes.size() > 1 || (constant && *constant <= reductionBlock + reductionBlock / 2))
+    return emitRows(builder, loc, emitter, rows, blockRows);
+  AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
+  auto least = [&](AffineExpr a, AffineExpr b, ArrayRef<OpFoldResult> dims) {
+    return getValueOrCreateConstantIndexOp(
+        builder, loc,
+        affine::makeComposedFoldedAffineMin(builder, loc, AffineMap::get(dims.size(), 0, {a, b}, builder.getContext()),
+                                            dims));
+  };
+  AffineExpr block = builder.getAffineConstantExpr(reductionBlock);
+  emitter.innermostEnd = least(block, d0, {OpFoldResult(depth)});
+  emitRows(builder, loc, emitter, rows, blockRows);
+  auto loop =
+      scf::ForOp::create(builder, loc, emitter.constant(reductionBlock), depth, emitter.constant(reductionBlock));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  emitter.innermostBegin = loop.getInductionVar();
+  emitter.innermostEnd = least(d0 + block, d1, {OpFoldResult(emitter.innermostBegin), OpFoldResult(depth)});
+  emitter.accumulate = true;
+  emitRows(builder, loc, emitter, rows, blockRows);
 }
 
 } // namespace tilewright::cpu

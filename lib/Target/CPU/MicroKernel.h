@@ -31,6 +31,10 @@ struct BlockAccess {
 /// Rows at a time for `vectors` accumulator vectors per row and `registers` vector registers.
 int64_t rowsPerBlock(int64_t vectors, int64_t registers);
 
+/// The innermost reduction runs in blocks of this many steps, each summed on its own and then added to C: a block of B
+/// stays in the first-level cache, and the error of a long sum grows with the block, not with K.
+inline constexpr int64_t reductionBlock = 256;
+
 /// Emits the product of `rows` rows (a value) from row 0 on, in blocks of rowsPerBlock and a ladder of powers of two.
 void emitPanel(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,
                int64_t vectors, int64_t lanes, int64_t registers);

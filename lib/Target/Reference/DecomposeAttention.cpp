@@ -26,11 +26,11 @@ struct AttentionParts {
 
   Value number(OpBuilder &at, double value) { return arith::ConstantOp::create(at, loc, at.getFloatAttr(f, value)); }
   Value wide(OpBuilder &at, Value x) {
-    return x.getType() == f ? x
-                            : arith::ExtFOp::create(at, loc, f, x,
-                                                    arith::FastMathFlagsAttr::get(at.getContext(),
-                                                                                  arith::FastMathFlags::contract))
-                                  .getResult();
+    return x.getType() == f
+               ? x
+               : arith::ExtFOp::create(at, loc, f, x,
+                                       arith::FastMathFlagsAttr::get(at.getContext(), arith::FastMathFlags::contract))
+                     .getResult();
   }
   Value filled(ArrayRef<OpFoldResult> sizes, double value) {
     Value empty = tensor::EmptyOp::create(b, loc, sizes, f);
@@ -53,29 +53,45 @@ struct AttentionParts {
 SmallVector<Value> decomposeAttention(OpBuilder &b, tile::AttentionOp op) {
   Value query = op.getInputs()[0], key = op.getInputs()[1], value = op.getInputs()[2];
   auto queryType = cast<RankedTensorType>(query.getType());
-  auto keyType = cast<RankedTensorType>(key.getType());
+  SmallVector<int64_t> where{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3};
+  if (op.getPermutations())
+    where.assign(op.getPermutations()->begin(), op.getPermutations()->end());
+  auto position = [&](unsigned operand, unsigned d) { return where[operand * 4 + d]; };
   Location loc = op.getLoc();
   Type f = queryType.getElementType().isF64() ? b.getF64Type() : Type(b.getF32Type());
   AttentionParts parts{b, loc, f};
-  SmallVector<OpFoldResult> querySizes = tensor::getMixedSizes(b, loc, query), keySizes = tensor::getMixedSizes(b, loc, key),
-                            valueSizes = tensor::getMixedSizes(b, loc, value);
-  SmallVector<OpFoldResult> rowSizes(querySizes.begin(), querySizes.begin() + 3), scoreSizes(rowSizes), resultSizes(rowSizes);
-  scoreSizes.push_back(keySizes[2]);
-  resultSizes.push_back(valueSizes[3]);
-  int64_t perKey = queryType.getDimSize(1) / keyType.getDimSize(1);
+  auto sizeOf = [&](unsigned operand, unsigned d) {
+    return tensor::getMixedSize(b, loc, op.getInputs()[operand], position(operand, d));
+  };
+  auto staticSize = [&](unsigned operand, unsigned d) {
+    return cast<RankedTensorType>(op.getInputs()[operand].getType()).getDimSize(position(operand, d));
+  };
+  SmallVector<OpFoldResult> rowSizes{sizeOf(0, 0), sizeOf(0, 1), sizeOf(0, 2)}, scoreSizes(rowSizes),
+      resultSizes(rowSizes);
+  scoreSizes.push_back(sizeOf(1, 2));
+  resultSizes.push_back(sizeOf(2, 3));
+  int64_t perKey = staticSize(0, 1) / staticSize(1, 1);
   MLIRContext *context = b.getContext();
   AffineExpr d0, d1, d2, d3, d4;
   bindDims(context, d0, d1, d2, d3, d4);
   auto map = [&](unsigned dims, ArrayRef<AffineExpr> results) { return AffineMap::get(dims, 0, results, context); };
+  // The map of an operand whose canonical dimensions are read at these expressions.
+  auto placed = [&](unsigned operand, unsigned dims, ArrayRef<AffineExpr> canonical) {
+    SmallVector<AffineExpr> results(4);
+    for (unsigned d = 0; d < 4; ++d)
+      results[position(operand, d)] = canonical[d];
+    return map(dims, results);
+  };
   AffineExpr keyHead = perKey == 1 ? d1 : d1.floorDiv(perKey);
   AffineMap scoreMap = map(4, {d0, d1, d2, d3}), rowMap = map(4, {d0, d1, d2});
 
   // Loops: b, h, l, s and d reduced.
-  Value scores = parts.generic({query, key}, {map(5, {d0, d1, d2, d4}), map(5, {d0, keyHead, d3, d4}), map(5, {d0, d1, d2, d3})},
-                               parts.filled(scoreSizes, 0), 1, [&](OpBuilder &in, ValueRange a) {
-                                 Value product = arith::MulFOp::create(in, loc, parts.wide(in, a[0]), parts.wide(in, a[1]));
-                                 return arith::AddFOp::create(in, loc, a[2], product).getResult();
-                               });
+  Value scores = parts.generic(
+      {query, key}, {placed(0, 5, {d0, d1, d2, d4}), placed(1, 5, {d0, keyHead, d3, d4}), map(5, {d0, d1, d2, d3})},
+      parts.filled(scoreSizes, 0), 1, [&](OpBuilder &in, ValueRange a) {
+        Value product = arith::MulFOp::create(in, loc, parts.wide(in, a[0]), parts.wide(in, a[1]));
+        return arith::AddFOp::create(in, loc, a[2], product).getResult();
+      });
   SmallVector<Value> inputs{scores};
   SmallVector<AffineMap> maps{scoreMap};
   bool isBoolean = false;
@@ -83,41 +99,42 @@ SmallVector<Value> decomposeAttention(OpBuilder &b, tile::AttentionOp op) {
     Value mask = op.getInputs()[3];
     auto type = cast<RankedTensorType>(mask.getType());
     isBoolean = type.getElementType().isInteger();
-    SmallVector<AffineExpr> where;
+    SmallVector<AffineExpr> reads;
     for (int64_t i = 0; i < type.getRank(); ++i)
-      where.push_back(type.getDimSize(i) == 1 ? getAffineConstantExpr(0, context)
+      reads.push_back(type.getDimSize(i) == 1 ? getAffineConstantExpr(0, context)
                                               : getAffineDimExpr(4 - type.getRank() + i, context));
     inputs.push_back(mask);
-    maps.push_back(map(4, where));
+    maps.push_back(map(4, reads));
   }
   maps.push_back(scoreMap);
   double infinity = std::numeric_limits<double>::infinity();
-  Value masked = parts.generic(inputs, maps, tensor::EmptyOp::create(b, loc, scoreSizes, f), 0, [&](OpBuilder &in, ValueRange a) {
-    Value x = arith::MulFOp::create(in, loc, a[0], parts.number(in, op.getScale().convertToDouble()));
-    Value lowest = parts.number(in, -infinity);
-    if (isBoolean) {
-      Value zero = arith::ConstantOp::create(in, loc, in.getZeroAttr(a[1].getType()));
-      Value seen = arith::CmpIOp::create(in, loc, arith::CmpIPredicate::ne, a[1], zero);
-      x = arith::SelectOp::create(in, loc, seen, x, lowest);
-    } else if (inputs.size() == 2) {
-      x = arith::AddFOp::create(in, loc, x, parts.wide(in, a[1]));
-    }
-    if (op.getCausal()) {
-      Value row = linalg::IndexOp::create(in, loc, 2), column = linalg::IndexOp::create(in, loc, 3);
-      Value seen = arith::CmpIOp::create(in, loc, arith::CmpIPredicate::sle, column, row);
-      x = arith::SelectOp::create(in, loc, seen, x, lowest);
-    }
-    return x;
-  });
-  Value max = parts.generic({masked}, {scoreMap, rowMap}, parts.filled(rowSizes, -infinity), 1, [&](OpBuilder &in, ValueRange a) {
-    return arith::MaximumFOp::create(in, loc, a[1], a[0]).getResult();
-  });
+  Value masked =
+      parts.generic(inputs, maps, tensor::EmptyOp::create(b, loc, scoreSizes, f), 0, [&](OpBuilder &in, ValueRange a) {
+        Value x = arith::MulFOp::create(in, loc, a[0], parts.number(in, op.getScale().convertToDouble()));
+        Value lowest = parts.number(in, -infinity);
+        if (isBoolean) {
+          Value zero = arith::ConstantOp::create(in, loc, in.getZeroAttr(a[1].getType()));
+          Value seen = arith::CmpIOp::create(in, loc, arith::CmpIPredicate::ne, a[1], zero);
+          x = arith::SelectOp::create(in, loc, seen, x, lowest);
+        } else if (inputs.size() == 2) {
+          x = arith::AddFOp::create(in, loc, x, parts.wide(in, a[1]));
+        }
+        if (op.getCausal()) {
+          Value row = linalg::IndexOp::create(in, loc, 2), column = linalg::IndexOp::create(in, loc, 3);
+          Value seen = arith::CmpIOp::create(in, loc, arith::CmpIPredicate::sle, column, row);
+          x = arith::SelectOp::create(in, loc, seen, x, lowest);
+        }
+        return x;
+      });
+  Value max = parts.generic(
+      {masked}, {scoreMap, rowMap}, parts.filled(rowSizes, -infinity), 1,
+      [&](OpBuilder &in, ValueRange a) { return arith::MaximumFOp::create(in, loc, a[1], a[0]).getResult(); });
   auto orZero = [&](OpBuilder &in, Value m) { // so that a row of -inf alone has exponentials of 0
     Value none = arith::CmpFOp::create(in, loc, arith::CmpFPredicate::OEQ, m, parts.number(in, -infinity));
     return arith::SelectOp::create(in, loc, none, parts.number(in, 0), m).getResult();
   };
-  Value exp = parts.generic({masked, max}, {scoreMap, rowMap, scoreMap}, tensor::EmptyOp::create(b, loc, scoreSizes, f), 0,
-                            [&](OpBuilder &in, ValueRange a) {
+  Value exp = parts.generic({masked, max}, {scoreMap, rowMap, scoreMap}, tensor::EmptyOp::create(b, loc, scoreSizes, f),
+                            0, [&](OpBuilder &in, ValueRange a) {
                               Value shifted = arith::SubFOp::create(in, loc, a[0], orZero(in, a[1]));
                               return math::ExpOp::create(in, loc, shifted).getResult();
                             });
@@ -125,24 +142,29 @@ SmallVector<Value> decomposeAttention(OpBuilder &b, tile::AttentionOp op) {
     return arith::AddFOp::create(in, loc, a[1], a[0]).getResult();
   });
   // Loops: b, h, l, dv and s reduced.
-  Value weighted = parts.generic({exp, value}, {map(5, {d0, d1, d2, d4}), map(5, {d0, keyHead, d4, d3}), map(5, {d0, d1, d2, d3})},
-                                 parts.filled(resultSizes, 0), 1, [&](OpBuilder &in, ValueRange a) {
-                                   Value product = arith::MulFOp::create(in, loc, a[0], parts.wide(in, a[1]));
-                                   return arith::AddFOp::create(in, loc, a[2], product).getResult();
-                                 });
-  Value result = parts.generic({weighted, sum}, {scoreMap, rowMap, scoreMap}, op.getOutputs()[0], 0, [&](OpBuilder &in, ValueRange a) {
-    Value zero = parts.number(in, 0);
-    Value x = arith::DivFOp::create(in, loc, a[0], a[1]);
-    x = arith::SelectOp::create(in, loc, arith::CmpFOp::create(in, loc, arith::CmpFPredicate::OEQ, a[1], zero), zero, x);
-    if (a[2].getType() == f)
-      return x;
-    auto contract = arith::FastMathFlagsAttr::get(context, arith::FastMathFlags::contract);
-    return arith::TruncFOp::create(in, loc, a[2].getType(), x, arith::RoundingModeAttr(), contract).getResult();
-  });
+  Value weighted = parts.generic(
+      {exp, value}, {map(5, {d0, d1, d2, d4}), placed(2, 5, {d0, keyHead, d4, d3}), map(5, {d0, d1, d2, d3})},
+      parts.filled(resultSizes, 0), 1, [&](OpBuilder &in, ValueRange a) {
+        Value product = arith::MulFOp::create(in, loc, a[0], parts.wide(in, a[1]));
+        return arith::AddFOp::create(in, loc, a[2], product).getResult();
+      });
+  Value result = parts.generic(
+      {weighted, sum}, {scoreMap, rowMap, placed(3, 4, {d0, d1, d2, d3})}, op.getOutputs()[0], 0,
+      [&](OpBuilder &in, ValueRange a) {
+        Value zero = parts.number(in, 0);
+        Value x = arith::DivFOp::create(in, loc, a[0], a[1]);
+        x = arith::SelectOp::create(in, loc, arith::CmpFOp::create(in, loc, arith::CmpFPredicate::OEQ, a[1], zero),
+                                    zero, x);
+        if (a[2].getType() == f)
+          return x;
+        auto contract = arith::FastMathFlagsAttr::get(context, arith::FastMathFlags::contract);
+        return arith::TruncFOp::create(in, loc, a[2].getType(), x, arith::RoundingModeAttr(), contract).getResult();
+      });
   AffineMap rows = map(3, {d0, d1, d2});
-  Value logsumexp = parts.generic({max, sum}, {rows, rows, rows}, op.getOutputs()[1], 0, [&](OpBuilder &in, ValueRange a) {
-    return arith::AddFOp::create(in, loc, orZero(in, a[0]), math::LogOp::create(in, loc, a[1])).getResult();
-  });
+  Value logsumexp =
+      parts.generic({max, sum}, {rows, rows, rows}, op.getOutputs()[1], 0, [&](OpBuilder &in, ValueRange a) {
+        return arith::AddFOp::create(in, loc, orZero(in, a[0]), math::LogOp::create(in, loc, a[1])).getResult();
+      });
   return {result, logsumexp};
 }
 

@@ -114,8 +114,8 @@ Value standsBefore(Emitter e, Value x, Value xAt, Value y, Value yAt, bool desce
     Value less = e.cmp(descending ? FloatPredicate::OGT : FloatPredicate::OLT, x, y);
     Value bothNaN = arith::AndIOp::create(e.b, e.loc, xNaN, yNaN);
     Value oneNaN = arith::XOrIOp::create(e.b, e.loc, xNaN, yNaN);
-    before = arith::OrIOp::create(e.b, e.loc, less,
-                                  arith::AndIOp::create(e.b, e.loc, oneNaN, descending ? xNaN : yNaN));
+    before =
+        arith::OrIOp::create(e.b, e.loc, less, arith::AndIOp::create(e.b, e.loc, oneNaN, descending ? xNaN : yNaN));
     equal = arith::OrIOp::create(e.b, e.loc, e.cmp(FloatPredicate::OEQ, x, y), bothNaN);
   } else {
     IntPredicate p = descending ? (isUnsigned ? IntPredicate::ugt : IntPredicate::sgt)
@@ -140,8 +140,7 @@ SmallVector<Value> decomposeSort(Emitter e, tile::SortOp op) {
                                       SmallVector<Value> other(at);
                                       other[dim] = i;
                                       Value y = in.extract(input, other);
-                                      Value before =
-                                          standsBefore(in, y, i, x, here, op.getDescending(), isUnsigned);
+                                      Value before = standsBefore(in, y, i, x, here, op.getDescending(), isUnsigned);
                                       Value more = in.add(sum[0], in.index(1));
                                       scf::YieldOp::create(b, loc, in.select(before, more, sum[0]));
                                     });
@@ -162,7 +161,8 @@ SmallVector<Value> decomposeScatter(Emitter e, tile::ScatterOp op) {
   AffineMap dest = op.getDestMap();
   return e.loops(source, op.getOutputs(), [&](Emitter e, ValueRange at, ValueRange carried) {
     SmallVector<Value> operands(at);
-    for (auto [index, map] : llvm::zip_equal(op.getInputs().drop_front(), op.getIndexMaps().getAsValueRange<AffineMapAttr>())) {
+    for (auto [index, map] :
+         llvm::zip_equal(op.getInputs().drop_front(), op.getIndexMaps().getAsValueRange<AffineMapAttr>())) {
       SmallVector<Value> where;
       for (AffineExpr result : map.getResults())
         where.push_back(affine::AffineApplyOp::create(e.b, e.loc, AffineMap::get(map.getNumDims(), 0, result), at));
@@ -211,13 +211,12 @@ struct DecomposeTile : impl::DecomposeTileBase<DecomposeTile> {
     for (Operation *op : ops) {
       OpBuilder b(op);
       Emitter e{b, op->getLoc()};
-      SmallVector<Value> results = TypeSwitch<Operation *, SmallVector<Value>>(op)
-                                       .Case<tile::ScanOp>([&](auto scan) { return decomposeScan(e, scan); })
-                                       .Case<tile::SortOp>([&](auto sort) { return decomposeSort(e, sort); })
-                                       .Case<tile::ScatterOp>([&](auto scatter) { return decomposeScatter(e, scatter); })
-                                       .Case<tile::AttentionOp>([&](auto attention) {
-                                         return decomposeAttention(b, attention);
-                                       });
+      SmallVector<Value> results =
+          TypeSwitch<Operation *, SmallVector<Value>>(op)
+              .Case<tile::ScanOp>([&](auto scan) { return decomposeScan(e, scan); })
+              .Case<tile::SortOp>([&](auto sort) { return decomposeSort(e, sort); })
+              .Case<tile::ScatterOp>([&](auto scatter) { return decomposeScatter(e, scatter); })
+              .Case<tile::AttentionOp>([&](auto attention) { return decomposeAttention(b, attention); });
       op->replaceAllUsesWith(results);
       op->erase();
     }

@@ -116,7 +116,8 @@ struct Widener {
       return success();
     Operation *copy = op.cloneWithoutRegions(values);
     b.insert(copy);
-    if (auto constant = dyn_cast<arith::ConstantOp>(copy); constant && constant.getType() != widened(constant.getType())) {
+    if (auto constant = dyn_cast<arith::ConstantOp>(copy);
+        constant && constant.getType() != widened(constant.getType())) {
       Attribute value = widenedConstant(constant.getValue());
       if (!value)
         return op.emitOpError("holds floats as a resource, which tw-widen-floats cannot widen");
@@ -166,9 +167,8 @@ LogicalResult widenFunction(func::FuncOp function) {
   for (Value value : terminator->getOperands()) {
     Value wide = widener.values.lookup(value);
     auto type = dyn_cast<RankedTensorType>(value.getType());
-    results.push_back(wide.getType() == value.getType()
-                          ? wide
-                          : convertTensor(b, terminator->getLoc(), wide, type.getElementType()));
+    results.push_back(
+        wide.getType() == value.getType() ? wide : convertTensor(b, terminator->getLoc(), wide, type.getElementType()));
   }
   func::ReturnOp::create(b, terminator->getLoc(), results);
   source.erase();

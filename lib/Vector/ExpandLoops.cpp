@@ -1,0 +1,303 @@
+//===- ExpandLoops.cpp - scans, sorts and scatters as plain loops --------------------===//
+//
+// Before:  tw_tile.scan sum {dim = 1} ins(%x) outs(%y)
+// After:   for each row { a = 0; for j { a += x[j]; y[j] = a } }
+//
+// scatter: one loop nest over the source, in order, so that of several writes to one place the last stays.
+// sort: each row by a stable bottom-up merge sort of (value, index) pairs in scratch memory; NaN counts as largest.
+//
+// Test: test/Vector/expand-loops.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "mlir/Dialect/Affine/Utils.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "tilewright/Passes.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_EXPANDLOOPS
+#include "tilewright/Passes.h.inc"
+namespace vector_stage {
+namespace {
+
+class PlainLoops {
+public:
+  explicit PlainLoops(Operation *op) : op(op), builder(op), loc(op->getLoc()) {}
+
+  void scan(tile::ScanOp scan) {
+    Value in = scan.getInputs()[0], out = scan.getOutputs()[0];
+    int64_t dim = scan.getDim();
+    Type element = typeOf(out).getElementType();
+    Type wide = element.isBF16() || element.isF16() ? builder.getF32Type() : element;
+    nest(extentsBut(in, dim), [&](SmallVector<Value> at) {
+      at.insert(at.begin() + dim, Value());
+      Value first = identity(scan.getKind(), wide);
+      auto loop = scf::ForOp::create(builder, loc, constant(0), size(in, dim), constant(1), ValueRange{first});
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(loop.getBody());
+      at[dim] = loop.getInductionVar();
+      Value x = memref::LoadOp::create(builder, loc, in, at);
+      if (x.getType() != wide && isa<FloatType>(wide))
+        x = arith::ExtFOp::create(builder, loc, wide, x);
+      Value next = combine(scan.getKind(), loop.getRegionIterArgs()[0], x);
+      Value stored = element == wide ? next : arith::TruncFOp::create(builder, loc, element, next).getResult();
+      memref::StoreOp::create(builder, loc, stored, out, at);
+      scf::YieldOp::create(builder, loc, next);
+    });
+    op->erase();
+  }
+
+  void scatter(tile::ScatterOp scatter) {
+    Value source = scatter.getInputs()[0], out = scatter.getOutputs()[0];
+    int64_t rank = typeOf(source).getRank();
+    SmallVector<Value> extents;
+    for (int64_t dim = 0; dim < rank; ++dim)
+      extents.push_back(size(source, dim));
+    nest(extents, [&](SmallVector<Value> at) {
+      SmallVector<Value> indices;
+      for (auto [operand, map] : llvm::zip_equal(scatter.getInputs().drop_front(), scatter.getIndexMaps())) {
+        SmallVector<Value> where;
+        for (AffineExpr expr : cast<AffineMapAttr>(map).getValue().getResults())
+          where.push_back(evaluate(expr, at, {}));
+        Value index = memref::LoadOp::create(builder, loc, operand, where);
+        indices.push_back(arith::IndexCastOp::create(builder, loc, builder.getIndexType(), index));
+      }
+      SmallVector<Value> to;
+      Value inside;
+      for (auto [dim, expr] : llvm::enumerate(scatter.getDestMap().getResults())) {
+        Value place = evaluate(expr, at, indices);
+        Value extent = size(out, dim);
+        Value negative = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, place, constant(0));
+        place = arith::SelectOp::create(builder, loc, negative,
+                                        arith::AddIOp::create(builder, loc, place, extent).getResult(), place);
+        Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, place, extent);
+        inside = inside ? arith::AndIOp::create(builder, loc, inside, fits).getResult() : fits;
+        to.push_back(place);
+      }
+      // A place out of range is not written: memory of others stays whole.
+      std::optional<scf::IfOp> branch;
+      OpBuilder::InsertionGuard guard(builder);
+      if (inside) {
+        branch = scf::IfOp::create(builder, loc, TypeRange(), inside, /*withElse=*/false);
+        builder.setInsertionPointToStart(&branch->getThenRegion().front());
+      }
+      Value value = memref::LoadOp::create(builder, loc, source, at);
+      if (scatter.getKind() != tile::ScatterKind::Set)
+        value = combine(scatter.getKind(), memref::LoadOp::create(builder, loc, out, to), value);
+      memref::StoreOp::create(builder, loc, value, out, to);
+    });
+    op->erase();
+  }
+
+  void sort(tile::SortOp sort) {
+    Value in = sort.getInputs()[0], values = sort.getOutputs()[0], places = sort.getOutputs()[1];
+    int64_t dim = sort.getDim();
+    Type element = typeOf(in).getElementType();
+    OpFoldResult count = memref::getMixedSize(builder, loc, in, dim);
+    // Two pairs of buffers: a merge reads one and writes the other.
+    Value n = size(in, dim);
+    Value keys = pairBuffer(count, element), order = pairBuffer(count, builder.getI64Type());
+    nest(extentsBut(in, dim), [&](SmallVector<Value> at) {
+      at.insert(at.begin() + dim, Value());
+      loop(constant(0), n, constant(1), [&](Value j) {
+        at[dim] = j;
+        Value x = memref::LoadOp::create(builder, loc, in, at);
+        memref::StoreOp::create(builder, loc, x, keys, {constant(0), j});
+        Value index = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), j);
+        memref::StoreOp::create(builder, loc, index, order, {constant(0), j});
+      });
+      // width = 1, 2, 4, ...; `from` is the half of the buffers that holds the runs.
+      Type indexType = builder.getIndexType();
+      auto passes = scf::WhileOp::create(
+          builder, loc, TypeRange{indexType, indexType}, ValueRange{constant(1), constant(0)},
+          [&](OpBuilder &b, Location l, ValueRange state) {
+            Value more = arith::CmpIOp::create(b, l, arith::CmpIPredicate::ult, state[0], n);
+            scf::ConditionOp::create(b, l, more, state);
+          },
+          [&](OpBuilder &b, Location l, ValueRange state) {
+            OpBuilder::InsertionGuard guard(builder);
+            builder.setInsertionPointToEnd(b.getInsertionBlock());
+            Value width = state[0], from = state[1];
+            Value to = arith::SubIOp::create(builder, loc, constant(1), from);
+            Value twice = arith::AddIOp::create(builder, loc, width, width);
+            loop(constant(0), n, twice, [&](Value start) {
+              Value middle = arith::MinUIOp::create(builder, loc, arith::AddIOp::create(builder, loc, start, width), n);
+              Value end = arith::MinUIOp::create(builder, loc, arith::AddIOp::create(builder, loc, start, twice), n);
+              merge(keys, order, from, to, start, middle, end, sort.getDescending());
+            });
+            scf::YieldOp::create(builder, loc, ValueRange{twice, to});
+          });
+      Value sorted = passes.getResult(1);
+      loop(constant(0), size(values, dim), constant(1), [&](Value j) {
+        at[dim] = j;
+        memref::StoreOp::create(builder, loc, memref::LoadOp::create(builder, loc, keys, ValueRange{sorted, j}), values,
+                                at);
+        memref::StoreOp::create(builder, loc, memref::LoadOp::create(builder, loc, order, ValueRange{sorted, j}),
+                                places, at);
+      });
+    });
+    op->erase();
+  }
+
+private:
+  static MemRefType typeOf(Value value) { return cast<MemRefType>(value.getType()); }
+  Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
+  Value size(Value value, int64_t dim) {
+    return getValueOrCreateConstantIndexOp(builder, loc, memref::getMixedSize(builder, loc, value, dim));
+  }
+  SmallVector<Value> extentsBut(Value value, int64_t without) {
+    SmallVector<Value> extents;
+    for (int64_t dim = 0; dim < typeOf(value).getRank(); ++dim)
+      if (dim != without)
+        extents.push_back(size(value, dim));
+    return extents;
+  }
+
+  void loop(Value from, Value to, Value step, function_ref<void(Value)> body) {
+    auto made = scf::ForOp::create(builder, loc, from, to, step);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(made.getBody());
+    body(made.getInductionVar());
+  }
+
+  void nest(ArrayRef<Value> extents, function_ref<void(SmallVector<Value>)> body, SmallVector<Value> ivs = {}) {
+    if (ivs.size() == extents.size())
+      return body(ivs);
+    loop(constant(0), extents[ivs.size()], constant(1), [&](Value iv) {
+      SmallVector<Value> inner(ivs);
+      inner.push_back(iv);
+      nest(extents, body, inner);
+    });
+  }
+
+  Value evaluate(AffineExpr expr, ArrayRef<Value> dims, ArrayRef<Value> symbols) {
+    return affine::expandAffineExpr(builder, loc, expr, dims, symbols);
+  }
+
+  Value pairBuffer(OpFoldResult count, Type element) {
+    SmallVector<int64_t> shape;
+    SmallVector<Value> dynamic;
+    dispatchIndexOpFoldResults({OpFoldResult(builder.getIndexAttr(2)), count}, dynamic, shape);
+    return memref::AllocOp::create(builder, loc, MemRefType::get(shape, element), dynamic);
+  }
+
+  /// `a` comes strictly before `b`. A NaN is larger than every number.
+  Value before(Value a, Value b, bool descending) {
+    if (descending)
+      std::swap(a, b);
+    if (!isa<FloatType>(a.getType()))
+      return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, a, b);
+    Value less = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OLT, a, b);
+    Value aNumber = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::ORD, a, a);
+    Value bNaN = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO, b, b);
+    return arith::OrIOp::create(builder, loc, less, arith::AndIOp::create(builder, loc, aNumber, bNaN));
+  }
+
+  /// Merges the runs [start, middle) and [middle, end) of half `from` into half `to`; the left run wins a tie.
+  void merge(Value keys, Value order, Value from, Value to, Value start, Value middle, Value end, bool descending) {
+    Type indexType = builder.getIndexType();
+    auto made = scf::ForOp::create(builder, loc, start, end, constant(1), ValueRange{start, middle});
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(made.getBody());
+    Value left = made.getRegionIterArgs()[0], right = made.getRegionIterArgs()[1];
+    Value leftDone = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, left, middle);
+    Value rightLeft = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, right, end);
+    // Reads of an exhausted run stay inside the buffer.
+    Value last = arith::SubIOp::create(builder, loc, end, constant(1));
+    Value a =
+        memref::LoadOp::create(builder, loc, keys, ValueRange{from, arith::MinUIOp::create(builder, loc, left, last)});
+    Value b =
+        memref::LoadOp::create(builder, loc, keys, ValueRange{from, arith::MinUIOp::create(builder, loc, right, last)});
+    Value rightFirst = before(b, a, descending);
+    Value takeRight =
+        arith::AndIOp::create(builder, loc, rightLeft, arith::OrIOp::create(builder, loc, leftDone, rightFirst));
+    Value place = arith::SelectOp::create(builder, loc, takeRight, right, left);
+    Value key = memref::LoadOp::create(builder, loc, keys, ValueRange{from, place});
+    Value index = memref::LoadOp::create(builder, loc, order, ValueRange{from, place});
+    memref::StoreOp::create(builder, loc, key, keys, ValueRange{to, made.getInductionVar()});
+    memref::StoreOp::create(builder, loc, index, order, ValueRange{to, made.getInductionVar()});
+    Value moved = arith::IndexCastUIOp::create(builder, loc, indexType, takeRight);
+    Value stayed = arith::SubIOp::create(builder, loc, constant(1), moved);
+    scf::YieldOp::create(builder, loc,
+                         ValueRange{arith::AddIOp::create(builder, loc, left, stayed).getResult(),
+                                    arith::AddIOp::create(builder, loc, right, moved).getResult()});
+  }
+
+  Value combine(tile::ScanKind kind, Value a, Value b) {
+    switch (kind) {
+    case tile::ScanKind::Sum:
+      return apply<arith::AddFOp, arith::AddIOp>(a, b);
+    case tile::ScanKind::Prod:
+      return apply<arith::MulFOp, arith::MulIOp>(a, b);
+    case tile::ScanKind::Max:
+      return apply<arith::MaximumFOp, arith::MaxSIOp>(a, b);
+    case tile::ScanKind::Min:
+      return apply<arith::MinimumFOp, arith::MinSIOp>(a, b);
+    }
+    return a;
+  }
+  Value combine(tile::ScatterKind kind, Value a, Value b) {
+    switch (kind) {
+    case tile::ScatterKind::Set:
+      return b;
+    case tile::ScatterKind::Add:
+      return apply<arith::AddFOp, arith::AddIOp>(a, b);
+    case tile::ScatterKind::Mul:
+      return apply<arith::MulFOp, arith::MulIOp>(a, b);
+    case tile::ScatterKind::Max:
+      return apply<arith::MaximumFOp, arith::MaxSIOp>(a, b);
+    case tile::ScatterKind::Min:
+      return apply<arith::MinimumFOp, arith::MinSIOp>(a, b);
+    }
+    return a;
+  }
+  template <typename FloatOp, typename IntOp> Value apply(Value a, Value b) {
+    if (isa<FloatType>(a.getType()))
+      return FloatOp::create(builder, loc, a, b);
+    return IntOp::create(builder, loc, a, b);
+  }
+
+  Value identity(tile::ScanKind kind, Type type) {
+    bool isFloat = isa<FloatType>(type);
+    if (kind == tile::ScanKind::Sum)
+      return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+    if (kind == tile::ScanKind::Prod)
+      return arith::ConstantOp::create(builder, loc, builder.getOneAttr(type));
+    bool max = kind == tile::ScanKind::Max;
+    if (isFloat)
+      return arith::ConstantOp::create(
+          builder, loc, builder.getFloatAttr(type, APFloat::getInf(cast<FloatType>(type).getFloatSemantics(), max)));
+    unsigned width = type.getIntOrFloatBitWidth();
+    return arith::ConstantOp::create(
+        builder, loc,
+        builder.getIntegerAttr(type, max ? APInt::getSignedMinValue(width) : APInt::getSignedMaxValue(width)));
+  }
+
+  Operation *op;
+  OpBuilder builder;
+  Location loc;
+};
+
+struct ExpandLoops : impl::ExpandLoopsBase<ExpandLoops> {
+  void runOnOperation() override {
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (isa<tile::ScanOp, tile::SortOp, tile::ScatterOp>(op))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops) {
+      PlainLoops loops(op);
+      if (auto scan = dyn_cast<tile::ScanOp>(op))
+        loops.scan(scan);
+      else if (auto scatter = dyn_cast<tile::ScatterOp>(op))
+        loops.scatter(scatter);
+      else
+        loops.sort(cast<tile::SortOp>(op));
+    }
+  }
+};
+} // namespace
+} // namespace vector_stage
+} // namespace tilewright
