@@ -81,7 +81,8 @@ LogicalResult ConvolutionOp::verify() {
       failed(checkEntries(*this, 2, "padding", getPadding(), spatial, INT64_MIN)) ||
       failed(checkEntries(*this, 2, "output_padding", getOutputPadding(), spatial, 0)))
     return failure();
-  Sizes input = plainOrder(*this, sizesOf(getInput())), weight = plainWeight(*this, sizesOf(getWeight()), getTransposed());
+  Sizes input = plainOrder(*this, sizesOf(getInput())),
+        weight = plainWeight(*this, sizesOf(getWeight()), getTransposed());
   if (groups < 1)
     return broken(*this, 3) << groups << " groups";
   AffineExpr inputChannels = getTransposed() ? weight[0] : weight[1] * groups;

@@ -136,8 +136,12 @@ Value Node::reduce(ReduceKind kind, Value value, ArrayRef<int64_t> dims, bool ke
 
 Value Node::matmul(Value lhs, Value rhs, Type element) {
   SmallVector<AffineExpr> sizes = sizesIn(lhs);
+  bool empty = sizes.back() == constantSize(0); // a sum of nothing
   sizes.back() = sizesIn(rhs).back();
-  return MatmulOp::create(builder, loc, tensorWithSizes(sizes, element ? element : elementOf(lhs)), lhs, rhs);
+  Type type = element ? element : elementOf(lhs);
+  if (empty)
+    return broadcast(scalarInt(0, type), sizes);
+  return MatmulOp::create(builder, loc, tensorWithSizes(sizes, type), lhs, rhs);
 }
 
 Value Node::slice(Value value, ArrayRef<AffineExpr> offsets, ArrayRef<int64_t> strides, ArrayRef<AffineExpr> sizes) {

@@ -61,7 +61,7 @@ REDUCTIONS = {
     "std": lambda x: x.std(-1), "logsumexp": lambda x: x.logsumexp(-1), "norm": lambda x: torch.linalg.vector_norm(x, dim=-1),
     "softmax": lambda x: x.softmax(-1), "softmax_first": lambda x: x.softmax(0), "log_softmax": lambda x: x.log_softmax(-1),
     "cumsum": lambda x: x.cumsum(-1), "cumsum_first": lambda x: x.cumsum(0), "cumprod": lambda x: x.clamp(0.5, 1.5).cumprod(-1),
-    "sort": lambda x: x.sort(-1), "sort_descending": lambda x: x.sort(0, descending=True, stable=True),
+    "sort": lambda x: x.sort(-1), "sort_descending": lambda x: x.sort(dim=0, descending=True, stable=True),
     "topk": lambda x: x.topk(min(3, x.shape[-1]), -1), "layer_norm": lambda x: F.layer_norm(x, x.shape[-1:]),
     "rms_norm": lambda x: F.rms_norm(x, x.shape[-1:]), "sum_i64": lambda x: (x > 0).sum(-1),
 }  # fmt: skip
