@@ -45,7 +45,7 @@ def InlineElementwise : Pass<"tw-inline-elementwise", "::mlir::func::FuncOp"> {
 
 def MaterializeViews : Pass<"tw-materialize-views", "::mlir::func::FuncOp"> {
   let summary = "A slice that is returned or reshaped is copied, so that all tensors between kernels are dense";
-  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
 def FormKernels : Pass<"tw-form-kernels", "::mlir::ModuleOp"> {
@@ -59,7 +59,7 @@ def FormKernels : Pass<"tw-form-kernels", "::mlir::ModuleOp"> {
 
 def ResolveLayouts : Pass<"tw-resolve-layouts", "::mlir::ModuleOp"> {
   let summary = "Contractions read packed panels; packing is lifted out of the kernels";
-  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::tensor::TensorDialect", "::tilewright::tile::TileDialect"];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::tensor::TensorDialect", "::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
   let options = [
     Option<"vectorLanes", "vector-lanes", "int64_t", "16", "f32 lanes of the widest vector">,
     Option<"bf16Group", "bf16-group", "int64_t", "1", "consecutive k of one column kept together for bf16 operands">];
@@ -74,7 +74,7 @@ def SelectSchedule : Pass<"tw-select-schedule", "::mlir::func::FuncOp"> {
 
 def ApplySchedule : Pass<"tw-apply-schedule", "::mlir::func::FuncOp"> {
   let summary = "Cut each kernel into parallel tiles, all members in one scf.forall, as its schedule says";
-  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
 }
 
 def BuildPlan : Pass<"tw-build-plan", "::mlir::ModuleOp"> {
@@ -92,33 +92,33 @@ def FinishPlan : Pass<"tw-finish-plan", "::mlir::ModuleOp"> {
 
 def BufferizeKernels : Pass<"tw-bufferize-kernels", "::mlir::ModuleOp"> {
   let summary = "One-shot bufferization of the kernels; destinations are arguments, nothing is copied";
-  let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::memref::MemRefDialect"];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::memref::MemRefDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
 }
 
 def ExpandAttention : Pass<"tw-expand-attention", "::mlir::func::FuncOp"> {
   let summary = "tw_tile.attention on buffers becomes online softmax over blocks of keys";
-  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
 }
 
 def ExpandLoops : Pass<"tw-expand-loops", "::mlir::func::FuncOp"> {
   let summary = "tw_tile.scan, sort and scatter on buffers become plain loops";
-  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
 }
 
 def FlattenGrid : Pass<"tw-flatten-grid", "::mlir::func::FuncOp"> {
   let summary = "The kernel's scf.forall becomes a loop over a share [begin, end) of its tiles";
-  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect"];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
 }
 
 def PlaceScratch : Pass<"tw-place-scratch", "::mlir::func::FuncOp"> {
   let summary = "Allocations inside a kernel become views of its per-thread scratch memory";
-  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect"];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
 }
 
 def VectorizeLoops : Pass<"tw-vectorize-loops", "::mlir::func::FuncOp"> {
   let summary = "Structured ops on buffers become loops of vectors with masked tails";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
-    "::mlir::vector::VectorDialect"];
+    "::mlir::vector::VectorDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
   let options = [Option<"lanes", "lanes", "int64_t", "16", "elements of a vector">];
 }
 
@@ -129,7 +129,7 @@ def VectorizeLoops : Pass<"tw-vectorize-loops", "::mlir::func::FuncOp"> {
 def ExpandContractions : Pass<"tw-cpu-expand-contractions", "::mlir::func::FuncOp"> {
   let summary = "tw_tile.matmul, convolution and pack become register-blocked micro-kernels";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
-    "::mlir::vector::VectorDialect"];
+    "::mlir::vector::VectorDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
   let options = [Option<"lanes", "lanes", "int64_t", "16", "f32 elements of a vector">,
     Option<"registers", "registers", "int64_t", "32", "vector registers">];
 }
@@ -146,7 +146,7 @@ def LowerToLLVM : Pass<"tw-cpu-lower-to-llvm", "::mlir::ModuleOp"> {
 
 def LowerKernelABI : Pass<"tw-cpu-lower-kernel-abi", "::mlir::ModuleOp"> {
   let summary = "Kernels take the runtime's five arguments (RuntimeABI.h) and become llvm functions";
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect"];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
 }
 
 //===----------------------------------------------------------------------===//

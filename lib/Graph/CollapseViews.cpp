@@ -14,7 +14,8 @@
 //
 // An op is computed in the lower rank of a reshape it reads when its other operands can be had in that rank, too: a
 // reshape of a dense tensor is free. One walk down moves reshapes behind the ops that read them, one walk up
-// moves those that are left in front of the ops they read, and another one down lets the two meet. Permutes and slices are no dense tensors and are left alone.
+// moves those that are left in front of the ops they read, and another one down lets the two meet. Permutes and slices
+// are no dense tensors and are left alone.
 //
 // Test: test/Graph/collapse-views.mlir
 //
@@ -227,7 +228,8 @@ private:
         return {};
     }
     // Together the indices have to keep the merged shape: one of them has it whole.
-    if (llvm::none_of(ArrayRef(operands).drop_front(), [&](Value v) { return sizesOf(collapsibleType(v)) == index.to; }))
+    if (llvm::none_of(ArrayRef(operands).drop_front(),
+                      [&](Value v) { return sizesOf(collapsibleType(v)) == index.to; }))
       return {};
     return {rebuilt(op, operands, {c.to})->getResult(0)};
   }

@@ -195,8 +195,8 @@ private:
     const Order resultOrder = gradient ? inverseOf(weightOrder) : toFirst;
     Operation *copy = rebuilt(op, {first, second}, resultOrder);
     copy->setAttr(channelsLastAttrName, builder.getUnitAttr());
-    Value seen = gradient ? permuted(loc, copy->getResult(0), resultOrder)
-                          : seenByUser(loc, copy->getResult(0), resultOrder);
+    Value seen =
+        gradient ? permuted(loc, copy->getResult(0), resultOrder) : seenByUser(loc, copy->getResult(0), resultOrder);
     op->getResult(0).replaceAllUsesWith(seen);
   }
 
@@ -302,8 +302,8 @@ private:
         .Case<SliceOp>([&](SliceOp slice) {
           simply([&](Operation *copy) {
             AffineMap offsets = slice.getOffsets();
-            cast<SliceOp>(copy).setOffsets(AffineMap::get(0, offsets.getNumSymbols(),
-                                                          reordered(offsets.getResults(), inverse), op->getContext()));
+            cast<SliceOp>(copy).setOffsets(
+                AffineMap::get(0, offsets.getNumSymbols(), reordered(offsets.getResults(), inverse), op->getContext()));
             cast<SliceOp>(copy).setStrides(turned(slice.getStrides()));
           });
         })

@@ -13,7 +13,7 @@ using namespace mlir;
 namespace tilewright::structured {
 namespace {
 
-using Predicate = arith::CmpFPredicate;
+using FloatPredicate = arith::CmpFPredicate;
 
 /// Short names for the float ops of a body.
 struct FloatBody {
@@ -29,7 +29,7 @@ struct FloatBody {
   Value div(Value x, Value y) { return arith::DivFOp::create(b, loc, x, y, flags); }
   Value neg(Value x) { return arith::NegFOp::create(b, loc, x, flags); }
   Value fmod(Value x, Value y) { return arith::RemFOp::create(b, loc, x, y, flags); }
-  Value cmp(Predicate p, Value x, Value y) { return arith::CmpFOp::create(b, loc, p, x, y); }
+  Value cmp(FloatPredicate p, Value x, Value y) { return arith::CmpFOp::create(b, loc, p, x, y); }
   Value select(Value c, Value x, Value y) { return arith::SelectOp::create(b, loc, c, x, y); }
   Value both(Value x, Value y) { return arith::AndIOp::create(b, loc, x, y); }
   Value differ(Value x, Value y) { return arith::XOrIOp::create(b, loc, x, y); }
@@ -41,8 +41,9 @@ struct FloatBody {
 
   /// The remainder has to be moved by one divisor: it is not zero and its sign is not the divisor's.
   Value wrongSide(Value remainder, Value divisor) {
-    Value negative = cmp(Predicate::OLT, remainder, c(0)), divisorNegative = cmp(Predicate::OLT, divisor, c(0));
-    return both(cmp(Predicate::UNE, remainder, c(0)), differ(negative, divisorNegative));
+    Value negative = cmp(FloatPredicate::OLT, remainder, c(0)),
+          divisorNegative = cmp(FloatPredicate::OLT, divisor, c(0));
+    return both(cmp(FloatPredicate::UNE, remainder, c(0)), differ(negative, divisorNegative));
   }
 
   Value remainder(Value x, Value y) {
@@ -56,10 +57,10 @@ struct FloatBody {
     Value quotient = div(sub(x, r), y);
     quotient = select(wrongSide(r, y), sub(quotient, c(1)), quotient);
     Value whole = math<math::FloorOp>(quotient);
-    whole = select(cmp(Predicate::OGT, sub(quotient, whole), c(0.5)), add(whole, c(1)), whole);
+    whole = select(cmp(FloatPredicate::OGT, sub(quotient, whole), c(0.5)), add(whole, c(1)), whole);
     Value zero = math::CopySignOp::create(b, loc, c(0), plain, flags);
-    whole = select(cmp(Predicate::OEQ, quotient, c(0)), zero, whole);
-    return select(cmp(Predicate::OEQ, y, c(0)), plain, whole);
+    whole = select(cmp(FloatPredicate::OEQ, quotient, c(0)), zero, whole);
+    return select(cmp(FloatPredicate::OEQ, y, c(0)), plain, whole);
   }
 
   /// Constant exponents that torch computes without pow.
@@ -95,11 +96,11 @@ struct FloatBody {
     return mul(mul(x, c(0.5)), add(math<math::TanhOp>(inner), c(1)));
   }
   Value sign(Value x) { // zero for NaN, as torch has it
-    Value positive = arith::UIToFPOp::create(b, loc, type, cmp(Predicate::OGT, x, c(0)));
-    Value negative = arith::UIToFPOp::create(b, loc, type, cmp(Predicate::OLT, x, c(0)));
+    Value positive = arith::UIToFPOp::create(b, loc, type, cmp(FloatPredicate::OGT, x, c(0)));
+    Value negative = arith::UIToFPOp::create(b, loc, type, cmp(FloatPredicate::OLT, x, c(0)));
     return sub(positive, negative);
   }
-  Value nonZero(Value x) { return cmp(Predicate::UNE, x, c(0)); }
+  Value nonZero(Value x) { return cmp(FloatPredicate::UNE, x, c(0)); }
 };
 
 } // namespace
@@ -121,19 +122,19 @@ Value floatScalar(OpBuilder &b, Location loc, Operation *op, ValueRange args) {
       .Case<FmodOp>([&](auto) { return f.fmod(x, y); })
       .Case<RemainderOp>([&](auto) { return f.remainder(x, y); })
       .Case<Atan2Op>([&](auto) { return math::Atan2Op::create(b, loc, x, y, f.flags); })
-      .Case<EqOp>([&](auto) { return f.cmp(Predicate::OEQ, x, y); })
-      .Case<NeOp>([&](auto) { return f.cmp(Predicate::UNE, x, y); })
-      .Case<LtOp>([&](auto) { return f.cmp(Predicate::OLT, x, y); })
-      .Case<LeOp>([&](auto) { return f.cmp(Predicate::OLE, x, y); })
-      .Case<GtOp>([&](auto) { return f.cmp(Predicate::OGT, x, y); })
-      .Case<GeOp>([&](auto) { return f.cmp(Predicate::OGE, x, y); })
+      .Case<EqOp>([&](auto) { return f.cmp(FloatPredicate::OEQ, x, y); })
+      .Case<NeOp>([&](auto) { return f.cmp(FloatPredicate::UNE, x, y); })
+      .Case<LtOp>([&](auto) { return f.cmp(FloatPredicate::OLT, x, y); })
+      .Case<LeOp>([&](auto) { return f.cmp(FloatPredicate::OLE, x, y); })
+      .Case<GtOp>([&](auto) { return f.cmp(FloatPredicate::OGT, x, y); })
+      .Case<GeOp>([&](auto) { return f.cmp(FloatPredicate::OGE, x, y); })
       .Case<LogicalAndOp>([&](auto) { return f.both(f.nonZero(x), f.nonZero(y)); })
       .Case<LogicalOrOp>([&](auto) { return arith::OrIOp::create(b, loc, f.nonZero(x), f.nonZero(y)); })
       .Case<LogicalXorOp>([&](auto) { return f.differ(f.nonZero(x), f.nonZero(y)); })
-      .Case<LogicalNotOp>([&](auto) { return f.cmp(Predicate::OEQ, x, f.c(0)); })
-      .Case<IsnanOp>([&](auto) { return f.cmp(Predicate::UNO, x, x); })
+      .Case<LogicalNotOp>([&](auto) { return f.cmp(FloatPredicate::OEQ, x, f.c(0)); })
+      .Case<IsnanOp>([&](auto) { return f.cmp(FloatPredicate::UNO, x, x); })
       .Case<IsinfOp>([&](auto) {
-        return f.cmp(Predicate::OEQ, f.math<math::AbsFOp>(x), f.c(std::numeric_limits<double>::infinity()));
+        return f.cmp(FloatPredicate::OEQ, f.math<math::AbsFOp>(x), f.c(std::numeric_limits<double>::infinity()));
       })
       .Case<AbsOp>([&](auto) { return f.math<math::AbsFOp>(x); })
       .Case<NegOp>([&](auto) { return f.neg(x); })

@@ -14,7 +14,7 @@ using namespace mlir;
 namespace tilewright::structured {
 namespace {
 
-using Predicate = arith::CmpIPredicate;
+using IntegerPredicate = arith::CmpIPredicate;
 
 /// Short names for the integer ops of a body.
 struct IntegerBody {
@@ -31,20 +31,20 @@ struct IntegerBody {
   Value either(Value x, Value y) { return arith::OrIOp::create(b, loc, x, y); }
   Value differ(Value x, Value y) { return arith::XOrIOp::create(b, loc, x, y); }
   Value select(Value c, Value x, Value y) { return arith::SelectOp::create(b, loc, c, x, y); }
-  Value cmp(Predicate signedPredicate, Value x, Value y) {
-    Predicate p = signedPredicate;
+  Value cmp(IntegerPredicate signedPredicate, Value x, Value y) {
+    IntegerPredicate p = signedPredicate;
     if (isUnsigned)
-      p = p == Predicate::slt   ? Predicate::ult
-          : p == Predicate::sle ? Predicate::ule
-          : p == Predicate::sgt ? Predicate::ugt
-          : p == Predicate::sge ? Predicate::uge
-                                : p;
+      p = p == IntegerPredicate::slt   ? IntegerPredicate::ult
+          : p == IntegerPredicate::sle ? IntegerPredicate::ule
+          : p == IntegerPredicate::sgt ? IntegerPredicate::ugt
+          : p == IntegerPredicate::sge ? IntegerPredicate::uge
+                                       : p;
     return arith::CmpIOp::create(b, loc, p, x, y);
   }
-  Value isZero(Value x) { return cmp(Predicate::eq, x, c(0)); }
-  Value nonZero(Value x) { return cmp(Predicate::ne, x, c(0)); }
+  Value isZero(Value x) { return cmp(IntegerPredicate::eq, x, c(0)); }
+  Value nonZero(Value x) { return cmp(IntegerPredicate::ne, x, c(0)); }
   Value isMinusOne(Value x) {
-    return isUnsigned ? intConstant(b, loc, b.getI1Type(), 0) : cmp(Predicate::eq, x, c(-1));
+    return isUnsigned ? intConstant(b, loc, b.getI1Type(), 0) : cmp(IntegerPredicate::eq, x, c(-1));
   }
   /// The divisor, or 1 where dividing by it would trap.
   Value safeDivisor(Value y) { return select(either(isZero(y), isMinusOne(y)), c(1), y); }
@@ -65,7 +65,7 @@ struct IntegerBody {
     return select(isZero(y), c(0), q);
   }
   Value wrongSide(Value r, Value y) {
-    return both(nonZero(r), differ(cmp(Predicate::slt, r, c(0)), cmp(Predicate::slt, y, c(0))));
+    return both(nonZero(r), differ(cmp(IntegerPredicate::slt, r, c(0)), cmp(IntegerPredicate::slt, y, c(0))));
   }
   Value divFloor(Value x, Value y) {
     Value q = quotient(x, y);
@@ -78,8 +78,9 @@ struct IntegerBody {
 
   Value shift(Value x, Value y, bool left) {
     int64_t width = type.getIntOrFloatBitWidth();
-    Value inRange = arith::CmpIOp::create(b, loc, Predicate::ult, y, c(width)); // negative amounts are large ones
-    bool fills = !left && !isUnsigned;                                          // with the sign
+    Value inRange =
+        arith::CmpIOp::create(b, loc, IntegerPredicate::ult, y, c(width)); // negative amounts are large ones
+    bool fills = !left && !isUnsigned;                                     // with the sign
     Value safe = select(inRange, y, c(fills ? width - 1 : 0));
     Value shifted = left         ? arith::ShLIOp::create(b, loc, x, safe).getResult()
                     : isUnsigned ? arith::ShRUIOp::create(b, loc, x, safe).getResult()
@@ -107,8 +108,8 @@ struct IntegerBody {
       return result;
     Value odd = nonZero(both(y, c(1)));
     Value ofMinusOne = select(odd, c(-1), c(1));
-    Value inverse = select(cmp(Predicate::eq, x, c(1)), c(1), select(isMinusOne(x), ofMinusOne, c(0)));
-    return select(cmp(Predicate::slt, y, c(0)), inverse, result);
+    Value inverse = select(cmp(IntegerPredicate::eq, x, c(1)), c(1), select(isMinusOne(x), ofMinusOne, c(0)));
+    return select(cmp(IntegerPredicate::slt, y, c(0)), inverse, result);
   }
 
   Value widenBool(Value flag) { return arith::ExtUIOp::create(b, loc, type, flag); }
@@ -137,12 +138,12 @@ Value integerScalar(OpBuilder &b, Location loc, Operation *op, ValueRange args, 
       .Case<BitwiseNotOp>([&](auto) { return i.differ(x, i.c(-1)); })
       .Case<ShiftLeftOp>([&](auto) { return i.shift(x, y, /*left=*/true); })
       .Case<ShiftRightOp>([&](auto) { return i.shift(x, y, /*left=*/false); })
-      .Case<EqOp>([&](auto) { return i.cmp(Predicate::eq, x, y); })
-      .Case<NeOp>([&](auto) { return i.cmp(Predicate::ne, x, y); })
-      .Case<LtOp>([&](auto) { return i.cmp(Predicate::slt, x, y); })
-      .Case<LeOp>([&](auto) { return i.cmp(Predicate::sle, x, y); })
-      .Case<GtOp>([&](auto) { return i.cmp(Predicate::sgt, x, y); })
-      .Case<GeOp>([&](auto) { return i.cmp(Predicate::sge, x, y); })
+      .Case<EqOp>([&](auto) { return i.cmp(IntegerPredicate::eq, x, y); })
+      .Case<NeOp>([&](auto) { return i.cmp(IntegerPredicate::ne, x, y); })
+      .Case<LtOp>([&](auto) { return i.cmp(IntegerPredicate::slt, x, y); })
+      .Case<LeOp>([&](auto) { return i.cmp(IntegerPredicate::sle, x, y); })
+      .Case<GtOp>([&](auto) { return i.cmp(IntegerPredicate::sgt, x, y); })
+      .Case<GeOp>([&](auto) { return i.cmp(IntegerPredicate::sge, x, y); })
       .Case<LogicalAndOp>([&](auto) { return i.both(i.nonZero(x), i.nonZero(y)); })
       .Case<LogicalOrOp>([&](auto) { return i.either(i.nonZero(x), i.nonZero(y)); })
       .Case<LogicalXorOp>([&](auto) { return i.differ(i.nonZero(x), i.nonZero(y)); })
@@ -152,7 +153,8 @@ Value integerScalar(OpBuilder &b, Location loc, Operation *op, ValueRange args, 
       .Case<NegOp>([&](auto) { return i.sub(i.c(0), x); })
       .Case<ReluOp>([&](auto) { return i.max(x, i.c(0)); })
       .Case<SignOp>([&](auto) {
-        return i.sub(i.widenBool(i.cmp(Predicate::sgt, x, i.c(0))), i.widenBool(i.cmp(Predicate::slt, x, i.c(0))));
+        return i.sub(i.widenBool(i.cmp(IntegerPredicate::sgt, x, i.c(0))),
+                     i.widenBool(i.cmp(IntegerPredicate::slt, x, i.c(0))));
       })
       .Case<FloorOp, CeilOp, RoundOp, TruncOp>([&](auto) { return x; })
       .Default([](Operation *) { return Value(); });
@@ -161,18 +163,18 @@ Value integerScalar(OpBuilder &b, Location loc, Operation *op, ValueRange args, 
 Value booleanScalar(OpBuilder &b, Location loc, Operation *op, ValueRange args) {
   using namespace graph;
   Value x = args[0], y = args.size() > 1 ? args[1] : Value();
-  auto compare = [&](Predicate p) { return arith::CmpIOp::create(b, loc, p, x, y).getResult(); };
+  auto compare = [&](IntegerPredicate p) { return arith::CmpIOp::create(b, loc, p, x, y).getResult(); };
   return TypeSwitch<Operation *, Value>(op)
       .Case<AddOp, MaximumOp, BitwiseOrOp, LogicalOrOp>([&](auto) { return arith::OrIOp::create(b, loc, x, y); })
       .Case<MulOp, MinimumOp, BitwiseAndOp, LogicalAndOp>([&](auto) { return arith::AndIOp::create(b, loc, x, y); })
       .Case<SubOp, NeOp, BitwiseXorOp, LogicalXorOp>([&](auto) { return arith::XOrIOp::create(b, loc, x, y); })
       .Case<BitwiseNotOp, LogicalNotOp>(
           [&](auto) { return arith::XOrIOp::create(b, loc, x, intConstant(b, loc, b.getI1Type(), 1)); })
-      .Case<EqOp>([&](auto) { return compare(Predicate::eq); })
-      .Case<LtOp>([&](auto) { return compare(Predicate::ult); })
-      .Case<LeOp>([&](auto) { return compare(Predicate::ule); })
-      .Case<GtOp>([&](auto) { return compare(Predicate::ugt); })
-      .Case<GeOp>([&](auto) { return compare(Predicate::uge); })
+      .Case<EqOp>([&](auto) { return compare(IntegerPredicate::eq); })
+      .Case<LtOp>([&](auto) { return compare(IntegerPredicate::ult); })
+      .Case<LeOp>([&](auto) { return compare(IntegerPredicate::ule); })
+      .Case<GtOp>([&](auto) { return compare(IntegerPredicate::ugt); })
+      .Case<GeOp>([&](auto) { return compare(IntegerPredicate::uge); })
       .Case<PowOp>([&](auto) { // 0 only for 0^1
         Value notY = arith::XOrIOp::create(b, loc, y, intConstant(b, loc, b.getI1Type(), 1));
         return arith::OrIOp::create(b, loc, x, notY);

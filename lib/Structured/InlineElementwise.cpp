@@ -66,6 +66,13 @@ bool shouldInline(OpOperand &operand, linalg::GenericOp producer, linalg::Generi
   bool recomputed = map.getNumResults() < consumer.getNumLoops() || reads > 1;
   if (consumer.getNumReductionLoops() > 0 && finishesContraction(producer))
     return false;
+  // Contractions and windows read an element many times, and upstream would keep the producer's result as an output
+  // that runs over reduction loops.
+  bool windows = llvm::any_of(consumer.getIndexingMapsArray(), [](AffineMap read) {
+    return llvm::any_of(read.getResults(), [](AffineExpr expr) { return !isa<AffineDimExpr, AffineConstantExpr>(expr); });
+  });
+  if (windows || isContractionRoot(consumer))
+    return false;
   if (consumer.getNumDpsInputs() + producer.getNumDpsInputs() > 14)
     return false;
   if (onlyUser)

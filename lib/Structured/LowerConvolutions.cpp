@@ -265,9 +265,9 @@ LogicalResult lowerForward(Lowering &l, graph::ConvolutionOp op) {
   Value result;
   if (conv.channelsLast && conv.groups == 1 && conv.spatial == 2) {
     Value init = l.filled(sizes, conv.zero(accumulator));
-    auto named = linalg::Conv2DNhwcHwcfOp::create(l.builder, l.loc, init.getType(), ValueRange{input, weight}, init,
-                                                  l.builder.getI64TensorAttr(stride),
-                                                  l.builder.getI64TensorAttr(conv.dilation));
+    auto named =
+        linalg::Conv2DNhwcHwcfOp::create(l.builder, l.loc, init.getType(), ValueRange{input, weight}, init,
+                                         l.builder.getI64TensorAttr(stride), l.builder.getI64TensorAttr(conv.dilation));
     named->setAttr("tw.op", l.builder.getStringAttr(l.name));
     result = named.getResult(0);
   } else {

@@ -59,6 +59,11 @@ public:
                                                       << " can be cut";
     symbols = indexArguments(kernel);
     builder.setInsertionPoint(terminator);
+    // Nothing to cut where nothing is computed: upstream takes a tile size of 0 for "not tiled".
+    for (Operation *member : members)
+      for (int64_t loop = 0; loop < numLoops(member); ++loop)
+        if (OpFoldResult size = loopSize(member, loop); size && isConstantIntValue(size, 0))
+          return success();
     Location loc = members.back()->getLoc();
 
     // One loop per row that is cut; a size of 0 leaves the row whole.

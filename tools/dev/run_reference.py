@@ -70,9 +70,11 @@ class Library:
         lowered = run([opt, "-", *TO_LLVM], self.structured, "to LLVM dialect")
         ir = run(["mlir-translate-22", "--mlir-to-llvmir"], lowered)
         self.folder = tempfile.TemporaryDirectory()
+        libraries = run(["llvm-config-22", "--libdir"]).strip()
         object_file, library = f"{self.folder.name}/k.o", f"{self.folder.name}/k.so"
         run(["llc-22", "-O1", "-filetype=obj", "-relocation-model=pic", "-mcpu=x86-64-v3", "-o", object_file], ir)
-        run(["clang-22", "-shared", "-o", library, object_file, "-lm", "-L/usr/lib/llvm-22/lib", "-Wl,-rpath,/usr/lib/llvm-22/lib", "-lmlir_c_runner_utils"])
+        run(["clang-22", "-shared", "-o", library, object_file, "-lm", f"-L{libraries}", f"-Wl,-rpath,{libraries}",
+             "-lmlir_c_runner_utils"])
         self.library = ctypes.CDLL(library)
 
     def call(self, name, args):

@@ -1,0 +1,51 @@
+// RUN: tilewright-opt %s --tw-propagate-layout --cse | FileCheck %s
+
+// Between two convolutions no permute is left.
+// CHECK-LABEL: func @chain
+// CHECK: %[[X:.*]] = tw.permute %arg0 {permutation = array<i64: 0, 2, 3, 1>}
+// CHECK: %[[W:.*]] = tw.permute %arg1 {permutation = array<i64: 2, 3, 1, 0>} : tensor<4x4x3x3xf32> -> tensor<3x3x4x4xf32>
+// CHECK: %[[C:.*]] = tw.convolution %[[X]], %[[W]] {{{.*}}tw.channels_last} : (tensor<1x8x8x4xf32>, tensor<3x3x4x4xf32>) -> tensor<1x8x8x4xf32>
+// CHECK: %[[B:.*]] = tw.reshape %arg2 : tensor<4x1x1xf32> -> tensor<4xf32>
+// CHECK: %[[A:.*]] = tw.add %[[C]], %[[B]] : (tensor<1x8x8x4xf32>, tensor<4xf32>) -> tensor<1x8x8x4xf32>
+// CHECK: %[[R:.*]] = tw.relu %[[A]]
+// CHECK: %[[P:.*]], %{{.*}} = tw.max_pool %[[R]] {{{.*}}tw.channels_last} : tensor<1x8x8x4xf32> -> tensor<1x4x4x4xf32>
+// CHECK: %[[D:.*]] = tw.convolution %[[P]], %[[W]]
+// CHECK: %[[S:.*]] = tw.add %[[D]], %[[P]]
+// CHECK: %[[M:.*]] = tw.reduce sum %[[S]] {dims = array<i64: 1, 2>} : tensor<1x4x4x4xf32> -> tensor<1x4xf32>
+// CHECK: return %[[M]]
+func.func @chain(%x: tensor<1x4x8x8xf32>, %w: tensor<4x4x3x3xf32>, %b: tensor<4x1x1xf32>) -> tensor<1x4xf32> {
+  %0 = tw.convolution %x, %w {stride = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, output_padding = array<i64: 0, 0>,
+    groups = 1 : i64} : (tensor<1x4x8x8xf32>, tensor<4x4x3x3xf32>) -> tensor<1x4x8x8xf32>
+  %1 = tw.add %0, %b : (tensor<1x4x8x8xf32>, tensor<4x1x1xf32>) -> tensor<1x4x8x8xf32>
+  %2 = tw.relu %1 : (tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32>
+  %3, %i = tw.max_pool %2 {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>}
+    : tensor<1x4x8x8xf32> -> tensor<1x4x4x4xf32>, tensor<1x4x4x4xi64>
+  %4 = tw.convolution %3, %w {stride = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, output_padding = array<i64: 0, 0>,
+    groups = 1 : i64} : (tensor<1x4x4x4xf32>, tensor<4x4x3x3xf32>) -> tensor<1x4x4x4xf32>
+  %5 = tw.add %4, %3 : (tensor<1x4x4x4xf32>, tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
+  %6 = tw.reduce sum %5 {dims = array<i64: 2, 3>} : tensor<1x4x4x4xf32> -> tensor<1x4xf32>
+  return %6 : tensor<1x4xf32>
+}
+
+// Patches of a vision transformer: the plane merges in front of the permute, which then is none.
+// CHECK-LABEL: func @patches
+// CHECK: %[[C:.*]] = tw.convolution
+// CHECK: %[[R:.*]] = tw.reshape %[[C]] : tensor<2x4x4x64xf32> -> tensor<2x16x64xf32>
+// CHECK-NOT: tw.permute
+// CHECK: return %[[R]]
+func.func @patches(%x: tensor<2x3x32x32xf32>, %w: tensor<64x3x8x8xf32>) -> tensor<2x16x64xf32> {
+  %0 = tw.convolution %x, %w {stride = array<i64: 8, 8>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, output_padding = array<i64: 0, 0>,
+    groups = 1 : i64} : (tensor<2x3x32x32xf32>, tensor<64x3x8x8xf32>) -> tensor<2x64x4x4xf32>
+  %1 = tw.reshape %0 : tensor<2x64x4x4xf32> -> tensor<2x64x16xf32>
+  %2 = tw.permute %1 {permutation = array<i64: 0, 2, 1>} : tensor<2x64x16xf32> -> tensor<2x16x64xf32>
+  return %2 : tensor<2x16x64xf32>
+}
+
+// Along a line: a plane of height 1.
+// CHECK-LABEL: func @line
+// CHECK: tw.convolution {{.*}} : (tensor<1x1x8x4xf32>, tensor<1x3x4x2xf32>) -> tensor<1x1x6x2xf32>
+func.func @line(%x: tensor<1x4x8xf32>, %w: tensor<2x4x3xf32>) -> tensor<1x2x6xf32> {
+  %0 = tw.convolution %x, %w {stride = array<i64: 1>, padding = array<i64: 0>, dilation = array<i64: 1>, output_padding = array<i64: 0>,
+    groups = 1 : i64} : (tensor<1x4x8xf32>, tensor<2x4x3xf32>) -> tensor<1x2x6xf32>
+  return %0 : tensor<1x2x6xf32>
+}

@@ -1,0 +1,26 @@
+// RUN: tilewright-opt %s --tw-lower-graph | FileCheck %s
+
+// Permutes of the operands, and the one that reads the result, are told to the op.
+// CHECK-LABEL: func @permuted
+// CHECK: %[[R:.*]] = tensor.empty() : tensor<2x8x4x16xf32>
+// CHECK: %[[A:.*]]:2 = tw_tile.attention {causal, permutations = array<i64: 0, 2, 1, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 2, 1, 3>, scale = 2.500000e-01 : f64} ins(%arg0, %arg1, %arg2 : {{.*}}) outs(%[[R]], %{{.*}} : tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+// CHECK: tensor.collapse_shape %[[A]]#0 {{\[\[}}0], [1], [2, 3]]
+func.func @permuted(%x: tensor<2x8x4x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>) -> tensor<2x8x64xf32> {
+  %q = tw.permute %x {permutation = array<i64: 0, 2, 1, 3>} : tensor<2x8x4x16xf32> -> tensor<2x4x8x16xf32>
+  %r, %l = tw.attention %q, %k, %v {scale = 0.25 : f64, causal} : tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>
+    -> tensor<2x4x8x16xf32>, tensor<2x4x8xf32>
+  %0 = tw.permute %r {permutation = array<i64: 0, 2, 1, 3>} : tensor<2x4x8x16xf32> -> tensor<2x8x4x16xf32>
+  %1 = tw.reshape %0 : tensor<2x8x4x16xf32> -> tensor<2x8x64xf32>
+  return %1 : tensor<2x8x64xf32>
+}
+
+// Masks have rank 4 and are bytes or f32.
+// CHECK-LABEL: func @masked
+// CHECK: arith.extf
+// CHECK: tensor.expand_shape %{{.*}} {{\[\[}}0, 1, 2], [3]] output_shape [1, 1, 8, 8]
+// CHECK: tw_tile.attention
+func.func @masked(%q: tensor<2x4x8x16xbf16>, %m: tensor<8x8xbf16>) -> tensor<2x4x8x16xbf16> {
+  %r, %l = tw.attention %q, %q, %q mask(%m : tensor<8x8xbf16>) {scale = 0.25 : f64} : tensor<2x4x8x16xbf16>, tensor<2x4x8x16xbf16>, tensor<2x4x8x16xbf16>
+    -> tensor<2x4x8x16xbf16>, tensor<2x4x8xf32>
+  return %r : tensor<2x4x8x16xbf16>
+}

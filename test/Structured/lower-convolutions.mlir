@@ -1,0 +1,37 @@
+// RUN: tilewright-opt %s --tw-lower-graph | FileCheck %s
+
+// CHECK-LABEL: func @channels_last
+// CHECK: %[[P:.*]] = tensor.pad %arg0 low[0, 1, 1, 0] high[0, 1, 1, 0]
+// CHECK: linalg.conv_2d_nhwc_hwcf {dilations = dense<1> : tensor<2xi64>, strides = dense<2> : tensor<2xi64>, tw.op = "convolution"} ins(%[[P]], %arg1 : tensor<1x10x10x4xf32>, tensor<3x3x4x16xf32>) outs(%{{.*}} : tensor<1x4x4x16xf32>)
+func.func @channels_last(%x: tensor<1x8x8x4xf32>, %w: tensor<3x3x4x16xf32>) -> tensor<1x4x4x16xf32> {
+  %0 = tw.convolution %x, %w {tw.channels_last, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>,
+    output_padding = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x8x8x4xf32>, tensor<3x3x4x16xf32>) -> tensor<1x4x4x16xf32>
+  return %0 : tensor<1x4x4x16xf32>
+}
+
+// Each channel by itself: one weight per channel, no loop over input channels.
+// CHECK-LABEL: func @depthwise
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]
+func.func @depthwise(%x: tensor<1x4x8x8xf32>, %w: tensor<4x1x3x3xf32>) -> tensor<1x4x6x6xf32> {
+  %0 = tw.convolution %x, %w {stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>,
+    output_padding = array<i64: 0, 0>, groups = 4 : i64} : (tensor<1x4x8x8xf32>, tensor<4x1x3x3xf32>) -> tensor<1x4x6x6xf32>
+  return %0 : tensor<1x4x6x6xf32>
+}
+
+// The input is spread with zeros, the weight flipped.
+// CHECK-LABEL: func @transposed
+// CHECK: tensor.insert_slice %arg0 into %{{.*}}[0, 0, 1] [1, 4, 5] [1, 1, 2] : tensor<1x4x5xf32> into tensor<1x4x11xf32>
+// CHECK: tensor.extract %arg1
+func.func @transposed(%x: tensor<1x4x5xf32>, %w: tensor<4x2x3xf32>) -> tensor<1x2x9xf32> {
+  %0 = tw.convolution %x, %w {transposed, stride = array<i64: 2>, padding = array<i64: 1>, dilation = array<i64: 1>,
+    output_padding = array<i64: 0>, groups = 1 : i64} : (tensor<1x4x5xf32>, tensor<4x2x3xf32>) -> tensor<1x2x9xf32>
+  return %0 : tensor<1x2x9xf32>
+}
+
+// CHECK-LABEL: func @weight_grad
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]
+func.func @weight_grad(%x: tensor<1x4x8x8xf32>, %g: tensor<1x2x6x6xf32>) -> tensor<2x4x3x3xf32> {
+  %0 = tw.convolution_weight_grad %x, %g {stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, groups = 1 : i64}
+    : (tensor<1x4x8x8xf32>, tensor<1x2x6x6xf32>) -> tensor<2x4x3x3xf32>
+  return %0 : tensor<2x4x3x3xf32>
+}

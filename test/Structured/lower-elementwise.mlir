@@ -1,0 +1,83 @@
+// RUN: tilewright-opt %s --tw-lower-graph | FileCheck %s
+
+// Narrow floats are computed in f32 and rounded once; the flags say that these roundings may be dropped.
+// CHECK-DAG: #[[$ID:.*]] = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-DAG: #[[$ROW:.*]] = affine_map<(d0, d1) -> (d1)>
+// CHECK-DAG: #[[$UNIT:.*]] = affine_map<(d0, d1) -> (d0, 0)>
+// CHECK-LABEL: func @add_broadcast
+// CHECK: linalg.generic {indexing_maps = [#[[$ID]], #[[$ROW]], #[[$ID]]], iterator_types = ["parallel", "parallel"]}
+// CHECK-SAME: attrs = {tw.op = "add"}
+// CHECK: %[[A:.*]] = arith.extf %{{.*}} fastmath<contract> : bf16 to f32
+// CHECK: %[[B:.*]] = arith.extf %{{.*}} fastmath<contract> : bf16 to f32
+// CHECK: %[[C:.*]] = arith.addf %[[A]], %[[B]] fastmath<contract> : f32
+// CHECK: arith.truncf %[[C]] fastmath<contract> : f32 to bf16
+func.func @add_broadcast(%x: tensor<4x8xbf16>, %b: tensor<8xbf16>) -> tensor<4x8xbf16> {
+  %0 = tw.add %x, %b : (tensor<4x8xbf16>, tensor<8xbf16>) -> tensor<4x8xbf16>
+  return %0 : tensor<4x8xbf16>
+}
+
+// Size-1 dimensions that stretch are read at 0; splat constants stand in the body.
+// CHECK-LABEL: func @unit_and_scalar
+// CHECK: linalg.generic {indexing_maps = [#[[$UNIT]], #[[$ID]]]
+// CHECK: arith.constant 2.000000e+00 : f32
+func.func @unit_and_scalar(%x: tensor<4x1xf32>) -> tensor<4x8xf32> {
+  %c = tw.constant dense<2.0> : tensor<f32>
+  %0 = tw.broadcast %x : tensor<4x1xf32> -> tensor<4x8xf32>
+  %1 = tw.mul %0, %c : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
+
+// What the user casts is rounded for good: no flag.
+// CHECK-LABEL: func @user_cast
+// CHECK: arith.truncf %{{.*}} : f32 to bf16
+// CHECK: arith.extf %{{.*}} : bf16 to f32
+func.func @user_cast(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = tw.cast %x : (tensor<8xf32>) -> tensor<8xbf16>
+  %1 = tw.cast %0 : (tensor<8xbf16>) -> tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+
+// Booleans are bytes of 0 and 1.
+// CHECK-LABEL: func @booleans(%{{.*}}: tensor<8xi8>, %{{.*}}: tensor<8xf32>) -> tensor<8xi8>
+// CHECK: arith.cmpf olt
+// CHECK: arith.extui %{{.*}} : i1 to i8
+// CHECK: arith.cmpi ne
+// CHECK: arith.andi %{{.*}} : i1
+// CHECK: arith.extui %{{.*}} : i1 to i8
+func.func @booleans(%m: tensor<8xi1>, %x: tensor<8xf32>) -> tensor<8xi1> {
+  %c = tw.constant dense<0.0> : tensor<f32>
+  %0 = tw.lt %x, %c : (tensor<8xf32>, tensor<f32>) -> tensor<8xi1>
+  %1 = tw.logical_and %m, %0 : (tensor<8xi1>, tensor<8xi1>) -> tensor<8xi1>
+  return %1 : tensor<8xi1>
+}
+
+// Unsigned bytes are compared as such; a division cannot trap.
+// CHECK-LABEL: func @unsigned_bytes
+// CHECK: arith.maxui
+// CHECK: %[[ONE:.*]] = arith.constant 1 : i8
+// CHECK: %[[SAFE:.*]] = arith.select %{{.*}}, %[[ONE]], %{{.*}} : i8
+// CHECK: arith.divui %{{.*}}, %[[SAFE]] : i8
+func.func @unsigned_bytes(%x: tensor<8xui8>, %y: tensor<8xui8>) -> tensor<8xui8> {
+  %0 = tw.maximum %x, %y : (tensor<8xui8>, tensor<8xui8>) -> tensor<8xui8>
+  %1 = tw.div_trunc %0, %y : (tensor<8xui8>, tensor<8xui8>) -> tensor<8xui8>
+  return %1 : tensor<8xui8>
+}
+
+// CHECK-LABEL: func @float_to_int
+// CHECK: %[[IN:.*]] = arith.andi
+// CHECK: %[[SAFE:.*]] = arith.select %[[IN]]
+// CHECK: %[[N:.*]] = arith.fptosi %[[SAFE]] : f32 to i32
+// CHECK: arith.select %[[IN]], %[[N]], %{{.*}} : i32
+func.func @float_to_int(%x: tensor<8xf32>) -> tensor<8xi32> {
+  %0 = tw.cast %x : (tensor<8xf32>) -> tensor<8xi32>
+  return %0 : tensor<8xi32>
+}
+
+// CHECK-LABEL: func @square
+// CHECK: arith.mulf %[[X:.*]], %[[X]] fastmath<contract> : f32
+// CHECK-NOT: math.powf
+func.func @square(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %c = tw.constant dense<2.0> : tensor<f32>
+  %0 = tw.pow %x, %c : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

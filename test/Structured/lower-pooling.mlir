@@ -1,0 +1,43 @@
+// RUN: tilewright-opt %s --tw-lower-graph | FileCheck %s
+
+// CHECK-DAG: #[[$IN:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2 * 2 + d3)>
+// CHECK-DAG: #[[$WINDOW:.*]] = affine_map<(d0, d1, d2, d3) -> (d3)>
+
+// CHECK-LABEL: func @max_pool(
+// CHECK: %[[P:.*]] = tensor.pad %arg0 low[0, 0, 1] high[0, 0, 0]
+// CHECK: 0xFF800000
+// CHECK: linalg.generic {indexing_maps = [#[[$IN]], #[[$WINDOW]], #{{.*}}], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%[[P]], %{{.*}} : tensor<1x4x9xf32>, tensor<3xf32>)
+// CHECK: arith.maximumf
+// CHECK-NOT: i64
+// CHECK: return
+func.func @max_pool(%x: tensor<1x4x8xf32>) -> tensor<1x4x4xf32> {
+  %r, %i = tw.max_pool %x {kernel = array<i64: 3>, stride = array<i64: 2>, padding = array<i64: 1>, dilation = array<i64: 1>}
+    : tensor<1x4x8xf32> -> tensor<1x4x4xf32>, tensor<1x4x4xi64>
+  return %r : tensor<1x4x4xf32>
+}
+
+// CHECK-LABEL: func @max_pool_indices
+// CHECK: linalg.generic {{.*}} outs(%{{.*}}, %{{.*}} : tensor<1x4x4xf32>, tensor<1x4x4xi64>)
+func.func @max_pool_indices(%x: tensor<1x4x8xf32>) -> tensor<1x4x4xi64> {
+  %r, %i = tw.max_pool %x {kernel = array<i64: 3>, stride = array<i64: 2>, padding = array<i64: 1>, dilation = array<i64: 1>}
+    : tensor<1x4x8xf32> -> tensor<1x4x4xf32>, tensor<1x4x4xi64>
+  return %i : tensor<1x4x4xi64>
+}
+
+// Windows are alike: one divisor.
+// CHECK-LABEL: func @avg_pool(
+// CHECK: arith.constant 2.000000e+00 : f32
+// CHECK: arith.divf
+func.func @avg_pool(%x: tensor<1x4x8xf32>) -> tensor<1x4x4xf32> {
+  %r = tw.avg_pool %x {kernel = array<i64: 2>, stride = array<i64: 2>, padding = array<i64: 0>} : tensor<1x4x8xf32> -> tensor<1x4x4xf32>
+  return %r : tensor<1x4x4xf32>
+}
+
+// They are not: a tensor of counts over the plane.
+// CHECK-LABEL: func @avg_pool_border
+// CHECK: %[[N:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<5xf32>)
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[N]] : tensor<1x4x5xf32>, tensor<5xf32>)
+func.func @avg_pool_border(%x: tensor<1x4x8xf32>) -> tensor<1x4x5xf32> {
+  %r = tw.avg_pool %x {kernel = array<i64: 2>, stride = array<i64: 2>, padding = array<i64: 1>} : tensor<1x4x8xf32> -> tensor<1x4x5xf32>
+  return %r : tensor<1x4x5xf32>
+}

@@ -1,0 +1,68 @@
+// RUN: tilewright-opt %s --tw-lower-graph | FileCheck %s
+
+// CHECK-DAG: #[[$ID:.*]] = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-DAG: #[[$ROW:.*]] = affine_map<(d0, d1) -> (d0)>
+
+// Narrow floats accumulate in f32 and are rounded behind.
+// CHECK-LABEL: func @sum
+// CHECK: %[[Z:.*]] = linalg.fill ins(%{{.*}} : f32) outs(%{{.*}} : tensor<4xf32>)
+// CHECK: %[[S:.*]] = linalg.generic {indexing_maps = [#[[$ID]], #[[$ROW]]], iterator_types = ["parallel", "reduction"]} ins(%arg0 : tensor<4x8xbf16>) outs(%[[Z]] : tensor<4xf32>)
+// CHECK: arith.addf %{{.*}} fastmath<reassoc,contract> : f32
+// CHECK: %[[T:.*]] = linalg.generic {{.*}} ins(%[[S]] : tensor<4xf32>)
+// CHECK: arith.truncf %{{.*}} fastmath<contract> : f32 to bf16
+// CHECK: tensor.expand_shape %[[T]] {{\[\[}}0, 1]] output_shape [4, 1]
+func.func @sum(%x: tensor<4x8xbf16>) -> tensor<4x1xbf16> {
+  %0 = tw.reduce sum %x {dims = array<i64: 1>, keepdim} : tensor<4x8xbf16> -> tensor<4x1xbf16>
+  return %0 : tensor<4x1xbf16>
+}
+
+// A kept dimension is a way of reading: no reshape between a reduction and its readers.
+// CHECK-LABEL: func @keepdim_read
+// CHECK: %[[M:.*]] = linalg.generic {indexing_maps = [#[[$ID]], #[[$ROW]]]
+// CHECK: arith.maximumf
+// CHECK-NOT: tensor.expand_shape
+// CHECK: linalg.generic {indexing_maps = [#[[$ID]], #[[$ROW]], #[[$ID]]]{{.*}} ins(%arg0, %[[M]]
+func.func @keepdim_read(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0 = tw.reduce max %x {dims = array<i64: 1>, keepdim} : tensor<4x8xf32> -> tensor<4x1xf32>
+  %1 = tw.sub %x, %0 : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
+
+// CHECK-LABEL: func @any
+// CHECK: arith.cmpf une
+// CHECK: arith.ori %{{.*}} : i8
+func.func @any(%x: tensor<4x8xf32>) -> tensor<i1> {
+  %0 = tw.reduce any %x {dims = array<i64: 0, 1>} : tensor<4x8xf32> -> tensor<i1>
+  return %0 : tensor<i1>
+}
+
+// CHECK-LABEL: func @argmax
+// CHECK: linalg.generic {{.*}} outs(%{{.*}}, %{{.*}} : tensor<4xf32>, tensor<4xi64>)
+// CHECK: linalg.index 1
+// CHECK: arith.cmpf uno
+func.func @argmax(%x: tensor<4x8xf32>) -> tensor<4xi64> {
+  %0 = tw.arg_reduce max %x {dim = 1 : i64} : tensor<4x8xf32> -> tensor<4xi64>
+  return %0 : tensor<4xi64>
+}
+
+// The number of elements may be symbolic.
+// CHECK-LABEL: func @var_mean(%arg0: index
+// CHECK: arith.index_cast %arg0 : index to i64
+// CHECK: arith.divf
+// CHECK: arith.subf
+// CHECK: arith.mulf
+func.func @var_mean(%n: index {tw.symbol = "n"}, %x: tensor<4x?xf32, affine_map<()[s0] -> (4, s0)>>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %v, %m = tw.var_mean %x {dims = array<i64: 1>, correction = 1.0 : f64} : tensor<4x?xf32, affine_map<()[s0] -> (4, s0)>> -> tensor<4xf32>, tensor<4xf32>
+  return %v, %m : tensor<4xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: func @scan_sort
+// CHECK: %[[F:.*]] = linalg.generic
+// CHECK: arith.extf
+// CHECK: tw_tile.scan sum {dim = 1 : i64} ins(%[[F]] : tensor<4x8xf32>)
+// CHECK: tw_tile.sort {descending, dim = 1 : i64} ins(%{{.*}}) outs(%{{.*}}, %{{.*}} : tensor<4x3xbf16>, tensor<4x3xi64>)
+func.func @scan_sort(%x: tensor<4x8xbf16>) -> (tensor<4x3xbf16>, tensor<4x3xi64>) {
+  %0 = tw.scan sum %x {dim = 1 : i64} : tensor<4x8xbf16> -> tensor<4x8xbf16>
+  %v, %i = tw.sort %0 {dim = 1 : i64, descending, k = 3 : i64} : tensor<4x8xbf16> -> tensor<4x3xbf16>, tensor<4x3xi64>
+  return %v, %i : tensor<4x3xbf16>, tensor<4x3xi64>
+}

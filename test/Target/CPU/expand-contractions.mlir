@@ -1,0 +1,24 @@
+// RUN: tilewright-opt %s --tw-cpu-expand-contractions | FileCheck %s
+
+// Eight rows by three vectors in registers: 24 accumulators, 3 loads of B, 8 broadcasts of A and 24 FMA per step of K.
+// CHECK-LABEL: func private @matmul
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c16{{.*}} step %c8
+// CHECK: %{{.*}}:24 = scf.for
+// CHECK-COUNT-3: vector.load
+// CHECK-COUNT-24: vector.fma
+// CHECK: scf.yield
+// CHECK-COUNT-24: vector.store
+// CHECK-NOT: tw_tile
+func.func private @matmul(%a: memref<16x64xf32>, %b: memref<1x64x48xf32>, %c: memref<16x48xf32>) attributes {tw.kernel} {
+  tw_tile.matmul {group = 1 : i64, lhs_permutation = array<i64: 0, 1>, panel = 48 : i64} ins(%a, %b : memref<16x64xf32>, memref<1x64x48xf32>) outs(%c : memref<16x48xf32>)
+  return
+}
+
+// A long sum is cut into blocks of 256, added to C.
+// CHECK-LABEL: func private @deep
+// CHECK: scf.for %{{.*}} = %c256{{.*}} to %c1024{{.*}} step %c256
+// CHECK: arith.addf
+func.func private @deep(%a: memref<8x1024xf32>, %b: memref<1x1024x48xf32>, %c: memref<8x48xf32>) attributes {tw.kernel} {
+  tw_tile.matmul {group = 1 : i64, lhs_permutation = array<i64: 0, 1>, panel = 48 : i64} ins(%a, %b : memref<8x1024xf32>, memref<1x1024x48xf32>) outs(%c : memref<8x48xf32>)
+  return
+}

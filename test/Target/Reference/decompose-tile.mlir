@@ -1,0 +1,44 @@
+// RUN: tilewright-opt %s --tw-lower-graph --tw-decompose-tile | FileCheck %s
+
+// CHECK: #[[$GROUPED:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1 floordiv 2, d3, d4)>
+
+// CHECK-LABEL: func @scan
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: tensor.extract
+// CHECK: arith.addf
+// CHECK: tensor.insert
+func.func @scan(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0 = tw.scan sum %x {dim = 1 : i64} : tensor<4x8xf32> -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
+
+// CHECK-LABEL: func @sort
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: arith.cmpf uno
+// CHECK: tensor.insert
+// CHECK: tensor.insert
+func.func @sort(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xi64>) {
+  %v, %i = tw.sort %x {dim = 0 : i64} : tensor<8xf32> -> tensor<8xf32>, tensor<8xi64>
+  return %v, %i : tensor<8xf32>, tensor<8xi64>
+}
+
+// CHECK-LABEL: func @scatter
+// CHECK: arith.minsi
+// CHECK: tensor.insert
+func.func @scatter(%x: tensor<8xf32>, %i: tensor<4xi64>, %s: tensor<4xf32>) -> tensor<8xf32> {
+  %0 = tw.scatter set %x [%i], %s {dim = 0 : i64} : (tensor<8xf32>, tensor<4xi64>, tensor<4xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// CHECK-LABEL: func @attention
+// CHECK: indexing_maps = [#{{.*}}, #[[$GROUPED]], #{{.*}}]
+// CHECK: math.exp
+// CHECK: math.log
+// CHECK-NOT: tw_tile
+func.func @attention(%q: tensor<2x4x8x16xf32>, %k: tensor<2x2x8x16xf32>) -> tensor<2x4x8x16xf32> {
+  %r, %l = tw.attention %q, %k, %k {scale = 0.25 : f64} : tensor<2x4x8x16xf32>, tensor<2x2x8x16xf32>, tensor<2x2x8x16xf32>
+    -> tensor<2x4x8x16xf32>, tensor<2x4x8xf32>
+  return %r : tensor<2x4x8x16xf32>
+}

@@ -1,0 +1,27 @@
+// RUN: tilewright-opt %s --tw-expand-attention | FileCheck %s
+
+// 128 keys are one block: no loop, the scores of 64 rows at a time.
+// CHECK-LABEL: func private @attention
+// CHECK: memref.alloc() : memref<64x128xf32>
+// CHECK-NOT: scf.for
+// CHECK: tw_tile.pack {{.*}}permutation = array<i64: 1, 0>
+// CHECK: tw_tile.matmul
+// CHECK: arith.maximumf
+// CHECK: math.exp
+// CHECK: tw_tile.pack {{.*}}permutation = array<i64: 0, 1>
+// CHECK: tw_tile.matmul
+// CHECK: arith.divf
+// CHECK: math.log
+// CHECK-NOT: tw_tile.attention
+func.func private @attention(%q: memref<1x1x64x32xf32>, %k: memref<1x1x128x32xf32>, %v: memref<1x1x128x32xf32>, %o: memref<1x1x64x32xf32>, %l: memref<1x1x64xf32>) attributes {tw.kernel} {
+  tw_tile.attention {scale = 0.125 : f64} ins(%q, %k, %v : memref<1x1x64x32xf32>, memref<1x1x128x32xf32>, memref<1x1x128x32xf32>) outs(%o, %l : memref<1x1x64x32xf32>, memref<1x1x64xf32>)
+  return
+}
+
+// 2000 keys run in blocks of 512, the old sums shrinking as the maximum grows.
+// CHECK-LABEL: func private @blocks
+// CHECK: scf.for {{.*}} step %c512
+func.func private @blocks(%q: memref<1x1x64x32xf32>, %k: memref<1x1x2000x32xf32>, %v: memref<1x1x2000x32xf32>, %o: memref<1x1x64x32xf32>, %l: memref<1x1x64xf32>) attributes {tw.kernel} {
+  tw_tile.attention {scale = 0.125 : f64} ins(%q, %k, %v : memref<1x1x64x32xf32>, memref<1x1x2000x32xf32>, memref<1x1x2000x32xf32>) outs(%o, %l : memref<1x1x64x32xf32>, memref<1x1x64xf32>)
+  return
+}
