@@ -54,7 +54,10 @@ public:
     for (Operation &op : main.getBody().front())
       order[&op] = position++;
     for (Operation &op : llvm::reverse(main.getBody().front())) {
-      if (!isComputation(&op) || isa<linalg::FillOp>(op))
+      if (!isComputation(&op))
+        continue;
+      // A fill is repeated in each kernel that begins with it; one that is a result or is reshaped is a kernel.
+      if (isa<linalg::FillOp>(op) && llvm::all_of(op.getUsers(), isComputation))
         continue;
       if (!join(&op)) {
         clusterOf[&op] = clusters.size();

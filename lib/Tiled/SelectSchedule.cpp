@@ -84,27 +84,31 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     SmallVector<AffineExpr> sizes = tile::sizesOf(anchor->getResult(0));
     SmallVector<int64_t> tiles(rows->numRows, 1);
     for (Operation *member : members) {
+      if (!isa<MatmulOp, ConvolutionOp>(member))
+        continue;
+      // Sizes and tiles in the contraction's own order; the anchor may be a permutation of it.
+      SmallVector<AffineExpr> own = tile::sizesOf(member->getResult(0));
+      ArrayRef<int64_t> rowOfLoop = rows->rowOfLoop[member];
+      auto cut = [&](int64_t loop, int64_t size) {
+        if (rowOfLoop[loop] >= 0)
+          tiles[rowOfLoop[loop]] = size;
+      };
+      int64_t rank = own.size();
       if (auto matmul = dyn_cast<MatmulOp>(member)) {
-        int64_t rank = sizes.size();
         int64_t k = estimate(tile::sizeOf(matmul.getInputs()[0], matmul.getLhsPermutation().back()));
         int64_t bytes = cast<ShapedType>(matmul.getInputs()[0].getType()).getElementTypeBitWidth() / 8;
-        int64_t m = estimate(sizes[rank - 2]), n = estimate(sizes[rank - 1]), panel = matmul.getPanel();
-        int64_t panels = ceilDiv(n, panel);
-        tiles[rank - 2] = std::max<int64_t>(1, rowsPerTask(m, k, panels, bytes, threads, cacheBytes));
-        if (!isa<AffineConstantExpr>(sizes[rank - 2]))
-          tiles[rank - 2] = 128;
-        tiles[rank - 1] = panel;
-        return tiles;
-      }
-      if (auto conv = dyn_cast<ConvolutionOp>(member)) {
+        int64_t m = estimate(own[rank - 2]), panels = ceilDiv(estimate(own[rank - 1]), matmul.getPanel());
+        bool known = isa<AffineConstantExpr>(own[rank - 2]);
+        cut(rank - 2, known ? std::max<int64_t>(1, rowsPerTask(m, k, panels, bytes, threads, cacheBytes)) : 128);
+        cut(rank - 1, matmul.getPanel());
+      } else {
         // A few rows of the image per task, all of their pixels, one panel of filters.
-        int64_t width = std::max<int64_t>(1, estimate(sizes[2]));
-        tiles = {1, std::max<int64_t>(1, std::min<int64_t>(estimate(sizes[1]), 128 / width)), width,
-                 static_cast<int64_t>(conv.getPanel())};
-        if (!isa<AffineConstantExpr>(sizes[2]))
-          tiles[2] = 0;
-        return tiles;
+        int64_t width = std::max<int64_t>(1, estimate(own[2]));
+        cut(1, std::max<int64_t>(1, std::min<int64_t>(estimate(own[1]), 128 / width)));
+        cut(2, isa<AffineConstantExpr>(own[2]) ? width : 0);
+        cut(3, cast<ConvolutionOp>(member).getPanel());
       }
+      return tiles;
     }
     // Rows: take the inner ones whole until a task has about 16K elements, and leave eight tasks per thread at least.
     int64_t rank = sizes.size(), inside = 1;
