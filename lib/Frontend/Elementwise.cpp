@@ -182,7 +182,7 @@ Results copysign(Node &n) {
   Value magnitude = n.op<AbsOp>({a});
   Value zero = n.scalar(0, n.element());
   Value negative = n.op<LogicalOrOp>({n.compare<LtOp>(b, zero), n.compare<LtOp>(n.op<ReciprocalOp>({b}), zero)});
-  return n.where(negative, n.op<NegOp>({magnitude}), n.broadcast(magnitude, n.sizesIn(negative)));
+  return n.where(negative, n.op<NegOp>({magnitude}), magnitude);
 }
 
 Results hypot(Node &n) {
