@@ -1,6 +1,7 @@
 // RUN: tilewright compile %s --emit=graph | FileCheck %s --check-prefix=GRAPH
 // RUN: tilewright compile %s --emit=structured --target=cpu | FileCheck %s --check-prefix=STRUCTURED
 // RUN: tilewright compile %s --emit=target --cpu=x86-64-v3 -o %t && FileCheck %s --check-prefix=TARGET < %t
+// RUN: tilewright compile %s --emit=asm --cpu=sapphirerapids | FileCheck %s --check-prefix=ASM
 // RUN: tilewright compile - --emit=tiled < %s | FileCheck %s --check-prefix=TILED
 // RUN: not tilewright compile %s --emit=nonsense 2>&1 | FileCheck %s --check-prefix=STAGE
 // RUN: not tilewright compile %s --target=abacus 2>&1 | FileCheck %s --check-prefix=MACHINE
@@ -13,6 +14,8 @@
 // STRUCTURED: math.exp
 // TILED: scf.forall
 // TARGET: llvm.func
+// ASM: vscalefps
+// ASM: ret
 // STAGE: tilewright compile: unknown stage 'nonsense'; --emit takes graph, structured, tiled, vector, target, {{.*}}asm
 // MACHINE: tilewright compile: unknown target 'abacus'; known targets: {{.*}}cpu
 // TEXT: lit.cfg.py:1:1: error

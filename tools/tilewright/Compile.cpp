@@ -35,8 +35,6 @@ struct CompileFlags {
                               cl::value_desc("name"), cl::cat(category)};
   cl::opt<std::string> cpu{"cpu", cl::desc("the CPU: native, or a name as TILEWRIGHT_CPU takes (default: native)"),
                            cl::init("native"), cl::value_desc("name"), cl::cat(category)};
-  cl::opt<std::string> rounding{"rounding", cl::desc("fused: no rounding between fused ops; eager: as torch rounds"),
-                                cl::init("fused"), cl::value_desc("how"), cl::cat(category)};
   cl::opt<int> threads{"threads", cl::desc("threads to plan for (default: all)"), cl::init(0), cl::cat(category)};
   cl::opt<std::string> output{"o", cl::desc("where to write (default: standard output)"), cl::init("-"),
                               cl::value_desc("file"), cl::cat(category)};
@@ -73,8 +71,6 @@ int runCompile(int argc, const char *const *argv) {
   Target *target = findTarget(flags.target, problem);
   if (!target)
     return fail(problem);
-  if (flags.rounding != "fused" && flags.rounding != "eager")
-    return fail("unknown rounding '" + flags.rounding + "'; --rounding takes fused, eager");
 
   auto buffer = openInputFile(flags.input, &problem);
   if (!buffer)
@@ -90,7 +86,6 @@ int runCompile(int argc, const char *const *argv) {
   Options options;
   options.target = flags.target;
   options.cpu = flags.cpu;
-  options.rounding = flags.rounding;
   options.threads = flags.threads;
   if (llvm::Error error =
           session.lowerTo(*module, wantsAssembly ? std::string("target") : flags.emit.getValue(), options))

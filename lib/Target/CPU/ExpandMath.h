@@ -19,7 +19,7 @@ Lanes expandExp(Lanes x, bool avx512);  ///< 0.9 ULP; 1.5 without AVX-512
 Lanes expandLogistic(Lanes a, Lanes d); ///< a / d with d = 1 + e^z: 1.1 ULP, 0 below 2^-125 a
 Lanes expandExp2(Lanes x);              ///< 1.2 ULP
 Lanes expandExpM1(Lanes x);             ///< 1.6 ULP
-Lanes expandTanh(Lanes x);              ///< 1.5 ULP
+Lanes expandTanh(Lanes x);              ///< 1.5 ULP; 2.0 with the 12-bit reciprocal of AVX2
 Lanes expandErf(Lanes x);               ///< 1.4 ULP
 
 // ExpandMathLog.cpp
