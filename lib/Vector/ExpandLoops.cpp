@@ -31,6 +31,9 @@ public:
     int64_t dim = scan.getDim();
     Type element = typeOf(out).getElementType();
     Type wide = element.isBF16() || element.isF16() ? builder.getF32Type() : element;
+    // As eager has it: a running sum or product of f32 is kept in f64.
+    if (element.isF32() && (scan.getKind() == tile::ScanKind::Sum || scan.getKind() == tile::ScanKind::Prod))
+      wide = builder.getF64Type();
     nest(extentsBut(in, dim), [&](SmallVector<Value> at) {
       at.insert(at.begin() + dim, Value());
       Value first = identity(scan.getKind(), wide);

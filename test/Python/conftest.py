@@ -21,3 +21,11 @@ def fresh():
     torch._dynamo.reset()
     yield
     torch._dynamo.reset()
+
+
+def pytest_collection_modifyitems(items):
+    from known_failures import KNOWN
+
+    for item in items:
+        if item.name in KNOWN:
+            item.add_marker(pytest.mark.xfail(reason=KNOWN[item.name]))
