@@ -158,8 +158,8 @@ TEST_F(ObjectCacheTest, DefaultFolderFollowsTheEnvironment) {
   setenv("XDG_CACHE_HOME", "/xdg", 1);
   EXPECT_EQ(defaultCacheFolder(error), "/xdg/tilewright");
   unsetenv("XDG_CACHE_HOME");
-  setenv("HOME", "/home/me", 1);
-  EXPECT_EQ(defaultCacheFolder(error), "/home/me/.cache/tilewright");
+  setenv("HOME", "/nobody", 1);
+  EXPECT_EQ(defaultCacheFolder(error), "/nobody/.cache/tilewright");
 }
 
 TEST_F(ObjectCacheTest, PruneDropsTheLeastRecentlyUsed) {
