@@ -97,7 +97,7 @@ public:
       Value iv = forall.getInductionVar(loopOfRow[row]);
       rowOffset[row] = iv;
       auto whole = dyn_cast<AffineConstantExpr>(rowSizes[row]);
-      if (whole && whole.getValue() % tiles[row] == 0) {
+      if (tiles[row] == 1 || (whole && whole.getValue() % tiles[row] == 0)) {
         rowSize[row] = builder.getIndexAttr(tiles[row]);
         continue;
       }
