@@ -16,7 +16,7 @@ using namespace mlir;
 namespace tilewright::cpu {
 namespace {
 
-constexpr double log2E = 1.44269504088896340736;
+constexpr double expLog2E = 1.44269504088896340736;
 constexpr double ln2High = 0x1.62e430p-1, ln2Low = -0x1.05c610p-29; // their sum is ln 2 to 2^-54
 
 /// x 2^n by vscalefps, right for every n; a float n saves its conversion. Null when there is none of this width.
@@ -48,14 +48,14 @@ Lanes quickDivide(Lanes a, Lanes b) {
 Lanes expandExp(Lanes x, bool avx512) {
   x = clamp(x, -104.0, 89.0);
   if (avx512) {
-    Lanes n = roundToEven(x * log2E);
+    Lanes n = roundToEven(x * expLog2E);
     Lanes r = reduceByLn2(x, n);
     Lanes p = polynomial(r, {1.0, 1.0, 0.49999994, 0.166665211, 0.0416682623, 0.0083686728, 0.00138210121});
     if (std::optional<Lanes> scaled = scaleByInstruction(p, n))
       return *scaled;
   }
   constexpr double shift = roundingShift32 + 127;
-  Lanes shifted = fma(x, log2E / 2, shift);
+  Lanes shifted = fma(x, expLog2E / 2, shift);
   Lanes scale = shiftLeft(shifted.asInteger(), 23).asFloat();
   Lanes half = shifted - shift;
   Lanes r = fma(half, -2 * ln2Low, fma(half, -2 * ln2High, x));
@@ -87,7 +87,7 @@ Lanes expandExp2(Lanes x) {
 Lanes expandExpM1(Lanes x) {
   Lanes bounded = clamp(x, -18.0, 89.0);
   constexpr double shift = roundingShift32 + 126;
-  Lanes shifted = fma(bounded, log2E, shift);
+  Lanes shifted = fma(bounded, expLog2E, shift);
   Lanes halfScale = shiftLeft(shifted.asInteger(), 23).asFloat();
   Lanes r = reduceByLn2(bounded, shifted - shift);
   Lanes p = polynomial(r, {0.49999997, 0.166665465, 0.041667439, 0.00836625602, 0.00138703175});
@@ -104,7 +104,7 @@ Lanes expandTanh(Lanes x) {
   Lanes p = polynomial(u, {-0.333332986, 0.133319363, -0.0537847169, 0.0207986254, -0.00589796668});
   Lanes small = fma(a * u, p, a);
   constexpr double shift = roundingShift32 + 127;
-  Lanes bounded = atMost(a, 9.02), shifted = fma(bounded, 2 * log2E, shift);
+  Lanes bounded = atMost(a, 9.02), shifted = fma(bounded, 2 * expLog2E, shift);
   Lanes scale = shiftLeft(shifted.asInteger(), 23).asFloat();
   Lanes r = fma(shifted - shift, -0.5 * (ln2High + ln2Low), bounded);
   Lanes exp = polynomial(
