@@ -13,11 +13,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Vector/BodyEmitter.h"
-#include "tilewright/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "tilewright/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -76,16 +76,22 @@ private:
                                     function_ref<SmallVector<Value>(ValueRange, Value)> step) {
     if (choice.loop < 0)
       return step(carried, Value());
-    OpFoldResult size = sizes[choice.loop];
+    return overVectorRange(zero, sizes[choice.loop], carried, step);
+  }
+
+  /// The same over [from, from + size).
+  SmallVector<Value> overVectorRange(Value from, OpFoldResult size, SmallVector<Value> carried,
+                                     function_ref<SmallVector<Value>(ValueRange, Value)> step) {
     std::optional<int64_t> constant = getConstantIntValue(size);
     Value lanes = valueOf(builder.getIndexAttr(choice.lanes));
-    Value total = valueOf(size);
-    OpFoldResult whole;
-    AffineExpr d0 = builder.getAffineDimExpr(0);
-    whole = affine::makeComposedFoldedAffineApply(
-        builder, loc, AffineMap::get(1, 0, d0 - d0 % choice.lanes), {size});
+    AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
+    auto apply = [&](AffineExpr expr, ArrayRef<OpFoldResult> dims) {
+      return affine::makeComposedFoldedAffineApply(builder, loc, AffineMap::get(dims.size(), 0, expr), dims);
+    };
+    OpFoldResult first = getAsOpFoldResult(from);
+    OpFoldResult whole = apply(d1 + d0 - d0 % choice.lanes, {size, first});
     if (!constant || *constant >= choice.lanes) {
-      auto nest = scf::ForOp::create(builder, loc, zero, valueOf(whole), lanes, carried);
+      auto nest = scf::ForOp::create(builder, loc, from, valueOf(whole), lanes, carried);
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(nest.getBody());
       body.ivs[choice.loop] = nest.getInductionVar();
@@ -97,7 +103,7 @@ private:
     if (constant && *constant % choice.lanes == 0)
       return carried;
     Value start = valueOf(whole);
-    Value left = arith::SubIOp::create(builder, loc, total, start);
+    Value left = valueOf(apply(d0 % choice.lanes, {size}));
     auto emitTail = [&](ValueRange in) {
       Value mask = vector::CreateMaskOp::create(builder, loc, body.vectorOf(builder.getI1Type()), left);
       body.ivs[choice.loop] = start;
@@ -196,6 +202,40 @@ private:
         .Default([](auto) { return vector::CombiningKind::AND; });
   }
 
+  /// Long float sums are made of blocks of this many elements, and of one block per row
+  /// when rows are summed too, so that their error grows with the number of blocks.
+  static constexpr int64_t sumBlock = 2048;
+
+  bool sumsInBlocks() {
+    std::optional<int64_t> size = getConstantIntValue(sizes[choice.loop]);
+    if (size && *size <= 2 * sumBlock && reductions.empty())
+      return false;
+    for (unsigned number = 0; number < op.getNumDpsInits(); ++number)
+      if (!isa<arith::AddFOp>(combinerOf(op, number)))
+        return false;
+    return true;
+  }
+
+  /// The vector loop in blocks, each summed on its own and then added to `totals`.
+  SmallVector<Value> overBlocks(ValueRange totals, ValueRange identities,
+                                function_ref<SmallVector<Value>(ValueRange, Value)> step) {
+    OpFoldResult size = sizes[choice.loop];
+    auto blocks =
+        scf::ForOp::create(builder, loc, zero, valueOf(size), valueOf(builder.getIndexAttr(sumBlock)), totals);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(blocks.getBody());
+    AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
+    AffineMap rest = AffineMap::get(2, 0, {builder.getAffineConstantExpr(sumBlock), d1 - d0}, builder.getContext());
+    OpFoldResult count =
+        affine::makeComposedFoldedAffineMin(builder, loc, rest, {OpFoldResult(blocks.getInductionVar()), size});
+    SmallVector<Value> sums =
+        overVectorRange(blocks.getInductionVar(), count, llvm::to_vector_of<Value>(identities), step);
+    for (auto [sum, total] : llvm::zip_equal(sums, blocks.getRegionIterArgs()))
+      sum = arith::AddFOp::create(builder, loc, total, sum);
+    scf::YieldOp::create(builder, loc, sums);
+    return llvm::to_vector_of<Value>(blocks.getResults());
+  }
+
   void reductionVector() {
     unsigned outputs = op.getNumDpsInits();
     SmallVector<Operation *> combiners;
@@ -205,10 +245,11 @@ private:
       Type element = op.getRegionOutputArgs()[number].getType();
       accumulators.push_back(body.asVector(builder, identityOf(combiners.back(), element)));
     }
+    SmallVector<Value> identities(accumulators);
     accumulators = overReductions(0, accumulators, [&](ValueRange in) {
       IRMapping uniform;
       body.emitUniform(builder, uniform);
-      return overVectorLoop(llvm::to_vector_of<Value>(in), [&](ValueRange carried, Value mask) {
+      auto step = [&](ValueRange carried, Value mask) {
         SmallVector<Value> next = body.emitStep(builder, uniform, carried, mask);
         for (auto [value, old] : llvm::zip_equal(next, carried)) {
           value = body.asVector(builder, value);
@@ -216,7 +257,8 @@ private:
             value = arith::SelectOp::create(builder, loc, mask, value, old);
         }
         return next;
-      });
+      };
+      return sumsInBlocks() ? overBlocks(in, identities, step) : overVectorLoop(llvm::to_vector_of<Value>(in), step);
     });
     for (unsigned number = 0; number < outputs; ++number) {
       Value old = body.read(builder, *op.getDpsInitOperand(number), Value());
