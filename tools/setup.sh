@@ -67,16 +67,6 @@ else
   tail -n 1 build/build.log
 fi
 
-# The package: a path file, and the metadata that makes torch find the backend by name.
-site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
-info="$site/tilewright-0.1.0.dist-info"
-if [ "$(cat "$site/tilewright.pth" 2>/dev/null)" != "$PWD/build/python" ] || [ ! -f "$info/entry_points.txt" ]; then
-  say "installing the package into .venv"
-  mkdir -p "$info"
-  printf '%s\n' "$PWD/build/python" > "$site/tilewright.pth"
-  printf 'Metadata-Version: 2.1\nName: tilewright\nVersion: 0.1.0\n' > "$info/METADATA"
-  printf '[torch_dynamo_backends]\ntilewright = tilewright.backend:tilewright\n' > "$info/entry_points.txt"
-  printf 'tilewright-setup\n' > "$info/INSTALLER"
-  : > "$info/RECORD"
-fi
+# The package: importable from build/python, and found by torch by name.
+.venv/bin/python tools/dev/install_editable.py build
 say "ready"
