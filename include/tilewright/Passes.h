@@ -4,6 +4,7 @@
 
 #include "dialects/Plan/PlanDialect.h"
 #include "dialects/Tile/Tile.h"
+#include "mlir/Dialect/AMX/AMXDialect.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

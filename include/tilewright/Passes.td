@@ -62,7 +62,8 @@ def ResolveLayouts : Pass<"tw-resolve-layouts", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::tensor::TensorDialect", "::tilewright::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
   let options = [
     Option<"vectorLanes", "vector-lanes", "int64_t", "16", "f32 lanes of the widest vector">,
-    Option<"bf16Group", "bf16-group", "int64_t", "1", "consecutive k of one column kept together for bf16 operands">];
+    Option<"bf16Group", "bf16-group", "int64_t", "1", "consecutive k of one column kept together for bf16 operands">,
+    Option<"bf16Depth", "bf16-depth", "int64_t", "1", "k of packed bf16 operands are padded to a multiple of this">];
 }
 
 def SelectSchedule : Pass<"tw-select-schedule", "::mlir::func::FuncOp"> {
@@ -97,6 +98,9 @@ def BufferizeKernels : Pass<"tw-bufferize-kernels", "::mlir::ModuleOp"> {
 
 def ExpandAttention : Pass<"tw-expand-attention", "::mlir::func::FuncOp"> {
   let summary = "tw_tile.attention on buffers becomes online softmax over blocks of keys";
+  let options = [
+    Option<"bf16Group", "bf16-group", "int64_t", "1", "consecutive k of one column kept together for bf16 operands">,
+    Option<"bf16Depth", "bf16-depth", "int64_t", "1", "k of packed bf16 operands are padded to a multiple of this">];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
 }
 
@@ -128,10 +132,11 @@ def VectorizeLoops : Pass<"tw-vectorize-loops", "::mlir::func::FuncOp"> {
 
 def ExpandContractions : Pass<"tw-cpu-expand-contractions", "::mlir::func::FuncOp"> {
   let summary = "tw_tile.matmul, convolution and pack become register-blocked micro-kernels";
-  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::amx::AMXDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
     "::mlir::vector::VectorDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
   let options = [Option<"lanes", "lanes", "int64_t", "16", "f32 elements of a vector">,
-    Option<"registers", "registers", "int64_t", "32", "vector registers">];
+    Option<"registers", "registers", "int64_t", "32", "vector registers">,
+    Option<"amx", "amx", "bool", "false", "bf16 operands packed in pairs are multiplied on AMX tiles">];
 }
 
 def ExpandMath : Pass<"tw-cpu-expand-math", "::mlir::func::FuncOp"> {

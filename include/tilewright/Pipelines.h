@@ -26,7 +26,9 @@ struct MachineShape {
   int64_t threads = 2;     ///< to plan for
   int64_t l2Bytes = 1 << 20;
   int64_t bf16Group = 1;   ///< consecutive k of a bf16 column kept together: 2 for dot products and AMX
+  int64_t bf16Depth = 1;   ///< k of packed bf16 operands are padded to a multiple of this: 32 for AMX
   bool amx = false;        ///< bf16 tiles
+  bool emulateAmx = false; ///< tiles as vectors, for machines without them
   bool bf16Dot = false;    ///< vdpbf16ps at full rate
 };
 

@@ -71,6 +71,10 @@ llvm::Expected<HostMachine> describeHost(StringRef cpu) {
   host.shape.threads = machine->logicalCpus;
   host.shape.l2Bytes = machine->l2Bytes;
   host.shape.amx = wide && sets.amxTile && sets.amxBf16;
+  if (host.shape.amx) {
+    host.shape.bf16Group = 2;
+    host.shape.bf16Depth = 32;
+  }
   host.shape.bf16Dot = wide && sets.avx512bf16 && machine->bf16DotFullRate;
   return host;
 }

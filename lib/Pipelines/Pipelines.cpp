@@ -46,6 +46,7 @@ void buildTiledStage(OpPassManager &pm, const MachineShape &machine) {
   ResolveLayoutsOptions layouts;
   layouts.vectorLanes = machine.lanes;
   layouts.bf16Group = machine.bf16Group;
+  layouts.bf16Depth = machine.bf16Depth;
   pm.addPass(createResolveLayouts(layouts));
   SelectScheduleOptions schedules;
   schedules.threads = machine.threads;
@@ -62,7 +63,10 @@ void buildVectorStage(OpPassManager &pm, const MachineShape &machine) {
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
   kernel.addPass(createFlattenGrid());
-  kernel.addPass(createExpandAttention());
+  ExpandAttentionOptions attention;
+  attention.bf16Group = machine.bf16Group;
+  attention.bf16Depth = machine.bf16Depth;
+  kernel.addPass(createExpandAttention(attention));
   kernel.addPass(createExpandLoops());
   kernel.addPass(createPlaceScratch());
   kernel.addPass(memref::createFoldMemRefAliasOpsPass());
@@ -77,6 +81,7 @@ void buildCpuStage(OpPassManager &pm, const MachineShape &machine) {
   ExpandContractionsOptions contractions;
   contractions.lanes = machine.lanes;
   contractions.registers = machine.registers;
+  contractions.amx = machine.amx;
   pm.addNestedPass<func::FuncOp>(createExpandContractions(contractions));
   ExpandMathOptions mathFunctions;
   mathFunctions.avx512 = machine.lanes == 16;

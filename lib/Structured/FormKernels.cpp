@@ -45,6 +45,9 @@ bool isComputation(Operation *op) {
          isa<tensor::PadOp, tensor::InsertSliceOp>(op);
 }
 
+/// The op of @main that uses a value: `user` itself or the op in whose body it stands (a gather reads its source there).
+Operation *inMain(Operation *user, func::FuncOp main) { return main.getBody().front().findAncestorOpInBlock(*user); }
+
 class Clustering {
 public:
   Clustering(func::FuncOp main, Builder &builder) : main(main), builder(builder) {}
@@ -76,7 +79,7 @@ private:
   bool join(Operation *op) {
     llvm::SmallSetVector<int64_t, 4> candidates;
     for (Operation *user : op->getUsers()) {
-      auto found = clusterOf.find(user);
+      auto found = clusterOf.find(inMain(user, main));
       if (found != clusterOf.end())
         candidates.insert(found->second);
     }
@@ -103,6 +106,11 @@ private:
       reason = "a concatenation runs as a kernel of its own";
       return false;
     }
+    for (Operation *user : op->getUsers())
+      if (Operation *reader = inMain(user, main); reader != user && llvm::is_contained(members, reader)) {
+        reason = describe(reader) + " reads it at computed places, so the whole of it must be there first";
+        return false;
+      }
     if (!isa<linalg::LinalgOp>(op)) {
       reason = describe(op) + " runs as a kernel of its own";
       return false;
@@ -170,7 +178,8 @@ private:
     SmallVector<Operation *> stack;
     llvm::DenseSet<Operation *> seen;
     auto visit = [&](Operation *from) {
-      for (Operation *user : from->getUsers()) {
+      for (Operation *nested : from->getUsers()) {
+        Operation *user = inMain(nested, main);
         auto found = clusterOf.find(user);
         if (found != clusterOf.end() && found->second == candidate) {
           if (from != op)

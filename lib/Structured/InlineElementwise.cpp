@@ -81,6 +81,34 @@ bool shouldInline(OpOperand &operand, linalg::GenericOp producer, linalg::Generi
   return !cost.expensive && cost.ops <= 4 && producer.getNumDpsInputs() <= 1 && !finishesContraction(producer);
 }
 
+/// `merged` without the results that fusion kept of the producer although nobody reads them: over reduction loops they
+/// would be invalid. Null when they are read (but by `replaced`, which is about to go) or bound a loop.
+linalg::GenericOp withoutKeptResults(IRRewriter &rewriter, linalg::GenericOp merged, unsigned kept,
+                                     Operation *replaced) {
+  SmallVector<AffineMap> maps = merged.getIndexingMapsArray();
+  unsigned inputs = merged.getNumDpsInputs();
+  maps.erase(maps.begin() + inputs, maps.begin() + inputs + kept);
+  auto unread = [&](Value value) {
+    return llvm::all_of(value.getUsers(), [&](Operation *user) { return user == replaced; });
+  };
+  if (!inversePermutation(concatAffineMaps(maps, rewriter.getContext())) ||
+      !llvm::all_of(merged.getRegionOutputArgs().take_front(kept), unread) ||
+      !llvm::all_of(merged.getResults().take_front(kept), unread))
+    return {};
+  rewriter.setInsertionPoint(merged);
+  ValueRange outputs = merged.getOutputs().drop_front(kept);
+  auto made = linalg::GenericOp::create(rewriter, merged.getLoc(), outputs.getTypes(), merged.getInputs(), outputs, maps,
+                                        merged.getIteratorTypesArray());
+  for (NamedAttribute attribute : merged->getDiscardableAttrs())
+    made->setAttr(attribute.getName(), attribute.getValue());
+  rewriter.inlineRegionBefore(merged.getRegion(), made.getRegion(), made.getRegion().begin());
+  Block &body = made.getRegion().front();
+  body.eraseArguments(inputs, kept);
+  body.getTerminator()->eraseOperands(0, kept);
+  rewriter.eraseOp(merged);
+  return made;
+}
+
 struct InlineElementwise : impl::InlineElementwiseBase<InlineElementwise> {
   void runOnOperation() final {
     func::FuncOp function = getOperation();
@@ -109,9 +137,20 @@ struct InlineElementwise : impl::InlineElementwiseBase<InlineElementwise> {
           FailureOr<linalg::ElementwiseOpFusionResult> fused = linalg::fuseElementwiseOps(rewriter, operand);
           if (failed(fused))
             continue;
-          for (auto [from, to] : fused->replacements)
-            rewriter.replaceAllUsesWith(from, to);
           auto merged = cast<linalg::GenericOp>(fused->fusedOp);
+          unsigned kept = merged->getNumResults() - consumer->getNumResults();
+          if (kept && merged.getNumReductionLoops() > 0) {
+            linalg::GenericOp smaller = withoutKeptResults(rewriter, merged, kept, consumer);
+            if (!smaller) {
+              rewriter.eraseOp(merged);
+              continue;
+            }
+            merged = smaller;
+            rewriter.replaceOpUsesWithIf(consumer, merged->getResults(), [](OpOperand &) { return true; });
+          } else {
+            for (auto [from, to] : fused->replacements)
+              rewriter.replaceAllUsesWith(from, to);
+          }
           if (consumerName) {
             std::string name = cast<StringAttr>(consumerName).str();
             if (producerName)

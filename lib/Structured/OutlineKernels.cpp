@@ -49,7 +49,7 @@ public:
     SmallVector<Value> results;
     for (Operation *member : members)
       for (Value result : member->getResults())
-        if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !memberSet.contains(user); }))
+        if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !isMember(user); }))
           results.push_back(result);
     if (results.empty())
       return success();
@@ -181,13 +181,18 @@ public:
     auto call = func::CallOp::create(builder, builder.getFusedLoc(fusedLocations), entry->second, resultTypes, operands);
     call->setAttr("tw.ops", builder.getStringAttr(ops));
     for (auto [from, to] : llvm::zip_equal(results, call.getResults()))
-      from.replaceUsesWithIf(to, [&](OpOperand &use) { return !memberSet.contains(use.getOwner()); });
+      from.replaceUsesWithIf(to, [&](OpOperand &use) { return !isMember(use.getOwner()); });
     for (Operation *member : llvm::reverse(members))
       member->erase();
     return success();
   }
 
 private:
+  /// Whether `user`, or the op of @main in whose body it stands, is a member.
+  bool isMember(Operation *user) {
+    return memberSet.contains(main.getBody().front().findAncestorOpInBlock(*user));
+  }
+
   void collect(Operation *op, llvm::SetVector<Operation *> &clones, llvm::SetVector<Value> &tensors,
                llvm::SetVector<Value> &indices) {
     auto take = [&](Value value) {

@@ -112,8 +112,8 @@ int64_t panelFor(AffineExpr n, int64_t lanes, ArrayRef<int64_t> vectors) {
 
 class LayoutResolver {
 public:
-  LayoutResolver(ModuleOp module, func::FuncOp main, int64_t lanes, int64_t bf16Group)
-      : module(module), main(main), lanes(lanes), bf16Group(bf16Group), builder(module.getContext()) {}
+  LayoutResolver(ModuleOp module, func::FuncOp main, int64_t lanes, int64_t bf16Group, int64_t bf16Depth)
+      : module(module), main(main), lanes(lanes), bf16Group(bf16Group), bf16Depth(bf16Depth), builder(module.getContext()) {}
 
   LogicalResult run() {
     SmallVector<func::FuncOp> kernels;
@@ -183,7 +183,9 @@ private:
     auto argument = dyn_cast<BlockArgument>(rhs);
     if (!argument || !llvm::hasSingleElement(argument.getUsers()))
       return success(); // a slice, or both operands at once: read as it lies
-    int64_t group = element.isBF16() ? bf16Group : 1;
+    int64_t group = element.isBF16() ? bf16Group : 1, depth = element.isBF16() ? bf16Depth : 1;
+    // AMX tiles take pairs of columns' vectors; more would leave no register for A.
+    bool tiles = depth > group;
     SmallVector<AffineExpr> rhsSizes = tile::sizesOf(rhs), outSizes = tile::sizesOf(result);
     ContractionForm form;
     int64_t inner = 0, panel;
@@ -196,13 +198,13 @@ private:
       auto rows = dyn_cast<AffineConstantExpr>(outSizes[outSizes.size() - 2]);
       if (!isParameter(kernel, argument.getArgNumber()) && rows && rows.getValue() < 8)
         return success();
-      panel = panelFor(outSizes.back(), lanes, {3, 2, 4, 1});
+      panel = tiles ? panelFor(outSizes.back(), lanes, {2, 1}) : panelFor(outSizes.back(), lanes, {3, 2, 4, 1});
     } else {
       form.rhsPermutation = {0, 1, 2, 3};
       inner = 2;
       panel = panelFor(outSizes.back(), lanes, {2, 1});
     }
-    // Packed sizes: [b...] panels [kh kw] k/group panel*group.
+    // Packed sizes: [b...] panels [kh kw] k/group panel*group, k a multiple of the tiles' depth.
     SmallVector<AffineExpr> canonical;
     for (int64_t place : form.rhsPermutation)
       canonical.push_back(rhsSizes[place]);
@@ -213,7 +215,8 @@ private:
     packed.push_back(canonical.back().ceilDiv(panel));
     for (int64_t dim = 0; dim < inner; ++dim)
       packed.push_back(canonical[dim]);
-    packed.push_back(canonical[canonical.size() - 2].ceilDiv(group));
+    AffineExpr k = canonical[canonical.size() - 2];
+    packed.push_back(tiles ? k.ceilDiv(depth) * (depth / group) : k.ceilDiv(group));
     packed.push_back(builder.getAffineConstantExpr(panel * group));
     RankedTensorType packedType = typeOf(packed, element);
 
@@ -352,7 +355,7 @@ private:
 
   ModuleOp module;
   func::FuncOp main;
-  int64_t lanes, bf16Group;
+  int64_t lanes, bf16Group, bf16Depth;
   OpBuilder builder;
   llvm::DenseMap<std::tuple<Value, RankedTensorType, Attribute>, Value> packedOf;
   std::vector<std::pair<std::tuple<RankedTensorType, RankedTensorType, Attribute, AffineMap, AffineMap>, func::FuncOp>>
@@ -363,7 +366,7 @@ struct ResolveLayouts : impl::ResolveLayoutsBase<ResolveLayouts> {
   using ResolveLayoutsBase::ResolveLayoutsBase;
   void runOnOperation() override {
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");
-    if (main && failed(LayoutResolver(getOperation(), main, vectorLanes, bf16Group).run()))
+    if (main && failed(LayoutResolver(getOperation(), main, vectorLanes, bf16Group, bf16Depth).run()))
       signalPassFailure();
   }
 };

@@ -33,7 +33,10 @@ constexpr int64_t panel = 32;     ///< of the packed keys and values
 
 class AttentionExpander {
 public:
-  explicit AttentionExpander(tile::AttentionOp op) : op(op), builder(op), loc(op.getLoc()), f32(builder.getF32Type()) {}
+  AttentionExpander(tile::AttentionOp op, int64_t bf16Group, int64_t bf16Depth)
+      : op(op), builder(op), loc(op.getLoc()), f32(builder.getF32Type()),
+        group(op.getInputs().empty() || !elementOf(op.getInputs()[0]).isBF16() ? 1 : bf16Group),
+        depth(group == 1 ? 1 : bf16Depth) {}
 
   LogicalResult run() {
     for (Value input : op.getInputs().take_front(3))
@@ -50,8 +53,10 @@ public:
     once = staticKeys && *staticKeys <= keyBlock;
 
     Value scores = alloc({rows, fold(block)}),
-          packedK = alloc({fold(llvm::divideCeil(block, panel)), size(q, 1), fold(panel)}, elementOf(k));
-    Value packedV = alloc({ceilDiv(columns, panel), fold(block), fold(panel)}, elementOf(v));
+          packedK = alloc({fold(llvm::divideCeil(block, panel)), packedDepth(size(q, 1)), fold(panel * group)}, elementOf(k));
+    Value packedV = alloc({ceilDiv(columns, panel), packedDepth(fold(block)), fold(panel * group)}, elementOf(v));
+    // Pairs of k are bf16 on both sides of the second product.
+    Value weights = group == 1 ? Value() : alloc({rows, fold(block)}, builder.getBF16Type());
     Value m = alloc({rows}), l = alloc({rows}), next = alloc({rows}), acc = alloc({rows, columns}),
           product = once ? acc : alloc({rows, columns});
     fill(m, -std::numeric_limits<float>::infinity());
@@ -63,11 +68,11 @@ public:
       // Scores of this block.
       OpFoldResult panels = ceilDiv(width, panel);
       Value kBlock = slice(k, {kb, fold(0)}, {width, size(k, 1)});
-      Value kPacked = slice(packedK, {fold(0), fold(0), fold(0)}, {panels, size(q, 1), fold(panel)});
-      tile::PackOp::create(builder, loc, TypeRange(), ValueRange{kBlock}, ValueRange{kPacked}, panel, 1,
+      Value kPacked = slice(packedK, {fold(0), fold(0), fold(0)}, {panels, packedDepth(size(q, 1)), fold(panel * group)});
+      tile::PackOp::create(builder, loc, TypeRange(), ValueRange{kBlock}, ValueRange{kPacked}, panel, group,
                            ArrayRef<int64_t>{1, 0}, 0);
       Value s = slice(scores, {fold(0), fold(0)}, {rows, width});
-      tile::MatmulOp::create(builder, loc, TypeRange(), ValueRange{q, kPacked}, ValueRange{s}, panel, 1,
+      tile::MatmulOp::create(builder, loc, TypeRange(), ValueRange{q, kPacked}, ValueRange{s}, panel, group,
                              ArrayRef<int64_t>{0, 1});
       scaleAndMask(s, kb, width);
       // The new maximum of each row.
@@ -90,10 +95,17 @@ public:
              [](OpBuilder &b, Location at, Value x, Value a) -> Value { return arith::AddFOp::create(b, at, x, a); });
       // acc = acc * exp(m - m') + p v
       Value vBlock = slice(v, {kb, fold(0)}, {width, columns});
-      Value vPacked = slice(packedV, {fold(0), fold(0), fold(0)}, {ceilDiv(columns, panel), width, fold(panel)});
-      tile::PackOp::create(builder, loc, TypeRange(), ValueRange{vBlock}, ValueRange{vPacked}, panel, 1,
+      Value vPacked = slice(packedV, {fold(0), fold(0), fold(0)}, {ceilDiv(columns, panel), packedDepth(width), fold(panel * group)});
+      tile::PackOp::create(builder, loc, TypeRange(), ValueRange{vBlock}, ValueRange{vPacked}, panel, group,
                            ArrayRef<int64_t>{0, 1}, 0);
-      tile::MatmulOp::create(builder, loc, TypeRange(), ValueRange{s, vPacked}, ValueRange{product}, panel, 1,
+      Value p = s;
+      if (weights) {
+        p = slice(weights, {fold(0), fold(0)}, {rows, width});
+        elementwise({s}, p, 2, [](OpBuilder &b, Location at, ValueRange in) -> Value {
+          return arith::TruncFOp::create(b, at, b.getBF16Type(), in[0]);
+        });
+      }
+      tile::MatmulOp::create(builder, loc, TypeRange(), ValueRange{p, vPacked}, ValueRange{product}, panel, group,
                              ArrayRef<int64_t>{0, 1});
       if (!once) {
         rowwise(acc, m, [](OpBuilder &b, Location at, Value x, Value shrink) -> Value {
@@ -144,6 +156,12 @@ private:
   static Type elementOf(Value value) { return cast<MemRefType>(value.getType()).getElementType(); }
   OpFoldResult fold(int64_t value) { return builder.getIndexAttr(value); }
   OpFoldResult size(Value value, int64_t dim) { return memref::getMixedSize(builder, loc, value, dim); }
+  /// Rows of a packed operand that holds `k` steps of a sum.
+  OpFoldResult packedDepth(OpFoldResult k) {
+    AffineExpr d0 = builder.getAffineDimExpr(0);
+    AffineExpr expr = depth > group ? d0.ceilDiv(depth) * (depth / group) : d0.ceilDiv(group);
+    return affine::makeComposedFoldedAffineApply(builder, loc, AffineMap::get(1, 0, expr), {k});
+  }
   Value index(OpFoldResult value) { return getValueOrCreateConstantIndexOp(builder, loc, value); }
   OpFoldResult ceilDiv(OpFoldResult value, int64_t by) {
     return affine::makeComposedFoldedAffineApply(
@@ -276,15 +294,17 @@ private:
   OpBuilder builder;
   Location loc;
   Type f32;
+  int64_t group, depth; ///< of packed operands
   bool once = false;
 };
 
 struct ExpandAttention : impl::ExpandAttentionBase<ExpandAttention> {
+  using ExpandAttentionBase::ExpandAttentionBase;
   void runOnOperation() override {
     SmallVector<tile::AttentionOp> ops;
     getOperation().walk([&](tile::AttentionOp op) { ops.push_back(op); });
     for (tile::AttentionOp op : ops)
-      if (failed(AttentionExpander(op).run()))
+      if (failed(AttentionExpander(op, bf16Group, bf16Depth).run()))
         return signalPassFailure();
   }
 };

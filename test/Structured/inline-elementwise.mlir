@@ -43,3 +43,28 @@ func.func @repeated(%x: tensor<4xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xf32> {
   } -> tensor<4x8xf32>
   return %1 : tensor<4x8xf32>
 }
+
+// A sum over rows of one element reads them at 0: the product's own result is not kept as an output over the reduction.
+// CHECK-LABEL: func @single_row
+// CHECK: %[[R:.*]] = linalg.generic {{.*}} outs(%{{[a-z0-9]*}} : tensor<1x1xf32>)
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: arith.mulf
+// CHECK-NEXT: arith.addf
+// CHECK-NEXT: linalg.yield %{{.*}} : f32
+func.func @single_row(%x: tensor<1x64xf32>) -> tensor<1x1xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1x64xf32>
+  %f = tensor.empty() : tensor<1x1xf32>
+  %0 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %x : tensor<1x64xf32>, tensor<1x64xf32>) outs(%e : tensor<1x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %v = arith.mulf %a, %b : f32
+    linalg.yield %v : f32
+  } -> tensor<1x64xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%f : tensor<1x1xf32>) -> tensor<1x1xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (0, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%0 : tensor<1x64xf32>) outs(%init : tensor<1x1xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %v = arith.addf %o, %a : f32
+    linalg.yield %v : f32
+  } -> tensor<1x1xf32>
+  return %1 : tensor<1x1xf32>
+}

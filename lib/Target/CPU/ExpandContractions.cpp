@@ -13,7 +13,7 @@
 // Test: test/Target/CPU/expand-contractions.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Target/CPU/MicroKernel.h"
+#include "lib/Target/CPU/TileKernel.h"
 #include "tilewright/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -29,8 +29,8 @@ namespace {
 
 class ContractionExpander {
 public:
-  ContractionExpander(Operation *op, int64_t lanes, int64_t registers)
-      : op(op), builder(op), loc(op->getLoc()), lanes(lanes), registers(registers) {}
+  ContractionExpander(Operation *op, int64_t lanes, int64_t registers, bool amx)
+      : op(op), builder(op), loc(op->getLoc()), lanes(lanes), registers(registers), amx(amx) {}
 
   void matmul(tile::MatmulOp matmul) {
     Value a = matmul.getInputs()[0], b = matmul.getInputs()[1], c = matmul.getOutputs()[0];
@@ -64,7 +64,10 @@ public:
           at.append({row, column});
           return at;
         };
-        emitPanel(builder, loc, access, sizeFold(c, rank - 2), matmul.getPanel() / lanes, lanes, registers);
+        access.lhsRowDim = place[rank - 2];
+        access.lhsDepthDim = place[rank - 1];
+        access.outRowDim = rank - 2;
+        emit(access, sizeFold(c, rank - 2), matmul.getPanel(), matmul.getGroup());
       });
     });
     op->erase();
@@ -91,7 +94,10 @@ public:
         access.outAt = [&](OpBuilder &, Value row, Value column) {
           return SmallVector<Value>{image[0], image[1], row, column};
         };
-        emitPanel(builder, loc, access, sizeFold(out, 2), conv.getPanel() / lanes, lanes, registers);
+        access.lhsRowDim = access.outRowDim = 2;
+        access.lhsDepthDim = 3;
+        access.lhsRowStep = conv.getStrides()[1];
+        emit(access, sizeFold(out, 2), conv.getPanel(), conv.getGroup());
       });
     });
     op->erase();
@@ -147,6 +153,12 @@ public:
   }
 
 private:
+  void emit(const BlockAccess &access, OpFoldResult rows, int64_t panel, int64_t group) {
+    if (amx && group == 2)
+      emitTilePanel(builder, loc, access, rows, panel);
+    else
+      emitPanel(builder, loc, access, rows, panel / lanes, lanes, registers);
+  }
   static MemRefType typeOf(Value value) { return cast<MemRefType>(value.getType()); }
   Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
   OpFoldResult sizeFold(Value value, int64_t dim) { return memref::getMixedSize(builder, loc, value, dim); }
@@ -194,6 +206,7 @@ private:
   OpBuilder builder;
   Location loc;
   int64_t lanes, registers;
+  bool amx;
 };
 
 struct ExpandContractions : impl::ExpandContractionsBase<ExpandContractions> {
@@ -205,7 +218,7 @@ struct ExpandContractions : impl::ExpandContractionsBase<ExpandContractions> {
         ops.push_back(op);
     });
     for (Operation *op : ops) {
-      ContractionExpander expander(op, lanes, registers);
+      ContractionExpander expander(op, lanes, registers, amx);
       if (auto matmul = dyn_cast<tile::MatmulOp>(op))
         expander.matmul(matmul);
       else if (auto conv = dyn_cast<tile::ConvolutionOp>(op))

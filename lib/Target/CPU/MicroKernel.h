@@ -26,6 +26,9 @@ struct BlockAccess {
   mlir::Value firstColumn; ///< of the panel in C
   mlir::Value columns;     ///< of C: stores past it are masked
   bool wholePanels = false;///< columns is a multiple of the panel
+  /// Dimensions of A that rows and the innermost reduction run over, and of C that rows run over; a row of the tile is
+  /// `lhsRowStep` elements of A's dimension (a convolution's stride).
+  int64_t lhsRowDim = 0, lhsDepthDim = 1, outRowDim = 0, lhsRowStep = 1;
 };
 
 /// Rows at a time for `vectors` accumulator vectors per row and `registers` vector registers.

@@ -1,0 +1,350 @@
+//===- TileKernel.cpp - products on AMX tiles --------------------------------------===//
+#include "lib/Target/CPU/TileKernel.h"
+#include "mlir/Dialect/AMX/AMXDialect.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+
+namespace tilewright::cpu {
+namespace {
+
+class TileEmitter {
+public:
+  TileEmitter(OpBuilder &builder, Location loc, const BlockAccess &access, int64_t panel)
+      : builder(builder), loc(loc), access(access), vectors(panel / tileColumns),
+        accumulatorType(amx::TileType::get({tileRows, tileColumns}, builder.getF32Type())),
+        operandType(amx::TileType::get({tileRows, tileDepth}, builder.getBF16Type())) {
+    lhsRowStride = arith::MulIOp::create(builder, loc, strideOf(access.lhs, access.lhsRowDim),
+                                         constant(access.lhsRowStep));
+    lhsDepthContiguous = staticStride(access.lhs, access.lhsDepthDim) == 1;
+    rhsRowStride = strideOf(access.rhs, cast<MemRefType>(access.rhs.getType()).getRank() - 2);
+    outRowStride = strideOf(access.out, access.outRowDim);
+    depth = access.reductionSizes.back();
+    depthWhole = apply(depth, d0() - d0() % tileDepth);
+    std::optional<int64_t> known = getConstantIntValue(depth);
+    hasTail = !known || *known % tileDepth;
+  }
+
+  /// All rows, for whole panels or for the one cut short by N.
+  void rows(OpFoldResult rows) {
+    std::optional<int64_t> known = getConstantIntValue(rows);
+    Value total = getValueOrCreateConstantIndexOp(builder, loc, rows);
+    constexpr int64_t blockRows = 2 * tileRows;
+    Value whole = apply(total, d0() - d0() % blockRows);
+    if (!known || *known >= blockRows) {
+      if (access.wholePanels) {
+        wholeBlocks(whole);
+      } else {
+        Value left = arith::SubIOp::create(builder, loc, access.columns, access.firstColumn);
+        Value full = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, left,
+                                           constant(vectors * tileColumns));
+        auto branch = scf::IfOp::create(builder, loc, TypeRange(), full, /*withElse=*/true);
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPointToStart(&branch.getThenRegion().front());
+        wholeBlocks(whole);
+        builder.setInsertionPointToStart(&branch.getElseRegion().front());
+        overRows(whole, [&](Value first) { padded(2, first, constant(blockRows), /*padRows=*/false); });
+      }
+    }
+    if (known) {
+      if (int64_t rest = *known % blockRows)
+        padded(rest > tileRows ? 2 : 1, constant(*known - rest), constant(rest), /*padRows=*/true);
+      return;
+    }
+    Value rest = arith::SubIOp::create(builder, loc, total, whole);
+    auto when = [&](arith::CmpIPredicate predicate, int64_t bound) -> Value {
+      return arith::CmpIOp::create(builder, loc, predicate, rest, constant(bound));
+    };
+    Value few = arith::AndIOp::create(builder, loc, when(arith::CmpIPredicate::sgt, 0),
+                                      when(arith::CmpIPredicate::sle, tileRows));
+    for (int64_t tiles : {1, 2}) {
+      Value condition = tiles == 1 ? few : when(arith::CmpIPredicate::sgt, tileRows);
+      auto branch = scf::IfOp::create(builder, loc, TypeRange(), condition, /*withElse=*/false);
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(&branch.getThenRegion().front());
+      padded(tiles, whole, rest, /*padRows=*/true);
+    }
+  }
+
+private:
+  using Tiles = SmallVector<Value>;
+
+  AffineExpr d0() { return builder.getAffineDimExpr(0); }
+  Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
+  Value apply(Value value, AffineExpr expr) {
+    return getValueOrCreateConstantIndexOp(
+        builder, loc, affine::makeComposedFoldedAffineApply(builder, loc, AffineMap::get(1, 0, expr), {OpFoldResult(value)}));
+  }
+  Value add(Value a, Value b) { return arith::AddIOp::create(builder, loc, a, b); }
+  Value plus(Value a, int64_t b) { return b == 0 ? a : add(a, constant(b)); }
+
+  static std::optional<int64_t> staticStride(Value value, int64_t dim) {
+    SmallVector<int64_t> strides;
+    int64_t offset;
+    if (failed(cast<MemRefType>(value.getType()).getStridesAndOffset(strides, offset)) ||
+        ShapedType::isDynamic(strides[dim]))
+      return std::nullopt;
+    return strides[dim];
+  }
+  Value strideOf(Value value, int64_t dim) {
+    if (std::optional<int64_t> known = staticStride(value, dim))
+      return constant(*known);
+    return memref::ExtractStridedMetadataOp::create(builder, loc, value).getStrides()[dim];
+  }
+
+  /// A pad of the kernel's stack frame, made once per function and type.
+  Value pad(Type element) {
+    Value &have = element.isF32() ? outPad : lhsPad;
+    if (have)
+      return have;
+    OpBuilder::InsertionGuard guard(builder);
+    auto function = builder.getInsertionBlock()->getParent()->getParentOfType<FunctionOpInterface>();
+    builder.setInsertionPointToStart(&function.getFunctionBody().front());
+    have = memref::AllocaOp::create(builder, loc, MemRefType::get({2 * tileRows, 32}, element),
+                                    builder.getI64IntegerAttr(64));
+    return have;
+  }
+
+  void overRows(Value end, function_ref<void(Value)> body) {
+    auto loop = scf::ForOp::create(builder, loc, constant(0), end, constant(2 * tileRows));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    body(loop.getInductionVar());
+  }
+
+  /// Rows in blocks of 32 up to `end`, all tiles whole but for the tail of k.
+  void wholeBlocks(Value end) {
+    bool single = access.reductionSizes.size() == 1;
+    std::optional<int64_t> known = getConstantIntValue(depth);
+    if (!single || (known && *known <= tileReductionBlock + tileReductionBlock / 4)) {
+      overRows(end, [&](Value first) {
+        Tiles tiles = reduce(0, zeros(2), {}, 2, first, constant(0), depthWhole, Value());
+        store(tiles, 2, first);
+      });
+      return;
+    }
+    // Even blocks of k.
+    int64_t block = tileReductionBlock;
+    if (known) {
+      int64_t blocks = llvm::divideCeil(*known, tileReductionBlock);
+      block = llvm::alignTo(llvm::divideCeil(*known, blocks), tileDepth);
+    }
+    auto least = [&](Value from) {
+      AffineExpr d1 = builder.getAffineDimExpr(1);
+      return getValueOrCreateConstantIndexOp(
+          builder, loc,
+          affine::makeComposedFoldedAffineMin(builder, loc, AffineMap::get(2, 0, {d0() + block, d1}, builder.getContext()),
+                                              {OpFoldResult(from), OpFoldResult(depthWhole)}));
+    };
+    Value zero = constant(0), firstEnd = least(zero);
+    overRows(end, [&](Value first) { store(steps(zeros(2), {}, 2, first, zero, firstEnd), 2, first); });
+    auto loop = scf::ForOp::create(builder, loc, constant(block), depthWhole, constant(block));
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(loop.getBody());
+      Value from = loop.getInductionVar(), to = least(from);
+      overRows(end, [&](Value first) { store(steps(load(2, first), {}, 2, first, from, to), 2, first); });
+    }
+    if (hasTail) {
+      Value any = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, depthWhole, depth);
+      auto branch = scf::IfOp::create(builder, loc, TypeRange(), any, /*withElse=*/false);
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(&branch.getThenRegion().front());
+      overRows(end, [&](Value first) {
+        store(tail(load(2, first), {}, 2, first, constant(2 * tileRows)), 2, first);
+      });
+    }
+  }
+
+  /// One block of `count` row tiles of which `valid` rows are there; C goes through the pad, A too if `padRows`.
+  void padded(int64_t count, Value first, Value valid, bool padRows) {
+    if (padRows)
+      clearPad();
+    Tiles tiles = reduce(0, zeros(count), {}, count, first, constant(0), depthWhole, padRows ? valid : Value());
+    Value out = pad(builder.getF32Type());
+    for (auto [index, tile] : llvm::enumerate(tiles))
+      amx::TileStoreOp::create(builder, loc, out,
+                               ValueRange{constant(index / vectors * tileRows), constant(index % vectors * tileColumns)},
+                               tile, constant(32));
+    auto loop = scf::ForOp::create(builder, loc, constant(0), valid, constant(1));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    VectorType type = VectorType::get({tileColumns}, builder.getF32Type());
+    VectorType maskType = VectorType::get({tileColumns}, builder.getI1Type());
+    for (int64_t v = 0; v < vectors; ++v) {
+      Value column = plus(access.firstColumn, v * tileColumns);
+      Value value = vector::LoadOp::create(builder, loc, type, out,
+                                           ValueRange{loop.getInductionVar(), constant(v * tileColumns)});
+      Value mask = vector::CreateMaskOp::create(
+          builder, loc, maskType, ValueRange{arith::SubIOp::create(builder, loc, access.columns, column)});
+      vector::MaskedStoreOp::create(builder, loc, access.out,
+                                    access.outAt(builder, add(first, loop.getInductionVar()), column), mask, value);
+    }
+  }
+
+  Tiles zeros(int64_t count) {
+    Tiles tiles;
+    for (int64_t i = 0; i < count * vectors; ++i)
+      tiles.push_back(amx::TileZeroOp::create(builder, loc, accumulatorType));
+    return tiles;
+  }
+
+  SmallVector<Value> outAt(int64_t index, Value first) {
+    return access.outAt(builder, plus(first, index / vectors * tileRows),
+                        plus(access.firstColumn, index % vectors * tileColumns));
+  }
+  Tiles load(int64_t count, Value first) {
+    Tiles tiles;
+    for (int64_t i = 0; i < count * vectors; ++i)
+      tiles.push_back(amx::TileLoadOp::create(builder, loc, accumulatorType, access.out, outAt(i, first), outRowStride));
+    return tiles;
+  }
+  void store(const Tiles &tiles, int64_t count, Value first) {
+    for (int64_t i = 0; i < count * vectors; ++i)
+      amx::TileStoreOp::create(builder, loc, access.out, outAt(i, first), tiles[i], outRowStride);
+  }
+
+  /// The loops around the innermost reduction, with all of it inside: the steps of `from` .. `to` and the tail.
+  Tiles reduce(size_t level, Tiles tiles, SmallVector<Value> ivs, int64_t count, Value first, Value from, Value to,
+               Value validRows) {
+    if (level + 1 == access.reductionSizes.size()) {
+      if (!validRows && lhsDepthContiguous) {
+        tiles = steps(tiles, ivs, count, first, from, to);
+        return hasTail ? tail(tiles, ivs, count, first, constant(count * tileRows)) : tiles;
+      }
+      return paddedSteps(tiles, ivs, count, first, from, depth, validRows ? validRows : constant(count * tileRows));
+    }
+    if (isConstantIntValue(access.reductionSizes[level], 1)) {
+      ivs.push_back(constant(0));
+      return reduce(level + 1, tiles, ivs, count, first, from, to, validRows);
+    }
+    auto loop = scf::ForOp::create(builder, loc, constant(0), access.reductionSizes[level], constant(1), tiles);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    ivs.push_back(loop.getInductionVar());
+    Tiles next =
+        reduce(level + 1, llvm::to_vector_of<Value>(loop.getRegionIterArgs()), ivs, count, first, from, to, validRows);
+    scf::YieldOp::create(builder, loc, next);
+    return llvm::to_vector_of<Value>(loop.getResults());
+  }
+
+  /// Steps over whole tiles of A where it lies, else through the pad.
+  Tiles steps(Tiles tiles, SmallVector<Value> ivs, int64_t count, Value first, Value from, Value to) {
+    if (!lhsDepthContiguous)
+      return paddedSteps(tiles, ivs, count, first, from, to, constant(count * tileRows));
+    return over(tiles, ivs, from, to, [&](Tiles carried, ArrayRef<Value> at) {
+      Tiles a;
+      for (int64_t row = 0; row < count; ++row)
+        a.push_back(amx::TileLoadOp::create(builder, loc, operandType, access.lhs,
+                                            access.lhsAt(builder, plus(first, row * tileRows), at), lhsRowStride));
+      return multiply(carried, a, at);
+    });
+  }
+
+  Tiles paddedSteps(Tiles tiles, SmallVector<Value> ivs, int64_t count, Value first, Value from, Value to, Value valid) {
+    return over(tiles, ivs, from, to, [&](Tiles carried, ArrayRef<Value> at) {
+      copyToPad(first, at, valid);
+      return multiply(carried, padTiles(count), at);
+    });
+  }
+
+  /// The k beyond the last whole tile; no step when there are none.
+  Tiles tail(Tiles tiles, SmallVector<Value> ivs, int64_t count, Value first, Value valid) {
+    return paddedSteps(tiles, ivs, count, first, depthWhole, depth, valid);
+  }
+
+  Tiles padTiles(int64_t count) {
+    Tiles a;
+    for (int64_t row = 0; row < count; ++row)
+      a.push_back(amx::TileLoadOp::create(builder, loc, operandType, pad(builder.getBF16Type()),
+                                          ValueRange{constant(row * tileRows), constant(0)}, constant(tileDepth)));
+    return a;
+  }
+
+  Tiles over(const Tiles &tiles, SmallVector<Value> ivs, Value from, Value to,
+             function_ref<Tiles(Tiles, ArrayRef<Value>)> body) {
+    auto loop = scf::ForOp::create(builder, loc, from, to, constant(tileDepth), tiles);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    ivs.push_back(loop.getInductionVar());
+    scf::YieldOp::create(builder, loc, body(llvm::to_vector_of<Value>(loop.getRegionIterArgs()), ivs));
+    return llvm::to_vector_of<Value>(loop.getResults());
+  }
+
+  Tiles multiply(Tiles tiles, const Tiles &a, ArrayRef<Value> at) {
+    SmallVector<Value> pair(at);
+    pair.back() = apply(at.back(), d0().floorDiv(2));
+    SmallVector<Value> place = access.rhsAt(builder, pair);
+    Value column = place.back();
+    Tiles b;
+    for (int64_t v = 0; v < vectors; ++v) {
+      place.back() = plus(column, v * 2 * tileColumns);
+      b.push_back(amx::TileLoadOp::create(builder, loc, operandType, access.rhs, place, rhsRowStride));
+    }
+    for (auto [row, left] : llvm::enumerate(a))
+      for (int64_t v = 0; v < vectors; ++v)
+        tiles[row * vectors + v] =
+            amx::TileMulFOp::create(builder, loc, accumulatorType, left, b[v], tiles[row * vectors + v]);
+    return tiles;
+  }
+
+  void clearPad() {
+    Value a = pad(builder.getBF16Type());
+    VectorType type = VectorType::get({tileDepth}, builder.getBF16Type());
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+    auto loop = scf::ForOp::create(builder, loc, constant(0), constant(2 * tileRows), constant(1));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    vector::StoreOp::create(builder, loc, zero, a, ValueRange{loop.getInductionVar(), constant(0)});
+  }
+
+  /// `valid` rows of A's step at `at` into the pad, zero beyond the last k. Rows beyond stay as clearPad() left them.
+  void copyToPad(Value first, ArrayRef<Value> at, Value valid) {
+    Value a = pad(builder.getBF16Type());
+    Value left = arith::SubIOp::create(builder, loc, depth, at.back());
+    auto loop = scf::ForOp::create(builder, loc, constant(0), valid, constant(1));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    Value row = loop.getInductionVar(), from = add(first, row);
+    VectorType type = VectorType::get({tileDepth}, builder.getBF16Type());
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+    if (lhsDepthContiguous) {
+      Value mask = vector::CreateMaskOp::create(builder, loc, VectorType::get({tileDepth}, builder.getI1Type()),
+                                                ValueRange{left});
+      Value value = vector::MaskedLoadOp::create(builder, loc, type, access.lhs, access.lhsAt(builder, from, at), mask,
+                                                 zero);
+      vector::StoreOp::create(builder, loc, value, a, ValueRange{row, constant(0)});
+      return;
+    }
+    vector::StoreOp::create(builder, loc, zero, a, ValueRange{row, constant(0)});
+    Value end = arith::MinSIOp::create(builder, loc, left, constant(tileDepth));
+    auto inner = scf::ForOp::create(builder, loc, constant(0), end, constant(1));
+    builder.setInsertionPointToStart(inner.getBody());
+    SmallVector<Value> place(at);
+    place.back() = add(at.back(), inner.getInductionVar());
+    Value value = memref::LoadOp::create(builder, loc, access.lhs, access.lhsAt(builder, from, place));
+    memref::StoreOp::create(builder, loc, value, a, ValueRange{row, inner.getInductionVar()});
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  const BlockAccess &access;
+  int64_t vectors;
+  amx::TileType accumulatorType, operandType;
+  Value lhsRowStride, rhsRowStride, outRowStride, depth, depthWhole, lhsPad, outPad;
+  bool lhsDepthContiguous = false, hasTail = false;
+};
+} // namespace
+
+void emitTilePanel(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows, int64_t panel) {
+  TileEmitter(builder, loc, access, panel).rows(rows);
+}
+
+} // namespace tilewright::cpu
