@@ -60,10 +60,13 @@ def Tile_ConvolutionOp : Tile_Op<"convolution", [DeclareOpInterfaceMethods<Tilin
   let description = [{
     input N x H x W x C (already padded), weight panels x KH x KW x C/`group` x (`panel` * group), result N x OH x OW x F.
     out[n, oh, ow, f] = sum in[n, oh*sh + kh*dh, ow*sw + kw*dw, c] * w[f / panel, kh, kw, c, f % panel].
-    1. (tile_convolution_c1) input and result are rank 4, weight rank 5. 2. (tile_convolution_c2) sizes agree.
+    With `merged_width` = KW > 0 the weight is panels x KH x (KW*C)/`group` x (`panel` * group): where dilation leaves no
+    gaps, the KW pixels of a window's row are KW*C consecutive elements of the input, one reduction instead of two.
+    1. (tile_convolution_c1) input and result are rank 4, weight rank 5, or 4 when merged.
+    2. (tile_convolution_c2) a merged width has dilation 1.
   }];
   let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, DenseI64ArrayAttr:$strides,
-    DenseI64ArrayAttr:$dilations, I64Attr:$panel, I64Attr:$group);
+    DenseI64ArrayAttr:$dilations, I64Attr:$panel, I64Attr:$group, DefaultValuedAttr<I64Attr, "0">:$merged_width);
   let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
 }
 

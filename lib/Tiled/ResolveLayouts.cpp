@@ -188,7 +188,7 @@ private:
     bool tiles = depth > group;
     SmallVector<AffineExpr> rhsSizes = tile::sizesOf(rhs), outSizes = tile::sizesOf(result);
     ContractionForm form;
-    int64_t inner = 0, panel;
+    int64_t inner = 0, panel, mergedWidth = 0;
     if (auto contract = dyn_cast<linalg::ContractOp>(op)) {
       std::string reason;
       std::optional<ContractionForm> found = formOf(contract, reason);
@@ -200,8 +200,14 @@ private:
         return success();
       panel = tiles ? panelFor(outSizes.back(), lanes, {2, 1}) : panelFor(outSizes.back(), lanes, {3, 2, 4, 1});
     } else {
-      form.rhsPermutation = {0, 1, 2, 3};
-      inner = 2;
+      mergedWidth = mergedWidthOf(cast<linalg::Conv2DNhwcHwcfOp>(op));
+      if (mergedWidth) {
+        rhsSizes = {rhsSizes[0], rhsSizes[1] * rhsSizes[2], rhsSizes[3]};
+        mergeWidth(kernel, argument, rhsSizes);
+      }
+      inner = mergedWidth ? 1 : 2;
+      for (size_t dim = 0; dim < rhsSizes.size(); ++dim)
+        form.rhsPermutation.push_back(dim);
       panel = panelFor(outSizes.back(), lanes, {2, 1});
     }
     // Packed sizes: [b...] panels [kh kw] k/group panel*group, k a multiple of the tiles' depth.
@@ -237,7 +243,7 @@ private:
     if (auto conv = dyn_cast<linalg::Conv2DNhwcHwcfOp>(op))
       made = ConvolutionOp::create(builder, op->getLoc(), TypeRange{result.getType()}, ValueRange{lhs, rhs},
                                    ValueRange{init}, llvm::to_vector(conv.getStrides().getValues<int64_t>()),
-                                   llvm::to_vector(conv.getDilations().getValues<int64_t>()), panel, group);
+                                   llvm::to_vector(conv.getDilations().getValues<int64_t>()), panel, group, mergedWidth);
     else
       made = MatmulOp::create(builder, op->getLoc(), TypeRange{result.getType()}, ValueRange{lhs, rhs},
                               ValueRange{init}, panel, group, form.lhsPermutation);
@@ -246,6 +252,33 @@ private:
     result.replaceAllUsesWith(made->getResult(0));
     op->erase();
     return success();
+  }
+
+  /// KW when the window's pixels of one row are consecutive elements and there is more than one, else 0.
+  static int64_t mergedWidthOf(linalg::Conv2DNhwcHwcfOp conv) {
+    auto input = cast<RankedTensorType>(conv.getInputs()[0].getType());
+    auto weight = cast<RankedTensorType>(conv.getInputs()[1].getType());
+    bool gaps = *(conv.getDilations().getValues<int64_t>().begin() + 1) != 1;
+    return gaps || input.isDynamicDim(3) || !weight.hasStaticShape() || weight.getDimSize(1) == 1 ? 0
+                                                                                                  : weight.getDimSize(1);
+  }
+
+  /// The weight argument KH x KW x C x F becomes KH x (KW*C) x F, here and where the kernel is called.
+  void mergeWidth(func::FuncOp kernel, BlockArgument argument, ArrayRef<AffineExpr> sizes) {
+    SmallVector<ReassociationIndices> together{{0}, {1, 2}, {3}};
+    for (func::CallOp call : callsOf(kernel)) {
+      Value source = call.getOperand(argument.getArgNumber());
+      Value &merged = mergedOf[source];
+      if (!merged) {
+        builder.setInsertionPointAfterValue(source);
+        merged = tensor::CollapseShapeOp::create(builder, call.getLoc(), source, together);
+      }
+      call.setOperand(argument.getArgNumber(), merged);
+    }
+    auto type = cast<RankedTensorType>(argument.getType());
+    argument.setType(typeOf(sizes, type.getElementType()));
+    kernel.setArgAttr(argument.getArgNumber(), sizesAttrName,
+                      AffineMapAttr::get(AffineMap::get(0, indexArguments(kernel).size(), sizes, kernel.getContext())));
   }
 
   RankedTensorType typeOf(ArrayRef<AffineExpr> sizes, Type element) {
@@ -358,6 +391,7 @@ private:
   int64_t lanes, bf16Group, bf16Depth;
   OpBuilder builder;
   llvm::DenseMap<std::tuple<Value, RankedTensorType, Attribute>, Value> packedOf;
+  llvm::DenseMap<Value, Value> mergedOf; ///< weights whose width and channels are one dimension
   std::vector<std::pair<std::tuple<RankedTensorType, RankedTensorType, Attribute, AffineMap, AffineMap>, func::FuncOp>>
       packFunctions;
 };

@@ -8,11 +8,12 @@
 //     24 stores }
 //
 // MicroKernel.h has the blocks. A convolution is the same block with three reduction loops (kh, kw, c) and pixels as
-// rows. A pack copies a panel, zero beyond the matrix.
+// rows. bf16 operands packed in pairs run on AMX tiles where the machine has them (TileKernel.h). PackPanels.h has packs.
 //
-// Test: test/Target/CPU/expand-contractions.mlir
+// Tests: test/Target/CPU/expand-contractions.mlir, test/Target/CPU/amx.mlir
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Target/CPU/PackPanels.h"
 #include "lib/Target/CPU/TileKernel.h"
 #include "tilewright/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -75,79 +76,46 @@ public:
 
   void convolution(tile::ConvolutionOp conv) {
     Value in = conv.getInputs()[0], w = conv.getInputs()[1], out = conv.getOutputs()[0];
+    int64_t rowStride = conv.getStrides()[0], columnStride = conv.getStrides()[1];
+    bool merged = conv.getMergedWidth() > 0;
+    int64_t channels = typeOf(in).getDimSize(3);
+    if (merged) {
+      // A window's row is one run of elements: width and channels become one dimension.
+      SmallVector<ReassociationIndices> together{{0}, {1}, {2, 3}};
+      in = memref::CollapseShapeOp::create(builder, loc, in, together);
+    }
     SmallVector<Value> image;
     nest(sizesOf(out, 0, 2), image, [&] {
       BlockAccess access;
       access.lhs = in;
       access.rhs = w;
       access.out = out;
-      access.reductionSizes = {size(w, 1), size(w, 2), size(in, 3)};
       access.columns = size(out, 3);
+      if (merged)
+        access.reductionSizes = {size(w, 1), constant(conv.getMergedWidth() * channels)};
+      else
+        access.reductionSizes = {size(w, 1), size(w, 2), size(in, 3)};
       overPanels(w, 0, access, conv.getPanel(), out, 3, [&](Value panel) {
         access.lhsAt = [&](OpBuilder &, Value row, ValueRange r) {
-          return SmallVector<Value>{image[0], strided(image[1], conv.getStrides()[0], r[0], conv.getDilations()[0]),
-                                    strided(row, conv.getStrides()[1], r[1], conv.getDilations()[1]), r[2]};
+          Value line = strided(image[1], rowStride, r[0], conv.getDilations()[0]);
+          if (merged)
+            return SmallVector<Value>{image[0], line, strided(row, columnStride * channels, r[1], 1)};
+          return SmallVector<Value>{image[0], line, strided(row, columnStride, r[1], conv.getDilations()[1]), r[2]};
         };
         access.rhsAt = [&](OpBuilder &, ValueRange r) {
-          return SmallVector<Value>{panel, r[0], r[1], r[2], constant(0)};
+          SmallVector<Value> at{panel};
+          at.append(r.begin(), r.end());
+          at.push_back(constant(0));
+          return at;
         };
         access.outAt = [&](OpBuilder &, Value row, Value column) {
           return SmallVector<Value>{image[0], image[1], row, column};
         };
         access.lhsRowDim = access.outRowDim = 2;
-        access.lhsDepthDim = 3;
-        access.lhsRowStep = conv.getStrides()[1];
+        access.lhsDepthDim = merged ? 2 : 3;
+        access.lhsRowStep = merged ? columnStride * channels : columnStride;
         emit(access, sizeFold(out, 2), conv.getPanel(), conv.getGroup());
       });
-    });
-    op->erase();
-  }
-
-  /// out[b, p, inner, k / g, j * g + k % g] = in[b, inner, k, p * panel + j], zero where there is no such element.
-  /// In a tile the input begins with the tile's first column.
-  void pack(tile::PackOp pack) {
-    Value in = pack.getInputs()[0], out = pack.getOutputs()[0];
-    ArrayRef<int64_t> place = pack.getPermutation();
-    int64_t inner = pack.getInner(), group = pack.getGroup(), panel = pack.getPanel();
-    int64_t canonical = place.size(), batches = canonical - 2 - inner;
-    int64_t outRank = typeOf(out).getRank();
-    Value rows = size(in, place[canonical - 2]), columns = size(in, place[canonical - 1]);
-    Type element = typeOf(in).getElementType();
-    SmallVector<Value> extents = sizesOf(out, 0, batches + 1 + inner);
-    extents.push_back(size(out, outRank - 2));
-    extents.push_back(constant(panel));
-    SmallVector<Value> ivs;
-    nest(extents, ivs, [&] {
-      Value p = ivs[batches], kOuter = ivs[batches + 1 + inner], j = ivs.back();
-      Value column = arith::AddIOp::create(builder, loc, arith::MulIOp::create(builder, loc, p, constant(panel)), j);
-      Value inColumns = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, column, columns);
-      for (int64_t g = 0; g < group; ++g) {
-        Value k = arith::AddIOp::create(
-            builder, loc, arith::MulIOp::create(builder, loc, kOuter, constant(group)), constant(g));
-        Value inRows = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, k, rows);
-        Value inside = arith::AndIOp::create(builder, loc, inRows, inColumns);
-        SmallVector<Value> at(canonical);
-        for (int64_t dim = 0; dim < batches; ++dim)
-          at[place[dim]] = ivs[dim];
-        for (int64_t dim = 0; dim < inner; ++dim)
-          at[place[batches + dim]] = ivs[batches + 1 + dim];
-        at[place[canonical - 2]] = k;
-        at[place[canonical - 1]] = column;
-        auto branch = scf::IfOp::create(builder, loc, TypeRange{element}, inside, /*withElse=*/true);
-        {
-          OpBuilder::InsertionGuard guard(builder);
-          builder.setInsertionPointToStart(&branch.getThenRegion().front());
-          Value value = memref::LoadOp::create(builder, loc, in, at);
-          scf::YieldOp::create(builder, loc, value);
-          builder.setInsertionPointToStart(&branch.getElseRegion().front());
-          Value none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
-          scf::YieldOp::create(builder, loc, none);
-        }
-        SmallVector<Value> to(ivs.begin(), ivs.end() - 1);
-        to.push_back(arith::AddIOp::create(builder, loc, arith::MulIOp::create(builder, loc, j, constant(group)),
-                                           constant(g)));
-        memref::StoreOp::create(builder, loc, branch.getResult(0), out, to);
-      }
     });
     op->erase();
   }
@@ -218,13 +186,15 @@ struct ExpandContractions : impl::ExpandContractionsBase<ExpandContractions> {
         ops.push_back(op);
     });
     for (Operation *op : ops) {
+      if (auto pack = dyn_cast<tile::PackOp>(op)) {
+        expandPack(pack, lanes);
+        continue;
+      }
       ContractionExpander expander(op, lanes, registers, amx);
       if (auto matmul = dyn_cast<tile::MatmulOp>(op))
         expander.matmul(matmul);
-      else if (auto conv = dyn_cast<tile::ConvolutionOp>(op))
-        expander.convolution(conv);
       else
-        expander.pack(cast<tile::PackOp>(op));
+        expander.convolution(cast<tile::ConvolutionOp>(op));
     }
   }
 };

@@ -36,16 +36,28 @@ public:
     for (int64_t row = 0; row < rows; ++row)
       rowIndex.push_back(row == 0 ? first : arith::AddIOp::create(builder, loc, first, constant(row)).getResult());
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
-    SmallVector<Value> accumulators(rows * vectors, zero), ivs;
-    accumulators = reduce(0, accumulators, ivs, rowIndex);
+    SmallVector<Value> accumulators(rows * vectors, zero), ivs(outerPlaces);
+    accumulators = reduce(ivs.size(), accumulators, ivs, rowIndex);
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t v = 0; v < vectors; ++v)
         store(accumulators[row * vectors + v], rowIndex[row], v);
   }
 
+  /// C = 0.
+  void clear(OpFoldResult rows) {
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
+    auto loop = scf::ForOp::create(builder, loc, constant(0), getValueOrCreateConstantIndexOp(builder, loc, rows),
+                                   constant(1));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    for (int64_t v = 0; v < vectors; ++v)
+      store(zero, loop.getInductionVar(), v);
+  }
+
   /// Bounds of the innermost reduction loop, and whether C already holds the sum of what came before.
   Value innermostBegin, innermostEnd;
   bool accumulate = false;
+  SmallVector<Value> outerPlaces; ///< of the outer reduction loops, when they run around the rows
 
 private:
   SmallVector<Value> reduce(size_t depth, SmallVector<Value> carried, SmallVector<Value> &ivs,
@@ -160,31 +172,64 @@ static void emitRows(OpBuilder &builder, Location loc, PanelEmitter &emitter, Op
   }
 }
 
+/// min(begin + reductionBlock, depth).
+static Value blockEnd(OpBuilder &builder, Location loc, Value begin, Value depth) {
+  AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
+  return getValueOrCreateConstantIndexOp(
+      builder, loc,
+      affine::makeComposedFoldedAffineMin(builder, loc,
+                                          AffineMap::get(2, 0, {d0 + reductionBlock, d1}, builder.getContext()),
+                                          {OpFoldResult(begin), OpFoldResult(depth)}));
+}
+
+/// `body` inside the loops of all reductions but the innermost, whose places the emitter is told.
+static void overOuter(OpBuilder &builder, Location loc, PanelEmitter &emitter, const BlockAccess &access,
+                      SmallVector<Value> &ivs, function_ref<void()> body) {
+  if (ivs.size() + 1 == access.reductionSizes.size()) {
+    emitter.outerPlaces = ivs;
+    return body();
+  }
+  auto loop = scf::ForOp::create(builder, loc, emitter.constant(0), access.reductionSizes[ivs.size()],
+                                 emitter.constant(1));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  ivs.push_back(loop.getInductionVar());
+  overOuter(builder, loc, emitter, access, ivs, body);
+}
+
 void emitPanel(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows, int64_t vectors,
                int64_t lanes, int64_t registers) {
   PanelEmitter emitter(builder, loc, access, vectors, lanes);
   int64_t blockRows = rowsPerBlock(vectors, registers);
   Value depth = access.reductionSizes.back();
   std::optional<int64_t> constant = getConstantIntValue(depth);
-  // Only a single reduction loop is cut: a convolution's channels come in short runs anyway.
-  if (access.reductionSizes.size() > 1 || (constant && *constant <= reductionBlock + reductionBlock / 2))
+  bool outer = !llvm::all_of(ArrayRef<Value>(access.reductionSizes).drop_back(),
+                             [](Value size) { return isConstantIntValue(size, 1); });
+  bool shortRuns = constant && *constant < 96;
+  if (outer && !shortRuns) {
+    // C = 0, then one pass for each step of the outer loops, itself cut into blocks.
+    emitter.clear(rows);
+    SmallVector<Value> ivs;
+    return overOuter(builder, loc, emitter, access, ivs, [&] {
+      auto loop = scf::ForOp::create(builder, loc, emitter.constant(0), depth, emitter.constant(reductionBlock));
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(loop.getBody());
+      emitter.innermostBegin = loop.getInductionVar();
+      emitter.innermostEnd = blockEnd(builder, loc, emitter.innermostBegin, depth);
+      emitter.accumulate = true;
+      emitRows(builder, loc, emitter, rows, blockRows);
+    });
+  }
+  if (outer || (constant && *constant <= reductionBlock + reductionBlock / 2))
     return emitRows(builder, loc, emitter, rows, blockRows);
-  AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
-  auto least = [&](AffineExpr a, AffineExpr b, ArrayRef<OpFoldResult> dims) {
-    return getValueOrCreateConstantIndexOp(
-        builder, loc,
-        affine::makeComposedFoldedAffineMin(builder, loc, AffineMap::get(dims.size(), 0, {a, b}, builder.getContext()),
-                                            dims));
-  };
-  AffineExpr block = builder.getAffineConstantExpr(reductionBlock);
-  emitter.innermostEnd = least(block, d0, {OpFoldResult(depth)});
+  emitter.innermostEnd = blockEnd(builder, loc, emitter.constant(0), depth);
   emitRows(builder, loc, emitter, rows, blockRows);
   auto loop =
       scf::ForOp::create(builder, loc, emitter.constant(reductionBlock), depth, emitter.constant(reductionBlock));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   emitter.innermostBegin = loop.getInductionVar();
-  emitter.innermostEnd = least(d0 + block, d1, {OpFoldResult(emitter.innermostBegin), OpFoldResult(depth)});
+  emitter.innermostEnd = blockEnd(builder, loc, emitter.innermostBegin, depth);
   emitter.accumulate = true;
   emitRows(builder, loc, emitter, rows, blockRows);
 }

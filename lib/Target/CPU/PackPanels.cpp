@@ -1,0 +1,214 @@
+//===- PackPanels.cpp - tw_tile.pack as vector code ----------------------------------===//
+#include "lib/Target/CPU/PackPanels.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace tilewright::cpu {
+namespace {
+
+class PanelPacker {
+public:
+  PanelPacker(tile::PackOp pack, int64_t lanes)
+      : builder(pack), loc(pack.getLoc()), in(pack.getInputs()[0]), out(pack.getOutputs()[0]),
+        place(pack.getPermutation()), group(pack.getGroup()), panel(pack.getPanel()), inner(pack.getInner()),
+        lanes(lanes), element(typeOf(in).getElementType()) {
+    canonical = place.size();
+    batches = canonical - 2 - inner;
+    outRank = typeOf(out).getRank();
+    depth = size(in, place[canonical - 2]);
+    columns = size(in, place[canonical - 1]);
+    depthOuter = size(out, outRank - 2);
+  }
+
+  void run() {
+    SmallVector<Value> extents;
+    for (int64_t dim = 0; dim < batches + 1 + inner; ++dim)
+      extents.push_back(size(out, dim));
+    SmallVector<Value> ivs;
+    bool whole = group * element.getIntOrFloatBitWidth() == 32 && panel % lanes == 0;
+    nest(extents, ivs, [&] {
+      firstColumn = arith::MulIOp::create(builder, loc, ivs[batches], constant(panel));
+      if (isContiguous(place[canonical - 1]) && panel % lanes == 0 && group <= 2)
+        rowsOfColumns(ivs);
+      else if (isContiguous(place[canonical - 2]) && whole)
+        squares(ivs);
+      else
+        loop(constant(0), depthOuter, 1, [&](Value k) { scalarRow(ivs, k); });
+    });
+  }
+
+private:
+  static MemRefType typeOf(Value value) { return cast<MemRefType>(value.getType()); }
+  Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
+  Value size(Value value, int64_t dim) {
+    return getValueOrCreateConstantIndexOp(builder, loc, memref::getMixedSize(builder, loc, value, dim));
+  }
+  Value add(Value a, int64_t b) { return b == 0 ? a : arith::AddIOp::create(builder, loc, a, constant(b)).getResult(); }
+  Value times(Value a, int64_t b) {
+    return b == 1 ? a : arith::MulIOp::create(builder, loc, a, constant(b)).getResult();
+  }
+  Value zero(Type type) { return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type)); }
+
+  bool isContiguous(int64_t dim) {
+    SmallVector<int64_t> strides;
+    int64_t offset;
+    return succeeded(typeOf(in).getStridesAndOffset(strides, offset)) && strides[dim] == 1;
+  }
+
+  void loop(Value from, Value to, int64_t step, function_ref<void(Value)> body) {
+    auto made = scf::ForOp::create(builder, loc, from, to, constant(step));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(made.getBody());
+    body(made.getInductionVar());
+  }
+  void nest(ArrayRef<Value> extents, SmallVector<Value> &ivs, function_ref<void()> body) {
+    if (ivs.size() == extents.size())
+      return body();
+    loop(constant(0), extents[ivs.size()], 1, [&](Value iv) {
+      ivs.push_back(iv);
+      nest(extents, ivs, body);
+      ivs.pop_back();
+    });
+  }
+
+  /// Where the input holds (k, column).
+  SmallVector<Value> inAt(ArrayRef<Value> ivs, Value k, Value column) {
+    SmallVector<Value> at(canonical);
+    for (int64_t dim = 0; dim < batches; ++dim)
+      at[place[dim]] = ivs[dim];
+    for (int64_t dim = 0; dim < inner; ++dim)
+      at[place[batches + dim]] = ivs[batches + 1 + dim];
+    at[place[canonical - 2]] = k;
+    at[place[canonical - 1]] = column;
+    return at;
+  }
+  SmallVector<Value> outAt(ArrayRef<Value> ivs, Value k, Value column) {
+    SmallVector<Value> at(ivs);
+    at.append({k, column});
+    return at;
+  }
+
+  /// `count` elements from `at` on, of which `valid` are there.
+  Value loadMasked(ArrayRef<Value> at, int64_t count, Value valid) {
+    VectorType type = VectorType::get({count}, element);
+    Value mask =
+        vector::CreateMaskOp::create(builder, loc, VectorType::get({count}, builder.getI1Type()), ValueRange{valid});
+    return vector::MaskedLoadOp::create(builder, loc, type, in, at, mask, zero(type));
+  }
+
+  /// Columns are contiguous: vectors of columns, `group` rows interleaved.
+  void rowsOfColumns(ArrayRef<Value> ivs) {
+    loop(constant(0), depthOuter, 1, [&](Value k) {
+      for (int64_t j = 0; j < panel; j += lanes) {
+        Value column = add(firstColumn, j);
+        Value left = arith::SubIOp::create(builder, loc, columns, column);
+        SmallVector<Value> rows;
+        for (int64_t g = 0; g < group; ++g) {
+          Value row = add(times(k, group), g);
+          Value inside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, row, depth);
+          Value valid = arith::SelectOp::create(builder, loc, inside, left, constant(0));
+          rows.push_back(loadMasked(inAt(ivs, row, column), lanes, valid));
+        }
+        Value moved = group == 1 ? rows[0] : vector::InterleaveOp::create(builder, loc, rows[0], rows[1]).getResult();
+        vector::StoreOp::create(builder, loc, moved, out, outAt(ivs, k, constant(j * group)));
+      }
+    });
+  }
+
+  /// k is contiguous: squares of `lanes` columns by `lanes` units of k, transposed in registers.
+  void squares(ArrayRef<Value> ivs) {
+    AffineExpr d0 = builder.getAffineDimExpr(0);
+    Value whole = getValueOrCreateConstantIndexOp(
+        builder, loc,
+        affine::makeComposedFoldedAffineApply(builder, loc, AffineMap::get(1, 0, d0 - d0 % lanes),
+                                              {OpFoldResult(depthOuter)}));
+    for (int64_t j = 0; j < panel; j += lanes)
+      loop(constant(0), whole, lanes, [&](Value k) {
+        Value element0 = times(k, group);
+        Value left = arith::SubIOp::create(builder, loc, depth, element0);
+        SmallVector<Value> rows;
+        for (int64_t lane = 0; lane < lanes; ++lane) {
+          Value column = add(firstColumn, j + lane);
+          Value inside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, column, columns);
+          Value valid = arith::SelectOp::create(builder, loc, inside, left, constant(0));
+          Value row = loadMasked(inAt(ivs, element0, column), lanes * group, valid);
+          rows.push_back(group == 1 ? row
+                                    : vector::BitCastOp::create(
+                                          builder, loc, VectorType::get({lanes}, builder.getI32Type()), row));
+        }
+        transpose(rows);
+        for (int64_t lane = 0; lane < lanes; ++lane) {
+          Value row = rows[lane];
+          if (group != 1)
+            row = vector::BitCastOp::create(builder, loc, VectorType::get({lanes * group}, element), row);
+          vector::StoreOp::create(builder, loc, row, out, outAt(ivs, add(k, lane), constant(j * group)));
+        }
+      });
+    if (!isConstantIntValue(whole, 0) || getConstantIntValue(depthOuter) != getConstantIntValue(whole))
+      loop(whole, depthOuter, 1, [&](Value k) { scalarRow(ivs, k); });
+  }
+
+  /// Eklundh's transposition: in round s, lanes with bit s of rows i and i + s change places.
+  void transpose(SmallVector<Value> &rows) {
+    int64_t count = rows.size();
+    for (int64_t s = 1; s < count; s *= 2)
+      for (int64_t i = 0; i < count; ++i) {
+        if (i & s)
+          continue;
+        SmallVector<int64_t> low, high;
+        for (int64_t lane = 0; lane < count; ++lane) {
+          low.push_back(lane & s ? count + lane - s : lane);
+          high.push_back(lane & s ? count + lane : lane + s);
+        }
+        Value a = rows[i], b = rows[i + s];
+        rows[i] = vector::ShuffleOp::create(builder, loc, a, b, low);
+        rows[i + s] = vector::ShuffleOp::create(builder, loc, a, b, high);
+      }
+  }
+
+  /// One row of the panel, element by element.
+  void scalarRow(ArrayRef<Value> ivs, Value kOuter) {
+    loop(constant(0), constant(panel), 1, [&](Value j) {
+      Value column = arith::AddIOp::create(builder, loc, firstColumn, j);
+      Value inColumns = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, column, columns);
+      for (int64_t g = 0; g < group; ++g) {
+        Value k = add(times(kOuter, group), g);
+        Value inRows = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, k, depth);
+        Value inside = arith::AndIOp::create(builder, loc, inRows, inColumns);
+        auto branch = scf::IfOp::create(builder, loc, TypeRange{element}, inside, /*withElse=*/true);
+        {
+          OpBuilder::InsertionGuard guard(builder);
+          builder.setInsertionPointToStart(&branch.getThenRegion().front());
+          Value value = memref::LoadOp::create(builder, loc, in, inAt(ivs, k, column));
+          scf::YieldOp::create(builder, loc, value);
+          builder.setInsertionPointToStart(&branch.getElseRegion().front());
+          scf::YieldOp::create(builder, loc, zero(element));
+        }
+        memref::StoreOp::create(builder, loc, branch.getResult(0), out, outAt(ivs, kOuter, add(times(j, group), g)));
+      }
+    });
+  }
+
+  OpBuilder builder;
+  Location loc;
+  Value in, out;
+  ArrayRef<int64_t> place;
+  int64_t group, panel, inner, lanes, canonical, batches, outRank;
+  Type element;
+  Value depth, columns, depthOuter, firstColumn;
+};
+} // namespace
+
+void expandPack(tile::PackOp pack, int64_t lanes) {
+  PanelPacker(pack, lanes).run();
+  pack->erase();
+}
+
+} // namespace tilewright::cpu
