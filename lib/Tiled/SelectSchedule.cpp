@@ -32,16 +32,26 @@ int64_t estimate(AffineExpr size) {
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// Rows of A per task: few enough that A's tile stays in the second-level cache, enough to reuse each panel of B,
-/// and such that rows times panels keep all threads busy.
-int64_t rowsPerTask(int64_t m, int64_t k, int64_t panels, int64_t elementBytes, int64_t threads, int64_t cache) {
-  int64_t rows = std::max<int64_t>(32, cache / 2 / std::max<int64_t>(1, k * elementBytes) / 32 * 32);
-  rows = std::min<int64_t>(rows, 256);
-  if (m <= rows)
-    return m;
-  // Even tiles, in multiples of 32 rows.
-  int64_t tasks = ceilDiv(m, rows);
-  return std::min<int64_t>(rows, ceilDiv(ceilDiv(m, tasks), 32) * 32);
+/// Rows of A per task: many enough to reuse each panel of B, in even tiles of multiples of 32.
+int64_t rowsPerTask(int64_t m) {
+  constexpr int64_t most = 256;
+  if (m <= most)
+    return std::max<int64_t>(1, m);
+  return std::min(most, ceilDiv(ceilDiv(m, ceilDiv(m, most)), 32) * 32);
+}
+
+/// Panels of B per task. One, while the task's rows of A stay in the second-level cache (`cache`, per core) from panel
+/// to panel; else as many as leave the tile of C (f32) an eighth of it, so that A is read once for all of them.
+int64_t panelsPerTask(int64_t rows, int64_t rowBytes, int64_t panels, int64_t panelColumns, int64_t rowTiles,
+                      int64_t threads, int64_t cache) {
+  if (rows * rowBytes <= cache / 2)
+    return 1;
+  int64_t most = std::max<int64_t>(1, cache / 8 / std::max<int64_t>(1, rows * panelColumns * 4));
+  // As many tasks for each thread as for any other.
+  int64_t groups = ceilDiv(panels, std::min(most, panels));
+  while (groups < panels && groups * rowTiles % threads != 0)
+    ++groups;
+  return ceilDiv(panels, groups);
 }
 
 struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
@@ -98,9 +108,10 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
         int64_t k = estimate(tile::sizeOf(matmul.getInputs()[0], matmul.getLhsPermutation().back()));
         int64_t bytes = cast<ShapedType>(matmul.getInputs()[0].getType()).getElementTypeBitWidth() / 8;
         int64_t m = estimate(own[rank - 2]), panels = ceilDiv(estimate(own[rank - 1]), matmul.getPanel());
-        bool known = isa<AffineConstantExpr>(own[rank - 2]);
-        cut(rank - 2, known ? std::max<int64_t>(1, rowsPerTask(m, k, panels, bytes, threads, cacheBytes)) : 128);
-        cut(rank - 1, matmul.getPanel());
+        int64_t rows = isa<AffineConstantExpr>(own[rank - 2]) ? rowsPerTask(m) : 128;
+        cut(rank - 2, rows);
+        cut(rank - 1, matmul.getPanel() * panelsPerTask(std::min(rows, m), k * bytes, panels, matmul.getPanel(),
+                                                        ceilDiv(m, rows), threads, cacheBytes));
       } else {
         // A few rows of the image per task, all of their pixels, one panel of filters.
         int64_t width = std::max<int64_t>(1, estimate(own[2]));

@@ -46,7 +46,8 @@ public:
       access.out = c;
       access.reductionSizes = {size(a, place[rank - 1])};
       access.columns = size(c, rank - 1);
-      overPanels(b, batchedB ? batches : 0, access, matmul.getPanel(), c, rank - 1, [&](Value panel) {
+      readPanels(b, batchedB ? batches : 0, access, matmul.getPanel(), c, rank - 1);
+      {
         access.lhsAt = [&](OpBuilder &, Value row, ValueRange k) {
           SmallVector<Value> at(rank);
           for (int64_t dim = 0; dim < batches; ++dim)
@@ -57,7 +58,7 @@ public:
         };
         access.rhsAt = [&](OpBuilder &, ValueRange k) {
           SmallVector<Value> at(batchedB ? ArrayRef<Value>(batch) : ArrayRef<Value>());
-          at.append({panel, k[0], constant(0)});
+          at.append({access.panel, k[0], constant(0)});
           return at;
         };
         access.outAt = [&](OpBuilder &, Value row, Value column) {
@@ -69,7 +70,7 @@ public:
         access.lhsDepthDim = place[rank - 1];
         access.outRowDim = rank - 2;
         emit(access, sizeFold(c, rank - 2), matmul.getPanel(), matmul.getGroup());
-      });
+      }
     });
     op->erase();
   }
@@ -95,7 +96,8 @@ public:
         access.reductionSizes = {size(w, 1), constant(conv.getMergedWidth() * channels)};
       else
         access.reductionSizes = {size(w, 1), size(w, 2), size(in, 3)};
-      overPanels(w, 0, access, conv.getPanel(), out, 3, [&](Value panel) {
+      readPanels(w, 0, access, conv.getPanel(), out, 3);
+      {
         access.lhsAt = [&](OpBuilder &, Value row, ValueRange r) {
           Value line = strided(image[1], rowStride, r[0], conv.getDilations()[0]);
           if (merged)
@@ -103,7 +105,7 @@ public:
           return SmallVector<Value>{image[0], line, strided(row, columnStride, r[1], conv.getDilations()[1]), r[2]};
         };
         access.rhsAt = [&](OpBuilder &, ValueRange r) {
-          SmallVector<Value> at{panel};
+          SmallVector<Value> at{access.panel};
           at.append(r.begin(), r.end());
           at.push_back(constant(0));
           return at;
@@ -115,7 +117,7 @@ public:
         access.lhsDepthDim = merged ? 2 : 3;
         access.lhsRowStep = merged ? columnStride * channels : columnStride;
         emit(access, sizeFold(out, 2), conv.getPanel(), conv.getGroup());
-      });
+      }
     });
     op->erase();
   }
@@ -123,9 +125,9 @@ public:
 private:
   void emit(const BlockAccess &access, OpFoldResult rows, int64_t panel, int64_t group) {
     if (amx && group == 2)
-      emitTilePanel(builder, loc, access, rows, panel);
+      emitTilePanels(builder, loc, access, rows, panel);
     else
-      emitPanel(builder, loc, access, rows, panel / lanes, lanes, registers);
+      emitPanels(builder, loc, access, rows, panel / lanes, lanes, registers);
   }
   static MemRefType typeOf(Value value) { return cast<MemRefType>(value.getType()); }
   Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
@@ -159,15 +161,18 @@ private:
     nest(extents, ivs, body);
   }
 
-  void overPanels(Value packed, int64_t panelDim, BlockAccess &access, int64_t panel, Value out, int64_t columnDim,
-                  function_ref<void(Value)> body) {
+  void readPanels(Value packed, int64_t panelDim, BlockAccess &access, int64_t panel, Value out, int64_t columnDim) {
     std::optional<int64_t> columns = getConstantIntValue(sizeFold(out, columnDim));
     access.wholePanels = columns && *columns % panel == 0;
-    SmallVector<Value> ivs;
-    nest({size(packed, panelDim)}, ivs, [&] {
-      access.firstColumn = arith::MulIOp::create(builder, loc, ivs[0], constant(panel));
-      body(ivs[0]);
-    });
+    Value count = size(packed, panelDim);
+    access.overPanels = [this, &access, count, panel](function_ref<void()> body) {
+      SmallVector<Value> ivs;
+      nest({count}, ivs, [&] {
+        access.panel = ivs[0];
+        access.firstColumn = arith::MulIOp::create(builder, loc, ivs[0], constant(panel));
+        body();
+      });
+    };
   }
 
   Operation *op;

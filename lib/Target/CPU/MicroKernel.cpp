@@ -197,10 +197,11 @@ static void overOuter(OpBuilder &builder, Location loc, PanelEmitter &emitter, c
   overOuter(builder, loc, emitter, access, ivs, body);
 }
 
-void emitPanel(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows, int64_t vectors,
+void emitPanels(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows, int64_t vectors,
                int64_t lanes, int64_t registers) {
   PanelEmitter emitter(builder, loc, access, vectors, lanes);
   int64_t blockRows = rowsPerBlock(vectors, registers);
+  auto everyPanel = [&] { access.overPanels([&] { emitRows(builder, loc, emitter, rows, blockRows); }); };
   Value depth = access.reductionSizes.back();
   std::optional<int64_t> constant = getConstantIntValue(depth);
   bool outer = !llvm::all_of(ArrayRef<Value>(access.reductionSizes).drop_back(),
@@ -208,7 +209,7 @@ void emitPanel(OpBuilder &builder, Location loc, const BlockAccess &access, OpFo
   bool shortRuns = constant && *constant < 96;
   if (outer && !shortRuns) {
     // C = 0, then one pass for each step of the outer loops, itself cut into blocks.
-    emitter.clear(rows);
+    access.overPanels([&] { emitter.clear(rows); });
     SmallVector<Value> ivs;
     return overOuter(builder, loc, emitter, access, ivs, [&] {
       auto loop = scf::ForOp::create(builder, loc, emitter.constant(0), depth, emitter.constant(reductionBlock));
@@ -217,13 +218,13 @@ void emitPanel(OpBuilder &builder, Location loc, const BlockAccess &access, OpFo
       emitter.innermostBegin = loop.getInductionVar();
       emitter.innermostEnd = blockEnd(builder, loc, emitter.innermostBegin, depth);
       emitter.accumulate = true;
-      emitRows(builder, loc, emitter, rows, blockRows);
+      everyPanel();
     });
   }
   if (outer || (constant && *constant <= reductionBlock + reductionBlock / 2))
-    return emitRows(builder, loc, emitter, rows, blockRows);
+    return everyPanel();
   emitter.innermostEnd = blockEnd(builder, loc, emitter.constant(0), depth);
-  emitRows(builder, loc, emitter, rows, blockRows);
+  everyPanel();
   auto loop =
       scf::ForOp::create(builder, loc, emitter.constant(reductionBlock), depth, emitter.constant(reductionBlock));
   OpBuilder::InsertionGuard guard(builder);
@@ -231,7 +232,7 @@ void emitPanel(OpBuilder &builder, Location loc, const BlockAccess &access, OpFo
   emitter.innermostBegin = loop.getInductionVar();
   emitter.innermostEnd = blockEnd(builder, loc, emitter.innermostBegin, depth);
   emitter.accumulate = true;
-  emitRows(builder, loc, emitter, rows, blockRows);
+  everyPanel();
 }
 
 } // namespace tilewright::cpu

@@ -23,6 +23,9 @@ struct BlockAccess {
   std::function<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::Value row, mlir::Value column)> outAt;
   /// Extents of the reduction loops.
   llvm::SmallVector<mlir::Value> reductionSizes;
+  /// Opens a loop over B's panels, sets `panel` and `firstColumn`, and calls the body inside.
+  std::function<void(llvm::function_ref<void()>)> overPanels;
+  mlir::Value panel;       ///< the current panel of B
   mlir::Value firstColumn; ///< of the panel in C
   mlir::Value columns;     ///< of C: stores past it are masked
   bool wholePanels = false;///< columns is a multiple of the panel
@@ -38,8 +41,10 @@ int64_t rowsPerBlock(int64_t vectors, int64_t registers);
 /// stays in the first-level cache, and the error of a long sum grows with the block, not with K.
 inline constexpr int64_t reductionBlock = 256;
 
-/// Emits the product of `rows` rows (a value) from row 0 on, in blocks of rowsPerBlock and a ladder of powers of two.
-void emitPanel(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,
+/// Emits the product of `rows` rows (a value) from row 0 on with all panels, in blocks of rowsPerBlock and a ladder of
+/// powers of two. Blocks of the reduction run around the panels (Goto and van de Geijn, "Anatomy of high-performance
+/// matrix multiplication", 2008): a block of A stays in the second-level cache, each panel of B is read once.
+void emitPanels(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,
                int64_t vectors, int64_t lanes, int64_t registers);
 
 } // namespace tilewright::cpu

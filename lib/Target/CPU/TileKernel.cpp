@@ -32,30 +32,25 @@ public:
     hasTail = !known || *known % tileDepth;
   }
 
-  /// All rows, for whole panels or for the one cut short by N.
   void rows(OpFoldResult rows) {
     std::optional<int64_t> known = getConstantIntValue(rows);
     Value total = getValueOrCreateConstantIndexOp(builder, loc, rows);
     constexpr int64_t blockRows = 2 * tileRows;
     Value whole = apply(total, d0() - d0() % blockRows);
     if (!known || *known >= blockRows) {
-      if (access.wholePanels) {
-        wholeBlocks(whole);
-      } else {
-        Value left = arith::SubIOp::create(builder, loc, access.columns, access.firstColumn);
-        Value full = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, left,
-                                           constant(vectors * tileColumns));
-        auto branch = scf::IfOp::create(builder, loc, TypeRange(), full, /*withElse=*/true);
-        OpBuilder::InsertionGuard guard(builder);
-        builder.setInsertionPointToStart(&branch.getThenRegion().front());
-        wholeBlocks(whole);
-        builder.setInsertionPointToStart(&branch.getElseRegion().front());
-        overRows(whole, [&](Value first) { padded(2, first, constant(blockRows), /*padRows=*/false); });
-      }
+      wholeBlocks(whole);
+      if (!access.wholePanels)
+        access.overPanels([&] {
+          inPanel(/*whole=*/false, [&] {
+            overRows(whole, [&](Value first) { padded(2, first, constant(blockRows), /*padRows=*/false); });
+          });
+        });
     }
     if (known) {
       if (int64_t rest = *known % blockRows)
-        padded(rest > tileRows ? 2 : 1, constant(*known - rest), constant(rest), /*padRows=*/true);
+        access.overPanels([&] {
+          padded(rest > tileRows ? 2 : 1, constant(*known - rest), constant(rest), /*padRows=*/true);
+        });
       return;
     }
     Value rest = arith::SubIOp::create(builder, loc, total, whole);
@@ -64,13 +59,9 @@ public:
     };
     Value few = arith::AndIOp::create(builder, loc, when(arith::CmpIPredicate::sgt, 0),
                                       when(arith::CmpIPredicate::sle, tileRows));
-    for (int64_t tiles : {1, 2}) {
-      Value condition = tiles == 1 ? few : when(arith::CmpIPredicate::sgt, tileRows);
-      auto branch = scf::IfOp::create(builder, loc, TypeRange(), condition, /*withElse=*/false);
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(&branch.getThenRegion().front());
-      padded(tiles, whole, rest, /*padRows=*/true);
-    }
+    for (int64_t tiles : {1, 2})
+      inside(tiles == 1 ? few : when(arith::CmpIPredicate::sgt, tileRows),
+             [&] { access.overPanels([&] { padded(tiles, whole, rest, /*padRows=*/true); }); });
   }
 
 private:
@@ -119,17 +110,35 @@ private:
     body(loop.getInductionVar());
   }
 
-  /// Rows in blocks of 32 up to `end`, all tiles whole but for the tail of k.
+  void inside(Value condition, function_ref<void()> body) {
+    auto branch = scf::IfOp::create(builder, loc, TypeRange(), condition, /*withElse=*/false);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&branch.getThenRegion().front());
+    body();
+  }
+  /// `body` if N leaves the current panel whole, or if it does not.
+  void inPanel(bool whole, function_ref<void()> body) {
+    if (access.wholePanels)
+      return body();
+    Value left = arith::SubIOp::create(builder, loc, access.columns, access.firstColumn);
+    inside(arith::CmpIOp::create(builder, loc, whole ? arith::CmpIPredicate::sge : arith::CmpIPredicate::slt, left,
+                                 constant(vectors * tileColumns)),
+           body);
+  }
+
+  /// Rows in blocks of 32 up to `end` in panels that N leaves whole.
   void wholeBlocks(Value end) {
-    bool single = access.reductionSizes.size() == 1;
-    std::optional<int64_t> known = getConstantIntValue(depth);
-    if (!single || (known && *known <= tileReductionBlock + tileReductionBlock / 4)) {
-      overRows(end, [&](Value first) {
-        Tiles tiles = reduce(0, zeros(2), {}, 2, first, constant(0), depthWhole, Value());
-        store(tiles, 2, first);
+    auto everyBlock = [&](function_ref<Tiles(Value)> tilesOf) {
+      access.overPanels([&] {
+        inPanel(/*whole=*/true, [&] { overRows(end, [&](Value first) { store(tilesOf(first), 2, first); }); });
       });
-      return;
-    }
+    };
+    bool single = llvm::all_of(ArrayRef<Value>(access.reductionSizes).drop_back(),
+                               [](Value size) { return isConstantIntValue(size, 1); });
+    SmallVector<Value> places(access.reductionSizes.size() - 1, constant(0));
+    std::optional<int64_t> known = getConstantIntValue(depth);
+    if (!single || (known && *known <= tileReductionBlock + tileReductionBlock / 4))
+      return everyBlock([&](Value first) { return reduce(0, zeros(2), {}, 2, first, constant(0), depthWhole, Value()); });
     // Even blocks of k.
     int64_t block = tileReductionBlock;
     if (known) {
@@ -144,23 +153,18 @@ private:
                                               {OpFoldResult(from), OpFoldResult(depthWhole)}));
     };
     Value zero = constant(0), firstEnd = least(zero);
-    overRows(end, [&](Value first) { store(steps(zeros(2), {}, 2, first, zero, firstEnd), 2, first); });
-    auto loop = scf::ForOp::create(builder, loc, constant(block), depthWhole, constant(block));
+    everyBlock([&](Value first) { return steps(zeros(2), places, 2, first, zero, firstEnd); });
     {
+      auto loop = scf::ForOp::create(builder, loc, constant(block), depthWhole, constant(block));
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(loop.getBody());
       Value from = loop.getInductionVar(), to = least(from);
-      overRows(end, [&](Value first) { store(steps(load(2, first), {}, 2, first, from, to), 2, first); });
+      everyBlock([&](Value first) { return steps(load(2, first), places, 2, first, from, to); });
     }
-    if (hasTail) {
-      Value any = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, depthWhole, depth);
-      auto branch = scf::IfOp::create(builder, loc, TypeRange(), any, /*withElse=*/false);
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(&branch.getThenRegion().front());
-      overRows(end, [&](Value first) {
-        store(tail(load(2, first), {}, 2, first, constant(2 * tileRows)), 2, first);
+    if (hasTail)
+      inside(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, depthWhole, depth), [&] {
+        everyBlock([&](Value first) { return tail(load(2, first), places, 2, first, constant(2 * tileRows)); });
       });
-    }
   }
 
   /// One block of `count` row tiles of which `valid` rows are there; C goes through the pad, A too if `padRows`.
@@ -280,7 +284,7 @@ private:
 
   Tiles multiply(Tiles tiles, const Tiles &a, ArrayRef<Value> at) {
     SmallVector<Value> pair(at);
-    pair.back() = apply(at.back(), d0().floorDiv(2));
+    pair.back() = arith::ShRUIOp::create(builder, loc, at.back(), constant(1));
     SmallVector<Value> place = access.rhsAt(builder, pair);
     Value column = place.back();
     Tiles b;
@@ -343,7 +347,7 @@ private:
 };
 } // namespace
 
-void emitTilePanel(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows, int64_t panel) {
+void emitTilePanels(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows, int64_t panel) {
   TileEmitter(builder, loc, access, panel).rows(rows);
 }
 
