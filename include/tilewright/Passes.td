@@ -132,11 +132,17 @@ def VectorizeLoops : Pass<"tw-vectorize-loops", "::mlir::func::FuncOp"> {
 
 def ExpandContractions : Pass<"tw-cpu-expand-contractions", "::mlir::func::FuncOp"> {
   let summary = "tw_tile.matmul, convolution and pack become register-blocked micro-kernels";
-  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::amx::AMXDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::amx::AMXDialect", "::mlir::x86vector::X86VectorDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
     "::mlir::vector::VectorDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
   let options = [Option<"lanes", "lanes", "int64_t", "16", "f32 elements of a vector">,
     Option<"registers", "registers", "int64_t", "32", "vector registers">,
-    Option<"amx", "amx", "bool", "false", "bf16 operands packed in pairs are multiplied on AMX tiles">];
+    Option<"amx", "amx", "bool", "false", "bf16 operands packed in pairs are multiplied on AMX tiles, not by vdpbf16ps">];
+}
+
+def EmulateTiles : Pass<"tw-cpu-emulate-tiles", "::mlir::func::FuncOp"> {
+  let summary = "amx ops become vectors and loops, for machines without tiles";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::ub::UBDialect", "::mlir::vector::VectorDialect"];
 }
 
 def ExpandMath : Pass<"tw-cpu-expand-math", "::mlir::func::FuncOp"> {

@@ -70,12 +70,17 @@ llvm::Expected<HostMachine> describeHost(StringRef cpu) {
   host.shape.registers = wide ? 32 : 16;
   host.shape.threads = machine->logicalCpus;
   host.shape.l2Bytes = machine->l2Bytes;
-  host.shape.amx = wide && sets.amxTile && sets.amxBf16;
-  if (host.shape.amx) {
+  // TILEWRIGHT_EMULATE_AMX=1 runs tile kernels as vectors on any AVX-512 machine: for tests.
+  const char *emulate = std::getenv("TILEWRIGHT_EMULATE_AMX");
+  host.shape.emulateAmx = wide && emulate && StringRef(emulate) == "1";
+  host.shape.amx = host.shape.emulateAmx || (wide && sets.amxTile && sets.amxBf16);
+  host.shape.bf16Dot = !host.shape.amx && wide && sets.avx512bf16 && machine->bf16DotFullRate;
+  if (host.shape.amx || host.shape.bf16Dot) {
     host.shape.bf16Group = 2;
-    host.shape.bf16Depth = 32;
+    host.shape.bf16Depth = host.shape.amx ? 32 : 2;
   }
-  host.shape.bf16Dot = wide && sets.avx512bf16 && machine->bf16DotFullRate;
+  if (host.shape.emulateAmx)
+    host.key += "|emulated-amx";
   return host;
 }
 

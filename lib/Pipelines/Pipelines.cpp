@@ -83,6 +83,8 @@ void buildCpuStage(OpPassManager &pm, const MachineShape &machine) {
   contractions.registers = machine.registers;
   contractions.amx = machine.amx;
   pm.addNestedPass<func::FuncOp>(createExpandContractions(contractions));
+  if (machine.emulateAmx)
+    pm.addNestedPass<func::FuncOp>(createEmulateTiles());
   ExpandMathOptions mathFunctions;
   mathFunctions.avx512 = machine.lanes == 16;
   pm.addNestedPass<func::FuncOp>(createExpandMath(mathFunctions));

@@ -8,7 +8,8 @@
 //     24 stores }
 //
 // MicroKernel.h has the blocks. A convolution is the same block with three reduction loops (kh, kw, c) and pixels as
-// rows. bf16 operands packed in pairs run on AMX tiles where the machine has them (TileKernel.h). PackPanels.h has packs.
+// rows. bf16 operands packed in pairs run on AMX tiles where the machine has them (TileKernel.h), else by vdpbf16ps.
+// PackPanels.h has packs.
 //
 // Tests: test/Target/CPU/expand-contractions.mlir, test/Target/CPU/amx.mlir
 //
@@ -123,11 +124,11 @@ public:
   }
 
 private:
-  void emit(const BlockAccess &access, OpFoldResult rows, int64_t panel, int64_t group) {
+  void emit(BlockAccess &access, OpFoldResult rows, int64_t panel, int64_t group) {
     if (amx && group == 2)
       emitTilePanels(builder, loc, access, rows, panel);
     else
-      emitPanels(builder, loc, access, rows, panel / lanes, lanes, registers);
+      emitPanels(builder, loc, access, rows, panel / lanes, lanes, registers, /*pairs=*/group == 2);
   }
   static MemRefType typeOf(Value value) { return cast<MemRefType>(value.getType()); }
   Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }

@@ -22,6 +22,8 @@
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/AMX/AMXDialect.h"
 #include "mlir/Dialect/AMX/Transforms.h"
+#include "mlir/Dialect/X86Vector/Transforms.h"
+#include "mlir/Dialect/X86Vector/X86VectorDialect.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
@@ -70,6 +72,7 @@ struct LowerToLLVM : impl::LowerToLLVMBase<LowerToLLVM> {
     ub::populateUBToLLVMConversionPatterns(converter, patterns);
     populateFuncToLLVMConversionPatterns(converter, patterns);
     populateAMXLegalizeForLLVMExportPatterns(converter, patterns);
+    populateX86VectorLegalizeForLLVMExportPatterns(converter, patterns);
     if (failed(applyFullConversion(getOperation(), target, std::move(patterns))))
       return signalPassFailure();
     // Casts between the descriptor and the memref cancel.

@@ -7,10 +7,22 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/X86Vector/X86VectorDialect.h"
 
 using namespace mlir;
 
 namespace tilewright::cpu {
+
+std::optional<int64_t> staticStride(Value value, int64_t dim) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(cast<MemRefType>(value.getType()).getStridesAndOffset(strides, offset)) ||
+      ShapedType::isDynamic(strides[dim]))
+    return std::nullopt;
+  return strides[dim];
+}
+
+bool BlockAccess::lhsDepthContiguous() const { return staticStride(lhs, lhsDepthDim) == 1; }
 
 int64_t rowsPerBlock(int64_t vectors, int64_t registers) {
   // Accumulators, one vector of B per column, one broadcast of A.
@@ -24,9 +36,10 @@ namespace {
 
 class PanelEmitter {
 public:
-  PanelEmitter(OpBuilder &builder, Location loc, const BlockAccess &access, int64_t vectors, int64_t lanes)
+  PanelEmitter(OpBuilder &builder, Location loc, const BlockAccess &access, int64_t vectors, int64_t lanes,
+               Value pairedDepth)
       : innermostEnd(access.reductionSizes.back()), builder(builder), loc(loc), access(access), vectors(vectors),
-        lanes(lanes), vectorType(VectorType::get({lanes}, builder.getF32Type())) {}
+        lanes(lanes), vectorType(VectorType::get({lanes}, builder.getF32Type())), pairedDepth(pairedDepth) {}
 
   Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
 
@@ -84,17 +97,26 @@ private:
 
   SmallVector<Value> step(ArrayRef<Value> accumulators, ArrayRef<Value> ivs, ArrayRef<Value> rowIndex) {
     Type element = cast<MemRefType>(access.rhs.getType()).getElementType();
-    VectorType loaded = VectorType::get({lanes}, element);
+    int64_t width = pairedDepth ? 2 * lanes : lanes;
+    VectorType loaded = VectorType::get({width}, element);
     SmallVector<Value> b;
     SmallVector<Value> at = access.rhsAt(builder, ivs);
     Value column = at.back();
     for (int64_t v = 0; v < vectors; ++v) {
-      at.back() = v == 0 ? column : arith::AddIOp::create(builder, loc, column, constant(v * lanes)).getResult();
+      at.back() = v == 0 ? column : arith::AddIOp::create(builder, loc, column, constant(v * width)).getResult();
       Value value = vector::LoadOp::create(builder, loc, loaded, access.rhs, at);
-      b.push_back(element.isF32() ? value : arith::ExtFOp::create(builder, loc, vectorType, value).getResult());
+      bool widened = !element.isF32() && !pairedDepth;
+      b.push_back(widened ? arith::ExtFOp::create(builder, loc, vectorType, value).getResult() : value);
     }
     SmallVector<Value> next;
     for (auto [row, index] : llvm::enumerate(rowIndex)) {
+      if (pairedDepth) {
+        Value pair = broadcastPair(index, ivs);
+        for (int64_t v = 0; v < vectors; ++v)
+          next.push_back(
+              x86vector::DotBF16Op::create(builder, loc, vectorType, accumulators[row * vectors + v], pair, b[v]));
+        continue;
+      }
       Value a = memref::LoadOp::create(builder, loc, access.lhs, access.lhsAt(builder, index, ivs));
       if (!a.getType().isF32())
         a = arith::ExtFOp::create(builder, loc, builder.getF32Type(), a);
@@ -103,6 +125,32 @@ private:
         next.push_back(vector::FMAOp::create(builder, loc, broadcast, b[v], accumulators[row * vectors + v]));
     }
     return next;
+  }
+
+  /// Two consecutive k of A's `row`, in every lane; zero beyond the last k.
+  Value broadcastPair(Value row, ArrayRef<Value> ivs) {
+    SmallVector<Value> at(ivs);
+    Value k = arith::MulIOp::create(builder, loc, ivs.back(), constant(2));
+    at.back() = k;
+    VectorType pairType = VectorType::get({2}, builder.getBF16Type());
+    std::optional<int64_t> depth = getConstantIntValue(pairedDepth);
+    Value pair;
+    if (access.lhsDepthContiguous() && depth && *depth % 2 == 0) {
+      pair = vector::LoadOp::create(builder, loc, pairType, access.lhs, access.lhsAt(builder, row, at));
+    } else {
+      Value first = memref::LoadOp::create(builder, loc, access.lhs, access.lhsAt(builder, row, at));
+      Value second = arith::AddIOp::create(builder, loc, k, constant(1));
+      Value there = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, second, pairedDepth);
+      at.back() = arith::SelectOp::create(builder, loc, there, second, k);
+      Value loaded = memref::LoadOp::create(builder, loc, access.lhs, access.lhsAt(builder, row, at));
+      Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(builder.getBF16Type()));
+      pair = vector::FromElementsOp::create(builder, loc, pairType,
+                                            ValueRange{first, arith::SelectOp::create(builder, loc, there, loaded, zero)});
+    }
+    Value bits = vector::BitCastOp::create(builder, loc, VectorType::get({1}, builder.getI32Type()), pair);
+    bits = vector::ExtractOp::create(builder, loc, bits, 0);
+    bits = vector::BroadcastOp::create(builder, loc, VectorType::get({lanes}, builder.getI32Type()), bits);
+    return vector::BitCastOp::create(builder, loc, VectorType::get({2 * lanes}, builder.getBF16Type()), bits);
   }
 
   void store(Value value, Value row, int64_t v) {
@@ -131,6 +179,7 @@ private:
   const BlockAccess &access;
   int64_t vectors, lanes;
   VectorType vectorType;
+  Value pairedDepth; ///< K in elements, when the innermost reduction runs over pairs of k; else null
 };
 } // namespace
 
@@ -197,9 +246,17 @@ static void overOuter(OpBuilder &builder, Location loc, PanelEmitter &emitter, c
   overOuter(builder, loc, emitter, access, ivs, body);
 }
 
-void emitPanels(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows, int64_t vectors,
-               int64_t lanes, int64_t registers) {
-  PanelEmitter emitter(builder, loc, access, vectors, lanes);
+void emitPanels(OpBuilder &builder, Location loc, BlockAccess &access, OpFoldResult rows, int64_t vectors,
+                int64_t lanes, int64_t registers, bool pairs) {
+  Value pairedDepth;
+  if (pairs) {
+    pairedDepth = access.reductionSizes.back();
+    access.reductionSizes.back() = getValueOrCreateConstantIndexOp(
+        builder, loc,
+        affine::makeComposedFoldedAffineApply(
+            builder, loc, AffineMap::get(1, 0, builder.getAffineDimExpr(0).ceilDiv(2)), {OpFoldResult(pairedDepth)}));
+  }
+  PanelEmitter emitter(builder, loc, access, vectors, lanes, pairedDepth);
   int64_t blockRows = rowsPerBlock(vectors, registers);
   auto everyPanel = [&] { access.overPanels([&] { emitRows(builder, loc, emitter, rows, blockRows); }); };
   Value depth = access.reductionSizes.back();

@@ -32,7 +32,13 @@ struct BlockAccess {
   /// Dimensions of A that rows and the innermost reduction run over, and of C that rows run over; a row of the tile is
   /// `lhsRowStep` elements of A's dimension (a convolution's stride).
   int64_t lhsRowDim = 0, lhsDepthDim = 1, outRowDim = 0, lhsRowStep = 1;
+
+  /// Whether consecutive k of A are neighbours.
+  bool lhsDepthContiguous() const;
 };
+
+/// The stride of a buffer's dimension, where its type says it.
+std::optional<int64_t> staticStride(mlir::Value value, int64_t dim);
 
 /// Rows at a time for `vectors` accumulator vectors per row and `registers` vector registers.
 int64_t rowsPerBlock(int64_t vectors, int64_t registers);
@@ -43,9 +49,10 @@ inline constexpr int64_t reductionBlock = 256;
 
 /// Emits the product of `rows` rows (a value) from row 0 on with all panels, in blocks of rowsPerBlock and a ladder of
 /// powers of two. Blocks of the reduction run around the panels (Goto and van de Geijn, "Anatomy of high-performance
-/// matrix multiplication", 2008): a block of A stays in the second-level cache, each panel of B is read once.
-void emitPanels(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,
-               int64_t vectors, int64_t lanes, int64_t registers);
+/// matrix multiplication", 2008): a block of A stays in the second-level cache, each panel of B is read once. With
+/// `pairs` the operands are bf16, B holds pairs of k side by side, and a step is vdpbf16ps on one pair.
+void emitPanels(mlir::OpBuilder &builder, mlir::Location loc, BlockAccess &access, mlir::OpFoldResult rows,
+                int64_t vectors, int64_t lanes, int64_t registers, bool pairs);
 
 } // namespace tilewright::cpu
 

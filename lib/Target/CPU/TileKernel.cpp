@@ -23,7 +23,7 @@ public:
         operandType(amx::TileType::get({tileRows, tileDepth}, builder.getBF16Type())) {
     lhsRowStride = arith::MulIOp::create(builder, loc, strideOf(access.lhs, access.lhsRowDim),
                                          constant(access.lhsRowStep));
-    lhsDepthContiguous = staticStride(access.lhs, access.lhsDepthDim) == 1;
+    lhsDepthContiguous = access.lhsDepthContiguous();
     rhsRowStride = strideOf(access.rhs, cast<MemRefType>(access.rhs.getType()).getRank() - 2);
     outRowStride = strideOf(access.out, access.outRowDim);
     depth = access.reductionSizes.back();
@@ -76,14 +76,6 @@ private:
   Value add(Value a, Value b) { return arith::AddIOp::create(builder, loc, a, b); }
   Value plus(Value a, int64_t b) { return b == 0 ? a : add(a, constant(b)); }
 
-  static std::optional<int64_t> staticStride(Value value, int64_t dim) {
-    SmallVector<int64_t> strides;
-    int64_t offset;
-    if (failed(cast<MemRefType>(value.getType()).getStridesAndOffset(strides, offset)) ||
-        ShapedType::isDynamic(strides[dim]))
-      return std::nullopt;
-    return strides[dim];
-  }
   Value strideOf(Value value, int64_t dim) {
     if (std::optional<int64_t> known = staticStride(value, dim))
       return constant(*known);

@@ -1,0 +1,47 @@
+"""Products, attention and convolutions at sizes around every tile, in f32 and bf16: run by test_machines.py on the
+machine that TILEWRIGHT_CPU or TILEWRIGHT_EMULATE_AMX names. Prints the number of checks at the end."""
+
+import copy
+
+import torch
+import torch.nn.functional as F
+
+from numbers_rule import assert_numbers
+
+torch.manual_seed(0)
+checks = 0
+
+
+def check(function, arguments, module=None):
+    global checks
+    torch._dynamo.reset()
+    target = module if module is not None else function
+    wide = copy.deepcopy(module).double() if module is not None else function
+    with torch.no_grad():
+        got = torch.compile(target, backend="tilewright", fullgraph=True, options={"strict": True})(*arguments)
+        eager = [[target(*arguments)]]
+        exact = [wide(*(a.double() for a in arguments))]
+    assert_numbers([got], eager, exact)
+    checks += 1
+
+
+# rows, columns, depth: 1, below, at and above tiles of 8, 16 and 32 and of blocks of k.
+products = [(1, 1, 1), (1, 100, 70), (5, 40, 33), (8, 48, 256), (17, 16, 31), (31, 33, 32), (32, 32, 64), (33, 97, 47),
+            (64, 64, 600), (300, 40, 2100)]
+attentions = [(1, 3, 40, 64), (2, 2, 130, 48), (1, 1, 700, 33)]
+convolutions = [(1, 3, 20, 24, 7, 2, 3), (1, 20, 13, 36, 3, 1, 1), (1, 33, 9, 17, 1, 2, 0), (2, 16, 8, 8, (2, 5), (1, 2), 0)]
+
+for dtype in (torch.float32, torch.bfloat16):
+    for m, n, k in products:
+        check(None, [torch.randn(m, k, dtype=dtype)], torch.nn.Linear(k, n, dtype=dtype))
+        # Neither side a parameter, the left one transposed.
+        check(torch.matmul, [torch.randn(k, m, dtype=dtype).t(), torch.randn(k, n, dtype=dtype)])
+    for shape in attentions:
+        check(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
+              [torch.randn(*shape, dtype=dtype) for _ in range(3)])
+    for batch, channels, size, filters, window, stride, padding in convolutions:
+        module = torch.nn.Conv2d(channels, filters, window, stride, padding).to(dtype)
+        check(None, [torch.randn(batch, channels, size, size, dtype=dtype)], module)
+    check(None, [torch.randn(9, 129, dtype=dtype)],
+          torch.nn.Sequential(torch.nn.Linear(129, 65), torch.nn.GELU(), torch.nn.LayerNorm(65)).to(dtype))
+print(checks, "checks")

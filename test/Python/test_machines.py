@@ -1,0 +1,40 @@
+"""The kernels of every kind of machine, on this one: AVX2, AVX-512, vdpbf16ps, and AMX tiles as vectors."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+here = pathlib.Path(__file__).parent
+
+
+def flags():
+    for line in open("/proc/cpuinfo"):
+        if line.startswith("flags"):
+            return set(line.split())
+    return set()
+
+
+AVX512 = {"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512cd"}
+MACHINES = {
+    "avx2": ({"TILEWRIGHT_CPU": "x86-64-v3"}, {"avx2", "fma"}),
+    "avx512": ({"TILEWRIGHT_CPU": "x86-64-v4"}, AVX512),
+    "bf16-dot": ({"TILEWRIGHT_CPU": "znver5"}, AVX512 | {"avx512_bf16", "avx512_vnni", "avx512vbmi", "avx_vnni"}),
+    "amx-as-vectors": ({"TILEWRIGHT_EMULATE_AMX": "1"}, AVX512),
+    "amx": ({"TILEWRIGHT_CPU": "sapphirerapids"}, AVX512 | {"amx_tile", "amx_bf16", "avx512_fp16"}),
+}
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_kernels_of(name):
+    environment, needed = MACHINES[name]
+    missing = needed - flags()
+    if missing:
+        pytest.skip(f"this CPU has no {', '.join(sorted(missing))}")
+    path = os.pathsep.join([str(here)] + [p for p in sys.path if p])
+    done = subprocess.run([sys.executable, str(here / "machines_program.py")], capture_output=True, text=True,
+                          env={**os.environ, **environment, "PYTHONPATH": path}, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.strip().endswith("56 checks"), done.stdout

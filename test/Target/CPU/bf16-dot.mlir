@@ -1,0 +1,22 @@
+// RUN: tilewright-opt %s --tw-cpu-expand-contractions --canonicalize | FileCheck %s
+
+// Pairs of k: A's pair in every lane, B's pairs of 16 columns a vector, one vdpbf16ps for 16 columns.
+// CHECK-LABEL: func private @pairs
+// CHECK: scf.for %{{.*}} = %c0 to %c32 step %c1 iter_args
+// CHECK-COUNT-2: vector.load %arg1{{.*}} vector<32xbf16>
+// CHECK: vector.load %arg0{{.*}} vector<2xbf16>
+// CHECK: vector.broadcast %{{.*}} : i32 to vector<16xi32>
+// CHECK-COUNT-2: x86vector.avx512.dot
+func.func private @pairs(%a: memref<14x64xbf16>, %b: memref<1x32x64xbf16>, %c: memref<14x32xf32>) attributes {tw.kernel} {
+  tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 0, 1>, panel = 32 : i64} ins(%a, %b : memref<14x64xbf16>, memref<1x32x64xbf16>) outs(%c : memref<14x32xf32>)
+  return
+}
+
+// An odd K: the last pair's second element is zero, not what lies behind the row.
+// CHECK-LABEL: func private @odd
+// CHECK: arith.cmpi slt, %{{.*}}, %c33
+// CHECK: vector.from_elements
+func.func private @odd(%a: memref<1x33xbf16>, %b: memref<1x17x64xbf16>, %c: memref<1x32xf32>) attributes {tw.kernel} {
+  tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 0, 1>, panel = 32 : i64} ins(%a, %b : memref<1x33xbf16>, memref<1x17x64xbf16>) outs(%c : memref<1x32xf32>)
+  return
+}
