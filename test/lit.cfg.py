@@ -6,7 +6,7 @@ import lit.formats
 
 config.name = "Tilewright"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".mlir"]
+config.suffixes = [".mlir", ".test"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.build_dir, "test")
 config.excludes = ["Python", "Inputs"]

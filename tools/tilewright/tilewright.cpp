@@ -18,6 +18,7 @@ struct Command {
 
 constexpr Command commands[] = {
     {"compile", "lower an MLIR file to a stage of the compiler, or to assembly", runCompile},
+    {"machine", "describe this CPU as kernels see it, and measure its FMA peak", runMachine},
 };
 
 void printUsage(llvm::raw_ostream &os) {

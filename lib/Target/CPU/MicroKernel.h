@@ -44,8 +44,9 @@ std::optional<int64_t> staticStride(mlir::Value value, int64_t dim);
 int64_t rowsPerBlock(int64_t vectors, int64_t registers);
 
 /// The innermost reduction runs in blocks of this many steps, each summed on its own and then added to C: a block of B
-/// stays in the first-level cache, and the error of a long sum grows with the block, not with K.
-inline constexpr int64_t reductionBlock = 256;
+/// (24 KiB of a 48-column panel) shares the first-level cache with A, and the error of a long sum grows with the block, not
+/// with K.
+inline constexpr int64_t reductionBlock = 128;
 
 /// Emits the product of `rows` rows (a value) from row 0 on with all panels, in blocks of rowsPerBlock and a ladder of
 /// powers of two. Blocks of the reduction run around the panels (Goto and van de Geijn, "Anatomy of high-performance

@@ -14,9 +14,9 @@ func.func private @matmul(%a: memref<16x64xf32>, %b: memref<1x64x48xf32>, %c: me
   return
 }
 
-// A long sum is cut into blocks of 256, added to C.
+// A long sum is cut into blocks of 128, added to C.
 // CHECK-LABEL: func private @deep
-// CHECK: scf.for %{{.*}} = %c256{{.*}} to %c1024{{.*}} step %c256
+// CHECK: scf.for %{{.*}} = %c128{{.*}} to %c1024{{.*}} step %c128
 // CHECK: arith.addf
 func.func private @deep(%a: memref<8x1024xf32>, %b: memref<1x1024x48xf32>, %c: memref<8x48xf32>) attributes {tw.kernel} {
   tw_tile.matmul {group = 1 : i64, lhs_permutation = array<i64: 0, 1>, panel = 48 : i64} ins(%a, %b : memref<8x1024xf32>, memref<1x1024x48xf32>) outs(%c : memref<8x48xf32>)
