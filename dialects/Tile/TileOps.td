@@ -46,7 +46,7 @@ def Tile_MatmulOp : Tile_Op<"matmul", [DeclareOpInterfaceMethods<TilingInterface
     accumulates nothing: it is overwritten.
     Batch dimensions b (any number) lead; B has all of them or none. `lhs_permutation` says where the canonical
     dimensions b..., m, k lie in A (a transposed A is read through its strides).
-    1. (tile_matmul_c1) A has the rank of C. 2. (tile_matmul_c2) B's packed sizes cover K and N. 3. (tile_matmul_c3) C is f32, f64 or i32.
+    1. (tile_matmul_c1) A has the rank of C, and lhs_permutation is a permutation. 2. (tile_matmul_c2) B's packed sizes cover K and N. 3. (tile_matmul_c3) C is f32, f64 or i32.
   }];
   let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, I64Attr:$panel, I64Attr:$group,
     DenseI64ArrayAttr:$lhs_permutation);
@@ -63,7 +63,7 @@ def Tile_ConvolutionOp : Tile_Op<"convolution", [DeclareOpInterfaceMethods<Tilin
     With `merged_width` = KW > 0 the weight is panels x KH x (KW*C)/`group` x (`panel` * group): where dilation leaves no
     gaps, the KW pixels of a window's row are KW*C consecutive elements of the input, one reduction instead of two.
     1. (tile_convolution_c1) input and result are rank 4, weight rank 5, or 4 when merged.
-    2. (tile_convolution_c2) a merged width has dilation 1.
+    2. (tile_convolution_c2) a merged width has dilation 1. 3. (tile_convolution_c3) sizes agree, as far as known.
   }];
   let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, DenseI64ArrayAttr:$strides,
     DenseI64ArrayAttr:$dilations, I64Attr:$panel, I64Attr:$group, DefaultValuedAttr<I64Attr, "0">:$merged_width);
@@ -126,7 +126,7 @@ def Tile_ScatterOp : Tile_Op<"scatter"> {
     inputs: source (its shape is the iteration space d0, d1, ...), then index tensors, each read through its map of `index_maps`
     from the iteration space; the values read are s0, s1, ... The element goes to dest[`dest_map`(d0, ...)[s0, ...]].
     Negative index values count from the end of the dimension. The one output is the destination, already holding the old values.
-    1. (tile_scatter_c1) one map per index tensor. 2. (tile_scatter_c2) `dest_map` has the destination's rank of results.
+    1. (tile_scatter_c1) one map per index tensor. 2. (tile_scatter_c2) `dest_map` has the destination's rank of results, the source's of dimensions, a symbol for each index.
   }];
   let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, AffineMapArrayAttr:$index_maps,
     AffineMapAttr:$dest_map, Tile_ScatterKind:$kind);

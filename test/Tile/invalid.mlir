@@ -1,0 +1,128 @@
+// RUN: tilewright-opt %s -verify-diagnostics -split-input-file
+// One function per constraint of dialects/Tile/TileOps.td, named like it.
+
+func.func @tile_matmul_c1(%a: memref<2x4x8xf32>, %b: memref<1x8x16xf32>, %c: memref<4x16xf32>) {
+  // expected-error @below {{tile_matmul_c1: A is of rank 3 and C of rank 2}}
+  tw_tile.matmul {panel = 16, group = 1, lhs_permutation = array<i64: 0, 1>} ins(%a, %b : memref<2x4x8xf32>, memref<1x8x16xf32>) outs(%c : memref<4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @tile_matmul_c1_permutation(%a: memref<4x8xf32>, %b: memref<1x8x16xf32>, %c: memref<4x16xf32>) {
+  // expected-error @below {{tile_matmul_c1: lhs_permutation does not place}}
+  tw_tile.matmul {panel = 16, group = 1, lhs_permutation = array<i64: 0, 0>} ins(%a, %b : memref<4x8xf32>, memref<1x8x16xf32>) outs(%c : memref<4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @tile_matmul_c2(%a: memref<4x9xf32>, %b: memref<1x8x16xf32>, %c: memref<4x16xf32>) {
+  // expected-error @below {{tile_matmul_c2: B's 'memref<1x8x16xf32>' does not cover K = 9 and N = 16}}
+  tw_tile.matmul {panel = 16, group = 1, lhs_permutation = array<i64: 0, 1>} ins(%a, %b : memref<4x9xf32>, memref<1x8x16xf32>) outs(%c : memref<4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @tile_matmul_c2_panel(%a: memref<4x8xf32>, %b: memref<1x8x16xf32>, %c: memref<4x16xf32>) {
+  // expected-error @below {{tile_matmul_c2: a panel's row has 16 elements, not panel x group = 32}}
+  tw_tile.matmul {panel = 16, group = 2, lhs_permutation = array<i64: 0, 1>} ins(%a, %b : memref<4x8xf32>, memref<1x8x16xf32>) outs(%c : memref<4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @tile_matmul_c3(%a: memref<4x8xbf16>, %b: memref<1x8x16xbf16>, %c: memref<4x16xbf16>) {
+  // expected-error @below {{tile_matmul_c3: C is of 'bf16'}}
+  tw_tile.matmul {panel = 16, group = 1, lhs_permutation = array<i64: 0, 1>} ins(%a, %b : memref<4x8xbf16>, memref<1x8x16xbf16>) outs(%c : memref<4x16xbf16>)
+  return
+}
+
+// -----
+
+func.func @tile_matmul_results(%a: tensor<4x8xf32>, %b: tensor<1x8x16xf32>, %c: tensor<4x16xf32>) {
+  // expected-error @below {{has 0 results; on tensors there is one for each output}}
+  tw_tile.matmul {panel = 16, group = 1, lhs_permutation = array<i64: 0, 1>} ins(%a, %b : tensor<4x8xf32>, tensor<1x8x16xf32>) outs(%c : tensor<4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @tile_convolution_c1(%a: memref<1x4x4x8xf32>, %b: memref<1x3x24x16xf32>, %c: memref<1x2x2x16xf32>) {
+  // expected-error @below {{tile_convolution_c1: ranks 4, 4 and 4; expected 4, 5 and 4}}
+  tw_tile.convolution {panel = 16, group = 1, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>} ins(%a, %b : memref<1x4x4x8xf32>, memref<1x3x24x16xf32>) outs(%c : memref<1x2x2x16xf32>)
+  return
+}
+
+// -----
+
+func.func @tile_convolution_c2(%a: memref<1x4x8x8xf32>, %b: memref<1x3x24x16xf32>, %c: memref<1x2x2x16xf32>) {
+  // expected-error @below {{tile_convolution_c2: the width is merged with the channels, but its dilation is 2}}
+  tw_tile.convolution {panel = 16, group = 1, merged_width = 3, strides = array<i64: 1, 1>, dilations = array<i64: 1, 2>} ins(%a, %b : memref<1x4x8x8xf32>, memref<1x3x24x16xf32>) outs(%c : memref<1x2x2x16xf32>)
+  return
+}
+
+// -----
+
+func.func @tile_convolution_c3(%a: memref<1x4x4x8xf32>, %b: memref<1x3x23x16xf32>, %c: memref<1x2x2x16xf32>) {
+  // expected-error @below {{tile_convolution_c3: weight}}
+  tw_tile.convolution {panel = 16, group = 1, merged_width = 3, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>} ins(%a, %b : memref<1x4x4x8xf32>, memref<1x3x23x16xf32>) outs(%c : memref<1x2x2x16xf32>)
+  return
+}
+
+// -----
+
+func.func @tile_pack_c1(%a: memref<8x20xf32>, %p: memref<1x8x16xf32>) {
+  // expected-error @below {{tile_pack_c1: 'memref<1x8x16xf32>' does not cover 'memref<8x20xf32>'}}
+  tw_tile.pack {panel = 16, group = 1, permutation = array<i64: 0, 1>} ins(%a : memref<8x20xf32>) outs(%p : memref<1x8x16xf32>)
+  return
+}
+
+// -----
+
+func.func @tile_attention_c1(%q: memref<1x2x8x4xf32>, %k: memref<1x2x8x4xf32>, %o: memref<1x2x8x4xf32>, %l: memref<2x8xf32>) {
+  // expected-error @below {{tile_attention_c1: results of rank 4 and 2; expected 4 and 3}}
+  tw_tile.attention {scale = 1.0 : f64} ins(%q, %k, %k : memref<1x2x8x4xf32>, memref<1x2x8x4xf32>, memref<1x2x8x4xf32>) outs(%o, %l : memref<1x2x8x4xf32>, memref<2x8xf32>)
+  return
+}
+
+// -----
+
+func.func @tile_attention_c2(%q: memref<1x3x8x4xf32>, %k: memref<1x2x8x4xf32>, %o: memref<1x3x8x4xf32>, %l: memref<1x3x8xf32>) {
+  // expected-error @below {{tile_attention_c2: 3 heads of queries do not share 2 heads of keys}}
+  tw_tile.attention {scale = 1.0 : f64} ins(%q, %k, %k : memref<1x3x8x4xf32>, memref<1x2x8x4xf32>, memref<1x2x8x4xf32>) outs(%o, %l : memref<1x3x8x4xf32>, memref<1x3x8xf32>)
+  return
+}
+
+// -----
+
+func.func @tile_scan_c1(%a: memref<4xf32>, %b: memref<5xf32>) {
+  // expected-error @below {{tile_scan_c1: dim 0 of 'memref<4xf32>' into 'memref<5xf32>'}}
+  tw_tile.scan sum {dim = 0 : i64} ins(%a : memref<4xf32>) outs(%b : memref<5xf32>)
+  return
+}
+
+// -----
+
+func.func @tile_sort_c1(%a: memref<4xf32>, %b: memref<5xf32>, %i: memref<5xi64>) {
+  // expected-error @below {{tile_sort_c1: 'memref<4xf32>' sorted along 0 into 'memref<5xf32>'}}
+  tw_tile.sort {dim = 0 : i64} ins(%a : memref<4xf32>) outs(%b, %i : memref<5xf32>, memref<5xi64>)
+  return
+}
+
+// -----
+
+func.func @tile_scatter_c1(%a: memref<4xf32>, %i: memref<4xi64>, %b: memref<5xf32>) {
+  // expected-error @below {{tile_scatter_c1: 0 maps for 1 index tensors}}
+  tw_tile.scatter add {index_maps = [], dest_map = affine_map<(d0)[s0] -> (s0)>} ins(%a, %i : memref<4xf32>, memref<4xi64>) outs(%b : memref<5xf32>)
+  return
+}
+
+// -----
+
+func.func @tile_scatter_c2(%a: memref<4xf32>, %i: memref<4xi64>, %b: memref<5x2xf32>) {
+  // expected-error @below {{tile_scatter_c2: dest_map gives 1 places from 1 loops and 1 indices; expected 2, 1 and 1}}
+  tw_tile.scatter add {index_maps = [affine_map<(d0) -> (d0)>], dest_map = affine_map<(d0)[s0] -> (s0)>} ins(%a, %i : memref<4xf32>, memref<4xi64>) outs(%b : memref<5x2xf32>)
+  return
+}
