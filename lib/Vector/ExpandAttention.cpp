@@ -74,37 +74,17 @@ public:
       Value s = slice(scores, {fold(0), fold(0)}, {rows, width});
       tile::MatmulOp::create(builder, loc, TypeRange(), ValueRange{q, kPacked}, ValueRange{s}, panel, group,
                              ArrayRef<int64_t>{0, 1});
-      scaleAndMask(s, kb, width);
-      // The new maximum of each row.
-      elementwise({m}, next, 1, [](OpBuilder &, Location, ValueRange in) { return in[0]; });
-      reduce(s, next, [](OpBuilder &b, Location at, Value x, Value a) -> Value {
-        return arith::MaximumFOp::create(b, at, x, a);
+      Value p = weights ? slice(weights, {fold(0), fold(0)}, {rows, width}) : s;
+      overRowBlocks(rows, block, [&](Value first, OpFoldResult count) {
+        softmaxRows(slice(s, {first, fold(0)}, {count, width}), weights ? slice(p, {first, fold(0)}, {count, width}) : Value(),
+                    slice(m, {first}, {count}), slice(l, {first}, {count}), slice(next, {first}, {count}), first, count,
+                    kb, width);
       });
-      // p = exp(s - m'), with m' = 0 for a row of -inf alone.
-      rowwise(s, next, [](OpBuilder &b, Location at, Value x, Value max) -> Value {
-        return math::ExpOp::create(b, at, arith::SubFOp::create(b, at, x, finite(b, at, max)));
-      });
-      // What was summed so far shrinks by exp(m - m').
-      elementwise({m, next}, m, 1, [](OpBuilder &b, Location at, ValueRange in) -> Value {
-        return math::ExpOp::create(b, at, arith::SubFOp::create(b, at, in[0], finite(b, at, in[1])));
-      });
-      elementwise({l, m}, l, 1, [](OpBuilder &b, Location at, ValueRange in) -> Value {
-        return arith::MulFOp::create(b, at, in[0], in[1]);
-      });
-      reduce(s, l,
-             [](OpBuilder &b, Location at, Value x, Value a) -> Value { return arith::AddFOp::create(b, at, x, a); });
       // acc = acc * exp(m - m') + p v
       Value vBlock = slice(v, {kb, fold(0)}, {width, columns});
       Value vPacked = slice(packedV, {fold(0), fold(0), fold(0)}, {ceilDiv(columns, panel), packedDepth(width), fold(panel * group)});
       tile::PackOp::create(builder, loc, TypeRange(), ValueRange{vBlock}, ValueRange{vPacked}, panel, group,
                            ArrayRef<int64_t>{0, 1}, 0);
-      Value p = s;
-      if (weights) {
-        p = slice(weights, {fold(0), fold(0)}, {rows, width});
-        elementwise({s}, p, 2, [](OpBuilder &b, Location at, ValueRange in) -> Value {
-          return arith::TruncFOp::create(b, at, b.getBF16Type(), in[0]);
-        });
-      }
       tile::MatmulOp::create(builder, loc, TypeRange(), ValueRange{p, vPacked}, ValueRange{product}, panel, group,
                              ArrayRef<int64_t>{0, 1});
       if (!once) {
@@ -253,7 +233,54 @@ private:
         /*reduceColumns=*/true);
   }
 
-  void scaleAndMask(Value s, Value kb, OpFoldResult width) {
+  /// `body` for blocks of rows whose scores, of at most `columns` each, are 16 KiB: they stay in the first-level cache
+  /// through all passes over them.
+  void overRowBlocks(OpFoldResult rows, int64_t columns, function_ref<void(Value, OpFoldResult)> body) {
+    int64_t count = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, columns));
+    if (std::optional<int64_t> known = getConstantIntValue(rows); known && *known <= count)
+      return body(index(fold(0)), rows);
+    auto loop = scf::ForOp::create(builder, loc, index(fold(0)), index(rows), index(fold(count)));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
+    OpFoldResult size = fold(count);
+    if (std::optional<int64_t> known = getConstantIntValue(rows); !known || *known % count)
+      size = affine::makeComposedFoldedAffineMin(
+          builder, loc, AffineMap::get(2, 0, {builder.getAffineConstantExpr(count), d1 - d0}, builder.getContext()),
+          {OpFoldResult(loop.getInductionVar()), rows});
+    body(loop.getInductionVar(), size);
+  }
+
+  /// The scores `s` of `count` rows from `first` on become exp(s - m'), also in bf16 as `p` where that is not null; the
+  /// row's sum `l` follows, `m` becomes exp(m - m') and `next` the new maximum m'.
+  void softmaxRows(Value s, Value p, Value m, Value l, Value next, Value first, OpFoldResult count, Value kb,
+                   OpFoldResult width) {
+    scaleAndMask(s, first, count, kb, width);
+    // The new maximum of each row.
+    elementwise({m}, next, 1, [](OpBuilder &, Location, ValueRange in) { return in[0]; });
+    reduce(s, next, [](OpBuilder &b, Location at, Value x, Value a) -> Value {
+      return arith::MaximumFOp::create(b, at, x, a);
+    });
+    // p = exp(s - m'), with m' = 0 for a row of -inf alone.
+    rowwise(s, next, [](OpBuilder &b, Location at, Value x, Value max) -> Value {
+      return math::ExpOp::create(b, at, arith::SubFOp::create(b, at, x, finite(b, at, max)));
+    });
+    // What was summed so far shrinks by exp(m - m').
+    elementwise({m, next}, m, 1, [](OpBuilder &b, Location at, ValueRange in) -> Value {
+      return math::ExpOp::create(b, at, arith::SubFOp::create(b, at, in[0], finite(b, at, in[1])));
+    });
+    elementwise({l, m}, l, 1, [](OpBuilder &b, Location at, ValueRange in) -> Value {
+      return arith::MulFOp::create(b, at, in[0], in[1]);
+    });
+    reduce(s, l,
+           [](OpBuilder &b, Location at, Value x, Value a) -> Value { return arith::AddFOp::create(b, at, x, a); });
+    if (p)
+      elementwise({s}, p, 2, [](OpBuilder &b, Location at, ValueRange in) -> Value {
+        return arith::TruncFOp::create(b, at, b.getBF16Type(), in[0]);
+      });
+  }
+
+  void scaleAndMask(Value s, Value first, OpFoldResult count, Value kb, OpFoldResult width) {
     SmallVector<Value> ins;
     SmallVector<StringRef> maps;
     bool boolean = false;
@@ -261,8 +288,8 @@ private:
       Value mask = view(op.getInputs()[3], {0, 1}, 2);
       auto type = cast<MemRefType>(mask.getType());
       bool perRow = type.getDimSize(0) != 1, perColumn = type.getDimSize(1) != 1;
-      if (perColumn)
-        mask = slice(mask, {fold(0), kb}, {size(mask, 0), width});
+      mask = slice(mask, {perRow ? OpFoldResult(first) : fold(0), perColumn ? OpFoldResult(kb) : fold(0)},
+                   {perRow ? count : fold(1), perColumn ? width : fold(1)});
       ins.push_back(mask);
       maps.push_back(perRow ? (perColumn ? "ij" : "i0") : (perColumn ? "0j" : "00"));
       boolean = elementOf(mask).isInteger(8);
@@ -280,6 +307,7 @@ private:
       }
       if (op.getCausal()) {
         Value row = linalg::IndexOp::create(b, at, 0), column = linalg::IndexOp::create(b, at, 1);
+        row = arith::AddIOp::create(b, at, row, first);
         if (op.getFirstRow())
           row = arith::AddIOp::create(b, at, row, op.getFirstRow());
         column = arith::AddIOp::create(b, at, column, kb);

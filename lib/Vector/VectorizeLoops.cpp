@@ -185,6 +185,22 @@ private:
     return arith::ConstantOp::create(builder, loc, value);
   }
 
+  /// All lanes of `value` in one.
+  Value combineLanes(Operation *combiner, Value value) {
+    if (!isa<arith::MaximumFOp, arith::MinimumFOp>(combiner))
+      return vector::ReductionOp::create(builder, loc, kindOf(combiner), value, arith::FastMathFlags::reassoc);
+    // Half with half: upstream's vector.reduction is a scalar chain where NaN has to win.
+    for (int64_t width = cast<VectorType>(value.getType()).getDimSize(0); width > 1; width /= 2) {
+      SmallVector<int64_t> low = llvm::to_vector(llvm::seq<int64_t>(0, width / 2)),
+                           high = llvm::to_vector(llvm::seq<int64_t>(width / 2, width));
+      Value a = vector::ShuffleOp::create(builder, loc, value, value, low);
+      Value b = vector::ShuffleOp::create(builder, loc, value, value, high);
+      OperationState state(loc, combiner->getName().getStringRef(), {a, b}, {a.getType()}, combiner->getAttrs());
+      value = builder.create(state)->getResult(0);
+    }
+    return vector::ExtractOp::create(builder, loc, value, 0);
+  }
+
   static vector::CombiningKind kindOf(Operation *combiner) {
     return llvm::TypeSwitch<Operation *, vector::CombiningKind>(combiner)
         .Case<arith::AddFOp, arith::AddIOp>([](auto) { return vector::CombiningKind::ADD; })
@@ -262,8 +278,7 @@ private:
     });
     for (unsigned number = 0; number < outputs; ++number) {
       Value old = body.read(builder, *op.getDpsInitOperand(number), Value());
-      arith::FastMathFlags flags = arith::FastMathFlags::reassoc;
-      Value sum = vector::ReductionOp::create(builder, loc, kindOf(combiners[number]), accumulators[number], flags);
+      Value sum = combineLanes(combiners[number], accumulators[number]);
       IRMapping scalar;
       Operation *combiner = combiners[number];
       bool accumulatorFirst = combiner->getOperand(0) == op.getRegionOutputArgs()[number];

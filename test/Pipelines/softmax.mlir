@@ -22,7 +22,8 @@
 
 // VECTOR: func.func private @kernel_0
 // VECTOR-SAME: tw.grid
-// VECTOR: vector.reduction <maximumf>
+// VECTOR: vector.shuffle
+// VECTOR: arith.maximumf
 // VECTOR: math.exp {{.*}} : vector<16xf32>
 // VECTOR: vector.reduction <add>
 // VECTOR: tw_plan.launch @kernel_0
