@@ -149,13 +149,24 @@ private:
     for (Operation *member : members)
       if (isContractionRoot(member))
         contraction = member;
-    if (contraction && rows->numRows < cast<ShapedType>(contraction->getResult(0).getType()).getRank()) {
+    if (contraction && rows->numRows < cast<ShapedType>(contraction->getResult(0).getType()).getRank() &&
+        !affordsWholeRows(contraction, rows->numRows)) {
       reason = "a tile of " + describe(contraction) +
                " would have to span whole rows of the reduction, which takes the second dimension from the threads and "
-               "reads the weights once per row tile";
+               "reads the weights once per row tile: worth it from " +
+               std::to_string(rowsToSpan) + " rows on, and up to " + std::to_string(columnsToSpan) + " columns";
       return false;
     }
     return true;
+  }
+
+  /// Many rows: there are tiles enough for the threads without cutting the columns, each reads the weights once for many
+  /// rows, and its result, of not too many columns, stays in a second-level cache for the row reduction behind it.
+  static constexpr int64_t rowsToSpan = 1024, columnsToSpan = 2048;
+  static bool affordsWholeRows(Operation *contraction, int64_t numRows) {
+    auto type = cast<ShapedType>(contraction->getResult(0).getType());
+    return type.getRank() == 2 && numRows == 1 && type.hasStaticShape() && type.getDimSize(0) >= rowsToSpan &&
+           type.getDimSize(1) <= columnsToSpan;
   }
 
   /// The contraction whose result `op` finishes element by element, if `op` is its only user.

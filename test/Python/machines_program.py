@@ -44,4 +44,7 @@ for dtype in (torch.float32, torch.bfloat16):
         check(None, [torch.randn(batch, channels, size, size, dtype=dtype)], module)
     check(None, [torch.randn(9, 129, dtype=dtype)],
           torch.nn.Sequential(torch.nn.Linear(129, 65), torch.nn.GELU(), torch.nn.LayerNorm(65)).to(dtype))
+    # Rows enough for the product and the norm behind it to be one kernel.
+    check(None, [torch.randn(1057, 40, dtype=dtype)],
+          torch.nn.Sequential(torch.nn.Linear(40, 70), torch.nn.LayerNorm(70)).to(dtype))
 print(checks, "checks")

@@ -1,0 +1,28 @@
+// RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --split-input-file | FileCheck %s
+// RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-stage-tiled --split-input-file | FileCheck %s --check-prefix=TILED
+
+// Many rows: the product, the residual and the layer norm behind it are one kernel, in tiles of whole rows.
+// CHECK-LABEL: func.func @main
+// CHECK: call @{{.*}}tw.ops = "matmul+add
+// CHECK-NOT: call @
+// CHECK: return
+// TILED: func.func private @kernel_0({{.*}}tw.schedule = {tiles = array<i64: 128>}
+func.func @main(%x: tensor<1024x64xf32>, %w: tensor<64x96xf32>, %r: tensor<1024x96xf32>) -> tensor<1024x96xf32> {
+  %0 = tw.matmul %x, %w : (tensor<1024x64xf32>, tensor<64x96xf32>) -> tensor<1024x96xf32>
+  %1 = tw.add %0, %r : (tensor<1024x96xf32>, tensor<1024x96xf32>) -> tensor<1024x96xf32>
+  %2, %m, %s = tw.layer_norm %1 {eps = 1.0e-5 : f64, rank = 1 : i64} : tensor<1024x96xf32> -> tensor<1024x96xf32>, tensor<1024x1xf32>, tensor<1024x1xf32>
+  return %2 : tensor<1024x96xf32>
+}
+
+// -----
+
+// Few rows: apart, so that the threads share the columns.
+// CHECK-LABEL: func.func @main
+// CHECK: call @{{.*}}tw.ops = "matmul+add"
+// CHECK: call @{{.*}}tw.ops = "layer_norm
+func.func @main(%x: tensor<128x64xf32>, %w: tensor<64x96xf32>, %r: tensor<128x96xf32>) -> tensor<128x96xf32> {
+  %0 = tw.matmul %x, %w : (tensor<128x64xf32>, tensor<64x96xf32>) -> tensor<128x96xf32>
+  %1 = tw.add %0, %r : (tensor<128x96xf32>, tensor<128x96xf32>) -> tensor<128x96xf32>
+  %2, %m, %s = tw.layer_norm %1 {eps = 1.0e-5 : f64, rank = 1 : i64} : tensor<128x96xf32> -> tensor<128x96xf32>, tensor<128x1xf32>, tensor<128x1xf32>
+  return %2 : tensor<128x96xf32>
+}
