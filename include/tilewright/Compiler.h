@@ -27,8 +27,8 @@ struct Options {
   std::string cpu = "native";        ///< as TILEWRIGHT_CPU
   std::string rounding = "fused";    ///< "fused": no rounding between fused ops; "eager": as eager rounds
   std::string dumpDirectory;         ///< every stage's IR is written there; empty: no
-  std::string scheduleFile;          ///< schedules of the user's, by kernel name; empty: none
-  std::string cacheDirectory;        ///< of the object cache; empty: the default; "off": none
+  std::string scheduleFile;          ///< schedules of the user's, by kernel (lib/Tiled/ReadSchedules.cpp); empty: none
+  bool cache = true;                 ///< look into the object cache on disk, and store there
   int threads = 0;                   ///< to plan for; 0: as many as the process may use
 };
 
@@ -44,6 +44,8 @@ struct CompileReport {
   int64_t operations = 0, kernels = 0, distinctKernels = 0, cachedKernels = 0;
   std::vector<std::pair<std::string, double>> stageMilliseconds; ///< in order
   std::vector<Decision> decisions;
+  std::string cache;                 ///< "hit: ...", "miss: ..." or "off: ...", with the reason
+  std::vector<std::string> warnings; ///< for the user, each told once per process
 };
 
 /// A compiled graph. Thread-safe: any number of calls may run at once.

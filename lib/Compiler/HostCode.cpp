@@ -65,6 +65,8 @@ llvm::Expected<HostMachine> describeHost(StringRef cpu) {
   host.fma = machine->sets.avx2 && machine->sets.fma;
   host.threads = machine->logicalCpus;
   const runtime::InstructionSets &sets = machine->sets;
+  // What the cost model and the choice of instructions look at is part of the code.
+  host.key += "|l2=" + std::to_string(machine->l2Bytes) + "|dot=" + std::to_string(machine->bf16DotFullRate);
   bool wide = sets.avx512f && sets.avx512bw && sets.avx512vl && sets.avx512dq;
   host.shape.lanes = wide ? 16 : 8;
   host.shape.registers = wide ? 32 : 16;

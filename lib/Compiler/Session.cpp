@@ -2,7 +2,7 @@
 #include "tilewright/Compiler.h"
 #include "tilewright/Pipelines.h"
 #include "tilewright/Target.h"
-#include "lib/Compiler/ObjectCache.h"
+#include "lib/Compiler/CompileCache.h"
 #include "dialects/Graph/Graph.h"
 #include "dialects/Plan/PlanDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -155,8 +155,12 @@ llvm::Expected<std::shared_ptr<Program>> Session::compile(ModuleOp module, const
     main.walk([&](Operation *op) { report.operations += op->getName().getDialectNamespace() == "tw"; });
   else
     return llvm::createStringError("the module has no function @main");
+  CompileCache cache(module, options, *target);
+  if (std::shared_ptr<Program> program = cache.load(*target, options))
+    return program;
   if (llvm::Error failed = dump(module, options.dumpDirectory, 0, "imported"))
     return std::move(failed);
+  report.stageMilliseconds.push_back({"key", cache.keyMilliseconds});
   size_t number = 0;
   for (Stage &stage : stagesOf(*target, options)) {
     auto start = Clock::now();
@@ -183,6 +187,9 @@ llvm::Expected<std::shared_ptr<Program>> Session::compile(ModuleOp module, const
   if (!program)
     return program.takeError();
   report.stageMilliseconds.push_back({"load", since(start)});
+  start = Clock::now();
+  cache.store(report, *artifact);
+  report.stageMilliseconds.push_back({"store", since(start)});
   (*program)->report = std::move(report);
   return program;
 }

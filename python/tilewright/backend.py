@@ -65,6 +65,8 @@ def compile_whole(gm, options, static, report) -> _tilewright.GraphCall | Import
     report.segments += 1
     report.copied_inputs += imported.copied_inputs
     report.calls.append(call)
+    for text in call.report().get("warnings", []):
+        warnings.warn("tilewright: " + text, stacklevel=2)
     return call
 
 
