@@ -27,7 +27,7 @@ struct Options {
   std::string cpu = "native";        ///< as TILEWRIGHT_CPU
   std::string rounding = "fused";    ///< "fused": no rounding between fused ops; "eager": as eager rounds
   std::string dumpDirectory;         ///< every stage's IR is written there; empty: no
-  std::string scheduleFile;          ///< schedules of the user's, by kernel (lib/Tiled/ReadSchedules.cpp); empty: none
+  std::string scheduleFile;          ///< schedules of the user's, by kernel (lib/Tiled/OverrideSchedules.cpp); empty: none
   bool cache = true;                 ///< look into the object cache on disk, and store there
   int threads = 0;                   ///< to plan for; 0: as many as the process may use
 };

@@ -73,6 +73,11 @@ def SelectSchedule : Pass<"tw-select-schedule", "::mlir::func::FuncOp"> {
     Option<"cacheBytes", "cache-bytes", "int64_t", "1048576", "second-level cache of one core">];
 }
 
+def OverrideSchedules : Pass<"tw-override-schedules", "::mlir::ModuleOp"> {
+  let summary = "Schedules of the user's file replace those that were selected";
+  let options = [Option<"file", "file", "std::string", "", "JSON: a kernel's name or ops -> {\"tiles\": [...]}">];
+}
+
 def ApplySchedule : Pass<"tw-apply-schedule", "::mlir::func::FuncOp"> {
   let summary = "Cut each kernel into parallel tiles, all members in one scf.forall, as its schedule says";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];

@@ -95,6 +95,12 @@ static OwningOpRef<ModuleOp> withoutPlan(ModuleOp module) {
   return copy;
 }
 
+static runtime::CodegenOptions codegenOptions(const Options &options) {
+  runtime::CodegenOptions codegen;
+  codegen.contract = options.rounding != "eager";
+  return codegen;
+}
+
 /// Kernels in as many modules as there are threads, of about equal size.
 static llvm::Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>> compileKernels(ModuleOp module,
                                                                                        const Options &options) {
@@ -130,15 +136,15 @@ static llvm::Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>> compileK
   }
   std::vector<runtime::ModuleMaker> makers;
   for (auto &part : parts)
-    makers.push_back([module = part.get()](llvm::LLVMContext &context)
-                         -> llvm::Expected<std::unique_ptr<llvm::Module>> {
-      std::unique_ptr<llvm::Module> made =
-          translateModuleToLLVMIR(module, context, "kernels", /*disableVerification=*/true);
-      if (!made)
-        return llvm::createStringError("a kernel cannot be translated to LLVM IR");
-      return made;
-    });
-  return runtime::compileInParallel(std::move(makers), *machine, threads);
+    makers.push_back(
+        [module = part.get()](llvm::LLVMContext &context) -> llvm::Expected<std::unique_ptr<llvm::Module>> {
+          std::unique_ptr<llvm::Module> made =
+              translateModuleToLLVMIR(module, context, "kernels", /*disableVerification=*/true);
+          if (!made)
+            return llvm::createStringError("a kernel cannot be translated to LLVM IR");
+          return made;
+        });
+  return runtime::compileInParallel(std::move(makers), *machine, threads, codegenOptions(options));
 }
 
 static std::string packHostArtifact(llvm::ArrayRef<uint8_t> plan, llvm::ArrayRef<llvm::StringRef> objects) {
@@ -175,7 +181,7 @@ llvm::Expected<std::string> printHostAssembly(ModuleOp module, const Options &op
   llvm::Expected<runtime::MachineDescription> machine = describe(options.cpu);
   if (!machine)
     return machine.takeError();
-  runtime::CodegenOptions codegen;
+  runtime::CodegenOptions codegen = codegenOptions(options);
   auto target = runtime::createTargetMachine(*machine, codegen);
   if (!target)
     return target.takeError();

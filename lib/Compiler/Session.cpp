@@ -1,13 +1,13 @@
 //===- Session.cpp - stage by stage from a graph to a program --------------------------===//
-#include "tilewright/Compiler.h"
-#include "tilewright/Pipelines.h"
-#include "tilewright/Target.h"
-#include "lib/Compiler/CompileCache.h"
 #include "dialects/Graph/Graph.h"
 #include "dialects/Plan/PlanDialect.h"
+#include "lib/Compiler/CompileCache.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
+#include "tilewright/Compiler.h"
+#include "tilewright/Pipelines.h"
+#include "tilewright/Target.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -71,7 +71,7 @@ struct Stage {
 std::vector<Stage> stagesOf(Target &target, const Options &options) {
   std::vector<Stage> stages;
   stages.push_back({"graph", [](OpPassManager &pm) { buildGraphStage(pm); }});
-  stages.push_back({"structured", [](OpPassManager &pm) { buildStructuredStage(pm); }});
+  stages.push_back({"structured", [&](OpPassManager &pm) { buildStructuredStage(pm, options.rounding == "eager"); }});
   stages.push_back({"tiled", [&](OpPassManager &pm) { target.buildTiled(pm, options); }});
   stages.push_back({"vector", [&](OpPassManager &pm) { target.buildVector(pm, options); }});
   stages.push_back({"target", [&](OpPassManager &pm) { target.buildLowering(pm, options); }});
@@ -119,21 +119,31 @@ void collectDecisions(ModuleOp module, CompileReport &report) {
 }
 } // namespace
 
-llvm::Error Session::lowerTo(ModuleOp module, StringRef stage, const Options &given) {
+/// The target of `options`, which are checked and completed.
+static llvm::Expected<Target *> chooseTarget(Options &options) {
   std::string error;
-  Options options = given;
   Target *target = findTarget(options.target, error);
   if (!target)
     return llvm::createStringError("%s", error.c_str());
+  if (options.rounding != "fused" && options.rounding != "eager")
+    return llvm::createStringError("rounding is 'fused' or 'eager', not '%s'", options.rounding.c_str());
   if (llvm::Error failed = target->configure(options))
-    return failed;
+    return std::move(failed);
+  return target;
+}
+
+llvm::Error Session::lowerTo(ModuleOp module, StringRef stage, const Options &given) {
+  Options options = given;
+  llvm::Expected<Target *> target = chooseTarget(options);
+  if (!target)
+    return target.takeError();
   if (!llvm::is_contained(stageNames(), stage)) {
     std::string known;
     for (StringRef name : stageNames())
       known += (known.empty() ? "" : ", ") + name.str();
     return llvm::createStringError("unknown stage '%s'; known stages: %s", stage.str().c_str(), known.c_str());
   }
-  for (Stage &step : stagesOf(*target, options)) {
+  for (Stage &step : stagesOf(**target, options)) {
     if (llvm::Error failed = runStage(module, step))
       return failed;
     if (step.name == stage)
@@ -143,13 +153,11 @@ llvm::Error Session::lowerTo(ModuleOp module, StringRef stage, const Options &gi
 }
 
 llvm::Expected<std::shared_ptr<Program>> Session::compile(ModuleOp module, const Options &given) {
-  std::string error;
   Options options = given;
-  Target *target = findTarget(options.target, error);
-  if (!target)
-    return llvm::createStringError("%s", error.c_str());
-  if (llvm::Error failed = target->configure(options))
-    return std::move(failed);
+  llvm::Expected<Target *> chosen = chooseTarget(options);
+  if (!chosen)
+    return chosen.takeError();
+  Target *target = *chosen;
   CompileReport report;
   if (auto main = module.lookupSymbol<func::FuncOp>("main"))
     main.walk([&](Operation *op) { report.operations += op->getName().getDialectNamespace() == "tw"; });

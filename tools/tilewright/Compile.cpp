@@ -35,6 +35,10 @@ struct CompileFlags {
                               cl::value_desc("name"), cl::cat(category)};
   cl::opt<std::string> cpu{"cpu", cl::desc("the CPU: native, or a name as TILEWRIGHT_CPU takes (default: native)"),
                            cl::init("native"), cl::value_desc("name"), cl::cat(category)};
+  cl::opt<std::string> rounding{"rounding", cl::desc("between fused ops: fused (none) or eager (as eager rounds)"),
+                                cl::init("fused"), cl::value_desc("mode"), cl::cat(category)};
+  cl::opt<std::string> scheduleFile{"schedule-file", cl::desc("JSON: a kernel's name or ops -> {\"tiles\": [...]}"),
+                                    cl::value_desc("file"), cl::cat(category)};
   cl::opt<int> threads{"threads", cl::desc("threads to plan for (default: all)"), cl::init(0), cl::cat(category)};
   cl::opt<std::string> output{"o", cl::desc("where to write (default: standard output)"), cl::init("-"),
                               cl::value_desc("file"), cl::cat(category)};
@@ -87,6 +91,8 @@ int runCompile(int argc, const char *const *argv) {
   options.target = flags.target;
   options.cpu = flags.cpu;
   options.threads = flags.threads;
+  options.rounding = flags.rounding;
+  options.scheduleFile = flags.scheduleFile;
   if (llvm::Error error =
           session.lowerTo(*module, wantsAssembly ? std::string("target") : flags.emit.getValue(), options))
     return fail(llvm::toString(std::move(error)));
