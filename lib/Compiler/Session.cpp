@@ -8,6 +8,7 @@
 #include "tilewright/Compiler.h"
 #include "tilewright/Pipelines.h"
 #include "tilewright/Target.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -138,10 +139,9 @@ llvm::Error Session::lowerTo(ModuleOp module, StringRef stage, const Options &gi
   if (!target)
     return target.takeError();
   if (!llvm::is_contained(stageNames(), stage)) {
-    std::string known;
-    for (StringRef name : stageNames())
-      known += (known.empty() ? "" : ", ") + name.str();
-    return llvm::createStringError("unknown stage '%s'; known stages: %s", stage.str().c_str(), known.c_str());
+    std::vector<std::string> known(stageNames().begin(), stageNames().end());
+    return llvm::createStringError("unknown stage '" + stage + "'" + suggestName(stage, known) +
+                                   "; known stages: " + llvm::join(known, ", "));
   }
   for (Stage &step : stagesOf(**target, options)) {
     if (llvm::Error failed = runStage(module, step))

@@ -296,6 +296,7 @@ PYBIND11_MODULE(_tilewright, m) {
                call.program->repack();
            })
       .def("report", &reportOf)
+      .def_readwrite("name", &GraphCall::name)
       .def_readonly("calls", &GraphCall::calls)
       .def_readonly("copies", &GraphCall::copies);
 

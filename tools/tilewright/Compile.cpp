@@ -51,11 +51,22 @@ int fail(const llvm::Twine &text) {
   return 1;
 }
 
-std::string joined(llvm::ArrayRef<llvm::StringLiteral> names) {
-  std::string text;
-  for (llvm::StringRef name : names)
-    text += name.str() + ", ";
-  return text + "asm";
+/// What --emit takes.
+std::vector<std::string> names(llvm::ArrayRef<llvm::StringLiteral> stages) {
+  std::vector<std::string> all(stages.begin(), stages.end());
+  all.push_back("asm");
+  return all;
+}
+
+/// What a file is that is not MLIR, as far as its first bytes tell.
+std::string otherFormat(llvm::StringRef bytes) {
+  if (bytes.trim().empty())
+    return "is empty";
+  if (bytes.starts_with("PK\3\4"))
+    return "is a zip archive, as .pt and .pt2 files are";
+  if (bytes.take_front(4096).contains('\0') && !bytes.starts_with("ML\xefR"))
+    return "is a binary file";
+  return "";
 }
 
 } // namespace
@@ -70,7 +81,8 @@ int runCompile(int argc, const char *const *argv) {
   // What can be wrong with the flags is said before the file is read.
   bool wantsAssembly = flags.emit == "asm";
   if (!wantsAssembly && !llvm::is_contained(stageNames(), llvm::StringRef(flags.emit)))
-    return fail("unknown stage '" + flags.emit + "'; --emit takes " + joined(stageNames()));
+    return fail("unknown stage '" + flags.emit + "'" + suggestName(flags.emit, names(stageNames())) +
+                "; --emit takes " + llvm::join(names(stageNames()), ", "));
   std::string problem;
   Target *target = findTarget(flags.target, problem);
   if (!target)
@@ -79,6 +91,10 @@ int runCompile(int argc, const char *const *argv) {
   auto buffer = openInputFile(flags.input, &problem);
   if (!buffer)
     return fail(problem);
+  if (std::string format = otherFormat(buffer->getBuffer()); !format.empty())
+    return fail("'" + flags.input + "' " + format +
+                "; tilewright compile reads MLIR, such as the 0-imported.mlir of "
+                "torch.compile(..., options={\"dump\": \"dir\"})");
   Session session;
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
