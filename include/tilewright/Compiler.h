@@ -44,6 +44,7 @@ struct CompileReport {
   int64_t operations = 0, kernels = 0, distinctKernels = 0, cachedKernels = 0;
   std::vector<std::pair<std::string, double>> stageMilliseconds; ///< in order
   std::vector<Decision> decisions;
+  std::vector<std::string> stepLines; ///< the user's file:line of each step that may fail at a call; else ""
   std::string cache;                 ///< "hit: ...", "miss: ..." or "off: ...", with the reason
   std::vector<std::string> warnings; ///< for the user, each told once per process
 };

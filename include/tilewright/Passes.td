@@ -124,6 +124,11 @@ def PlaceScratch : Pass<"tw-place-scratch", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
 }
 
+def ExpandPlaces : Pass<"tw-expand-places", "::mlir::func::FuncOp"> {
+  let summary = "tw_tile.place becomes a test that the number is in range, told to the runtime where it is not";
+  let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::vector::VectorDialect"];
+}
+
 def VectorizeLoops : Pass<"tw-vectorize-loops", "::mlir::func::FuncOp"> {
   let summary = "Structured ops on buffers become loops of vectors with masked tails";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",

@@ -1,6 +1,6 @@
 //===- CompileCache.cpp - whole compilations in the object cache ------------===//
 //
-// An entry is "TWCR", a version, the report's numbers, its decisions, and the artifact. Numbers are 64 bits,
+// An entry is "TWCR", a version, the report's numbers, its decisions and lines, and the artifact. Numbers are 64 bits,
 // little-endian; texts and lists have their length in front. What is read is checked, never trusted.
 //
 // Test: test/Python/test_cache.py, test/Unit/Compiler/ObjectCacheTest.cpp
@@ -236,6 +236,11 @@ std::string CompileCache::encode(const CompileReport &report, llvm::StringRef ar
     auto op = opAt.find(decision.where);
     writer.number(op == opAt.end() ? UINT64_MAX : op->second);
   }
+  writer.number(report.stepLines.size());
+  for (const std::string &line : report.stepLines) {
+    auto op = line.empty() ? opAt.end() : opAt.find(line);
+    writer.number(op == opAt.end() ? UINT64_MAX : op->second);
+  }
   writer.text(artifact);
   return std::move(writer.out);
 }
@@ -256,6 +261,11 @@ bool CompileCache::decode(llvm::StringRef bytes, CompileReport &report, llvm::St
     if (op < lines.size())
       decision.where = lines[op];
     report.decisions.push_back(std::move(decision));
+  }
+  uint64_t steps = reader.number();
+  for (uint64_t i = 0; i < steps && reader.ok(); ++i) {
+    uint64_t op = reader.number();
+    report.stepLines.push_back(op < lines.size() ? lines[op] : "");
   }
   artifact = reader.text();
   return reader.atEnd();

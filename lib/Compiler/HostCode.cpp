@@ -23,16 +23,28 @@ public:
   bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, const uint64_t *versions,
            int threads, std::string &error) override {
     if (!versions)
-      return executable->run(inputs, outputs, symbols, threads, error);
+      return executable->run(inputs, outputs, symbols, threads, error) || withLine(error);
     llvm::SmallVector<runtime::InputIdentity, 64> identities;
     for (int32_t input = 0; input < executable->plan().numInputs; ++input)
       identities.push_back({inputs[input], versions[input]});
-    return executable->run(inputs, outputs, symbols, threads, error, identities.data());
+    return executable->run(inputs, outputs, symbols, threads, error, identities.data()) || withLine(error);
   }
 
   void repack() override { executable->repack(); }
 
 private:
+  /// "[step 7]" at the end of an error becomes the user's line. Returns false.
+  bool withLine(std::string &error) const {
+    size_t at = error.rfind(" [step ");
+    size_t step = 0;
+    if (at == std::string::npos || StringRef(error).substr(at + 7).consumeInteger(10, step))
+      return false;
+    error.resize(at);
+    if (step < report.stepLines.size() && !report.stepLines[step].empty())
+      error += " (" + report.stepLines[step] + ")";
+    return false;
+  }
+
   std::unique_ptr<runtime::Executable> executable;
 };
 

@@ -1,6 +1,7 @@
 //===- Session.cpp - stage by stage from a graph to a program --------------------------===//
 #include "dialects/Graph/Graph.h"
 #include "dialects/Plan/PlanDialect.h"
+#include "dialects/Tile/Rows.h"
 #include "lib/Compiler/CompileCache.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -106,6 +107,17 @@ llvm::Error dump(ModuleOp module, StringRef directory, size_t number, StringRef 
   return llvm::Error::success();
 }
 
+/// The lines of the steps that check indices, as the plan counts steps.
+void collectStepLines(ModuleOp module, CompileReport &report) {
+  for (auto program : module.getOps<plan::ProgramOp>())
+    for (Operation &op : program.getBody().front()) {
+      auto launch = dyn_cast<plan::LaunchOp>(op);
+      if (isa<plan::BufferOp>(op) || (launch && launch.getOnce()))
+        continue;
+      report.stepLines.push_back(op.hasAttr("tw.checks") ? tile::sourceLine(op.getLoc()) : "");
+    }
+}
+
 /// Decisions of the structured stage, from the module's attribute.
 void collectDecisions(ModuleOp module, CompileReport &report) {
   auto decisions = module->getAttrOfType<ArrayAttr>("tw.decisions");
@@ -185,6 +197,7 @@ llvm::Expected<std::shared_ptr<Program>> Session::compile(ModuleOp module, const
       module.lookupSymbol<func::FuncOp>("main").walk([&](func::CallOp) { ++report.kernels; });
     }
   }
+  collectStepLines(module, report);
   auto start = Clock::now();
   llvm::Expected<std::string> artifact = target->emit(module, options);
   if (!artifact)

@@ -77,6 +77,7 @@ void buildVectorStage(OpPassManager &pm, const MachineShape &machine) {
   VectorizeLoopsOptions loops;
   loops.lanes = machine.lanes;
   kernel.addPass(createVectorizeLoops(loops));
+  kernel.addPass(createExpandPlaces());
   kernel.addPass(createCSEPass());
   pm.addPass(createFinishPlan());
 }

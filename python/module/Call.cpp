@@ -208,6 +208,8 @@ py::list GraphCall::run(py::list arguments) {
       PyObject *kind = PyExc_RuntimeError;
       if (error.rfind("out of memory", 0) == 0)
         kind = PyExc_MemoryError;
+      if (error.rfind("index ", 0) == 0)
+        kind = PyExc_IndexError;
       PyErr_SetString(kind, ("tilewright: " + error).c_str());
       throw py::error_already_set();
     }
