@@ -37,9 +37,15 @@ Value extractAt(OpBuilder &b, Location at, const Read &read, ArrayRef<Value> coo
   if (read.splat)
     return splatConstant(b, at, read.splat, /*computed=*/false);
   SmallVector<Value> indices;
-  for (AffineExpr e : read.map.getResults()) {
+  auto type = cast<RankedTensorType>(read.base.getType());
+  for (auto [dim, e] : llvm::enumerate(read.map.getResults())) {
     auto d = dyn_cast<AffineDimExpr>(e);
     indices.push_back(d ? coordinate[d.getPosition()] : arith::ConstantIndexOp::create(b, at, 0).getResult());
+    // There is nothing to read, and any place is out of range: the call fails, if there is an index at all.
+    if (type.getDimSize(dim) == 0) {
+      Value number = arith::IndexCastOp::create(b, at, b.getI64Type(), indices.back());
+      return castScalar(b, at, number, number.getType(), type.getElementType());
+    }
   }
   return tensor::ExtractOp::create(b, at, read.base, indices);
 }

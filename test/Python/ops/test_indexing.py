@@ -91,6 +91,18 @@ def test_indices_that_the_graph_makes_are_in_range():
 
 def test_an_empty_index_reads_nothing():
     assert run(lambda x, a: x[a] + 1, torch.randn(0, 5), torch.zeros(0, dtype=torch.int64)).shape == (0, 5)
+    x = torch.randn(4, 3)
+    assert torch.equal(run(lambda x, a, s: x.index_add(0, a, s), x, torch.zeros(0, dtype=torch.int64), torch.zeros(0, 3)), x)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.bool])
+def test_indexing_an_empty_tensor(dtype):
+    x = torch.zeros(0, 50, dtype=dtype)
+    for fn in (lambda x, a: x[a], lambda x, a: x.gather(0, a[:, None]), lambda x, a: x.index_select(0, a)):
+        with pytest.raises(IndexError, match="index 0 is out of range for a dimension of size 0"):
+            run(fn, x, long([0, 0]))
+    with pytest.raises(IndexError, match="index 3 is out of range for a dimension of size 0"):
+        run(lambda x, a: x.index_put((a,), torch.zeros(50, dtype=x.dtype)), x, long([3]))
 
 
 def test_scatter():
