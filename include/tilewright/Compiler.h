@@ -26,7 +26,7 @@ struct Options {
   std::string target = "cpu";        ///< a registered target: cpu, reference, or a plug-in's
   std::string cpu = "native";        ///< as TILEWRIGHT_CPU
   std::string rounding = "fused";    ///< "fused": no rounding between fused ops; "eager": as eager rounds
-  std::string dumpDirectory;         ///< every stage's IR is written there; empty: no
+  std::string dumpDirectory;         ///< every stage's IR is written there, further graphs' into graph-1, ...; empty: no
   std::string scheduleFile;          ///< schedules of the user's, by kernel (lib/Tiled/OverrideSchedules.cpp); empty: none
   bool cache = true;                 ///< look into the object cache on disk, and store there
   int threads = 0;                   ///< to plan for; 0: as many as the process may use

@@ -14,6 +14,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
+#include <mutex>
 
 using namespace mlir;
 
@@ -90,6 +91,18 @@ llvm::Error runStage(ModuleOp module, Stage &stage) {
     return llvm::Error::success();
   return llvm::createStringError("stage %s: %s", stage.name.str().c_str(),
                                  errors.text.empty() ? "failed without a message" : errors.text.c_str());
+}
+
+/// Where the next graph's stages go: the first graph of the process into `directory` itself, others into graph-1,
+/// graph-2, ... in it.
+std::string nextDumpFolder(const std::string &directory) {
+  if (directory.empty())
+    return "";
+  static auto *mutex = new std::mutex;
+  static auto *graphs = new std::map<std::string, int>;
+  std::lock_guard<std::mutex> lock(*mutex);
+  int number = (*graphs)[directory]++;
+  return number == 0 ? directory : directory + "/graph-" + std::to_string(number);
 }
 
 llvm::Error dump(ModuleOp module, StringRef directory, size_t number, StringRef stage) {
@@ -178,7 +191,8 @@ llvm::Expected<std::shared_ptr<Program>> Session::compile(ModuleOp module, const
   CompileCache cache(module, options, *target);
   if (std::shared_ptr<Program> program = cache.load(*target, options))
     return program;
-  if (llvm::Error failed = dump(module, options.dumpDirectory, 0, "imported"))
+  std::string dumpFolder = nextDumpFolder(options.dumpDirectory);
+  if (llvm::Error failed = dump(module, dumpFolder, 0, "imported"))
     return std::move(failed);
   report.stageMilliseconds.push_back({"key", cache.keyMilliseconds});
   size_t number = 0;
@@ -187,7 +201,7 @@ llvm::Expected<std::shared_ptr<Program>> Session::compile(ModuleOp module, const
     if (llvm::Error failed = runStage(module, stage))
       return std::move(failed);
     report.stageMilliseconds.push_back({stage.name.str(), since(start)});
-    if (llvm::Error failed = dump(module, options.dumpDirectory, ++number, stage.name))
+    if (llvm::Error failed = dump(module, dumpFolder, ++number, stage.name))
       return std::move(failed);
     if (stage.name == "structured") {
       collectDecisions(module, report);

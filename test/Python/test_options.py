@@ -26,6 +26,14 @@ def test_dump_writes_every_stage(tmp_path):
     assert [n.split("-")[1] for n in names] == [f"{s}.mlir" for s in ("imported", "graph", "structured", "tiled", "vector", "target")]
 
 
+def test_dump_keeps_graphs_apart(tmp_path):
+    torch._dynamo.reset()
+    x = torch.randn(3, requires_grad=True)
+    torch.compile(lambda x: torch.tanh(x).sum(), backend=backend, options={"dump": str(tmp_path)})(x).backward()
+    first, second = (tmp_path / "0-imported.mlir").read_text(), (tmp_path / "graph-1" / "0-imported.mlir").read_text()
+    assert "tw.tanh" in first and "tw.tanh" not in second
+
+
 @pytest.mark.parametrize("variable", ["TILEWRIGHT_DUMP", "TILEWRIGHT_DUMP_DIRECTORY"])
 def test_dump_from_the_environment(tmp_path, monkeypatch, variable):
     monkeypatch.setenv(variable, str(tmp_path / "stages"))
