@@ -8,9 +8,9 @@
 //   %outside = ... ; %p = arith.select %outside, %c0, %place
 //   scf.if %outside { memref.store 1, %number, %limit to %status }
 //
-// The runtime clears the status before the kernel and looks at it behind it (lib/Runtime/Host/Walk.cpp). A vector of places
-// is tested as a whole; which lane it was is found out on the rare way. In a function without tw.checks, as tools have
-// them, places are clamped and nothing is told.
+// The runtime clears the status before the kernel and looks at it behind it (lib/Runtime/Host/Walk.cpp). A vector of
+// places is tested as a whole; which lane it was is found out on the rare way. In a function without tw.checks, as
+// tools have them, places are clamped and nothing is told.
 //
 // Test: test/Vector/expand-places.mlir
 //

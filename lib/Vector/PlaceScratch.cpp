@@ -14,9 +14,9 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Sizes.h"
 #include "dialects/Tile/Tile.h"
-#include "tilewright/Passes.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
+#include "tilewright/Passes.h"
 
 using namespace mlir;
 
@@ -69,9 +69,11 @@ struct PlaceScratch : impl::PlaceScratchBase<PlaceScratch> {
       return signalPassFailure();
     Value scratch = kernel.getArguments().back();
     // Where the kernel tells of places out of range (ExpandPlaces.cpp).
-    bool checks = kernel.walk([](Operation *op) {
-                          return isa<tile::PlaceOp, tile::ReportOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
-                        }).wasInterrupted();
+    bool checks = kernel
+                      .walk([](Operation *op) {
+                        return isa<tile::PlaceOp, tile::ReportOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+                      })
+                      .wasInterrupted();
     if (checks)
       kernel->setAttr("tw.checks", builder.getUnitAttr());
     AffineExpr offset = builder.getAffineConstantExpr(checks ? 64 : 0);
