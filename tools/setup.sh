@@ -1,72 +1,93 @@
 #!/usr/bin/env bash
 # Installs what Tilewright needs, builds it into build/ and installs the Python package into .venv.
 # Called by quickstart.sh and test.sh; a second run finds everything done and takes seconds.
-# MLIR_DIR points at another LLVM/MLIR 22 (the folder of MLIRConfig.cmake).
+# MLIR_DIR points at another LLVM/MLIR 22 (the folder of MLIRConfig.cmake): then no LLVM package is installed.
+# PYTHON names another Python >= 3.11 to make .venv with.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 say() { printf '[%s] %s\n' "$(date +%H:%M:%S)" "$*"; }
+die() { printf '%s\n' "$@" >&2; exit 1; }
 
 python=${PYTHON:-python3}
-"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
-  echo "Tilewright needs Python 3.11 or newer; $python is $("$python" --version 2>&1). Set PYTHON to a newer one." >&2
-  exit 1
-}
+command -v "$python" >/dev/null || die "Tilewright needs Python 3.11 or newer, and there is no $python. Set PYTHON."
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+  die "Tilewright needs Python 3.11 or newer; $python is $("$python" --version 2>&1). Set PYTHON to a newer one."
 
 # Debian packages.
-packages=()
-need() { dpkg -s "$1" >/dev/null 2>&1 || packages+=("$1"); }
-if [ -z "${MLIR_DIR:-}" ]; then
-  need llvm-22-dev; need libmlir-22-dev; need mlir-22-tools; need llvm-22-tools
+have() { dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed; }
+llvm_packages=(llvm-22-dev libmlir-22-dev mlir-22-tools clang-22 lld-22 llvm-22-tools)
+other_packages=(ccache libgtest-dev)
+command -v ninja >/dev/null || other_packages+=(ninja-build)
+if [ -n "${MLIR_DIR:-}" ]; then
+  [ -f "$MLIR_DIR/MLIRConfig.cmake" ] || die "MLIR_DIR is $MLIR_DIR, and there is no MLIRConfig.cmake in it."
+  packages=("${other_packages[@]}")
+else
+  packages=("${llvm_packages[@]}" "${other_packages[@]}")
 fi
-need clang-22; need lld-22; need ccache; need libgtest-dev
-command -v ninja >/dev/null 2>&1 || need ninja-build
-"$python" -c 'import ensurepip' 2>/dev/null || need python3-venv
-if [ ${#packages[@]} -gt 0 ]; then
-  if [ "$(id -u)" != 0 ]; then
-    echo "Missing packages, and this user cannot install them. As root:" >&2
-    echo "  apt-get update && apt-get install -y --no-install-recommends ${packages[*]}" >&2
-    exit 1
-  fi
+missing=0
+for package in "${packages[@]}"; do have "$package" || missing=1; done
+# What a Python from Debian leaves to packages of its own; another Python brings it along.
+if ! "$python" -c 'import ensurepip' 2>/dev/null; then packages+=(python3-venv); missing=1; fi
+if ! "$python" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'; then
+  packages+=(python3-dev); missing=1
+fi
+if [ "$missing" = 1 ]; then
+  [ "$(id -u)" = 0 ] || die "Packages are missing, and this user cannot install them. As root:" \
+    "apt-get update && apt-get install -y --no-install-recommends ${packages[*]}"
   say "installing ${packages[*]}"
-  apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null
+  log=$(mktemp)
+  { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${packages[@]}"; } \
+    > "$log" 2>&1 || { tail -n 30 "$log" >&2; die "apt-get failed; all it said is in $log"; }
+  rm -f "$log"
 fi
+
+# The compiler: clang 22, the packaged one or the one that came with MLIR_DIR's LLVM.
 mlir_dir=${MLIR_DIR:-/usr/lib/llvm-22/lib/cmake/mlir}
+if command -v clang++-22 >/dev/null; then
+  cc=clang-22 cxx=clang++-22
+elif [ -x "$mlir_dir/../../../bin/clang++" ]; then
+  bin=$(cd "$mlir_dir/../../../bin" && pwd)
+  cc=$bin/clang cxx=$bin/clang++
+else
+  die "No clang++-22 in PATH, and none beside the LLVM of MLIR_DIR ($mlir_dir)."
+fi
 
 # The virtual environment.
 requirements="torch==2.13.0 transformers numpy pybind11 lit pytest pytest-xdist hypothesis expecttest rich cmake"
+stamp=.venv/tilewright-requirements
 if [ ! -x .venv/bin/python ]; then
   say "making .venv"
   "$python" -m venv .venv
 fi
-if [ "$(cat .venv/tilewright-requirements 2>/dev/null)" != "$requirements" ]; then
+if [ "$(cat "$stamp" 2>/dev/null)" != "$requirements" ]; then
   say "installing into .venv: $requirements"
-  .venv/bin/python -m pip install -q --disable-pip-version-check torch==2.13.0
   # shellcheck disable=SC2086
   .venv/bin/python -m pip install -q --disable-pip-version-check $requirements
-  printf '%s' "$requirements" > .venv/tilewright-requirements
+  printf '%s\n' "$requirements" > "$stamp"
 fi
 
-# The build.
+# The build. Configured anew where there is none, or where it was made for another LLVM.
 cmake=.venv/bin/cmake
-if [ ! -f build/build.ninja ]; then
+configured() { [ -f build/build.ninja ] && grep -q "^MLIR_DIR:[A-Z]*=$mlir_dir\$" build/CMakeCache.txt; }
+if ! configured; then
   say "configuring build/"
+  mkdir -p build
+  rm -rf build/CMakeCache.txt build/CMakeFiles
   "$cmake" -G Ninja -S . -B build -DCMAKE_BUILD_TYPE=Release \
-    -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 -DCMAKE_LINKER_TYPE=LLD \
-    -DMLIR_DIR="$mlir_dir" -DPython3_EXECUTABLE="$PWD/.venv/bin/python" -DPython_EXECUTABLE="$PWD/.venv/bin/python" \
-    -Dpybind11_DIR="$(.venv/bin/python -m pybind11 --cmakedir)" > build-configure.log 2>&1 || {
-    cat build-configure.log >&2; exit 1; }
-  mv build-configure.log build/configure.log
+    -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_LINKER_TYPE=LLD -DMLIR_DIR="$mlir_dir" \
+    -DTILEWRIGHT_UNITY=ON -DTILEWRIGHT_PYTHON=ON -DTILEWRIGHT_TESTS=ON \
+    -DPython3_EXECUTABLE="$PWD/.venv/bin/python" -DPython_EXECUTABLE="$PWD/.venv/bin/python" \
+    -Dpybind11_DIR="$(.venv/bin/python -m pybind11 --cmakedir)" > build/configure.log 2>&1 ||
+    { cat build/configure.log >&2; die "configuring failed"; }
 fi
-say "building (ninja, $(nproc) cores; the first time takes some minutes)"
+say "building (ninja, $(nproc) cores; the first time takes minutes)"
 if [ -t 1 ]; then
   "$cmake" --build build
 else
-  "$cmake" --build build > build/build.log 2>&1 || { tail -n 60 build/build.log >&2; exit 1; }
-  tail -n 1 build/build.log
+  "$cmake" --build build > build/build.log 2>&1 || { tail -n 60 build/build.log >&2; die "building failed; all of it is in build/build.log"; }
 fi
 
-# The package: importable from build/python, and found by torch by name.
+# The package: a path file, and the metadata by which torch finds the backend.
 .venv/bin/python tools/dev/install_editable.py build
 say "ready"

@@ -33,6 +33,9 @@ namespace tilewright::graph {
 /// Argument attributes of a symbolic size (an `index` argument of a tw function): its name and its range.
 inline constexpr llvm::StringLiteral symbolAttrName = "tw.symbol", symbolMinAttrName = "tw.min",
                                      symbolMaxAttrName = "tw.max";
+
+/// On ops that read or write at computed places: negative indices do not count from the end, they are errors.
+inline constexpr llvm::StringLiteral fromStartAttrName = "tw.from_start";
 /// Argument attribute (unit): a parameter or buffer, the same tensor at every call.
 inline constexpr llvm::StringLiteral staticAttrName = "tw.static";
 /// Argument and result attribute (string): the name the user gave.

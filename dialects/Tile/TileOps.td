@@ -15,6 +15,7 @@ include "mlir/IR/CommonAttrConstraints.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/TilingInterface.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
 
 def Tile_Dialect : Dialect {
   let name = "tw_tile";
@@ -131,6 +132,24 @@ def Tile_ScatterOp : Tile_Op<"scatter"> {
   let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, AffineMapArrayAttr:$index_maps,
     AffineMapAttr:$dest_map, Tile_ScatterKind:$kind);
   let assemblyFormat = "$kind attr-dict `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
+}
+
+def Tile_PlaceOp : Op<Tile_Dialect, "place", [Pure, SameOperandsAndResultType, Elementwise, Scalarizable, Vectorizable, Tensorizable]> {
+  let summary = "A place inside [0, limit) from a number of the user's";
+  let description = [{
+    With `from_end` a negative number counts from the end. A number outside of the range gives place 0, and the call of the kernel
+    fails with it: programs that index out of range are told so, and no memory of others is touched.
+  }];
+  let arguments = (ins SignlessIntegerOrIndexLike:$number, SignlessIntegerOrIndexLike:$limit, UnitAttr:$from_end);
+  let results = (outs SignlessIntegerOrIndexLike:$place);
+  let assemblyFormat = "$number `below` $limit (`from_end` $from_end^)? attr-dict `:` type($place)";
+}
+
+def Tile_ReportOp : Op<Tile_Dialect, "report", [MemoryEffects<[MemWrite]>]> {
+  let summary = "Let the call of the kernel fail: the number is no place below the limit";
+  let description = "What tw_tile.place does for reads, for writes that are skipped.";
+  let arguments = (ins Index:$number, Index:$limit);
+  let assemblyFormat = "$number `below` $limit attr-dict";
 }
 
 #endif

@@ -26,9 +26,9 @@ struct Options {
   std::string target = "cpu";        ///< a registered target: cpu, reference, or a plug-in's
   std::string cpu = "native";        ///< as TILEWRIGHT_CPU
   std::string rounding = "fused";    ///< "fused": no rounding between fused ops; "eager": as eager rounds
-  std::string dumpDirectory;         ///< every stage's IR is written there; empty: no
-  std::string scheduleFile;          ///< schedules of the user's, by kernel name; empty: none
-  std::string cacheDirectory;        ///< of the object cache; empty: the default; "off": none
+  std::string dumpDirectory; ///< every stage's IR is written there, further graphs' into graph-1, ...; empty: no
+  std::string scheduleFile;  ///< schedules of the user's, by kernel (lib/Tiled/OverrideSchedules.cpp); empty: none
+  bool cache = true;         ///< look into the object cache on disk, and store there
   int threads = 0;                   ///< to plan for; 0: as many as the process may use
 };
 
@@ -44,6 +44,9 @@ struct CompileReport {
   int64_t operations = 0, kernels = 0, distinctKernels = 0, cachedKernels = 0;
   std::vector<std::pair<std::string, double>> stageMilliseconds; ///< in order
   std::vector<Decision> decisions;
+  std::vector<std::string> stepLines; ///< the user's file:line of each step that may fail at a call; else ""
+  std::string cache;                  ///< "hit: ...", "miss: ..." or "off: ...", with the reason
+  std::vector<std::string> warnings;  ///< for the user, each told once per process
 };
 
 /// A compiled graph. Thread-safe: any number of calls may run at once.

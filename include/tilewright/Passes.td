@@ -73,6 +73,11 @@ def SelectSchedule : Pass<"tw-select-schedule", "::mlir::func::FuncOp"> {
     Option<"cacheBytes", "cache-bytes", "int64_t", "1048576", "second-level cache of one core">];
 }
 
+def OverrideSchedules : Pass<"tw-override-schedules", "::mlir::ModuleOp"> {
+  let summary = "Schedules of the user's file replace those that were selected";
+  let options = [Option<"file", "file", "std::string", "", "JSON: a kernel's name or ops -> {\"tiles\": [...]}">];
+}
+
 def ApplySchedule : Pass<"tw-apply-schedule", "::mlir::func::FuncOp"> {
   let summary = "Cut each kernel into parallel tiles, all members in one scf.forall, as its schedule says";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
@@ -117,6 +122,11 @@ def FlattenGrid : Pass<"tw-flatten-grid", "::mlir::func::FuncOp"> {
 def PlaceScratch : Pass<"tw-place-scratch", "::mlir::func::FuncOp"> {
   let summary = "Allocations inside a kernel become views of its per-thread scratch memory";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
+}
+
+def ExpandPlaces : Pass<"tw-expand-places", "::mlir::func::FuncOp"> {
+  let summary = "tw_tile.place becomes a test that the number is in range, told to the runtime where it is not";
+  let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::vector::VectorDialect"];
 }
 
 def VectorizeLoops : Pass<"tw-vectorize-loops", "::mlir::func::FuncOp"> {

@@ -38,9 +38,11 @@ llvm::ArrayRef<llvm::StringLiteral> stageNames();
 /// tw -> tw: views collapsed, layouts chosen, ops canonical. Alive after: tw, func.
 void buildGraphStage(mlir::OpPassManager &pm);
 /// tw -> linalg, tw_tile; kernels formed. Alive after: linalg, tw_tile, tensor, arith, math, affine, func.
-void buildStructuredStage(mlir::OpPassManager &pm);
+/// `keepRoundings`: values of narrow floats are rounded between fused ops, too.
+void buildStructuredStage(mlir::OpPassManager &pm, bool keepRoundings = false);
 /// Schedules selected, layouts resolved, schedules applied. Alive after: + scf.forall.
-void buildTiledStage(mlir::OpPassManager &pm, const MachineShape &machine);
+/// `scheduleFile`: of the user's schedules (lib/Tiled/OverrideSchedules.cpp); empty: none.
+void buildTiledStage(mlir::OpPassManager &pm, const MachineShape &machine, llvm::StringRef scheduleFile = "");
 /// Memrefs, vectors, scratch; @main is the plan. Alive after: memref, vector, scf, arith, math, affine, func, tw_plan.
 void buildVectorStage(mlir::OpPassManager &pm, const MachineShape &machine);
 /// The cpu tenant's lowering. Alive after: llvm, tw_plan.

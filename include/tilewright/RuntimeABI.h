@@ -16,12 +16,13 @@ extern "C" {
 /* buffers: one pointer per operand, 64-byte aligned unless it is a user's tensor (element-aligned then).
  * sizes:   the launch's index arguments.
  * begin, end: the share of the grid, in tiles.
- * scratch: per-thread scratch memory, contents undefined. */
+ * scratch: per-thread scratch memory, contents undefined. Where the plan says that a kernel checks its indices, the
+ *          first three int64_t are its status: cleared before, and { not 0, index, size } when one was out of range. */
 typedef void (*tilewright_kernel_fn)(void *const *buffers, const int64_t *sizes, int64_t begin, int64_t end,
                                      void *scratch);
 
 /* Raised whenever the meaning of the above or of a serialized plan changes. */
-#define TILEWRIGHT_ABI_VERSION 1
+#define TILEWRIGHT_ABI_VERSION 2
 
 #ifdef __cplusplus
 }

@@ -55,6 +55,9 @@ void registerTarget(std::unique_ptr<Target> target);
 /// The target of that name, or null. The house's are there from the first call on, and those of TILEWRIGHT_PLUGINS.
 Target *findTarget(llvm::StringRef name, std::string &error);
 
+/// " (did you mean 'x'?)" for the name in `known` that is nearest to `name`; empty when none is near.
+std::string suggestName(llvm::StringRef name, llvm::ArrayRef<std::string> known);
+
 /// Names of all targets.
 std::vector<std::string> targetNames();
 

@@ -225,6 +225,8 @@ struct FinishPlan : impl::FinishPlanBase<FinishPlan> {
       };
       launch.setGridAttr(compose("tw.grid"));
       launch.setScratchAttr(compose("tw.scratch"));
+      if (kernel->hasAttr("tw.checks"))
+        launch->setAttr("tw.checks", UnitAttr::get(&getContext()));
     });
   }
 };

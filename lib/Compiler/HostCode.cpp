@@ -23,16 +23,28 @@ public:
   bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, const uint64_t *versions,
            int threads, std::string &error) override {
     if (!versions)
-      return executable->run(inputs, outputs, symbols, threads, error);
+      return executable->run(inputs, outputs, symbols, threads, error) || withLine(error);
     llvm::SmallVector<runtime::InputIdentity, 64> identities;
     for (int32_t input = 0; input < executable->plan().numInputs; ++input)
       identities.push_back({inputs[input], versions[input]});
-    return executable->run(inputs, outputs, symbols, threads, error, identities.data());
+    return executable->run(inputs, outputs, symbols, threads, error, identities.data()) || withLine(error);
   }
 
   void repack() override { executable->repack(); }
 
 private:
+  /// "[step 7]" at the end of an error becomes the user's line. Returns false.
+  bool withLine(std::string &error) const {
+    size_t at = error.rfind(" [step ");
+    size_t step = 0;
+    if (at == std::string::npos || StringRef(error).substr(at + 7).consumeInteger(10, step))
+      return false;
+    error.resize(at);
+    if (step < report.stepLines.size() && !report.stepLines[step].empty())
+      error += " (" + report.stepLines[step] + ")";
+    return false;
+  }
+
   std::unique_ptr<runtime::Executable> executable;
 };
 
@@ -65,6 +77,8 @@ llvm::Expected<HostMachine> describeHost(StringRef cpu) {
   host.fma = machine->sets.avx2 && machine->sets.fma;
   host.threads = machine->logicalCpus;
   const runtime::InstructionSets &sets = machine->sets;
+  // What the cost model and the choice of instructions look at is part of the code.
+  host.key += "|l2=" + std::to_string(machine->l2Bytes) + "|dot=" + std::to_string(machine->bf16DotFullRate);
   bool wide = sets.avx512f && sets.avx512bw && sets.avx512vl && sets.avx512dq;
   host.shape.lanes = wide ? 16 : 8;
   host.shape.registers = wide ? 32 : 16;
@@ -91,6 +105,12 @@ static OwningOpRef<ModuleOp> withoutPlan(ModuleOp module) {
     if (!isa<plan::ProgramOp>(op))
       builder.clone(op);
   return copy;
+}
+
+static runtime::CodegenOptions codegenOptions(const Options &options) {
+  runtime::CodegenOptions codegen;
+  codegen.contract = options.rounding != "eager";
+  return codegen;
 }
 
 /// Kernels in as many modules as there are threads, of about equal size.
@@ -128,15 +148,15 @@ static llvm::Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>> compileK
   }
   std::vector<runtime::ModuleMaker> makers;
   for (auto &part : parts)
-    makers.push_back([module = part.get()](llvm::LLVMContext &context)
-                         -> llvm::Expected<std::unique_ptr<llvm::Module>> {
-      std::unique_ptr<llvm::Module> made =
-          translateModuleToLLVMIR(module, context, "kernels", /*disableVerification=*/true);
-      if (!made)
-        return llvm::createStringError("a kernel cannot be translated to LLVM IR");
-      return made;
-    });
-  return runtime::compileInParallel(std::move(makers), *machine, threads);
+    makers.push_back(
+        [module = part.get()](llvm::LLVMContext &context) -> llvm::Expected<std::unique_ptr<llvm::Module>> {
+          std::unique_ptr<llvm::Module> made =
+              translateModuleToLLVMIR(module, context, "kernels", /*disableVerification=*/true);
+          if (!made)
+            return llvm::createStringError("a kernel cannot be translated to LLVM IR");
+          return made;
+        });
+  return runtime::compileInParallel(std::move(makers), *machine, threads, codegenOptions(options));
 }
 
 static std::string packHostArtifact(llvm::ArrayRef<uint8_t> plan, llvm::ArrayRef<llvm::StringRef> objects) {
@@ -173,7 +193,7 @@ llvm::Expected<std::string> printHostAssembly(ModuleOp module, const Options &op
   llvm::Expected<runtime::MachineDescription> machine = describe(options.cpu);
   if (!machine)
     return machine.takeError();
-  runtime::CodegenOptions codegen;
+  runtime::CodegenOptions codegen = codegenOptions(options);
   auto target = runtime::createTargetMachine(*machine, codegen);
   if (!target)
     return target.takeError();

@@ -178,6 +178,11 @@ bool ObjectCache::store(llvm::StringRef key, llvm::StringRef bytes) {
   return true;
 }
 
+void ObjectCache::discard(llvm::StringRef key, const std::string &reason) {
+  if (enabled() && isKey(key))
+    quarantine(entryPath(key), key, reason);
+}
+
 std::string ObjectCache::explain(llvm::StringRef key) {
   if (!enabled())
     return "miss: " + disabled;

@@ -67,6 +67,9 @@ public:
   /// Stores bytes under `key`; an entry that is there is replaced. False, after one warning, when it cannot.
   bool store(llvm::StringRef key, llvm::StringRef bytes);
 
+  /// Puts the entry of `key` aside, which was "`reason`": its bytes are whole, but the reader cannot use them.
+  void discard(llvm::StringRef key, const std::string &reason);
+
   /// Whether `key` hits now, and why not if not: absent, truncated, altered, cache disabled. For people.
   std::string explain(llvm::StringRef key);
 

@@ -115,6 +115,7 @@ llvm::Expected<plan::Plan> planFromIR(plan::ProgramOp program) {
         step.sizes.push_back(exprFrom(launch.getSizes(), i));
       step.grid = exprFrom(*launch.getGrid());
       step.scratchBytes = exprFrom(*launch.getScratch());
+      step.checks = launch->hasAttr("tw.checks");
       if (auto ops = launch->getAttrOfType<StringAttr>("tw.ops"))
         step.label = ops.str();
       (launch.getOnce() ? out.once : out.steps).push_back(std::move(step));

@@ -1,17 +1,20 @@
 //===- Session.cpp - stage by stage from a graph to a program --------------------------===//
-#include "tilewright/Compiler.h"
-#include "tilewright/Pipelines.h"
-#include "tilewright/Target.h"
-#include "lib/Compiler/ObjectCache.h"
 #include "dialects/Graph/Graph.h"
 #include "dialects/Plan/PlanDialect.h"
+#include "dialects/Tile/Rows.h"
+#include "lib/Compiler/CompileCache.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
+#include "tilewright/Compiler.h"
+#include "tilewright/Pipelines.h"
+#include "tilewright/Target.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
+#include <mutex>
 
 using namespace mlir;
 
@@ -71,7 +74,7 @@ struct Stage {
 std::vector<Stage> stagesOf(Target &target, const Options &options) {
   std::vector<Stage> stages;
   stages.push_back({"graph", [](OpPassManager &pm) { buildGraphStage(pm); }});
-  stages.push_back({"structured", [](OpPassManager &pm) { buildStructuredStage(pm); }});
+  stages.push_back({"structured", [&](OpPassManager &pm) { buildStructuredStage(pm, options.rounding == "eager"); }});
   stages.push_back({"tiled", [&](OpPassManager &pm) { target.buildTiled(pm, options); }});
   stages.push_back({"vector", [&](OpPassManager &pm) { target.buildVector(pm, options); }});
   stages.push_back({"target", [&](OpPassManager &pm) { target.buildLowering(pm, options); }});
@@ -90,6 +93,18 @@ llvm::Error runStage(ModuleOp module, Stage &stage) {
                                  errors.text.empty() ? "failed without a message" : errors.text.c_str());
 }
 
+/// Where the next graph's stages go: the first graph of the process into `directory` itself, others into graph-1,
+/// graph-2, ... in it.
+std::string nextDumpFolder(const std::string &directory) {
+  if (directory.empty())
+    return "";
+  static auto *mutex = new std::mutex;
+  static auto *graphs = new std::map<std::string, int>;
+  std::lock_guard<std::mutex> lock(*mutex);
+  int number = (*graphs)[directory]++;
+  return number == 0 ? directory : directory + "/graph-" + std::to_string(number);
+}
+
 llvm::Error dump(ModuleOp module, StringRef directory, size_t number, StringRef stage) {
   if (directory.empty())
     return llvm::Error::success();
@@ -103,6 +118,17 @@ llvm::Error dump(ModuleOp module, StringRef directory, size_t number, StringRef 
     return llvm::createStringError(code, "cannot write '%s'", path.c_str());
   module->print(out, OpPrintingFlags().elideLargeElementsAttrs(64));
   return llvm::Error::success();
+}
+
+/// The lines of the steps that check indices, as the plan counts steps.
+void collectStepLines(ModuleOp module, CompileReport &report) {
+  for (auto program : module.getOps<plan::ProgramOp>())
+    for (Operation &op : program.getBody().front()) {
+      auto launch = dyn_cast<plan::LaunchOp>(op);
+      if (isa<plan::BufferOp>(op) || (launch && launch.getOnce()))
+        continue;
+      report.stepLines.push_back(op.hasAttr("tw.checks") ? tile::sourceLine(op.getLoc()) : "");
+    }
 }
 
 /// Decisions of the structured stage, from the module's attribute.
@@ -119,21 +145,30 @@ void collectDecisions(ModuleOp module, CompileReport &report) {
 }
 } // namespace
 
-llvm::Error Session::lowerTo(ModuleOp module, StringRef stage, const Options &given) {
+/// The target of `options`, which are checked and completed.
+static llvm::Expected<Target *> chooseTarget(Options &options) {
   std::string error;
-  Options options = given;
   Target *target = findTarget(options.target, error);
   if (!target)
     return llvm::createStringError("%s", error.c_str());
+  if (options.rounding != "fused" && options.rounding != "eager")
+    return llvm::createStringError("rounding is 'fused' or 'eager', not '%s'", options.rounding.c_str());
   if (llvm::Error failed = target->configure(options))
-    return failed;
+    return std::move(failed);
+  return target;
+}
+
+llvm::Error Session::lowerTo(ModuleOp module, StringRef stage, const Options &given) {
+  Options options = given;
+  llvm::Expected<Target *> target = chooseTarget(options);
+  if (!target)
+    return target.takeError();
   if (!llvm::is_contained(stageNames(), stage)) {
-    std::string known;
-    for (StringRef name : stageNames())
-      known += (known.empty() ? "" : ", ") + name.str();
-    return llvm::createStringError("unknown stage '%s'; known stages: %s", stage.str().c_str(), known.c_str());
+    std::vector<std::string> known(stageNames().begin(), stageNames().end());
+    return llvm::createStringError("unknown stage '" + stage + "'" + suggestName(stage, known) +
+                                   "; known stages: " + llvm::join(known, ", "));
   }
-  for (Stage &step : stagesOf(*target, options)) {
+  for (Stage &step : stagesOf(**target, options)) {
     if (llvm::Error failed = runStage(module, step))
       return failed;
     if (step.name == stage)
@@ -143,27 +178,30 @@ llvm::Error Session::lowerTo(ModuleOp module, StringRef stage, const Options &gi
 }
 
 llvm::Expected<std::shared_ptr<Program>> Session::compile(ModuleOp module, const Options &given) {
-  std::string error;
   Options options = given;
-  Target *target = findTarget(options.target, error);
-  if (!target)
-    return llvm::createStringError("%s", error.c_str());
-  if (llvm::Error failed = target->configure(options))
-    return std::move(failed);
+  llvm::Expected<Target *> chosen = chooseTarget(options);
+  if (!chosen)
+    return chosen.takeError();
+  Target *target = *chosen;
   CompileReport report;
   if (auto main = module.lookupSymbol<func::FuncOp>("main"))
     main.walk([&](Operation *op) { report.operations += op->getName().getDialectNamespace() == "tw"; });
   else
     return llvm::createStringError("the module has no function @main");
-  if (llvm::Error failed = dump(module, options.dumpDirectory, 0, "imported"))
+  CompileCache cache(module, options, *target);
+  if (std::shared_ptr<Program> program = cache.load(*target, options))
+    return program;
+  std::string dumpFolder = nextDumpFolder(options.dumpDirectory);
+  if (llvm::Error failed = dump(module, dumpFolder, 0, "imported"))
     return std::move(failed);
+  report.stageMilliseconds.push_back({"key", cache.keyMilliseconds});
   size_t number = 0;
   for (Stage &stage : stagesOf(*target, options)) {
     auto start = Clock::now();
     if (llvm::Error failed = runStage(module, stage))
       return std::move(failed);
     report.stageMilliseconds.push_back({stage.name.str(), since(start)});
-    if (llvm::Error failed = dump(module, options.dumpDirectory, ++number, stage.name))
+    if (llvm::Error failed = dump(module, dumpFolder, ++number, stage.name))
       return std::move(failed);
     if (stage.name == "structured") {
       collectDecisions(module, report);
@@ -173,6 +211,7 @@ llvm::Expected<std::shared_ptr<Program>> Session::compile(ModuleOp module, const
       module.lookupSymbol<func::FuncOp>("main").walk([&](func::CallOp) { ++report.kernels; });
     }
   }
+  collectStepLines(module, report);
   auto start = Clock::now();
   llvm::Expected<std::string> artifact = target->emit(module, options);
   if (!artifact)
@@ -183,6 +222,9 @@ llvm::Expected<std::shared_ptr<Program>> Session::compile(ModuleOp module, const
   if (!program)
     return program.takeError();
   report.stageMilliseconds.push_back({"load", since(start)});
+  start = Clock::now();
+  cache.store(report, *artifact);
+  report.stageMilliseconds.push_back({"store", since(start)});
   (*program)->report = std::move(report);
   return program;
 }

@@ -58,6 +58,17 @@ void loadTargets() {
 }
 } // namespace
 
+std::string suggestName(llvm::StringRef name, llvm::ArrayRef<std::string> known) {
+  const std::string *best = nullptr;
+  unsigned least = name.size() / 2 + 1;
+  for (const std::string &candidate : known)
+    if (unsigned distance = name.edit_distance(candidate); distance < least) {
+      best = &candidate;
+      least = distance;
+    }
+  return best ? " (did you mean '" + *best + "'?)" : "";
+}
+
 void registerTarget(std::unique_ptr<Target> target) {
   TargetRegistry &registry = TargetRegistry::get();
   std::lock_guard<std::mutex> lock(registry.mutex);
@@ -68,13 +79,14 @@ Target *findTarget(llvm::StringRef name, std::string &error) {
   loadTargets();
   TargetRegistry &registry = TargetRegistry::get();
   std::lock_guard<std::mutex> lock(registry.mutex);
-  std::string known;
+  std::vector<std::string> known;
   for (auto &target : registry.targets) {
     if (target->name() == name)
       return target.get();
-    known += (known.empty() ? "" : ", ") + target->name().str();
+    known.push_back(target->name().str());
   }
-  error = "unknown target '" + name.str() + "'; known targets: " + known;
+  error =
+      "unknown target '" + name.str() + "'" + suggestName(name, known) + "; known targets: " + llvm::join(known, ", ");
   if (!registry.pluginError.empty())
     error += " (" + registry.pluginError + ")";
   return nullptr;

@@ -43,12 +43,16 @@ IndexPlan planIndices(Node &n, Value tensor, ArrayRef<Value> indices) {
 
 namespace {
 
-Value take(Node &n, Value tensor, ArrayRef<Value> indices, int64_t dim) {
+/// `wraps`: negative indices count from the end.
+Value take(Node &n, Value tensor, ArrayRef<Value> indices, int64_t dim, bool wraps = true) {
   SmallVector<AffineExpr> sizes = n.sizesIn(tensor), result(sizes.begin(), sizes.begin() + dim);
   llvm::append_range(result, n.broadcastSizes(indices));
   result.append(sizes.begin() + dim + indices.size(), sizes.end());
-  return TakeOp::create(n.builder, n.loc, tensorWithSizes(result, n.elementOf(tensor)), tensor, ValueRange(indices),
-                        n.builder.getI64IntegerAttr(dim));
+  auto made = TakeOp::create(n.builder, n.loc, tensorWithSizes(result, n.elementOf(tensor)), tensor,
+                             ValueRange(indices), n.builder.getI64IntegerAttr(dim));
+  if (!wraps)
+    made->setAttr(fromStartAttrName, n.builder.getUnitAttr());
+  return made;
 }
 
 /// index.Tensor(self, indices)
@@ -68,7 +72,7 @@ Results embedding(Node &n) {
   Value weight = n.tensor(0, "weight"), indices = asIndex(n, n.tensor(1, "indices"));
   if (n.failed())
     return n.refused();
-  return take(n, weight, {indices}, 0);
+  return take(n, weight, {indices}, 0, /*wraps=*/false);
 }
 
 /// index_select(self, dim, index)
@@ -81,7 +85,7 @@ Results indexSelect(Node &n) {
     x = n.unsqueeze(x, 0);
   if (n.rankOf(indices) == 0)
     indices = n.unsqueeze(indices, 0);
-  return n.reshape(take(n, x, {indices}, dim), n.type());
+  return n.reshape(take(n, x, {indices}, dim, /*wraps=*/false), n.type());
 }
 
 /// gather(self, dim, index)
@@ -94,9 +98,10 @@ Results gather(Node &n) {
     x = n.unsqueeze(x, 0);
   if (n.rankOf(indices) == 0)
     indices = n.unsqueeze(indices, 0);
-  Value result = GatherOp::create(n.builder, n.loc, tensorWithSizes(n.sizesIn(indices), n.element()), x, indices,
-                                  n.builder.getI64IntegerAttr(dim));
-  return n.reshape(result, n.type());
+  auto made = GatherOp::create(n.builder, n.loc, tensorWithSizes(n.sizesIn(indices), n.element()), x, indices,
+                               n.builder.getI64IntegerAttr(dim));
+  made->setAttr(fromStartAttrName, n.builder.getUnitAttr());
+  return n.reshape(made, n.type());
 }
 
 /// take(self, index): the tensor is flat.

@@ -30,8 +30,9 @@ Results scatterWith(Node &n, ScatterKind kind) {
   else if (n.sizesIn(source) != sizes)
     source = n.slice(source, SmallVector<AffineExpr>(sizes.size(), n.constantSize(0)),
                      SmallVector<int64_t>(sizes.size(), 1), sizes);
-  Value result = ScatterOp::create(n.builder, n.loc, x.getType(), x, indices, source, dim, kind);
-  return n.reshape(result, n.type());
+  auto made = ScatterOp::create(n.builder, n.loc, x.getType(), x, indices, source, dim, kind);
+  made->setAttr(fromStartAttrName, n.builder.getUnitAttr());
+  return n.reshape(made, n.type());
 }
 Results scatter(Node &n) { return scatterWith(n, ScatterKind::Set); }
 Results scatterAdd(Node &n) { return scatterWith(n, ScatterKind::Add); }

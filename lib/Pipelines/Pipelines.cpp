@@ -32,9 +32,11 @@ void buildGraphStage(OpPassManager &pm) {
   function.addPass(createCSEPass());
 }
 
-void buildStructuredStage(OpPassManager &pm) {
+void buildStructuredStage(OpPassManager &pm, bool keepRoundings) {
   pm.addNestedPass<func::FuncOp>(createRecordSizes());
   pm.addNestedPass<func::FuncOp>(createLowerGraph());
+  if (keepRoundings)
+    pm.addPass(createKeepRoundings());
   pm.addNestedPass<func::FuncOp>(createCSEPass());
   pm.addNestedPass<func::FuncOp>(createInlineElementwise());
   pm.addNestedPass<func::FuncOp>(createMaterializeViews());
@@ -42,7 +44,7 @@ void buildStructuredStage(OpPassManager &pm) {
   pm.addPass(createVerifyStructured());
 }
 
-void buildTiledStage(OpPassManager &pm, const MachineShape &machine) {
+void buildTiledStage(OpPassManager &pm, const MachineShape &machine, StringRef scheduleFile) {
   ResolveLayoutsOptions layouts;
   layouts.vectorLanes = machine.lanes;
   layouts.bf16Group = machine.bf16Group;
@@ -52,6 +54,8 @@ void buildTiledStage(OpPassManager &pm, const MachineShape &machine) {
   schedules.threads = machine.threads;
   schedules.cacheBytes = machine.l2Bytes;
   pm.addNestedPass<func::FuncOp>(createSelectSchedule(schedules));
+  if (!scheduleFile.empty())
+    pm.addPass(createOverrideSchedules({scheduleFile.str()}));
   pm.addNestedPass<func::FuncOp>(createApplySchedule());
   pm.addNestedPass<func::FuncOp>(createCSEPass());
 }
@@ -73,6 +77,7 @@ void buildVectorStage(OpPassManager &pm, const MachineShape &machine) {
   VectorizeLoopsOptions loops;
   loops.lanes = machine.lanes;
   kernel.addPass(createVectorizeLoops(loops));
+  kernel.addPass(createExpandPlaces());
   kernel.addPass(createCSEPass());
   pm.addPass(createFinishPlan());
 }

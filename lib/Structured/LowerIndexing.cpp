@@ -5,8 +5,8 @@
 // After:
 //   %1 = linalg.generic {(d0, d1) -> (d0), (d0, d1) -> (d0, d1)} ins(%i) outs(%empty) {
 //   ^bb0(%index: i64, %out: f32):
-//     // negative ones count from the end, then into range: no index can leave the table
-//     %e = tensor.extract %table[%wrapped, %d1]
+//     %p = tw_tile.place %index below %c100 from_end : index
+//     %e = tensor.extract %table[%p, %d1]
 //     linalg.yield %e
 //
 // Indexed writes become tw_tile.scatter into a copy of the input.
@@ -26,15 +26,10 @@ namespace {
 
 RankedTensorType indexedType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// An index of the user as one inside [0, size).
-Value wrapIndex(OpBuilder &b, Location at, Value number, Value size) {
+/// An index of the user as one inside [0, size). `op`: what reads there, and whether negative ones count from the end.
+Value wrapIndex(OpBuilder &b, Location at, Operation *op, Value number, Value size) {
   Value index = arith::IndexCastOp::create(b, at, b.getIndexType(), number);
-  Value zero = arith::ConstantIndexOp::create(b, at, 0), one = arith::ConstantIndexOp::create(b, at, 1);
-  Value negative = arith::CmpIOp::create(b, at, arith::CmpIPredicate::slt, index, zero);
-  Value fromEnd = arith::AddIOp::create(b, at, index, size);
-  index = arith::SelectOp::create(b, at, negative, fromEnd, index);
-  index = arith::MaxSIOp::create(b, at, index, zero);
-  return arith::MinSIOp::create(b, at, index, arith::SubIOp::create(b, at, size, one));
+  return tile::PlaceOp::create(b, at, index, size, /*from_end=*/!op->hasAttr(graph::fromStartAttrName));
 }
 
 /// The element of `read`'s base at a coordinate of the value it reads.
@@ -42,9 +37,15 @@ Value extractAt(OpBuilder &b, Location at, const Read &read, ArrayRef<Value> coo
   if (read.splat)
     return splatConstant(b, at, read.splat, /*computed=*/false);
   SmallVector<Value> indices;
-  for (AffineExpr e : read.map.getResults()) {
+  auto type = cast<RankedTensorType>(read.base.getType());
+  for (auto [dim, e] : llvm::enumerate(read.map.getResults())) {
     auto d = dyn_cast<AffineDimExpr>(e);
     indices.push_back(d ? coordinate[d.getPosition()] : arith::ConstantIndexOp::create(b, at, 0).getResult());
+    // There is nothing to read, and any place is out of range: the call fails, if there is an index at all.
+    if (type.getDimSize(dim) == 0) {
+      Value number = arith::IndexCastOp::create(b, at, b.getI64Type(), indices.back());
+      return castScalar(b, at, number, number.getType(), type.getElementType());
+    }
   }
   return tensor::ExtractOp::create(b, at, read.base, indices);
 }
@@ -77,7 +78,7 @@ LogicalResult lowerTake(Lowering &l, graph::TakeOp op) {
                         for (unsigned i = 0; i < input.getRank(); ++i)
                           coordinate.push_back(
                               i >= dim && i < dim + count
-                                  ? wrapIndex(b, at, in[i - dim], limits[i - dim])
+                                  ? wrapIndex(b, at, op, in[i - dim], limits[i - dim])
                                   : linalg::IndexOp::create(b, at, i < dim ? i : i - count + indexRank).getResult());
                         return SmallVector<Value>{extractAt(b, at, table, coordinate)};
                       }));
@@ -95,7 +96,7 @@ LogicalResult lowerGather(Lowering &l, graph::GatherOp op) {
                             SmallVector<Value> coordinate;
                             for (int64_t i = 0; i < result.getRank(); ++i)
                               coordinate.push_back(i == int64_t(op.getDim())
-                                                       ? wrapIndex(b, at, in[0], limit)
+                                                       ? wrapIndex(b, at, op, in[0], limit)
                                                        : linalg::IndexOp::create(b, at, i).getResult());
                             return SmallVector<Value>{extractAt(b, at, table, coordinate)};
                           }));
@@ -141,6 +142,8 @@ void finishScatter(Lowering &l, Operation *op, Value source, ArrayRef<Value> ind
   auto scatter = tile::ScatterOp::create(l.builder, l.loc, destination.getType(), inputs, destination,
                                          l.builder.getAffineMapArrayAttr(indexMaps), destMap,
                                          static_cast<tile::ScatterKind>(kind));
+  if (op->hasAttr(graph::fromStartAttrName))
+    scatter->setAttr("tw.from_start", l.builder.getUnitAttr());
   if (type.getElementType().isUnsignedInteger())
     scatter->setAttr("tw.unsigned", l.builder.getUnitAttr());
   l.set(op->getResult(0), l.rounded(scatter.getResult(0), graph::sizesOf(type), type.getElementType()));

@@ -72,6 +72,12 @@ public:
     operands.append(tensors.begin(), tensors.end());
     SmallVector<Location> fusedLocations;
     std::string ops;
+    // The line of a read or write at computed places comes first: a call may fail there.
+    for (Operation *member : members)
+      member->walk([&](Operation *op) {
+        if (isa<tile::PlaceOp, tile::ScatterOp>(op))
+          fusedLocations.push_back(op->getLoc());
+      });
     for (Operation *member : members) {
       fusedLocations.push_back(member->getLoc());
       if (ops.size() < 160)

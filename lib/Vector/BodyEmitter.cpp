@@ -1,5 +1,6 @@
 //===- BodyEmitter.cpp - the body of a structured op, on scalars or vectors ------===//
 #include "lib/Vector/BodyEmitter.h"
+#include "dialects/Tile/Tile.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -189,6 +190,11 @@ void BodyEmitter::emitOp(OpBuilder &builder, Operation &inner, IRMapping &values
   SmallVector<Value> operands;
   for (Value v : inner.getOperands())
     operands.push_back(asVector(builder, values.lookupOrDefault(v)));
+  // Lanes outside the mask hold no number of the user's.
+  if (mask && isa<tile::PlaceOp>(inner)) {
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(operands[0].getType()));
+    operands[0] = arith::SelectOp::create(builder, loc, mask, operands[0], zero);
+  }
   OperationState state(inner.getLoc(), inner.getName(), operands, {vectorOf(inner.getResult(0).getType())},
                        inner.getAttrs());
   Operation *made = builder.create(state);

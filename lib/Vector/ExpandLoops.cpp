@@ -69,13 +69,23 @@ public:
       }
       SmallVector<Value> to;
       Value inside;
+      bool wraps = !scatter->hasAttr("tw.from_start");
       for (auto [dim, expr] : llvm::enumerate(scatter.getDestMap().getResults())) {
         Value place = evaluate(expr, at, indices);
-        Value extent = size(out, dim);
-        Value negative = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, place, constant(0));
-        place = arith::SelectOp::create(builder, loc, negative,
-                                        arith::AddIOp::create(builder, loc, place, extent).getResult(), place);
+        Value extent = size(out, dim), number = place;
+        bool isIndex = isa<AffineSymbolExpr>(expr);
+        if (isIndex && wraps) {
+          Value negative = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, place, constant(0));
+          place = arith::SelectOp::create(builder, loc, negative,
+                                          arith::AddIOp::create(builder, loc, place, extent).getResult(), place);
+        }
         Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, place, extent);
+        if (isIndex) {
+          Value outside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, place, extent);
+          auto told = scf::IfOp::create(builder, loc, TypeRange(), outside, /*withElse=*/false);
+          OpBuilder telling = OpBuilder::atBlockBegin(&told.getThenRegion().front());
+          tile::ReportOp::create(telling, loc, number, extent);
+        }
         inside = inside ? arith::AndIOp::create(builder, loc, inside, fits).getResult() : fits;
         to.push_back(place);
       }

@@ -2,11 +2,14 @@
 //
 // Before:
 //   %1 = arith.extf %0 fastmath<contract> : f16 to f32
+//   %2 = arith.mulf %1, %1 fastmath<contract> : f32
 // After:
 //   %1 = arith.extf %0 : f16 to f32
+//   %2 = arith.mulf %1, %1 : f32
 //
-// The flag says that a rounding is the compiler's own and may be dropped between fused ops. Once fusion is done it has
-// nothing left to say, and the lowering to LLVM (22.1) cannot carry it.
+// The flag says that a rounding is the compiler's own and may be dropped between fused ops. Under rounding = "eager"
+// none may, so the pass runs before fusion; products in elementwise loops are rounded before they are added, too. Once
+// fusion is done the flag has nothing left to say.
 //
 // Test: test/Vector/keep-roundings.mlir
 //
@@ -23,6 +26,12 @@ using namespace mlir;
 namespace tilewright::vector_stage {
 namespace {
 
+/// A loop without reductions, or no loop.
+bool isElementwise(Operation *parent) {
+  auto loop = dyn_cast_or_null<linalg::LinalgOp>(parent);
+  return !loop || loop.getNumReductionLoops() == 0;
+}
+
 struct KeepRoundings : impl::KeepRoundingsBase<KeepRoundings> {
   void runOnOperation() override {
     getOperation()->walk([](Operation *op) {
@@ -30,6 +39,8 @@ struct KeepRoundings : impl::KeepRoundingsBase<KeepRoundings> {
         ext.removeFastmathAttr();
       else if (auto trunc = dyn_cast<arith::TruncFOp>(op))
         trunc.removeFastmathAttr();
+      else if (isa<arith::MulFOp, arith::AddFOp, arith::SubFOp>(op) && isElementwise(op->getParentOp()))
+        op->setAttr("fastmath", arith::FastMathFlagsAttr::get(op->getContext(), arith::FastMathFlags::none));
     });
   }
 };

@@ -13,9 +13,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Sizes.h"
-#include "tilewright/Passes.h"
+#include "dialects/Tile/Tile.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
+#include "tilewright/Passes.h"
 
 using namespace mlir;
 
@@ -67,7 +68,15 @@ struct PlaceScratch : impl::PlaceScratchBase<PlaceScratch> {
                                      MemRefType::get({ShapedType::kDynamic}, builder.getI8Type()), {}, loc)))
       return signalPassFailure();
     Value scratch = kernel.getArguments().back();
-    AffineExpr offset = builder.getAffineConstantExpr(0);
+    // Where the kernel tells of places out of range (ExpandPlaces.cpp).
+    bool checks = kernel
+                      .walk([](Operation *op) {
+                        return isa<tile::PlaceOp, tile::ReportOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+                      })
+                      .wasInterrupted();
+    if (checks)
+      kernel->setAttr("tw.checks", builder.getUnitAttr());
+    AffineExpr offset = builder.getAffineConstantExpr(checks ? 64 : 0);
     SmallVector<memref::AllocOp> allocs;
     kernel.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
     for (memref::AllocOp alloc : allocs) {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "python/module/Call.h"
+#include "python/module/ProfilerSpan.h"
 #include <pybind11/stl.h>
 
 namespace py = pybind11;
@@ -25,8 +26,8 @@ void GraphCall::evaluate(const std::vector<int64_t> &values) {
       unsigned dim = spec.order[i];
       int64_t size = shapes.sizes[first + dim];
       if (size < 0)
-        throw py::value_error(spec.name + ": dimension " + std::to_string(dim) + " would have the size " +
-                              std::to_string(size));
+        throw py::value_error("tilewright: " + spec.name + ": dimension " + std::to_string(dim) +
+                              " would have the size " + std::to_string(size));
       shapes.strides[first + dim] = stride;
       stride *= std::max<int64_t>(size, 1); // torch's strides of tensors without elements
       elements *= size;
@@ -58,7 +59,7 @@ public:
     DLTensor tensor;
     if (exchange().tensorFromObject(object.ptr(), &tensor) != 0) {
       PyErr_Clear();
-      throw py::type_error("argument " + spec.name + " is " + std::string(py::str(py::type::of(object))) +
+      throw py::type_error("tilewright: argument " + spec.name + " is " + std::string(py::str(py::type::of(object))) +
                            ", which has no memory on the CPU");
     }
     check(spec, tensor, sizes);
@@ -71,7 +72,8 @@ public:
     if (empty)
       return tensor.data;
     if (!tensor.data)
-      throw py::value_error("argument " + spec.name + " has elements but no memory (a fake or wrapper tensor?)");
+      throw py::value_error("tilewright: argument " + spec.name +
+                            " has elements but no memory (a fake or wrapper tensor?)");
     if (same)
       return static_cast<const char *>(tensor.data) + tensor.byteOffset;
     // Another order in memory than the program was compiled for.
@@ -87,15 +89,17 @@ private:
   void check(const TensorSpec &spec, const DLTensor &tensor, const int64_t *sizes) {
     DLDataType want = dlpackType(spec.dtype);
     if (tensor.dtype.code != want.code || tensor.dtype.bits != want.bits || tensor.dtype.lanes != want.lanes)
-      throw py::type_error("argument " + spec.name + " is " + dlpackTypeName(tensor.dtype) +
-                           "; the graph was compiled for " + scalarTypeName(spec.dtype).str());
+      throw py::type_error("tilewright: argument " + spec.name + " is " + dlpackTypeName(tensor.dtype) +
+                           "; the graph was compiled for " + scalarTypeName(spec.dtype).str() +
+                           "; convert it, or call the torch.compile'd model, which compiles for other dtypes");
     if (tensor.device.type != 1)
-      throw py::value_error("argument " + spec.name + " is not on the CPU (DLPack device " +
+      throw py::value_error("tilewright: argument " + spec.name + " is not on the CPU (DLPack device " +
                             std::to_string(tensor.device.type) + "); move it with .cpu()");
     int64_t rank = spec.sizes.size();
     if (tensor.ndim != rank || !std::equal(sizes, sizes + rank, tensor.shape))
-      throw py::value_error("argument " + spec.name + " has the sizes " + listOf(tensor.shape, tensor.ndim) +
-                            "; the graph was compiled for " + listOf(sizes, rank));
+      throw py::value_error("tilewright: argument " + spec.name + " has the sizes " +
+                            listOf(tensor.shape, tensor.ndim) + "; the graph was compiled for " + listOf(sizes, rank) +
+                            "; call the torch.compile'd model, which compiles for other sizes");
   }
   GraphCall &call;
   std::vector<py::object> &kept;
@@ -105,11 +109,21 @@ int64_t sizeAt(py::handle object, int dim, const std::string &what) {
   DLTensor tensor;
   if (exchange().tensorFromObject(object.ptr(), &tensor) != 0) {
     PyErr_Clear();
-    throw py::type_error(what + " is no tensor");
+    throw py::type_error("tilewright: " + what + " is no tensor");
   }
   if (dim >= tensor.ndim)
-    throw py::value_error(what + " has rank " + std::to_string(tensor.ndim) + "; more is needed");
+    throw py::value_error("tilewright: " + what + " has rank " + std::to_string(tensor.ndim) + "; more is needed");
   return tensor.shape[dim];
+}
+
+int64_t integerFrom(py::handle object, const std::string &what) {
+  int64_t value = PyLong_Check(object.ptr()) ? PyLong_AsLongLong(object.ptr()) : -1;
+  if (!PyLong_Check(object.ptr()) || (value == -1 && PyErr_Occurred())) {
+    PyErr_Clear();
+    throw py::type_error("tilewright: " + what + " is a symbolic size, an integer of 64 bits; it is " +
+                         std::string(py::str(py::type::of(object))));
+  }
+  return value;
 }
 
 uint64_t versionOf(py::handle tensor) {
@@ -126,8 +140,9 @@ uint64_t versionOf(py::handle tensor) {
 } // namespace
 
 py::list GraphCall::run(py::list arguments) {
+  ProfilerSpan span(name);
   if (arguments.size() != argumentCount)
-    throw py::type_error("the graph takes " + std::to_string(argumentCount) + " arguments, " +
+    throw py::type_error("tilewright: the graph takes " + std::to_string(argumentCount) + " arguments, " +
                          std::to_string(arguments.size()) + " were given");
   std::vector<py::object> held, kept;
   held.reserve(argumentCount);
@@ -139,12 +154,13 @@ py::list GraphCall::run(py::list arguments) {
   std::vector<int64_t> values(symbols.size());
   for (size_t i = 0; i < symbols.size(); ++i) {
     const SymbolSource &source = symbols[i];
-    int64_t value = source.dim < 0
-                        ? py::cast<int64_t>(held[source.argument])
-                        : sizeAt(held[source.argument], source.dim, "argument " + std::to_string(source.argument));
+    std::string what = "argument " + std::to_string(source.argument);
+    int64_t value =
+        source.dim < 0 ? integerFrom(held[source.argument], what) : sizeAt(held[source.argument], source.dim, what);
     if ((value - source.offset) % source.factor != 0)
-      throw py::value_error("the size " + std::to_string(value) + " is not " + std::to_string(source.factor) +
-                            " times a whole number plus " + std::to_string(source.offset));
+      throw py::value_error("tilewright: the size " + std::to_string(value) + " is not " +
+                            std::to_string(source.factor) + " times a whole number plus " +
+                            std::to_string(source.offset));
     values[i] = (value - source.offset) / source.factor;
   }
   evaluate(values);
@@ -188,8 +204,15 @@ py::list GraphCall::run(py::list arguments) {
       py::gil_scoped_release release;
       ok = program->run(pointers.data(), results.data(), values.data(), versions.data(), threads, error);
     }
-    if (!ok)
-      throw std::runtime_error(error);
+    if (!ok) {
+      PyObject *kind = PyExc_RuntimeError;
+      if (error.rfind("out of memory", 0) == 0)
+        kind = PyExc_MemoryError;
+      if (error.rfind("index ", 0) == 0)
+        kind = PyExc_IndexError;
+      PyErr_SetString(kind, ("tilewright: " + error).c_str());
+      throw py::error_already_set();
+    }
   }
   ++calls;
 

@@ -40,6 +40,7 @@ public:
   std::vector<SymbolSource> symbols;
   std::vector<OutputRecipe> recipes;
   unsigned argumentCount = 0;
+  std::string name = "tilewright"; ///< of its spans in profiles
   pybind11::object seedSource, threadSource, makeDense;
   int64_t calls = 0, copies = 0;
 

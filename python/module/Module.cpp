@@ -2,6 +2,7 @@
 #include "dialects/Graph/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "python/module/Call.h"
+#include "tilewright/Target.h"
 #include "llvm/Support/raw_ostream.h"
 #include <pybind11/stl.h>
 
@@ -218,6 +219,8 @@ py::dict reportOf(const GraphCall &call) {
     decisions.append(entry);
   }
   report["decisions"] = decisions;
+  report["cache"] = r.cache;
+  report["warnings"] = r.warnings;
   return report;
 }
 
@@ -244,9 +247,9 @@ PYBIND11_MODULE(_tilewright, m) {
       .def_readwrite("target", &Options::target)
       .def_readwrite("cpu", &Options::cpu)
       .def_readwrite("rounding", &Options::rounding)
-      .def_readwrite("dump_directory", &Options::dumpDirectory)
+      .def_readwrite("dump", &Options::dumpDirectory)
       .def_readwrite("schedule_file", &Options::scheduleFile)
-      .def_readwrite("cache_directory", &Options::cacheDirectory)
+      .def_readwrite("cache", &Options::cache)
       .def_readwrite("threads", &Options::threads);
 
   py::class_<Graph>(m, "Graph", "Takes the nodes of a graph one by one.")
@@ -293,10 +296,12 @@ PYBIND11_MODULE(_tilewright, m) {
                call.program->repack();
            })
       .def("report", &reportOf)
+      .def_readwrite("name", &GraphCall::name)
       .def_readonly("calls", &GraphCall::calls)
       .def_readonly("copies", &GraphCall::copies);
 
   m.def("knows", [](const std::string &target) { return GraphBuilder::knows(target); });
+  m.def("target_names", &targetNames);
   m.def("known_targets", &GraphBuilder::knownTargets);
 }
 

@@ -135,7 +135,11 @@ py::object makeTensor(ScalarType type, const int64_t *sizes, const int64_t *stri
   data = owned ? pool().take(bytes) : nullptr;
   if (!data) {
     std::free(owned);
-    PyErr_Format(PyExc_MemoryError, "no memory for a result of %lld bytes", (long long)bytes);
+    std::string shape;
+    for (int64_t i = 0; i < rank; ++i)
+      shape += (i ? ", " : "") + std::to_string(sizes[i]);
+    PyErr_Format(PyExc_MemoryError, "tilewright: out of memory: a result %s[%s] needs %lld bytes; use smaller inputs",
+                 scalarTypeName(type).str().c_str(), shape.c_str(), (long long)bytes);
     throw py::error_already_set();
   }
   for (int64_t i = 0; i < rank; ++i) {

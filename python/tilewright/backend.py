@@ -62,9 +62,12 @@ def compile_whole(gm, options, static, report) -> _tilewright.GraphCall | Import
     if imported.refusals:
         return imported
     call = build(imported, options)
+    call.name = f"tilewright: {report.name} ({report.kind})"
     report.segments += 1
     report.copied_inputs += imported.copied_inputs
     report.calls.append(call)
+    for text in call.report().get("warnings", []):
+        warnings.warn("tilewright: " + text, stacklevel=2)
     return call
 
 
@@ -137,7 +140,9 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
     for index, value in enumerate(example_inputs):
         if isinstance(value, torch.Tensor) and not torch._is_functional_tensor(value):
             if value.is_conj() or value.is_neg():
-                raise UnsupportedError(f"tilewright: argument {index} has its conjugate or negative bit set; call .resolve_neg()")
+                call = ".resolve_conj()" if value.is_conj() else ".resolve_neg()"
+                raise UnsupportedError(f"tilewright: argument {index} ({value.dtype}{list(value.shape)}) is a lazy conjugate or "
+                                       f"negative; pass it with {call}")  # fmt: skip
     context = TracingContext.try_get()
     static = set()
     if context is not None and context.fw_metadata is not None and kind != "backward":

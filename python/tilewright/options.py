@@ -1,10 +1,10 @@
-"""The options of torch.compile(..., options=...), their defaults from TILEWRIGHT_* and what is refused."""
+"""The options of torch.compile(..., options=...): their defaults, from TILEWRIGHT_* too, and what is refused."""
 
 from __future__ import annotations
 
 import difflib
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 from . import _tilewright
 
@@ -15,23 +15,29 @@ MODES = {
 }
 
 
+def _option(default, *, native: bool = True, values: tuple = (), older: str = ""):
+    """`native`: the compiler has an option of this name; `older`: another environment variable that sets it."""
+    return field(default=default, metadata={"native": native, "values": values, "older": older})
+
+
 @dataclass(frozen=True)
 class CompileOptions:
-    """Every option, with its environment variable TILEWRIGHT_<NAME> as default."""
+    """Every option. Its default comes from the environment variable TILEWRIGHT_<NAME> where that is set."""
 
-    strict: bool = False  # refuse graphs with ops that would run in eager
-    target: str = "cpu"
-    cpu: str = "native"
-    rounding: str = "fused"  # or "eager": round between fused ops as eager does
-    dump_directory: str = ""  # every stage's IR goes there
-    schedule_file: str = ""
-    cache_directory: str = ""
-    threads: int = 0
+    strict: bool = _option(False, native=False)  # refuse graphs with ops that would run in eager
+    target: str = _option("cpu")
+    cpu: str = _option("native")
+    rounding: str = _option("fused", values=("fused", "eager"))  # eager: round between fused ops as eager does
+    dump: str = _option("", older="TILEWRIGHT_DUMP_DIRECTORY")  # a folder for every stage's IR
+    schedule_file: str = _option("")  # JSON: a kernel's name or ops -> tile sizes
+    cache: bool = _option(True)  # compiled code is kept in TILEWRIGHT_CACHE_DIR, or ~/.cache/tilewright
+    threads: int = _option(0)  # to plan for; 0: all there are
+    freeze: bool = _option(False, native=False)  # release parameters once they are packed
 
     def native(self) -> _tilewright.Options:
         result = _tilewright.Options()
         for f in fields(self):
-            if f.name != "strict":
+            if f.metadata["native"]:
                 setattr(result, f.name, getattr(self, f.name))
         return result
 
@@ -40,7 +46,7 @@ def _convert(name: str, kind: str, value, source: str):
     if kind == "bool":
         if isinstance(value, bool):
             return value
-        if isinstance(value, str) and value.lower() in ("0", "1", "false", "true", ""):
+        if isinstance(value, str) and value.lower() in ("0", "1", "false", "true"):
             return value.lower() in ("1", "true")
     elif kind == "int":
         if isinstance(value, int) and not isinstance(value, bool):
@@ -52,24 +58,43 @@ def _convert(name: str, kind: str, value, source: str):
     raise ValueError(f"tilewright: {source} must be {kind}, not {value!r}")
 
 
+def _hint(name: str, known) -> str:
+    near = difflib.get_close_matches(name, known, 1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def _check_values(result: CompileOptions) -> None:
+    for f in fields(result):
+        value = getattr(result, f.name)
+        if f.metadata["values"] and value not in f.metadata["values"]:
+            allowed = " or ".join(repr(v) for v in f.metadata["values"])
+            raise ValueError(f"tilewright: options[{f.name!r}] is {allowed}, not {value!r}{_hint(value, f.metadata['values'])}")
+    targets = _tilewright.target_names()
+    if result.target not in targets:
+        raise ValueError(f"tilewright: unknown target {result.target!r}{_hint(result.target, targets)}; "
+                         f"the targets are {', '.join(targets)}")  # fmt: skip
+    if result.threads < 0:
+        raise ValueError(f"tilewright: options['threads'] is 0 (all) or a number of threads, not {result.threads}")
+    if result.freeze:
+        raise NotImplementedError("tilewright: options['freeze'] is not there yet: parameters stay in memory beside their "
+                                  "packed forms. Leave it out")  # fmt: skip
+
+
 def read_options(options: dict | None, mode: str | None) -> CompileOptions:
     """Checks the arguments of torch.compile; errors name what exists."""
     if mode not in (None, "", "default"):
-        why = MODES.get(mode, "no such mode")
+        why = MODES.get(mode, "no such mode" + _hint(str(mode), ["default", *MODES]))
         raise ValueError(f"tilewright: mode={mode!r} is not supported: {why}. Leave mode out and use options=")
     known = {f.name: f for f in fields(CompileOptions)}
     values = {}
     for name, f in known.items():
-        text = os.environ.get("TILEWRIGHT_" + name.upper())
-        if text is not None:
-            values[name] = _convert(name, f.type, text, "TILEWRIGHT_" + name.upper())
+        for variable in (f.metadata["older"], "TILEWRIGHT_" + name.upper()):
+            if text := os.environ.get(variable, ""):
+                values[name] = _convert(name, f.type, text, variable)
     for name, value in (options or {}).items():
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f" (did you mean {near[0]!r}?)" if near else ""
-            raise ValueError(f"tilewright: unknown option {name!r}{hint}; the options are {', '.join(known)}")
+            raise ValueError(f"tilewright: unknown option {name!r}{_hint(name, known)}; the options are {', '.join(known)}")
         values[name] = _convert(name, known[name].type, value, f"options[{name!r}]")
     result = CompileOptions(**values)
-    if result.rounding not in ("fused", "eager"):
-        raise ValueError(f"tilewright: options['rounding'] is 'fused' or 'eager', not {result.rounding!r}")
+    _check_values(result)
     return result

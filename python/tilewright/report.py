@@ -37,6 +37,8 @@ class GraphReport:
         for name in self.copied_inputs:
             lines.append(f"  copied at each call: {name} (its strides are not those of a dense tensor)")
         for detail in self.details():
+            if detail.get("cache"):
+                lines.append(f"  cache: {detail['cache']}")
             for name, ms in detail.get("stage_milliseconds", []):
                 lines.append(f"  {name}: {ms:.1f} ms")
             for decision in detail.get("decisions", []):

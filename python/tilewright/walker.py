@@ -84,10 +84,10 @@ def unsupported_tensor(value) -> str:
         return f"its layout is {value.layout}; only strided tensors are supported"
     if value.device.type != "cpu":
         return f"it is on {value.device}; Tilewright compiles for cpu"
-    if value.dtype.is_complex:
+    if value.dtype.is_complex or "float8" in str(value.dtype):
         return f"its dtype {value.dtype} is not supported"
     if value.is_quantized:
-        return "it is quantized"
+        return "it is quantized; only plain tensors are supported"
     return ""
 
 
@@ -176,19 +176,26 @@ class Walker:
     def add_input(self, node: fx.Node, name: str, value, argument: int, is_static: bool):
         reason = unsupported_tensor(value)
         if reason:
-            self.reasons[node] = reason
-            return
+            return self.refuse_argument(node, name, value, reason)
         strides = [expression(s) for s in value.stride()]
         try:
             dtype, sizes = meta_of(value)
             ref, dense = self.graph.input(name, dtype, sizes, strides, is_static)
         except _tilewright.Refused as error:
-            self.reasons[node] = str(error)
-            return
+            return self.refuse_argument(node, name, value, str(error))
         self.refs[node] = ref
         self.result.inputs.append(argument)
         if not dense:
             self.result.copied_inputs.append(name)
+
+    def refuse_argument(self, node: fx.Node, name: str, value, reason: str):
+        """The ops that read it follow; the line is that of the first."""
+        self.reasons[node] = reason
+        where = [f for user in node.users for f in frames(user, self.frame_cache)[-1:]]
+        place = f"{where[0][0]}:{where[0][1]}" if where else ""
+        sizes = list(value.shape) if value.layout == torch.strided else "..."
+        what = f"argument {name} ({dtype_name(value.dtype)}{sizes}), read by {', '.join(str(u.target) for u in node.users)}"
+        self.result.refusals.append(Refusal(node.name, what, reason, place))
 
     def add_inputs(self):
         placeholders = [n for n in self.gm.graph.nodes if n.op == "placeholder"]

@@ -1,7 +1,9 @@
 """Tests need build/python on PYTHONPATH, or the package installed; tools/test.sh and ctest see to it."""
 
+import os
 import pathlib
 import sys
+import tempfile
 
 import pytest
 import torch
@@ -13,6 +15,11 @@ try:
     import tilewright  # noqa: F401
 except ImportError:
     sys.path.insert(0, str(built))
+
+
+# The user's own cache is not for tests; what one run compiles, its other tests may load.
+_cache = tempfile.TemporaryDirectory(prefix="tilewright-cache-")
+os.environ["TILEWRIGHT_CACHE_DIR"] = _cache.name
 
 
 @pytest.fixture(autouse=True)

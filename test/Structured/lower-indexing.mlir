@@ -4,14 +4,11 @@
 // CHECK-DAG: #[[$ROW:.*]] = affine_map<(d0, d1) -> (d0)>
 // CHECK-DAG: #[[$DEST:.*]] = affine_map<(d0, d1)[s0] -> (s0, d1)>
 
-// An index from the end is wrapped, one out of range is brought into it.
+// An index from the end is wrapped, one out of range is an error of the call.
 // CHECK-LABEL: func @embedding
 // CHECK: linalg.generic {{.*}} ins(%arg1 : tensor<4xi64>)
 // CHECK: %[[I:.*]] = arith.index_cast %{{.*}} : i64 to index
-// CHECK: arith.addi %[[I]], %c100
-// CHECK: arith.select
-// CHECK: arith.maxsi
-// CHECK: %[[K:.*]] = arith.minsi
+// CHECK: %[[K:.*]] = tw_tile.place %[[I]] below %c100 from_end : index
 // CHECK: %[[J:.*]] = linalg.index 1
 // CHECK: tensor.extract %arg0[%[[K]], %[[J]]] : tensor<100x8xbf16>
 func.func @embedding(%table: tensor<100x8xbf16>, %i: tensor<4xi64>) -> tensor<4x8xbf16> {

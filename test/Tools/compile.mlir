@@ -7,6 +7,14 @@
 // RUN: not tilewright compile %s --target=abacus 2>&1 | FileCheck %s --check-prefix=MACHINE
 // RUN: not tilewright compile %S/../lit.cfg.py 2>&1 | FileCheck %s --check-prefix=TEXT
 // RUN: not tilewright compile %s.absent 2>&1 | FileCheck %s --check-prefix=ABSENT
+// RUN: not tilewright compile %s --emit=vectr 2>&1 | FileCheck %s --check-prefix=NEAR
+// RUN: not tilewright compile %s --target=cpx 2>&1 | FileCheck %s --check-prefix=NEARTARGET
+// RUN: not tilewright compile %s --cpu=pentium 2>&1 | FileCheck %s --check-prefix=CPU
+// RUN: not tilewright compile %s --rounding=up 2>&1 | FileCheck %s --check-prefix=ROUNDING
+// RUN: printf 'PK\003\004and so on' > %t.zip
+// RUN: not tilewright compile %t.zip 2>&1 | FileCheck %s --check-prefix=ZIP
+// RUN: true > %t.empty && not tilewright compile %t.empty 2>&1 | FileCheck %s --check-prefix=EMPTY
+// RUN: not tilewright compile %S 2>&1 | FileCheck %s --check-prefix=FOLDER
 // RUN: not tilewright decompile %s 2>&1 | FileCheck %s --check-prefix=COMMAND
 
 // GRAPH: tw.exp
@@ -17,11 +25,18 @@
 // ASM: vscalefps
 // ASM: ret
 // STAGE: tilewright compile: unknown stage 'nonsense'; --emit takes graph, structured, tiled, vector, target, {{.*}}asm
+// NEAR: unknown stage 'vectr' (did you mean 'vector'?)
+// NEARTARGET: unknown target 'cpx' (did you mean 'cpu'?); known targets
+// CPU: pentium
+// ROUNDING: rounding is 'fused' or 'eager', not 'up'
+// ZIP: is a zip archive, as .pt and .pt2 files are; tilewright compile reads MLIR
+// EMPTY: is empty; tilewright compile reads MLIR
+// FOLDER: tilewright compile: {{.*}}irectory
 // MACHINE: tilewright compile: unknown target 'abacus'; known targets: {{.*}}cpu
 // TEXT: lit.cfg.py:1:1: error
 // TEXT: is not MLIR that Tilewright reads
 // ABSENT: tilewright compile: cannot open input file
-// COMMAND: unknown command 'decompile'
+// COMMAND: unknown command 'decompile' (did you mean 'compile'?)
 func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %y = tw.exp %x : (tensor<64x64xf32>) -> tensor<64x64xf32>
   return %y : tensor<64x64xf32>

@@ -1,44 +1,79 @@
-"""Adds up the results of tools/test.sh: JUnit and GoogleTest XML, and runners that crashed. Exit 1 on any failure."""
+"""Adds up the results of tools/test.sh and exits with 1 on any failure.
 
+For each part there is NAME.rc, its exit status, and maybe NAME.xml (JUnit: lit, pytest) or NAME.json (GoogleTest).
+A part with neither is a script: one test. A part that says it failed where its results show no failure crashed;
+a part with results of which none ran is a failure too.
+
+    python tools/dev/sum_tests.py build/test-results
+"""
+
+import json
 import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+# Runners that write results: without them they crashed. Scripts have none.
+RUNNERS = ("lit", "pytest")
 
-def count(path: Path) -> tuple[int, int, int]:
-    """Tests passed, failed and skipped in one XML file."""
+
+def count_junit(path: Path) -> tuple[int, int, int]:
     total = failed = skipped = 0
     for case in ElementTree.parse(path).getroot().iter("testcase"):
         total += 1
         if case.find("failure") is not None or case.find("error") is not None:
             failed += 1
-        elif case.find("skipped") is not None or case.get("status") == "notrun":
+        elif case.find("skipped") is not None:
             skipped += 1
     return total - failed - skipped, failed, skipped
 
 
-def main() -> int:
-    folder = Path(sys.argv[1])
-    passed = failed = skipped = 0
-    for path in sorted(folder.iterdir()):
-        if path.suffix == ".xml":
-            try:
-                p, f, s = count(path)
-            except ElementTree.ParseError as error:
-                print(f"{path.name}: unreadable ({error})")
-                p, f, s = 0, 1, 0
-            if p + f == 0:
-                print(f"{path.stem}: no test ran")
-                f += 1
-            print(f"{path.stem}: {p} passed, {f} failed, {s} skipped")
-        elif path.suffix in (".crashed", ".ok"):
-            p, f, s = (0, 1, 0) if path.suffix == ".crashed" else (1, 0, 0)
-            print(f"{path.stem}: {'failed or crashed' if f else 'passed'}")
-        else:
+def count_gtest(path: Path) -> tuple[int, int, int]:
+    total = failed = skipped = 0
+    for suite in json.loads(path.read_text())["testsuites"]:
+        for case in suite["testsuite"]:
+            total += 1
+            if case.get("failures"):
+                failed += 1
+            elif case.get("status") == "NOTRUN" or case.get("result") in ("SKIPPED", "SUPPRESSED"):
+                skipped += 1
+    return total - failed - skipped, failed, skipped
+
+
+def count(folder: Path, name: str, status: int) -> tuple[int, int, int, str]:
+    """Passed, failed, skipped and a remark."""
+    for suffix, read in ((".xml", count_junit), (".json", count_gtest)):
+        path = folder / (name + suffix)
+        if not path.exists():
             continue
-        passed, failed, skipped = passed + p, failed + f, skipped + s
-    print(f"{passed} passed, {failed} failed, {skipped} skipped")
-    return 1 if failed else 0
+        try:
+            passed, failed, skipped = read(path)
+        except (ElementTree.ParseError, ValueError, KeyError) as error:
+            return 0, 1, 0, f"unreadable results ({error})"
+        if passed + failed == 0:
+            return passed, 1, skipped, "no test ran"
+        if status and not failed:
+            return passed, 1, skipped, f"crashed, exit {status}"
+        return passed, failed, skipped, ""
+    if name in RUNNERS or name.endswith("_tests"):
+        return 0, 1, 0, f"crashed, exit {status}: it left no results"
+    return (0, 1, 0, f"exit {status}") if status else (1, 0, 0, "")
+
+
+def main() -> int:
+    if len(sys.argv) != 2 or not Path(sys.argv[1]).is_dir():
+        sys.exit(__doc__)
+    folder = Path(sys.argv[1])
+    totals = [0, 0, 0]
+    parts = sorted(folder.glob("*.rc"))
+    for path in parts:
+        *numbers, remark = count(folder, path.stem, int(path.read_text()))
+        print(f"{path.stem}: {numbers[0]} passed, {numbers[1]} failed, {numbers[2]} skipped" + (f" ({remark})" if remark else ""))
+        totals = [a + b for a, b in zip(totals, numbers)]
+    if not parts:
+        print("no part of the tests ran")
+        totals[1] += 1
+    print(f"{totals[0]} passed, {totals[1]} failed, {totals[2]} skipped")
+    return 1 if totals[1] else 0
 
 
 if __name__ == "__main__":

@@ -35,6 +35,10 @@ struct CompileFlags {
                               cl::value_desc("name"), cl::cat(category)};
   cl::opt<std::string> cpu{"cpu", cl::desc("the CPU: native, or a name as TILEWRIGHT_CPU takes (default: native)"),
                            cl::init("native"), cl::value_desc("name"), cl::cat(category)};
+  cl::opt<std::string> rounding{"rounding", cl::desc("between fused ops: fused (none) or eager (as eager rounds)"),
+                                cl::init("fused"), cl::value_desc("mode"), cl::cat(category)};
+  cl::opt<std::string> scheduleFile{"schedule-file", cl::desc("JSON: a kernel's name or ops -> {\"tiles\": [...]}"),
+                                    cl::value_desc("file"), cl::cat(category)};
   cl::opt<int> threads{"threads", cl::desc("threads to plan for (default: all)"), cl::init(0), cl::cat(category)};
   cl::opt<std::string> output{"o", cl::desc("where to write (default: standard output)"), cl::init("-"),
                               cl::value_desc("file"), cl::cat(category)};
@@ -47,11 +51,22 @@ int fail(const llvm::Twine &text) {
   return 1;
 }
 
-std::string joined(llvm::ArrayRef<llvm::StringLiteral> names) {
-  std::string text;
-  for (llvm::StringRef name : names)
-    text += name.str() + ", ";
-  return text + "asm";
+/// What --emit takes.
+std::vector<std::string> names(llvm::ArrayRef<llvm::StringLiteral> stages) {
+  std::vector<std::string> all(stages.begin(), stages.end());
+  all.push_back("asm");
+  return all;
+}
+
+/// What a file is that is not MLIR, as far as its first bytes tell.
+std::string otherFormat(llvm::StringRef bytes) {
+  if (bytes.trim().empty())
+    return "is empty";
+  if (bytes.starts_with("PK\3\4"))
+    return "is a zip archive, as .pt and .pt2 files are";
+  if (bytes.take_front(4096).contains('\0') && !bytes.starts_with("ML\xefR"))
+    return "is a binary file";
+  return "";
 }
 
 } // namespace
@@ -66,7 +81,8 @@ int runCompile(int argc, const char *const *argv) {
   // What can be wrong with the flags is said before the file is read.
   bool wantsAssembly = flags.emit == "asm";
   if (!wantsAssembly && !llvm::is_contained(stageNames(), llvm::StringRef(flags.emit)))
-    return fail("unknown stage '" + flags.emit + "'; --emit takes " + joined(stageNames()));
+    return fail("unknown stage '" + flags.emit + "'" + suggestName(flags.emit, names(stageNames())) +
+                "; --emit takes " + llvm::join(names(stageNames()), ", "));
   std::string problem;
   Target *target = findTarget(flags.target, problem);
   if (!target)
@@ -75,6 +91,10 @@ int runCompile(int argc, const char *const *argv) {
   auto buffer = openInputFile(flags.input, &problem);
   if (!buffer)
     return fail(problem);
+  if (std::string format = otherFormat(buffer->getBuffer()); !format.empty())
+    return fail("'" + flags.input + "' " + format +
+                "; tilewright compile reads MLIR, such as the 0-imported.mlir of "
+                "torch.compile(..., options={\"dump\": \"dir\"})");
   Session session;
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
@@ -87,6 +107,8 @@ int runCompile(int argc, const char *const *argv) {
   options.target = flags.target;
   options.cpu = flags.cpu;
   options.threads = flags.threads;
+  options.rounding = flags.rounding;
+  options.scheduleFile = flags.scheduleFile;
   if (llvm::Error error =
           session.lowerTo(*module, wantsAssembly ? std::string("target") : flags.emit.getValue(), options))
     return fail(llvm::toString(std::move(error)));

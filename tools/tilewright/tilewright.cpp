@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
+#include "tilewright/Target.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -20,6 +21,13 @@ constexpr Command commands[] = {
     {"compile", "lower an MLIR file to a stage of the compiler, or to assembly", runCompile},
     {"machine", "describe this CPU as kernels see it, and measure its FMA peak", runMachine},
 };
+
+std::vector<std::string> commandNames() {
+  std::vector<std::string> names;
+  for (const Command &command : commands)
+    names.push_back(command.name.str());
+  return names;
+}
 
 void printUsage(llvm::raw_ostream &os) {
   os << "usage: tilewright <command> [flags]\n\ncommands:\n";
@@ -40,7 +48,8 @@ int main(int argc, char **argv) {
     return 0;
   }
   if (!name.empty())
-    llvm::errs() << "tilewright: unknown command '" << name << "'\n";
+    llvm::errs() << "tilewright: unknown command '" << name << "'" << tilewright::suggestName(name, commandNames())
+                 << "\n";
   printUsage(llvm::errs());
   return 2;
 }

@@ -205,7 +205,7 @@ bool Executable::runFrame(const Frame &frame, const void *const *inputs, void *c
   if (impossible || !ArenaPool::process().borrow(bytes, block)) {
     error = "out of memory: this call needs an arena of " + std::to_string(frame.arenaBytes) + " bytes and " +
             std::to_string(frame.scratchBytes) + " bytes of scratch for each of " + std::to_string(threads) +
-            " threads";
+            " threads, and the system does not give them; use smaller inputs (a smaller batch)";
     return false;
   }
   uint8_t *arenaBase = block.data(), *constantBase = constants.data();

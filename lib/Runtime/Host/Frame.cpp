@@ -121,10 +121,13 @@ private:
   }
 
   bool resolveStep(const plan::Step &step) {
+    auto number = int32_t(position);
     std::string where = "step " + std::to_string(position++) + (step.label.empty() ? "" : " (" + step.label + ")");
     Frame::Step resolved{};
     resolved.kind = step.kind;
     resolved.callee = step.callee;
+    resolved.number = number;
+    resolved.checks = step.checks;
     resolved.firstOperand = uint32_t(frame.operands.size());
     resolved.firstSize = uint32_t(frame.sizes.size());
     resolved.grid = 1;
@@ -135,6 +138,8 @@ private:
     int64_t scratch = value(step.scratchBytes, where, "scratch bytes");
     if (scratch < 0)
       return false;
+    if (step.checks)
+      scratch = std::max<int64_t>(scratch, 64);
     if (scratch > int64_t(1) << 40) {
       error = where + ": it wants " + std::to_string(scratch) + " bytes of scratch memory for each thread";
       return false;

@@ -27,7 +27,9 @@ struct Frame {
     plan::Step::Kind kind;
     bool serial;        ///< thread 0 alone
     bool barrierBefore; ///< every thread waits for all the others before it
+    bool checks;        ///< the kernel tells of indices out of range
     int32_t callee;
+    int32_t number; ///< among the plan's steps
     uint32_t firstOperand, firstSize;
     int64_t grid;
     int64_t copyBytes;

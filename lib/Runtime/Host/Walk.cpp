@@ -11,9 +11,16 @@ bool Walk::execute(const Frame::Step &step, int64_t begin, int64_t end, int thre
   void *const *buffers = pointers + step.firstOperand;
   const int64_t *sizes = frame.sizes.data() + step.firstSize;
   switch (step.kind) {
-  case plan::Step::Kind::Launch:
-    kernels[step.callee].function(buffers, sizes, begin, end, scratch + frame.scratchBytes * thread);
+  case plan::Step::Kind::Launch: {
+    uint8_t *own = scratch + frame.scratchBytes * thread;
+    auto *status = reinterpret_cast<int64_t *>(own);
+    if (step.checks)
+      status[0] = 0;
+    kernels[step.callee].function(buffers, sizes, begin, end, own);
+    if (step.checks && status[0])
+      noteIndex(step, status);
     return true;
+  }
   case plan::Step::Kind::Copy: {
     if (step.copyBytes == 0)
       return true;
@@ -35,11 +42,19 @@ bool Walk::execute(const Frame::Step &step, int64_t begin, int64_t end, int thre
   return true;
 }
 
+void Walk::noteIndex(const Frame::Step &step, const int64_t *status) {
+  if (indexFailed.exchange(true, std::memory_order_relaxed))
+    return;
+  indexStep = step.number;
+  badIndex = status[1];
+  badSize = status[2];
+}
+
 bool Walk::alone() {
   for (const Frame::Step &step : frame.steps)
     if (!execute(step, 0, step.grid, 0))
       return false;
-  return true;
+  return !indexFailed.load(std::memory_order_relaxed);
 }
 
 void Walk::walkShare(int thread, int threads) {
@@ -76,10 +91,13 @@ bool Walk::together(int threads) {
           self.walkShare(thread, threads);
       },
       this);
-  return failedStep.load(std::memory_order_relaxed) == SIZE_MAX;
+  return failedStep.load(std::memory_order_relaxed) == SIZE_MAX && !indexFailed.load(std::memory_order_relaxed);
 }
 
 std::string Walk::errorText(const plan::Plan &plan) const {
+  if (failedCallee < 0 && indexStep >= 0)
+    return "index " + std::to_string(badIndex) + " is out of range for a dimension of size " + std::to_string(badSize) +
+           ", in " + plan.steps[indexStep].label + " [step " + std::to_string(indexStep) + "]";
   if (failedCallee < 0)
     return "the plan failed";
   return "host function '" + plan.hostFunctions[failedCallee] + "' failed: " + (message ? message : "no reason given");

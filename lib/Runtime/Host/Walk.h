@@ -25,10 +25,11 @@ public:
   /// Walks on up to `threads` threads of the process's team.
   bool together(int threads);
 
-  /// After a failure: which step of `plan`, and what its host function said.
+  /// After a failure: which step of `plan`, and what its host function said or which index was out of range.
   std::string errorText(const plan::Plan &plan) const;
 
 private:
+  void noteIndex(const Frame::Step &step, const int64_t *status);
   void walkShare(int thread, int threads);
   bool execute(const Frame::Step &step, int64_t begin, int64_t end, int thread);
 
@@ -42,6 +43,10 @@ private:
   /// The step that failed. Threads look at it at barriers only, and leave at the first barrier behind that step:
   /// so all leave at the same one.
   std::atomic<size_t> failedStep{SIZE_MAX};
+  /// The first index out of range that a kernel told of. The walk goes on: kernels take place 0 instead.
+  std::atomic<bool> indexFailed{false};
+  int64_t badIndex = 0, badSize = 0;
+  int32_t indexStep = -1;
   Barrier barrier;
 };
 

@@ -57,7 +57,7 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const M
   if (!target)
     return codegenError("this LLVM cannot generate code for " + triple.str() + ": " + problem);
   llvm::TargetOptions targetOptions;
-  targetOptions.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  targetOptions.AllowFPOpFusion = options.contract ? llvm::FPOpFusion::Fast : llvm::FPOpFusion::Standard;
   std::unique_ptr<llvm::TargetMachine> result(target->createTargetMachine(triple, machine.llvmCpu, machine.features,
                                                                           targetOptions, llvm::Reloc::PIC_,
                                                                           llvm::CodeModel::Small, options.level,

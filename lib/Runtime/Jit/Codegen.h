@@ -23,6 +23,7 @@ inline constexpr llvm::StringLiteral defaultPasses =
 struct CodegenOptions {
   std::string passes = defaultPasses.str(); ///< a pipeline as `opt -passes=` reads it; empty runs none
   llvm::CodeGenOptLevel level = llvm::CodeGenOptLevel::Default;
+  bool contract = true; ///< a multiply and an add become an FMA; false: only where both carry the flag
 };
 
 /// Fills in LLVM's name of the host CPU and its full feature string when `machine` is the native one.

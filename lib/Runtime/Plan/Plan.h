@@ -83,6 +83,7 @@ struct Step {
   Expr grid;                     ///< number of tiles; 1 runs on thread 0 alone
   Expr scratchBytes;             ///< per thread
   Expr bytes;                    ///< of a Copy
+  bool checks = false;           ///< a Launch that tells of indices out of range at the start of its scratch
   std::string label;             ///< for profiles and error messages: op names and the user's line
 };
 

@@ -57,6 +57,7 @@ public:
     expr(value.grid);
     expr(value.scratchBytes);
     expr(value.bytes);
+    number(uint8_t(value.checks));
     text(value.label);
   }
 };
@@ -142,6 +143,7 @@ public:
     expr(value.grid);
     expr(value.scratchBytes);
     expr(value.bytes);
+    value.checks = number<uint8_t>();
     value.label = text();
   }
 

@@ -34,7 +34,9 @@ public:
     return llvm::cantFail(describeHost(options.cpu)).key + "|" + std::to_string(options.threads);
   }
 
-  void buildTiled(OpPassManager &pm, const Options &options) override { buildTiledStage(pm, shapeOf(options)); }
+  void buildTiled(OpPassManager &pm, const Options &options) override {
+    buildTiledStage(pm, shapeOf(options), options.scheduleFile);
+  }
   void buildVector(OpPassManager &pm, const Options &options) override { buildVectorStage(pm, shapeOf(options)); }
   void buildLowering(OpPassManager &pm, const Options &options) override { buildCpuStage(pm, shapeOf(options)); }
 

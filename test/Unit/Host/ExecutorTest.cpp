@@ -331,3 +331,40 @@ TEST(Packing, FingerprintSeesFirstAndLastBytes) {
   EXPECT_EQ(fingerprint(data.data(), int64_t(data.size())), before);
   EXPECT_EQ(fingerprint(nullptr, 0), fingerprint(data.data(), 0));
 }
+
+/// Tells in its status of elements from 7 on.
+static void checkIndex(void *const *buffers, const int64_t *sizes, int64_t begin, int64_t end, void *scratch) {
+  auto *status = static_cast<int64_t *>(scratch);
+  for (int64_t i = begin; i < end; ++i)
+    if (static_cast<const float *>(buffers[0])[i] >= 7) {
+      status[0] = 1;
+      status[1] = int64_t(static_cast<const float *>(buffers[0])[i]);
+      status[2] = 7;
+    }
+  addOne(buffers, sizes, begin, end, scratch);
+}
+
+TEST(Executor, IndexOutOfRangeFailsTheCallAndOnlyThat) {
+  plan::Plan plan = chainPlan();
+  plan.kernels.push_back("check");
+  plan.steps[2].callee = 2;
+  plan.steps[2].checks = true;
+  plan.steps[2].label = "gather";
+  std::string error;
+  auto executable = Executable::create(plan, {{addOne, ""}, {reverse, ""}, {checkIndex, ""}}, {}, error);
+  ASSERT_TRUE(executable) << error;
+  for (int threads : {1, 2})
+    for (float last : {5.0f, 41.0f, 5.0f}) {
+      std::vector<float> in(1000, 1.0f), out(1000);
+      in.back() = last;
+      const void *inputs[] = {in.data()};
+      void *outputs[] = {out.data()};
+      int64_t length = 1000;
+      bool ok = executable->run(inputs, outputs, &length, threads, error);
+      EXPECT_EQ(ok, last < 7) << error;
+      if (!ok) {
+        EXPECT_EQ(error, "index 42 is out of range for a dimension of size 7, in gather [step 2]");
+      }
+      EXPECT_EQ(out[0], last + 2); // the walk went to its end
+    }
+}

@@ -37,6 +37,7 @@ static Plan examplePlan() {
   launch.sizes = {Expr::symbol(0)};
   launch.grid = rows;
   launch.scratchBytes = Expr::constant(100);
+  launch.checks = true;
   copy.kind = Step::Kind::Copy;
   copy.operands = {{3, {}}, {4, {}}};
   copy.bytes = rows;
@@ -59,6 +60,8 @@ TEST(Serialize, RoundTrip) {
   EXPECT_EQ(read.once[0].label, "weight");
   EXPECT_EQ(read.constants, plan.constants);
   EXPECT_EQ(read.steps[1].kind, Step::Kind::Copy);
+  EXPECT_TRUE(read.steps[0].checks);
+  EXPECT_FALSE(read.steps[1].checks);
 }
 
 TEST(Serialize, TruncationAtEveryByte) {

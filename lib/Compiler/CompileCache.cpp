@@ -1,0 +1,274 @@
+//===- CompileCache.cpp - whole compilations in the object cache ------------===//
+//
+// An entry is "TWCR", a version, the report's numbers, its decisions and lines, and the artifact. Numbers are 64 bits,
+// little-endian; texts and lists have their length in front. What is read is checked, never trusted.
+//
+// Test: test/Python/test_cache.py, test/Unit/Compiler/ObjectCacheTest.cpp
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Compiler/CompileCache.h"
+#include "dialects/Tile/Rows.h"
+#include "lib/Compiler/ObjectCache.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+#include <chrono>
+
+using namespace mlir;
+
+namespace tilewright {
+
+/// One ObjectCache per folder and process, with the warnings that nobody has told yet.
+class ProcessCache {
+public:
+  explicit ProcessCache(const std::string &folder) {
+    ObjectCacheOptions options;
+    options.folder = folder;
+    options.warn = [this](const std::string &text) {
+      std::lock_guard<std::mutex> lock(mutex);
+      pending.push_back(text);
+    };
+    objects = std::make_unique<ObjectCache>(std::move(options));
+  }
+
+  static ProcessCache &at(const std::string &folder) {
+    // Leaked on purpose: threads may compile while statics are destroyed.
+    static auto *mutex = new std::mutex;
+    static auto *caches = new std::map<std::string, std::unique_ptr<ProcessCache>>;
+    std::lock_guard<std::mutex> lock(*mutex);
+    auto &found = (*caches)[folder];
+    if (!found)
+      found = std::make_unique<ProcessCache>(folder);
+    return *found;
+  }
+
+  void tellWarnings(CompileReport &report) {
+    std::lock_guard<std::mutex> lock(mutex);
+    llvm::move(pending, std::back_inserter(report.warnings));
+    pending.clear();
+  }
+
+  std::unique_ptr<ObjectCache> objects;
+
+private:
+  std::mutex mutex;
+  std::vector<std::string> pending;
+};
+
+namespace {
+
+constexpr llvm::StringLiteral entryMagic = "TWCR";
+constexpr uint64_t entryVersion = 1;
+
+/// Feeds a key with what is printed to it.
+class KeyStream final : public llvm::raw_ostream {
+public:
+  explicit KeyStream(llvm::BLAKE3 &hash) : llvm::raw_ostream(/*unbuffered=*/false), hash(hash) {}
+  ~KeyStream() override { flush(); }
+
+private:
+  void write_impl(const char *data, size_t size) override {
+    hash.update(llvm::StringRef(data, size));
+    position += size;
+  }
+  uint64_t current_pos() const override { return position; }
+  llvm::BLAKE3 &hash;
+  uint64_t position = 0;
+};
+
+class EntryWriter {
+public:
+  void number(uint64_t value) {
+    char bytes[8];
+    llvm::support::endian::write64le(bytes, value);
+    out.append(bytes, 8);
+  }
+  void text(llvm::StringRef value) {
+    number(value.size());
+    out.append(value.data(), value.size());
+  }
+  std::string out;
+};
+
+/// After the first failed read all others fail, too.
+class EntryReader {
+public:
+  explicit EntryReader(llvm::StringRef bytes) : rest(bytes) {}
+
+  uint64_t number() {
+    if (rest.size() < 8) {
+      fail();
+      return 0;
+    }
+    uint64_t value = llvm::support::endian::read64le(rest.data());
+    rest = rest.drop_front(8);
+    return value;
+  }
+  llvm::StringRef text() {
+    uint64_t size = number();
+    if (size > rest.size()) {
+      fail();
+      return "";
+    }
+    llvm::StringRef value = rest.take_front(size);
+    rest = rest.drop_front(size);
+    return value;
+  }
+  void fail() {
+    good = false;
+    rest = "";
+  }
+  bool atEnd() const { return good && rest.empty(); }
+  bool ok() const { return good; }
+
+private:
+  llvm::StringRef rest;
+  bool good = true;
+};
+
+/// Why this compilation bypasses the cache; empty where it does not.
+std::string reasonToBypass(const Options &options) {
+  if (!options.cache)
+    return "off: options={\"cache\": False} or TILEWRIGHT_CACHE=0";
+  if (!options.dumpDirectory.empty())
+    return "off: a dump was asked for, and it shows every stage";
+  if (std::getenv("TILEWRIGHT_VERIFY"))
+    return "off: TILEWRIGHT_VERIFY is set, and it looks at every stage";
+  return "";
+}
+
+std::string hashOf(ModuleOp module) {
+  llvm::BLAKE3 hash;
+  {
+    KeyStream stream(hash);
+    module->print(stream, OpPrintingFlags().printGenericOpForm().useLocalScope());
+  }
+  auto result = hash.final<32>();
+  return std::string(reinterpret_cast<const char *>(result.data()), result.size());
+}
+} // namespace
+
+CompileCache::CompileCache(ModuleOp module, const Options &options, Target &target) : why(reasonToBypass(options)) {
+  if (!why.empty())
+    return;
+  auto start = std::chrono::steady_clock::now();
+  std::string error;
+  cache = &ProcessCache::at(defaultCacheFolder(error));
+  CacheKey parts;
+  parts.add("module", hashOf(module));
+  parts.add("target", target.name());
+  parts.add("machine", target.machineKey(options));
+  parts.add("rounding", options.rounding);
+  if (!options.scheduleFile.empty())
+    if (auto file = llvm::MemoryBuffer::getFile(options.scheduleFile))
+      parts.add("schedules", (*file)->getBuffer());
+  parts.add("threads", uint64_t(options.threads));
+  parts.add("tilewright build", buildIdentity(reinterpret_cast<const void *>(&buildIdentity)));
+  parts.add("llvm build", buildIdentity(reinterpret_cast<const void *>(&llvm::outs)));
+  parts.add("mlir build", buildIdentity(TypeID::get<ModuleOp>().getAsOpaquePointer()));
+  parts.add("target build", buildIdentity(*reinterpret_cast<const void *const *>(&target)));
+  key = parts.hex();
+  module.walk<WalkOrder::PreOrder>([&](Operation *op) { lines.push_back(tile::sourceLine(op->getLoc())); });
+  keyMilliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+std::shared_ptr<Program> CompileCache::load(Target &target, const Options &options) {
+  if (!cache)
+    return nullptr;
+  auto start = std::chrono::steady_clock::now();
+  auto lap = [&] {
+    auto now = std::chrono::steady_clock::now();
+    double spent = std::chrono::duration<double, std::milli>(now - start).count();
+    start = now;
+    return spent;
+  };
+  std::unique_ptr<llvm::MemoryBuffer> entry = cache->objects->load(key);
+  if (!entry) {
+    why = cache->objects->explain(key);
+    return nullptr;
+  }
+  CompileReport report;
+  llvm::StringRef artifact;
+  std::string problem;
+  if (decode(entry->getBuffer(), report, artifact)) {
+    report.stageMilliseconds = {{"key", keyMilliseconds}, {"cache", lap()}};
+    llvm::Expected<std::shared_ptr<Program>> program = target.load(artifact, options);
+    if (program) {
+      report.stageMilliseconds.push_back({"load", lap()});
+      report.cachedKernels = report.distinctKernels;
+      report.cache = "hit: " + std::to_string(entry->getBufferSize()) + " bytes in " + cache->objects->folder();
+      cache->tellWarnings(report);
+      (*program)->report = std::move(report);
+      return *program;
+    }
+    problem = "unusable (" + llvm::toString(program.takeError()) + ")";
+  } else {
+    problem = "in another format";
+  }
+  cache->objects->discard(key, problem);
+  why = cache->objects->explain(key);
+  return nullptr;
+}
+
+void CompileCache::store(CompileReport &report, llvm::StringRef artifact) {
+  report.cache = why;
+  if (!cache)
+    return;
+  cache->objects->store(key, encode(report, artifact));
+  cache->tellWarnings(report);
+}
+
+std::string CompileCache::encode(const CompileReport &report, llvm::StringRef artifact) const {
+  std::map<llvm::StringRef, uint64_t> opAt;
+  for (auto [number, line] : llvm::enumerate(lines))
+    opAt.try_emplace(line, number);
+  EntryWriter writer;
+  writer.text(entryMagic);
+  writer.number(entryVersion);
+  for (int64_t number : {report.operations, report.kernels, report.distinctKernels})
+    writer.number(number);
+  writer.number(report.decisions.size());
+  for (const Decision &decision : report.decisions) {
+    writer.number(decision.fused);
+    writer.text(decision.subject);
+    writer.text(decision.reason);
+    auto op = opAt.find(decision.where);
+    writer.number(op == opAt.end() ? UINT64_MAX : op->second);
+  }
+  writer.number(report.stepLines.size());
+  for (const std::string &line : report.stepLines) {
+    auto op = line.empty() ? opAt.end() : opAt.find(line);
+    writer.number(op == opAt.end() ? UINT64_MAX : op->second);
+  }
+  writer.text(artifact);
+  return std::move(writer.out);
+}
+
+bool CompileCache::decode(llvm::StringRef bytes, CompileReport &report, llvm::StringRef &artifact) const {
+  EntryReader reader(bytes);
+  if (reader.text() != entryMagic || reader.number() != entryVersion)
+    return false;
+  for (int64_t *number : {&report.operations, &report.kernels, &report.distinctKernels})
+    *number = reader.number();
+  uint64_t decisions = reader.number();
+  for (uint64_t i = 0; i < decisions && reader.ok(); ++i) {
+    Decision decision;
+    decision.fused = reader.number();
+    decision.subject = reader.text().str();
+    decision.reason = reader.text().str();
+    uint64_t op = reader.number();
+    if (op < lines.size())
+      decision.where = lines[op];
+    report.decisions.push_back(std::move(decision));
+  }
+  uint64_t steps = reader.number();
+  for (uint64_t i = 0; i < steps && reader.ok(); ++i) {
+    uint64_t op = reader.number();
+    report.stepLines.push_back(op < lines.size() ? lines[op] : "");
+  }
+  artifact = reader.text();
+  return reader.atEnd();
+}
+
+} // namespace tilewright

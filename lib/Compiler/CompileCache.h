@@ -1,0 +1,49 @@
+//===- CompileCache.h - whole compilations in the object cache --------------===//
+//
+//   CompileCache cache(module, options, *target);      // takes the key while the module is still the imported one
+//   if (auto program = cache.load(*target, options)) return program;
+//   ... compile ...
+//   cache.store(report, artifact);
+//
+// The key is the imported module without its locations, every option that changes code, the machine, and the builds of
+// Tilewright, LLVM and the target's library. Two sources that differ in their line numbers only are one entry: the
+// stored decisions name ops by their number in the module, and their lines are looked up in the module at hand.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_COMPILER_COMPILECACHE_H
+#define TILEWRIGHT_LIB_COMPILER_COMPILECACHE_H
+
+#include "tilewright/Target.h"
+
+namespace tilewright {
+
+class ProcessCache;
+
+class CompileCache {
+public:
+  CompileCache(mlir::ModuleOp module, const Options &options, Target &target);
+
+  /// The program of this key with its report, or null on a miss. An entry that the target does not load is put aside.
+  std::shared_ptr<Program> load(Target &target, const Options &options);
+
+  /// Stores what was compiled; where it cannot, the report gets a warning. Also tells hit or miss in `report`.
+  void store(CompileReport &report, llvm::StringRef artifact);
+
+  /// Milliseconds spent on the key.
+  double keyMilliseconds = 0;
+
+private:
+  std::string encode(const CompileReport &report, llvm::StringRef artifact) const;
+  bool decode(llvm::StringRef bytes, CompileReport &report, llvm::StringRef &artifact) const;
+
+  ProcessCache *cache = nullptr; ///< null: the cache is off, and `why` says so
+  std::string key, why;
+  std::vector<std::string> lines; ///< of the module's ops, in order of a walk
+};
+
+/// What tells one build of the shared library around `address` from another: its build id, else its size and time.
+std::string buildIdentity(const void *address);
+
+} // namespace tilewright
+
+#endif

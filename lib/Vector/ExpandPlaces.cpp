@@ -1,0 +1,120 @@
+//===- ExpandPlaces.cpp - computed places are checked ---------------------------===//
+//
+// Before:
+//   func @kernel_0(..., %scratch: memref<?xi8>) attributes {tw.checks} {
+//     %p = tw_tile.place %number below %limit from_end : index
+// After:
+//   %status = memref.view %scratch[%c0][] : memref<?xi8> to memref<3xi64>
+//   %outside = ... ; %p = arith.select %outside, %c0, %place
+//   scf.if %outside { memref.store 1, %number, %limit to %status }
+//
+// The runtime clears the status before the kernel and looks at it behind it (lib/Runtime/Host/Walk.cpp). A vector of
+// places is tested as a whole; which lane it was is found out on the rare way. In a function without tw.checks, as
+// tools have them, places are clamped and nothing is told.
+//
+// Test: test/Vector/expand-places.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/Tile.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "tilewright/Passes.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_EXPANDPLACES
+#include "tilewright/Passes.h.inc"
+namespace vector_stage {
+namespace {
+
+class PlaceExpander {
+public:
+  PlaceExpander(func::FuncOp function, bool reports) : builder(function.getContext()) {
+    if (!reports)
+      return;
+    builder.setInsertionPointToStart(&function.getBody().front());
+    Location loc = function.getLoc();
+    zero = arith::ConstantIndexOp::create(builder, loc, 0);
+    status = memref::ViewOp::create(builder, loc, MemRefType::get({3}, builder.getI64Type()),
+                                    function.getArguments().back(), zero, ValueRange());
+  }
+
+  void expand(tile::PlaceOp op) {
+    builder.setInsertionPoint(op);
+    Location loc = op.getLoc();
+    Value number = op.getNumber(), limit = op.getLimit(), place = number;
+    Value none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(number.getType()));
+    if (op.getFromEnd()) {
+      Value negative = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, number, none);
+      Value fromEnd = arith::AddIOp::create(builder, loc, number, limit);
+      place = arith::SelectOp::create(builder, loc, negative, fromEnd, number);
+    }
+    Value outside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, place, limit);
+    if (status)
+      tell(loc, outside, number, limit, none);
+    op.replaceAllUsesWith(arith::SelectOp::create(builder, loc, outside, none, place).getResult());
+    op.erase();
+  }
+
+  void expand(tile::ReportOp op) {
+    builder.setInsertionPoint(op);
+    if (status)
+      store(op.getLoc(), op.getNumber(), op.getLimit());
+    op.erase();
+  }
+
+private:
+  void tell(Location loc, Value outside, Value number, Value limit, Value none) {
+    bool isVector = isa<VectorType>(number.getType());
+    Value any = isVector ? vector::ReductionOp::create(builder, loc, vector::CombiningKind::OR, outside) : outside;
+    auto branch = scf::IfOp::create(builder, loc, TypeRange(), any, /*withElse=*/false);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&branch.getThenRegion().front());
+    if (isVector) {
+      // As unsigned numbers the ones outside are above zero, negative ones far above.
+      auto wide = VectorType::get(cast<VectorType>(number.getType()).getShape(), builder.getI64Type());
+      number = arith::SelectOp::create(builder, loc, outside, number, none);
+      number = arith::IndexCastOp::create(builder, loc, wide, number);
+      number = vector::ReductionOp::create(builder, loc, vector::CombiningKind::MAXUI, number);
+      limit = arith::IndexCastOp::create(builder, loc, wide, limit);
+      limit = vector::ReductionOp::create(builder, loc, vector::CombiningKind::MAXUI, limit);
+    }
+    store(loc, number, limit);
+  }
+
+  void store(Location loc, Value number, Value limit) {
+    Type i64 = builder.getI64Type();
+    Value one = arith::ConstantIntOp::create(builder, loc, 1, 64);
+    for (auto [at, value] : llvm::enumerate(std::array{one, number, limit})) {
+      if (isa<IndexType>(value.getType()))
+        value = arith::IndexCastOp::create(builder, loc, i64, value);
+      Value position = arith::ConstantIndexOp::create(builder, loc, at);
+      memref::StoreOp::create(builder, loc, value, status, position);
+    }
+  }
+
+  OpBuilder builder;
+  Value zero, status;
+};
+
+struct ExpandPlaces : impl::ExpandPlacesBase<ExpandPlaces> {
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    SmallVector<Operation *> ops;
+    function.walk([&](Operation *op) {
+      if (isa<tile::PlaceOp, tile::ReportOp>(op))
+        ops.push_back(op);
+    });
+    if (ops.empty())
+      return;
+    PlaceExpander expander(function, function->hasAttr("tw.checks"));
+    for (Operation *op : ops)
+      if (auto place = dyn_cast<tile::PlaceOp>(op))
+        expander.expand(place);
+      else
+        expander.expand(cast<tile::ReportOp>(op));
+  }
+};
+} // namespace
+} // namespace vector_stage
+} // namespace tilewright

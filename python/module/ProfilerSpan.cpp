@@ -1,0 +1,33 @@
+//===- ProfilerSpan.cpp - a call as a span of torch.profiler ----------------------===//
+#include "python/module/ProfilerSpan.h"
+
+namespace py = pybind11;
+
+namespace tilewright::python {
+
+bool ProfilerSpan::isProfiling() {
+  // Borrowed for the life of the process: the module's dictionary and the variable's name.
+  static PyObject *variables = [] {
+    py::object module = py::module_::import("torch.autograd.profiler");
+    return PyModule_GetDict(module.release().ptr());
+  }();
+  static PyObject *name = PyUnicode_InternFromString("_is_profiler_enabled");
+  return PyDict_GetItemWithError(variables, name) == Py_True;
+}
+
+void ProfilerSpan::open(const std::string &name) {
+  py::object made = py::module_::import("torch._C._profiler").attr("_RecordFunctionFast")(name);
+  made.attr("__enter__")();
+  span = std::move(made);
+}
+
+/// Runs on the way out of a failed call, too: the error under way is kept.
+void ProfilerSpan::close() {
+  py::error_scope kept;
+  PyObject *result = PyObject_CallMethod(span.ptr(), "__exit__", "OOO", Py_None, Py_None, Py_None);
+  if (!result)
+    PyErr_Clear();
+  Py_XDECREF(result);
+}
+
+} // namespace tilewright::python

@@ -1,0 +1,169 @@
+"""Bad input: one clear error that says what is wrong, where, and what to do. Nothing crashes."""
+
+import pathlib
+import subprocess
+import warnings
+
+import pytest
+import torch
+
+import tilewright
+from tilewright.backend import build, tilewright as backend
+from tilewright.options import CompileOptions
+from tilewright.walker import walk
+
+
+def run(fn, *arguments, **options):
+    torch._dynamo.reset()
+    with torch.no_grad():
+        return torch.compile(fn, backend=backend, fullgraph=True, options=options)(*arguments)
+
+
+def program(fn, *arguments, dynamic=False):
+    """The compiled program of `fn` itself, without torch's guards in front of it."""
+    from torch._dynamo.backends.common import aot_autograd
+
+    seen = []
+
+    def capture(gm, _inputs, **_):
+        seen.append(gm)
+        return gm.forward
+
+    with torch.no_grad():
+        door = aot_autograd(fw_compiler=capture, inference_compiler=capture)
+        torch.compile(fn, backend=door, dynamic=dynamic)(*arguments)
+    return build(walk(seen[0]), CompileOptions())
+
+
+# -- at a call of the compiled program ----------------------------------------------
+
+
+def test_wrong_dtype_shape_rank_device_count():
+    call = program(lambda x: x * 2 + 1, torch.ones(3, 4))
+    assert torch.equal(call([torch.ones(3, 4)])[0], torch.full((3, 4), 3.0))
+    for bad, kind, text in [
+        (torch.ones(3, 4, dtype=torch.float64), TypeError, "is float64; the graph was compiled for float32; convert it"),
+        (torch.ones(3, 4, dtype=torch.complex64), TypeError, "; the graph was compiled for float32"),
+        (torch.ones(3, 5), ValueError, r"has the sizes \[3, 5\]; the graph was compiled for \[3, 4\]; call the torch.compile'd model"),
+        (torch.ones(3), ValueError, r"has the sizes \[3\]; the graph was compiled for \[3, 4\]"),
+        (torch.ones(3, 4, device="meta"), (TypeError, ValueError), "no memory|not on the CPU"),
+        ("text", TypeError, "argument .* is <class 'str'>"),
+        (None, TypeError, "argument .* is <class 'NoneType'>"),
+    ]:
+        with pytest.raises(kind, match="tilewright: argument .*" + text.removeprefix("argument ")):
+            call([bad])
+    with pytest.raises(TypeError, match="tilewright: the graph takes 1 arguments, 2 were given"):
+        call([torch.ones(3, 4), torch.ones(3, 4)])
+
+
+def test_wrong_symbolic_sizes():
+    call = program(lambda x: x * 2, torch.ones(6, 4), dynamic=True)
+    x = torch.ones(6, 4)
+    assert torch.equal(call([6, 4, x])[0], x * 2)
+    for bad in (x, "six", 2**70):
+        with pytest.raises(TypeError, match="tilewright: argument 0 is a symbolic size, an integer of 64 bits; it is"):
+            call([bad, 4, x])
+    with pytest.raises(ValueError, match=r"has the sizes \[6, 4\]; the graph was compiled for \[7, 4\]"):
+        call([7, 4, x])
+    with pytest.raises(ValueError, match=r"has the sizes \[6\]; the graph was compiled for \[6, 4\]"):
+        call([6, 4, torch.ones(6)])
+
+
+# -- tensors that cannot be compiled ---------------------------------------------------
+
+COMPLEX = torch.randn(4, dtype=torch.complex64)
+
+
+@pytest.mark.parametrize("fn, argument, text", [
+    (lambda x: x * 2, COMPLEX, r"complex64\[4\]\), read by aten\.mul\.Tensor: its dtype torch\.complex64"),
+    (lambda x: x.float() * 2, torch.randn(4).to(torch.float8_e4m3fn), r"float8_e4m3fn\[4\]\), read by aten"),
+    (lambda x: x.float() * 2, torch.randn(4).to(torch.float8_e5m2fnuz), r"float8_e5m2fnuz\[4\]\), read by aten"),
+    (lambda x: (x * 2).to(torch.float8_e5m2), torch.randn(4), r"aten\._to_copy\.default: its result: its dtype torch\.float8_e5m2"),
+    (lambda x: x * 2, torch.ones(3, device="meta"), r"it is on meta; Tilewright compiles for cpu"),
+], ids=["complex", "float8", "float8 fnuz", "to float8", "meta"])  # fmt: skip
+def test_unsupported_dtype_or_device(fn, argument, text):
+    with pytest.raises(Exception, match=r"(?s)strict mode.*" + text + r".*test_bad_input\.py:\d+"):
+        run(fn, argument, strict=True)
+    from tilewright import backend as module
+
+    module._warned.clear()
+    with pytest.warns(UserWarning, match=r"(?s)run in eager.*" + text):
+        got = run(fn, argument)
+    if argument.device.type == "cpu":
+        assert torch.equal(got.to(torch.complex64), fn(argument).to(torch.complex64))
+
+
+def test_sparse_and_quantized_run_in_eager():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        sparse = torch.eye(3).to_sparse()
+        quantized = torch.quantize_per_tensor(torch.randn(4), 0.1, 0, torch.qint8)
+        for fn, argument in [(lambda x: (x * 2).to_dense(), sparse), (lambda x: x.dequantize() * 2, quantized)]:
+            torch._dynamo.reset()
+            with torch.no_grad():
+                assert torch.equal(torch.compile(fn, backend=backend)(argument), fn(argument))
+
+
+@pytest.mark.parametrize("argument, call", [(COMPLEX.conj().imag, "resolve_neg"), (COMPLEX.conj(), "resolve_conj")])
+def test_lazy_negatives_and_conjugates(argument, call):
+    assert argument.is_neg() or argument.is_conj()
+    with pytest.raises(Exception, match=rf"argument 0 \(torch\.\w+\[4\]\) is a lazy conjugate or negative; pass it with \.{call}"):
+        run(lambda x: x * 2, argument)
+    assert torch.equal(run(lambda x: x * 2, COMPLEX.conj().imag.resolve_neg()), COMPLEX.conj().imag * 2)
+
+
+def test_guards_see_a_negative_bit_that_comes_later():
+    torch._dynamo.reset()
+    with torch.no_grad():
+        fn = torch.compile(lambda x: x * 2, backend=backend)
+        fn(torch.ones(4))
+        with pytest.raises(Exception, match="resolve_neg"):
+            fn(COMPLEX.conj().imag)
+
+
+# -- memory ---------------------------------------------------------------------------------
+
+
+def test_out_of_memory_in_the_arena():
+    with pytest.raises(MemoryError, match=r"tilewright: out of memory: this call needs an arena of \d+ bytes.*smaller inputs"):
+        run(lambda a, b: torch.softmax(a @ b, -1) @ a, torch.ones(10**7, 4), torch.ones(4, 10**7))
+
+
+def test_out_of_memory_in_a_result():
+    with pytest.raises(MemoryError, match=r"out of memory: a result float32\[10000000, 10000000\] needs 400000000000000 bytes"):
+        run(lambda a, b: a @ b, torch.ones(10**7, 4), torch.ones(4, 10**7))
+    assert torch.equal(run(lambda x: x * 2, torch.ones(3)), torch.full((3,), 2.0))
+
+
+# -- the driver -------------------------------------------------------------------------------
+
+
+def driver():
+    for folder in pathlib.Path(tilewright.__file__).resolve().parents:
+        for at in (folder / "bin", folder / "build" / "bin"):
+            if (at / "tilewright").exists():
+                return str(at / "tilewright")
+    pytest.skip("the driver was not built")
+
+
+@pytest.mark.parametrize("content, text", [
+    (b"", "is empty"),
+    (b"PK\x03\x04\x14\x00", "is a zip archive"),
+    (b"\x7fELF\x00\x00", "is a binary file"),
+    (b"import torch\n", "is not MLIR that Tilewright reads"),
+    (b"ML\xefR\x07broken", "is not MLIR that Tilewright reads"),
+], ids=["empty", "zip", "elf", "text", "bytecode"])  # fmt: skip
+def test_model_file_that_is_none(tmp_path, content, text):
+    (tmp_path / "model").write_bytes(content)
+    done = subprocess.run([driver(), "compile", str(tmp_path / "model")], capture_output=True)
+    message = done.stderr.decode(errors="replace")
+    assert done.returncode == 1 and text in message and str(tmp_path / "model") in message
+
+
+def test_truncated_module(tmp_path):
+    run(lambda x: torch.softmax(x, -1), torch.ones(3, 4), dump=str(tmp_path / "dump"))
+    whole = (tmp_path / "dump" / "0-imported.mlir").read_text()
+    for cut in range(1, len(whole) - 4, max(1, len(whole) // 20)):
+        (tmp_path / "cut.mlir").write_text(whole[:cut])
+        done = subprocess.run([driver(), "compile", str(tmp_path / "cut.mlir")], capture_output=True)
+        assert done.returncode == 1 and done.stderr, cut

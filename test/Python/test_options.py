@@ -1,0 +1,148 @@
+"""Options by their public names: what each does, and what is said when one cannot be obeyed."""
+
+import json
+
+import pytest
+import torch
+from torch import nn
+
+import tilewright
+from tilewright.backend import tilewright as backend
+
+
+def run(fn, *arguments, **options):
+    torch._dynamo.reset()
+    tilewright.report(clear=True)
+    with torch.no_grad():
+        return torch.compile(fn, backend=backend, fullgraph=True, options=options)(*arguments)
+
+
+# -- dump --------------------------------------------------------------------
+
+
+def test_dump_writes_every_stage(tmp_path):
+    run(lambda x: x * 2, torch.ones(3), dump=str(tmp_path / "stages"))
+    names = sorted(p.name for p in (tmp_path / "stages").iterdir())
+    assert [n.split("-")[1] for n in names] == [f"{s}.mlir" for s in ("imported", "graph", "structured", "tiled", "vector", "target")]
+
+
+def test_dump_keeps_graphs_apart(tmp_path):
+    torch._dynamo.reset()
+    x = torch.randn(3, requires_grad=True)
+    torch.compile(lambda x: torch.tanh(x).sum(), backend=backend, options={"dump": str(tmp_path)})(x).backward()
+    first, second = (tmp_path / "0-imported.mlir").read_text(), (tmp_path / "graph-1" / "0-imported.mlir").read_text()
+    assert "tw.tanh" in first and "tw.tanh" not in second
+
+
+@pytest.mark.parametrize("variable", ["TILEWRIGHT_DUMP", "TILEWRIGHT_DUMP_DIRECTORY"])
+def test_dump_from_the_environment(tmp_path, monkeypatch, variable):
+    monkeypatch.setenv(variable, str(tmp_path / "stages"))
+    run(lambda x: x * 2, torch.ones(3))
+    assert (tmp_path / "stages" / "0-imported.mlir").exists()
+
+
+def test_dump_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(Exception, match="cannot make the dump directory '.*file/stages'"):
+        run(lambda x: x * 2, torch.ones(3), dump=str(tmp_path / "file" / "stages"))
+
+
+# -- freeze, threads, target, mode ---------------------------------------------
+
+
+def test_freeze_is_refused():
+    with pytest.raises(Exception, match=r"options\['freeze'\] is not there yet"):
+        run(lambda x: x * 2, torch.ones(3), freeze=True)
+
+
+@pytest.mark.parametrize("options, text", [
+    ({"threads": -1}, r"options\['threads'\] is 0 \(all\) or a number of threads, not -1"),
+    ({"target": "cpus"}, r"unknown target 'cpus' \(did you mean 'cpu'\?\); the targets are"),
+    ({"rounding": "eagre"}, r"'fused' or 'eager', not 'eagre' \(did you mean 'eager'\?\)"),
+    ({"cpu": "pentium"}, "pentium"),
+    ({"dumps": "x"}, r"unknown option 'dumps' \(did you mean 'dump'\?\)"),
+    ({"cache": "perhaps"}, r"options\['cache'\] must be bool"),
+])  # fmt: skip
+def test_options_that_cannot_be_obeyed(options, text):
+    with pytest.raises(Exception, match=text):
+        run(lambda x: x * 2, torch.ones(3), **options)
+
+
+def test_mode_with_a_suggestion():
+    with pytest.raises(Exception, match=r"mode='max-autotun' is not supported: no such mode \(did you mean 'max-autotune'\?\)"):
+        torch.compile(lambda x: x * 2, backend=backend, mode="max-autotun")(torch.ones(3))
+
+
+def test_empty_environment_variables_are_unset(monkeypatch):
+    monkeypatch.setenv("TILEWRIGHT_CACHE", "")
+    monkeypatch.setenv("TILEWRIGHT_TARGET", "")
+    run(lambda x: x * 2, torch.ones(3))
+    assert not tilewright.report()[-1].details()[0]["cache"].startswith("off")
+
+
+# -- rounding --------------------------------------------------------------------
+
+
+def chain(x, y, w):
+    z = (x * y + w) * x - y
+    z = torch.relu(z) + torch.where(x > 0, z * w, x)
+    return torch.maximum(z * 3 - w, x / 7 + y)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
+def test_eager_rounding_has_eagers_bits(dtype):
+    x, y, w = (torch.randn(37, 131, dtype=torch.float32).to(dtype) for _ in range(3))
+    want = chain(x, y, w)
+    assert torch.equal(run(chain, x, y, w, rounding="eager"), want)
+    assert tilewright.report()[-1].kernels() == 1
+    # By default the roundings in between are dropped: nearer to the exact result, and other bits.
+    fused = run(chain, x, y, w)
+    exact = chain(x.double(), y.double(), w.double())
+    assert not torch.equal(fused, want)
+    assert (fused.double() - exact).square().mean() < (want.double() - exact).square().mean()
+
+
+def test_eager_rounding_behind_a_matmul():
+    x, w, b = torch.randn(8, 16).bfloat16(), torch.randn(16, 48).bfloat16(), torch.randn(48).bfloat16()
+    # Every product and sum of small integers is exact, so that only the roundings in question are left.
+    x, w = (x * 4).round(), (w * 4).round()
+
+    def fn(x, w, b):
+        return (x @ w) * b + b
+
+    assert torch.equal(run(fn, x, w, b, rounding="eager"), fn(x, w, b))
+
+
+# -- schedule_file ---------------------------------------------------------------
+
+
+@pytest.fixture
+def model():
+    return nn.Sequential(nn.Linear(64, 96), nn.ReLU()).eval(), torch.randn(32, 64)
+
+
+def test_schedule_file_is_obeyed(model, tmp_path):
+    layer, x = model
+    (tmp_path / "s.json").write_text(json.dumps({"matmul*": {"tiles": [4, 0]}}))
+    with pytest.raises(Exception, match=r"size 1 is not free"):
+        run(layer, x, schedule_file=str(tmp_path / "s.json"))
+    want = run(layer, x, dump=str(tmp_path / "default"))
+    text = (tmp_path / "default" / "3-tiled.mlir").read_text()
+    tiles = text.split('tw.ops = "matmul+add+relu"')[2].split("array<i64: ")[1].split(">")[0].split(", ")
+    (tmp_path / "s.json").write_text(json.dumps({"matmul*": {"tiles": [4, int(tiles[1])]}}))
+    got = run(layer, x, schedule_file=str(tmp_path / "s.json"), dump=str(tmp_path / "mine"))
+    assert f"tiles = array<i64: 4, {tiles[1]}>" in (tmp_path / "mine" / "3-tiled.mlir").read_text()
+    torch.testing.assert_close(got, want)
+
+
+@pytest.mark.parametrize("text, message", [
+    (None, "cannot be read: No such file"),
+    ("{", "is not JSON"),
+    ('{"kernel_7": {"tiles": [1]}}', r"names 'kernel_7', but the graph's kernels are kernel_0 \(matmul"),
+    ('{"kernel_0": {"tile": [1]}}', "something else than"),
+])  # fmt: skip
+def test_schedule_file_that_cannot_be_obeyed(model, tmp_path, text, message):
+    if text is not None:
+        (tmp_path / "s.json").write_text(text)
+    with pytest.raises(Exception, match=r"schedule file '.*s\.json'.*" + message):
+        run(*model, schedule_file=str(tmp_path / "s.json"))

@@ -1,0 +1,47 @@
+// RUN: tilewright-opt %s --tw-expand-places | FileCheck %s
+
+// CHECK-LABEL: func @scalar
+// CHECK: %[[STATUS:.*]] = memref.view %arg2[%{{.*}}][] : memref<?xi8> to memref<3xi64>
+// CHECK: %[[END:.*]] = arith.addi %arg0, %arg1
+// CHECK: %[[PLACE:.*]] = arith.select %{{.*}}, %[[END]], %arg0
+// CHECK: %[[OUTSIDE:.*]] = arith.cmpi uge, %[[PLACE]], %arg1
+// CHECK: scf.if %[[OUTSIDE]] {
+// CHECK-COUNT-3: memref.store %{{.*}}, %[[STATUS]]
+// CHECK: arith.select %[[OUTSIDE]], %{{.*}}, %[[PLACE]]
+func.func @scalar(%i: index, %n: index, %scratch: memref<?xi8>) -> index attributes {tw.checks} {
+  %p = tw_tile.place %i below %n from_end : index
+  return %p : index
+}
+
+// Without from_end a negative number is outside. A vector is tested as a whole.
+// CHECK-LABEL: func @lanes
+// CHECK-NOT: arith.addi
+// CHECK: %[[OUTSIDE:.*]] = arith.cmpi uge, %arg0, %arg1 : vector<16xindex>
+// CHECK: %[[ANY:.*]] = vector.reduction <or>, %[[OUTSIDE]]
+// CHECK: scf.if %[[ANY]] {
+// CHECK: vector.reduction <maxui>
+// CHECK: memref.store
+func.func @lanes(%i: vector<16xindex>, %n: vector<16xindex>, %scratch: memref<?xi8>) -> vector<16xindex> attributes {tw.checks} {
+  %p = tw_tile.place %i below %n : vector<16xindex>
+  return %p : vector<16xindex>
+}
+
+// CHECK-LABEL: func @write
+// CHECK: scf.if %arg2 {
+// CHECK-COUNT-3: memref.store
+func.func @write(%i: index, %n: index, %outside: i1, %scratch: memref<?xi8>) attributes {tw.checks} {
+  scf.if %outside {
+    tw_tile.report %i below %n
+  }
+  return
+}
+
+// A function of a tool, without a status: clamped, nothing is told.
+// CHECK-LABEL: func @quiet
+// CHECK-NOT: scf.if
+// CHECK: arith.select
+func.func @quiet(%i: index, %n: index) -> index {
+  %p = tw_tile.place %i below %n : index
+  tw_tile.report %i below %n
+  return %p : index
+}
