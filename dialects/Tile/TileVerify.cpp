@@ -111,7 +111,7 @@ LogicalResult PackOp::verify() {
     return failure();
   ShapedType in = shapeOf(getInputs()[0]), out = shapeOf(getOutputs()[0]);
   int64_t rank = in.getRank(), last = out.getRank() - 1;
-  if (!isPermutation(getPermutation(), rank) || out.getRank() != rank + 1 || getInner() < 0 || getInner() > rank - 2)
+  if (!isPermutation(getPermutation(), rank) || out.getRank() != rank + 1 || static_cast<int64_t>(getInner()) > rank - 2)
     return broken(*this, 1) << "permutation and inner do not lay " << in << " out as " << out;
   int64_t k = in.getDimSize(getPermutation()[rank - 2]), n = in.getDimSize(getPermutation()[rank - 1]);
   if (differ(out.getDimSize(last), getPanel() * getGroup()) || less(scaled(out.getDimSize(last - 1), getGroup()), k) ||

@@ -23,6 +23,9 @@ struct HostMachine {
 /// The machine of that name ("native" or empty: TILEWRIGHT_CPU, else the host).
 llvm::Expected<HostMachine> describeHost(llvm::StringRef cpu);
 
+/// The machine TILEWRIGHT_CPU names, and its measured FMA peak, a line each, for people.
+llvm::Expected<std::string> printHost();
+
 /// The artifact of `module`: one tw_plan.program and its kernels as llvm functions.
 llvm::Expected<std::string> emitHostArtifact(mlir::ModuleOp module, const Options &options);
 

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/Support/Endian.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
@@ -96,6 +97,21 @@ llvm::Expected<HostMachine> describeHost(StringRef cpu) {
   if (host.shape.emulateAmx)
     host.key += "|emulated-amx";
   return host;
+}
+
+llvm::Expected<std::string> printHost() {
+  llvm::Expected<runtime::MachineDescription> machine = describe("");
+  if (!machine)
+    return machine.takeError();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "name: " << machine->name << "\nllvm: " << machine->llvmCpu << "\nfeatures: " << machine->features
+     << "\nvector bytes: " << machine->vectorBytes << "\nL1d bytes: " << machine->l1dBytes
+     << "\nL2 bytes: " << machine->l2Bytes << "\nL3 bytes: " << machine->l3Bytes << " for " << machine->l3Cpus
+     << " CPUs\ncores: " << machine->physicalCores << " (" << machine->logicalCpus << " logical)\nbf16 tiles: "
+     << (machine->sets.amxBf16 ? "yes" : "no") << "\nbf16 dot at full rate: " << (machine->bf16DotFullRate ? "yes" : "no")
+     << llvm::format("\nFMA peak, one thread: %.1f GFLOP/s\n", runtime::fmaPeak());
+  return text;
 }
 
 static OwningOpRef<ModuleOp> withoutPlan(ModuleOp module) {

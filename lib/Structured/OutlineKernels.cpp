@@ -2,6 +2,7 @@
 #include "lib/Structured/OutlineKernels.h"
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Sizes.h"
+#include "dialects/Tile/Tile.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

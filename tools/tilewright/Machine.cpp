@@ -1,7 +1,6 @@
 //===- Machine.cpp - tilewright machine ------------------------------------------===//
 #include "Commands.h"
-#include "lib/Runtime/Host/Machine.h"
-#include "llvm/Support/Format.h"
+#include "tilewright/HostCode.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace tilewright::driver {
@@ -11,19 +10,12 @@ int runMachine(int argc, const char *const *argv) {
     llvm::errs() << "usage: tilewright machine\nTILEWRIGHT_CPU chooses another machine than this one.\n";
     return 2;
   }
-  runtime::MachineDescription machine;
-  std::string error;
-  if (!runtime::describeMachineFromEnvironment(machine, error)) {
-    llvm::errs() << "tilewright machine: " << error << "\n";
+  llvm::Expected<std::string> text = printHost();
+  if (!text) {
+    llvm::errs() << "tilewright machine: " << llvm::toString(text.takeError()) << "\n";
     return 1;
   }
-  llvm::outs() << "name: " << machine.name << "\nllvm: " << machine.llvmCpu << " " << machine.features
-               << "\nvector bytes: " << machine.vectorBytes << "\nL1d bytes: " << machine.l1dBytes
-               << "\nL2 bytes: " << machine.l2Bytes << "\nL3 bytes: " << machine.l3Bytes << " for " << machine.l3Cpus
-               << " CPUs\ncores: " << machine.physicalCores << " (" << machine.logicalCpus << " logical)\n";
-  llvm::outs() << "bf16 tiles: " << (machine.sets.amxBf16 ? "yes" : "no")
-               << "\nbf16 dot at full rate: " << (machine.bf16DotFullRate ? "yes" : "no")
-               << llvm::format("\nFMA peak, one thread: %.1f GFLOP/s\n", runtime::fmaPeak());
+  llvm::outs() << *text;
   return 0;
 }
 
