@@ -39,8 +39,7 @@ void loadTargets() {
       return;
     registry.loaded = true;
     registry.add(createCpuTarget());
-    if (auto reference = createReferenceTarget())
-      registry.add(std::move(reference));
+    registry.add(createReferenceTarget());
   }
   const char *plugins = std::getenv("TILEWRIGHT_PLUGINS");
   llvm::SmallVector<llvm::StringRef> paths;
