@@ -15,9 +15,10 @@ struct TargetRegistry {
   std::string pluginError;
   bool loaded = false;
 
+  /// Never destroyed: LLVM closes plug-ins when the process ends, and their targets' code is gone then.
   static TargetRegistry &get() {
-    static TargetRegistry registry;
-    return registry;
+    static auto *registry = new TargetRegistry;
+    return *registry;
   }
 
   void add(std::unique_ptr<Target> target) {
