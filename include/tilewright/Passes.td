@@ -202,6 +202,7 @@ def WidenFloats : Pass<"tw-widen-floats", "::mlir::func::FuncOp"> {
 
 def DecomposeTile : Pass<"tw-decompose-tile", "::mlir::func::FuncOp"> {
   let summary = "Expand tw_tile ops into linalg and plain loops over tensors";
+  let options = [Option<"wideAttentionOnly", "wide-attention-only", "bool", "false", "attention in f64 and nothing else">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::affine::AffineDialect"];
 }

@@ -3,7 +3,7 @@
 // One conversion for all dialects alive at this point, so that no cast is left between two partial ones. Vector
 // reductions may reassociate; multiply and add become one FMA where both allow contraction.
 //
-// Test: test/Target/Host/lower-to-llvm.mlir
+// Test: test/Target/Host/lower-kernel-abi.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "tilewright/Passes.h"
