@@ -61,10 +61,7 @@ static Value attentionInF32(Lowering &l, Value tensor, Value graphValue, ArrayRe
   for (unsigned d = 0; d < 4; ++d)
     sizes[positions[d]] = own[d];
   return l.elementwise(sizes, l.builder.getF32Type(), l.of(tensor, l.identity(4)),
-                       [&](OpBuilder &b, Location at, ValueRange in, ValueRange) {
-                         return SmallVector<Value>{
-                             arith::ExtFOp::create(b, at, b.getF32Type(), in[0], contractFlag(b)).getResult()};
-                       });
+                       [](OpBuilder &, Location, ValueRange in, ValueRange) { return SmallVector<Value>{in[0]}; });
 }
 
 /// Where the result's dimensions should lie: as the one permute that reads it wants them.
