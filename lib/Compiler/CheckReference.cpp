@@ -97,9 +97,9 @@ public:
           largest = std::max(largest, rmsOf(results[j].kind, sizes[j], exactOutputs[j]));
       for (const plan::Expr &reduction : results[i].reductions)
         length += double(plan::evaluate(reduction, symbols, error));
-      std::string wrong = compareResult(
-          {results[i].kind, sizes[i], watchedOutputs[outputs + i], exactOutputs[i], plainOutputs[i]}, length, largest,
-          target);
+      std::string wrong =
+          compareResult({results[i].kind, sizes[i], watchedOutputs[outputs + i], exactOutputs[i], plainOutputs[i]},
+                        length, largest, target);
       if (wrong.empty())
         continue;
       error = "check=reference: " + results[i].kernel + " differs from the reference: " + wrong;
@@ -184,8 +184,8 @@ llvm::Expected<std::vector<WatchedResult>> describeResults(ModuleOp module, func
     auto ops = call->getAttrOfType<StringAttr>("tw.ops");
     for (Value value : call.getResults()) {
       WatchedResult result;
-      result.kernel = "kernel " + call.getCallee().str() + " (" + (ops ? ops.getValue().str() : "?") +
-                      linesOf(call.getLoc()) + ")";
+      result.kernel =
+          "kernel " + call.getCallee().str() + " (" + (ops ? ops.getValue().str() : "?") + linesOf(call.getLoc()) + ")";
       result.call = number;
       result.kind = kindOf(cast<RankedTensorType>(value.getType()).getElementType());
       for (int64_t dim = 0; dim < cast<RankedTensorType>(value.getType()).getRank(); ++dim) {

@@ -129,8 +129,8 @@ std::string compareResult(const ComparedResult &r, double reductionLength, doubl
   if (r.kind.floats == &llvm::APFloat::IEEEdouble())
     bound = 1e-12 * largestRms;
   else
-    bound = (count < 1000 ? 3 : 2) *
-            std::max(plainError, (eps + std::ldexp(std::sqrt(reductionLength), -23)) * largestRms);
+    bound =
+        (count < 1000 ? 3 : 2) * std::max(plainError, (eps + std::ldexp(std::sqrt(reductionLength), -23)) * largestRms);
   bound = std::max(bound, llvm::APFloat::getSmallestNormalized(*r.kind.floats).convertToDouble());
   int64_t worst = 0;
   double worstError = -1;

@@ -15,8 +15,8 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Tile.h"
 #include "lib/Structured/Lowering.h"
-#include "mlir/IR/Remarks.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Remarks.h"
 
 using namespace mlir;
 

@@ -29,6 +29,9 @@ def two_layers(x, w, v):
     return (hidden @ v).softmax(-1) + 1
 
 
+LINE_OF_MODEL = two_layers.__code__.co_firstlineno
+
+
 def inputs(dtype=torch.float32):
     torch.manual_seed(0)
     return [t.to(dtype) for t in (torch.randn(40, 33), torch.randn(33, 64), torch.randn(64, 35))]
@@ -64,7 +67,12 @@ def run_broken(what, ops, dtype="float32", target="broken"):
     """two_layers in a process of its own with a broken target; what it printed."""
     environment = dict(os.environ, TILEWRIGHT_PLUGINS=str(BROKEN), TILEWRIGHT_TEST_BREAK=what, TILEWRIGHT_TEST_BREAK_OPS=ops,
                        TILEWRIGHT_CHECK="reference", TILEWRIGHT_TARGET=target)  # fmt: skip
-    code = f"import torch, test_check as t\nwith torch.no_grad():\n  t.compiled(t.two_layers, 'reference')(*t.inputs(torch.{dtype}))\nprint('clean')"
+    code = f"""
+import torch, test_check as t
+with torch.no_grad():
+    t.compiled(t.two_layers, "reference")(*t.inputs(torch.{dtype}))
+print("clean")
+"""
     paths = [str(HERE.parent), str(pathlib.Path(tilewright.__file__).parents[1])]
     environment["PYTHONPATH"] = os.pathsep.join(paths)
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300)
@@ -88,7 +96,8 @@ def test_plug_in_without_a_mistake_is_clean(unbroken):
 @pytest.mark.parametrize("ops,line", [("add+gelu", "hidden = "), ("softmax+add", "softmax")])
 def test_wrong_kernel_is_found(unbroken, ops, line, dtype):
     said = run_broken("sign", ops, dtype)
-    number = next(i for i, text in enumerate(HERE.read_text().splitlines(), 1) if text.strip().startswith(("hidden = ", "return (hidden")) and line in text)
+    lines = HERE.read_text().splitlines()[LINE_OF_MODEL:]
+    number = next(i for i, text in enumerate(lines, LINE_OF_MODEL + 1) if line in text)
     assert "check=reference: kernel kernel_" in said, said
     assert f"{ops}, " in said and f"test_check.py:{number}" in said, said
     assert "broken gives" in said and "reference" in said and "RMS error" in said, said

@@ -1,8 +1,8 @@
 //===- Run.cpp - tilewright run in.mlir: compile a graph and call it once --------------------===//
 //
 // Inputs are random and the same for the same --seed: floats uniform in [-1, 1], integers 0 or 1 (any index is in range
-// then), booleans 0 or 1. Of every result its type, sizes and a checksum are printed: the sum of the elements and the sum
-// of their magnitudes. --check runs every kernel through the reference, too.
+// then), booleans 0 or 1. Of every result its type, sizes and a checksum are printed: the sum of the elements and the
+// sum of their magnitudes. --check runs every kernel through the reference, too.
 //
 // Test: test/Tools/run.mlir
 //

@@ -1,8 +1,9 @@
 //===- ReferenceTarget.cpp - the reference tenant: plain loops, f64 accumulation ------===//
 //
-// The slow oracle. It takes the kernels as the structured stage formed them and says what they mean: every float between
-// a kernel's operands and its results is f64, every op is a plain loop in the order of its indices, scalar functions are
-// the C library's. No schedule, no packing, no vectors; only the plan, the kernel ABI and the loader are cpu's too.
+// The slow oracle. It takes the kernels as the structured stage formed them and says what they mean: every float
+// between a kernel's operands and its results is f64, every op is a plain loop in the order of its indices, scalar
+// functions are the C library's. No schedule, no packing, no vectors; only the plan, the kernel ABI and the loader are
+// cpu's too.
 //
 // `plain` is the same without the widening: kernels in their own precision, the yardstick for what an error is
 // (lib/Compiler/CompareKernels.h).
