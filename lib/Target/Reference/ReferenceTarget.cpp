@@ -62,6 +62,7 @@ public:
     kernel.addPass(createCSEPass());
     kernel.addPass(createFlattenGrid());
     kernel.addPass(createPlaceScratch());
+    kernel.addPass(createExpandPlaces());
     pm.addPass(createFinishPlan());
   }
 
