@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -44,6 +45,10 @@ AffineExpr exprOf(Value value) {
     }
     return map.getResult(0).replaceDimsAndSymbols(dims, symbols);
   }
+  if (auto dim = value.getDefiningOp<ShapedDimOpInterface>()) {
+    std::optional<int64_t> number = getConstantIntValue(dim.getDimension());
+    return number ? sizeOf(dim.getShapedValue(), *number) : AffineExpr();
+  }
   if (Operation *op = value.getDefiningOp(); op && op->getNumOperands() == 2) {
     AffineExpr lhs = exprOf(op->getOperand(0)), rhs = exprOf(op->getOperand(1));
     if (!lhs || !rhs)
@@ -79,6 +84,8 @@ AffineExpr sizeOf(Value value, int64_t dim) {
   Operation *op = value.getDefiningOp();
   if (auto empty = dyn_cast<tensor::EmptyOp>(op))
     return exprOf(empty.getMixedSizes()[dim], context);
+  if (auto alloc = dyn_cast<memref::AllocOp>(op))
+    return exprOf(alloc.getMixedSizes()[dim], context);
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
     // A rank-reducing slice keeps the order of the remaining dimensions.
     llvm::SmallBitVector dropped = slice.getDroppedDims();

@@ -29,6 +29,7 @@ struct Options {
   std::string dumpDirectory; ///< every stage's IR is written there, further graphs' into graph-1, ...; empty: no
   std::string scheduleFile;  ///< schedules of the user's, by kernel (lib/Tiled/OverrideSchedules.cpp); empty: none
   bool cache = true;         ///< look into the object cache on disk, and store there
+  std::string check;         ///< "reference": every call compares each kernel with the reference; empty: no
   int threads = 0;                   ///< to plan for; 0: as many as the process may use
 };
 

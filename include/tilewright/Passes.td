@@ -162,12 +162,16 @@ def ExpandMath : Pass<"tw-cpu-expand-math", "::mlir::func::FuncOp"> {
   let options = [Option<"avx512", "avx512", "bool", "false", "vscalefps may be used on vectors of 16">];
 }
 
-def LowerToLLVM : Pass<"tw-cpu-lower-to-llvm", "::mlir::ModuleOp"> {
+//===----------------------------------------------------------------------===//
+// Target: what all tenants on the host's CPU end with
+//===----------------------------------------------------------------------===//
+
+def LowerToLLVM : Pass<"tw-host-lower-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Kernels become llvm functions: one conversion of vector, memref, arith, math, cf and func";
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
-def LowerKernelABI : Pass<"tw-cpu-lower-kernel-abi", "::mlir::ModuleOp"> {
+def LowerKernelABI : Pass<"tw-host-lower-kernel-abi", "::mlir::ModuleOp"> {
   let summary = "Kernels take the runtime's five arguments (RuntimeABI.h) and become llvm functions";
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
 }
@@ -191,12 +195,14 @@ def SplitReshapes : Pass<"tw-split-reshapes"> {
 
 def WidenFloats : Pass<"tw-widen-floats", "::mlir::func::FuncOp"> {
   let summary = "Compute every intermediate float in f64; arguments and results keep their types";
+  let options = [Option<"kernelsOnly", "kernels-only", "bool", "false", "leave functions alone that are not kernels">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
     "::mlir::tensor::TensorDialect", "::tilewright::tile::TileDialect"];
 }
 
 def DecomposeTile : Pass<"tw-decompose-tile", "::mlir::func::FuncOp"> {
   let summary = "Expand tw_tile ops into linalg and plain loops over tensors";
+  let options = [Option<"wideAttentionOnly", "wide-attention-only", "bool", "false", "attention in f64 and nothing else">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::affine::AffineDialect"];
 }

@@ -64,6 +64,8 @@ std::vector<std::string> targetNames();
 /// The house's tenants.
 std::unique_ptr<Target> createCpuTarget();
 std::unique_ptr<Target> createReferenceTarget();
+/// As reference, but in the kernels' own precision; not in the list of targets, see lib/Compiler/CompareKernels.h.
+std::unique_ptr<Target> createPlainTarget();
 
 } // namespace tilewright
 

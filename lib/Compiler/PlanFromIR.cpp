@@ -35,12 +35,6 @@ void append(AffineExpr expr, plan::Expr &out) {
   out.items.push_back({op});
 }
 
-plan::Expr exprFrom(AffineMap map, unsigned result = 0) {
-  plan::Expr out;
-  append(map.getResult(result), out);
-  return out;
-}
-
 /// The elements of `value` as they lie in memory: booleans one byte each.
 std::vector<uint8_t> bytesOf(ElementsAttr value) {
   auto dense = cast<DenseElementsAttr>(value);
@@ -59,6 +53,12 @@ std::vector<uint8_t> bytesOf(ElementsAttr value) {
   return bytes;
 }
 } // namespace
+
+plan::Expr exprFrom(AffineMap map, unsigned result) {
+  plan::Expr out;
+  append(map.getResult(result), out);
+  return out;
+}
 
 llvm::Expected<plan::Plan> planFromIR(plan::ProgramOp program) {
   plan::Plan out;

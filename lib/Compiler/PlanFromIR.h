@@ -11,6 +11,9 @@ namespace tilewright {
 /// The serializable plan of `program`.
 llvm::Expected<plan::Plan> planFromIR(plan::ProgramOp program);
 
+/// Result `result` of `map`, which is over symbols only.
+plan::Expr exprFrom(mlir::AffineMap map, unsigned result = 0);
+
 } // namespace tilewright
 
 #endif

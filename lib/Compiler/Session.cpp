@@ -2,6 +2,7 @@
 #include "dialects/Graph/Graph.h"
 #include "dialects/Plan/PlanDialect.h"
 #include "dialects/Tile/Rows.h"
+#include "lib/Compiler/CheckReference.h"
 #include "lib/Compiler/CompileCache.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -153,6 +154,10 @@ static llvm::Expected<Target *> chooseTarget(Options &options) {
     return llvm::createStringError("%s", error.c_str());
   if (options.rounding != "fused" && options.rounding != "eager")
     return llvm::createStringError("rounding is 'fused' or 'eager', not '%s'", options.rounding.c_str());
+  if (!options.check.empty() && options.check != "reference")
+    return llvm::createStringError("check is 'reference' or empty, not '%s'", options.check.c_str());
+  if (!options.check.empty())
+    options.cache = false; // a checked program is three
   if (llvm::Error failed = target->configure(options))
     return std::move(failed);
   return target;
@@ -209,6 +214,12 @@ llvm::Expected<std::shared_ptr<Program>> Session::compile(ModuleOp module, const
       for (auto function : module.getOps<func::FuncOp>())
         report.distinctKernels += function->hasAttr("tw.kernel");
       module.lookupSymbol<func::FuncOp>("main").walk([&](func::CallOp) { ++report.kernels; });
+      if (!options.check.empty()) {
+        llvm::Expected<std::shared_ptr<Program>> program = compileChecked(module, *target, options);
+        if (program)
+          (*program)->report = std::move(report);
+        return program;
+      }
     }
   }
   collectStepLines(module, report);

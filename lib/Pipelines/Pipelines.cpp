@@ -35,6 +35,7 @@ void buildGraphStage(OpPassManager &pm) {
 void buildStructuredStage(OpPassManager &pm, bool keepRoundings) {
   pm.addNestedPass<func::FuncOp>(createRecordSizes());
   pm.addNestedPass<func::FuncOp>(createLowerGraph());
+  pm.addNestedPass<func::FuncOp>(createDecomposeTile({/*wideAttentionOnly=*/true}));
   if (keepRoundings)
     pm.addPass(createKeepRoundings());
   pm.addNestedPass<func::FuncOp>(createCSEPass());

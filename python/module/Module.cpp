@@ -250,6 +250,7 @@ PYBIND11_MODULE(_tilewright, m) {
       .def_readwrite("dump", &Options::dumpDirectory)
       .def_readwrite("schedule_file", &Options::scheduleFile)
       .def_readwrite("cache", &Options::cache)
+      .def_readwrite("check", &Options::check)
       .def_readwrite("threads", &Options::threads);
 
   py::class_<Graph>(m, "Graph", "Takes the nodes of a graph one by one.")

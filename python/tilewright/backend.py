@@ -68,6 +68,10 @@ def compile_whole(gm, options, static, report) -> _tilewright.GraphCall | Import
     report.calls.append(call)
     for text in call.report().get("warnings", []):
         warnings.warn("tilewright: " + text, stacklevel=2)
+    if options.check == "eager":
+        from .check import EagerCheck
+
+        return EagerCheck(gm, call, options)
     return call
 
 

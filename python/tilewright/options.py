@@ -33,12 +33,14 @@ class CompileOptions:
     cache: bool = _option(True)  # compiled code is kept in TILEWRIGHT_CACHE_DIR, or ~/.cache/tilewright
     threads: int = _option(0)  # to plan for; 0: all there are
     freeze: bool = _option(False, native=False)  # release parameters once they are packed
+    check: str = _option("", native=False, values=("", "reference", "eager"))  # kernels against plain loops, nodes against torch
 
     def native(self) -> _tilewright.Options:
         result = _tilewright.Options()
         for f in fields(self):
             if f.metadata["native"]:
                 setattr(result, f.name, getattr(self, f.name))
+        result.check = "reference" if self.check == "reference" else ""
         return result
 
 

@@ -38,9 +38,9 @@ ROOMS = {
     "lib/Tuner": {"dialects/Schedule", "dialects/Tile", "tilewright"},
     "lib/Pipelines": {"dialects", "tilewright"},
     "lib/Compiler": {"dialects", "lib/Runtime", "tilewright"},
-    # The doors. The Python module speaks of torch's sizes and dtypes, which are `tw` types.
+    # The doors. The Python module and the driver speak of sizes and dtypes, which are `tw` types.
     "python": {"dialects/Graph", "tilewright"},
-    "tools": {"tilewright"},
+    "tools": {"dialects/Graph", "tilewright"},
 }
 
 OURS = ("lib/", "dialects/", "tilewright/", "tools/", "python/", "test/")

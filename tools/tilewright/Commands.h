@@ -6,6 +6,8 @@ namespace tilewright::driver {
 
 /// `tilewright compile ...`: argv[0] is "compile". Returns the exit status: 0, 1 for an error, 2 for a wrong flag.
 int runCompile(int argc, const char *const *argv);
+/// `tilewright run ...`, likewise.
+int runRun(int argc, const char *const *argv);
 
 /// `tilewright machine`: the machine description, a line each.
 int runMachine(int argc, const char *const *argv);

@@ -1,11 +1,13 @@
 //===- tilewright.cpp - the driver: one program, a command a task -----------------===//
 //
 //   tilewright compile model.mlir --emit=structured
+//   tilewright run model.mlir --check
 //
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
 #include "tilewright/Target.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace tilewright::driver;
@@ -20,6 +22,7 @@ struct Command {
 constexpr Command commands[] = {
     {"compile", "lower an MLIR file to a stage of the compiler, or to assembly", runCompile},
     {"machine", "describe this CPU as kernels see it, and measure its FMA peak", runMachine},
+    {"run", "compile an MLIR file and call it on random inputs; --check compares with the reference", runRun},
 };
 
 std::vector<std::string> commandNames() {
@@ -32,7 +35,7 @@ std::vector<std::string> commandNames() {
 void printUsage(llvm::raw_ostream &os) {
   os << "usage: tilewright <command> [flags]\n\ncommands:\n";
   for (const Command &command : commands)
-    os << "  " << command.name << "    " << command.summary << "\n";
+    os << "  " << llvm::left_justify(command.name, 11) << command.summary << "\n";
   os << "\n`tilewright <command> --help` lists the flags of one.\n";
 }
 

@@ -163,7 +163,8 @@ SmallVector<Value> decomposeAttention(OpBuilder &b, tile::AttentionOp op) {
   AffineMap rows = map(3, {d0, d1, d2});
   Value logsumexp =
       parts.generic({max, sum}, {rows, rows, rows}, op.getOutputs()[1], 0, [&](OpBuilder &in, ValueRange a) {
-        return arith::AddFOp::create(in, loc, orZero(in, a[0]), math::LogOp::create(in, loc, a[1])).getResult();
+        Value x = arith::AddFOp::create(in, loc, orZero(in, a[0]), math::LogOp::create(in, loc, a[1]));
+        return a[2].getType() == f ? x : arith::TruncFOp::create(in, loc, a[2].getType(), x).getResult();
       });
   return {result, logsumexp};
 }

@@ -14,6 +14,8 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Target/Reference/DecomposeTile.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "tilewright/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -201,12 +203,27 @@ SmallVector<Value> decomposeScatter(Emitter e, tile::ScatterOp op) {
   });
 }
 
+bool isWideAttention(Operation *op) {
+  auto attention = dyn_cast<tile::AttentionOp>(op);
+  return attention && getElementTypeOrSelf(attention.getInputs()[0].getType()).isF64();
+}
+
 struct DecomposeTile : impl::DecomposeTileBase<DecomposeTile> {
+  using DecomposeTileBase::DecomposeTileBase;
+
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
-      if (isa<tile::ScanOp, tile::SortOp, tile::ScatterOp, tile::AttentionOp>(op))
+      if (wideAttentionOnly) {
+        if (!isWideAttention(op))
+          return;
+        remark::missed(op->getLoc(), remark::RemarkOpts::name("DecomposeTile").category("fusion"))
+            << "attention in f64"
+            << remark::reason("{0}", "online softmax is written for f32 scores; the whole score matrix is made");
         ops.push_back(op);
+      } else if (isa<tile::ScanOp, tile::SortOp, tile::ScatterOp, tile::AttentionOp>(op)) {
+        ops.push_back(op);
+      }
     });
     for (Operation *op : ops) {
       OpBuilder b(op);

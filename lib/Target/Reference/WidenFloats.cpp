@@ -176,7 +176,11 @@ LogicalResult widenFunction(func::FuncOp function) {
 }
 
 struct WidenFloats : impl::WidenFloatsBase<WidenFloats> {
+  using WidenFloatsBase::WidenFloatsBase;
+
   void runOnOperation() override {
+    if (kernelsOnly && !getOperation()->hasAttr("tw.kernel"))
+      return;
     if (failed(widenFunction(getOperation())))
       signalPassFailure();
   }

@@ -3,7 +3,7 @@
 // One conversion for all dialects alive at this point, so that no cast is left between two partial ones. Vector
 // reductions may reassociate; multiply and add become one FMA where both allow contraction.
 //
-// Test: test/Target/CPU/lower-to-llvm.mlir
+// Test: test/Target/Host/lower-kernel-abi.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "tilewright/Passes.h"
@@ -33,7 +33,7 @@ using namespace mlir;
 namespace tilewright {
 #define GEN_PASS_DEF_LOWERTOLLVM
 #include "tilewright/Passes.h.inc"
-namespace cpu {
+namespace host {
 namespace {
 
 struct LowerToLLVM : impl::LowerToLLVMBase<LowerToLLVM> {
@@ -88,5 +88,5 @@ struct LowerToLLVM : impl::LowerToLLVMBase<LowerToLLVM> {
   }
 };
 } // namespace
-} // namespace cpu
+} // namespace host
 } // namespace tilewright

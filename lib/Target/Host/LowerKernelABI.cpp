@@ -9,7 +9,7 @@
 // Buffer i is the i-th memref argument, size i the i-th index argument; a memref's sizes follow from tw.sizes. The
 // rest of the module then goes through the usual conversions to LLVM.
 //
-// Test: test/Target/CPU/lower-kernel-abi.mlir
+// Test: test/Target/Host/lower-kernel-abi.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Sizes.h"
@@ -23,7 +23,7 @@ using namespace mlir;
 namespace tilewright {
 #define GEN_PASS_DEF_LOWERKERNELABI
 #include "tilewright/Passes.h.inc"
-namespace cpu {
+namespace host {
 namespace {
 
 /// A dense memref of `type` at `pointer`, as the descriptor that conversion to LLVM expects.
@@ -109,5 +109,5 @@ struct LowerKernelABI : impl::LowerKernelABIBase<LowerKernelABI> {
   }
 };
 } // namespace
-} // namespace cpu
+} // namespace host
 } // namespace tilewright

@@ -1,0 +1,103 @@
+//===- GuestTarget.cpp - a target in a plug-in: cpu with smaller tasks -----------------------===//
+//
+// It takes the house's pipelines and puts one pass of its own between the choice of a schedule and its application:
+//
+//   attributes {tw.schedule = {tiles = array<i64: 128, 48>}}   ->   {tiles = array<i64: 16, 48>}
+//
+// Test: test/Python/test_guest_target.py
+//
+//===----------------------------------------------------------------------===//
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "tilewright/HostCode.h"
+#include "tilewright/Passes.h"
+#include "tilewright/Pipelines.h"
+#include "tilewright/Target.h"
+
+using namespace mlir;
+
+namespace {
+
+constexpr int64_t mostRows = 16; ///< of a task
+
+/// The outermost tile of kernels that are cut in two dimensions or more.
+struct CutTasks : PassWrapper<CutTasks, OperationPass<func::FuncOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CutTasks)
+
+  StringRef getArgument() const override { return "guest-cut-tasks"; }
+
+  void runOnOperation() override {
+    func::FuncOp kernel = getOperation();
+    auto schedule = kernel->getAttrOfType<DictionaryAttr>("tw.schedule");
+    auto tiles = schedule ? schedule.getAs<DenseI64ArrayAttr>("tiles") : DenseI64ArrayAttr();
+    if (!tiles || tiles.size() < 2 || tiles[0] <= mostRows)
+      return;
+    SmallVector<int64_t> smaller(tiles.asArrayRef());
+    smaller[0] = mostRows;
+    NamedAttrList changed(schedule);
+    changed.set("tiles", DenseI64ArrayAttr::get(&getContext(), smaller));
+    kernel->setAttr("tw.schedule", changed.getDictionary(&getContext()));
+  }
+};
+
+class GuestTarget final : public tilewright::Target {
+public:
+  StringRef name() const override { return "guest"; }
+
+  llvm::Error configure(tilewright::Options &options) override {
+    llvm::Expected<tilewright::HostMachine> host = tilewright::describeHost(options.cpu);
+    if (!host)
+      return host.takeError();
+    if (!host->fma)
+      return llvm::createStringError("the guest target needs AVX2 and FMA");
+    options.cpu = host->name;
+    if (options.threads <= 0)
+      options.threads = host->threads;
+    return llvm::Error::success();
+  }
+
+  /// Equal keys share cached code: what the guest does differently is part of it.
+  std::string machineKey(const tilewright::Options &options) override {
+    return llvm::cantFail(tilewright::describeHost(options.cpu)).key + "|guest 1|" + std::to_string(options.threads);
+  }
+
+  void buildTiled(OpPassManager &pm, const tilewright::Options &options) override {
+    tilewright::MachineShape machine = shapeOf(options);
+    tilewright::ResolveLayoutsOptions layouts;
+    layouts.vectorLanes = machine.lanes;
+    layouts.bf16Group = machine.bf16Group;
+    layouts.bf16Depth = machine.bf16Depth;
+    pm.addPass(tilewright::createResolveLayouts(layouts));
+    auto &kernel = pm.nest<func::FuncOp>();
+    kernel.addPass(tilewright::createSelectSchedule());
+    kernel.addPass(std::make_unique<CutTasks>());
+    kernel.addPass(tilewright::createApplySchedule());
+    kernel.addPass(createCSEPass());
+  }
+  void buildVector(OpPassManager &pm, const tilewright::Options &options) override {
+    tilewright::buildVectorStage(pm, shapeOf(options));
+  }
+  void buildLowering(OpPassManager &pm, const tilewright::Options &options) override {
+    tilewright::buildCpuStage(pm, shapeOf(options));
+  }
+
+  llvm::Expected<std::string> emit(ModuleOp module, const tilewright::Options &options) override {
+    return tilewright::emitHostArtifact(module, options);
+  }
+  llvm::Expected<std::shared_ptr<tilewright::Program>> load(StringRef artifact,
+                                                            const tilewright::Options &options) override {
+    return tilewright::loadHostArtifact(artifact, options);
+  }
+  llvm::Expected<std::string> print(ModuleOp module, const tilewright::Options &options) override {
+    return tilewright::printHostAssembly(module, options);
+  }
+
+private:
+  static tilewright::MachineShape shapeOf(const tilewright::Options &options) {
+    return llvm::cantFail(tilewright::describeHost(options.cpu)).shape;
+  }
+};
+
+} // namespace
+
+extern "C" void tilewrightRegisterTarget() { tilewright::registerTarget(std::make_unique<GuestTarget>()); }

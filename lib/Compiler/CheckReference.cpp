@@ -1,0 +1,291 @@
+//===- CheckReference.cpp - every kernel through two targets, compared ----------------------===//
+//
+// Kernels are formed before targets part, so their boundaries are the same for all, and tensors between them are plain.
+//
+//   watched, by the target:                            judge, by the reference and in plain loops:
+//   @main(%x) {                                        @main(%x, %given_a, %given_b) {
+//     %a = call @kernel_0(%x)                            %a = call @kernel_0(%x)
+//     %b = call @kernel_1(%a)                            %b = call @kernel_1(%given_a)
+//     return %b, %a, %b }                                return %a, %b }
+//
+// The target runs first; its results are what the judges' kernels are given. So each kernel is judged on the inputs it
+// had, and an error shows at the kernel that made it.
+//
+// Test: test/Python/test_check.py
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Compiler/CheckReference.h"
+#include "dialects/Tile/Sizes.h"
+#include "dialects/Tile/Tile.h"
+#include "lib/Compiler/CompareKernels.h"
+#include "lib/Compiler/PlanFromIR.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+#include <new>
+
+using namespace mlir;
+
+namespace tilewright {
+namespace {
+
+/// A kernel's result of which a call keeps a copy.
+struct WatchedResult {
+  std::string kernel; ///< name, ops and the user's lines
+  unsigned call = 0;  ///< results of one call are judged together
+  ElementKind kind;
+  std::vector<plan::Expr> sizes;
+  std::vector<plan::Expr> reductions; ///< lengths of the kernel's reductions, one by one
+};
+
+struct FreeAligned {
+  void operator()(void *memory) const { ::operator delete(memory, std::align_val_t(64)); }
+};
+using AlignedBuffer = std::unique_ptr<void, FreeAligned>;
+
+AlignedBuffer allocateAligned(int64_t bytes) {
+  return AlignedBuffer(::operator new(size_t(std::max<int64_t>(bytes, 64)), std::align_val_t(64), std::nothrow));
+}
+
+class CheckedProgram final : public Program {
+public:
+  std::shared_ptr<Program> watched, exact, plain;
+  std::vector<WatchedResult> results;
+  unsigned inputs = 0, outputs = 0;
+  std::string target;
+
+  void repack() override { watched->repack(); }
+
+  bool run(const void *const *given, void *const *wanted, const int64_t *symbols, const uint64_t *versions, int threads,
+           std::string &error) override {
+    std::vector<std::vector<int64_t>> sizes;
+    std::vector<AlignedBuffer> memory;
+    std::vector<void *> watchedOutputs(wanted, wanted + outputs), exactOutputs, plainOutputs;
+    std::vector<const void *> judged(given, given + inputs);
+    for (const WatchedResult &result : results) {
+      std::vector<int64_t> shape;
+      int64_t bytes = result.kind.bytes;
+      for (const plan::Expr &size : result.sizes) {
+        shape.push_back(plan::evaluate(size, symbols, error));
+        if (!error.empty())
+          return false;
+        bytes *= shape.back();
+      }
+      for (std::vector<void *> *list : {&watchedOutputs, &exactOutputs, &plainOutputs}) {
+        memory.push_back(allocateAligned(bytes));
+        if (!memory.back()) {
+          error = "out of memory: check=reference keeps every kernel's results, and " + std::to_string(bytes) +
+                  " more bytes are not to be had";
+          return false;
+        }
+        list->push_back(memory.back().get());
+      }
+      judged.push_back(watchedOutputs.back());
+      sizes.push_back(std::move(shape));
+    }
+    if (!watched->run(given, watchedOutputs.data(), symbols, versions, threads, error))
+      return false;
+    for (auto &[judge, into] : {std::pair{exact.get(), &exactOutputs}, std::pair{plain.get(), &plainOutputs}})
+      if (!results.empty() && !judge->run(judged.data(), into->data(), symbols, nullptr, threads, error)) {
+        error = "the reference of check=reference: " + error;
+        return false;
+      }
+    for (size_t i = 0; i < results.size(); ++i) {
+      double largest = 0, length = 0;
+      for (size_t j = 0; j < results.size(); ++j)
+        if (results[j].call == results[i].call)
+          largest = std::max(largest, rmsOf(results[j].kind, sizes[j], exactOutputs[j]));
+      for (const plan::Expr &reduction : results[i].reductions)
+        length += double(plan::evaluate(reduction, symbols, error));
+      std::string wrong =
+          compareResult({results[i].kind, sizes[i], watchedOutputs[outputs + i], exactOutputs[i], plainOutputs[i]},
+                        length, largest, target);
+      if (wrong.empty())
+        continue;
+      error = "check=reference: " + results[i].kernel + " differs from the reference: " + wrong;
+      return false;
+    }
+    return true;
+  }
+};
+
+std::string linesOf(Location loc) {
+  llvm::SetVector<std::pair<StringRef, unsigned>> lines;
+  loc->walk([&](Location inner) {
+    if (auto file = dyn_cast<FileLineColLoc>(inner))
+      lines.insert({file.getFilename().getValue(), file.getLine()});
+    return WalkResult::advance();
+  });
+  std::string text;
+  for (auto [file, line] : lines.getArrayRef().take_back(4)) // the newest op's last
+    text += ", " + file.str() + ":" + std::to_string(line);
+  return text;
+}
+
+ElementKind kindOf(Type type) {
+  ElementKind kind;
+  llvm::raw_string_ostream(kind.name) << type;
+  kind.bytes = std::max(1u, unsigned(llvm::divideCeil(type.getIntOrFloatBitWidth(), 8)));
+  if (auto floats = dyn_cast<FloatType>(type))
+    kind.floats = &floats.getFloatSemantics();
+  return kind;
+}
+
+/// The sizes of a loop's dimensions that an op reduces over, in the kernel's index arguments.
+SmallVector<AffineExpr> reducedSizes(Operation *op) {
+  SmallVector<AffineExpr> sizes;
+  auto add = [&](Value value, int64_t dim) {
+    if (AffineExpr size = tile::sizeOf(value, dim))
+      sizes.push_back(size);
+  };
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
+    SmallVector<unsigned> reduced;
+    linalgOp.getReductionDims(reduced);
+    AffineExpr product = getAffineConstantExpr(1, op->getContext());
+    for (unsigned dim : reduced)
+      for (OpOperand &operand : op->getOpOperands()) {
+        std::optional<unsigned> position =
+            linalgOp.getMatchingIndexingMap(&operand).getResultPosition(getAffineDimExpr(dim, op->getContext()));
+        AffineExpr size = position ? tile::sizeOf(operand.get(), *position) : AffineExpr();
+        if (!size)
+          continue;
+        product = product * size;
+        break;
+      }
+    if (!reduced.empty())
+      sizes.push_back(product);
+  } else if (auto attention = dyn_cast<tile::AttentionOp>(op)) {
+    for (unsigned dim : {1, 2, 3}) // whatever the order: keys and columns
+      add(attention.getInputs()[1], dim);
+  } else if (auto scan = dyn_cast<tile::ScanOp>(op)) {
+    add(scan.getInputs()[0], scan.getDim());
+  } else if (auto scatter = dyn_cast<tile::ScatterOp>(op)) {
+    AffineExpr product = getAffineConstantExpr(1, op->getContext()); // all may meet in one place
+    for (AffineExpr size : tile::sizesOf(scatter.getInputs()[0]))
+      product = product * size;
+    sizes.push_back(product);
+  }
+  return sizes;
+}
+
+/// What is known of each kernel result in @main, in order.
+llvm::Expected<std::vector<WatchedResult>> describeResults(ModuleOp module, func::FuncOp main) {
+  std::vector<WatchedResult> results;
+  unsigned symbols = tile::indexArguments(main).size(), number = 0;
+  auto expression = [&](AffineExpr expr) { return exprFrom(AffineMap::get(0, symbols, expr)); };
+  for (auto call : main.getOps<func::CallOp>()) {
+    auto kernel = module.lookupSymbol<func::FuncOp>(call.getCallee());
+    SmallVector<AffineExpr> arguments;
+    for (Value operand : call.getOperands())
+      if (isa<IndexType>(operand.getType()))
+        arguments.push_back(tile::exprOf(operand));
+    SmallVector<AffineExpr> reductions;
+    kernel.walk([&](Operation *op) { llvm::append_range(reductions, reducedSizes(op)); });
+    auto ops = call->getAttrOfType<StringAttr>("tw.ops");
+    for (Value value : call.getResults()) {
+      WatchedResult result;
+      result.kernel =
+          "kernel " + call.getCallee().str() + " (" + (ops ? ops.getValue().str() : "?") + linesOf(call.getLoc()) + ")";
+      result.call = number;
+      result.kind = kindOf(cast<RankedTensorType>(value.getType()).getElementType());
+      for (int64_t dim = 0; dim < cast<RankedTensorType>(value.getType()).getRank(); ++dim) {
+        AffineExpr size = tile::sizeOf(value, dim);
+        if (!size)
+          return llvm::createStringError("check=reference: a size of a result of " + result.kernel + " is not known");
+        result.sizes.push_back(expression(size));
+      }
+      for (AffineExpr length : reductions)
+        result.reductions.push_back(expression(length.replaceSymbols(arguments)));
+      results.push_back(std::move(result));
+    }
+    ++number;
+  }
+  return results;
+}
+
+/// @main also returns every kernel's results.
+void returnKernelResults(func::FuncOp main, bool onlyThese) {
+  Operation *terminator = main.getBody().front().getTerminator();
+  SmallVector<Value> values;
+  if (!onlyThese)
+    values.append(terminator->operand_begin(), terminator->operand_end());
+  for (auto call : main.getOps<func::CallOp>())
+    llvm::append_range(values, call.getResults());
+  terminator->setOperands(values);
+  main.setFunctionType(FunctionType::get(main.getContext(), main.getArgumentTypes(), TypeRange(ValueRange(values))));
+  main.removeResAttrsAttr();
+}
+
+/// Kernels read others' results from new arguments of @main.
+LogicalResult giveKernelResults(func::FuncOp main) {
+  unsigned symbols = tile::indexArguments(main).size();
+  for (auto call : llvm::to_vector(main.getOps<func::CallOp>()))
+    for (Value result : call.getResults()) {
+      AffineMap sizes = AffineMap::get(0, symbols, tile::sizesOf(result), main.getContext());
+      unsigned position = main.getNumArguments();
+      if (failed(main.insertArgument(position, result.getType(), {}, call.getLoc())))
+        return failure();
+      main.setArgAttr(position, tile::sizesAttrName, AffineMapAttr::get(sizes));
+      result.replaceUsesWithIf(main.getArgument(position),
+                               [](OpOperand &use) { return !isa<func::ReturnOp>(use.getOwner()); });
+    }
+  return success();
+}
+
+/// From the structured stage to a program.
+llvm::Expected<std::shared_ptr<Program>> finishProgram(ModuleOp module, Target &target, const Options &options) {
+  MLIRContext &context = *module.getContext();
+  std::string text;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      text += (text.empty() ? "" : "\n") + diagnostic.str();
+  });
+  PassManager pm(&context, ModuleOp::getOperationName());
+  pm.enableVerifier(std::getenv("TILEWRIGHT_VERIFY") != nullptr);
+  target.buildTiled(pm, options);
+  target.buildVector(pm, options);
+  target.buildLowering(pm, options);
+  if (failed(pm.run(module)))
+    return llvm::createStringError("check=reference, target " + target.name() + ": " +
+                                   (text.empty() ? "failed without a message" : text));
+  llvm::Expected<std::string> artifact = target.emit(module, options);
+  if (!artifact)
+    return artifact.takeError();
+  return target.load(*artifact, options);
+}
+
+} // namespace
+
+llvm::Expected<std::shared_ptr<Program>> compileChecked(ModuleOp module, Target &target, const Options &options) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  auto program = std::make_shared<CheckedProgram>();
+  program->target = target.name().str();
+  program->outputs = main.getNumResults();
+  program->inputs = llvm::count_if(main.getArgumentTypes(), [](Type type) { return isa<RankedTensorType>(type); });
+  llvm::Expected<std::vector<WatchedResult>> results = describeResults(module, main);
+  if (!results)
+    return results.takeError();
+  program->results = std::move(*results);
+
+  OwningOpRef<ModuleOp> judge = module.clone();
+  auto judgeMain = judge->lookupSymbol<func::FuncOp>("main");
+  returnKernelResults(judgeMain, /*onlyThese=*/true);
+  if (failed(giveKernelResults(judgeMain)))
+    return llvm::createStringError("check=reference: @main cannot take its kernels' results as arguments");
+  OwningOpRef<ModuleOp> plainJudge = judge->clone();
+  returnKernelResults(main, /*onlyThese=*/false);
+
+  std::unique_ptr<Target> reference = createReferenceTarget(), plain = createPlainTarget();
+  std::shared_ptr<Program> *into[] = {&program->watched, &program->exact, &program->plain};
+  ModuleOp modules[] = {module, *judge, *plainJudge};
+  Target *targets[] = {&target, reference.get(), plain.get()};
+  for (auto [place, part, with] : llvm::zip_equal(into, modules, targets)) {
+    llvm::Expected<std::shared_ptr<Program>> made = finishProgram(part, *with, options);
+    if (!made)
+      return made.takeError();
+    *place = std::move(*made);
+  }
+  return program;
+}
+
+} // namespace tilewright

@@ -1,0 +1,192 @@
+"""check="eager": a graph node by node, each compiled alone and compared with torch on the same arguments.
+
+torch computes every node of the graph; its values go on to the next node, so that an error shows at the node that makes
+it. Where `check="reference"` finds mistakes of a target, this finds those of the importer and the lowerings.
+
+The bound is the numbers rule: against the node run in float64, the RMS error may be twice (below 1000 elements three
+times) the largest of torch's own error and eps times the RMS; float64 itself 1e-12 of the RMS. Integers and booleans
+equal torch's, or those of the float64 run. Not compared: random numbers, memory without contents, and what refuses to be
+compiled alone (`EagerCheck.unchecked` says why).
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+
+import torch
+from torch import fx
+
+from .outputs import VIEWS
+from .walker import frames, walk
+
+aten = torch.ops.aten
+
+WITHOUT_CONTENTS = ("aten.empty", "aten.new_empty")
+POSITIONS = {aten.sort.default: "sort", aten.sort.stable: "sort", aten.topk.default: "topk"}  # ties in any order
+
+
+class CheckError(RuntimeError):
+    """A node whose values are not torch's."""
+
+
+def rms(x: torch.Tensor) -> float:
+    return x.square().mean().sqrt().item() if x.numel() else 0.0
+
+
+def widened(value):
+    """Arguments for the float64 run: tensors and dtypes."""
+    if isinstance(value, torch.Tensor):
+        return value.double() if value.is_floating_point() else value
+    if isinstance(value, torch.dtype):
+        return torch.float64 if value.is_floating_point else value
+    if isinstance(value, (list, tuple)):
+        return type(value)(widened(v) for v in value)
+    return value
+
+
+def tensors_of(value) -> list:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def worst_element(got, want, error) -> str:
+    where = int(error.argmax())
+    position = [int(i) for i in torch.unravel_index(torch.tensor(where), got.shape)]
+    return f"element {position}: tilewright gives {got.flatten()[where].item()}, torch {want.flatten()[where].item()}"
+
+
+def difference(got: torch.Tensor, want: torch.Tensor, exact: torch.Tensor) -> str:
+    """What is wrong with `got`, or ''. `exact` is the float64 run's."""
+    if got.dtype != want.dtype or got.shape != want.shape:
+        return f"it is {got.dtype}{list(got.shape)}, torch's {want.dtype}{list(want.shape)}"
+    if not got.numel():
+        return ""
+    if not got.is_floating_point():
+        wrong = (got != want) & (got != exact.to(want.dtype))
+        return f"{int(wrong.sum())} of {got.numel()} elements differ; {worst_element(got, want, wrong.int())}" if wrong.any() else ""
+    wide, wanted = got.double(), want.double()
+    finite = wanted.isfinite() & exact.isfinite()
+    odd = ~finite & ~((wide == wanted) | (wide.isnan() & wanted.isnan()) | (wide == exact) | (wide.isnan() & exact.isnan()))
+    odd |= finite & ~wide.isfinite()
+    if odd.any():
+        return worst_element(got, want, odd.int())
+    if not finite.any():
+        return ""
+    size = rms(exact[finite])
+    error, own = rms((wide - exact)[finite]), rms((wanted - exact)[finite])
+    tiny = torch.finfo(got.dtype).tiny
+    if got.dtype == torch.float64:
+        allowed = max(1e-12 * size, tiny)
+    else:
+        allowed = (3 if got.numel() < 1000 else 2) * max(own, torch.finfo(got.dtype).eps * size, tiny)
+    if error <= allowed:
+        return ""
+    gap = torch.where(finite, (wide - exact).abs(), 0)
+    return f"RMS error {error:.3g} against float64, allowed {allowed:.3g}; worst {worst_element(got, want, gap)}"
+
+
+def compile_alone(node: fx.Node, root, options):
+    """A program of `node` alone with its arguments' nodes, or the reason why there is none."""
+    from .backend import build
+
+    graph, inputs, copies = fx.Graph(), [], {}
+
+    def placeholder(source: fx.Node) -> fx.Node:
+        if source not in copies:
+            made = copies[source] = graph.placeholder(source.name)
+            made.meta["val"] = source.meta["val"] if "val" in source.meta else getattr(root, str(source.target))
+            inputs.append(source)
+        return copies[source]
+
+    for source in node.all_input_nodes:
+        placeholder(source)
+    made = graph.node_copy(node, placeholder)
+    value = node.meta["val"]
+    if node.target in VIEWS:  # a view of an argument would be made by torch
+        view, made = made, graph.call_function(aten.clone.default, (made,))
+        made.meta["val"], made.meta["stack_trace"] = value, view.meta.get("stack_trace")
+    results = [made]
+    if isinstance(value, (list, tuple)):
+        results = []
+        for i, each in enumerate(value):
+            if isinstance(each, torch.Tensor):
+                results.append(graph.call_function(operator.getitem, (made, i)))
+                results[-1].meta["val"] = each
+    graph.output(tuple(results))
+    imported = walk(fx.GraphModule(root, graph), (), node.name)
+    if imported.refusals:
+        return None, inputs, "it does not compile alone: " + "; ".join(r.reason for r in imported.refusals)
+    return build(imported, options), inputs, ""
+
+
+class EagerCheck:
+    """Called like the program of the whole graph, which it runs once all nodes have passed."""
+
+    def __init__(self, gm: fx.GraphModule, call, options):
+        self.gm, self.call = gm, call
+        self.programs: dict[fx.Node, tuple] = {}
+        self.unchecked: dict[str, str] = {}
+        for node in gm.graph.nodes:
+            if node.op != "call_function" or node.target is operator.getitem:
+                continue
+            reason = self.why_not(node)
+            if not reason:
+                program, inputs, reason = compile_alone(node, gm, options)
+            if reason:
+                self.unchecked[node.name] = f"{node.target}: {reason}"
+            else:
+                self.programs[node] = (program, inputs)
+        self.checked = len(self.programs)
+        refused = [text for name, text in self.unchecked.items() if "does not compile alone" in text]
+        if refused:
+            warnings.warn("tilewright: check='eager' cannot compare " + "; ".join(refused), stacklevel=2)
+
+    @staticmethod
+    def why_not(node: fx.Node) -> str:
+        value = node.meta.get("val")
+        if not any(isinstance(v, torch.Tensor) for v in tensors_of(value)):
+            return "it gives no tensor"
+        if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
+            return "it gives random numbers"
+        if str(node.target).startswith(WITHOUT_CONTENTS):
+            return "its contents are undefined"
+        return ""
+
+    def compare(self, node: fx.Node, values: dict, want, args, kwargs):
+        program, inputs = self.programs[node]
+        got = program([values[n] for n in inputs])
+        try:
+            exact = tensors_of(node.target(*widened(args), **widened(kwargs)))
+        except (RuntimeError, NotImplementedError):  # an op that has no float64
+            exact = [widened(w) for w in tensors_of(want)]
+        wanted = [(w, e) for w, e in zip(tensors_of(want), exact) if isinstance(w, torch.Tensor)]
+        for number, (ours, (theirs, precise)) in enumerate(zip(got, wanted, strict=True)):
+            if node.target in POSITIONS and number == 1:
+                dim = args[2] if node.target is aten.topk.default and len(args) > 2 else kwargs.get("dim", -1)
+                if node.target is aten.sort.default and len(args) > 1:
+                    dim = args[1]
+                ours, theirs = args[0].gather(dim, ours), wanted[0][0]
+                precise = theirs if not theirs.is_floating_point() else theirs.double()
+            if precise.shape != theirs.shape:
+                precise = widened(theirs)
+            wrong = difference(ours, theirs, precise)
+            if wrong:
+                where = frames(node, {})
+                place = f", {where[-1][0]}:{where[-1][1]}" if where else ""
+                raise CheckError(f"tilewright: check='eager': node {node.name} ({node.target}{place}), result {number}: {wrong}")
+
+    def __call__(self, arguments):
+        values: dict[fx.Node, object] = {}
+        left = iter(list(arguments))
+        with torch.no_grad():
+            for node in self.gm.graph.nodes:
+                if node.op == "placeholder":
+                    values[node] = next(left)
+                elif node.op == "get_attr":
+                    values[node] = getattr(self.gm, str(node.target))
+                elif node.op == "call_function":
+                    args, kwargs = fx.map_arg((node.args, node.kwargs), lambda n: values[n])
+                    values[node] = node.target(*args, **kwargs)
+                    if node in self.programs:
+                        self.compare(node, values, values[node], args, kwargs)
+        return self.call(arguments)
