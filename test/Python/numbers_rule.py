@@ -67,6 +67,13 @@ def assert_numbers(results, eager, reference, relax_integers=False, names=()):
         assert error <= factor * allowed, f"{what}: RMS error {error:.3g}, {error / max(allowed, 1e-300):.1f} times the allowed {allowed:.3g}"
 
 
+def compiled_strictly(fn, **arguments):
+    """`fn` whole by Tilewright, or an error."""
+    from tilewright.backend import tilewright
+
+    return torch.compile(fn, backend=tilewright, options={"strict": True}, fullgraph=True, **arguments)
+
+
 def check(fn, *inputs, relax_integers=False, dynamic=None):
     """Compiles `fn` strictly and compares; inputs may be of any dtype and stride."""
     from tilewright.backend import tilewright

@@ -6,7 +6,7 @@ import copy
 
 import torch
 
-from numbers_rule import assert_numbers, with_threads
+from numbers_rule import assert_numbers, compiled_strictly, with_threads
 
 
 def bert():
@@ -54,12 +54,6 @@ def without_dropout(model):
     return model
 
 
-def compiled(fn, **arguments):
-    from tilewright.backend import tilewright
-
-    return torch.compile(fn, backend=tilewright, options={"strict": True}, fullgraph=True, **arguments)
-
-
 def gradients(model, call, inputs, autocast=None):
     """The loss, every gradient and every buffer after it."""
     with torch.autocast("cpu", autocast, enabled=autocast is not None):
@@ -96,4 +90,4 @@ def check_step(model, inputs, optimizer=None, autocast=None):
     exact = copy.deepcopy(model).double()
     reference = run(exact, exact, widen_inputs(inputs), None)
     ours = copy.deepcopy(model)
-    assert_numbers(run(ours, compiled(ours), inputs), runs, reference, names=names_of(model))
+    assert_numbers(run(ours, compiled_strictly(ours), inputs), runs, reference, names=names_of(model))
