@@ -72,11 +72,11 @@ def widen_inputs(inputs):
     return {k: v.double() if v.is_floating_point() else v for k, v in inputs.items()}
 
 
-def check_step(model, inputs, optimizer=None, autocast=None):
+def check_step(model, inputs, optimizer=None):
     """Loss, gradients and buffers of one step by the numbers rule; `optimizer`: the parameters after its step too."""
 
-    def run(m, call, values, cast=autocast):
-        results = gradients(m, call, values, cast)
+    def run(m, call, values):
+        results = gradients(m, call, values)
         if optimizer is not None:
             optimizer(m.parameters()).step()
             results += [p.detach().clone() for p in m.parameters()]
@@ -88,6 +88,23 @@ def check_step(model, inputs, optimizer=None, autocast=None):
 
     runs = [with_threads(n, eager) for n in (1, 2)]
     exact = copy.deepcopy(model).double()
-    reference = run(exact, exact, widen_inputs(inputs), None)
+    reference = run(exact, exact, widen_inputs(inputs))
     ours = copy.deepcopy(model)
     assert_numbers(run(ours, compiled_strictly(ours), inputs), runs, reference, names=names_of(model))
+
+
+def check_batches(model, batches, autocast):
+    """The same of several batches, each result's errors taken over all of them: one loss is one number, whose error in
+    eager may be small by chance."""
+
+    def run(m, call, cast):
+        steps = []
+        for inputs in batches:
+            m.zero_grad()
+            steps.append(gradients(m, call, inputs, cast))
+        return [torch.stack(each) for each in zip(*steps)]
+
+    runs = [with_threads(n, run, model, model, autocast) for n in (1, 2)]
+    exact = copy.deepcopy(model).double()
+    reference = run(exact, exact, None)
+    assert_numbers(run(model, compiled_strictly(model), autocast), runs, reference, names=names_of(model))
