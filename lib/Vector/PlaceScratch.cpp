@@ -31,7 +31,7 @@ AffineExpr boundOf(Value size) {
   if (AffineExpr exact = tile::exprOf(size))
     return exact;
   FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
-      presburger::BoundType::UB, ValueBoundsConstraintSet::Variable(size), /*stopCondition=*/nullptr, ValueBoundsOptions{/*closedUB=*/true});
+      presburger::BoundType::UB, ValueBoundsConstraintSet::Variable(size), /*stopCondition=*/nullptr, {/*closedUB=*/true});
   if (succeeded(bound))
     return getAffineConstantExpr(*bound, size.getContext());
   // min(a, b): either bound does; max and the like have none.
