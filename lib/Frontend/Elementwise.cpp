@@ -154,6 +154,15 @@ template <typename OpT> Results addProduct(Node &n) {
   return n.cast(n.op<AddOp>({self, n.op<OpT>({a, b})}), n.element());
 }
 
+/// a * b + c, what torch's decompositions make of addcdiv and addcmul with a value
+Results fma(Node &n) {
+  Type compute = n.accumulator(n.element());
+  Value a = n.operand(0, "a", compute), b = n.operand(1, "b", compute), c = n.operand(2, "c", compute);
+  if (n.failed())
+    return n.refused();
+  return n.cast(n.op<AddOp>({n.op<MulOp>({a, b}), c}), n.element());
+}
+
 /// self + weight * (end - self), from the nearer end as torch does.
 Results lerp(Node &n) {
   Type compute = n.accumulator(n.element());
@@ -310,6 +319,7 @@ void registerElementwise(Table &t) {
   t["aten.clamp_min.Tensor"] = clampOneSide<MaximumOp>;
   t["aten.clamp_max.default"] = clampOneSide<MinimumOp>;
   t["aten.clamp_max.Tensor"] = clampOneSide<MinimumOp>;
+  t["prims.fma.default"] = fma;
   t["aten.addcmul.default"] = addProduct<MulOp>;
   t["aten.addcdiv.default"] = addProduct<DivOp>;
 }

@@ -31,6 +31,13 @@ Value elementwiseScalar(OpBuilder &b, Location loc, Operation *op, ValueRange ar
   return integerScalar(b, loc, op, args, elementType.isUnsignedInteger());
 }
 
+/// A rounding of what it reads moves its result by a whole step.
+static bool isDiscrete(Operation *op) {
+  using namespace graph;
+  return isa<EqOp, NeOp, LtOp, LeOp, GtOp, GeOp, LogicalAndOp, LogicalOrOp, LogicalXorOp, LogicalNotOp, IsnanOp,
+             IsinfOp, FloorOp, CeilOp, RoundOp, TruncOp, SignOp, DivTruncOp, DivFloorOp, FmodOp, RemainderOp>(op);
+}
+
 LogicalResult lowerElementwise(Lowering &l, Operation *op) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   SmallVector<AffineExpr> sizes = graph::sizesOf(type);
@@ -42,6 +49,9 @@ LogicalResult lowerElementwise(Lowering &l, Operation *op) {
   bool isCast = isa<graph::CastOp>(op);
   if (isCast)
     inputs[0].asStored = true;
+  if (isDiscrete(op))
+    for (Read &input : inputs)
+      input.asRounded = true;
   bool known = true;
   Value tensor =
       l.elementwise(sizes, storageType(result), inputs, [&](OpBuilder &b, Location at, ValueRange in, ValueRange) {

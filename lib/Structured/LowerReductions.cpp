@@ -165,8 +165,9 @@ static LogicalResult lowerArgReduce(Lowering &l, graph::ArgReduceOp op) {
     index = arith::IndexCastOp::create(b, at, i64, index);
     return keepExtreme(b, at, isMax, isUnsigned, x, index, out[0], out[1]);
   };
-  auto generic =
-      l.generic(rows.full(op.getInput()), {values, indices}, {rows.rowMap, rows.rowMap}, rows.iterators, body);
+  Read input = rows.full(op.getInput());
+  input.asRounded = true;
+  auto generic = l.generic(input, {values, indices}, {rows.rowMap, rows.rowMap}, rows.iterators, body);
   rows.setResult(op.getResult(), generic.getResult(1));
   return success();
 }

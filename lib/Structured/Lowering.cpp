@@ -165,7 +165,7 @@ linalg::GenericOp Lowering::generic(ArrayRef<Read> inputs, ValueRange outputs, A
     for (const Read &input : inputs)
       loaded.push_back(input.splat      ? splatConstant(b, at, input.splat, !input.asStored)
                        : input.asStored ? arguments[next++]
-                                        : load(b, at, arguments[next++], input.elementType));
+                                        : load(b, at, arguments[next++], input.elementType, input.asRounded));
     linalg::YieldOp::create(b, at, body(b, at, loaded, arguments.drop_front(next)));
   };
   NamedAttribute attribute(builder.getStringAttr("tw.op"), builder.getStringAttr(name));

@@ -29,6 +29,7 @@ struct Read {
   mlir::TypedAttr splat;
   mlir::Type elementType; // of the graph: says whether bytes are booleans, unsigned or signed
   bool asStored = false;  // the body gets the stored element: for moves, which compute nothing
+  bool asRounded = false; // fusion may not drop the element's rounding: the body decides by it
 };
 
 /// What fills the body of a generic: the inputs' elements in their compute types, then the outputs' elements as stored.
@@ -111,8 +112,10 @@ mlir::arith::FastMathFlagsAttr contractFlag(mlir::OpBuilder &b);
 /// contract, reassoc: what the combining op of a float reduction carries.
 mlir::arith::FastMathFlagsAttr reductionFlags(mlir::OpBuilder &b);
 
-/// A stored element to its compute type, and back; roundings here are implicit ones and flagged as droppable.
-mlir::Value load(mlir::OpBuilder &b, mlir::Location loc, mlir::Value stored, mlir::Type elementType);
+/// A stored element to its compute type, and back; roundings here are implicit ones and flagged as droppable, unless
+/// what reads the element decides by it (`asRounded`).
+mlir::Value load(mlir::OpBuilder &b, mlir::Location loc, mlir::Value stored, mlir::Type elementType,
+                 bool asRounded = false);
 mlir::Value store(mlir::OpBuilder &b, mlir::Location loc, mlir::Value computed, mlir::Type elementType);
 /// A splat's element, in its compute type or as it is stored.
 mlir::Value splatConstant(mlir::OpBuilder &b, mlir::Location loc, mlir::TypedAttr splat, bool computed = true);

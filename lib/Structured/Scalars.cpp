@@ -38,12 +38,13 @@ Value intConstant(OpBuilder &b, Location loc, Type type, int64_t value) {
   return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, value));
 }
 
-Value load(OpBuilder &b, Location loc, Value stored, Type elementType) {
+Value load(OpBuilder &b, Location loc, Value stored, Type elementType, bool asRounded) {
   if (elementType.isInteger(1))
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, stored, intConstant(b, loc, stored.getType(), 0));
   Type compute = computeType(elementType);
-  return compute == stored.getType() ? stored
-                                     : arith::ExtFOp::create(b, loc, compute, stored, contractFlag(b)).getResult();
+  if (compute == stored.getType())
+    return stored;
+  return arith::ExtFOp::create(b, loc, compute, stored, asRounded ? arith::FastMathFlagsAttr() : contractFlag(b));
 }
 
 Value store(OpBuilder &b, Location loc, Value computed, Type elementType) {
@@ -104,7 +105,7 @@ Value castScalar(OpBuilder &b, Location loc, Value stored, Type from, Type to) {
       return arith::ExtFOp::create(b, loc, to, stored);
     return arith::TruncFOp::create(b, loc, to, stored);
   }
-  Value x = load(b, loc, stored, from);
+  Value x = load(b, loc, stored, from, /*asRounded=*/true);
   if (to.isInteger(1)) {
     Value nonZero = x;
     if (fromFloat)

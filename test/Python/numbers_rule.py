@@ -37,12 +37,12 @@ def with_threads(count, fn, *args):
         torch.set_num_threads(before)
 
 
-def assert_numbers(results, eager, reference, relax_integers=False):
-    """`eager`: one list of results per eager run; `reference`: of the float64 run."""
+def assert_numbers(results, eager, reference, relax_integers=False, names=()):
+    """`eager`: one list of results per eager run; `reference`: of the float64 run; `names` of the first results."""
     assert len(results) == len(eager[0]), f"{len(results)} results where eager gives {len(eager[0])}"
     largest = max((rms(torch.nan_to_num(r, 0, 0, 0)) for r in reference if r.is_floating_point()), default=0.0)
     for index, (got, want, exact) in enumerate(zip(results, eager[0], reference)):
-        what = f"result {index}: {got.dtype}{list(got.shape)}"
+        what = f"{names[index] if index < len(names) else f'result {index}'}: {got.dtype}{list(got.shape)}"
         assert got.dtype == want.dtype, f"{what}: eager gives {want.dtype}"
         assert got.shape == want.shape, f"{what}: eager gives {list(want.shape)}"
         if got.numel():
@@ -65,6 +65,13 @@ def assert_numbers(results, eager, reference, relax_integers=False):
         allowed = max(eager_error, eps * rms(exact[finite]), eps * largest)
         factor = 3 if got.numel() < 1000 else 2
         assert error <= factor * allowed, f"{what}: RMS error {error:.3g}, {error / max(allowed, 1e-300):.1f} times the allowed {allowed:.3g}"
+
+
+def compiled_strictly(fn, **arguments):
+    """`fn` whole by Tilewright, or an error."""
+    from tilewright.backend import tilewright
+
+    return torch.compile(fn, backend=tilewright, options={"strict": True}, fullgraph=True, **arguments)
 
 
 def check(fn, *inputs, relax_integers=False, dynamic=None):

@@ -37,6 +37,24 @@ func.func @user_cast(%x: tensor<8xf32>) -> tensor<8xf32> {
   return %1 : tensor<8xf32>
 }
 
+// What decides by an element reads it rounded: the extf has no flag, so fusion keeps the rounding before it.
+// CHECK-LABEL: func @discrete
+// CHECK: arith.truncf %{{.*}} fastmath<contract> : f32 to bf16
+// CHECK: arith.extf %{{.*}} : bf16 to f32
+// CHECK: arith.fptosi
+// CHECK: arith.extf %{{.*}} : bf16 to f32
+// CHECK: arith.cmpf ogt
+// CHECK: arith.extf %{{.*}} : bf16 to f32
+// CHECK: math.floor
+func.func @discrete(%x: tensor<8xbf16>) -> (tensor<8xi32>, tensor<8xi1>, tensor<8xbf16>) {
+  %c = tw.constant dense<3.0> : tensor<bf16>
+  %0 = tw.mul %x, %c : (tensor<8xbf16>, tensor<bf16>) -> tensor<8xbf16>
+  %1 = tw.cast %0 : (tensor<8xbf16>) -> tensor<8xi32>
+  %2 = tw.gt %0, %c : (tensor<8xbf16>, tensor<bf16>) -> tensor<8xi1>
+  %3 = tw.floor %0 : (tensor<8xbf16>) -> tensor<8xbf16>
+  return %1, %2, %3 : tensor<8xi32>, tensor<8xi1>, tensor<8xbf16>
+}
+
 // Booleans are bytes of 0 and 1.
 // CHECK-LABEL: func @booleans(%{{.*}}: tensor<8xi8>, %{{.*}}: tensor<8xf32>) -> tensor<8xi8>
 // CHECK: arith.cmpf olt

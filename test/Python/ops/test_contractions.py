@@ -85,7 +85,13 @@ def test_pools():
                lambda x: F.avg_pool2d(x, 3, 2, 1, count_include_pad=False), lambda x: F.adaptive_avg_pool2d(x, 1)):  # fmt: skip
         check(fn, x)
     check(lambda x: F.adaptive_avg_pool2d(x, 4), torch.randn(2, 3, 16, 8))
+    check(lambda x: F.adaptive_avg_pool2d(x, 1), x.abs().contiguous(memory_format=torch.channels_last))  # as_strided
     check_gradient(lambda x: F.max_pool2d(x, 3, 2, 1), x)
+
+
+def test_pool_of_channels_last():
+    """Means near zero: the sums cancel."""
+    check(lambda x: F.adaptive_avg_pool2d(x, 1), torch.randn(2, 3, 17, 19).contiguous(memory_format=torch.channels_last))
 
 
 def test_norms():

@@ -1,0 +1,23 @@
+"""Fusion drops roundings, but not before what decides by them: integer casts, comparisons, steps."""
+
+import pytest
+import torch
+
+from numbers_rule import compiled_strictly
+
+# Products by 3 are inexact in bf16 and f16, and many of them round across a whole number.
+DECISIONS = {
+    "int": lambda x: (x * 3).int(), "long": lambda x: (x * 3 + 0.1).long(), "uint8": lambda x: (x.abs() * 0.3).to(torch.uint8),
+    "bool": lambda x: (x * 3 - x * 3).bool(), "ge": lambda x: x * 3 >= (x.float() * 3).to(x.dtype), "eq": lambda x: x * 3 == (x.float() * 3).to(x.dtype),
+    "floor": lambda x: (x * 3).floor(), "ceil": lambda x: (x * 3).ceil(), "round": lambda x: (x * 0.3).round(),
+    "trunc": lambda x: (x * 3).trunc(), "sign": lambda x: (x * 1e-42).sign(), "floor_divide": lambda x: torch.floor_divide(x * 3, 7.0),
+    "remainder": lambda x: torch.remainder(x * 3, 1.0), "fmod": lambda x: torch.fmod(x * 3, 1.0), "argmax": lambda x: (x * 3).view(16, -1).argmax(-1),
+    "logical_not": lambda x: torch.logical_not(x * 3 - x * 3), "isinf": lambda x: (x * 1e38 * 10).isinf(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("name", DECISIONS)
+def test_decisions_are_those_of_eager(name, dtype):
+    x = (torch.randn(4096) * 50).to(dtype)
+    assert torch.equal(compiled_strictly(DECISIONS[name])(x), DECISIONS[name](x))

@@ -1,0 +1,169 @@
+"""Parameters are packed once and packed again when they change: no way of writing them gives a stale result."""
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+
+import tilewright
+from numbers_rule import assert_numbers, compiled_strictly, leaves, with_threads
+
+
+class Tied(nn.Module):
+    """One table embeds and, transposed, projects; one weight is used twice."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(192, 128)
+        self.inner = nn.Linear(128, 128)
+        self.project = nn.Linear(128, 192, bias=False)
+        self.project.weight = self.embed.weight
+
+    def forward(self, x):
+        h = torch.relu(self.inner(self.embed(x)))
+        return self.project(h + h @ self.inner.weight)
+
+
+def plain():
+    return nn.Sequential(nn.Linear(128, 192), nn.ReLU(), nn.Linear(192, 128)), torch.randn(16, 128)
+
+
+def convolutions():
+    return nn.Sequential(nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.Conv2d(32, 16, 1)), torch.randn(2, 16, 12, 12)
+
+
+def tied():
+    return Tied(), torch.randint(0, 192, (16,))
+
+
+MODELS = {"plain": plain, "convolutions": convolutions, "tied": tied}
+
+
+def optimizer_step(model):
+    with torch.inference_mode(False), torch.enable_grad():
+        for p in model.parameters():
+            p.grad = torch.randn_like(p)
+        torch.optim.SGD(model.parameters(), 0.1).step()
+        for p in model.parameters():
+            p.grad = None
+
+
+def data_copy(model):
+    for p in model.parameters():
+        p.data.copy_(torch.randn_like(p))
+
+
+def numpy_write(model):
+    for p in model.parameters():
+        p.detach().numpy()[...] *= -1.5
+
+
+def load_state_dict(model):
+    model.load_state_dict({k: torch.randn_like(v) for k, v in model.state_dict().items()})
+
+
+def data_add(model):
+    for p in model.parameters():
+        p.data.add_(0.25)
+
+
+def swap_parameter(model):
+    # A parameter used under two names is swapped under both.
+    fresh = {}
+    for module in model.modules():
+        for name, p in list(module.named_parameters(recurse=False)):
+            setattr(module, name, fresh.setdefault(id(p), nn.Parameter(torch.randn_like(p))))
+
+
+def swap_data(model):
+    for p in model.parameters():
+        p.data = torch.randn_like(p)
+
+
+def sparse_write(model):
+    for p in model.parameters():
+        p.data.view(-1)[p.numel() // 3] += 100.0
+    tilewright.repack(model)
+
+
+WRITES = [optimizer_step, data_copy, numpy_write, load_state_dict, data_add, swap_parameter, swap_data, sparse_write]
+
+
+def assert_fresh(fn, model, x):
+    eager = [with_threads(n, lambda: leaves(model(x))) for n in (1, 2)]
+    wide = copy.deepcopy(model).double()
+    reference = leaves(wide(x.double() if x.is_floating_point() else x))
+    assert_numbers(leaves(fn(x)), eager, reference)
+
+
+@pytest.mark.parametrize("guard", [torch.no_grad, torch.inference_mode])
+@pytest.mark.parametrize("write", WRITES, ids=lambda w: w.__name__)
+@pytest.mark.parametrize("name", MODELS)
+def test_next_call_sees_the_write(name, write, guard):
+    model, x = MODELS[name]()
+    model.eval().requires_grad_(True)
+    fn = compiled_strictly(model)
+    tilewright.report(clear=True)
+    with guard():
+        assert_fresh(fn, model, x)
+        assert_fresh(fn, model, x)  # by the pack of the first call
+        for _ in range(3):
+            before = fn(x).clone()
+            write(model)
+            assert_fresh(fn, model, x)
+            assert not torch.equal(before, fn(x)), "the write changed nothing: the test would pass with a stale pack"
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_weights_are_packed(name, tmp_path, monkeypatch):
+    """Without packs the tests above could not fail."""
+    monkeypatch.setenv("TILEWRIGHT_DUMP_DIRECTORY", str(tmp_path))
+    model, x = MODELS[name]()
+    with torch.no_grad():
+        compiled_strictly(model)(x)
+    assert "tw.once" in (tmp_path / "3-tiled.mlir").read_text()
+
+
+def test_packs_are_kept():
+    """One element far from the fingerprint's lines is what only repack sees: until then the pack stays in use."""
+    model, x = plain()
+    fn = compiled_strictly(model)
+    with torch.no_grad():
+        before = fn(x)
+        model[0].weight.data.view(-1)[model[0].weight.numel() // 3] += 100.0
+        assert torch.equal(fn(x), before)
+        tilewright.repack(model)
+        assert not torch.equal(fn(x), before)
+        assert_fresh(fn, model, x)
+
+
+def test_sparse_write_in_one_of_two_models():
+    """repack(model) makes the model's packs anew, whoever else is compiled."""
+    model, x = plain()
+    other, _ = plain()
+    fn, second = compiled_strictly(model), compiled_strictly(other)
+    with torch.no_grad():
+        assert_fresh(fn, model, x)
+        assert_fresh(second, other, x)
+        for m in (model, other):
+            m[0].weight.data[77, 5] += 50.0
+        tilewright.repack(model)
+        assert_fresh(fn, model, x)
+        tilewright.repack(other)
+        assert_fresh(second, other, x)
+
+
+def test_training_between_inference_calls():
+    """Inference, a training step by the compiled model, inference again."""
+    model, x = plain()
+    fn = compiled_strictly(model)
+    optimizer = torch.optim.AdamW(model.parameters(), 0.01)
+    for _ in range(3):
+        with torch.no_grad():
+            assert_fresh(fn, model, x)
+        optimizer.zero_grad()
+        fn(x).square().mean().backward()
+        optimizer.step()
+    with torch.no_grad():
+        assert_fresh(fn, model, x)

@@ -1,0 +1,115 @@
+"""Forward, backward and an optimizer step of the models: the loss, every gradient, the new parameters and buffers."""
+
+import pytest
+import torch
+
+from numbers_rule import compiled_strictly
+from tilewright.backend import tilewright
+from training import MODELS, check_batches, check_step, gradients, without_dropout
+
+OPTIMIZERS = {"sgd": lambda p: torch.optim.SGD(p, 0.1, momentum=0.9), "adamw": lambda p: torch.optim.AdamW(p, 1e-3)}
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("name", MODELS)
+def test_step(name, optimizer):
+    model, inputs = MODELS[name]()
+    check_step(without_dropout(model).train(), inputs, OPTIMIZERS[optimizer])
+
+
+def test_bert_under_autocast():
+    model, inputs = MODELS["bert"]()
+    batches = [dict(inputs, input_ids=torch.randint(0, 128, (3, 17)), labels=torch.randint(0, 3, (3,))) for _ in range(8)]
+    check_batches(without_dropout(model).train(), batches, torch.bfloat16)
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2"])
+def test_one_short_sentence(name):
+    """Batch 1 folds away."""
+    model, inputs = MODELS[name]()
+    short = {k: v[:1, :5] if v.dim() == 2 else v[:1] for k, v in inputs.items()}
+    check_step(without_dropout(model).train(), short)
+
+
+def test_compiled_optimizer_step():
+    """The optimizer's own arithmetic, compiled: it writes into parameters and state."""
+    for make in OPTIMIZERS.values():
+        start = [torch.randn(33, 17), torch.randn(5)]
+        ours, theirs = ([p.clone().requires_grad_() for p in start] for _ in range(2))
+        mine, other = make(ours), make(theirs)
+        step = torch.compile(mine.step, backend=tilewright, options={"strict": True})  # torch breaks the graph inside
+        for _ in range(3):
+            for a, b in zip(ours, theirs):
+                a.grad = torch.randn_like(a)
+                b.grad = a.grad.clone()
+            step()
+            other.step()
+        for a, b in zip(ours, theirs):
+            torch.testing.assert_close(a, b)
+
+
+# -- dropout -------------------------------------------------------------------
+
+
+def model_with_dropout(name):
+    model, inputs = MODELS[name]()
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.25
+    return model.train(), inputs
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2"])
+def test_same_seed_same_bits(name):
+    model, inputs = model_with_dropout(name)
+    fn = compiled_strictly(model)
+
+    def run(seed):
+        torch.manual_seed(seed)
+        model.zero_grad()
+        return [r.clone() for r in gradients(model, fn, inputs)]
+
+    first, again, other = run(1), run(1), run(2)
+    assert all(torch.equal(a, b) for a, b in zip(first, again))
+    assert not torch.equal(first[0], other[0])
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2"])
+def test_dropout_keeps_the_mean(name):
+    """Over many seeds the loss and a gradient have eager's mean and variance (within 5 standard errors)."""
+    model, inputs = model_with_dropout(name)
+    weight = next(p for n, p in model.named_parameters() if n.endswith(("query.weight", "c_attn.weight")))
+
+    def sample(call):
+        values = []
+        for seed in range(64):
+            torch.manual_seed(seed)
+            model.zero_grad()
+            loss = call(**inputs).loss
+            loss.backward()
+            values.append([loss.item(), weight.grad.square().mean().sqrt().log().item()])
+        return torch.tensor(values, dtype=torch.float64)
+
+    ours, theirs = sample(compiled_strictly(model)), sample(model)
+    deviation = (ours.var(0) / len(ours) + theirs.var(0) / len(theirs)).sqrt()
+    assert ((ours.mean(0) - theirs.mean(0)).abs() < 5 * deviation).all()
+    ratio = ours.var(0) / theirs.var(0)  # F(63, 63): beyond 1/4 .. 4 once in ten million
+    assert ((ratio > 0.25) & (ratio < 4)).all(), f"variances differ by {ratio.tolist()}"
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
+def test_dropout_mask(p):
+    """Zeros within 5 standard deviations of a binomial, forward's mask is backward's, rows do not repeat."""
+    x = torch.randn(257, 131).abs().add(0.5).requires_grad_()
+    y = compiled_strictly(lambda x: torch.nn.functional.dropout(x * 2, p))(x)
+    (g,) = torch.autograd.grad(y.sum(), x)
+    zeros, n = (y == 0).sum().item(), y.numel()
+    assert abs(zeros - n * p) < 5 * (n * p * (1 - p)) ** 0.5
+    assert torch.equal(y == 0, g == 0)
+    kept = y != 0
+    torch.testing.assert_close(y[kept], (x * 2 / (1 - p))[kept])
+    torch.testing.assert_close(g[kept], torch.full_like(g[kept], 2 / (1 - p)))
+    for first, second in ((kept[:-1], kept[1:]), (kept[:, :-1], kept[:, 1:])):
+        both, total = (first & second).sum().item(), first.numel()
+        expected = total * (1 - p) ** 2
+        assert abs(both - expected) < 6 * expected**0.5, "neighbours are not independent"

@@ -1,0 +1,80 @@
+"""Attention in training: its gradients, with and without mask, causal, dropout; and what is not materialised."""
+
+import re
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from numbers_rule import check_gradient, compiled_strictly
+
+# Sizes that no other tensor has: queries x keys is found by them in the IR.
+QUERIES, KEYS = 67, 67
+
+
+def qkv():
+    return [torch.randn(2, 3, QUERIES, 16) for _ in range(3)]
+
+
+def mask_of(kind):
+    if kind == "bool":
+        return torch.rand(2, 1, QUERIES, KEYS) > 0.2
+    return torch.randn(QUERIES, KEYS) if kind == "float" else None
+
+
+def by_hand(q, k, v, mask, causal=False, p=0.0):
+    scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
+    if causal:
+        scores = scores.masked_fill(torch.ones(QUERIES, KEYS).tril() == 0, float("-inf"))
+    if mask is not None:
+        scores = scores.masked_fill(~mask, float("-inf")) if mask.dtype == torch.bool else scores + mask
+    return F.dropout(scores.softmax(-1), p) @ v
+
+
+@pytest.mark.parametrize("kind", ["plain", "causal", "bool", "float"])
+@pytest.mark.parametrize("form", ["fused", "math", "by_hand"])
+def test_gradient(form, kind):
+    mask, causal = mask_of(kind), kind == "causal"
+
+    def fn(q, k, v):
+        if form == "by_hand":
+            return by_hand(q, k, v, mask, causal)
+        if form == "math":
+            with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+                return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal)
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal)
+
+    check_gradient(fn, *qkv())
+
+
+@pytest.mark.parametrize("kind", ["plain", "causal", "bool", "float"])
+def test_dropout_in_attention(kind):
+    """With v the identity the result is the dropped probabilities: their zeros, scale and gradient are seen."""
+    p, mask, causal = 0.25, mask_of(kind), kind == "causal"
+    q, k, _ = qkv()
+    v = torch.eye(KEYS).expand(2, 3, KEYS, KEYS).contiguous().requires_grad_()
+    fn = compiled_strictly(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, mask, p, causal))
+    torch.manual_seed(3)
+    dropped = fn(q, k, v)
+    whole = F.scaled_dot_product_attention(q, k, v, mask, 0.0, causal)
+    possible, zero = whole > 0, dropped == 0
+    n, zeros = possible.sum().item(), (zero & possible).sum().item()
+    assert abs(zeros - n * p) < 5 * (n * p * (1 - p)) ** 0.5
+    torch.testing.assert_close(dropped[~zero], (whole / (1 - p))[~zero])
+    # d sum(out * w) / dv[j] = sum over i of the dropped probabilities[i, j] w[i]: backward's mask is forward's
+    w = torch.randn_like(dropped)
+    (gradient,) = torch.autograd.grad((dropped * w).sum(), v)
+    torch.testing.assert_close(gradient, dropped.detach().transpose(-1, -2) @ w)
+    torch.manual_seed(3)
+    assert torch.equal(fn(q, k, v), dropped)
+
+
+def test_forward_stores_no_scores(tmp_path, monkeypatch):
+    """Forward of a trained attention keeps the logsumexp, not queries x keys."""
+    monkeypatch.setenv("TILEWRIGHT_DUMP_DIRECTORY", str(tmp_path))
+    q, k, v = [x.requires_grad_() for x in qkv()]
+    compiled_strictly(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True))(q, k, v)
+    text = (tmp_path / "3-tiled.mlir").read_text()
+    main = text[text.index("func.func @main") :].split("func.func private")[0]
+    assert "tw_tile.attention" in text or "attention" in main
+    assert not re.search(rf"{QUERIES}x{KEYS}x", main), "a tensor of queries x keys passes between kernels"

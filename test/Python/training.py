@@ -1,0 +1,110 @@
+"""Small models with a loss, and one training step of them: what test_training.py compares."""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+
+from numbers_rule import assert_numbers, compiled_strictly, with_threads
+
+
+def bert():
+    from transformers import BertConfig, BertForSequenceClassification
+
+    config = BertConfig(num_hidden_layers=2, hidden_size=64, num_attention_heads=4, intermediate_size=128, vocab_size=128, num_labels=3)
+    mask = torch.ones(3, 17, dtype=torch.int64)
+    mask[1, 11:] = 0
+    ids, labels = torch.randint(0, 128, (3, 17)), torch.randint(0, 3, (3,))
+    return BertForSequenceClassification(config), dict(input_ids=ids, attention_mask=mask, labels=labels)
+
+
+def gpt2():
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    config = GPT2Config(n_layer=2, n_embd=64, n_head=4, vocab_size=128, n_positions=64, use_cache=False, bos_token_id=0, eos_token_id=0)
+    ids = torch.randint(0, 128, (3, 17))
+    model = GPT2LMHeadModel(config)
+    model.loss_type = "ForCausalLM"  # transformers guesses it with a warning, which Dynamo refuses to trace
+    return model, dict(input_ids=ids, labels=ids)
+
+
+def vit():
+    from transformers import ViTConfig, ViTForImageClassification
+
+    config = ViTConfig(num_hidden_layers=2, hidden_size=64, num_attention_heads=4, intermediate_size=128, image_size=32, patch_size=8,
+                       num_labels=5)  # fmt: skip
+    return ViTForImageClassification(config), dict(pixel_values=torch.randn(2, 3, 32, 32), labels=torch.randint(0, 5, (2,)))
+
+
+def resnet():
+    from transformers import ResNetConfig, ResNetForImageClassification
+
+    config = ResNetConfig(hidden_sizes=[16, 32, 64, 128], depths=[1, 2, 1, 1], embedding_size=16, num_labels=5)
+    return ResNetForImageClassification(config), dict(pixel_values=torch.randn(2, 3, 64, 64), labels=torch.randint(0, 5, (2,)))
+
+
+MODELS = {"bert": bert, "gpt2": gpt2, "vit": vit, "resnet": resnet}
+
+
+def without_dropout(model):
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    return model
+
+
+def gradients(model, call, inputs, autocast=None):
+    """The loss, every gradient and every buffer after it."""
+    with torch.autocast("cpu", autocast, enabled=autocast is not None):
+        loss = call(**inputs).loss
+    loss.backward()
+    missing = [name for name, p in model.named_parameters() if p.grad is None]
+    assert not missing, f"no gradient: {missing}"
+    return [loss.detach(), *[p.grad for p in model.parameters()], *[b.detach().clone() for b in model.buffers()]]
+
+
+def names_of(model):
+    return ["loss", *[n for n, _ in model.named_parameters()], *[n for n, _ in model.named_buffers()]]
+
+
+def widen_inputs(inputs):
+    return {k: v.double() if v.is_floating_point() else v for k, v in inputs.items()}
+
+
+def check_step(model, inputs, optimizer=None):
+    """Loss, gradients and buffers of one step by the numbers rule; `optimizer`: the parameters after its step too."""
+
+    def run(m, call, values):
+        results = gradients(m, call, values)
+        if optimizer is not None:
+            optimizer(m.parameters()).step()
+            results += [p.detach().clone() for p in m.parameters()]
+        return results
+
+    def eager():
+        m = copy.deepcopy(model)
+        return run(m, m, inputs)
+
+    runs = [with_threads(n, eager) for n in (1, 2)]
+    exact = copy.deepcopy(model).double()
+    reference = run(exact, exact, widen_inputs(inputs))
+    ours = copy.deepcopy(model)
+    assert_numbers(run(ours, compiled_strictly(ours), inputs), runs, reference, names=names_of(model))
+
+
+def check_batches(model, batches, autocast):
+    """The same of several batches, each result's errors taken over all of them: one loss is one number, whose error in
+    eager may be small by chance."""
+
+    def run(m, call, cast):
+        steps = []
+        for inputs in batches:
+            m.zero_grad()
+            steps.append(gradients(m, call, inputs, cast))
+        return [torch.stack(each) for each in zip(*steps)]
+
+    runs = [with_threads(n, run, model, model, autocast) for n in (1, 2)]
+    exact = copy.deepcopy(model).double()
+    reference = run(exact, exact, None)
+    assert_numbers(run(model, compiled_strictly(model), autocast), runs, reference, names=names_of(model))
