@@ -146,6 +146,64 @@ private:
     return llvm::to_vector_of<Value>(nest.getResults());
   }
 
+  /// Every result is a sum of floats.
+  bool sumsFloats() {
+    for (unsigned number = 0; number < op.getNumDpsInits(); ++number)
+      if (!isa_and_nonnull<arith::AddFOp>(combinerOf(op, number)))
+        return false;
+    return true;
+  }
+
+  /// overReductions() for sums of floats: each inner loop, and each `partialSum` steps of a long one, is summed from zero
+  /// and then added, so that the error grows with the longest loop and not with the number of elements.
+  static constexpr int64_t partialSum = 128;
+  SmallVector<Value> overPartialSums(size_t depth, SmallVector<Value> carried,
+                                     function_ref<SmallVector<Value>(ValueRange)> step) {
+    if (depth == reductions.size())
+      return step(carried);
+    unsigned loop = reductions[depth];
+    if (isConstantIntValue(sizes[loop], 1)) {
+      body.ivs[loop] = zero;
+      return overPartialSums(depth + 1, carried, step);
+    }
+    auto nest = [&](Value from, Value to, int64_t by, SmallVector<Value> init,
+                    function_ref<SmallVector<Value>(Value, SmallVector<Value>)> inside) {
+      auto made = scf::ForOp::create(builder, loc, from, to, valueOf(builder.getIndexAttr(by)), init);
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(made.getBody());
+      scf::YieldOp::create(builder, loc,
+                           inside(made.getInductionVar(), llvm::to_vector_of<Value>(made.getRegionIterArgs())));
+      return llvm::to_vector_of<Value>(made.getResults());
+    };
+    auto fromZero = [&](SmallVector<Value> totals, function_ref<SmallVector<Value>(SmallVector<Value>)> sum) {
+      SmallVector<Value> zeros;
+      for (Value total : totals)
+        zeros.push_back(arith::ConstantOp::create(builder, loc, builder.getZeroAttr(total.getType())));
+      SmallVector<Value> sums = sum(zeros);
+      for (auto [sum, total] : llvm::zip_equal(sums, totals))
+        sum = arith::AddFOp::create(builder, loc, total, sum);
+      return sums;
+    };
+    bool innermost = llvm::all_of(ArrayRef<unsigned>(reductions).drop_front(depth + 1),
+                                  [&](unsigned inner) { return isConstantIntValue(sizes[inner], 1); });
+    auto element = [&](Value iv, SmallVector<Value> sums) {
+      body.ivs[loop] = iv;
+      if (innermost)
+        return overPartialSums(depth + 1, sums, step);
+      return fromZero(sums, [&](SmallVector<Value> zeros) { return overPartialSums(depth + 1, zeros, step); });
+    };
+    Value end = valueOf(sizes[loop]);
+    if (std::optional<int64_t> size = getConstantIntValue(sizes[loop]); size && *size <= 2 * partialSum)
+      return nest(zero, end, 1, carried, element);
+    return nest(zero, end, partialSum, carried, [&](Value from, SmallVector<Value> totals) {
+      AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
+      Value to = valueOf(affine::makeComposedFoldedAffineMin(
+          builder, loc, AffineMap::get(2, 0, {d0 + partialSum, d1}, builder.getContext()),
+          {OpFoldResult(from), sizes[loop]}));
+      return fromZero(totals, [&](SmallVector<Value> zeros) { return nest(from, to, 1, zeros, element); });
+    });
+  }
+
   void parallelVector() {
     IRMapping uniform;
     if (reductions.empty())
@@ -167,12 +225,13 @@ private:
       } else {
         for (Value &value : accumulators)
           value = body.asVector(builder, value);
-        results = overReductions(0, accumulators, [&](ValueRange in) {
+        auto step = [&](ValueRange in) {
           SmallVector<Value> out = body.emitStep(builder, uniform, in, mask);
           for (Value &value : out)
             value = body.asVector(builder, value);
           return out;
-        });
+        };
+        results = sumsFloats() ? overPartialSums(0, accumulators, step) : overReductions(0, accumulators, step);
       }
       for (auto [number, value] : llvm::enumerate(results))
         body.write(builder, value, number, mask);
@@ -226,10 +285,7 @@ private:
     std::optional<int64_t> size = getConstantIntValue(sizes[choice.loop]);
     if (size && *size <= 2 * sumBlock && reductions.empty())
       return false;
-    for (unsigned number = 0; number < op.getNumDpsInits(); ++number)
-      if (!isa<arith::AddFOp>(combinerOf(op, number)))
-        return false;
-    return true;
+    return sumsFloats();
   }
 
   /// The vector loop in blocks, each summed on its own and then added to `totals`.

@@ -108,3 +108,10 @@ def test_special_values():
     check(torch.minimum, x, x.flip(0))
     check(lambda a: a * float("inf"), x)
     check(lambda a: a + float("nan"), x)
+
+
+def test_sums_over_outer_dimensions():
+    """Batch statistics: one result for 2 x 112 x 112 elements, none of them neighbours; the mean is near zero."""
+    x = torch.randn(2, 24, 112, 112).to(memory_format=torch.channels_last)
+    check(lambda v: (v.mean((0, 2, 3)), v.sum((0, 2, 3)), v.var((0, 2, 3))), x)
+    check(lambda v: v.sum(0), torch.randn(25088, 33))
