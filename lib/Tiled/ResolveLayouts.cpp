@@ -323,8 +323,15 @@ private:
         for (Value operand : call.getOperands())
           if (isa<IndexType>(operand.getType()))
             indices.push_back(operand);
-        builder.setInsertionPoint(call);
-        SmallVector<AffineExpr> sourceSizes = tile::sizesOf(source);
+        // A later call may come first in the block: the pack stands right behind what it needs.
+        Operation *latest = source.getDefiningOp();
+        for (Value index : indices)
+          if (Operation *made = index.getDefiningOp(); made && (!latest || latest->isBeforeInBlock(made)))
+            latest = made;
+        if (latest)
+          builder.setInsertionPointAfter(latest);
+        else
+          builder.setInsertionPointToStart(&main.getBody().front());
         SmallVector<Value> dynamic, sizeArguments;
         for (AffineExpr size : packed)
           if (!isa<AffineConstantExpr>(size))
@@ -340,14 +347,6 @@ private:
         packCall->setAttr("tw.ops", builder.getStringAttr("pack"));
         if (isStatic(source))
           packCall->setAttr("tw.once", builder.getUnitAttr());
-        // A later call may come first in the block: put the pack right behind its source.
-        if (Operation *definition = source.getDefiningOp()) {
-          packCall->moveAfter(definition);
-          empty.getDefiningOp()->moveBefore(packCall);
-        } else if (dynamic.empty()) {
-          packCall->moveBefore(&main.getBody().front().front());
-          empty.getDefiningOp()->moveBefore(packCall);
-        }
         have = packCall.getResult(0);
       }
       call.setOperand(argument, have);

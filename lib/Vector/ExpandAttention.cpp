@@ -178,8 +178,13 @@ private:
   }
 
   Value slice(Value value, ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes) {
-    SmallVector<OpFoldResult> strides(offsets.size(), fold(1));
-    return memref::SubViewOp::create(builder, loc, value, offsets, sizes, strides);
+    // Constant offsets as attributes: they are part of the type, and later folding takes them for known.
+    SmallVector<OpFoldResult> strides(offsets.size(), fold(1)), starts;
+    for (OpFoldResult offset : offsets) {
+      std::optional<int64_t> known = getConstantIntValue(offset);
+      starts.push_back(known ? fold(*known) : offset);
+    }
+    return memref::SubViewOp::create(builder, loc, value, starts, sizes, strides);
   }
 
   Value alloc(ArrayRef<OpFoldResult> sizes, Type element = {}) {
