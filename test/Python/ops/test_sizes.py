@@ -1,0 +1,222 @@
+"""Every imported op at sizes about the tiles: empty, one, prime, tile - 1, tile, tile + 1, in all layouts of the inputs."""
+
+import functools
+import zlib
+
+import pytest
+import torch
+
+from numbers_rule import assert_numbers, compiled_strictly, leaves, widen, with_threads
+from ops.size_table import ATTENTION, CONVOLUTIONS, INDEXING, MORE, NORMS, POOLS, PRODUCTS
+from ops.table import ACTIVATIONS, BINARY, REDUCTIONS, SCALARS, UNARY, VIEWS
+from ops.test_tables import DTYPES, make
+
+SIZES = (0, 1, 7, 15, 16, 17, 31, 32, 33, 47, 48, 49)
+
+
+def transposed(x):
+    return x.transpose(0, -1).contiguous().transpose(0, -1)
+
+
+def stepped(x):
+    return torch.stack([x, torch.full_like(x, 77)], -1).flatten(-2)[..., ::2]
+
+
+def offset(x):
+    return torch.cat([torch.full_like(x[:1], 77), x])[1:]
+
+
+def of_one_row(x):
+    return x[:1].expand(x.shape)
+
+
+def of_one_column(x):
+    return x[..., :1].expand(x.shape)
+
+
+LAYOUTS = (torch.Tensor.contiguous, transposed, stepped, of_one_row, offset, of_one_column)
+KEEPING = (torch.Tensor.contiguous, transposed, stepped, offset)  # the elements are those given
+
+
+def laid_out(inputs, turn, layouts):
+    """Input i in the layout i + turn: all pairs of layouts over the sizes and rows of a table."""
+    return [layouts[(turn + i) % len(layouts)](x) if x.dim() and x.numel() else x for i, x in enumerate(inputs)]
+
+
+def check_cases(cases, relax_integers=False):
+    """Compiles all cases (name, function, inputs) as one graph and judges each alone."""
+    counts = [len(inputs) for _, _, inputs in cases]
+
+    def run(*flat):
+        results, rest = [], list(flat)
+        for (_, fn, _), count in zip(cases, counts):
+            results.append(fn(*rest[:count]))
+            rest = rest[count:]
+        return results
+
+    flat = [x for _, _, inputs in cases for x in inputs]
+    with torch.no_grad():
+        eager = [with_threads(n, lambda: run(*flat)) for n in (1, 2)]
+        reference = run(*[widen(x) for x in flat])
+        results = compiled_strictly(run)(*flat)
+    wrong = []
+    for index, (name, _, _) in enumerate(cases):
+        try:
+            assert_numbers(leaves(results[index]), [leaves(e[index]) for e in eager], leaves(reference[index]), relax_integers)
+        except AssertionError as error:
+            wrong.append(f"{name}: {error}")
+    assert not wrong, "\n".join(wrong)
+
+
+def accepted(fn, inputs):
+    """Whether eager takes the case; what it refuses at a size is not compared."""
+    try:
+        with torch.no_grad():
+            fn(*inputs)
+    except (RuntimeError, IndexError, ValueError):
+        return False
+    return True
+
+
+def check_sizes(key, case, sizes=SIZES, layouts=LAYOUTS, relax_integers=False):
+    """`case(n)` is (function, inputs...); which size has which layout differs from row to row, and is the same in every run."""
+    start = zlib.crc32(key.encode())
+    cases = []
+    for turn, n in enumerate(sizes):
+        fn, *inputs = case(n)
+        inputs = laid_out(inputs, start + turn, layouts)
+        if accepted(fn, inputs):
+            cases.append((f"{key} at {n}, layout {(start + turn) % len(layouts)}", fn, inputs))
+    assert len(cases) >= len(sizes) // 2, f"{key}: eager refuses most sizes"
+    check_cases(cases, relax_integers)
+
+
+def elementwise(fn, kinds, dtype="f32", shape=3):
+    return lambda n: (fn, *[make((shape, n), DTYPES[dtype], kind) for kind in kinds])
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_unary_sizes(name):
+    kind, dtypes = UNARY[name]
+    check_sizes(name, elementwise(getattr(torch, name), kind, "f32" if "f32" in dtypes else dtypes[0]))
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_binary_sizes(name):
+    kind, dtypes = BINARY[name]
+    check_sizes(name, elementwise(getattr(torch, name), kind * 2, "f32" if "f32" in dtypes else dtypes[0]))
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_activation_sizes(name):
+    check_sizes(name, elementwise(ACTIVATIONS[name], "x"))
+
+
+@pytest.mark.parametrize("name", SCALARS)
+def test_scalar_sizes(name):
+    check_sizes(name, elementwise(SCALARS[name], "x"))
+
+
+SUMS = ("sum", "mean", "cumsum", "logsumexp", "norm")  # of positive numbers: see the table of sizes
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reduction_sizes(name):
+    kind = "p" if name.startswith(SUMS) else "x"
+    fn = REDUCTIONS[name]
+    # A row's layout makes all elements of a reduction equal: which of equals topk names is not told.
+    layouts = KEEPING if name == "topk" else LAYOUTS
+    case = lambda n: (fn, make((n, 5) if "first" in name or name in ("amin", "min_dim") else (3, n), torch.float32, kind))  # noqa: E731
+    check_sizes(name, case, layouts=layouts, relax_integers=True)
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_view_sizes(name):
+    check_sizes(name, elementwise(VIEWS[name], "x"))
+    check_sizes(name + " rows", lambda n: (VIEWS[name], make((n, 5), torch.float32)), sizes=SIZES[1:6])
+
+
+FAMILIES = {"products": PRODUCTS, "convolutions": CONVOLUTIONS, "pools": POOLS, "norms": NORMS, "indexing": INDEXING,
+            "attention": ATTENTION, "more": MORE}  # fmt: skip
+ROWS = [(family, name) for family, rows in FAMILIES.items() for name in rows]
+
+
+@pytest.mark.parametrize("family,name", ROWS)
+def test_sizes(family, name):
+    # Places written twice and equal elements sorted are eager's to choose: there the elements stay as given.
+    layouts = KEEPING if family in ("indexing", "more", "pools") else LAYOUTS
+    check_sizes(name, FAMILIES[family][name], layouts=layouts)
+
+
+OTHER_DTYPES = [("unary", n, d) for n in ("abs", "neg", "exp", "tanh", "relu", "sign") for d in ("bf16", "i64") if d in UNARY[n][1]]
+OTHER_DTYPES += [("binary", n, d) for n in ("add", "mul", "div", "maximum", "lt", "remainder") for d in ("bf16", "i64")]
+OTHER_DTYPES += [("reduction", n, d) for n in ("sum_last", "amax", "softmax", "argmax", "cumsum", "sort") for d in ("bf16", "i64") if (n, d) != ("softmax", "i64")]
+OTHER_DTYPES += [("view", n, d) for n in ("cat_last", "slice_step", "roll", "flip", "repeat") for d in ("bf16", "i64")]
+
+
+@pytest.mark.parametrize("table,name,dtype", OTHER_DTYPES)
+def test_other_dtypes(table, name, dtype):
+    kind = {"unary": UNARY, "binary": BINARY}[table][name][0] if table in ("unary", "binary") else "p" if name.startswith(SUMS) else "x"
+    fn = {"reduction": REDUCTIONS, "view": VIEWS}[table][name] if table in ("reduction", "view") else getattr(torch, name)
+    check_sizes(name + dtype, elementwise(fn, kind * (2 if table == "binary" else 1), dtype), layouts=KEEPING, relax_integers=dtype == "bf16")
+
+
+@pytest.mark.parametrize("name", ["mm_m", "mm_n", "mm_k", "linear", "bmm", "conv2d", "conv2d_out"])
+def test_products_in_bf16(name):
+    rows = CONVOLUTIONS if name.startswith("conv") else PRODUCTS
+
+    def case(n):
+        fn, *inputs = rows[name](n)
+        return fn, *[v.bfloat16() for v in inputs]
+
+    check_sizes(name, case, layouts=KEEPING)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda f: f.__name__)
+def test_all_sizes_of_a_layout(layout):
+    """The layouts of elementwise ops do not depend on the op: all pairs of size and layout for two of them."""
+    for fn in (lambda v: v * 2 + 1, lambda v: v.transpose(0, -1).exp()):
+        check_sizes(layout.__name__, lambda n, fn=fn: (fn, make((3, n), torch.float32)), layouts=(layout,))
+        check_sizes(layout.__name__, lambda n, fn=fn: (fn, make((2, n, 5), torch.float32)), layouts=(layout,))
+
+
+def doubled_in_place(view):
+    def fn(x):
+        view(x).mul_(2)
+        return view(x) + 1
+
+    return fn
+
+
+WRITTEN = {"all": lambda x: x, "every_second": lambda x: x[:, ::2], "columns": lambda x: x.t(), "row": lambda x: x[1], "tail": lambda x: x[:, 1:]}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_writes_into_strided_inputs(name):
+    """The result goes where the caller's tensor has its elements, and nowhere else."""
+    for n in SIZES:
+        for layout in KEEPING:
+            given = layout(torch.randn(3, n))
+            expected = layout(given.clone())
+            got = layout(given.clone())
+            fn = doubled_in_place(WRITTEN[name])
+            torch._dynamo.reset()
+            assert torch.equal(compiled_strictly(fn)(got), fn(expected)), f"{n}, {layout.__name__}"
+            storages = [t._base if t._base is not None else t for t in (got, expected)]
+            assert torch.equal(*storages), f"{n}, {layout.__name__}: elements written that are not the input's"
+
+
+SYMBOLIC = {"elementwise": lambda x: (x * 2).tanh(), "sum": lambda x: x.sum(-1), "softmax": lambda x: x.softmax(-1), "cumsum": lambda x: x.cumsum(-1),
+            "transpose": lambda x: x.t() * 2, "cat": lambda x: torch.cat([x, x + 1], 1), "product": lambda x: x @ x.t(),
+            "sort": lambda x: x.sort(-1)[0], "layer_norm": lambda x: torch.nn.functional.layer_norm(x, x.shape[-1:])}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SYMBOLIC)
+def test_one_compile_at_all_sizes(name):
+    fn = SYMBOLIC[name]
+    compiled = compiled_strictly(fn, dynamic=True)
+    with torch.no_grad():
+        for n in SIZES[2:] + (49, 7):
+            x = make((3, n), torch.float32, "p")
+            eager = [leaves(with_threads(count, fn, x)) for count in (1, 2)]
+            assert_numbers(leaves(compiled(x)), eager, leaves(fn(widen(x))))
