@@ -1,13 +1,13 @@
 """Every imported op at sizes about the tiles: empty, one, prime, tile - 1, tile, tile + 1, in all layouts of the inputs."""
 
-import functools
 import zlib
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 from numbers_rule import assert_numbers, compiled_strictly, leaves, widen, with_threads
-from ops.size_table import ATTENTION, CONVOLUTIONS, INDEXING, MORE, NORMS, POOLS, PRODUCTS
+from ops.size_table import ATTENTION, CONVOLUTIONS, GRADIENTS, INDEXING, MORE, NORMS, POOLS, PRODUCTS
 from ops.table import ACTIVATIONS, BINARY, REDUCTIONS, SCALARS, UNARY, VIEWS
 from ops.test_tables import DTYPES, make
 
@@ -36,6 +36,7 @@ def of_one_column(x):
 
 LAYOUTS = (torch.Tensor.contiguous, transposed, stepped, of_one_row, offset, of_one_column)
 KEEPING = (torch.Tensor.contiguous, transposed, stepped, offset)  # the elements are those given
+IN_ORDER = (torch.Tensor.contiguous, stepped, offset, of_one_row)  # and so are the results' strides
 
 
 def laid_out(inputs, turn, layouts):
@@ -43,8 +44,8 @@ def laid_out(inputs, turn, layouts):
     return [layouts[(turn + i) % len(layouts)](x) if x.dim() and x.numel() else x for i, x in enumerate(inputs)]
 
 
-def check_cases(cases, relax_integers=False):
-    """Compiles all cases (name, function, inputs) as one graph and judges each alone."""
+def check_cases(cases, relax_integers=False, gradients=False):
+    """Compiles all cases (name, function, inputs) as one graph and judges each, or its gradients, alone."""
     counts = [len(inputs) for _, _, inputs in cases]
 
     def run(*flat):
@@ -55,12 +56,15 @@ def check_cases(cases, relax_integers=False):
         return results
 
     flat = [x for _, _, inputs in cases for x in inputs]
-    with torch.no_grad():
-        eager = [with_threads(n, lambda: run(*flat)) for n in (1, 2)]
-        reference = run(*[widen(x) for x in flat])
-        results = compiled_strictly(run)(*flat)
+    torch._dynamo.reset()  # else a second set of sizes of one function is compiled with symbols
+    evaluate = gradients_of(cases, run) if gradients else lambda function, values: function(*values)
+    with torch.set_grad_enabled(gradients):
+        eager = [with_threads(n, evaluate, run, flat) for n in (1, 2)]
+        reference = evaluate(run, [widen(x) for x in flat])
+        results = evaluate(compiled_strictly(run), flat)
     wrong = []
     for index, (name, _, _) in enumerate(cases):
+        assert leaves(reference[index]), f"{name}: nothing to compare"
         try:
             assert_numbers(leaves(results[index]), [leaves(e[index]) for e in eager], leaves(reference[index]), relax_integers)
         except AssertionError as error:
@@ -78,7 +82,7 @@ def accepted(fn, inputs):
     return True
 
 
-def check_sizes(key, case, sizes=SIZES, layouts=LAYOUTS, relax_integers=False):
+def check_sizes(key, case, sizes=SIZES, layouts=LAYOUTS, relax_integers=False, gradients=False):
     """`case(n)` is (function, inputs...); which size has which layout differs from row to row, and is the same in every run."""
     start = zlib.crc32(key.encode())
     cases = []
@@ -88,7 +92,7 @@ def check_sizes(key, case, sizes=SIZES, layouts=LAYOUTS, relax_integers=False):
         if accepted(fn, inputs):
             cases.append((f"{key} at {n}, layout {(start + turn) % len(layouts)}", fn, inputs))
     assert len(cases) >= len(sizes) // 2, f"{key}: eager refuses most sizes"
-    check_cases(cases, relax_integers)
+    check_cases(cases, relax_integers, gradients)
 
 
 def elementwise(fn, kinds, dtype="f32", shape=3):
@@ -101,20 +105,38 @@ def test_unary_sizes(name):
     check_sizes(name, elementwise(getattr(torch, name), kind, "f32" if "f32" in dtypes else dtypes[0]))
 
 
+# torch's meta functions and its kernels disagree about the strides of the result: see test_strides_of_eager.
+OTHER_STRIDES = {
+    "copysign": (torch.copysign, 2), "floor_divide": (torch.floor_divide, 2), "logsigmoid": (F.logsigmoid, 1),
+    "rpow": (SCALARS["rpow"], 1), "pow_scalar": (lambda v: torch.pow(2.5, v), 1),
+    "batch_norm": (lambda v: F.batch_norm(v, None, None, training=True), 1), "batch_norm_space": None, "batch_norm_training": None,
+}  # fmt: skip
+
+
+def layouts_for(name, otherwise=LAYOUTS):
+    return IN_ORDER if name in OTHER_STRIDES else otherwise
+
+
 @pytest.mark.parametrize("name", BINARY)
 def test_binary_sizes(name):
     kind, dtypes = BINARY[name]
-    check_sizes(name, elementwise(getattr(torch, name), kind * 2, "f32" if "f32" in dtypes else dtypes[0]))
+    check_sizes(name, elementwise(getattr(torch, name), kind * 2, "f32" if "f32" in dtypes else dtypes[0]), layouts=layouts_for(name))
+
+
+@pytest.mark.parametrize("name", [name for name, row in OTHER_STRIDES.items() if row])
+def test_strides_of_eager(name):
+    fn, count = OTHER_STRIDES[name]
+    check_cases([(name, fn, [make((3, 16, 2), torch.float32, "n"), transposed(make((3, 16, 2), torch.float32, "n"))][-count:])])
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_activation_sizes(name):
-    check_sizes(name, elementwise(ACTIVATIONS[name], "x"))
+    check_sizes(name, elementwise(ACTIVATIONS[name], "x"), layouts=layouts_for(name))
 
 
 @pytest.mark.parametrize("name", SCALARS)
 def test_scalar_sizes(name):
-    check_sizes(name, elementwise(SCALARS[name], "x"))
+    check_sizes(name, elementwise(SCALARS[name], "x"), layouts=layouts_for(name))
 
 
 SUMS = ("sum", "mean", "cumsum", "logsumexp", "norm")  # of positive numbers: see the table of sizes
@@ -124,10 +146,23 @@ SUMS = ("sum", "mean", "cumsum", "logsumexp", "norm")  # of positive numbers: se
 def test_reduction_sizes(name):
     kind = "p" if name.startswith(SUMS) else "x"
     fn = REDUCTIONS[name]
-    # A row's layout makes all elements of a reduction equal: which of equals topk names is not told.
-    layouts = KEEPING if name == "topk" else LAYOUTS
+    # Layouts of one row or column make all elements of a reduction equal: which of them topk names is not told, and
+    # what cancels to zero has its own test below.
+    layouts = KEEPING if name in ("topk", "var", "var_mean", "std", "layer_norm", "sum_first") else LAYOUTS
     case = lambda n: (fn, make((n, 5) if "first" in name or name in ("amin", "min_dim") else (3, n), torch.float32, kind))  # noqa: E731
     check_sizes(name, case, layouts=layouts, relax_integers=True)
+
+
+OF_EQUALS = {"var": lambda v: v.var(-1), "std": lambda v: v.std(-1), "layer_norm": lambda v: F.layer_norm(v, v.shape[-1:]),
+             "sum_first": lambda v: v.sum(0)}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_EQUALS)
+def test_reduction_of_equal_elements(name):
+    """Of equal elements eager finds the variance 0, and sums by a tree."""
+    fn = OF_EQUALS[name]
+    spread = (lambda v, n: v.expand(n, 5)) if name == "sum_first" else (lambda v, n: v[0, :3, None].expand(3, n))
+    check_cases([(f"{name} at {n}", fn, [spread(make((1, 5), torch.float32, "p"), n)]) for n in SIZES[2:]])
 
 
 @pytest.mark.parametrize("name", VIEWS)
@@ -144,13 +179,39 @@ ROWS = [(family, name) for family, rows in FAMILIES.items() for name in rows]
 @pytest.mark.parametrize("family,name", ROWS)
 def test_sizes(family, name):
     # Places written twice and equal elements sorted are eager's to choose: there the elements stay as given.
-    layouts = KEEPING if family in ("indexing", "more", "pools") else LAYOUTS
-    check_sizes(name, FAMILIES[family][name], layouts=layouts)
+    layouts = LAYOUTS if family in ("products", "convolutions", "attention") else KEEPING
+    check_sizes(name, FAMILIES[family][name], layouts=layouts_for(name, layouts))
+
+
+def gradients_of(cases, run):
+    """Per case the gradients of the sum of its results, each weighted by a fixed number."""
+
+    def gradients(function, flat):
+        flat = [v.detach().requires_grad_(v.is_floating_point()) for v in flat]
+        total = 0
+        for out in leaves(function(*flat)):
+            if out.is_floating_point() and out.requires_grad:
+                weights = torch.linspace(0.5, 1.5, out.numel(), dtype=torch.float64).reshape(out.shape)
+                total = total + (out * weights.to(out.dtype)).sum()
+        total.backward()
+        rest, result = iter(flat), []
+        for _, _, inputs in cases:
+            result.append([v.grad for v in [next(rest) for _ in inputs] if v.grad is not None])
+        return result
+
+    return gradients
+
+
+@pytest.mark.parametrize("name", list(GRADIENTS) + list(ACTIVATIONS))
+def test_gradient_sizes(name):
+    case = GRADIENTS.get(name) or elementwise(ACTIVATIONS[name], "x")
+    # A gradient has its input's strides whatever computes it: autograd sees to that.
+    check_sizes("gradient of " + name, case, layouts=(torch.Tensor.contiguous, stepped, offset), gradients=True)
 
 
 OTHER_DTYPES = [("unary", n, d) for n in ("abs", "neg", "exp", "tanh", "relu", "sign") for d in ("bf16", "i64") if d in UNARY[n][1]]
 OTHER_DTYPES += [("binary", n, d) for n in ("add", "mul", "div", "maximum", "lt", "remainder") for d in ("bf16", "i64")]
-OTHER_DTYPES += [("reduction", n, d) for n in ("sum_last", "amax", "softmax", "argmax", "cumsum", "sort") for d in ("bf16", "i64") if (n, d) != ("softmax", "i64")]
+OTHER_DTYPES += [("reduction", n, d) for n in ("sum_last", "amax", "softmax", "argmax", "cumsum", "sort_descending") for d in ("bf16", "i64") if (n, d) != ("softmax", "i64")]
 OTHER_DTYPES += [("view", n, d) for n in ("cat_last", "slice_step", "roll", "flip", "repeat") for d in ("bf16", "i64")]
 
 
@@ -208,7 +269,7 @@ def test_writes_into_strided_inputs(name):
 
 SYMBOLIC = {"elementwise": lambda x: (x * 2).tanh(), "sum": lambda x: x.sum(-1), "softmax": lambda x: x.softmax(-1), "cumsum": lambda x: x.cumsum(-1),
             "transpose": lambda x: x.t() * 2, "cat": lambda x: torch.cat([x, x + 1], 1), "product": lambda x: x @ x.t(),
-            "sort": lambda x: x.sort(-1)[0], "layer_norm": lambda x: torch.nn.functional.layer_norm(x, x.shape[-1:])}  # fmt: skip
+            "sort": lambda x: x.sort(-1)[0], "layer_norm": lambda x: F.layer_norm(x, x.shape[-1:])}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SYMBOLIC)
