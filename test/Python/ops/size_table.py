@@ -106,7 +106,7 @@ MORE = {  # reductions, scans, sorts and views that the table of rows by name do
     "clamp_min": lambda n: (lambda v, a: torch.clamp(v, min=a), x(3, n), x(n)), "clamp_max": lambda n: (lambda v, a: torch.clamp(v, max=a), x(3, n), x(n)), "where": lambda n: (torch.where, x(3, n) > 0, x(n), x(3, 1)),
     "masked_fill": lambda n: (lambda v, m, a: v.masked_fill(m, a), x(3, n), x(n) > 0, x()), "shifts": lambda n: (lambda v: ((v << 3), (v >> 1), v.bitwise_not()), below(99, 3, n)), "pow_scalar": lambda n: (lambda v: torch.pow(2.5, v), x(3, n)),
     "remainder_scalar": lambda n: (lambda v: torch.remainder(7.5, v), p(3, n)), "isposinf": lambda n: (lambda v: (torch.isposinf(v / 0), torch.isneginf(v / 0)), x(3, n)), "sinc": lambda n: (torch.sinc, x(3, n)), "fill": lambda n: (lambda v, a: (aten.fill.Scalar(v, 2.0), aten.fill.Tensor(v, a)), x(3, n), x()),
-    "floor_divide_scalar": lambda n: (lambda v: aten.floor_divide.Scalar(v, 0.7), x(3, n)), "eye": lambda n: (lambda v: (v + torch.eye(v.shape[0]), torch.eye(3, v.shape[0])), x(n, n)), "view_dtype": lambda n: (lambda v: v.view(torch.float64) + 1, torch.randn(3, n, dtype=torch.float64).view(torch.int64)), "mT": lambda n: (lambda v: (v.mT + 1, v.T * 2), x(3, n)),
+    "floor_divide_scalar": lambda n: (lambda v: aten.floor_divide.Scalar(v, 0.7), x(3, n)), "eye": lambda n: (lambda v: (v + torch.eye(v.shape[0]), torch.eye(3, v.shape[0])), x(n, n)), "view_dtype": lambda n: (lambda v: v.view(torch.int64) + 1, below(9, 3, n)), "mT": lambda n: (lambda v: (v.mT + 1, v.T * 2), x(3, n)),
     "copy": lambda n: (lambda v, a: aten.copy.default(v, a), x(3, n), x(n)), "new_full": lambda n: (lambda v: v.new_full((2, v.shape[1]), 0.5), x(3, n)), "full_like": lambda n: (lambda v: torch.full_like(v, 3.0), x(3, n)), "zeros": lambda n: (lambda v: (aten.zero.default(v), v * 2), x(3, n)),
     "pad_columns": lambda n: (lambda v: F.pad(v, (2, 3), value=1.5), x(3, n)), "pad_negative": lambda n: (lambda v: F.pad(v, (-1, 2, 3, 0)), x(3, n + 2)), "cat_many": lambda n: (lambda v, a: torch.cat([v, a, v], 1), x(3, n), x(3, 5)), "cat_middle": lambda n: (lambda v, a: torch.cat([a, v], 1), x(2, n, 3), x(2, 4, 3)),
     "stack_last": lambda n: (lambda v, a: torch.stack([v, a], -1), x(3, n), x(3, n)), "roll_two": lambda n: (lambda v: v.roll((1, -2), (0, 1)), x(3, n)), "flip_two": lambda n: (lambda v: v.flip(0, 1), x(3, n)), "repeat_columns": lambda n: (lambda v: v.repeat(1, 3), x(2, n)), "slice_step": lambda n: (lambda v: v[:, ::3] * 2, x(3, n)),
@@ -114,12 +114,44 @@ MORE = {  # reductions, scans, sorts and views that the table of rows by name do
     "unbind": lambda n: (lambda v: [a + 1 for a in v.unbind(0)], x(3, n)), "glu": lambda n: (F.glu, x(3, 2 * n)), "transposed_output": lambda n: (lambda v: (v * 2).permute(2, 0, 1), x(3, 4, n)), "strided_output": lambda n: (lambda v: (v * 2)[:, ::2], x(3, n)),
 }  # fmt: skip
 
+def of_x(fn):
+    return lambda n: (fn, x(3, n))
+
+
+def of_i(fn):
+    return lambda n: (fn, below(64, 3, n))
+
+
+OVERLOADS = {  # called by name: torch's own functions lead to others
+    "bitwise_scalar": of_i(lambda v: (aten.bitwise_and.Scalar(v, 13), aten.bitwise_or.Scalar(v, 13), aten.bitwise_xor.Scalar(v, 13))),
+    "and_or_xor_scalar": of_i(lambda v: (aten.__and__.Scalar(v, 13), aten.__or__.Scalar(v, 13), aten.__xor__.Scalar(v, 13))),
+    "and_or_xor": lambda n: (lambda v, a: (aten.__and__.Tensor(v, a), aten.__or__.Tensor(v, a), aten.__xor__.Tensor(v, a)), below(64, 3, n), below(64, n)),
+    "shift": lambda n: (lambda v, a: (aten.bitwise_left_shift.Tensor(v, a), aten.bitwise_right_shift.Tensor(v, a)), below(64, 3, n), below(9, n)),
+    "shift_names": lambda n: (lambda v, a: (aten.__lshift__.Tensor(v, a), aten.__rshift__.Tensor(v, a)), below(64, 3, n), below(9, n)),
+    "shift_scalar": of_i(lambda v: (aten.bitwise_left_shift.Tensor_Scalar(v, 3), aten.bitwise_right_shift.Tensor_Scalar(v, 2))),
+    "clamp_max_number": of_x(lambda v: aten.clamp_max.default(v, 0.1)), "clamp_min_number": of_x(lambda v: aten.clamp_min.default(v, 0.1)),
+    "clamp_max_tensor": lambda n: (aten.clamp_max.Tensor, x(3, n), x(n)), "clamp_min_tensor": lambda n: (aten.clamp_min.Tensor, x(3, n), x(n)),
+    "compare_scalar": of_i(lambda v: (v == 7, v >= 7, v <= 7, v < 7, v != 7)), "fmod_scalar": of_x(lambda v: aten.fmod.Scalar(v, 0.75)), "remainder_scalar": of_x(lambda v: aten.remainder.Scalar(v, 0.75)),
+    "copysign_scalar": of_x(lambda v: aten.copysign.Scalar(v, -1.0)), "div_scalar_mode": of_x(lambda v: aten.div.Scalar_mode(v, 0.75, rounding_mode="floor")), "sub_scalar": of_x(lambda v: aten.sub.Scalar(v, 2)),
+    "lerp": lambda n: (lambda v, a, w: aten.lerp.Tensor(v, a, w), x(3, n), x(3, n), p(n)), "addcdiv": lambda n: (lambda v, a, b: aten.addcdiv.default(v, a, b, value=0.5), x(3, n), x(3, n), p(n)),
+    "rsub": lambda n: (lambda v, a: aten.rsub.Tensor(v, a), x(3, n), x(n)), "square": of_x(aten.square.default), "isfinite": of_x(lambda v: aten.isfinite.default(v / 0)), "relu6": of_x(lambda v: aten.relu6.default(v * 5)),
+    "positive": of_x(lambda v: (aten.positive.default(v), v + 1)), "any_all_dims": lambda n: (lambda v: (aten.any.dims(v > 1, [0, 2]), aten.all.dims(v > -1, [0, 2])), x(3, 4, n)), "softmax_int": of_x(lambda v: (aten.softmax.int(v, -1), aten.log_softmax.int(v, -1))),
+    "var_dim": lambda n: (lambda v: (aten.var.dim(v, [1], False), aten.std.dim(v, [1], False), *aten.var_mean.dim(v, [1], False)), x(3, n)),
+    "arange_start": of_x(lambda v: v + torch.arange(2, v.shape[-1] + 2, dtype=v.dtype)), "convert": of_x(lambda v: torch.ops.prims.convert_element_type(v, torch.int32)), "device_put": of_x(lambda v: torch.ops.prims.device_put(v, torch.device("cpu")) + 1),
+    "prims_iota": of_x(lambda v: v + torch.ops.prims.iota(v.shape[-1], start=2, step=3, dtype=torch.int64, device="cpu", requires_grad=False)),
+    "ones_like": of_x(lambda v: (torch.ones_like(v), v.new_ones(3, v.shape[-1]))), "squeeze": lambda n: (lambda v: (aten.squeeze.default(v) + 1, aten.squeeze.dims(v, [0, 2]) + 1), x(1, n, 1, 3)),
+    "split_sizes": lambda n: (lambda v: [a + 1 for a in aten.split_with_sizes.default(v, [3, v.shape[1] - 3], 1)], x(3, n + 3)), "alias": of_x(lambda v: aten.alias.default(v) + 1), "empty": of_x(lambda v: (aten.empty_like.default(v).fill_(2.0), v.new_empty(3).zero_())),
+    "rms_norm_fused": lambda n: (lambda v, w: aten._fused_rms_norm.default(v, [v.shape[-1]], w, 1e-5)[0], x(5, n), x(n)), "adaptive_3d_part": lambda n: (lambda v: F.adaptive_avg_pool3d(v, 2), p(1, 2, 4, 4, 2 * n)),
+    "batch_norm_running": lambda n: (lambda v, m, s: (F.batch_norm(v, m.clone(), s.clone(), training=True)), x(4, n, 3), x(n), p(n)), "argsort_default": of_x(lambda v: aten.argsort.default(v, -1)), "outer_by_name": lambda n: (aten.outer.default, p(7), p(n)),
+    "contiguous": of_x(lambda v: aten.contiguous.default(v.t()) + 1), "where_scalars": of_x(lambda v: (aten.where.ScalarOther(v > 0, v, 0.5), aten.where.ScalarSelf(v > 0, 0.5, v), aten.where.Scalar(v > 0, 0.5, 1.5))),
+}  # fmt: skip
+
 GRADIENTS = {  # of all floating inputs
     "softmax": lambda n: (lambda v: v.softmax(-1), x(3, n)), "softmax_first": lambda n: (lambda v: v.softmax(0), x(n, 5)), "log_softmax": lambda n: (lambda v: v.log_softmax(-1), x(3, n)),
     "layer_norm": NORMS["layer_norm"], "group_norm": NORMS["group_norm"], "batch_norm": lambda n: (lambda v, w, b: F.batch_norm(v, None, None, w, b, training=True), x(4, n, 3), p(n), x(n)),
     "rms_norm": NORMS["rms_norm"], "mm": PRODUCTS["mm_all"], "linear": PRODUCTS["linear"], "bmm": PRODUCTS["bmm"], "mv": PRODUCTS["mv"], "conv1d": CONVOLUTIONS["conv1d"], "conv2d": CONVOLUTIONS["conv2d"],
     "conv2d_out": CONVOLUTIONS["conv2d_out"], "conv2d_stride": CONVOLUTIONS["conv2d_stride"], "conv2d_depthwise": CONVOLUTIONS["conv2d_depthwise"], "conv_transpose2d": CONVOLUTIONS["conv_transpose2d"],
-    "max_pool2d": POOLS["max_pool2d"], "max_pool3d": POOLS["max_pool3d"], "avg_pool2d": POOLS["avg_pool2d"], "embedding": INDEXING["embedding"], "embedding_rows": INDEXING["embedding_rows"],
+    "max_pool2d": POOLS["max_pool2d"], "max_pool3d": POOLS["max_pool3d"], "embedding": INDEXING["embedding"], "embedding_rows": INDEXING["embedding_rows"],
     "gather": INDEXING["gather"], "index": INDEXING["index"], "index_put": INDEXING["index_put"], "attention_keys": ATTENTION["keys"], "attention_causal": ATTENTION["causal"],
     "slice": lambda n: (lambda v: v[:, 1::2] * 2, x(3, n)), "select": lambda n: (lambda v: v[1] * 2, x(3, n)), "cat": MORE["cat_many"], "sum": lambda n: (lambda v: v.sum(-1), x(3, n)),
     "cumsum": lambda n: (lambda v: v.cumsum(-1), x(3, n)), "var": lambda n: (lambda v: v.var(-1, correction=0), x(3, n)), "glu": MORE["glu"], "prelu": MORE["prelu"], "where": MORE["where"],

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from numbers_rule import assert_numbers, compiled_strictly, leaves, widen, with_threads
-from ops.size_table import ATTENTION, CONVOLUTIONS, GRADIENTS, INDEXING, MORE, NORMS, POOLS, PRODUCTS
+from ops.size_table import ATTENTION, CONVOLUTIONS, GRADIENTS, INDEXING, MORE, NORMS, OVERLOADS, POOLS, PRODUCTS
 from ops.table import ACTIVATIONS, BINARY, REDUCTIONS, SCALARS, UNARY, VIEWS
 from ops.test_tables import DTYPES, make
 
@@ -172,7 +172,7 @@ def test_view_sizes(name):
 
 
 FAMILIES = {"products": PRODUCTS, "convolutions": CONVOLUTIONS, "pools": POOLS, "norms": NORMS, "indexing": INDEXING,
-            "attention": ATTENTION, "more": MORE}  # fmt: skip
+            "attention": ATTENTION, "more": MORE, "overloads": OVERLOADS}  # fmt: skip
 ROWS = [(family, name) for family, rows in FAMILIES.items() for name in rows]
 
 
@@ -206,7 +206,12 @@ def gradients_of(cases, run):
 def test_gradient_sizes(name):
     case = GRADIENTS.get(name) or elementwise(ACTIVATIONS[name], "x")
     # A gradient has its input's strides whatever computes it: autograd sees to that.
-    check_sizes("gradient of " + name, case, layouts=(torch.Tensor.contiguous, stepped, offset), gradients=True)
+    sizes = SIZES[1:] if name == "group_norm" else SIZES  # 0: see below
+    check_sizes("gradient of " + name, case, sizes=sizes, layouts=(torch.Tensor.contiguous, stepped, offset), gradients=True)
+
+
+def test_gradient_of_an_empty_group_norm():
+    check_sizes("gradient of group_norm", GRADIENTS["group_norm"], sizes=(0,), gradients=True)
 
 
 OTHER_DTYPES = [("unary", n, d) for n in ("abs", "neg", "exp", "tanh", "relu", "sign") for d in ("bf16", "i64") if d in UNARY[n][1]]
@@ -281,3 +286,61 @@ def test_one_compile_at_all_sizes(name):
             x = make((3, n), torch.float32, "p")
             eager = [leaves(with_threads(count, fn, x)) for count in (1, 2)]
             assert_numbers(leaves(compiled(x)), eager, leaves(fn(widen(x))))
+
+
+# Imported, and compared with eager elsewhere or not comparable.
+ELSEWHERE = {
+    "random": ("rand", "randn", "randint", "bernoulli", "rand_like", "randn_like", "randint_like", "native_dropout", "native_dropout_backward"),
+}  # fmt: skip
+
+
+def targets_of(cases, gradients):
+    """The operations that reach the importer, and nothing compiled."""
+    from torch._dynamo.backends.common import aot_autograd
+
+    from tilewright.decompositions import decompositions
+
+    seen = set()
+
+    def collect(graph, _):
+        seen.update(str(node.target) for node in graph.graph.nodes if node.op == "call_function")
+        return graph.forward
+
+    backend = aot_autograd(fw_compiler=collect, bw_compiler=collect, decompositions=decompositions())
+    torch._dynamo.reset()
+    evaluate = gradients_of(cases, lambda *flat: None) if gradients else lambda function, values: function(*values)
+
+    def run(*flat):
+        rest = list(flat)
+        results = []
+        for _, fn, inputs in cases:
+            results.append(fn(*rest[: len(inputs)]))
+            rest = rest[len(inputs) :]
+        return results
+
+    with torch.set_grad_enabled(gradients):
+        evaluate(torch.compile(run, backend=backend, fullgraph=True), [v for _, _, inputs in cases for v in inputs])
+    return seen
+
+
+def taken_apart(target):
+    """Composite ops are taken apart, and what functionalization names and copies renamed, before a graph reaches the backend."""
+    space, name, overload = target.split(".")
+    op = getattr(getattr(getattr(torch.ops, space), name, None), overload, None)
+    return op is None or op.has_kernel_for_dispatch_key(torch._C.DispatchKey.CompositeImplicitAutograd) or name.endswith("_copy") or name.startswith("lift")
+
+
+def test_every_imported_op_has_a_row():
+    from tilewright import _tilewright
+
+    n = 16
+    rows = [(name, getattr(torch, name), [make((3, n), DTYPES[d[0]], k)]) for name, (k, d) in UNARY.items()]
+    rows += [(name, getattr(torch, name), [make((3, n), DTYPES[d[0]], k) for _ in "ab"]) for name, (k, d) in BINARY.items()]
+    rows += [(name, fn, [make((3, n), torch.float32)]) for t in (ACTIVATIONS, SCALARS, REDUCTIONS, VIEWS) for name, fn in t.items()]
+    rows += [(name, made[0], list(made[1:])) for t in FAMILIES.values() for name, case in t.items() for made in [case(n)]]
+    smooth = [(name, made[0], list(made[1:])) for name, case in GRADIENTS.items() for made in [case(n)]]
+    smooth += [(name, fn, [make((3, n), torch.float32)]) for name, fn in ACTIVATIONS.items()]
+    seen = targets_of(rows, False) | targets_of(smooth, True)
+    elsewhere = {name for names in ELSEWHERE.values() for name in names}
+    missing = [t for t in sorted(_tilewright.known_targets()) if t not in seen and t.split(".")[1] not in elsewhere and not taken_apart(t)]
+    assert not missing, f"{len(missing)} imported overloads have no row: {' '.join(missing)}"
