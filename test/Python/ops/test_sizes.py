@@ -110,6 +110,7 @@ OTHER_STRIDES = {
     "copysign": (torch.copysign, 2), "floor_divide": (torch.floor_divide, 2), "logsigmoid": (F.logsigmoid, 1),
     "rpow": (SCALARS["rpow"], 1), "pow_scalar": (lambda v: torch.pow(2.5, v), 1),
     "batch_norm": (lambda v: F.batch_norm(v, None, None, training=True), 1), "batch_norm_space": None, "batch_norm_training": None,
+    "batch_norm_running": None,
 }  # fmt: skip
 
 
@@ -290,6 +291,8 @@ def test_one_compile_at_all_sizes(name):
 
 # Imported, and compared with eager elsewhere or not comparable.
 ELSEWHERE = {
+    "without values": ("empty", "empty_permuted", "empty_strided", "new_empty_strided", "_assert_tensor_metadata"),
+    "what autograd and views make, not torch.compile": ("_conj", "_reshape_alias"),
     "random": ("rand", "randn", "randint", "bernoulli", "rand_like", "randn_like", "randint_like", "native_dropout", "native_dropout_backward"),
 }  # fmt: skip
 
