@@ -58,6 +58,9 @@ Results convolution(Node &n) {
     return n.refuse(llvm::Twine(spatial) + " spatial dimensions; 1 to 3 are supported");
   bool batched = n.rankOf(input) == spatial + 2;
   SmallVector<AffineExpr> sizes = sizesOf(n.type());
+  // Of no input channels torch makes no output channels, whatever the weight says.
+  if (llvm::is_contained(sizes, n.constantSize(0)))
+    return n.full(n.scalar(0, n.element()), n.type());
   if (!batched) {
     input = n.unsqueeze(input, 0);
     sizes.insert(sizes.begin(), n.constantSize(1));

@@ -20,6 +20,21 @@ def as_strided(self, size, stride, storage_offset=None):
     return torch.ops.aten.alias.default(self)
 
 
+def native_group_norm_backward(grad_output, input, mean, rstd, gamma, N, C, HxW, group, output_mask):
+    """torch's own divides by the elements of a group: of none it cannot."""
+    import torch
+    from torch._decomp import get_decompositions
+
+    if input.numel() != 0:
+        op = torch.ops.aten.native_group_norm_backward.default
+        return get_decompositions([op])[op](grad_output, input, mean, rstd, gamma, N, C, HxW, group, output_mask)
+    # Sums over no elements are 0; the mean of none may be NaN, and a weight's gradient is multiplied by it.
+    of_groups = (0 * mean * rstd).view(N, group).sum(0)
+    weight = of_groups.unsqueeze(1).expand(group, C // group).reshape(C)
+    gradients = (input.new_zeros(input.shape), weight, input.new_zeros(C))
+    return tuple(gradient if wanted else None for gradient, wanted in zip(gradients, output_mask))
+
+
 @functools.cache
 def decompositions() -> dict:
     from torch._decomp import core_aten_decompositions, get_decompositions
@@ -28,7 +43,7 @@ def decompositions() -> dict:
     aten = torch.ops.aten
     table = dict(core_aten_decompositions())
     extra = [
-        aten.native_group_norm_backward, aten.linalg_vector_norm, aten.cudnn_batch_norm, aten.native_batch_norm,
+        aten.linalg_vector_norm, aten.cudnn_batch_norm, aten.native_batch_norm,
         aten._native_batch_norm_legit, aten.reflection_pad1d, aten.reflection_pad2d, aten.upsample_nearest2d,
         aten.upsample_bilinear2d, aten.nll_loss_forward, aten.nll_loss_backward, aten.addr, aten._fused_rms_norm_backward,
     ]  # fmt: skip
@@ -38,5 +53,6 @@ def decompositions() -> dict:
         except RuntimeError:
             pass  # this torch has no decomposition for it
     table[aten.as_strided.default] = as_strided
+    table[aten.native_group_norm_backward.default] = native_group_norm_backward
     known = set(_tilewright.known_targets())
     return {op: fn for op, fn in table.items() if str(op) not in known}

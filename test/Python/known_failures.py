@@ -5,4 +5,12 @@ KNOWN: dict[str, str] = {
     "test_resnet_all_sizes_symbolic": "max_pool2d with symbolic height and width: sizes do not follow from the symbols",
     "test_one_compile_serves_all_sizes[resnet50-batch-f32]": "torch's fake convolution asks which backend eager takes, and "
     "guards on batch >= 16 (mkldnn, 1x1, f32) before any backend is called: aot_eager fails alike",
+    **{
+        f"test_strides_of_eager[{name}]": "torch's meta function gives the result other strides than its kernel does; aot_eager fails alike"
+        for name in ("copysign", "floor_divide", "logsigmoid", "rpow", "pow_scalar", "batch_norm")
+    },
+    **{
+        f"test_reduction_of_equal_elements[{name}]": "of equal elements eager's variance (Welford) is exactly 0; of two passes the mean's rounding is left"
+        for name in ("var", "std", "layer_norm")
+    },
 }

@@ -1,0 +1,349 @@
+"""Every imported op at sizes about the tiles: empty, one, prime, tile - 1, tile, tile + 1, in all layouts of the inputs."""
+
+import zlib
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from numbers_rule import assert_numbers, compiled_strictly, leaves, widen, with_threads
+from ops.size_table import ATTENTION, CONVOLUTIONS, GRADIENTS, INDEXING, MORE, NORMS, OVERLOADS, POOLS, PRODUCTS
+from ops.table import ACTIVATIONS, BINARY, REDUCTIONS, SCALARS, UNARY, VIEWS
+from ops.test_tables import DTYPES, make
+
+SIZES = (0, 1, 7, 15, 16, 17, 31, 32, 33, 47, 48, 49)
+
+
+def transposed(x):
+    return x.transpose(0, -1).contiguous().transpose(0, -1)
+
+
+def stepped(x):
+    return torch.stack([x, torch.full_like(x, 77)], -1).flatten(-2)[..., ::2]
+
+
+def offset(x):
+    return torch.cat([torch.full_like(x[:1], 77), x])[1:]
+
+
+def of_one_row(x):
+    return x[:1].expand(x.shape)
+
+
+def of_one_column(x):
+    return x[..., :1].expand(x.shape)
+
+
+LAYOUTS = (torch.Tensor.contiguous, transposed, stepped, of_one_row, offset, of_one_column)
+KEEPING = (torch.Tensor.contiguous, transposed, stepped, offset)  # the elements are those given
+IN_ORDER = (torch.Tensor.contiguous, stepped, offset, of_one_row)  # and so are the results' strides
+
+
+def laid_out(inputs, turn, layouts):
+    """Input i in the layout i + turn: all pairs of layouts over the sizes and rows of a table."""
+    return [layouts[(turn + i) % len(layouts)](x) if x.dim() and x.numel() else x for i, x in enumerate(inputs)]
+
+
+def check_cases(cases, relax_integers=False, gradients=False):
+    """Compiles all cases (name, function, inputs) as one graph and judges each, or its gradients, alone."""
+    counts = [len(inputs) for _, _, inputs in cases]
+
+    def run(*flat):
+        results, rest = [], list(flat)
+        for (_, fn, _), count in zip(cases, counts):
+            results.append(fn(*rest[:count]))
+            rest = rest[count:]
+        return results
+
+    flat = [x for _, _, inputs in cases for x in inputs]
+    torch._dynamo.reset()  # else a second set of sizes of one function is compiled with symbols
+    evaluate = gradients_of(cases, run) if gradients else lambda function, values: function(*values)
+    with torch.set_grad_enabled(gradients):
+        eager = [with_threads(n, evaluate, run, flat) for n in (1, 2)]
+        reference = evaluate(run, [widen(x) for x in flat])
+        results = evaluate(compiled_strictly(run), flat)
+    wrong = []
+    for index, (name, _, _) in enumerate(cases):
+        assert leaves(reference[index]), f"{name}: nothing to compare"
+        try:
+            assert_numbers(leaves(results[index]), [leaves(e[index]) for e in eager], leaves(reference[index]), relax_integers)
+        except AssertionError as error:
+            wrong.append(f"{name}: {error}")
+    assert not wrong, "\n".join(wrong)
+
+
+def accepted(fn, inputs):
+    """Whether eager takes the case; what it refuses at a size is not compared."""
+    try:
+        with torch.no_grad():
+            fn(*inputs)
+    except (RuntimeError, IndexError, ValueError):
+        return False
+    return True
+
+
+def check_sizes(key, case, sizes=SIZES, layouts=LAYOUTS, relax_integers=False, gradients=False):
+    """`case(n)` is (function, inputs...); which size has which layout differs from row to row, and is the same in every run."""
+    start = zlib.crc32(key.encode())
+    cases = []
+    for turn, n in enumerate(sizes):
+        fn, *inputs = case(n)
+        inputs = laid_out(inputs, start + turn, layouts)
+        if accepted(fn, inputs):
+            cases.append((f"{key} at {n}, layout {(start + turn) % len(layouts)}", fn, inputs))
+    assert len(cases) >= len(sizes) // 2, f"{key}: eager refuses most sizes"
+    check_cases(cases, relax_integers, gradients)
+
+
+def elementwise(fn, kinds, dtype="f32", shape=3):
+    return lambda n: (fn, *[make((shape, n), DTYPES[dtype], kind) for kind in kinds])
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_unary_sizes(name):
+    kind, dtypes = UNARY[name]
+    check_sizes(name, elementwise(getattr(torch, name), kind, "f32" if "f32" in dtypes else dtypes[0]))
+
+
+# torch's meta functions and its kernels disagree about the strides of the result: see test_strides_of_eager.
+OTHER_STRIDES = {
+    "copysign": (torch.copysign, 2), "floor_divide": (torch.floor_divide, 2), "logsigmoid": (F.logsigmoid, 1),
+    "rpow": (SCALARS["rpow"], 1), "pow_scalar": (lambda v: torch.pow(2.5, v), 1),
+    "batch_norm": (lambda v: F.batch_norm(v, None, None, training=True), 1), "batch_norm_space": None, "batch_norm_training": None,
+    "batch_norm_running": None,
+}  # fmt: skip
+
+
+def layouts_for(name, otherwise=LAYOUTS):
+    return IN_ORDER if name in OTHER_STRIDES else otherwise
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_binary_sizes(name):
+    kind, dtypes = BINARY[name]
+    check_sizes(name, elementwise(getattr(torch, name), kind * 2, "f32" if "f32" in dtypes else dtypes[0]), layouts=layouts_for(name))
+
+
+@pytest.mark.parametrize("name", [name for name, row in OTHER_STRIDES.items() if row])
+def test_strides_of_eager(name):
+    fn, count = OTHER_STRIDES[name]
+    check_cases([(name, fn, [make((3, 16, 2), torch.float32, "n"), transposed(make((3, 16, 2), torch.float32, "n"))][-count:])])
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_activation_sizes(name):
+    check_sizes(name, elementwise(ACTIVATIONS[name], "x"), layouts=layouts_for(name))
+
+
+@pytest.mark.parametrize("name", SCALARS)
+def test_scalar_sizes(name):
+    check_sizes(name, elementwise(SCALARS[name], "x"), layouts=layouts_for(name))
+
+
+SUMS = ("sum", "mean", "cumsum", "logsumexp", "norm")  # of positive numbers: see the table of sizes
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reduction_sizes(name):
+    kind = "p" if name.startswith(SUMS) else "x"
+    fn = REDUCTIONS[name]
+    # Layouts of one row or column make all elements of a reduction equal: which of them topk names is not told, and
+    # what cancels to zero has its own test below.
+    layouts = KEEPING if name in ("topk", "var", "var_mean", "std", "layer_norm", "sum_first") else LAYOUTS
+    case = lambda n: (fn, make((n, 5) if "first" in name or name in ("amin", "min_dim") else (3, n), torch.float32, kind))  # noqa: E731
+    check_sizes(name, case, layouts=layouts, relax_integers=True)
+
+
+OF_EQUALS = {"var": lambda v: v.var(-1), "std": lambda v: v.std(-1), "layer_norm": lambda v: F.layer_norm(v, v.shape[-1:]),
+             "sum_first": lambda v: v.sum(0)}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_EQUALS)
+def test_reduction_of_equal_elements(name):
+    """Of equal elements eager finds the variance 0, and sums by a tree."""
+    fn = OF_EQUALS[name]
+    spread = (lambda v, n: v.expand(n, 5)) if name == "sum_first" else (lambda v, n: v[0, :3, None].expand(3, n))
+    check_cases([(f"{name} at {n}", fn, [spread(make((1, 5), torch.float32, "p"), n)]) for n in SIZES[2:]])
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_view_sizes(name):
+    check_sizes(name, elementwise(VIEWS[name], "x"))
+    check_sizes(name + " rows", lambda n: (VIEWS[name], make((n, 5), torch.float32)), sizes=SIZES[1:6])
+
+
+FAMILIES = {"products": PRODUCTS, "convolutions": CONVOLUTIONS, "pools": POOLS, "norms": NORMS, "indexing": INDEXING,
+            "attention": ATTENTION, "more": MORE, "overloads": OVERLOADS}  # fmt: skip
+ROWS = [(family, name) for family, rows in FAMILIES.items() for name in rows]
+
+
+@pytest.mark.parametrize("family,name", ROWS)
+def test_sizes(family, name):
+    # Places written twice and equal elements sorted are eager's to choose: there the elements stay as given.
+    layouts = LAYOUTS if family in ("products", "convolutions", "attention") else KEEPING
+    check_sizes(name, FAMILIES[family][name], layouts=layouts_for(name, layouts))
+
+
+def gradients_of(cases, run):
+    """Per case the gradients of the sum of its results, each weighted by a fixed number."""
+
+    def gradients(function, flat):
+        flat = [v.detach().requires_grad_(v.is_floating_point()) for v in flat]
+        total = 0
+        for out in leaves(function(*flat)):
+            if out.is_floating_point() and out.requires_grad:
+                weights = torch.linspace(0.5, 1.5, out.numel(), dtype=torch.float64).reshape(out.shape)
+                total = total + (out * weights.to(out.dtype)).sum()
+        total.backward()
+        rest, result = iter(flat), []
+        for _, _, inputs in cases:
+            result.append([v.grad for v in [next(rest) for _ in inputs] if v.grad is not None])
+        return result
+
+    return gradients
+
+
+@pytest.mark.parametrize("name", list(GRADIENTS) + list(ACTIVATIONS))
+def test_gradient_sizes(name):
+    case = GRADIENTS.get(name) or elementwise(ACTIVATIONS[name], "x")
+    # A gradient has its input's strides whatever computes it: autograd sees to that.
+    sizes = SIZES[1:] if name == "group_norm" else SIZES  # 0: see below
+    check_sizes("gradient of " + name, case, sizes=sizes, layouts=(torch.Tensor.contiguous, stepped, offset), gradients=True)
+
+
+def test_gradient_of_an_empty_group_norm():
+    check_sizes("gradient of group_norm", GRADIENTS["group_norm"], sizes=(0,), gradients=True)
+
+
+OTHER_DTYPES = [("unary", n, d) for n in ("abs", "neg", "exp", "tanh", "relu", "sign") for d in ("bf16", "i64") if d in UNARY[n][1]]
+OTHER_DTYPES += [("binary", n, d) for n in ("add", "mul", "div", "maximum", "lt", "remainder") for d in ("bf16", "i64")]
+OTHER_DTYPES += [("reduction", n, d) for n in ("sum_last", "amax", "softmax", "argmax", "cumsum", "sort_descending") for d in ("bf16", "i64") if (n, d) != ("softmax", "i64")]
+OTHER_DTYPES += [("view", n, d) for n in ("cat_last", "slice_step", "roll", "flip", "repeat") for d in ("bf16", "i64")]
+
+
+@pytest.mark.parametrize("table,name,dtype", OTHER_DTYPES)
+def test_other_dtypes(table, name, dtype):
+    kind = {"unary": UNARY, "binary": BINARY}[table][name][0] if table in ("unary", "binary") else "p" if name.startswith(SUMS) else "x"
+    fn = {"reduction": REDUCTIONS, "view": VIEWS}[table][name] if table in ("reduction", "view") else getattr(torch, name)
+    check_sizes(name + dtype, elementwise(fn, kind * (2 if table == "binary" else 1), dtype), layouts=KEEPING, relax_integers=dtype == "bf16")
+
+
+@pytest.mark.parametrize("name", ["mm_m", "mm_n", "mm_k", "linear", "bmm", "conv2d", "conv2d_out"])
+def test_products_in_bf16(name):
+    rows = CONVOLUTIONS if name.startswith("conv") else PRODUCTS
+
+    def case(n):
+        fn, *inputs = rows[name](n)
+        return fn, *[v.bfloat16() for v in inputs]
+
+    check_sizes(name, case, layouts=KEEPING)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda f: f.__name__)
+def test_all_sizes_of_a_layout(layout):
+    """The layouts of elementwise ops do not depend on the op: all pairs of size and layout for two of them."""
+    for fn in (lambda v: v * 2 + 1, lambda v: v.transpose(0, -1).exp()):
+        check_sizes(layout.__name__, lambda n, fn=fn: (fn, make((3, n), torch.float32)), layouts=(layout,))
+        check_sizes(layout.__name__, lambda n, fn=fn: (fn, make((2, n, 5), torch.float32)), layouts=(layout,))
+
+
+def doubled_in_place(view):
+    def fn(x):
+        view(x).mul_(2)
+        return view(x) + 1
+
+    return fn
+
+
+WRITTEN = {"all": lambda x: x, "every_second": lambda x: x[:, ::2], "columns": lambda x: x.t(), "row": lambda x: x[1], "tail": lambda x: x[:, 1:]}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_writes_into_strided_inputs(name):
+    """The result goes where the caller's tensor has its elements, and nowhere else."""
+    for n in SIZES:
+        for layout in KEEPING:
+            given = layout(torch.randn(3, n))
+            expected = layout(given.clone())
+            got = layout(given.clone())
+            fn = doubled_in_place(WRITTEN[name])
+            torch._dynamo.reset()
+            assert torch.equal(compiled_strictly(fn)(got), fn(expected)), f"{n}, {layout.__name__}"
+            storages = [t._base if t._base is not None else t for t in (got, expected)]
+            assert torch.equal(*storages), f"{n}, {layout.__name__}: elements written that are not the input's"
+
+
+SYMBOLIC = {"elementwise": lambda x: (x * 2).tanh(), "sum": lambda x: x.sum(-1), "softmax": lambda x: x.softmax(-1), "cumsum": lambda x: x.cumsum(-1),
+            "transpose": lambda x: x.t() * 2, "cat": lambda x: torch.cat([x, x + 1], 1), "product": lambda x: x @ x.t(),
+            "sort": lambda x: x.sort(-1)[0], "layer_norm": lambda x: F.layer_norm(x, x.shape[-1:])}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SYMBOLIC)
+def test_one_compile_at_all_sizes(name):
+    fn = SYMBOLIC[name]
+    compiled = compiled_strictly(fn, dynamic=True)
+    with torch.no_grad():
+        for n in SIZES[2:] + (49, 7):
+            x = make((3, n), torch.float32, "p")
+            eager = [leaves(with_threads(count, fn, x)) for count in (1, 2)]
+            assert_numbers(leaves(compiled(x)), eager, leaves(fn(widen(x))))
+
+
+# Imported, and compared with eager elsewhere or not comparable.
+ELSEWHERE = {
+    "without values": ("empty", "empty_permuted", "empty_strided", "new_empty_strided", "_assert_tensor_metadata"),
+    "what autograd and views make, not torch.compile": ("_conj", "_reshape_alias"),
+    "random": ("rand", "randn", "randint", "bernoulli", "rand_like", "randn_like", "randint_like", "native_dropout", "native_dropout_backward"),
+}  # fmt: skip
+
+
+def targets_of(cases, gradients):
+    """The operations that reach the importer, and nothing compiled."""
+    from torch._dynamo.backends.common import aot_autograd
+
+    from tilewright.decompositions import decompositions
+
+    seen = set()
+
+    def collect(graph, _):
+        seen.update(str(node.target) for node in graph.graph.nodes if node.op == "call_function")
+        return graph.forward
+
+    backend = aot_autograd(fw_compiler=collect, bw_compiler=collect, decompositions=decompositions())
+    torch._dynamo.reset()
+    evaluate = gradients_of(cases, lambda *flat: None) if gradients else lambda function, values: function(*values)
+
+    def run(*flat):
+        rest = list(flat)
+        results = []
+        for _, fn, inputs in cases:
+            results.append(fn(*rest[: len(inputs)]))
+            rest = rest[len(inputs) :]
+        return results
+
+    with torch.set_grad_enabled(gradients):
+        evaluate(torch.compile(run, backend=backend, fullgraph=True), [v for _, _, inputs in cases for v in inputs])
+    return seen
+
+
+def taken_apart(target):
+    """Composite ops are taken apart, and what functionalization names and copies renamed, before a graph reaches the backend."""
+    space, name, overload = target.split(".")
+    op = getattr(getattr(getattr(torch.ops, space), name, None), overload, None)
+    return op is None or op.has_kernel_for_dispatch_key(torch._C.DispatchKey.CompositeImplicitAutograd) or name.endswith("_copy") or name.startswith("lift")
+
+
+def test_every_imported_op_has_a_row():
+    from tilewright import _tilewright
+
+    n = 16
+    rows = [(name, getattr(torch, name), [make((3, n), DTYPES[d[0]], k)]) for name, (k, d) in UNARY.items()]
+    rows += [(name, getattr(torch, name), [make((3, n), DTYPES[d[0]], k) for _ in "ab"]) for name, (k, d) in BINARY.items()]
+    rows += [(name, fn, [make((3, n), torch.float32)]) for t in (ACTIVATIONS, SCALARS, REDUCTIONS, VIEWS) for name, fn in t.items()]
+    rows += [(name, made[0], list(made[1:])) for t in FAMILIES.values() for name, case in t.items() for made in [case(n)]]
+    smooth = [(name, made[0], list(made[1:])) for name, case in GRADIENTS.items() for made in [case(n)]]
+    smooth += [(name, fn, [make((3, n), torch.float32)]) for name, fn in ACTIVATIONS.items()]
+    seen = targets_of(rows, False) | targets_of(smooth, True)
+    elsewhere = {name for names in ELSEWHERE.values() for name in names}
+    missing = [t for t in sorted(_tilewright.known_targets()) if t not in seen and t.split(".")[1] not in elsewhere and not taken_apart(t)]
+    assert not missing, f"{len(missing)} imported overloads have no row: {' '.join(missing)}"
