@@ -16,8 +16,7 @@ namespace tilewright::graph {
 mlir::LogicalResult verifyElementwise(mlir::Operation *op);
 
 /// Marks the ops of the elementwise table (GraphOps.td): operands broadcast to the one result.
-template <typename ConcreteType>
-class Elementwise : public mlir::OpTrait::TraitBase<ConcreteType, Elementwise> {
+template <typename ConcreteType> class Elementwise : public mlir::OpTrait::TraitBase<ConcreteType, Elementwise> {
 public:
   static mlir::LogicalResult verifyTrait(mlir::Operation *op) { return verifyElementwise(op); }
 };
@@ -54,7 +53,8 @@ mlir::AffineExpr canonicalSize(mlir::AffineExpr size);
 /// The number of elements of `type`, in normal form.
 mlir::AffineExpr elementCount(mlir::RankedTensorType type);
 
-/// The tensor type with these sizes (brought into normal form): constants become static dimensions, anything else `?` with the encoding.
+/// The tensor type with these sizes (brought into normal form): constants become static dimensions, anything else `?`
+/// with the encoding.
 mlir::RankedTensorType tensorWithSizes(llvm::ArrayRef<mlir::AffineExpr> sizes, mlir::Type elementType);
 
 /// True when the sizes are the same expressions.

@@ -33,6 +33,71 @@ LogicalResult ProgramOp::verify() {
       if (!known(copy.getFrom()) || !known(copy.getTo()))
         return copy.emitOpError("program_c2: no buffer ") << (known(copy.getFrom()) ? copy.getTo() : copy.getFrom());
   }
+  if (getMins().size() != getSymbols().size() || getMaxs().size() != getSymbols().size())
+    return emitOpError("program_c3: ") << getSymbols().size() << " symbols, " << getMins().size() << " least and "
+                                       << getMaxs().size() << " largest sizes";
+  for (auto [min, max] : llvm::zip_equal(getMins(), getMaxs()))
+    if (min < 0 || min > max)
+      return emitOpError("program_c3: a size from ") << min << " to " << max;
+  return success();
+}
+
+/// `map` gives `results` numbers (any number when -1) of the symbols of the program `op` stands in.
+static LogicalResult verifyMap(Operation *op, StringRef constraint, StringRef name, AffineMap map, int64_t results) {
+  size_t symbols = cast<ProgramOp>(op->getParentOp()).getSymbols().size();
+  if (map.getNumDims() != 0 || map.getNumSymbols() > symbols)
+    return op->emitOpError(constraint) << ": " << name << " is of " << map.getNumDims() << " dimensions and "
+                                       << map.getNumSymbols() << " symbols, the program has " << symbols << " symbols";
+  if (results >= 0 && map.getNumResults() != results)
+    return op->emitOpError(constraint) << ": " << name << " gives " << map.getNumResults() << " numbers, not "
+                                       << results;
+  return success();
+}
+
+/// The kind of buffer `number` of the program `op` stands in; none where there is no such buffer (program_c2).
+static std::optional<BufferKind> kindOf(Operation *op, int64_t number) {
+  for (auto buffer : cast<ProgramOp>(op->getParentOp()).getBody().getOps<BufferOp>())
+    if (static_cast<int64_t>(buffer.getNumber()) == number)
+      return buffer.getKind();
+  return std::nullopt;
+}
+
+LogicalResult BufferOp::verify() {
+  if (failed(verifyMap(*this, "buffer_c1", "bytes", getBytes(), 1)))
+    return failure();
+  if ((getKind() == BufferKind::Constant) != getValue().has_value())
+    return emitOpError("buffer_c2: ") << stringifyBufferKind(getKind())
+                                      << (getValue() ? " buffer with a value" : " buffer without a value");
+  return success();
+}
+
+LogicalResult LaunchOp::verify() {
+  if (failed(verifyMap(*this, "launch_c1", "sizes", getSizes(), -1)) ||
+      (getGrid() && failed(verifyMap(*this, "launch_c1", "grid", *getGrid(), -1))) ||
+      (getScratch() && failed(verifyMap(*this, "launch_c1", "scratch", *getScratch(), 1))))
+    return failure();
+  uint64_t writes = getWrites();
+  if (getBuffers().size() < 64 && writes >> getBuffers().size() != 0)
+    return emitOpError("launch_c2: writes = ") << writes << " names more than the " << getBuffers().size() << " operands";
+  for (auto [position, number] : llvm::enumerate(getBuffers())) {
+    std::optional<BufferKind> kind = kindOf(*this, number);
+    if (!kind || position >= 64 || !(writes >> position & 1))
+      continue;
+    if (*kind == BufferKind::Input || *kind == BufferKind::Constant)
+      return emitOpError("launch_c3: writes to ") << stringifyBufferKind(*kind) << " buffer " << number;
+    if ((*kind == BufferKind::Packed) != getOnce())
+      return emitOpError("launch_c4: ") << (getOnce() ? "a once launch writes to " : "writes to ")
+                                        << stringifyBufferKind(*kind) << " buffer " << number;
+  }
+  return success();
+}
+
+LogicalResult CopyOp::verify() {
+  if (failed(verifyMap(*this, "copy_c1", "bytes", getBytes(), 1)))
+    return failure();
+  std::optional<BufferKind> kind = kindOf(*this, getTo());
+  if (getFrom() == getTo() || kind == BufferKind::Input || kind == BufferKind::Constant)
+    return emitOpError("copy_c2: copies buffer ") << getFrom() << " to buffer " << getTo();
   return success();
 }
 } // namespace tilewright::plan

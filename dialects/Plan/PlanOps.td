@@ -22,6 +22,10 @@ def Plan_BufferKind : I32EnumAttr<"BufferKind", "where a buffer lives", [
   let cppNamespace = "::tilewright::plan";
 }
 class Plan_Op<string mnemonic, list<Trait> traits = []> : Op<Plan_Dialect, mnemonic, traits>;
+/// A step or buffer of a program. Its maps are over the program's symbols and have no dimensions.
+class Plan_PartOp<string mnemonic> : Plan_Op<mnemonic, [HasParent<"ProgramOp">]> {
+  let hasVerifier = 1;
+}
 
 def Plan_ProgramOp : Plan_Op<"program", [Symbol, NoTerminator, SingleBlock, IsolatedFromAbove]> {
   let summary = "One call: `once` launches keep packed parameters up to date, the others run in order";
@@ -30,30 +34,44 @@ def Plan_ProgramOp : Plan_Op<"program", [Symbol, NoTerminator, SingleBlock, Isol
           tw_plan.buffer 0 input 0 bytes affine_map<()[s0] -> (s0 * 3072)>
           tw_plan.launch @kernel_0 [0, 1, 2] writes 4 sizes affine_map<()[s0] -> (s0)> grid ... scratch ...
         }
-    1. (program_c1) buffers are numbered 0, 1, ... in order. 2. (program_c2) every operand is the number of a buffer.
+    1. (program_c1) buffers are numbered 0, 1, ... in order.
+    2. (program_c2) every operand is the number of a buffer.
+    3. (program_c3) every symbol has a least and a largest size, 0 <= min <= max.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$symbols, DenseI64ArrayAttr:$mins, DenseI64ArrayAttr:$maxs);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name $symbols `in` $mins `to` $maxs attr-dict-with-keyword $body";
   let hasVerifier = 1;
 }
-def Plan_BufferOp : Plan_Op<"buffer"> {
+def Plan_BufferOp : Plan_PartOp<"buffer"> {
   let summary = "Buffer `number`: its kind, which one of that kind, size in bytes";
+  let description = [{
+    1. (buffer_c1) `bytes` is one number of the program's symbols.
+    2. (buffer_c2) constants, and nothing else, have a value.
+  }];
   let arguments = (ins I64Attr:$number, Plan_BufferKind:$kind, I64Attr:$index, AffineMapAttr:$bytes, OptionalAttr<ElementsAttr>:$value);
   let assemblyFormat = "$number $kind $index `bytes` $bytes (`=` $value^)? attr-dict";
 }
-def Plan_LaunchOp : Plan_Op<"launch"> {
+def Plan_LaunchOp : Plan_PartOp<"launch"> {
   let summary = "Run a kernel over `grid` tiles, shared among the threads";
   let description = [{
-    `buffers` are the operands in the kernel's order; bit i of `writes` says that operand i is written. `sizes` are the kernel's index
+    `buffers` are the operands in the kernel's order; bit i of `writes` says that operand i < 64 is written, and later ones count as written. `sizes` are the kernel's index
     arguments. Grid and scratch (bytes per thread) are known when the kernel has gone through the vector stage.
+    1. (launch_c1) `sizes`, `grid` and `scratch` are of the program's symbols; `scratch` is one number.
+    2. (launch_c2) `writes` has bits of operands only.
+    3. (launch_c3) inputs and constants are not written.
+    4. (launch_c4) a `once` launch writes packed buffers, and no other launch does.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, DenseI64ArrayAttr:$buffers, I64Attr:$writes, AffineMapAttr:$sizes,
     OptionalAttr<AffineMapAttr>:$grid, OptionalAttr<AffineMapAttr>:$scratch, UnitAttr:$once);
   let assemblyFormat = "(`once` $once^)? $kernel $buffers `writes` $writes `sizes` $sizes (`grid` $grid^)? (`scratch` $scratch^)? attr-dict";
 }
-def Plan_CopyOp : Plan_Op<"copy"> {
+def Plan_CopyOp : Plan_PartOp<"copy"> {
   let summary = "Copy `bytes` bytes from one buffer to another";
+  let description = [{
+    1. (copy_c1) `bytes` is one number of the program's symbols.
+    2. (copy_c2) `to` is another buffer than `from`, and no input or constant.
+  }];
   let arguments = (ins I64Attr:$from, I64Attr:$to, AffineMapAttr:$bytes);
   let assemblyFormat = "$from `to` $to `bytes` $bytes attr-dict";
 }

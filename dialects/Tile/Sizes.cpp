@@ -119,8 +119,8 @@ AffineExpr sizeOf(Value value, int64_t dim) {
   if (auto dps = dyn_cast<DestinationStyleOpInterface>(op))
     return sizeOf(dps.getTiedOpOperand(cast<OpResult>(value))->get(), dim);
   if (auto call = dyn_cast<func::CallOp>(op))
-    return sizeOf(call.getOperand(call.getNumOperands() - call.getNumResults() + cast<OpResult>(value).getResultNumber()),
-                  dim);
+    return sizeOf(
+        call.getOperand(call.getNumOperands() - call.getNumResults() + cast<OpResult>(value).getResultNumber()), dim);
   return {};
 }
 

@@ -91,9 +91,9 @@ FailureOr<TilingResult> MatmulOp::getTiledImplementation(OpBuilder &builder, Arr
   bOffsets[panelDim] = apply(builder, loc, d0.floorDiv(getPanel()), {offsets[loops - 1]});
   bSizes[panelDim] = apply(builder, loc, d0.ceilDiv(getPanel()), {sizes[loops - 1]});
   return tiledClone(builder, *this,
-               {sliceOf(builder, loc, getInputs()[0], aOffsets, aSizes),
-                sliceOf(builder, loc, getInputs()[1], bOffsets, bSizes),
-                sliceOf(builder, loc, getOutputs()[0], Folds(offsets), Folds(sizes))});
+                    {sliceOf(builder, loc, getInputs()[0], aOffsets, aSizes),
+                     sliceOf(builder, loc, getInputs()[1], bOffsets, bSizes),
+                     sliceOf(builder, loc, getOutputs()[0], Folds(offsets), Folds(sizes))});
 }
 
 LogicalResult MatmulOp::getResultTilePosition(OpBuilder &, unsigned, ArrayRef<OpFoldResult> offsets,
@@ -104,7 +104,8 @@ LogicalResult MatmulOp::getResultTilePosition(OpBuilder &, unsigned, ArrayRef<Op
 }
 LogicalResult MatmulOp::getIterationDomainTileFromResultTile(OpBuilder &builder, unsigned number,
                                                              ArrayRef<OpFoldResult> offsets,
-                                                             ArrayRef<OpFoldResult> sizes, SmallVectorImpl<OpFoldResult> &loopOffsets,
+                                                             ArrayRef<OpFoldResult> sizes,
+                                                             SmallVectorImpl<OpFoldResult> &loopOffsets,
                                                              SmallVectorImpl<OpFoldResult> &loopSizes) {
   loopOffsets.assign(offsets.begin(), offsets.end());
   loopSizes.assign(sizes.begin(), sizes.end());
@@ -142,9 +143,9 @@ FailureOr<TilingResult> ConvolutionOp::getTiledImplementation(OpBuilder &builder
   wOffsets[0] = apply(builder, loc, d0.floorDiv(getPanel()), {offsets[3]});
   wSizes[0] = apply(builder, loc, d0.ceilDiv(getPanel()), {sizes[3]});
   return tiledClone(builder, *this,
-               {sliceOf(builder, loc, getInputs()[0], inOffsets, inSizes),
-                sliceOf(builder, loc, getInputs()[1], wOffsets, wSizes),
-                sliceOf(builder, loc, getOutputs()[0], Folds(offsets), Folds(sizes))});
+                    {sliceOf(builder, loc, getInputs()[0], inOffsets, inSizes),
+                     sliceOf(builder, loc, getInputs()[1], wOffsets, wSizes),
+                     sliceOf(builder, loc, getOutputs()[0], Folds(offsets), Folds(sizes))});
 }
 
 LogicalResult ConvolutionOp::getResultTilePosition(OpBuilder &, unsigned, ArrayRef<OpFoldResult> offsets,
@@ -156,7 +157,8 @@ LogicalResult ConvolutionOp::getResultTilePosition(OpBuilder &, unsigned, ArrayR
 }
 LogicalResult ConvolutionOp::getIterationDomainTileFromResultTile(OpBuilder &builder, unsigned number,
                                                                   ArrayRef<OpFoldResult> offsets,
-                                                                  ArrayRef<OpFoldResult> sizes, SmallVectorImpl<OpFoldResult> &loopOffsets,
+                                                                  ArrayRef<OpFoldResult> sizes,
+                                                                  SmallVectorImpl<OpFoldResult> &loopOffsets,
                                                                   SmallVectorImpl<OpFoldResult> &loopSizes) {
   loopOffsets.assign(offsets.begin(), offsets.end());
   loopSizes.assign(sizes.begin(), sizes.end());
@@ -203,8 +205,8 @@ FailureOr<TilingResult> PackOp::getTiledImplementation(OpBuilder &builder, Array
   AffineMap bound = AffineMap::get(3, 0, {d1 * getPanel(), d2 - d0 * getPanel()}, getContext());
   inSizes[column] = affine::makeComposedFoldedAffineMin(builder, loc, bound, {offsets[batches], sizes[batches], n});
   return tiledClone(builder, *this,
-               {sliceOf(builder, loc, getInputs()[0], inOffsets, inSizes),
-                sliceOf(builder, loc, getOutputs()[0], outOffsets, outSizes)});
+                    {sliceOf(builder, loc, getInputs()[0], inOffsets, inSizes),
+                     sliceOf(builder, loc, getOutputs()[0], outOffsets, outSizes)});
 }
 
 LogicalResult PackOp::getResultTilePosition(OpBuilder &builder, unsigned, ArrayRef<OpFoldResult> offsets,
@@ -237,7 +239,9 @@ FailureOr<TilingResult> AttentionOp::getTiledImplementation(OpBuilder &builder, 
   if (!isConstantIntValue(sizes[0], 1) || !isConstantIntValue(sizes[1], 1))
     return emitOpError("is tiled one batch and one head at a time");
   SmallVector<Value> operands;
-  auto heads = [&](Value v, int64_t which) { return cast<ShapedType>(v.getType()).getDimSize(placeOf(*this, which, 1)); };
+  auto heads = [&](Value v, int64_t which) {
+    return cast<ShapedType>(v.getType()).getDimSize(placeOf(*this, which, 1));
+  };
   int64_t group = heads(getInputs()[0], 0) / heads(getInputs()[1], 1);
   OpFoldResult keyHead = apply(builder, loc, builder.getAffineDimExpr(0).floorDiv(group), {offsets[1]});
   for (int64_t which = 0; which < 3; ++which) {

@@ -43,7 +43,8 @@ LogicalResult checkOperands(Operation *op, OperandRange inputs, OperandRange out
                              << " outputs, which is not its form";
   bool tensors = llvm::all_of(outputs, [](Value v) { return isa<RankedTensorType>(v.getType()); });
   if (op->getNumResults() != (tensors ? numOutputs : 0))
-    return op->emitOpError() << "has " << op->getNumResults() << " results; on tensors there is one for each output, on "
+    return op->emitOpError() << "has " << op->getNumResults()
+                             << " results; on tensors there is one for each output, on "
                              << "buffers none";
   for (auto [result, output] : llvm::zip(op->getResults(), outputs))
     if (result.getType() != output.getType())
@@ -72,11 +73,12 @@ LogicalResult MatmulOp::verify() {
   if (!isPermutation(getLhsPermutation(), rank))
     return broken(*this, 1) << "lhs_permutation does not place C's " << rank << " dimensions in A";
   if (b.getRank() != 3 && b.getRank() != rank + 1)
-    return broken(*this, 2) << "B is of rank " << b.getRank() << "; expected panels x K x columns, or batches before them";
+    return broken(*this, 2) << "B is of rank " << b.getRank()
+                            << "; expected panels x K x columns, or batches before them";
   int64_t last = b.getRank() - 1, k = a.getDimSize(getLhsPermutation().back()), n = c.getDimSize(rank - 1);
   if (differ(b.getDimSize(last), getPanel() * getGroup()))
-    return broken(*this, 2) << "a panel's row has " << b.getDimSize(last) << " elements, not panel x group = "
-                            << getPanel() * getGroup();
+    return broken(*this, 2) << "a panel's row has " << b.getDimSize(last)
+                            << " elements, not panel x group = " << getPanel() * getGroup();
   if (less(scaled(b.getDimSize(last - 1), getGroup()), k) || less(scaled(b.getDimSize(last - 2), getPanel()), n))
     return broken(*this, 2) << "B's " << b << " does not cover K = " << k << " and N = " << n;
   Type element = c.getElementType();
@@ -93,13 +95,15 @@ LogicalResult ConvolutionOp::verify() {
   if (in.getRank() != 4 || out.getRank() != 4 || weight.getRank() != rank)
     return broken(*this, 1) << "ranks " << in.getRank() << ", " << weight.getRank() << " and " << out.getRank()
                             << "; expected 4, " << rank << " and 4";
-  if (getStrides().size() != 2 || getDilations().size() != 2 || llvm::any_of(getStrides(), [](int64_t v) { return v < 1; }) ||
+  if (getStrides().size() != 2 || getDilations().size() != 2 ||
+      llvm::any_of(getStrides(), [](int64_t v) { return v < 1; }) ||
       llvm::any_of(getDilations(), [](int64_t v) { return v < 1; }))
     return broken(*this, 1) << "expected two positive strides and dilations";
   if (getMergedWidth() && getDilations()[1] != 1)
     return broken(*this, 2) << "the width is merged with the channels, but its dilation is " << getDilations()[1];
   if (differ(weight.getDimSize(rank - 1), getPanel() * getGroup()) ||
-      less(scaled(weight.getDimSize(0), getPanel()), out.getDimSize(3)) || differ(in.getDimSize(0), out.getDimSize(0)) ||
+      less(scaled(weight.getDimSize(0), getPanel()), out.getDimSize(3)) ||
+      differ(in.getDimSize(0), out.getDimSize(0)) ||
       less(scaled(weight.getDimSize(rank - 2), getGroup()),
            scaled(in.getDimSize(3), std::max<int64_t>(1, getMergedWidth()))))
     return broken(*this, 3) << "weight " << weight << " does not fit input " << in << " and result " << out;
@@ -111,7 +115,8 @@ LogicalResult PackOp::verify() {
     return failure();
   ShapedType in = shapeOf(getInputs()[0]), out = shapeOf(getOutputs()[0]);
   int64_t rank = in.getRank(), last = out.getRank() - 1;
-  if (!isPermutation(getPermutation(), rank) || out.getRank() != rank + 1 || static_cast<int64_t>(getInner()) > rank - 2)
+  if (!isPermutation(getPermutation(), rank) || out.getRank() != rank + 1 ||
+      static_cast<int64_t>(getInner()) > rank - 2)
     return broken(*this, 1) << "permutation and inner do not lay " << in << " out as " << out;
   int64_t k = in.getDimSize(getPermutation()[rank - 2]), n = in.getDimSize(getPermutation()[rank - 1]);
   if (differ(out.getDimSize(last), getPanel() * getGroup()) || less(scaled(out.getDimSize(last - 1), getGroup()), k) ||
@@ -135,7 +140,9 @@ LogicalResult AttentionOp::verify() {
   for (int64_t which = 0; places && which < 4; ++which)
     if (!isPermutation(places->slice(which * 4, 4), 4))
       return broken(*this, 1) << "permutations places operand " << which << " wrongly";
-  auto heads = [&](int64_t which) { return shapeOf(getInputs()[which]).getDimSize(places ? (*places)[which * 4 + 1] : 1); };
+  auto heads = [&](int64_t which) {
+    return shapeOf(getInputs()[which]).getDimSize(places ? (*places)[which * 4 + 1] : 1);
+  };
   int64_t query = heads(0), key = heads(1);
   if (!ShapedType::isDynamic(query) && !ShapedType::isDynamic(key) && (key == 0 ? query != 0 : query % key != 0))
     return broken(*this, 2) << query << " heads of queries do not share " << key << " heads of keys";

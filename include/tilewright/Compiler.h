@@ -23,14 +23,14 @@ namespace tilewright {
 
 /// Everything a caller may choose. Names are those of `options=` in torch.compile and of the CLI's flags.
 struct Options {
-  std::string target = "cpu";        ///< a registered target: cpu, reference, or a plug-in's
-  std::string cpu = "native";        ///< as TILEWRIGHT_CPU
-  std::string rounding = "fused";    ///< "fused": no rounding between fused ops; "eager": as eager rounds
-  std::string dumpDirectory; ///< every stage's IR is written there, further graphs' into graph-1, ...; empty: no
-  std::string scheduleFile;  ///< schedules of the user's, by kernel (lib/Tiled/OverrideSchedules.cpp); empty: none
-  bool cache = true;         ///< look into the object cache on disk, and store there
-  std::string check;         ///< "reference": every call compares each kernel with the reference; empty: no
-  int threads = 0;                   ///< to plan for; 0: as many as the process may use
+  std::string target = "cpu";     ///< a registered target: cpu, reference, or a plug-in's
+  std::string cpu = "native";     ///< as TILEWRIGHT_CPU
+  std::string rounding = "fused"; ///< "fused": no rounding between fused ops; "eager": as eager rounds
+  std::string dumpDirectory;      ///< every stage's IR is written there, further graphs' into graph-1, ...; empty: no
+  std::string scheduleFile;       ///< schedules of the user's, by kernel (lib/Tiled/OverrideSchedules.cpp); empty: none
+  bool cache = true;              ///< look into the object cache on disk, and store there
+  std::string check;              ///< "reference": every call compares each kernel with the reference; empty: no
+  int threads = 0;                ///< to plan for; 0: as many as the process may use
 };
 
 /// One decision of kernel formation or scheduling, for people.

@@ -13,11 +13,11 @@
 namespace tilewright {
 
 struct HostMachine {
-  std::string name;  ///< as TILEWRIGHT_CPU
-  std::string key;   ///< equal keys run each other's code
+  std::string name; ///< as TILEWRIGHT_CPU
+  std::string key;  ///< equal keys run each other's code
   MachineShape shape;
-  bool fma = false;  ///< AVX2 and FMA are there, the least the cpu tenant asks for
-  int threads = 1;   ///< logical CPUs the process may use
+  bool fma = false; ///< AVX2 and FMA are there, the least the cpu tenant asks for
+  int threads = 1;  ///< logical CPUs the process may use
 };
 
 /// The machine of that name ("native" or empty: TILEWRIGHT_CPU, else the host).

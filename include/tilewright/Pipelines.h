@@ -21,9 +21,9 @@ namespace tilewright {
 
 /// What the stages want to know of the machine; a target fills it in.
 struct MachineShape {
-  int64_t lanes = 16;      ///< f32 elements of a vector
-  int64_t registers = 32;  ///< vector registers
-  int64_t threads = 2;     ///< to plan for
+  int64_t lanes = 16;     ///< f32 elements of a vector
+  int64_t registers = 32; ///< vector registers
+  int64_t threads = 2;    ///< to plan for
   int64_t l2Bytes = 1 << 20;
   int64_t bf16Group = 1;   ///< consecutive k of a bf16 column kept together: 2 for dot products and AMX
   int64_t bf16Depth = 1;   ///< k of packed bf16 operands are padded to a multiple of this: 32 for AMX

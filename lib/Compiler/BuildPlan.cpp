@@ -48,7 +48,8 @@ public:
       maxs.push_back(max ? max.getInt() : INT64_MAX);
     }
     symbols = names.size();
-    auto program = plan::ProgramOp::create(builder, main.getLoc(), "main_plan", builder.getArrayAttr(names), mins, maxs);
+    auto program =
+        plan::ProgramOp::create(builder, main.getLoc(), "main_plan", builder.getArrayAttr(names), mins, maxs);
     builder.createBlock(&program.getBody());
     int64_t inputs = 0, outputs = 0;
     for (BlockArgument argument : main.getArguments())
@@ -115,7 +116,8 @@ private:
 
   FailureOr<AffineMap> bytes(Value value) {
     auto type = cast<RankedTensorType>(value.getType());
-    AffineExpr total = builder.getAffineConstantExpr(std::max<int64_t>(1, llvm::divideCeil(type.getElementTypeBitWidth(), 8)));
+    AffineExpr total =
+        builder.getAffineConstantExpr(std::max<int64_t>(1, llvm::divideCeil(type.getElementTypeBitWidth(), 8)));
     SmallVector<AffineExpr> sizes = tile::sizesOf(value);
     if (static_cast<int64_t>(sizes.size()) != type.getRank()) {
       emitError(value.getLoc()) << "the sizes of " << type << " do not follow from the symbolic sizes";
@@ -127,8 +129,9 @@ private:
   }
 
   int64_t addBuffer(plan::BufferKind kind, int64_t index, AffineMap size, Location loc, ElementsAttr value = {}) {
-    plan::BufferOp::create(builder, loc, builder.getI64IntegerAttr(buffers), plan::BufferKindAttr::get(builder.getContext(), kind),
-                           builder.getI64IntegerAttr(index), AffineMapAttr::get(size), value);
+    plan::BufferOp::create(builder, loc, builder.getI64IntegerAttr(buffers),
+                           plan::BufferKindAttr::get(builder.getContext(), kind), builder.getI64IntegerAttr(index),
+                           AffineMapAttr::get(size), value);
     return buffers++;
   }
 
@@ -176,14 +179,15 @@ private:
         return failure();
       operands.push_back(*buffer);
     }
-    int64_t writes = 0;
+    uint64_t writes = 0;
     for (Value result : call.getResults()) {
       auto output = outputOf.find(result);
       if (failed(output != outputOf.end() ? define(result, plan::BufferKind::Output, output->second)
                                           : define(result, once ? plan::BufferKind::Packed : plan::BufferKind::Arena,
                                                    once ? packed++ : arena++)))
         return failure();
-      writes |= int64_t(1) << operands.size();
+      if (operands.size() < 64) // later ones count as written
+        writes |= uint64_t(1) << operands.size();
       operands.push_back(bufferByValue[result]);
     }
     auto made = plan::LaunchOp::create(builder, call.getLoc(), call.getCallee(), operands, writes,

@@ -108,8 +108,9 @@ llvm::Expected<std::string> printHost() {
   os << "name: " << machine->name << "\nllvm: " << machine->llvmCpu << "\nfeatures: " << machine->features
      << "\nvector bytes: " << machine->vectorBytes << "\nL1d bytes: " << machine->l1dBytes
      << "\nL2 bytes: " << machine->l2Bytes << "\nL3 bytes: " << machine->l3Bytes << " for " << machine->l3Cpus
-     << " CPUs\ncores: " << machine->physicalCores << " (" << machine->logicalCpus << " logical)\nbf16 tiles: "
-     << (machine->sets.amxBf16 ? "yes" : "no") << "\nbf16 dot at full rate: " << (machine->bf16DotFullRate ? "yes" : "no")
+     << " CPUs\ncores: " << machine->physicalCores << " (" << machine->logicalCpus
+     << " logical)\nbf16 tiles: " << (machine->sets.amxBf16 ? "yes" : "no")
+     << "\nbf16 dot at full rate: " << (machine->bf16DotFullRate ? "yes" : "no")
      << llvm::format("\nFMA peak, one thread: %.1f GFLOP/s\n", runtime::fmaPeak());
   return text;
 }

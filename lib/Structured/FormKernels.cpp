@@ -13,22 +13,22 @@
 //   func private @kernel_0(...) attributes {tw.kernel} { the two ops, the last one into the last argument }
 //
 // One algorithm for all targets: ops are visited from the last to the first; each joins the kernel of its users when
-// all members can still be cut into common rows (dialects/Tile/Rows.h), otherwise it anchors a kernel of its own. A kernel
-// has at most one contraction. Each edge that stays between kernels gets a reason (remark "FormKernels", category
-// "fusion", and the module attribute tw.decisions). On exit @main holds calls, views and constants only, and equal
-// kernels are one function.
+// all members can still be cut into common rows (dialects/Tile/Rows.h), otherwise it anchors a kernel of its own. A
+// kernel has at most one contraction. Each edge that stays between kernels gets a reason (remark "FormKernels",
+// category "fusion", and the module attribute tw.decisions). On exit @main holds calls, views and constants only, and
+// equal kernels are one function.
 //
 // Test: test/Structured/form-kernels.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Rows.h"
-#include "lib/Structured/OutlineKernels.h"
 #include "dialects/Tile/Tile.h"
-#include "tilewright/Passes.h"
+#include "lib/Structured/OutlineKernels.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Pass/Pass.h"
+#include "tilewright/Passes.h"
 
 using namespace mlir;
 
@@ -45,7 +45,8 @@ bool isComputation(Operation *op) {
          isa<tensor::PadOp, tensor::InsertSliceOp>(op);
 }
 
-/// The op of @main that uses a value: `user` itself or the op in whose body it stands (a gather reads its source there).
+/// The op of @main that uses a value: `user` itself or the op in whose body it stands (a gather reads its source
+/// there).
 Operation *inMain(Operation *user, func::FuncOp main) { return main.getBody().front().findAncestorOpInBlock(*user); }
 
 class Clustering {
@@ -160,8 +161,8 @@ private:
     return true;
   }
 
-  /// Many rows: there are tiles enough for the threads without cutting the columns, each reads the weights once for many
-  /// rows, and its result, of not too many columns, stays in a second-level cache for the row reduction behind it.
+  /// Many rows: there are tiles enough for the threads without cutting the columns, each reads the weights once for
+  /// many rows, and its result, of not too many columns, stays in a second-level cache for the row reduction behind it.
   static constexpr int64_t rowsToSpan = 1024, columnsToSpan = 2048;
   static bool affordsWholeRows(Operation *contraction, int64_t numRows) {
     auto type = cast<ShapedType>(contraction->getResult(0).getType());
@@ -179,9 +180,8 @@ private:
   }
 
   bool feedsContraction(Operation *op, ArrayRef<Operation *> members) {
-    return llvm::any_of(op->getUsers(), [&](Operation *user) {
-      return isContractionRoot(user) && llvm::is_contained(members, user);
-    });
+    return llvm::any_of(op->getUsers(),
+                        [&](Operation *user) { return isContractionRoot(user) && llvm::is_contained(members, user); });
   }
 
   /// True when a path leads from `op` through an op outside the candidate kernel back into it: a cycle, if joined.

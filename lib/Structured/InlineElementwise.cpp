@@ -14,12 +14,12 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Rows.h"
-#include "tilewright/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/Pass.h"
+#include "tilewright/Passes.h"
 
 using namespace mlir;
 
@@ -69,7 +69,8 @@ bool shouldInline(OpOperand &operand, linalg::GenericOp producer, linalg::Generi
   // Contractions and windows read an element many times, and upstream would keep the producer's result as an output
   // that runs over reduction loops.
   bool windows = llvm::any_of(consumer.getIndexingMapsArray(), [](AffineMap read) {
-    return llvm::any_of(read.getResults(), [](AffineExpr expr) { return !isa<AffineDimExpr, AffineConstantExpr>(expr); });
+    return llvm::any_of(read.getResults(),
+                        [](AffineExpr expr) { return !isa<AffineDimExpr, AffineConstantExpr>(expr); });
   });
   if (windows || isContractionRoot(consumer))
     return false;
@@ -97,8 +98,8 @@ linalg::GenericOp withoutKeptResults(IRRewriter &rewriter, linalg::GenericOp mer
     return {};
   rewriter.setInsertionPoint(merged);
   ValueRange outputs = merged.getOutputs().drop_front(kept);
-  auto made = linalg::GenericOp::create(rewriter, merged.getLoc(), outputs.getTypes(), merged.getInputs(), outputs, maps,
-                                        merged.getIteratorTypesArray());
+  auto made = linalg::GenericOp::create(rewriter, merged.getLoc(), outputs.getTypes(), merged.getInputs(), outputs,
+                                        maps, merged.getIteratorTypesArray());
   for (NamedAttribute attribute : merged->getDiscardableAttrs())
     made->setAttr(attribute.getName(), attribute.getValue());
   rewriter.inlineRegionBefore(merged.getRegion(), made.getRegion(), made.getRegion().begin());

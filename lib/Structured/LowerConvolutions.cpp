@@ -50,7 +50,7 @@ struct Convolution {
     }
     Value tensor = l.tensor(graphValue);
     if (cropped != sizes)
-      tensor = tensor::ExtractSliceOp::create(l.builder, l.loc, tensor, offsets, l.foldedSizes(cropped), ones);
+      tensor = l.extractSlice(tensor, offsets, cropped, ones);
     return padded(l, tensor, cropped, amounts, amounts, paddedSizes, zero(convolvedType(tensor).getElementType()));
   }
 
@@ -211,10 +211,10 @@ Value spreadInput(Convolution &conv, graph::ConvolutionOp op, SmallVector<Affine
   }
   if (moves) {
     Value zeros = l.filled(spread, conv.zero(convolvedType(input).getElementType()));
-    input = tensor::InsertSliceOp::create(l.builder, l.loc, input, zeros, offsets, l.foldedSizes(sizes), strides);
+    input = l.insertSlice(input, zeros, offsets, sizes, strides);
   }
   if (cuts)
-    input = tensor::ExtractSliceOp::create(l.builder, l.loc, input, cutOffsets, l.foldedSizes(cut), ones);
+    input = l.extractSlice(input, cutOffsets, cut, ones);
   sizes = cut;
   return input;
 }

@@ -87,8 +87,7 @@ static LogicalResult lowerSlice(Lowering &l, graph::SliceOp op) {
   for (int64_t stride : op.getStrides())
     strides.push_back(l.builder.getIndexAttr(stride));
   Value input = l.tensor(op.getInput());
-  l.set(op, tensor::ExtractSliceOp::create(l.builder, l.loc, input, l.foldedSizes(op.getOffsets().getResults()),
-                                           l.foldedSizes(to), strides));
+  l.set(op, l.extractSlice(input, l.foldedSizes(op.getOffsets().getResults()), to, strides));
   return success();
 }
 
@@ -135,7 +134,7 @@ static LogicalResult lowerPad(Lowering &l, graph::PadOp op) {
     high.push_back(l.builder.getIndexAttr(std::max<int64_t>(after, 0)));
   }
   if (crops)
-    input = tensor::ExtractSliceOp::create(l.builder, l.loc, input, offsets, l.foldedSizes(cropped), strides);
+    input = l.extractSlice(input, offsets, cropped, strides);
   auto value = dyn_cast<TypedAttr>(op.getValue());
   if (auto elements = dyn_cast<DenseElementsAttr>(op.getValue()))
     value = elements.isSplat() ? elements.getSplatValue<TypedAttr>() : TypedAttr();
@@ -156,13 +155,15 @@ static LogicalResult lowerConcat(Lowering &l, graph::ConcatOp op) {
   SmallVector<Value> inputs; // all before the first insertion, so that the chain is one piece
   for (Value input : op.getInputs())
     inputs.push_back(l.tensor(input));
-  Value result = l.empty(sizes, storageType(cast<RankedTensorType>(op.getType()).getElementType()));
+  Type storage = storageType(cast<RankedTensorType>(op.getType()).getElementType());
+  Value result = l.empty(sizes, storage);
   for (auto [graphValue, input] : llvm::zip_equal(op.getInputs(), inputs)) {
     SmallVector<AffineExpr> own = sizesOfValue(graphValue);
-    result = tensor::InsertSliceOp::create(l.builder, l.loc, input, result, l.foldedSizes(offsets), l.foldedSizes(own),
-                                           strides);
+    result = l.insertSlice(input, result, l.foldedSizes(offsets), own, strides);
     offsets[op.getDim()] = offsets[op.getDim()] + own[op.getDim()];
   }
+  if (result.getDefiningOp<tensor::EmptyOp>()) // nothing was put into it
+    result = l.filled(sizes, l.builder.getZeroAttr(storage));
   l.set(op, result);
   return success();
 }

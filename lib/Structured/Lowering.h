@@ -33,8 +33,8 @@ struct Read {
 };
 
 /// What fills the body of a generic: the inputs' elements in their compute types, then the outputs' elements as stored.
-using BodyBuilder = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::Location,
-                                                                      mlir::ValueRange inputs, mlir::ValueRange outputs)>;
+using BodyBuilder = llvm::function_ref<llvm::SmallVector<mlir::Value>(
+    mlir::OpBuilder &, mlir::Location, mlir::ValueRange inputs, mlir::ValueRange outputs)>;
 
 /// The state of lowering one function.
 class Lowering {
@@ -72,6 +72,12 @@ public:
   mlir::OpFoldResult nonNegative(mlir::AffineExpr expr);
   mlir::Value empty(llvm::ArrayRef<mlir::AffineExpr> sizes, mlir::Type storage);
   mlir::Value filled(llvm::ArrayRef<mlir::AffineExpr> sizes, mlir::TypedAttr value);
+  /// tensor.extract_slice and insert_slice; of no elements there is nothing to cut or put (upstream's verifiers take an
+  /// offset past the end of such a slice for an error).
+  mlir::Value extractSlice(mlir::Value from, llvm::ArrayRef<mlir::OpFoldResult> offsets,
+                           llvm::ArrayRef<mlir::AffineExpr> sizes, llvm::ArrayRef<mlir::OpFoldResult> strides);
+  mlir::Value insertSlice(mlir::Value source, mlir::Value into, llvm::ArrayRef<mlir::OpFoldResult> offsets,
+                          llvm::ArrayRef<mlir::AffineExpr> sizes, llvm::ArrayRef<mlir::OpFoldResult> strides);
 
   //===-- ops -------------------------------------------------------------===//
   /// One linalg.generic named after the op being lowered.

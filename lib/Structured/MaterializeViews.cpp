@@ -44,9 +44,8 @@ struct MaterializeViews : impl::MaterializeViewsBase<MaterializeViews> {
       SmallVector<utils::IteratorType> loops(slice.getType().getRank(), utils::IteratorType::parallel);
       auto copy = linalg::GenericOp::create(
           builder, slice.getLoc(), TypeRange{slice.getType()}, ValueRange{slice}, ValueRange{empty},
-          ArrayRef<AffineMap>{identity, identity}, loops, [](OpBuilder &b, Location loc, ValueRange arguments) {
-            linalg::YieldOp::create(b, loc, arguments[0]);
-          });
+          ArrayRef<AffineMap>{identity, identity}, loops,
+          [](OpBuilder &b, Location loc, ValueRange arguments) { linalg::YieldOp::create(b, loc, arguments[0]); });
       copy->setAttr("tw.op", builder.getStringAttr("slice"));
       slice.getResult().replaceAllUsesExcept(copy.getResult(0), copy);
     }
@@ -59,9 +58,8 @@ struct RecordSizes : impl::RecordSizesBase<RecordSizes> {
     unsigned symbols = tile::indexArguments(function).size();
     for (BlockArgument argument : function.getArguments())
       if (auto type = dyn_cast<RankedTensorType>(argument.getType()))
-        function.setArgAttr(
-            argument.getArgNumber(), tile::sizesAttrName,
-            AffineMapAttr::get(AffineMap::get(0, symbols, graph::sizesOf(type), &getContext())));
+        function.setArgAttr(argument.getArgNumber(), tile::sizesAttrName,
+                            AffineMapAttr::get(AffineMap::get(0, symbols, graph::sizesOf(type), &getContext())));
   }
 };
 } // namespace

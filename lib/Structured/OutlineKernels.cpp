@@ -185,7 +185,8 @@ public:
     } else {
       kernel.erase();
     }
-    auto call = func::CallOp::create(builder, builder.getFusedLoc(fusedLocations), entry->second, resultTypes, operands);
+    auto call =
+        func::CallOp::create(builder, builder.getFusedLoc(fusedLocations), entry->second, resultTypes, operands);
     call->setAttr("tw.ops", builder.getStringAttr(ops));
     for (auto [from, to] : llvm::zip_equal(results, call.getResults()))
       from.replaceUsesWithIf(to, [&](OpOperand &use) { return !isMember(use.getOwner()); });
@@ -196,9 +197,7 @@ public:
 
 private:
   /// Whether `user`, or the op of @main in whose body it stands, is a member.
-  bool isMember(Operation *user) {
-    return memberSet.contains(main.getBody().front().findAncestorOpInBlock(*user));
-  }
+  bool isMember(Operation *user) { return memberSet.contains(main.getBody().front().findAncestorOpInBlock(*user)); }
 
   void collect(Operation *op, llvm::SetVector<Operation *> &clones, llvm::SetVector<Value> &tensors,
                llvm::SetVector<Value> &indices) {

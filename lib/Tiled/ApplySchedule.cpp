@@ -19,12 +19,12 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Sizes.h"
-#include "tilewright/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/TilingInterface.h"
+#include "tilewright/Passes.h"
 
 using namespace mlir;
 
@@ -55,8 +55,8 @@ public:
     if (!rows)
       return kernel.emitOpError("cannot be tiled: ") << reason;
     if (static_cast<int64_t>(tiles.size()) > rows->numRows)
-      return kernel.emitOpError("its schedule cuts ") << tiles.size() << " dimensions, but only " << rows->numRows
-                                                      << " can be cut";
+      return kernel.emitOpError("its schedule cuts ")
+             << tiles.size() << " dimensions, but only " << rows->numRows << " can be cut";
     symbols = indexArguments(kernel);
     builder.setInsertionPoint(terminator);
     // Nothing to cut where nothing is computed: upstream takes a tile size of 0 for "not tiled".
@@ -102,7 +102,8 @@ public:
         continue;
       }
       AffineExpr d0 = builder.getAffineDimExpr(0), s0 = builder.getAffineDimExpr(1);
-      AffineMap bound = AffineMap::get(2, 0, {builder.getAffineConstantExpr(tiles[row]), s0 - d0}, builder.getContext());
+      AffineMap bound =
+          AffineMap::get(2, 0, {builder.getAffineConstantExpr(tiles[row]), s0 - d0}, builder.getContext());
       rowSize[row] = affine::makeComposedFoldedAffineMin(builder, loc, bound, {iv, rowSize[row]});
     }
 
@@ -228,6 +229,11 @@ private:
         return tile;
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointAfter(slice);
+      // Windows may leave the last elements of what they read alone: less than the whole that is computed here.
+      if (failed(verifyCompatibleShape(tile.getType(), slice.getType()))) {
+        Folds start(slice.getType().getRank(), builder.getIndexAttr(0)), strides(start.size(), builder.getIndexAttr(1));
+        return tensor::ExtractSliceOp::create(builder, slice.getLoc(), tile, start, slice.getMixedSizes(), strides);
+      }
       return tensor::CastOp::create(builder, slice.getLoc(), slice.getType(), tile);
     }
     if (auto fill = source.getDefiningOp<linalg::FillOp>(); fill && isInit) {
@@ -245,8 +251,7 @@ private:
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointAfter(slice);
     if (source.getDefiningOp<tensor::EmptyOp>())
-      return tensor::EmptyOp::create(builder, slice.getLoc(), slice.getMixedSizes(),
-                                     slice.getType().getElementType());
+      return tensor::EmptyOp::create(builder, slice.getLoc(), slice.getMixedSizes(), slice.getType().getElementType());
     if (auto found = shared.find(source); found != shared.end())
       return tensor::ExtractSliceOp::create(builder, slice.getLoc(), found->second, slice.getMixedOffsets(),
                                             slice.getMixedSizes(), slice.getMixedStrides());

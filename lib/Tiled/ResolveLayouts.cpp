@@ -17,9 +17,9 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Sizes.h"
-#include "tilewright/Passes.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/IR/IRMapping.h"
+#include "tilewright/Passes.h"
 
 using namespace mlir;
 
@@ -113,7 +113,8 @@ int64_t panelFor(AffineExpr n, int64_t lanes, ArrayRef<int64_t> vectors) {
 class LayoutResolver {
 public:
   LayoutResolver(ModuleOp module, func::FuncOp main, int64_t lanes, int64_t bf16Group, int64_t bf16Depth)
-      : module(module), main(main), lanes(lanes), bf16Group(bf16Group), bf16Depth(bf16Depth), builder(module.getContext()) {}
+      : module(module), main(main), lanes(lanes), bf16Group(bf16Group), bf16Depth(bf16Depth),
+        builder(module.getContext()) {}
 
   LogicalResult run() {
     SmallVector<func::FuncOp> kernels;
@@ -229,8 +230,9 @@ private:
     Attribute permutation = builder.getDenseI64ArrayAttr(form.rhsPermutation);
     packCallers(kernel, argument.getArgNumber(), packedType, packed, panel, group, permutation, inner);
     argument.setType(packedType);
-    kernel.setArgAttr(argument.getArgNumber(), sizesAttrName,
-                      AffineMapAttr::get(AffineMap::get(0, indexArguments(kernel).size(), packed, kernel.getContext())));
+    kernel.setArgAttr(
+        argument.getArgNumber(), sizesAttrName,
+        AffineMapAttr::get(AffineMap::get(0, indexArguments(kernel).size(), packed, kernel.getContext())));
     SmallVector<Type> inputs(kernel.getArgumentTypes());
     inputs[argument.getArgNumber()] = packedType;
     kernel.setFunctionType(FunctionType::get(kernel.getContext(), inputs, kernel.getResultTypes()));
@@ -241,9 +243,10 @@ private:
       init = fill.getOutputs()[0];
     Operation *made;
     if (auto conv = dyn_cast<linalg::Conv2DNhwcHwcfOp>(op))
-      made = ConvolutionOp::create(builder, op->getLoc(), TypeRange{result.getType()}, ValueRange{lhs, rhs},
-                                   ValueRange{init}, llvm::to_vector(conv.getStrides().getValues<int64_t>()),
-                                   llvm::to_vector(conv.getDilations().getValues<int64_t>()), panel, group, mergedWidth);
+      made =
+          ConvolutionOp::create(builder, op->getLoc(), TypeRange{result.getType()}, ValueRange{lhs, rhs},
+                                ValueRange{init}, llvm::to_vector(conv.getStrides().getValues<int64_t>()),
+                                llvm::to_vector(conv.getDilations().getValues<int64_t>()), panel, group, mergedWidth);
     else
       made = MatmulOp::create(builder, op->getLoc(), TypeRange{result.getType()}, ValueRange{lhs, rhs},
                               ValueRange{init}, panel, group, form.lhsPermutation);
@@ -259,8 +262,9 @@ private:
     auto input = cast<RankedTensorType>(conv.getInputs()[0].getType());
     auto weight = cast<RankedTensorType>(conv.getInputs()[1].getType());
     bool gaps = *(conv.getDilations().getValues<int64_t>().begin() + 1) != 1;
-    return gaps || input.isDynamicDim(3) || !weight.hasStaticShape() || weight.getDimSize(1) == 1 ? 0
-                                                                                                  : weight.getDimSize(1);
+    return gaps || input.isDynamicDim(3) || !weight.hasStaticShape() || weight.getDimSize(1) == 1
+               ? 0
+               : weight.getDimSize(1);
   }
 
   /// The weight argument KH x KW x C x F becomes KH x (KW*C) x F, here and where the kernel is called.
@@ -337,8 +341,8 @@ private:
           if (!isa<AffineConstantExpr>(size))
             dynamic.push_back(getValueOrCreateConstantIndexOp(
                 builder, call.getLoc(), tile::materialize(builder, call.getLoc(), size, indices)));
-        func::FuncOp pack = packFunction(cast<RankedTensorType>(source.getType()), packedType, packed,
-                                         indices.size(), kernel, argument, panel, group, permutation, inner);
+        func::FuncOp pack = packFunction(cast<RankedTensorType>(source.getType()), packedType, packed, indices.size(),
+                                         kernel, argument, panel, group, permutation, inner);
         Value empty = tensor::EmptyOp::create(builder, call.getLoc(), packedType, dynamic);
         SmallVector<Value> operands(indices);
         operands.push_back(source);
@@ -353,7 +357,8 @@ private:
     }
   }
 
-  /// The kernel that packs a `source` (as argument `argument` of `kernel` was) into `packedType`; equal ones are shared.
+  /// The kernel that packs a `source` (as argument `argument` of `kernel` was) into `packedType`; equal ones are
+  /// shared.
   func::FuncOp packFunction(RankedTensorType source, RankedTensorType packedType, ArrayRef<AffineExpr> packed,
                             unsigned indices, func::FuncOp kernel, unsigned argument, int64_t panel, int64_t group,
                             Attribute permutation, int64_t inner) {

@@ -109,7 +109,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
         int64_t bytes = cast<ShapedType>(matmul.getInputs()[0].getType()).getElementTypeBitWidth() / 8;
         int64_t m = estimate(own[rank - 2]), panels = ceilDiv(estimate(own[rank - 1]), matmul.getPanel());
         int64_t rows = isa<AffineConstantExpr>(own[rank - 2]) ? rowsPerTask(m) : 128;
-        if (rowOfLoop[rank - 1] < 0) // whole rows, for a reduction behind it: C's tile stays in cache, four tasks a thread
+        if (rowOfLoop[rank - 1] <
+            0) // whole rows, for a reduction behind it: C's tile stays in cache, four tasks a thread
           rows = std::clamp<int64_t>(m / (4 * threads) / 32 * 32, 32, 128);
         cut(rank - 2, rows);
         cut(rank - 1, matmul.getPanel() * panelsPerTask(std::min(rows, m), k * bytes, panels, matmul.getPanel(),

@@ -157,8 +157,8 @@ void BodyEmitter::emitOp(OpBuilder &builder, Operation &inner, IRMapping &values
     values.map(index.getResult(), iv);
     return;
   }
-  bool anyVector = llvm::any_of(inner.getOperands(),
-                                [&](Value v) { return isa<VectorType>(values.lookupOrDefault(v).getType()); });
+  bool anyVector =
+      llvm::any_of(inner.getOperands(), [&](Value v) { return isa<VectorType>(values.lookupOrDefault(v).getType()); });
   if (!anyVector) {
     builder.clone(inner, values);
     return;

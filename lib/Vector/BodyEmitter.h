@@ -20,8 +20,8 @@ public:
   /// Reads and body ops that do not change along the vector loop and need no accumulator, into `values`.
   void emitUniform(mlir::OpBuilder &builder, mlir::IRMapping &values);
 
-  /// One step: accumulators in, yielded values out (each a vector, or a scalar when lanes is 1 or the value is uniform).
-  /// `mask` is null for a full step. `values` holds what emitUniform made.
+  /// One step: accumulators in, yielded values out (each a vector, or a scalar when lanes is 1 or the value is
+  /// uniform). `mask` is null for a full step. `values` holds what emitUniform made.
   llvm::SmallVector<mlir::Value> emitStep(mlir::OpBuilder &builder, mlir::IRMapping values,
                                           mlir::ValueRange accumulators, mlir::Value mask);
 

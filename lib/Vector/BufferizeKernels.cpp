@@ -15,7 +15,6 @@
 // Test: test/Vector/bufferize-kernels.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "tilewright/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
@@ -24,6 +23,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
+#include "tilewright/Passes.h"
 
 using namespace mlir;
 

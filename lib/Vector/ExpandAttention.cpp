@@ -53,7 +53,8 @@ public:
     once = staticKeys && *staticKeys <= keyBlock;
 
     Value scores = alloc({rows, fold(block)}),
-          packedK = alloc({fold(llvm::divideCeil(block, panel)), packedDepth(size(q, 1)), fold(panel * group)}, elementOf(k));
+          packedK =
+              alloc({fold(llvm::divideCeil(block, panel)), packedDepth(size(q, 1)), fold(panel * group)}, elementOf(k));
     Value packedV = alloc({ceilDiv(columns, panel), packedDepth(fold(block)), fold(panel * group)}, elementOf(v));
     // Pairs of k are bf16 on both sides of the second product.
     Value weights = group == 1 ? Value() : alloc({rows, fold(block)}, builder.getBF16Type());
@@ -68,7 +69,8 @@ public:
       // Scores of this block.
       OpFoldResult panels = ceilDiv(width, panel);
       Value kBlock = slice(k, {kb, fold(0)}, {width, size(k, 1)});
-      Value kPacked = slice(packedK, {fold(0), fold(0), fold(0)}, {panels, packedDepth(size(q, 1)), fold(panel * group)});
+      Value kPacked =
+          slice(packedK, {fold(0), fold(0), fold(0)}, {panels, packedDepth(size(q, 1)), fold(panel * group)});
       tile::PackOp::create(builder, loc, TypeRange(), ValueRange{kBlock}, ValueRange{kPacked}, panel, group,
                            ArrayRef<int64_t>{1, 0}, 0);
       Value s = slice(scores, {fold(0), fold(0)}, {rows, width});
@@ -76,13 +78,14 @@ public:
                              ArrayRef<int64_t>{0, 1});
       Value p = weights ? slice(weights, {fold(0), fold(0)}, {rows, width}) : s;
       overRowBlocks(rows, block, [&](Value first, OpFoldResult count) {
-        softmaxRows(slice(s, {first, fold(0)}, {count, width}), weights ? slice(p, {first, fold(0)}, {count, width}) : Value(),
-                    slice(m, {first}, {count}), slice(l, {first}, {count}), slice(next, {first}, {count}), first, count,
-                    kb, width);
+        softmaxRows(slice(s, {first, fold(0)}, {count, width}),
+                    weights ? slice(p, {first, fold(0)}, {count, width}) : Value(), slice(m, {first}, {count}),
+                    slice(l, {first}, {count}), slice(next, {first}, {count}), first, count, kb, width);
       });
       // acc = acc * exp(m - m') + p v
       Value vBlock = slice(v, {kb, fold(0)}, {width, columns});
-      Value vPacked = slice(packedV, {fold(0), fold(0), fold(0)}, {ceilDiv(columns, panel), packedDepth(width), fold(panel * group)});
+      Value vPacked = slice(packedV, {fold(0), fold(0), fold(0)},
+                            {ceilDiv(columns, panel), packedDepth(width), fold(panel * group)});
       tile::PackOp::create(builder, loc, TypeRange(), ValueRange{vBlock}, ValueRange{vPacked}, panel, group,
                            ArrayRef<int64_t>{0, 1}, 0);
       tile::MatmulOp::create(builder, loc, TypeRange(), ValueRange{p, vPacked}, ValueRange{product}, panel, group,
@@ -263,9 +266,8 @@ private:
     scaleAndMask(s, first, count, kb, width);
     // The new maximum of each row.
     elementwise({m}, next, 1, [](OpBuilder &, Location, ValueRange in) { return in[0]; });
-    reduce(s, next, [](OpBuilder &b, Location at, Value x, Value a) -> Value {
-      return arith::MaximumFOp::create(b, at, x, a);
-    });
+    reduce(s, next,
+           [](OpBuilder &b, Location at, Value x, Value a) -> Value { return arith::MaximumFOp::create(b, at, x, a); });
     // p = exp(s - m'), with m' = 0 for a row of -inf alone.
     rowwise(s, next, [](OpBuilder &b, Location at, Value x, Value max) -> Value {
       return math::ExpOp::create(b, at, arith::SubFOp::create(b, at, x, finite(b, at, max)));

@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Sizes.h"
-#include "tilewright/Passes.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "tilewright/Passes.h"
 
 using namespace mlir;
 

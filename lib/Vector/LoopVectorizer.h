@@ -28,7 +28,7 @@ Access accessAlong(mlir::linalg::LinalgOp op, mlir::OpOperand &operand, unsigned
 
 /// The loop to vectorize.
 struct VectorLoop {
-  int64_t loop = -1;     ///< -1: none, element by element
+  int64_t loop = -1; ///< -1: none, element by element
   bool reduction = false;
   int64_t lanes = 1;
 };

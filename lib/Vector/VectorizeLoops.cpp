@@ -154,8 +154,8 @@ private:
     return true;
   }
 
-  /// overReductions() for sums of floats: each inner loop, and each `partialSum` steps of a long one, is summed from zero
-  /// and then added, so that the error grows with the longest loop and not with the number of elements.
+  /// overReductions() for sums of floats: each inner loop, and each `partialSum` steps of a long one, is summed from
+  /// zero and then added, so that the error grows with the longest loop and not with the number of elements.
   static constexpr int64_t partialSum = 16;
   SmallVector<Value> overPartialSums(size_t depth, SmallVector<Value> carried,
                                      function_ref<SmallVector<Value>(ValueRange)> step) {
@@ -193,15 +193,24 @@ private:
       return fromZero(sums, [&](SmallVector<Value> zeros) { return overPartialSums(depth + 1, zeros, step); });
     };
     Value end = valueOf(sizes[loop]);
-    if (std::optional<int64_t> size = getConstantIntValue(sizes[loop]); size && *size <= 2 * partialSum)
-      return nest(zero, end, 1, carried, element);
-    return nest(zero, end, partialSum, carried, [&](Value from, SmallVector<Value> totals) {
-      AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
-      Value to = valueOf(affine::makeComposedFoldedAffineMin(
-          builder, loc, AffineMap::get(2, 0, {d0 + partialSum, d1}, builder.getContext()),
-          {OpFoldResult(from), sizes[loop]}));
-      return fromZero(totals, [&](SmallVector<Value> zeros) { return nest(from, to, 1, zeros, element); });
-    });
+    // Sums of sums: `block` elements are added up at a time, a sixteenth of them at a time within.
+    std::function<SmallVector<Value>(Value, Value, int64_t, SmallVector<Value>)> over =
+        [&](Value from, Value to, int64_t block, SmallVector<Value> totals) {
+          if (block == 1)
+            return nest(from, to, 1, totals, element);
+          return nest(from, to, block, totals, [&](Value first, SmallVector<Value> sums) {
+            AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
+            Value last = valueOf(affine::makeComposedFoldedAffineMin(
+                builder, loc, AffineMap::get(2, 0, {d0 + block, d1}, builder.getContext()),
+                {OpFoldResult(first), OpFoldResult(to)}));
+            return fromZero(sums, [&](SmallVector<Value> zeros) { return over(first, last, block / partialSum, zeros); });
+          });
+        };
+    int64_t block = partialSum * partialSum; // of a size that is not known
+    if (std::optional<int64_t> size = getConstantIntValue(sizes[loop]))
+      for (block = 1; *size > 2 * partialSum * block;)
+        block *= partialSum;
+    return over(zero, end, block, carried);
   }
 
   void parallelVector() {

@@ -69,8 +69,13 @@ def report(clear: bool = False) -> Report:
     return result
 
 
-def repack(_model=None) -> None:
-    """Forget all packed parameters: call it after writing to `.data` in ways that torch's version counters miss."""
+def repack(model=None) -> None:
+    """Forget the packed parameters: call it after sparse writes to `.data`, which torch's version counters miss.
+
+    Packs may be shared between models (tied weights), so that all are forgotten, whichever `model` is given; each is
+    packed anew at its next call.
+    """
+    del model
     with _lock:
         calls = [call for graph in _graphs for call in graph.calls]
     for call in calls:

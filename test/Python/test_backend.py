@@ -149,6 +149,29 @@ def test_results_that_are_inputs_views_none_or_repeated():
     assert part.data_ptr() == y[1:].data_ptr()
 
 
+def test_a_kernel_of_many_operands():
+    """More than a word has bits."""
+    from numbers_rule import check
+
+    check(lambda *xs: (torch.cat(xs, 1), torch.stack(xs), sum(xs)), *[torch.randn(3, 5) for _ in range(100)])
+
+
+def test_packs_that_are_results():
+    """What is made of parameters alone is made once, but given in every call."""
+    model = torch.nn.Linear(17, 33)
+
+    def forward(x):
+        return model(x), model.weight.t().contiguous(), (model.weight * 2).sum(0)
+
+    compiled = torch.compile(forward, backend=backend, options={"strict": True}, fullgraph=True)
+    with torch.no_grad():
+        for _ in range(3):
+            x = torch.randn(4, 17)
+            for got, want in zip(compiled(x), forward(x)):
+                torch.testing.assert_close(got, want)
+            model.weight.mul_(1.5)
+
+
 def test_constant_result():
     with torch.no_grad():
         got = compiled(lambda x: (torch.arange(5), torch.tensor([1.0, 2.0]), x * 2))(torch.ones(2))

@@ -25,3 +25,39 @@ func.func private @kernel(%x: tensor<100x8xf32> {tw.sizes = affine_map<() -> (10
   } -> tensor<100x8xf32>
   return %1 : tensor<100x8xf32>
 }
+
+// -----
+
+// The windows of 2 leave the ninth row alone: they read less than the whole that the producer's tile is.
+// CHECK-LABEL: func private @window
+// CHECK: scf.forall (%{{.*}}) in (2)
+// CHECK: %[[T:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<1x9xf32>)
+// CHECK: %[[S:.*]] = tensor.extract_slice %[[T]][0, 0] [1, 8] [1, 1] : tensor<1x9xf32> to tensor<1x8xf32>
+// CHECK: linalg.generic {{.*}}ins(%[[S]],
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#window = affine_map<(d0, d1, d2) -> (d0, d1 * 2 + d2)>
+#size = affine_map<(d0, d1, d2) -> (d2)>
+#out = affine_map<(d0, d1, d2) -> (d0, d1)>
+func.func private @window(%x: tensor<2x9xf32> {tw.sizes = affine_map<() -> (2, 9)>}, %out: tensor<2x4xf32> {tw.sizes = affine_map<() -> (2, 4)>}) -> tensor<2x4xf32> attributes {tw.kernel, tw.schedule = {tiles = array<i64: 1>}} {
+  %e = tensor.empty() : tensor<2x9xf32>
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<2x9xf32>) outs(%e : tensor<2x9xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %v = math.exp %a : f32
+    linalg.yield %v : f32
+  } -> tensor<2x9xf32>
+  %zero = arith.constant 0.0 : f32
+  %g = tensor.empty() : tensor<2x4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%g : tensor<2x4xf32>) -> tensor<2x4xf32>
+  %w = tensor.empty() : tensor<2xf32>
+  %1 = linalg.generic {indexing_maps = [#window, #size, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%0, %w : tensor<2x9xf32>, tensor<2xf32>) outs(%f : tensor<2x4xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %v = arith.addf %o, %a : f32
+    linalg.yield %v : f32
+  } -> tensor<2x4xf32>
+  %2 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%1 : tensor<2x4xf32>) outs(%out : tensor<2x4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %v = arith.negf %a : f32
+    linalg.yield %v : f32
+  } -> tensor<2x4xf32>
+  return %2 : tensor<2x4xf32>
+}

@@ -45,15 +45,16 @@ func.func private @column_sum(%x: memref<50x64xf32>, %y: memref<64xf32>) attribu
   return
 }
 
-// A sum over outer loops, vectors of columns: each row of %d2 is summed from zero, and %d1 in blocks of 128, so that no
-// accumulator takes all 30000 elements.
+// A sum over outer loops, vectors of columns: sums of at most 32 sums, each from zero, so that no accumulator
+// takes all 30000 elements.
 // CHECK-LABEL: func.func private @outer_sum
 // CHECK: scf.for {{.*}} step %c16
-// CHECK: scf.for %{{.*}} to %c300{{.*}} step %c128
+// CHECK: scf.for %{{.*}} to %c300{{.*}} step %c16
 // CHECK: scf.for
-// CHECK: scf.for %{{.*}} to %c100{{.*}} step %c1{{.*}} iter_args(
-// CHECK: scf.yield
-// CHECK-COUNT-2: arith.addf {{.*}} vector<16xf32>
+// CHECK: scf.for %{{.*}} to %c100{{.*}} step %c16{{.*}} iter_args(
+// CHECK: scf.for
+// CHECK: vector.load
+// CHECK-COUNT-4: arith.addf {{.*}} vector<16xf32>
 func.func private @outer_sum(%x: memref<300x100x32xf32>, %y: memref<32xf32>) attributes {tw.kernel} {
   linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d1, d2, d0)>, affine_map<(d0, d1, d2) -> (d0)>], iterator_types = ["parallel", "reduction", "reduction"]} ins(%x : memref<300x100x32xf32>) outs(%y : memref<32xf32>) {
   ^bb0(%a: f32, %o: f32):

@@ -58,8 +58,8 @@ InstructionSets hostInstructionSets();
 /// alone; 0 when the host has no AVX512_BF16. About 1 on Zen 4 and 5; 0.25 was seen on an Intel server with AMX.
 double bf16DotRate();
 
-/// f32 GFLOP/s of one thread that does nothing but FMA on registers, in the widest vectors there are: what a GEMM's speed
-/// is compared with. Takes some 10 ms; 0 without FMA.
+/// f32 GFLOP/s of one thread that does nothing but FMA on registers, in the widest vectors there are: what a GEMM's
+/// speed is compared with. Takes some 10 ms; 0 without FMA.
 double fmaPeak();
 
 /// Asks the kernel to let this process use AMX tile data; needed once before the first tile instruction. True when

@@ -20,7 +20,7 @@ static const struct Factors {
 } factors;
 
 #define TW_THREE(INSTRUCTION, R, A, B, C)                                                                              \
-  INSTRUCTION " %%" R "12, %%" R "13, %%" R A "\n" INSTRUCTION " %%" R "12, %%" R "13, %%" R B "\n" INSTRUCTION         \
+  INSTRUCTION " %%" R "12, %%" R "13, %%" R A "\n" INSTRUCTION " %%" R "12, %%" R "13, %%" R B "\n" INSTRUCTION        \
               " %%" R "12, %%" R "13, %%" R C "\n"
 #define TW_TWELVE(INSTRUCTION, R)                                                                                      \
   TW_THREE(INSTRUCTION, R, "0", "1", "2")                                                                              \
@@ -30,7 +30,7 @@ static const struct Factors {
 /// Sums begin at zero; factors are ordinary numbers, because a multiplier of zeros draws less power and clocks higher.
 #define TW_LOOP(INSTRUCTION, R, COUNT)                                                                                 \
   __asm__ volatile("vzeroall\n"                                                                                        \
-                   "vmovups %1, %%" R "12\nvmovups %2, %%" R "13\n"                                                     \
+                   "vmovups %1, %%" R "12\nvmovups %2, %%" R "13\n"                                                    \
                    "1:\n" TW_TWELVE(INSTRUCTION, R) "dec %0\n"                                                         \
                                                     "jnz 1b\n"                                                         \
                                                     "vzeroupper\n"                                                     \

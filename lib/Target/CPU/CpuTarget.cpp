@@ -4,9 +4,9 @@
 // registers and layouts; kernels become object code through LLVM, compiled on all cores in parallel.
 //
 //===----------------------------------------------------------------------===//
+#include "mlir/Pass/PassManager.h"
 #include "tilewright/HostCode.h"
 #include "tilewright/Target.h"
-#include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
 

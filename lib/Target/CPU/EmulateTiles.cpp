@@ -6,15 +6,15 @@
 //   memref.store %a, %b, %acc to buffers of the stack; scf.for %m { scf.for %pair {
 //     acc[m] += a[m][2 pair] * b[pair][0, 2, 4, ...] + a[m][2 pair + 1] * b[pair][1, 3, 5, ...] } }
 //
-// A tile is a vector of rows. Every machine can so run the kernels of TileKernel.h; speed does not matter here. Products
-// are summed in f32, even k before odd, as TDPBF16PS does, but denormals are kept (Intel SDM, TDPBF16PS).
+// A tile is a vector of rows. Every machine can so run the kernels of TileKernel.h; speed does not matter here.
+// Products are summed in f32, even k before odd, as TDPBF16PS does, but denormals are kept (Intel SDM, TDPBF16PS).
 //
 // Test: test/Target/CPU/emulate-tiles.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "tilewright/Passes.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/Transforms/DialectConversion.h"
+#include "tilewright/Passes.h"
 
 using namespace mlir;
 
@@ -73,10 +73,9 @@ struct EmulateStore : OpConversionPattern<amx::TileStoreOp> {
     if (!op.getStride())
       return rewriter.notifyMatchFailure(op, "expected an explicit stride");
     for (int64_t row = 0; row < op.getTileType().getDimSize(0); ++row)
-      vector::StoreOp::create(rewriter, op.getLoc(),
-                              vector::ExtractOp::create(rewriter, op.getLoc(), adaptor.getVal(), row).getResult(),
-                              adaptor.getBase(),
-                              rowPlace(rewriter, op.getLoc(), adaptor.getIndices(), adaptor.getStride(), row));
+      vector::StoreOp::create(
+          rewriter, op.getLoc(), vector::ExtractOp::create(rewriter, op.getLoc(), adaptor.getVal(), row).getResult(),
+          adaptor.getBase(), rowPlace(rewriter, op.getLoc(), adaptor.getIndices(), adaptor.getStride(), row));
     rewriter.eraseOp(op);
     return success();
   }
@@ -100,8 +99,8 @@ struct EmulateMultiply : OpConversionPattern<amx::TileMulFOp> {
                                           rewriter.getI64IntegerAttr(64));
       }
       for (int64_t row = 0; row < type.getDimSize(0); ++row)
-        vector::StoreOp::create(rewriter, loc, vector::ExtractOp::create(rewriter, loc, vector, row).getResult(), buffer,
-                                ValueRange{constantIndex(rewriter, loc, row), constantIndex(rewriter, loc, 0)});
+        vector::StoreOp::create(rewriter, loc, vector::ExtractOp::create(rewriter, loc, vector, row).getResult(),
+                                buffer, ValueRange{constantIndex(rewriter, loc, row), constantIndex(rewriter, loc, 0)});
       return buffer;
     };
     Value a = spill(adaptor.getLhs()), b = spill(adaptor.getRhs()), acc = spill(adaptor.getAcc());
@@ -125,13 +124,14 @@ struct EmulateMultiply : OpConversionPattern<amx::TileMulFOp> {
         Value both = vector::LoadOp::create(rewriter, loc, pairRow, b, ValueRange{pair, zero});
         auto split = vector::DeinterleaveOp::create(rewriter, loc, both);
         for (int64_t odd : {0, 1}) {
-          Value k = arith::AddIOp::create(
-              rewriter, loc, arith::MulIOp::create(rewriter, loc, pair, constantIndex(rewriter, loc, 2)),
-              constantIndex(rewriter, loc, odd));
+          Value k = arith::AddIOp::create(rewriter, loc,
+                                          arith::MulIOp::create(rewriter, loc, pair, constantIndex(rewriter, loc, 2)),
+                                          constantIndex(rewriter, loc, odd));
           Value left = memref::LoadOp::create(rewriter, loc, a, ValueRange{row, k});
           left = arith::ExtFOp::create(rewriter, loc, rewriter.getF32Type(), left);
           Value right = arith::ExtFOp::create(rewriter, loc, f32Row, split->getResult(odd));
-          sum = vector::FMAOp::create(rewriter, loc, vector::BroadcastOp::create(rewriter, loc, f32Row, left), right, sum);
+          sum = vector::FMAOp::create(rewriter, loc, vector::BroadcastOp::create(rewriter, loc, f32Row, left), right,
+                                      sum);
         }
         scf::YieldOp::create(rewriter, loc, sum);
       }
@@ -141,7 +141,8 @@ struct EmulateMultiply : OpConversionPattern<amx::TileMulFOp> {
     for (int64_t row = 0; row < rows; ++row)
       result = vector::InsertOp::create(
           rewriter, loc,
-          vector::LoadOp::create(rewriter, loc, f32Row, acc, ValueRange{constantIndex(rewriter, loc, row), zero}).getResult(),
+          vector::LoadOp::create(rewriter, loc, f32Row, acc, ValueRange{constantIndex(rewriter, loc, row), zero})
+              .getResult(),
           result, row);
     rewriter.replaceOp(op, result);
     return success();

@@ -59,8 +59,8 @@ public:
   /// C = 0.
   void clear(OpFoldResult rows) {
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
-    auto loop = scf::ForOp::create(builder, loc, constant(0), getValueOrCreateConstantIndexOp(builder, loc, rows),
-                                   constant(1));
+    auto loop =
+        scf::ForOp::create(builder, loc, constant(0), getValueOrCreateConstantIndexOp(builder, loc, rows), constant(1));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     for (int64_t v = 0; v < vectors; ++v)
@@ -144,8 +144,8 @@ private:
       at.back() = arith::SelectOp::create(builder, loc, there, second, k);
       Value loaded = memref::LoadOp::create(builder, loc, access.lhs, access.lhsAt(builder, row, at));
       Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(builder.getBF16Type()));
-      pair = vector::FromElementsOp::create(builder, loc, pairType,
-                                            ValueRange{first, arith::SelectOp::create(builder, loc, there, loaded, zero)});
+      pair = vector::FromElementsOp::create(
+          builder, loc, pairType, ValueRange{first, arith::SelectOp::create(builder, loc, there, loaded, zero)});
     }
     Value bits = vector::BitCastOp::create(builder, loc, VectorType::get({1}, builder.getI32Type()), pair);
     bits = vector::ExtractOp::create(builder, loc, bits, 0);
@@ -238,8 +238,8 @@ static void overOuter(OpBuilder &builder, Location loc, PanelEmitter &emitter, c
     emitter.outerPlaces = ivs;
     return body();
   }
-  auto loop = scf::ForOp::create(builder, loc, emitter.constant(0), access.reductionSizes[ivs.size()],
-                                 emitter.constant(1));
+  auto loop =
+      scf::ForOp::create(builder, loc, emitter.constant(0), access.reductionSizes[ivs.size()], emitter.constant(1));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   ivs.push_back(loop.getInductionVar());

@@ -25,10 +25,10 @@ struct BlockAccess {
   llvm::SmallVector<mlir::Value> reductionSizes;
   /// Opens a loop over B's panels, sets `panel` and `firstColumn`, and calls the body inside.
   std::function<void(llvm::function_ref<void()>)> overPanels;
-  mlir::Value panel;       ///< the current panel of B
-  mlir::Value firstColumn; ///< of the panel in C
-  mlir::Value columns;     ///< of C: stores past it are masked
-  bool wholePanels = false;///< columns is a multiple of the panel
+  mlir::Value panel;        ///< the current panel of B
+  mlir::Value firstColumn;  ///< of the panel in C
+  mlir::Value columns;      ///< of C: stores past it are masked
+  bool wholePanels = false; ///< columns is a multiple of the panel
   /// Dimensions of A that rows and the innermost reduction run over, and of C that rows run over; a row of the tile is
   /// `lhsRowStep` elements of A's dimension (a convolution's stride).
   int64_t lhsRowDim = 0, lhsDepthDim = 1, outRowDim = 0, lhsRowStep = 1;
@@ -44,8 +44,8 @@ std::optional<int64_t> staticStride(mlir::Value value, int64_t dim);
 int64_t rowsPerBlock(int64_t vectors, int64_t registers);
 
 /// The innermost reduction runs in blocks of this many steps, each summed on its own and then added to C: a block of B
-/// (24 KiB of a 48-column panel) shares the first-level cache with A, and the error of a long sum grows with the block, not
-/// with K.
+/// (24 KiB of a 48-column panel) shares the first-level cache with A, and the error of a long sum grows with the block,
+/// not with K.
 inline constexpr int64_t reductionBlock = 128;
 
 /// Emits the product of `rows` rows (a value) from row 0 on with all panels, in blocks of rowsPerBlock and a ladder of

@@ -140,8 +140,8 @@ private:
           Value valid = arith::SelectOp::create(builder, loc, inside, left, constant(0));
           Value row = loadMasked(inAt(ivs, element0, column), lanes * group, valid);
           rows.push_back(group == 1 ? row
-                                    : vector::BitCastOp::create(
-                                          builder, loc, VectorType::get({lanes}, builder.getI32Type()), row));
+                                    : vector::BitCastOp::create(builder, loc,
+                                                                VectorType::get({lanes}, builder.getI32Type()), row));
         }
         transpose(rows);
         for (int64_t lane = 0; lane < lanes; ++lane) {

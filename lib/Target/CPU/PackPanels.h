@@ -1,11 +1,12 @@
 //===- PackPanels.h - tw_tile.pack as vector code ----------------------------------===//
 //
-// out[b, p, inner, k / g, j * g + k % g] = in[b, inner, k, p * panel + j], zero where there is no such element; g = group.
+// out[b, p, inner, k / g, j * g + k % g] = in[b, inner, k, p * panel + j], zero where there is no such element; g =
+// group.
 //
 // Two ways to move whole vectors, and a scalar one for the rest:
 //   columns contiguous: load `g` rows of a vector of columns, interleave, store;
-//   k contiguous: load a vector of 32-bit units of k (one f32, or a pair of bf16) for each of `lanes` columns, transpose
-//   the square in registers, store `lanes` rows.
+//   k contiguous: load a vector of 32-bit units of k (one f32, or a pair of bf16) for each of `lanes` columns,
+//   transpose the square in registers, store `lanes` rows.
 // In a tile the input begins with the tile's first column.
 //
 //===----------------------------------------------------------------------===//

@@ -21,8 +21,8 @@ public:
       : builder(builder), loc(loc), access(access), vectors(panel / tileColumns),
         accumulatorType(amx::TileType::get({tileRows, tileColumns}, builder.getF32Type())),
         operandType(amx::TileType::get({tileRows, tileDepth}, builder.getBF16Type())) {
-    lhsRowStride = arith::MulIOp::create(builder, loc, strideOf(access.lhs, access.lhsRowDim),
-                                         constant(access.lhsRowStep));
+    lhsRowStride =
+        arith::MulIOp::create(builder, loc, strideOf(access.lhs, access.lhsRowDim), constant(access.lhsRowStep));
     lhsDepthContiguous = access.lhsDepthContiguous();
     rhsRowStride = strideOf(access.rhs, cast<MemRefType>(access.rhs.getType()).getRank() - 2);
     outRowStride = strideOf(access.out, access.outRowDim);
@@ -48,9 +48,8 @@ public:
     }
     if (known) {
       if (int64_t rest = *known % blockRows)
-        access.overPanels([&] {
-          padded(rest > tileRows ? 2 : 1, constant(*known - rest), constant(rest), /*padRows=*/true);
-        });
+        access.overPanels(
+            [&] { padded(rest > tileRows ? 2 : 1, constant(*known - rest), constant(rest), /*padRows=*/true); });
       return;
     }
     Value rest = arith::SubIOp::create(builder, loc, total, whole);
@@ -71,7 +70,8 @@ private:
   Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
   Value apply(Value value, AffineExpr expr) {
     return getValueOrCreateConstantIndexOp(
-        builder, loc, affine::makeComposedFoldedAffineApply(builder, loc, AffineMap::get(1, 0, expr), {OpFoldResult(value)}));
+        builder, loc,
+        affine::makeComposedFoldedAffineApply(builder, loc, AffineMap::get(1, 0, expr), {OpFoldResult(value)}));
   }
   Value add(Value a, Value b) { return arith::AddIOp::create(builder, loc, a, b); }
   Value plus(Value a, int64_t b) { return b == 0 ? a : add(a, constant(b)); }
@@ -130,7 +130,8 @@ private:
     SmallVector<Value> places(access.reductionSizes.size() - 1, constant(0));
     std::optional<int64_t> known = getConstantIntValue(depth);
     if (!single || (known && *known <= tileReductionBlock + tileReductionBlock / 4))
-      return everyBlock([&](Value first) { return reduce(0, zeros(2), {}, 2, first, constant(0), depthWhole, Value()); });
+      return everyBlock(
+          [&](Value first) { return reduce(0, zeros(2), {}, 2, first, constant(0), depthWhole, Value()); });
     // Even blocks of k.
     int64_t block = tileReductionBlock;
     if (known) {
@@ -141,7 +142,8 @@ private:
       AffineExpr d1 = builder.getAffineDimExpr(1);
       return getValueOrCreateConstantIndexOp(
           builder, loc,
-          affine::makeComposedFoldedAffineMin(builder, loc, AffineMap::get(2, 0, {d0() + block, d1}, builder.getContext()),
+          affine::makeComposedFoldedAffineMin(builder, loc,
+                                              AffineMap::get(2, 0, {d0() + block, d1}, builder.getContext()),
                                               {OpFoldResult(from), OpFoldResult(depthWhole)}));
     };
     Value zero = constant(0), firstEnd = least(zero);
@@ -166,9 +168,9 @@ private:
     Tiles tiles = reduce(0, zeros(count), {}, count, first, constant(0), depthWhole, padRows ? valid : Value());
     Value out = pad(builder.getF32Type());
     for (auto [index, tile] : llvm::enumerate(tiles))
-      amx::TileStoreOp::create(builder, loc, out,
-                               ValueRange{constant(index / vectors * tileRows), constant(index % vectors * tileColumns)},
-                               tile, constant(32));
+      amx::TileStoreOp::create(
+          builder, loc, out, ValueRange{constant(index / vectors * tileRows), constant(index % vectors * tileColumns)},
+          tile, constant(32));
     auto loop = scf::ForOp::create(builder, loc, constant(0), valid, constant(1));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
@@ -199,7 +201,8 @@ private:
   Tiles load(int64_t count, Value first) {
     Tiles tiles;
     for (int64_t i = 0; i < count * vectors; ++i)
-      tiles.push_back(amx::TileLoadOp::create(builder, loc, accumulatorType, access.out, outAt(i, first), outRowStride));
+      tiles.push_back(
+          amx::TileLoadOp::create(builder, loc, accumulatorType, access.out, outAt(i, first), outRowStride));
     return tiles;
   }
   void store(const Tiles &tiles, int64_t count, Value first) {
@@ -244,7 +247,8 @@ private:
     });
   }
 
-  Tiles paddedSteps(Tiles tiles, SmallVector<Value> ivs, int64_t count, Value first, Value from, Value to, Value valid) {
+  Tiles paddedSteps(Tiles tiles, SmallVector<Value> ivs, int64_t count, Value first, Value from, Value to,
+                    Value valid) {
     return over(tiles, ivs, from, to, [&](Tiles carried, ArrayRef<Value> at) {
       copyToPad(first, at, valid);
       return multiply(carried, padTiles(count), at);
@@ -314,8 +318,8 @@ private:
     if (lhsDepthContiguous) {
       Value mask = vector::CreateMaskOp::create(builder, loc, VectorType::get({tileDepth}, builder.getI1Type()),
                                                 ValueRange{left});
-      Value value = vector::MaskedLoadOp::create(builder, loc, type, access.lhs, access.lhsAt(builder, from, at), mask,
-                                                 zero);
+      Value value =
+          vector::MaskedLoadOp::create(builder, loc, type, access.lhs, access.lhsAt(builder, from, at), mask, zero);
       vector::StoreOp::create(builder, loc, value, a, ValueRange{row, constant(0)});
       return;
     }

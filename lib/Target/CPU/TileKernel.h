@@ -5,8 +5,8 @@
 // tiles of A and two of B: all eight tile registers. A is read as it lies, by the row stride of its tile loads, where
 // its k are contiguous; rows, columns and k that do not fill a tile go through a zeroed pad on the stack.
 //
-// Long sums run in blocks of about `tileReductionBlock` k around the panels, so that a block of B stays in the first-level
-// cache while A streams by from the second; between blocks the accumulators rest in C.
+// Long sums run in blocks of about `tileReductionBlock` k around the panels, so that a block of B stays in the
+// first-level cache while A streams by from the second; between blocks the accumulators rest in C.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CPU_TILEKERNEL_H
@@ -23,7 +23,7 @@ inline constexpr int64_t tileReductionBlock = 512;
 
 /// Emits the product of `rows` rows from row 0 on with all panels; `panel` is 16 or 32 columns.
 void emitTilePanels(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,
-                   int64_t panel);
+                    int64_t panel);
 
 } // namespace tilewright::cpu
 

@@ -13,10 +13,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Sizes.h"
-#include "tilewright/Passes.h"
-#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "tilewright/Passes.h"
 
 using namespace mlir;
 
@@ -92,9 +92,8 @@ void lowerKernel(func::FuncOp kernel) {
     body.getArgument(old - 3 + i)
         .replaceAllUsesWith(arith::IndexCastOp::create(builder, loc, builder.getIndexType(), arguments[2 + i]));
   Value unknown = arith::ConstantIndexOp::create(builder, loc, 0);
-  body.getArgument(old - 1)
-      .replaceAllUsesWith(denseMemref(builder, loc, cast<MemRefType>(body.getArgument(old - 1).getType()),
-                                      arguments[4], {unknown}, converter));
+  body.getArgument(old - 1).replaceAllUsesWith(denseMemref(
+      builder, loc, cast<MemRefType>(body.getArgument(old - 1).getType()), arguments[4], {unknown}, converter));
   body.eraseArguments(0, old);
   kernel.setAllArgAttrs(ArrayRef<DictionaryAttr>());
   kernel.setFunctionType(builder.getFunctionType(body.getArgumentTypes(), {}));

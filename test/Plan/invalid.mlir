@@ -1,0 +1,135 @@
+// RUN: tilewright-opt %s -verify-diagnostics -split-input-file
+// One program per constraint of dialects/Plan/PlanOps.td, named like it.
+
+tw_plan.program @program_c1 [] in [] to [] {
+  // expected-error @below {{program_c1: expected number 0, got 1}}
+  tw_plan.buffer 1 input 0 bytes affine_map<() -> (64)>
+}
+
+// -----
+
+tw_plan.program @program_c2 [] in [] to [] {
+  tw_plan.buffer 0 input 0 bytes affine_map<() -> (64)>
+  tw_plan.buffer 1 output 0 bytes affine_map<() -> (64)>
+  // expected-error @below {{program_c2: no buffer 2}}
+  tw_plan.launch @kernel [0, 2] writes 2 sizes affine_map<() -> ()>
+}
+
+// -----
+
+tw_plan.program @program_c2_copy [] in [] to [] {
+  tw_plan.buffer 0 output 0 bytes affine_map<() -> (64)>
+  // expected-error @below {{program_c2: no buffer 7}}
+  tw_plan.copy 7 to 0 bytes affine_map<() -> (64)>
+}
+
+// -----
+
+// expected-error @below {{program_c3: 2 symbols, 1 least and 2 largest sizes}}
+tw_plan.program @program_c3 ["s0", "s1"] in [2] to [8, 8] {
+}
+
+// -----
+
+// expected-error @below {{program_c3: a size from 9 to 8}}
+tw_plan.program @program_c3_order ["s0"] in [9] to [8] {
+}
+
+// -----
+
+tw_plan.program @buffer_c1 ["s0"] in [2] to [8] {
+  // expected-error @below {{buffer_c1: bytes is of 1 dimensions and 0 symbols, the program has 1 symbols}}
+  tw_plan.buffer 0 input 0 bytes affine_map<(d0) -> (d0)>
+}
+
+// -----
+
+tw_plan.program @buffer_c1_results ["s0"] in [2] to [8] {
+  // expected-error @below {{buffer_c1: bytes gives 2 numbers, not 1}}
+  tw_plan.buffer 0 input 0 bytes affine_map<()[s0] -> (s0, s0)>
+}
+
+// -----
+
+tw_plan.program @buffer_c2 [] in [] to [] {
+  // expected-error @below {{buffer_c2: constant buffer without a value}}
+  tw_plan.buffer 0 constant 0 bytes affine_map<() -> (8)>
+}
+
+// -----
+
+tw_plan.program @buffer_c2_other [] in [] to [] {
+  // expected-error @below {{buffer_c2: input buffer with a value}}
+  tw_plan.buffer 0 input 0 bytes affine_map<() -> (8)> = dense<0> : tensor<i64>
+}
+
+// -----
+
+tw_plan.program @launch_c1 ["s0"] in [2] to [8] {
+  tw_plan.buffer 0 output 0 bytes affine_map<()[s0] -> (s0 * 4)>
+  // expected-error @below {{launch_c1: sizes is of 0 dimensions and 2 symbols, the program has 1 symbols}}
+  tw_plan.launch @kernel [0] writes 1 sizes affine_map<()[s0, s1] -> (s1)>
+}
+
+// -----
+
+tw_plan.program @launch_c1_scratch ["s0"] in [2] to [8] {
+  tw_plan.buffer 0 output 0 bytes affine_map<()[s0] -> (s0 * 4)>
+  // expected-error @below {{launch_c1: scratch gives 0 numbers, not 1}}
+  tw_plan.launch @kernel [0] writes 1 sizes affine_map<()[s0] -> (s0)> scratch affine_map<() -> ()>
+}
+
+// -----
+
+tw_plan.program @launch_c2 [] in [] to [] {
+  tw_plan.buffer 0 output 0 bytes affine_map<() -> (64)>
+  // expected-error @below {{launch_c2: writes = 3 names more than the 1 operands}}
+  tw_plan.launch @kernel [0] writes 3 sizes affine_map<() -> ()>
+}
+
+// -----
+
+tw_plan.program @launch_c3 [] in [] to [] {
+  tw_plan.buffer 0 input 0 bytes affine_map<() -> (64)>
+  // expected-error @below {{launch_c3: writes to input buffer 0}}
+  tw_plan.launch @kernel [0] writes 1 sizes affine_map<() -> ()>
+}
+
+// -----
+
+tw_plan.program @launch_c4 [] in [] to [] {
+  tw_plan.buffer 0 packed 0 bytes affine_map<() -> (64)>
+  // expected-error @below {{launch_c4: writes to packed buffer 0}}
+  tw_plan.launch @kernel [0] writes 1 sizes affine_map<() -> ()>
+}
+
+// -----
+
+tw_plan.program @launch_c4_once [] in [] to [] {
+  tw_plan.buffer 0 arena 0 bytes affine_map<() -> (64)>
+  // expected-error @below {{launch_c4: a once launch writes to arena buffer 0}}
+  tw_plan.launch once @kernel [0] writes 1 sizes affine_map<() -> ()>
+}
+
+// -----
+
+tw_plan.program @copy_c1 [] in [] to [] {
+  tw_plan.buffer 0 input 0 bytes affine_map<() -> (64)>
+  tw_plan.buffer 1 output 0 bytes affine_map<() -> (64)>
+  // expected-error @below {{copy_c1: bytes is of 0 dimensions and 1 symbols, the program has 0 symbols}}
+  tw_plan.copy 0 to 1 bytes affine_map<()[s0] -> (s0)>
+}
+
+// -----
+
+tw_plan.program @copy_c2 [] in [] to [] {
+  tw_plan.buffer 0 input 0 bytes affine_map<() -> (64)>
+  tw_plan.buffer 1 output 0 bytes affine_map<() -> (64)>
+  // expected-error @below {{copy_c2: copies buffer 1 to buffer 0}}
+  tw_plan.copy 1 to 0 bytes affine_map<() -> (64)>
+}
+
+// -----
+
+// expected-error @below {{expects parent op 'tw_plan.program'}}
+tw_plan.buffer 0 input 0 bytes affine_map<() -> (64)>

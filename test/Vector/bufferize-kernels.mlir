@@ -1,0 +1,57 @@
+// RUN: tilewright-opt %s --tw-bufferize-kernels -split-input-file | FileCheck %s
+
+// Tasks compute into the destination; nothing is allocated, nothing copied.
+// CHECK-LABEL: func.func private @in_place
+// CHECK-SAME: (%[[X:.*]]: memref<64x8xf32>{{.*}}, %[[OUT:.*]]: memref<64x8xf32>{{.*}})
+// CHECK-NOT: memref.alloc
+// CHECK-NOT: memref.copy
+// CHECK: scf.forall (%[[I:.*]]) = (0) to (64) step (16)
+// CHECK: %[[A:.*]] = memref.subview %[[X]][%[[I]], 0] [16, 8]
+// CHECK: %[[B:.*]] = memref.subview %[[OUT]][%[[I]], 0] [16, 8]
+// CHECK: linalg.exp ins(%[[A]] {{.*}} outs(%[[B]]
+// CHECK: return{{$}}
+func.func private @in_place(%x: tensor<64x8xf32>, %out: tensor<64x8xf32>) -> tensor<64x8xf32> attributes {tw.kernel} {
+  %r = scf.forall (%i) = (0) to (64) step (16) shared_outs(%o = %out) -> (tensor<64x8xf32>) {
+    %a = tensor.extract_slice %x[%i, 0] [16, 8] [1, 1] : tensor<64x8xf32> to tensor<16x8xf32>
+    %b = tensor.extract_slice %o[%i, 0] [16, 8] [1, 1] : tensor<64x8xf32> to tensor<16x8xf32>
+    %e = linalg.exp ins(%a : tensor<16x8xf32>) outs(%b : tensor<16x8xf32>) -> tensor<16x8xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %e into %o[%i, 0] [16, 8] [1, 1] : tensor<16x8xf32> into tensor<64x8xf32>
+    }
+  }
+  return %r : tensor<64x8xf32>
+}
+
+// -----
+
+// A value between two members is memory of the tile's size.
+// CHECK-LABEL: func.func private @between
+// CHECK: %[[T:.*]] = memref.alloc() {{.*}}: memref<8xf32>
+// CHECK: linalg.exp {{.*}}outs(%[[T]]
+// CHECK: linalg.generic {{.*}}ins(%[[T]]
+func.func private @between(%x: tensor<8xf32>, %out: tensor<8xf32>) -> tensor<8xf32> attributes {tw.kernel} {
+  %t = tensor.empty() : tensor<8xf32>
+  %e = linalg.exp ins(%x : tensor<8xf32>) outs(%t : tensor<8xf32>) -> tensor<8xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0) -> (7 - d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%e : tensor<8xf32>) outs(%out : tensor<8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+// A padded tensor that is returned: the destination is filled, the source put into it.
+// CHECK-LABEL: func.func private @padded
+// CHECK-SAME: (%[[X:.*]]: memref<4xf32>{{.*}}, %[[OUT:.*]]: memref<7xf32>{{.*}})
+// CHECK: linalg.fill {{.*}} outs(%[[OUT]]
+// CHECK: %[[IN:.*]] = memref.subview %[[OUT]][1] [4] [1]
+// CHECK: linalg.copy ins(%[[X]] {{.*}} outs(%[[IN]]
+func.func private @padded(%x: tensor<4xf32>, %out: tensor<7xf32>) -> tensor<7xf32> attributes {tw.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %x low[1] high[2] {
+  ^bb0(%i: index):
+    tensor.yield %zero : f32
+  } : tensor<4xf32> to tensor<7xf32>
+  return %p : tensor<7xf32>
+}

@@ -1,0 +1,44 @@
+// RUN: tilewright-opt %s --tw-flatten-grid -split-input-file | FileCheck %s
+
+// 7 x 3 tiles; the last loop runs fastest.
+// CHECK: #[[GRID:.*]] = affine_map<() -> (21)>
+// CHECK-LABEL: func.func private @tiles
+// CHECK-SAME: %[[BEGIN:[a-z0-9]+]]: index, %[[END:[a-z0-9]+]]: index
+// CHECK-SAME: tw.grid = #[[GRID]]
+// CHECK: scf.for %[[T:.*]] = %[[BEGIN]] to %[[END]]
+// CHECK-NOT: scf.forall
+func.func private @tiles(%x: memref<100x40xf32>) attributes {tw.kernel} {
+  scf.forall (%i, %j) = (0, 0) to (100, 40) step (16, 16) {
+    %one = arith.constant 1.0 : f32
+    memref.store %one, %x[%i, %j] : memref<100x40xf32>
+  }
+  return
+}
+
+// -----
+
+// The rows are the kernel's size argument.
+// CHECK: #[[GRID:.*]] = affine_map<()[s0] -> (s0 ceildiv 16)>
+// CHECK-LABEL: func.func private @rows
+// CHECK-SAME: tw.grid = #[[GRID]]
+func.func private @rows(%n: index, %x: memref<?xf32>) attributes {tw.kernel} {
+  scf.forall (%i) = (0) to (%n) step (16) {
+    %one = arith.constant 1.0 : f32
+    memref.store %one, %x[%i] : memref<?xf32>
+  }
+  return
+}
+
+// -----
+
+// Without a forall there is one tile.
+// CHECK: #[[GRID:.*]] = affine_map<() -> (1)>
+// CHECK-LABEL: func.func private @one
+// CHECK-SAME: %[[BEGIN:[a-z0-9]+]]: index, %{{[a-z0-9]+}}: index
+// CHECK-SAME: tw.grid = #[[GRID]]
+func.func private @one(%x: memref<4xf32>) attributes {tw.kernel} {
+  %i = arith.constant 0 : index
+  %one = arith.constant 1.0 : f32
+  memref.store %one, %x[%i] : memref<4xf32>
+  return
+}
