@@ -6,17 +6,25 @@ import statistics
 import time
 
 
-def paired(first, second, seconds: float = 2.0, least: int = 8):
-    """Calls both in turn for about `seconds`; returns (seconds of first, seconds of second, ratio), medians each."""
+def paired(first, second, seconds: float = 2.0, least: int = 8, side: float = 0.05):
+    """Rounds of both in turn for about `seconds`; returns (seconds of first, seconds of second, ratio), medians each.
+
+    A round calls one program as often as fits into `side` seconds, at least once, and then the other as often: the
+    threads of torch's OpenMP spin for some 15 ms after their last work, on the cores that the next program needs, so
+    that single calls of a few milliseconds in turn would measure that.
+    """
+
+    def timed(program, calls):
+        began = time.perf_counter()
+        for _ in range(calls):
+            program()
+        return (time.perf_counter() - began) / calls
+
     first(), second()
+    calls = max(1, int(side / max(timed(first, 1), timed(second, 1), 1e-9)))
     rounds, began = [], time.perf_counter()
     while len(rounds) < least or time.perf_counter() - began < seconds:
-        a = time.perf_counter()
-        first()
-        b = time.perf_counter()
-        second()
-        c = time.perf_counter()
-        rounds.append((b - a, c - b))
+        rounds.append((timed(first, calls), timed(second, calls)))
     return (statistics.median(a for a, _ in rounds), statistics.median(b for _, b in rounds),
             statistics.median(a / b for a, b in rounds))
 

@@ -69,6 +69,13 @@ void placeBarriers(Frame &frame, const std::vector<bool> &writes, const std::vec
     std::vector<Access> &list = step.serial ? byFirst : byAll;
     list.insert(list.end(), current.begin(), current.end());
   }
+  int64_t tiles = 0;
+  for (size_t first = 0, end; first < frame.steps.size(); first = end) {
+    for (end = first; end < frame.steps.size() && (end == first || !frame.steps[end].barrierBefore); ++end)
+      tiles += frame.steps[end].serial ? 1 : frame.steps[end].grid;
+    for (size_t i = first; i < end; ++i)
+      frame.steps[i].tilesToBarrier = tiles;
+  }
 }
 
 } // namespace tilewright::runtime

@@ -196,9 +196,11 @@ bool Executable::runFrame(const Frame &frame, const void *const *inputs, void *c
   threads = frame.parallelism == 1 ? 1 : clipThreads(threads);
   threads = int(std::min<int64_t>({threads, frame.parallelism, ThreadTeam::maxThreads}));
 
-  // [arena, 64-byte aligned][scratch of thread 0][scratch of thread 1]...[operand pointers]
+  // [arena, 64-byte aligned][scratch of thread 0][scratch of thread 1]...[claims][operand pointers]
   int64_t scratchBytes = 0, bytes = 0;
-  int64_t arena = (frame.arenaBytes + 127) / 128 * 128, pointerBytes = int64_t(frame.operands.size() * sizeof(void *));
+  int64_t arena = (frame.arenaBytes + 127) / 128 * 128;
+  int64_t claimBytes = threads == 1 ? 0 : TileClaims::bytes(int64_t(frame.steps.size()), threads);
+  int64_t pointerBytes = claimBytes + int64_t(frame.operands.size() * sizeof(void *));
   bool impossible = __builtin_mul_overflow(frame.scratchBytes, int64_t(threads), &scratchBytes) ||
                     __builtin_add_overflow(arena + pointerBytes, scratchBytes, &bytes);
   Memory block;
@@ -212,13 +214,15 @@ bool Executable::runFrame(const Frame &frame, const void *const *inputs, void *c
   void *const *spaces[Frame::numSpaces] = {const_cast<void *const *>(inputs), outputs, packed,
                                            reinterpret_cast<void *const *>(&arenaBase),
                                            reinterpret_cast<void *const *>(&constantBase)};
-  auto **pointers = reinterpret_cast<void **>(block.data() + arena + scratchBytes);
+  uint8_t *claims = block.data() + arena + scratchBytes;
+  auto **pointers = reinterpret_cast<void **>(claims + claimBytes);
   for (size_t i = 0; i < frame.operands.size(); ++i) {
     const Frame::Operand &operand = frame.operands[i];
     pointers[i] = static_cast<uint8_t *>(spaces[size_t(operand.space)][operand.index]) + operand.offset;
   }
   Walk walk{frame, kernels.data(), hostFunctions.data(), pointers, block.data() + arena};
-  bool ok = threads == 1 ? walk.alone() : walk.together(threads);
+  bool ok = threads == 1 ? walk.alone()
+                         : walk.together(threads, TileClaims(claims, int64_t(frame.steps.size()), threads));
   if (!ok)
     error = walk.errorText(program);
   ArenaPool::process().giveBack(std::move(block));

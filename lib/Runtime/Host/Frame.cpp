@@ -1,5 +1,6 @@
 //===- Frame.cpp - a plan with its symbols filled in ----------------------===//
 #include "lib/Runtime/Host/Frame.h"
+#include "lib/Runtime/Host/TileClaims.h"
 #include "lib/Runtime/Plan/ArenaPlanner.h"
 
 #include <algorithm>
@@ -159,7 +160,7 @@ private:
     }
     if (step.kind == plan::Step::Kind::Copy && !resolveCopy(resolved, where))
       return false;
-    resolved.serial = resolved.grid == 1;
+    resolved.serial = resolved.grid == 1 || resolved.grid > TileClaims::maxGrid;
     frame.scratchBytes = std::max(frame.scratchBytes, (scratch + 127) / 128 * 128);
     frame.parallelism = std::max(frame.parallelism, resolved.grid);
     frame.steps.push_back(resolved);

@@ -33,6 +33,8 @@ struct Frame {
     uint32_t firstOperand, firstSize;
     int64_t grid;
     int64_t copyBytes;
+    /// How many tiles all steps up to the next barrier have, those of earlier barriers included; a serial step is one.
+    int64_t tilesToBarrier;
   };
 
   std::vector<int64_t> symbols;
@@ -54,7 +56,7 @@ std::vector<int32_t> bufferSlots(const plan::Plan &plan);
 bool resolveFrame(const plan::Plan &plan, const std::vector<const plan::Step *> &steps, const int64_t *symbols,
                   Frame &frame, std::string &error);
 
-/// Sets barrierBefore: a step waits when it touches memory that another thread may have written, or may still read,
+/// Sets barrierBefore and tilesToBarrier: a step waits when it touches memory that another thread may have written, or may still read,
 /// since the last barrier. Conservative. `mayAlias` tells, per input number, that its memory may be any other
 /// input's or output's (an in-place input); `writes` has one flag per frame operand.
 void placeBarriers(Frame &frame, const std::vector<bool> &writes, const std::vector<bool> &mayAlias);

@@ -11,9 +11,18 @@
 
 namespace tilewright::runtime {
 
-/// One worker's mailbox. Its signal counts the jobs given to it; stopTicket asks it to end.
+/// One worker's mailbox. Its signal counts the jobs given to it; stopTicket asks it to end. A job is settled once: the
+/// worker takes it, or the caller takes it back.
 struct ThreadTeam::Worker {
   Signal jobs;
+  std::atomic<uint32_t> settled{0}; ///< the last job that was
+
+  /// Whether this call is the one that settles job `ticket`.
+  bool settle(uint32_t ticket) {
+    uint32_t last = settled.load(std::memory_order_relaxed);
+    return last != ticket && settled.compare_exchange_strong(last, ticket, std::memory_order_acq_rel);
+  }
+
   ThreadTeam *team = nullptr;
   int thread = 0;
   uint32_t ticket = 0; ///< the caller's count of jobs given
@@ -66,6 +75,8 @@ void *ThreadTeam::workerMain(void *argument) {
     seen = worker->jobs.waitWhile(seen);
     if (seen == stopTicket)
       return nullptr;
+    if (!worker->settle(seen))
+      continue;
     if (_mm_getcsr() != team.job.controlWord)
       _mm_setcsr(team.job.controlWord);
     team.job.function(team.job.context, worker->thread, team.job.threads);
@@ -105,6 +116,14 @@ int ThreadTeam::run(int threads, Function function, void *context) {
 }
 
 int ThreadTeam::runUnclipped(int threads, Function function, void *context) {
+  return runJob(threads, function, context, true);
+}
+
+int ThreadTeam::runHelped(int threads, Function function, void *context) {
+  return runJob(threads, function, context, false);
+}
+
+int ThreadTeam::runJob(int threads, Function function, void *context, bool all) {
   threads = std::clamp(threads, 1, maxThreads);
   if (threads == 1 || !tryEnter()) {
     function(context, 0, 1);
@@ -127,7 +146,12 @@ int ThreadTeam::runUnclipped(int threads, Function function, void *context) {
     worker.jobs.set(worker.ticket);
   }
   function(context, 0, threads);
-  finished.waitWhile(before);
+  bool last = false;
+  for (int i = 0; i < helpers && !all; ++i)
+    if (workers[i]->settle(workers[i]->ticket))
+      last = running.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  if (!last) // a worker ends the job
+    finished.waitWhile(before);
   leave();
   return threads;
 }

@@ -1,6 +1,6 @@
 //===- ThreadTeam.h - the threads that walk a plan ------------------------===//
 //
-// A call enters the team once and leaves it once; inside, the threads meet at a Barrier. The caller is thread 0.
+// A call enters the team once and leaves it once. The caller is thread 0.
 //
 //   ThreadTeam::process().run(8, [](void *context, int thread, int threads) { ... }, &call);
 //
@@ -37,6 +37,10 @@ public:
   /// team is busy. Workers take over the caller's floating-point mode (flush denormals, rounding).
   int run(int threads, Function function, void *context);
 
+  /// runUnclipped() whose `function` divides the work itself: workers that have not begun when the caller's part is
+  /// done never begin, so that a caller does not wait for threads that the system keeps from running.
+  int runHelped(int threads, Function function, void *context);
+
   /// Joins the workers; the next run() starts new ones. No effect while a run() is under way.
   void shutdown();
 
@@ -51,6 +55,7 @@ private:
   bool tryEnter();
   void leave();
   int ensureWorkers(int wanted);
+  int runJob(int threads, Function function, void *context, bool all);
   void stopWorkers();
   static void *workerMain(void *worker);
 

@@ -57,31 +57,70 @@ bool Walk::alone() {
   return !indexFailed.load(std::memory_order_relaxed);
 }
 
-void Walk::walkShare(int thread, int threads) {
-  for (size_t i = 0; i < frame.steps.size(); ++i) {
-    const Frame::Step &step = frame.steps[i];
-    if (step.barrierBefore)
-      barrier.wait(threads);
-    if ((step.barrierBefore || thread == 0) && failedStep.load(std::memory_order_relaxed) < i) {
-      if (step.barrierBefore)
-        return;
-      continue; // thread 0 goes to the barrier where the others find the failure
-    }
-    if (step.serial) {
-      if (thread == 0 && !execute(step, 0, step.grid, 0))
-        failedStep.store(i, std::memory_order_relaxed);
-      continue;
-    }
-    int64_t share = step.grid / threads, rest = step.grid % threads;
-    int64_t begin = share * thread + std::min<int64_t>(thread, rest);
-    int64_t end = begin + share + (thread < rest);
-    if (begin < end)
-      execute(step, begin, end, thread);
+/// `tiles` of `step` are done. The thread that does the last ones before a barrier lets the others pass.
+void Walk::count(const Frame::Step &step, int64_t tiles) {
+  if (tiles == 0)
+    return;
+  if (tilesDone.fetch_add(tiles, std::memory_order_acq_rel) + tiles == step.tilesToBarrier)
+    barriersPassed.set(barriersPassed.word.load(std::memory_order_relaxed) + 1);
+}
+
+/// Returns when all tiles of the steps [first, end), which have no barrier between them, are done.
+void Walk::finish(size_t first, size_t end, int thread, int threads) {
+  int64_t goal = frame.steps[first].tilesToBarrier;
+  auto done = [&] { return tilesDone.load(std::memory_order_acquire) >= goal; };
+  for (size_t i = first; i < end; ++i)
+    if (!frame.steps[i].serial)
+      for (int other = 1; other < threads && !done(); ++other) {
+        int64_t helped = 0;
+        for (Tiles tiles; !(tiles = claims.steal(int64_t(i), (thread + other) % threads)).empty();) {
+          execute(frame.steps[i], tiles.begin, tiles.end, thread);
+          helped += tiles.end - tiles.begin;
+        }
+        count(frame.steps[i], helped);
+      }
+  while (!done()) {
+    uint32_t passed = barriersPassed.word.load(std::memory_order_acquire);
+    if (!done())
+      barriersPassed.waitWhile(passed);
   }
 }
 
-bool Walk::together(int threads) {
-  ThreadTeam::process().runUnclipped(
+void Walk::walkShare(int thread, int threads) {
+  size_t first = 0; // of the steps since the last barrier
+  for (size_t i = 0; i < frame.steps.size(); ++i) {
+    const Frame::Step &step = frame.steps[i];
+    if (step.barrierBefore) {
+      finish(first, i, thread, threads);
+      first = i;
+      if (failedStep.load(std::memory_order_relaxed) < i)
+        return;
+    }
+    if (step.serial) {
+      if (thread != 0)
+        continue;
+      // Behind a step that failed thread 0 only counts, up to the barrier where the others find the failure.
+      if (failedStep.load(std::memory_order_relaxed) > i && !execute(step, 0, step.grid, 0))
+        failedStep.store(i, std::memory_order_relaxed);
+      count(step, 1);
+      continue;
+    }
+    int64_t mine = 0;
+    for (Tiles tiles; !(tiles = claims.own(int64_t(i), thread)).empty(); mine += tiles.end - tiles.begin)
+      execute(step, tiles.begin, tiles.end, thread);
+    count(step, mine);
+  }
+  // What is left is for the caller to wait for.
+  if (thread == 0 && first < frame.steps.size())
+    finish(first, frame.steps.size(), thread, threads);
+}
+
+bool Walk::together(int threads, TileClaims shares) {
+  claims = shares;
+  for (size_t i = 0; i < frame.steps.size(); ++i)
+    if (!frame.steps[i].serial)
+      claims.share(int64_t(i), frame.steps[i].grid);
+  ThreadTeam::process().runHelped(
       threads,
       [](void *walk, int thread, int threads) {
         auto &self = *static_cast<Walk *>(walk);

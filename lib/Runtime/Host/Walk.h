@@ -1,14 +1,16 @@
 //===- Walk.h - one call's way through a frame ----------------------------===//
 //
-// Every thread walks all steps, does its share of each, and waits where the frame says so. A share is contiguous and
-// depends only on the grid and the number of threads, so that results do not depend on timing.
+// Every thread walks all steps, does its share of each, helps the others where the frame says that all must be done
+// with what came before, and waits for what others still do. Tiles do not depend on who does them: nor do results.
+// The calling thread waits for tiles and not for threads: one that comes late finds nothing left to do.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_WALK_H
 #define TILEWRIGHT_LIB_RUNTIME_HOST_WALK_H
 
-#include "lib/Runtime/Host/Barrier.h"
 #include "lib/Runtime/Host/Executor.h"
+#include "lib/Runtime/Host/Futex.h"
+#include "lib/Runtime/Host/TileClaims.h"
 
 namespace tilewright::runtime {
 
@@ -22,8 +24,8 @@ public:
   /// Walks on the calling thread. False when a host function failed.
   bool alone();
 
-  /// Walks on up to `threads` threads of the process's team.
-  bool together(int threads);
+  /// Walks on up to `threads` threads of the process's team, whose shares are kept in `claims`.
+  bool together(int threads, TileClaims claims);
 
   /// After a failure: which step of `plan`, and what its host function said or which index was out of range.
   std::string errorText(const plan::Plan &plan) const;
@@ -31,6 +33,8 @@ public:
 private:
   void noteIndex(const Frame::Step &step, const int64_t *status);
   void walkShare(int thread, int threads);
+  void finish(size_t first, size_t end, int thread, int threads);
+  void count(const Frame::Step &step, int64_t tiles);
   bool execute(const Frame::Step &step, int64_t begin, int64_t end, int thread);
 
   const Frame &frame;
@@ -40,14 +44,15 @@ private:
   uint8_t *scratch;
   const char *message = nullptr; ///< of the host function that failed
   int32_t failedCallee = -1;
-  /// The step that failed. Threads look at it at barriers only, and leave at the first barrier behind that step:
-  /// so all leave at the same one.
+  /// The step that failed. Threads look at it at barriers only, and leave at the first barrier behind that step.
   std::atomic<size_t> failedStep{SIZE_MAX};
   /// The first index out of range that a kernel told of. The walk goes on: kernels take place 0 instead.
   std::atomic<bool> indexFailed{false};
   int64_t badIndex = 0, badSize = 0;
   int32_t indexStep = -1;
-  Barrier barrier;
+  TileClaims claims;
+  alignas(64) std::atomic<int64_t> tilesDone{0};
+  Signal barriersPassed; ///< counts them
 };
 
 } // namespace tilewright::runtime

@@ -1,7 +1,6 @@
 //===- ThreadTeamTest.cpp - the threads that walk a plan ------------------===//
 #include "lib/Runtime/Host/ThreadTeam.h"
 #include "lib/Runtime/Host/Affinity.h"
-#include "lib/Runtime/Host/Barrier.h"
 
 #include <csignal>
 #include <gtest/gtest.h>
@@ -32,21 +31,24 @@ TEST(ThreadTeam, EveryThreadRunsOnce) {
   }
 }
 
-TEST(ThreadTeam, BarrierKeepsThreadsInStep) {
+TEST(ThreadTeam, HelpersThatHaveNotBegunAreNotWaitedFor) {
   ThreadTeam team;
-  Barrier barrier;
-  std::atomic<int> total{0}, wrong{0};
-  onTeam(team, 4, [&](int thread, int threads) {
-    for (int round = 1; round <= 200; ++round) {
-      ++total;
-      barrier.wait(threads);
-      if (total != round * threads)
-        ++wrong;
-      barrier.wait(threads);
-    }
-  });
-  EXPECT_EQ(total, 800);
-  EXPECT_EQ(wrong, 0);
+  for (int round = 0; round < 2000; ++round) {
+    std::atomic<int> inside{0}, calls{0};
+    auto body = [&](int, int) {
+      ++inside;
+      ++calls;
+      --inside;
+    };
+    using Body = decltype(body);
+    EXPECT_EQ(team.runHelped(
+                  4, [](void *context, int thread, int threads) { (*static_cast<Body *>(context))(thread, threads); },
+                  &body),
+              4);
+    EXPECT_EQ(inside, 0); // whoever began has ended
+    EXPECT_GE(calls, 1);
+    EXPECT_LE(calls, 4);
+  }
 }
 
 TEST(ThreadTeam, ManyShortCalls) {
