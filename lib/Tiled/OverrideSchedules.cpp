@@ -31,8 +31,13 @@ namespace {
 
 bool isPattern(StringRef key) { return key.find_first_of("*?[{") != StringRef::npos; }
 
+/// A row of tiles whose size is free, in multiples of `unit`.
+struct OpenRow {
+  int64_t row, unit;
+};
+
 /// The rows of `kernel` whose tile size is the user's to choose; no value: all of them.
-std::optional<SmallVector<int64_t>> openRows(func::FuncOp kernel) {
+std::optional<SmallVector<OpenRow>> openRows(func::FuncOp kernel) {
   SmallVector<Operation *> members;
   for (Operation &op : kernel.getBody().front())
     if ((isa<linalg::LinalgOp>(op) && !isa<linalg::FillOp>(op)) || op.getName().getDialectNamespace() == "tw_tile")
@@ -41,16 +46,20 @@ std::optional<SmallVector<int64_t>> openRows(func::FuncOp kernel) {
   std::optional<RowMap> rows;
   for (Operation *member : members) {
     if (isa<PackOp>(member))
-      return SmallVector<int64_t>{};
+      return SmallVector<OpenRow>{};
     if (isa<AttentionOp>(member))
-      return SmallVector<int64_t>{2};
+      return SmallVector<OpenRow>{{2, 1}};
     if (!isa<MatmulOp, ConvolutionOp>(member))
       continue;
     if (!rows && !(rows = computeRows(members, reason)))
-      return SmallVector<int64_t>{};
-    // The rows of a matrix, the lines of an image.
-    int64_t loop = isa<MatmulOp>(member) ? numLoops(member) - 2 : 1;
-    return SmallVector<int64_t>{rows->rowOfLoop[member][loop]};
+      return SmallVector<OpenRow>{};
+    // The rows of a matrix, the lines of an image; columns or filters in whole panels.
+    ArrayRef<int64_t> rowOfLoop = rows->rowOfLoop[member];
+    if (auto matmul = dyn_cast<MatmulOp>(member)) {
+      int64_t loops = numLoops(member);
+      return SmallVector<OpenRow>{{rowOfLoop[loops - 2], 1}, {rowOfLoop[loops - 1], int64_t(matmul.getPanel())}};
+    }
+    return SmallVector<OpenRow>{{rowOfLoop[1], 1}, {rowOfLoop[3], int64_t(cast<ConvolutionOp>(member).getPanel())}};
   }
   return std::nullopt;
 }
@@ -132,10 +141,17 @@ private:
     };
     if (tiles.size() != chosen.size())
       return told("it has " + Twine(tiles.size()) + " sizes");
-    std::optional<SmallVector<int64_t>> open = openRows(kernel);
-    for (auto [row, size] : llvm::enumerate(tiles))
-      if (open && size != chosen[row] && !llvm::is_contained(*open, int64_t(row)))
+    std::optional<SmallVector<OpenRow>> open = openRows(kernel);
+    for (auto [row, size] : llvm::enumerate(tiles)) {
+      if (!open || size == chosen[row])
+        continue;
+      const OpenRow *found = llvm::find_if(*open, [&](const OpenRow &entry) { return entry.row == int64_t(row); });
+      if (found == open->end())
         return told("size " + Twine(row) + " is not free; it follows from the layout of the operands");
+      if (size % found->unit != 0)
+        return told("size " + Twine(row) + " is not a multiple of " + Twine(found->unit) +
+                    ", the width of the operand's panels");
+    }
     Builder builder(kernel.getContext());
     kernel->setAttr("tw.schedule",
                     builder.getDictionaryAttr({builder.getNamedAttr("tiles", builder.getDenseI64ArrayAttr(tiles))}));

@@ -32,12 +32,13 @@ int64_t estimate(AffineExpr size) {
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// Rows of A per task: many enough to reuse each panel of B, in even tiles of multiples of 32.
-int64_t rowsPerTask(int64_t m) {
-  constexpr int64_t most = 256;
+/// Rows of A per task: many enough to reuse each panel of B, in even tiles of whole blocks of the micro-kernels. AMX is so fast that B
+/// comes too slowly for fewer.
+int64_t rowsPerTask(int64_t m, int64_t elementBytes) {
+  const int64_t most = elementBytes == 2 ? 256 : 128, unit = elementBytes == 2 ? 32 : 8;
   if (m <= most)
     return std::max<int64_t>(1, m);
-  return std::min(most, ceilDiv(ceilDiv(m, ceilDiv(m, most)), 32) * 32);
+  return std::min(most, ceilDiv(ceilDiv(m, ceilDiv(m, most)), unit) * unit);
 }
 
 /// Panels of B per task. One, while the task's rows of A stay in the second-level cache (`cache`, per core) from panel
@@ -108,7 +109,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
         int64_t k = estimate(tile::sizeOf(matmul.getInputs()[0], matmul.getLhsPermutation().back()));
         int64_t bytes = cast<ShapedType>(matmul.getInputs()[0].getType()).getElementTypeBitWidth() / 8;
         int64_t m = estimate(own[rank - 2]), panels = ceilDiv(estimate(own[rank - 1]), matmul.getPanel());
-        int64_t rows = isa<AffineConstantExpr>(own[rank - 2]) ? rowsPerTask(m) : 128;
+        int64_t rows = isa<AffineConstantExpr>(own[rank - 2]) ? rowsPerTask(m, bytes) : 128;
         if (rowOfLoop[rank - 1] <
             0) // whole rows, for a reduction behind it: C's tile stays in cache, four tasks a thread
           rows = std::clamp<int64_t>(m / (4 * threads) / 32 * 32, 32, 128);

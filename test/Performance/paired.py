@@ -6,12 +6,12 @@ import statistics
 import time
 
 
-def paired(first, second, seconds: float = 2.0, least: int = 8, side: float = 0.05):
+def paired(first, second, seconds: float = 2.0, least: int = 8, side: float = 0.05, settle: float = 0.02):
     """Rounds of both in turn for about `seconds`; returns (seconds of first, seconds of second, ratio), medians each.
 
-    A round calls one program as often as fits into `side` seconds, at least once, and then the other as often: the
-    threads of torch's OpenMP spin for some 15 ms after their last work, on the cores that the next program needs, so
-    that single calls of a few milliseconds in turn would measure that.
+    A round calls one program as often as fits into `side` seconds, at least once, and then the other as often, each
+    after `settle` seconds of the same that do not count: the threads of torch's OpenMP spin for some 15 ms after their
+    last work, on the cores that the next program needs, so that single calls in turn would measure that.
     """
 
     def timed(program, calls):
@@ -21,10 +21,15 @@ def paired(first, second, seconds: float = 2.0, least: int = 8, side: float = 0.
         return (time.perf_counter() - began) / calls
 
     first(), second()
-    calls = max(1, int(side / max(timed(first, 1), timed(second, 1), 1e-9)))
+    once = max(timed(first, 1), timed(second, 1), 1e-9)
+    calls, before = max(1, int(side / once)), max(1, int(settle / once))
     rounds, began = [], time.perf_counter()
     while len(rounds) < least or time.perf_counter() - began < seconds:
-        rounds.append((timed(first, calls), timed(second, calls)))
+        times = []
+        for program in (first, second):
+            timed(program, before)
+            times.append(timed(program, calls))
+        rounds.append(times)
     return (statistics.median(a for a, _ in rounds), statistics.median(b for _, b in rounds),
             statistics.median(a / b for a, b in rounds))
 
