@@ -32,10 +32,9 @@ int64_t estimate(AffineExpr size) {
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// Rows of A per task: many enough to reuse each panel of B, in even tiles of whole blocks of the micro-kernels. AMX is so fast that B
-/// comes too slowly for fewer.
+/// Rows of A per task: many enough to reuse each panel of B, in even tiles of whole blocks of the micro-kernels.
 int64_t rowsPerTask(int64_t m, int64_t elementBytes) {
-  const int64_t most = elementBytes == 2 ? 256 : 128, unit = elementBytes == 2 ? 32 : 8;
+  const int64_t most = 256, unit = elementBytes == 2 ? 32 : 8;
   if (m <= most)
     return std::max<int64_t>(1, m);
   return std::min(most, ceilDiv(ceilDiv(m, ceilDiv(m, most)), unit) * unit);
