@@ -32,21 +32,25 @@ int64_t estimate(AffineExpr size) {
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// Rows of A per task: many enough to reuse each panel of B, in even tiles of whole blocks of the micro-kernels.
+/// Rows of A per task: all of them while they are few, so that B is read once; else even tiles of whole blocks of the
+/// micro-kernels that leave the second-level cache room for the panels of B that come next. AMX is so fast that a
+/// panel must serve more rows.
 int64_t rowsPerTask(int64_t m, int64_t elementBytes) {
-  const int64_t most = 256, unit = elementBytes == 2 ? 32 : 8;
-  if (m <= most)
+  constexpr int64_t few = 256;
+  if (m <= few)
     return std::max<int64_t>(1, m);
+  const int64_t most = elementBytes == 2 ? few : 128, unit = elementBytes == 2 ? 32 : 8;
   return std::min(most, ceilDiv(ceilDiv(m, ceilDiv(m, most)), unit) * unit);
 }
 
 /// Panels of B per task. One, while the task's rows of A stay in the second-level cache (`cache`, per core) from panel
-/// to panel; else as many as leave the tile of C (f32) an eighth of it, so that A is read once for all of them.
+/// to panel and are all there are; else as many as leave the tile of C (f32) a sixteenth of it, so that a block of A is
+/// read once for all of them.
 int64_t panelsPerTask(int64_t rows, int64_t rowBytes, int64_t panels, int64_t panelColumns, int64_t rowTiles,
                       int64_t threads, int64_t cache) {
-  if (rows * rowBytes <= cache / 2)
+  if (rows * rowBytes <= cache / 2 && rowTiles == 1)
     return 1;
-  int64_t most = std::max<int64_t>(1, cache / 8 / std::max<int64_t>(1, rows * panelColumns * 4));
+  int64_t most = std::max<int64_t>(1, cache / 16 / std::max<int64_t>(1, rows * panelColumns * 4));
   // As many tasks for each thread as for any other.
   int64_t groups = ceilDiv(panels, std::min(most, panels));
   while (groups < panels && groups * rowTiles % threads != 0)

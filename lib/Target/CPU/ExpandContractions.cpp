@@ -58,9 +58,9 @@ public:
           at[place[rank - 1]] = k[0];
           return at;
         };
-        access.rhsAt = [&](OpBuilder &, ValueRange k) {
+        access.rhsAt = [&](OpBuilder &, Value panel, ValueRange k) {
           SmallVector<Value> at(batchedB ? ArrayRef<Value>(batch) : ArrayRef<Value>());
-          at.append({access.panel, k[0], constant(0)});
+          at.append({panel, k[0], constant(0)});
           return at;
         };
         access.outAt = [&](OpBuilder &, Value row, Value column) {
@@ -106,8 +106,8 @@ public:
             return SmallVector<Value>{image[0], line, strided(row, columnStride * channels, r[1], 1)};
           return SmallVector<Value>{image[0], line, strided(row, columnStride, r[1], conv.getDilations()[1]), r[2]};
         };
-        access.rhsAt = [&](OpBuilder &, ValueRange r) {
-          SmallVector<Value> at{access.panel};
+        access.rhsAt = [&](OpBuilder &, Value panel, ValueRange r) {
+          SmallVector<Value> at{panel};
           at.append(r.begin(), r.end());
           at.push_back(constant(0));
           return at;
@@ -166,7 +166,7 @@ private:
   void readPanels(Value packed, int64_t panelDim, BlockAccess &access, int64_t panel, Value out, int64_t columnDim) {
     std::optional<int64_t> columns = getConstantIntValue(sizeFold(out, columnDim));
     access.wholePanels = columns && *columns % panel == 0;
-    Value count = size(packed, panelDim);
+    Value count = access.panels = size(packed, panelDim);
     access.overPanels = [this, &access, count, panel](function_ref<void()> body) {
       SmallVector<Value> ivs;
       nest({count}, ivs, [&] {

@@ -48,6 +48,7 @@ public:
     SmallVector<Value> rowIndex;
     for (int64_t row = 0; row < rows; ++row)
       rowIndex.push_back(row == 0 ? first : arith::AddIOp::create(builder, loc, first, constant(row)).getResult());
+    prefetch(rows, first);
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
     SmallVector<Value> accumulators(rows * vectors, zero), ivs(outerPlaces);
     accumulators = reduce(ivs.size(), accumulators, ivs, rowIndex);
@@ -71,8 +72,42 @@ public:
   Value innermostBegin, innermostEnd;
   bool accumulate = false;
   SmallVector<Value> outerPlaces; ///< of the outer reduction loops, when they run around the rows
+  int64_t totalRows = 0;          ///< of the tile, about; 0: nothing is fetched ahead
 
 private:
+  /// This block's share of the block of B that comes next, into the second-level cache: from the third it comes too
+  /// slowly for the first rows that read it. It is the next panel's, after the last panel the first one's at the next k;
+  /// at the end of k the last steps are asked for again.
+  void prefetch(int64_t rows, Value first) {
+    if (totalRows < 4 * rows || access.reductionSizes.size() != 1)
+      return;
+    Value begin = innermostBegin ? innermostBegin : constant(0), panel = constant(0), ahead = constant(reductionBlock);
+    if (!isConstantIntValue(access.panels, 1)) {
+      Value next = arith::AddIOp::create(builder, loc, access.panel, constant(1));
+      Value more = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, next, access.panels);
+      panel = arith::SelectOp::create(builder, loc, more, next, panel);
+      ahead = arith::SelectOp::create(builder, loc, more, constant(0), ahead);
+    }
+    begin = arith::AddIOp::create(builder, loc, begin, ahead);
+    int64_t steps = llvm::divideCeil(reductionBlock * rows, totalRows), width = pairedDepth ? 2 * lanes : lanes;
+    AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1), d2 = builder.getAffineDimExpr(2);
+    for (int64_t step = 0; step < steps; ++step) {
+      AffineExpr place = d0 + d1.floorDiv(rows) * steps + step;
+      Value k = getValueOrCreateConstantIndexOp(
+          builder, loc,
+          affine::makeComposedFoldedAffineMin(
+              builder, loc, AffineMap::get(3, 0, {place, d2 - 1}, builder.getContext()),
+              {OpFoldResult(begin), OpFoldResult(first), OpFoldResult(access.reductionSizes.back())}));
+      SmallVector<Value> at = access.rhsAt(builder, panel, k);
+      Value column = at.back();
+      for (int64_t v = 0; v < vectors; ++v) {
+        at.back() = v == 0 ? column : arith::AddIOp::create(builder, loc, column, constant(v * width)).getResult();
+        memref::PrefetchOp::create(builder, loc, access.rhs, at, /*isWrite=*/false, /*localityHint=*/2,
+                                   /*isDataCache=*/true);
+      }
+    }
+  }
+
   SmallVector<Value> reduce(size_t depth, SmallVector<Value> carried, SmallVector<Value> &ivs,
                             ArrayRef<Value> rowIndex) {
     if (depth == access.reductionSizes.size())
@@ -100,7 +135,7 @@ private:
     int64_t width = pairedDepth ? 2 * lanes : lanes;
     VectorType loaded = VectorType::get({width}, element);
     SmallVector<Value> b;
-    SmallVector<Value> at = access.rhsAt(builder, ivs);
+    SmallVector<Value> at = access.rhsAt(builder, access.panel, ivs);
     Value column = at.back();
     for (int64_t v = 0; v < vectors; ++v) {
       at.back() = v == 0 ? column : arith::AddIOp::create(builder, loc, column, constant(v * width)).getResult();
@@ -257,6 +292,7 @@ void emitPanels(OpBuilder &builder, Location loc, BlockAccess &access, OpFoldRes
             builder, loc, AffineMap::get(1, 0, builder.getAffineDimExpr(0).ceilDiv(2)), {OpFoldResult(pairedDepth)}));
   }
   PanelEmitter emitter(builder, loc, access, vectors, lanes, pairedDepth);
+  emitter.totalRows = getConstantIntValue(rows).value_or(0);
   int64_t blockRows = rowsPerBlock(vectors, registers);
   auto everyPanel = [&] { access.overPanels([&] { emitRows(builder, loc, emitter, rows, blockRows); }); };
   Value depth = access.reductionSizes.back();

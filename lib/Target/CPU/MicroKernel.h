@@ -17,8 +17,8 @@ struct BlockAccess {
   mlir::Value lhs, rhs, out;
   /// Indices of A's element for `row` (an index value within the tile) at reduction ivs.
   std::function<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::Value row, mlir::ValueRange reduction)> lhsAt;
-  /// Indices of the first element of B's panel row at reduction ivs.
-  std::function<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::ValueRange reduction)> rhsAt;
+  /// Indices of the first element of the row of B's `panel` at reduction ivs.
+  std::function<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::Value panel, mlir::ValueRange reduction)> rhsAt;
   /// Indices of C's element at `row` and `column`.
   std::function<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::Value row, mlir::Value column)> outAt;
   /// Extents of the reduction loops.
@@ -26,6 +26,7 @@ struct BlockAccess {
   /// Opens a loop over B's panels, sets `panel` and `firstColumn`, and calls the body inside.
   std::function<void(llvm::function_ref<void()>)> overPanels;
   mlir::Value panel;        ///< the current panel of B
+  mlir::Value panels;       ///< how many there are
   mlir::Value firstColumn;  ///< of the panel in C
   mlir::Value columns;      ///< of C: stores past it are masked
   bool wholePanels = false; ///< columns is a multiple of the panel

@@ -281,7 +281,7 @@ private:
   Tiles multiply(Tiles tiles, const Tiles &a, ArrayRef<Value> at) {
     SmallVector<Value> pair(at);
     pair.back() = arith::ShRUIOp::create(builder, loc, at.back(), constant(1));
-    SmallVector<Value> place = access.rhsAt(builder, pair);
+    SmallVector<Value> place = access.rhsAt(builder, access.panel, pair);
     Value column = place.back();
     Tiles b;
     for (int64_t v = 0; v < vectors; ++v) {
