@@ -78,7 +78,8 @@ LogicalResult LaunchOp::verify() {
     return failure();
   uint64_t writes = getWrites();
   if (getBuffers().size() < 64 && writes >> getBuffers().size() != 0)
-    return emitOpError("launch_c2: writes = ") << writes << " names more than the " << getBuffers().size() << " operands";
+    return emitOpError("launch_c2: writes = ")
+           << writes << " names more than the " << getBuffers().size() << " operands";
   for (auto [position, number] : llvm::enumerate(getBuffers())) {
     std::optional<BufferKind> kind = kindOf(*this, number);
     if (!kind || position >= 64 || !(writes >> position & 1))

@@ -194,18 +194,19 @@ private:
     };
     Value end = valueOf(sizes[loop]);
     // Sums of sums: `block` elements are added up at a time, a sixteenth of them at a time within.
-    std::function<SmallVector<Value>(Value, Value, int64_t, SmallVector<Value>)> over =
-        [&](Value from, Value to, int64_t block, SmallVector<Value> totals) {
-          if (block == 1)
-            return nest(from, to, 1, totals, element);
-          return nest(from, to, block, totals, [&](Value first, SmallVector<Value> sums) {
-            AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
-            Value last = valueOf(affine::makeComposedFoldedAffineMin(
-                builder, loc, AffineMap::get(2, 0, {d0 + block, d1}, builder.getContext()),
-                {OpFoldResult(first), OpFoldResult(to)}));
-            return fromZero(sums, [&](SmallVector<Value> zeros) { return over(first, last, block / partialSum, zeros); });
-          });
-        };
+    std::function<SmallVector<Value>(Value, Value, int64_t, SmallVector<Value>)> over = [&](Value from, Value to,
+                                                                                            int64_t block,
+                                                                                            SmallVector<Value> totals) {
+      if (block == 1)
+        return nest(from, to, 1, totals, element);
+      return nest(from, to, block, totals, [&](Value first, SmallVector<Value> sums) {
+        AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
+        Value last = valueOf(affine::makeComposedFoldedAffineMin(
+            builder, loc, AffineMap::get(2, 0, {d0 + block, d1}, builder.getContext()),
+            {OpFoldResult(first), OpFoldResult(to)}));
+        return fromZero(sums, [&](SmallVector<Value> zeros) { return over(first, last, block / partialSum, zeros); });
+      });
+    };
     int64_t block = partialSum * partialSum; // of a size that is not known
     if (std::optional<int64_t> size = getConstantIntValue(sizes[loop]))
       for (block = 1; *size > 2 * partialSum * block;)

@@ -221,8 +221,8 @@ bool Executable::runFrame(const Frame &frame, const void *const *inputs, void *c
     pointers[i] = static_cast<uint8_t *>(spaces[size_t(operand.space)][operand.index]) + operand.offset;
   }
   Walk walk{frame, kernels.data(), hostFunctions.data(), pointers, block.data() + arena};
-  bool ok = threads == 1 ? walk.alone()
-                         : walk.together(threads, TileClaims(claims, int64_t(frame.steps.size()), threads));
+  bool ok =
+      threads == 1 ? walk.alone() : walk.together(threads, TileClaims(claims, int64_t(frame.steps.size()), threads));
   if (!ok)
     error = walk.errorText(program);
   ArenaPool::process().giveBack(std::move(block));

@@ -56,9 +56,9 @@ std::vector<int32_t> bufferSlots(const plan::Plan &plan);
 bool resolveFrame(const plan::Plan &plan, const std::vector<const plan::Step *> &steps, const int64_t *symbols,
                   Frame &frame, std::string &error);
 
-/// Sets barrierBefore and tilesToBarrier: a step waits when it touches memory that another thread may have written, or may still read,
-/// since the last barrier. Conservative. `mayAlias` tells, per input number, that its memory may be any other
-/// input's or output's (an in-place input); `writes` has one flag per frame operand.
+/// Sets barrierBefore and tilesToBarrier: a step waits when it touches memory that another thread may have written, or
+/// may still read, since the last barrier. Conservative. `mayAlias` tells, per input number, that its memory may be any
+/// other input's or output's (an in-place input); `writes` has one flag per frame operand.
 void placeBarriers(Frame &frame, const std::vector<bool> &writes, const std::vector<bool> &mayAlias);
 
 } // namespace tilewright::runtime

@@ -76,8 +76,8 @@ public:
 
 private:
   /// This block's share of the block of B that comes next, into the second-level cache: from the third it comes too
-  /// slowly for the first rows that read it. It is the next panel's, after the last panel the first one's at the next k;
-  /// at the end of k the last steps are asked for again.
+  /// slowly for the first rows that read it. It is the next panel's, after the last panel the first one's at the next
+  /// k; at the end of k the last steps are asked for again.
   void prefetch(int64_t rows, Value first) {
     if (totalRows < 4 * rows || access.reductionSizes.size() != 1)
       return;

@@ -41,10 +41,10 @@ TEST(ThreadTeam, HelpersThatHaveNotBegunAreNotWaitedFor) {
       --inside;
     };
     using Body = decltype(body);
-    EXPECT_EQ(team.runHelped(
-                  4, [](void *context, int thread, int threads) { (*static_cast<Body *>(context))(thread, threads); },
-                  &body),
-              4);
+    EXPECT_EQ(
+        team.runHelped(
+            4, [](void *context, int thread, int threads) { (*static_cast<Body *>(context))(thread, threads); }, &body),
+        4);
     EXPECT_EQ(inside, 0); // whoever began has ended
     EXPECT_GE(calls, 1);
     EXPECT_LE(calls, 4);
