@@ -93,15 +93,19 @@ def check_step(model, inputs, optimizer=None):
     assert_numbers(run(ours, compiled_strictly(ours), inputs), runs, reference, names=names_of(model))
 
 
-def check_batches(model, batches, autocast):
-    """The same of several batches, each result's errors taken over all of them: one loss is one number, whose error in
-    eager may be small by chance."""
+def check_batches(model, batches, autocast, optimizer):
+    """The same of several batches, all from the same start, each result's errors taken over all of them: one loss is one
+    number, whose error in eager may be small by chance."""
+    start = copy.deepcopy(model.state_dict())
 
     def run(m, call, cast):
         steps = []
         for inputs in batches:
+            m.load_state_dict(start)
             m.zero_grad()
-            steps.append(gradients(m, call, inputs, cast))
+            results = gradients(m, call, inputs, cast)
+            optimizer(m.parameters()).step()
+            steps.append([r.clone() for r in results] + [p.detach().clone() for p in m.parameters()])
         return [torch.stack(each) for each in zip(*steps)]
 
     runs = [with_threads(n, run, model, model, autocast) for n in (1, 2)]
