@@ -20,9 +20,22 @@ using namespace mlir;
 namespace tilewright::structured {
 
 Value Rows::mean(Type f, const Read &input) {
-  Value sum = reduce(Combine::Sum, f, input, false, [&](OpBuilder &, Location, ValueRange in) { return in[0]; });
-  return perRow(f, sum, [&](OpBuilder &b, Location at, ValueRange in) {
-    return arith::DivFOp::create(b, at, in[0], countAs(b, at, f), contractFlag(b)).getResult();
+  auto average = [&](ArrayRef<Read> inputs, RowBody body) {
+    Value sum = reduce(Combine::Sum, f, inputs, false, body);
+    return perRow(f, sum, [&](OpBuilder &b, Location at, ValueRange in) {
+      return arith::DivFOp::create(b, at, in[0], countAs(b, at, f), contractFlag(b)).getResult();
+    });
+  };
+  Value about = average(input, [](OpBuilder &, Location, ValueRange in) { return in[0]; });
+  // What rounding took from it. Of equal elements the differences are a few units in the last place, their sum is
+  // exact, and the mean is that element: their variance is 0, as eager (Welford) has it.
+  Value rest = average({input, row(about)}, [](OpBuilder &b, Location at, ValueRange in) {
+    return arith::SubFOp::create(b, at, in[0], in[1], contractFlag(b)).getResult();
+  });
+  return perRow(f, {about, rest}, [&](OpBuilder &b, Location at, ValueRange in) {
+    Value mean = arith::AddFOp::create(b, at, in[0], in[1], contractFlag(b));
+    Value unknown = arith::CmpFOp::create(b, at, arith::CmpFPredicate::UNO, in[1], in[1]); // inf - inf
+    return arith::SelectOp::create(b, at, unknown, in[0], mean).getResult();
   });
 }
 

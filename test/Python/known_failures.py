@@ -9,8 +9,4 @@ KNOWN: dict[str, str] = {
         f"test_strides_of_eager[{name}]": "torch's meta function gives the result other strides than its kernel does; aot_eager fails alike"
         for name in ("copysign", "floor_divide", "logsigmoid", "rpow", "pow_scalar", "batch_norm")
     },
-    **{
-        f"test_reduction_of_equal_elements[{name}]": "of equal elements eager's variance (Welford) is exactly 0; of two passes the mean's rounding is left"
-        for name in ("var", "std", "layer_norm")
-    },
 }
