@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from . import _tilewright
+from .any_batch import any_batch
 from .report import repack, report
 
-__all__ = ["import_to_text", "repack", "report"]
+__all__ = ["any_batch", "import_to_text", "repack", "report"]
 __version__ = "0.1.0"
 
 

@@ -3,8 +3,6 @@
 KNOWN: dict[str, str] = {
     "test_attention_gradient_in_f64": "torch's meta function says the logsumexp of float64 attention is float32, and backward reads that",
     "test_resnet_all_sizes_symbolic": "max_pool2d with symbolic height and width: sizes do not follow from the symbols",
-    "test_one_compile_serves_all_sizes[resnet50-batch-f32]": "torch's fake convolution asks which backend eager takes, and "
-    "guards on batch >= 16 (mkldnn, 1x1, f32) before any backend is called: aot_eager fails alike",
     **{
         f"test_strides_of_eager[{name}]": "torch's meta function gives the result other strides than its kernel does; aot_eager fails alike"
         for name in ("copysign", "floor_divide", "logsigmoid", "rpow", "pow_scalar", "batch_norm")
