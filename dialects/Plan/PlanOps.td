@@ -55,8 +55,8 @@ def Plan_BufferOp : Plan_PartOp<"buffer"> {
 def Plan_LaunchOp : Plan_PartOp<"launch"> {
   let summary = "Run a kernel over `grid` tiles, shared among the threads";
   let description = [{
-    `buffers` are the operands in the kernel's order; bit i of `writes` says that operand i < 64 is written, and later ones count as written. `sizes` are the kernel's index
-    arguments. Grid and scratch (bytes per thread) are known when the kernel has gone through the vector stage.
+    `buffers` are the operands in the kernel's order; bit i of `writes` says that operand i < 64 is written, and later ones
+    count as written. `sizes` are the kernel's index arguments. Grid and scratch (bytes per thread) are known when the kernel has gone through the vector stage.
     1. (launch_c1) `sizes`, `grid` and `scratch` are of the program's symbols; `scratch` is one number.
     2. (launch_c2) `writes` has bits of operands only.
     3. (launch_c3) inputs and constants are not written.

@@ -140,23 +140,16 @@ Value Lowering::empty(ArrayRef<AffineExpr> sizes, Type storage) {
   return tensor::EmptyOp::create(builder, loc, foldedSizes(sizes), storage);
 }
 
-static bool isNothing(ArrayRef<AffineExpr> sizes) {
-  return llvm::any_of(sizes, [](AffineExpr size) {
-    auto known = dyn_cast<AffineConstantExpr>(size);
-    return known && known.getValue() == 0;
-  });
-}
-
 Value Lowering::extractSlice(Value from, ArrayRef<OpFoldResult> offsets, ArrayRef<AffineExpr> sizes,
                              ArrayRef<OpFoldResult> strides) {
-  if (isNothing(sizes))
+  if (llvm::is_contained(sizes, constant(0)))
     return filled(sizes, builder.getZeroAttr(cast<RankedTensorType>(from.getType()).getElementType()));
   return tensor::ExtractSliceOp::create(builder, loc, from, offsets, foldedSizes(sizes), strides);
 }
 
 Value Lowering::insertSlice(Value source, Value into, ArrayRef<OpFoldResult> offsets, ArrayRef<AffineExpr> sizes,
                             ArrayRef<OpFoldResult> strides) {
-  if (isNothing(sizes))
+  if (llvm::is_contained(sizes, constant(0)))
     return into;
   return tensor::InsertSliceOp::create(builder, loc, source, into, offsets, foldedSizes(sizes), strides);
 }

@@ -336,7 +336,7 @@ private:
           builder.setInsertionPointAfter(latest);
         else
           builder.setInsertionPointToStart(&main.getBody().front());
-        SmallVector<Value> dynamic, sizeArguments;
+        SmallVector<Value> dynamic;
         for (AffineExpr size : packed)
           if (!isa<AffineConstantExpr>(size))
             dynamic.push_back(getValueOrCreateConstantIndexOp(

@@ -39,7 +39,8 @@ int64_t rowsPerTask(int64_t m, int64_t elementBytes) {
   constexpr int64_t few = 256;
   if (m <= few)
     return std::max<int64_t>(1, m);
-  const int64_t most = elementBytes == 2 ? few : 128, unit = elementBytes == 2 ? 32 : 8;
+  const bool narrow = elementBytes == 2;
+  const int64_t most = narrow ? few : 128, unit = narrow ? 32 : 8;
   return std::min(most, ceilDiv(ceilDiv(m, ceilDiv(m, most)), unit) * unit);
 }
 
@@ -113,8 +114,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
         int64_t bytes = cast<ShapedType>(matmul.getInputs()[0].getType()).getElementTypeBitWidth() / 8;
         int64_t m = estimate(own[rank - 2]), panels = ceilDiv(estimate(own[rank - 1]), matmul.getPanel());
         int64_t rows = isa<AffineConstantExpr>(own[rank - 2]) ? rowsPerTask(m, bytes) : 128;
-        if (rowOfLoop[rank - 1] <
-            0) // whole rows, for a reduction behind it: C's tile stays in cache, four tasks a thread
+        // Whole rows, for a reduction behind it: C's tile stays in cache, four tasks a thread.
+        if (rowOfLoop[rank - 1] < 0)
           rows = std::clamp<int64_t>(m / (4 * threads) / 32 * 32, 32, 128);
         cut(rank - 2, rows);
         cut(rank - 1, matmul.getPanel() * panelsPerTask(std::min(rows, m), k * bytes, panels, matmul.getPanel(),

@@ -182,11 +182,8 @@ private:
 
   Value slice(Value value, ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes) {
     // Constant offsets as attributes: they are part of the type, and later folding takes them for known.
-    SmallVector<OpFoldResult> strides(offsets.size(), fold(1)), starts;
-    for (OpFoldResult offset : offsets) {
-      std::optional<int64_t> known = getConstantIntValue(offset);
-      starts.push_back(known ? fold(*known) : offset);
-    }
+    SmallVector<OpFoldResult> strides(offsets.size(), fold(1)), starts(offsets);
+    (void)foldDynamicIndexList(starts);
     return memref::SubViewOp::create(builder, loc, value, starts, sizes, strides);
   }
 

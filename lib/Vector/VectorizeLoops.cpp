@@ -155,7 +155,7 @@ private:
   }
 
   /// overReductions() for sums of floats: each inner loop, and each `partialSum` steps of a long one, is summed from
-  /// zero and then added, so that the error grows with the longest loop and not with the number of elements.
+  /// zero and then added, so that the error grows with the logarithm of the number of elements.
   static constexpr int64_t partialSum = 16;
   SmallVector<Value> overPartialSums(size_t depth, SmallVector<Value> carried,
                                      function_ref<SmallVector<Value>(ValueRange)> step) {

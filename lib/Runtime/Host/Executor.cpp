@@ -200,9 +200,9 @@ bool Executable::runFrame(const Frame &frame, const void *const *inputs, void *c
   int64_t scratchBytes = 0, bytes = 0;
   int64_t arena = (frame.arenaBytes + 127) / 128 * 128;
   int64_t claimBytes = threads == 1 ? 0 : TileClaims::bytes(int64_t(frame.steps.size()), threads);
-  int64_t pointerBytes = claimBytes + int64_t(frame.operands.size() * sizeof(void *));
+  int64_t fixedBytes = arena + claimBytes + int64_t(frame.operands.size() * sizeof(void *));
   bool impossible = __builtin_mul_overflow(frame.scratchBytes, int64_t(threads), &scratchBytes) ||
-                    __builtin_add_overflow(arena + pointerBytes, scratchBytes, &bytes);
+                    __builtin_add_overflow(fixedBytes, scratchBytes, &bytes);
   Memory block;
   if (impossible || !ArenaPool::process().borrow(bytes, block)) {
     error = "out of memory: this call needs an arena of " + std::to_string(frame.arenaBytes) + " bytes and " +

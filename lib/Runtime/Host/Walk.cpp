@@ -65,20 +65,27 @@ void Walk::count(const Frame::Step &step, int64_t tiles) {
     barriersPassed.set(barriersPassed.word.load(std::memory_order_relaxed) + 1);
 }
 
+/// What is left of the share that `owner` has of the step; the owner takes it from the front, others from the back.
+void Walk::executeShare(size_t i, int thread, int owner) {
+  int64_t tiles = 0;
+  for (;;) {
+    Tiles taken = owner == thread ? claims.own(int64_t(i), owner) : claims.steal(int64_t(i), owner);
+    if (taken.empty())
+      break;
+    execute(frame.steps[i], taken.begin, taken.end, thread);
+    tiles += taken.end - taken.begin;
+  }
+  count(frame.steps[i], tiles);
+}
+
 /// Returns when all tiles of the steps [first, end), which have no barrier between them, are done.
 void Walk::finish(size_t first, size_t end, int thread, int threads) {
   int64_t goal = frame.steps[first].tilesToBarrier;
   auto done = [&] { return tilesDone.load(std::memory_order_acquire) >= goal; };
   for (size_t i = first; i < end; ++i)
     if (!frame.steps[i].serial)
-      for (int other = 1; other < threads && !done(); ++other) {
-        int64_t helped = 0;
-        for (Tiles tiles; !(tiles = claims.steal(int64_t(i), (thread + other) % threads)).empty();) {
-          execute(frame.steps[i], tiles.begin, tiles.end, thread);
-          helped += tiles.end - tiles.begin;
-        }
-        count(frame.steps[i], helped);
-      }
+      for (int other = 1; other < threads && !done(); ++other)
+        executeShare(i, thread, (thread + other) % threads);
   while (!done()) {
     uint32_t passed = barriersPassed.word.load(std::memory_order_acquire);
     if (!done())
@@ -105,10 +112,7 @@ void Walk::walkShare(int thread, int threads) {
       count(step, 1);
       continue;
     }
-    int64_t mine = 0;
-    for (Tiles tiles; !(tiles = claims.own(int64_t(i), thread)).empty(); mine += tiles.end - tiles.begin)
-      execute(step, tiles.begin, tiles.end, thread);
-    count(step, mine);
+    executeShare(i, thread, thread);
   }
   // What is left is for the caller to wait for.
   if (thread == 0 && first < frame.steps.size())

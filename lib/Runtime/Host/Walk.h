@@ -34,6 +34,7 @@ private:
   void noteIndex(const Frame::Step &step, const int64_t *status);
   void walkShare(int thread, int threads);
   void finish(size_t first, size_t end, int thread, int threads);
+  void executeShare(size_t step, int thread, int owner);
   void count(const Frame::Step &step, int64_t tiles);
   bool execute(const Frame::Step &step, int64_t begin, int64_t end, int thread);
 

@@ -17,8 +17,9 @@ namespace tilewright::runtime {
 
 /// The middle end's passes. Kernels come vectorized and tiled, so that a few clean-up passes do; O3 costs ten times
 /// as much and undoes register blocks.
-inline constexpr llvm::StringLiteral defaultPasses = "function(sroa,instcombine<no-verify-fixpoint>,simplifycfg,early-"
-                                                     "cse,loop-mssa(licm),instcombine<no-verify-fixpoint>)";
+inline constexpr llvm::StringLiteral defaultPasses =
+    "function(sroa,instcombine<no-verify-fixpoint>,simplifycfg,early-cse,"
+    "loop-mssa(licm),instcombine<no-verify-fixpoint>)";
 
 struct CodegenOptions {
   std::string passes = defaultPasses.str(); ///< a pipeline as `opt -passes=` reads it; empty runs none

@@ -1,8 +1,8 @@
 //===- ExpandContractions.cpp - products, convolutions and packs as vector code --===//
 //
 // Before:
-//   tw_tile.matmul {panel = 48, group = 1} ins(%a: memref<64x768xf32>, %b: memref<1x768x48xf32>) outs(%c:
-//   memref<64x48xf32>)
+//   tw_tile.matmul {panel = 48, group = 1} ins(%a: memref<64x768xf32>, %b: memref<1x768x48xf32>)
+//     outs(%c: memref<64x48xf32>)
 // After:
 //   scf.for %m = 0 to 64 step 8 {
 //     %acc:24 = scf.for %k = 0 to 768 iter_args(24 x vector<16xf32>) { 3 loads of %b, 8 broadcasts of %a, 24 fma }

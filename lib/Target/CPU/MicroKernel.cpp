@@ -89,7 +89,7 @@ private:
       ahead = arith::SelectOp::create(builder, loc, more, constant(0), ahead);
     }
     begin = arith::AddIOp::create(builder, loc, begin, ahead);
-    int64_t steps = llvm::divideCeil(reductionBlock * rows, totalRows), width = pairedDepth ? 2 * lanes : lanes;
+    int64_t steps = llvm::divideCeil(reductionBlock * rows, totalRows);
     AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1), d2 = builder.getAffineDimExpr(2);
     for (int64_t step = 0; step < steps; ++step) {
       AffineExpr place = d0 + d1.floorDiv(rows) * steps + step;
@@ -98,14 +98,20 @@ private:
           affine::makeComposedFoldedAffineMin(
               builder, loc, AffineMap::get(3, 0, {place, d2 - 1}, builder.getContext()),
               {OpFoldResult(begin), OpFoldResult(first), OpFoldResult(access.reductionSizes.back())}));
-      SmallVector<Value> at = access.rhsAt(builder, panel, k);
-      Value column = at.back();
-      for (int64_t v = 0; v < vectors; ++v) {
-        at.back() = v == 0 ? column : arith::AddIOp::create(builder, loc, column, constant(v * width)).getResult();
+      for (const SmallVector<Value> &at : rhsVectors(panel, k))
         memref::PrefetchOp::create(builder, loc, access.rhs, at, /*isWrite=*/false, /*localityHint=*/2,
                                    /*isDataCache=*/true);
-      }
     }
+  }
+
+  /// Elements of B in a vector.
+  int64_t rhsWidth() const { return pairedDepth ? 2 * lanes : lanes; }
+  /// Where the vectors of the row of B's `panel` at reduction `ivs` begin.
+  SmallVector<SmallVector<Value>> rhsVectors(Value panel, ValueRange ivs) {
+    SmallVector<SmallVector<Value>> places(vectors, access.rhsAt(builder, panel, ivs));
+    for (int64_t v = 1; v < vectors; ++v)
+      places[v].back() = arith::AddIOp::create(builder, loc, places[0].back(), constant(v * rhsWidth()));
+    return places;
   }
 
   SmallVector<Value> reduce(size_t depth, SmallVector<Value> carried, SmallVector<Value> &ivs,
@@ -132,13 +138,9 @@ private:
 
   SmallVector<Value> step(ArrayRef<Value> accumulators, ArrayRef<Value> ivs, ArrayRef<Value> rowIndex) {
     Type element = cast<MemRefType>(access.rhs.getType()).getElementType();
-    int64_t width = pairedDepth ? 2 * lanes : lanes;
-    VectorType loaded = VectorType::get({width}, element);
+    VectorType loaded = VectorType::get({rhsWidth()}, element);
     SmallVector<Value> b;
-    SmallVector<Value> at = access.rhsAt(builder, access.panel, ivs);
-    Value column = at.back();
-    for (int64_t v = 0; v < vectors; ++v) {
-      at.back() = v == 0 ? column : arith::AddIOp::create(builder, loc, column, constant(v * width)).getResult();
+    for (const SmallVector<Value> &at : rhsVectors(access.panel, ivs)) {
       Value value = vector::LoadOp::create(builder, loc, loaded, access.rhs, at);
       bool widened = !element.isF32() && !pairedDepth;
       b.push_back(widened ? arith::ExtFOp::create(builder, loc, vectorType, value).getResult() : value);

@@ -44,8 +44,8 @@ def laid_out(inputs, turn, layouts):
     return [layouts[(turn + i) % len(layouts)](x) if x.dim() and x.numel() else x for i, x in enumerate(inputs)]
 
 
-def check_cases(cases, relax_integers=False, gradients=False):
-    """Compiles all cases (name, function, inputs) as one graph and judges each, or its gradients, alone."""
+def together(cases, gradients):
+    """All cases (name, function, inputs) as one function, its arguments, and what evaluates it, or its gradients."""
     counts = [len(inputs) for _, _, inputs in cases]
 
     def run(*flat):
@@ -55,9 +55,14 @@ def check_cases(cases, relax_integers=False, gradients=False):
             rest = rest[count:]
         return results
 
-    flat = [x for _, _, inputs in cases for x in inputs]
+    evaluate = gradients_of(cases) if gradients else lambda function, values: function(*values)
+    return run, [x for _, _, inputs in cases for x in inputs], evaluate
+
+
+def check_cases(cases, relax_integers=False, gradients=False):
+    """Compiles all cases as one graph and judges each, or its gradients, alone."""
+    run, flat, evaluate = together(cases, gradients)
     torch._dynamo.reset()  # else a second set of sizes of one function is compiled with symbols
-    evaluate = gradients_of(cases, run) if gradients else lambda function, values: function(*values)
     with torch.set_grad_enabled(gradients):
         eager = [with_threads(n, evaluate, run, flat) for n in (1, 2)]
         reference = evaluate(run, [widen(x) for x in flat])
@@ -184,7 +189,7 @@ def test_sizes(family, name):
     check_sizes(name, FAMILIES[family][name], layouts=layouts_for(name, layouts))
 
 
-def gradients_of(cases, run):
+def gradients_of(cases):
     """Per case the gradients of the sum of its results, each weighted by a fixed number."""
 
     def gradients(function, flat):
@@ -311,18 +316,9 @@ def targets_of(cases, gradients):
 
     backend = aot_autograd(fw_compiler=collect, bw_compiler=collect, decompositions=decompositions())
     torch._dynamo.reset()
-    evaluate = gradients_of(cases, lambda *flat: None) if gradients else lambda function, values: function(*values)
-
-    def run(*flat):
-        rest = list(flat)
-        results = []
-        for _, fn, inputs in cases:
-            results.append(fn(*rest[: len(inputs)]))
-            rest = rest[len(inputs) :]
-        return results
-
+    run, flat, evaluate = together(cases, gradients)
     with torch.set_grad_enabled(gradients):
-        evaluate(torch.compile(run, backend=backend, fullgraph=True), [v for _, _, inputs in cases for v in inputs])
+        evaluate(torch.compile(run, backend=backend, fullgraph=True), flat)
     return seen
 
 
