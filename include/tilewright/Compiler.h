@@ -50,6 +50,16 @@ struct CompileReport {
   std::vector<std::string> warnings;  ///< for the user, each told once per process
 };
 
+/// A step of a compiled graph in a profile.
+struct KernelTime {
+  std::string kernel;      ///< its name in the object code; "" for a copy
+  std::string operations;  ///< what it computes
+  std::string schedule;    ///< its tile sizes
+  int64_t nanoseconds = 0; ///< of all threads together, of all calls
+  int64_t flops = 0;       ///< of its contractions
+  int64_t bytes = 0;       ///< of the buffers it reads or writes
+};
+
 /// A compiled graph. Thread-safe: any number of calls may run at once.
 class Program {
 public:
@@ -63,6 +73,12 @@ public:
 
   /// Forget all packed parameters; they are packed anew at the next call.
   virtual void repack() = 0;
+
+  /// From now on calls are timed step by step (true), or no longer. Not while a call is under way. A target that
+  /// cannot leaves times() empty.
+  virtual void profile(bool) {}
+  /// What the steps took since profile(true); flops and bytes are of one call with these symbols.
+  virtual std::vector<KernelTime> times(const int64_t *symbols) { return {}; }
 
   CompileReport report;
 };

@@ -220,15 +220,19 @@ struct FinishPlan : impl::FinishPlanBase<FinishPlan> {
       if (!kernel)
         return;
       // The kernel's maps are over its index arguments; `sizes` says what these are.
-      auto compose = [&](StringRef name) {
+      auto compose = [&](StringRef name, int64_t absent) {
         auto map = kernel->getAttrOfType<AffineMapAttr>(name);
         AffineMap sizes = launch.getSizes();
-        AffineExpr expr = map ? map.getValue().getResult(0) : getAffineConstantExpr(1, &getContext());
+        AffineExpr expr = map ? map.getValue().getResult(0) : getAffineConstantExpr(absent, &getContext());
         expr = expr.replaceSymbols(sizes.getResults());
         return AffineMapAttr::get(AffineMap::get(0, sizes.getNumSymbols(), expr));
       };
-      launch.setGridAttr(compose("tw.grid"));
-      launch.setScratchAttr(compose("tw.scratch"));
+      launch.setGridAttr(compose("tw.grid", 1));
+      launch.setScratchAttr(compose("tw.scratch", 1));
+      if (kernel->hasAttr("tw.flops"))
+        launch->setAttr("tw.flops", compose("tw.flops", 0));
+      if (Attribute schedule = kernel->getAttr("tw.schedule"))
+        launch->setAttr("tw.schedule", schedule);
       if (kernel->hasAttr("tw.checks"))
         launch->setAttr("tw.checks", UnitAttr::get(&getContext()));
     });

@@ -3,6 +3,7 @@
 #include "lib/Compiler/PlanFromIR.h"
 #include "lib/Runtime/Host/Executor.h"
 #include "lib/Runtime/Host/Machine.h"
+#include "lib/Runtime/Host/MachinePeaks.h"
 #include "lib/Runtime/Jit/Codegen.h"
 #include "lib/Runtime/Jit/Jit.h"
 #include "lib/Runtime/Plan/Plan.h"
@@ -32,6 +33,20 @@ public:
   }
 
   void repack() override { executable->repack(); }
+
+  void profile(bool on) override { executable->profile(on); }
+
+  std::vector<KernelTime> times(const int64_t *symbols) override {
+    std::vector<KernelTime> result;
+    std::string error;
+    for (const runtime::StepTime &time : executable->times(symbols, error)) {
+      const plan::Step &step = *time.step;
+      bool launch = step.kind == plan::Step::Kind::Launch;
+      result.push_back({launch ? executable->plan().kernels[step.callee] : "", step.label, step.schedule,
+                        time.nanoseconds, time.flops, time.bytes});
+    }
+    return result;
+  }
 
 private:
   /// "[step 7]" at the end of an error becomes the user's line. Returns false.
@@ -113,6 +128,16 @@ llvm::Expected<std::string> printHost() {
      << "\nbf16 dot at full rate: " << (machine->bf16DotFullRate ? "yes" : "no")
      << llvm::format("\nFMA peak, one thread: %.1f GFLOP/s\n", runtime::fmaPeak());
   return text;
+}
+
+HostPeaks measureHostPeaks(int threads) {
+  runtime::MachinePeaks peaks = runtime::measurePeaks(threads);
+  HostPeaks host{peaks.f32, peaks.bf16, peaks.int8, peaks.l1, peaks.l2, peaks.l3, peaks.dram};
+  runtime::MachineDescription machine;
+  std::string error;
+  if (runtime::describeMachine(nullptr, machine, error))
+    host.l2Bytes = machine.l2Bytes;
+  return host;
 }
 
 static OwningOpRef<ModuleOp> withoutPlan(ModuleOp module) {

@@ -52,6 +52,20 @@ std::vector<uint8_t> bytesOf(ElementsAttr value) {
     bytes.insert(bytes.end(), raw.begin(), raw.begin() + (dense.isSplat() ? width : raw.size()));
   return bytes;
 }
+
+/// A schedule in one line: "tiles 64 x 48".
+std::string textOf(DictionaryAttr schedule) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  for (NamedAttribute part : schedule) {
+    stream << (text.empty() ? "" : ", ") << part.getName().getValue() << " ";
+    if (auto sizes = dyn_cast<DenseI64ArrayAttr>(part.getValue()))
+      llvm::interleave(sizes.asArrayRef(), stream, "x");
+    else
+      stream << part.getValue();
+  }
+  return text;
+}
 } // namespace
 
 plan::Expr exprFrom(AffineMap map, unsigned result) {
@@ -116,6 +130,10 @@ llvm::Expected<plan::Plan> planFromIR(plan::ProgramOp program) {
       step.grid = exprFrom(*launch.getGrid());
       step.scratchBytes = exprFrom(*launch.getScratch());
       step.checks = launch->hasAttr("tw.checks");
+      if (auto flops = launch->getAttrOfType<AffineMapAttr>("tw.flops"))
+        step.flops = exprFrom(flops.getValue());
+      if (auto schedule = launch->getAttrOfType<DictionaryAttr>("tw.schedule"))
+        step.schedule = textOf(schedule);
       if (auto ops = launch->getAttrOfType<StringAttr>("tw.ops"))
         step.label = ops.str();
       (launch.getOnce() ? out.once : out.steps).push_back(std::move(step));

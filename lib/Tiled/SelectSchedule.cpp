@@ -33,13 +33,13 @@ int64_t estimate(AffineExpr size) {
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Rows of A per task: all of them while they are few, so that B is read once; else even tiles of whole blocks of the
-/// micro-kernels that leave the second-level cache room for the panels of B that come next. AMX is so fast that a
-/// panel must serve more rows.
-int64_t rowsPerTask(int64_t m, int64_t elementBytes) {
+/// micro-kernels that leave the second-level cache (`cache`, per core) room for the panels of B that come next. Dot
+/// products of bf16 are so fast that a panel must serve more rows: as many as half of the cache keeps.
+int64_t rowsPerTask(int64_t m, int64_t rowBytes, bool narrow, int64_t cache) {
   constexpr int64_t few = 256;
-  if (m <= few)
+  const int64_t fit = narrow ? std::clamp<int64_t>(cache / 2 / std::max<int64_t>(1, rowBytes), few, 4 * few) : few;
+  if (m <= fit)
     return std::max<int64_t>(1, m);
-  const bool narrow = elementBytes == 2;
   const int64_t most = narrow ? few : 128, unit = narrow ? 32 : 8;
   return std::min(most, ceilDiv(ceilDiv(m, ceilDiv(m, most)), unit) * unit);
 }
@@ -59,12 +59,63 @@ int64_t panelsPerTask(int64_t rows, int64_t rowBytes, int64_t panels, int64_t pa
   return ceilDiv(panels, groups);
 }
 
+/// Multiplications and additions of a contraction, over the kernel's index arguments; null when a size cannot be told.
+AffineExpr flopsOf(Operation *op) {
+  AffineExpr total = getAffineConstantExpr(2, op->getContext());
+  auto times = [&](Value value, int64_t dim) {
+    AffineExpr size = tile::sizeOf(value, dim);
+    total = total && size ? total * size : AffineExpr();
+  };
+  auto timesAll = [&](Value value) {
+    for (int64_t dim = 0; dim < cast<ShapedType>(value.getType()).getRank(); ++dim)
+      times(value, dim);
+  };
+  if (auto matmul = dyn_cast<MatmulOp>(op)) {
+    timesAll(matmul->getResult(0));
+    times(matmul.getInputs()[0], matmul.getLhsPermutation().back());
+    return total;
+  }
+  if (isa<ConvolutionOp>(op)) {
+    auto convolution = cast<ConvolutionOp>(op);
+    timesAll(convolution->getResult(0));
+    // The weight is padded to whole groups: counted as it is computed.
+    Value weight = convolution.getInputs()[1];
+    for (int64_t dim = 1, rank = cast<ShapedType>(weight.getType()).getRank(); dim + 1 < rank; ++dim)
+      times(weight, dim);
+    return total ? total * convolution.getGroup() : total;
+  }
+  if (auto attention = dyn_cast<AttentionOp>(op)) {
+    // Q K^T and P V: as if Dv were D, without what a causal mask spares.
+    timesAll(attention->getResult(0));
+    auto at = [&](Value value, int64_t number, int64_t dim) {
+      std::optional<ArrayRef<int64_t>> places = attention.getPermutations();
+      times(value, places ? (*places)[4 * number + dim] : dim);
+    };
+    at(attention.getInputs()[1], 1, 2);
+    return total ? total * 2 : total;
+  }
+  return getAffineConstantExpr(0, op->getContext());
+}
+
+/// What the kernel computes in contractions, for profiles.
+void noteFlops(func::FuncOp kernel) {
+  AffineExpr total = getAffineConstantExpr(0, kernel.getContext());
+  for (Operation &op : kernel.getBody().front())
+    if (AffineExpr flops = flopsOf(&op))
+      total = total + flops;
+  if (total != getAffineConstantExpr(0, kernel.getContext()))
+    kernel->setAttr("tw.flops", AffineMapAttr::get(AffineMap::get(0, tile::indexArguments(kernel).size(), total)));
+}
+
 struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
   using SelectScheduleBase::SelectScheduleBase;
 
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
-    if (!kernel->hasAttr("tw.kernel") || kernel->hasAttr("tw.schedule"))
+    if (!kernel->hasAttr("tw.kernel"))
+      return;
+    noteFlops(kernel);
+    if (kernel->hasAttr("tw.schedule"))
       return;
     SmallVector<Operation *> members;
     for (Operation &op : kernel.getBody().front())
@@ -113,13 +164,15 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
         int64_t k = estimate(tile::sizeOf(matmul.getInputs()[0], matmul.getLhsPermutation().back()));
         int64_t bytes = cast<ShapedType>(matmul.getInputs()[0].getType()).getElementTypeBitWidth() / 8;
         int64_t m = estimate(own[rank - 2]), panels = ceilDiv(estimate(own[rank - 1]), matmul.getPanel());
-        int64_t rows = isa<AffineConstantExpr>(own[rank - 2]) ? rowsPerTask(m, bytes) : 128;
+        int64_t rows = isa<AffineConstantExpr>(own[rank - 2]) ? rowsPerTask(m, k * bytes, bytes == 2, cacheBytes) : 128;
         // Whole rows, for a reduction behind it: C's tile stays in cache, four tasks a thread.
         if (rowOfLoop[rank - 1] < 0)
           rows = std::clamp<int64_t>(m / (4 * threads) / 32 * 32, 32, 128);
         cut(rank - 2, rows);
-        cut(rank - 1, matmul.getPanel() * panelsPerTask(std::min(rows, m), k * bytes, panels, matmul.getPanel(),
-                                                        ceilDiv(m, rows), threads, cacheBytes));
+        cut(rank - 1,
+            matmul.getPanel() * (bytes == 2 ? 1
+                                            : panelsPerTask(std::min(rows, m), k * bytes, panels, matmul.getPanel(),
+                                                            ceilDiv(m, rows), threads, cacheBytes)));
       } else {
         // A few rows of the image per task, all of their pixels, one panel of filters.
         int64_t width = std::max<int64_t>(1, estimate(own[2]));

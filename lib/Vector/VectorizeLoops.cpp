@@ -79,6 +79,9 @@ private:
     return overVectorRange(zero, sizes[choice.loop], carried, step);
   }
 
+  /// So many vectors need no loop: the epilogue of a panel is two or three.
+  static constexpr int64_t straightVectors = 4;
+
   /// The same over [from, from + size).
   SmallVector<Value> overVectorRange(Value from, OpFoldResult size, SmallVector<Value> carried,
                                      function_ref<SmallVector<Value>(ValueRange, Value)> step) {
@@ -90,7 +93,12 @@ private:
     };
     OpFoldResult first = getAsOpFoldResult(from);
     OpFoldResult whole = apply(d1 + d0 - d0 % choice.lanes, {size, first});
-    if (!constant || *constant >= choice.lanes) {
+    if (constant && *constant >= choice.lanes && *constant / choice.lanes <= straightVectors) {
+      for (int64_t at = 0; at + choice.lanes <= *constant; at += choice.lanes) {
+        body.ivs[choice.loop] = valueOf(apply(d0 + at, {first}));
+        carried = step(carried, Value());
+      }
+    } else if (!constant || *constant >= choice.lanes) {
       auto nest = scf::ForOp::create(builder, loc, from, valueOf(whole), lanes, carried);
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(nest.getBody());

@@ -164,6 +164,7 @@ py::list GraphCall::run(py::list arguments) {
     values[i] = (value - source.offset) / source.factor;
   }
   evaluate(values);
+  lastSymbols = values;
 
   InputReader reader(*this, kept);
   std::vector<const void *> pointers(inputs.size());

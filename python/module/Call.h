@@ -43,6 +43,7 @@ public:
   std::string name = "tilewright"; ///< of its spans in profiles
   pybind11::object seedSource, threadSource, makeDense;
   int64_t calls = 0, copies = 0;
+  std::vector<int64_t> lastSymbols; ///< values of the symbols at the last call
 
   /// Clears `arguments` and returns the list of results.
   pybind11::list run(pybind11::list arguments);

@@ -2,6 +2,7 @@
 #include "dialects/Graph/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "python/module/Call.h"
+#include "tilewright/HostCode.h"
 #include "tilewright/Target.h"
 #include "llvm/Support/raw_ostream.h"
 #include <pybind11/stl.h>
@@ -224,6 +225,24 @@ py::dict reportOf(const GraphCall &call) {
   return report;
 }
 
+/// A dictionary per step, since profile(True); flops and bytes of a call like the last one.
+py::list timesOf(const GraphCall &call) {
+  py::list list;
+  if (!call.program)
+    return list;
+  for (const KernelTime &time : call.program->times(call.lastSymbols.data())) {
+    py::dict entry;
+    entry["kernel"] = time.kernel;
+    entry["operations"] = time.operations;
+    entry["schedule"] = time.schedule;
+    entry["nanoseconds"] = time.nanoseconds;
+    entry["flops"] = time.flops;
+    entry["bytes"] = time.bytes;
+    list.append(entry);
+  }
+  return list;
+}
+
 } // namespace
 
 PYBIND11_MODULE(_tilewright, m) {
@@ -296,6 +315,12 @@ PYBIND11_MODULE(_tilewright, m) {
              if (call.program)
                call.program->repack();
            })
+      .def("profile",
+           [](GraphCall &call, bool on) {
+             if (call.program)
+               call.program->profile(on);
+           })
+      .def("times", &timesOf)
       .def("report", &reportOf)
       .def_readwrite("name", &GraphCall::name)
       .def_readonly("calls", &GraphCall::calls)
@@ -303,6 +328,28 @@ PYBIND11_MODULE(_tilewright, m) {
 
   m.def("knows", [](const std::string &target) { return GraphBuilder::knows(target); });
   m.def("target_names", &targetNames);
+  m.def("has_amx", [] {
+    auto host = describeHost("native");
+    return host && host->shape.amx;
+  });
+  m.def(
+      "machine_peaks",
+      [](int threads) {
+        HostPeaks peaks = measureHostPeaks(threads);
+        py::dict result;
+        for (auto [name, value] :
+             std::initializer_list<std::pair<const char *, double>>{{"f32", peaks.f32},
+                                                                    {"bf16", peaks.bf16},
+                                                                    {"int8", peaks.int8},
+                                                                    {"l1", peaks.l1},
+                                                                    {"l2", peaks.l2},
+                                                                    {"l3", peaks.l3},
+                                                                    {"dram", peaks.dram},
+                                                                    {"l2_bytes", double(peaks.l2Bytes)}})
+          result[name] = value;
+        return result;
+      },
+      py::arg("threads"));
   m.def("known_targets", &GraphBuilder::knownTargets);
 }
 

@@ -127,6 +127,32 @@ int64_t Executable::packedBytes() {
   return bytes;
 }
 
+void Executable::profile(bool on) { busy.reset(on ? new std::atomic<int64_t>[program.steps.size()]() : nullptr); }
+
+std::vector<StepTime> Executable::times(const int64_t *symbols, std::string &error) {
+  std::vector<StepTime> times;
+  if (!busy)
+    return times;
+  auto value = [&](const plan::Expr &expr) { return error.empty() ? plan::evaluate(expr, symbols, error) : 0; };
+  for (size_t i = 0; i < program.steps.size(); ++i) {
+    const plan::Step &step = program.steps[i];
+    StepTime time{&step, busy[i].load(std::memory_order_relaxed), value(step.flops), 0};
+    int64_t read = 0, written = 0;
+    for (size_t k = 0; k < step.operands.size(); ++k) {
+      int64_t bytes = value(program.buffers[step.operands[k].buffer].bytes);
+      if (plan::writesOperand(step, k))
+        written += bytes;
+      else if (step.checks) // it reads at indices: of a table not more than it writes
+        read += std::min(bytes, value(program.buffers[step.operands.back().buffer].bytes));
+      else
+        read += bytes;
+    }
+    time.bytes = read + written;
+    times.push_back(time);
+  }
+  return times;
+}
+
 void Executable::repack() { epoch.fetch_add(1, std::memory_order_relaxed); }
 
 bool Executable::isCurrent(const PackSnapshot &packs, const void *const *inputs,
@@ -192,7 +218,7 @@ bool Executable::refreshPacks(const void *const *inputs, const InputIdentity *id
 
 /// Borrows memory for one walk over `frame` and walks it.
 bool Executable::runFrame(const Frame &frame, const void *const *inputs, void *const *outputs, void *const *packed,
-                          int threads, std::string &error) {
+                          int threads, std::string &error, std::atomic<int64_t> *times) {
   threads = frame.parallelism == 1 ? 1 : clipThreads(threads);
   threads = int(std::min<int64_t>({threads, frame.parallelism, ThreadTeam::maxThreads}));
 
@@ -221,6 +247,7 @@ bool Executable::runFrame(const Frame &frame, const void *const *inputs, void *c
     pointers[i] = static_cast<uint8_t *>(spaces[size_t(operand.space)][operand.index]) + operand.offset;
   }
   Walk walk{frame, kernels.data(), hostFunctions.data(), pointers, block.data() + arena};
+  walk.profile(times);
   bool ok =
       threads == 1 ? walk.alone() : walk.together(threads, TileClaims(claims, int64_t(frame.steps.size()), threads));
   if (!ok)
@@ -258,7 +285,7 @@ bool Executable::run(const void *const *inputs, void *const *outputs, const int6
     return false;
   if (!isCurrent(*packs, inputs, identities) && !refreshPacks(inputs, identities, threads, packs, error))
     return false;
-  return runFrame(*frame, inputs, outputs, packs->pointers.data(), threads, error);
+  return runFrame(*frame, inputs, outputs, packs->pointers.data(), threads, error, busy.get());
 }
 
 } // namespace tilewright::runtime

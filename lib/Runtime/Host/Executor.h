@@ -33,6 +33,14 @@ struct HostFunction {
   void *context = nullptr;
 };
 
+/// A step of the plan in a profile.
+struct StepTime {
+  const plan::Step *step = nullptr;
+  int64_t nanoseconds = 0; ///< of all threads together, of all calls
+  int64_t flops = 0;       ///< of one call, contractions only
+  int64_t bytes = 0;       ///< of the buffers that one call reads or writes
+};
+
 class Executable {
 public:
   /// Takes a plan, which is verified here, and the functions behind plan.kernels and plan.hostFunctions, in their
@@ -53,6 +61,12 @@ public:
   void repack();
 
   const plan::Plan &plan() const { return program; }
+
+  /// From now on calls are timed step by step (true), or no longer. Not while a call is under way.
+  void profile(bool on);
+
+  /// What the steps took since profile(true), and what they do at sizes `symbols`. Empty without a profile.
+  std::vector<StepTime> times(const int64_t *symbols, std::string &error);
 
   /// Bytes of arena a call with these symbols needs; -1 with a reason in `error`.
   int64_t arenaBytes(const int64_t *symbols, std::string &error);
@@ -76,7 +90,7 @@ private:
   bool refreshPacks(const void *const *inputs, const InputIdentity *identities, int threads, SnapshotPointer &packs,
                     std::string &error);
   bool runFrame(const Frame &frame, const void *const *inputs, void *const *outputs, void *const *packed, int threads,
-                std::string &error);
+                std::string &error, std::atomic<int64_t> *times = nullptr);
 
   plan::Plan program;
   std::vector<Kernel> kernels;
@@ -94,6 +108,7 @@ private:
   std::mutex packMutex; ///< one thread packs; never taken while stateMutex is held
   std::atomic<uint64_t> epoch{0};
   std::atomic<int64_t> packings{0};
+  std::unique_ptr<std::atomic<int64_t>[]> busy; ///< by step, while there is a profile
 };
 
 } // namespace tilewright::runtime

@@ -7,7 +7,7 @@
 namespace tilewright::runtime {
 
 /// Does tiles [begin, end) of `step`. False when a host function failed.
-bool Walk::execute(const Frame::Step &step, int64_t begin, int64_t end, int thread) {
+bool Walk::perform(const Frame::Step &step, int64_t begin, int64_t end, int thread) {
   void *const *buffers = pointers + step.firstOperand;
   const int64_t *sizes = frame.sizes.data() + step.firstSize;
   switch (step.kind) {
@@ -40,6 +40,15 @@ bool Walk::execute(const Frame::Step &step, int64_t begin, int64_t end, int thre
     return message == nullptr;
   }
   return true;
+}
+
+bool Walk::execute(const Frame::Step &step, int64_t begin, int64_t end, int thread) {
+  if (!busy)
+    return perform(step, begin, end, thread);
+  int64_t start = monotonicNanoseconds();
+  bool ok = perform(step, begin, end, thread);
+  busy[step.number].fetch_add(monotonicNanoseconds() - start, std::memory_order_relaxed);
+  return ok;
 }
 
 void Walk::noteIndex(const Frame::Step &step, const int64_t *status) {

@@ -27,6 +27,9 @@ public:
   /// Walks on up to `threads` threads of the process's team, whose shares are kept in `claims`.
   bool together(int threads, TileClaims claims);
 
+  /// Adds the nanoseconds that threads work on step i of the plan to busy[i]; null: no clock is read.
+  void profile(std::atomic<int64_t> *busy) { this->busy = busy; }
+
   /// After a failure: which step of `plan`, and what its host function said or which index was out of range.
   std::string errorText(const plan::Plan &plan) const;
 
@@ -37,12 +40,14 @@ private:
   void executeShare(size_t step, int thread, int owner);
   void count(const Frame::Step &step, int64_t tiles);
   bool execute(const Frame::Step &step, int64_t begin, int64_t end, int thread);
+  bool perform(const Frame::Step &step, int64_t begin, int64_t end, int thread);
 
   const Frame &frame;
   const Kernel *kernels;
   const HostFunction *hostFunctions;
   void *const *pointers;
   uint8_t *scratch;
+  std::atomic<int64_t> *busy = nullptr;
   const char *message = nullptr; ///< of the host function that failed
   int32_t failedCallee = -1;
   /// The step that failed. Threads look at it at barriers only, and leave at the first barrier behind that step.

@@ -84,7 +84,9 @@ struct Step {
   Expr scratchBytes;             ///< per thread
   Expr bytes;                    ///< of a Copy
   bool checks = false;           ///< a Launch that tells of indices out of range at the start of its scratch
-  std::string label;             ///< for profiles and error messages: op names and the user's line
+  Expr flops;                    ///< of its contractions, for profiles
+  std::string label;             ///< for profiles and error messages: op names
+  std::string schedule;          ///< for profiles: the tile sizes
 };
 
 /// Whether the step may write its operand `i`. The second operand of a copy always is.

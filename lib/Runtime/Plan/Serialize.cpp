@@ -58,7 +58,9 @@ public:
     expr(value.scratchBytes);
     expr(value.bytes);
     number(uint8_t(value.checks));
+    expr(value.flops);
     text(value.label);
+    text(value.schedule);
   }
 };
 
@@ -144,7 +146,9 @@ public:
     expr(value.scratchBytes);
     expr(value.bytes);
     value.checks = number<uint8_t>();
+    expr(value.flops);
     value.label = text();
+    value.schedule = text();
   }
 
 private:

@@ -36,6 +36,7 @@ public:
     std::optional<int64_t> known = getConstantIntValue(rows);
     Value total = getValueOrCreateConstantIndexOp(builder, loc, rows);
     constexpr int64_t blockRows = 2 * tileRows;
+    rowBlocks = known.value_or(128) / blockRows;
     Value whole = apply(total, d0() - d0() % blockRows);
     if (!known || *known >= blockRows) {
       wholeBlocks(whole);
@@ -130,13 +131,24 @@ private:
     SmallVector<Value> places(access.reductionSizes.size() - 1, constant(0));
     std::optional<int64_t> known = getConstantIntValue(depth);
     if (!single || (known && *known <= tileReductionBlock + tileReductionBlock / 4))
-      return everyBlock(
-          [&](Value first) { return reduce(0, zeros(2), {}, 2, first, constant(0), depthWhole, Value()); });
-    // Even blocks of k.
+      return everyBlock([&](Value first) {
+        fetchFrom = single && known ? constant(0) : Value();
+        fetchDepth = single && known ? *known : 0;
+        Tiles tiles = reduce(0, zeros(2), {}, 2, first, constant(0), depthWhole, Value());
+        fetchFrom = Value();
+        return tiles;
+      });
+    // Even blocks of k, of one length where K can be cut so.
     int64_t block = tileReductionBlock;
+    bool even = false;
     if (known) {
       int64_t blocks = llvm::divideCeil(*known, tileReductionBlock);
       block = llvm::alignTo(llvm::divideCeil(*known, blocks), tileDepth);
+      for (int64_t more = blocks; !even && more <= blocks + blocks / 2; ++more)
+        if (*known % (more * tileDepth) == 0) {
+          block = *known / more;
+          even = true;
+        }
     }
     auto least = [&](Value from) {
       AffineExpr d1 = builder.getAffineDimExpr(1);
@@ -147,13 +159,25 @@ private:
                                               {OpFoldResult(from), OpFoldResult(depthWhole)}));
     };
     Value zero = constant(0), firstEnd = least(zero);
-    everyBlock([&](Value first) { return steps(zeros(2), places, 2, first, zero, firstEnd); });
+    fetchDepth = block;
+    auto fetchingSteps = [&](Tiles tiles, Value first, Value from, Value to) {
+      fetchFrom = from;
+      tiles = steps(tiles, places, 2, first, from, to);
+      fetchFrom = Value();
+      return tiles;
+    };
+    everyBlock([&](Value first) { return fetchingSteps(zeros(2), first, zero, firstEnd); });
     {
       auto loop = scf::ForOp::create(builder, loc, constant(block), depthWhole, constant(block));
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(loop.getBody());
-      Value from = loop.getInductionVar(), to = least(from);
-      everyBlock([&](Value first) { return steps(load(2, first), places, 2, first, from, to); });
+      Value from = loop.getInductionVar(), to = even ? plus(from, block) : least(from);
+      if (even) {
+        blockEnd = to;
+        blockDepth = block;
+      }
+      everyBlock([&](Value first) { return fetchingSteps(load(2, first), first, from, to); });
+      blockEnd = Value();
     }
     if (hasTail)
       inside(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, depthWhole, depth), [&] {
@@ -239,6 +263,7 @@ private:
     if (!lhsDepthContiguous)
       return paddedSteps(tiles, ivs, count, first, from, to, constant(count * tileRows));
     return over(tiles, ivs, from, to, [&](Tiles carried, ArrayRef<Value> at) {
+      fetchAhead(first, at);
       Tiles a;
       for (int64_t row = 0; row < count; ++row)
         a.push_back(amx::TileLoadOp::create(builder, loc, operandType, access.lhs,
@@ -268,14 +293,69 @@ private:
     return a;
   }
 
-  Tiles over(const Tiles &tiles, SmallVector<Value> ivs, Value from, Value to,
+  /// The steps of `from` .. `to`. A known number of them is written out, up to `straightSteps` at a time: at the end of
+  /// a short loop the processor would guess wrong and the tile unit would stand still.
+  static constexpr int64_t straightSteps = 10;
+  Tiles over(Tiles tiles, SmallVector<Value> ivs, Value from, Value to,
              function_ref<Tiles(Tiles, ArrayRef<Value>)> body) {
-    auto loop = scf::ForOp::create(builder, loc, from, to, constant(tileDepth), tiles);
+    std::optional<int64_t> begin = getConstantIntValue(from), end = getConstantIntValue(to);
+    int64_t known = to == blockEnd ? blockDepth : begin && end ? *end - *begin : 0;
+    int64_t count = llvm::divideCeil(known, tileDepth), inLoop = 1;
+    auto straight = [&](Tiles carried, Value first, int64_t number) {
+      for (int64_t step = 0; step < number; ++step) {
+        ivs.push_back(plus(first, step * tileDepth));
+        carried = body(carried, ivs);
+        ivs.pop_back();
+      }
+      return carried;
+    };
+    if (count > 0 && count <= straightSteps)
+      return straight(tiles, from, count);
+    for (int64_t number = straightSteps; number > 1 && count > 0 && inLoop == 1; --number)
+      if (count % number == 0)
+        inLoop = number;
+    auto loop = scf::ForOp::create(builder, loc, from, to, constant(inLoop * tileDepth), tiles);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
-    ivs.push_back(loop.getInductionVar());
-    scf::YieldOp::create(builder, loc, body(llvm::to_vector_of<Value>(loop.getRegionIterArgs()), ivs));
+    scf::YieldOp::create(builder, loc,
+                         straight(llvm::to_vector_of<Value>(loop.getRegionIterArgs()), loop.getInductionVar(), inLoop));
     return llvm::to_vector_of<Value>(loop.getResults());
+  }
+
+  /// This step's share of the block of B that comes next, into the second-level cache: from the third it comes too
+  /// slowly for the first rows that read it. It is the next panel's, after the last panel the first one's at the next
+  /// k; behind the k of a panel lies the next task's panel. All blocks of rows together fetch it once.
+  void fetchAhead(Value first, ArrayRef<Value> at) {
+    if (!fetchFrom || rowBlocks < 1)
+      return;
+    Value panel = access.panel, from = arith::ShRUIOp::create(builder, loc, fetchFrom, constant(1));
+    Value ahead = constant(fetchDepth / 2);
+    if (!isConstantIntValue(access.panels, 1)) {
+      Value next = plus(access.panel, 1);
+      Value more = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, next, access.panels);
+      panel = arith::SelectOp::create(builder, loc, more, next, constant(0));
+      ahead = arith::SelectOp::create(builder, loc, more, constant(0), ahead);
+    }
+    from = add(from, ahead);
+    // Rows of pairs of k; a step reads 16 of them.
+    int64_t rows = llvm::divideCeil(tileRows, rowBlocks), share = fetchDepth / tileDepth * rows;
+    auto divided = [&](Value value, int64_t by) -> Value { // no signed division: nothing is negative
+      return arith::ShRUIOp::create(builder, loc, value, constant(llvm::Log2_64(by)));
+    };
+    auto times = [&](Value value, int64_t by) -> Value {
+      return arith::MulIOp::create(builder, loc, value, constant(by));
+    };
+    Value step = divided(arith::SubIOp::create(builder, loc, at.back(), fetchFrom), tileDepth);
+    Value place = add(add(from, times(divided(first, 2 * tileRows), share)), times(step, rows));
+    for (int64_t row = 0; row < rows; ++row) {
+      SmallVector<Value> index = access.rhsAt(builder, panel, plus(place, row));
+      Value column = index.back();
+      for (int64_t v = 0; v < vectors; ++v) {
+        index.back() = plus(column, v * 2 * tileColumns);
+        memref::PrefetchOp::create(builder, loc, access.rhs, index, /*isWrite=*/false, /*localityHint=*/2,
+                                   /*isDataCache=*/true);
+      }
+    }
   }
 
   Tiles multiply(Tiles tiles, const Tiles &a, ArrayRef<Value> at) {
@@ -340,6 +420,11 @@ private:
   amx::TileType accumulatorType, operandType;
   Value lhsRowStride, rhsRowStride, outRowStride, depth, depthWhole, lhsPad, outPad;
   bool lhsDepthContiguous = false, hasTail = false;
+  Value blockEnd;         ///< the end of a block of k whose length is known,
+  int64_t blockDepth = 0; ///< and the length
+  int64_t rowBlocks = 0;  ///< of 32 rows in the task, about
+  Value fetchFrom;        ///< first k of the block under way; null: nothing is fetched ahead
+  int64_t fetchDepth = 0; ///< its k
 };
 } // namespace
 

@@ -19,7 +19,7 @@ namespace tilewright::cpu {
 /// k of one tile step: 16 pairs.
 inline constexpr int64_t tileDepth = 32;
 inline constexpr int64_t tileRows = 16, tileColumns = 16;
-inline constexpr int64_t tileReductionBlock = 512;
+inline constexpr int64_t tileReductionBlock = 256;
 
 /// Emits the product of `rows` rows from row 0 on with all panels; `panel` is 16 or 32 columns.
 void emitTilePanels(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,

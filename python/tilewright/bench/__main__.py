@@ -1,0 +1,85 @@
+"""tilewright bench: how fast, against whom, and where the time goes.
+
+    tilewright bench --goals                                   the table of the goals; hours with every peer
+    tilewright bench bert resnet50 --dtype bf16 --peers eager inductor
+    tilewright bench gemm:128x768x768 --peers eager --threads 1
+    tilewright bench bert --per-kernel                         time, share of the roof, bytes, flops, schedule
+    tilewright bench --list
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import torch
+
+from . import goals as goal_table
+from . import report, roof, workloads
+from .peers import PEERS
+from .race import run
+
+
+def _arguments(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="tilewright bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("workloads", nargs="*", help="see --list")
+    parser.add_argument("--dtype", nargs="*", choices=workloads.DTYPES, default=list(workloads.DTYPES))
+    parser.add_argument("--threads", type=int, nargs="*", default=[2])
+    parser.add_argument("--peers", nargs="*", choices=[p for p in PEERS if p != "exact"], metavar="PEER",
+                        default=["eager", "inductor", "inductor-freezing", "inductor-autotune", "openvino", "jax"],
+                        help=f"of {', '.join(PEERS)}")  # fmt: skip
+    parser.add_argument("--seconds", type=float, default=2.0, help="of paired rounds, for each peer")
+    parser.add_argument("--warm", action="store_true", help="also a second process of each, caches filled")
+    parser.add_argument("--goals", nargs="*", metavar="WORD", help="the rows of the goals; with words: those whose title has one")
+    parser.add_argument("--per-kernel", action="store_true", help="where the time goes, kernel by kernel")
+    parser.add_argument("--json", type=Path, help="write everything measured")
+    parser.add_argument("--chart", type=Path, help="write a PNG of the ratios")
+    parser.add_argument("--list", action="store_true", help="workloads and peers")
+    given = parser.parse_args(argv)
+    for name in given.workloads:
+        if name not in workloads.WORKLOADS and not name.startswith("gemm:"):
+            parser.error(f"no workload {name!r}; --list names them")
+    if not (given.workloads or given.list or given.goals is not None):
+        parser.error("name workloads, or --goals; --list names them")
+    return given
+
+
+def main(argv: list[str] | None = None) -> int:
+    given = _arguments(argv)
+    if given.list:
+        print("workloads: gemm:MxNxK, " + ", ".join(workloads.WORKLOADS))
+        print("peers: " + ", ".join(p for p in PEERS if p != "exact"))
+        return 0
+    if given.per_kernel:
+        for name in given.workloads:
+            for dtype in given.dtype:
+                for threads in given.threads:
+                    print(f"{name} {dtype}, {threads} threads")
+                    print(roof.table(*roof.measure(workloads.make(name, dtype), dtype, threads)))
+        return 0
+    machine = report.describe_machine()
+    print(report.machine_line(machine), flush=True)
+    races, verdicts = [], []
+    if given.goals is not None:
+        races, verdicts = report.run_goals(given.goals, given.peers, given.threads[0], given.seconds, machine)
+    else:
+        print(report.RACE_HEADER)
+        for name in given.workloads:
+            for dtype in given.dtype:
+                for threads in given.threads:
+                    races.append(run(name, dtype, threads, ["tilewright", *given.peers], given.seconds, given.warm))
+                    print(report.race_lines(races[-1]), flush=True)
+    if given.json:
+        given.json.write_text(json.dumps({"machine": machine, "races": [race.as_json() for race in races],
+                                          "verdicts": [vars(v) | {"held": v.held} for v in verdicts]}, indent=1))  # fmt: skip
+    if given.chart:
+        from .chart import draw
+
+        draw(races, given.chart)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

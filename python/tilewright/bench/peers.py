@@ -1,0 +1,182 @@
+"""How each program runs a workload. A peer takes a Workload and returns a function without arguments."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+
+import torch
+
+from .workloads import Workload
+
+
+class Unavailable(RuntimeError):
+    """The peer is not installed, or cannot run this workload; the text says which."""
+
+
+def _train(work: Workload, model: Callable) -> Callable:
+    parameters = list(work.model.parameters())
+
+    def step():
+        for parameter in parameters:
+            parameter.grad = None
+        result = model(**work.inputs)
+        result = result[0] if not isinstance(result, torch.Tensor) else result
+        result.float().square().mean().backward()
+        return parameters[0].grad
+
+    return step
+
+
+def _infer(work: Workload, model: Callable) -> Callable:
+    inputs = work.inputs
+
+    def call():
+        with torch.no_grad():
+            return model(**inputs)
+
+    return call
+
+
+def _program(work: Workload, model: Callable) -> Callable:
+    return _train(work, model) if work.training else _infer(work, model)
+
+
+def eager(work: Workload) -> Callable:
+    return _program(work, work.model)
+
+
+def _mark(work: Workload) -> None:
+    for name, dimension in work.dynamic.items():
+        torch._dynamo.mark_dynamic(work.inputs[name], dimension)
+
+
+class _Recorder:
+    """A compiled graph that remembers the arguments of its first call."""
+
+    def __init__(self, inner: Callable):
+        self.inner, self.arguments = inner, None
+        self._boxed_call = True
+
+    def __call__(self, arguments: list):
+        if self.arguments is None:
+            self.arguments = list(arguments)
+        return self.inner(arguments)
+
+
+def _native(compiled: Callable, recorders: list[_Recorder]) -> Callable:
+    """What the backend returned, without Dynamo's guards and AOTAutograd's wrappers."""
+    compiled()
+    if len(recorders) != 1:
+        raise Unavailable(f"{len(recorders)} graphs where one was expected")
+    inner, arguments = recorders[0].inner, recorders[0].arguments
+    return lambda: inner(list(arguments))
+
+
+def tilewright(work: Workload, **options) -> Callable:
+    from .. import backend
+
+    _mark(work)
+    model = torch.compile(work.model, backend="tilewright", fullgraph=True, options={"strict": True, **options})
+    if not work.native:
+        return _program(work, model)
+    recorders, boxed = [], backend.Boxed
+
+    def record(function):
+        recorders.append(_Recorder(function))
+        return recorders[-1]
+
+    backend.Boxed = record
+    try:
+        return _native(_program(work, model), recorders)
+    finally:
+        backend.Boxed = boxed
+
+
+def tilewright_frozen(work: Workload) -> Callable:
+    return tilewright(work, freeze=True)
+
+
+def _inductor(work: Workload, **settings) -> Callable:
+    import torch._inductor.config as config
+
+    from torch._inductor.compile_fx import compile_fx, compile_fx_inner
+
+    for name, value in settings.items():
+        setattr(config, name, value)
+    if "max_autotune_gemm_backends" in settings:
+        config.max_autotune = True
+    recorders = []
+
+    def inner(graph, example_inputs, **options):
+        recorders.append(_Recorder(compile_fx_inner(graph, example_inputs, **options)))
+        return recorders[-1]
+
+    _mark(work)
+    backend = "inductor"
+    if work.native:
+        backend = lambda graph, inputs: compile_fx(graph, inputs, inner_compile=inner)
+    model = torch.compile(work.model, backend=backend, dynamic=True if work.dynamic else None)
+    program = _program(work, model)
+    return _native(program, recorders) if work.native else program
+
+
+def inductor(work: Workload) -> Callable:
+    return _inductor(work)
+
+
+def inductor_freezing(work: Workload) -> Callable:
+    if work.training:
+        raise Unavailable("freezing is for inference")
+    return _inductor(work, freezing=True, cpp_wrapper=True)
+
+
+def inductor_autotune(work: Workload) -> Callable:
+    if work.training:
+        raise Unavailable("freezing is for inference")
+    return _inductor(work, freezing=True, max_autotune_gemm_backends="CPP,ATEN")
+
+
+def openvino(work: Workload) -> Callable:
+    if importlib.util.find_spec("openvino") is None:
+        raise Unavailable("openvino is not installed; pip install tilewright[bench]")
+    if work.training or work.native:
+        raise Unavailable("openvino runs models, for inference")
+    import openvino
+
+    bf16 = any(p.dtype == torch.bfloat16 for p in work.model.parameters())
+    with torch.no_grad():  # bf16 models are converted in f32; openvino rounds the weights itself
+        inputs = {name: value.float() if value.is_floating_point() else value for name, value in work.inputs.items()}
+        converted = openvino.convert_model(work.model.float(), example_input=inputs)
+    settings = {"PERFORMANCE_HINT": "LATENCY", "NUM_STREAMS": "1", "INFERENCE_NUM_THREADS": torch.get_num_threads(),
+                "INFERENCE_PRECISION_HINT": "bf16" if bf16 else "f32"}  # fmt: skip
+    request = openvino.Core().compile_model(converted, "CPU", settings).create_infer_request()
+    arrays = [value.numpy() for value in inputs.values()]
+    run = lambda: request.infer(arrays, share_inputs=True, share_outputs=True)
+    return lambda: torch.from_numpy(next(iter(run().values())))
+
+
+def jax(work: Workload) -> Callable:
+    if importlib.util.find_spec("jax") is None:
+        raise Unavailable("jax is not installed; pip install tilewright[bench]")
+    from .jax_models import translate
+
+    return translate(work)
+
+
+def exact(work: Workload) -> Callable:
+    """Eager in float64: what errors are measured against."""
+    return eager(work.cast(torch.float64))
+
+
+PEERS: dict[str, Callable[[Workload], Callable]] = {
+    "tilewright": tilewright,
+    "tilewright-frozen": tilewright_frozen,
+    "eager": eager,
+    "inductor": inductor,
+    "inductor-freezing": inductor_freezing,
+    "inductor-autotune": inductor_autotune,
+    "openvino": openvino,
+    "jax": jax,
+    "exact": exact,
+}

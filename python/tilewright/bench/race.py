@@ -1,0 +1,168 @@
+"""Fresh processes, one for each peer, that take turns: A-B-C-A-B-C. What counts is the median of the ratios of a round."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+
+@dataclass
+class Entry:
+    """One peer's part in a race."""
+
+    peer: str
+    failed: str = ""
+    first: float = 0.0  # seconds: model to first result, compiling included
+    warm: float = 0.0  # the same in a second process, caches filled
+    backend: float = 0.0  # seconds in Tilewright's stages
+    warm_backend: float = 0.0
+    peak: int = 0  # bytes resident at most, up to the first result
+    rss: int = 0
+    seconds: float = 0.0  # median of a call
+    ratio: float = 0.0  # this peer's time over Tilewright's, median over rounds
+    low: float = 0.0  # 95% interval of that median
+    high: float = 0.0
+    error: float = 0.0  # relative RMS error to float64
+
+
+@dataclass
+class Race:
+    workload: str
+    dtype: str
+    threads: int
+    flops: int = 0
+    rounds: int = 0
+    entries: dict[str, Entry] = field(default_factory=dict)
+
+    def as_json(self) -> dict:
+        return asdict(self)
+
+    def ratio(self, *peers: str) -> float | None:
+        """Against the best of `peers` that ran: the least of the ratios."""
+        ran = [self.entries[p].ratio for p in peers if p in self.entries and not self.entries[p].failed]
+        return min(ran) if ran else None
+
+
+class Process:
+    """A worker.py of one peer on `threads` cores."""
+
+    def __init__(self, peer: str, threads: int, caches: Path):
+        environment = dict(os.environ, OMP_NUM_THREADS=str(threads), TORCHINDUCTOR_CACHE_DIR=str(caches / "inductor"),
+                           TILEWRIGHT_CACHE_DIR=str(caches / "tilewright"), TRANSFORMERS_VERBOSITY="error",
+                           JAX_PLATFORMS="cpu")  # fmt: skip
+        cores = sorted(os.sched_getaffinity(0))[:threads]
+        self.peer = peer
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tilewright.bench.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=None if os.environ.get("TILEWRIGHT_BENCH_VERBOSE") else subprocess.DEVNULL, env=environment, text=True,
+            preexec_fn=lambda: os.sched_setaffinity(0, cores))  # fmt: skip
+
+    def ask(self, do: str, **arguments) -> dict:
+        try:
+            self.process.stdin.write(json.dumps({"do": do, **arguments}) + "\n")
+            self.process.stdin.flush()
+            line = self.process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            code = self.process.wait()
+            return {"failed": f"the process ended with {code}"}
+        return json.loads(line)
+
+    def close(self) -> None:
+        self.process.stdin.close()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def interval(values: list[float]) -> tuple[float, float]:
+    """Of the median, at 95%, from the order statistics (normal approximation of the binomial)."""
+    ordered, count = sorted(values), len(values)
+    reach = 0.98 * count**0.5
+    return ordered[max(0, int(count / 2 - reach))], ordered[min(count - 1, int(count / 2 + reach))]
+
+
+def exact_file(workload: str, dtype: str, threads: int, folder: Path) -> Path | None:
+    """The first result in float64, made by a process of its own."""
+    path = folder / f"exact-{workload.replace(':', '-')}-{dtype}.pt"
+    if not path.exists():
+        with Process("exact", threads, folder) as process:
+            if process.ask("start", workload=workload, dtype=dtype, peer="exact", threads=threads).get("failed"):
+                return None
+            process.ask("save", path=str(path))
+    return path if path.exists() else None
+
+
+def run(workload: str, dtype: str, threads: int, peers: list[str], seconds: float = 2.0, warm: bool = False,
+        errors: bool = True, processes: dict[str, Process] | None = None) -> Race:  # fmt: skip
+    """`seconds` of rounds for each peer. `processes` are used again, and not closed, where given."""
+    race = Race(workload, dtype, threads)
+    with tempfile.TemporaryDirectory(prefix="tilewright-bench-") as folder:
+        caches = Path(folder)
+        exact = exact_file(workload, dtype, threads, caches) if errors else None
+        runners: dict[str, Process] = {}
+        try:
+            for peer in peers:
+                entry = race.entries[peer] = Entry(peer)
+                process = processes[peer] if processes else Process(peer, threads, caches)
+                answer = process.ask("start", workload=workload, dtype=dtype, peer=peer, threads=threads)
+                if exact is not None and not answer.get("failed"):
+                    answer.update(process.ask("error", path=str(exact)))
+                if answer.get("failed"):
+                    entry.failed = answer["failed"]
+                    if not processes:
+                        process.close()
+                    continue
+                for name in ("first", "peak", "rss", "backend", "error"):
+                    setattr(entry, name, answer.get(name, 0))
+                race.flops = answer["flops"]
+                runners[peer] = process
+            _rounds(race, runners, seconds)
+            if warm:
+                for peer in runners:
+                    with Process(peer, threads, caches) as process:
+                        answer = process.ask("start", workload=workload, dtype=dtype, peer=peer, threads=threads)
+                    race.entries[peer].warm = answer.get("first", 0)
+                    race.entries[peer].warm_backend = answer.get("backend", 0)
+        finally:
+            if not processes:
+                for process in runners.values():
+                    process.close()
+    return race
+
+
+def _rounds(race: Race, runners: dict[str, Process], seconds: float, least: int = 7) -> None:
+    times: dict[str, list[float]] = {peer: [] for peer in runners}
+    began = time.perf_counter()
+    while runners and (race.rounds < least or time.perf_counter() - began < seconds * len(runners)):
+        for peer, process in list(runners.items()):
+            answer = process.ask("time", side=0.05, settle=0.02)
+            if answer.get("failed"):
+                race.entries[peer].failed = answer["failed"]
+                del runners[peer]
+                continue
+            times[peer].append(answer["seconds"])
+        race.rounds += 1
+    ours = next((times[p] for p in times if p.startswith("tilewright") and p in runners), None)
+    for peer in runners:
+        entry = race.entries[peer]
+        entry.seconds = statistics.median(times[peer])
+        if ours:
+            ratios = [theirs / here for theirs, here in zip(times[peer], ours)]
+            entry.ratio = statistics.median(ratios)
+            entry.low, entry.high = interval(ratios)

@@ -1,0 +1,127 @@
+"""Lines for people: races, goals, the machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+import tempfile
+from pathlib import Path
+
+import torch
+
+from .. import _tilewright
+from .goals import GOALS, Goal, Verdict, judge
+from .race import Process, Race, run
+
+RACE_HEADER = (f"{'workload':18} {'dtype':5} T {'peer':18} {'ms':>10} {'ratio':>7} {'95% interval':>15} {'first s':>8} "
+               f"{'warm s':>7} {'peak MB':>8} {'error':>9}")  # fmt: skip
+
+
+def describe_machine() -> dict:
+    """What ran where."""
+    model = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.processor())
+    return {"cpu": model, "cores": len(os.sched_getaffinity(0)), "torch": torch.__version__, "amx": _tilewright.has_amx(),
+            "system": platform.platform(terse=True)}  # fmt: skip
+
+
+def machine_line(machine: dict) -> str:
+    return f"{machine['cpu']}, {machine['cores']} cores, {'with' if machine['amx'] else 'without'} AMX, torch {machine['torch']}"
+
+
+def race_lines(race: Race) -> str:
+    lines = []
+    for entry in race.entries.values():
+        head = f"{race.workload:18} {race.dtype:5} {race.threads} {entry.peer:18} "
+        if entry.failed:
+            lines.append(head + f"left out: {entry.failed}")
+            continue
+        lines.append(head + f"{entry.seconds * 1e3:10.3f} {entry.ratio:7.3f} [{entry.low:6.3f}, {entry.high:6.3f}] {entry.first:8.2f} "
+                     f"{entry.warm:7.2f} {entry.peak >> 20:8} {entry.error:9.2e}")  # fmt: skip
+    return "\n".join(lines)
+
+
+def _verdict_line(verdict: Verdict) -> str:
+    worst = f"; worst {verdict.worst:.2f} (bar {verdict.worst_bar:.2f}, {verdict.worst_name})" if verdict.worst_bar else (
+        f" ({verdict.worst_name})" if verdict.worst_name else "")
+    return f"{'held ' if verdict.held else 'SHORT'} {verdict.value:6.2f} (bar {verdict.bar:.2f}) against {verdict.against}{worst}"
+
+
+def run_goals(words: list[str], peers: list[str], threads: int, seconds: float, machine: dict) -> tuple[list[Race], list[Verdict]]:
+    """Runs the goals whose title has one of `words` (all without words), and prints each as it is known."""
+    races: dict[tuple[str, str], Race] = {}
+    verdicts: list[Verdict] = []
+    for goal in GOALS:
+        if words and not any(word.lower() in goal.title.lower() for word in words):
+            continue
+        wanted = [peer for peer in goal.peers() if peer.startswith("tilewright") or peer in peers]
+        print(f"\n== {goal.title} ({goal.dtype}, {threads} threads)", flush=True)
+        missing = [peer for peer in goal.peers() if peer not in wanted]
+        if missing:
+            print("not measured: " + ", ".join(missing))
+        if goal.measure == "sweep":
+            measured = [sweep(goal, wanted, threads)]
+        else:
+            measured = _races(goal, wanted, threads, seconds, races)
+        for verdict in judge(goal, measured, machine["amx"]):
+            verdicts.append(verdict)
+            print(_verdict_line(verdict), flush=True)
+        if goal.measure == "backend":
+            entry = measured[0].entries["tilewright"]
+            verdicts.append(Verdict(goal.title, "1.2 s", 1.2 / max(entry.backend, 1e-9), 1.0))
+            verdicts.append(Verdict(goal.title, "0.1 s, warm", 0.1 / max(entry.warm_backend, 1e-9), 1.0))
+            print(f"backend {entry.backend:.3f} s, warm {entry.warm_backend:.3f} s; first call {entry.first:.2f} s, warm {entry.warm:.2f} s")
+    print(f"\n{sum(v.held for v in verdicts)} of {len(verdicts)} bars held")
+    for verdict in verdicts:
+        if not verdict.held:
+            print(f"short: {verdict.goal}: {_verdict_line(verdict)}")
+    return list(races.values()), verdicts
+
+
+def _races(goal: Goal, peers: list[str], threads: int, seconds: float, known: dict) -> list[Race]:
+    """The races of a goal's workloads; those already run with the same peers are used again."""
+    result = []
+    shared: dict[str, Process] = {}
+    folder = None
+    if len(goal.workloads) > 6:  # many small ones: one process per peer for all of them
+        folder = tempfile.TemporaryDirectory(prefix="tilewright-bench-")
+        shared = {peer: Process(peer, threads, Path(folder.name)) for peer in peers}
+    try:
+        for workload in goal.workloads:
+            race = known.get((workload, goal.dtype))
+            warm = goal.measure == "backend"
+            if race is None or not set(peers) <= set(race.entries) or (warm and not race.entries["tilewright"].warm):
+                race = run(workload, goal.dtype, threads, peers, seconds if not shared else seconds / 2, warm,
+                           errors=not shared, processes=shared)  # fmt: skip
+                if (workload, goal.dtype) not in known:
+                    known[workload, goal.dtype] = race
+                print(race_lines(race), flush=True)
+            result.append(race)
+    finally:
+        for process in shared.values():
+            process.close()
+        if folder:
+            folder.cleanup()
+    return result
+
+
+def sweep(goal: Goal, peers: list[str], threads: int) -> Race:
+    """32 sequence lengths through one model marked dynamic: total seconds, compiling included."""
+    race = Race(goal.workloads[0], goal.dtype, threads)
+    totals = {}
+    for peer in peers:
+        with tempfile.TemporaryDirectory(prefix="tilewright-bench-") as folder, Process(peer, threads, Path(folder)) as process:
+            answer = process.ask("sweep", workload=goal.workloads[0], dtype=goal.dtype, peer=peer, threads=threads,
+                                 lengths=list(range(16, 513, 16)))  # fmt: skip
+        totals[peer] = answer
+    for peer, answer in totals.items():
+        from .race import Entry
+
+        entry = race.entries[peer] = Entry(peer, failed=answer.get("failed", ""))
+        if entry.failed:
+            print(f"{peer}: left out: {entry.failed}")
+            continue
+        entry.seconds = answer["seconds"]
+        if not totals["tilewright"].get("failed"):
+            entry.ratio = answer["seconds"] / totals["tilewright"]["seconds"]
+        print(f"{peer}: {answer['seconds']:.2f} s, {answer['graphs']} compiles; a second pass {answer['again']:.2f} s")
+    return race

@@ -1,0 +1,105 @@
+"""What this machine can do at most, and each kernel's share of it.
+
+Peaks are measured by the library (lib/Runtime/Host/MachinePeaks.cpp) on the threads that the kernels use; a kernel's
+roof is the larger of its flops over the peak of its dtype and its bytes over the bandwidth of the memory that holds
+them: DRAM for parameters that no cache can keep, else the last-level cache.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from .. import _tilewright
+from .workloads import Workload
+
+
+@dataclass
+class KernelRow:
+    """One distinct kernel of a model, all its launches together."""
+
+    operations: str
+    schedule: str
+    launches: int
+    seconds: float  # of one call of the model, mean over threads
+    flops: int
+    bytes: int
+    roof: float  # seconds it would take at the roof
+
+    @property
+    def share(self) -> float:
+        return self.roof / self.seconds if self.seconds else 0.0
+
+
+def peaks(threads: int) -> dict[str, float]:
+    """FLOP/s and bytes/s of `threads` threads: f32, bf16, int8, l1, l2, l3, dram; 0 for what the CPU does not have."""
+    return _tilewright.machine_peaks(threads)
+
+
+def measure(work: Workload, dtype: str, threads: int, calls: int = 20) -> tuple[list[KernelRow], float, dict[str, float]]:
+    """Rows by falling time, seconds per call of the whole, and the peaks measured beside it."""
+    import time
+
+    from .. import backend
+    from .peers import tilewright
+
+    caught, build = [], backend.build
+
+    def keep(imported, options):
+        caught.append(build(imported, options))
+        return caught[-1]
+
+    torch.set_num_threads(threads)
+    backend.build = keep
+    try:
+        work.native = False
+        program = tilewright(work)
+        program()
+    finally:
+        backend.build = build
+    for _ in range(3):
+        program()
+    for call in caught:
+        call.profile(True)
+    began = time.perf_counter()
+    for _ in range(calls):
+        program()
+    seconds = (time.perf_counter() - began) / calls
+    limits = peaks(threads)
+    rows: dict[tuple[str, str, str], KernelRow] = {}
+    for call in caught:
+        for step in call.times():
+            key = (step["kernel"], step["operations"], step["schedule"])
+            row = rows.setdefault(key, KernelRow(step["operations"] or "copy", step["schedule"], 0, 0.0, 0, 0, 0.0))
+            row.launches += 1
+            row.seconds += step["nanoseconds"] / 1e9 / calls / threads
+            row.flops += step["flops"]
+            row.bytes += step["bytes"]
+            row.roof += _roof(step, dtype, limits)
+        call.profile(False)
+    return sorted(rows.values(), key=lambda row: -row.seconds), seconds, limits
+
+
+def _roof(step: dict, dtype: str, limits: dict[str, float]) -> float:
+    peak = limits.get(dtype) or limits["f32"]
+    bandwidth = limits["l2"] if step["bytes"] <= limits["l2_bytes"] else limits["l3"]
+    return max(step["flops"] / peak, step["bytes"] / bandwidth)
+
+
+def table(rows: list[KernelRow], seconds: float, limits: dict[str, float], most: int = 30) -> str:
+    """For people."""
+    busy = sum(row.seconds for row in rows)
+    lines = ["peaks: " + ", ".join(f"{name} {value / 1e9:.0f} G{'B' if name in ('l1', 'l2', 'l3', 'dram') else 'FLOP'}/s"
+                                   for name, value in limits.items() if value and not name.endswith("_bytes")),
+             f"a call takes {seconds * 1e3:.3f} ms, its kernels {busy * 1e3:.3f} ms; "
+             f"{sum(row.roof for row in rows) / busy if busy else 0:.0%} of the roof",
+             f"{'us':>9} {'share':>6} {'roof':>5} {'GFLOP/s':>8} {'GB/s':>7} {'x':>3}  schedule, operations"]  # fmt: skip
+    for row in rows[:most]:
+        lines.append(f"{row.seconds * 1e6:9.1f} {row.seconds / busy if busy else 0:6.1%} {row.share:5.0%} "
+                     f"{row.flops / row.seconds / 1e9 if row.seconds else 0:8.1f} "
+                     f"{row.bytes / row.seconds / 1e9 if row.seconds else 0:7.1f} {row.launches:3}  "
+                     f"{row.schedule or '-'}, {row.operations}")  # fmt: skip
+    if len(rows) > most:
+        lines.append(f"... {len(rows) - most} more")
+    return "\n".join(lines)

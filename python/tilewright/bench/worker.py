@@ -1,0 +1,96 @@
+"""One process that runs workloads through one peer, told what to do by lines of JSON on its standard input.
+
+    {"do": "start", "workload": "bert", "dtype": "f32", "peer": "eager", "threads": 2}   -> first, peak, rss, ...
+    {"do": "time", "side": 0.05, "settle": 0.02}                                         -> seconds per call
+    {"do": "save", "path": "..."}    {"do": "error", "path": "..."}                      -> RMS error to what was saved
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+
+
+def _memory() -> dict[str, int]:
+    """Peak and present resident bytes of this process."""
+    with open("/proc/self/status") as status:
+        fields = dict(line.split(":", 1) for line in status)
+    return {"peak": int(fields["VmHWM"].split()[0]) << 10, "rss": int(fields["VmRSS"].split()[0]) << 10}
+
+
+class Worker:
+    """The program now running, and what is known of it."""
+
+    def start(self, workload: str, dtype: str, peer: str, threads: int) -> dict:
+        import torch
+
+        from .peers import PEERS
+        from .workloads import first_tensor, make, parameter_bytes
+
+        torch.set_num_threads(threads)
+        torch._dynamo.reset()
+        work = make(workload, dtype)
+        self.first_tensor = first_tensor
+        before = _memory()
+        began = time.perf_counter()
+        self.program = PEERS[peer](work)
+        self.result = first_tensor(self.program())
+        first = time.perf_counter() - began
+        after = _memory()
+        self.once = self._seconds(1)
+        answer = {"first": first, "before": before["rss"], **after, "flops": work.flops, "parameters": parameter_bytes(work)}
+        if peer.startswith("tilewright"):
+            from ..report import report
+
+            details = [detail for graph in report(clear=True) for detail in graph.details()]
+            answer["backend"] = sum(ms for detail in details for _, ms in detail.get("stage_milliseconds", [])) / 1e3
+            answer["cache"] = [detail.get("cache", "") for detail in details]
+        return answer
+
+    def _seconds(self, calls: int) -> float:
+        began = time.perf_counter()
+        for _ in range(calls):
+            self.program()
+        return (time.perf_counter() - began) / calls
+
+    def time(self, side: float, settle: float) -> dict:
+        """Calls for about `settle` seconds that do not count, then for about `side`: threads of OpenMP programs spin
+        for some 15 ms after their last work, on the cores that the next program needs."""
+        self._seconds(max(1, int(settle / self.once)))
+        seconds = self._seconds(max(1, int(side / self.once)))
+        self.once = max(1e-9, min(self.once, seconds))
+        return {"seconds": seconds}
+
+    def save(self, path: str) -> dict:
+        import torch
+
+        torch.save(self.result.detach(), path)
+        return {}
+
+    def error(self, path: str) -> dict:
+        import torch
+
+        exact = torch.load(path)
+        result = self.result.detach().double()
+        if result.shape != exact.shape:
+            return {"error": float("nan")}
+        return {"error": (result - exact).square().mean().sqrt().item() / max(exact.square().mean().sqrt().item(), 1e-300)}
+
+
+def main() -> None:
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what libraries print is no answer
+    worker = Worker()
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            answer = getattr(worker, request.pop("do"))(**request)
+        except Exception as error:  # the race goes on without this peer, and says why
+            answer = {"failed": f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"}
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()
