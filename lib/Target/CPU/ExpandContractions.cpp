@@ -20,7 +20,10 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "tilewright/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -71,7 +74,16 @@ public:
         access.lhsRowDim = place[rank - 2];
         access.lhsDepthDim = place[rank - 1];
         access.outRowDim = rank - 2;
-        emit(access, sizeFold(c, rank - 2), matmul.getPanel(), matmul.getGroup());
+        scf::ForOp behind = amx && matmul.getGroup() == 2 ? rowLoopBehind(matmul) : scf::ForOp();
+        if (behind) {
+          access.rowsDone = [&](OpBuilder &inside, Value from, Value to) {
+            auto part = cast<scf::ForOp>(inside.clone(*behind));
+            part.setLowerBound(from);
+            part.setUpperBound(to);
+          };
+        }
+        if (emit(access, sizeFold(c, rank - 2), matmul.getPanel(), matmul.getGroup()))
+          behind.setLowerBound(constant(*getConstantIntValue(behind.getUpperBound()) / 32 * 32 - 32));
       }
     });
     op->erase();
@@ -125,12 +137,84 @@ public:
   }
 
 private:
-  void emit(BlockAccess &access, OpFoldResult rows, int64_t panel, int64_t group) {
+  /// Whether access.rowsDone was called for all rows of whole blocks but the last.
+  bool emit(BlockAccess &access, OpFoldResult rows, int64_t panel, int64_t group) {
     if (amx && group == 2)
-      emitTilePanels(builder, loc, access, rows, panel);
-    else
-      emitPanels(builder, loc, access, rows, panel / lanes, lanes, registers, /*pairs=*/group == 2);
+      return emitTilePanels(builder, loc, access, rows, panel);
+    emitPanels(builder, loc, access, rows, panel / lanes, lanes, registers, /*pairs=*/group == 2);
+    return false;
   }
+
+  /// The argument of the kernel that `value` is a part of; null when it is something else.
+  static BlockArgument argumentBehind(Value value) {
+    while (Operation *op = value.getDefiningOp()) {
+      if (!isa<memref::SubViewOp, memref::CastOp, memref::CollapseShapeOp, memref::ExpandShapeOp, memref::ViewOp,
+               memref::ReinterpretCastOp>(op))
+        return {};
+      value = op->getOperand(0);
+    }
+    return dyn_cast<BlockArgument>(value);
+  }
+
+  /// The loop right behind `matmul` over all rows of its result, when a part of it can run as soon as its rows are
+  /// there: it reads of the result nothing but the row it is at, and writes nothing that the product still reads.
+  /// What stands between the two moves in front of `matmul`.
+  scf::ForOp rowLoopBehind(tile::MatmulOp matmul) {
+    Value a = matmul.getInputs()[0], b = matmul.getInputs()[1], c = matmul.getOutputs()[0];
+    std::optional<int64_t> rows = getConstantIntValue(sizeFold(c, 0));
+    if (typeOf(c).getRank() != 2 || typeOf(b).getRank() != 3 || typeOf(b).getDimSize(0) != 1 || !rows || *rows < 64)
+      return {};
+    SmallVector<Operation *> between;
+    Operation *next = matmul->getNextNode();
+    for (; next && isPure(next); next = next->getNextNode())
+      between.push_back(next);
+    auto loop = dyn_cast_or_null<scf::ForOp>(next);
+    if (!loop || !loop.getInitArgs().empty() || !isConstantIntValue(loop.getLowerBound(), 0) ||
+        !isConstantIntValue(loop.getStep(), 1) || getConstantIntValue(loop.getUpperBound()) != rows)
+      return {};
+    // Scratch memory may serve the product and, later, the loop: its last argument, of bytes.
+    BlockArgument ofA = argumentBehind(a), ofB = argumentBehind(b);
+    if (!ofA || !ofB || typeOf(ofA).getElementType().isInteger(8) || typeOf(ofB).getElementType().isInteger(8))
+      return {};
+    bool legal = true;
+    loop.walk([&](Operation *op) {
+      if (isPure(op) || isa<scf::ForOp, scf::IfOp, scf::YieldOp>(op))
+        return;
+      Value memory;
+      ValueRange place;
+      bool writes = false;
+      auto take = [&](Value base, ValueRange indices, bool isWrite) {
+        memory = base;
+        place = indices;
+        writes = isWrite;
+      };
+      llvm::TypeSwitch<Operation *>(op)
+          .Case([&](vector::LoadOp load) { take(load.getBase(), load.getIndices(), false); })
+          .Case([&](vector::MaskedLoadOp load) { take(load.getBase(), load.getIndices(), false); })
+          .Case([&](memref::LoadOp load) { take(load.getMemRef(), load.getIndices(), false); })
+          .Case([&](vector::StoreOp store) { take(store.getBase(), store.getIndices(), true); })
+          .Case([&](vector::MaskedStoreOp store) { take(store.getBase(), store.getIndices(), true); })
+          .Case([&](memref::StoreOp store) { take(store.getMemRef(), store.getIndices(), true); });
+      if (!memory) {
+        legal = false;
+      } else if (memory == c) {
+        legal &= place[0] == loop.getInductionVar();
+      } else if (writes) {
+        BlockArgument written = argumentBehind(memory);
+        legal &= written && written != ofA && written != ofB;
+      }
+    });
+    // A part of the result under another name would not be seen above.
+    for (Operation *user : c.getUsers())
+      legal &= !isa<ViewLikeOpInterface>(user);
+    if (!legal)
+      return {};
+    for (Operation *op : between)
+      op->moveBefore(matmul);
+    builder.setInsertionPoint(matmul);
+    return loop;
+  }
+
   static MemRefType typeOf(Value value) { return cast<MemRefType>(value.getType()); }
   Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
   OpFoldResult sizeFold(Value value, int64_t dim) { return memref::getMixedSize(builder, loc, value, dim); }

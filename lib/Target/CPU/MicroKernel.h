@@ -25,10 +25,13 @@ struct BlockAccess {
   llvm::SmallVector<mlir::Value> reductionSizes;
   /// Opens a loop over B's panels, sets `panel` and `firstColumn`, and calls the body inside.
   std::function<void(llvm::function_ref<void()>)> overPanels;
-  mlir::Value panel;        ///< the current panel of B
-  mlir::Value panels;       ///< how many there are
-  mlir::Value firstColumn;  ///< of the panel in C
-  mlir::Value columns;      ///< of C: stores past it are masked
+  mlir::Value panel;       ///< the current panel of B
+  mlir::Value panels;      ///< how many there are
+  mlir::Value firstColumn; ///< of the panel in C
+  mlir::Value columns;     ///< of C: stores past it are masked
+  /// Not null: what is to be done with the rows [from, to) of C once they are complete. A kernel may do it while it
+  /// computes later rows; it leaves the last 32 of whole blocks, and what follows them.
+  std::function<void(mlir::OpBuilder &, mlir::Value from, mlir::Value to)> rowsDone;
   bool wholePanels = false; ///< columns is a multiple of the panel
   /// Dimensions of A that rows and the innermost reduction run over, and of C that rows run over; a row of the tile is
   /// `lhsRowStep` elements of A's dimension (a convolution's stride).

@@ -64,6 +64,8 @@ public:
              [&] { access.overPanels([&] { padded(tiles, whole, rest, /*padRows=*/true); }); });
   }
 
+  bool overlapped = false; ///< access.rowsDone was called
+
 private:
   using Tiles = SmallVector<Value>;
 
@@ -130,6 +132,11 @@ private:
                                [](Value size) { return isConstantIntValue(size, 1); });
     SmallVector<Value> places(access.reductionSizes.size() - 1, constant(0));
     std::optional<int64_t> known = getConstantIntValue(depth);
+    if (single && known && *known <= tileReductionBlock + tileReductionBlock / 4 && *known % tileDepth == 0 &&
+        access.rowsDone && access.wholePanels) {
+      fetchDepth = *known;
+      return overlappedBlocks(end, places, constant(0), constant(*known), *known / tileDepth);
+    }
     if (!single || (known && *known <= tileReductionBlock + tileReductionBlock / 4))
       return everyBlock([&](Value first) {
         fetchFrom = single && known ? constant(0) : Value();
@@ -160,6 +167,7 @@ private:
     };
     Value zero = constant(0), firstEnd = least(zero);
     fetchDepth = block;
+    const bool overlap = even && !hasTail && access.rowsDone && access.wholePanels;
     auto fetchingSteps = [&](Tiles tiles, Value first, Value from, Value to) {
       fetchFrom = from;
       tiles = steps(tiles, places, 2, first, from, to);
@@ -168,7 +176,8 @@ private:
     };
     everyBlock([&](Value first) { return fetchingSteps(zeros(2), first, zero, firstEnd); });
     {
-      auto loop = scf::ForOp::create(builder, loc, constant(block), depthWhole, constant(block));
+      Value end = overlap ? constant(*known - block) : depthWhole;
+      auto loop = scf::ForOp::create(builder, loc, constant(block), end, constant(block));
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(loop.getBody());
       Value from = loop.getInductionVar(), to = even ? plus(from, block) : least(from);
@@ -179,10 +188,43 @@ private:
       everyBlock([&](Value first) { return fetchingSteps(load(2, first), first, from, to); });
       blockEnd = Value();
     }
+    if (overlap)
+      overlappedBlocks(end, places, constant(*known - block), constant(*known), block / tileDepth);
     if (hasTail)
       inside(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, depthWhole, depth), [&] {
         everyBlock([&](Value first) { return tail(load(2, first), places, 2, first, constant(2 * tileRows)); });
       });
+  }
+
+  /// The last block of k, `count` steps: what is done with C's rows (access.rowsDone) while the tile unit is busy with
+  /// the next 32, a few rows with each step. Those of the last block of rows are left.
+  void overlappedBlocks(Value end, const SmallVector<Value> &places, Value from, Value to, int64_t count) {
+    constexpr int64_t blockRows = 2 * tileRows;
+    overlapped = true;
+    fetchFrom = from;
+    const int64_t rows = llvm::divideCeil(blockRows, count);
+    access.overPanels([&] {
+      store(steps(begin(from, constant(0)), places, 2, constant(0), from, to), 2, constant(0));
+      auto loop = scf::ForOp::create(builder, loc, constant(blockRows), end, constant(blockRows));
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(loop.getBody());
+      Value first = loop.getInductionVar();
+      duringStep = [&](Value k) {
+        AffineExpr d1 = builder.getAffineDimExpr(1), d2 = builder.getAffineDimExpr(2);
+        AffineExpr done = d0() - blockRows + (d1 - d2).floorDiv(tileDepth) * rows;
+        auto least = [&](AffineExpr row) {
+          return getValueOrCreateConstantIndexOp(
+              builder, loc,
+              affine::makeComposedFoldedAffineMin(builder, loc, AffineMap::get(3, 0, {row, d0()}, builder.getContext()),
+                                                  {OpFoldResult(first), OpFoldResult(k), OpFoldResult(from)}));
+        };
+        access.rowsDone(builder, least(done), least(done + rows));
+      };
+      Tiles tiles = steps(begin(from, first), places, 2, first, from, to);
+      duringStep = nullptr;
+      store(tiles, 2, first);
+    });
+    fetchFrom = Value();
   }
 
   /// One block of `count` row tiles of which `valid` rows are there; C goes through the pad, A too if `padRows`.
@@ -229,6 +271,8 @@ private:
           amx::TileLoadOp::create(builder, loc, accumulatorType, access.out, outAt(i, first), outRowStride));
     return tiles;
   }
+  /// What a block of k begins with: C as it is, but nothing at the first k.
+  Tiles begin(Value from, Value first) { return isConstantIntValue(from, 0) ? zeros(2) : load(2, first); }
   void store(const Tiles &tiles, int64_t count, Value first) {
     for (int64_t i = 0; i < count * vectors; ++i)
       amx::TileStoreOp::create(builder, loc, access.out, outAt(i, first), tiles[i], outRowStride);
@@ -264,6 +308,8 @@ private:
       return paddedSteps(tiles, ivs, count, first, from, to, constant(count * tileRows));
     return over(tiles, ivs, from, to, [&](Tiles carried, ArrayRef<Value> at) {
       fetchAhead(first, at);
+      if (duringStep)
+        duringStep(at.back());
       Tiles a;
       for (int64_t row = 0; row < count; ++row)
         a.push_back(amx::TileLoadOp::create(builder, loc, operandType, access.lhs,
@@ -309,9 +355,9 @@ private:
       }
       return carried;
     };
-    if (count > 0 && count <= straightSteps)
+    if (count > 0 && count <= straightSteps && !duringStep)
       return straight(tiles, from, count);
-    for (int64_t number = straightSteps; number > 1 && count > 0 && inLoop == 1; --number)
+    for (int64_t number = straightSteps; number > 1 && count > 0 && inLoop == 1 && !duringStep; --number)
       if (count % number == 0)
         inLoop = number;
     auto loop = scf::ForOp::create(builder, loc, from, to, constant(inLoop * tileDepth), tiles);
@@ -420,16 +466,19 @@ private:
   amx::TileType accumulatorType, operandType;
   Value lhsRowStride, rhsRowStride, outRowStride, depth, depthWhole, lhsPad, outPad;
   bool lhsDepthContiguous = false, hasTail = false;
-  Value blockEnd;         ///< the end of a block of k whose length is known,
-  int64_t blockDepth = 0; ///< and the length
-  int64_t rowBlocks = 0;  ///< of 32 rows in the task, about
-  Value fetchFrom;        ///< first k of the block under way; null: nothing is fetched ahead
-  int64_t fetchDepth = 0; ///< its k
+  std::function<void(Value)> duringStep; ///< with each step, at this k
+  Value blockEnd;                        ///< the end of a block of k whose length is known,
+  int64_t blockDepth = 0;                ///< and the length
+  int64_t rowBlocks = 0;                 ///< of 32 rows in the task, about
+  Value fetchFrom;                       ///< first k of the block under way; null: nothing is fetched ahead
+  int64_t fetchDepth = 0;                ///< its k
 };
 } // namespace
 
-void emitTilePanels(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows, int64_t panel) {
-  TileEmitter(builder, loc, access, panel).rows(rows);
+bool emitTilePanels(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows, int64_t panel) {
+  TileEmitter emitter(builder, loc, access, panel);
+  emitter.rows(rows);
+  return emitter.overlapped;
 }
 
 } // namespace tilewright::cpu

@@ -21,8 +21,9 @@ inline constexpr int64_t tileDepth = 32;
 inline constexpr int64_t tileRows = 16, tileColumns = 16;
 inline constexpr int64_t tileReductionBlock = 256;
 
-/// Emits the product of `rows` rows from row 0 on with all panels; `panel` is 16 or 32 columns.
-void emitTilePanels(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,
+/// Emits the product of `rows` rows from row 0 on with all panels; `panel` is 16 or 32 columns. Whether it called
+/// access.rowsDone, for all whole blocks of 32 rows but the last.
+bool emitTilePanels(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,
                     int64_t panel);
 
 } // namespace tilewright::cpu
