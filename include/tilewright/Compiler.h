@@ -14,6 +14,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -50,6 +51,12 @@ struct CompileReport {
   std::vector<std::string> warnings;  ///< for the user, each told once per process
 };
 
+/// Told by a program that input `input`, at `data`, has been packed and that nothing else of the program reads it.
+/// True: the caller has released the memory. It then passes a null pointer and `number` as the version at every call,
+/// and holds `packs` as long as the input lives.
+using ReleaseInput = std::function<bool(size_t input, const void *data, uint64_t number,
+                                        std::vector<std::shared_ptr<const void>> packs)>;
+
 /// A compiled graph. Thread-safe: any number of calls may run at once.
 class Program {
 public:
@@ -63,6 +70,15 @@ public:
 
   /// Forget all packed parameters; they are packed anew at the next call.
   virtual void repack() = 0;
+
+  /// Per input: it is packed, and no kernel reads it otherwise. Empty: this program packs nothing.
+  virtual std::vector<bool> packedInputs() const { return {}; }
+
+  /// Set before the first call; only inputs of which packedInputs() is true are asked about.
+  virtual void onPacked(ReleaseInput release) { (void)release; }
+
+  /// Bytes of packed parameters now held.
+  virtual int64_t packedBytes() { return 0; }
 
   CompileReport report;
 };
