@@ -101,6 +101,11 @@ private:
   std::unique_ptr<State> state;
 };
 
+/// Gives back what compiling took and running does not need: freed heap memory, and the pages of LLVM's, MLIR's and
+/// this library's code and constants, some 100 MiB, which come back from their files when something is compiled again.
+/// The pages stay under a debugger, whose breakpoints would be lost.
+void releaseCompilerMemory();
+
 } // namespace tilewright
 
 #endif

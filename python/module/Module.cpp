@@ -179,6 +179,7 @@ public:
       call->program = *program;
     }
     module = {};
+    releaseCompilerMemory();
     return call;
   }
 
@@ -307,6 +308,8 @@ PYBIND11_MODULE(_tilewright, m) {
       .def_readwrite("name", &GraphCall::name)
       .def_readonly("calls", &GraphCall::calls)
       .def_readonly("copies", &GraphCall::copies);
+
+  releaseCompilerMemory(); // loading has touched every relocation of LLVM
 
   m.def("knows", [](const std::string &target) { return GraphBuilder::knows(target); });
   m.def("target_names", &targetNames);

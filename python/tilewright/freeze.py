@@ -44,9 +44,10 @@ def _describe(tensor: torch.Tensor) -> str:
 
 def _refuse(function, tensor):
     what = getattr(function, "__name__", str(function))
-    owner = getattr(getattr(function, "__self__", None), "__name__", "")
+    if what in ("__get__", "__set__", "__delete__"):
+        what = "Tensor." + getattr(function.__self__, "__name__", what)
     raise ReleasedError(
-        f"tilewright: {owner or what} needs the parameter {getattr(tensor, _ATTRIBUTE).name} ({_describe(tensor)}), whose "
+        f"tilewright: {what} needs the parameter {getattr(tensor, _ATTRIBUTE).name} ({_describe(tensor)}), whose "
         "memory was released when options={'freeze': True} had packed it; only the compiled model can use it. Save or "
         "copy the model before its first frozen call, load what changed into a new model, or leave freeze out")  # fmt: skip
 
