@@ -14,6 +14,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -59,6 +60,11 @@ struct KernelTime {
   int64_t flops = 0;       ///< of its contractions
   int64_t bytes = 0;       ///< of the buffers it reads or writes
 };
+/// Told by a program that input `input`, at `data`, has been packed and that nothing else of the program reads it.
+/// True: the caller has released the memory. It then passes a null pointer and `number` as the version at every call,
+/// and holds `packs` as long as the input lives.
+using ReleaseInput = std::function<bool(size_t input, const void *data, uint64_t number,
+                                        std::vector<std::shared_ptr<const void>> packs)>;
 
 /// A compiled graph. Thread-safe: any number of calls may run at once.
 class Program {
@@ -79,6 +85,14 @@ public:
   virtual void profile(bool) {}
   /// What the steps took since profile(true); flops and bytes are of one call with these symbols.
   virtual std::vector<KernelTime> times(const int64_t *symbols) { return {}; }
+  /// Per input: it is packed, and no kernel reads it otherwise. Empty: this program packs nothing.
+  virtual std::vector<bool> packedInputs() const { return {}; }
+
+  /// Set before the first call; only inputs of which packedInputs() is true are asked about.
+  virtual void onPacked(ReleaseInput release) { (void)release; }
+
+  /// Bytes of packed parameters now held.
+  virtual int64_t packedBytes() { return 0; }
 
   CompileReport report;
 };
@@ -100,6 +114,11 @@ private:
   struct State;
   std::unique_ptr<State> state;
 };
+
+/// Gives back what compiling took and running does not need: freed heap memory, and the pages of LLVM's, MLIR's and
+/// this library's code and constants, some 100 MiB, which come back from their files when something is compiled again.
+/// The pages stay under a debugger, whose breakpoints would be lost.
+void releaseCompilerMemory();
 
 } // namespace tilewright
 

@@ -9,6 +9,8 @@
 #include "lib/Runtime/Plan/Plan.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -33,6 +35,14 @@ public:
   }
 
   void repack() override { executable->repack(); }
+  std::vector<bool> packedInputs() const override { return executable->packedInputs(); }
+  int64_t packedBytes() override { return executable->packedBytes(); }
+  void onPacked(ReleaseInput release) override {
+    executable->onPacked([release = std::move(release)](int32_t input, const void *data, uint64_t number,
+                                                        std::vector<std::shared_ptr<const runtime::PackedSet>> packs) {
+      return release(size_t(input), data, number, {packs.begin(), packs.end()});
+    });
+  }
 
   void profile(bool on) override { executable->profile(on); }
 
@@ -201,9 +211,41 @@ static llvm::Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>> compileK
   return runtime::compileInParallel(std::move(makers), *machine, threads, codegenOptions(options));
 }
 
-static std::string packHostArtifact(llvm::ArrayRef<uint8_t> plan, llvm::ArrayRef<llvm::StringRef> objects) {
+/// What each kernel computes, and for which machine, as a hash: programs whose packing kernels are equal share their
+/// packs. "" for kernels that once steps do not call, and for those that refer to something outside of themselves.
+static std::string nameKernels(ModuleOp module, const plan::Plan &plan, const Options &options) {
+  llvm::Expected<HostMachine> host = describeHost(options.cpu);
+  if (!host) {
+    llvm::consumeError(host.takeError());
+    return "";
+  }
+  std::vector<bool> packs(plan.kernels.size(), false);
+  for (const plan::Step &step : plan.once)
+    if (step.kind == plan::Step::Kind::Launch)
+      packs[step.callee] = true;
+  std::string names;
+  for (auto [name, wanted] : llvm::zip_equal(plan.kernels, packs)) {
+    auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+    if (wanted && function &&
+        !function.walk([](LLVM::AddressOfOp) { return WalkResult::interrupt(); }).wasInterrupted()) {
+      std::string text = host->key + "|" + options.rounding + "|";
+      llvm::raw_string_ostream stream(text);
+      function->print(stream, OpPrintingFlags().useLocalScope());
+      size_t at = text.find("@" + name + "("); // of the definition: kernels do not call themselves
+      if (at != std::string::npos)
+        text.erase(at, name.size() + 1);
+      names += llvm::toHex(llvm::BLAKE3::hash<16>(llvm::arrayRefFromStringRef(text)));
+    }
+    names += "\n";
+  }
+  return names;
+}
+
+static std::string packHostArtifact(llvm::ArrayRef<uint8_t> plan, llvm::StringRef kernelNames,
+                                    llvm::ArrayRef<llvm::StringRef> objects) {
   std::string image;
   appendBlock(image, llvm::StringRef(reinterpret_cast<const char *>(plan.data()), plan.size()));
+  appendBlock(image, kernelNames);
   for (llvm::StringRef object : objects)
     appendBlock(image, object);
   return image;
@@ -218,13 +260,14 @@ llvm::Expected<std::string> emitHostArtifact(ModuleOp module, const Options &opt
     return plan.takeError();
   if (std::string error = plan::verify(*plan); !error.empty())
     return llvm::createStringError("the plan is invalid: %s", error.c_str());
+  std::string names = nameKernels(module, *plan, options);
   llvm::Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>> objects = compileKernels(module, options);
   if (!objects)
     return objects.takeError();
   SmallVector<StringRef> images;
   for (auto &object : *objects)
     images.push_back(object->getBuffer());
-  return packHostArtifact(plan::serialize(*plan), images);
+  return packHostArtifact(plan::serialize(*plan), names, images);
 }
 
 llvm::Expected<std::string> printHostAssembly(ModuleOp module, const Options &options) {
@@ -258,7 +301,7 @@ llvm::Expected<std::shared_ptr<Program>> loadHostArtifact(llvm::StringRef artifa
     blocks.push_back(rest.substr(8, size));
     rest = rest.drop_front(8 + size);
   }
-  if (blocks.empty())
+  if (blocks.size() < 2)
     return llvm::createStringError("the compiled artifact is empty");
   plan::Plan plan;
   std::string error;
@@ -267,15 +310,19 @@ llvm::Expected<std::shared_ptr<Program>> loadHostArtifact(llvm::StringRef artifa
   llvm::Expected<std::unique_ptr<runtime::Jit>> jit = runtime::Jit::create(runtime::kernelSymbols());
   if (!jit)
     return jit.takeError();
-  for (llvm::StringRef object : llvm::ArrayRef(blocks).drop_front())
+  for (llvm::StringRef object : llvm::ArrayRef(blocks).drop_front(2))
     if (llvm::Error failed = (*jit)->addObject(llvm::MemoryBuffer::getMemBufferCopy(object, "kernels")))
       return std::move(failed);
   llvm::Expected<std::vector<void *>> functions = (*jit)->lookupAll(plan.kernels);
   if (!functions)
     return functions.takeError();
   std::vector<runtime::Kernel> kernels;
-  for (void *function : *functions)
-    kernels.push_back({reinterpret_cast<tilewright_kernel_fn>(function), ""});
+  StringRef names = blocks[1];
+  for (void *function : *functions) {
+    auto [name, rest] = names.split('\n');
+    kernels.push_back({reinterpret_cast<tilewright_kernel_fn>(function), name.str()});
+    names = rest;
+  }
   std::shared_ptr<void> code = std::shared_ptr<runtime::Jit>(std::move(*jit));
   auto executable = runtime::Executable::create(std::move(plan), std::move(kernels), {}, error, code);
   if (!executable)

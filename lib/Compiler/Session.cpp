@@ -223,6 +223,7 @@ llvm::Expected<std::shared_ptr<Program>> Session::compile(ModuleOp module, const
     }
   }
   collectStepLines(module, report);
+  releaseCompilerMemory(); // MLIR's, before LLVM's is needed
   auto start = Clock::now();
   llvm::Expected<std::string> artifact = target->emit(module, options);
   if (!artifact)

@@ -131,8 +131,37 @@ public:
         if (failed(rewrite(kernel, op)))
           return failure();
     }
+    for (auto kernel : module.getOps<func::FuncOp>())
+      if (kernel->hasAttr("tw.kernel"))
+        dropSymbols(kernel);
     markOnce();
     return success();
+  }
+
+  /// A kernel whose sizes are all static takes no symbols, so that packing runs once in a graph with a symbolic batch,
+  /// and its code is that of the graph without.
+  void dropSymbols(func::FuncOp kernel) {
+    unsigned count = tile::indexArguments(kernel).size();
+    if (count == 0 || kernel.isExternal())
+      return;
+    for (BlockArgument argument : kernel.getArguments()) {
+      bool index = isa<IndexType>(argument.getType());
+      auto sizes = kernel.getArgAttrOfType<AffineMapAttr>(argument.getArgNumber(), sizesAttrName);
+      if (index ? !argument.use_empty() || argument.getArgNumber() >= count
+                : sizes && llvm::any_of(sizes.getValue().getResults(),
+                                        [](AffineExpr size) { return !isa<AffineConstantExpr>(size); }))
+        return;
+    }
+    for (func::CallOp call : callsOf(kernel))
+      call->eraseOperands(0, count);
+    BitVector symbols(kernel.getNumArguments());
+    symbols.set(0, count);
+    if (failed(kernel.eraseArguments(symbols)))
+      return;
+    for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
+      if (auto sizes = kernel.getArgAttrOfType<AffineMapAttr>(i, sizesAttrName))
+        kernel.setArgAttr(i, sizesAttrName,
+                          AffineMapAttr::get(AffineMap::get(0, 0, sizes.getValue().getResults(), kernel.getContext())));
   }
 
   /// A call that reads parameters, constants and what once calls made runs once too: permuted weights, folded

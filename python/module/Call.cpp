@@ -6,11 +6,17 @@
 //===----------------------------------------------------------------------===//
 #include "python/module/Call.h"
 #include "python/module/ProfilerSpan.h"
+#include <cstdio>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <pybind11/stl.h>
 
 namespace py = pybind11;
 
 namespace tilewright::python {
+
+static const char *const releasedAttribute = "_tilewright_released";
 
 void GraphCall::evaluate(const std::vector<int64_t> &values) {
   if (evaluated && shapesFor == values)
@@ -50,12 +56,26 @@ static std::string listOf(const int64_t *values, int64_t count) {
 }
 
 namespace {
+uint64_t versionOf(py::handle tensor) {
+  static PyObject *name = PyUnicode_InternFromString("_version");
+  PyObject *version = PyObject_GetAttr(tensor.ptr(), name);
+  if (!version) { // inference tensors have none
+    PyErr_Clear();
+    return 0;
+  }
+  uint64_t value = PyLong_AsUnsignedLongLong(version);
+  Py_DECREF(version);
+  return value;
+}
+
 /// A tensor argument read and checked against its specification.
 class InputReader {
 public:
   InputReader(GraphCall &call, std::vector<py::object> &kept) : call(call), kept(kept) {}
 
-  const void *read(const TensorSpec &spec, py::handle object, const int64_t *sizes, const int64_t *strides) {
+  /// `version` is set for parameters: torch's counter, or the number that a released one is known by.
+  const void *read(const TensorSpec &spec, py::handle object, const int64_t *sizes, const int64_t *strides,
+                   uint64_t &version) {
     DLTensor tensor;
     if (exchange().tensorFromObject(object.ptr(), &tensor) != 0) {
       PyErr_Clear();
@@ -71,9 +91,19 @@ public:
     }
     if (empty)
       return tensor.data;
-    if (!tensor.data)
+    if (!tensor.data) {
+      static PyObject *attribute = PyUnicode_InternFromString(releasedAttribute);
+      auto released = py::reinterpret_steal<py::object>(PyObject_GetAttr(object.ptr(), attribute));
+      if (released && spec.isStatic) {
+        version = released.cast<const Released &>().number;
+        return nullptr;
+      }
+      PyErr_Clear();
       throw py::value_error("tilewright: argument " + spec.name +
                             " has elements but no memory (a fake or wrapper tensor?)");
+    }
+    if (spec.isStatic)
+      version = versionOf(object);
     if (same)
       return static_cast<const char *>(tensor.data) + tensor.byteOffset;
     // Another order in memory than the program was compiled for.
@@ -125,32 +155,99 @@ int64_t integerFrom(py::handle object, const std::string &what) {
   }
   return value;
 }
-
-uint64_t versionOf(py::handle tensor) {
-  static PyObject *name = PyUnicode_InternFromString("_version");
-  PyObject *version = PyObject_GetAttr(tensor.ptr(), name);
-  if (!version) { // inference tensors have none
-    PyErr_Clear();
-    return 0;
-  }
-  uint64_t value = PyLong_AsUnsignedLongLong(version);
-  Py_DECREF(version);
-  return value;
-}
 } // namespace
+
+static std::string released(const TensorSpec &spec, const int64_t *sizes, py::handle object) {
+  return "tilewright: the parameter " + object.attr(releasedAttribute).cast<const Released &>().name + " (" +
+         scalarTypeName(spec.dtype).str() + listOf(sizes, int64_t(spec.sizes.size())) +
+         ") was released by options={'freeze': True}, and ";
+}
+static const char *const releasedRemedy =
+    "; make the first call of every graph that uses it before the frozen ones, give "
+    "it memory again (p.data = ...), or leave freeze out";
+
+/// Throws what `error` says. "[input 7]" at its end stands for a released parameter.
+void GraphCall::raise(std::string error, const std::vector<py::object> &held) const {
+  size_t at = error.rfind(" [input "), input = 0;
+  if (at != std::string::npos && sscanf(error.c_str() + at, " [input %zu]", &input) == 1 && input < inputs.size() &&
+      inputArguments[input] >= 0 && py::hasattr(held[inputArguments[input]], releasedAttribute))
+    throw std::runtime_error(
+        released(inputs[input], shapes.sizes.data() + firstSizeOf(input), held[inputArguments[input]]) +
+        "no pack of it that this graph could use is left" + releasedRemedy);
+  PyObject *kind = PyExc_RuntimeError;
+  if (error.rfind("out of memory", 0) == 0)
+    kind = PyExc_MemoryError;
+  if (error.rfind("index ", 0) == 0)
+    kind = PyExc_IndexError;
+  PyErr_SetString(kind, ("tilewright: " + error).c_str());
+  throw py::error_already_set();
+}
+
+size_t GraphCall::firstSizeOf(size_t input) const {
+  size_t first = 0;
+  for (size_t i = 0; i < input; ++i)
+    first += inputs[i].sizes.size();
+  return first;
+}
+
+void GraphCall::freeze(const std::vector<bool> &wanted, py::object release) {
+  if (!program)
+    return;
+  settled = false;
+  // The program lives in this object: it needs no share of it.
+  program->onPacked([this, wanted, release](size_t input, const void *data, uint64_t number,
+                                            std::vector<std::shared_ptr<const void>> packs) {
+    // Only the first call has the turn: later ones may run side by side, each with pointers of its own.
+    if (settled.load(std::memory_order_acquire) || input >= wanted.size() || !wanted[input])
+      return false;
+    py::gil_scoped_acquire gil;
+    Released released{inputs[input].name, number, std::move(packs)};
+    try {
+      int64_t bytes = release(input, reinterpret_cast<uintptr_t>(data), std::move(released)).cast<int64_t>();
+      releasedBytes += size_t(std::max<int64_t>(bytes, 0));
+#ifdef __GLIBC__
+      // What is freed inside of the heap is no page of the system's yet.
+      if (releasedBytes > size_t(32) << 20) {
+        releasedBytes = 0;
+        malloc_trim(0);
+      }
+#endif
+      return bytes > 0;
+    } catch (py::error_already_set &error) {
+      error.discard_as_unraisable("tilewright: releasing a parameter");
+      return false;
+    }
+  });
+}
 
 py::list GraphCall::run(py::list arguments) {
   ProfilerSpan span(name);
   if (arguments.size() != argumentCount)
     throw py::type_error("tilewright: the graph takes " + std::to_string(argumentCount) + " arguments, " +
                          std::to_string(arguments.size()) + " were given");
-  std::vector<py::object> held, kept;
+  std::vector<py::object> held;
   held.reserve(argumentCount);
   for (py::handle argument : arguments)
     held.push_back(py::reinterpret_borrow<py::object>(argument));
   if (PyList_SetSlice(arguments.ptr(), 0, PyList_GET_SIZE(arguments.ptr()), nullptr) != 0)
     throw py::error_already_set();
+  if (settled.load(std::memory_order_acquire))
+    return runSettled(held);
+  std::unique_lock<std::mutex> turn(settling, std::defer_lock);
+  {
+    py::gil_scoped_release release; // whoever has the turn needs it
+    turn.lock();
+  }
+  py::list results = runSettled(held);
+  settled.store(true, std::memory_order_release);
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+  return results;
+}
 
+py::list GraphCall::runSettled(const std::vector<py::object> &held) {
+  std::vector<py::object> kept;
   std::vector<int64_t> values(symbols.size());
   for (size_t i = 0; i < symbols.size(); ++i) {
     const SymbolSource &source = symbols[i];
@@ -179,9 +276,11 @@ py::list GraphCall::run(py::list arguments) {
       pointers[i] = &seed;
     } else {
       py::handle object = argument >= 0 ? held[argument] : constants[nextConstant++];
-      pointers[i] = reader.read(inputs[i], object, sizes, strides);
-      if (inputs[i].isStatic)
-        versions[i] = versionOf(object);
+      pointers[i] = reader.read(inputs[i], object, sizes, strides, versions[i]);
+      // Without memory and not empty: a released parameter, which only packs stand for.
+      if (!pointers[i] && versions[i] != 0 && inputs[i].isStatic && !(i < packedInputs.size() && packedInputs[i]) &&
+          py::hasattr(object, releasedAttribute))
+        throw std::runtime_error(released(inputs[i], sizes, object) + "this graph reads it unpacked" + releasedRemedy);
     }
     sizes += inputs[i].sizes.size();
     strides += inputs[i].sizes.size();
@@ -205,15 +304,8 @@ py::list GraphCall::run(py::list arguments) {
       py::gil_scoped_release release;
       ok = program->run(pointers.data(), results.data(), values.data(), versions.data(), threads, error);
     }
-    if (!ok) {
-      PyObject *kind = PyExc_RuntimeError;
-      if (error.rfind("out of memory", 0) == 0)
-        kind = PyExc_MemoryError;
-      if (error.rfind("index ", 0) == 0)
-        kind = PyExc_IndexError;
-      PyErr_SetString(kind, ("tilewright: " + error).c_str());
-      throw py::error_already_set();
-    }
+    if (!ok)
+      raise(std::move(error), held);
   }
   ++calls;
 

@@ -5,6 +5,8 @@
 #include "python/module/Sizes.h"
 #include "python/module/Tensors.h"
 #include "tilewright/Compiler.h"
+#include <atomic>
+#include <mutex>
 
 namespace tilewright::python {
 
@@ -15,6 +17,14 @@ struct TensorSpec {
   std::vector<SizeProgram> sizes; ///< logical order
   std::vector<unsigned> order;    ///< order[i]: the logical dimension at physical position i
   bool isStatic = false;
+};
+
+/// What is left of a parameter whose memory was released. The parameter holds it as its attribute
+/// `_tilewright_released`, and with it the packs.
+struct Released {
+  std::string name;
+  uint64_t number = 0;
+  std::vector<std::shared_ptr<const void>> packs;
 };
 
 /// Where a symbol's value comes from: (value - offset) / factor of an integer argument, or of a tensor's dimension.
@@ -39,16 +49,24 @@ public:
   std::vector<pybind11::object> constants;
   std::vector<SymbolSource> symbols;
   std::vector<OutputRecipe> recipes;
+  std::vector<bool> packedInputs; ///< Program::packedInputs(); may be empty
   unsigned argumentCount = 0;
   std::string name = "tilewright"; ///< of its spans in profiles
   pybind11::object seedSource, threadSource, makeDense;
   int64_t calls = 0, copies = 0;
   std::vector<int64_t> lastSymbols; ///< values of the symbols at the last call
 
+  /// `release` is called once per input of which `wanted` is true, as soon as it is packed in the first call, with the
+  /// number of the input, the address of its data and a Released, and returns whether it released the memory.
+  void freeze(const std::vector<bool> &wanted, pybind11::object release);
+
   /// Clears `arguments` and returns the list of results.
   pybind11::list run(pybind11::list arguments);
 
 private:
+  pybind11::list runSettled(const std::vector<pybind11::object> &held);
+  size_t firstSizeOf(size_t input) const;
+  [[noreturn]] void raise(std::string error, const std::vector<pybind11::object> &held) const;
   struct Shapes {
     std::vector<int64_t> sizes, strides; ///< of all inputs, then all outputs, one after the other
     std::vector<int64_t> bytes;          ///< of the outputs
@@ -57,6 +75,10 @@ private:
   Shapes shapes;
   std::vector<int64_t> shapesFor;
   bool evaluated = false;
+  /// Until parameters are released calls take turns: a pointer read by one must not be freed by another.
+  std::atomic<bool> settled{true};
+  std::mutex settling;
+  size_t releasedBytes = 0; ///< since memory was last given back to the system
 };
 
 } // namespace tilewright::python

@@ -180,6 +180,7 @@ public:
       call->program = *program;
     }
     module = {};
+    releaseCompilerMemory();
     return call;
   }
 
@@ -283,6 +284,9 @@ PYBIND11_MODULE(_tilewright, m) {
       .def("normalize", &Graph::normalize)
       .def("needs_seed", &Graph::needsSeed);
 
+  py::class_<Released>(m, "Released", "What is left of a parameter whose memory was released.")
+      .def_readwrite("name", &Released::name);
+
   py::class_<GraphCall, std::shared_ptr<GraphCall>>(m, "GraphCall", "A compiled graph.")
       .def("__call__", &GraphCall::run)
       .def("configure",
@@ -291,6 +295,7 @@ PYBIND11_MODULE(_tilewright, m) {
               const std::vector<std::tuple<unsigned, int, int64_t, int64_t>> &symbols,
               const std::vector<std::tuple<std::string, unsigned, py::object>> &recipes, py::object seed,
               py::object threads, py::object makeDense) {
+             call.packedInputs = call.program ? call.program->packedInputs() : std::vector<bool>();
              call.argumentCount = argumentCount;
              call.inputArguments = std::move(inputArguments);
              if (call.inputArguments.size() != call.inputs.size())
@@ -321,10 +326,15 @@ PYBIND11_MODULE(_tilewright, m) {
                call.program->profile(on);
            })
       .def("times", &timesOf)
+      .def("freeze", &GraphCall::freeze)
+      .def_readonly("packed_inputs", &GraphCall::packedInputs)
+      .def("packed_bytes", [](const GraphCall &call) { return call.program ? call.program->packedBytes() : 0; })
       .def("report", &reportOf)
       .def_readwrite("name", &GraphCall::name)
       .def_readonly("calls", &GraphCall::calls)
       .def_readonly("copies", &GraphCall::copies);
+
+  releaseCompilerMemory(); // loading has touched every relocation of LLVM
 
   m.def("knows", [](const std::string &target) { return GraphBuilder::knows(target); });
   m.def("target_names", &targetNames);

@@ -12,6 +12,7 @@ from torch._guards import TracingContext
 
 from . import _tilewright
 from .decompositions import decompositions
+from .freeze import Freezer, check_kind
 from .options import CompileOptions, read_options
 from .partition import split
 from .report import GraphReport, add
@@ -56,13 +57,15 @@ class Boxed:
         return self.function(arguments)
 
 
-def compile_whole(gm, options, static, report) -> _tilewright.GraphCall | Imported:
+def compile_whole(gm, options, static, report, watch=None) -> _tilewright.GraphCall | Imported:
     """The compiled graph, or what was refused."""
     imported = walk(gm, static, report.name)
     if imported.refusals:
         return imported
     call = build(imported, options)
     call.name = f"tilewright: {report.name} ({report.kind})"
+    if watch is not None:
+        watch(call, imported)
     report.segments += 1
     report.copied_inputs += imported.copied_inputs
     report.calls.append(call)
@@ -85,13 +88,13 @@ def describe(refusals) -> str:
     return "\n".join(dict.fromkeys(lines))
 
 
-def compile_parts(gm, options, static, refusals, report):
+def compile_parts(gm, options, static, refusals, report, freezer=None):
     """Compiled segments between eager ones."""
     from .partition import is_free
 
     refused = {r.node for r in refusals}  # what merely follows a refused node becomes an argument of a segment
     parts, kinds = split(gm, refused)
-    placeholders = [n for n in gm.graph.nodes if n.op == "placeholder"]
+    placeholders = [n for n in parts.graph.nodes if n.op == "placeholder"]
     names = {n.name for i, n in enumerate(placeholders) if i in static}
     for node in parts.graph.nodes:
         if node.op != "call_module":
@@ -106,7 +109,11 @@ def compile_parts(gm, options, static, refusals, report):
         single = not isinstance(output.args[0], (list, tuple))
         if single:
             output.args = ((output.args[0],),)
-        result = compile_whole(part, options, local_static, report)
+        watch = None
+        if freezer is not None:
+            watch = freezer.of_segment([placeholders.index(a) if a in placeholders else -1 for a in node.args],
+                                       {i for i, n in enumerate(placeholders) if len(n.users) > 1})  # fmt: skip
+        result = compile_whole(part, options, local_static, report, watch)
         if isinstance(result, Imported):
             if single:
                 output.args = (output.args[0][0],)
@@ -139,8 +146,10 @@ class Segment(torch.nn.Module):
 _warned: set = set()
 
 
-def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: CompileOptions):
+def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: CompileOptions, freezer=None):
     """AOTAutograd's compiler for one graph."""
+    if freezer is not None:
+        check_kind(kind)
     for index, value in enumerate(example_inputs):
         if isinstance(value, torch.Tensor) and not torch._is_functional_tensor(value):
             if value.is_conj() or value.is_neg():
@@ -152,7 +161,12 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
     if context is not None and context.fw_metadata is not None and kind != "backward":
         static = set(context.fw_metadata.static_input_indices or ())
     report = GraphReport(getattr(gm, "_get_name", lambda: "graph")(), kind, len(gm.graph.nodes))
-    result = compile_whole(gm, options, static, report)
+    watch = None
+    if freezer is not None:
+        freezer.begin(gm, context.fw_metadata if context is not None else None)
+        watch = freezer.of_segment(range(len(example_inputs)), set())
+        report.frozen = freezer.report
+    result = compile_whole(gm, options, static, report, watch)
     if isinstance(result, Imported):
         text = describe(result.refusals)
         if options.strict:
@@ -161,7 +175,7 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
             _warned.add(text)
             warnings.warn("tilewright: these ops run in eager between compiled segments:\n" + text, stacklevel=2)
         report.refusals = [r for r in result.refusals if not r.follows]
-        result = compile_parts(gm, options, static, report.refusals, report)
+        result = compile_parts(gm, options, static, report.refusals, report, freezer)
     add(report)
     output = next(n for n in reversed(gm.graph.nodes) if n.op == "output")
     if context is not None and context.output_strides is not None and kind != "backward":
@@ -174,10 +188,14 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
 def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = None, mode: str | None = None):
     """The backend that torch.compile calls."""
     chosen = read_options(options, mode)
-    compiler = functools.partial(compile_graph, options=chosen)
-    return aot_autograd(
+    freezer = Freezer(gm, example_inputs) if chosen.freeze else None
+    compiler = functools.partial(compile_graph, options=chosen, freezer=freezer)
+    compiled = aot_autograd(
         fw_compiler=functools.partial(compiler, kind="forward"),
         bw_compiler=functools.partial(compiler, kind="backward"),
         inference_compiler=functools.partial(compiler, kind="inference"),
         decompositions=decompositions(),
     )(gm, example_inputs)
+    if freezer is not None:
+        freezer.done()
+    return compiled

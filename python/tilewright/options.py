@@ -77,9 +77,9 @@ def _check_values(result: CompileOptions) -> None:
                          f"the targets are {', '.join(targets)}")  # fmt: skip
     if result.threads < 0:
         raise ValueError(f"tilewright: options['threads'] is 0 (all) or a number of threads, not {result.threads}")
-    if result.freeze:
-        raise NotImplementedError("tilewright: options['freeze'] is not there yet: parameters stay in memory beside their "
-                                  "packed forms. Leave it out")  # fmt: skip
+    if result.freeze and result.check:
+        raise ValueError(f"tilewright: options['freeze'] releases the parameters that options['check'] = {result.check!r} "
+                         "computes with; leave one of them out")  # fmt: skip
 
 
 def read_options(options: dict | None, mode: str | None) -> CompileOptions:

@@ -98,6 +98,7 @@ def recipes_for(walker, values):
         else:
             result.output_strides.append(None)
         if isinstance(value, fx.Node) and value in walker.arguments:
+            result.returned.add(walker.arguments[value])
             pending.append(("argument", walker.arguments[value], None))
         elif held is None:
             pending.append(("none", 0, None))
@@ -111,6 +112,7 @@ def recipes_for(walker, values):
         elif isinstance(held, (int, float, bool)):
             pending.append(("compute", 0, lambda _h, _v, _t, constant=held: constant))
         elif (chain := view_chain(value, walker.arguments)) is not None:
+            result.returned.add(walker.arguments[chain[0]])
             pending.append(("compute", 0, replay(chain, walker.arguments[chain[0]], symbols)))
         else:
             from .walker import dtype_name, expression

@@ -22,6 +22,11 @@ class GraphReport:
     refusals: list = field(default_factory=list)
     copied_inputs: list = field(default_factory=list)
     calls: list = field(default_factory=list, repr=False)  # GraphCall, for what changes later
+    frozen: object = None  # FreezeReport under options={"freeze": True}
+
+    def packed_bytes(self) -> int:
+        """Memory of packed parameters; graphs may share it."""
+        return sum(call.packed_bytes() for call in self.calls)
 
     def kernels(self) -> int:
         return sum(call.report().get("kernels", 0) for call in self.calls)
@@ -36,6 +41,10 @@ class GraphReport:
             lines.append(f"  eager: {refusal.reason}" + (f" [{refusal.where}]" if refusal.where else ""))
         for name in self.copied_inputs:
             lines.append(f"  copied at each call: {name} (its strides are not those of a dense tensor)")
+        if packed := self.packed_bytes():
+            lines.append(f"  packed parameters: {packed} bytes")
+        if self.frozen is not None:
+            lines += ["  " + line for line in str(self.frozen).splitlines()]
         for detail in self.details():
             if detail.get("cache"):
                 lines.append(f"  cache: {detail['cache']}")

@@ -40,6 +40,8 @@ class Imported:
     recipes: list[tuple[str, int, object]] = field(default_factory=list)
     output_strides: list[tuple | None] = field(default_factory=list)
     copied_inputs: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)  # per input of the program
+    returned: set[int] = field(default_factory=set)  # arguments that results are, or are views of
 
 
 def expression(size) -> int | str:
@@ -185,6 +187,7 @@ class Walker:
             return self.refuse_argument(node, name, value, str(error))
         self.refs[node] = ref
         self.result.inputs.append(argument)
+        self.result.names.append(name)
         if not dense:
             self.result.copied_inputs.append(name)
 

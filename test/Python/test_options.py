@@ -47,12 +47,7 @@ def test_dump_folder_that_cannot_be_made(tmp_path):
         run(lambda x: x * 2, torch.ones(3), dump=str(tmp_path / "file" / "stages"))
 
 
-# -- freeze, threads, target, mode ---------------------------------------------
-
-
-def test_freeze_is_refused():
-    with pytest.raises(Exception, match=r"options\['freeze'\] is not there yet"):
-        run(lambda x: x * 2, torch.ones(3), freeze=True)
+# -- threads, target, mode ------------------------------------------------------
 
 
 @pytest.mark.parametrize("options, text", [

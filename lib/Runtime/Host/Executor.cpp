@@ -52,6 +52,7 @@ std::unique_ptr<Executable> Executable::create(plan::Plan plan, std::vector<Kern
     identities.push_back(kernel.identity);
   if (!makePackGroups(self.program, identities, self.groups, error))
     return nullptr;
+  self.packedOnly = packedOnlyInputs(self.program, self.groups);
   for (const plan::Buffer &buffer : self.program.buffers)
     self.packedSlots += buffer.kind == plan::Buffer::Kind::Packed;
   auto empty = std::make_shared<PackSnapshot>();
@@ -123,7 +124,7 @@ int64_t Executable::packedBytes() {
   std::lock_guard<std::mutex> lock(stateMutex);
   int64_t bytes = 0;
   for (const auto &set : snapshot->sets)
-    bytes += set ? set->memory.size() : 0;
+    bytes += set ? set->memory->size() : 0;
   return bytes;
 }
 
@@ -167,6 +168,57 @@ bool Executable::isCurrent(const PackSnapshot &packs, const void *const *inputs,
   return true;
 }
 
+/// Runs the group's steps into a new set.
+bool Executable::pack(const PackGroup &group, const void *const *inputs, int threads, PackedSet &set,
+                      std::string &error) {
+  Memory memory;
+  if (!Memory::allocate(group.bytes, memory)) {
+    error = "out of memory: packed parameters need " + std::to_string(group.bytes) + " bytes";
+    return false;
+  }
+  std::vector<void *> pointers(packedSlots, nullptr);
+  for (size_t k = 0; k < group.slots.size(); ++k)
+    pointers[group.slots[k]] = memory.data() + group.slotOffsets[k];
+  if (!runFrame(group.frame, inputs, nullptr, pointers.data(), threads, error))
+    return false;
+  packings.fetch_add(1, std::memory_order_relaxed);
+  set.memory = std::make_shared<const Memory>(std::move(memory));
+  return true;
+}
+
+/// Offers the caller to release the inputs whose last reader is group `last`. What it releases is known by a number in
+/// the stamps from then on.
+void Executable::releasePacked(size_t last, const void *const *inputs, PackSnapshot &packs) {
+  static std::atomic<uint64_t> numbers{0};
+  for (int32_t input : groups[last].inputs) {
+    if (!packedOnly[input] || !inputs[input])
+      continue;
+    uint64_t number = numbers.fetch_add(1, std::memory_order_relaxed) + 1;
+    std::vector<std::pair<size_t, std::shared_ptr<const PackedSet>>> marked;
+    bool isLast = true;
+    for (size_t i = 0; i < groups.size() && isLast; ++i) {
+      auto place = std::find(groups[i].inputs.begin(), groups[i].inputs.end(), input);
+      if (place == groups[i].inputs.end())
+        continue;
+      isLast = i <= last;
+      if (!isLast || !packs.sets[i])
+        continue;
+      auto copy = std::make_shared<PackedSet>(*packs.sets[i]);
+      copy->stamps[place - groups[i].inputs.begin()] = {nullptr, number, 0};
+      marked.push_back({i, std::move(copy)});
+    }
+    std::vector<std::shared_ptr<const PackedSet>> held;
+    for (auto &[i, set] : marked)
+      held.push_back(set);
+    if (!isLast || !releaseInput(input, inputs[input], number, std::move(held)))
+      continue;
+    for (auto &[i, set] : marked) {
+      packs.sets[i] = set;
+      PackCache::process().publish(groups[i].recipe, set);
+    }
+  }
+}
+
 /// Packs what has changed and publishes a new snapshot. Calls under way keep theirs.
 bool Executable::refreshPacks(const void *const *inputs, const InputIdentity *identities, int threads,
                               SnapshotPointer &packs, std::string &error) {
@@ -178,42 +230,41 @@ bool Executable::refreshPacks(const void *const *inputs, const InputIdentity *id
   auto fresh = std::make_shared<PackSnapshot>(*packs);
   fresh->epoch = epoch.load(std::memory_order_relaxed);
   bool force = fresh->epoch != packs->epoch;
-  for (size_t i = 0; i < groups.size(); ++i) {
+  bool ok = true;
+  for (size_t i = 0; i < groups.size() && ok; ++i) {
     const PackGroup &group = groups[i];
     bool gone = isReleased(group, inputs, identities);
     if (runtime::isCurrent(group, packs->sets[i].get(), inputs, identities) && (!force || gone))
       continue;
-    if (gone) {
-      error = "a parameter that is not packed yet was released (input " + std::to_string(group.inputs.front()) +
-              "); run the model once before freezing it";
-      return false;
-    }
     std::vector<InputStamp> stamps = stampInputs(group, inputs, identities);
-    std::shared_ptr<const PackedSet> found = force ? nullptr : PackCache::process().find(group.recipe, stamps);
-    if (!found) {
+    std::shared_ptr<const PackedSet> found = force && !gone ? nullptr : PackCache::process().find(group.recipe, stamps);
+    if (!found && gone) {
+      auto input = std::find_if(group.inputs.begin(), group.inputs.end(), [&](int32_t n) { return !inputs[n]; });
+      error = "its memory was released, and there is no pack of it that this graph could use [input " +
+              std::to_string(input == group.inputs.end() ? group.inputs.front() : *input) + "]";
+      ok = false;
+    } else if (!found) {
       auto set = std::make_shared<PackedSet>();
-      if (!Memory::allocate(group.bytes, set->memory)) {
-        error = "out of memory: packed parameters need " + std::to_string(group.bytes) + " bytes";
-        return false;
-      }
-      std::vector<void *> pointers(packedSlots, nullptr);
-      for (size_t k = 0; k < group.slots.size(); ++k)
-        pointers[group.slots[k]] = set->memory.data() + group.slotOffsets[k];
-      if (!runFrame(group.frame, inputs, nullptr, pointers.data(), threads, error))
-        return false;
-      packings.fetch_add(1, std::memory_order_relaxed);
       set->stamps = std::move(stamps);
+      ok = pack(group, inputs, threads, *set, error);
       found = std::move(set);
-      PackCache::process().publish(group.recipe, found);
+      if (ok)
+        PackCache::process().publish(group.recipe, found);
     }
+    if (!ok)
+      break;
     for (size_t k = 0; k < group.slots.size(); ++k)
-      fresh->pointers[group.slots[k]] = found->memory.data() + group.slotOffsets[k];
+      fresh->pointers[group.slots[k]] = found->memory->data() + group.slotOffsets[k];
     fresh->sets[i] = std::move(found);
+    if (releaseInput)
+      releasePacked(i, inputs, *fresh);
   }
+  if (!ok)
+    fresh->epoch = packs->epoch; // not all are new; those that are, and whose originals may be gone, stay
   packs = fresh;
   std::lock_guard<std::mutex> lock(stateMutex);
   snapshot = std::move(fresh);
-  return true;
+  return ok;
 }
 
 /// Borrows memory for one walk over `frame` and walks it.

@@ -60,6 +60,13 @@ public:
   /// The next run() packs every parameter anew: for writes that leave version and fingerprint alone.
   void repack();
 
+  /// `release` is asked about every input of which packedInputs() is true when it has been packed; set it before the
+  /// first run(). It is called by the thread that packs, which holds no lock that run() of a current pack takes.
+  void onPacked(ReleaseInput release) { releaseInput = std::move(release); }
+
+  /// Per input of the plan: once steps read it, and no other step does.
+  const std::vector<bool> &packedInputs() const { return packedOnly; }
+
   const plan::Plan &plan() const { return program; }
 
   /// From now on calls are timed step by step (true), or no longer. Not while a call is under way.
@@ -89,6 +96,8 @@ private:
   bool isCurrent(const PackSnapshot &packs, const void *const *inputs, const InputIdentity *identities) const;
   bool refreshPacks(const void *const *inputs, const InputIdentity *identities, int threads, SnapshotPointer &packs,
                     std::string &error);
+  bool pack(const PackGroup &group, const void *const *inputs, int threads, PackedSet &set, std::string &error);
+  void releasePacked(size_t last, const void *const *inputs, PackSnapshot &packs);
   bool runFrame(const Frame &frame, const void *const *inputs, void *const *outputs, void *const *packed, int threads,
                 std::string &error, std::atomic<int64_t> *times = nullptr);
 
@@ -98,6 +107,8 @@ private:
   std::shared_ptr<void> keepAlive;
   Memory constants;
   std::vector<PackGroup> groups;
+  std::vector<bool> packedOnly; ///< by input
+  ReleaseInput releaseInput;
   size_t packedSlots = 0;
 
   static constexpr size_t maxFrames = 8;

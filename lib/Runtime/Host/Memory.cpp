@@ -7,6 +7,7 @@
 namespace tilewright::runtime {
 
 static constexpr int64_t hugePageBytes = int64_t(2) << 20;
+static constexpr int64_t smallPageBytes = 4096;
 static constexpr int64_t largestBlockBytes = int64_t(1) << 47;
 
 Memory::~Memory() {
@@ -32,8 +33,9 @@ bool Memory::allocate(int64_t bytes, Memory &memory) {
     memory = std::move(block);
     return true;
   }
-  // Map one huge page too much and give back what lies before and after the aligned part.
-  int64_t rounded = (bytes + hugePageBytes - 1) / hugePageBytes * hugePageBytes;
+  // Map one huge page too much and give back what lies before and after the aligned part. The rest behind the last
+  // whole huge page stays in small ones: BERT-base's packs would grow by a quarter.
+  int64_t rounded = (bytes + smallPageBytes - 1) / smallPageBytes * smallPageBytes;
   size_t mapped = size_t(rounded + hugePageBytes);
   void *address = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (address == MAP_FAILED)
@@ -47,7 +49,7 @@ bool Memory::allocate(int64_t bytes, Memory &memory) {
     munmap(reinterpret_cast<void *>(end), first + mapped - end);
   block.base = reinterpret_cast<uint8_t *>(aligned);
   block.capacity = rounded;
-  madvise(block.base, size_t(rounded), MADV_HUGEPAGE); // a hint: refusal is no error
+  madvise(block.base, size_t(rounded / hugePageBytes * hugePageBytes), MADV_HUGEPAGE); // a hint: refusal is no error
   memory = std::move(block);
   return true;
 }

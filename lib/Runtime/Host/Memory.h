@@ -8,7 +8,8 @@
 
 namespace tilewright::runtime {
 
-/// A block of bytes, 64-byte aligned; from 2 MiB on aligned to 2 MiB and offered to the kernel for huge pages. Large
+/// A block of bytes, 64-byte aligned; from 2 MiB on aligned to 2 MiB and offered to the kernel for huge pages, but
+/// for what is left over, which would cost up to 2 MiB more. Large
 /// blocks start zeroed, small ones undefined. Movable, freed at its end.
 class Memory {
 public:

@@ -62,11 +62,9 @@ bool isCurrent(const PackGroup &group, const PackedSet *set, const void *const *
   for (size_t i = 0; i < group.inputs.size(); ++i) {
     int32_t input = group.inputs[i];
     const void *data = identities ? identities[input].data : inputs[input];
-    if (isReleasedInput(group, i, inputs, identities))
-      continue; // frozen: nothing to compare with
     const InputStamp &old = set->stamps[i];
     if (data != old.data || (identities && identities[input].version != old.version) ||
-        fingerprint(inputs[input], group.inputBytes[i]) != old.fingerprint)
+        (data && fingerprint(inputs[input], group.inputBytes[i]) != old.fingerprint))
       return false;
   }
   return true;
@@ -183,6 +181,18 @@ bool makePackGroups(const plan::Plan &plan, const std::vector<std::string> &kern
   return true;
 }
 
+std::vector<bool> packedOnlyInputs(const plan::Plan &plan, const std::vector<PackGroup> &groups) {
+  std::vector<bool> only(plan.numInputs, false);
+  for (const PackGroup &group : groups)
+    for (int32_t input : group.inputs)
+      only[input] = true;
+  for (const plan::Step &step : plan.steps)
+    for (const plan::Operand &operand : step.operands)
+      if (const plan::Buffer &buffer = plan.buffers[operand.buffer]; buffer.kind == plan::Buffer::Kind::Input)
+        only[buffer.index] = false;
+  return only;
+}
+
 //===----------------------------------------------------------------------===//
 // PackCache
 //===----------------------------------------------------------------------===//
@@ -199,7 +209,7 @@ PackCache &PackCache::process() {
 PackCache::Key PackCache::makeKey(const std::string &recipe, const std::vector<InputStamp> &stamps) {
   Key key{recipe, {}};
   for (const InputStamp &stamp : stamps)
-    key.second.push_back(stamp.data);
+    key.second.push_back({stamp.data, stamp.data ? 0 : stamp.version});
   return key;
 }
 

@@ -11,6 +11,7 @@
 #include "lib/Runtime/Host/Frame.h"
 #include "lib/Runtime/Host/Memory.h"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -18,13 +19,14 @@
 namespace tilewright::runtime {
 
 /// What the caller knows of an input that once steps read: where its data lies and a number that grows when it is
-/// written (torch's version counter). A null `data` says that the input is gone (frozen) and the pack is to be kept.
+/// written (torch's version counter). A null `data` says that the caller has released the input's memory; `version` is
+/// then the number it was released by (see ReleaseInput), and only packs made before can stand for it.
 struct InputIdentity {
   const void *data = nullptr;
   uint64_t version = 0;
 };
 
-/// What a pack remembers of an input it was made of.
+/// What a pack remembers of an input it was made of; of a released one (data is null) the number alone.
 struct InputStamp {
   const void *data = nullptr;
   uint64_t version = 0;
@@ -38,8 +40,8 @@ uint64_t fingerprint(const void *data, int64_t bytes);
 
 /// The packed buffers of one group.
 struct PackedSet {
-  Memory memory;
-  std::vector<InputStamp> stamps; ///< in the order of PackGroup::inputs
+  std::shared_ptr<const Memory> memory; ///< sets that differ in stamps alone share it
+  std::vector<InputStamp> stamps;       ///< in the order of PackGroup::inputs
 };
 
 struct PackGroup {
@@ -52,6 +54,12 @@ struct PackGroup {
   Frame frame;
   std::string recipe; ///< equal recipes on equal inputs give equal sets; empty: not to be shared
 };
+
+/// Asked while packing, as soon as every pack that reads `input` is made and when no other step reads it: true when the
+/// caller has released the memory at `data`. From then on it passes a null pointer and `number` as the version, and
+/// holds `packs` as long as the input lives: nothing can make them again.
+using ReleaseInput = std::function<bool(int32_t input, const void *data, uint64_t number,
+                                        std::vector<std::shared_ptr<const PackedSet>> packs)>;
 
 /// All groups' current sets, as one immutable value that a call holds while it runs.
 struct PackSnapshot {
@@ -75,6 +83,9 @@ bool isCurrent(const PackGroup &group, const PackedSet *set, const void *const *
 /// Whether the data of an input of the group is gone, so that it cannot be packed anew.
 bool isReleased(const PackGroup &group, const void *const *inputs, const InputIdentity *identities);
 
+/// Per input of the plan: its memory is read by once steps alone.
+std::vector<bool> packedOnlyInputs(const plan::Plan &plan, const std::vector<PackGroup> &groups);
+
 /// Packed sets shared between executables: the classes of one model, forward and backward, need one packing of a
 /// weight. It holds no set alive.
 class PackCache {
@@ -84,7 +95,7 @@ public:
   void publish(const std::string &recipe, const std::shared_ptr<const PackedSet> &set);
 
 private:
-  using Key = std::pair<std::string, std::vector<const void *>>;
+  using Key = std::pair<std::string, std::vector<std::pair<const void *, uint64_t>>>;
   static Key makeKey(const std::string &recipe, const std::vector<InputStamp> &stamps);
   std::mutex mutex;
   std::map<Key, std::weak_ptr<const PackedSet>> sets;

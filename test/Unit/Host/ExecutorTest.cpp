@@ -277,18 +277,42 @@ TEST_F(PackFixture, RepackIgnoresThatNothingSeemsChanged) {
 
 TEST_F(PackFixture, ReleasedOriginals) {
   auto executable = make();
-  frozen = true;
   const void *inputs[] = {in.data(), nullptr};
   std::vector<float> out(4096);
   void *outputs[] = {out.data()};
   EXPECT_FALSE(executable->run(inputs, outputs, nullptr, 1, error));
-  EXPECT_NE(error.find("before freezing"), std::string::npos) << error;
-  frozen = false;
+  EXPECT_NE(error.find("released, and there is no pack of it"), std::string::npos) << error;
+
+  // What is released is known by its number; its packs live as long as somebody holds them.
+  std::vector<std::shared_ptr<const PackedSet>> kept;
+  auto release = [&](int32_t input, const void *data, uint64_t number, auto packs) {
+    EXPECT_EQ(input, 1);
+    EXPECT_EQ(data, weight.data());
+    version = number;
+    kept = packs;
+    return true;
+  };
+  executable = make("code-released");
+  EXPECT_EQ(executable->packedInputs(), std::vector<bool>({false, true}));
+  executable->onPacked(release);
   expectSum(*executable, 12);
+  EXPECT_EQ(kept.size(), 1u);
   frozen = true;
   executable->repack();
   expectSum(*executable, 12);
   EXPECT_EQ(executable->packCount(), 1);
+
+  // Another executable finds the pack by the number, and by no other.
+  executable = nullptr;
+  auto second = make("code-released");
+  expectSum(*second, 12);
+  EXPECT_EQ(second->packCount(), 0);
+  InputIdentity other[] = {{in.data(), 0}, {nullptr, version + 1}};
+  EXPECT_FALSE(second->run(inputs, outputs, nullptr, 1, error, other));
+  second = nullptr;
+  kept.clear();
+  InputIdentity gone[] = {{in.data(), 0}, {nullptr, version}};
+  EXPECT_FALSE(make("code-released")->run(inputs, outputs, nullptr, 1, error, gone));
 }
 
 TEST_F(PackFixture, EqualKernelsShareOnePack) {
