@@ -237,19 +237,23 @@ bool Executable::refreshPacks(const void *const *inputs, const InputIdentity *id
     if (runtime::isCurrent(group, packs->sets[i].get(), inputs, identities) && (!force || gone))
       continue;
     std::vector<InputStamp> stamps = stampInputs(group, inputs, identities);
-    std::shared_ptr<const PackedSet> found = force && !gone ? nullptr : PackCache::process().find(group.recipe, stamps);
+    std::shared_ptr<const PackedSet> found = PackCache::process().find(group.recipe, stamps);
     if (!found && gone) {
       auto input = std::find_if(group.inputs.begin(), group.inputs.end(), [&](int32_t n) { return !inputs[n]; });
       error = "its memory was released, and there is no pack of it that this graph could use [input " +
               std::to_string(input == group.inputs.end() ? group.inputs.front() : *input) + "]";
       ok = false;
-    } else if (!found) {
+    } else if (!gone) {
+      // What was found shares the memory only if it holds the same bytes: a new tensor may lie where another one was,
+      // and look the same to its fingerprint.
       auto set = std::make_shared<PackedSet>();
       set->stamps = std::move(stamps);
       ok = pack(group, inputs, threads, *set, error);
-      found = std::move(set);
-      if (ok)
+      if (ok && !(found && found->memory->size() == set->memory->size() &&
+                  memcmp(found->memory->data(), set->memory->data(), size_t(group.bytes)) == 0)) {
+        found = std::move(set);
         PackCache::process().publish(group.recipe, found);
+      }
     }
     if (!ok)
       break;
