@@ -63,6 +63,31 @@ class Worker:
         self.once = max(1e-9, min(self.once, seconds))
         return {"seconds": seconds}
 
+    def sweep(self, workload: str, dtype: str, peer: str, threads: int, lengths: list[int]) -> dict:
+        """One model at every sequence length, the sequence marked dynamic: seconds of a first and of a second pass."""
+        import torch
+
+        from .peers import PEERS
+        from .workloads import make
+
+        torch.set_num_threads(threads)
+        work = make(workload, dtype)
+        model, (name, tokens) = work.model, next(iter(work.inputs.items()))
+        inputs = {length: torch.randint(0, int(tokens.max()) + 1, (1, length)) for length in lengths}
+        work.dynamic, work.inputs = {name: 1}, {name: inputs[lengths[0]]}
+        passes = []
+        program = None
+        for _ in range(2):
+            began = time.perf_counter()
+            for value in inputs.values():
+                work.inputs[name] = value
+                program = program or PEERS[peer](work)
+                program()
+            passes.append(time.perf_counter() - began)
+        del model
+        graphs = torch._dynamo.utils.counters["stats"]["unique_graphs"]
+        return {"seconds": passes[0], "again": passes[1], "graphs": graphs}
+
     def save(self, path: str) -> dict:
         import torch
 
