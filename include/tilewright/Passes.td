@@ -16,6 +16,10 @@ def CollapseViews : Pass<"tw-collapse-views", "::mlir::func::FuncOp"> {
   let summary = "Push reshapes down through elementwise ops, norms and reductions until they meet and cancel";
 }
 
+def MatchQuantized : Pass<"tw-match-quantized", "::mlir::func::FuncOp"> {
+  let summary = "Products and convolutions of dequantized bytes become integer ones, scaled afterwards";
+}
+
 def PropagateLayout : Pass<"tw-propagate-layout", "::mlir::func::FuncOp"> {
   let summary = "Make 2-d convolutions channels-last and sink the permutes until they meet and cancel";
 }

@@ -26,6 +26,7 @@ ArrayRef<llvm::StringLiteral> stageNames() {
 void buildGraphStage(OpPassManager &pm) {
   auto &function = pm.nest<func::FuncOp>();
   function.addPass(createCanonicalizerPass());
+  function.addPass(createMatchQuantized());
   function.addPass(createPropagateLayout());
   function.addPass(createCollapseViews());
   function.addPass(createCanonicalizerPass());

@@ -38,6 +38,14 @@ static bool isDiscrete(Operation *op) {
              IsinfOp, FloorOp, CeilOp, RoundOp, TruncOp, SignOp, DivTruncOp, DivFloorOp, FmodOp, RemainderOp>(op);
 }
 
+/// (input - zero_point) * scale in f32: both integers and their difference are exact there.
+static Value dequantized(OpBuilder &b, Location loc, graph::DequantizeOp op, ValueRange in) {
+  Type f32 = b.getF32Type(), from = cast<RankedTensorType>(op.getInput().getType()).getElementType();
+  Value x = castScalar(b, loc, in[0], from, f32), zero = castScalar(b, loc, in[2], b.getI32Type(), f32);
+  Value difference = arith::SubFOp::create(b, loc, x, zero, contractFlag(b));
+  return arith::MulFOp::create(b, loc, difference, in[1], contractFlag(b));
+}
+
 LogicalResult lowerElementwise(Lowering &l, Operation *op) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   SmallVector<AffineExpr> sizes = graph::sizesOf(type);
@@ -55,7 +63,10 @@ LogicalResult lowerElementwise(Lowering &l, Operation *op) {
   bool known = true;
   Value tensor =
       l.elementwise(sizes, storageType(result), inputs, [&](OpBuilder &b, Location at, ValueRange in, ValueRange) {
-        Value value = isCast ? castScalar(b, at, in[0], computed, result) : elementwiseScalar(b, at, op, in, computed);
+        auto dequantize = dyn_cast<graph::DequantizeOp>(op);
+        Value value = isCast       ? castScalar(b, at, in[0], computed, result)
+                      : dequantize ? dequantized(b, at, dequantize, in)
+                                   : elementwiseScalar(b, at, op, in, computed);
         known = value != nullptr;
         if (!known)
           value = arith::ConstantOp::create(b, at, b.getZeroAttr(storageType(result)));
