@@ -39,7 +39,7 @@ int64_t rowsPerTask(int64_t m, int64_t elementBytes) {
   constexpr int64_t few = 256;
   if (m <= few)
     return std::max<int64_t>(1, m);
-  const bool narrow = elementBytes == 2;
+  const bool narrow = elementBytes <= 2;
   const int64_t most = narrow ? few : 128, unit = narrow ? 32 : 8;
   return std::min(most, ceilDiv(ceilDiv(m, ceilDiv(m, most)), unit) * unit);
 }

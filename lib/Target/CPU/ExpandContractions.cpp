@@ -9,10 +9,11 @@
 //     24 stores }
 //
 // MicroKernel.h has the blocks. A convolution is the same block with three reduction loops (kh, kw, c) and pixels as
-// rows. bf16 operands packed in pairs run on AMX tiles where the machine has them (TileKernel.h), else by vdpbf16ps.
+// rows. bf16 operands packed in pairs run on AMX tiles where the machine has them (TileKernel.h), else by vdpbf16ps;
+// bytes packed in fours on AMX tiles or by vpdpbusd, bytes packed in pairs by vpmaddwd.
 // PackPanels.h has packs.
 //
-// Tests: test/Target/CPU/expand-contractions.mlir, test/Target/CPU/amx.mlir
+// Tests: test/Target/CPU/expand-contractions.mlir, test/Target/CPU/amx.mlir, test/Target/CPU/int8.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CPU/PackPanels.h"
@@ -32,8 +33,8 @@ namespace {
 
 class ContractionExpander {
 public:
-  ContractionExpander(Operation *op, int64_t lanes, int64_t registers, bool amx)
-      : op(op), builder(op), loc(op->getLoc()), lanes(lanes), registers(registers), amx(amx) {}
+  ContractionExpander(Operation *op, int64_t lanes, int64_t registers, bool amx, bool amxInt8)
+      : op(op), builder(op), loc(op->getLoc()), lanes(lanes), registers(registers), amx(amx), amxInt8(amxInt8) {}
 
   void matmul(tile::MatmulOp matmul) {
     Value a = matmul.getInputs()[0], b = matmul.getInputs()[1], c = matmul.getOutputs()[0];
@@ -126,10 +127,14 @@ public:
 
 private:
   void emit(BlockAccess &access, OpFoldResult rows, int64_t panel, int64_t group) {
-    if (amx && group == 2)
-      emitTilePanels(builder, loc, access, rows, panel);
-    else
-      emitPanels(builder, loc, access, rows, panel / lanes, lanes, registers, /*pairs=*/group == 2);
+    bool bytes = typeOf(access.rhs).getElementType().isInteger(8);
+    if (bytes ? amxInt8 && group == 4 : amx && group == 2)
+      return emitTilePanels(builder, loc, access, rows, panel);
+    Product product = group == 4   ? Product::ByteDot
+                      : bytes      ? Product::WordDot
+                      : group == 2 ? Product::PairDot
+                                   : Product::Fma;
+    emitPanels(builder, loc, access, rows, panel / lanes, lanes, registers, product);
   }
   static MemRefType typeOf(Value value) { return cast<MemRefType>(value.getType()); }
   Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
@@ -181,7 +186,7 @@ private:
   OpBuilder builder;
   Location loc;
   int64_t lanes, registers;
-  bool amx;
+  bool amx, amxInt8;
 };
 
 struct ExpandContractions : impl::ExpandContractionsBase<ExpandContractions> {
@@ -197,7 +202,7 @@ struct ExpandContractions : impl::ExpandContractionsBase<ExpandContractions> {
         expandPack(pack, lanes);
         continue;
       }
-      ContractionExpander expander(op, lanes, registers, amx);
+      ContractionExpander expander(op, lanes, registers, amx, amxInt8);
       if (auto matmul = dyn_cast<tile::MatmulOp>(op))
         expander.matmul(matmul);
       else

@@ -19,8 +19,12 @@ class TileEmitter {
 public:
   TileEmitter(OpBuilder &builder, Location loc, const BlockAccess &access, int64_t panel)
       : builder(builder), loc(loc), access(access), vectors(panel / tileColumns),
-        accumulatorType(amx::TileType::get({tileRows, tileColumns}, builder.getF32Type())),
-        operandType(amx::TileType::get({tileRows, tileDepth}, builder.getBF16Type())) {
+        element(cast<MemRefType>(access.rhs.getType()).getElementType()),
+        sumElement(cast<MemRefType>(access.out.getType()).getElementType()),
+        elementBytes(element.getIntOrFloatBitWidth() / 8), tileDepth(tileRowBytes / elementBytes),
+        tileReductionBlock(tileReductionBytes / elementBytes),
+        accumulatorType(amx::TileType::get({tileRows, tileColumns}, sumElement)),
+        operandType(amx::TileType::get({tileRows, tileDepth}, element)) {
     lhsRowStride =
         arith::MulIOp::create(builder, loc, strideOf(access.lhs, access.lhsRowDim), constant(access.lhsRowStep));
     lhsDepthContiguous = access.lhsDepthContiguous();
@@ -82,16 +86,18 @@ private:
     return memref::ExtractStridedMetadataOp::create(builder, loc, value).getStrides()[dim];
   }
 
-  /// A pad of the kernel's stack frame, made once per function and type.
-  Value pad(Type element) {
-    Value &have = element.isF32() ? outPad : lhsPad;
+  /// A pad of the kernel's stack frame for A or for C, made once per function.
+  Value pad(Type of) {
+    bool sums = of == sumElement;
+    Value &have = sums ? outPad : lhsPad;
     if (have)
       return have;
     OpBuilder::InsertionGuard guard(builder);
     auto function = builder.getInsertionBlock()->getParent()->getParentOfType<FunctionOpInterface>();
     builder.setInsertionPointToStart(&function.getFunctionBody().front());
-    have = memref::AllocaOp::create(builder, loc, MemRefType::get({2 * tileRows, 32}, element),
-                                    builder.getI64IntegerAttr(64));
+    have =
+        memref::AllocaOp::create(builder, loc, MemRefType::get({2 * tileRows, sums ? 2 * tileColumns : tileDepth}, of),
+                                 builder.getI64IntegerAttr(64));
     return have;
   }
 
@@ -166,15 +172,15 @@ private:
     if (padRows)
       clearPad();
     Tiles tiles = reduce(0, zeros(count), {}, count, first, constant(0), depthWhole, padRows ? valid : Value());
-    Value out = pad(builder.getF32Type());
+    Value out = pad(sumElement);
     for (auto [index, tile] : llvm::enumerate(tiles))
       amx::TileStoreOp::create(
           builder, loc, out, ValueRange{constant(index / vectors * tileRows), constant(index % vectors * tileColumns)},
-          tile, constant(32));
+          tile, constant(2 * tileColumns));
     auto loop = scf::ForOp::create(builder, loc, constant(0), valid, constant(1));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
-    VectorType type = VectorType::get({tileColumns}, builder.getF32Type());
+    VectorType type = VectorType::get({tileColumns}, sumElement);
     VectorType maskType = VectorType::get({tileColumns}, builder.getI1Type());
     for (int64_t v = 0; v < vectors; ++v) {
       Value column = plus(access.firstColumn, v * tileColumns);
@@ -263,7 +269,7 @@ private:
   Tiles padTiles(int64_t count) {
     Tiles a;
     for (int64_t row = 0; row < count; ++row)
-      a.push_back(amx::TileLoadOp::create(builder, loc, operandType, pad(builder.getBF16Type()),
+      a.push_back(amx::TileLoadOp::create(builder, loc, operandType, pad(element),
                                           ValueRange{constant(row * tileRows), constant(0)}, constant(tileDepth)));
     return a;
   }
@@ -279,25 +285,29 @@ private:
   }
 
   Tiles multiply(Tiles tiles, const Tiles &a, ArrayRef<Value> at) {
-    SmallVector<Value> pair(at);
-    pair.back() = arith::ShRUIOp::create(builder, loc, at.back(), constant(1));
-    SmallVector<Value> place = access.rhsAt(builder, access.panel, pair);
+    int64_t group = 4 / elementBytes;
+    SmallVector<Value> step(at);
+    step.back() = arith::ShRUIOp::create(builder, loc, at.back(), constant(llvm::Log2_64(group)));
+    SmallVector<Value> place = access.rhsAt(builder, access.panel, step);
     Value column = place.back();
     Tiles b;
     for (int64_t v = 0; v < vectors; ++v) {
-      place.back() = plus(column, v * 2 * tileColumns);
+      place.back() = plus(column, v * group * tileColumns);
       b.push_back(amx::TileLoadOp::create(builder, loc, operandType, access.rhs, place, rhsRowStride));
     }
     for (auto [row, left] : llvm::enumerate(a))
-      for (int64_t v = 0; v < vectors; ++v)
-        tiles[row * vectors + v] =
-            amx::TileMulFOp::create(builder, loc, accumulatorType, left, b[v], tiles[row * vectors + v]);
+      for (int64_t v = 0; v < vectors; ++v) {
+        Value &sum = tiles[row * vectors + v];
+        sum = isa<IntegerType>(element)
+                  ? amx::TileMulIOp::create(builder, loc, accumulatorType, left, b[v], sum).getResult()
+                  : amx::TileMulFOp::create(builder, loc, accumulatorType, left, b[v], sum).getResult();
+      }
     return tiles;
   }
 
   void clearPad() {
-    Value a = pad(builder.getBF16Type());
-    VectorType type = VectorType::get({tileDepth}, builder.getBF16Type());
+    Value a = pad(element);
+    VectorType type = VectorType::get({tileDepth}, element);
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
     auto loop = scf::ForOp::create(builder, loc, constant(0), constant(2 * tileRows), constant(1));
     OpBuilder::InsertionGuard guard(builder);
@@ -307,13 +317,13 @@ private:
 
   /// `valid` rows of A's step at `at` into the pad, zero beyond the last k. Rows beyond stay as clearPad() left them.
   void copyToPad(Value first, ArrayRef<Value> at, Value valid) {
-    Value a = pad(builder.getBF16Type());
+    Value a = pad(element);
     Value left = arith::SubIOp::create(builder, loc, depth, at.back());
     auto loop = scf::ForOp::create(builder, loc, constant(0), valid, constant(1));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     Value row = loop.getInductionVar(), from = add(first, row);
-    VectorType type = VectorType::get({tileDepth}, builder.getBF16Type());
+    VectorType type = VectorType::get({tileDepth}, element);
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
     if (lhsDepthContiguous) {
       Value mask = vector::CreateMaskOp::create(builder, loc, VectorType::get({tileDepth}, builder.getI1Type()),
@@ -337,6 +347,8 @@ private:
   Location loc;
   const BlockAccess &access;
   int64_t vectors;
+  Type element, sumElement;
+  int64_t elementBytes, tileDepth, tileReductionBlock;
   amx::TileType accumulatorType, operandType;
   Value lhsRowStride, rhsRowStride, outRowStride, depth, depthWhole, lhsPad, outPad;
   bool lhsDepthContiguous = false, hasTail = false;

@@ -1,11 +1,12 @@
 //===- TileKernel.h - products on AMX tiles --------------------------------------===//
 //
 // C[rows, panel] = sum over the reduction loops of A[row, r...] * B[r..., panel] for bf16 operands, B in pairs of k
-// (group = 2) padded with zeros to a multiple of 32 k. A block of 32 rows x 32 columns is four accumulator tiles, two
-// tiles of A and two of B: all eight tile registers. A is read as it lies, by the row stride of its tile loads, where
-// its k are contiguous; rows, columns and k that do not fill a tile go through a zeroed pad on the stack.
+// (group = 2) padded with zeros to a multiple of 32 k, or for signed bytes, B in fours (group = 4) padded to 64 k. A
+// block of 32 rows x 32 columns is four accumulator tiles, two tiles of A and two of B: all eight tile registers. A is
+// read as it lies, by the row stride of its tile loads, where its k are contiguous; rows, columns and k that do not
+// fill a tile go through a zeroed pad on the stack.
 //
-// Long sums run in blocks of about `tileReductionBlock` k around the panels, so that a block of B stays in the
+// Long sums run in blocks of about `tileReductionBytes` of k around the panels, so that a block of B stays in the
 // first-level cache while A streams by from the second; between blocks the accumulators rest in C.
 //
 //===----------------------------------------------------------------------===//
@@ -16,10 +17,10 @@
 
 namespace tilewright::cpu {
 
-/// k of one tile step: 16 pairs.
-inline constexpr int64_t tileDepth = 32;
+/// A tile's row: 32 k of bf16, 64 of bytes.
+inline constexpr int64_t tileRowBytes = 64;
 inline constexpr int64_t tileRows = 16, tileColumns = 16;
-inline constexpr int64_t tileReductionBlock = 512;
+inline constexpr int64_t tileReductionBytes = 1024;
 
 /// Emits the product of `rows` rows from row 0 on with all panels; `panel` is 16 or 32 columns.
 void emitTilePanels(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,
