@@ -138,7 +138,8 @@ private:
       reason = "a third kernel between them needs the result first";
       return false;
     }
-    // An elementwise op behind a contraction stays with it unless the contraction may come along.
+    // An elementwise op behind a contraction stays with it unless the contraction may come along; what would keep the
+    // contraction out of a kernel that finishes it stays out itself.
     SmallVector<Operation *> together(members.rbegin(), members.rend());
     together.insert(together.begin(), op);
     llvm::sort(together, [&](Operation *a, Operation *b) { return order[a] < order[b]; });
@@ -147,9 +148,12 @@ private:
       return false;
     auto generic = dyn_cast<linalg::GenericOp>(op);
     Operation *contraction = isContractionRoot(op) ? op : (generic ? contractionBehind(generic) : nullptr);
-    for (Operation *member : members)
+    for (Operation *member : members) {
       if (isContractionRoot(member))
         contraction = member;
+      else if (auto finish = dyn_cast<linalg::GenericOp>(member); finish && !contraction)
+        contraction = contractionBehind(finish);
+    }
     if (contraction && rows->numRows < cast<ShapedType>(contraction->getResult(0).getType()).getRank() &&
         !affordsWholeRows(contraction, rows->numRows)) {
       reason = "a tile of " + describe(contraction) +
