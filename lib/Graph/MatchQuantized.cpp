@@ -12,7 +12,7 @@
 //
 // The integer part is exact. Terms of a zero point that is known to be 0 are not written; the sums of a parameter run
 // once. A convolution is padded with its zero point, which stands for 0.0. What stays in floats is told by a remark
-// (category "quantize").
+// (category "quantize") and in the function's tw.decisions, which --tw-form-kernels takes over.
 //
 // Test: test/Graph/match-quantized.mlir
 //
@@ -76,13 +76,31 @@ public:
       else
         reason = rewriteConvolution(cast<ConvolutionOp>(op), *a, *b);
       if (!reason.empty())
-        remark::missed(loc, remark::RemarkOpts::name("MatchQuantized").category("quantize"))
-            << op->getName().stripDialect() << " stays in floats"
-            << remark::reason("{0}", reason);
+        tell(op, reason);
     }
   }
 
+  SmallVector<Attribute> decisions; ///< in the form of FormKernels' tw.decisions, where the report finds them
+
 private:
+  void tell(Operation *op, StringRef reason) {
+    std::string subject, where;
+    llvm::raw_string_ostream(subject) << op->getName().stripDialect() << " of " << op->getOperand(0).getType()
+                                      << " and " << op->getOperand(1).getType() << " in integers";
+    loc->walk([&](Location inner) {
+      auto file = dyn_cast<FileLineColLoc>(inner);
+      if (file)
+        where = (file.getFilename().getValue() + ":" + Twine(file.getLine())).str();
+      return file ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    remark::missed(loc, remark::RemarkOpts::name("MatchQuantized").category("quantize"))
+        << subject << remark::reason("{0}", reason.str());
+    decisions.push_back(builder.getDictionaryAttr({builder.getNamedAttr("fused", builder.getBoolAttr(false)),
+                                                   builder.getNamedAttr("subject", builder.getStringAttr(subject)),
+                                                   builder.getNamedAttr("reason", builder.getStringAttr(reason)),
+                                                   builder.getNamedAttr("where", builder.getStringAttr(where))}));
+  }
+
   //===-- finding -----------------------------------------------------------===//
 
   /// `value` as scaled bytes, through views: the views of the bytes are written anew.
@@ -315,7 +333,12 @@ private:
 };
 
 struct MatchQuantized : impl::MatchQuantizedBase<MatchQuantized> {
-  void runOnOperation() override { QuantizedMatcher(getOperation()).run(getOperation()); }
+  void runOnOperation() override {
+    QuantizedMatcher matcher(getOperation());
+    matcher.run(getOperation());
+    if (!matcher.decisions.empty())
+      getOperation()->setAttr(decisionsAttrName, ArrayAttr::get(&getContext(), matcher.decisions));
+  }
 };
 
 } // namespace

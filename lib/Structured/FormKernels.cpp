@@ -247,6 +247,8 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
       return;
     Builder builder(&getContext());
     Clustering clustering(main, builder);
+    if (auto earlier = dyn_cast_or_null<ArrayAttr>(main->removeAttr("tw.decisions")))
+      llvm::append_range(clustering.decisions, earlier);
     clustering.run();
     module->setAttr("tw.decisions", builder.getArrayAttr(clustering.decisions));
     if (failed(outlineKernels(module, main, clustering.clusters)))
