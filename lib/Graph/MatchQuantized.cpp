@@ -314,13 +314,17 @@ private:
     a.zero = reshaped(a.zero, {});
     sum = corrected(
         sum, a.zero, isZero(b.zero) ? b.zero : perFilter(b.zero), *count,
-        [&] {
-          ByteSizes ones = sizesIn(op.getWeight());
+        [&]() -> Value {
+          Value sums = sumAlong(input, 1);
+          if (llvm::all_of(ArrayRef(sizesIn(b.integers)).drop_front(2), isUnit) &&
+              llvm::all_of(op.getStride(), [](int64_t step) { return step == 1; }))
+            return sums; // a window of one pixel
+          ByteSizes ones = sizesIn(b.integers);
           ones[0] = ones[1] = getAffineConstantExpr(1, builder.getContext());
           auto type = tensorWithSizes(ones, i32);
           Value kernel = ConstantOp::create(
               builder, loc, type, cast<TypedAttr>(DenseElementsAttr::get(type, builder.getI32IntegerAttr(1))));
-          return convolve(sumAlong(input, 1), kernel, ones[0]).getResult();
+          return convolve(sums, kernel, ones[0]).getResult();
         },
         [&] { return perFilter(sumAlong(b.integers, window)); });
     replace(op, sum, reshaped(a.scale, {}), perFilter(b.scale));

@@ -17,14 +17,15 @@ namespace {
 
 class TileEmitter {
 public:
-  TileEmitter(OpBuilder &builder, Location loc, const BlockAccess &access, int64_t panel)
+  TileEmitter(OpBuilder &builder, Location loc, const BlockAccess &access, int64_t panel, int64_t rowsOfTile)
       : builder(builder), loc(loc), access(access), vectors(panel / tileColumns),
         element(cast<MemRefType>(access.rhs.getType()).getElementType()),
         sumElement(cast<MemRefType>(access.out.getType()).getElementType()),
         elementBytes(element.getIntOrFloatBitWidth() / 8), tileDepth(tileRowBytes / elementBytes),
-        tileReductionBlock(tileReductionBytes / elementBytes),
-        accumulatorType(amx::TileType::get({tileRows, tileColumns}, sumElement)),
-        operandType(amx::TileType::get({tileRows, tileDepth}, element)) {
+        tileReductionBlock(tileReductionBytes / elementBytes), rowsOfTile(rowsOfTile),
+        accumulatorType(amx::TileType::get({rowsOfTile, tileColumns}, sumElement)),
+        lhsType(amx::TileType::get({rowsOfTile, tileDepth}, element)),
+        rhsType(amx::TileType::get({tileRows, tileDepth}, element)) {
     lhsRowStride =
         arith::MulIOp::create(builder, loc, strideOf(access.lhs, access.lhsRowDim), constant(access.lhsRowStep));
     lhsDepthContiguous = access.lhsDepthContiguous();
@@ -39,7 +40,7 @@ public:
   void rows(OpFoldResult rows) {
     std::optional<int64_t> known = getConstantIntValue(rows);
     Value total = getValueOrCreateConstantIndexOp(builder, loc, rows);
-    constexpr int64_t blockRows = 2 * tileRows;
+    const int64_t blockRows = 2 * rowsOfTile;
     Value whole = apply(total, d0() - d0() % blockRows);
     if (!known || *known >= blockRows) {
       wholeBlocks(whole);
@@ -51,9 +52,12 @@ public:
         });
     }
     if (known) {
-      if (int64_t rest = *known % blockRows)
+      int64_t rest = *known % blockRows;
+      if (rest == rowsOfTile)
+        wholeRest(whole);
+      else if (rest)
         access.overPanels(
-            [&] { padded(rest > tileRows ? 2 : 1, constant(*known - rest), constant(rest), /*padRows=*/true); });
+            [&] { padded(rest > rowsOfTile ? 2 : 1, constant(*known - rest), constant(rest), /*padRows=*/true); });
       return;
     }
     Value rest = arith::SubIOp::create(builder, loc, total, whole);
@@ -61,9 +65,9 @@ public:
       return arith::CmpIOp::create(builder, loc, predicate, rest, constant(bound));
     };
     Value few = arith::AndIOp::create(builder, loc, when(arith::CmpIPredicate::sgt, 0),
-                                      when(arith::CmpIPredicate::sle, tileRows));
+                                      when(arith::CmpIPredicate::sle, rowsOfTile));
     for (int64_t tiles : {1, 2})
-      inside(tiles == 1 ? few : when(arith::CmpIPredicate::sgt, tileRows),
+      inside(tiles == 1 ? few : when(arith::CmpIPredicate::sgt, rowsOfTile),
              [&] { access.overPanels([&] { padded(tiles, whole, rest, /*padRows=*/true); }); });
   }
 
@@ -102,7 +106,7 @@ private:
   }
 
   void overRows(Value end, function_ref<void(Value)> body) {
-    auto loop = scf::ForOp::create(builder, loc, constant(0), end, constant(2 * tileRows));
+    auto loop = scf::ForOp::create(builder, loc, constant(0), end, constant(2 * rowsOfTile));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     body(loop.getInductionVar());
@@ -124,7 +128,17 @@ private:
            body);
   }
 
-  /// Rows in blocks of 32 up to `end` in panels that N leaves whole.
+  /// One tile of rows that is whole, from `first` on.
+  void wholeRest(Value first) {
+    auto tiles = [&] { return reduce(0, zeros(1), {}, 1, first, constant(0), depthWhole, Value()); };
+    access.overPanels([&] {
+      inPanel(/*whole=*/true, [&] { store(tiles(), 1, first); });
+      if (!access.wholePanels)
+        inPanel(/*whole=*/false, [&] { padded(1, first, constant(rowsOfTile), /*padRows=*/false); });
+    });
+  }
+
+  /// Rows in blocks of two tiles up to `end` in panels that N leaves whole.
   void wholeBlocks(Value end) {
     auto everyBlock = [&](function_ref<Tiles(Value)> tilesOf) {
       access.overPanels([&] {
@@ -163,7 +177,7 @@ private:
     }
     if (hasTail)
       inside(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, depthWhole, depth), [&] {
-        everyBlock([&](Value first) { return tail(load(2, first), places, 2, first, constant(2 * tileRows)); });
+        everyBlock([&](Value first) { return tail(load(2, first), places, 2, first, constant(2 * rowsOfTile)); });
       });
   }
 
@@ -175,8 +189,9 @@ private:
     Value out = pad(sumElement);
     for (auto [index, tile] : llvm::enumerate(tiles))
       amx::TileStoreOp::create(
-          builder, loc, out, ValueRange{constant(index / vectors * tileRows), constant(index % vectors * tileColumns)},
-          tile, constant(2 * tileColumns));
+          builder, loc, out,
+          ValueRange{constant(index / vectors * rowsOfTile), constant(index % vectors * tileColumns)}, tile,
+          constant(2 * tileColumns));
     auto loop = scf::ForOp::create(builder, loc, constant(0), valid, constant(1));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
@@ -201,7 +216,7 @@ private:
   }
 
   SmallVector<Value> outAt(int64_t index, Value first) {
-    return access.outAt(builder, plus(first, index / vectors * tileRows),
+    return access.outAt(builder, plus(first, index / vectors * rowsOfTile),
                         plus(access.firstColumn, index % vectors * tileColumns));
   }
   Tiles load(int64_t count, Value first) {
@@ -222,9 +237,9 @@ private:
     if (level + 1 == access.reductionSizes.size()) {
       if (!validRows && lhsDepthContiguous) {
         tiles = steps(tiles, ivs, count, first, from, to);
-        return hasTail ? tail(tiles, ivs, count, first, constant(count * tileRows)) : tiles;
+        return hasTail ? tail(tiles, ivs, count, first, constant(count * rowsOfTile)) : tiles;
       }
-      return paddedSteps(tiles, ivs, count, first, from, depth, validRows ? validRows : constant(count * tileRows));
+      return paddedSteps(tiles, ivs, count, first, from, depth, validRows ? validRows : constant(count * rowsOfTile));
     }
     if (isConstantIntValue(access.reductionSizes[level], 1)) {
       ivs.push_back(constant(0));
@@ -243,12 +258,12 @@ private:
   /// Steps over whole tiles of A where it lies, else through the pad.
   Tiles steps(Tiles tiles, SmallVector<Value> ivs, int64_t count, Value first, Value from, Value to) {
     if (!lhsDepthContiguous)
-      return paddedSteps(tiles, ivs, count, first, from, to, constant(count * tileRows));
+      return paddedSteps(tiles, ivs, count, first, from, to, constant(count * rowsOfTile));
     return over(tiles, ivs, from, to, [&](Tiles carried, ArrayRef<Value> at) {
       Tiles a;
       for (int64_t row = 0; row < count; ++row)
-        a.push_back(amx::TileLoadOp::create(builder, loc, operandType, access.lhs,
-                                            access.lhsAt(builder, plus(first, row * tileRows), at), lhsRowStride));
+        a.push_back(amx::TileLoadOp::create(builder, loc, lhsType, access.lhs,
+                                            access.lhsAt(builder, plus(first, row * rowsOfTile), at), lhsRowStride));
       return multiply(carried, a, at);
     });
   }
@@ -269,8 +284,8 @@ private:
   Tiles padTiles(int64_t count) {
     Tiles a;
     for (int64_t row = 0; row < count; ++row)
-      a.push_back(amx::TileLoadOp::create(builder, loc, operandType, pad(element),
-                                          ValueRange{constant(row * tileRows), constant(0)}, constant(tileDepth)));
+      a.push_back(amx::TileLoadOp::create(builder, loc, lhsType, pad(element),
+                                          ValueRange{constant(row * rowsOfTile), constant(0)}, constant(tileDepth)));
     return a;
   }
 
@@ -293,7 +308,7 @@ private:
     Tiles b;
     for (int64_t v = 0; v < vectors; ++v) {
       place.back() = plus(column, v * group * tileColumns);
-      b.push_back(amx::TileLoadOp::create(builder, loc, operandType, access.rhs, place, rhsRowStride));
+      b.push_back(amx::TileLoadOp::create(builder, loc, rhsType, access.rhs, place, rhsRowStride));
     }
     for (auto [row, left] : llvm::enumerate(a))
       for (int64_t v = 0; v < vectors; ++v) {
@@ -309,7 +324,7 @@ private:
     Value a = pad(element);
     VectorType type = VectorType::get({tileDepth}, element);
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-    auto loop = scf::ForOp::create(builder, loc, constant(0), constant(2 * tileRows), constant(1));
+    auto loop = scf::ForOp::create(builder, loc, constant(0), constant(2 * rowsOfTile), constant(1));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     vector::StoreOp::create(builder, loc, zero, a, ValueRange{loop.getInductionVar(), constant(0)});
@@ -348,15 +363,28 @@ private:
   const BlockAccess &access;
   int64_t vectors;
   Type element, sumElement;
-  int64_t elementBytes, tileDepth, tileReductionBlock;
-  amx::TileType accumulatorType, operandType;
+  int64_t elementBytes, tileDepth, tileReductionBlock, rowsOfTile;
+  amx::TileType accumulatorType, lhsType, rhsType;
   Value lhsRowStride, rhsRowStride, outRowStride, depth, depthWhole, lhsPad, outPad;
   bool lhsDepthContiguous = false, hasTail = false;
 };
 } // namespace
 
+int64_t rowsOfTiles(OpFoldResult rows) {
+  std::optional<int64_t> known = getConstantIntValue(rows);
+  if (!known || *known < 1 || *known % tileRows == 0)
+    return tileRows;
+  if (*known < tileRows)
+    return *known;
+  constexpr int64_t fewest = 12;
+  for (int64_t rowsOfTile = tileRows - 1; rowsOfTile >= fewest; --rowsOfTile)
+    if (*known % rowsOfTile == 0)
+      return rowsOfTile;
+  return tileRows;
+}
+
 void emitTilePanels(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows, int64_t panel) {
-  TileEmitter(builder, loc, access, panel).rows(rows);
+  TileEmitter(builder, loc, access, panel, rowsOfTiles(rows)).rows(rows);
 }
 
 } // namespace tilewright::cpu

@@ -22,6 +22,11 @@ inline constexpr int64_t tileRowBytes = 64;
 inline constexpr int64_t tileRows = 16, tileColumns = 16;
 inline constexpr int64_t tileReductionBytes = 1024;
 
+/// Rows of the tiles of A and C: 16, or where that leaves a rest, a number from 12 on that leaves none (the images of
+/// a ResNet are multiples of 14 wide), or all rows where they are fewer. All tiles of A have as many: one tile
+/// configuration serves the kernel.
+int64_t rowsOfTiles(mlir::OpFoldResult rows);
+
 /// Emits the product of `rows` rows from row 0 on with all panels; `panel` is 16 or 32 columns.
 void emitTilePanels(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,
                     int64_t panel);
