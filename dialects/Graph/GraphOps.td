@@ -54,7 +54,7 @@ class TW_Elementwise<string mnemonic, dag ins, string what> : TW_Op<mnemonic, [D
     1. each operand's shape broadcasts to the result's: aligned at the last dimension, equal or 1.
     2. the operands whose values are computed with have one element type; it is the result's too, unless the op
        yields booleans (comparisons, logical ops, is* tests), whose result is i1, or converts (`tw.cast`,
-       `tw.dequantize`).
+       `tw.quantize`, `tw.dequantize`).
     bf16 and f16 are computed in f32 and rounded once.
   }];
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
@@ -137,6 +137,9 @@ def TW_LogicalXorOp : TW_Binary<"logical_xor", "(x != 0) != (y != 0), as a boole
 def TW_WhereOp : TW_Elementwise<"where", (ins TW_Tensor:$condition, TW_Tensor:$lhs, TW_Tensor:$rhs),
     "lhs where the boolean condition holds, rhs elsewhere">;
 
+def TW_QuantizeOp : TW_Elementwise<"quantize", (ins TW_Tensor:$input, TW_Tensor:$inverse_scale, TW_Tensor:$zero_point,
+    I64Attr:$low, I64Attr:$high),
+    "round half to even of input * inverse_scale, plus zero_point, within low and high, as i8 or ui8 (NaN: 0); scale and zero_point f32">;
 def TW_DequantizeOp : TW_Elementwise<"dequantize", (ins TW_Tensor:$input, TW_Tensor:$scale, TW_Tensor:$zero_point),
     "(input - zero_point) * scale: input of i8 or ui8, scale f32, zero_point i32; whole, so that products of such can be integer">;
 

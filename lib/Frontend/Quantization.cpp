@@ -1,8 +1,8 @@
 //===- Quantization.cpp - torch's quantized_decomposed ops ----------------------------===//
 //
 // What torch.ao.quantization.fx._decomposed computes, operation by operation, so that integers are equal to eager's.
-// Quantizing is arithmetic that exists; dequantizing bytes is an op of its own (tw.dequantize), which
-// --tw-match-quantized looks for in front of products.
+// Bytes have ops of their own: tw.quantize is few instructions, since its bounds are a byte's; tw.dequantize is what
+// --tw-match-quantized looks for in front of products. Wider integers are arithmetic that exists.
 //
 //===----------------------------------------------------------------------------===//
 #include "lib/Frontend/Node.h"
@@ -32,6 +32,17 @@ Value clamped(Node &n, Value x, unsigned index) {
 
 /// round(x * inverse) + zero, clamped: `inverse` is of f32.
 Value quantized(Node &n, Value x, Value inverse, Value zero, unsigned rangeIndex) {
+  double low = n.number(rangeIndex, "quant_min"), high = n.number(rangeIndex + 1, "quant_max");
+  if (n.failed())
+    return x;
+  if (n.element().isInteger(8)) {
+    zero = n.cast(zero, n.f32());
+    auto type = tensorWithSizes(n.broadcastSizes({x, inverse, zero}), n.element());
+    return QuantizeOp::create(n.builder, n.loc, TypeRange{type}, ValueRange{x, inverse, zero},
+                              ArrayRef{n.builder.getNamedAttr("low", n.builder.getI64IntegerAttr(int64_t(low))),
+                                       n.builder.getNamedAttr("high", n.builder.getI64IntegerAttr(int64_t(high)))})
+        .getResult();
+  }
   Value rounded = n.op<RoundOp>({n.op<MulOp>({n.cast(x, n.f32()), inverse})});
   return clamped(n, n.op<AddOp>({rounded, n.cast(zero, n.f32())}), rangeIndex);
 }

@@ -7,7 +7,7 @@
 // After:
 //   %x' = %x - 128 as i8, %za' = %za - 128              // every byte is signed
 //   %p = tw.matmul %x', %w : (tensor<8x64xi8>, tensor<64x96xi8>) -> tensor<8x96xi32>
-//   %q = %p - %za' * sum_k %w - %zb * sum_k %x' + 64 * %za' * %zb
+//   %q = %p - (%za' * sum_k %w - 64 * %za' * %zb) - %zb * sum_k %x'
 //   %c = tw.cast %q : f32, * (%sa * %sb)
 //
 // The integer part is exact. Terms of a zero point that is known to be 0 are not written; the sums of a parameter run
@@ -213,14 +213,14 @@ private:
   /// sum (a - za) (b - zb) from sum a b, `count` terms, the sums of b where za is not 0, of a where zb is not.
   Value corrected(Value sum, Value za, Value zb, int64_t count, function_ref<Value()> sumOfA,
                   function_ref<Value()> sumOfB) {
-    if (!isZero(za))
-      sum = elementwise<SubOp>(sum, elementwise<MulOp>(sumOfB(), za));
-    if (isZero(zb))
-      return sum;
-    sum = elementwise<SubOp>(sum, elementwise<MulOp>(sumOfA(), zb));
-    if (isZero(za))
-      return sum;
-    return elementwise<AddOp>(sum, elementwise<MulOp>(elementwise<MulOp>(za, zb), integer(count)));
+    // What belongs to columns alone stays together: of a parameter it runs once.
+    if (!isZero(za)) {
+      Value ofColumns = elementwise<MulOp>(sumOfB(), za);
+      if (!isZero(zb))
+        ofColumns = elementwise<SubOp>(ofColumns, elementwise<MulOp>(elementwise<MulOp>(zb, integer(count)), za));
+      sum = elementwise<SubOp>(sum, ofColumns);
+    }
+    return isZero(zb) ? sum : elementwise<SubOp>(sum, elementwise<MulOp>(sumOfA(), zb));
   }
 
   void replace(Operation *op, Value sum, Value sa, Value sb) {

@@ -23,6 +23,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Tile.h"
+#include "lib/Structured/FixedValues.h"
 #include "lib/Structured/OutlineKernels.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -134,6 +135,12 @@ private:
       reason = "the kernel has 24 ops already";
       return false;
     }
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    if (generic && generic.getNumResults() == 1 && isFixed(generic.getResult(0)) &&
+        !llvm::all_of(members, [](Operation *member) { return isFixed(member->getResult(0)); })) {
+      reason = "it follows from parameters alone and runs once";
+      return false;
+    }
     if (reachesThroughOthers(op, candidate)) {
       reason = "a third kernel between them needs the result first";
       return false;
@@ -146,7 +153,6 @@ private:
     std::optional<RowMap> rows = computeRows(together, reason);
     if (!rows)
       return false;
-    auto generic = dyn_cast<linalg::GenericOp>(op);
     Operation *contraction = isContractionRoot(op) ? op : (generic ? contractionBehind(generic) : nullptr);
     for (Operation *member : members) {
       if (isContractionRoot(member))

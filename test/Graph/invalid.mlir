@@ -25,6 +25,14 @@ func.func @elementwise_c2_result(%a: tensor<4xf32>) {
 
 // -----
 
+func.func @elementwise_c2_quantize(%a: tensor<4xf32>, %s: tensor<f32>) {
+  // expected-error @below {{elementwise_c2: the range -128 .. 127 is not one of 'ui8'}}
+  %0 = tw.quantize %a, %s, %s {low = -128 : i64, high = 127 : i64} : (tensor<4xf32>, tensor<f32>, tensor<f32>) -> tensor<4xui8>
+  return
+}
+
+// -----
+
 func.func @elementwise_c2_dequantize(%a: tensor<4xi16>, %s: tensor<f32>, %z: tensor<i32>) {
   // expected-error @below {{elementwise_c2: the input is of 'i16', not i8 or ui8}}
   %0 = tw.dequantize %a, %s, %z : (tensor<4xi16>, tensor<f32>, tensor<i32>) -> tensor<4xf32>

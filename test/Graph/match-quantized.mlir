@@ -44,9 +44,12 @@ func.func @symmetric(%x: tensor<8x64xi8>, %w: tensor<64x96xi8>, %s: tensor<f32>)
 // CHECK-LABEL: func @asymmetric
 // CHECK: tw.constant dense<64> : tensor<i32>
 // CHECK: %[[SUM:.*]] = tw.matmul
-// CHECK-DAG: tw.reduce sum %{{.*}} {dims = array<i64: 0>, keepdim} : tensor<64x96xi32> -> tensor<1x96xi32>
-// CHECK-DAG: tw.reduce sum %{{.*}} {dims = array<i64: 1>, keepdim} : tensor<8x64xi32> -> tensor<8x1xi32>
-// CHECK: tw.add %{{.*}} : (tensor<8x96xi32>, tensor<8x96xi32>) -> tensor<8x96xi32>
+// CHECK: %[[COLUMNS:.*]] = tw.reduce sum %{{.*}} {dims = array<i64: 0>, keepdim} : tensor<64x96xi32> -> tensor<1x96xi32>
+// CHECK: tw.mul %[[COLUMNS]]
+// CHECK: tw.sub %[[SUM]]
+// CHECK: %[[ROWS:.*]] = tw.reduce sum %{{.*}} {dims = array<i64: 1>, keepdim} : tensor<8x64xi32> -> tensor<8x1xi32>
+// CHECK: %[[TERM:.*]] = tw.mul %[[ROWS]]
+// CHECK: tw.sub %{{.*}}, %[[TERM]] : (tensor<8x96xi32>, tensor<8x96xi32>) -> tensor<8x96xi32>
 func.func @asymmetric(%x: tensor<8x64xi8>, %w: tensor<64x96xi8>, %sa: tensor<8x1xf32>, %za: tensor<8x1xi32>, %sb: tensor<96xf32>, %zb: tensor<96xi32>) -> tensor<8x96xf32> {
   %a = tw.dequantize %x, %sa, %za : (tensor<8x64xi8>, tensor<8x1xf32>, tensor<8x1xi32>) -> tensor<8x64xf32>
   %b = tw.dequantize %w, %sb, %zb : (tensor<64x96xi8>, tensor<96xf32>, tensor<96xi32>) -> tensor<64x96xf32>

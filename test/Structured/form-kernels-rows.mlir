@@ -43,3 +43,17 @@ func.func @main(%x: tensor<128x64xf32>, %w: tensor<64x96xi8>) -> tensor<128x96xi
   %3 = tw.sub %0, %2 : (tensor<128x96xi32>, tensor<128x1xi32>) -> tensor<128x96xi32>
   return %3 : tensor<128x96xi32>
 }
+
+// -----
+
+// What follows from parameters alone is not computed again for each row: a kernel of its own, that runs once.
+// CHECK-LABEL: func.func @main
+// CHECK: call @{{.*}}tw.ops = "mul"
+// CHECK: call @{{.*}}tw.ops = "matmul+mul"
+// CHECK-NOT: call @
+func.func @main(%x: tensor<128x64xf32>, %w: tensor<64x96xf32> {tw.static}, %a: tensor<96xf32> {tw.static}, %b: tensor<96xf32> {tw.static}) -> tensor<128x96xf32> {
+  %0 = tw.matmul %x, %w : (tensor<128x64xf32>, tensor<64x96xf32>) -> tensor<128x96xf32>
+  %1 = tw.mul %a, %b : (tensor<96xf32>, tensor<96xf32>) -> tensor<96xf32>
+  %2 = tw.mul %0, %1 : (tensor<128x96xf32>, tensor<96xf32>) -> tensor<128x96xf32>
+  return %2 : tensor<128x96xf32>
+}

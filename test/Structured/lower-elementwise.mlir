@@ -110,3 +110,17 @@ func.func @dequantize(%x: tensor<4x8xui8>, %s: tensor<8xf32>, %z: tensor<8xi32>)
   %0 = tw.dequantize %x, %s, %z : (tensor<4x8xui8>, tensor<8xf32>, tensor<8xi32>) -> tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }
+
+// The bounds make the conversion safe; NaN gives 0.
+// CHECK-LABEL: func @quantize
+// CHECK: math.roundeven
+// CHECK: %[[SUM:.*]] = arith.addf
+// CHECK: arith.maxnumf %[[SUM]]
+// CHECK: arith.minnumf
+// CHECK: arith.cmpf ord, %[[SUM]], %[[SUM]]
+// CHECK: arith.fptosi {{.*}} : f32 to i32
+// CHECK: arith.trunci {{.*}} : i32 to i8
+func.func @quantize(%x: tensor<4x8xf32>, %s: tensor<8xf32>, %z: tensor<f32>) -> tensor<4x8xui8> {
+  %0 = tw.quantize %x, %s, %z {low = 0 : i64, high = 255 : i64} : (tensor<4x8xf32>, tensor<8xf32>, tensor<f32>) -> tensor<4x8xui8>
+  return %0 : tensor<4x8xui8>
+}

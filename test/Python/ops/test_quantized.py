@@ -55,6 +55,12 @@ def test_per_tensor(dtype, scale, zero):
           lambda y: (y.double() - zero) * scale, y)  # fmt: skip
 
 
+def test_nan():
+    x = torch.tensor([float("nan"), 1.0, float("inf"), -2.0]).repeat(9)
+    for dtype in (torch.uint8, torch.int8):
+        same(lambda x: q.quantize_per_tensor(x, 0.5, 7, 5, 100, dtype), x)
+
+
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int32])
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_per_channel(dtype, axis):
