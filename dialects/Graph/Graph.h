@@ -40,6 +40,8 @@ inline constexpr llvm::StringLiteral staticAttrName = "tw.static";
 /// Argument and result attribute (string): the name the user gave.
 inline constexpr llvm::StringLiteral nameAttrName = "tw.name";
 
+/// What passes decided and why, for the report: on the function in the graph stage, later on the module.
+inline constexpr llvm::StringLiteral decisionsAttrName = "tw.decisions";
 /// Discardable unit attribute of convolutions and pooling that --tw-propagate-layout has turned: shapes are
 /// N x spatial x C, weights spatial x C/groups x F (transposed: spatial x C x F/groups).
 inline constexpr llvm::StringLiteral channelsLastAttrName = "tw.channels_last";

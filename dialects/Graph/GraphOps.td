@@ -53,7 +53,8 @@ class TW_Elementwise<string mnemonic, dag ins, string what> : TW_Op<mnemonic, [D
     Constraints (the label is `elementwise_cN` for every op of this table):
     1. each operand's shape broadcasts to the result's: aligned at the last dimension, equal or 1.
     2. the operands whose values are computed with have one element type; it is the result's too, unless the op
-       yields booleans (comparisons, logical ops, is* tests), whose result is i1, or converts (`tw.cast`).
+       yields booleans (comparisons, logical ops, is* tests), whose result is i1, or converts (`tw.cast`,
+       `tw.quantize`, `tw.dequantize`).
     bf16 and f16 are computed in f32 and rounded once.
   }];
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
@@ -135,6 +136,12 @@ def TW_LogicalXorOp : TW_Binary<"logical_xor", "(x != 0) != (y != 0), as a boole
 
 def TW_WhereOp : TW_Elementwise<"where", (ins TW_Tensor:$condition, TW_Tensor:$lhs, TW_Tensor:$rhs),
     "lhs where the boolean condition holds, rhs elsewhere">;
+
+def TW_QuantizeOp : TW_Elementwise<"quantize", (ins TW_Tensor:$input, TW_Tensor:$inverse_scale, TW_Tensor:$zero_point,
+    I64Attr:$low, I64Attr:$high),
+    "round half to even of input * inverse_scale, plus zero_point, within low and high, as i8 or ui8 (NaN: 0); scale and zero_point f32">;
+def TW_DequantizeOp : TW_Elementwise<"dequantize", (ins TW_Tensor:$input, TW_Tensor:$scale, TW_Tensor:$zero_point),
+    "(input - zero_point) * scale: input of i8 or ui8, scale f32, zero_point i32; whole, so that products of such can be integer">;
 
 //===----------------------------------------------------------------------===//
 // Sources
@@ -347,6 +354,7 @@ def TW_MatmulOp : TW_Op<"matmul"> {
     Floats accumulate in f32 (f64 for f64), integers in the result's type.
     1. (matmul_c1) equal ranks of at least 2. 2. (matmul_c2) equal batch dimensions. 3. (matmul_c3) lhs K equals rhs K.
     4. (matmul_c4) the result is batch x M x N. 5. (matmul_c5) lhs and rhs have one element type.
+    Bytes (i8) may give an i32 result: --tw-match-quantized writes it.
   }];
   let arguments = (ins TW_Tensor:$lhs, TW_Tensor:$rhs);
   let results = (outs TW_Tensor:$result);

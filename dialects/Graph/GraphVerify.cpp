@@ -91,6 +91,32 @@ LogicalResult verifyElementwise(Operation *op) {
                                           << " does not broadcast to " << printSizes(sizesOf(result));
   if (isa<CastOp>(op))
     return success();
+  if (auto quantize = dyn_cast<QuantizeOp>(op)) {
+    if (!isa<FloatType>(elementOf(quantize.getInput())) || !elementOf(quantize.getInverseScale()).isF32() ||
+        !elementOf(quantize.getZeroPoint()).isF32())
+      return broken(op, "elementwise", 2)
+             << "operands of " << elementOf(quantize.getInput()) << ", " << elementOf(quantize.getInverseScale())
+             << " and " << elementOf(quantize.getZeroPoint()) << ", not a float, f32 and f32";
+    bool isUnsigned = elementOf(result).isUnsignedInteger(8);
+    if (!isUnsigned && !elementOf(result).isSignlessInteger(8))
+      return broken(op, "elementwise", 2) << "the result is of " << elementOf(result) << ", not i8 or ui8";
+    int64_t least = isUnsigned ? 0 : -128, low = quantize.getLow(), high = quantize.getHigh();
+    if (low < least || high > least + 255 || low > high)
+      return broken(op, "elementwise", 2)
+             << "the range " << low << " .. " << high << " is not one of " << elementOf(result);
+    return success();
+  }
+  if (auto dequantize = dyn_cast<DequantizeOp>(op)) {
+    Type input = elementOf(dequantize.getInput());
+    if (!input.isSignlessInteger(8) && !input.isUnsignedInteger(8))
+      return broken(op, "elementwise", 2) << "the input is of " << input << ", not i8 or ui8";
+    if (!elementOf(dequantize.getScale()).isF32() || !elementOf(dequantize.getZeroPoint()).isSignlessInteger(32))
+      return broken(op, "elementwise", 2) << "scale and zero_point are of " << elementOf(dequantize.getScale())
+                                          << " and " << elementOf(dequantize.getZeroPoint()) << ", not f32 and i32";
+    if (!isa<FloatType>(elementOf(result)))
+      return broken(op, "elementwise", 2) << "the result is of " << elementOf(result) << ", not a float";
+    return success();
+  }
   bool boolean =
       isa<EqOp, NeOp, LtOp, LeOp, GtOp, GeOp, LogicalAndOp, LogicalOrOp, LogicalXorOp, LogicalNotOp, IsnanOp, IsinfOp>(
           op);

@@ -16,6 +16,10 @@ def CollapseViews : Pass<"tw-collapse-views", "::mlir::func::FuncOp"> {
   let summary = "Push reshapes down through elementwise ops, norms and reductions until they meet and cancel";
 }
 
+def MatchQuantized : Pass<"tw-match-quantized", "::mlir::func::FuncOp"> {
+  let summary = "Products and convolutions of dequantized bytes become integer ones, scaled afterwards";
+}
+
 def PropagateLayout : Pass<"tw-propagate-layout", "::mlir::func::FuncOp"> {
   let summary = "Make 2-d convolutions channels-last and sink the permutes until they meet and cancel";
 }
@@ -63,7 +67,9 @@ def ResolveLayouts : Pass<"tw-resolve-layouts", "::mlir::ModuleOp"> {
   let options = [
     Option<"vectorLanes", "vector-lanes", "int64_t", "16", "f32 lanes of the widest vector">,
     Option<"bf16Group", "bf16-group", "int64_t", "1", "consecutive k of one column kept together for bf16 operands">,
-    Option<"bf16Depth", "bf16-depth", "int64_t", "1", "k of packed bf16 operands are padded to a multiple of this">];
+    Option<"bf16Depth", "bf16-depth", "int64_t", "1", "k of packed bf16 operands are padded to a multiple of this">,
+    Option<"int8Group", "int8-group", "int64_t", "2", "consecutive k of one column kept together for bytes">,
+    Option<"int8Depth", "int8-depth", "int64_t", "2", "k of packed bytes are padded to a multiple of this">];
 }
 
 def SelectSchedule : Pass<"tw-select-schedule", "::mlir::func::FuncOp"> {
@@ -142,11 +148,12 @@ def VectorizeLoops : Pass<"tw-vectorize-loops", "::mlir::func::FuncOp"> {
 
 def ExpandContractions : Pass<"tw-cpu-expand-contractions", "::mlir::func::FuncOp"> {
   let summary = "tw_tile.matmul, convolution and pack become register-blocked micro-kernels";
-  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::amx::AMXDialect", "::mlir::x86vector::X86VectorDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::amx::AMXDialect", "::mlir::x86vector::X86VectorDialect", "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
     "::mlir::vector::VectorDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
   let options = [Option<"lanes", "lanes", "int64_t", "16", "f32 elements of a vector">,
     Option<"registers", "registers", "int64_t", "32", "vector registers">,
-    Option<"amx", "amx", "bool", "false", "bf16 operands packed in pairs are multiplied on AMX tiles, not by vdpbf16ps">];
+    Option<"amx", "amx", "bool", "false", "bf16 operands packed in pairs are multiplied on AMX tiles, not by vdpbf16ps">,
+    Option<"amxInt8", "amx-int8", "bool", "false", "bytes packed in fours are multiplied on AMX tiles, not by vpdpbusd">];
 }
 
 def EmulateTiles : Pass<"tw-cpu-emulate-tiles", "::mlir::func::FuncOp"> {

@@ -119,6 +119,11 @@ llvm::Expected<HostMachine> describeHost(StringRef cpu) {
     host.shape.bf16Group = 2;
     host.shape.bf16Depth = host.shape.amx ? 32 : 2;
   }
+  host.shape.amxInt8 = host.shape.emulateAmx || (wide && sets.amxTile && sets.amxInt8);
+  if (host.shape.amxInt8 || (wide ? sets.avx512vnni : sets.avxvnni)) {
+    host.shape.int8Group = 4;
+    host.shape.int8Depth = host.shape.amxInt8 ? 64 : 4;
+  }
   if (host.shape.emulateAmx)
     host.key += "|emulated-amx";
   return host;

@@ -26,6 +26,7 @@ const Table &importTable() {
     registerScatters(t);
     registerCreation(t);
     registerRandom(t);
+    registerQuantization(t);
     return t;
   }();
   return table;

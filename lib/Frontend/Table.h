@@ -37,6 +37,7 @@ void registerIndexing(Table &table);
 void registerScatters(Table &table);
 void registerCreation(Table &table);
 void registerRandom(Table &table);
+void registerQuantization(Table &table);
 
 } // namespace tilewright
 

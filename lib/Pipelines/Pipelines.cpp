@@ -26,6 +26,7 @@ ArrayRef<llvm::StringLiteral> stageNames() {
 void buildGraphStage(OpPassManager &pm) {
   auto &function = pm.nest<func::FuncOp>();
   function.addPass(createCanonicalizerPass());
+  function.addPass(createMatchQuantized());
   function.addPass(createPropagateLayout());
   function.addPass(createCollapseViews());
   function.addPass(createCanonicalizerPass());
@@ -50,6 +51,8 @@ void buildTiledStage(OpPassManager &pm, const MachineShape &machine, StringRef s
   layouts.vectorLanes = machine.lanes;
   layouts.bf16Group = machine.bf16Group;
   layouts.bf16Depth = machine.bf16Depth;
+  layouts.int8Group = machine.int8Group;
+  layouts.int8Depth = machine.int8Depth;
   pm.addPass(createResolveLayouts(layouts));
   SelectScheduleOptions schedules;
   schedules.threads = machine.threads;
@@ -88,6 +91,7 @@ void buildCpuStage(OpPassManager &pm, const MachineShape &machine) {
   contractions.lanes = machine.lanes;
   contractions.registers = machine.registers;
   contractions.amx = machine.amx;
+  contractions.amxInt8 = machine.amxInt8;
   pm.addNestedPass<func::FuncOp>(createExpandContractions(contractions));
   if (machine.emulateAmx)
     pm.addNestedPass<func::FuncOp>(createEmulateTiles());

@@ -23,6 +23,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Tile.h"
+#include "lib/Structured/FixedValues.h"
 #include "lib/Structured/OutlineKernels.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -134,22 +135,31 @@ private:
       reason = "the kernel has 24 ops already";
       return false;
     }
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    if (generic && generic.getNumResults() == 1 && isFixed(generic.getResult(0)) &&
+        !llvm::all_of(members, [](Operation *member) { return isFixed(member->getResult(0)); })) {
+      reason = "it follows from parameters alone and runs once";
+      return false;
+    }
     if (reachesThroughOthers(op, candidate)) {
       reason = "a third kernel between them needs the result first";
       return false;
     }
-    // An elementwise op behind a contraction stays with it unless the contraction may come along.
+    // An elementwise op behind a contraction stays with it unless the contraction may come along; what would keep the
+    // contraction out of a kernel that finishes it stays out itself.
     SmallVector<Operation *> together(members.rbegin(), members.rend());
     together.insert(together.begin(), op);
     llvm::sort(together, [&](Operation *a, Operation *b) { return order[a] < order[b]; });
     std::optional<RowMap> rows = computeRows(together, reason);
     if (!rows)
       return false;
-    auto generic = dyn_cast<linalg::GenericOp>(op);
     Operation *contraction = isContractionRoot(op) ? op : (generic ? contractionBehind(generic) : nullptr);
-    for (Operation *member : members)
+    for (Operation *member : members) {
       if (isContractionRoot(member))
         contraction = member;
+      else if (auto finish = dyn_cast<linalg::GenericOp>(member); finish && !contraction)
+        contraction = contractionBehind(finish);
+    }
     if (contraction && rows->numRows < cast<ShapedType>(contraction->getResult(0).getType()).getRank() &&
         !affordsWholeRows(contraction, rows->numRows)) {
       reason = "a tile of " + describe(contraction) +
@@ -243,6 +253,8 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
       return;
     Builder builder(&getContext());
     Clustering clustering(main, builder);
+    if (auto earlier = dyn_cast_or_null<ArrayAttr>(main->removeAttr("tw.decisions")))
+      llvm::append_range(clustering.decisions, earlier);
     clustering.run();
     module->setAttr("tw.decisions", builder.getArrayAttr(clustering.decisions));
     if (failed(outlineKernels(module, main, clustering.clusters)))

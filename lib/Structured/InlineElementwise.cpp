@@ -7,13 +7,15 @@
 //   %2 = linalg.generic {exp; add} ins(%0, %b)
 //
 // A producer is inlined when its only user is the consumer and nothing expensive would be computed more than once, or
-// when it is cheap enough to be computed by each of its users. A producer that finishes a contraction stays apart from
-// reductions: it belongs into the contraction's kernel.
+// when it is cheap enough to be computed by each of its users. What follows from parameters alone and is broadcast
+// stays apart: it runs once. A producer that finishes a contraction stays apart from reductions: it belongs into the
+// contraction's kernel.
 //
 // Test: test/Structured/inline-elementwise.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Rows.h"
+#include "lib/Structured/FixedValues.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -75,6 +77,12 @@ bool shouldInline(OpOperand &operand, linalg::GenericOp producer, linalg::Generi
   if (windows || isContractionRoot(consumer))
     return false;
   if (consumer.getNumDpsInputs() + producer.getNumDpsInputs() > 14)
+    return false;
+  // Numbers of a row of parameters would be computed again for each row of an activation.
+  Operation *first = &producer.getBody()->front();
+  bool rounding = cost.ops == 1 && isa<arith::ExtFOp, arith::TruncFOp>(first);
+  if (!map.isPermutation() && !rounding && map.getNumResults() > 0 && isFixed(operand.get()) &&
+      !llvm::all_of(consumer.getDpsInputs(), [](Value input) { return isFixed(input); }))
     return false;
   if (onlyUser)
     return !(recomputed && cost.expensive);

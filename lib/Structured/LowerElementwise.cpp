@@ -15,6 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Structured/Lowering.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -35,7 +36,31 @@ Value elementwiseScalar(OpBuilder &b, Location loc, Operation *op, ValueRange ar
 static bool isDiscrete(Operation *op) {
   using namespace graph;
   return isa<EqOp, NeOp, LtOp, LeOp, GtOp, GeOp, LogicalAndOp, LogicalOrOp, LogicalXorOp, LogicalNotOp, IsnanOp,
-             IsinfOp, FloorOp, CeilOp, RoundOp, TruncOp, SignOp, DivTruncOp, DivFloorOp, FmodOp, RemainderOp>(op);
+             IsinfOp, FloorOp, CeilOp, RoundOp, TruncOp, SignOp, DivTruncOp, DivFloorOp, FmodOp, RemainderOp,
+             QuantizeOp>(op);
+}
+
+/// (input - zero_point) * scale in f32: both integers and their difference are exact there.
+static Value dequantized(OpBuilder &b, Location loc, graph::DequantizeOp op, ValueRange in) {
+  Type f32 = b.getF32Type(), from = cast<RankedTensorType>(op.getInput().getType()).getElementType();
+  Value x = castScalar(b, loc, in[0], from, f32), zero = castScalar(b, loc, in[2], b.getI32Type(), f32);
+  Value difference = arith::SubFOp::create(b, loc, x, zero, contractFlag(b));
+  return arith::MulFOp::create(b, loc, difference, in[1], contractFlag(b));
+}
+
+/// A byte. maxnum and minnum take the bound for NaN, so that the conversion is of a number.
+static Value quantized(OpBuilder &b, Location loc, graph::QuantizeOp op, ValueRange in) {
+  auto flags = contractFlag(b);
+  int64_t low = op.getLow(), high = op.getHigh();
+  Type f32 = b.getF32Type(), i32 = b.getI32Type();
+  Value steps = math::RoundEvenOp::create(b, loc, arith::MulFOp::create(b, loc, in[0], in[1], flags), flags);
+  Value shifted = arith::AddFOp::create(b, loc, steps, in[2], flags);
+  Value bounded = arith::MaxNumFOp::create(b, loc, shifted, floatConstant(b, loc, f32, double(low)));
+  bounded = arith::MinNumFOp::create(b, loc, bounded, floatConstant(b, loc, f32, double(high)));
+  Value number = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, shifted, shifted);
+  Value whole = arith::SelectOp::create(b, loc, number, arith::FPToSIOp::create(b, loc, i32, bounded),
+                                        intConstant(b, loc, i32, 0));
+  return arith::TruncIOp::create(b, loc, b.getI8Type(), whole);
 }
 
 LogicalResult lowerElementwise(Lowering &l, Operation *op) {
@@ -55,7 +80,12 @@ LogicalResult lowerElementwise(Lowering &l, Operation *op) {
   bool known = true;
   Value tensor =
       l.elementwise(sizes, storageType(result), inputs, [&](OpBuilder &b, Location at, ValueRange in, ValueRange) {
-        Value value = isCast ? castScalar(b, at, in[0], computed, result) : elementwiseScalar(b, at, op, in, computed);
+        auto dequantize = dyn_cast<graph::DequantizeOp>(op);
+        auto quantize = dyn_cast<graph::QuantizeOp>(op);
+        Value value = quantize     ? quantized(b, at, quantize, in)
+                      : isCast     ? castScalar(b, at, in[0], computed, result)
+                      : dequantize ? dequantized(b, at, dequantize, in)
+                                   : elementwiseScalar(b, at, op, in, computed);
         known = value != nullptr;
         if (!known)
           value = arith::ConstantOp::create(b, at, b.getZeroAttr(storageType(result)));

@@ -112,9 +112,8 @@ int64_t panelFor(AffineExpr n, int64_t lanes, ArrayRef<int64_t> vectors) {
 
 class LayoutResolver {
 public:
-  LayoutResolver(ModuleOp module, func::FuncOp main, int64_t lanes, int64_t bf16Group, int64_t bf16Depth)
-      : module(module), main(main), lanes(lanes), bf16Group(bf16Group), bf16Depth(bf16Depth),
-        builder(module.getContext()) {}
+  LayoutResolver(ModuleOp module, func::FuncOp main, const ResolveLayoutsOptions &options)
+      : module(module), main(main), lanes(options.vectorLanes), options(options), builder(module.getContext()) {}
 
   LogicalResult run() {
     SmallVector<func::FuncOp> kernels;
@@ -208,12 +207,14 @@ private:
     Value rhs = linalgOp.getDpsInputs()[1], lhs = linalgOp.getDpsInputs()[0], result = op->getResult(0);
     Type element = cast<ShapedType>(rhs.getType()).getElementType();
     Type accumulator = cast<ShapedType>(result.getType()).getElementType();
-    if (!accumulator.isF32() || !(element.isF32() || element.isBF16()))
+    bool bytes = element.isInteger(8) && accumulator.isInteger(32);
+    if (!bytes && (!accumulator.isF32() || !(element.isF32() || element.isBF16())))
       return success(); // other types run as loops of vectors
     auto argument = dyn_cast<BlockArgument>(rhs);
     if (!argument || !llvm::hasSingleElement(argument.getUsers()))
       return success(); // a slice, or both operands at once: read as it lies
-    int64_t group = element.isBF16() ? bf16Group : 1, depth = element.isBF16() ? bf16Depth : 1;
+    int64_t group = bytes ? options.int8Group : element.isBF16() ? options.bf16Group : 1;
+    int64_t depth = bytes ? options.int8Depth : element.isBF16() ? options.bf16Depth : 1;
     // AMX tiles take pairs of columns' vectors; more would leave no register for A.
     bool tiles = depth > group;
     SmallVector<AffineExpr> rhsSizes = tile::sizesOf(rhs), outSizes = tile::sizesOf(result);
@@ -421,7 +422,8 @@ private:
 
   ModuleOp module;
   func::FuncOp main;
-  int64_t lanes, bf16Group, bf16Depth;
+  int64_t lanes;
+  ResolveLayoutsOptions options;
   OpBuilder builder;
   llvm::DenseMap<std::tuple<Value, RankedTensorType, Attribute>, Value> packedOf;
   llvm::DenseMap<Value, Value> mergedOf; ///< weights whose width and channels are one dimension
@@ -433,7 +435,8 @@ struct ResolveLayouts : impl::ResolveLayoutsBase<ResolveLayouts> {
   using ResolveLayoutsBase::ResolveLayoutsBase;
   void runOnOperation() override {
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");
-    if (main && failed(LayoutResolver(getOperation(), main, vectorLanes, bf16Group, bf16Depth).run()))
+    if (main &&
+        failed(LayoutResolver(getOperation(), main, {vectorLanes, bf16Group, bf16Depth, int8Group, int8Depth}).run()))
       signalPassFailure();
   }
 };

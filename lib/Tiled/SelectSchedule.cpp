@@ -164,13 +164,13 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
         int64_t k = estimate(tile::sizeOf(matmul.getInputs()[0], matmul.getLhsPermutation().back()));
         int64_t bytes = cast<ShapedType>(matmul.getInputs()[0].getType()).getElementTypeBitWidth() / 8;
         int64_t m = estimate(own[rank - 2]), panels = ceilDiv(estimate(own[rank - 1]), matmul.getPanel());
-        int64_t rows = isa<AffineConstantExpr>(own[rank - 2]) ? rowsPerTask(m, k * bytes, bytes == 2, cacheBytes) : 128;
+        int64_t rows = isa<AffineConstantExpr>(own[rank - 2]) ? rowsPerTask(m, k * bytes, bytes <= 2, cacheBytes) : 128;
         // Whole rows, for a reduction behind it: C's tile stays in cache, four tasks a thread.
         if (rowOfLoop[rank - 1] < 0)
           rows = std::clamp<int64_t>(m / (4 * threads) / 32 * 32, 32, 128);
         cut(rank - 2, rows);
         cut(rank - 1,
-            matmul.getPanel() * (bytes == 2 ? 1
+            matmul.getPanel() * (bytes <= 2 ? 1
                                             : panelsPerTask(std::min(rows, m), k * bytes, panels, matmul.getPanel(),
                                                             ceilDiv(m, rows), threads, cacheBytes)));
       } else {

@@ -25,6 +25,30 @@ func.func @elementwise_c2_result(%a: tensor<4xf32>) {
 
 // -----
 
+func.func @elementwise_c2_quantize(%a: tensor<4xf32>, %s: tensor<f32>) {
+  // expected-error @below {{elementwise_c2: the range -128 .. 127 is not one of 'ui8'}}
+  %0 = tw.quantize %a, %s, %s {low = -128 : i64, high = 127 : i64} : (tensor<4xf32>, tensor<f32>, tensor<f32>) -> tensor<4xui8>
+  return
+}
+
+// -----
+
+func.func @elementwise_c2_dequantize(%a: tensor<4xi16>, %s: tensor<f32>, %z: tensor<i32>) {
+  // expected-error @below {{elementwise_c2: the input is of 'i16', not i8 or ui8}}
+  %0 = tw.dequantize %a, %s, %z : (tensor<4xi16>, tensor<f32>, tensor<i32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @elementwise_c2_dequantize_scale(%a: tensor<4xi8>, %s: tensor<f64>, %z: tensor<i32>) {
+  // expected-error @below {{elementwise_c2: scale and zero_point are of 'f64' and 'i32', not f32 and i32}}
+  %0 = tw.dequantize %a, %s, %z : (tensor<4xi8>, tensor<f64>, tensor<i32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
 func.func @elementwise_c2_condition(%a: tensor<4xf32>) {
   // expected-error @below {{elementwise_c2: the condition is of 'f32', not i1}}
   %0 = tw.where %a, %a, %a : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>

@@ -212,3 +212,17 @@ func.func @others(%n: index {tw.symbol = "s0", tw.min = 2 : i64, tw.max = 64 : i
   %put = tw.put set %m[%index], %take {dim = 0 : i64} : (tensor<4x6xf32>, tensor<5x6xf32>, tensor<5xi64>) -> tensor<4x6xf32>
   return
 }
+
+// CHECK-LABEL: func.func @quantize
+func.func @quantize(%x: tensor<4x8xf32>, %s: tensor<8xf32>, %z: tensor<f32>) {
+  // CHECK: tw.quantize %{{.*}}, %{{.*}}, %{{.*}} {high = 255 : i64, low = 0 : i64} : (tensor<4x8xf32>, tensor<8xf32>, tensor<f32>) -> tensor<4x8xui8>
+  %0 = tw.quantize %x, %s, %z {low = 0 : i64, high = 255 : i64} : (tensor<4x8xf32>, tensor<8xf32>, tensor<f32>) -> tensor<4x8xui8>
+  return
+}
+
+// CHECK-LABEL: func.func @dequantize
+func.func @dequantize(%x: tensor<4x8xui8>, %s: tensor<8xf32>, %z: tensor<i32>) {
+  // CHECK: tw.dequantize %{{.*}}, %{{.*}}, %{{.*}} : (tensor<4x8xui8>, tensor<8xf32>, tensor<i32>) -> tensor<4x8xf32>
+  %0 = tw.dequantize %x, %s, %z : (tensor<4x8xui8>, tensor<8xf32>, tensor<i32>) -> tensor<4x8xf32>
+  return
+}

@@ -1,10 +1,12 @@
-"""Products, attention and convolutions at sizes around every tile, in f32 and bf16: run by test_machines.py on the
+"""Products, attention and convolutions at sizes around every tile, in f32, bf16 and int8: run by test_machines.py on the
 machine that TILEWRIGHT_CPU or TILEWRIGHT_EMULATE_AMX names. Prints the number of checks at the end."""
 
 import copy
 
 import torch
 import torch.nn.functional as F
+
+from torch.ao.quantization.fx import _decomposed  # noqa: F401  (registers quantized_decomposed)
 
 from numbers_rule import assert_numbers
 
@@ -47,4 +49,33 @@ for dtype in (torch.float32, torch.bfloat16):
     # Rows enough for the product and the norm behind it to be one kernel.
     check(None, [torch.randn(1057, 40, dtype=dtype)],
           torch.nn.Sequential(torch.nn.Linear(40, 70), torch.nn.LayerNorm(70)).to(dtype))
+
+
+def check_bytes(product, a, b):
+    """`product` of bytes with zero points 5 and -3: sums are exact, so two roundings are left."""
+    global checks
+    q = torch.ops.quantized_decomposed
+
+    def quantized(a, b):
+        return product(q.dequantize_per_tensor(a, 0.02, 5, -128, 127, torch.int8), q.dequantize_per_tensor(b, 0.01, -3, -128, 127, torch.int8))
+
+    torch._dynamo.reset()
+    with torch.no_grad():
+        got = torch.compile(quantized, backend="tilewright", fullgraph=True, options={"strict": True})(a, b)
+        exact = product((a.double() - 5) * 0.02, (b.double() + 3) * 0.01)
+    assert_numbers([got], [[quantized(a, b)]], [exact])
+    checks += 1
+
+
+def signed_bytes(*shape):
+    return torch.randint(-128, 128, shape, dtype=torch.int8)
+
+
+for m, n, k in products:
+    check_bytes(F.linear, signed_bytes(m, k), signed_bytes(n, k))
+    check_bytes(torch.matmul, signed_bytes(k, m).t(), signed_bytes(k, n))
+for batch, channels, size, filters, window, stride, padding in convolutions:
+    height, width = window if isinstance(window, tuple) else (window, window)
+    check_bytes(lambda x, w: F.conv2d(x, w, None, stride, padding), signed_bytes(batch, channels, size, size),
+                signed_bytes(filters, channels, height, width))  # fmt: skip
 print(checks, "checks")

@@ -26,3 +26,34 @@ func.func @main(%x: tensor<128x64xf32>, %w: tensor<64x96xf32>, %r: tensor<128x96
   %2, %m, %s = tw.layer_norm %1 {eps = 1.0e-5 : f64, rank = 1 : i64} : tensor<128x96xf32> -> tensor<128x96xf32>, tensor<128x1xf32>, tensor<128x1xf32>
   return %2 : tensor<128x96xf32>
 }
+
+// -----
+
+// The finish of a matmul reads sums of the rows of its left side. In a kernel with them the matmul could not come along,
+// for its tiles would be whole rows: the sums stay out, with what makes the rows.
+// CHECK-LABEL: func.func @main
+// CHECK: call @{{.*}}tw.ops = "cast+cast+reduce"
+// CHECK: call @{{.*}}tw.ops = "matmul+sub"
+// CHECK-NOT: call @
+func.func @main(%x: tensor<128x64xf32>, %w: tensor<64x96xi8>) -> tensor<128x96xi32> {
+  %b = tw.cast %x : (tensor<128x64xf32>) -> tensor<128x64xi8>
+  %0 = tw.matmul %b, %w : (tensor<128x64xi8>, tensor<64x96xi8>) -> tensor<128x96xi32>
+  %1 = tw.cast %b : (tensor<128x64xi8>) -> tensor<128x64xi32>
+  %2 = tw.reduce sum %1 {dims = array<i64: 1>, keepdim} : tensor<128x64xi32> -> tensor<128x1xi32>
+  %3 = tw.sub %0, %2 : (tensor<128x96xi32>, tensor<128x1xi32>) -> tensor<128x96xi32>
+  return %3 : tensor<128x96xi32>
+}
+
+// -----
+
+// What follows from parameters alone is not computed again for each row: a kernel of its own, that runs once.
+// CHECK-LABEL: func.func @main
+// CHECK: call @{{.*}}tw.ops = "mul"
+// CHECK: call @{{.*}}tw.ops = "matmul+mul"
+// CHECK-NOT: call @
+func.func @main(%x: tensor<128x64xf32>, %w: tensor<64x96xf32> {tw.static}, %a: tensor<96xf32> {tw.static}, %b: tensor<96xf32> {tw.static}) -> tensor<128x96xf32> {
+  %0 = tw.matmul %x, %w : (tensor<128x64xf32>, tensor<64x96xf32>) -> tensor<128x96xf32>
+  %1 = tw.mul %a, %b : (tensor<96xf32>, tensor<96xf32>) -> tensor<96xf32>
+  %2 = tw.mul %0, %1 : (tensor<128x96xf32>, tensor<96xf32>) -> tensor<128x96xf32>
+  return %2 : tensor<128x96xf32>
+}

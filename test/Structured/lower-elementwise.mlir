@@ -99,3 +99,28 @@ func.func @square(%x: tensor<8xf32>) -> tensor<8xf32> {
   %0 = tw.pow %x, %c : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// Bytes without a sign, as torch's uint8 is; their difference to the zero point is exact in f32.
+// CHECK-LABEL: func @dequantize
+// CHECK: arith.uitofp %{{.*}} : i8 to f32
+// CHECK: arith.sitofp %{{.*}} : i32 to f32
+// CHECK: arith.subf
+// CHECK: arith.mulf
+func.func @dequantize(%x: tensor<4x8xui8>, %s: tensor<8xf32>, %z: tensor<8xi32>) -> tensor<4x8xf32> {
+  %0 = tw.dequantize %x, %s, %z : (tensor<4x8xui8>, tensor<8xf32>, tensor<8xi32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
+
+// The bounds make the conversion safe; NaN gives 0.
+// CHECK-LABEL: func @quantize
+// CHECK: math.roundeven
+// CHECK: %[[SUM:.*]] = arith.addf
+// CHECK: arith.maxnumf %[[SUM]]
+// CHECK: arith.minnumf
+// CHECK: arith.cmpf ord, %[[SUM]], %[[SUM]]
+// CHECK: arith.fptosi {{.*}} : f32 to i32
+// CHECK: arith.trunci {{.*}} : i32 to i8
+func.func @quantize(%x: tensor<4x8xf32>, %s: tensor<8xf32>, %z: tensor<f32>) -> tensor<4x8xui8> {
+  %0 = tw.quantize %x, %s, %z {low = 0 : i64, high = 255 : i64} : (tensor<4x8xf32>, tensor<8xf32>, tensor<f32>) -> tensor<4x8xui8>
+  return %0 : tensor<4x8xui8>
+}

@@ -22,8 +22,8 @@ func.func private @elementwise(%x: memref<3x20xf32>, %y: memref<3x20xf32>) attri
 // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}) -> (vector<16xf32>)
 // CHECK: vector.reduction <add>
 // CHECK: memref.store
-func.func private @row_sum(%x: memref<3x64xf32>, %y: memref<3xf32>) attributes {tw.kernel} {
-  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%x : memref<3x64xf32>) outs(%y : memref<3xf32>) {
+func.func private @row_sum(%x: memref<3x128xf32>, %y: memref<3xf32>) attributes {tw.kernel} {
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%x : memref<3x128xf32>) outs(%y : memref<3xf32>) {
   ^bb0(%a: f32, %o: f32):
     %v = arith.addf %o, %a : f32
     linalg.yield %v : f32
@@ -60,6 +60,21 @@ func.func private @outer_sum(%x: memref<300x100x32xf32>, %y: memref<32xf32>) att
   ^bb0(%a: f32, %o: f32):
     %s = arith.addf %o, %a : f32
     linalg.yield %s : f32
+  }
+  return
+}
+
+// Up to four vectors need no loop.
+// CHECK-LABEL: func private @narrow
+// CHECK: scf.for %[[ROW:.*]] = %c0 to %c3
+// CHECK-NOT: scf.for
+// CHECK-COUNT-3: math.exp {{.*}} : vector<16xf32>
+// CHECK-NOT: math.exp
+func.func private @narrow(%x: memref<3x48xf32>, %y: memref<3x48xf32>) attributes {tw.kernel} {
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : memref<3x48xf32>) outs(%y : memref<3x48xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %v = math.exp %a : f32
+    linalg.yield %v : f32
   }
   return
 }

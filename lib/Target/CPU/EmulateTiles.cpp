@@ -8,6 +8,7 @@
 //
 // A tile is a vector of rows. Every machine can so run the kernels of TileKernel.h; speed does not matter here.
 // Products are summed in f32, even k before odd, as TDPBF16PS does, but denormals are kept (Intel SDM, TDPBF16PS).
+// Bytes (amx.tile_muli) are widened to i32, four k a step.
 //
 // Test: test/Target/CPU/emulate-tiles.mlir
 //
@@ -81,70 +82,108 @@ struct EmulateStore : OpConversionPattern<amx::TileStoreOp> {
   }
 };
 
-struct EmulateMultiply : OpConversionPattern<amx::TileMulFOp> {
-  using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(amx::TileMulFOp op, OpAdaptor adaptor,
+/// Rows of the operands in buffers of the stack, and of the sums as a value again.
+struct SpilledTiles {
+  SpilledTiles(Operation *op, ConversionPatternRewriter &rewriter) : op(op), rewriter(rewriter), loc(op->getLoc()) {}
+
+  Value spill(Value vector) {
+    auto type = cast<VectorType>(vector.getType());
+    Value buffer;
+    {
+      OpBuilder::InsertionGuard guard(rewriter);
+      auto function = op->getParentOfType<func::FuncOp>();
+      rewriter.setInsertionPointToStart(&function.getBody().front());
+      buffer = memref::AllocaOp::create(rewriter, loc, MemRefType::get(type.getShape(), type.getElementType()),
+                                        rewriter.getI64IntegerAttr(64));
+    }
+    for (int64_t row = 0; row < type.getDimSize(0); ++row)
+      vector::StoreOp::create(rewriter, loc, vector::ExtractOp::create(rewriter, loc, vector, row).getResult(), buffer,
+                              ValueRange{constantIndex(rewriter, loc, row), constantIndex(rewriter, loc, 0)});
+    return buffer;
+  }
+  Value whole(Value buffer, VectorType type) {
+    VectorType rowType = VectorType::get({type.getDimSize(1)}, type.getElementType());
+    Value result = arith::ConstantOp::create(rewriter, loc, rewriter.getZeroAttr(type));
+    for (int64_t row = 0; row < type.getDimSize(0); ++row)
+      result = vector::InsertOp::create(
+          rewriter, loc,
+          vector::LoadOp::create(rewriter, loc, rowType, buffer,
+                                 ValueRange{constantIndex(rewriter, loc, row), constantIndex(rewriter, loc, 0)})
+              .getResult(),
+          result, row);
+    return result;
+  }
+
+  Operation *op;
+  ConversionPatternRewriter &rewriter;
+  Location loc;
+};
+
+/// acc[m] += a[m][k] * b[k / group][k % group, ...]: `group` consecutive k lie side by side in a row of b.
+template <typename OpT> struct EmulateMultiply : OpConversionPattern<OpT> {
+  using OpConversionPattern<OpT>::OpConversionPattern;
+  LogicalResult matchAndRewrite(OpT op, typename OpT::Adaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
+    constexpr bool bytes = std::is_same_v<OpT, amx::TileMulIOp>;
     Location loc = op.getLoc();
-    if (!op.getLhsTileType().getElementType().isBF16())
+    Type element = op.getLhsTileType().getElementType();
+    if (!bytes && !element.isBF16())
       return rewriter.notifyMatchFailure(op, "expected bf16 tiles");
-    auto spill = [&](Value vector) -> Value {
-      auto type = cast<VectorType>(vector.getType());
-      Value buffer;
-      {
-        OpBuilder::InsertionGuard guard(rewriter);
-        auto function = op->getParentOfType<func::FuncOp>();
-        rewriter.setInsertionPointToStart(&function.getBody().front());
-        buffer = memref::AllocaOp::create(rewriter, loc, MemRefType::get(type.getShape(), type.getElementType()),
-                                          rewriter.getI64IntegerAttr(64));
-      }
-      for (int64_t row = 0; row < type.getDimSize(0); ++row)
-        vector::StoreOp::create(rewriter, loc, vector::ExtractOp::create(rewriter, loc, vector, row).getResult(),
-                                buffer, ValueRange{constantIndex(rewriter, loc, row), constantIndex(rewriter, loc, 0)});
-      return buffer;
+    bool zextLhs = false, zextRhs = false;
+    if constexpr (bytes) {
+      zextLhs = op.getIsZextLhs();
+      zextRhs = op.getIsZextRhs();
+    }
+    auto widened = [&](Type type, Value value, bool zext) -> Value {
+      if (!bytes)
+        return arith::ExtFOp::create(rewriter, loc, type, value);
+      return zext ? arith::ExtUIOp::create(rewriter, loc, type, value).getResult()
+                  : arith::ExtSIOp::create(rewriter, loc, type, value).getResult();
     };
-    Value a = spill(adaptor.getLhs()), b = spill(adaptor.getRhs()), acc = spill(adaptor.getAcc());
+    SpilledTiles tiles(op, rewriter);
+    Value a = tiles.spill(adaptor.getLhs()), b = tiles.spill(adaptor.getRhs()), acc = tiles.spill(adaptor.getAcc());
     auto accType = cast<VectorType>(adaptor.getAcc().getType());
-    int64_t rows = accType.getDimSize(0), columns = accType.getDimSize(1);
-    int64_t pairs = op.getRhsTileType().getDimSize(0);
-    VectorType f32Row = VectorType::get({columns}, rewriter.getF32Type());
-    VectorType pairRow = VectorType::get({2 * columns}, rewriter.getBF16Type());
+    constexpr int64_t group = bytes ? 4 : 2;
+    int64_t rows = accType.getDimSize(0), columns = accType.getDimSize(1), steps = op.getRhsTileType().getDimSize(0);
+    VectorType sumRow = VectorType::get({columns}, accType.getElementType());
+    VectorType groupRow = VectorType::get({group * columns}, element);
     Value zero = constantIndex(rewriter, loc, 0), one = constantIndex(rewriter, loc, 1);
     auto overRows = scf::ForOp::create(rewriter, loc, zero, constantIndex(rewriter, loc, rows), one);
     {
       OpBuilder::InsertionGuard guard(rewriter);
       rewriter.setInsertionPointToStart(overRows.getBody());
       Value row = overRows.getInductionVar();
-      Value start = vector::LoadOp::create(rewriter, loc, f32Row, acc, ValueRange{row, zero});
-      auto overPairs = scf::ForOp::create(rewriter, loc, zero, constantIndex(rewriter, loc, pairs), one, start);
+      Value start = vector::LoadOp::create(rewriter, loc, sumRow, acc, ValueRange{row, zero});
+      auto overSteps = scf::ForOp::create(rewriter, loc, zero, constantIndex(rewriter, loc, steps), one, start);
       {
         OpBuilder::InsertionGuard inner(rewriter);
-        rewriter.setInsertionPointToStart(overPairs.getBody());
-        Value pair = overPairs.getInductionVar(), sum = overPairs.getRegionIterArg(0);
-        Value both = vector::LoadOp::create(rewriter, loc, pairRow, b, ValueRange{pair, zero});
-        auto split = vector::DeinterleaveOp::create(rewriter, loc, both);
-        for (int64_t odd : {0, 1}) {
-          Value k = arith::AddIOp::create(rewriter, loc,
-                                          arith::MulIOp::create(rewriter, loc, pair, constantIndex(rewriter, loc, 2)),
-                                          constantIndex(rewriter, loc, odd));
+        rewriter.setInsertionPointToStart(overSteps.getBody());
+        Value step = overSteps.getInductionVar(), sum = overSteps.getRegionIterArg(0);
+        Value together = vector::LoadOp::create(rewriter, loc, groupRow, b, ValueRange{step, zero});
+        auto halves = vector::DeinterleaveOp::create(rewriter, loc, together);
+        SmallVector<Value> parts(halves->getResults());
+        if (bytes) { // even k: 0 and 2; odd k: 1 and 3
+          auto even = vector::DeinterleaveOp::create(rewriter, loc, parts[0]);
+          auto odd = vector::DeinterleaveOp::create(rewriter, loc, parts[1]);
+          parts = {even->getResult(0), odd->getResult(0), even->getResult(1), odd->getResult(1)};
+        }
+        for (int64_t g = 0; g < group; ++g) {
+          Value k = arith::AddIOp::create(
+              rewriter, loc, arith::MulIOp::create(rewriter, loc, step, constantIndex(rewriter, loc, group)),
+              constantIndex(rewriter, loc, g));
           Value left = memref::LoadOp::create(rewriter, loc, a, ValueRange{row, k});
-          left = arith::ExtFOp::create(rewriter, loc, rewriter.getF32Type(), left);
-          Value right = arith::ExtFOp::create(rewriter, loc, f32Row, split->getResult(odd));
-          sum = vector::FMAOp::create(rewriter, loc, vector::BroadcastOp::create(rewriter, loc, f32Row, left), right,
-                                      sum);
+          left = vector::BroadcastOp::create(rewriter, loc, sumRow, widened(sumRow.getElementType(), left, zextLhs));
+          Value right = widened(sumRow, parts[g], zextRhs);
+          if (bytes)
+            sum = arith::AddIOp::create(rewriter, loc, sum, arith::MulIOp::create(rewriter, loc, left, right));
+          else
+            sum = vector::FMAOp::create(rewriter, loc, left, right, sum);
         }
         scf::YieldOp::create(rewriter, loc, sum);
       }
-      vector::StoreOp::create(rewriter, loc, overPairs.getResult(0), acc, ValueRange{row, zero});
+      vector::StoreOp::create(rewriter, loc, overSteps.getResult(0), acc, ValueRange{row, zero});
     }
-    Value result = arith::ConstantOp::create(rewriter, loc, rewriter.getZeroAttr(accType));
-    for (int64_t row = 0; row < rows; ++row)
-      result = vector::InsertOp::create(
-          rewriter, loc,
-          vector::LoadOp::create(rewriter, loc, f32Row, acc, ValueRange{constantIndex(rewriter, loc, row), zero})
-              .getResult(),
-          result, row);
-    rewriter.replaceOp(op, result);
+    rewriter.replaceOp(op, tiles.whole(acc, accType));
     return success();
   }
 };
@@ -158,7 +197,8 @@ struct EmulateTiles : impl::EmulateTilesBase<EmulateTiles> {
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     target.addIllegalDialect<amx::AMXDialect>();
     RewritePatternSet patterns(&getContext());
-    patterns.add<EmulateZero, EmulateLoad, EmulateStore, EmulateMultiply>(converter, &getContext());
+    patterns.add<EmulateZero, EmulateLoad, EmulateStore, EmulateMultiply<amx::TileMulFOp>,
+                 EmulateMultiply<amx::TileMulIOp>>(converter, &getContext());
     scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns, target);
     if (failed(applyPartialConversion(getOperation(), target, std::move(patterns))))
       signalPassFailure();

@@ -9,10 +9,11 @@
 //     24 stores }
 //
 // MicroKernel.h has the blocks. A convolution is the same block with three reduction loops (kh, kw, c) and pixels as
-// rows. bf16 operands packed in pairs run on AMX tiles where the machine has them (TileKernel.h), else by vdpbf16ps.
+// rows. bf16 operands packed in pairs run on AMX tiles where the machine has them (TileKernel.h), else by vdpbf16ps;
+// bytes packed in fours on AMX tiles or by vpdpbusd, bytes packed in pairs by vpmaddwd.
 // PackPanels.h has packs.
 //
-// Tests: test/Target/CPU/expand-contractions.mlir, test/Target/CPU/amx.mlir
+// Tests: test/Target/CPU/expand-contractions.mlir, test/Target/CPU/amx.mlir, test/Target/CPU/int8.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CPU/PackPanels.h"
@@ -35,8 +36,8 @@ namespace {
 
 class ContractionExpander {
 public:
-  ContractionExpander(Operation *op, int64_t lanes, int64_t registers, bool amx)
-      : op(op), builder(op), loc(op->getLoc()), lanes(lanes), registers(registers), amx(amx) {}
+  ContractionExpander(Operation *op, int64_t lanes, int64_t registers, bool amx, bool amxInt8)
+      : op(op), builder(op), loc(op->getLoc()), lanes(lanes), registers(registers), amx(amx), amxInt8(amxInt8) {}
 
   void matmul(tile::MatmulOp matmul) {
     Value a = matmul.getInputs()[0], b = matmul.getInputs()[1], c = matmul.getOutputs()[0];
@@ -74,16 +75,15 @@ public:
         access.lhsRowDim = place[rank - 2];
         access.lhsDepthDim = place[rank - 1];
         access.outRowDim = rank - 2;
-        scf::ForOp behind = amx && matmul.getGroup() == 2 ? rowLoopBehind(matmul) : scf::ForOp();
-        if (behind) {
+        scf::ForOp behind = rowLoopBehind(matmul);
+        if (behind)
           access.rowsDone = [&](OpBuilder &inside, Value from, Value to) {
             auto part = cast<scf::ForOp>(inside.clone(*behind));
             part.setLowerBound(from);
             part.setUpperBound(to);
           };
-        }
-        if (emit(access, sizeFold(c, rank - 2), matmul.getPanel(), matmul.getGroup()))
-          behind.setLowerBound(constant(*getConstantIntValue(behind.getUpperBound()) / 32 * 32 - 32));
+        if (std::optional<int64_t> left = emit(access, sizeFold(c, rank - 2), matmul.getPanel(), matmul.getGroup()))
+          behind.setLowerBound(constant(*left));
       }
     });
     op->erase();
@@ -137,12 +137,17 @@ public:
   }
 
 private:
-  /// Whether access.rowsDone was called for all rows of whole blocks but the last.
-  bool emit(BlockAccess &access, OpFoldResult rows, int64_t panel, int64_t group) {
-    if (amx && group == 2)
+  /// From which row on access.rowsDone is still to be called; nothing: it never was.
+  std::optional<int64_t> emit(BlockAccess &access, OpFoldResult rows, int64_t panel, int64_t group) {
+    bool bytes = typeOf(access.rhs).getElementType().isInteger(8);
+    if (bytes ? amxInt8 && group == 4 : amx && group == 2)
       return emitTilePanels(builder, loc, access, rows, panel);
-    emitPanels(builder, loc, access, rows, panel / lanes, lanes, registers, /*pairs=*/group == 2);
-    return false;
+    Product product = group == 4   ? Product::ByteDot
+                      : bytes      ? Product::WordDot
+                      : group == 2 ? Product::PairDot
+                                   : Product::Fma;
+    emitPanels(builder, loc, access, rows, panel / lanes, lanes, registers, product);
+    return std::nullopt;
   }
 
   /// The argument of the kernel that `value` is a part of; null when it is something else.
@@ -161,6 +166,8 @@ private:
   /// What stands between the two moves in front of `matmul`.
   scf::ForOp rowLoopBehind(tile::MatmulOp matmul) {
     Value a = matmul.getInputs()[0], b = matmul.getInputs()[1], c = matmul.getOutputs()[0];
+    if (!amx || matmul.getGroup() == 1)
+      return {}; // vectors would compute both
     std::optional<int64_t> rows = getConstantIntValue(sizeFold(c, 0));
     if (typeOf(c).getRank() != 2 || typeOf(b).getRank() != 3 || typeOf(b).getDimSize(0) != 1 || !rows || *rows < 64)
       return {};
@@ -174,7 +181,10 @@ private:
       return {};
     // Scratch memory may serve the product and, later, the loop: its last argument, of bytes.
     BlockArgument ofA = argumentBehind(a), ofB = argumentBehind(b);
-    if (!ofA || !ofB || typeOf(ofA).getElementType().isInteger(8) || typeOf(ofB).getElementType().isInteger(8))
+    auto isScratch = [](BlockArgument argument) {
+      return argument.getArgNumber() + 1 == argument.getOwner()->getNumArguments();
+    };
+    if (!ofA || !ofB || isScratch(ofA) || isScratch(ofB))
       return {};
     bool legal = true;
     loop.walk([&](Operation *op) {
@@ -265,7 +275,7 @@ private:
   OpBuilder builder;
   Location loc;
   int64_t lanes, registers;
-  bool amx;
+  bool amx, amxInt8;
 };
 
 struct ExpandContractions : impl::ExpandContractionsBase<ExpandContractions> {
@@ -281,7 +291,7 @@ struct ExpandContractions : impl::ExpandContractionsBase<ExpandContractions> {
         expandPack(pack, lanes);
         continue;
       }
-      ContractionExpander expander(op, lanes, registers, amx);
+      ContractionExpander expander(op, lanes, registers, amx, amxInt8);
       if (auto matmul = dyn_cast<tile::MatmulOp>(op))
         expander.matmul(matmul);
       else

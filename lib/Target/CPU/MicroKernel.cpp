@@ -3,6 +3,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -24,9 +25,9 @@ std::optional<int64_t> staticStride(Value value, int64_t dim) {
 
 bool BlockAccess::lhsDepthContiguous() const { return staticStride(lhs, lhsDepthDim) == 1; }
 
-int64_t rowsPerBlock(int64_t vectors, int64_t registers) {
+int64_t rowsPerBlock(int64_t vectors, int64_t registers, int64_t others) {
   // Accumulators, one vector of B per column, one broadcast of A.
-  int64_t rows = (registers - vectors - 1) / vectors;
+  int64_t rows = (registers - vectors - 1 - others) / vectors;
   if (rows >= 8)
     rows = vectors == 2 ? std::min<int64_t>(rows, 14) : vectors == 1 ? std::min<int64_t>(rows, 16) : 8;
   return std::max<int64_t>(rows, 1);
@@ -37,9 +38,10 @@ namespace {
 class PanelEmitter {
 public:
   PanelEmitter(OpBuilder &builder, Location loc, const BlockAccess &access, int64_t vectors, int64_t lanes,
-               Value pairedDepth)
+               Product product, Value depth)
       : innermostEnd(access.reductionSizes.back()), builder(builder), loc(loc), access(access), vectors(vectors),
-        lanes(lanes), vectorType(VectorType::get({lanes}, builder.getF32Type())), pairedDepth(pairedDepth) {}
+        lanes(lanes), vectorType(VectorType::get({lanes}, cast<MemRefType>(access.out.getType()).getElementType())),
+        product(product), group(stepOf(product)), depth(depth) {}
 
   Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
 
@@ -50,11 +52,15 @@ public:
       rowIndex.push_back(row == 0 ? first : arith::AddIOp::create(builder, loc, first, constant(row)).getResult());
     prefetch(rows, first);
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
-    SmallVector<Value> accumulators(rows * vectors, zero), ivs(outerPlaces);
+    SmallVector<Value> accumulators((rows + (product == Product::ByteDot)) * vectors, zero), ivs(outerPlaces);
     accumulators = reduce(ivs.size(), accumulators, ivs, rowIndex);
     for (int64_t row = 0; row < rows; ++row)
-      for (int64_t v = 0; v < vectors; ++v)
-        store(accumulators[row * vectors + v], rowIndex[row], v);
+      for (int64_t v = 0; v < vectors; ++v) {
+        Value sum = accumulators[row * vectors + v];
+        if (product == Product::ByteDot)
+          sum = arith::SubIOp::create(builder, loc, sum, accumulators[rows * vectors + v]);
+        store(sum, rowIndex[row], v);
+      }
   }
 
   /// C = 0.
@@ -105,7 +111,7 @@ private:
   }
 
   /// Elements of B in a vector.
-  int64_t rhsWidth() const { return pairedDepth ? 2 * lanes : lanes; }
+  int64_t rhsWidth() const { return group * lanes; }
   /// Where the vectors of the row of B's `panel` at reduction `ivs` begin.
   SmallVector<SmallVector<Value>> rhsVectors(Value panel, ValueRange ivs) {
     SmallVector<SmallVector<Value>> places(vectors, access.rhsAt(builder, panel, ivs));
@@ -142,52 +148,100 @@ private:
     SmallVector<Value> b;
     for (const SmallVector<Value> &at : rhsVectors(access.panel, ivs)) {
       Value value = vector::LoadOp::create(builder, loc, loaded, access.rhs, at);
-      bool widened = !element.isF32() && !pairedDepth;
-      b.push_back(widened ? arith::ExtFOp::create(builder, loc, vectorType, value).getResult() : value);
+      if (product == Product::Fma && !element.isF32())
+        value = arith::ExtFOp::create(builder, loc, vectorType, value);
+      else if (product == Product::WordDot)
+        value = arith::ExtSIOp::create(builder, loc, VectorType::get({2 * lanes}, builder.getI16Type()), value);
+      b.push_back(value);
     }
     SmallVector<Value> next;
     for (auto [row, index] : llvm::enumerate(rowIndex)) {
-      if (pairedDepth) {
-        Value pair = broadcastPair(index, ivs);
-        for (int64_t v = 0; v < vectors; ++v)
-          next.push_back(
-              x86vector::DotBF16Op::create(builder, loc, vectorType, accumulators[row * vectors + v], pair, b[v]));
-        continue;
-      }
-      Value a = memref::LoadOp::create(builder, loc, access.lhs, access.lhsAt(builder, index, ivs));
-      if (!a.getType().isF32())
-        a = arith::ExtFOp::create(builder, loc, builder.getF32Type(), a);
-      Value broadcast = vector::BroadcastOp::create(builder, loc, vectorType, a);
+      Value a = product == Product::Fma ? broadcastOne(index, ivs) : broadcastGroup(index, ivs);
       for (int64_t v = 0; v < vectors; ++v)
-        next.push_back(vector::FMAOp::create(builder, loc, broadcast, b[v], accumulators[row * vectors + v]));
+        next.push_back(multiplyAdd(a, b[v], accumulators[row * vectors + v]));
+    }
+    // vpdpbusd takes unsigned bytes of A: they are 128 too large, which adds 128 times the sum of B's column.
+    if (product == Product::ByteDot) {
+      Value shift = splat(VectorType::get({rhsWidth()}, builder.getI8Type()), builder.getI8IntegerAttr(-128));
+      for (int64_t v = 0; v < vectors; ++v)
+        next.push_back(multiplyAdd(shift, b[v], accumulators[rowIndex.size() * vectors + v]));
     }
     return next;
   }
 
-  /// Two consecutive k of A's `row`, in every lane; zero beyond the last k.
-  Value broadcastPair(Value row, ArrayRef<Value> ivs) {
-    SmallVector<Value> at(ivs);
-    Value k = arith::MulIOp::create(builder, loc, ivs.back(), constant(2));
-    at.back() = k;
-    VectorType pairType = VectorType::get({2}, builder.getBF16Type());
-    std::optional<int64_t> depth = getConstantIntValue(pairedDepth);
-    Value pair;
-    if (access.lhsDepthContiguous() && depth && *depth % 2 == 0) {
-      pair = vector::LoadOp::create(builder, loc, pairType, access.lhs, access.lhsAt(builder, row, at));
-    } else {
-      Value first = memref::LoadOp::create(builder, loc, access.lhs, access.lhsAt(builder, row, at));
-      Value second = arith::AddIOp::create(builder, loc, k, constant(1));
-      Value there = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, second, pairedDepth);
-      at.back() = arith::SelectOp::create(builder, loc, there, second, k);
-      Value loaded = memref::LoadOp::create(builder, loc, access.lhs, access.lhsAt(builder, row, at));
-      Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(builder.getBF16Type()));
-      pair = vector::FromElementsOp::create(
-          builder, loc, pairType, ValueRange{first, arith::SelectOp::create(builder, loc, there, loaded, zero)});
+  Value splat(VectorType type, Attribute element) {
+    return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, element));
+  }
+
+  Value intrinsic(StringRef name, ArrayRef<Value> operands) {
+    return LLVM::CallIntrinsicOp::create(builder, loc, vectorType, builder.getStringAttr(name), operands).getResult(0);
+  }
+
+  Value multiplyAdd(Value a, Value b, Value sum) {
+    bool wide = lanes == 16;
+    switch (product) {
+    case Product::Fma:
+      return vector::FMAOp::create(builder, loc, a, b, sum);
+    case Product::PairDot:
+      return x86vector::DotBF16Op::create(builder, loc, vectorType, sum, a, b);
+    case Product::ByteDot:
+      return intrinsic(wide ? "llvm.x86.avx512.vpdpbusd.512" : "llvm.x86.avx512.vpdpbusd.256", {sum, a, b});
+    case Product::WordDot:
+      return arith::AddIOp::create(builder, loc, sum,
+                                   intrinsic(wide ? "llvm.x86.avx512.pmaddw.d.512" : "llvm.x86.avx2.pmadd.wd", {a, b}));
     }
-    Value bits = vector::BitCastOp::create(builder, loc, VectorType::get({1}, builder.getI32Type()), pair);
+    llvm_unreachable("all products are handled");
+  }
+
+  Value broadcastOne(Value row, ArrayRef<Value> ivs) {
+    Value a = memref::LoadOp::create(builder, loc, access.lhs, access.lhsAt(builder, row, ivs));
+    if (!a.getType().isF32())
+      a = arith::ExtFOp::create(builder, loc, builder.getF32Type(), a);
+    return vector::BroadcastOp::create(builder, loc, vectorType, a);
+  }
+
+  /// The `group` consecutive k of A's `row`, in every lane; any numbers beyond the last k, where B holds zeros.
+  Value broadcastGroup(Value row, ArrayRef<Value> ivs) {
+    SmallVector<Value> at(ivs);
+    Value k = arith::MulIOp::create(builder, loc, ivs.back(), constant(group));
+    at.back() = k;
+    Type element = cast<MemRefType>(access.lhs.getType()).getElementType();
+    VectorType groupType = VectorType::get({group}, element);
+    std::optional<int64_t> known = getConstantIntValue(depth);
+    Value together;
+    if (access.lhsDepthContiguous() && known && *known % group == 0) {
+      together = vector::LoadOp::create(builder, loc, groupType, access.lhs, access.lhsAt(builder, row, at));
+    } else {
+      SmallVector<Value> parts;
+      Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
+      for (int64_t g = 0; g < group; ++g) {
+        Value place = g == 0 ? k : arith::AddIOp::create(builder, loc, k, constant(g)).getResult();
+        Value there = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, place, depth);
+        at.back() = arith::SelectOp::create(builder, loc, there, place, k);
+        Value part = memref::LoadOp::create(builder, loc, access.lhs, access.lhsAt(builder, row, at));
+        parts.push_back(g == 0 ? part : arith::SelectOp::create(builder, loc, there, part, zero).getResult());
+      }
+      together = vector::FromElementsOp::create(builder, loc, groupType, parts);
+    }
+    if (product == Product::WordDot) {
+      element = builder.getI16Type();
+      together = arith::ExtSIOp::create(builder, loc, VectorType::get({group}, element), together);
+    }
+    VectorType bitsType = VectorType::get({1}, builder.getI32Type());
+    Value bits = vector::BitCastOp::create(builder, loc, bitsType, together);
     bits = vector::ExtractOp::create(builder, loc, bits, 0);
+    if (product == Product::ByteDot) // plus 128
+      bits = arith::XOrIOp::create(
+          builder, loc, bits,
+          arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(static_cast<int32_t>(0x80808080u))));
     bits = vector::BroadcastOp::create(builder, loc, VectorType::get({lanes}, builder.getI32Type()), bits);
-    return vector::BitCastOp::create(builder, loc, VectorType::get({2 * lanes}, builder.getBF16Type()), bits);
+    return vector::BitCastOp::create(builder, loc, VectorType::get({group * lanes}, element), bits);
+  }
+
+  Value sumOf(Value a, Value b) {
+    if (isa<IntegerType>(vectorType.getElementType()))
+      return arith::AddIOp::create(builder, loc, a, b);
+    return arith::AddFOp::create(builder, loc, a, b);
   }
 
   void store(Value value, Value row, int64_t v) {
@@ -196,8 +250,7 @@ private:
     SmallVector<Value> at = access.outAt(builder, row, column);
     if (access.wholePanels) {
       if (accumulate)
-        value = arith::AddFOp::create(builder, loc, value,
-                                      vector::LoadOp::create(builder, loc, vectorType, access.out, at));
+        value = sumOf(value, vector::LoadOp::create(builder, loc, vectorType, access.out, at));
       vector::StoreOp::create(builder, loc, value, access.out, at);
       return;
     }
@@ -205,8 +258,7 @@ private:
     Value mask = vector::CreateMaskOp::create(builder, loc, VectorType::get({lanes}, builder.getI1Type()), left);
     if (accumulate) {
       Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
-      value = arith::AddFOp::create(builder, loc, value,
-                                    vector::MaskedLoadOp::create(builder, loc, vectorType, access.out, at, mask, zero));
+      value = sumOf(value, vector::MaskedLoadOp::create(builder, loc, vectorType, access.out, at, mask, zero));
     }
     vector::MaskedStoreOp::create(builder, loc, access.out, at, mask, value);
   }
@@ -216,7 +268,9 @@ private:
   const BlockAccess &access;
   int64_t vectors, lanes;
   VectorType vectorType;
-  Value pairedDepth; ///< K in elements, when the innermost reduction runs over pairs of k; else null
+  Product product;
+  int64_t group; ///< k of a step
+  Value depth;   ///< K in elements; the innermost reduction runs over steps
 };
 } // namespace
 
@@ -284,18 +338,18 @@ static void overOuter(OpBuilder &builder, Location loc, PanelEmitter &emitter, c
 }
 
 void emitPanels(OpBuilder &builder, Location loc, BlockAccess &access, OpFoldResult rows, int64_t vectors,
-                int64_t lanes, int64_t registers, bool pairs) {
-  Value pairedDepth;
-  if (pairs) {
-    pairedDepth = access.reductionSizes.back();
+                int64_t lanes, int64_t registers, Product product) {
+  Value elements = access.reductionSizes.back();
+  if (stepOf(product) > 1)
     access.reductionSizes.back() = getValueOrCreateConstantIndexOp(
         builder, loc,
         affine::makeComposedFoldedAffineApply(
-            builder, loc, AffineMap::get(1, 0, builder.getAffineDimExpr(0).ceilDiv(2)), {OpFoldResult(pairedDepth)}));
-  }
-  PanelEmitter emitter(builder, loc, access, vectors, lanes, pairedDepth);
+            builder, loc, AffineMap::get(1, 0, builder.getAffineDimExpr(0).ceilDiv(stepOf(product))),
+            {OpFoldResult(elements)}));
+  PanelEmitter emitter(builder, loc, access, vectors, lanes, product, elements);
   emitter.totalRows = getConstantIntValue(rows).value_or(0);
-  int64_t blockRows = rowsPerBlock(vectors, registers);
+  // vpdpbusd's column sums and the 128 that makes them.
+  int64_t blockRows = rowsPerBlock(vectors, registers, product == Product::ByteDot ? vectors + 1 : 0);
   auto everyPanel = [&] { access.overPanels([&] { emitRows(builder, loc, emitter, rows, blockRows); }); };
   Value depth = access.reductionSizes.back();
   std::optional<int64_t> constant = getConstantIntValue(depth);

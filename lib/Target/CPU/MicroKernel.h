@@ -44,20 +44,26 @@ struct BlockAccess {
 /// The stride of a buffer's dimension, where its type says it.
 std::optional<int64_t> staticStride(mlir::Value value, int64_t dim);
 
-/// Rows at a time for `vectors` accumulator vectors per row and `registers` vector registers.
-int64_t rowsPerBlock(int64_t vectors, int64_t registers);
+/// Rows at a time for `vectors` accumulator vectors per row and `registers` vector registers, `others` of them taken.
+int64_t rowsPerBlock(int64_t vectors, int64_t registers, int64_t others = 0);
 
 /// The innermost reduction runs in blocks of this many steps, each summed on its own and then added to C: a block of B
 /// (24 KiB of a 48-column panel) shares the first-level cache with A, and the error of a long sum grows with the block,
 /// not with K.
 inline constexpr int64_t reductionBlock = 128;
 
+/// How a step of the reduction multiplies: one k in f32; a pair of bf16 by vdpbf16ps; four bytes by vpdpbusd; a pair
+/// of bytes, widened, by vpmaddwd. B holds the k of a step side by side.
+enum class Product { Fma, PairDot, ByteDot, WordDot };
+
+/// k of one step.
+inline int64_t stepOf(Product product) { return product == Product::Fma ? 1 : product == Product::ByteDot ? 4 : 2; }
+
 /// Emits the product of `rows` rows (a value) from row 0 on with all panels, in blocks of rowsPerBlock and a ladder of
 /// powers of two. Blocks of the reduction run around the panels (Goto and van de Geijn, "Anatomy of high-performance
-/// matrix multiplication", 2008): a block of A stays in the second-level cache, each panel of B is read once. With
-/// `pairs` the operands are bf16, B holds pairs of k side by side, and a step is vdpbf16ps on one pair.
+/// matrix multiplication", 2008): a block of A stays in the second-level cache, each panel of B is read once.
 void emitPanels(mlir::OpBuilder &builder, mlir::Location loc, BlockAccess &access, mlir::OpFoldResult rows,
-                int64_t vectors, int64_t lanes, int64_t registers, bool pairs);
+                int64_t vectors, int64_t lanes, int64_t registers, Product product);
 
 } // namespace tilewright::cpu
 

@@ -32,10 +32,11 @@ public:
     for (int64_t dim = 0; dim < batches + 1 + inner; ++dim)
       extents.push_back(size(out, dim));
     SmallVector<Value> ivs;
-    bool whole = group * element.getIntOrFloatBitWidth() == 32 && panel % lanes == 0;
+    unitType = builder.getIntegerType(group * element.getIntOrFloatBitWidth());
+    bool whole = (unitType.getWidth() == 32 || unitType.getWidth() == 16) && panel % lanes == 0;
     nest(extents, ivs, [&] {
       firstColumn = arith::MulIOp::create(builder, loc, ivs[batches], constant(panel));
-      if (isContiguous(place[canonical - 1]) && panel % lanes == 0 && group <= 2)
+      if (isContiguous(place[canonical - 1]) && panel % lanes == 0)
         rowsOfColumns(ivs);
       else if (isContiguous(place[canonical - 2]) && whole)
         squares(ivs);
@@ -116,7 +117,10 @@ private:
           Value valid = arith::SelectOp::create(builder, loc, inside, left, constant(0));
           rows.push_back(loadMasked(inAt(ivs, row, column), lanes, valid));
         }
-        Value moved = group == 1 ? rows[0] : vector::InterleaveOp::create(builder, loc, rows[0], rows[1]).getResult();
+        auto interleaved = [&](Value a, Value b) -> Value { return vector::InterleaveOp::create(builder, loc, a, b); };
+        Value moved = group == 1   ? rows[0]
+                      : group == 2 ? interleaved(rows[0], rows[1])
+                                   : interleaved(interleaved(rows[0], rows[2]), interleaved(rows[1], rows[3]));
         vector::StoreOp::create(builder, loc, moved, out, outAt(ivs, k, constant(j * group)));
       }
     });
@@ -140,8 +144,7 @@ private:
           Value valid = arith::SelectOp::create(builder, loc, inside, left, constant(0));
           Value row = loadMasked(inAt(ivs, element0, column), lanes * group, valid);
           rows.push_back(group == 1 ? row
-                                    : vector::BitCastOp::create(builder, loc,
-                                                                VectorType::get({lanes}, builder.getI32Type()), row));
+                                    : vector::BitCastOp::create(builder, loc, VectorType::get({lanes}, unitType), row));
         }
         transpose(rows);
         for (int64_t lane = 0; lane < lanes; ++lane) {
@@ -202,6 +205,7 @@ private:
   ArrayRef<int64_t> place;
   int64_t group, panel, inner, lanes, canonical, batches, outRank;
   Type element;
+  IntegerType unitType; ///< `group` elements
   Value depth, columns, depthOuter, firstColumn;
 };
 } // namespace

@@ -5,7 +5,7 @@
 //
 // Two ways to move whole vectors, and a scalar one for the rest:
 //   columns contiguous: load `g` rows of a vector of columns, interleave, store;
-//   k contiguous: load a vector of 32-bit units of k (one f32, or a pair of bf16) for each of `lanes` columns,
+//   k contiguous: load a vector of units of k (one f32, a pair of bf16, two or four bytes) for each of `lanes` columns,
 //   transpose the square in registers, store `lanes` rows.
 // In a tile the input begins with the tile's first column.
 //

@@ -17,10 +17,15 @@ namespace {
 
 class TileEmitter {
 public:
-  TileEmitter(OpBuilder &builder, Location loc, const BlockAccess &access, int64_t panel)
+  TileEmitter(OpBuilder &builder, Location loc, const BlockAccess &access, int64_t panel, int64_t rowsOfTile)
       : builder(builder), loc(loc), access(access), vectors(panel / tileColumns),
-        accumulatorType(amx::TileType::get({tileRows, tileColumns}, builder.getF32Type())),
-        operandType(amx::TileType::get({tileRows, tileDepth}, builder.getBF16Type())) {
+        element(cast<MemRefType>(access.rhs.getType()).getElementType()),
+        sumElement(cast<MemRefType>(access.out.getType()).getElementType()),
+        elementBytes(element.getIntOrFloatBitWidth() / 8), tileDepth(tileRowBytes / elementBytes),
+        tileReductionBlock(tileReductionBytes / elementBytes), rowsOfTile(rowsOfTile),
+        accumulatorType(amx::TileType::get({rowsOfTile, tileColumns}, sumElement)),
+        lhsType(amx::TileType::get({rowsOfTile, tileDepth}, element)),
+        rhsType(amx::TileType::get({tileRows, tileDepth}, element)) {
     lhsRowStride =
         arith::MulIOp::create(builder, loc, strideOf(access.lhs, access.lhsRowDim), constant(access.lhsRowStep));
     lhsDepthContiguous = access.lhsDepthContiguous();
@@ -35,7 +40,7 @@ public:
   void rows(OpFoldResult rows) {
     std::optional<int64_t> known = getConstantIntValue(rows);
     Value total = getValueOrCreateConstantIndexOp(builder, loc, rows);
-    constexpr int64_t blockRows = 2 * tileRows;
+    const int64_t blockRows = 2 * rowsOfTile;
     rowBlocks = known.value_or(128) / blockRows;
     Value whole = apply(total, d0() - d0() % blockRows);
     if (!known || *known >= blockRows) {
@@ -48,9 +53,12 @@ public:
         });
     }
     if (known) {
-      if (int64_t rest = *known % blockRows)
+      int64_t rest = *known % blockRows;
+      if (rest == rowsOfTile)
+        wholeRest(whole);
+      else if (rest)
         access.overPanels(
-            [&] { padded(rest > tileRows ? 2 : 1, constant(*known - rest), constant(rest), /*padRows=*/true); });
+            [&] { padded(rest > rowsOfTile ? 2 : 1, constant(*known - rest), constant(rest), /*padRows=*/true); });
       return;
     }
     Value rest = arith::SubIOp::create(builder, loc, total, whole);
@@ -58,13 +66,13 @@ public:
       return arith::CmpIOp::create(builder, loc, predicate, rest, constant(bound));
     };
     Value few = arith::AndIOp::create(builder, loc, when(arith::CmpIPredicate::sgt, 0),
-                                      when(arith::CmpIPredicate::sle, tileRows));
+                                      when(arith::CmpIPredicate::sle, rowsOfTile));
     for (int64_t tiles : {1, 2})
-      inside(tiles == 1 ? few : when(arith::CmpIPredicate::sgt, tileRows),
+      inside(tiles == 1 ? few : when(arith::CmpIPredicate::sgt, rowsOfTile),
              [&] { access.overPanels([&] { padded(tiles, whole, rest, /*padRows=*/true); }); });
   }
 
-  bool overlapped = false; ///< access.rowsDone was called
+  std::optional<int64_t> rowsLeft; ///< from here on, when access.rowsDone was called
 
 private:
   using Tiles = SmallVector<Value>;
@@ -85,21 +93,23 @@ private:
     return memref::ExtractStridedMetadataOp::create(builder, loc, value).getStrides()[dim];
   }
 
-  /// A pad of the kernel's stack frame, made once per function and type.
-  Value pad(Type element) {
-    Value &have = element.isF32() ? outPad : lhsPad;
+  /// A pad of the kernel's stack frame for A or for C, made once per function.
+  Value pad(Type of) {
+    bool sums = of == sumElement;
+    Value &have = sums ? outPad : lhsPad;
     if (have)
       return have;
     OpBuilder::InsertionGuard guard(builder);
     auto function = builder.getInsertionBlock()->getParent()->getParentOfType<FunctionOpInterface>();
     builder.setInsertionPointToStart(&function.getFunctionBody().front());
-    have = memref::AllocaOp::create(builder, loc, MemRefType::get({2 * tileRows, 32}, element),
-                                    builder.getI64IntegerAttr(64));
+    have =
+        memref::AllocaOp::create(builder, loc, MemRefType::get({2 * tileRows, sums ? 2 * tileColumns : tileDepth}, of),
+                                 builder.getI64IntegerAttr(64));
     return have;
   }
 
   void overRows(Value end, function_ref<void(Value)> body) {
-    auto loop = scf::ForOp::create(builder, loc, constant(0), end, constant(2 * tileRows));
+    auto loop = scf::ForOp::create(builder, loc, constant(0), end, constant(2 * rowsOfTile));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     body(loop.getInductionVar());
@@ -121,7 +131,17 @@ private:
            body);
   }
 
-  /// Rows in blocks of 32 up to `end` in panels that N leaves whole.
+  /// One tile of rows that is whole, from `first` on.
+  void wholeRest(Value first) {
+    auto tiles = [&] { return reduce(0, zeros(1), {}, 1, first, constant(0), depthWhole, Value()); };
+    access.overPanels([&] {
+      inPanel(/*whole=*/true, [&] { store(tiles(), 1, first); });
+      if (!access.wholePanels)
+        inPanel(/*whole=*/false, [&] { padded(1, first, constant(rowsOfTile), /*padRows=*/false); });
+    });
+  }
+
+  /// Rows in blocks of two tiles up to `end` in panels that N leaves whole.
   void wholeBlocks(Value end) {
     auto everyBlock = [&](function_ref<Tiles(Value)> tilesOf) {
       access.overPanels([&] {
@@ -181,26 +201,21 @@ private:
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(loop.getBody());
       Value from = loop.getInductionVar(), to = even ? plus(from, block) : least(from);
-      if (even) {
-        blockEnd = to;
-        blockDepth = block;
-      }
       everyBlock([&](Value first) { return fetchingSteps(load(2, first), first, from, to); });
-      blockEnd = Value();
     }
     if (overlap)
       overlappedBlocks(end, places, constant(*known - block), constant(*known), block / tileDepth);
     if (hasTail)
       inside(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, depthWhole, depth), [&] {
-        everyBlock([&](Value first) { return tail(load(2, first), places, 2, first, constant(2 * tileRows)); });
+        everyBlock([&](Value first) { return tail(load(2, first), places, 2, first, constant(2 * rowsOfTile)); });
       });
   }
 
   /// The last block of k, `count` steps: what is done with C's rows (access.rowsDone) while the tile unit is busy with
   /// the next 32, a few rows with each step. Those of the last block of rows are left.
   void overlappedBlocks(Value end, const SmallVector<Value> &places, Value from, Value to, int64_t count) {
-    constexpr int64_t blockRows = 2 * tileRows;
-    overlapped = true;
+    const int64_t blockRows = 2 * rowsOfTile;
+    rowsLeft = *getConstantIntValue(end) - blockRows;
     fetchFrom = from;
     const int64_t rows = llvm::divideCeil(blockRows, count);
     access.overPanels([&] {
@@ -232,15 +247,16 @@ private:
     if (padRows)
       clearPad();
     Tiles tiles = reduce(0, zeros(count), {}, count, first, constant(0), depthWhole, padRows ? valid : Value());
-    Value out = pad(builder.getF32Type());
+    Value out = pad(sumElement);
     for (auto [index, tile] : llvm::enumerate(tiles))
       amx::TileStoreOp::create(
-          builder, loc, out, ValueRange{constant(index / vectors * tileRows), constant(index % vectors * tileColumns)},
-          tile, constant(32));
+          builder, loc, out,
+          ValueRange{constant(index / vectors * rowsOfTile), constant(index % vectors * tileColumns)}, tile,
+          constant(2 * tileColumns));
     auto loop = scf::ForOp::create(builder, loc, constant(0), valid, constant(1));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
-    VectorType type = VectorType::get({tileColumns}, builder.getF32Type());
+    VectorType type = VectorType::get({tileColumns}, sumElement);
     VectorType maskType = VectorType::get({tileColumns}, builder.getI1Type());
     for (int64_t v = 0; v < vectors; ++v) {
       Value column = plus(access.firstColumn, v * tileColumns);
@@ -261,7 +277,7 @@ private:
   }
 
   SmallVector<Value> outAt(int64_t index, Value first) {
-    return access.outAt(builder, plus(first, index / vectors * tileRows),
+    return access.outAt(builder, plus(first, index / vectors * rowsOfTile),
                         plus(access.firstColumn, index % vectors * tileColumns));
   }
   Tiles load(int64_t count, Value first) {
@@ -284,9 +300,9 @@ private:
     if (level + 1 == access.reductionSizes.size()) {
       if (!validRows && lhsDepthContiguous) {
         tiles = steps(tiles, ivs, count, first, from, to);
-        return hasTail ? tail(tiles, ivs, count, first, constant(count * tileRows)) : tiles;
+        return hasTail ? tail(tiles, ivs, count, first, constant(count * rowsOfTile)) : tiles;
       }
-      return paddedSteps(tiles, ivs, count, first, from, depth, validRows ? validRows : constant(count * tileRows));
+      return paddedSteps(tiles, ivs, count, first, from, depth, validRows ? validRows : constant(count * rowsOfTile));
     }
     if (isConstantIntValue(access.reductionSizes[level], 1)) {
       ivs.push_back(constant(0));
@@ -305,15 +321,15 @@ private:
   /// Steps over whole tiles of A where it lies, else through the pad.
   Tiles steps(Tiles tiles, SmallVector<Value> ivs, int64_t count, Value first, Value from, Value to) {
     if (!lhsDepthContiguous)
-      return paddedSteps(tiles, ivs, count, first, from, to, constant(count * tileRows));
+      return paddedSteps(tiles, ivs, count, first, from, to, constant(count * rowsOfTile));
     return over(tiles, ivs, from, to, [&](Tiles carried, ArrayRef<Value> at) {
       fetchAhead(first, at);
       if (duringStep)
         duringStep(at.back());
       Tiles a;
       for (int64_t row = 0; row < count; ++row)
-        a.push_back(amx::TileLoadOp::create(builder, loc, operandType, access.lhs,
-                                            access.lhsAt(builder, plus(first, row * tileRows), at), lhsRowStride));
+        a.push_back(amx::TileLoadOp::create(builder, loc, lhsType, access.lhs,
+                                            access.lhsAt(builder, plus(first, row * rowsOfTile), at), lhsRowStride));
       return multiply(carried, a, at);
     });
   }
@@ -334,37 +350,18 @@ private:
   Tiles padTiles(int64_t count) {
     Tiles a;
     for (int64_t row = 0; row < count; ++row)
-      a.push_back(amx::TileLoadOp::create(builder, loc, operandType, pad(builder.getBF16Type()),
-                                          ValueRange{constant(row * tileRows), constant(0)}, constant(tileDepth)));
+      a.push_back(amx::TileLoadOp::create(builder, loc, lhsType, pad(element),
+                                          ValueRange{constant(row * rowsOfTile), constant(0)}, constant(tileDepth)));
     return a;
   }
 
-  /// The steps of `from` .. `to`. A known number of them is written out, up to `straightSteps` at a time: at the end of
-  /// a short loop the processor would guess wrong and the tile unit would stand still.
-  static constexpr int64_t straightSteps = 10;
-  Tiles over(Tiles tiles, SmallVector<Value> ivs, Value from, Value to,
+  Tiles over(const Tiles &tiles, SmallVector<Value> ivs, Value from, Value to,
              function_ref<Tiles(Tiles, ArrayRef<Value>)> body) {
-    std::optional<int64_t> begin = getConstantIntValue(from), end = getConstantIntValue(to);
-    int64_t known = to == blockEnd ? blockDepth : begin && end ? *end - *begin : 0;
-    int64_t count = llvm::divideCeil(known, tileDepth), inLoop = 1;
-    auto straight = [&](Tiles carried, Value first, int64_t number) {
-      for (int64_t step = 0; step < number; ++step) {
-        ivs.push_back(plus(first, step * tileDepth));
-        carried = body(carried, ivs);
-        ivs.pop_back();
-      }
-      return carried;
-    };
-    if (count > 0 && count <= straightSteps && !duringStep)
-      return straight(tiles, from, count);
-    for (int64_t number = straightSteps; number > 1 && count > 0 && inLoop == 1 && !duringStep; --number)
-      if (count % number == 0)
-        inLoop = number;
-    auto loop = scf::ForOp::create(builder, loc, from, to, constant(inLoop * tileDepth), tiles);
+    auto loop = scf::ForOp::create(builder, loc, from, to, constant(tileDepth), tiles);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
-    scf::YieldOp::create(builder, loc,
-                         straight(llvm::to_vector_of<Value>(loop.getRegionIterArgs()), loop.getInductionVar(), inLoop));
+    ivs.push_back(loop.getInductionVar());
+    scf::YieldOp::create(builder, loc, body(llvm::to_vector_of<Value>(loop.getRegionIterArgs()), ivs));
     return llvm::to_vector_of<Value>(loop.getResults());
   }
 
@@ -374,8 +371,15 @@ private:
   void fetchAhead(Value first, ArrayRef<Value> at) {
     if (!fetchFrom || rowBlocks < 1)
       return;
-    Value panel = access.panel, from = arith::ShRUIOp::create(builder, loc, fetchFrom, constant(1));
-    Value ahead = constant(fetchDepth / 2);
+    const int64_t group = 4 / elementBytes;
+    auto divided = [&](Value value, int64_t by) -> Value { // no signed division: nothing is negative
+      return arith::DivUIOp::create(builder, loc, value, constant(by));
+    };
+    auto times = [&](Value value, int64_t by) -> Value {
+      return arith::MulIOp::create(builder, loc, value, constant(by));
+    };
+    Value panel = access.panel, from = divided(fetchFrom, group);
+    Value ahead = constant(fetchDepth / group);
     if (!isConstantIntValue(access.panels, 1)) {
       Value next = plus(access.panel, 1);
       Value more = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, next, access.panels);
@@ -383,21 +387,17 @@ private:
       ahead = arith::SelectOp::create(builder, loc, more, constant(0), ahead);
     }
     from = add(from, ahead);
-    // Rows of pairs of k; a step reads 16 of them.
+    // Rows of groups of k; a step reads 16 of them.
     int64_t rows = llvm::divideCeil(tileRows, rowBlocks), share = fetchDepth / tileDepth * rows;
-    auto divided = [&](Value value, int64_t by) -> Value { // no signed division: nothing is negative
-      return arith::ShRUIOp::create(builder, loc, value, constant(llvm::Log2_64(by)));
-    };
-    auto times = [&](Value value, int64_t by) -> Value {
-      return arith::MulIOp::create(builder, loc, value, constant(by));
-    };
     Value step = divided(arith::SubIOp::create(builder, loc, at.back(), fetchFrom), tileDepth);
-    Value place = add(add(from, times(divided(first, 2 * tileRows), share)), times(step, rows));
+    Value place = add(add(from, times(divided(first, 2 * rowsOfTile), share)), times(step, rows));
     for (int64_t row = 0; row < rows; ++row) {
-      SmallVector<Value> index = access.rhsAt(builder, panel, plus(place, row));
+      SmallVector<Value> ivs(at);
+      ivs.back() = plus(place, row);
+      SmallVector<Value> index = access.rhsAt(builder, panel, ivs);
       Value column = index.back();
       for (int64_t v = 0; v < vectors; ++v) {
-        index.back() = plus(column, v * 2 * tileColumns);
+        index.back() = plus(column, v * group * tileColumns);
         memref::PrefetchOp::create(builder, loc, access.rhs, index, /*isWrite=*/false, /*localityHint=*/2,
                                    /*isDataCache=*/true);
       }
@@ -405,27 +405,31 @@ private:
   }
 
   Tiles multiply(Tiles tiles, const Tiles &a, ArrayRef<Value> at) {
-    SmallVector<Value> pair(at);
-    pair.back() = arith::ShRUIOp::create(builder, loc, at.back(), constant(1));
-    SmallVector<Value> place = access.rhsAt(builder, access.panel, pair);
+    int64_t group = 4 / elementBytes;
+    SmallVector<Value> step(at);
+    step.back() = arith::ShRUIOp::create(builder, loc, at.back(), constant(llvm::Log2_64(group)));
+    SmallVector<Value> place = access.rhsAt(builder, access.panel, step);
     Value column = place.back();
     Tiles b;
     for (int64_t v = 0; v < vectors; ++v) {
-      place.back() = plus(column, v * 2 * tileColumns);
-      b.push_back(amx::TileLoadOp::create(builder, loc, operandType, access.rhs, place, rhsRowStride));
+      place.back() = plus(column, v * group * tileColumns);
+      b.push_back(amx::TileLoadOp::create(builder, loc, rhsType, access.rhs, place, rhsRowStride));
     }
     for (auto [row, left] : llvm::enumerate(a))
-      for (int64_t v = 0; v < vectors; ++v)
-        tiles[row * vectors + v] =
-            amx::TileMulFOp::create(builder, loc, accumulatorType, left, b[v], tiles[row * vectors + v]);
+      for (int64_t v = 0; v < vectors; ++v) {
+        Value &sum = tiles[row * vectors + v];
+        sum = isa<IntegerType>(element)
+                  ? amx::TileMulIOp::create(builder, loc, accumulatorType, left, b[v], sum).getResult()
+                  : amx::TileMulFOp::create(builder, loc, accumulatorType, left, b[v], sum).getResult();
+      }
     return tiles;
   }
 
   void clearPad() {
-    Value a = pad(builder.getBF16Type());
-    VectorType type = VectorType::get({tileDepth}, builder.getBF16Type());
+    Value a = pad(element);
+    VectorType type = VectorType::get({tileDepth}, element);
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-    auto loop = scf::ForOp::create(builder, loc, constant(0), constant(2 * tileRows), constant(1));
+    auto loop = scf::ForOp::create(builder, loc, constant(0), constant(2 * rowsOfTile), constant(1));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     vector::StoreOp::create(builder, loc, zero, a, ValueRange{loop.getInductionVar(), constant(0)});
@@ -433,13 +437,13 @@ private:
 
   /// `valid` rows of A's step at `at` into the pad, zero beyond the last k. Rows beyond stay as clearPad() left them.
   void copyToPad(Value first, ArrayRef<Value> at, Value valid) {
-    Value a = pad(builder.getBF16Type());
+    Value a = pad(element);
     Value left = arith::SubIOp::create(builder, loc, depth, at.back());
     auto loop = scf::ForOp::create(builder, loc, constant(0), valid, constant(1));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     Value row = loop.getInductionVar(), from = add(first, row);
-    VectorType type = VectorType::get({tileDepth}, builder.getBF16Type());
+    VectorType type = VectorType::get({tileDepth}, element);
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
     if (lhsDepthContiguous) {
       Value mask = vector::CreateMaskOp::create(builder, loc, VectorType::get({tileDepth}, builder.getI1Type()),
@@ -463,22 +467,36 @@ private:
   Location loc;
   const BlockAccess &access;
   int64_t vectors;
-  amx::TileType accumulatorType, operandType;
+  Type element, sumElement;
+  int64_t elementBytes, tileDepth, tileReductionBlock, rowsOfTile;
+  amx::TileType accumulatorType, lhsType, rhsType;
   Value lhsRowStride, rhsRowStride, outRowStride, depth, depthWhole, lhsPad, outPad;
   bool lhsDepthContiguous = false, hasTail = false;
   std::function<void(Value)> duringStep; ///< with each step, at this k
-  Value blockEnd;                        ///< the end of a block of k whose length is known,
-  int64_t blockDepth = 0;                ///< and the length
   int64_t rowBlocks = 0;                 ///< of 32 rows in the task, about
   Value fetchFrom;                       ///< first k of the block under way; null: nothing is fetched ahead
   int64_t fetchDepth = 0;                ///< its k
 };
 } // namespace
 
-bool emitTilePanels(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows, int64_t panel) {
-  TileEmitter emitter(builder, loc, access, panel);
+int64_t rowsOfTiles(OpFoldResult rows) {
+  std::optional<int64_t> known = getConstantIntValue(rows);
+  if (!known || *known < 1 || *known % tileRows == 0)
+    return tileRows;
+  if (*known < tileRows)
+    return *known;
+  constexpr int64_t fewest = 12;
+  for (int64_t rowsOfTile = tileRows - 1; rowsOfTile >= fewest; --rowsOfTile)
+    if (*known % rowsOfTile == 0)
+      return rowsOfTile;
+  return tileRows;
+}
+
+std::optional<int64_t> emitTilePanels(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows,
+                                      int64_t panel) {
+  TileEmitter emitter(builder, loc, access, panel, rowsOfTiles(rows));
   emitter.rows(rows);
-  return emitter.overlapped;
+  return emitter.rowsLeft;
 }
 
 } // namespace tilewright::cpu

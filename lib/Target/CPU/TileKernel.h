@@ -1,11 +1,12 @@
 //===- TileKernel.h - products on AMX tiles --------------------------------------===//
 //
 // C[rows, panel] = sum over the reduction loops of A[row, r...] * B[r..., panel] for bf16 operands, B in pairs of k
-// (group = 2) padded with zeros to a multiple of 32 k. A block of 32 rows x 32 columns is four accumulator tiles, two
-// tiles of A and two of B: all eight tile registers. A is read as it lies, by the row stride of its tile loads, where
-// its k are contiguous; rows, columns and k that do not fill a tile go through a zeroed pad on the stack.
+// (group = 2) padded with zeros to a multiple of 32 k, or for signed bytes, B in fours (group = 4) padded to 64 k. A
+// block of 32 rows x 32 columns is four accumulator tiles, two tiles of A and two of B: all eight tile registers. A is
+// read as it lies, by the row stride of its tile loads, where its k are contiguous; rows, columns and k that do not
+// fill a tile go through a zeroed pad on the stack.
 //
-// Long sums run in blocks of about `tileReductionBlock` k around the panels, so that a block of B stays in the
+// Long sums run in blocks of about `tileReductionBytes` of k around the panels, so that a block of B stays in the
 // first-level cache while A streams by from the second; between blocks the accumulators rest in C.
 //
 //===----------------------------------------------------------------------===//
@@ -16,15 +17,20 @@
 
 namespace tilewright::cpu {
 
-/// k of one tile step: 16 pairs.
-inline constexpr int64_t tileDepth = 32;
+/// A tile's row: 32 k of bf16, 64 of bytes.
+inline constexpr int64_t tileRowBytes = 64;
 inline constexpr int64_t tileRows = 16, tileColumns = 16;
-inline constexpr int64_t tileReductionBlock = 256;
+inline constexpr int64_t tileReductionBytes = 512;
 
-/// Emits the product of `rows` rows from row 0 on with all panels; `panel` is 16 or 32 columns. Whether it called
-/// access.rowsDone, for all whole blocks of 32 rows but the last.
-bool emitTilePanels(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,
-                    int64_t panel);
+/// Rows of the tiles of A and C: 16, or where that leaves a rest, a number from 12 on that leaves none (the images of
+/// a ResNet are multiples of 14 wide), or all rows where they are fewer. All tiles of A have as many: one tile
+/// configuration serves the kernel.
+int64_t rowsOfTiles(mlir::OpFoldResult rows);
+
+/// Emits the product of `rows` rows from row 0 on with all panels; `panel` is 16 or 32 columns. The first row that
+/// access.rowsDone was not called for, if it was called.
+std::optional<int64_t> emitTilePanels(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access,
+                                      mlir::OpFoldResult rows, int64_t panel);
 
 } // namespace tilewright::cpu
 

@@ -5,6 +5,7 @@
 // CHECK: scf.for %{{.*}} = %{{.*}} to %c64
 // CHECK-COUNT-4: amx.tile_zero
 // CHECK: scf.for %{{.*}} step %c32 iter_args(
+// CHECK: memref.prefetch %arg1[%c0, {{.*}}], read, locality<2>, data
 // CHECK-COUNT-2: amx.tile_load %arg0
 // CHECK-COUNT-2: amx.tile_load %arg1
 // CHECK-COUNT-4: amx.tile_mulf
@@ -30,10 +31,69 @@ func.func private @tails(%a: memref<5x33xbf16>, %b: memref<2x32x64xbf16>, %c: me
 
 // A long sum in even blocks of k, with C read back between them.
 // CHECK-LABEL: func private @deep
-// CHECK: scf.for %{{.*}} = %c0 to %c512 step %c32
-// CHECK: scf.for %{{.*}} = %c512 to %c2048 step %c512
+// CHECK: scf.for %{{.*}} = %c0 to %c256 step %c32
+// CHECK: scf.for %{{.*}} = %c256 to %c2048 step %c256
 // CHECK-COUNT-4: amx.tile_load %arg2
 func.func private @deep(%a: memref<32x2048xbf16>, %b: memref<1x1024x64xbf16>, %c: memref<32x32xf32>) attributes {tw.kernel} {
   tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 0, 1>, panel = 32 : i64} ins(%a, %b : memref<32x2048xbf16>, memref<1x1024x64xbf16>) outs(%c : memref<32x32xf32>)
+  return
+}
+
+// What follows row by row is done while later rows are computed: 4 rows with each of the 8 steps of the last block of k,
+// one block of rows late. The rows of the last block are left.
+// CHECK-LABEL: func private @overlapped
+// CHECK: scf.for %{{.*}} = %c0 to %c256 step %c32
+// CHECK-NOT: math.exp
+// CHECK: scf.for %{{.*}} = %c256 to %c512 step %c32
+// CHECK-NOT: math.exp
+// CHECK: scf.for %[[FIRST:.*]] = %c32 to %c128 step %c32
+// CHECK-COUNT-4: amx.tile_load %arg2
+// CHECK: scf.for %{{.*}} = %c512 to %c768 step %c32 iter_args(
+// CHECK: scf.for %{{.*}} step %c1
+// CHECK: math.exp
+// CHECK-COUNT-4: amx.tile_mulf
+// CHECK: scf.for %{{.*}} = %c96 to %c128 step %c1
+// CHECK: math.exp
+// CHECK-NOT: math.exp
+func.func private @overlapped(%a: memref<128x768xbf16>, %b: memref<1x384x64xbf16>, %c: memref<128x32xf32>, %d: memref<128x32xf32>, %scratch: memref<?xi8>) attributes {tw.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %c128 = arith.constant 128 : index
+  tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 0, 1>, panel = 32 : i64} ins(%a, %b : memref<128x768xbf16>, memref<1x384x64xbf16>) outs(%c : memref<128x32xf32>)
+  scf.for %row = %c0 to %c128 step %c1 {
+    %x = vector.load %c[%row, %c16] : memref<128x32xf32>, vector<16xf32>
+    %y = math.exp %x : vector<16xf32>
+    vector.store %y, %d[%row, %c16] : memref<128x32xf32>, vector<16xf32>
+  }
+  return
+}
+
+// Not where the loop reads another row of the product, or writes what the product reads.
+// CHECK-LABEL: func private @not_overlapped
+// CHECK: amx.tile_mulf
+// CHECK: scf.for %{{.*}} = %c0 to %c128 step %c1
+// CHECK: math.exp
+// CHECK: amx.tile_mulf
+// CHECK: scf.for %{{.*}} = %c0 to %c128 step %c1
+// CHECK: math.absf
+func.func private @not_overlapped(%a: memref<128x768xbf16>, %b: memref<1x384x64xbf16>, %c: memref<128x32xf32>, %d: memref<128x32xf32>, %scratch: memref<?xi8>) attributes {tw.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c127 = arith.constant 127 : index
+  %c128 = arith.constant 128 : index
+  tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 0, 1>, panel = 32 : i64} ins(%a, %b : memref<128x768xbf16>, memref<1x384x64xbf16>) outs(%c : memref<128x32xf32>)
+  scf.for %row = %c0 to %c128 step %c1 {
+    %x = vector.load %c[%c127, %c0] : memref<128x32xf32>, vector<16xf32>
+    %y = math.exp %x : vector<16xf32>
+    vector.store %y, %d[%row, %c0] : memref<128x32xf32>, vector<16xf32>
+  }
+  tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 0, 1>, panel = 32 : i64} ins(%a, %b : memref<128x768xbf16>, memref<1x384x64xbf16>) outs(%c : memref<128x32xf32>)
+  scf.for %row = %c0 to %c128 step %c1 {
+    %x = vector.load %c[%row, %c0] : memref<128x32xf32>, vector<16xf32>
+    %y = math.absf %x : vector<16xf32>
+    %z = arith.truncf %y : vector<16xf32> to vector<16xbf16>
+    vector.store %z, %a[%row, %c0] : memref<128x768xbf16>, vector<16xbf16>
+  }
   return
 }

@@ -27,3 +27,22 @@ func.func @product(%a: memref<16x64xbf16>, %b: memref<32x32xbf16>, %c: memref<16
   amx.tile_store %c[%c0, %c0], %sum, %c16 : memref<16x16xf32>, !amx.tile<16x16xf32>
   return
 }
+
+// Bytes: four k a step, widened as the op says.
+// CHECK-LABEL: func @bytes
+// CHECK-COUNT-3: vector.deinterleave
+// CHECK: arith.extui %{{.*}} : i8 to i32
+// CHECK: arith.extsi %{{.*}} : vector<16xi8> to vector<16xi32>
+// CHECK: arith.muli
+// CHECK-NOT: amx
+func.func @bytes(%a: memref<16x64xi8>, %b: memref<16x64xi8>, %c: memref<16x16xi32>) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c64 = arith.constant 64 : index
+  %zero = amx.tile_zero : !amx.tile<16x16xi32>
+  %l = amx.tile_load %a[%c0, %c0], %c64 : memref<16x64xi8> into !amx.tile<16x64xi8>
+  %r = amx.tile_load %b[%c0, %c0], %c64 : memref<16x64xi8> into !amx.tile<16x64xi8>
+  %sum = amx.tile_muli %l zext, %r, %zero : !amx.tile<16x64xi8>, !amx.tile<16x64xi8>, !amx.tile<16x16xi32>
+  amx.tile_store %c[%c0, %c0], %sum, %c16 : memref<16x16xi32>, !amx.tile<16x16xi32>
+  return
+}

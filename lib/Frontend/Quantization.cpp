@@ -1,0 +1,184 @@
+//===- Quantization.cpp - torch's quantized_decomposed ops ----------------------------===//
+//
+// What torch.ao.quantization.fx._decomposed computes, operation by operation, so that integers are equal to eager's.
+// Bytes have ops of their own: tw.quantize is few instructions, since its bounds are a byte's; tw.dequantize is what
+// --tw-match-quantized looks for in front of products. Wider integers are arithmetic that exists.
+//
+//===----------------------------------------------------------------------------===//
+#include "lib/Frontend/Node.h"
+
+namespace tilewright {
+namespace {
+
+/// A tensor of one element as 0-d.
+Value single(Node &n, unsigned index, llvm::StringRef name) {
+  Value value = n.tensor(index, name);
+  if (n.failed())
+    return value;
+  if (elementCount(n.typeOf(value)) != n.constantSize(1)) {
+    n.refuse(name + " has " + llvm::Twine(n.rankOf(value)) + " dimensions; expected one element");
+    return value;
+  }
+  return n.reshape(value, ArrayRef<AffineExpr>());
+}
+
+/// clamp(x, quant_min, quant_max) in the result's type; both follow argument `index`.
+Value clamped(Node &n, Value x, unsigned index) {
+  double low = n.number(index, "quant_min"), high = n.number(index + 1, "quant_max");
+  if (n.failed())
+    return x;
+  return n.cast(n.op<MinimumOp>(n.op<MaximumOp>(x, low), high), n.element());
+}
+
+/// round(x * inverse) + zero, clamped: `inverse` is of f32.
+Value quantized(Node &n, Value x, Value inverse, Value zero, unsigned rangeIndex) {
+  double low = n.number(rangeIndex, "quant_min"), high = n.number(rangeIndex + 1, "quant_max");
+  if (n.failed())
+    return x;
+  if (n.element().isInteger(8)) {
+    zero = n.cast(zero, n.f32());
+    auto type = tensorWithSizes(n.broadcastSizes({x, inverse, zero}), n.element());
+    return QuantizeOp::create(n.builder, n.loc, TypeRange{type}, ValueRange{x, inverse, zero},
+                              ArrayRef{n.builder.getNamedAttr("low", n.builder.getI64IntegerAttr(int64_t(low))),
+                                       n.builder.getNamedAttr("high", n.builder.getI64IntegerAttr(int64_t(high)))})
+        .getResult();
+  }
+  Value rounded = n.op<RoundOp>({n.op<MulOp>({n.cast(x, n.f32()), inverse})});
+  return clamped(n, n.op<AddOp>({rounded, n.cast(zero, n.f32())}), rangeIndex);
+}
+
+Value reciprocal(Node &n, Value scale) { return n.op<DivOp>({n.scalar(1.0, n.elementOf(scale)), scale}); }
+
+/// Bytes stay whole; wider integers become floats before they are shifted, as torch has it.
+Value dequantized(Node &n, Value x, Value scale, Value zero) {
+  Type from = n.elementOf(x), i32 = IntegerType::get(&n.importer.context, 32);
+  if (from.isInteger(8))
+    return n.op<DequantizeOp>({x, n.cast(scale, n.f32()), n.cast(zero, i32)}, n.element());
+  Value difference = n.op<SubOp>({n.cast(x, n.f32()), n.cast(zero, n.f32())});
+  return n.cast(n.op<MulOp>({difference, n.cast(scale, n.f32())}), n.element());
+}
+
+//===--- one scale for the tensor ---===//
+
+Results quantizePerTensor(Node &n) {
+  Value x = n.tensor(0, "input");
+  double scale = n.number(1, "scale");
+  int64_t zero = n.integer(2, "zero_point");
+  if (n.failed())
+    return n.refused();
+  return quantized(n, x, n.scalar(1.0 / scale, n.f32()), n.scalar(double(zero), n.f32()), 3);
+}
+
+Results quantizePerTensorTensor(Node &n) {
+  Value x = n.tensor(0, "input"), scale = single(n, 1, "scale"), zero = single(n, 2, "zero_point");
+  if (n.failed())
+    return n.refused();
+  return quantized(n, x, n.cast(reciprocal(n, scale), n.f32()), zero, 3);
+}
+
+Results dequantizePerTensor(Node &n) {
+  Value x = n.tensor(0, "input");
+  double scale = n.number(1, "scale");
+  int64_t zero = n.integer(2, "zero_point");
+  if (n.failed())
+    return n.refused();
+  Type i32 = IntegerType::get(&n.importer.context, 32);
+  return dequantized(n, x, n.scalar(scale, n.f32()), n.scalarInt(zero, i32));
+}
+
+Results dequantizePerTensorTensor(Node &n) {
+  Value x = n.tensor(0, "input"), scale = single(n, 1, "scale"), zero = single(n, 2, "zero_point");
+  if (n.failed())
+    return n.refused();
+  return dequantized(n, x, scale, zero);
+}
+
+//===--- one scale for each channel ---===//
+
+/// Scales or zero points along `axis` of `rank` dimensions.
+Value perChannel(Node &n, Value value, int64_t axis, int64_t rank) {
+  if (n.rankOf(value) != 1) {
+    n.refuse("scales and zero points of rank " + llvm::Twine(n.rankOf(value)) + "; expected one number per channel");
+    return value;
+  }
+  return n.alongDim(value, axis, rank);
+}
+
+/// Reasons that hold for the four ops below.
+bool acceptsParameters(Node &n, Value scales, Value zeros) {
+  if (!n.elementOf(scales).isF32())
+    n.refuse("scales of " + dtypeName(n.elementOf(scales)) + "; expected float32");
+  else if (zeros && !n.elementOf(zeros).isSignlessInteger(32) && !n.elementOf(zeros).isSignlessInteger(64))
+    n.refuse("zero points of " + dtypeName(n.elementOf(zeros)) + "; expected int32 or int64");
+  return !n.failed();
+}
+
+Results quantizePerChannel(Node &n) {
+  Value x = n.tensor(0, "input"), scales = n.tensor(1, "scales"), zeros = n.tensor(2, "zero_points");
+  int64_t rank = n.rankOf(x), axis = n.dim(3, "axis", rank);
+  if (n.failed() || !acceptsParameters(n, scales, zeros))
+    return n.refused();
+  scales = perChannel(n, scales, axis, rank);
+  zeros = perChannel(n, zeros, axis, rank);
+  if (n.failed())
+    return n.refused();
+  return quantized(n, x, reciprocal(n, scales), zeros, 4);
+}
+
+Results dequantizePerChannel(Node &n) {
+  Value x = n.tensor(0, "input"), scales = n.tensor(1, "scales"), zeros = n.optionalTensor(2, "zero_points");
+  int64_t rank = n.rankOf(x), axis = n.dim(3, "axis", rank);
+  if (n.failed() || !acceptsParameters(n, scales, zeros))
+    return n.refused();
+  scales = perChannel(n, scales, axis, rank);
+  if (zeros)
+    zeros = perChannel(n, zeros, axis, rank);
+  if (n.failed())
+    return n.refused();
+  if (n.elementOf(x).isInteger(8))
+    return dequantized(n, x, scales, zeros ? zeros : n.scalarInt(0, IntegerType::get(&n.importer.context, 32)));
+  // The difference is one of integers here.
+  Value difference = zeros ? n.op<SubOp>({n.cast(x, n.i64()), n.cast(zeros, n.i64())}) : x;
+  return n.cast(n.op<MulOp>({n.cast(difference, n.f32()), scales}), n.element());
+}
+
+//===--- one scale for each row ---===//
+
+Results quantizePerToken(Node &n) {
+  Value x = n.tensor(0, "input"), scales = n.tensor(1, "scales"), zeros = n.tensor(2, "zero_points");
+  if (n.failed())
+    return n.refused();
+  Type f64 = n.f64(), compute = n.elementOf(scales).isF64() ? f64 : n.f32();
+  Value product = n.op<MulOp>({n.cast(x, compute), n.cast(reciprocal(n, scales), compute)});
+  // The sum is rounded to f32 once; in f64 it cannot become one with the product in an FMA, which rounds elsewhere.
+  Value sum = n.cast(n.op<AddOp>({n.cast(product, f64), n.cast(zeros, f64)}), compute);
+  Value result = clamped(n, n.op<RoundOp>({sum}), 3);
+  return n.failed() ? n.refused() : Results(result);
+}
+
+Results dequantizePerToken(Node &n) {
+  Value x = n.tensor(0, "input"), scales = n.tensor(1, "scales"), zeros = n.tensor(2, "zero_points");
+  if (n.failed())
+    return n.refused();
+  bool whole = n.elementOf(x).isInteger(8) && isa<IntegerType>(n.elementOf(zeros));
+  if (whole)
+    return dequantized(n, x, scales, zeros);
+  Value difference = n.op<SubOp>({n.cast(x, n.f64()), n.cast(zeros, n.f64())});
+  return n.cast(n.op<MulOp>({difference, n.cast(scales, n.f64())}), n.element());
+}
+
+} // namespace
+
+void registerQuantization(Table &t) {
+  const std::string family = "quantized_decomposed.";
+  t[family + "quantize_per_tensor.default"] = quantizePerTensor;
+  t[family + "quantize_per_tensor.tensor"] = quantizePerTensorTensor;
+  t[family + "dequantize_per_tensor.default"] = dequantizePerTensor;
+  t[family + "dequantize_per_tensor.tensor"] = dequantizePerTensorTensor;
+  t[family + "quantize_per_channel.default"] = quantizePerChannel;
+  t[family + "dequantize_per_channel.default"] = dequantizePerChannel;
+  t[family + "quantize_per_token.default"] = quantizePerToken;
+  t[family + "dequantize_per_token.default"] = dequantizePerToken;
+}
+
+} // namespace tilewright

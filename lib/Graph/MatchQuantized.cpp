@@ -1,0 +1,349 @@
+//===- MatchQuantized.cpp - --tw-match-quantized: products of dequantized bytes are integer products --//
+//
+// Before:
+//   %a = tw.dequantize %x, %sa, %za : (tensor<8x64xui8>, tensor<f32>, tensor<i32>) -> tensor<8x64xf32>
+//   %b = tw.dequantize %w, %sb, %zb : (tensor<64x96xi8>, tensor<1x96xf32>, tensor<1x96xi32>) -> tensor<64x96xf32>
+//   %c = tw.matmul %a, %b : tensor<8x96xf32>
+// After:
+//   %x' = %x - 128 as i8, %za' = %za - 128              // every byte is signed
+//   %p = tw.matmul %x', %w : (tensor<8x64xi8>, tensor<64x96xi8>) -> tensor<8x96xi32>
+//   %q = %p - (%za' * sum_k %w - 64 * %za' * %zb) - %zb * sum_k %x'
+//   %c = tw.cast %q : f32, * (%sa * %sb)
+//
+// The integer part is exact. Terms of a zero point that is known to be 0 are not written; the sums of a parameter run
+// once. A convolution is padded with its zero point, which stands for 0.0. What stays in floats is told by a remark
+// (category "quantize") and in the function's tw.decisions, which --tw-form-kernels takes over.
+//
+// Test: test/Graph/match-quantized.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/Graph.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
+#include "tilewright/Passes.h"
+
+namespace tilewright {
+#define GEN_PASS_DEF_MATCHQUANTIZED
+#include "tilewright/Passes.h.inc"
+} // namespace tilewright
+
+using namespace mlir;
+
+namespace tilewright::graph {
+namespace {
+
+/// Differences of a byte and its zero point are below 256: so many products of two of them fit in 31 bits.
+constexpr int64_t longestSum = ((int64_t(1) << 31) - 1) / (255 * 255);
+
+using ByteSizes = SmallVector<AffineExpr>;
+
+RankedTensorType typeIn(Value value) { return cast<RankedTensorType>(value.getType()); }
+ByteSizes sizesIn(Value value) { return sizesOf(typeIn(value)); }
+bool isUnit(AffineExpr size) {
+  auto constant = dyn_cast<AffineConstantExpr>(size);
+  return constant && constant.getValue() == 1;
+}
+
+/// (integers - zero) * scale; scale and zero broadcast to the integers' shape.
+struct Bytes {
+  Value integers, scale, zero;
+};
+
+class QuantizedMatcher {
+public:
+  explicit QuantizedMatcher(func::FuncOp function)
+      : builder(function.getContext()), i8(builder.getI8Type()), i32(builder.getI32Type()), f32(builder.getF32Type()) {}
+
+  void run(func::FuncOp function) {
+    SmallVector<Operation *> products;
+    function.walk([&](Operation *op) {
+      if (isa<MatmulOp, ConvolutionOp>(op) && isa<FloatType>(typeIn(op->getResult(0)).getElementType()))
+        products.push_back(op);
+    });
+    for (Operation *op : products) {
+      builder.setInsertionPoint(op);
+      loc = op->getLoc();
+      std::optional<Bytes> a = bytesOf(op->getOperand(0)), b = bytesOf(op->getOperand(1));
+      if (!a && !b)
+        continue;
+      std::string reason;
+      if (!a || !b)
+        reason = (a ? "its right side" : "its left side") + std::string(" is not dequantized");
+      else if (auto matmul = dyn_cast<MatmulOp>(op))
+        reason = rewriteMatmul(matmul, *a, *b);
+      else
+        reason = rewriteConvolution(cast<ConvolutionOp>(op), *a, *b);
+      if (!reason.empty())
+        tell(op, reason);
+    }
+  }
+
+  SmallVector<Attribute> decisions; ///< in the form of FormKernels' tw.decisions, where the report finds them
+
+private:
+  void tell(Operation *op, StringRef reason) {
+    std::string subject, where;
+    llvm::raw_string_ostream(subject) << op->getName().stripDialect() << " of " << op->getOperand(0).getType()
+                                      << " and " << op->getOperand(1).getType() << " in integers";
+    loc->walk([&](Location inner) {
+      auto file = dyn_cast<FileLineColLoc>(inner);
+      if (file)
+        where = (file.getFilename().getValue() + ":" + Twine(file.getLine())).str();
+      return file ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    remark::missed(loc, remark::RemarkOpts::name("MatchQuantized").category("quantize"))
+        << subject << remark::reason("{0}", reason.str());
+    decisions.push_back(builder.getDictionaryAttr({builder.getNamedAttr("fused", builder.getBoolAttr(false)),
+                                                   builder.getNamedAttr("subject", builder.getStringAttr(subject)),
+                                                   builder.getNamedAttr("reason", builder.getStringAttr(reason)),
+                                                   builder.getNamedAttr("where", builder.getStringAttr(where))}));
+  }
+
+  //===-- finding -----------------------------------------------------------===//
+
+  /// `value` as scaled bytes, through views: the views of the bytes are written anew.
+  std::optional<Bytes> bytesOf(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (auto dequantize = dyn_cast_or_null<DequantizeOp>(op)) {
+      if (sizesIn(dequantize.getInput()) != sizesIn(value))
+        return std::nullopt;
+      return Bytes{dequantize.getInput(), dequantize.getScale(), dequantize.getZeroPoint()};
+    }
+    if (!isa_and_nonnull<ReshapeOp, PermuteOp>(op))
+      return std::nullopt;
+    std::optional<Bytes> inner = bytesOf(op->getOperand(0));
+    if (!inner)
+      return std::nullopt;
+    ByteSizes before = sizesIn(op->getOperand(0)), after = sizesIn(value);
+    std::optional<Value> scale = viewed(op, inner->scale, before, after), zero = viewed(op, inner->zero, before, after);
+    if (!scale || !zero)
+      return std::nullopt;
+    Operation *view = builder.clone(*op);
+    view->setOperands(inner->integers);
+    view->getResult(0).setType(tensorWithSizes(after, typeIn(inner->integers).getElementType()));
+    return Bytes{view->getResult(0), *scale, *zero};
+  }
+
+  /// A scale or zero point behind the view `op` of what it broadcasts to.
+  std::optional<Value> viewed(Operation *op, Value value, ArrayRef<AffineExpr> before, ArrayRef<AffineExpr> after) {
+    ByteSizes own = sizesIn(value);
+    if (llvm::all_of(own, isUnit))
+      return reshaped(value, {});
+    ByteSizes full(before.size() - own.size(), getAffineConstantExpr(1, builder.getContext()));
+    llvm::append_range(full, own);
+    if (auto permute = dyn_cast<PermuteOp>(op)) {
+      ByteSizes turned;
+      for (int64_t from : permute.getPermutation())
+        turned.push_back(full[from]);
+      return PermuteOp::create(builder, loc, tensorWithSizes(turned, typeIn(value).getElementType()),
+                               reshaped(value, full), permute.getPermutationAttr())
+          .getResult();
+    }
+    // One number for each row, and the rows stay rows.
+    if (after.empty() || before.back() != after.back() || !isUnit(full.back()) ||
+        ArrayRef(full).drop_back() != ArrayRef(before).drop_back())
+      return std::nullopt;
+    ByteSizes rows(after);
+    rows.back() = full.back();
+    return reshaped(value, rows);
+  }
+
+  /// The sizes of a scale or zero point, with ones in front, at `dims` (from the front of `rank`).
+  static bool isUniformAlong(Value value, int64_t rank, ArrayRef<int64_t> dims) {
+    ByteSizes own = sizesIn(value);
+    int64_t missing = rank - static_cast<int64_t>(own.size());
+    return llvm::all_of(dims, [&](int64_t dim) { return dim < missing || isUnit(own[dim - missing]); });
+  }
+
+  //===-- writing -----------------------------------------------------------===//
+
+  Value reshaped(Value value, ArrayRef<AffineExpr> sizes) {
+    RankedTensorType type = tensorWithSizes(sizes, typeIn(value).getElementType());
+    return value.getType() == type ? value : ReshapeOp::create(builder, loc, type, value).getResult();
+  }
+  Value converted(Value value, Type element) {
+    if (typeIn(value).getElementType() == element)
+      return value;
+    return CastOp::create(builder, loc, withElementType(typeIn(value), element), value);
+  }
+  Value integer(int64_t value) {
+    auto type = RankedTensorType::get({}, i32);
+    return ConstantOp::create(builder, loc, type,
+                              cast<TypedAttr>(DenseElementsAttr::get(type, builder.getI32IntegerAttr(value))));
+  }
+  /// An elementwise op on operands that broadcast to each other.
+  template <typename OpT> Value elementwise(Value lhs, Value rhs) {
+    ByteSizes a = sizesIn(lhs), b = sizesIn(rhs);
+    if (a.size() < b.size())
+      std::swap(a, b);
+    for (size_t i = 0; i < b.size(); ++i)
+      if (AffineExpr &size = a[a.size() - b.size() + i]; isUnit(size))
+        size = b[i];
+    return OpT::create(builder, loc, tensorWithSizes(a, typeIn(lhs).getElementType()), lhs, rhs);
+  }
+  static std::optional<int64_t> constantOf(Value value) {
+    DenseElementsAttr elements;
+    if (!matchPattern(value, m_Constant(&elements)) || !elements.isSplat())
+      return std::nullopt;
+    return elements.getSplatValue<APInt>().getSExtValue();
+  }
+  static bool isZero(Value value) { return constantOf(value) == 0; }
+
+  /// Bytes as signed ones: ui8 moves down by 128, and its zero point with it.
+  Bytes asSigned(Bytes bytes) {
+    if (typeIn(bytes.integers).getElementType() == i8)
+      return bytes;
+    Value moved = elementwise<SubOp>(converted(bytes.integers, i32), integer(128));
+    std::optional<int64_t> zero = constantOf(bytes.zero);
+    return {converted(moved, i8), bytes.scale,
+            zero ? integer(*zero - 128) : elementwise<SubOp>(bytes.zero, integer(128))};
+  }
+
+  /// Sums along `dims`, which stay as ones.
+  Value sumAlong(Value bytes, ArrayRef<int64_t> dims) {
+    ByteSizes sizes = sizesIn(bytes);
+    for (int64_t dim : dims)
+      sizes[dim] = getAffineConstantExpr(1, builder.getContext());
+    return ReduceOp::create(builder, loc, tensorWithSizes(sizes, i32), converted(bytes, i32), ReduceKind::Sum,
+                            builder.getDenseI64ArrayAttr(dims), /*keepdim=*/true);
+  }
+
+  /// sum (a - za) (b - zb) from sum a b, `count` terms, the sums of b where za is not 0, of a where zb is not.
+  Value corrected(Value sum, Value za, Value zb, int64_t count, function_ref<Value()> sumOfA,
+                  function_ref<Value()> sumOfB) {
+    // What belongs to columns alone stays together: of a parameter it runs once.
+    if (!isZero(za)) {
+      Value ofColumns = elementwise<MulOp>(sumOfB(), za);
+      if (!isZero(zb))
+        ofColumns = elementwise<SubOp>(ofColumns, elementwise<MulOp>(elementwise<MulOp>(zb, integer(count)), za));
+      sum = elementwise<SubOp>(sum, ofColumns);
+    }
+    return isZero(zb) ? sum : elementwise<SubOp>(sum, elementwise<MulOp>(sumOfA(), zb));
+  }
+
+  void replace(Operation *op, Value sum, Value sa, Value sb) {
+    Value result = elementwise<MulOp>(converted(sum, f32), elementwise<MulOp>(sa, sb));
+    op->getResult(0).replaceAllUsesWith(converted(result, typeIn(op->getResult(0)).getElementType()));
+    op->erase();
+  }
+
+  static std::string tooLong(std::optional<int64_t> count) {
+    if (!count)
+      return "the length of its sums is symbolic, so 32 bits may not hold them";
+    return "32 bits may not hold a sum of " + std::to_string(*count) + " products; " + std::to_string(longestSum) +
+           " fit for sure";
+  }
+
+  /// The reason why not, or nothing.
+  std::string rewriteMatmul(MatmulOp op, Bytes a, Bytes b) {
+    int64_t rank = typeIn(op.getLhs()).getRank(), last = rank - 1;
+    if (!isUniformAlong(a.scale, rank, last) || !isUniformAlong(a.zero, rank, last) ||
+        !isUniformAlong(b.scale, rank, last - 1) || !isUniformAlong(b.zero, rank, last - 1))
+      return "a scale or zero point changes along the sum";
+    auto depth = dyn_cast<AffineConstantExpr>(sizesIn(op.getLhs()).back());
+    if (!depth || depth.getValue() > longestSum)
+      return tooLong(depth ? std::optional(depth.getValue()) : std::nullopt);
+    a = asSigned(a);
+    b = asSigned(b);
+    Value sum = MatmulOp::create(builder, loc, tensorWithSizes(sizesIn(op.getResult()), i32), a.integers, b.integers);
+    sum = corrected(
+        sum, a.zero, b.zero, depth.getValue(), [&] { return sumAlong(a.integers, last); },
+        [&] { return sumAlong(b.integers, last - 1); });
+    replace(op, sum, a.scale, b.scale);
+    return "";
+  }
+
+  std::string rewriteConvolution(ConvolutionOp op, Bytes a, Bytes b) {
+    int64_t rank = typeIn(op.getInput()).getRank();
+    SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, rank)),
+                         window = llvm::to_vector(llvm::seq<int64_t>(1, rank));
+    if (op.getTransposed())
+      return "it is transposed";
+    if (op.getGroups() != 1)
+      return "it has " + std::to_string(op.getGroups()) + " groups";
+    if (rank > 4)
+      return "it is three-dimensional";
+    if (!isUniformAlong(a.scale, rank, all) || !isUniformAlong(a.zero, rank, all) ||
+        !isUniformAlong(b.scale, rank, window) || !isUniformAlong(b.zero, rank, window))
+      return "a scale or zero point changes along the sum";
+    std::optional<int64_t> count = 1;
+    for (AffineExpr size : ArrayRef(sizesIn(op.getWeight())).drop_front()) {
+      auto constant = dyn_cast<AffineConstantExpr>(size);
+      count = constant && count ? std::optional(*count * constant.getValue()) : std::nullopt;
+    }
+    if (!count || *count > longestSum)
+      return tooLong(count);
+    if (llvm::any_of(op.getPadding(), [](int64_t p) { return p < 0; }))
+      return "its padding is negative";
+    bool pads = llvm::any_of(op.getPadding(), [](int64_t p) { return p != 0; });
+    a = asSigned(a);
+    b = asSigned(b);
+    std::optional<int64_t> zero = constantOf(a.zero);
+    if (pads && (!zero || *zero < -128 || *zero > 127))
+      return zero ? "its zero point " + std::to_string(*zero) + " is no byte, so none stands for its padding"
+                  : "its zero point is not known, so neither is the byte that stands for its padding";
+    Value input = a.integers;
+    if (pads) {
+      SmallVector<int64_t> amounts(rank, 0);
+      ByteSizes sizes = sizesIn(input);
+      for (auto [i, amount] : llvm::enumerate(op.getPadding())) {
+        amounts[2 + i] = amount;
+        sizes[2 + i] = sizes[2 + i] + 2 * amount;
+      }
+      input = PadOp::create(builder, loc, tensorWithSizes(sizes, i8), input, amounts, amounts,
+                            cast<TypedAttr>(builder.getI8IntegerAttr(*zero)));
+    }
+    SmallVector<int64_t> none(rank - 2, 0);
+    auto convolve = [&](Value image, Value weight, AffineExpr filters) {
+      ByteSizes sizes = sizesIn(op.getResult());
+      sizes[1] = filters;
+      return ConvolutionOp::create(builder, loc, tensorWithSizes(sizes, i32), image, weight, op.getStride(), none,
+                                   op.getDilation(), /*transposed=*/false, none, /*groups=*/1);
+    };
+    Value sum = convolve(input, b.integers, sizesIn(op.getWeight())[0]);
+    // One number per filter, as one per channel of the result.
+    auto perFilter = [&](Value value) {
+      if (llvm::all_of(sizesIn(value), isUnit))
+        return reshaped(value, {});
+      ByteSizes sizes(rank - 1, getAffineConstantExpr(1, builder.getContext()));
+      sizes[0] = sizesIn(value)[0];
+      return reshaped(value, sizes);
+    };
+    a.zero = reshaped(a.zero, {});
+    sum = corrected(
+        sum, a.zero, isZero(b.zero) ? b.zero : perFilter(b.zero), *count,
+        [&]() -> Value {
+          Value sums = sumAlong(input, 1);
+          if (llvm::all_of(ArrayRef(sizesIn(b.integers)).drop_front(2), isUnit) &&
+              llvm::all_of(op.getStride(), [](int64_t step) { return step == 1; }))
+            return sums; // a window of one pixel
+          ByteSizes ones = sizesIn(b.integers);
+          ones[0] = ones[1] = getAffineConstantExpr(1, builder.getContext());
+          auto type = tensorWithSizes(ones, i32);
+          Value kernel = ConstantOp::create(
+              builder, loc, type, cast<TypedAttr>(DenseElementsAttr::get(type, builder.getI32IntegerAttr(1))));
+          return convolve(sums, kernel, ones[0]).getResult();
+        },
+        [&] { return perFilter(sumAlong(b.integers, window)); });
+    replace(op, sum, reshaped(a.scale, {}), perFilter(b.scale));
+    return "";
+  }
+
+  OpBuilder builder;
+  Type i8, i32, f32;
+  Location loc = builder.getUnknownLoc();
+};
+
+struct MatchQuantized : impl::MatchQuantizedBase<MatchQuantized> {
+  void runOnOperation() override {
+    QuantizedMatcher matcher(getOperation());
+    matcher.run(getOperation());
+    if (!matcher.decisions.empty())
+      getOperation()->setAttr(decisionsAttrName, ArrayAttr::get(&getContext(), matcher.decisions));
+  }
+};
+
+} // namespace
+} // namespace tilewright::graph

@@ -1,0 +1,60 @@
+// RUN: tilewright-opt %s --tw-cpu-expand-contractions=amx-int8=true --canonicalize | FileCheck %s --check-prefix=AMX
+// RUN: tilewright-opt %s --tw-cpu-expand-contractions --canonicalize | FileCheck %s --check-prefix=DOT
+// RUN: tilewright-opt %s --tw-cpu-expand-contractions="lanes=8 registers=16" --canonicalize | FileCheck %s --check-prefix=AVX2
+
+// Tiles of 16 rows x 64 bytes, sums of i32. vpdpbusd takes unsigned bytes of A, so 128 is added to each (by an
+// exclusive or) and 128 times the column's sum is taken off the end.
+// AMX-LABEL: func private @fours
+// AMX-COUNT-4: amx.tile_zero : !amx.tile<16x16xi32>
+// AMX: scf.for %{{.*}} step %c64 iter_args(
+// AMX-COUNT-2: amx.tile_load %arg0{{.*}} into !amx.tile<16x64xi8>
+// AMX-COUNT-2: amx.tile_load %arg1{{.*}} into !amx.tile<16x64xi8>
+// AMX-COUNT-4: amx.tile_muli
+// AMX-COUNT-4: amx.tile_store %arg2
+// DOT-LABEL: func private @fours
+// DOT: %[[SHIFT:.*]] = arith.constant dense<-128> : vector<64xi8>
+// DOT: vector.load %arg0{{.*}} vector<4xi8>
+// DOT: arith.xori
+// DOT: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"
+// DOT: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"(%{{.*}}, %[[SHIFT]],
+// DOT: arith.subi
+// DOT: vector.store {{.*}} vector<16xi32>
+// AVX2-LABEL: func private @fours
+// AVX2: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.256"
+func.func private @fours(%a: memref<64x128xi8>, %b: memref<1x32x128xi8>, %c: memref<64x32xi32>) attributes {tw.kernel} {
+  tw_tile.matmul {group = 4 : i64, lhs_permutation = array<i64: 0, 1>, panel = 32 : i64} ins(%a, %b : memref<64x128xi8>, memref<1x32x128xi8>) outs(%c : memref<64x32xi32>)
+  return
+}
+
+// Pairs are widened to i16.
+// DOT-LABEL: func private @pairs
+// DOT: arith.extsi {{.*}} vector<32xi8> to vector<32xi16>
+// DOT: llvm.call_intrinsic "llvm.x86.avx512.pmaddw.d.512"
+// AVX2-LABEL: func private @pairs
+// AVX2: arith.extsi {{.*}} vector<16xi8> to vector<16xi16>
+// AVX2: llvm.call_intrinsic "llvm.x86.avx2.pmadd.wd"
+// AVX2: arith.addi {{.*}} vector<8xi32>
+func.func private @pairs(%a: memref<64x128xi8>, %b: memref<1x64x64xi8>, %c: memref<64x32xi32>) attributes {tw.kernel} {
+  tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 0, 1>, panel = 32 : i64} ins(%a, %b : memref<64x128xi8>, memref<1x64x64xi8>) outs(%c : memref<64x32xi32>)
+  return
+}
+
+// 33 k end in the middle of a group: the last bytes are read one by one, none beyond the end.
+// DOT-LABEL: func private @tail
+// DOT-COUNT-4: memref.load %arg0
+// DOT: vector.from_elements
+func.func private @tail(%a: memref<1x33xi8>, %b: memref<1x16x128xi8>, %c: memref<1x32xi32>) attributes {tw.kernel} {
+  tw_tile.matmul {group = 4 : i64, lhs_permutation = array<i64: 0, 1>, panel = 32 : i64} ins(%a, %b : memref<1x33xi8>, memref<1x16x128xi8>) outs(%c : memref<1x32xi32>)
+  return
+}
+
+// Columns are contiguous: four rows interleaved; k are contiguous: squares of four bytes.
+// DOT-LABEL: func private @packs
+// DOT-COUNT-4: vector.maskedload %arg0
+// DOT-COUNT-3: vector.interleave
+// DOT: vector.bitcast {{.*}} vector<64xi8> to vector<16xi32>
+func.func private @packs(%a: memref<64x32xi8>, %p: memref<1x16x128xi8>, %b: memref<32x64xi8>, %r: memref<1x16x128xi8>) attributes {tw.kernel} {
+  tw_tile.pack {group = 4 : i64, panel = 32 : i64, permutation = array<i64: 0, 1>} ins(%a : memref<64x32xi8>) outs(%p : memref<1x16x128xi8>)
+  tw_tile.pack {group = 4 : i64, panel = 32 : i64, permutation = array<i64: 1, 0>} ins(%b : memref<32x64xi8>) outs(%r : memref<1x16x128xi8>)
+  return
+}
