@@ -174,9 +174,9 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
                                             : panelsPerTask(std::min(rows, m), k * bytes, panels, matmul.getPanel(),
                                                             ceilDiv(m, rows), threads, cacheBytes)));
       } else {
-        // A few rows of the image per task, all of their pixels, one panel of filters.
-        int64_t width = std::max<int64_t>(1, estimate(own[2]));
-        cut(1, std::max<int64_t>(1, std::min<int64_t>(estimate(own[1]), 128 / width)));
+        // A few rows of the image per task, of all tasks the same number, all of their pixels, one panel of filters.
+        int64_t width = std::max<int64_t>(1, estimate(own[2])), height = std::max<int64_t>(1, estimate(own[1]));
+        cut(1, ceilDiv(height, ceilDiv(height, std::clamp<int64_t>(128 / width, 1, height))));
         cut(2, isa<AffineConstantExpr>(own[2]) ? width : 0);
         cut(3, cast<ConvolutionOp>(member).getPanel());
       }

@@ -99,20 +99,30 @@ public:
       SmallVector<ReassociationIndices> together{{0}, {1}, {2, 3}};
       in = memref::CollapseShapeOp::create(builder, loc, in, together);
     }
+    // A window of one pixel: all lines of the tile are one long line.
+    bool flat = !merged && isPixelwise(conv) && isOneRun(in) && isOneRun(out);
+    int64_t pixels = flat ? 1 : 2; // the dimension of pixels
+    if (flat) {
+      SmallVector<ReassociationIndices> together{{0}, {1, 2}, {3}};
+      in = memref::CollapseShapeOp::create(builder, loc, in, together);
+      out = memref::CollapseShapeOp::create(builder, loc, out, together);
+    }
     SmallVector<Value> image;
-    nest(sizesOf(out, 0, 2), image, [&] {
+    nest(sizesOf(out, 0, pixels), image, [&] {
       BlockAccess access;
       access.lhs = in;
       access.rhs = w;
       access.out = out;
-      access.columns = size(out, 3);
+      access.columns = size(out, pixels + 1);
       if (merged)
         access.reductionSizes = {size(w, 1), constant(conv.getMergedWidth() * channels)};
       else
-        access.reductionSizes = {size(w, 1), size(w, 2), size(in, 3)};
-      readPanels(w, 0, access, conv.getPanel(), out, 3);
+        access.reductionSizes = {size(w, 1), size(w, 2), size(in, pixels + 1)};
+      readPanels(w, 0, access, conv.getPanel(), out, pixels + 1);
       {
         access.lhsAt = [&](OpBuilder &, Value row, ValueRange r) {
+          if (flat)
+            return SmallVector<Value>{image[0], row, r[2]};
           Value line = strided(image[1], rowStride, r[0], conv.getDilations()[0]);
           if (merged)
             return SmallVector<Value>{image[0], line, strided(row, columnStride * channels, r[1], 1)};
@@ -125,18 +135,39 @@ public:
           return at;
         };
         access.outAt = [&](OpBuilder &, Value row, Value column) {
-          return SmallVector<Value>{image[0], image[1], row, column};
+          SmallVector<Value> at(image);
+          at.append({row, column});
+          return at;
         };
-        access.lhsRowDim = access.outRowDim = 2;
-        access.lhsDepthDim = merged ? 2 : 3;
+        access.lhsRowDim = access.outRowDim = pixels;
+        access.lhsDepthDim = merged ? 2 : pixels + 1;
         access.lhsRowStep = merged ? columnStride * channels : columnStride;
-        emit(access, sizeFold(out, 2), conv.getPanel(), conv.getGroup());
+        std::optional<int64_t> lines = getConstantIntValue(sizeFold(out, 1)),
+                               width = getConstantIntValue(sizeFold(out, pixels));
+        if (!flat && lines && width) {
+          access.rowsBefore = arith::MulIOp::create(builder, loc, image[1], constant(*width));
+          access.rowsInTask = *lines * *width;
+        }
+        emit(access, sizeFold(out, pixels), conv.getPanel(), conv.getGroup());
       }
     });
     op->erase();
   }
 
 private:
+  /// A result pixel is computed of the one pixel at its place.
+  bool isPixelwise(tile::ConvolutionOp conv) {
+    Value w = conv.getInputs()[1];
+    return typeOf(w).getDimSize(1) == 1 && typeOf(w).getDimSize(2) == 1 &&
+           llvm::all_of(conv.getStrides(), [](int64_t stride) { return stride == 1; });
+  }
+  /// Lines and their pixels follow each other without gaps.
+  static bool isOneRun(Value image) {
+    std::optional<int64_t> line = staticStride(image, 1), pixel = staticStride(image, 2);
+    int64_t width = typeOf(image).getDimSize(2);
+    return line && pixel && !ShapedType::isDynamic(width) && *line == width * *pixel;
+  }
+
   /// From which row on access.rowsDone is still to be called; nothing: it never was.
   std::optional<int64_t> emit(BlockAccess &access, OpFoldResult rows, int64_t panel, int64_t group) {
     bool bytes = typeOf(access.rhs).getElementType().isInteger(8);

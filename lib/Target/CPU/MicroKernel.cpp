@@ -35,6 +35,12 @@ int64_t rowsPerBlock(int64_t vectors, int64_t registers, int64_t others) {
 
 namespace {
 
+/// The outer reductions are single steps.
+bool hasOneRun(const BlockAccess &access) {
+  return llvm::all_of(ArrayRef<Value>(access.reductionSizes).drop_back(),
+                      [](Value size) { return isConstantIntValue(size, 1); });
+}
+
 class PanelEmitter {
 public:
   PanelEmitter(OpBuilder &builder, Location loc, const BlockAccess &access, int64_t vectors, int64_t lanes,
@@ -83,28 +89,44 @@ public:
 private:
   /// This block's share of the block of B that comes next, into the second-level cache: from the third it comes too
   /// slowly for the first rows that read it. It is the next panel's, after the last panel the first one's at the next
-  /// k; at the end of k the last steps are asked for again.
+  /// k; behind the k of a panel lies the next task's panel. Where a line of an image after the other reads all of a
+  /// panel, it is the next panel's at the same k.
   void prefetch(int64_t rows, Value first) {
-    if (totalRows < 4 * rows || access.reductionSizes.size() != 1)
+    const int64_t total = access.rowsBefore ? access.rowsInTask : totalRows;
+    if (total < 2 * rows || (!access.rowsBefore && !hasOneRun(access)))
       return;
-    Value begin = innermostBegin ? innermostBegin : constant(0), panel = constant(0), ahead = constant(reductionBlock);
-    if (!isConstantIntValue(access.panels, 1)) {
+    std::optional<int64_t> depth = getConstantIntValue(access.reductionSizes.back());
+    int64_t block = depth ? std::min(*depth, reductionBlock) : reductionBlock;
+    Value panel = constant(0), ahead = constant(block), from = first;
+    if (access.rowsBefore) {
+      std::optional<int64_t> all = 1;
+      for (Value size : access.reductionSizes) {
+        std::optional<int64_t> known = getConstantIntValue(size);
+        all = all && known ? std::optional<int64_t>(*all * *known) : std::nullopt;
+      }
+      if (!all)
+        return;
+      ahead = constant(*all);
+      from = arith::AddIOp::create(builder, loc, access.rowsBefore, first);
+    } else if (!isConstantIntValue(access.panels, 1)) {
       Value next = arith::AddIOp::create(builder, loc, access.panel, constant(1));
       Value more = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, next, access.panels);
       panel = arith::SelectOp::create(builder, loc, more, next, panel);
       ahead = arith::SelectOp::create(builder, loc, more, constant(0), ahead);
     }
-    begin = arith::AddIOp::create(builder, loc, begin, ahead);
-    int64_t steps = llvm::divideCeil(reductionBlock * rows, totalRows);
-    AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1), d2 = builder.getAffineDimExpr(2);
+    if (innermostBegin)
+      ahead = arith::AddIOp::create(builder, loc, innermostBegin, ahead);
+    int64_t steps = llvm::divideCeil(block * rows, total);
+    // Rows before this block, in blocks: not negative.
+    Value before = arith::DivUIOp::create(builder, loc, from, constant(rows));
+    Value share = arith::MulIOp::create(builder, loc, before, constant(steps));
+    Value place = arith::AddIOp::create(builder, loc, ahead, share);
+    SmallVector<Value> ivs(outerPlaces);
+    ivs.resize(access.reductionSizes.size() - 1, constant(0));
+    ivs.push_back(place);
     for (int64_t step = 0; step < steps; ++step) {
-      AffineExpr place = d0 + d1.floorDiv(rows) * steps + step;
-      Value k = getValueOrCreateConstantIndexOp(
-          builder, loc,
-          affine::makeComposedFoldedAffineMin(
-              builder, loc, AffineMap::get(3, 0, {place, d2 - 1}, builder.getContext()),
-              {OpFoldResult(begin), OpFoldResult(first), OpFoldResult(access.reductionSizes.back())}));
-      for (const SmallVector<Value> &at : rhsVectors(panel, k))
+      ivs.back() = step == 0 ? place : arith::AddIOp::create(builder, loc, place, constant(step)).getResult();
+      for (const SmallVector<Value> &at : rhsVectors(access.rowsBefore ? access.panel : panel, ivs))
         memref::PrefetchOp::create(builder, loc, access.rhs, at, /*isWrite=*/false, /*localityHint=*/2,
                                    /*isDataCache=*/true);
     }
@@ -353,8 +375,7 @@ void emitPanels(OpBuilder &builder, Location loc, BlockAccess &access, OpFoldRes
   auto everyPanel = [&] { access.overPanels([&] { emitRows(builder, loc, emitter, rows, blockRows); }); };
   Value depth = access.reductionSizes.back();
   std::optional<int64_t> constant = getConstantIntValue(depth);
-  bool outer = !llvm::all_of(ArrayRef<Value>(access.reductionSizes).drop_back(),
-                             [](Value size) { return isConstantIntValue(size, 1); });
+  bool outer = !hasOneRun(access);
   bool shortRuns = constant && *constant < 96;
   if (outer && !shortRuns) {
     // C = 0, then one pass for each step of the outer loops, itself cut into blocks.

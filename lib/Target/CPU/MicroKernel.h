@@ -29,6 +29,10 @@ struct BlockAccess {
   mlir::Value panels;      ///< how many there are
   mlir::Value firstColumn; ///< of the panel in C
   mlir::Value columns;     ///< of C: stores past it are masked
+  /// Not null where the task computes several lines of an image, each with all of B: the rows of the lines before, and
+  /// those of all lines.
+  mlir::Value rowsBefore;
+  int64_t rowsInTask = 0;
   /// Not null: what is to be done with the rows [from, to) of C once they are complete. A kernel may do it while it
   /// computes later rows; it leaves the last 32 of whole blocks, and what follows them.
   std::function<void(mlir::OpBuilder &, mlir::Value from, mlir::Value to)> rowsDone;
