@@ -51,7 +51,8 @@ struct Convolution {
     Value tensor = l.tensor(graphValue);
     if (cropped != sizes)
       tensor = l.extractSlice(tensor, offsets, cropped, ones);
-    return padded(l, tensor, cropped, amounts, amounts, paddedSizes, zero(convolvedType(tensor).getElementType()));
+    return padded(l, tensor, cropped, amounts, amounts, paddedSizes, zero(convolvedType(tensor).getElementType()),
+                  /*byRows=*/true);
   }
 
   /// Splits dimension `dim` of the tensor into groups x rest.

@@ -25,8 +25,39 @@ static SmallVector<AffineExpr> sizesOfValue(Value value) {
   return graph::sizesOf(cast<RankedTensorType>(value.getType()));
 }
 
+/// The tensor with `value` around it, each element read where it lies or not at all.
+static Value paddedByRows(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes, ArrayRef<OpFoldResult> low,
+                          ArrayRef<AffineExpr> paddedSizes, TypedAttr value) {
+  Type element = cast<RankedTensorType>(tensor.getType()).getElementType();
+  SmallVector<Value> before, extents;
+  for (auto [amount, size] : llvm::zip_equal(low, sizes)) {
+    before.push_back(getValueOrCreateConstantIndexOp(l.builder, l.loc, amount));
+    extents.push_back(l.size(size));
+  }
+  return l.elementwise(paddedSizes, element, {}, [&](OpBuilder &b, Location at, ValueRange, ValueRange) {
+    SmallVector<Value> indices;
+    Value inside, zero = arith::ConstantIndexOp::create(b, at, 0);
+    for (unsigned dim = 0; dim < sizes.size(); ++dim) {
+      Value index = linalg::IndexOp::create(b, at, dim);
+      if (sizes[dim] != paddedSizes[dim]) {
+        index = arith::SubIOp::create(b, at, index, before[dim]);
+        // Unsigned: what lies before the first element is far behind the last.
+        Value here = arith::CmpIOp::create(b, at, arith::CmpIPredicate::ult, index, extents[dim]);
+        index = arith::SelectOp::create(b, at, here, index, zero);
+        inside = inside ? arith::AndIOp::create(b, at, inside, here).getResult() : here;
+      }
+      indices.push_back(index);
+    }
+    Value read = tensor::ExtractOp::create(b, at, tensor, indices);
+    if (!inside)
+      return SmallVector<Value>{read};
+    Value constant = arith::ConstantOp::create(b, at, value);
+    return SmallVector<Value>{arith::SelectOp::create(b, at, inside, read, constant)};
+  });
+}
+
 Value padded(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes, ArrayRef<OpFoldResult> low,
-             ArrayRef<OpFoldResult> high, ArrayRef<AffineExpr> paddedSizes, TypedAttr value) {
+             ArrayRef<OpFoldResult> high, ArrayRef<AffineExpr> paddedSizes, TypedAttr value, bool byRows) {
   auto isZero = [](OpFoldResult amount) { return isConstantIntValue(amount, 0); };
   if (llvm::all_of(low, isZero) && llvm::all_of(high, isZero))
     return tensor;
@@ -35,6 +66,8 @@ Value padded(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes, ArrayRef<OpF
     auto known = size ? dyn_cast<AffineConstantExpr>(size) : AffineConstantExpr();
     shape.push_back(known ? known.getValue() : ShapedType::kDynamic);
   }
+  if (byRows && !sizes.empty() && isZero(low.back()) && isZero(high.back()))
+    return paddedByRows(l, tensor, sizes, low, paddedSizes, value);
   // A size is static in the result only where the operand's and both amounts are.
   for (unsigned i = 0; i < shape.size(); ++i)
     if (!isa<AffineConstantExpr>(sizes[i]) || !isa<Attribute>(low[i]) || !isa<Attribute>(high[i]))

@@ -162,10 +162,12 @@ mlir::LogicalResult lowerIndexing(Lowering &l, mlir::Operation *op);
 mlir::LogicalResult lowerRandom(Lowering &l, graph::RandomOp op);
 mlir::LogicalResult lowerAttention(Lowering &l, graph::AttentionOp op);
 
-/// A tensor surrounded by `value` (a stored constant); amounts may be symbolic, none may be negative.
+/// A tensor surrounded by `value` (a stored constant); amounts may be symbolic, none may be negative. With `byRows`,
+/// where the last dimension gets nothing, an elementwise op, which threads share; a tensor.pad runs on one of them, but
+/// no window that reads it takes it into its kernel.
 mlir::Value padded(Lowering &l, mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> sizes,
                    llvm::ArrayRef<mlir::OpFoldResult> low, llvm::ArrayRef<mlir::OpFoldResult> high,
-                   llvm::ArrayRef<mlir::AffineExpr> paddedSizes, mlir::TypedAttr value);
+                   llvm::ArrayRef<mlir::AffineExpr> paddedSizes, mlir::TypedAttr value, bool byRows = false);
 
 } // namespace tilewright::structured
 

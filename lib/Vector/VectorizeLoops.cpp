@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Vector/BodyEmitter.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -133,6 +134,55 @@ private:
       }
     }
     return llvm::to_vector_of<Value>(branch.getResults());
+  }
+
+  /// `a` and `b` combined as the op combines an element.
+  Value combine(Operation *combiner, Value a, Value b) {
+    OperationState state(loc, combiner->getName().getStringRef(), {a, b}, {a.getType()}, combiner->getAttrs());
+    return builder.create(state)->getResult(0);
+  }
+
+  /// overVectorRange() of a reduction: long ranges in `chains` sets of accumulators, because one waits for its own last
+  /// step. `identities` are what the further sets begin with.
+  static constexpr int64_t chains = 4;
+  SmallVector<Value> overChains(Value from, OpFoldResult size, SmallVector<Value> carried, ValueRange identities,
+                                ArrayRef<Operation *> combiners,
+                                function_ref<SmallVector<Value>(ValueRange, Value)> step) {
+    const int64_t wide = chains * choice.lanes;
+    std::optional<int64_t> constant = getConstantIntValue(size);
+    if (constant && *constant < 2 * wide)
+      return overVectorRange(from, size, carried, step);
+    AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
+    auto apply = [&](AffineExpr expr) {
+      return affine::makeComposedFoldedAffineApply(builder, loc, AffineMap::get(2, 0, expr),
+                                                   {size, getAsOpFoldResult(from)});
+    };
+    const size_t outputs = carried.size();
+    Value end = valueOf(apply(d1 + d0 - d0 % wide));
+    SmallVector<Value> sets(carried);
+    for (int64_t chain = 1; chain < chains; ++chain)
+      sets.append(identities.begin(), identities.end());
+    auto loop = scf::ForOp::create(builder, loc, from, end, valueOf(builder.getIndexAttr(wide)), sets);
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(loop.getBody());
+      SmallVector<Value> next;
+      for (int64_t chain = 0; chain < chains; ++chain) {
+        Value iv = loop.getInductionVar();
+        if (chain > 0)
+          iv = arith::AddIOp::create(builder, loc, iv, valueOf(builder.getIndexAttr(chain * choice.lanes)));
+        body.ivs[choice.loop] = iv;
+        llvm::append_range(next, step(loop.getRegionIterArgs().slice(chain * outputs, outputs), Value()));
+      }
+      scf::YieldOp::create(builder, loc, next);
+    }
+    SmallVector<Value> totals;
+    for (size_t number = 0; number < outputs; ++number) {
+      auto of = [&](int64_t chain) { return loop.getResult(chain * outputs + number); };
+      totals.push_back(combine(combiners[number], combine(combiners[number], of(0), of(1)),
+                               combine(combiners[number], of(2), of(3))));
+    }
+    return overVectorRange(end, apply(d0 % wide), totals, step);
   }
 
   /// Reduction loops around one step, the accumulators carried.
@@ -272,8 +322,7 @@ private:
                            high = llvm::to_vector(llvm::seq<int64_t>(width / 2, width));
       Value a = vector::ShuffleOp::create(builder, loc, value, value, low);
       Value b = vector::ShuffleOp::create(builder, loc, value, value, high);
-      OperationState state(loc, combiner->getName().getStringRef(), {a, b}, {a.getType()}, combiner->getAttrs());
-      value = builder.create(state)->getResult(0);
+      value = combine(combiner, a, b);
     }
     return vector::ExtractOp::create(builder, loc, value, 0);
   }
@@ -307,7 +356,7 @@ private:
   }
 
   /// The vector loop in blocks, each summed on its own and then added to `totals`.
-  SmallVector<Value> overBlocks(ValueRange totals, ValueRange identities,
+  SmallVector<Value> overBlocks(ValueRange totals, ValueRange identities, ArrayRef<Operation *> combiners,
                                 function_ref<SmallVector<Value>(ValueRange, Value)> step) {
     OpFoldResult size = sizes[choice.loop];
     auto blocks =
@@ -319,7 +368,7 @@ private:
     OpFoldResult count =
         affine::makeComposedFoldedAffineMin(builder, loc, rest, {OpFoldResult(blocks.getInductionVar()), size});
     SmallVector<Value> sums =
-        overVectorRange(blocks.getInductionVar(), count, llvm::to_vector_of<Value>(identities), step);
+        overChains(blocks.getInductionVar(), count, llvm::to_vector_of<Value>(identities), identities, combiners, step);
     for (auto [sum, total] : llvm::zip_equal(sums, blocks.getRegionIterArgs()))
       sum = arith::AddFOp::create(builder, loc, total, sum);
     scf::YieldOp::create(builder, loc, sums);
@@ -348,7 +397,11 @@ private:
         }
         return next;
       };
-      return sumsInBlocks() ? overBlocks(in, identities, step) : overVectorLoop(llvm::to_vector_of<Value>(in), step);
+      if (choice.loop < 0)
+        return step(in, Value());
+      if (sumsInBlocks())
+        return overBlocks(in, identities, combiners, step);
+      return overChains(zero, sizes[choice.loop], llvm::to_vector_of<Value>(in), identities, combiners, step);
     });
     for (unsigned number = 0; number < outputs; ++number) {
       Value old = body.read(builder, *op.getDpsInitOperand(number), Value());
@@ -398,6 +451,16 @@ LogicalResult emitLoops(linalg::LinalgOp op, int64_t lanes) {
   for (Value operand : op->getOperands())
     if (isa<TensorType>(operand.getType()))
       return op.emitOpError("is still on tensors: run --tw-bufferize-kernels first");
+  // The place of a tile in the whole, as tiling wrote it: adding and multiplying have vector forms.
+  for (auto apply : llvm::make_early_inc_range(op.getBlock()->getOps<affine::AffineApplyOp>())) {
+    OpBuilder builder(apply);
+    std::optional<SmallVector<Value, 8>> expanded =
+        affine::expandAffineMap(builder, apply.getLoc(), apply.getAffineMap(), apply.getMapOperands());
+    if (!expanded)
+      continue;
+    apply.replaceAllUsesWith(expanded->front());
+    apply.erase();
+  }
   return LoopEmitter(op, lanes).run();
 }
 

@@ -17,9 +17,9 @@ func.func private @elementwise(%x: memref<3x20xf32>, %y: memref<3x20xf32>) attri
   return
 }
 
-// A sum over the contiguous dimension carries a vector and reduces it at the end.
+// A sum over the contiguous dimension carries vectors, four of a long one, and reduces them at the end.
 // CHECK-LABEL: func private @row_sum
-// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}) -> (vector<16xf32>)
+// CHECK: scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
 // CHECK: vector.reduction <add>
 // CHECK: memref.store
 func.func private @row_sum(%x: memref<3x128xf32>, %y: memref<3xf32>) attributes {tw.kernel} {
