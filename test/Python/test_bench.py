@@ -1,0 +1,126 @@
+"""tilewright bench: its arithmetic on numbers that are known, and one small race of real processes. No time is judged."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import tilewright
+from tilewright.bench import __main__ as command
+from tilewright.bench import goals, roof, workloads
+from tilewright.bench.goals import Bar, Goal, judge
+from tilewright.bench.race import Entry, Race, interval, run
+
+DRIVER = Path(tilewright.__file__).parents[2] / "bin" / "tilewright"
+
+
+def race(workload: str, **ratios: float) -> Race:
+    entries = {"tilewright": Entry("tilewright", ratio=1.0, first=1.0, peak=100)}
+    for peer, ratio in ratios.items():
+        entries[peer] = Entry(peer, ratio=ratio, first=5.0, peak=150, failed="" if ratio else "not installed")
+    return Race(workload, "f32", 2, entries=entries)
+
+
+def test_the_best_peer_counts_and_a_missing_one_does_not():
+    both = race("bert", inductor=1.5, openvino=1.1)
+    assert both.ratio("inductor", "openvino") == 1.1
+    assert race("bert", inductor=1.5, openvino=0.0).ratio("inductor", "openvino") == 1.5
+    assert race("bert", openvino=0.0).ratio("openvino") is None
+
+
+def test_every_workload_has_to_reach_a_bar():
+    goal = Goal("two models", "f32", ("a", "b"), (Bar(("inductor",), 1.2, 1.4),))
+    measured = [race("a", inductor=1.3), race("b", inductor=2.0)]
+    (plain,), (amx,) = judge(goal, measured, amx=False), judge(goal, measured, amx=True)
+    assert plain.held and plain.value == 1.3 and plain.worst_name == "a"
+    assert not amx.held
+
+
+def test_a_mean_needs_its_worst_too():
+    goal = Goal("many", "f32", ("a", "b"), (Bar(("eager",), 1.4, 1.4, 0.9, 0.9),), each=False)
+    (good,) = judge(goal, [race("a", eager=1.0), race("b", eager=2.0)], amx=False)
+    assert good.held and good.value == pytest.approx(2**0.5)
+    (bad,) = judge(goal, [race("a", eager=0.8), race("b", eager=4.0)], amx=False)
+    assert bad.value > 1.4 and not bad.held
+
+
+def test_first_calls_and_memory_are_quotients_of_the_peer():
+    first = Goal("first", "f32", ("a",), (Bar(("inductor",), 4.0, 4.0),), "first")
+    peak = Goal("peak", "f32", ("a",), (Bar(("inductor",), 1.0, 1.0),), "peak")
+    assert judge(first, [race("a", inductor=1.0)], False)[0].value == 5.0
+    assert judge(peak, [race("a", inductor=1.0)], False)[0].value == 1.5
+
+
+def test_goals_name_workloads_that_exist():
+    for goal in goals.GOALS:
+        for name in goal.workloads:
+            assert name in workloads.WORKLOADS or name.startswith("gemm:"), name
+
+
+def test_the_interval_holds_the_median():
+    values = [float(i) for i in range(101)]
+    low, high = interval(values)
+    assert 35 < low < 50 < high < 65
+    assert interval([3.0]) == (3.0, 3.0)
+
+
+def test_same_seed_same_weights():
+    a, b = workloads.make("encoder-128", "bf16"), workloads.make("encoder-128", "bf16")
+    assert all(torch.equal(x, y) for x, y in zip(a.model.parameters(), b.model.parameters()))
+    assert torch.equal(a.inputs["x"], b.inputs["x"]) and a.inputs["x"].dtype == torch.bfloat16
+
+
+def test_a_race_of_processes():
+    result = run("gemm:32x48x64", "f32", 1, ["tilewright", "eager", "openvino"], seconds=0.1, warm=True)
+    ours, eager = result.entries["tilewright"], result.entries["eager"]
+    assert not ours.failed and not eager.failed, (ours.failed, eager.failed)
+    assert result.flops == 2 * 32 * 48 * 64 and result.rounds >= 7
+    assert ours.ratio == 1.0 and eager.low <= eager.ratio <= eager.high
+    assert 0 < ours.error < 1e-5 and ours.backend > 0 and ours.warm > 0 and ours.peak > 1 << 20
+    other = result.entries["openvino"]
+    assert other.failed or other.ratio > 0  # left out, with the reason, where it is not installed
+
+
+def test_what_fails_is_left_out_and_named():
+    result = run("softmax", "f32", 1, ["tilewright", "openvino"], seconds=0.1, errors=False)
+    assert "Unavailable" in result.entries["openvino"].failed
+    assert not result.entries["tilewright"].failed
+
+
+def test_kernels_and_their_roof():
+    work = workloads.make("mlp", "f32")
+    rows, seconds, limits = roof.measure(work, "f32", 1, calls=2)
+    assert sum(row.launches for row in rows) == 3
+    assert sum(row.flops for row in rows) == 3 * 2 * 256 * 1024 * 1024
+    parameters, activations = 3 * (1024 * 1024 + 1024) * 4, 3 * 2 * 256 * 1024 * 4
+    assert sum(row.bytes for row in rows) == pytest.approx(parameters + activations, rel=0.05)  # packed panels are padded
+    assert all(row.seconds > 0 and row.roof > 0 for row in rows) and seconds > 0
+    assert limits["f32"] > 0 and limits["l2"] > 0
+    assert "tiles" in roof.table(rows, seconds, limits)
+
+
+def test_json_and_chart(tmp_path, capsys):
+    arguments = ["gemm:16x16x16", "--dtype", "f32", "--threads", "1", "--peers", "eager", "--seconds", "0.05",
+                 "--json", str(tmp_path / "r.json")]  # fmt: skip
+    chart = tmp_path / "r.png"
+    pytest.importorskip("matplotlib")
+    assert command.main([*arguments, "--chart", str(chart)]) == 0
+    stored = json.loads((tmp_path / "r.json").read_text())
+    assert stored["races"][0]["entries"]["eager"]["ratio"] > 0 and stored["machine"]["cores"] >= 1
+    assert chart.read_bytes().startswith(b"\x89PNG")
+    assert "gemm:16x16x16" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(not DRIVER.exists(), reason="not a build tree")
+def test_the_driver_hands_over():
+    environment = dict(os.environ, TILEWRIGHT_PYTHON=sys.executable)
+    listed = subprocess.run([DRIVER, "bench", "--list"], env=environment, capture_output=True, text=True, timeout=120)
+    assert listed.returncode == 0 and "gemm:MxNxK" in listed.stdout and "inductor-freezing" in listed.stdout
+    wrong = subprocess.run([DRIVER, "bench", "nonsense"], env=environment, capture_output=True, text=True, timeout=120)
+    assert wrong.returncode == 2 and "no workload 'nonsense'; --list names them" in wrong.stderr
