@@ -153,6 +153,10 @@ private:
     std::optional<RowMap> rows = computeRows(together, reason);
     if (!rows)
       return false;
+    if (!isContractionRoot(op) && leavesThreadsIdle(op, together, *rows)) {
+      reason = "a kernel of both would have too few rows for the threads to share";
+      return false;
+    }
     Operation *contraction = isContractionRoot(op) ? op : (generic ? contractionBehind(generic) : nullptr);
     for (Operation *member : members) {
       if (isContractionRoot(member))
@@ -169,6 +173,28 @@ private:
       return false;
     }
     return true;
+  }
+
+  /// The product of the first `count` sizes of what `anchor` makes; a symbolic size counts as many.
+  static int64_t countRows(Operation *anchor, int64_t count) {
+    int64_t product = 1;
+    for (int64_t size : cast<ShapedType>(anchor->getResult(0).getType()).getShape().take_front(count))
+      product *= ShapedType::isDynamic(size) ? 128 : size;
+    return product;
+  }
+
+  /// `op`, which has much to do and rows for many threads, would in the kernel of `together` run on one or two.
+  static bool leavesThreadsIdle(Operation *op, ArrayRef<Operation *> together, const RowMap &rows) {
+    constexpr int64_t much = 32768, enough = 8;
+    auto structured = dyn_cast<linalg::LinalgOp>(op);
+    if (!structured || countRows(together.back(), rows.numRows) >= enough)
+      return false;
+    int64_t work = 1;
+    for (int64_t size : structured.getStaticLoopRanges())
+      work *= ShapedType::isDynamic(size) ? 128 : size;
+    std::string none;
+    std::optional<RowMap> own = computeRows(op, none);
+    return work >= much && own && countRows(op, own->numRows) >= enough;
   }
 
   /// Many rows: there are tiles enough for the threads without cutting the columns, each reads the weights once for

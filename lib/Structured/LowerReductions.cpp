@@ -130,6 +130,52 @@ static Value asAccumulator(OpBuilder &b, Location at, Value x, Type from, Type t
   return castScalar(b, at, store(b, at, x, from), source, target);
 }
 
+/// The parts, and the elements of each, that `elements` of a tensor reduced to one are cut into; 0 parts: it is too
+/// small, or no number of parts that threads can share divides it.
+static std::pair<int64_t, int64_t> partsOf(int64_t elements) {
+  constexpr int64_t much = 65536, most = 128, fewest = 16;
+  if (elements >= much)
+    for (int64_t parts = most; parts >= fewest; --parts)
+      if (elements % parts == 0)
+        return {parts, elements / parts};
+  return {0, elements};
+}
+
+/// Everything combined to one element, part by part and then the parts: one row would be one thread's. The parts are
+/// those of the leading dimensions, or of a line cut in pieces. Null where the tensor is small or of unknown size.
+static Value reduceInParts(Lowering &l, Combine kind, Value graphValue, RankedTensorType type, Type accumulator,
+                           bool isUnsigned, RowBody body) {
+  if (!type.hasStaticShape())
+    return {};
+  auto [parts, length] = partsOf(type.getNumElements());
+  if (parts == 0)
+    return {};
+  constexpr int64_t fewest = 16;
+  int64_t rank = type.getRank(), leading = 0, kept = 1;
+  while (leading + 1 < rank && kept < fewest)
+    kept *= type.getDimSize(leading++);
+  Value sums;
+  RankedTensorType sumsType;
+  if (kept >= fewest) {
+    Rows rows(l, type, llvm::to_vector(llvm::seq<int64_t>(leading, rank)));
+    sums = rows.reduce(kind, accumulator, rows.full(graphValue), isUnsigned, body);
+    sumsType = RankedTensorType::get(type.getShape().take_front(leading), accumulator);
+  } else if (rank == 1) {
+    Value tensor = l.tensor(graphValue);
+    auto cut = RankedTensorType::get({parts, length}, cast<RankedTensorType>(tensor.getType()).getElementType());
+    tensor = tensor::ExpandShapeOp::create(l.builder, l.loc, cut, tensor, ArrayRef<ReassociationIndices>{{0, 1}});
+    Rows rows(l, RankedTensorType::get({parts, length}, type.getElementType()), {1});
+    Read read{tensor, l.identity(2), TypedAttr(), type.getElementType()};
+    sums = rows.reduce(kind, accumulator, read, isUnsigned, body);
+    sumsType = RankedTensorType::get({parts}, accumulator);
+  } else {
+    return {};
+  }
+  Rows last(l, sumsType, llvm::to_vector(llvm::seq<int64_t>(0, sumsType.getRank())));
+  return last.reduce(kind, accumulator, Lowering::of(sums, l.identity(sumsType.getRank())), isUnsigned,
+                     [](OpBuilder &, Location, ValueRange in) { return in[0]; });
+}
+
 static LogicalResult lowerReduce(Lowering &l, graph::ReduceOp op) {
   auto inputType = cast<RankedTensorType>(op.getInput().getType());
   Type from = inputType.getElementType(), to = cast<RankedTensorType>(op.getType()).getElementType();
@@ -141,9 +187,12 @@ static LogicalResult lowerReduce(Lowering &l, graph::ReduceOp op) {
                                                            : kind;
   bool isUnsigned = to.isUnsignedInteger();
   Read input = rows.full(op.getInput());
-  Value result =
-      rows.reduce(kind, accumulatorType(to), input, isUnsigned,
-                  [&](OpBuilder &b, Location at, ValueRange in) { return asAccumulator(b, at, in[0], from, to); });
+  auto element = [&](OpBuilder &b, Location at, ValueRange in) { return asAccumulator(b, at, in[0], from, to); };
+  Value result;
+  if (rows.rowSizes.empty() && !input.splat)
+    result = reduceInParts(l, kind, op.getInput(), inputType, accumulatorType(to), isUnsigned, element);
+  if (!result)
+    result = rows.reduce(kind, accumulatorType(to), input, isUnsigned, element);
   rows.setResult(op.getResult(), result);
   return success();
 }

@@ -33,15 +33,20 @@ int64_t estimate(AffineExpr size) {
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Rows of A per task: all of them while they are few, so that B is read once; else even tiles of whole blocks of the
-/// micro-kernels that leave the second-level cache (`cache`, per core) room for the panels of B that come next. Dot
-/// products of bf16 are so fast that a panel must serve more rows: as many as half of the cache keeps.
-int64_t rowsPerTask(int64_t m, int64_t rowBytes, bool narrow, int64_t cache) {
+/// micro-kernels that leave the second-level cache (`cache`, per core) room for the panels of B that come next.
+/// Products of 16 and 8 bits are so fast that a panel must serve more rows, as many as half of the cache keeps, while
+/// there are tasks enough for the threads to come out even.
+int64_t rowsPerTask(int64_t m, int64_t rowBytes, bool narrow, int64_t panels, int64_t threads, int64_t cache) {
   constexpr int64_t few = 256;
-  const int64_t fit = narrow ? std::clamp<int64_t>(cache / 2 / std::max<int64_t>(1, rowBytes), few, 4 * few) : few;
-  if (m <= fit)
-    return std::max<int64_t>(1, m);
-  const int64_t most = narrow ? few : 128, unit = narrow ? 32 : 8;
-  return std::min(most, ceilDiv(ceilDiv(m, ceilDiv(m, most)), unit) * unit);
+  if (!narrow) {
+    constexpr int64_t most = 128, unit = 8;
+    return m <= few ? std::max<int64_t>(1, m) : std::min(most, ceilDiv(ceilDiv(m, ceilDiv(m, most)), unit) * unit);
+  }
+  constexpr int64_t unit = 32;
+  int64_t most = std::clamp<int64_t>(cache / 2 / std::max<int64_t>(1, rowBytes), few / 2, 4 * few);
+  while (most > few && ceilDiv(m, most) * panels < 16 * threads)
+    most /= 2;
+  return m <= most ? std::max<int64_t>(1, m) : ceilDiv(ceilDiv(m, ceilDiv(m, most)), unit) * unit;
 }
 
 /// Panels of B per task. One, while the task's rows of A stay in the second-level cache (`cache`, per core) from panel
@@ -164,7 +169,9 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
         int64_t k = estimate(tile::sizeOf(matmul.getInputs()[0], matmul.getLhsPermutation().back()));
         int64_t bytes = cast<ShapedType>(matmul.getInputs()[0].getType()).getElementTypeBitWidth() / 8;
         int64_t m = estimate(own[rank - 2]), panels = ceilDiv(estimate(own[rank - 1]), matmul.getPanel());
-        int64_t rows = isa<AffineConstantExpr>(own[rank - 2]) ? rowsPerTask(m, k * bytes, bytes <= 2, cacheBytes) : 128;
+        int64_t rows = isa<AffineConstantExpr>(own[rank - 2])
+                           ? rowsPerTask(m, k * bytes, bytes <= 2, panels, threads, cacheBytes)
+                           : 128;
         // Whole rows, for a reduction behind it: C's tile stays in cache, four tasks a thread.
         if (rowOfLoop[rank - 1] < 0)
           rows = std::clamp<int64_t>(m / (4 * threads) / 32 * 32, 32, 128);
@@ -184,12 +191,18 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     }
     // Rows: take the inner ones whole until a task has about 16K elements, and leave eight tasks per thread at least.
     int64_t rank = sizes.size(), inside = 1;
+    auto count = [](ArrayRef<AffineExpr> of) {
+      int64_t product = 1;
+      for (AffineExpr size : of)
+        product *= std::max<int64_t>(1, estimate(size));
+      return product;
+    };
     for (int64_t dim = rows->numRows; dim < rank; ++dim)
       inside *= std::max<int64_t>(1, estimate(sizes[dim]));
     for (Operation *member : members)
       for (OpOperand &operand : member->getOpOperands())
         if (auto type = dyn_cast<RankedTensorType>(operand.get().getType()); type && type.getRank() > rank)
-          inside = std::max<int64_t>(inside, unknownSize);
+          inside = std::max<int64_t>(inside, ceilDiv(count(tile::sizesOf(operand.get())), count(sizes)));
     constexpr int64_t grain = 16384;
     for (int64_t row = rows->numRows - 1; row >= 0; --row) {
       int64_t size = std::max<int64_t>(1, estimate(sizes[row]));

@@ -256,18 +256,28 @@ private:
     body(loop.getInductionVar(), size);
   }
 
-  /// The scores `s` of `count` rows from `first` on become exp(s - m'), also in bf16 as `p` where that is not null; the
+  /// The scores `s` of `count` rows from `first` on become exp(s - m'), in `p` and in bf16 where that is not null; the
   /// row's sum `l` follows, `m` becomes exp(m - m') and `next` the new maximum m'.
   void softmaxRows(Value s, Value p, Value m, Value l, Value next, Value first, OpFoldResult count, Value kb,
                    OpFoldResult width) {
-    scaleAndMask(s, first, count, kb, width);
+    // Scores that nothing masks are scaled where they are read.
+    bool masked = op.getInputs().size() == 4 || op.getCausal();
+    if (masked)
+      scaleAndMask(s, first, count, kb, width);
+    float scale = op.getScale().convertToDouble();
+    auto scaled = [&](OpBuilder &b, Location at, Value x) -> Value {
+      return masked ? x : arith::MulFOp::create(b, at, x, arith::ConstantOp::create(b, at, b.getF32FloatAttr(scale)));
+    };
     // The new maximum of each row.
     elementwise({m}, next, 1, [](OpBuilder &, Location, ValueRange in) { return in[0]; });
-    reduce(s, next,
-           [](OpBuilder &b, Location at, Value x, Value a) -> Value { return arith::MaximumFOp::create(b, at, x, a); });
+    reduce(s, next, [&](OpBuilder &b, Location at, Value x, Value a) -> Value {
+      return arith::MaximumFOp::create(b, at, scaled(b, at, x), a);
+    });
     // p = exp(s - m'), with m' = 0 for a row of -inf alone.
-    rowwise(s, next, [](OpBuilder &b, Location at, Value x, Value max) -> Value {
-      return math::ExpOp::create(b, at, arith::SubFOp::create(b, at, x, finite(b, at, max)));
+    Value weight = p ? p : s;
+    generic({s, next}, {weight}, {"ij", "i"}, {"ij"}, 2, [&](OpBuilder &b, Location at, ValueRange in) {
+      Value x = math::ExpOp::create(b, at, arith::SubFOp::create(b, at, scaled(b, at, in[0]), finite(b, at, in[1])));
+      linalg::YieldOp::create(b, at, p ? arith::TruncFOp::create(b, at, b.getBF16Type(), x).getResult() : x);
     });
     // What was summed so far shrinks by exp(m - m').
     elementwise({m, next}, m, 1, [](OpBuilder &b, Location at, ValueRange in) -> Value {
@@ -276,12 +286,12 @@ private:
     elementwise({l, m}, l, 1, [](OpBuilder &b, Location at, ValueRange in) -> Value {
       return arith::MulFOp::create(b, at, in[0], in[1]);
     });
-    reduce(s, l,
-           [](OpBuilder &b, Location at, Value x, Value a) -> Value { return arith::AddFOp::create(b, at, x, a); });
-    if (p)
-      elementwise({s}, p, 2, [](OpBuilder &b, Location at, ValueRange in) -> Value {
-        return arith::TruncFOp::create(b, at, b.getBF16Type(), in[0]);
-      });
+    // Of the weights as the second product has them, so that they add up to 1.
+    reduce(weight, l, [](OpBuilder &b, Location at, Value x, Value a) -> Value {
+      if (!x.getType().isF32())
+        x = arith::ExtFOp::create(b, at, b.getF32Type(), x);
+      return arith::AddFOp::create(b, at, x, a);
+    });
   }
 
   void scaleAndMask(Value s, Value first, OpFoldResult count, Value kb, OpFoldResult width) {

@@ -66,3 +66,23 @@ func.func @scan_sort(%x: tensor<4x8xbf16>) -> (tensor<4x3xbf16>, tensor<4x3xi64>
   %v, %i = tw.sort %0 {dim = 1 : i64, descending, k = 3 : i64} : tensor<4x8xbf16> -> tensor<4x3xbf16>, tensor<4x3xi64>
   return %v, %i : tensor<4x3xbf16>, tensor<4x3xi64>
 }
+
+// Everything in one: 128 parts, which threads share, and then the parts.
+// CHECK-LABEL: func @whole
+// CHECK: tensor.expand_shape %arg0 {{.*}} into tensor<128x8192xf32>
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]{{.*}} outs(%{{.*}} : tensor<128xf32>)
+// CHECK: linalg.generic {{.*}}iterator_types = ["reduction"]{{.*}} outs(%{{.*}} : tensor<f32>)
+func.func @whole(%x: tensor<1048576xf32>) -> tensor<f32> {
+  %0 = tw.reduce sum %x {dims = array<i64: 0>} : tensor<1048576xf32> -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// The parts are the leading dimension's where there is one.
+// CHECK-LABEL: func @whole_matrix
+// CHECK-NOT: tensor.expand_shape
+// CHECK: linalg.generic {{.*}} ins(%arg0 : tensor<64x4096xf32>) outs(%{{.*}} : tensor<64xf32>)
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<f32>)
+func.func @whole_matrix(%x: tensor<64x4096xf32>) -> tensor<f32> {
+  %0 = tw.reduce max %x {dims = array<i64: 0, 1>} : tensor<64x4096xf32> -> tensor<f32>
+  return %0 : tensor<f32>
+}

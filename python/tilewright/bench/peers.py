@@ -22,7 +22,10 @@ def _train(work: Workload, model: Callable) -> Callable:
             parameter.grad = None
         result = model(**work.inputs)
         result = result[0] if not isinstance(result, torch.Tensor) else result
-        result.float().square().mean().backward()
+        result = result if result.dtype == torch.float64 else result.float()
+        # Weights of their own for all elements: behind a layer norm the sum of squares has no gradient.
+        weights = torch.arange(result.numel(), dtype=result.dtype).cos().view(result.shape)
+        (result * weights).mean().backward()
         return parameters[0].grad
 
     return step

@@ -201,7 +201,7 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "mobilenet": mobilenet,
     "convnext": convnext,
     "bert-train": lambda: bert(4, training=True),
-    "resnet50-train": lambda: resnet50(4, training=True),
+    "resnet50-train": lambda: resnet50(4, channels_last=False, training=True),
     "softmax": softmax,
     "layer-norm": layer_norm,
     "gelu": gelu,
