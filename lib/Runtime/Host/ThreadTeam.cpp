@@ -1,6 +1,7 @@
 //===- ThreadTeam.cpp - the threads that walk a plan ----------------------===//
 #include "lib/Runtime/Host/ThreadTeam.h"
 #include "lib/Runtime/Host/Affinity.h"
+#include "lib/Runtime/Host/Settlement.h"
 
 #include <algorithm>
 #include <csignal>
@@ -15,14 +16,7 @@ namespace tilewright::runtime {
 /// worker takes it, or the caller takes it back.
 struct ThreadTeam::Worker {
   Signal jobs;
-  std::atomic<uint32_t> settled{0}; ///< the last job that was
-
-  /// Whether this call is the one that settles job `ticket`.
-  bool settle(uint32_t ticket) {
-    uint32_t last = settled.load(std::memory_order_relaxed);
-    return last != ticket && settled.compare_exchange_strong(last, ticket, std::memory_order_acq_rel);
-  }
-
+  Settlement settlement;
   ThreadTeam *team = nullptr;
   int thread = 0;
   uint32_t ticket = 0; ///< the caller's count of jobs given
@@ -75,7 +69,7 @@ void *ThreadTeam::workerMain(void *argument) {
     seen = worker->jobs.waitWhile(seen);
     if (seen == stopTicket)
       return nullptr;
-    if (!worker->settle(seen))
+    if (!worker->settlement.settle(seen))
       continue;
     if (_mm_getcsr() != team.job.controlWord)
       _mm_setcsr(team.job.controlWord);
@@ -148,7 +142,7 @@ int ThreadTeam::runJob(int threads, Function function, void *context, bool all) 
   function(context, 0, threads);
   bool last = false;
   for (int i = 0; i < helpers && !all; ++i)
-    if (workers[i]->settle(workers[i]->ticket))
+    if (workers[i]->settlement.settle(workers[i]->ticket))
       last = running.fetch_sub(1, std::memory_order_acq_rel) == 1;
   if (!last) // a worker ends the job
     finished.waitWhile(before);

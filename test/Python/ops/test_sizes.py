@@ -298,6 +298,8 @@ def test_one_compile_at_all_sizes(name):
 ELSEWHERE = {
     "without values": ("empty", "empty_permuted", "empty_strided", "new_empty_strided", "_assert_tensor_metadata"),
     "what autograd and views make, not torch.compile": ("_conj", "_reshape_alias"),
+    "test_quantized.py": ("quantize_per_tensor", "quantize_per_channel", "quantize_per_token", "dequantize_per_tensor", "dequantize_per_channel",
+                          "dequantize_per_token"),
     "random": ("rand", "randn", "randint", "bernoulli", "rand_like", "randn_like", "randint_like", "native_dropout", "native_dropout_backward"),
 }  # fmt: skip
 

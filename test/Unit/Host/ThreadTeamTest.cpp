@@ -1,6 +1,7 @@
 //===- ThreadTeamTest.cpp - the threads that walk a plan ------------------===//
 #include "lib/Runtime/Host/ThreadTeam.h"
 #include "lib/Runtime/Host/Affinity.h"
+#include "lib/Runtime/Host/Settlement.h"
 
 #include <csignal>
 #include <gtest/gtest.h>
@@ -49,6 +50,21 @@ TEST(ThreadTeam, HelpersThatHaveNotBegunAreNotWaitedFor) {
     EXPECT_GE(calls, 1);
     EXPECT_LE(calls, 4);
   }
+}
+
+TEST(ThreadTeam, WhoSettlesFirstHasTheJob) {
+  Settlement settlement;
+  EXPECT_TRUE(settlement.settle(1));
+  EXPECT_FALSE(settlement.settle(1));
+  EXPECT_TRUE(settlement.settle(2));
+  EXPECT_TRUE(settlement.settle(3));
+  EXPECT_FALSE(settlement.settle(2)); // woken for it, and late by more than a job
+  EXPECT_FALSE(settlement.settle(1));
+  EXPECT_TRUE(settlement.settle(4));
+  EXPECT_TRUE(settlement.settle(4u + INT32_MAX));
+  EXPECT_TRUE(settlement.settle(UINT32_MAX - 1));
+  EXPECT_TRUE(settlement.settle(1)); // numbers begin again
+  EXPECT_FALSE(settlement.settle(UINT32_MAX - 1));
 }
 
 TEST(ThreadTeam, ManyShortCalls) {
