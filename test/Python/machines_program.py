@@ -27,9 +27,10 @@ def check(function, arguments, module=None):
     checks += 1
 
 
-# rows, columns, depth: 1, below, at and above tiles of 8, 16 and 32 and of blocks of k.
+# rows, columns, depth: 1, below, at and above tiles of 8, 16 and 32 and of blocks of k; the last two are what AMX kernels
+# round and write row by row while they compute later rows, with one block of k and with several.
 products = [(1, 1, 1), (1, 100, 70), (5, 40, 33), (8, 48, 256), (17, 16, 31), (31, 33, 32), (32, 32, 64), (33, 97, 47),
-            (64, 64, 600), (300, 40, 2100)]
+            (64, 64, 600), (300, 40, 2100), (100, 96, 256), (128, 64, 768)]
 attentions = [(1, 3, 40, 64), (2, 2, 130, 48), (1, 1, 700, 33)]
 convolutions = [(1, 3, 20, 24, 7, 2, 3), (1, 20, 13, 36, 3, 1, 1), (1, 33, 9, 17, 1, 2, 0), (2, 16, 8, 8, (2, 5), (1, 2), 0)]
 

@@ -324,8 +324,6 @@ private:
       return paddedSteps(tiles, ivs, count, first, from, to, constant(count * rowsOfTile));
     return over(tiles, ivs, from, to, [&](Tiles carried, ArrayRef<Value> at) {
       fetchAhead(first, at);
-      if (duringStep)
-        duringStep(at.back());
       Tiles a;
       for (int64_t row = 0; row < count; ++row)
         a.push_back(amx::TileLoadOp::create(builder, loc, lhsType, access.lhs,
@@ -361,6 +359,8 @@ private:
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     ivs.push_back(loop.getInductionVar());
+    if (duringStep)
+      duringStep(loop.getInductionVar());
     scf::YieldOp::create(builder, loc, body(llvm::to_vector_of<Value>(loop.getRegionIterArgs()), ivs));
     return llvm::to_vector_of<Value>(loop.getResults());
   }
