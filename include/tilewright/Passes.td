@@ -138,7 +138,7 @@ def ExpandPlaces : Pass<"tw-expand-places", "::mlir::func::FuncOp"> {
 def VectorizeLoops : Pass<"tw-vectorize-loops", "::mlir::func::FuncOp"> {
   let summary = "Structured ops on buffers become loops of vectors with masked tails";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
-    "::mlir::vector::VectorDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
+    "::mlir::vector::VectorDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect", "::mlir::ub::UBDialect"];
   let options = [Option<"lanes", "lanes", "int64_t", "16", "elements of a vector">];
 }
 

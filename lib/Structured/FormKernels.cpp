@@ -157,6 +157,10 @@ private:
       reason = "a kernel of both would have too few rows for the threads to share";
       return false;
     }
+    if (!isContractionRoot(op) && leavesColumns(op, *rows)) {
+      reason = "a kernel of both would have columns for rows, and read a few elements of each line";
+      return false;
+    }
     Operation *contraction = isContractionRoot(op) ? op : (generic ? contractionBehind(generic) : nullptr);
     for (Operation *member : members) {
       if (isContractionRoot(member))
@@ -195,6 +199,22 @@ private:
     std::string none;
     std::optional<RowMap> own = computeRows(op, none);
     return work >= much && own && countRows(op, own->numRows) >= enough;
+  }
+
+  /// `op`, a reduction that leaves whole lines (its last loop is not reduced), keeps in this kernel that last loop for
+  /// a row but not all of those before it.
+  static bool leavesColumns(Operation *op, const RowMap &rows) {
+    auto structured = dyn_cast<linalg::LinalgOp>(op);
+    if (!structured || structured.getNumReductionLoops() == 0)
+      return false;
+    SmallVector<int64_t> rowOfLoop = rows.rowOfLoop.lookup(op);
+    SmallVector<utils::IteratorType> kinds = structured.getIteratorTypesArray();
+    if (kinds.back() != utils::IteratorType::parallel || rowOfLoop.back() < 0)
+      return false;
+    for (auto [kind, row] : llvm::zip_equal(kinds, rowOfLoop))
+      if (kind == utils::IteratorType::parallel && row < 0)
+        return true;
+    return false;
   }
 
   /// Many rows: there are tiles enough for the threads without cutting the columns, each reads the weights once for

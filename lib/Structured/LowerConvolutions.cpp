@@ -8,69 +8,46 @@
 //   %0 = linalg.fill ins(0.0) outs(tensor.empty)
 //   %1 = linalg.conv_2d_nhwc_hwcf ins(%p, %w) outs(%0)
 //
-// Anything else (channels first, groups, 1-d and 3-d, transposed, the weight's gradient) becomes a linalg.generic whose
-// input map is `o * stride + k * dilation`; a transposed convolution spreads its input with zeros and flips its weight.
+// Anything else (channels first, groups, 1-d and 3-d, transposed) becomes a linalg.generic whose input map is
+// `o * stride + k * dilation`; a transposed convolution spreads its input with zeros and flips its weight. The weight's
+// gradient is in LowerWeightGradients.cpp.
 //
 // Test: test/Structured/lower-convolutions.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Structured/Lowering.h"
+#include "lib/Structured/LowerConvolutions.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 
 namespace tilewright::structured {
-namespace {
 
-RankedTensorType convolvedType(Value value) { return cast<RankedTensorType>(value.getType()); }
-
-/// The sizes and loops of one convolution. Shapes of both layouts are described by the position of their parts.
-struct Convolution {
-  Lowering &l;
-  bool channelsLast;
-  int64_t groups;
-  unsigned spatial; // number of spatial dimensions
-  ArrayRef<int64_t> stride, padding, dilation;
-
-  unsigned channelDim() const { return channelsLast ? 1 + spatial : 1; }
-  unsigned firstSpatialDim() const { return channelsLast ? 1 : 2; }
-  TypedAttr zero(Type type) { return cast<TypedAttr>(l.builder.getZeroAttr(type)); }
-
-  /// The input surrounded by zeros (or cropped, where padding is negative), or as it is.
-  Value pad(Value graphValue) {
-    SmallVector<AffineExpr> sizes = graph::sizesOf(convolvedType(graphValue)), cropped(sizes), paddedSizes(sizes);
-    SmallVector<OpFoldResult> amounts(sizes.size(), l.builder.getIndexAttr(0)), offsets(amounts);
-    SmallVector<OpFoldResult> ones(sizes.size(), l.builder.getIndexAttr(1));
-    for (unsigned i = 0; i < spatial; ++i) {
-      unsigned at = firstSpatialDim() + i;
-      amounts[at] = l.builder.getIndexAttr(std::max<int64_t>(padding[i], 0));
-      offsets[at] = l.builder.getIndexAttr(std::max<int64_t>(-padding[i], 0));
-      cropped[at] = sizes[at] + 2 * std::min<int64_t>(padding[i], 0);
-      paddedSizes[at] = sizes[at] + 2 * padding[i];
-    }
-    Value tensor = l.tensor(graphValue);
-    if (cropped != sizes)
-      tensor = l.extractSlice(tensor, offsets, cropped, ones);
-    return padded(l, tensor, cropped, amounts, amounts, paddedSizes, zero(convolvedType(tensor).getElementType()),
-                  /*byRows=*/true);
+Value Convolution::pad(Value graphValue) {
+  SmallVector<AffineExpr> sizes = graph::sizesOf(convolvedType(graphValue)), cropped(sizes), paddedSizes(sizes);
+  SmallVector<OpFoldResult> amounts(sizes.size(), l.builder.getIndexAttr(0)), offsets(amounts);
+  SmallVector<OpFoldResult> ones(sizes.size(), l.builder.getIndexAttr(1));
+  for (unsigned i = 0; i < spatial; ++i) {
+    unsigned at = firstSpatialDim() + i;
+    amounts[at] = l.builder.getIndexAttr(std::max<int64_t>(padding[i], 0));
+    offsets[at] = l.builder.getIndexAttr(std::max<int64_t>(-padding[i], 0));
+    cropped[at] = sizes[at] + 2 * std::min<int64_t>(padding[i], 0);
+    paddedSizes[at] = sizes[at] + 2 * padding[i];
   }
+  Value tensor = l.tensor(graphValue);
+  if (cropped != sizes)
+    tensor = l.extractSlice(tensor, offsets, cropped, ones);
+  return padded(l, tensor, cropped, amounts, amounts, paddedSizes, zero(convolvedType(tensor).getElementType()),
+                /*byRows=*/true);
+}
 
-  /// Splits dimension `dim` of the tensor into groups x rest.
-  Value splitGroups(Value tensor, SmallVector<AffineExpr> &sizes, unsigned dim) {
-    SmallVector<AffineExpr> split(sizes);
-    split[dim] = l.constant(groups);
-    split.insert(split.begin() + dim + 1, sizes[dim].floorDiv(groups));
-    Value result = l.reshaped(tensor, sizes, split);
-    sizes = split;
-    return result;
-  }
-};
-
-/// Loop positions of the general convolution; -1 where a loop is not needed.
-struct ConvolutionLoops {
-  int64_t n = -1, g = -1, f = -1, c = -1, firstOut = -1, firstKernel = -1;
-  unsigned count = 0;
-};
+Value Convolution::splitGroups(Value tensor, SmallVector<AffineExpr> &sizes, unsigned dim) {
+  SmallVector<AffineExpr> split(sizes);
+  split[dim] = l.constant(groups);
+  split.insert(split.begin() + dim + 1, sizes[dim].floorDiv(groups));
+  Value result = l.reshaped(tensor, sizes, split);
+  sizes = split;
+  return result;
+}
 
 SmallVector<Value> multiplyAdd(OpBuilder &b, Location at, ValueRange in, Value accumulator) {
   auto widen = [&](Value x) -> Value {
@@ -83,6 +60,14 @@ SmallVector<Value> multiplyAdd(OpBuilder &b, Location at, ValueRange in, Value a
   Value product = arith::MulFOp::create(b, at, widen(in[0]), widen(in[1]), contractFlag(b));
   return {arith::AddFOp::create(b, at, accumulator, product, reductionFlags(b))};
 }
+
+namespace {
+
+/// Loop positions of the general convolution; -1 where a loop is not needed.
+struct ConvolutionLoops {
+  int64_t n = -1, g = -1, f = -1, c = -1, firstOut = -1, firstKernel = -1;
+  unsigned count = 0;
+};
 
 /// o * stride + k * dilation for each spatial dimension.
 SmallVector<AffineExpr> windowExprs(Convolution &conv, const ConvolutionLoops &loops, ArrayRef<int64_t> stride) {
@@ -279,78 +264,12 @@ LogicalResult lowerForward(Lowering &l, graph::ConvolutionOp op) {
   return success();
 }
 
-LogicalResult lowerWeightGrad(Lowering &l, graph::ConvolutionWeightGradOp op) {
-  RankedTensorType type = convolvedType(op.getResult());
-  Convolution conv{l,
-                   /*channelsLast=*/op->hasAttr(graph::channelsLastAttrName),
-                   static_cast<int64_t>(op.getGroups()),
-                   static_cast<unsigned>(type.getRank() - 2),
-                   op.getStride(),
-                   op.getPadding(),
-                   op.getDilation()};
-  unsigned d = conv.spatial;
-  SmallVector<AffineExpr> sizes = graph::sizesOf(type), inputSizes = graph::sizesOf(convolvedType(op.getInput())),
-                          gradSizes = graph::sizesOf(convolvedType(op.getGrad()));
-  Value input = conv.pad(op.getInput()), grad = l.tensor(op.getGrad());
-  for (unsigned i = 0; i < d; ++i)
-    inputSizes[conv.firstSpatialDim() + i] = inputSizes[conv.firstSpatialDim() + i] + 2 * conv.padding[i];
-  Type accumulator = accumulatorType(type.getElementType());
-  // Loops: the weight's dimensions ([g] f c k..., or k... c [g] f), then n and the result gradient's plane.
-  ConvolutionLoops loops;
-  SmallVector<AffineExpr> out, where;
-  auto channel = [&](int64_t &loop) {
-    loop = loops.count++;
-    out.push_back(l.dim(loop));
-  };
-  auto kernel = [&] {
-    loops.firstKernel = loops.count;
-    for (unsigned i = 0; i < d; ++i)
-      out.push_back(l.dim(loops.count++));
-  };
-  SmallVector<AffineExpr> resultSizes(sizes);
-  unsigned groupDim = conv.channelsLast ? d + 1 : 0;
-  if (conv.groups > 1) {
-    resultSizes[groupDim] = sizes[groupDim].floorDiv(conv.groups);
-    resultSizes.insert(resultSizes.begin() + groupDim, l.constant(conv.groups));
-    input = conv.splitGroups(input, inputSizes, conv.channelDim());
-    grad = conv.splitGroups(grad, gradSizes, conv.channelDim());
-  }
-  if (conv.channelsLast) {
-    kernel();
-    channel(loops.c);
-  }
-  if (conv.groups > 1)
-    channel(loops.g);
-  channel(loops.f);
-  if (!conv.channelsLast) {
-    channel(loops.c);
-    kernel();
-  }
-  unsigned parallel = loops.count;
-  loops.n = loops.count++;
-  loops.firstOut = loops.count;
-  for (unsigned i = 0; i < d; ++i)
-    where.push_back(l.dim(loops.count++));
-  SmallVector<utils::IteratorType> iterators(parallel, utils::IteratorType::parallel);
-  iterators.append(loops.count - parallel, utils::IteratorType::reduction);
-  Read inputRead = Lowering::of(input, activationMap(conv, loops, loops.c, windowExprs(conv, loops, conv.stride)));
-  Read gradRead = Lowering::of(grad, activationMap(conv, loops, loops.f, where));
-  Value init = l.filled(resultSizes, conv.zero(accumulator));
-  Value result = l.generic({inputRead, gradRead}, init, l.map(loops.count, out), iterators,
-                           [&](OpBuilder &b, Location at, ValueRange in, ValueRange acc) {
-                             return multiplyAdd(b, at, in, acc[0]);
-                           })
-                     .getResult(0);
-  l.set(op, l.rounded(l.reshaped(result, resultSizes, sizes), sizes, type.getElementType()));
-  return success();
-}
-
 } // namespace
 
 LogicalResult lowerConvolution(Lowering &l, Operation *op) {
   if (auto forward = dyn_cast<graph::ConvolutionOp>(op))
     return lowerForward(l, forward);
-  return lowerWeightGrad(l, cast<graph::ConvolutionWeightGradOp>(op));
+  return lowerWeightGradient(l, cast<graph::ConvolutionWeightGradOp>(op));
 }
 
 } // namespace tilewright::structured

@@ -176,6 +176,38 @@ static Value reduceInParts(Lowering &l, Combine kind, Value graphValue, RankedTe
                      [](OpBuilder &, Location, ValueRange in) { return in[0]; });
 }
 
+/// Reduced dimensions in front of long kept ones (the channels of a batch norm, the bias of a linear layer's gradient):
+/// the rows are columns of the tensor, and of all its lines a thread would take a few elements. Instead the last
+/// reduced dimensions, `inner`, are reduced first, whole lines at a time, and then what is left of the others, `outer`
+/// (dimensions of the first result). Nothing where the rows in front are enough, or there is only one dimension.
+struct ColumnStages {
+  SmallVector<int64_t> inner, outer;
+};
+static std::optional<ColumnStages> columnStages(RankedTensorType type, ArrayRef<int64_t> dims) {
+  constexpr int64_t much = 65536, enoughRows = 8, enoughInner = 4, unknown = 128;
+  SmallVector<int64_t> sorted(dims);
+  llvm::sort(sorted);
+  auto product = [&](int64_t from, int64_t to) {
+    int64_t count = 1;
+    for (int64_t dim = from; dim < to; ++dim)
+      count *= type.isDynamicDim(dim) ? unknown : type.getDimSize(dim);
+    return count;
+  };
+  int64_t rank = type.getRank();
+  if (sorted.size() < 2 || sorted.back() == rank - 1 || product(0, rank) < much ||
+      product(0, sorted.front()) >= enoughRows)
+    return std::nullopt;
+  ColumnStages stages;
+  int64_t length = 1;
+  while (sorted.size() > 1 && length < enoughInner) {
+    int64_t dim = sorted.pop_back_val();
+    length *= product(dim, dim + 1);
+    stages.inner.insert(stages.inner.begin(), dim);
+  }
+  stages.outer = sorted; // in front of `inner`: of the same number in the first result
+  return stages;
+}
+
 static LogicalResult lowerReduce(Lowering &l, graph::ReduceOp op) {
   auto inputType = cast<RankedTensorType>(op.getInput().getType());
   Type from = inputType.getElementType(), to = cast<RankedTensorType>(op.getType()).getElementType();
@@ -191,6 +223,13 @@ static LogicalResult lowerReduce(Lowering &l, graph::ReduceOp op) {
   Value result;
   if (rows.rowSizes.empty() && !input.splat)
     result = reduceInParts(l, kind, op.getInput(), inputType, accumulatorType(to), isUnsigned, element);
+  if (std::optional<ColumnStages> stages = columnStages(inputType, op.getDims()); stages && !input.splat) {
+    Rows lines(l, inputType, stages->inner);
+    Value parts = lines.reduce(kind, accumulatorType(to), lines.full(op.getInput()), isUnsigned, element);
+    Rows columns(l, graph::tensorWithSizes(lines.rowSizes, accumulatorType(to)), stages->outer);
+    result = columns.reduce(kind, accumulatorType(to), columns.whole(parts), isUnsigned,
+                            [](OpBuilder &, Location, ValueRange in) { return in[0]; });
+  }
   if (!result)
     result = rows.reduce(kind, accumulatorType(to), input, isUnsigned, element);
   rows.setResult(op.getResult(), result);
@@ -249,8 +288,26 @@ static LogicalResult lowerVarMean(Lowering &l, graph::VarMeanOp op) {
   Rows rows(l, inputType, op.getDims());
   Type f = accumulatorType(inputType.getElementType());
   Read input = rows.full(op.getInput());
-  Value mean = rows.mean(f, input);
-  Value squares = rows.sumOfSquaredDifferences(f, input, mean);
+  Value mean, squares;
+  if (std::optional<ColumnStages> stages = columnStages(inputType, op.getDims()); stages && !input.splat) {
+    // Chan, Golub, LeVeque: the squared differences of the parts from their means, and of these from the mean of all.
+    Rows lines(l, inputType, stages->inner);
+    Read line = lines.full(op.getInput());
+    Value means = lines.mean(f, line), within = lines.sumOfSquaredDifferences(f, line, means);
+    Rows columns(l, graph::tensorWithSizes(lines.rowSizes, f), stages->outer);
+    mean = columns.mean(f, columns.whole(means));
+    squares = columns.reduce(Combine::Sum, f, {columns.whole(within), columns.whole(means), columns.row(mean)}, false,
+                             [&](OpBuilder &b, Location at, ValueRange in) {
+                               Value apart = arith::SubFOp::create(b, at, in[1], in[2], contractFlag(b));
+                               Value between = arith::MulFOp::create(
+                                   b, at, arith::MulFOp::create(b, at, apart, apart, contractFlag(b)),
+                                   lines.countAs(b, at, f), contractFlag(b));
+                               return arith::AddFOp::create(b, at, in[0], between, contractFlag(b)).getResult();
+                             });
+  } else {
+    mean = rows.mean(f, input);
+    squares = rows.sumOfSquaredDifferences(f, input, mean);
+  }
   double correction = op.getCorrection().convertToDouble();
   Value variance = rows.perRow(f, squares, [&](OpBuilder &b, Location at, ValueRange in) {
     Value n = rows.countAs(b, at, f);

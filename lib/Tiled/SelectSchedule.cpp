@@ -112,6 +112,32 @@ void noteFlops(func::FuncOp kernel) {
     kernel->setAttr("tw.flops", AffineMapAttr::get(AffineMap::get(0, tile::indexArguments(kernel).size(), total)));
 }
 
+/// What a tile takes of each row at least: of one along which an operand is contiguous that lies across the result, a
+/// line of the caches and its neighbour, so that blocks can be read whole and turned (lib/Vector/TransposedLoops.h).
+SmallVector<int64_t> leastOfRows(ArrayRef<Operation *> members, const RowMap &rows, ArrayRef<AffineExpr> sizes) {
+  constexpr int64_t lines = 32;
+  const int64_t contiguous = sizes.size() - 1;
+  SmallVector<int64_t> least(rows.numRows, 1);
+  for (Operation *member : members) {
+    SmallVector<int64_t> rowOfLoop = rows.rowOfLoop.lookup(member);
+    auto rowOf = [&](AffineExpr place) -> int64_t {
+      auto dim = dyn_cast<AffineDimExpr>(place);
+      return dim && dim.getPosition() < rowOfLoop.size() ? rowOfLoop[dim.getPosition()] : -1;
+    };
+    for (OpOperand &operand : member->getOpOperands()) {
+      auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+      AffineMap map = type && type.getRank() > 0 ? operandMap(operand) : AffineMap();
+      if (!map || map.getNumResults() == 0)
+        continue;
+      int64_t row = rowOf(map.getResults().back());
+      bool across = llvm::any_of(map.getResults().drop_back(), [&](AffineExpr e) { return rowOf(e) == contiguous; });
+      if (row >= 0 && row != contiguous && across)
+        least[row] = std::clamp<int64_t>(estimate(sizes[row]), 1, lines);
+    }
+  }
+  return least;
+}
+
 struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
   using SelectScheduleBase::SelectScheduleBase;
 
@@ -204,9 +230,14 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
         if (auto type = dyn_cast<RankedTensorType>(operand.get().getType()); type && type.getRank() > rank)
           inside = std::max<int64_t>(inside, ceilDiv(count(tile::sizesOf(operand.get())), count(sizes)));
     constexpr int64_t grain = 16384;
+    SmallVector<int64_t> least = leastOfRows(members, *rows, sizes);
+    int64_t ahead = 1; // what the rows still to come take at least
+    for (int64_t count : least)
+      ahead *= count;
     for (int64_t row = rows->numRows - 1; row >= 0; --row) {
       int64_t size = std::max<int64_t>(1, estimate(sizes[row]));
-      int64_t take = std::min<int64_t>(size, std::max<int64_t>(1, grain / inside));
+      ahead /= least[row];
+      int64_t take = std::min<int64_t>(size, std::max<int64_t>(least[row], grain / (inside * ahead)));
       bool contiguous = row == rank - 1;
       tiles[row] = contiguous && !isa<AffineConstantExpr>(sizes[row]) ? std::max<int64_t>(take, 4096) : take;
       inside *= take;

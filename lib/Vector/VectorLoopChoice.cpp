@@ -23,13 +23,14 @@ Access accessAlong(linalg::LinalgOp op, OpOperand &operand, unsigned loop) {
   }
   if (at < 0)
     return Access::Uniform;
-  // The loop must advance the last dimension by one element: expr = d_loop + (anything without it).
+  // The loop must advance the last dimension (of more than one element) by one: expr = d_loop + (anything without it).
   AffineExpr expr = map.getResult(at), d = getAffineDimExpr(loop, map.getContext());
   AffineExpr rest = simplifyAffineExpr(expr - d, map.getNumDims(), 0);
-  if (at != type.getRank() - 1 || rest.isFunctionOfDim(loop))
+  bool last = llvm::all_of(type.getShape().drop_front(at + 1), [](int64_t size) { return size == 1; });
+  if (!last || rest.isFunctionOfDim(loop))
     return Access::Scattered;
   auto [strides, offset] = type.getStridesAndOffset();
-  return strides.back() == 1 ? Access::Contiguous : Access::Scattered;
+  return strides[at] == 1 ? Access::Contiguous : Access::Scattered;
 }
 
 Operation *combinerOf(linalg::LinalgOp op, unsigned number) {

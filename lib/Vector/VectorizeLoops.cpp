@@ -7,12 +7,14 @@
 //     scf.for %j = 0 to 768 step 16 { vector.load %a, %b; exp; vector.store %c }
 //     masked step for the last 2 columns }
 //
-// LoopVectorizer.h says how the loop is chosen. linalg.fill, copy and every other linalg op on memrefs go the same way.
+// LoopVectorizer.h says how the loop is chosen; TransposedLoops.h has ops whose operands lie across each other.
+// linalg.fill, copy and every other linalg op on memrefs go the same way.
 //
 // Test: test/Vector/vectorize-loops.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Vector/BodyEmitter.h"
+#include "lib/Vector/TransposedLoops.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -273,38 +275,87 @@ private:
   }
 
   void parallelVector() {
+    if (!reductions.empty())
+      return columnVectors();
     IRMapping uniform;
-    if (reductions.empty())
-      body.emitUniform(builder, uniform);
+    body.emitUniform(builder, uniform);
     overVectorLoop({}, [&](ValueRange, Value mask) -> SmallVector<Value> {
-      SmallVector<Value> accumulators;
-      for (unsigned number = 0; number < op.getNumDpsInits(); ++number) {
-        Value value;
-        if (!op.getRegionOutputArgs()[number].use_empty() || !reductions.empty())
-          value = body.read(builder, *op.getDpsInitOperand(number), mask);
-        accumulators.push_back(value);
-      }
-      SmallVector<Value> results;
-      if (reductions.empty()) {
-        for (Value &value : accumulators)
-          if (!value)
-            value = zero; // never read
-        results = body.emitStep(builder, uniform, accumulators, mask);
-      } else {
-        for (Value &value : accumulators)
-          value = body.asVector(builder, value);
-        auto step = [&](ValueRange in) {
-          SmallVector<Value> out = body.emitStep(builder, uniform, in, mask);
-          for (Value &value : out)
-            value = body.asVector(builder, value);
-          return out;
-        };
-        results = sumsFloats() ? overPartialSums(0, accumulators, step) : overReductions(0, accumulators, step);
-      }
-      for (auto [number, value] : llvm::enumerate(results))
+      SmallVector<Value> before;
+      for (unsigned number = 0; number < op.getNumDpsInits(); ++number)
+        before.push_back(op.getRegionOutputArgs()[number].use_empty()
+                             ? zero // never read
+                             : body.read(builder, *op.getDpsInitOperand(number), mask));
+      for (auto [number, value] : llvm::enumerate(body.emitStep(builder, uniform, before, mask)))
         body.write(builder, value, number, mask);
       return {};
     });
+  }
+
+  /// Vectors of a loop that is not reduced, inside of which reductions run: `chains` vectors side by side while there
+  /// are so many, then one at a time. Each line is read in longer pieces, and no sum waits for its own last step.
+  void columnVectors() {
+    std::optional<int64_t> constant =
+        choice.loop < 0 ? std::optional<int64_t>(1) : getConstantIntValue(sizes[choice.loop]);
+    const int64_t wide = chains * choice.lanes;
+    if (constant && *constant < wide) {
+      overVectorLoop({}, [&](ValueRange, Value mask) {
+        reduceColumns(choice.loop < 0 ? Value() : body.ivs[choice.loop], 1, mask);
+        return SmallVector<Value>();
+      });
+      return;
+    }
+    AffineExpr d0 = builder.getAffineDimExpr(0);
+    auto apply = [&](AffineExpr expr) {
+      return affine::makeComposedFoldedAffineApply(builder, loc, AffineMap::get(1, 0, expr), {sizes[choice.loop]});
+    };
+    Value end = valueOf(apply(d0 - d0 % wide));
+    auto nest = scf::ForOp::create(builder, loc, zero, end, valueOf(builder.getIndexAttr(wide)));
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(nest.getBody());
+      reduceColumns(nest.getInductionVar(), chains, Value());
+    }
+    if (constant && *constant % wide == 0)
+      return;
+    overVectorRange(end, apply(d0 % wide), {}, [&](ValueRange, Value mask) {
+      reduceColumns(body.ivs[choice.loop], 1, mask);
+      return SmallVector<Value>();
+    });
+  }
+
+  /// The reductions of `count` vectors from `first` on.
+  void reduceColumns(Value first, int64_t count, Value mask) {
+    IRMapping uniform;
+    const unsigned outputs = op.getNumDpsInits();
+    SmallVector<Value> starts{first}, accumulators;
+    for (int64_t i = 1; i < count; ++i)
+      starts.push_back(
+          arith::AddIOp::create(builder, loc, first, valueOf(builder.getIndexAttr(i * choice.lanes))).getResult());
+    auto moveTo = [&](Value start) {
+      if (choice.loop >= 0)
+        body.ivs[choice.loop] = start;
+    };
+    for (Value start : starts) {
+      moveTo(start);
+      for (unsigned number = 0; number < outputs; ++number)
+        accumulators.push_back(body.asVector(builder, body.read(builder, *op.getDpsInitOperand(number), mask)));
+    }
+    auto step = [&](ValueRange in) {
+      SmallVector<Value> out;
+      for (auto [i, start] : llvm::enumerate(starts)) {
+        moveTo(start);
+        for (Value value : body.emitStep(builder, uniform, in.slice(i * outputs, outputs), mask))
+          out.push_back(body.asVector(builder, value));
+      }
+      return out;
+    };
+    SmallVector<Value> results =
+        sumsFloats() ? overPartialSums(0, accumulators, step) : overReductions(0, accumulators, step);
+    for (auto [i, start] : llvm::enumerate(starts)) {
+      moveTo(start);
+      for (unsigned number = 0; number < outputs; ++number)
+        body.write(builder, results[i * outputs + number], number, mask);
+    }
   }
 
   Value identityOf(Operation *combiner, Type element) {
@@ -461,6 +512,8 @@ LogicalResult emitLoops(linalg::LinalgOp op, int64_t lanes) {
     apply.replaceAllUsesWith(expanded->front());
     apply.erase();
   }
+  if (emitTransposedLoops(op, lanes))
+    return success();
   return LoopEmitter(op, lanes).run();
 }
 

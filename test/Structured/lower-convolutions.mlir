@@ -27,11 +27,3 @@ func.func @transposed(%x: tensor<1x4x5xf32>, %w: tensor<4x2x3xf32>) -> tensor<1x
     output_padding = array<i64: 0>, groups = 1 : i64} : (tensor<1x4x5xf32>, tensor<4x2x3xf32>) -> tensor<1x2x9xf32>
   return %0 : tensor<1x2x9xf32>
 }
-
-// CHECK-LABEL: func @weight_grad
-// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]
-func.func @weight_grad(%x: tensor<1x4x8x8xf32>, %g: tensor<1x2x6x6xf32>) -> tensor<2x4x3x3xf32> {
-  %0 = tw.convolution_weight_grad %x, %g {stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, groups = 1 : i64}
-    : (tensor<1x4x8x8xf32>, tensor<1x2x6x6xf32>) -> tensor<2x4x3x3xf32>
-  return %0 : tensor<2x4x3x3xf32>
-}

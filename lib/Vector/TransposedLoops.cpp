@@ -1,0 +1,275 @@
+//===- TransposedLoops.cpp - elementwise ops whose operands lie across each other ===//
+//
+// Before:
+//   linalg.generic {(d0, d1) -> (d1, d0), (d0, d1) -> (d0, d1)} ins(%a: memref<64x56xf32>) outs(%b: memref<56x64xf32>)
+// After:
+//   scf.for %q = 0 to 56 step 16 {                      // along the rows of %a
+//     scf.for %p = 0 to 64 step 16 {                    // along the rows of %b
+//       16 vectors %a[%p + i, %q ...], transposed in registers, the body on each, 16 vectors %b[%q + j, %p ...] } }
+//   the last 8 of %q: as many steps of a block, its loads masked
+//
+// What one loop of vectors would gather, element by element, is read in whole vectors. Blocks are turned by log2(lanes)
+// rounds of two-source shuffles (Eklundh's method: blocks of half the size change places, then of a quarter, ...).
+//
+// Test: test/Vector/transposed-loops.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Vector/TransposedLoops.h"
+#include "lib/Vector/BodyEmitter.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+
+namespace tilewright::vector_stage {
+namespace {
+
+/// The loops of a block: results are contiguous along `along`, the operands `crossing` along `across`.
+struct Crossing {
+  unsigned along = 0, across = 0;
+  SmallVector<OpOperand *> crossing;
+};
+
+/// A body longer than this is not worth a copy for each line of a block.
+constexpr int64_t mostBodyOps = 24;
+
+std::optional<Crossing> crossingOf(linalg::LinalgOp op, unsigned along) {
+  for (unsigned across = 0; across < op.getNumLoops(); ++across) {
+    if (across == along)
+      continue;
+    Crossing found{along, across, {}};
+    bool possible = true;
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      if (accessAlong(op, *input, along) != Access::Scattered)
+        continue;
+      possible &= accessAlong(op, *input, across) == Access::Contiguous;
+      found.crossing.push_back(input);
+    }
+    if (possible && !found.crossing.empty())
+      return found;
+  }
+  return std::nullopt;
+}
+
+class BlockEmitter {
+public:
+  BlockEmitter(linalg::LinalgOp op, const Crossing &loops, int64_t lanes)
+      : op(op), loops(loops), lanes(lanes), body(op, VectorLoop{static_cast<int64_t>(loops.along), false, lanes}),
+        builder(op), loc(op.getLoc()) {}
+
+  void run() {
+    for (Range range : op.createLoopRanges(builder, loc))
+      sizes.push_back(range.size);
+    zero = constant(0);
+    enter(0);
+    op->erase();
+  }
+
+private:
+  Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
+  Value valueOf(OpFoldResult size) { return getValueOrCreateConstantIndexOp(builder, loc, size); }
+  OpFoldResult apply(AffineExpr expr, OpFoldResult dim) {
+    return affine::makeComposedFoldedAffineApply(builder, loc, AffineMap::get(1, 0, expr), {dim});
+  }
+  Value plus(Value a, int64_t b) {
+    return b == 0 ? a : arith::AddIOp::create(builder, loc, a, constant(b)).getResult();
+  }
+
+  /// body(from) for each multiple of `step` below `to`.
+  void loop(Value from, OpFoldResult to, int64_t step, function_ref<void(Value)> inside) {
+    if (isConstantIntValue(to, 0))
+      return;
+    if (step == 1 && isConstantIntValue(to, 1))
+      return inside(from);
+    auto nest = scf::ForOp::create(builder, loc, from, valueOf(to), constant(step));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(nest.getBody());
+    inside(nest.getInductionVar());
+  }
+
+  void enter(unsigned depth) {
+    if (depth == op.getNumLoops())
+      return blocks();
+    if (depth == loops.along || depth == loops.across)
+      return enter(depth + 1);
+    loop(zero, sizes[depth], 1, [&](Value iv) {
+      body.ivs[depth] = iv;
+      enter(depth + 1);
+    });
+  }
+
+  void blocks() {
+    AffineExpr d0 = builder.getAffineDimExpr(0);
+    OpFoldResult across = sizes[loops.across], whole = apply(d0 - d0 % lanes, across), rest = apply(d0 % lanes, across);
+    loop(zero, whole, lanes, [&](Value iv) { alongBlocks(iv, lanes); });
+    if (std::optional<int64_t> left = getConstantIntValue(rest)) {
+      if (*left > 0)
+        alongBlocks(valueOf(whole), *left);
+      return;
+    }
+    // Not known how many: line by line, gathered.
+    loop(valueOf(whole), across, 1, [&](Value iv) {
+      body.ivs[loops.across] = iv;
+      overAlong([&](Value first, int64_t, Value mask) {
+        body.ivs[loops.along] = first;
+        step(IRMapping(), mask);
+      });
+    });
+  }
+
+  /// Vectors along the results: whole ones, then the rest, whose number of lines is 0 where it is not known.
+  void overAlong(function_ref<void(Value first, int64_t lines, Value mask)> inside) {
+    AffineExpr d0 = builder.getAffineDimExpr(0);
+    OpFoldResult size = sizes[loops.along], whole = apply(d0 - d0 % lanes, size), rest = apply(d0 % lanes, size);
+    loop(zero, whole, lanes, [&](Value iv) { inside(iv, lanes, Value()); });
+    std::optional<int64_t> left = getConstantIntValue(rest);
+    if (left && *left == 0)
+      return;
+    auto masked = [&] {
+      Value mask = vector::CreateMaskOp::create(builder, loc, body.vectorOf(builder.getI1Type()), valueOf(rest));
+      inside(valueOf(whole), left.value_or(0), mask);
+    };
+    if (left)
+      return masked();
+    Value some = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt, valueOf(rest), zero);
+    auto branch = scf::IfOp::create(builder, loc, TypeRange(), some, /*withElse=*/false);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&branch.getThenRegion().front());
+    masked();
+  }
+
+  /// `count` lines of results, at `first` of the crossing loop.
+  void alongBlocks(Value first, int64_t count) {
+    overAlong([&](Value start, int64_t lines, Value mask) {
+      SmallVector<SmallVector<Value>> turned;
+      for (OpOperand *operand : loops.crossing)
+        turned.push_back(turnedBlock(*operand, start, lines, first, count));
+      body.ivs[loops.along] = start;
+      for (int64_t line = 0; line < count; ++line) {
+        body.ivs[loops.across] = plus(first, line);
+        IRMapping values;
+        for (auto [operand, vectors] : llvm::zip_equal(loops.crossing, turned))
+          values.map(op.getMatchingBlockArgument(operand), vectors[line]);
+        step(values, mask);
+      }
+    });
+  }
+
+  void step(const IRMapping &values, Value mask) {
+    SmallVector<Value> before;
+    for (unsigned number = 0; number < op.getNumDpsInits(); ++number)
+      before.push_back(op.getRegionOutputArgs()[number].use_empty()
+                           ? zero // never read
+                           : body.read(builder, *op.getDpsInitOperand(number), mask));
+    for (auto [number, value] : llvm::enumerate(body.emitStep(builder, values, before, mask)))
+      body.write(builder, value, number, mask);
+  }
+
+  /// The operand's block as vectors along the results: `count` of them. `lines` of 0: how many is not known, the last
+  /// line is read in place of those behind it.
+  SmallVector<Value> turnedBlock(OpOperand &operand, Value start, int64_t lines, Value first, int64_t count) {
+    Value memref = operand.get();
+    VectorType type = body.vectorOf(cast<MemRefType>(memref.getType()).getElementType());
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    Value mask, none;
+    if (count < lanes) {
+      mask = vector::CreateMaskOp::create(builder, loc, body.vectorOf(builder.getI1Type()), constant(count));
+      none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+    }
+    body.ivs[loops.across] = first;
+    SmallVector<Value> block;
+    for (int64_t line = 0; line < lanes; ++line) {
+      if (lines > 0 && line >= lines) {
+        block.push_back(ub::PoisonOp::create(builder, loc, type));
+        continue;
+      }
+      Value at = plus(start, line);
+      if (lines == 0) {
+        Value last = arith::SubIOp::create(builder, loc, valueOf(sizes[loops.along]), constant(1));
+        at = arith::MinSIOp::create(builder, loc, at, last);
+      }
+      body.ivs[loops.along] = at;
+      SmallVector<Value> indices;
+      SmallVector<OpFoldResult> ivs = getAsOpFoldResult(body.ivs);
+      for (AffineExpr expr : map.getResults())
+        indices.push_back(valueOf(
+            affine::makeComposedFoldedAffineApply(builder, loc, AffineMap::get(map.getNumDims(), 0, expr), ivs)));
+      block.push_back(mask ? vector::MaskedLoadOp::create(builder, loc, type, memref, indices, mask, none).getResult()
+                           : vector::LoadOp::create(builder, loc, type, memref, indices).getResult());
+    }
+    transpose(block);
+    return block;
+  }
+
+  void transpose(SmallVector<Value> &block) {
+    for (int64_t half = lanes / 2; half >= 1; half /= 2) {
+      SmallVector<int64_t> low, high;
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        bool second = lane / half % 2 == 1;
+        low.push_back(second ? lanes + lane - half : lane);
+        high.push_back(second ? lanes + lane : lane + half);
+      }
+      for (int64_t line = 0; line < lanes; ++line) {
+        if (line / half % 2 == 1)
+          continue;
+        Value a = block[line], b = block[line + half];
+        block[line] = vector::ShuffleOp::create(builder, loc, a, b, low);
+        block[line + half] = vector::ShuffleOp::create(builder, loc, a, b, high);
+      }
+    }
+  }
+
+  linalg::LinalgOp op;
+  Crossing loops;
+  int64_t lanes;
+  BodyEmitter body;
+  OpBuilder builder;
+  Location loc;
+  SmallVector<OpFoldResult> sizes;
+  Value zero;
+};
+
+/// The loop along which all results are contiguous.
+std::optional<unsigned> alongResults(linalg::LinalgOp op) {
+  for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
+    if (llvm::all_of(op.getDpsInitsMutable(),
+                     [&](OpOperand &output) { return accessAlong(op, output, loop) == Access::Contiguous; }))
+      return loop;
+  return std::nullopt;
+}
+
+/// Nothing but arithmetic on elements, and not much of it.
+bool hasShortBody(linalg::LinalgOp op) {
+  int64_t count = 0;
+  for (Operation &inner : op.getBlock()->without_terminator()) {
+    bool plain = isa<arith::ArithDialect>(inner.getDialect()) && inner.getNumResults() == 1;
+    if (!plain && !isa<linalg::IndexOp>(inner))
+      return false;
+    ++count;
+  }
+  return count <= mostBodyOps;
+}
+
+} // namespace
+
+bool emitTransposedLoops(linalg::LinalgOp op, int64_t lanes) {
+  if (op.getNumReductionLoops() > 0 || op.getNumDpsInits() == 0 || lanes < 2 || !hasShortBody(op))
+    return false;
+  std::optional<unsigned> along = alongResults(op);
+  if (!along)
+    return false;
+  std::optional<Crossing> loops = crossingOf(op, *along);
+  if (!loops)
+    return false;
+  // Of one element a vector would hold nothing else.
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  if (sizes[loops->along] == 1 || sizes[loops->across] == 1)
+    return false;
+  BlockEmitter(op, *loops, lanes).run();
+  return true;
+}
+
+} // namespace tilewright::vector_stage

@@ -1,0 +1,15 @@
+//===- TransposedLoops.h - elementwise ops whose operands lie across each other --===//
+#ifndef TILEWRIGHT_LIB_VECTOR_TRANSPOSEDLOOPS_H
+#define TILEWRIGHT_LIB_VECTOR_TRANSPOSEDLOOPS_H
+
+#include "lib/Vector/LoopVectorizer.h"
+
+namespace tilewright::vector_stage {
+
+/// Replaces `op` (on memrefs, all loops parallel) by loops over square blocks of `lanes` x `lanes` elements, if its
+/// results are contiguous along one loop and an input along another; false, and nothing is changed, if not.
+bool emitTransposedLoops(mlir::linalg::LinalgOp op, int64_t lanes);
+
+} // namespace tilewright::vector_stage
+
+#endif

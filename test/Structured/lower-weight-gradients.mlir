@@ -1,0 +1,64 @@
+// RUN: tilewright-opt %s --tw-lower-graph | FileCheck %s
+
+// The patches of the padded windows, then one product over all pixels of the batch.
+// CHECK-LABEL: func @channels_last
+// CHECK: %[[P:.*]] = linalg.generic {{.*}}outs(%{{.*}} : tensor<4x8x8x3x3x16xf32>)
+// CHECK: arith.cmpi ult
+// CHECK: tensor.extract %arg0
+// CHECK: %[[A:.*]] = tensor.collapse_shape {{.*}} : tensor<4x8x8x3x3x16xf32> into tensor<256x144xf32>
+// CHECK: %[[G:.*]] = tensor.collapse_shape %arg1 {{.*}} into tensor<256x32xf32>
+// CHECK: linalg.contract {{.*}} ins(%[[A]], %[[G]] : tensor<256x144xf32>, tensor<256x32xf32>) outs(%{{.*}} : tensor<144x32xf32>)
+// CHECK: tensor.expand_shape {{.*}} : tensor<144x32xf32> into tensor<3x3x16x32xf32>
+func.func @channels_last(%x: tensor<4x8x8x16xf32>, %g: tensor<4x8x8x32xf32>) -> tensor<3x3x16x32xf32> {
+  %0 = tw.convolution_weight_grad %x, %g {tw.channels_last, stride = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, groups = 1 : i64}
+    : (tensor<4x8x8x16xf32>, tensor<4x8x8x32xf32>) -> tensor<3x3x16x32xf32>
+  return %0 : tensor<3x3x16x32xf32>
+}
+
+// A window of one pixel: the input is its own patches.
+// CHECK-LABEL: func @pixelwise
+// CHECK-NOT: linalg.generic
+// CHECK: linalg.contract {{.*}} ins(%{{.*}}, %{{.*}} : tensor<256x16xf32>, tensor<256x32xf32>)
+func.func @pixelwise(%x: tensor<4x8x8x16xf32>, %g: tensor<4x8x8x32xf32>) -> tensor<1x1x16x32xf32> {
+  %0 = tw.convolution_weight_grad %x, %g {tw.channels_last, stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, groups = 1 : i64}
+    : (tensor<4x8x8x16xf32>, tensor<4x8x8x32xf32>) -> tensor<1x1x16x32xf32>
+  return %0 : tensor<1x1x16x32xf32>
+}
+
+// Channels first: the result's gradient is turned, the weight's is a way of reading.
+// CHECK-LABEL: func @channels_first
+// CHECK: linalg.contract {{.*}} ins(%{{.*}}, %{{.*}} : tensor<36x36xbf16>, tensor<36x2xbf16>) outs(%{{.*}} : tensor<36x2xf32>)
+func.func @channels_first(%x: tensor<1x4x8x8xbf16>, %g: tensor<1x2x6x6xbf16>) -> tensor<2x4x3x3xbf16> {
+  %0 = tw.convolution_weight_grad %x, %g {stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, groups = 1 : i64}
+    : (tensor<1x4x8x8xbf16>, tensor<1x2x6x6xbf16>) -> tensor<2x4x3x3xbf16>
+  return %0 : tensor<2x4x3x3xbf16>
+}
+
+// CHECK-LABEL: func @grouped
+// CHECK: linalg.contract {{.*}} ins(%{{.*}}, %{{.*}} : tensor<72x2x18xf32>, tensor<72x2x4xf32>) outs(%{{.*}} : tensor<2x18x4xf32>)
+func.func @grouped(%x: tensor<2x8x8x4xf32>, %g: tensor<2x6x6x8xf32>) -> tensor<3x3x2x8xf32> {
+  %0 = tw.convolution_weight_grad %x, %g {tw.channels_last, stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, groups = 2 : i64}
+    : (tensor<2x8x8x4xf32>, tensor<2x6x6x8xf32>) -> tensor<3x3x2x8xf32>
+  return %0 : tensor<3x3x2x8xf32>
+}
+
+// One channel in and out of each group: no product.
+// CHECK-LABEL: func @depthwise
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]{{.*}} outs(%{{.*}} : tensor<3x3x4xf32>)
+// CHECK-NOT: linalg.contract
+func.func @depthwise(%x: tensor<2x8x8x4xf32>, %g: tensor<2x6x6x4xf32>) -> tensor<3x3x1x4xf32> {
+  %0 = tw.convolution_weight_grad %x, %g {tw.channels_last, stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, groups = 4 : i64}
+    : (tensor<2x8x8x4xf32>, tensor<2x6x6x4xf32>) -> tensor<3x3x1x4xf32>
+  return %0 : tensor<3x3x1x4xf32>
+}
+
+// Patches of 115 MB an image: image by image, added up.
+// CHECK-LABEL: func @in_runs
+// CHECK: linalg.contract {{.*}} ins(%{{.*}}, %{{.*}} : tensor<50176x576xf32>, tensor<50176x64xf32>)
+// CHECK: linalg.contract {{.*}} ins(%{{.*}}, %{{.*}} : tensor<50176x576xf32>, tensor<50176x64xf32>)
+// CHECK: arith.addf
+func.func @in_runs(%x: tensor<2x224x224x64xf32>, %g: tensor<2x224x224x64xf32>) -> tensor<3x3x64x64xf32> {
+  %0 = tw.convolution_weight_grad %x, %g {tw.channels_last, stride = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, groups = 1 : i64}
+    : (tensor<2x224x224x64xf32>, tensor<2x224x224x64xf32>) -> tensor<3x3x64x64xf32>
+  return %0 : tensor<3x3x64x64xf32>
+}
