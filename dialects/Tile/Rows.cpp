@@ -31,18 +31,6 @@ std::string describe(Operation *op) {
   return op->getName().stripDialect().str();
 }
 
-std::string sourceLine(Location loc) {
-  std::string line;
-  loc->walk([&](Location inner) {
-    if (auto file = dyn_cast<FileLineColLoc>(inner)) {
-      line = (file.getFilename().getValue() + ":" + Twine(file.getLine())).str();
-      return WalkResult::interrupt();
-    }
-    return WalkResult::advance();
-  });
-  return line;
-}
-
 /// A map over `loops` dimensions that reads loop `which[i]` in dimension i, or the whole dimension where it is -1.
 static AffineMap readMap(int64_t loops, ArrayRef<int64_t> which, MLIRContext *context) {
   SmallVector<AffineExpr> exprs;

@@ -39,9 +39,6 @@ bool isContractionRoot(mlir::Operation *op);
 /// What to call `op` towards people: the tw op it came from, or its own name.
 std::string describe(mlir::Operation *op);
 
-/// The user's file:line of `loc`, or "".
-std::string sourceLine(mlir::Location loc);
-
 } // namespace tilewright::tile
 
 #endif

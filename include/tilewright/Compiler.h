@@ -60,6 +60,7 @@ struct KernelTime {
   int64_t flops = 0;       ///< of its contractions
   int64_t bytes = 0;       ///< of the buffers it reads or writes
 };
+
 /// Told by a program that input `input`, at `data`, has been packed and that nothing else of the program reads it.
 /// True: the caller has released the memory. It then passes a null pointer and `number` as the version at every call,
 /// and holds `packs` as long as the input lives.
@@ -85,6 +86,7 @@ public:
   virtual void profile(bool) {}
   /// What the steps took since profile(true); flops and bytes are of one call with these symbols.
   virtual std::vector<KernelTime> times(const int64_t *symbols) { return {}; }
+
   /// Per input: it is packed, and no kernel reads it otherwise. Empty: this program packs nothing.
   virtual std::vector<bool> packedInputs() const { return {}; }
 

@@ -27,11 +27,13 @@ llvm::Expected<HostMachine> describeHost(llvm::StringRef cpu);
 llvm::Expected<std::string> printHost();
 
 /// What the host's `threads` threads can do at most, in operations and bytes per second; 0 for what it does not have
-/// (lib/Runtime/Host/MachinePeaks.h). Takes about a second.
+/// (lib/Runtime/Host/MachinePeaks.h, which callers of this header may not include: hence a struct of its own). Takes
+/// about a second.
 struct HostPeaks {
   double f32 = 0, bf16 = 0, int8 = 0, l1 = 0, l2 = 0, l3 = 0, dram = 0;
   int64_t l2Bytes = 0; ///< of one core
 };
+
 HostPeaks measureHostPeaks(int threads);
 
 /// The artifact of `module`: one tw_plan.program and its kernels as llvm functions.

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Compiler/CompileCache.h"
-#include "dialects/Tile/Rows.h"
+#include "dialects/Graph/Decisions.h"
 #include "lib/Compiler/ObjectCache.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/Endian.h"
@@ -169,7 +169,7 @@ CompileCache::CompileCache(ModuleOp module, const Options &options, Target &targ
   parts.add("mlir build", buildIdentity(TypeID::get<ModuleOp>().getAsOpaquePointer()));
   parts.add("target build", buildIdentity(*reinterpret_cast<const void *const *>(&target)));
   key = parts.hex();
-  module.walk<WalkOrder::PreOrder>([&](Operation *op) { lines.push_back(tile::sourceLine(op->getLoc())); });
+  module.walk<WalkOrder::PreOrder>([&](Operation *op) { lines.push_back(graph::sourceLine(op->getLoc())); });
   keyMilliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 

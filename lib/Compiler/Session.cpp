@@ -1,7 +1,7 @@
 //===- Session.cpp - stage by stage from a graph to a program --------------------------===//
+#include "dialects/Graph/Decisions.h"
 #include "dialects/Graph/Graph.h"
 #include "dialects/Plan/PlanDialect.h"
-#include "dialects/Tile/Rows.h"
 #include "lib/Compiler/CheckReference.h"
 #include "lib/Compiler/CompileCache.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -128,7 +128,7 @@ void collectStepLines(ModuleOp module, CompileReport &report) {
       auto launch = dyn_cast<plan::LaunchOp>(op);
       if (isa<plan::BufferOp>(op) || (launch && launch.getOnce()))
         continue;
-      report.stepLines.push_back(op.hasAttr("tw.checks") ? tile::sourceLine(op.getLoc()) : "");
+      report.stepLines.push_back(op.hasAttr("tw.checks") ? graph::sourceLine(op.getLoc()) : "");
     }
 }
 

@@ -60,37 +60,45 @@ Value dequantized(Node &n, Value x, Value scale, Value zero) {
 
 //===--- one scale for the tensor ---===//
 
-Results quantizePerTensor(Node &n) {
+/// `make` of the tensor, its scale and its zero point, which are numbers.
+Results withNumbers(Node &n, llvm::function_ref<Value(Value x, double scale, int64_t zero)> make) {
   Value x = n.tensor(0, "input");
   double scale = n.number(1, "scale");
   int64_t zero = n.integer(2, "zero_point");
   if (n.failed())
     return n.refused();
-  return quantized(n, x, n.scalar(1.0 / scale, n.f32()), n.scalar(double(zero), n.f32()), 3);
+  return make(x, scale, zero);
+}
+
+/// The same where they are tensors.
+Results withTensors(Node &n, llvm::function_ref<Value(Value x, Value scale, Value zero)> make) {
+  Value x = n.tensor(0, "input"), scale = single(n, 1, "scale"), zero = single(n, 2, "zero_point");
+  if (n.failed())
+    return n.refused();
+  return make(x, scale, zero);
+}
+
+Results quantizePerTensor(Node &n) {
+  return withNumbers(n, [&](Value x, double scale, int64_t zero) {
+    return quantized(n, x, n.scalar(1.0 / scale, n.f32()), n.scalar(double(zero), n.f32()), 3);
+  });
 }
 
 Results quantizePerTensorTensor(Node &n) {
-  Value x = n.tensor(0, "input"), scale = single(n, 1, "scale"), zero = single(n, 2, "zero_point");
-  if (n.failed())
-    return n.refused();
-  return quantized(n, x, n.cast(reciprocal(n, scale), n.f32()), zero, 3);
+  return withTensors(n, [&](Value x, Value scale, Value zero) {
+    return quantized(n, x, n.cast(reciprocal(n, scale), n.f32()), zero, 3);
+  });
 }
 
 Results dequantizePerTensor(Node &n) {
-  Value x = n.tensor(0, "input");
-  double scale = n.number(1, "scale");
-  int64_t zero = n.integer(2, "zero_point");
-  if (n.failed())
-    return n.refused();
-  Type i32 = IntegerType::get(&n.importer.context, 32);
-  return dequantized(n, x, n.scalar(scale, n.f32()), n.scalarInt(zero, i32));
+  return withNumbers(n, [&](Value x, double scale, int64_t zero) {
+    Type i32 = IntegerType::get(&n.importer.context, 32);
+    return dequantized(n, x, n.scalar(scale, n.f32()), n.scalarInt(zero, i32));
+  });
 }
 
 Results dequantizePerTensorTensor(Node &n) {
-  Value x = n.tensor(0, "input"), scale = single(n, 1, "scale"), zero = single(n, 2, "zero_point");
-  if (n.failed())
-    return n.refused();
-  return dequantized(n, x, scale, zero);
+  return withTensors(n, [&](Value x, Value scale, Value zero) { return dequantized(n, x, scale, zero); });
 }
 
 //===--- one scale for each channel ---===//

@@ -17,6 +17,7 @@
 // Test: test/Graph/match-quantized.mlir
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Graph/Decisions.h"
 #include "dialects/Graph/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -80,25 +81,16 @@ public:
     }
   }
 
-  SmallVector<Attribute> decisions; ///< in the form of FormKernels' tw.decisions, where the report finds them
+  SmallVector<Attribute> decisions; ///< for tw.decisions, where the report finds them
 
 private:
   void tell(Operation *op, StringRef reason) {
-    std::string subject, where;
+    std::string subject;
     llvm::raw_string_ostream(subject) << op->getName().stripDialect() << " of " << op->getOperand(0).getType()
                                       << " and " << op->getOperand(1).getType() << " in integers";
-    loc->walk([&](Location inner) {
-      auto file = dyn_cast<FileLineColLoc>(inner);
-      if (file)
-        where = (file.getFilename().getValue() + ":" + Twine(file.getLine())).str();
-      return file ? WalkResult::interrupt() : WalkResult::advance();
-    });
     remark::missed(loc, remark::RemarkOpts::name("MatchQuantized").category("quantize"))
         << subject << remark::reason("{0}", reason.str());
-    decisions.push_back(builder.getDictionaryAttr({builder.getNamedAttr("fused", builder.getBoolAttr(false)),
-                                                   builder.getNamedAttr("subject", builder.getStringAttr(subject)),
-                                                   builder.getNamedAttr("reason", builder.getStringAttr(reason)),
-                                                   builder.getNamedAttr("where", builder.getStringAttr(where))}));
+    decisions.push_back(decisionAttr(builder, /*fused=*/false, subject, reason, loc));
   }
 
   //===-- finding -----------------------------------------------------------===//

@@ -21,6 +21,7 @@
 // Test: test/Structured/form-kernels.mlir
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Graph/Decisions.h"
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Tile.h"
 #include "lib/Structured/FixedValues.h"
@@ -49,6 +50,9 @@ bool isComputation(Operation *op) {
 /// The op of @main that uses a value: `user` itself or the op in whose body it stands (a gather reads its source
 /// there).
 Operation *inMain(Operation *user, func::FuncOp main) { return main.getBody().front().findAncestorOpInBlock(*user); }
+
+/// A symbolic size counts as many.
+int64_t countedSize(int64_t size) { return ShapedType::isDynamic(size) ? 128 : size; }
 
 class Clustering {
 public:
@@ -179,11 +183,11 @@ private:
     return true;
   }
 
-  /// The product of the first `count` sizes of what `anchor` makes; a symbolic size counts as many.
+  /// The product of the first `count` sizes of what `anchor` makes.
   static int64_t countRows(Operation *anchor, int64_t count) {
     int64_t product = 1;
     for (int64_t size : cast<ShapedType>(anchor->getResult(0).getType()).getShape().take_front(count))
-      product *= ShapedType::isDynamic(size) ? 128 : size;
+      product *= countedSize(size);
     return product;
   }
 
@@ -195,7 +199,7 @@ private:
       return false;
     int64_t work = 1;
     for (int64_t size : structured.getStaticLoopRanges())
-      work *= ShapedType::isDynamic(size) ? 128 : size;
+      work *= countedSize(size);
     std::string none;
     std::optional<RowMap> own = computeRows(op, none);
     return work >= much && own && countRows(op, own->numRows) >= enough;
@@ -279,11 +283,7 @@ private:
     else
       remark::missed(producer->getLoc(), remark::RemarkOpts::name("FormKernels").category("fusion"))
           << subject << remark::reason("{0}", reason.str());
-    decisions.push_back(builder.getDictionaryAttr(
-        {builder.getNamedAttr("fused", builder.getBoolAttr(fused)),
-         builder.getNamedAttr("subject", builder.getStringAttr(subject)),
-         builder.getNamedAttr("reason", builder.getStringAttr(reason)),
-         builder.getNamedAttr("where", builder.getStringAttr(sourceLine(producer->getLoc())))}));
+    decisions.push_back(graph::decisionAttr(builder, fused, subject, reason, producer->getLoc()));
   }
 
   func::FuncOp main;

@@ -130,12 +130,15 @@ static Value asAccumulator(OpBuilder &b, Location at, Value x, Type from, Type t
   return castScalar(b, at, store(b, at, x, from), source, target);
 }
 
+/// Fewer parts than this are not worth a second reduction.
+static constexpr int64_t fewestParts = 16;
+
 /// The parts, and the elements of each, that `elements` of a tensor reduced to one are cut into; 0 parts: it is too
 /// small, or no number of parts that threads can share divides it.
 static std::pair<int64_t, int64_t> partsOf(int64_t elements) {
-  constexpr int64_t much = 65536, most = 128, fewest = 16;
+  constexpr int64_t much = 65536, most = 128;
   if (elements >= much)
-    for (int64_t parts = most; parts >= fewest; --parts)
+    for (int64_t parts = most; parts >= fewestParts; --parts)
       if (elements % parts == 0)
         return {parts, elements / parts};
   return {0, elements};
@@ -150,13 +153,12 @@ static Value reduceInParts(Lowering &l, Combine kind, Value graphValue, RankedTe
   auto [parts, length] = partsOf(type.getNumElements());
   if (parts == 0)
     return {};
-  constexpr int64_t fewest = 16;
   int64_t rank = type.getRank(), leading = 0, kept = 1;
-  while (leading + 1 < rank && kept < fewest)
+  while (leading + 1 < rank && kept < fewestParts)
     kept *= type.getDimSize(leading++);
   Value sums;
   RankedTensorType sumsType;
-  if (kept >= fewest) {
+  if (kept >= fewestParts) {
     Rows rows(l, type, llvm::to_vector(llvm::seq<int64_t>(leading, rank)));
     sums = rows.reduce(kind, accumulator, rows.full(graphValue), isUnsigned, body);
     sumsType = RankedTensorType::get(type.getShape().take_front(leading), accumulator);

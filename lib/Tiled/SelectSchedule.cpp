@@ -34,11 +34,11 @@ int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Rows of A per task: all of them while they are few, so that B is read once; else even tiles of whole blocks of the
 /// micro-kernels that leave the second-level cache (`cache`, per core) room for the panels of B that come next.
-/// Products of 16 and 8 bits are so fast that a panel must serve more rows, as many as half of the cache keeps, while
-/// there are tasks enough for the threads to come out even.
-int64_t rowsPerTask(int64_t m, int64_t rowBytes, bool narrow, int64_t panels, int64_t threads, int64_t cache) {
+/// Products of 16 and 8 bits (`shortElements`) are so fast that a panel must serve more rows, as many as half of the
+/// cache keeps, while there are tasks enough for the threads to come out even.
+int64_t rowsPerTask(int64_t m, int64_t rowBytes, bool shortElements, int64_t panels, int64_t threads, int64_t cache) {
   constexpr int64_t few = 256;
-  if (!narrow) {
+  if (!shortElements) {
     constexpr int64_t most = 128, unit = 8;
     return m <= few ? std::max<int64_t>(1, m) : std::min(most, ceilDiv(ceilDiv(m, ceilDiv(m, most)), unit) * unit);
   }
@@ -80,8 +80,7 @@ AffineExpr flopsOf(Operation *op) {
     times(matmul.getInputs()[0], matmul.getLhsPermutation().back());
     return total;
   }
-  if (isa<ConvolutionOp>(op)) {
-    auto convolution = cast<ConvolutionOp>(op);
+  if (auto convolution = dyn_cast<ConvolutionOp>(op)) {
     timesAll(convolution->getResult(0));
     // The weight is padded to whole groups: counted as it is computed.
     Value weight = convolution.getInputs()[1];
@@ -194,18 +193,19 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
       if (auto matmul = dyn_cast<MatmulOp>(member)) {
         int64_t k = estimate(tile::sizeOf(matmul.getInputs()[0], matmul.getLhsPermutation().back()));
         int64_t bytes = cast<ShapedType>(matmul.getInputs()[0].getType()).getElementTypeBitWidth() / 8;
+        bool shortElements = bytes <= 2;
         int64_t m = estimate(own[rank - 2]), panels = ceilDiv(estimate(own[rank - 1]), matmul.getPanel());
         int64_t rows = isa<AffineConstantExpr>(own[rank - 2])
-                           ? rowsPerTask(m, k * bytes, bytes <= 2, panels, threads, cacheBytes)
+                           ? rowsPerTask(m, k * bytes, shortElements, panels, threads, cacheBytes)
                            : 128;
         // Whole rows, for a reduction behind it: C's tile stays in cache, four tasks a thread.
         if (rowOfLoop[rank - 1] < 0)
           rows = std::clamp<int64_t>(m / (4 * threads) / 32 * 32, 32, 128);
         cut(rank - 2, rows);
         cut(rank - 1,
-            matmul.getPanel() * (bytes <= 2 ? 1
-                                            : panelsPerTask(std::min(rows, m), k * bytes, panels, matmul.getPanel(),
-                                                            ceilDiv(m, rows), threads, cacheBytes)));
+            matmul.getPanel() * (shortElements ? 1
+                                               : panelsPerTask(std::min(rows, m), k * bytes, panels, matmul.getPanel(),
+                                                               ceilDiv(m, rows), threads, cacheBytes)));
       } else {
         // A few rows of the image per task, of all tasks the same number, all of their pixels, one panel of filters.
         int64_t width = std::max<int64_t>(1, estimate(own[2])), height = std::max<int64_t>(1, estimate(own[1]));

@@ -261,7 +261,6 @@ py::list GraphCall::runSettled(const std::vector<py::object> &held) {
     values[i] = (value - source.offset) / source.factor;
   }
   evaluate(values);
-  lastSymbols = values;
 
   InputReader reader(*this, kept);
   std::vector<const void *> pointers(inputs.size());

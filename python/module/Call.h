@@ -54,7 +54,6 @@ public:
   std::string name = "tilewright"; ///< of its spans in profiles
   pybind11::object seedSource, threadSource, makeDense;
   int64_t calls = 0, copies = 0;
-  std::vector<int64_t> lastSymbols; ///< values of the symbols at the last call
 
   /// `release` is called once per input of which `wanted` is true, as soon as it is packed in the first call, with the
   /// number of the input, the address of its data and a Released, and returns whether it released the memory.
@@ -62,6 +61,9 @@ public:
 
   /// Clears `arguments` and returns the list of results.
   pybind11::list run(pybind11::list arguments);
+
+  /// Values of the symbols at the last call; empty before the first.
+  const std::vector<int64_t> &lastSymbols() const { return shapesFor; }
 
 private:
   pybind11::list runSettled(const std::vector<pybind11::object> &held);
@@ -73,7 +75,7 @@ private:
   };
   void evaluate(const std::vector<int64_t> &values);
   Shapes shapes;
-  std::vector<int64_t> shapesFor;
+  std::vector<int64_t> shapesFor; ///< the symbols that `shapes` follows from
   bool evaluated = false;
   /// Until parameters are released calls take turns: a pointer read by one must not be freed by another.
   std::atomic<bool> settled{true};

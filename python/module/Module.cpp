@@ -231,7 +231,7 @@ py::list timesOf(const GraphCall &call) {
   py::list list;
   if (!call.program)
     return list;
-  for (const KernelTime &time : call.program->times(call.lastSymbols.data())) {
+  for (const KernelTime &time : call.program->times(call.lastSymbols().data())) {
     py::dict entry;
     entry["kernel"] = time.kernel;
     entry["operations"] = time.operations;

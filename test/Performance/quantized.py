@@ -13,29 +13,20 @@ import sys
 import time
 
 import torch
-import transformers
+
+from tilewright.bench import workloads
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Python"))
-import models  # noqa: E402
-from test_quantized_models import quantized  # noqa: E402
+from test_quantized_models import quantize  # noqa: E402
 
 
-def bert():
-    return transformers.BertModel(transformers.BertConfig(), add_pooling_layer=False), (torch.randint(0, 30522, (1, 128)),)
-
-
-def resnet50():
-    return transformers.ResNetForImageClassification(transformers.ResNetConfig(num_labels=1000)), (torch.randn(1, 3, 224, 224),)
-
-
-def measure(make, threads: int, rounds: int) -> dict[str, float]:
+def measure(workload: str, threads: int, rounds: int) -> dict[str, float]:
     """Medians in milliseconds; the variants take turns."""
-    models.MODELS["measured"] = make
-    whole, x = quantized("measured")
-    plain = make()[0].eval()
-    narrow = copy.deepcopy(plain).bfloat16()
+    work = workloads.make(workload, "f32")
+    plain, (x,) = work.model, work.inputs.values()
+    variants = {"f32": copy.deepcopy(plain), "bf16": copy.deepcopy(plain).bfloat16(), "int8": quantize(copy.deepcopy(plain), x)}
     compiled = {}
-    for name, module in {"f32": copy.deepcopy(plain), "bf16": narrow, "int8": whole}.items():
+    for name, module in variants.items():
         compiled[name] = torch.compile(module, backend="tilewright", options={"strict": True, "threads": threads})
     arguments = {"bf16": x.bfloat16() if x.is_floating_point() else x}
     times: dict[str, list[float]] = {name: [] for name in ("eager f32", *compiled)}
@@ -54,13 +45,13 @@ def main():
     parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--rounds", type=int, default=25)
     options = parser.parse_args()
-    for make in (bert, resnet50):
+    for workload in ("bert", "resnet50-nchw"):
         for threads in options.threads:
             torch.set_num_threads(threads)
             torch._dynamo.reset()
-            times = measure(make, threads, options.rounds)
+            times = measure(workload, threads, options.rounds)
             line = ", ".join(f"{name} {ms:.1f} ms" for name, ms in times.items())
-            print(f"{make.__name__}, {threads} threads: {line}; int8 is {times['eager f32'] / times['int8']:.2f} times as fast as eager f32")
+            print(f"{workload}, {threads} threads: {line}; int8 is {times['eager f32'] / times['int8']:.2f} times as fast as eager f32")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch import nn
 from torch._dynamo.backends.common import aot_autograd
 
 
@@ -42,6 +43,22 @@ def resnet50():
 
 
 MODELS = {"bert": bert, "gpt2": gpt2, "llama": llama, "vit": vit, "resnet50": resnet50}
+
+
+class Tied(nn.Module):
+    """GPT-2's tie: one table embeds and, transposed, projects. With `twice` the inner weight is used twice, once transposed."""
+
+    def __init__(self, twice=False):
+        super().__init__()
+        self.twice = twice
+        self.embed = nn.Embedding(192, 128)
+        self.inner = nn.Linear(128, 128)
+        self.project = nn.Linear(128, 192, bias=False)
+        self.project.weight = self.embed.weight
+
+    def forward(self, x):
+        h = torch.relu(self.inner(self.embed(x)))
+        return self.project(h + h @ self.inner.weight if self.twice else h)
 
 
 def first_tensor(value):

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 import tilewright
+from models import Tied
 
 FREEZE = {"freeze": True, "strict": True}
 
@@ -95,20 +96,6 @@ def test_graphs_that_train_are_refused():
 def test_checks_are_refused():
     with pytest.raises(Exception, match="releases the parameters that options.'check'. = 'eager' computes with"):
         compiled(mlp(), freeze=True, check="eager")(torch.randn(16, 96))
-
-
-class Tied(nn.Module):
-    """GPT-2's tie: one table embeds and projects."""
-
-    def __init__(self):
-        super().__init__()
-        self.embed = nn.Embedding(192, 128)
-        self.inner = nn.Linear(128, 128)
-        self.project = nn.Linear(128, 192, bias=False)
-        self.project.weight = self.embed.weight
-
-    def forward(self, x):
-        return self.project(torch.relu(self.inner(self.embed(x))))
 
 
 def test_a_tied_table_stays():

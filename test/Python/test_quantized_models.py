@@ -46,11 +46,8 @@ class Quantized(nn.Module):
         return nn.functional.linear(x, weight, self.bias)
 
 
-def quantized(name):
-    """The model with Quantized layers, and its input."""
-    torch.manual_seed(0)
-    model, (x,) = MODELS[name]()
-    model = model.eval()
+def quantize(model, x):
+    """`model`, its linear layers and convolutions replaced by Quantized ones; the ranges are those of `x`."""
     ranges = {}
     for path, layer in model.named_modules():
         if isinstance(layer, (nn.Linear, nn.Conv2d)):
@@ -60,7 +57,14 @@ def quantized(name):
     for path, (low, high) in ranges.items():
         parent, _, attribute = path.rpartition(".")
         setattr(model.get_submodule(parent), attribute, Quantized(model.get_submodule(path), low.item(), high.item()))
-    return model, x
+    return model
+
+
+def quantized(name):
+    """The model with Quantized layers, and its input."""
+    torch.manual_seed(0)
+    model, (x,) = MODELS[name]()
+    return quantize(model.eval(), x), x
 
 
 @pytest.mark.parametrize("name", ["bert", "resnet50"])

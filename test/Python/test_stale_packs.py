@@ -7,22 +7,8 @@ import torch
 from torch import nn
 
 import tilewright
+from models import Tied
 from numbers_rule import assert_numbers, compiled_strictly, leaves, with_threads
-
-
-class Tied(nn.Module):
-    """One table embeds and, transposed, projects; one weight is used twice."""
-
-    def __init__(self):
-        super().__init__()
-        self.embed = nn.Embedding(192, 128)
-        self.inner = nn.Linear(128, 128)
-        self.project = nn.Linear(128, 192, bias=False)
-        self.project.weight = self.embed.weight
-
-    def forward(self, x):
-        h = torch.relu(self.inner(self.embed(x)))
-        return self.project(h + h @ self.inner.weight)
 
 
 def plain():
@@ -34,7 +20,7 @@ def convolutions():
 
 
 def tied():
-    return Tied(), torch.randint(0, 192, (16,))
+    return Tied(twice=True), torch.randint(0, 192, (16,))
 
 
 MODELS = {"plain": plain, "convolutions": convolutions, "tied": tied}

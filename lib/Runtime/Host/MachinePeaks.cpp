@@ -1,13 +1,14 @@
 //===- MachinePeaks.cpp - what a machine can do at most -------------------===//
 //
-// Loops on registers, and loops that only read. All threads run one loop at the same time; the best of several rounds
-// counts, since interrupts and neighbours only take away.
+// Loops on registers (RegisterLoops.h), and loops that only read. All threads run one loop at the same time; the best
+// of several rounds counts, since interrupts and neighbours only take away.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Host/MachinePeaks.h"
 #include "lib/Runtime/Host/Futex.h"
 #include "lib/Runtime/Host/Machine.h"
 #include "lib/Runtime/Host/Memory.h"
+#include "lib/Runtime/Host/RegisterLoops.h"
 #include "lib/Runtime/Host/ThreadTeam.h"
 
 #include <algorithm>
@@ -16,142 +17,30 @@
 namespace tilewright::runtime {
 namespace {
 
-struct alignas(64) TileConfig {
-  uint8_t palette = 1, startRow = 0, reserved[14] = {};
-  uint16_t columnBytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-};
-constexpr TileConfig tileConfig;
-
-/// Small ordinary numbers: zeros draw less power and clock higher.
-struct alignas(64) TileData {
-  uint16_t values[512];
-  constexpr TileData() : values() {
-    for (int i = 0; i < 512; ++i)
-      values[i] = uint16_t(0x3f80 + (i * 37) % 64);
-  }
-};
-constexpr TileData tileData;
-
-/// Operations that a loop did.
-using Loop = double (*)(int64_t count);
-
-__attribute__((target("amx-tile,amx-bf16"))) double tileBf16Loop(int64_t count) {
-  _tile_loadconfig(&tileConfig);
-  _tile_zero(0);
-  _tile_zero(1);
-  _tile_zero(2);
-  _tile_zero(3);
-  _tile_loadd(4, tileData.values, 64);
-  _tile_loadd(5, tileData.values, 64);
-  _tile_loadd(6, tileData.values, 64);
-  _tile_loadd(7, tileData.values, 64);
-  for (int64_t i = 0; i < count; ++i) {
-    _tile_dpbf16ps(0, 4, 6);
-    _tile_dpbf16ps(1, 4, 7);
-    _tile_dpbf16ps(2, 5, 6);
-    _tile_dpbf16ps(3, 5, 7);
-    __asm__ volatile("" ::: "memory");
-  }
-  _tile_release();
-  return double(count) * 4 * 2 * 16 * 16 * 32;
-}
-
-__attribute__((target("amx-tile,amx-int8"))) double tileInt8Loop(int64_t count) {
-  _tile_loadconfig(&tileConfig);
-  _tile_zero(0);
-  _tile_zero(1);
-  _tile_zero(2);
-  _tile_zero(3);
-  _tile_loadd(4, tileData.values, 64);
-  _tile_loadd(5, tileData.values, 64);
-  _tile_loadd(6, tileData.values, 64);
-  _tile_loadd(7, tileData.values, 64);
-  for (int64_t i = 0; i < count; ++i) {
-    _tile_dpbssd(0, 4, 6);
-    _tile_dpbssd(1, 4, 7);
-    _tile_dpbssd(2, 5, 6);
-    _tile_dpbssd(3, 5, 7);
-    __asm__ volatile("" ::: "memory");
-  }
-  _tile_release();
-  return double(count) * 4 * 2 * 16 * 16 * 64;
-}
-
-/// Twelve independent sums, so that neither latency nor the loop counts.
-#define TW_SUMS(VECTOR, ZERO, VALUE, STEP, OPERATIONS)                                                                 \
-  VECTOR sums[12];                                                                                                     \
-  for (VECTOR &sum : sums)                                                                                             \
-    sum = ZERO;                                                                                                        \
-  VECTOR a = VALUE(0), b = VALUE(64);                                                                                  \
-  for (int64_t i = 0; i < count; ++i) {                                                                                \
-    _Pragma("clang loop unroll(full)") for (VECTOR &sum : sums) {                                                      \
-      sum = STEP;                                                                                                      \
-      __asm__ volatile("" : "+v"(sum));                                                                                \
-    }                                                                                                                  \
-  }                                                                                                                    \
-  return double(count) * 12 * (OPERATIONS)
-
-__attribute__((target("avx512f"))) double fma512Loop(int64_t count) {
-#define TW_VALUE(AT) _mm512_set1_ps(0.5f + AT * 1e-3f)
-  TW_SUMS(__m512, _mm512_setzero_ps(), TW_VALUE, _mm512_fmadd_ps(a, b, sum), 32);
-#undef TW_VALUE
-}
-
-__attribute__((target("avx2,fma"))) double fma256Loop(int64_t count) {
-#define TW_VALUE(AT) _mm256_set1_ps(0.5f + AT * 1e-3f)
-  TW_SUMS(__m256, _mm256_setzero_ps(), TW_VALUE, _mm256_fmadd_ps(a, b, sum), 16);
-#undef TW_VALUE
-}
-
-__attribute__((target("avx512f,avx512bf16"))) double dot512Loop(int64_t count) {
-#define TW_VALUE(AT) (__m512bh) _mm512_set1_epi32(0x3f803f00 + AT)
-  __m512 sums[12];
-  for (__m512 &sum : sums)
-    sum = _mm512_setzero_ps();
-  __m512bh a = TW_VALUE(0), b = TW_VALUE(64);
-#undef TW_VALUE
-  for (int64_t i = 0; i < count; ++i) {
-#pragma clang loop unroll(full)
-    for (__m512 &sum : sums) {
-      sum = _mm512_dpbf16_ps(sum, a, b);
-      __asm__ volatile("" : "+v"(sum));
-    }
-  }
-  return double(count) * 12 * 64;
-}
-
-__attribute__((target("avx512f,avx512vnni"))) double vnni512Loop(int64_t count) {
-#define TW_VALUE(AT) _mm512_set1_epi32(0x01020304 + AT)
-  TW_SUMS(__m512i, _mm512_setzero_si512(), TW_VALUE, _mm512_dpbusd_epi32(sum, a, b), 128);
-#undef TW_VALUE
-}
-#undef TW_SUMS
-
-Loop bf16Loop(const InstructionSets &sets) {
+const RegisterLoop *bf16Loop(const InstructionSets &sets) {
   if (sets.amxTile && sets.amxBf16 && requestAmxPermission())
-    return tileBf16Loop;
+    return &bf16Tiles;
   if (sets.avx512bf16 && bf16DotRate() > 0.75)
-    return dot512Loop;
+    return &bf16Dot512;
   return nullptr;
 }
 
-Loop int8Loop(const InstructionSets &sets) {
+const RegisterLoop *int8Loop(const InstructionSets &sets) {
   if (sets.amxTile && sets.amxInt8 && requestAmxPermission())
-    return tileInt8Loop;
-  return sets.avx512vnni ? vnni512Loop : nullptr;
+    return &byteTiles;
+  return sets.avx512vnni ? &byteDot512 : nullptr;
 }
 
-Loop f32Loop(const InstructionSets &sets) {
-  return sets.avx512f ? fma512Loop : sets.avx2 && sets.fma ? fma256Loop : nullptr;
+const RegisterLoop *f32Loop(const InstructionSets &sets) {
+  return sets.avx512f ? &fma512 : sets.avx2 && sets.fma ? &fma256 : nullptr;
 }
 
 /// Operations per second of all threads: rounds of about a millisecond.
-double measureLoop(Loop loop, int threads) {
+double measureLoop(const RegisterLoop *loop, int threads) {
   if (!loop)
     return 0;
   struct Job {
-    Loop loop;
+    const RegisterLoop *loop;
     int64_t count;
     std::atomic<int64_t> operations;
   };
@@ -164,7 +53,8 @@ double measureLoop(Loop loop, int threads) {
         threads,
         [](void *context, int, int) {
           auto &job = *static_cast<Job *>(context);
-          job.operations.fetch_add(int64_t(job.loop(job.count)), std::memory_order_relaxed);
+          job.loop->run(job.count);
+          job.operations.fetch_add(job.count * job.loop->operations, std::memory_order_relaxed);
         },
         &job);
     int64_t spent = std::max<int64_t>(1, monotonicNanoseconds() - start);
@@ -235,8 +125,8 @@ MachinePeaks measurePeaks(int threads) {
     return peaks;
   const InstructionSets sets = hostInstructionSets();
   peaks.f32 = measureLoop(f32Loop(sets), threads);
-  Loop narrow = bf16Loop(sets);
-  peaks.bf16 = narrow ? measureLoop(narrow, threads) : peaks.f32;
+  const RegisterLoop *bf16 = bf16Loop(sets);
+  peaks.bf16 = bf16 ? measureLoop(bf16, threads) : peaks.f32;
   peaks.int8 = measureLoop(int8Loop(sets), threads);
 
   if (!sets.avx2)

@@ -168,11 +168,16 @@ private:
     return line && pixel && !ShapedType::isDynamic(width) && *line == width * *pixel;
   }
 
+  /// A product with B packed in `group` runs on AMX tiles.
+  bool onTiles(Value b, int64_t group) {
+    return typeOf(b).getElementType().isInteger(8) ? amxInt8 && group == 4 : amx && group == 2;
+  }
+
   /// From which row on access.rowsDone is still to be called; nothing: it never was.
   std::optional<int64_t> emit(BlockAccess &access, OpFoldResult rows, int64_t panel, int64_t group) {
-    bool bytes = typeOf(access.rhs).getElementType().isInteger(8);
-    if (bytes ? amxInt8 && group == 4 : amx && group == 2)
+    if (onTiles(access.rhs, group))
       return emitTilePanels(builder, loc, access, rows, panel);
+    bool bytes = typeOf(access.rhs).getElementType().isInteger(8);
     Product product = group == 4   ? Product::ByteDot
                       : bytes      ? Product::WordDot
                       : group == 2 ? Product::PairDot
@@ -197,7 +202,7 @@ private:
   /// What stands between the two moves in front of `matmul`.
   scf::ForOp rowLoopBehind(tile::MatmulOp matmul) {
     Value a = matmul.getInputs()[0], b = matmul.getInputs()[1], c = matmul.getOutputs()[0];
-    if (!amx || matmul.getGroup() == 1)
+    if (!onTiles(b, matmul.getGroup()))
       return {}; // vectors would compute both
     std::optional<int64_t> rows = getConstantIntValue(sizeFold(c, 0));
     if (typeOf(c).getRank() != 2 || typeOf(b).getRank() != 3 || typeOf(b).getDimSize(0) != 1 || !rows || *rows < 64)

@@ -25,6 +25,21 @@ std::optional<int64_t> staticStride(Value value, int64_t dim) {
 
 bool BlockAccess::lhsDepthContiguous() const { return staticStride(lhs, lhsDepthDim) == 1; }
 
+bool BlockAccess::hasOneRun() const {
+  return llvm::all_of(ArrayRef<Value>(reductionSizes).drop_back(),
+                      [](Value size) { return isConstantIntValue(size, 1); });
+}
+
+NextBlock nextBlock(OpBuilder &builder, Location loc, const BlockAccess &access, int64_t depth) {
+  auto constant = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(builder, loc, value); };
+  if (isConstantIntValue(access.panels, 1))
+    return {access.panel, constant(depth)};
+  Value next = arith::AddIOp::create(builder, loc, access.panel, constant(1));
+  Value more = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, next, access.panels);
+  return {arith::SelectOp::create(builder, loc, more, next, constant(0)),
+          arith::SelectOp::create(builder, loc, more, constant(0), constant(depth))};
+}
+
 int64_t rowsPerBlock(int64_t vectors, int64_t registers, int64_t others) {
   // Accumulators, one vector of B per column, one broadcast of A.
   int64_t rows = (registers - vectors - 1 - others) / vectors;
@@ -34,12 +49,6 @@ int64_t rowsPerBlock(int64_t vectors, int64_t registers, int64_t others) {
 }
 
 namespace {
-
-/// The outer reductions are single steps.
-bool hasOneRun(const BlockAccess &access) {
-  return llvm::all_of(ArrayRef<Value>(access.reductionSizes).drop_back(),
-                      [](Value size) { return isConstantIntValue(size, 1); });
-}
 
 class PanelEmitter {
 public:
@@ -88,16 +97,16 @@ public:
 
 private:
   /// This block's share of the block of B that comes next, into the second-level cache: from the third it comes too
-  /// slowly for the first rows that read it. It is the next panel's, after the last panel the first one's at the next
-  /// k; behind the k of a panel lies the next task's panel. Where a line of an image after the other reads all of a
-  /// panel, it is the next panel's at the same k.
+  /// slowly for the first rows that read it. Where a line of an image after the other reads all of a panel, it is the
+  /// next panel's at the same k.
   void prefetch(int64_t rows, Value first) {
     const int64_t total = access.rowsBefore ? access.rowsInTask : totalRows;
-    if (total < 2 * rows || (!access.rowsBefore && !hasOneRun(access)))
+    if (total < 2 * rows || (!access.rowsBefore && !access.hasOneRun()))
       return;
     std::optional<int64_t> depth = getConstantIntValue(access.reductionSizes.back());
     int64_t block = depth ? std::min(*depth, reductionBlock) : reductionBlock;
-    Value panel = constant(0), ahead = constant(block), from = first;
+    NextBlock next;
+    Value from = first;
     if (access.rowsBefore) {
       std::optional<int64_t> all = 1;
       for (Value size : access.reductionSizes) {
@@ -106,27 +115,24 @@ private:
       }
       if (!all)
         return;
-      ahead = constant(*all);
+      next = {access.panel, constant(*all)};
       from = arith::AddIOp::create(builder, loc, access.rowsBefore, first);
-    } else if (!isConstantIntValue(access.panels, 1)) {
-      Value next = arith::AddIOp::create(builder, loc, access.panel, constant(1));
-      Value more = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, next, access.panels);
-      panel = arith::SelectOp::create(builder, loc, more, next, panel);
-      ahead = arith::SelectOp::create(builder, loc, more, constant(0), ahead);
+    } else {
+      next = nextBlock(builder, loc, access, block);
     }
     if (innermostBegin)
-      ahead = arith::AddIOp::create(builder, loc, innermostBegin, ahead);
+      next.steps = arith::AddIOp::create(builder, loc, innermostBegin, next.steps);
     int64_t steps = llvm::divideCeil(block * rows, total);
     // Rows before this block, in blocks: not negative.
     Value before = arith::DivUIOp::create(builder, loc, from, constant(rows));
     Value share = arith::MulIOp::create(builder, loc, before, constant(steps));
-    Value place = arith::AddIOp::create(builder, loc, ahead, share);
+    Value place = arith::AddIOp::create(builder, loc, next.steps, share);
     SmallVector<Value> ivs(outerPlaces);
     ivs.resize(access.reductionSizes.size() - 1, constant(0));
     ivs.push_back(place);
     for (int64_t step = 0; step < steps; ++step) {
       ivs.back() = step == 0 ? place : arith::AddIOp::create(builder, loc, place, constant(step)).getResult();
-      for (const SmallVector<Value> &at : rhsVectors(access.rowsBefore ? access.panel : panel, ivs))
+      for (const SmallVector<Value> &at : rhsVectors(next.panel, ivs))
         memref::PrefetchOp::create(builder, loc, access.rhs, at, /*isWrite=*/false, /*localityHint=*/2,
                                    /*isDataCache=*/true);
     }
@@ -375,7 +381,7 @@ void emitPanels(OpBuilder &builder, Location loc, BlockAccess &access, OpFoldRes
   auto everyPanel = [&] { access.overPanels([&] { emitRows(builder, loc, emitter, rows, blockRows); }); };
   Value depth = access.reductionSizes.back();
   std::optional<int64_t> constant = getConstantIntValue(depth);
-  bool outer = !hasOneRun(access);
+  bool outer = !access.hasOneRun();
   bool shortRuns = constant && *constant < 96;
   if (outer && !shortRuns) {
     // C = 0, then one pass for each step of the outer loops, itself cut into blocks.

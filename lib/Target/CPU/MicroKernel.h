@@ -43,10 +43,21 @@ struct BlockAccess {
 
   /// Whether consecutive k of A are neighbours.
   bool lhsDepthContiguous() const;
+  /// Whether the outer reductions are single steps.
+  bool hasOneRun() const;
 };
 
 /// The stride of a buffer's dimension, where its type says it.
 std::optional<int64_t> staticStride(mlir::Value value, int64_t dim);
+
+/// Where B is read next, behind one panel's part of a block of k.
+struct NextBlock {
+  mlir::Value panel, steps; ///< the panel, and how far from here its k begin
+};
+
+/// The next panel at the same k; after the last panel the first one at the next k, `depth` steps from here. Where there
+/// is one panel, the next k, behind which lies the next task's panel.
+NextBlock nextBlock(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, int64_t depth);
 
 /// Rows at a time for `vectors` accumulator vectors per row and `registers` vector registers, `others` of them taken.
 int64_t rowsPerBlock(int64_t vectors, int64_t registers, int64_t others = 0);

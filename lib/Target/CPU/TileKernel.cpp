@@ -148,8 +148,7 @@ private:
         inPanel(/*whole=*/true, [&] { overRows(end, [&](Value first) { store(tilesOf(first), 2, first); }); });
       });
     };
-    bool single = llvm::all_of(ArrayRef<Value>(access.reductionSizes).drop_back(),
-                               [](Value size) { return isConstantIntValue(size, 1); });
+    const bool single = access.hasOneRun();
     SmallVector<Value> places(access.reductionSizes.size() - 1, constant(0));
     std::optional<int64_t> known = getConstantIntValue(depth);
     if (single && known && *known <= tileReductionBlock + tileReductionBlock / 4 && *known % tileDepth == 0 &&
@@ -366,8 +365,7 @@ private:
   }
 
   /// This step's share of the block of B that comes next, into the second-level cache: from the third it comes too
-  /// slowly for the first rows that read it. It is the next panel's, after the last panel the first one's at the next
-  /// k; behind the k of a panel lies the next task's panel. All blocks of rows together fetch it once.
+  /// slowly for the first rows that read it. All blocks of rows together fetch it once.
   void fetchAhead(Value first, ArrayRef<Value> at) {
     if (!fetchFrom || rowBlocks < 1)
       return;
@@ -378,15 +376,8 @@ private:
     auto times = [&](Value value, int64_t by) -> Value {
       return arith::MulIOp::create(builder, loc, value, constant(by));
     };
-    Value panel = access.panel, from = divided(fetchFrom, group);
-    Value ahead = constant(fetchDepth / group);
-    if (!isConstantIntValue(access.panels, 1)) {
-      Value next = plus(access.panel, 1);
-      Value more = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, next, access.panels);
-      panel = arith::SelectOp::create(builder, loc, more, next, constant(0));
-      ahead = arith::SelectOp::create(builder, loc, more, constant(0), ahead);
-    }
-    from = add(from, ahead);
+    NextBlock next = nextBlock(builder, loc, access, fetchDepth / group);
+    Value from = add(divided(fetchFrom, group), next.steps);
     // Rows of groups of k; a step reads 16 of them.
     int64_t rows = llvm::divideCeil(tileRows, rowBlocks), share = fetchDepth / tileDepth * rows;
     Value step = divided(arith::SubIOp::create(builder, loc, at.back(), fetchFrom), tileDepth);
@@ -394,7 +385,7 @@ private:
     for (int64_t row = 0; row < rows; ++row) {
       SmallVector<Value> ivs(at);
       ivs.back() = plus(place, row);
-      SmallVector<Value> index = access.rhsAt(builder, panel, ivs);
+      SmallVector<Value> index = access.rhsAt(builder, next.panel, ivs);
       Value column = index.back();
       for (int64_t v = 0; v < vectors; ++v) {
         index.back() = plus(column, v * group * tileColumns);

@@ -166,3 +166,22 @@ def _rounds(race: Race, runners: dict[str, Process], seconds: float, least: int 
             ratios = [theirs / here for theirs, here in zip(times[peer], ours)]
             entry.ratio = statistics.median(ratios)
             entry.low, entry.high = interval(ratios)
+
+
+def sweep(workload: str, dtype: str, threads: int, peers: list[str]) -> tuple[Race, dict[str, dict]]:
+    """32 sequence lengths through one model marked dynamic: total seconds, compiling included; and what each peer's
+    worker answered."""
+    race, answers = Race(workload, dtype, threads), {}
+    for peer in peers:
+        with tempfile.TemporaryDirectory(prefix="tilewright-bench-") as folder, Process(peer, threads, Path(folder)) as process:
+            answers[peer] = process.ask("sweep", workload=workload, dtype=dtype, peer=peer, threads=threads,
+                                        lengths=list(range(16, 513, 16)))  # fmt: skip
+    ours = answers["tilewright"]
+    for peer, answer in answers.items():
+        entry = race.entries[peer] = Entry(peer, failed=answer.get("failed", ""))
+        if entry.failed:
+            continue
+        entry.seconds = answer["seconds"]
+        if not ours.get("failed"):
+            entry.ratio = entry.seconds / ours["seconds"]
+    return race, answers

@@ -11,7 +11,7 @@ import torch
 
 from .. import _tilewright
 from .goals import GOALS, Goal, Verdict, judge
-from .race import Process, Race, run
+from .race import Process, Race, run, sweep
 
 RACE_HEADER = (f"{'workload':18} {'dtype':5} T {'peer':18} {'ms':>10} {'ratio':>7} {'95% interval':>15} {'first s':>8} "
                f"{'warm s':>7} {'peak MB':>8} {'error':>9}")  # fmt: skip
@@ -59,7 +59,7 @@ def run_goals(words: list[str], peers: list[str], threads: int, seconds: float, 
         if missing:
             print("not measured: " + ", ".join(missing))
         if goal.measure == "sweep":
-            measured = [sweep(goal, wanted, threads)]
+            measured = [_sweep(goal, wanted, threads)]
         else:
             measured = _races(goal, wanted, threads, seconds, races)
         for verdict in judge(goal, measured, machine["amx"]):
@@ -104,24 +104,11 @@ def _races(goal: Goal, peers: list[str], threads: int, seconds: float, known: di
     return result
 
 
-def sweep(goal: Goal, peers: list[str], threads: int) -> Race:
-    """32 sequence lengths through one model marked dynamic: total seconds, compiling included."""
-    race = Race(goal.workloads[0], goal.dtype, threads)
-    totals = {}
-    for peer in peers:
-        with tempfile.TemporaryDirectory(prefix="tilewright-bench-") as folder, Process(peer, threads, Path(folder)) as process:
-            answer = process.ask("sweep", workload=goal.workloads[0], dtype=goal.dtype, peer=peer, threads=threads,
-                                 lengths=list(range(16, 513, 16)))  # fmt: skip
-        totals[peer] = answer
-    for peer, answer in totals.items():
-        from .race import Entry
-
-        entry = race.entries[peer] = Entry(peer, failed=answer.get("failed", ""))
+def _sweep(goal: Goal, peers: list[str], threads: int) -> Race:
+    race, answers = sweep(goal.workloads[0], goal.dtype, threads, peers)
+    for peer, entry in race.entries.items():
         if entry.failed:
             print(f"{peer}: left out: {entry.failed}")
-            continue
-        entry.seconds = answer["seconds"]
-        if not totals["tilewright"].get("failed"):
-            entry.ratio = answer["seconds"] / totals["tilewright"]["seconds"]
-        print(f"{peer}: {answer['seconds']:.2f} s, {answer['graphs']} compiles; a second pass {answer['again']:.2f} s")
+        else:
+            print(f"{peer}: {entry.seconds:.2f} s, {answers[peer]['graphs']} compiles; a second pass {answers[peer]['again']:.2f} s")
     return race

@@ -1,17 +1,20 @@
 """What this machine can do at most, and each kernel's share of it.
 
 Peaks are measured by the library (lib/Runtime/Host/MachinePeaks.cpp) on the threads that the kernels use; a kernel's
-roof is the larger of its flops over the peak of its dtype and its bytes over the bandwidth of the memory that holds
-them: DRAM for parameters that no cache can keep, else the last-level cache.
+roof is the larger of its flops over the peak of its dtype and its bytes over the bandwidth of the cache that is taken
+to hold them: a core's second-level cache where they fit into it, else the last-level cache. What comes from DRAM can
+only be slower.
 """
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import torch
 
 from .. import _tilewright
+from ..report import report
 from .workloads import Workload
 
 
@@ -39,28 +42,16 @@ def peaks(threads: int) -> dict[str, float]:
 
 def measure(work: Workload, dtype: str, threads: int, calls: int = 20) -> tuple[list[KernelRow], float, dict[str, float]]:
     """Rows by falling time, seconds per call of the whole, and the peaks measured beside it."""
-    import time
-
-    from .. import backend
     from .peers import tilewright
 
-    caught, build = [], backend.build
-
-    def keep(imported, options):
-        caught.append(build(imported, options))
-        return caught[-1]
-
     torch.set_num_threads(threads)
-    backend.build = keep
-    try:
-        work.native = False
-        program = tilewright(work)
+    earlier = report()
+    work.native = False
+    program = tilewright(work)
+    for _ in range(4):
         program()
-    finally:
-        backend.build = build
-    for _ in range(3):
-        program()
-    for call in caught:
+    compiled = [call for graph in report() if not any(graph is old for old in earlier) for call in graph.calls]
+    for call in compiled:
         call.profile(True)
     began = time.perf_counter()
     for _ in range(calls):
@@ -68,7 +59,7 @@ def measure(work: Workload, dtype: str, threads: int, calls: int = 20) -> tuple[
     seconds = (time.perf_counter() - began) / calls
     limits = peaks(threads)
     rows: dict[tuple[str, str, str], KernelRow] = {}
-    for call in caught:
+    for call in compiled:
         for step in call.times():
             key = (step["kernel"], step["operations"], step["schedule"])
             row = rows.setdefault(key, KernelRow(step["operations"] or "copy", step["schedule"], 0, 0.0, 0, 0, 0.0))

@@ -27,20 +27,17 @@ class Worker:
         import torch
 
         from .peers import PEERS
-        from .workloads import first_tensor, make, parameter_bytes
+        from .workloads import first_tensor, make
 
         torch.set_num_threads(threads)
         torch._dynamo.reset()
         work = make(workload, dtype)
-        self.first_tensor = first_tensor
-        before = _memory()
         began = time.perf_counter()
         self.program = PEERS[peer](work)
         self.result = first_tensor(self.program())
         first = time.perf_counter() - began
-        after = _memory()
+        answer = {"first": first, **_memory(), "flops": work.flops}
         self.once = self._seconds(1)
-        answer = {"first": first, "before": before["rss"], **after, "flops": work.flops, "parameters": parameter_bytes(work)}
         if peer.startswith("tilewright"):
             from ..report import report
 
@@ -72,7 +69,7 @@ class Worker:
 
         torch.set_num_threads(threads)
         work = make(workload, dtype)
-        model, (name, tokens) = work.model, next(iter(work.inputs.items()))
+        name, tokens = next(iter(work.inputs.items()))
         inputs = {length: torch.randint(0, int(tokens.max()) + 1, (1, length)) for length in lengths}
         work.dynamic, work.inputs = {name: 1}, {name: inputs[lengths[0]]}
         passes = []
@@ -84,7 +81,6 @@ class Worker:
                 program = program or PEERS[peer](work)
                 program()
             passes.append(time.perf_counter() - began)
-        del model
         graphs = torch._dynamo.utils.counters["stats"]["unique_graphs"]
         return {"seconds": passes[0], "again": passes[1], "graphs": graphs}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -226,9 +225,3 @@ def make(name: str, dtype: str, seed: int = 0) -> Workload:
     if isinstance(work.model, torch.nn.Module):
         work.model.train(work.training)
     return work
-
-
-def parameter_bytes(work: Workload) -> int:
-    if not isinstance(work.model, torch.nn.Module):
-        return 0
-    return sum(math.prod(p.shape) * p.element_size() for p in work.model.parameters())
