@@ -9,6 +9,9 @@
 //          ins(%x, %w) outs(%0) : tensor<4x8xf32>                  // the permute is a map
 //   %2 = linalg.generic {truncf fastmath<contract>} ins(%1) : tensor<4x8xbf16>
 //
+// A product of few rows and columns over a long k would be a task or two: k is cut into parts, whose products (one
+// linalg.contract with a batch dimension) are added up.
+//
 // Test: test/Structured/lower-contractions.mlir
 //
 //===----------------------------------------------------------------------===//
@@ -63,6 +66,72 @@ static Read contractOperand(Lowering &l, Value graphValue, AffineMap loopsToValu
   return read;
 }
 
+/// The parts of k in a product of m x n; 1: there are tiles enough without, little to do, or nothing known of the sizes.
+static int64_t partsOfDepth(AffineExpr m, AffineExpr n, AffineExpr k) {
+  constexpr int64_t tileRows = 128, tileColumns = 64, few = 8, enough = 32, leastDepth = 256, much = 1 << 22;
+  auto rows = dyn_cast<AffineConstantExpr>(m), columns = dyn_cast<AffineConstantExpr>(n);
+  auto depth = dyn_cast<AffineConstantExpr>(k);
+  if (!rows || !columns || !depth || rows.getValue() == 0 || columns.getValue() == 0)
+    return 1;
+  int64_t tiles = llvm::divideCeil(rows.getValue(), tileRows) * llvm::divideCeil(columns.getValue(), tileColumns);
+  if (tiles >= few || rows.getValue() * columns.getValue() * depth.getValue() < much)
+    return 1;
+  int64_t parts = 1;
+  for (int64_t count = 2; parts * tiles < enough && depth.getValue() / count >= leastDepth; ++count)
+    if (depth.getValue() % count == 0)
+      parts = count;
+  return parts;
+}
+
+Value contracted(Lowering &l, const Factor &lhs, const Factor &rhs, AffineExpr m, AffineExpr n, AffineExpr k,
+                 Type accumulator, ArrayRef<NamedAttribute> attributes) {
+  int64_t parts = partsOfDepth(m, n, k);
+  const unsigned batch = parts > 1; // loops: [part] m n k
+  auto operand = [&](const Factor &factor, AffineExpr size, unsigned loop) {
+    SmallVector<AffineExpr> dims{l.dim(batch + loop), l.dim(batch + 2)}, from{size, k};
+    if (factor.depthFirst) {
+      std::swap(dims[0], dims[1]);
+      std::swap(from[0], from[1]);
+    }
+    Value tensor = factor.tensor;
+    if (parts > 1) {
+      SmallVector<AffineExpr> to(from);
+      unsigned at = factor.depthFirst ? 0 : 1;
+      to[at] = l.constant(cast<AffineConstantExpr>(k).getValue() / parts);
+      to.insert(to.begin() + at, l.constant(parts));
+      dims.insert(dims.begin() + at, l.dim(0));
+      tensor = l.reshaped(tensor, from, to);
+    }
+    return std::pair(tensor, l.map(batch + 3, dims));
+  };
+  auto [a, aMap] = operand(lhs, m, 0);
+  auto [b, bMap] = operand(rhs, n, 1);
+  SmallVector<AffineExpr> sizes{m, n}, outDims{l.dim(batch), l.dim(batch + 1)};
+  if (parts > 1) {
+    sizes.insert(sizes.begin(), l.constant(parts));
+    outDims.insert(outDims.begin(), l.dim(0));
+  }
+  auto zero = cast<TypedAttr>(l.builder.getZeroAttr(accumulator));
+  Value init = l.filled(sizes, zero);
+  auto contract =
+      linalg::ContractOp::create(l.builder, l.loc, init.getType(), ValueRange{a, b}, init,
+                                 l.builder.getAffineMapArrayAttr({aMap, bMap, l.map(batch + 3, outDims)}), attributes);
+  if (parts == 1)
+    return contract->getResult(0);
+  utils::IteratorType kinds[] = {utils::IteratorType::reduction, utils::IteratorType::parallel,
+                                 utils::IteratorType::parallel};
+  return l
+      .generic(Lowering::of(contract->getResult(0), l.identity(3)), l.filled({m, n}, zero),
+               l.map(3, {l.dim(1), l.dim(2)}), kinds,
+               [&](OpBuilder &at, Location loc, ValueRange in, ValueRange sum) {
+                 return SmallVector<Value>{
+                     isa<FloatType>(accumulator)
+                         ? arith::AddFOp::create(at, loc, sum[0], in[0], reductionFlags(at)).getResult()
+                         : arith::AddIOp::create(at, loc, sum[0], in[0]).getResult()};
+               })
+      .getResult(0);
+}
+
 LogicalResult lowerContraction(Lowering &l, graph::MatmulOp op) {
   auto type = cast<RankedTensorType>(op.getType());
   SmallVector<AffineExpr> sizes = graph::sizesOf(type);
@@ -86,11 +155,18 @@ LogicalResult lowerContraction(Lowering &l, graph::MatmulOp op) {
   Read rhs = contractOperand(l, op.getRhs(), rhsMap, needed);
 
   Type accumulator = accumulatorType(type.getElementType());
-  Value init = l.filled(sizes, cast<TypedAttr>(l.builder.getZeroAttr(accumulator)));
   SmallVector<NamedAttribute> attributes{{l.builder.getStringAttr("tw.op"), l.builder.getStringAttr(l.name)}};
   if (type.getElementType().isUnsignedInteger())
     attributes.emplace_back(l.builder.getStringAttr("cast"),
                             linalg::TypeFnAttr::get(l.context(), linalg::TypeFn::cast_unsigned));
+  if (rank == 2 && lhs.map.getNumResults() == 2 && rhs.map.getNumResults() == 2) {
+    AffineExpr depth = graph::sizesOf(cast<RankedTensorType>(op.getLhs().getType())).back();
+    auto factor = [&](const Read &read) { return Factor{read.base, read.map.getResult(0) == l.dim(k)}; };
+    l.set(op, l.rounded(contracted(l, factor(lhs), factor(rhs), sizes[m], sizes[n], depth, accumulator, attributes),
+                        sizes, type.getElementType()));
+    return success();
+  }
+  Value init = l.filled(sizes, cast<TypedAttr>(l.builder.getZeroAttr(accumulator)));
   auto contract = linalg::ContractOp::create(l.builder, l.loc, init.getType(), ValueRange{lhs.base, rhs.base}, init,
                                              l.builder.getAffineMapArrayAttr({lhs.map, rhs.map, outMap}), attributes);
   l.set(op, l.rounded(contract->getResult(0), sizes, type.getElementType()));

@@ -9,8 +9,8 @@
 //   %1 = linalg.conv_2d_nhwc_hwcf ins(%p, %w) outs(%0)
 //
 // Anything else (channels first, groups, 1-d and 3-d, transposed) becomes a linalg.generic whose input map is
-// `o * stride + k * dilation`; a transposed convolution spreads its input with zeros and flips its weight. The weight's
-// gradient is in LowerWeightGradients.cpp.
+// `o * stride + k * dilation`. Transposed convolutions are in LowerTransposedConvolutions.cpp, the gradient of a weight
+// in LowerWeightGradients.cpp.
 //
 // Test: test/Structured/lower-convolutions.mlir
 //
@@ -47,6 +47,15 @@ Value Convolution::splitGroups(Value tensor, SmallVector<AffineExpr> &sizes, uns
   Value result = l.reshaped(tensor, sizes, split);
   sizes = split;
   return result;
+}
+
+Value Convolution::planeConvolution(Value input, Value weight, ArrayRef<AffineExpr> sizes, ArrayRef<int64_t> steps,
+                                    ArrayRef<int64_t> gaps, Type accumulator) {
+  Value init = l.filled(sizes, zero(accumulator));
+  auto named = linalg::Conv2DNhwcHwcfOp::create(l.builder, l.loc, init.getType(), ValueRange{input, weight}, init,
+                                                l.builder.getI64TensorAttr(steps), l.builder.getI64TensorAttr(gaps));
+  named->setAttr("tw.op", l.builder.getStringAttr(l.name));
+  return named.getResult(0);
 }
 
 SmallVector<Value> multiplyAdd(OpBuilder &b, Location at, ValueRange in, Value accumulator) {
@@ -172,58 +181,6 @@ Value generalConvolution(Convolution &conv, Value input, SmallVector<AffineExpr>
   return l.reshaped(result, resultSizes, outSizes);
 }
 
-/// The input of a transposed convolution: `stride - 1` zeros between its elements, surrounded so that a plain
-/// convolution with the flipped weight gives the result.
-Value spreadInput(Convolution &conv, graph::ConvolutionOp op, SmallVector<AffineExpr> &sizes,
-                  ArrayRef<AffineExpr> weightSizes) {
-  Lowering &l = conv.l;
-  Value input = l.tensor(op.getInput());
-  SmallVector<AffineExpr> spread(sizes), cut(sizes);
-  SmallVector<OpFoldResult> offsets(sizes.size(), l.builder.getIndexAttr(0)), cutOffsets(offsets);
-  SmallVector<OpFoldResult> strides(sizes.size(), l.builder.getIndexAttr(1)), ones(strides);
-  bool cuts = false, moves = false;
-  for (unsigned i = 0; i < conv.spatial; ++i) {
-    unsigned at = conv.firstSpatialDim() + i;
-    int64_t kernel = cast<AffineConstantExpr>(weightSizes[(conv.channelsLast ? 0 : 2) + i]).getValue();
-    int64_t low = conv.dilation[i] * (kernel - 1) - conv.padding[i];
-    int64_t high = low + (op.getOutputPadding().empty() ? 0 : op.getOutputPadding()[i]);
-    spread[at] = (sizes[at] - 1) * conv.stride[i] + 1 + std::max<int64_t>(low, 0) + std::max<int64_t>(high, 0);
-    cut[at] = spread[at] + std::min<int64_t>(low, 0) + std::min<int64_t>(high, 0);
-    offsets[at] = l.builder.getIndexAttr(std::max<int64_t>(low, 0));
-    cutOffsets[at] = l.builder.getIndexAttr(std::max<int64_t>(-low, 0));
-    strides[at] = l.builder.getIndexAttr(conv.stride[i]);
-    cuts |= low < 0 || high < 0;
-    moves |= low > 0 || high > 0 || conv.stride[i] > 1;
-  }
-  if (moves) {
-    Value zeros = l.filled(spread, conv.zero(convolvedType(input).getElementType()));
-    input = l.insertSlice(input, zeros, offsets, sizes, strides);
-  }
-  if (cuts)
-    input = l.extractSlice(input, cutOffsets, cut, ones);
-  sizes = cut;
-  return input;
-}
-
-/// The weight with its kernel dimensions reversed.
-Value flippedWeight(Convolution &conv, Value graphValue) {
-  Lowering &l = conv.l;
-  Value weight = l.tensor(graphValue);
-  SmallVector<AffineExpr> sizes = graph::sizesOf(convolvedType(graphValue));
-  unsigned first = conv.channelsLast ? 0 : 2;
-  return l.elementwise(sizes, convolvedType(weight).getElementType(), {},
-                       [&](OpBuilder &b, Location at, ValueRange, ValueRange) {
-                         SmallVector<Value> indices;
-                         for (unsigned i = 0; i < sizes.size(); ++i) {
-                           Value index = linalg::IndexOp::create(b, at, i);
-                           if (i >= first && i < first + conv.spatial)
-                             index = arith::SubIOp::create(b, at, l.size(sizes[i] - 1), index);
-                           indices.push_back(index);
-                         }
-                         return SmallVector<Value>{tensor::ExtractOp::create(b, at, weight, indices)};
-                       });
-}
-
 LogicalResult lowerForward(Lowering &l, graph::ConvolutionOp op) {
   RankedTensorType type = convolvedType(op.getResult());
   Convolution conv{l,
@@ -238,6 +195,10 @@ LogicalResult lowerForward(Lowering &l, graph::ConvolutionOp op) {
   Type accumulator = accumulatorType(type.getElementType());
   SmallVector<int64_t> stride(conv.stride);
   Value input, weight;
+  if (Value phases = transposedInPhases(conv, op)) {
+    l.set(op, l.rounded(phases, sizes, type.getElementType()));
+    return success();
+  }
   if (op.getTransposed()) {
     input = spreadInput(conv, op, inputSizes, weightSizes);
     weight = flippedWeight(conv, op.getWeight());
@@ -249,13 +210,8 @@ LogicalResult lowerForward(Lowering &l, graph::ConvolutionOp op) {
       inputSizes[conv.firstSpatialDim() + i] = inputSizes[conv.firstSpatialDim() + i] + 2 * conv.padding[i];
   }
   Value result;
-  if (conv.channelsLast && conv.groups == 1 && conv.spatial == 2) {
-    Value init = l.filled(sizes, conv.zero(accumulator));
-    auto named =
-        linalg::Conv2DNhwcHwcfOp::create(l.builder, l.loc, init.getType(), ValueRange{input, weight}, init,
-                                         l.builder.getI64TensorAttr(stride), l.builder.getI64TensorAttr(conv.dilation));
-    named->setAttr("tw.op", l.builder.getStringAttr(l.name));
-    result = named.getResult(0);
+  if (conv.inPlane()) {
+    result = conv.planeConvolution(input, weight, sizes, stride, conv.dilation, accumulator);
   } else {
     result = generalConvolution(conv, input, inputSizes, weight, weightSizes, sizes, stride, op.getTransposed(),
                                 accumulator);

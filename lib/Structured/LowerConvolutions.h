@@ -25,6 +25,11 @@ struct Convolution {
   /// The input surrounded by zeros (or cropped, where padding is negative), or as it is.
   mlir::Value pad(mlir::Value graphValue);
 
+  /// A plane in channels-last, one group: what linalg.conv_2d_nhwc_hwcf says.
+  bool inPlane() const { return channelsLast && groups == 1 && spatial == 2; }
+  mlir::Value planeConvolution(mlir::Value input, mlir::Value weight, llvm::ArrayRef<mlir::AffineExpr> sizes,
+                               llvm::ArrayRef<int64_t> steps, llvm::ArrayRef<int64_t> gaps, mlir::Type accumulator);
+
   /// Splits dimension `dim` of the tensor into groups x rest.
   mlir::Value splitGroups(mlir::Value tensor, llvm::SmallVector<mlir::AffineExpr> &sizes, unsigned dim);
 };
@@ -32,6 +37,15 @@ struct Convolution {
 /// accumulator + in[0] * in[1], the factors widened to the accumulator's type: the body of a product.
 llvm::SmallVector<mlir::Value> multiplyAdd(mlir::OpBuilder &b, mlir::Location at, mlir::ValueRange in,
                                            mlir::Value accumulator);
+
+/// The input of a transposed convolution: `stride - 1` zeros between its elements, surrounded so that a plain
+/// convolution with the flipped weight gives the result. `sizes` become those of what is returned.
+mlir::Value spreadInput(Convolution &conv, graph::ConvolutionOp op, llvm::SmallVector<mlir::AffineExpr> &sizes,
+                        llvm::ArrayRef<mlir::AffineExpr> weightSizes);
+/// The weight with its kernel dimensions reversed.
+mlir::Value flippedWeight(Convolution &conv, mlir::Value graphValue);
+/// A transposed convolution with a stride as convolutions without, in `accumulator`; null where there are none.
+mlir::Value transposedInPhases(Convolution &conv, graph::ConvolutionOp op);
 
 mlir::LogicalResult lowerWeightGradient(Lowering &l, graph::ConvolutionWeightGradOp op);
 

@@ -157,21 +157,17 @@ private:
     Value lhs = patches(input, images);
     lhs = l.reshaped(lhs, joined({pixels, group, taps}), joined({{k}, group, {m}}));
     Value rhs = l.reshaped(grad, grads, joined({{k}, group, {filters}}));
-    // Loops: [g] m n k.
-    unsigned g = grouped, loops = g + 3;
-    SmallVector<AffineExpr> lhsDims{l.dim(g + 2)}, rhsDims{l.dim(g + 2)}, outDims;
-    if (grouped)
-      for (auto *dims : {&lhsDims, &rhsDims, &outDims})
-        dims->push_back(l.dim(0));
-    lhsDims.push_back(l.dim(g));
-    rhsDims.push_back(l.dim(g + 1));
-    outDims.append({l.dim(g), l.dim(g + 1)});
-    SmallVector<AffineExpr> sizes = joined({group, {m, filters}});
-    Value init = l.filled(sizes, conv.zero(accumulator));
     NamedAttribute name(l.builder.getStringAttr("tw.op"), l.builder.getStringAttr(l.name));
-    auto contract = linalg::ContractOp::create(
-        l.builder, l.loc, init.getType(), ValueRange{lhs, rhs}, init,
-        l.builder.getAffineMapArrayAttr({l.map(loops, lhsDims), l.map(loops, rhsDims), l.map(loops, outDims)}), name);
+    if (!grouped)
+      return l.reshaped(contracted(l, {lhs, true}, {rhs, true}, m, filters, k, accumulator, name), {m, filters},
+                        partSizes());
+    // Loops: g m n k.
+    SmallVector<AffineExpr> sizes{group[0], m, filters};
+    Value init = l.filled(sizes, conv.zero(accumulator));
+    AffineMap maps[] = {l.map(4, {l.dim(3), l.dim(0), l.dim(1)}), l.map(4, {l.dim(3), l.dim(0), l.dim(2)}),
+                        l.map(4, {l.dim(0), l.dim(1), l.dim(2)})};
+    auto contract = linalg::ContractOp::create(l.builder, l.loc, init.getType(), ValueRange{lhs, rhs}, init,
+                                               l.builder.getAffineMapArrayAttr(maps), name);
     return l.reshaped(contract->getResult(0), sizes, partSizes());
   }
 

@@ -146,6 +146,16 @@ mlir::Value combineScalar(mlir::OpBuilder &b, mlir::Location loc, Combine kind, 
 /// Its neutral element in an accumulator of this type.
 mlir::TypedAttr neutralElement(Combine kind, mlir::Type type, bool isUnsigned);
 
+/// A factor of a product: a tensor of two dimensions, rows (or columns) x k, or k x these.
+struct Factor {
+  mlir::Value tensor;
+  bool depthFirst = false;
+};
+
+/// The product m x n over k, in `accumulator`; over a long k and of few tiles in parts of k.
+mlir::Value contracted(Lowering &l, const Factor &lhs, const Factor &rhs, mlir::AffineExpr m, mlir::AffineExpr n,
+                       mlir::AffineExpr k, mlir::Type accumulator, llvm::ArrayRef<mlir::NamedAttribute> attributes);
+
 //===----------------------------------------------------------------------===//
 // The op families
 //===----------------------------------------------------------------------===//

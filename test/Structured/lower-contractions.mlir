@@ -36,3 +36,13 @@ func.func @broadcast_k(%x: tensor<4x1xf32>, %w: tensor<16x8xf32>) -> tensor<4x8x
   %1 = tw.matmul %0, %w : (tensor<4x16xf32>, tensor<16x8xf32>) -> tensor<4x8xf32>
   return %1 : tensor<4x8xf32>
 }
+
+// A tile of the result over a long k: parts of k, then their sum.
+// CHECK-LABEL: func @long_depth
+// CHECK: %[[P:.*]] = linalg.contract {{.*}} ins(%{{.*}}, %{{.*}} : tensor<32x392x64xf32>, tensor<32x392x64xf32>) outs(%{{.*}} : tensor<32x64x64xf32>)
+// CHECK: linalg.generic {{.*}}["reduction", "parallel", "parallel"]{{.*}} ins(%[[P]]
+func.func @long_depth(%x: tensor<12544x64xf32>, %g: tensor<12544x64xf32>) -> tensor<64x64xf32> {
+  %0 = tw.permute %x {permutation = array<i64: 1, 0>} : tensor<12544x64xf32> -> tensor<64x12544xf32>
+  %1 = tw.matmul %0, %g : (tensor<64x12544xf32>, tensor<12544x64xf32>) -> tensor<64x64xf32>
+  return %1 : tensor<64x64xf32>
+}

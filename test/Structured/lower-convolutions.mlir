@@ -17,13 +17,3 @@ func.func @depthwise(%x: tensor<1x4x8x8xf32>, %w: tensor<4x1x3x3xf32>) -> tensor
     output_padding = array<i64: 0, 0>, groups = 4 : i64} : (tensor<1x4x8x8xf32>, tensor<4x1x3x3xf32>) -> tensor<1x4x6x6xf32>
   return %0 : tensor<1x4x6x6xf32>
 }
-
-// The input is spread with zeros, the weight flipped.
-// CHECK-LABEL: func @transposed
-// CHECK: tensor.insert_slice %arg0 into %{{.*}}[0, 0, 1] [1, 4, 5] [1, 1, 2] : tensor<1x4x5xf32> into tensor<1x4x11xf32>
-// CHECK: tensor.extract %arg1
-func.func @transposed(%x: tensor<1x4x5xf32>, %w: tensor<4x2x3xf32>) -> tensor<1x2x9xf32> {
-  %0 = tw.convolution %x, %w {transposed, stride = array<i64: 2>, padding = array<i64: 1>, dilation = array<i64: 1>,
-    output_padding = array<i64: 0>, groups = 1 : i64} : (tensor<1x4x5xf32>, tensor<4x2x3xf32>) -> tensor<1x2x9xf32>
-  return %0 : tensor<1x2x9xf32>
-}

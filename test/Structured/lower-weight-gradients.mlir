@@ -52,10 +52,10 @@ func.func @depthwise(%x: tensor<2x8x8x4xf32>, %g: tensor<2x6x6x4xf32>) -> tensor
   return %0 : tensor<3x3x1x4xf32>
 }
 
-// Patches of 115 MB an image: image by image, added up.
+// Patches of 115 MB an image: image by image, added up; five tiles of the result for each, so k is in seven parts.
 // CHECK-LABEL: func @in_runs
-// CHECK: linalg.contract {{.*}} ins(%{{.*}}, %{{.*}} : tensor<50176x576xf32>, tensor<50176x64xf32>)
-// CHECK: linalg.contract {{.*}} ins(%{{.*}}, %{{.*}} : tensor<50176x576xf32>, tensor<50176x64xf32>)
+// CHECK: linalg.contract {{.*}} ins(%{{.*}}, %{{.*}} : tensor<7x7168x576xf32>, tensor<7x7168x64xf32>)
+// CHECK: linalg.contract {{.*}} ins(%{{.*}}, %{{.*}} : tensor<7x7168x576xf32>, tensor<7x7168x64xf32>)
 // CHECK: arith.addf
 func.func @in_runs(%x: tensor<2x224x224x64xf32>, %g: tensor<2x224x224x64xf32>) -> tensor<3x3x64x64xf32> {
   %0 = tw.convolution_weight_grad %x, %g {tw.channels_last, stride = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, groups = 1 : i64}

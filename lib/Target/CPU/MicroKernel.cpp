@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Dialect/X86Vector/X86VectorDialect.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 
@@ -66,6 +67,8 @@ public:
     for (int64_t row = 0; row < rows; ++row)
       rowIndex.push_back(row == 0 ? first : arith::AddIOp::create(builder, loc, first, constant(row)).getResult());
     prefetch(rows, first);
+    if (packed)
+      packedBlock = arith::DivUIOp::create(builder, loc, first, constant(packedRows()));
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
     SmallVector<Value> accumulators((rows + (product == Product::ByteDot)) * vectors, zero), ivs(outerPlaces);
     accumulators = reduce(ivs.size(), accumulators, ivs, rowIndex);
@@ -76,6 +79,33 @@ public:
           sum = arith::SubIOp::create(builder, loc, sum, accumulators[rows * vectors + v]);
         store(sum, rowIndex[row], v);
       }
+  }
+
+  /// The rows [0, rows) of A at the innermost reduction's [innermostBegin, innermostEnd), block by block: what a block
+  /// reads at each k lies behind what it read before.
+  void packLhs(int64_t rows) {
+    const int64_t blockRows = packedRows();
+    Value begin = innermostBegin ? innermostBegin : constant(0);
+    auto loop = scf::ForOp::create(builder, loc, begin, innermostEnd, constant(1));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    SmallVector<Value> ivs(access.reductionSizes.size() - 1, constant(0));
+    ivs.push_back(loop.getInductionVar());
+    Value place = arith::SubIOp::create(builder, loc, loop.getInductionVar(), begin);
+    auto copy = [&](Value block, int64_t count) {
+      auto type = VectorType::get({count}, cast<MemRefType>(access.lhs.getType()).getElementType());
+      Value row = arith::MulIOp::create(builder, loc, block, constant(blockRows));
+      Value line = vector::LoadOp::create(builder, loc, type, access.lhs, access.lhsAt(builder, row, ivs));
+      vector::StoreOp::create(builder, loc, line, packed, ValueRange{block, place, constant(0)});
+    };
+    if (rows >= blockRows) {
+      auto blocks = scf::ForOp::create(builder, loc, constant(0), constant(rows / blockRows), constant(1));
+      OpBuilder::InsertionGuard inner(builder);
+      builder.setInsertionPointToStart(blocks.getBody());
+      copy(blocks.getInductionVar(), blockRows);
+    }
+    if (rows % blockRows)
+      copy(constant(rows / blockRows), rows % blockRows);
   }
 
   /// C = 0.
@@ -94,8 +124,11 @@ public:
   bool accumulate = false;
   SmallVector<Value> outerPlaces; ///< of the outer reduction loops, when they run around the rows
   int64_t totalRows = 0;          ///< of the tile, about; 0: nothing is fetched ahead
+  Value packed;                   ///< where packLhs() puts A (blocks x k x rows of a block); null: A is read in place
 
 private:
+  int64_t packedRows() const { return cast<MemRefType>(packed.getType()).getDimSize(2); }
+
   /// This block's share of the block of B that comes next, into the second-level cache: from the third it comes too
   /// slowly for the first rows that read it. Where a line of an image after the other reads all of a panel, it is the
   /// next panel's at the same k.
@@ -184,7 +217,7 @@ private:
     }
     SmallVector<Value> next;
     for (auto [row, index] : llvm::enumerate(rowIndex)) {
-      Value a = product == Product::Fma ? broadcastOne(index, ivs) : broadcastGroup(index, ivs);
+      Value a = product == Product::Fma ? broadcastOne(row, index, ivs) : broadcastGroup(index, ivs);
       for (int64_t v = 0; v < vectors; ++v)
         next.push_back(multiplyAdd(a, b[v], accumulators[row * vectors + v]));
     }
@@ -221,8 +254,15 @@ private:
     llvm_unreachable("all products are handled");
   }
 
-  Value broadcastOne(Value row, ArrayRef<Value> ivs) {
-    Value a = memref::LoadOp::create(builder, loc, access.lhs, access.lhsAt(builder, row, ivs));
+  /// A's element of row `number` of the block, `row` of the tile, in every lane.
+  Value broadcastOne(int64_t number, Value row, ArrayRef<Value> ivs) {
+    Value a;
+    if (packed) {
+      Value place = innermostBegin ? arith::SubIOp::create(builder, loc, ivs.back(), innermostBegin) : ivs.back();
+      a = memref::LoadOp::create(builder, loc, packed, ValueRange{packedBlock, place, constant(number)});
+    } else {
+      a = memref::LoadOp::create(builder, loc, access.lhs, access.lhsAt(builder, row, ivs));
+    }
     if (!a.getType().isF32())
       a = arith::ExtFOp::create(builder, loc, builder.getF32Type(), a);
     return vector::BroadcastOp::create(builder, loc, vectorType, a);
@@ -299,6 +339,7 @@ private:
   Product product;
   int64_t group; ///< k of a step
   Value depth;   ///< K in elements; the innermost reduction runs over steps
+  Value packedBlock;
 };
 } // namespace
 
@@ -365,6 +406,27 @@ static void overOuter(OpBuilder &builder, Location loc, PanelEmitter &emitter, c
   overOuter(builder, loc, emitter, access, ivs, body);
 }
 
+/// Where to copy A, block of k by block of k, when its rows are neighbours and its k are not (a transposed A): read in
+/// place, each k would be another line, often of another page, of which a block of rows takes a part. Null: in place.
+static Value packedLhs(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows,
+                       int64_t blockRows, Product product) {
+  constexpr int64_t mostBytes = 256 * 1024;
+  auto type = cast<MemRefType>(access.lhs.getType());
+  std::optional<int64_t> count = getConstantIntValue(rows);
+  if (product != Product::Fma || !count || *count < 2 * blockRows || !access.hasOneRun() ||
+      access.lhsDepthContiguous() || access.lhsRowDim + 1 != type.getRank() || access.lhsRowStep != 1 ||
+      staticStride(access.lhs, access.lhsRowDim) != 1)
+    return {};
+  int64_t blocks = llvm::divideCeil(*count, blockRows), depth = reductionBlock + reductionBlock / 2;
+  if (blocks * blockRows * depth * type.getElementTypeBitWidth() / 8 > mostBytes)
+    return {};
+  OpBuilder::InsertionGuard guard(builder);
+  auto function = builder.getInsertionBlock()->getParent()->getParentOfType<FunctionOpInterface>();
+  builder.setInsertionPointToStart(&function.getFunctionBody().front());
+  return memref::AllocaOp::create(builder, loc, MemRefType::get({blocks, depth, blockRows}, type.getElementType()),
+                                  builder.getI64IntegerAttr(64));
+}
+
 void emitPanels(OpBuilder &builder, Location loc, BlockAccess &access, OpFoldResult rows, int64_t vectors,
                 int64_t lanes, int64_t registers, Product product) {
   Value elements = access.reductionSizes.back();
@@ -378,7 +440,12 @@ void emitPanels(OpBuilder &builder, Location loc, BlockAccess &access, OpFoldRes
   emitter.totalRows = getConstantIntValue(rows).value_or(0);
   // vpdpbusd's column sums and the 128 that makes them.
   int64_t blockRows = rowsPerBlock(vectors, registers, product == Product::ByteDot ? vectors + 1 : 0);
-  auto everyPanel = [&] { access.overPanels([&] { emitRows(builder, loc, emitter, rows, blockRows); }); };
+  emitter.packed = packedLhs(builder, loc, access, rows, blockRows, product);
+  auto everyPanel = [&] {
+    if (emitter.packed)
+      emitter.packLhs(*getConstantIntValue(rows));
+    access.overPanels([&] { emitRows(builder, loc, emitter, rows, blockRows); });
+  };
   Value depth = access.reductionSizes.back();
   std::optional<int64_t> constant = getConstantIntValue(depth);
   bool outer = !access.hasOneRun();

@@ -1,0 +1,243 @@
+//===- LowerTransposedConvolutions.cpp - transposed convolutions ---------------===//
+//
+// Before (stride 2; also the gradient of a convolution's input):
+//   %1 = tw.convolution %x, %w {transposed, tw.channels_last, stride = [2, 2], padding = [1, 1], ...}
+//          : (tensor<1x4x4x8xf32>, tensor<3x3x8x16xf32>) -> tensor<1x8x8x16xf32>
+// After, where strides are at most 2: a result at an even place meets other taps than its neighbour, and all results at
+// places of one kind (a phase) are a convolution without stride:
+//   %w00 = linalg.generic {%w[1, 1]} : tensor<1x1x8x16xf32>      %0 = linalg.conv_2d_nhwc_hwcf ins(%x, %w00)
+//   ... %w01: taps [1, 2], [1, 0]; %w10: [2, 1], [0, 1]; %w11: [2, 2], [2, 0], [0, 2], [0, 0]
+//   %r = linalg.generic {of phase (h % 2, w % 2), element (h / 2, w / 2)} : tensor<1x8x8x16xf32>
+// Otherwise the input is spread with zeros and the weight flipped, for one convolution (LowerConvolutions.cpp).
+//
+// Test: test/Structured/lower-transposed-convolutions.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Structured/LowerConvolutions.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace tilewright::structured {
+
+Value spreadInput(Convolution &conv, graph::ConvolutionOp op, SmallVector<AffineExpr> &sizes,
+                  ArrayRef<AffineExpr> weightSizes) {
+  Lowering &l = conv.l;
+  Value input = l.tensor(op.getInput());
+  SmallVector<AffineExpr> spread(sizes), cut(sizes);
+  SmallVector<OpFoldResult> offsets(sizes.size(), l.builder.getIndexAttr(0)), cutOffsets(offsets);
+  SmallVector<OpFoldResult> strides(sizes.size(), l.builder.getIndexAttr(1)), ones(strides);
+  bool cuts = false, moves = false;
+  for (unsigned i = 0; i < conv.spatial; ++i) {
+    unsigned at = conv.firstSpatialDim() + i;
+    int64_t kernel = cast<AffineConstantExpr>(weightSizes[(conv.channelsLast ? 0 : 2) + i]).getValue();
+    int64_t low = conv.dilation[i] * (kernel - 1) - conv.padding[i];
+    int64_t high = low + (op.getOutputPadding().empty() ? 0 : op.getOutputPadding()[i]);
+    spread[at] = (sizes[at] - 1) * conv.stride[i] + 1 + std::max<int64_t>(low, 0) + std::max<int64_t>(high, 0);
+    cut[at] = spread[at] + std::min<int64_t>(low, 0) + std::min<int64_t>(high, 0);
+    offsets[at] = l.builder.getIndexAttr(std::max<int64_t>(low, 0));
+    cutOffsets[at] = l.builder.getIndexAttr(std::max<int64_t>(-low, 0));
+    strides[at] = l.builder.getIndexAttr(conv.stride[i]);
+    cuts |= low < 0 || high < 0;
+    moves |= low > 0 || high > 0 || conv.stride[i] > 1;
+  }
+  bool unspread = llvm::all_of(conv.stride, [](int64_t step) { return step == 1; });
+  if (moves && unspread && !cuts) {
+    SmallVector<AffineExpr> whole(sizes);
+    input = padded(l, input, whole, offsets, offsets, spread, conv.zero(convolvedType(input).getElementType()),
+                   /*byRows=*/conv.channelsLast);
+  } else if (moves) {
+    Value zeros = l.filled(spread, conv.zero(convolvedType(input).getElementType()));
+    input = l.insertSlice(input, zeros, offsets, sizes, strides);
+  }
+  if (cuts)
+    input = l.extractSlice(input, cutOffsets, cut, ones);
+  sizes = cut;
+  return input;
+}
+
+Value flippedWeight(Convolution &conv, Value graphValue) {
+  Lowering &l = conv.l;
+  Value weight = l.tensor(graphValue);
+  SmallVector<AffineExpr> sizes = graph::sizesOf(convolvedType(graphValue));
+  unsigned first = conv.channelsLast ? 0 : 2;
+  if (llvm::all_of(ArrayRef(sizes).slice(first, conv.spatial), [&](AffineExpr size) { return size == l.constant(1); }))
+    return weight;
+  return l.elementwise(sizes, convolvedType(weight).getElementType(), {},
+                       [&](OpBuilder &b, Location at, ValueRange, ValueRange) {
+                         SmallVector<Value> indices;
+                         for (unsigned i = 0; i < sizes.size(); ++i) {
+                           Value index = linalg::IndexOp::create(b, at, i);
+                           if (i >= first && i < first + conv.spatial)
+                             index = arith::SubIOp::create(b, at, l.size(sizes[i] - 1), index);
+                           indices.push_back(index);
+                         }
+                         return SmallVector<Value>{tensor::ExtractOp::create(b, at, weight, indices)};
+                       });
+}
+
+namespace {
+
+/// One dimension of one phase: of the results `residue + step * i`.
+struct PhaseDim {
+  int64_t residue, step;
+  int64_t firstTap = 0, taps = 0; ///< taps firstTap + step * j; 0: no tap meets it
+  int64_t low = 0;                ///< zeros in front of the input, or less than none: elements that are left out
+  AffineExpr count = {};          ///< results
+};
+
+PhaseDim phaseDim(int64_t residue, int64_t step, int64_t padding, int64_t kernel, AffineExpr out) {
+  PhaseDim dim{residue, step};
+  dim.firstTap = (residue + padding) % step;
+  dim.taps = std::max<int64_t>(0, llvm::divideCeil(kernel - dim.firstTap, step));
+  dim.low = dim.taps - 1 - (residue + padding - dim.firstTap) / step;
+  dim.count = (out - residue + (step - 1)).floorDiv(step);
+  return dim;
+}
+
+class PhaseEmitter {
+public:
+  PhaseEmitter(Convolution &conv, graph::ConvolutionOp op)
+      : l(conv.l), conv(conv), input(l.tensor(op.getInput())), weight(l.tensor(op.getWeight())),
+        sizes(graph::sizesOf(convolvedType(op.getResult()))), inputSizes(graph::sizesOf(convolvedType(op.getInput()))),
+        weightSizes(graph::sizesOf(convolvedType(op.getWeight()))),
+        accumulator(accumulatorType(convolvedType(op.getResult()).getElementType())) {}
+
+  Value run() {
+    for (int64_t row = 0; row < conv.stride[0]; ++row)
+      for (int64_t column = 0; column < conv.stride[1]; ++column) {
+        Phase phase{dimAt(0, row), dimAt(1, column), Value()};
+        if (phase.rows.taps > 0 && phase.columns.taps > 0)
+          phase.results = convolved(phase.rows, phase.columns);
+        phases.push_back(phase);
+      }
+    return interleaved();
+  }
+
+private:
+  struct Phase {
+    PhaseDim rows, columns;
+    Value results; ///< null: zeros
+  };
+
+  PhaseDim dimAt(unsigned i, int64_t residue) {
+    int64_t kernel = cast<AffineConstantExpr>(weightSizes[i]).getValue();
+    return phaseDim(residue, conv.stride[i], conv.padding[i], kernel, sizes[1 + i]);
+  }
+
+  Value convolved(const PhaseDim &rows, const PhaseDim &columns) {
+    SmallVector<AffineExpr> out{sizes[0], rows.count, columns.count, sizes[3]};
+    SmallVector<int64_t> ones{1, 1};
+    return conv.planeConvolution(window(rows, columns), tapsOf(rows, columns), out, ones, ones, accumulator);
+  }
+
+  /// What the phase's taps meet of the input.
+  Value window(const PhaseDim &rows, const PhaseDim &columns) {
+    SmallVector<AffineExpr> out{inputSizes[0], rows.count + (rows.taps - 1), columns.count + (columns.taps - 1),
+                                inputSizes[3]};
+    if (rows.low == 0 && columns.low == 0 && out == inputSizes)
+      return input;
+    const PhaseDim *dims[] = {&rows, &columns};
+    Type element = convolvedType(input).getElementType();
+    Value nothing = arith::ConstantOp::create(l.builder, l.loc, conv.zero(element));
+    Value extents[] = {l.size(inputSizes[1]), l.size(inputSizes[2])};
+    return l.elementwise(out, element, {}, [&](OpBuilder &b, Location at, ValueRange, ValueRange) {
+      SmallVector<Value> place;
+      for (unsigned i = 0; i < 4; ++i)
+        place.push_back(linalg::IndexOp::create(b, at, i));
+      Value inside, zero = arith::ConstantIndexOp::create(b, at, 0);
+      for (unsigned i = 0; i < 2; ++i) {
+        Value low = arith::ConstantIndexOp::create(b, at, dims[i]->low);
+        Value index = arith::SubIOp::create(b, at, place[1 + i], low);
+        // Unsigned: what lies before the first element is far behind the last.
+        Value here = arith::CmpIOp::create(b, at, arith::CmpIPredicate::ult, index, extents[i]);
+        place[1 + i] = arith::SelectOp::create(b, at, here, index, zero);
+        inside = inside ? arith::AndIOp::create(b, at, inside, here).getResult() : here;
+      }
+      Value read = tensor::ExtractOp::create(b, at, input, place);
+      return SmallVector<Value>{arith::SelectOp::create(b, at, inside, read, nothing)};
+    });
+  }
+
+  /// The phase's taps of the weight, the last one first.
+  Value tapsOf(const PhaseDim &rows, const PhaseDim &columns) {
+    SmallVector<AffineExpr> out{l.constant(rows.taps), l.constant(columns.taps), weightSizes[2], weightSizes[3]};
+    if (out == weightSizes && rows.taps == 1 && columns.taps == 1)
+      return weight;
+    const PhaseDim *dims[] = {&rows, &columns};
+    return l.elementwise(out, convolvedType(weight).getElementType(), {},
+                         [&](OpBuilder &b, Location at, ValueRange, ValueRange) {
+                           SmallVector<Value> place;
+                           for (unsigned i = 0; i < 4; ++i)
+                             place.push_back(linalg::IndexOp::create(b, at, i));
+                           for (unsigned i = 0; i < 2; ++i) {
+                             int64_t last = dims[i]->firstTap + dims[i]->step * (dims[i]->taps - 1);
+                             Value step = arith::ConstantIndexOp::create(b, at, dims[i]->step);
+                             Value back = arith::MulIOp::create(b, at, place[i], step);
+                             place[i] = arith::SubIOp::create(b, at, arith::ConstantIndexOp::create(b, at, last), back);
+                           }
+                           return SmallVector<Value>{tensor::ExtractOp::create(b, at, weight, place)};
+                         });
+  }
+
+  Value interleaved() {
+    Value nothing = arith::ConstantOp::create(l.builder, l.loc, conv.zero(accumulator));
+    return l.elementwise(sizes, accumulator, {}, [&](OpBuilder &b, Location at, ValueRange, ValueRange) {
+      auto number = [&](int64_t value) { return arith::ConstantIndexOp::create(b, at, value).getResult(); };
+      SmallVector<Value> place, quotients, residues;
+      for (unsigned i = 0; i < 4; ++i)
+        place.push_back(linalg::IndexOp::create(b, at, i));
+      for (unsigned i = 0; i < 2; ++i) {
+        quotients.push_back(arith::DivUIOp::create(b, at, place[1 + i], number(conv.stride[i])));
+        residues.push_back(arith::RemUIOp::create(b, at, place[1 + i], number(conv.stride[i])));
+      }
+      Value result = nothing;
+      for (const Phase &phase : phases) {
+        if (!phase.results)
+          continue;
+        Value here = arith::ConstantOp::create(b, at, b.getBoolAttr(true));
+        const PhaseDim *dims[] = {&phase.rows, &phase.columns};
+        for (unsigned i = 0; i < 2; ++i) {
+          Value matches = arith::CmpIOp::create(b, at, arith::CmpIPredicate::eq, residues[i], number(dims[i]->residue));
+          here = arith::AndIOp::create(b, at, here, matches);
+        }
+        SmallVector<Value> from(place);
+        for (unsigned i = 0; i < 2; ++i)
+          from[1 + i] = arith::SelectOp::create(b, at, here, quotients[i], number(0));
+        Value read = tensor::ExtractOp::create(b, at, phase.results, from);
+        result = arith::SelectOp::create(b, at, here, read, result);
+      }
+      return SmallVector<Value>{result};
+    });
+  }
+
+  Lowering &l;
+  Convolution &conv;
+  Value input, weight;
+  SmallVector<AffineExpr> sizes, inputSizes, weightSizes;
+  Type accumulator;
+  SmallVector<Phase> phases;
+};
+
+} // namespace
+
+Value transposedInPhases(Convolution &conv, graph::ConvolutionOp op) {
+  auto known = [](AffineExpr size) { return isa<AffineConstantExpr>(size); };
+  SmallVector<AffineExpr> weight = graph::sizesOf(convolvedType(op.getWeight()));
+  SmallVector<AffineExpr> out = graph::sizesOf(convolvedType(op.getResult()));
+  if (!op.getTransposed() || !conv.inPlane() || !known(weight[0]) || !known(weight[1]) ||
+      llvm::any_of(conv.dilation, [](int64_t gap) { return gap != 1; }) ||
+      llvm::any_of(conv.stride, [](int64_t step) { return step > 2; }) ||
+      llvm::all_of(conv.stride, [](int64_t step) { return step == 1; }) ||
+      llvm::any_of(conv.padding, [](int64_t amount) { return amount < 0; }))
+    return {};
+  // A phase of no results has no element 0 that the places of others could read instead.
+  for (unsigned i = 0; i < 2; ++i) {
+    auto size = dyn_cast<AffineConstantExpr>(out[1 + i]);
+    if (!size || size.getValue() < conv.stride[i])
+      return {};
+  }
+  return PhaseEmitter(conv, op).run();
+}
+
+} // namespace tilewright::structured

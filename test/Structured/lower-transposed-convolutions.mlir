@@ -1,0 +1,51 @@
+// RUN: tilewright-opt %s --tw-lower-graph | FileCheck %s
+
+// Stride 2: results at places of each kind meet taps of their own.
+// CHECK-LABEL: func @phases
+// CHECK: linalg.generic {{.*}}outs(%{{.*}} : tensor<1x1x8x16xf32>)
+// CHECK: tensor.extract %arg1
+// CHECK: linalg.conv_2d_nhwc_hwcf {{.*}}strides = dense<1>{{.*}} ins(%arg0, %{{.*}} : tensor<1x4x4x8xf32>, tensor<1x1x8x16xf32>) outs(%{{.*}} : tensor<1x4x4x16xf32>)
+// CHECK: linalg.conv_2d_nhwc_hwcf {{.*}} ins(%{{.*}}, %{{.*}} : tensor<1x4x5x8xf32>, tensor<1x2x8x16xf32>) outs(%{{.*}} : tensor<1x4x4x16xf32>)
+// CHECK: linalg.conv_2d_nhwc_hwcf {{.*}} ins(%{{.*}}, %{{.*}} : tensor<1x5x4x8xf32>, tensor<2x1x8x16xf32>)
+// CHECK: linalg.conv_2d_nhwc_hwcf {{.*}} ins(%{{.*}}, %{{.*}} : tensor<1x5x5x8xf32>, tensor<2x2x8x16xf32>)
+// CHECK: arith.remui
+// CHECK-COUNT-4: tensor.extract
+// CHECK: linalg.yield
+func.func @phases(%x: tensor<1x4x4x8xf32>, %w: tensor<3x3x8x16xf32>) -> tensor<1x8x8x16xf32> {
+  %0 = tw.convolution %x, %w {transposed, tw.channels_last, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>,
+    output_padding = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x4x4x8xf32>, tensor<3x3x8x16xf32>) -> tensor<1x8x8x16xf32>
+  return %0 : tensor<1x8x8x16xf32>
+}
+
+// A window of one pixel: one phase has results, the others are zeros; the weight is read as it is.
+// CHECK-LABEL: func @pixels
+// CHECK: linalg.conv_2d_nhwc_hwcf {{.*}} ins(%arg0, %arg1 : tensor<1x4x4x8xf32>, tensor<1x1x8x16xf32>)
+// CHECK-NOT: linalg.conv_2d_nhwc_hwcf
+// CHECK: tensor.extract
+// CHECK-NOT: tensor.extract
+func.func @pixels(%x: tensor<1x4x4x8xf32>, %w: tensor<1x1x8x16xf32>) -> tensor<1x8x8x16xf32> {
+  %0 = tw.convolution %x, %w {transposed, tw.channels_last, stride = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>,
+    output_padding = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x4x4x8xf32>, tensor<1x1x8x16xf32>) -> tensor<1x8x8x16xf32>
+  return %0 : tensor<1x8x8x16xf32>
+}
+
+// Without a stride: the input padded by lines, the weight flipped.
+// CHECK-LABEL: func @unstrided
+// CHECK-NOT: tensor.insert_slice
+// CHECK: arith.cmpi ult
+// CHECK: linalg.conv_2d_nhwc_hwcf {{.*}} ins(%{{.*}}, %{{.*}} : tensor<1x6x6x8xf32>, tensor<3x3x8x16xf32>)
+func.func @unstrided(%x: tensor<1x4x4x8xf32>, %w: tensor<3x3x8x16xf32>) -> tensor<1x4x4x16xf32> {
+  %0 = tw.convolution %x, %w {transposed, tw.channels_last, stride = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>,
+    output_padding = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x4x4x8xf32>, tensor<3x3x8x16xf32>) -> tensor<1x4x4x16xf32>
+  return %0 : tensor<1x4x4x16xf32>
+}
+
+// The input is spread with zeros, the weight flipped.
+// CHECK-LABEL: func @spread
+// CHECK: tensor.insert_slice %arg0 into %{{.*}}[0, 0, 1] [1, 4, 5] [1, 1, 2] : tensor<1x4x5xf32> into tensor<1x4x11xf32>
+// CHECK: tensor.extract %arg1
+func.func @spread(%x: tensor<1x4x5xf32>, %w: tensor<4x2x3xf32>) -> tensor<1x2x9xf32> {
+  %0 = tw.convolution %x, %w {transposed, stride = array<i64: 2>, padding = array<i64: 1>, dilation = array<i64: 1>,
+    output_padding = array<i64: 0>, groups = 1 : i64} : (tensor<1x4x5xf32>, tensor<4x2x3xf32>) -> tensor<1x2x9xf32>
+  return %0 : tensor<1x2x9xf32>
+}
