@@ -99,7 +99,8 @@ AffineExpr sizeOf(Value value, int64_t dim) {
     return exprOf(expand.getMixedOutputShape()[dim], context);
   if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
     AffineExpr product = getAffineConstantExpr(1, context);
-    for (int64_t source : collapse.getReassociationIndices()[dim]) {
+    SmallVector<ReassociationIndices> groups = collapse.getReassociationIndices();
+    for (int64_t source : groups[dim]) {
       AffineExpr size = sizeOf(collapse.getSrc(), source);
       if (!size)
         return {};

@@ -60,13 +60,14 @@ public:
     SmallVector<Value> shaped(tensors.begin(), tensors.end());
     shaped.append(results.begin(), results.end());
     SmallVector<SmallVector<AffineExpr>> sizes;
+    llvm::DenseMap<AffineExpr, Value> sizeValues; // an affine.apply may write its size in other words
     for (Value value : shaped) {
       FailureOr<SmallVector<AffineExpr>> known = knownSizes(value);
       if (failed(known))
         return failure();
       for (AffineExpr size : *known)
         if (!isa<AffineConstantExpr>(size))
-          indices.insert(valueOf(size));
+          indices.insert(sizeValues[size] = valueOf(size));
       sizes.push_back(*known);
     }
     SmallVector<Value> operands(indices.begin(), indices.end());
@@ -105,9 +106,8 @@ public:
     kernel->setAttr("tw.kernel", functionBuilder.getUnitAttr());
     // The kernel's own map of sizes: over its index arguments.
     llvm::DenseMap<AffineExpr, AffineExpr> symbolOf;
-    for (auto [index, value] : llvm::enumerate(indices))
-      if (AffineExpr expr = exprOf(value))
-        symbolOf[expr] = builder.getAffineSymbolExpr(index);
+    for (auto [size, value] : sizeValues)
+      symbolOf[size] = builder.getAffineSymbolExpr(llvm::find(indices, value) - indices.begin());
     for (auto [index, known] : llvm::enumerate(sizes)) {
       SmallVector<AffineExpr> mine;
       for (AffineExpr size : known)

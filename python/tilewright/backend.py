@@ -14,9 +14,11 @@ from . import _tilewright
 from .decompositions import decompositions
 from .freeze import Freezer, check_kind
 from .options import CompileOptions, read_options
+from .outputs import named
 from .partition import split
 from .report import GraphReport, add
-from .walker import Imported, walk
+from .saved_layouts import channels_last_saved, saved_strides
+from .walker import MOST, Imported, walk
 
 
 class UnsupportedError(RuntimeError):
@@ -57,9 +59,9 @@ class Boxed:
         return self.function(arguments)
 
 
-def compile_whole(gm, options, static, report, watch=None) -> _tilewright.GraphCall | Imported:
-    """The compiled graph, or what was refused."""
-    imported = walk(gm, static, report.name)
+def compile_whole(gm, options, static, report, watch=None, **layouts) -> _tilewright.GraphCall | Imported:
+    """The compiled graph, or what was refused. `layouts`: what walk() shall know of arguments and results."""
+    imported = walk(gm, static, report.name, **layouts)
     if imported.refusals:
         return imported
     call = build(imported, options)
@@ -166,8 +168,15 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
         freezer.begin(gm, context.fw_metadata if context is not None else None)
         watch = freezer.of_segment(range(len(example_inputs)), set())
         report.frozen = freezer.report
-    result = compile_whole(gm, options, static, report, watch)
+    strides, first_saved = {}, MOST
+    if kind == "backward":
+        strides = saved_strides(gm, example_inputs)
+    elif kind == "forward" and context is not None and context.output_strides is not None and context.fw_metadata is not None:
+        first_saved = context.fw_metadata.num_forward
+        strides = channels_last_saved(gm, first_saved)
+    result = compile_whole(gm, options, static, report, watch, strides=strides, first_saved=first_saved)
     if isinstance(result, Imported):
+        strides, first_saved = {}, MOST  # eager segments give eager's strides
         text = describe(result.refusals)
         if options.strict:
             raise UnsupportedError("tilewright: strict mode, and these ops cannot be compiled:\n" + text)
@@ -179,9 +188,12 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
     add(report)
     output = next(n for n in reversed(gm.graph.nodes) if n.op == "output")
     if context is not None and context.output_strides is not None and kind != "backward":
-        for value in output.args[0]:
+        for number, value in enumerate(output.args[0]):
+            if number >= first_saved and isinstance(value, fx.Node):
+                value = named(value)
             held = value.meta.get("val") if isinstance(value, fx.Node) else None
-            context.output_strides.append(tuple(held.stride()) if isinstance(held, torch.Tensor) else None)
+            known = tuple(strides.get(value, held.stride())) if isinstance(held, torch.Tensor) else None
+            context.output_strides.append(known)
     return Boxed(result)
 
 

@@ -29,6 +29,17 @@ def view_chain(node: fx.Node, arguments) -> list[fx.Node] | None:
     return chain[::-1] if chain[-1] in arguments and len(chain) > 1 else None
 
 
+# Another name for the same elements.
+NAMES = {aten.alias.default, aten.detach.default}
+
+
+def named(node: fx.Node) -> fx.Node:
+    """What `node` is another name for."""
+    while node.op == "call_function" and node.target in NAMES:
+        node = node.args[0]
+    return node
+
+
 def compile_expression(expr, symbols: list[str]):
     """A function of the symbols' values for a sympy expression."""
     text = str(expr)
@@ -91,12 +102,12 @@ def recipes_for(walker, values):
     wanted: list = []  # (ref, dtype, strides) of the program's outputs
     position: dict = {}  # (id, result, strides) -> output of the program
     pending = []
-    for value in values:
+    for number, value in enumerate(values):
+        if number >= walker.first_saved and isinstance(value, fx.Node):
+            value = named(value)
         held = value.meta.get("val") if isinstance(value, fx.Node) else value
-        if isinstance(held, torch.Tensor):
-            result.output_strides.append(tuple(held.stride()))
-        else:
-            result.output_strides.append(None)
+        layout = tuple(walker.strides.get(value, held.stride())) if isinstance(held, torch.Tensor) else None
+        result.output_strides.append(layout)
         if isinstance(value, fx.Node) and value in walker.arguments:
             result.returned.add(walker.arguments[value])
             pending.append(("argument", walker.arguments[value], None))
@@ -118,7 +129,7 @@ def recipes_for(walker, values):
             from .walker import dtype_name, expression
 
             ref = walker.refs[value]
-            strides = [expression(s) for s in held.stride()]
+            strides = [expression(s) for s in layout]
             key = (ref.id, ref.result, tuple(strides))
             if key not in position:
                 position[key] = len(wanted)

@@ -94,9 +94,11 @@ def unsupported_tensor(value) -> str:
 
 
 class Walker:
-    def __init__(self, gm: fx.GraphModule, static: set[int], name: str):
+    def __init__(self, gm: fx.GraphModule, static: set[int], name: str, strides: dict[fx.Node, tuple], first_saved: int):
         self.gm = gm
         self.static = static
+        self.strides = strides
+        self.first_saved = first_saved
         self.name = name
         self.graph = _tilewright.Graph()
         self.result = Imported(self.graph)
@@ -179,7 +181,7 @@ class Walker:
         reason = unsupported_tensor(value)
         if reason:
             return self.refuse_argument(node, name, value, reason)
-        strides = [expression(s) for s in value.stride()]
+        strides = [expression(s) for s in self.strides.get(node, value.stride())]
         try:
             dtype, sizes = meta_of(value)
             ref, dense = self.graph.input(name, dtype, sizes, strides, is_static)
@@ -288,6 +290,11 @@ class Walker:
         return self.result
 
 
-def walk(gm: fx.GraphModule, static=(), name: str = "graph") -> Imported:
-    """Imports `gm`, whose nodes carry fake tensors in meta["val"]. Refusals are listed in the result."""
-    return Walker(gm, set(static), name).walk()
+def walk(gm: fx.GraphModule, static=(), name: str = "graph", strides: dict[fx.Node, tuple] | None = None,
+         first_saved: int = MOST) -> Imported:  # fmt: skip
+    """Imports `gm`, whose nodes carry fake tensors in meta["val"]. Refusals are listed in the result.
+
+    `strides` are those of arguments and results that do not have the strides of their fake tensors. Results from number
+    `first_saved` on are for a backward graph alone and may share memory with each other.
+    """
+    return Walker(gm, set(static), name, strides or {}, first_saved).walk()

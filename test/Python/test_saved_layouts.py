@@ -1,0 +1,86 @@
+"""What a forward graph keeps for its backward graph lies as the kernels of both want it."""
+
+import copy
+
+import pytest
+import torch
+
+import tilewright
+from numbers_rule import assert_numbers
+
+
+class Images(torch.nn.Module):
+    """Two convolutions with a batch norm, of which the second result is also the user's."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.Conv2d(8, 8, 3, stride=2)
+        self.norm = torch.nn.BatchNorm2d(8)
+
+    def forward(self, x):
+        y = torch.relu(self.norm(self.first(x)))
+        z = torch.relu(self.second(y))
+        return z, z.mean((2, 3)).flatten(1)
+
+
+class Heads(torch.nn.Module):
+    """A convolution, then four-dimensional tensors that are no images."""
+
+    def __init__(self):
+        super().__init__()
+        self.patches, self.mix = torch.nn.Conv2d(3, 32, 4, stride=4), torch.nn.Linear(32, 32)
+
+    def forward(self, x):
+        tokens = self.mix(self.patches(x).flatten(2).transpose(1, 2))
+        heads = tokens.view(tokens.shape[0], -1, 4, 8).transpose(1, 2)
+        return torch.softmax(heads @ heads.transpose(-2, -1), -1) @ heads
+
+
+def saved_by(step):
+    found = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: found.append(t) or t, lambda t: t):
+        loss = step()
+    return found, loss
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("options", [{}, {"check": "eager"}])
+def test_images_are_saved_channels_last(dynamic, options):
+    torch.manual_seed(0)
+    model = Images().train()
+    eager, reference = copy.deepcopy(model), copy.deepcopy(model).double()
+    compiled = torch.compile(model, backend="tilewright", dynamic=dynamic, options={"strict": True, **options})
+    tilewright.report().clear()
+    x = torch.randn(2, 3, 17, 19)
+    saved, results = saved_by(lambda: compiled(x))
+
+    def gradients(results, model):
+        sum(r.square().sum() for r in results).backward()
+        # Of the bias in front of the batch norm nothing is left but rounding.
+        return [*results, *(p.grad for name, p in model.named_parameters() if name != "first.bias")]
+
+    assert_numbers(gradients(results, model), [gradients(eager(x), eager)], gradients(reference(x.double()), reference))
+    assert results[0].is_contiguous()  # the user's own
+    if not dynamic:  # only of known sizes are strides known
+        images = [t for t in saved if t.dim() == 4 and t.shape[1] == 8 and t.shape[2] > 3]
+        assert images
+        assert any(t.is_contiguous(memory_format=torch.channels_last) and not t.is_contiguous() for t in images)
+        assert not [name for graph in tilewright.report() for name in graph.copied_inputs]
+
+
+def test_other_tensors_are_saved_as_they_are():
+    model = Heads().train()
+    compiled = torch.compile(model, backend="tilewright", dynamic=False, options={"strict": True})
+    saved, result = saved_by(lambda: compiled(torch.randn(2, 3, 16, 16)))
+    result.sum().backward()
+    assert not [t for t in saved if t.dim() == 4 and t.shape[-1] == 8 and t.stride(1) == 1]
+
+
+def test_aliases_are_saved_once():
+    """A relu's result is saved for itself and for the convolution behind it: one tensor, not a copy of it."""
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.Conv2d(8, 4, 3)).train()
+    compiled = torch.compile(model, backend="tilewright", dynamic=False, options={"strict": True})
+    saved, result = saved_by(lambda: compiled(torch.randn(2, 3, 9, 9)))
+    result.sum().backward()
+    places = [t.data_ptr() for t in saved if t.dim() == 4 and t.shape == (2, 8, 7, 7)]
+    assert len(set(places)) == 1
