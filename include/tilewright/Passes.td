@@ -20,6 +20,10 @@ def MatchQuantized : Pass<"tw-match-quantized", "::mlir::func::FuncOp"> {
   let summary = "Products and convolutions of dequantized bytes become integer ones, scaled afterwards";
 }
 
+def NarrowSoftmax : Pass<"tw-narrow-softmax", "::mlir::func::FuncOp"> {
+  let summary = "Of a log-softmax that is read by gathers alone, only what they read is computed";
+}
+
 def PropagateLayout : Pass<"tw-propagate-layout", "::mlir::func::FuncOp"> {
   let summary = "Make 2-d convolutions channels-last and sink the permutes until they meet and cancel";
 }

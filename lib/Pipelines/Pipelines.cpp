@@ -27,6 +27,7 @@ void buildGraphStage(OpPassManager &pm) {
   auto &function = pm.nest<func::FuncOp>();
   function.addPass(createCanonicalizerPass());
   function.addPass(createMatchQuantized());
+  function.addPass(createNarrowSoftmax());
   function.addPass(createPropagateLayout());
   function.addPass(createCollapseViews());
   function.addPass(createCanonicalizerPass());

@@ -1,0 +1,122 @@
+//===- NarrowSoftmax.cpp - --tw-narrow-softmax: log-softmax where it is read ----===//
+//
+// Before (a cross-entropy):
+//   %1 = tw.softmax %x {dim = 1, log} : tensor<512x32000xf32> -> tensor<512x32000xf32>
+//   %2 = tw.gather %1[%t] {dim = 1} : (tensor<512x32000xf32>, tensor<512x1xi64>) -> tensor<512x1xf32>
+// After:
+//   %m = tw.reduce max %x {dims = [1], keepdim} : tensor<512x1xf32>
+//   %d = tw.sub %x, %m     %e = tw.exp %d     %s = tw.reduce sum %e {dims = [1], keepdim}     %l = tw.log %s
+//   %g = tw.gather %x[%t] {dim = 1}
+//   %2 = tw.sub (tw.sub %g, %m), %l : tensor<512x1xf32>
+//
+// Where gathers along its own dimension are all that reads a log-softmax, its rows need not be written: what is left
+// are two reductions of each row and the elements that are read.
+//
+// Test: test/Graph/narrow-softmax.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/Graph.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "tilewright/Passes.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_NARROWSOFTMAX
+#include "tilewright/Passes.h.inc"
+namespace graph {
+namespace {
+
+RankedTensorType softmaxType(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// The gathers that are all that reads `softmax`, of fewer elements than it has; none where others read it.
+SmallVector<GatherOp> onlyGathers(SoftmaxOp softmax) {
+  SmallVector<GatherOp> gathers;
+  SmallVector<AffineExpr> sizes = sizesOf(softmaxType(softmax));
+  const int64_t dim = softmax.getDim();
+  for (Operation *user : softmax->getUsers()) {
+    auto gather = dyn_cast<GatherOp>(user);
+    if (!gather || int64_t(gather.getDim()) != dim || gather.getInput() != softmax.getResult())
+      return {};
+    SmallVector<AffineExpr> read = sizesOf(softmaxType(gather.getIndex()));
+    // A row of each that the softmax has; of its elements an eighth at most.
+    auto of = dyn_cast<AffineConstantExpr>(read[dim]), all = dyn_cast<AffineConstantExpr>(sizes[dim]);
+    if (!of || (all && of.getValue() * 8 > all.getValue()))
+      return {};
+    read[dim] = sizes[dim];
+    if (read != sizes)
+      return {};
+    gathers.push_back(gather);
+  }
+  return gathers;
+}
+
+class Narrower {
+public:
+  explicit Narrower(SoftmaxOp softmax) : softmax(softmax), builder(softmax), loc(softmax.getLoc()) {}
+
+  void run(ArrayRef<GatherOp> gathers) {
+    Value input = softmax.getInput();
+    Type element = softmaxType(input).getElementType(), result = softmaxType(softmax).getElementType();
+    Type wide = element.isF64() ? element : builder.getF32Type();
+    Value largest = cast(reduced(ReduceKind::Max, input), wide);
+    Value shifted = binary<SubOp>(cast(input, wide), largest);
+    Value powers = ExpOp::create(builder, loc, shifted.getType(), shifted);
+    Value sum = reduced(ReduceKind::Sum, powers);
+    Value logSum = LogOp::create(builder, loc, sum.getType(), sum);
+    for (GatherOp gather : gathers) {
+      builder.setInsertionPoint(gather);
+      loc = gather.getLoc();
+      auto type = tensorWithSizes(sizesOf(softmaxType(gather)), element);
+      auto read = GatherOp::create(builder, loc, type, input, gather.getIndex(), gather.getDim());
+      read->setDiscardableAttrs(gather->getDiscardableAttrDictionary());
+      Value value = binary<SubOp>(binary<SubOp>(cast(read, wide), largest), logSum);
+      gather.replaceAllUsesWith(cast(value, result));
+      gather.erase();
+    }
+    softmax.erase();
+  }
+
+private:
+  Value cast(Value value, Type element) {
+    RankedTensorType type = softmaxType(value);
+    if (type.getElementType() == element)
+      return value;
+    return CastOp::create(builder, loc, tensorWithSizes(sizesOf(type), element), value);
+  }
+
+  Value reduced(ReduceKind kind, Value value) {
+    SmallVector<AffineExpr> sizes = sizesOf(softmaxType(value));
+    sizes[softmax.getDim()] = builder.getAffineConstantExpr(1);
+    auto type = tensorWithSizes(sizes, softmaxType(value).getElementType());
+    return ReduceOp::create(builder, loc, type, value, ReduceKindAttr::get(builder.getContext(), kind),
+                            builder.getDenseI64ArrayAttr({int64_t(softmax.getDim())}), builder.getUnitAttr());
+  }
+
+  /// a op b, b broadcast to the shape of a.
+  template <typename Op> Value binary(Value a, Value b) { return Op::create(builder, loc, a.getType(), a, b); }
+
+  SoftmaxOp softmax;
+  OpBuilder builder;
+  Location loc;
+};
+
+} // namespace
+} // namespace graph
+
+namespace {
+struct NarrowSoftmax : impl::NarrowSoftmaxBase<NarrowSoftmax> {
+  void runOnOperation() final {
+    SmallVector<graph::SoftmaxOp> found;
+    getOperation().walk([&](graph::SoftmaxOp op) {
+      if (op.getLog())
+        found.push_back(op);
+    });
+    for (graph::SoftmaxOp op : found)
+      if (SmallVector<graph::GatherOp> gathers = graph::onlyGathers(op); !gathers.empty())
+        graph::Narrower(op).run(gathers);
+  }
+};
+} // namespace
+} // namespace tilewright
