@@ -50,18 +50,35 @@ int64_t rowsPerTask(int64_t m, int64_t rowBytes, bool shortElements, int64_t pan
 }
 
 /// Panels of B per task. One, while the task's rows of A stay in the second-level cache (`cache`, per core) from panel
-/// to panel and are all there are; else as many as leave the tile of C (f32) a sixteenth of it, so that a block of A is
+/// to panel and are all there are; else as many as leave the tile of C (f32) an eighth of it, so that a block of A is
 /// read once for all of them.
 int64_t panelsPerTask(int64_t rows, int64_t rowBytes, int64_t panels, int64_t panelColumns, int64_t rowTiles,
                       int64_t threads, int64_t cache) {
   if (rows * rowBytes <= cache / 2 && rowTiles == 1)
     return 1;
-  int64_t most = std::max<int64_t>(1, cache / 16 / std::max<int64_t>(1, rows * panelColumns * 4));
-  // As many tasks for each thread as for any other.
-  int64_t groups = ceilDiv(panels, std::min(most, panels));
-  while (groups < panels && groups * rowTiles % threads != 0)
-    ++groups;
-  return ceilDiv(panels, groups);
+  int64_t most = std::max<int64_t>(1, cache / 8 / std::max<int64_t>(1, rows * panelColumns * 4));
+  // As much for each thread as for any other: tasks of `each` panels, the last of a row tile of what is left, taken in
+  // turn. The most panels with which the slowest thread is hardly slower than all of them together.
+  const int64_t all = rowTiles * panels;
+  int64_t best = 1, bestTime = all + 1;
+  for (int64_t each = std::min(most, panels); each >= 1; --each) {
+    int64_t groups = ceilDiv(panels, each);
+    if (groups * rowTiles > 64 * threads) // even enough
+      return each;
+    if (groups * rowTiles < 2 * threads && each > 1) // a thread that is held up would hold up all
+      continue;
+    SmallVector<int64_t> busy(threads, 0);
+    for (int64_t task = 0; task < groups * rowTiles; ++task)
+      *llvm::min_element(busy) += std::min(each, panels - task % groups * each);
+    int64_t time = *llvm::max_element(busy);
+    if (time * threads * 32 <= all * 33)
+      return each;
+    if (time < bestTime) {
+      best = each;
+      bestTime = time;
+    }
+  }
+  return best;
 }
 
 /// Multiplications and additions of a contraction, over the kernel's index arguments; null when a size cannot be told.
