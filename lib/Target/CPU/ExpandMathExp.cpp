@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CPU/ExpandMath.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
@@ -19,16 +20,18 @@ namespace {
 constexpr double expLog2E = 1.44269504088896340736;
 constexpr double ln2High = 0x1.62e430p-1, ln2Low = -0x1.05c610p-29; // their sum is ln 2 to 2^-54
 
-/// x 2^n by vscalefps, right for every n; a float n saves its conversion. Null when there is none of this width.
-std::optional<Lanes> scaleByInstruction(Lanes x, Lanes n) {
+/// x 2^n by vscalefps where `keep` is true, right for every n, else 0; a float n saves its conversion. Null when there
+/// is none of this width.
+std::optional<Lanes> scaleByInstruction(Lanes x, Lanes n, Lanes keep) {
   auto type = dyn_cast<VectorType>(x.type());
   if (!type || type.getRank() != 1 || type.isScalable() || type.getDimSize(0) != 16)
     return std::nullopt;
   ImplicitLocOpBuilder &b = *x.builder;
-  Value all = LLVM::ConstantOp::create(b, b.getLoc(), b.getI16Type(), b.getI16IntegerAttr(-1));
+  Value mask = vector::BitCastOp::create(b, VectorType::get({1}, b.getI16Type()), keep.value);
+  mask = vector::ExtractOp::create(b, mask, 0);
   Value current = LLVM::ConstantOp::create(b, b.getLoc(), b.getI32Type(), b.getI32IntegerAttr(4)); // rounding: MXCSR's
   auto call = LLVM::CallIntrinsicOp::create(b, b.getLoc(), type, b.getStringAttr("llvm.x86.avx512.mask.scalef.ps.512"),
-                                            ValueRange{x.value, n.value, x.value, all, current});
+                                            ValueRange{x.value, n.value, x.number(0.0).value, mask, current});
   return Lanes{x.builder, call.getResult(0)};
 }
 
@@ -42,18 +45,23 @@ Lanes quickDivide(Lanes a, Lanes b) {
 
 } // namespace
 
-// With vscalefps: clamp, n, r, degree 6, scale: 13 instructions. Without: n is even, so that 2^(n/2) comes from one
+// With vscalefps: bounds, n, r, degree 6, scale: 13 instructions. Without: n is even, so that 2^(n/2) comes from one
 // shift of the bits that hold n/2 and is multiplied twice: the product of two normal numbers first, so that a denormal
-// result is rounded once. |r| is up to ln 2 then, hence degree 8: 17 instructions.
+// result is rounded once. |r| is up to ln 2 then, hence degree 8: 18 instructions.
+// Below -104 the result is 0, and no lane there may compute one: results that underflow take Intel's cores some 270
+// cycles a vector, and the scores that a mask takes away are such numbers.
 Lanes expandExp(Lanes x, bool avx512) {
-  x = clamp(x, -104.0, 89.0);
+  constexpr double vanishes = -104.0;
+  Lanes keep = x.make<arith::CmpFOp>(arith::CmpFPredicate::UGE, x.value, x.number(vanishes).value);
+  x = atMost(x, 89.0);
   if (avx512) {
     Lanes n = roundToEven(x * expLog2E);
     Lanes r = reduceByLn2(x, n);
     Lanes p = polynomial(r, {1.0, 1.0, 0.49999994, 0.166665211, 0.0416682623, 0.0083686728, 0.00138210121});
-    if (std::optional<Lanes> scaled = scaleByInstruction(p, n))
+    if (std::optional<Lanes> scaled = scaleByInstruction(p, n, keep))
       return *scaled;
   }
+  x = select(keep, x, 0.0);
   constexpr double shift = roundingShift32 + 127;
   Lanes shifted = fma(x, expLog2E / 2, shift);
   Lanes scale = shiftLeft(shifted.asInteger(), 23).asFloat();
@@ -61,7 +69,7 @@ Lanes expandExp(Lanes x, bool avx512) {
   Lanes r = fma(half, -2 * ln2Low, fma(half, -2 * ln2High, x));
   Lanes p = polynomial(
       r, {1.0, 1.0, 0.5, 0.166666716, 0.0416666046, 0.00833265577, 0.0013891994, 0.000200924973, 2.45461761e-05});
-  return p * scale * scale;
+  return select(keep, p * scale * scale, 0.0);
 }
 
 // vdivps takes 16 cycles on vectors of 16, as long as all of exp. Where d is so large that its reciprocal would be
@@ -71,16 +79,17 @@ Lanes expandLogistic(Lanes a, Lanes d) {
   return select(greater(d, limit), a * 0.0, quickDivide(a, atMost(d, limit)));
 }
 
-// x - n is exact; n is even as above.
+// x - n is exact; n is even, and lanes below -151 give 0, as above.
 Lanes expandExp2(Lanes x) {
-  x = clamp(x, -151.0, 129.0);
+  Lanes keep = x.make<arith::CmpFOp>(arith::CmpFPredicate::UGE, x.value, x.number(-151.0).value);
+  x = select(keep, atMost(x, 129.0), 0.0);
   constexpr double shift = roundingShift32 + 127;
   Lanes shifted = fma(x, 0.5, shift);
   Lanes scale = shiftLeft(shifted.asInteger(), 23).asFloat();
   Lanes f = fma(shifted - shift, -2.0, x);
   Lanes p = polynomial(f, {1.0, 0.693147182, 0.240226507, 0.0555041134, 0.00961811282, 0.00133326871, 0.000154074572,
                            1.54342488e-05, 1.30473779e-06});
-  return p * scale * scale;
+  return select(keep, p * scale * scale, 0.0);
 }
 
 // 2^n q + 2^n - 1 with q = e^r - 1, all of it halved: 2^127 is a number, 2^128 is not. Below -18 the result is -1.

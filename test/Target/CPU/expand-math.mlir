@@ -2,16 +2,22 @@
 // RUN: tilewright-opt %s --pass-pipeline='builtin.module(func.func(tw-cpu-expand-math{avx512=true}))' \
 // RUN:   | FileCheck %s --check-prefix=AVX512
 
-// Two clamps, n by a rounding shift, r in two steps, degree 8, the scale from n's bits, twice.
+// Two bounds, n by a rounding shift, r in two steps, degree 8, the scale from n's bits, twice. Where the result vanishes
+// none is computed: underflow is slow.
 // CHECK-LABEL: func.func @exp
+// CHECK: %[[KEEP:.*]] = arith.cmpf uge
 // CHECK-COUNT-2: arith.select
 // CHECK-COUNT-11: math.fma
 // CHECK-COUNT-2: arith.mulf
+// CHECK: arith.select %[[KEEP]]
 // CHECK-NEXT: return
 // AVX512-LABEL: func.func @exp
+// AVX512: %[[KEEP:.*]] = arith.cmpf uge
 // AVX512: math.roundeven
 // AVX512-COUNT-8: math.fma
-// AVX512: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+// AVX512: %[[BITS:.*]] = vector.bitcast %[[KEEP]] : vector<16xi1> to vector<1xi16>
+// AVX512: %[[MASK:.*]] = vector.extract %[[BITS]][0]
+// AVX512: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%{{.*}}, %{{.*}}, %{{.*}}, %[[MASK]]
 // AVX512-NEXT: return
 func.func @exp(%x: vector<16xf32>) -> vector<16xf32> {
   %y = math.exp %x : vector<16xf32>
