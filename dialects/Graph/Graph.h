@@ -45,6 +45,9 @@ inline constexpr llvm::StringLiteral decisionsAttrName = "tw.decisions";
 /// Discardable unit attribute of convolutions and pooling that --tw-propagate-layout has turned: shapes are
 /// N x spatial x C, weights spatial x C/groups x F (transposed: spatial x C x F/groups).
 inline constexpr llvm::StringLiteral channelsLastAttrName = "tw.channels_last";
+/// On a tw.cast: it is the importer's, inside the meaning of another op. Its rounding may be dropped where ops fuse, as
+/// those between ops may.
+inline constexpr llvm::StringLiteral implicitAttrName = "tw.implicit";
 
 /// The sizes of `type` as affine expressions over the function's symbols; constants where they are static.
 llvm::SmallVector<mlir::AffineExpr> sizesOf(mlir::RankedTensorType type);

@@ -10,7 +10,7 @@ Results convert(Node &n) {
   Value x = n.tensor(0, "self");
   if (n.failed())
     return n.refused();
-  return n.cast(x, n.element());
+  return n.convert(x, n.element());
 }
 
 /// Views and copies change no value; where torch's result has another shape (expand_as), broadcast.

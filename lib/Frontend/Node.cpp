@@ -24,11 +24,18 @@ SmallVector<AffineExpr> Node::broadcastSizes(ValueRange operands) {
   return result;
 }
 
-Value Node::cast(Value value, Type element) {
+Value Node::convert(Value value, Type element) {
   if (elementOf(value) == element)
     return value;
   return CastOp::create(builder, loc, TypeRange{withElementType(typeOf(value), element)}, ValueRange{value})
       .getResult();
+}
+
+Value Node::cast(Value value, Type element) {
+  Value result = convert(value, element);
+  if (result != value && isa<FloatType>(elementOf(value)) && isa<FloatType>(element))
+    result.getDefiningOp()->setAttr(implicitAttrName, builder.getUnitAttr());
+  return result;
 }
 
 static Value constant0d(Node &n, Attribute value, Type element) {

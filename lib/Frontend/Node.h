@@ -117,7 +117,10 @@ public:
     return op<OpT>({lhs, scalar(rhs, elementOf(lhs))}, element ? element : elementOf(lhs));
   }
   template <typename OpT> Value compare(Value lhs, Value rhs) { return op<OpT>({lhs, rhs}, i1()); }
+  /// A conversion inside the meaning of an op: between neighbours that fuse its rounding may be dropped.
   Value cast(Value value, Type element);
+  /// The conversion that the user wrote.
+  Value convert(Value value, Type element);
   Value scalar(double value, Type element);
   Value scalarInt(int64_t value, Type element);
   Value indexScalar(AffineExpr value, Type element);

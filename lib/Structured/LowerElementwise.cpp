@@ -71,7 +71,9 @@ LogicalResult lowerElementwise(Lowering &l, Operation *op) {
   SmallVector<Read> inputs;
   for (Value operand : op->getOperands())
     inputs.push_back(l.readBroadcast(operand, sizes));
-  bool isCast = isa<graph::CastOp>(op);
+  auto isNarrow = [](Type element) { return isa<FloatType>(element) && computeType(element).isF32(); };
+  bool isRounding = op->hasAttr(graph::implicitAttrName) && isNarrow(computed) && isNarrow(result);
+  bool isCast = isa<graph::CastOp>(op) && !isRounding;
   if (isCast)
     inputs[0].asStored = true;
   if (isDiscrete(op))
@@ -84,6 +86,7 @@ LogicalResult lowerElementwise(Lowering &l, Operation *op) {
         auto quantize = dyn_cast<graph::QuantizeOp>(op);
         Value value = quantize     ? quantized(b, at, quantize, in)
                       : isCast     ? castScalar(b, at, in[0], computed, result)
+                      : isRounding ? in[0]
                       : dequantize ? dequantized(b, at, dequantize, in)
                                    : elementwiseScalar(b, at, op, in, computed);
         known = value != nullptr;
