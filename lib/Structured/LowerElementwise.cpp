@@ -40,6 +40,26 @@ static bool isDiscrete(Operation *op) {
              QuantizeOp>(op);
 }
 
+/// The same, or it stands for something that is decided by it.
+static bool decidesByInput(Operation *op) {
+  if (isDiscrete(op) || isa<graph::ArgReduceOp, graph::SortOp>(op))
+    return true;
+  auto elementOf = [](Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); };
+  return isa<graph::CastOp>(op) && isa<FloatType>(elementOf(op->getOperand(0))) &&
+         !isa<FloatType>(elementOf(op->getResult(0)));
+}
+
+llvm::DenseSet<Operation *> deciders(Block &graph) {
+  llvm::DenseSet<Operation *> found;
+  for (Operation &op : llvm::reverse(graph)) {
+    if (!op.hasTrait<graph::Elementwise>() && !isa<graph::ReshapeOp, graph::PermuteOp>(op))
+      continue;
+    if (llvm::any_of(op.getUsers(), [&](Operation *user) { return decidesByInput(user) || found.contains(user); }))
+      found.insert(&op);
+  }
+  return found;
+}
+
 /// (input - zero_point) * scale in f32: both integers and their difference are exact there.
 static Value dequantized(OpBuilder &b, Location loc, graph::DequantizeOp op, ValueRange in) {
   Type f32 = b.getF32Type(), from = cast<RankedTensorType>(op.getInput().getType()).getElementType();
@@ -76,7 +96,7 @@ LogicalResult lowerElementwise(Lowering &l, Operation *op) {
   bool isCast = isa<graph::CastOp>(op) && !isRounding;
   if (isCast)
     inputs[0].asStored = true;
-  if (isDiscrete(op))
+  if (isDiscrete(op) || l.decide.contains(op))
     for (Read &input : inputs)
       input.asRounded = true;
   bool known = true;
@@ -94,6 +114,15 @@ LogicalResult lowerElementwise(Lowering &l, Operation *op) {
           value = arith::ConstantOp::create(b, at, b.getZeroAttr(storageType(result)));
         return SmallVector<Value>{store(b, at, value, result)};
       });
+  // No fused multiply-add either, which rounds once where two ops do.
+  if (l.decide.contains(op))
+    tensor.getDefiningOp()->walk([&](Operation *inner) {
+      if (isa<arith::MulFOp, arith::AddFOp, arith::SubFOp, arith::TruncFOp>(inner))
+        inner->setAttr("fastmath", arith::FastMathFlagsAttr::get(l.context(), arith::FastMathFlags::none));
+      // With a rounding of its own LLVM makes no half-precision op of an f32 op between conversions, to fuse it.
+      if (auto rounding = dyn_cast<arith::TruncFOp>(inner); rounding && rounding.getType().isF16())
+        rounding.setRoundingmode(arith::RoundingMode::to_nearest_even);
+    });
   if (!known)
     return op->emitOpError("has no meaning on elements of type ") << computed;
   l.set(op->getResult(0), tensor);

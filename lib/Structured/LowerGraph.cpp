@@ -71,6 +71,7 @@ LogicalResult lowerFunction(func::FuncOp function) {
     body->addArgument(structuredType(argument.getType()), argument.getLoc());
 
   Lowering l(function, *body);
+  l.decide = deciders(source);
   IRMapping others;
   for (auto [from, to] : llvm::zip_equal(source.getArguments(), body->getArguments())) {
     if (isa<RankedTensorType>(from.getType()))

@@ -41,6 +41,9 @@ class Lowering {
 public:
   Lowering(mlir::func::FuncOp function, mlir::Block &body);
 
+  /// Elementwise ops from which a decision follows through elementwise ops alone: their roundings stay (deciders()).
+  llvm::DenseSet<mlir::Operation *> decide;
+
   /// The builder stands behind everything lowered so far; `loc` and `name` are those of the op being lowered.
   mlir::OpBuilder builder;
   mlir::Location loc;
@@ -161,6 +164,9 @@ mlir::Value contracted(Lowering &l, const Factor &lhs, const Factor &rhs, mlir::
 //===----------------------------------------------------------------------===//
 
 mlir::LogicalResult lowerElementwise(Lowering &l, mlir::Operation *op);
+/// The elementwise ops of a graph whose roundings a decision hangs on: a comparison, a conversion to whole numbers, the
+/// place of an extreme element. A sum that is off by a rounding is right; a decision is eager's or wrong.
+llvm::DenseSet<mlir::Operation *> deciders(mlir::Block &graph);
 mlir::LogicalResult lowerSource(Lowering &l, mlir::Operation *op);
 mlir::LogicalResult lowerView(Lowering &l, mlir::Operation *op);
 mlir::LogicalResult lowerReduction(Lowering &l, mlir::Operation *op);

@@ -39,7 +39,7 @@ func.func @user_cast(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // What decides by an element reads it rounded: the extf has no flag, so fusion keeps the rounding before it.
 // CHECK-LABEL: func @discrete
-// CHECK: arith.truncf %{{.*}} fastmath<contract> : f32 to bf16
+// CHECK: arith.truncf %{{.*}} : f32 to bf16
 // CHECK: arith.extf %{{.*}} : bf16 to f32
 // CHECK: arith.fptosi
 // CHECK: arith.extf %{{.*}} : bf16 to f32

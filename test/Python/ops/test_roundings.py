@@ -7,7 +7,7 @@ from numbers_rule import compiled_strictly
 
 # Products by 3 are inexact in bf16 and f16, and many of them round across a whole number.
 DECISIONS = {
-    "int": lambda x: (x * 3).int(), "long": lambda x: (x * 3 + 0.1).long(), "uint8": lambda x: (x.abs() * 0.3).to(torch.uint8),
+    "int": lambda x: (x * 3).int(), "long": lambda x: (x * 3 + 0.1).long(), "chain": lambda x: ((x * 3 + x) * 5 - x).int(), "uint8": lambda x: (x.abs() * 0.3).to(torch.uint8),
     "bool": lambda x: (x * 3 - x * 3).bool(), "ge": lambda x: x * 3 >= (x.float() * 3).to(x.dtype), "eq": lambda x: x * 3 == (x.float() * 3).to(x.dtype),
     "floor": lambda x: (x * 3).floor(), "ceil": lambda x: (x * 3).ceil(), "round": lambda x: (x * 0.3).round(),
     "trunc": lambda x: (x * 3).trunc(), "sign": lambda x: (x * 1e-42).sign(), "floor_divide": lambda x: torch.floor_divide(x * 3, 7.0),
