@@ -163,6 +163,14 @@ static llvm::Expected<Target *> chooseTarget(Options &options) {
   return target;
 }
 
+/// An error unless there is a @main: stages take a model's graph, and passes rely on it.
+static llvm::Error requireMain(ModuleOp module) {
+  if (module.lookupSymbol<func::FuncOp>("main"))
+    return llvm::Error::success();
+  return llvm::createStringError("the module has no function @main: expected a model's graph of tw ops; "
+                                 "tilewright-opt runs single passes on anything else");
+}
+
 llvm::Error Session::lowerTo(ModuleOp module, StringRef stage, const Options &given) {
   Options options = given;
   llvm::Expected<Target *> target = chooseTarget(options);
@@ -173,6 +181,8 @@ llvm::Error Session::lowerTo(ModuleOp module, StringRef stage, const Options &gi
     return llvm::createStringError("unknown stage '" + stage + "'" + suggestName(stage, known) +
                                    "; known stages: " + llvm::join(known, ", "));
   }
+  if (llvm::Error failed = requireMain(module))
+    return failed;
   for (Stage &step : stagesOf(**target, options)) {
     if (llvm::Error failed = runStage(module, step))
       return failed;
@@ -188,11 +198,11 @@ llvm::Expected<std::shared_ptr<Program>> Session::compile(ModuleOp module, const
   if (!chosen)
     return chosen.takeError();
   Target *target = *chosen;
+  if (llvm::Error failed = requireMain(module))
+    return std::move(failed);
   CompileReport report;
-  if (auto main = module.lookupSymbol<func::FuncOp>("main"))
-    main.walk([&](Operation *op) { report.operations += op->getName().getDialectNamespace() == "tw"; });
-  else
-    return llvm::createStringError("the module has no function @main");
+  module.lookupSymbol<func::FuncOp>("main").walk(
+      [&](Operation *op) { report.operations += op->getName().getDialectNamespace() == "tw"; });
   CompileCache cache(module, options, *target);
   if (std::shared_ptr<Program> program = cache.load(*target, options))
     return program;

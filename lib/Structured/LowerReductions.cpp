@@ -133,25 +133,21 @@ static Value asAccumulator(OpBuilder &b, Location at, Value x, Type from, Type t
 /// Fewer parts than this are not worth a second reduction.
 static constexpr int64_t fewestParts = 16;
 
-/// The parts, and the elements of each, that `elements` of a tensor reduced to one are cut into; 0 parts: it is too
-/// small, or no number of parts that threads can share divides it.
-static std::pair<int64_t, int64_t> partsOf(int64_t elements) {
-  constexpr int64_t much = 65536, most = 128;
-  if (elements >= much)
-    for (int64_t parts = most; parts >= fewestParts; --parts)
-      if (elements % parts == 0)
-        return {parts, elements / parts};
-  return {0, elements};
+/// The number of parts that a line of `elements` is cut into; 0: none that threads can share divides it.
+static int64_t partsOf(int64_t elements) {
+  constexpr int64_t most = 128;
+  for (int64_t parts = most; parts >= fewestParts; --parts)
+    if (elements % parts == 0)
+      return parts;
+  return 0;
 }
 
 /// Everything combined to one element, part by part and then the parts: one row would be one thread's. The parts are
 /// those of the leading dimensions, or of a line cut in pieces. Null where the tensor is small or of unknown size.
 static Value reduceInParts(Lowering &l, Combine kind, Value graphValue, RankedTensorType type, Type accumulator,
                            bool isUnsigned, RowBody body) {
-  if (!type.hasStaticShape())
-    return {};
-  auto [parts, length] = partsOf(type.getNumElements());
-  if (parts == 0)
+  constexpr int64_t much = 65536;
+  if (!type.hasStaticShape() || type.getNumElements() < much)
     return {};
   int64_t rank = type.getRank(), leading = 0, kept = 1;
   while (leading + 1 < rank && kept < fewestParts)
@@ -162,7 +158,8 @@ static Value reduceInParts(Lowering &l, Combine kind, Value graphValue, RankedTe
     Rows rows(l, type, llvm::to_vector(llvm::seq<int64_t>(leading, rank)));
     sums = rows.reduce(kind, accumulator, rows.full(graphValue), isUnsigned, body);
     sumsType = RankedTensorType::get(type.getShape().take_front(leading), accumulator);
-  } else if (rank == 1) {
+  } else if (int64_t parts = rank == 1 ? partsOf(type.getNumElements()) : 0) {
+    int64_t length = type.getNumElements() / parts;
     Value tensor = l.tensor(graphValue);
     auto cut = RankedTensorType::get({parts, length}, cast<RankedTensorType>(tensor.getType()).getElementType());
     tensor = tensor::ExpandShapeOp::create(l.builder, l.loc, cut, tensor, ArrayRef<ReassociationIndices>{{0, 1}});

@@ -86,3 +86,21 @@ func.func @whole_matrix(%x: tensor<64x4096xf32>) -> tensor<f32> {
   %0 = tw.reduce max %x {dims = array<i64: 0, 1>} : tensor<64x4096xf32> -> tensor<f32>
   return %0 : tensor<f32>
 }
+
+// Leading dimensions are parts of their own, whatever divides their number.
+// CHECK-LABEL: func @uneven_total
+// CHECK: linalg.generic {{.*}}["parallel", "reduction"]{{.*}} ins(%arg0 : tensor<131x1009xf32>)
+// CHECK: linalg.generic {{.*}}["reduction"]{{.*}} : tensor<131xf32>
+func.func @uneven_total(%x: tensor<131x1009xf32>) -> tensor<f32> {
+  %0 = tw.reduce sum %x {dims = array<i64: 0, 1>} : tensor<131x1009xf32> -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// The sums of channels: line by line, then over the lines.
+// CHECK-LABEL: func @channels
+// CHECK: linalg.generic {{.*}}["parallel", "parallel", "reduction", "parallel"]{{.*}} outs(%{{.*}} : tensor<4x56x64xf32>)
+// CHECK: linalg.generic {{.*}}["reduction", "reduction", "parallel"]{{.*}} outs(%{{.*}} : tensor<64xf32>)
+func.func @channels(%x: tensor<4x56x56x64xf32>) -> tensor<64xf32> {
+  %0 = tw.reduce sum %x {dims = array<i64: 0, 1, 2>} : tensor<4x56x56x64xf32> -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}

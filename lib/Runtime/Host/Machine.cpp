@@ -61,6 +61,8 @@ std::string featureString(const InstructionSets &sets) {
   for (const FeatureRow &row : featureRows)
     if (sets.*row.member)
       text += (text.empty() ? "+" : ",+") + std::string(row.name);
+  // A CPU's name promises LLVM more than the sets that covers() asks for: SSE4A, which AMD alone has, is of no use here.
+  text += (text.empty() ? "" : ",") + std::string("-sse4a");
   // Kernels choose their vectors' width themselves; LLVM's tuning for some CPUs would rather see 256 bits.
   return sets.avx512f ? text + ",-prefer-256-bit" : text;
 }

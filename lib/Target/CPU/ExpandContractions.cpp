@@ -108,7 +108,7 @@ public:
       out = memref::CollapseShapeOp::create(builder, loc, out, together);
     }
     SmallVector<Value> image;
-    nest(sizesOf(out, 0, pixels), image, [&] {
+    nest(sizesOf(out, 0, 1), image, [&] {
       BlockAccess access;
       access.lhs = in;
       access.rhs = w;
@@ -144,10 +144,18 @@ public:
         access.lhsRowStep = merged ? columnStride * channels : columnStride;
         std::optional<int64_t> lines = getConstantIntValue(sizeFold(out, 1)),
                                width = getConstantIntValue(sizeFold(out, pixels));
-        if (!flat && lines && width) {
-          access.rowsBefore = arith::MulIOp::create(builder, loc, image[1], constant(*width));
+        if (!flat && lines && width)
           access.rowsInTask = *lines * *width;
-        }
+        if (!flat)
+          access.overLines = [&](function_ref<void()> body) {
+            nest(sizesOf(out, 0, 2), image, [&] {
+              access.rowsBefore = access.rowsInTask == 0
+                                      ? Value()
+                                      : arith::MulIOp::create(builder, loc, image[1], constant(*width)).getResult();
+              body();
+            });
+            image.pop_back();
+          };
         emit(access, sizeFold(out, pixels), conv.getPanel(), conv.getGroup());
       }
     });
@@ -175,8 +183,12 @@ private:
 
   /// From which row on access.rowsDone is still to be called; nothing: it never was.
   std::optional<int64_t> emit(BlockAccess &access, OpFoldResult rows, int64_t panel, int64_t group) {
-    if (onTiles(access.rhs, group))
-      return emitTilePanels(builder, loc, access, rows, panel);
+    if (onTiles(access.rhs, group)) {
+      if (!access.overLines)
+        return emitTilePanels(builder, loc, access, rows, panel);
+      access.overLines([&] { emitTilePanels(builder, loc, access, rows, panel); });
+      return std::nullopt;
+    }
     bool bytes = typeOf(access.rhs).getElementType().isInteger(8);
     Product product = group == 4   ? Product::ByteDot
                       : bytes      ? Product::WordDot

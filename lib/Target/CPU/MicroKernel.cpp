@@ -31,6 +31,12 @@ bool BlockAccess::hasOneRun() const {
                       [](Value size) { return isConstantIntValue(size, 1); });
 }
 
+bool BlockAccess::runsApart() const {
+  constexpr int64_t shortRun = 96;
+  std::optional<int64_t> depth = getConstantIntValue(reductionSizes.back());
+  return !hasOneRun() && !(depth && *depth < shortRun);
+}
+
 NextBlock nextBlock(OpBuilder &builder, Location loc, const BlockAccess &access, int64_t depth) {
   auto constant = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(builder, loc, value); };
   if (isConstantIntValue(access.panels, 1))
@@ -131,7 +137,7 @@ private:
 
   /// This block's share of the block of B that comes next, into the second-level cache: from the third it comes too
   /// slowly for the first rows that read it. Where a line of an image after the other reads all of a panel, it is the
-  /// next panel's at the same k.
+  /// next panel's at the same k; where each block serves all lines, the block behind this one.
   void prefetch(int64_t rows, Value first) {
     const int64_t total = access.rowsBefore ? access.rowsInTask : totalRows;
     if (total < 2 * rows || (!access.rowsBefore && !access.hasOneRun()))
@@ -148,7 +154,7 @@ private:
       }
       if (!all)
         return;
-      next = {access.panel, constant(*all)};
+      next = {access.panel, constant(access.overLines ? block : *all)};
       from = arith::AddIOp::create(builder, loc, access.rowsBefore, first);
     } else {
       next = nextBlock(builder, loc, access, block);
@@ -427,32 +433,26 @@ static Value packedLhs(OpBuilder &builder, Location loc, const BlockAccess &acce
                                   builder.getI64IntegerAttr(64));
 }
 
-void emitPanels(OpBuilder &builder, Location loc, BlockAccess &access, OpFoldResult rows, int64_t vectors,
-                int64_t lanes, int64_t registers, Product product) {
-  Value elements = access.reductionSizes.back();
-  if (stepOf(product) > 1)
-    access.reductionSizes.back() = getValueOrCreateConstantIndexOp(
-        builder, loc,
-        affine::makeComposedFoldedAffineApply(
-            builder, loc, AffineMap::get(1, 0, builder.getAffineDimExpr(0).ceilDiv(stepOf(product))),
-            {OpFoldResult(elements)}));
+/// emitPanels() once the reduction counts steps; `depth` is K in elements.
+static void emitSteps(OpBuilder &builder, Location loc, BlockAccess &access, OpFoldResult rows, int64_t vectors,
+                      int64_t lanes, int64_t registers, Product product, Value elements) {
   PanelEmitter emitter(builder, loc, access, vectors, lanes, product, elements);
   emitter.totalRows = getConstantIntValue(rows).value_or(0);
   // vpdpbusd's column sums and the 128 that makes them.
   int64_t blockRows = rowsPerBlock(vectors, registers, product == Product::ByteDot ? vectors + 1 : 0);
   emitter.packed = packedLhs(builder, loc, access, rows, blockRows, product);
+  // A block of B serves all lines of an image while it is in the first-level cache.
+  auto everyLine = [&](function_ref<void()> body) { access.overLines ? access.overLines(body) : body(); };
   auto everyPanel = [&] {
     if (emitter.packed)
       emitter.packLhs(*getConstantIntValue(rows));
-    access.overPanels([&] { emitRows(builder, loc, emitter, rows, blockRows); });
+    access.overPanels([&] { everyLine([&] { emitRows(builder, loc, emitter, rows, blockRows); }); });
   };
   Value depth = access.reductionSizes.back();
   std::optional<int64_t> constant = getConstantIntValue(depth);
-  bool outer = !access.hasOneRun();
-  bool shortRuns = constant && *constant < 96;
-  if (outer && !shortRuns) {
+  if (access.runsApart()) {
     // C = 0, then one pass for each step of the outer loops, itself cut into blocks.
-    access.overPanels([&] { emitter.clear(rows); });
+    access.overPanels([&] { everyLine([&] { emitter.clear(rows); }); });
     SmallVector<Value> ivs;
     return overOuter(builder, loc, emitter, access, ivs, [&] {
       auto loop = scf::ForOp::create(builder, loc, emitter.constant(0), depth, emitter.constant(reductionBlock));
@@ -464,7 +464,7 @@ void emitPanels(OpBuilder &builder, Location loc, BlockAccess &access, OpFoldRes
       everyPanel();
     });
   }
-  if (outer || (constant && *constant <= reductionBlock + reductionBlock / 2))
+  if (!access.hasOneRun() || (constant && *constant <= reductionBlock + reductionBlock / 2))
     return everyPanel();
   emitter.innermostEnd = blockEnd(builder, loc, emitter.constant(0), depth);
   everyPanel();
@@ -476,6 +476,23 @@ void emitPanels(OpBuilder &builder, Location loc, BlockAccess &access, OpFoldRes
   emitter.innermostEnd = blockEnd(builder, loc, emitter.innermostBegin, depth);
   emitter.accumulate = true;
   everyPanel();
+}
+
+void emitPanels(OpBuilder &builder, Location loc, BlockAccess &access, OpFoldResult rows, int64_t vectors,
+                int64_t lanes, int64_t registers, Product product) {
+  Value elements = access.reductionSizes.back();
+  if (stepOf(product) > 1)
+    access.reductionSizes.back() = getValueOrCreateConstantIndexOp(
+        builder, loc,
+        affine::makeComposedFoldedAffineApply(
+            builder, loc, AffineMap::get(1, 0, builder.getAffineDimExpr(0).ceilDiv(stepOf(product))),
+            {OpFoldResult(elements)}));
+  auto steps = [&] { emitSteps(builder, loc, access, rows, vectors, lanes, registers, product, elements); };
+  if (!access.overLines || access.runsApart())
+    return steps();
+  // Sums stay in registers through all reductions: a line after the other.
+  auto lines = std::exchange(access.overLines, nullptr);
+  lines(steps);
 }
 
 } // namespace tilewright::cpu

@@ -29,10 +29,11 @@ struct BlockAccess {
   mlir::Value panels;      ///< how many there are
   mlir::Value firstColumn; ///< of the panel in C
   mlir::Value columns;     ///< of C: stores past it are masked
-  /// Not null where the task computes several lines of an image, each with all of B: the rows of the lines before, and
-  /// those of all lines.
+  /// Not null where the task computes several lines of an image, each with all of B: opens a loop over them, sets
+  /// `rowsBefore`, the rows of the lines before (null where their number is not known), and calls the body inside.
+  std::function<void(llvm::function_ref<void()>)> overLines;
   mlir::Value rowsBefore;
-  int64_t rowsInTask = 0;
+  int64_t rowsInTask = 0; ///< of all lines
   /// Not null: what is to be done with the rows [from, to) of C once they are complete. A kernel may do it while it
   /// computes later rows; it leaves the last 32 of whole blocks, and what follows them.
   std::function<void(mlir::OpBuilder &, mlir::Value from, mlir::Value to)> rowsDone;
@@ -45,6 +46,8 @@ struct BlockAccess {
   bool lhsDepthContiguous() const;
   /// Whether the outer reductions are single steps.
   bool hasOneRun() const;
+  /// Whether there are outer reductions, around an innermost one so long that each of its runs is added to C.
+  bool runsApart() const;
 };
 
 /// The stride of a buffer's dimension, where its type says it.

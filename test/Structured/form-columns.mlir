@@ -1,0 +1,10 @@
+// RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured | FileCheck %s
+
+// Sums of lines and the sums of these: one kernel would have the channels for rows, and read a few of each line.
+// CHECK: reason = "a kernel of both would have columns for rows, and read a few elements of each line"
+// CHECK: func.func @main
+// CHECK-COUNT-2: call @kernel_
+func.func @main(%x: tensor<4x56x56x64xf32>) -> tensor<64xf32> {
+  %0 = tw.reduce sum %x {dims = array<i64: 0, 1, 2>} : tensor<4x56x56x64xf32> -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}
