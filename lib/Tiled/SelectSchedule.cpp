@@ -175,6 +175,24 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
                     builder.getDictionaryAttr({builder.getNamedAttr("tiles", builder.getDenseI64ArrayAttr(tiles))}));
   }
 
+  static AffineExpr keysOf(AttentionOp attention) {
+    std::optional<ArrayRef<int64_t>> places = attention.getPermutations();
+    return tile::sizeOf(attention.getInputs()[1], places ? (*places)[4 + 2] : 2);
+  }
+
+  /// Rows of a head per task. Each task packs the keys and values anew: as many as leave the scores (f32 and bf16, of a
+  /// block of keys) half of the second-level cache, up to 256, in even tiles, but four tasks a thread, where tiles of
+  /// 64 can give them.
+  int64_t attentionRows(int64_t rows, int64_t keys, int64_t heads) const {
+    constexpr int64_t keyBlock = 512, least = 64, mostRows = 256, unit = 32;
+    int64_t bytes = 6 * std::min(keys, keyBlock);
+    int64_t most = std::clamp<int64_t>(cacheBytes / 2 / std::max<int64_t>(bytes, 1), least, mostRows);
+    int64_t count = ceilDiv(rows, most);
+    while (heads * count < 4 * threads && ceilDiv(rows, count + 1) >= least)
+      ++count;
+    return count == 1 ? std::max<int64_t>(rows, 1) : ceilDiv(ceilDiv(rows, count), unit) * unit;
+  }
+
   SmallVector<int64_t> tilesFor(ArrayRef<Operation *> members) {
     Operation *anchor = members.back();
     if (auto pack = dyn_cast<PackOp>(anchor))
@@ -182,11 +200,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     if (isa<AttentionOp>(anchor)) {
       int64_t rows = estimate(tile::sizeOf(anchor->getResult(1), 2));
       int64_t heads = estimate(tile::sizeOf(anchor->getResult(1), 1)) * estimate(tile::sizeOf(anchor->getResult(1), 0));
-      // Long rows are cut so that the scores' tile stays small; few heads, so that all threads have work.
-      int64_t tile = std::min<int64_t>(rows, 64);
-      if (heads >= 4 * threads && rows <= 256)
-        tile = rows > 64 ? 128 : 64;
-      return {1, 1, tile};
+      return {1, 1, attentionRows(rows, estimate(keysOf(cast<AttentionOp>(anchor))), heads)};
     }
     if (anchor->getNumResults() == 0 || numLoops(anchor) == 0)
       return {};
