@@ -22,7 +22,7 @@ void compileSomething() {
   ASSERT_TRUE(module);
   auto program = session.compile(*module, Options());
   ASSERT_FALSE(program);
-  EXPECT_EQ(llvm::toString(program.takeError()), "the module has no function @main");
+  EXPECT_TRUE(llvm::StringRef(llvm::toString(program.takeError())).starts_with("the module has no function @main"));
 }
 
 TEST(CompilerPages, ComeBackWhenTheyAreNeeded) {
