@@ -25,7 +25,7 @@ Value spreadInput(Convolution &conv, graph::ConvolutionOp op, SmallVector<Affine
   Lowering &l = conv.l;
   Value input = l.tensor(op.getInput());
   SmallVector<AffineExpr> spread(sizes), cut(sizes);
-  SmallVector<OpFoldResult> offsets(sizes.size(), l.builder.getIndexAttr(0)), cutOffsets(offsets);
+  SmallVector<OpFoldResult> offsets(sizes.size(), l.builder.getIndexAttr(0)), cutOffsets(offsets), behind(offsets);
   SmallVector<OpFoldResult> strides(sizes.size(), l.builder.getIndexAttr(1)), ones(strides);
   bool cuts = false, moves = false;
   for (unsigned i = 0; i < conv.spatial; ++i) {
@@ -36,6 +36,7 @@ Value spreadInput(Convolution &conv, graph::ConvolutionOp op, SmallVector<Affine
     spread[at] = (sizes[at] - 1) * conv.stride[i] + 1 + std::max<int64_t>(low, 0) + std::max<int64_t>(high, 0);
     cut[at] = spread[at] + std::min<int64_t>(low, 0) + std::min<int64_t>(high, 0);
     offsets[at] = l.builder.getIndexAttr(std::max<int64_t>(low, 0));
+    behind[at] = l.builder.getIndexAttr(std::max<int64_t>(high, 0));
     cutOffsets[at] = l.builder.getIndexAttr(std::max<int64_t>(-low, 0));
     strides[at] = l.builder.getIndexAttr(conv.stride[i]);
     cuts |= low < 0 || high < 0;
@@ -43,8 +44,7 @@ Value spreadInput(Convolution &conv, graph::ConvolutionOp op, SmallVector<Affine
   }
   bool unspread = llvm::all_of(conv.stride, [](int64_t step) { return step == 1; });
   if (moves && unspread && !cuts) {
-    SmallVector<AffineExpr> whole(sizes);
-    input = padded(l, input, whole, offsets, offsets, spread, conv.zero(convolvedType(input).getElementType()),
+    input = padded(l, input, sizes, offsets, behind, spread, conv.zero(convolvedType(input).getElementType()),
                    /*byRows=*/conv.channelsLast);
   } else if (moves) {
     Value zeros = l.filled(spread, conv.zero(convolvedType(input).getElementType()));
