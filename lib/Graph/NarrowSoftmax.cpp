@@ -68,7 +68,7 @@ public:
     for (GatherOp gather : gathers) {
       builder.setInsertionPoint(gather);
       loc = gather.getLoc();
-      auto type = tensorWithSizes(sizesOf(softmaxType(gather)), element);
+      RankedTensorType type = withElementType(softmaxType(gather), element);
       auto read = GatherOp::create(builder, loc, type, input, gather.getIndex(), gather.getDim());
       read->setDiscardableAttrs(gather->getDiscardableAttrDictionary());
       Value value = binary<SubOp>(binary<SubOp>(cast(read, wide), largest), logSum);
@@ -83,7 +83,7 @@ private:
     RankedTensorType type = softmaxType(value);
     if (type.getElementType() == element)
       return value;
-    return CastOp::create(builder, loc, tensorWithSizes(sizesOf(type), element), value);
+    return CastOp::create(builder, loc, withElementType(type, element), value);
   }
 
   Value reduced(ReduceKind kind, Value value) {

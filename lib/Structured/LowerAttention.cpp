@@ -60,8 +60,7 @@ static Value attentionInF32(Lowering &l, Value tensor, Value graphValue, ArrayRe
   SmallVector<AffineExpr> own = graph::sizesOf(cast<RankedTensorType>(graphValue.getType())), sizes(4);
   for (unsigned d = 0; d < 4; ++d)
     sizes[positions[d]] = own[d];
-  return l.elementwise(sizes, l.builder.getF32Type(), l.of(tensor, l.identity(4)),
-                       [](OpBuilder &, Location, ValueRange in, ValueRange) { return SmallVector<Value>{in[0]}; });
+  return l.copied(sizes, l.builder.getF32Type(), l.of(tensor, l.identity(4)));
 }
 
 /// Where the result's dimensions should lie: as the one permute that reads it wants them.

@@ -15,7 +15,7 @@
 // Test: test/Structured/lower-contractions.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Structured/Lowering.h"
+#include "lib/Structured/LowerRows.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/SmallBitVector.h"
 
@@ -66,7 +66,8 @@ static Read contractOperand(Lowering &l, Value graphValue, AffineMap loopsToValu
   return read;
 }
 
-/// The parts of k in a product of m x n; 1: there are tiles enough without, little to do, or nothing known of the sizes.
+/// The parts of k in a product of m x n; 1: there are tiles enough without, little to do, or nothing known of the
+/// sizes.
 static int64_t partsOfDepth(AffineExpr m, AffineExpr n, AffineExpr k) {
   constexpr int64_t tileRows = 128, tileColumns = 64, few = 8, enough = 32, leastDepth = 256, much = 1 << 22;
   auto rows = dyn_cast<AffineConstantExpr>(m), columns = dyn_cast<AffineConstantExpr>(n);
@@ -111,25 +112,12 @@ Value contracted(Lowering &l, const Factor &lhs, const Factor &rhs, AffineExpr m
     sizes.insert(sizes.begin(), l.constant(parts));
     outDims.insert(outDims.begin(), l.dim(0));
   }
-  auto zero = cast<TypedAttr>(l.builder.getZeroAttr(accumulator));
-  Value init = l.filled(sizes, zero);
-  auto contract =
-      linalg::ContractOp::create(l.builder, l.loc, init.getType(), ValueRange{a, b}, init,
-                                 l.builder.getAffineMapArrayAttr({aMap, bMap, l.map(batch + 3, outDims)}), attributes);
+  Value product = l.contract(a, b, {aMap, bMap, l.map(batch + 3, outDims)}, sizes, accumulator, attributes);
   if (parts == 1)
-    return contract->getResult(0);
-  utils::IteratorType kinds[] = {utils::IteratorType::reduction, utils::IteratorType::parallel,
-                                 utils::IteratorType::parallel};
-  return l
-      .generic(Lowering::of(contract->getResult(0), l.identity(3)), l.filled({m, n}, zero),
-               l.map(3, {l.dim(1), l.dim(2)}), kinds,
-               [&](OpBuilder &at, Location loc, ValueRange in, ValueRange sum) {
-                 return SmallVector<Value>{
-                     isa<FloatType>(accumulator)
-                         ? arith::AddFOp::create(at, loc, sum[0], in[0], reductionFlags(at)).getResult()
-                         : arith::AddIOp::create(at, loc, sum[0], in[0]).getResult()};
-               })
-      .getResult(0);
+    return product;
+  Rows rows(l, graph::tensorWithSizes(sizes, accumulator), {0});
+  return rows.reduce(Combine::Sum, accumulator, rows.whole(product), /*isUnsigned=*/false,
+                     [](OpBuilder &, Location, ValueRange in) { return in[0]; });
 }
 
 LogicalResult lowerContraction(Lowering &l, graph::MatmulOp op) {
@@ -166,10 +154,8 @@ LogicalResult lowerContraction(Lowering &l, graph::MatmulOp op) {
                         sizes, type.getElementType()));
     return success();
   }
-  Value init = l.filled(sizes, cast<TypedAttr>(l.builder.getZeroAttr(accumulator)));
-  auto contract = linalg::ContractOp::create(l.builder, l.loc, init.getType(), ValueRange{lhs.base, rhs.base}, init,
-                                             l.builder.getAffineMapArrayAttr({lhs.map, rhs.map, outMap}), attributes);
-  l.set(op, l.rounded(contract->getResult(0), sizes, type.getElementType()));
+  Value product = l.contract(lhs.base, rhs.base, {lhs.map, rhs.map, outMap}, sizes, accumulator, attributes);
+  l.set(op, l.rounded(product, sizes, type.getElementType()));
   return success();
 }
 

@@ -183,13 +183,7 @@ Value generalConvolution(Convolution &conv, Value input, SmallVector<AffineExpr>
 
 LogicalResult lowerForward(Lowering &l, graph::ConvolutionOp op) {
   RankedTensorType type = convolvedType(op.getResult());
-  Convolution conv{l,
-                   op->hasAttr(graph::channelsLastAttrName),
-                   static_cast<int64_t>(op.getGroups()),
-                   static_cast<unsigned>(type.getRank() - 2),
-                   op.getStride(),
-                   op.getPadding(),
-                   op.getDilation()};
+  Convolution conv = Convolution::of(l, op);
   SmallVector<AffineExpr> sizes = graph::sizesOf(type), inputSizes = graph::sizesOf(convolvedType(op.getInput())),
                           weightSizes = graph::sizesOf(convolvedType(op.getWeight()));
   Type accumulator = accumulatorType(type.getElementType());

@@ -18,6 +18,17 @@ struct Convolution {
   unsigned spatial; // number of spatial dimensions
   llvm::ArrayRef<int64_t> stride, padding, dilation;
 
+  /// Of tw.convolution or tw.convolution_weight_grad.
+  template <typename Op> static Convolution of(Lowering &l, Op op) {
+    return {l,
+            op->hasAttr(graph::channelsLastAttrName),
+            static_cast<int64_t>(op.getGroups()),
+            static_cast<unsigned>(convolvedType(op.getResult()).getRank() - 2),
+            op.getStride(),
+            op.getPadding(),
+            op.getDilation()};
+  }
+
   unsigned channelDim() const { return channelsLast ? 1 + spatial : 1; }
   unsigned firstSpatialDim() const { return channelsLast ? 1 : 2; }
   mlir::TypedAttr zero(mlir::Type type) { return mlir::cast<mlir::TypedAttr>(l.builder.getZeroAttr(type)); }

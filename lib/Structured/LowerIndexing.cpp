@@ -119,8 +119,7 @@ Value writableCopy(Lowering &l, Value graphValue, Type meeting) {
     return linalg::FillOp::create(l.builder, l.loc, number, l.empty(sizes, meeting)).getResult(0);
   }
   read.asStored = meeting == storageType(type.getElementType());
-  return l.elementwise(sizes, meeting, read,
-                       [](OpBuilder &, Location, ValueRange in, ValueRange) { return SmallVector<Value>{in[0]}; });
+  return l.copied(sizes, meeting, read);
 }
 
 /// The source as a tensor with these sizes in `meeting` type.
@@ -130,8 +129,7 @@ Value scatterSource(Lowering &l, Value graphValue, ArrayRef<AffineExpr> sizes, T
     return l.tensor(graphValue);
   Read read = l.readBroadcast(graphValue, sizes);
   read.asStored = meeting == storageType(type.getElementType());
-  return l.elementwise(sizes, meeting, read,
-                       [](OpBuilder &, Location, ValueRange in, ValueRange) { return SmallVector<Value>{in[0]}; });
+  return l.copied(sizes, meeting, read);
 }
 
 void finishScatter(Lowering &l, Operation *op, Value source, ArrayRef<Value> indices, ArrayRef<AffineMap> indexMaps,

@@ -20,6 +20,14 @@ using namespace mlir;
 
 namespace tilewright::structured {
 
+/// The place in the iteration space of the body that is built.
+static SmallVector<Value> indicesOf(OpBuilder &b, Location at, unsigned rank) {
+  SmallVector<Value> indices;
+  for (unsigned dim = 0; dim < rank; ++dim)
+    indices.push_back(linalg::IndexOp::create(b, at, dim));
+  return indices;
+}
+
 Value spreadInput(Convolution &conv, graph::ConvolutionOp op, SmallVector<AffineExpr> &sizes,
                   ArrayRef<AffineExpr> weightSizes) {
   Lowering &l = conv.l;
@@ -65,13 +73,9 @@ Value flippedWeight(Convolution &conv, Value graphValue) {
     return weight;
   return l.elementwise(sizes, convolvedType(weight).getElementType(), {},
                        [&](OpBuilder &b, Location at, ValueRange, ValueRange) {
-                         SmallVector<Value> indices;
-                         for (unsigned i = 0; i < sizes.size(); ++i) {
-                           Value index = linalg::IndexOp::create(b, at, i);
-                           if (i >= first && i < first + conv.spatial)
-                             index = arith::SubIOp::create(b, at, l.size(sizes[i] - 1), index);
-                           indices.push_back(index);
-                         }
+                         SmallVector<Value> indices = indicesOf(b, at, sizes.size());
+                         for (unsigned i = first; i < first + conv.spatial; ++i)
+                           indices[i] = arith::SubIOp::create(b, at, l.size(sizes[i] - 1), indices[i]);
                          return SmallVector<Value>{tensor::ExtractOp::create(b, at, weight, indices)};
                        });
 }
@@ -142,20 +146,14 @@ private:
     Value nothing = arith::ConstantOp::create(l.builder, l.loc, conv.zero(element));
     Value extents[] = {l.size(inputSizes[1]), l.size(inputSizes[2])};
     return l.elementwise(out, element, {}, [&](OpBuilder &b, Location at, ValueRange, ValueRange) {
-      SmallVector<Value> place;
-      for (unsigned i = 0; i < 4; ++i)
-        place.push_back(linalg::IndexOp::create(b, at, i));
-      Value inside, zero = arith::ConstantIndexOp::create(b, at, 0);
+      SmallVector<Value> place = indicesOf(b, at, 4);
+      SmallVector<std::pair<unsigned, Value>> bounds;
       for (unsigned i = 0; i < 2; ++i) {
         Value low = arith::ConstantIndexOp::create(b, at, dims[i]->low);
-        Value index = arith::SubIOp::create(b, at, place[1 + i], low);
-        // Unsigned: what lies before the first element is far behind the last.
-        Value here = arith::CmpIOp::create(b, at, arith::CmpIPredicate::ult, index, extents[i]);
-        place[1 + i] = arith::SelectOp::create(b, at, here, index, zero);
-        inside = inside ? arith::AndIOp::create(b, at, inside, here).getResult() : here;
+        place[1 + i] = arith::SubIOp::create(b, at, place[1 + i], low);
+        bounds.push_back({1 + i, extents[i]});
       }
-      Value read = tensor::ExtractOp::create(b, at, input, place);
-      return SmallVector<Value>{arith::SelectOp::create(b, at, inside, read, nothing)};
+      return SmallVector<Value>{extractInside(b, at, input, place, bounds, nothing)};
     });
   }
 
@@ -167,9 +165,7 @@ private:
     const PhaseDim *dims[] = {&rows, &columns};
     return l.elementwise(out, convolvedType(weight).getElementType(), {},
                          [&](OpBuilder &b, Location at, ValueRange, ValueRange) {
-                           SmallVector<Value> place;
-                           for (unsigned i = 0; i < 4; ++i)
-                             place.push_back(linalg::IndexOp::create(b, at, i));
+                           SmallVector<Value> place = indicesOf(b, at, 4);
                            for (unsigned i = 0; i < 2; ++i) {
                              int64_t last = dims[i]->firstTap + dims[i]->step * (dims[i]->taps - 1);
                              Value step = arith::ConstantIndexOp::create(b, at, dims[i]->step);
@@ -184,9 +180,7 @@ private:
     Value nothing = arith::ConstantOp::create(l.builder, l.loc, conv.zero(accumulator));
     return l.elementwise(sizes, accumulator, {}, [&](OpBuilder &b, Location at, ValueRange, ValueRange) {
       auto number = [&](int64_t value) { return arith::ConstantIndexOp::create(b, at, value).getResult(); };
-      SmallVector<Value> place, quotients, residues;
-      for (unsigned i = 0; i < 4; ++i)
-        place.push_back(linalg::IndexOp::create(b, at, i));
+      SmallVector<Value> place = indicesOf(b, at, 4), quotients, residues;
       for (unsigned i = 0; i < 2; ++i) {
         quotients.push_back(arith::DivUIOp::create(b, at, place[1 + i], number(conv.stride[i])));
         residues.push_back(arith::RemUIOp::create(b, at, place[1 + i], number(conv.stride[i])));

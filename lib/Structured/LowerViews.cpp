@@ -25,6 +25,19 @@ static SmallVector<AffineExpr> sizesOfValue(Value value) {
   return graph::sizesOf(cast<RankedTensorType>(value.getType()));
 }
 
+Value extractInside(OpBuilder &b, Location at, Value tensor, SmallVector<Value> place,
+                    ArrayRef<std::pair<unsigned, Value>> bounds, Value otherwise) {
+  Value inside, zero = arith::ConstantIndexOp::create(b, at, 0);
+  for (auto [dim, size] : bounds) {
+    // Unsigned: what lies before the first element is far behind the last.
+    Value here = arith::CmpIOp::create(b, at, arith::CmpIPredicate::ult, place[dim], size);
+    place[dim] = arith::SelectOp::create(b, at, here, place[dim], zero);
+    inside = inside ? arith::AndIOp::create(b, at, inside, here).getResult() : here;
+  }
+  Value read = tensor::ExtractOp::create(b, at, tensor, place);
+  return inside ? arith::SelectOp::create(b, at, inside, read, otherwise).getResult() : read;
+}
+
 /// The tensor with `value` around it, each element read where it lies or not at all.
 static Value paddedByRows(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes, ArrayRef<OpFoldResult> low,
                           ArrayRef<AffineExpr> paddedSizes, TypedAttr value) {
@@ -35,24 +48,17 @@ static Value paddedByRows(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes,
     extents.push_back(l.size(size));
   }
   return l.elementwise(paddedSizes, element, {}, [&](OpBuilder &b, Location at, ValueRange, ValueRange) {
-    SmallVector<Value> indices;
-    Value inside, zero = arith::ConstantIndexOp::create(b, at, 0);
+    SmallVector<Value> place;
+    SmallVector<std::pair<unsigned, Value>> bounds;
     for (unsigned dim = 0; dim < sizes.size(); ++dim) {
-      Value index = linalg::IndexOp::create(b, at, dim);
-      if (sizes[dim] != paddedSizes[dim]) {
-        index = arith::SubIOp::create(b, at, index, before[dim]);
-        // Unsigned: what lies before the first element is far behind the last.
-        Value here = arith::CmpIOp::create(b, at, arith::CmpIPredicate::ult, index, extents[dim]);
-        index = arith::SelectOp::create(b, at, here, index, zero);
-        inside = inside ? arith::AndIOp::create(b, at, inside, here).getResult() : here;
-      }
-      indices.push_back(index);
+      place.push_back(linalg::IndexOp::create(b, at, dim));
+      if (sizes[dim] == paddedSizes[dim])
+        continue;
+      place[dim] = arith::SubIOp::create(b, at, place[dim], before[dim]);
+      bounds.push_back({dim, extents[dim]});
     }
-    Value read = tensor::ExtractOp::create(b, at, tensor, indices);
-    if (!inside)
-      return SmallVector<Value>{read};
     Value constant = arith::ConstantOp::create(b, at, value);
-    return SmallVector<Value>{arith::SelectOp::create(b, at, inside, read, constant)};
+    return SmallVector<Value>{extractInside(b, at, tensor, place, bounds, constant)};
   });
 }
 

@@ -35,14 +35,8 @@ AffineExpr productOf(Lowering &l, ArrayRef<AffineExpr> sizes) {
 class WeightGradient {
 public:
   WeightGradient(Lowering &l, graph::ConvolutionWeightGradOp op)
-      : l(l), op(op), conv{l,
-                           op->hasAttr(graph::channelsLastAttrName),
-                           static_cast<int64_t>(op.getGroups()),
-                           static_cast<unsigned>(convolvedType(op.getResult()).getRank() - 2),
-                           op.getStride(),
-                           op.getPadding(),
-                           op.getDilation()},
-        element(convolvedType(op.getResult()).getElementType()), accumulator(accumulatorType(element)) {
+      : l(l), op(op), conv(Convolution::of(l, op)), element(convolvedType(op.getResult()).getElementType()),
+        accumulator(accumulatorType(element)) {
     SmallVector<AffineExpr> weight = graph::sizesOf(convolvedType(op.getResult()));
     inputSizes = graph::sizesOf(convolvedType(op.getInput()));
     gradSizes = graph::sizesOf(convolvedType(op.getGrad()));
@@ -125,17 +119,15 @@ private:
     std::rotate(sizes.begin() + 1, sizes.begin() + 2, sizes.end());
     for (unsigned i = 0; i < from.size(); ++i)
       at[i] = l.dim(i == 0 ? 0 : i == 1 ? from.size() - 1 : i - 1);
-    return l.elementwise(sizes, storageType(convolvedType(graphValue).getElementType()),
-                         Lowering::stored(l.read(graphValue, l.map(from.size(), at))),
-                         [](OpBuilder &, Location, ValueRange in, ValueRange) { return SmallVector<Value>{in[0]}; });
+    return l.copied(sizes, storageType(convolvedType(graphValue).getElementType()),
+                    Lowering::stored(l.read(graphValue, l.map(from.size(), at))));
   }
 
   /// A window of one pixel that steps over none.
   bool isPixelwise() {
-    auto allOf = [](auto range, auto holds) { return llvm::all_of(range, holds); };
-    return allOf(kernel, [&](AffineExpr size) { return size == l.constant(1); }) &&
-           allOf(conv.stride, [](int64_t step) { return step == 1; }) &&
-           allOf(conv.padding, [](int64_t amount) { return amount == 0; });
+    return llvm::all_of(kernel, [&](AffineExpr size) { return size == l.constant(1); }) &&
+           llvm::all_of(conv.stride, [](int64_t step) { return step == 1; }) &&
+           llvm::all_of(conv.padding, [](int64_t amount) { return amount == 0; });
   }
 
   /// The gradient from these images: patches^T x gradient, per group.
@@ -163,12 +155,9 @@ private:
                         partSizes());
     // Loops: g m n k.
     SmallVector<AffineExpr> sizes{group[0], m, filters};
-    Value init = l.filled(sizes, conv.zero(accumulator));
     AffineMap maps[] = {l.map(4, {l.dim(3), l.dim(0), l.dim(1)}), l.map(4, {l.dim(3), l.dim(0), l.dim(2)}),
                         l.map(4, {l.dim(0), l.dim(1), l.dim(2)})};
-    auto contract = linalg::ContractOp::create(l.builder, l.loc, init.getType(), ValueRange{lhs, rhs}, init,
-                                               l.builder.getAffineMapArrayAttr(maps), name);
-    return l.reshaped(contract->getResult(0), sizes, partSizes());
+    return l.reshaped(l.contract(lhs, rhs, maps, sizes, accumulator, name), sizes, partSizes());
   }
 
   /// images x out... x [groups] x kernel... x channels: what each tap of the window meets, zero outside of the image.
@@ -198,21 +187,18 @@ private:
       auto times = [&](Value x, Value y) { return arith::MulIOp::create(b, at, x, y).getResult(); };
       auto plus = [&](Value x, Value y) { return arith::AddIOp::create(b, at, x, y).getResult(); };
       SmallVector<Value> place(inputSizes.size());
+      SmallVector<std::pair<unsigned, Value>> bounds;
       place[0] = index(0);
-      Value inside;
       for (unsigned i = 0; i < d; ++i) {
         Value window = times(index(1 + i), number(conv.stride[i]));
         Value tap = times(index(firstTap + i), number(conv.dilation[i]));
-        Value pixel = arith::SubIOp::create(b, at, plus(window, tap), number(conv.padding[i]));
-        // Unsigned: what lies before the first pixel is far behind the last.
-        Value here = arith::CmpIOp::create(b, at, arith::CmpIPredicate::ult, pixel, extents[i]);
-        place[conv.firstSpatialDim() + i] = arith::SelectOp::create(b, at, here, pixel, number(0));
-        inside = inside ? arith::AndIOp::create(b, at, inside, here).getResult() : here;
+        unsigned dim = conv.firstSpatialDim() + i;
+        place[dim] = arith::SubIOp::create(b, at, plus(window, tap), number(conv.padding[i]));
+        bounds.push_back({dim, extents[i]});
       }
       Value channel = index(firstTap + d);
       place[conv.channelDim()] = grouped ? plus(times(index(1 + d), perGroup), channel) : channel;
-      Value read = tensor::ExtractOp::create(b, at, input, place);
-      return SmallVector<Value>{arith::SelectOp::create(b, at, inside, read, nothing)};
+      return SmallVector<Value>{extractInside(b, at, input, place, bounds, nothing)};
     });
   }
 
@@ -252,8 +238,7 @@ private:
     for (unsigned i = 0; i < d; ++i)
       at.push_back(l.dim(1 + i));
     at.push_back(l.dim(0));
-    return l.elementwise(partSizes(), accumulator, Lowering::of(taps, l.map(d + 3, at)),
-                         [](OpBuilder &, Location, ValueRange in, ValueRange) { return SmallVector<Value>{in[0]}; });
+    return l.copied(partSizes(), accumulator, Lowering::of(taps, l.map(d + 3, at)));
   }
 
   /// The result from [groups], kernel..., channels, filters, in the graph's layout.
@@ -284,9 +269,7 @@ private:
     Read read{parts, l.map(count, at), TypedAttr(), element};
     if (!grouped)
       return l.setRead(op, read);
-    Value turned =
-        l.elementwise(sizes, storageType(element), Lowering::stored(read),
-                      [](OpBuilder &, Location, ValueRange in, ValueRange) { return SmallVector<Value>{in[0]}; });
+    Value turned = l.copied(sizes, storageType(element), Lowering::stored(read));
     l.set(op, l.reshaped(turned, sizes, graph::sizesOf(convolvedType(op.getResult()))));
   }
 

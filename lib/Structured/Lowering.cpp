@@ -89,8 +89,7 @@ Value Lowering::tensor(Value graphValue) {
   } else {
     StringRef outer = name;
     name = view.map.isPermutation() ? "permute" : "broadcast";
-    result = elementwise(sizes, storage, stored(view),
-                         [&](OpBuilder &, Location, ValueRange in, ValueRange) { return SmallVector<Value>{in[0]}; });
+    result = copied(sizes, storage, stored(view));
     name = outer;
   }
   tensors[graphValue] = result;
@@ -190,6 +189,19 @@ linalg::GenericOp Lowering::generic(ArrayRef<Read> inputs, ValueRange outputs, A
 Value Lowering::elementwise(ArrayRef<AffineExpr> sizes, Type storage, ArrayRef<Read> inputs, BodyBuilder body) {
   SmallVector<utils::IteratorType> iterators(sizes.size(), utils::IteratorType::parallel);
   return generic(inputs, empty(sizes, storage), identity(sizes.size()), iterators, body).getResult(0);
+}
+
+Value Lowering::contract(Value lhs, Value rhs, ArrayRef<AffineMap> maps, ArrayRef<AffineExpr> sizes, Type accumulator,
+                         ArrayRef<NamedAttribute> attributes) {
+  Value init = filled(sizes, cast<TypedAttr>(builder.getZeroAttr(accumulator)));
+  return linalg::ContractOp::create(builder, loc, init.getType(), ValueRange{lhs, rhs}, init,
+                                    builder.getAffineMapArrayAttr(maps), attributes)
+      ->getResult(0);
+}
+
+Value Lowering::copied(ArrayRef<AffineExpr> sizes, Type storage, const Read &read) {
+  return elementwise(sizes, storage, read,
+                     [](OpBuilder &, Location, ValueRange in, ValueRange) { return SmallVector<Value>{in[0]}; });
 }
 
 Value Lowering::rounded(Value tensor, ArrayRef<AffineExpr> sizes, Type elementType) {

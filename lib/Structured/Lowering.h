@@ -90,6 +90,12 @@ public:
   /// An all-parallel generic into an empty tensor of these sizes and stored type; the body returns the stored value.
   mlir::Value elementwise(llvm::ArrayRef<mlir::AffineExpr> sizes, mlir::Type storage, llvm::ArrayRef<Read> inputs,
                           BodyBuilder body);
+  /// linalg.contract into zeros of these sizes; the maps of both factors and of the result.
+  mlir::Value contract(mlir::Value lhs, mlir::Value rhs, llvm::ArrayRef<mlir::AffineMap> maps,
+                       llvm::ArrayRef<mlir::AffineExpr> sizes, mlir::Type accumulator,
+                       llvm::ArrayRef<mlir::NamedAttribute> attributes);
+  /// The elements as `read` gives them, in a tensor of their own.
+  mlir::Value copied(llvm::ArrayRef<mlir::AffineExpr> sizes, mlir::Type storage, const Read &read);
   /// Rounds accumulators (a structured tensor of a compute type) to the stored form of `elementType`, if it differs.
   mlir::Value rounded(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> sizes, mlir::Type elementType);
   /// The same elements in row-major order under other sizes.
@@ -177,6 +183,12 @@ mlir::LogicalResult lowerPooling(Lowering &l, mlir::Operation *op);
 mlir::LogicalResult lowerIndexing(Lowering &l, mlir::Operation *op);
 mlir::LogicalResult lowerRandom(Lowering &l, graph::RandomOp op);
 mlir::LogicalResult lowerAttention(Lowering &l, graph::AttentionOp op);
+
+/// In the body of an elementwise op: tensor[place], or `otherwise` where one of `bounds` (a dimension and its size)
+/// says that the place, which may be negative, is outside. Never reads there.
+mlir::Value extractInside(mlir::OpBuilder &b, mlir::Location at, mlir::Value tensor,
+                          llvm::SmallVector<mlir::Value> place, llvm::ArrayRef<std::pair<unsigned, mlir::Value>> bounds,
+                          mlir::Value otherwise);
 
 /// A tensor surrounded by `value` (a stored constant); amounts may be symbolic, none may be negative. With `byRows`,
 /// where the last dimension gets nothing, an elementwise op, which threads share; a tensor.pad runs on one of them, but

@@ -81,6 +81,13 @@ int64_t panelsPerTask(int64_t rows, int64_t rowBytes, int64_t panels, int64_t pa
   return best;
 }
 
+/// The number of keys (and values) of a head.
+AffineExpr keysOf(AttentionOp attention) {
+  constexpr int64_t key = 1, rows = 2;
+  std::optional<ArrayRef<int64_t>> places = attention.getPermutations();
+  return tile::sizeOf(attention.getInputs()[key], places ? (*places)[4 * key + rows] : rows);
+}
+
 /// Multiplications and additions of a contraction, over the kernel's index arguments; null when a size cannot be told.
 AffineExpr flopsOf(Operation *op) {
   AffineExpr total = getAffineConstantExpr(2, op->getContext());
@@ -108,12 +115,8 @@ AffineExpr flopsOf(Operation *op) {
   if (auto attention = dyn_cast<AttentionOp>(op)) {
     // Q K^T and P V: as if Dv were D, without what a causal mask spares.
     timesAll(attention->getResult(0));
-    auto at = [&](Value value, int64_t number, int64_t dim) {
-      std::optional<ArrayRef<int64_t>> places = attention.getPermutations();
-      times(value, places ? (*places)[4 * number + dim] : dim);
-    };
-    at(attention.getInputs()[1], 1, 2);
-    return total ? total * 2 : total;
+    AffineExpr keys = keysOf(attention);
+    return total && keys ? total * keys * 2 : AffineExpr();
   }
   return getAffineConstantExpr(0, op->getContext());
 }
@@ -175,11 +178,6 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
                     builder.getDictionaryAttr({builder.getNamedAttr("tiles", builder.getDenseI64ArrayAttr(tiles))}));
   }
 
-  static AffineExpr keysOf(AttentionOp attention) {
-    std::optional<ArrayRef<int64_t>> places = attention.getPermutations();
-    return tile::sizeOf(attention.getInputs()[1], places ? (*places)[4 + 2] : 2);
-  }
-
   /// Rows of a head per task. Each task packs the keys and values anew: as many as leave the scores (f32 and bf16, of a
   /// block of keys) half of the second-level cache, up to 256, in even tiles, but four tasks a thread, where tiles of
   /// 64 can give them.
@@ -197,10 +195,10 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     Operation *anchor = members.back();
     if (auto pack = dyn_cast<PackOp>(anchor))
       return SmallVector<int64_t>(pack.getLoopIteratorTypes().size(), 1);
-    if (isa<AttentionOp>(anchor)) {
+    if (auto attention = dyn_cast<AttentionOp>(anchor)) {
       int64_t rows = estimate(tile::sizeOf(anchor->getResult(1), 2));
       int64_t heads = estimate(tile::sizeOf(anchor->getResult(1), 1)) * estimate(tile::sizeOf(anchor->getResult(1), 0));
-      return {1, 1, attentionRows(rows, estimate(keysOf(cast<AttentionOp>(anchor))), heads)};
+      return {1, 1, attentionRows(rows, estimate(keysOf(attention)), heads)};
     }
     if (anchor->getNumResults() == 0 || numLoops(anchor) == 0)
       return {};

@@ -214,6 +214,15 @@ void BodyEmitter::emitUniform(OpBuilder &builder, IRMapping &values) {
       emitOp(builder, inner, values, Value());
 }
 
+void BodyEmitter::emitElements(OpBuilder &builder, const IRMapping &values, Value mask) {
+  SmallVector<Value> before;
+  for (unsigned number = 0; number < op.getNumDpsInits(); ++number)
+    before.push_back(op.getRegionOutputArgs()[number].use_empty() ? Value() // never read
+                                                                  : read(builder, *op.getDpsInitOperand(number), mask));
+  for (auto [number, value] : llvm::enumerate(emitStep(builder, values, before, mask)))
+    write(builder, value, number, mask);
+}
+
 SmallVector<Value> BodyEmitter::emitStep(OpBuilder &builder, IRMapping values, ValueRange accumulators, Value mask) {
   for (OpOperand *input : op.getDpsInputOperands()) {
     BlockArgument argument = op.getMatchingBlockArgument(input);

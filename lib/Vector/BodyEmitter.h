@@ -25,6 +25,11 @@ public:
   llvm::SmallVector<mlir::Value> emitStep(mlir::OpBuilder &builder, mlir::IRMapping values,
                                           mlir::ValueRange accumulators, mlir::Value mask);
 
+  /// One step of an op without reductions at the current place: what it reads of the outputs, the body, the stores.
+  void emitElements(mlir::OpBuilder &builder, const mlir::IRMapping &values, mlir::Value mask);
+
+  /// The operand's indices at the current place.
+  llvm::SmallVector<mlir::Value> indicesOf(mlir::OpBuilder &builder, mlir::OpOperand &operand);
   /// Reads the operand at the current place.
   mlir::Value read(mlir::OpBuilder &builder, mlir::OpOperand &operand, mlir::Value mask);
   /// Writes `value` to output `number` at the current place.
@@ -34,7 +39,6 @@ public:
   mlir::VectorType vectorOf(mlir::Type element) const { return mlir::VectorType::get({choice.lanes}, element); }
 
 private:
-  llvm::SmallVector<mlir::Value> indicesOf(mlir::OpBuilder &builder, mlir::OpOperand &operand);
   mlir::Value readLanes(mlir::OpBuilder &builder, mlir::Value memref, llvm::ArrayRef<mlir::Value> indices,
                         mlir::Value mask);
   bool isUniform(mlir::Value value);

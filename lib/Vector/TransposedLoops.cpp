@@ -115,7 +115,7 @@ private:
       body.ivs[loops.across] = iv;
       overAlong([&](Value first, int64_t, Value mask) {
         body.ivs[loops.along] = first;
-        step(IRMapping(), mask);
+        body.emitElements(builder, IRMapping(), mask);
       });
     });
   }
@@ -153,19 +153,9 @@ private:
         IRMapping values;
         for (auto [operand, vectors] : llvm::zip_equal(loops.crossing, turned))
           values.map(op.getMatchingBlockArgument(operand), vectors[line]);
-        step(values, mask);
+        body.emitElements(builder, values, mask);
       }
     });
-  }
-
-  void step(const IRMapping &values, Value mask) {
-    SmallVector<Value> before;
-    for (unsigned number = 0; number < op.getNumDpsInits(); ++number)
-      before.push_back(op.getRegionOutputArgs()[number].use_empty()
-                           ? zero // never read
-                           : body.read(builder, *op.getDpsInitOperand(number), mask));
-    for (auto [number, value] : llvm::enumerate(body.emitStep(builder, values, before, mask)))
-      body.write(builder, value, number, mask);
   }
 
   /// The operand's block as vectors along the results: `count` of them. `lines` of 0: how many is not known, the last
@@ -173,7 +163,6 @@ private:
   SmallVector<Value> turnedBlock(OpOperand &operand, Value start, int64_t lines, Value first, int64_t count) {
     Value memref = operand.get();
     VectorType type = body.vectorOf(cast<MemRefType>(memref.getType()).getElementType());
-    AffineMap map = op.getMatchingIndexingMap(&operand);
     Value mask, none;
     if (count < lanes) {
       mask = vector::CreateMaskOp::create(builder, loc, body.vectorOf(builder.getI1Type()), constant(count));
@@ -192,11 +181,7 @@ private:
         at = arith::MinSIOp::create(builder, loc, at, last);
       }
       body.ivs[loops.along] = at;
-      SmallVector<Value> indices;
-      SmallVector<OpFoldResult> ivs = getAsOpFoldResult(body.ivs);
-      for (AffineExpr expr : map.getResults())
-        indices.push_back(valueOf(
-            affine::makeComposedFoldedAffineApply(builder, loc, AffineMap::get(map.getNumDims(), 0, expr), ivs)));
+      SmallVector<Value> indices = body.indicesOf(builder, operand);
       block.push_back(mask ? vector::MaskedLoadOp::create(builder, loc, type, memref, indices, mask, none).getResult()
                            : vector::LoadOp::create(builder, loc, type, memref, indices).getResult());
     }

@@ -280,13 +280,7 @@ private:
     IRMapping uniform;
     body.emitUniform(builder, uniform);
     overVectorLoop({}, [&](ValueRange, Value mask) -> SmallVector<Value> {
-      SmallVector<Value> before;
-      for (unsigned number = 0; number < op.getNumDpsInits(); ++number)
-        before.push_back(op.getRegionOutputArgs()[number].use_empty()
-                             ? zero // never read
-                             : body.read(builder, *op.getDpsInitOperand(number), mask));
-      for (auto [number, value] : llvm::enumerate(body.emitStep(builder, uniform, before, mask)))
-        body.write(builder, value, number, mask);
+      body.emitElements(builder, uniform, mask);
       return {};
     });
   }

@@ -14,7 +14,7 @@ from . import _tilewright
 from .decompositions import decompositions
 from .freeze import Freezer, check_kind
 from .options import CompileOptions, read_options
-from .outputs import named
+from .outputs import laid_out
 from .partition import split
 from .report import GraphReport, add
 from .saved_layouts import channels_last_saved, saved_strides
@@ -188,12 +188,7 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
     add(report)
     output = next(n for n in reversed(gm.graph.nodes) if n.op == "output")
     if context is not None and context.output_strides is not None and kind != "backward":
-        for number, value in enumerate(output.args[0]):
-            if number >= first_saved and isinstance(value, fx.Node):
-                value = named(value)
-            held = value.meta.get("val") if isinstance(value, fx.Node) else None
-            known = tuple(strides.get(value, held.stride())) if isinstance(held, torch.Tensor) else None
-            context.output_strides.append(known)
+        context.output_strides.extend(layout for _, layout in laid_out(output.args[0], strides, first_saved))
     return Boxed(result)
 
 

@@ -96,18 +96,24 @@ def strided_copy(position, size_functions, stride_functions):
     return run
 
 
+def laid_out(values, strides: dict[fx.Node, tuple], first_saved: int):
+    """Each result with its strides (None: it is no tensor): `strides` has those that are not its fake tensor's; from
+    number `first_saved` on a result stands for what it is another name for."""
+    for number, value in enumerate(values):
+        if number >= first_saved and isinstance(value, fx.Node):
+            value = named(value)
+        held = value.meta.get("val") if isinstance(value, fx.Node) else value
+        yield value, tuple(strides.get(value, held.stride())) if isinstance(held, torch.Tensor) else None
+
+
 def recipes_for(walker, values):
     """Sets the program's outputs and walker.result.recipes."""
     result, symbols = walker.result, walker.result.symbols
     wanted: list = []  # (ref, dtype, strides) of the program's outputs
     position: dict = {}  # (id, result, strides) -> output of the program
     pending = []
-    for number, value in enumerate(values):
-        if number >= walker.first_saved and isinstance(value, fx.Node):
-            value = named(value)
+    for value, layout in laid_out(values, walker.strides, walker.first_saved):
         held = value.meta.get("val") if isinstance(value, fx.Node) else value
-        layout = tuple(walker.strides.get(value, held.stride())) if isinstance(held, torch.Tensor) else None
-        result.output_strides.append(layout)
         if isinstance(value, fx.Node) and value in walker.arguments:
             result.returned.add(walker.arguments[value])
             pending.append(("argument", walker.arguments[value], None))

@@ -38,7 +38,6 @@ class Imported:
     symbols: list[str] = field(default_factory=list)
     symbol_sources: list[tuple[int, int, int, int]] = field(default_factory=list)
     recipes: list[tuple[str, int, object]] = field(default_factory=list)
-    output_strides: list[tuple | None] = field(default_factory=list)
     copied_inputs: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)  # per input of the program
     returned: set[int] = field(default_factory=set)  # arguments that results are, or are views of
