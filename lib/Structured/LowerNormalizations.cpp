@@ -19,31 +19,49 @@ using namespace mlir;
 
 namespace tilewright::structured {
 
-Value Rows::mean(Type f, const Read &input) {
-  auto average = [&](ArrayRef<Read> inputs, RowBody body) {
-    Value sum = reduce(Combine::Sum, f, inputs, false, body);
-    return perRow(f, sum, [&](OpBuilder &b, Location at, ValueRange in) {
-      return arith::DivFOp::create(b, at, in[0], countAs(b, at, f), contractFlag(b)).getResult();
-    });
-  };
-  Value about = average(input, [](OpBuilder &, Location, ValueRange in) { return in[0]; });
-  // What rounding took from it. Of equal elements the differences are a few units in the last place, their sum is
-  // exact, and the mean is that element: their variance is 0, as eager (Welford) has it.
-  Value rest = average({input, row(about)}, [](OpBuilder &b, Location at, ValueRange in) {
-    return arith::SubFOp::create(b, at, in[0], in[1], contractFlag(b)).getResult();
+Rows::Moments Rows::moments(Type f, const Read &input, std::optional<Parts> parts) {
+  Value sum = reduce(Combine::Sum, f, input, false, [](OpBuilder &, Location, ValueRange in) { return in[0]; });
+  Value about = perRow(f, sum, [&](OpBuilder &b, Location at, ValueRange in) {
+    return arith::DivFOp::create(b, at, in[0], countAs(b, at, f), contractFlag(b)).getResult();
   });
-  return perRow(f, {about, rest}, [&](OpBuilder &b, Location at, ValueRange in) {
-    Value mean = arith::AddFOp::create(b, at, in[0], in[1], contractFlag(b));
-    Value unknown = arith::CmpFOp::create(b, at, arith::CmpFPredicate::UNO, in[1], in[1]); // inf - inf
+  // What rounding took from the mean, and the squared differences from what it left, in one pass. Of equal elements the
+  // differences are a few units in the last place, both sums are exact, the mean is that element and what is left of
+  // the squares is 0, as eager (Welford) has it.
+  SmallVector<Read> inputs{input, row(about)};
+  if (parts)
+    inputs.push_back(parts->within);
+  Value zeros = l.filled(rowSizes, neutralElement(Combine::Sum, f, false)),
+        zerosToo = l.filled(rowSizes, neutralElement(Combine::Sum, f, false));
+  auto differences = [&](OpBuilder &b, Location at, ValueRange in, ValueRange out) {
+    auto flags = contractFlag(b);
+    Value difference = arith::SubFOp::create(b, at, in[0], in[1], flags);
+    Value square = arith::MulFOp::create(b, at, difference, difference, flags);
+    if (parts) {
+      square = arith::MulFOp::create(b, at, square, parts->elements.countAs(b, at, f), flags);
+      square = arith::AddFOp::create(b, at, square, in[2], flags);
+    }
+    return SmallVector<Value>{combineScalar(b, at, Combine::Sum, out[0], difference, false),
+                              combineScalar(b, at, Combine::Sum, out[1], square, false)};
+  };
+  auto pass = l.generic(inputs, {zeros, zerosToo}, {rowMap, rowMap}, iterators, differences);
+  Value lost = pass.getResult(0), squares = pass.getResult(1);
+  auto rest = [&](OpBuilder &b, Location at, Value lost) {
+    return arith::DivFOp::create(b, at, lost, countAs(b, at, f), contractFlag(b)).getResult();
+  };
+  Value mean = perRow(f, {about, lost}, [&](OpBuilder &b, Location at, ValueRange in) {
+    Value left = rest(b, at, in[1]);
+    Value mean = arith::AddFOp::create(b, at, in[0], left, contractFlag(b));
+    Value unknown = arith::CmpFOp::create(b, at, arith::CmpFPredicate::UNO, left, left); // inf - inf
     return arith::SelectOp::create(b, at, unknown, in[0], mean).getResult();
   });
-}
-
-Value Rows::sumOfSquaredDifferences(Type f, const Read &input, Value mean) {
-  return reduce(Combine::Sum, f, {input, row(mean)}, false, [&](OpBuilder &b, Location at, ValueRange in) {
-    Value difference = arith::SubFOp::create(b, at, in[0], in[1], contractFlag(b));
-    return arith::MulFOp::create(b, at, difference, difference, contractFlag(b)).getResult();
+  squares = perRow(f, {squares, lost}, [&](OpBuilder &b, Location at, ValueRange in) {
+    Value twice = arith::MulFOp::create(b, at, in[1], rest(b, at, in[1]), contractFlag(b));
+    if (parts)
+      twice = arith::MulFOp::create(b, at, twice, parts->elements.countAs(b, at, f), contractFlag(b));
+    Value left = arith::SubFOp::create(b, at, in[0], twice, contractFlag(b));
+    return arith::MaximumFOp::create(b, at, left, floatConstant(b, at, f, 0), contractFlag(b)).getResult();
   });
+  return {mean, squares};
 }
 
 static LogicalResult lowerSoftmax(Lowering &l, graph::SoftmaxOp op) {
@@ -111,9 +129,8 @@ static LogicalResult lowerLayerNorm(Lowering &l, graph::LayerNormOp op) {
   Rows rows(l, type, lastDims(type, op.getRank()));
   Type f = accumulatorType(type.getElementType());
   Read input = rows.full(op.getInput());
-  Value mean = rows.mean(f, input);
-  Value rstd =
-      reciprocalDeviation(rows, f, rows.sumOfSquaredDifferences(f, input, mean), op.getEps().convertToDouble());
+  auto [mean, squares] = rows.moments(f, input);
+  Value rstd = reciprocalDeviation(rows, f, squares, op.getEps().convertToDouble());
   SmallVector<Read> inputs{input, rows.row(mean), rows.row(rstd)};
   if (op.getWeight())
     inputs.push_back(l.readBroadcast(op.getWeight(), rows.sizes));

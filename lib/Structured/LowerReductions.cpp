@@ -287,35 +287,24 @@ static LogicalResult lowerVarMean(Lowering &l, graph::VarMeanOp op) {
   Rows rows(l, inputType, op.getDims());
   Type f = accumulatorType(inputType.getElementType());
   Read input = rows.full(op.getInput());
-  Value mean, squares;
+  Rows::Moments moments;
   if (std::optional<ColumnStages> stages = columnStages(inputType, op.getDims()); stages && !input.splat) {
-    // Chan, Golub, LeVeque: the squared differences of the parts from their means, and of these from the mean of all.
     Rows lines(l, inputType, stages->inner);
-    Read line = lines.full(op.getInput());
-    Value means = lines.mean(f, line), within = lines.sumOfSquaredDifferences(f, line, means);
+    Rows::Moments parts = lines.moments(f, lines.full(op.getInput()));
     Rows columns(l, graph::tensorWithSizes(lines.rowSizes, f), stages->outer);
-    mean = columns.mean(f, columns.whole(means));
-    squares = columns.reduce(Combine::Sum, f, {columns.whole(within), columns.whole(means), columns.row(mean)}, false,
-                             [&](OpBuilder &b, Location at, ValueRange in) {
-                               Value apart = arith::SubFOp::create(b, at, in[1], in[2], contractFlag(b));
-                               Value between = arith::MulFOp::create(
-                                   b, at, arith::MulFOp::create(b, at, apart, apart, contractFlag(b)),
-                                   lines.countAs(b, at, f), contractFlag(b));
-                               return arith::AddFOp::create(b, at, in[0], between, contractFlag(b)).getResult();
-                             });
+    moments = columns.moments(f, columns.whole(parts.mean), Rows::Parts{columns.whole(parts.squares), lines});
   } else {
-    mean = rows.mean(f, input);
-    squares = rows.sumOfSquaredDifferences(f, input, mean);
+    moments = rows.moments(f, input);
   }
   double correction = op.getCorrection().convertToDouble();
-  Value variance = rows.perRow(f, squares, [&](OpBuilder &b, Location at, ValueRange in) {
+  Value variance = rows.perRow(f, moments.squares, [&](OpBuilder &b, Location at, ValueRange in) {
     Value n = rows.countAs(b, at, f);
     Value left = arith::SubFOp::create(b, at, n, floatConstant(b, at, f, correction), contractFlag(b));
     left = arith::MaximumFOp::create(b, at, left, floatConstant(b, at, f, 0), contractFlag(b));
     return arith::DivFOp::create(b, at, in[0], left, contractFlag(b)).getResult();
   });
   rows.setResult(op.getVariance(), variance);
-  rows.setResult(op.getMean(), mean);
+  rows.setResult(op.getMean(), moments.mean);
   return success();
 }
 

@@ -29,8 +29,16 @@ struct Rows {
 
   /// The number of reduced elements of a row.
   mlir::Value countAs(mlir::OpBuilder &b, mlir::Location at, mlir::Type type);
-  mlir::Value mean(mlir::Type f, const Read &input);
-  mlir::Value sumOfSquaredDifferences(mlir::Type f, const Read &input, mlir::Value mean);
+  /// The mean of each row and the sum of the squared differences from it. `parts`: the elements are means of `count`
+  /// elements each, whose own squared differences are `within` (Chan, Golub, LeVeque 1983).
+  struct Parts {
+    Read within;
+    Rows &elements;
+  };
+  struct Moments {
+    mlir::Value mean, squares;
+  };
+  Moments moments(mlir::Type f, const Read &input, std::optional<Parts> parts = std::nullopt);
 
   /// Makes a tensor of rows a result of the op, with or without the reduced dimensions kept as 1.
   void setResult(mlir::Value graphValue, mlir::Value rows);

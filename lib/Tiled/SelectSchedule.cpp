@@ -7,7 +7,7 @@
 // one task computes; 0 leaves a dimension whole. The sizes come from a small cost model: enough tasks for the threads,
 // tiles whose scratch fits the caches, contractions in whole panels. A schedule already there is the user's and stays.
 //
-// Tests: test/Tiled/select-schedule.mlir, test/Tiled/select-transposed.mlir
+// Tests: test/Tiled/select-schedule.mlir, test/Tiled/select-columns.mlir, test/Tiled/select-transposed.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Rows.h"
@@ -132,13 +132,16 @@ void noteFlops(func::FuncOp kernel) {
 }
 
 /// What a tile takes of each row at least: of one along which an operand is contiguous that lies across the result, a
-/// line of the caches and its neighbour, so that blocks can be read whole and turned (lib/Vector/TransposedLoops.h).
+/// line of the caches and its neighbour, so that blocks can be read whole and turned (lib/Vector/TransposedLoops.h); of
+/// columns that are reduced, as many as make a run of memory for the prefetchers.
 SmallVector<int64_t> leastOfRows(ArrayRef<Operation *> members, const RowMap &rows, ArrayRef<AffineExpr> sizes) {
-  constexpr int64_t lines = 32;
+  constexpr int64_t lines = 32, columns = 64;
   const int64_t contiguous = sizes.size() - 1;
   SmallVector<int64_t> least(rows.numRows, 1);
   for (Operation *member : members) {
     SmallVector<int64_t> rowOfLoop = rows.rowOfLoop.lookup(member);
+    auto generic = dyn_cast<linalg::GenericOp>(member);
+    bool reduces = generic && generic.getNumReductionLoops() > 0;
     auto rowOf = [&](AffineExpr place) -> int64_t {
       auto dim = dyn_cast<AffineDimExpr>(place);
       return dim && dim.getPosition() < rowOfLoop.size() ? rowOfLoop[dim.getPosition()] : -1;
@@ -152,6 +155,8 @@ SmallVector<int64_t> leastOfRows(ArrayRef<Operation *> members, const RowMap &ro
       bool across = llvm::any_of(map.getResults().drop_back(), [&](AffineExpr e) { return rowOf(e) == contiguous; });
       if (row >= 0 && row != contiguous && across)
         least[row] = std::clamp<int64_t>(estimate(sizes[row]), 1, lines);
+      if (reduces && row >= 0 && row == contiguous && map.getNumResults() > 1)
+        least[row] = std::clamp<int64_t>(estimate(sizes[row]), 1, columns);
     }
   }
   return least;
@@ -244,7 +249,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
       }
       return tiles;
     }
-    // Rows: take the inner ones whole until a task has about 16K elements, and leave eight tasks per thread at least.
+    // Rows: take the inner ones whole until a task has about `grain` elements, and leave eight tasks per thread at least.
     int64_t rank = sizes.size(), inside = 1;
     auto count = [](ArrayRef<AffineExpr> of) {
       int64_t product = 1;
@@ -258,7 +263,12 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
       for (OpOperand &operand : member->getOpOperands())
         if (auto type = dyn_cast<RankedTensorType>(operand.get().getType()); type && type.getRank() > rank)
           inside = std::max<int64_t>(inside, ceilDiv(count(tile::sizesOf(operand.get())), count(sizes)));
-    constexpr int64_t grain = 16384;
+    // What rows are reduced for reads them again: they stay in the first-level cache.
+    bool again = members.size() > 1 && llvm::any_of(members, [](Operation *member) {
+                   auto generic = dyn_cast<linalg::GenericOp>(member);
+                   return generic && generic.getNumReductionLoops() > 0;
+                 });
+    const int64_t grain = again ? 4096 : 16384;
     SmallVector<int64_t> least = leastOfRows(members, *rows, sizes);
     int64_t ahead = 1; // what the rows still to come take at least
     for (int64_t count : least)

@@ -36,12 +36,15 @@ func.func @safe_log(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 }
 
 // Statistics that nobody reads make no op of their own; those returned get their kept dimensions back.
-// The mean is corrected by the mean of what is left, so that of equal elements it is exact.
+// Three passes over the row: the mean, what rounding took from it together with the squares, and the result.
 // CHECK-LABEL: func @layer_norm
 // CHECK: arith.divf
+// CHECK: %{{.*}}:2 = linalg.generic {{.*}} outs(%{{.*}}, %{{.*}} : tensor<{{.*}}>, tensor<{{.*}}>)
 // CHECK: arith.subf
+// CHECK: arith.mulf
 // CHECK: arith.divf
 // CHECK: arith.cmpf uno
+// CHECK: arith.maximumf
 // CHECK: %[[M:.*]] = linalg.generic
 // CHECK: math.rsqrt
 // CHECK: %[[Y:.*]] = linalg.generic {indexing_maps = [#[[$ID]], #[[$ROW]], #[[$ROW]], #[[$COL]], #[[$COL]], #[[$ID]]]
