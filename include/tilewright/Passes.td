@@ -93,6 +93,11 @@ def ApplySchedule : Pass<"tw-apply-schedule", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
 }
 
+def MergeReductions : Pass<"tw-merge-reductions", "::mlir::func::FuncOp"> {
+  let summary = "An elementwise op and the reduction along the rows of what it computes become one pass";
+  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+}
+
 def BuildPlan : Pass<"tw-build-plan", "::mlir::ModuleOp"> {
   let summary = "@main, calls of kernels and views, becomes the runtime's program";
   let dependentDialects = ["::tilewright::plan::PlanDialect"];

@@ -63,6 +63,7 @@ void buildTiledStage(OpPassManager &pm, const MachineShape &machine, StringRef s
     pm.addPass(createOverrideSchedules({scheduleFile.str()}));
   pm.addNestedPass<func::FuncOp>(createApplySchedule());
   pm.addNestedPass<func::FuncOp>(createCSEPass());
+  pm.addNestedPass<func::FuncOp>(createMergeReductions());
 }
 
 void buildVectorStage(OpPassManager &pm, const MachineShape &machine) {

@@ -59,7 +59,7 @@ Rows::Moments Rows::moments(Type f, const Read &input, std::optional<Parts> part
     if (parts)
       twice = arith::MulFOp::create(b, at, twice, parts->elements.countAs(b, at, f), contractFlag(b));
     Value left = arith::SubFOp::create(b, at, in[0], twice, contractFlag(b));
-    return arith::MaximumFOp::create(b, at, left, floatConstant(b, at, f, 0), contractFlag(b)).getResult();
+    return arith::MaximumFOp::create(b, at, left, floatConstant(b, at, f, 0), extremeFlags(b)).getResult();
   });
   return {mean, squares};
 }
@@ -70,7 +70,9 @@ static LogicalResult lowerSoftmax(Lowering &l, graph::SoftmaxOp op) {
   Rows rows(l, type, op.getDim());
   Type f = accumulatorType(type.getElementType());
   Read input = rows.full(op.getInput());
-  Value max = rows.reduce(Combine::Max, f, input, false, [&](OpBuilder &, Location, ValueRange in) { return in[0]; });
+  // The exponential of a NaN is NaN, and then the sum: the maximum may pass over it.
+  Value max =
+      rows.reduce(Combine::MaxNumber, f, input, false, [&](OpBuilder &, Location, ValueRange in) { return in[0]; });
   if (op.getSafe()) // e^(-inf - 0) is 0 where e^(-inf + inf) would be NaN
     max = rows.perRow(f, max, [&](OpBuilder &b, Location at, ValueRange in) {
       Value lowest = arith::ConstantOp::create(b, at, neutralElement(Combine::Max, f, false));

@@ -300,7 +300,7 @@ static LogicalResult lowerVarMean(Lowering &l, graph::VarMeanOp op) {
   Value variance = rows.perRow(f, moments.squares, [&](OpBuilder &b, Location at, ValueRange in) {
     Value n = rows.countAs(b, at, f);
     Value left = arith::SubFOp::create(b, at, n, floatConstant(b, at, f, correction), contractFlag(b));
-    left = arith::MaximumFOp::create(b, at, left, floatConstant(b, at, f, 0), contractFlag(b));
+    left = arith::MaximumFOp::create(b, at, left, floatConstant(b, at, f, 0), extremeFlags(b));
     return arith::DivFOp::create(b, at, in[0], left, contractFlag(b)).getResult();
   });
   rows.setResult(op.getVariance(), variance);

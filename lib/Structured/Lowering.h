@@ -126,6 +126,9 @@ private:
 mlir::arith::FastMathFlagsAttr contractFlag(mlir::OpBuilder &b);
 /// contract, reassoc: what the combining op of a float reduction carries.
 mlir::arith::FastMathFlagsAttr reductionFlags(mlir::OpBuilder &b);
+/// nsz: what maxima and minima carry. torch does not say which of two zeros is the greater; x86's instructions do not
+/// either, and to find out takes four more.
+mlir::arith::FastMathFlagsAttr extremeFlags(mlir::OpBuilder &b);
 
 /// A stored element to its compute type, and back; roundings here are implicit ones and flagged as droppable, unless
 /// what reads the element decides by it (`asRounded`).
@@ -148,8 +151,9 @@ mlir::Value booleanScalar(mlir::OpBuilder &b, mlir::Location loc, mlir::Operatio
 /// torch's conversion between element types, as the user wrote it: `from` as stored, the result as stored.
 mlir::Value castScalar(mlir::OpBuilder &b, mlir::Location loc, mlir::Value stored, mlir::Type from, mlir::Type to);
 
-/// The combining functions of reductions on compute types.
-enum class Combine { Sum, Prod, Max, Min, Any, All };
+/// The combining functions of reductions on compute types. MaxNumber, of floats, passes over NaN: one instruction where
+/// what follows finds the NaN again.
+enum class Combine { Sum, Prod, Max, MaxNumber, Min, Any, All };
 mlir::Value combineScalar(mlir::OpBuilder &b, mlir::Location loc, Combine kind, mlir::Value lhs, mlir::Value rhs,
                           bool isUnsigned);
 /// Its neutral element in an accumulator of this type.

@@ -30,6 +30,10 @@ arith::FastMathFlagsAttr reductionFlags(OpBuilder &b) {
   return arith::FastMathFlagsAttr::get(b.getContext(), arith::FastMathFlags::contract | arith::FastMathFlags::reassoc);
 }
 
+arith::FastMathFlagsAttr extremeFlags(OpBuilder &b) {
+  return arith::FastMathFlagsAttr::get(b.getContext(), arith::FastMathFlags::nsz);
+}
+
 Value floatConstant(OpBuilder &b, Location loc, Type type, double value) {
   return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
 }
@@ -144,12 +148,15 @@ Value combineScalar(OpBuilder &b, Location loc, Combine kind, Value x, Value y, 
     return isFloat ? arith::AddFOp::create(b, loc, x, y, flags).getResult() : arith::AddIOp::create(b, loc, x, y);
   case Combine::Prod:
     return isFloat ? arith::MulFOp::create(b, loc, x, y, flags).getResult() : arith::MulIOp::create(b, loc, x, y);
+  case Combine::MaxNumber:
+    assert(isFloat && "integers have no NaN");
+    return arith::MaxNumFOp::create(b, loc, x, y, extremeFlags(b)).getResult();
   case Combine::Max:
-    return isFloat      ? arith::MaximumFOp::create(b, loc, x, y, flags).getResult()
+    return isFloat      ? arith::MaximumFOp::create(b, loc, x, y, extremeFlags(b)).getResult()
            : isUnsigned ? arith::MaxUIOp::create(b, loc, x, y).getResult()
                         : arith::MaxSIOp::create(b, loc, x, y).getResult();
   case Combine::Min:
-    return isFloat      ? arith::MinimumFOp::create(b, loc, x, y, flags).getResult()
+    return isFloat      ? arith::MinimumFOp::create(b, loc, x, y, extremeFlags(b)).getResult()
            : isUnsigned ? arith::MinUIOp::create(b, loc, x, y).getResult()
                         : arith::MinSIOp::create(b, loc, x, y).getResult();
   case Combine::Any:
@@ -166,7 +173,7 @@ TypedAttr neutralElement(Combine kind, Type type, bool isUnsigned) {
     const llvm::fltSemantics &semantics = f.getFloatSemantics();
     APFloat value = kind == Combine::Sum    ? APFloat::getZero(semantics)
                     : kind == Combine::Prod ? APFloat(semantics, 1)
-                                            : APFloat::getInf(semantics, kind == Combine::Max);
+                                            : APFloat::getInf(semantics, kind != Combine::Min);
     return b.getFloatAttr(type, value);
   }
   unsigned width = type.getIntOrFloatBitWidth();

@@ -201,6 +201,14 @@ void BodyEmitter::emitOp(OpBuilder &builder, Operation &inner, IRMapping &values
   values.map(inner.getResult(0), made->getResult(0));
 }
 
+Value BodyEmitter::numberExtreme(OpBuilder &builder, Operation *combiner, Value x, Value best) {
+  if (!isa<arith::MaxNumFOp, arith::MinNumFOp>(combiner))
+    return {};
+  auto better = isa<arith::MaxNumFOp>(combiner) ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT;
+  Value take = arith::CmpFOp::create(builder, loc, better, x, best);
+  return arith::SelectOp::create(builder, loc, take, x, best);
+}
+
 void BodyEmitter::emitUniform(OpBuilder &builder, IRMapping &values) {
   if (choice.loop < 0)
     return;
@@ -231,9 +239,21 @@ SmallVector<Value> BodyEmitter::emitStep(OpBuilder &builder, IRMapping values, V
   }
   for (auto [argument, value] : llvm::zip_equal(op.getRegionOutputArgs(), accumulators))
     values.map(argument, value);
+  SmallVector<Operation *> combiners;
+  for (unsigned number = 0; number < op.getNumDpsInits(); ++number)
+    combiners.push_back(combinerOf(op, number));
   for (Operation &inner : op.getBlock()->without_terminator()) {
     if (inner.getNumResults() == 1 && values.contains(inner.getResult(0)))
       continue;
+    if (fromIdentity && llvm::is_contained(combiners, &inner)) {
+      bool first = llvm::is_contained(op.getRegionOutputArgs(), inner.getOperand(0));
+      Value best = values.lookupOrDefault(inner.getOperand(first ? 0 : 1));
+      Value x = asVector(builder, values.lookupOrDefault(inner.getOperand(first ? 1 : 0)));
+      if (Value extreme = numberExtreme(builder, &inner, x, best)) {
+        values.map(inner.getResult(0), extreme);
+        continue;
+      }
+    }
     emitOp(builder, inner, values, mask);
   }
   SmallVector<Value> yielded;

@@ -25,6 +25,12 @@ public:
   llvm::SmallVector<mlir::Value> emitStep(mlir::OpBuilder &builder, mlir::IRMapping values,
                                           mlir::ValueRange accumulators, mlir::Value mask);
 
+  /// The accumulators that emitStep() is given began with the identity.
+  bool fromIdentity = false;
+  /// Accumulators that began with the identity never hold a NaN where the combining op passes over it: the maximum of
+  /// such a one, `best`, and `x` is a comparison and a selection, one instruction on x86. Null for other combiners.
+  mlir::Value numberExtreme(mlir::OpBuilder &builder, mlir::Operation *combiner, mlir::Value x, mlir::Value best);
+
   /// One step of an op without reductions at the current place: what it reads of the outputs, the body, the stores.
   void emitElements(mlir::OpBuilder &builder, const mlir::IRMapping &values, mlir::Value mask);
 

@@ -4,8 +4,8 @@
 // After:
 //   m = -inf; l = 0; acc = 0
 //   scf.for %kb = 0 to S step B {
-//     s = tw_tile.matmul(q, pack(k block)) ; s = s * scale + mask ; m' = max(m, rowmax s)
-//     p = exp(s - m') ; c = exp(m - m') ; l = l * c + rowsum p
+//     s = tw_tile.matmul(q, pack(k block)) ; s = s * scale + mask and m' = max(m, rowmax s) in one pass
+//     c = exp(m - m') ; p = exp(s - m') and l = l * c + rowsum p in one pass
 //     acc = acc * c + tw_tile.matmul(p, pack(v block)) ; m = m' }
 //   o = acc / l ; lse = m + log l
 //
@@ -19,6 +19,7 @@
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "tilewright/Passes.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -30,13 +31,15 @@ namespace {
 
 constexpr int64_t keyBlock = 512; ///< columns of scores at a time
 constexpr int64_t panel = 32;     ///< of the packed keys and values
+constexpr int64_t scoreRows = 32; ///< rows of scores at a time: two tiles of the matrix unit
 
 class AttentionExpander {
 public:
   AttentionExpander(tile::AttentionOp op, int64_t bf16Group, int64_t bf16Depth)
       : op(op), builder(op), loc(op.getLoc()), f32(builder.getF32Type()),
         group(op.getInputs().empty() || !elementOf(op.getInputs()[0]).isBF16() ? 1 : bf16Group),
-        depth(group == 1 ? 1 : bf16Depth) {}
+        depth(group == 1 ? 1 : bf16Depth),
+        binary(op.getInputs().size() < 4 || elementOf(op.getInputs()[3]).isInteger(8)) {}
 
   LogicalResult run() {
     for (Value input : op.getInputs().take_front(3))
@@ -52,53 +55,65 @@ public:
     int64_t block = staticKeys ? std::min(*staticKeys, keyBlock) : keyBlock;
     once = staticKeys && *staticKeys <= keyBlock;
 
-    Value scores = alloc({rows, fold(block)}),
+    // Of scores and weights there are a few rows at a time: they stay in the caches, where the keys' and values' panels
+    // pass by.
+    OpFoldResult few = fold(std::min(scoreRows, getConstantIntValue(rows).value_or(scoreRows)));
+    // Rows a line of the caches longer than their elements: at a distance of a power of two they would share few sets.
+    constexpr int64_t line = 64;
+    Value scores = alloc({few, fold(block + line / 4)}),
           packedK =
               alloc({fold(llvm::divideCeil(block, panel)), packedDepth(size(q, 1)), fold(panel * group)}, elementOf(k));
     Value packedV = alloc({ceilDiv(columns, panel), packedDepth(fold(block)), fold(panel * group)}, elementOf(v));
     // Pairs of k are bf16 on both sides of the second product.
-    Value weights = group == 1 ? Value() : alloc({rows, fold(block)}, builder.getBF16Type());
-    Value m = alloc({rows}), l = alloc({rows}), next = alloc({rows}), acc = alloc({rows, columns}),
-          product = once ? acc : alloc({rows, columns});
+    Value weights = group == 1 ? Value() : alloc({few, fold(block + line / 2)}, builder.getBF16Type());
+    Value m = alloc({rows}), l = alloc({rows}), next = alloc({few}), acc = alloc({rows, columns}),
+          product = once ? Value() : alloc({few, columns});
     fill(m, -std::numeric_limits<float>::infinity());
     fill(l, 0);
     if (!once)
       fill(acc, 0);
 
     auto step = [&](Value kb, OpFoldResult width) {
-      // Scores of this block.
       OpFoldResult panels = ceilDiv(width, panel);
       Value kBlock = slice(k, {kb, fold(0)}, {width, size(k, 1)});
       Value kPacked =
           slice(packedK, {fold(0), fold(0), fold(0)}, {panels, packedDepth(size(q, 1)), fold(panel * group)});
       tile::PackOp::create(builder, loc, TypeRange(), ValueRange{kBlock}, ValueRange{kPacked}, panel, group,
                            ArrayRef<int64_t>{1, 0}, 0);
-      Value s = slice(scores, {fold(0), fold(0)}, {rows, width});
-      tile::MatmulOp::create(builder, loc, TypeRange(), ValueRange{q, kPacked}, ValueRange{s}, panel, group,
-                             ArrayRef<int64_t>{0, 1});
-      Value p = weights ? slice(weights, {fold(0), fold(0)}, {rows, width}) : s;
-      overRowBlocks(rows, block, [&](Value first, OpFoldResult count) {
-        softmaxRows(slice(s, {first, fold(0)}, {count, width}),
-                    weights ? slice(p, {first, fold(0)}, {count, width}) : Value(), slice(m, {first}, {count}),
-                    slice(l, {first}, {count}), slice(next, {first}, {count}), first, count, kb, width);
-      });
-      // acc = acc * exp(m - m') + p v
       Value vBlock = slice(v, {kb, fold(0)}, {width, columns});
       Value vPacked = slice(packedV, {fold(0), fold(0), fold(0)},
                             {ceilDiv(columns, panel), packedDepth(width), fold(panel * group)});
       tile::PackOp::create(builder, loc, TypeRange(), ValueRange{vBlock}, ValueRange{vPacked}, panel, group,
                            ArrayRef<int64_t>{0, 1}, 0);
-      tile::MatmulOp::create(builder, loc, TypeRange(), ValueRange{p, vPacked}, ValueRange{product}, panel, group,
-                             ArrayRef<int64_t>{0, 1});
-      if (!once) {
-        rowwise(acc, m, [](OpBuilder &b, Location at, Value x, Value shrink) -> Value {
-          return arith::MulFOp::create(b, at, x, shrink);
-        });
-        elementwise({acc, product}, acc, 2, [](OpBuilder &b, Location at, ValueRange in) -> Value {
-          return arith::AddFOp::create(b, at, in[0], in[1]);
-        });
-      }
-      elementwise({next}, m, 1, [](OpBuilder &, Location, ValueRange in) { return in[0]; });
+      overRowBlocks(rows, scoreRows, [&](Value firstRow, OpFoldResult number) {
+        Value s = slice(scores, {fold(0), fold(0)}, {number, width});
+        Value p = weights ? slice(weights, {fold(0), fold(0)}, {number, width}) : s;
+        Value top = slice(m, {firstRow}, {number}), sums = slice(l, {firstRow}, {number}),
+              newTop = slice(next, {fold(0)}, {number});
+        tile::MatmulOp::create(builder, loc, TypeRange(),
+                               ValueRange{slice(q, {firstRow, fold(0)}, {number, size(q, 1)}), kPacked}, ValueRange{s},
+                               panel, group, ArrayRef<int64_t>{0, 1});
+        // Rows whose scores are 16 KiB: they stay in the first-level cache through all passes over them.
+        overRowBlocks(
+            number, std::max<int64_t>(1, 4096 / std::max<int64_t>(1, block)), [&](Value first, OpFoldResult count) {
+              Value row = arith::AddIOp::create(builder, loc, firstRow, first);
+              softmaxRows(slice(s, {first, fold(0)}, {count, width}),
+                          weights ? slice(p, {first, fold(0)}, {count, width}) : Value(), slice(top, {first}, {count}),
+                          slice(sums, {first}, {count}), slice(newTop, {first}, {count}), row, count, kb, width);
+            });
+        // acc = acc * exp(m - m') + p v
+        Value sum = slice(acc, {firstRow, fold(0)}, {number, columns});
+        Value added = once ? sum : slice(product, {fold(0), fold(0)}, {number, columns});
+        tile::MatmulOp::create(builder, loc, TypeRange(), ValueRange{p, vPacked}, ValueRange{added}, panel, group,
+                               ArrayRef<int64_t>{0, 1});
+        if (!once)
+          generic({added, top}, {sum}, {"ij", "i"}, {"ij"}, 2, [](OpBuilder &b, Location at, ValueRange in) {
+            Value kept = arith::MulFOp::create(b, at, in[2], in[1], arith::FastMathFlags::contract);
+            linalg::YieldOp::create(
+                b, at, arith::AddFOp::create(b, at, kept, in[0], arith::FastMathFlags::contract).getResult());
+          });
+        elementwise({newTop}, top, 1, [](OpBuilder &, Location, ValueRange in) { return in[0]; });
+      });
     };
     if (once) {
       step(index(fold(0)), keys);
@@ -112,9 +127,11 @@ public:
       auto loop = scf::ForOp::create(builder, loc, index(fold(0)), index(last), index(fold(block)));
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(loop.getBody());
-      OpFoldResult width = affine::makeComposedFoldedAffineMin(
-          builder, loc, AffineMap::get(2, 0, {builder.getAffineConstantExpr(block), d1 - d0}, builder.getContext()),
-          {OpFoldResult(loop.getInductionVar()), keys});
+      OpFoldResult width = fold(block);
+      if (!staticKeys || *staticKeys % block != 0)
+        width = affine::makeComposedFoldedAffineMin(
+            builder, loc, AffineMap::get(2, 0, {builder.getAffineConstantExpr(block), d1 - d0}, builder.getContext()),
+            {OpFoldResult(loop.getInductionVar()), keys});
       step(loop.getInductionVar(), width);
     }
     // Rows that attend to nothing have l = 0 and acc = 0.
@@ -123,13 +140,17 @@ public:
       Value zero = arith::ConstantOp::create(b, at, b.getF32FloatAttr(0)),
             one = arith::ConstantOp::create(b, at, b.getF32FloatAttr(1));
       Value none = arith::CmpFOp::create(b, at, arith::CmpFPredicate::OEQ, in[1], zero);
-      Value value = arith::DivFOp::create(b, at, in[0], arith::SelectOp::create(b, at, none, one, in[1]));
+      Value share = arith::DivFOp::create(b, at, one, arith::SelectOp::create(b, at, none, one, in[1]));
+      Value value = arith::MulFOp::create(b, at, in[0], share);
       if (!outElement.isF32())
         value = arith::TruncFOp::create(b, at, outElement, value);
       linalg::YieldOp::create(b, at, value);
     });
-    elementwise({m, l}, lse, 1, [](OpBuilder &b, Location at, ValueRange in) -> Value {
-      return arith::AddFOp::create(b, at, in[0], math::LogOp::create(b, at, in[1]));
+    elementwise({m, l}, lse, 1, [&](OpBuilder &b, Location at, ValueRange in) -> Value {
+      if (!binary)
+        return arith::AddFOp::create(b, at, in[0], math::LogOp::create(b, at, in[1]));
+      Value power = arith::AddFOp::create(b, at, in[0], math::Log2Op::create(b, at, in[1]));
+      return arith::MulFOp::create(b, at, power, number(b, at, llvm::numbers::ln2));
     });
     op.erase();
     return success();
@@ -151,10 +172,9 @@ private:
         builder, loc, AffineMap::get(1, 0, builder.getAffineDimExpr(0).ceilDiv(by)), {value});
   }
   static Value finite(OpBuilder &b, Location at, Value value) {
-    Value lowest = arith::ConstantOp::create(b, at, b.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
-    Value zero = arith::ConstantOp::create(b, at, b.getF32FloatAttr(0));
+    Value lowest = number(b, at, -std::numeric_limits<double>::infinity());
     Value none = arith::CmpFOp::create(b, at, arith::CmpFPredicate::OEQ, value, lowest);
-    return arith::SelectOp::create(b, at, none, zero, value);
+    return arith::SelectOp::create(b, at, none, number(b, at, 0), value);
   }
 
   /// A view of `value` without the dimensions `drop`, whose size is 1, of rank `rank`.
@@ -238,63 +258,85 @@ private:
         /*reduceColumns=*/true);
   }
 
-  /// `body` for blocks of rows whose scores, of at most `columns` each, are 16 KiB: they stay in the first-level cache
-  /// through all passes over them.
-  void overRowBlocks(OpFoldResult rows, int64_t columns, function_ref<void(Value, OpFoldResult)> body) {
-    int64_t count = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, columns));
-    if (std::optional<int64_t> known = getConstantIntValue(rows); known && *known <= count)
-      return body(index(fold(0)), rows);
-    auto loop = scf::ForOp::create(builder, loc, index(fold(0)), index(rows), index(fold(count)));
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(loop.getBody());
-    AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
-    OpFoldResult size = fold(count);
-    if (std::optional<int64_t> known = getConstantIntValue(rows); !known || *known % count)
-      size = affine::makeComposedFoldedAffineMin(
-          builder, loc, AffineMap::get(2, 0, {builder.getAffineConstantExpr(count), d1 - d0}, builder.getContext()),
-          {OpFoldResult(loop.getInductionVar()), rows});
-    body(loop.getInductionVar(), size);
+  static Value number(OpBuilder &b, Location at, double value) {
+    return arith::ConstantOp::create(b, at, b.getF32FloatAttr(value));
   }
 
-  /// The scores `s` of `count` rows from `first` on become exp(s - m'), in `p` and in bf16 where that is not null; the
-  /// row's sum `l` follows, `m` becomes exp(m - m') and `next` the new maximum m'.
+  /// `body` for blocks of `count` rows and for what is left of them.
+  void overRowBlocks(OpFoldResult rows, int64_t count, function_ref<void(Value, OpFoldResult)> body) {
+    std::optional<int64_t> known = getConstantIntValue(rows);
+    if (known && *known <= count)
+      return body(index(fold(0)), rows);
+    int64_t left = known ? *known % count : 0;
+    Value end = known ? index(fold(*known - left)) : index(rows);
+    auto loop = scf::ForOp::create(builder, loc, index(fold(0)), end, index(fold(count)));
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(loop.getBody());
+      AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
+      OpFoldResult size = fold(count);
+      if (!known)
+        size = affine::makeComposedFoldedAffineMin(
+            builder, loc, AffineMap::get(2, 0, {builder.getAffineConstantExpr(count), d1 - d0}, builder.getContext()),
+            {OpFoldResult(loop.getInductionVar()), rows});
+      body(loop.getInductionVar(), size);
+    }
+    if (left > 0)
+      body(end, fold(left));
+  }
+
+  /// e to the power of a score, or 2 where scores are `binary`; with 17 bits where bf16 is made of it.
+  Value power(OpBuilder &b, Location at, Value x) {
+    auto flags = group > 1 ? arith::FastMathFlags::afn : arith::FastMathFlags::none;
+    if (binary)
+      return math::Exp2Op::create(b, at, x, flags);
+    return math::ExpOp::create(b, at, x, flags);
+  }
+
+  /// The scores `s` of `count` rows from `first` on become e^(s - m'), in `p` and in bf16 where that is not null; the
+  /// row's sum `l` follows, `m` becomes e^(m - m') and `next` the new maximum m'.
   void softmaxRows(Value s, Value p, Value m, Value l, Value next, Value first, OpFoldResult count, Value kb,
                    OpFoldResult width) {
     // Scores that nothing masks are scaled where they are read.
     bool masked = op.getInputs().size() == 4 || op.getCausal();
-    if (masked)
-      scaleAndMask(s, first, count, kb, width);
-    float scale = op.getScale().convertToDouble();
-    auto scaled = [&](OpBuilder &b, Location at, Value x) -> Value {
-      return masked ? x : arith::MulFOp::create(b, at, x, arith::ConstantOp::create(b, at, b.getF32FloatAttr(scale)));
+    const double scale = op.getScale().convertToDouble() * (binary ? llvm::numbers::log2e : 1);
+    // The new maximum of each row. It passes over NaN, whose power is NaN again and the row's sum, too.
+    auto greater = [](OpBuilder &b, Location at, Value x, Value best) -> Value {
+      return arith::MaxNumFOp::create(b, at, best, x, arith::FastMathFlags::nsz);
     };
-    // The new maximum of each row.
     elementwise({m}, next, 1, [](OpBuilder &, Location, ValueRange in) { return in[0]; });
-    reduce(s, next, [&](OpBuilder &b, Location at, Value x, Value a) -> Value {
-      return arith::MaximumFOp::create(b, at, scaled(b, at, x), a);
-    });
-    // p = exp(s - m'), with m' = 0 for a row of -inf alone.
-    Value weight = p ? p : s;
-    generic({s, next}, {weight}, {"ij", "i"}, {"ij"}, 2, [&](OpBuilder &b, Location at, ValueRange in) {
-      Value x = math::ExpOp::create(b, at, arith::SubFOp::create(b, at, scaled(b, at, in[0]), finite(b, at, in[1])));
-      linalg::YieldOp::create(b, at, p ? arith::TruncFOp::create(b, at, b.getBF16Type(), x).getResult() : x);
-    });
-    // What was summed so far shrinks by exp(m - m').
-    elementwise({m, next}, m, 1, [](OpBuilder &b, Location at, ValueRange in) -> Value {
-      return math::ExpOp::create(b, at, arith::SubFOp::create(b, at, in[0], finite(b, at, in[1])));
+    if (masked)
+      scaleAndMask(s, next, first, count, kb, width, scale, greater);
+    else
+      reduce(s, next, [&](OpBuilder &b, Location at, Value x, Value best) {
+        return greater(b, at, arith::MulFOp::create(b, at, x, number(b, at, scale)), best);
+      });
+    // What was summed so far shrinks by e^(m - m'), with m' = 0 for a row of -inf alone.
+    elementwise({m, next}, m, 1, [&](OpBuilder &b, Location at, ValueRange in) -> Value {
+      return power(b, at, arith::SubFOp::create(b, at, in[0], finite(b, at, in[1])));
     });
     elementwise({l, m}, l, 1, [](OpBuilder &b, Location at, ValueRange in) -> Value {
       return arith::MulFOp::create(b, at, in[0], in[1]);
     });
-    // Of the weights as the second product has them, so that they add up to 1.
-    reduce(weight, l, [](OpBuilder &b, Location at, Value x, Value a) -> Value {
-      if (!x.getType().isF32())
-        x = arith::ExtFOp::create(b, at, b.getF32Type(), x);
-      return arith::AddFOp::create(b, at, x, a);
-    });
+    // The weights, and their sum in the same pass.
+    Value weight = p ? p : s;
+    generic(
+        {s, next}, {weight, l}, {"ij", "i"}, {"ij", "i"}, 2,
+        [&](OpBuilder &b, Location at, ValueRange in) {
+          auto contract = arith::FastMathFlags::contract;
+          Value x = in[0];
+          if (!masked)
+            x = arith::MulFOp::create(b, at, x, number(b, at, scale), contract);
+          x = power(b, at, arith::SubFOp::create(b, at, x, finite(b, at, in[1]), contract));
+          Value sum = arith::AddFOp::create(b, at, x, in[3]);
+          linalg::YieldOp::create(b, at, {p ? arith::TruncFOp::create(b, at, b.getBF16Type(), x).getResult() : x, sum});
+        },
+        /*reduceColumns=*/true);
   }
 
-  void scaleAndMask(Value s, Value first, OpFoldResult count, Value kb, OpFoldResult width) {
+  /// The scores `s` scaled and masked in place, and their maximum into `next`.
+  void scaleAndMask(Value s, Value next, Value first, OpFoldResult count, Value kb, OpFoldResult width, double scale,
+                    function_ref<Value(OpBuilder &, Location, Value, Value)> greater) {
     SmallVector<Value> ins;
     SmallVector<StringRef> maps;
     bool boolean = false;
@@ -308,28 +350,32 @@ private:
       maps.push_back(perRow ? (perColumn ? "ij" : "i0") : (perColumn ? "0j" : "00"));
       boolean = elementOf(mask).isInteger(8);
     }
-    float scale = op.getScale().convertToDouble();
-    generic(ins, {s}, maps, {"ij"}, 2, [&](OpBuilder &b, Location at, ValueRange in) {
-      Value x = arith::MulFOp::create(b, at, in.back(), arith::ConstantOp::create(b, at, b.getF32FloatAttr(scale)));
-      Value lowest = arith::ConstantOp::create(b, at, b.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
-      if (boolean) {
-        Value zero = arith::ConstantOp::create(b, at, b.getI8IntegerAttr(0));
-        Value attend = arith::CmpIOp::create(b, at, arith::CmpIPredicate::ne, in[0], zero);
-        x = arith::SelectOp::create(b, at, attend, x, lowest);
-      } else if (!ins.empty()) {
-        x = arith::AddFOp::create(b, at, x, in[0]);
-      }
-      if (op.getCausal()) {
-        Value row = linalg::IndexOp::create(b, at, 0), column = linalg::IndexOp::create(b, at, 1);
-        row = arith::AddIOp::create(b, at, row, first);
-        if (op.getFirstRow())
-          row = arith::AddIOp::create(b, at, row, op.getFirstRow());
-        column = arith::AddIOp::create(b, at, column, kb);
-        Value seen = arith::CmpIOp::create(b, at, arith::CmpIPredicate::ule, column, row);
-        x = arith::SelectOp::create(b, at, seen, x, lowest);
-      }
-      linalg::YieldOp::create(b, at, x);
-    });
+    generic(
+        ins, {s, next}, maps, {"ij", "i"}, 2,
+        [&](OpBuilder &b, Location at, ValueRange in) {
+          auto contract = arith::FastMathFlags::contract;
+          Value best = in.back(), x = in.drop_back().back();
+          x = arith::MulFOp::create(b, at, x, number(b, at, scale), contract);
+          Value lowest = number(b, at, -std::numeric_limits<double>::infinity());
+          if (boolean) {
+            Value zero = arith::ConstantOp::create(b, at, b.getI8IntegerAttr(0));
+            Value attend = arith::CmpIOp::create(b, at, arith::CmpIPredicate::ne, in[0], zero);
+            x = arith::SelectOp::create(b, at, attend, x, lowest);
+          } else if (!ins.empty()) {
+            x = arith::AddFOp::create(b, at, x, in[0], contract);
+          }
+          if (op.getCausal()) {
+            Value row = linalg::IndexOp::create(b, at, 0), column = linalg::IndexOp::create(b, at, 1);
+            row = arith::AddIOp::create(b, at, row, first);
+            if (op.getFirstRow())
+              row = arith::AddIOp::create(b, at, row, op.getFirstRow());
+            column = arith::AddIOp::create(b, at, column, kb);
+            Value seen = arith::CmpIOp::create(b, at, arith::CmpIPredicate::ule, column, row);
+            x = arith::SelectOp::create(b, at, seen, x, lowest);
+          }
+          linalg::YieldOp::create(b, at, {x, greater(b, at, x, best)});
+        },
+        /*reduceColumns=*/true);
   }
 
   tile::AttentionOp op;
@@ -337,6 +383,9 @@ private:
   Location loc;
   Type f32;
   int64_t group, depth; ///< of packed operands
+  /// Scores and their maxima count in powers of 2, e^x = 2^(x log2 e), and the factor is one with the scale. Not where
+  /// a mask is added: it may hold the least number there is, and rows of nothing else still have weights.
+  bool binary;
   bool once = false;
 };
 

@@ -10,6 +10,7 @@
 //       for reduction loops: acc = body(acc)         acc = combine(acc, body)
 //       out[v] = acc                               out = combine(out, horizontal(acc))
 //
+// A result that has an element for each step of the reductions is stored in the step (v or a reduction loop).
 // An op whose body or accesses allow neither runs element by element.
 //
 //===----------------------------------------------------------------------===//
@@ -34,6 +35,10 @@ struct VectorLoop {
 };
 
 VectorLoop chooseVectorLoop(mlir::linalg::LinalgOp op, int64_t lanes);
+
+/// Whether output `number` has an element for each step of the reductions, too: it is stored step by step, as
+/// --tw-merge-reductions has it.
+bool isStoredInSteps(mlir::linalg::LinalgOp op, unsigned number);
 
 /// The op that combines output `number` with a new value (acc = combine(acc, x)), or null.
 mlir::Operation *combinerOf(mlir::linalg::LinalgOp op, unsigned number);

@@ -48,9 +48,17 @@ Operation *combinerOf(linalg::LinalgOp op, unsigned number) {
   return nullptr;
 }
 
+bool isStoredInSteps(linalg::LinalgOp op, unsigned number) {
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(number));
+  for (auto [loop, iterator] : llvm::enumerate(op.getIteratorTypesArray()))
+    if (iterator == utils::IteratorType::reduction && map.isFunctionOfDim(loop))
+      return true;
+  return false;
+}
+
 static bool allReductionsCombine(linalg::LinalgOp op) {
   for (unsigned number = 0; number < op.getNumDpsInits(); ++number)
-    if (!combinerOf(op, number))
+    if (!isStoredInSteps(op, number) && !combinerOf(op, number))
       return false;
   return true;
 }
@@ -86,7 +94,8 @@ VectorLoop chooseVectorLoop(linalg::LinalgOp op, int64_t lanes) {
     for (OpOperand &operand : op->getOpOperands()) {
       Access access = accessAlong(op, operand, loop);
       bool output = op.isDpsInit(&operand);
-      if (output && access != (reduction ? Access::Uniform : Access::Contiguous))
+      bool combined = reduction && output && !isStoredInSteps(op, operand.getOperandNumber() - op.getNumDpsInputs());
+      if (output && access != (combined ? Access::Uniform : Access::Contiguous))
         possible = false;
       cost += access == Access::Scattered ? 16 : access == Access::Contiguous ? 1 : 0.5;
     }

@@ -41,6 +41,9 @@ public:
       for (Range range : op.createLoopRanges(builder, loc))
         sizes.push_back(range.size);
     zero = arith::ConstantIndexOp::create(builder, loc, 0);
+    for (unsigned number = 0; number < op.getNumDpsInits(); ++number)
+      if (!isStoredInSteps(op, number))
+        combined.push_back(number);
     SmallVector<utils::IteratorType> iterators = op.getIteratorTypesArray();
     for (auto [loop, kind] : llvm::enumerate(iterators)) {
       if (static_cast<int64_t>(loop) == choice.loop)
@@ -138,8 +141,10 @@ private:
     return llvm::to_vector_of<Value>(branch.getResults());
   }
 
-  /// `a` and `b` combined as the op combines an element.
+  /// Accumulators `a` and `b`, both begun with the identity, combined as the op combines an element.
   Value combine(Operation *combiner, Value a, Value b) {
+    if (Value extreme = body.numberExtreme(builder, combiner, a, b))
+      return extreme;
     OperationState state(loc, combiner->getName().getStringRef(), {a, b}, {a.getType()}, combiner->getAttrs());
     return builder.create(state)->getResult(0);
   }
@@ -206,9 +211,29 @@ private:
     return llvm::to_vector_of<Value>(nest.getResults());
   }
 
-  /// Every result is a sum of floats.
+  /// One step of the op at the current place: the accumulators of the combined results, in and out; the others are
+  /// stored.
+  SmallVector<Value> stepOf(const IRMapping &uniform, ValueRange accumulators, Value mask) {
+    SmallVector<Value> in;
+    for (unsigned number = 0, next = 0; number < op.getNumDpsInits(); ++number)
+      if (next < combined.size() && combined[next] == number)
+        in.push_back(accumulators[next++]);
+      else
+        in.push_back(op.getRegionOutputArgs()[number].use_empty()
+                         ? Value()
+                         : body.read(builder, *op.getDpsInitOperand(number), mask));
+    SmallVector<Value> out;
+    for (auto [number, value] : llvm::enumerate(body.emitStep(builder, uniform, in, mask)))
+      if (out.size() < combined.size() && combined[out.size()] == number)
+        out.push_back(body.asVector(builder, value));
+      else
+        body.write(builder, value, number, mask);
+    return out;
+  }
+
+  /// Every combined result is a sum of floats.
   bool sumsFloats() {
-    for (unsigned number = 0; number < op.getNumDpsInits(); ++number)
+    for (unsigned number : combined)
       if (!isa_and_nonnull<arith::AddFOp>(combinerOf(op, number)))
         return false;
     return true;
@@ -320,7 +345,7 @@ private:
   /// The reductions of `count` vectors from `first` on.
   void reduceColumns(Value first, int64_t count, Value mask) {
     IRMapping uniform;
-    const unsigned outputs = op.getNumDpsInits();
+    const unsigned outputs = combined.size();
     SmallVector<Value> starts{first}, accumulators;
     for (int64_t i = 1; i < count; ++i)
       starts.push_back(
@@ -331,15 +356,14 @@ private:
     };
     for (Value start : starts) {
       moveTo(start);
-      for (unsigned number = 0; number < outputs; ++number)
+      for (unsigned number : combined)
         accumulators.push_back(body.asVector(builder, body.read(builder, *op.getDpsInitOperand(number), mask)));
     }
     auto step = [&](ValueRange in) {
       SmallVector<Value> out;
       for (auto [i, start] : llvm::enumerate(starts)) {
         moveTo(start);
-        for (Value value : body.emitStep(builder, uniform, in.slice(i * outputs, outputs), mask))
-          out.push_back(body.asVector(builder, value));
+        llvm::append_range(out, stepOf(uniform, in.slice(i * outputs, outputs), mask));
       }
       return out;
     };
@@ -347,21 +371,26 @@ private:
         sumsFloats() ? overPartialSums(0, accumulators, step) : overReductions(0, accumulators, step);
     for (auto [i, start] : llvm::enumerate(starts)) {
       moveTo(start);
-      for (unsigned number = 0; number < outputs; ++number)
-        body.write(builder, results[i * outputs + number], number, mask);
+      for (auto [at, number] : llvm::enumerate(combined))
+        body.write(builder, results[i * outputs + at], number, mask);
     }
   }
 
   Value identityOf(Operation *combiner, Type element) {
+    if (isa<arith::MaxNumFOp, arith::MinNumFOp>(combiner)) { // upstream's is NaN
+      bool negative = isa<arith::MaxNumFOp>(combiner);
+      auto infinity = APFloat::getInf(cast<FloatType>(element).getFloatSemantics(), negative);
+      return arith::ConstantOp::create(builder, loc, builder.getFloatAttr(element, infinity));
+    }
     TypedAttr value = arith::getNeutralElement(combiner).value_or(builder.getZeroAttr(element));
     return arith::ConstantOp::create(builder, loc, value);
   }
 
   /// All lanes of `value` in one.
   Value combineLanes(Operation *combiner, Value value) {
-    if (!isa<arith::MaximumFOp, arith::MinimumFOp>(combiner))
+    if (!isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(combiner))
       return vector::ReductionOp::create(builder, loc, kindOf(combiner), value, arith::FastMathFlags::reassoc);
-    // Half with half: upstream's vector.reduction is a scalar chain where NaN has to win.
+    // Half with half: upstream's vector.reduction of extremes is a scalar chain.
     for (int64_t width = cast<VectorType>(value.getType()).getDimSize(0); width > 1; width /= 2) {
       SmallVector<int64_t> low = llvm::to_vector(llvm::seq<int64_t>(0, width / 2)),
                            high = llvm::to_vector(llvm::seq<int64_t>(width / 2, width));
@@ -376,10 +405,6 @@ private:
     return llvm::TypeSwitch<Operation *, vector::CombiningKind>(combiner)
         .Case<arith::AddFOp, arith::AddIOp>([](auto) { return vector::CombiningKind::ADD; })
         .Case<arith::MulFOp, arith::MulIOp>([](auto) { return vector::CombiningKind::MUL; })
-        .Case<arith::MaximumFOp>([](auto) { return vector::CombiningKind::MAXIMUMF; })
-        .Case<arith::MinimumFOp>([](auto) { return vector::CombiningKind::MINIMUMF; })
-        .Case<arith::MaxNumFOp>([](auto) { return vector::CombiningKind::MAXNUMF; })
-        .Case<arith::MinNumFOp>([](auto) { return vector::CombiningKind::MINNUMF; })
         .Case<arith::MaxSIOp>([](auto) { return vector::CombiningKind::MAXSI; })
         .Case<arith::MinSIOp>([](auto) { return vector::CombiningKind::MINSI; })
         .Case<arith::MaxUIOp>([](auto) { return vector::CombiningKind::MAXUI; })
@@ -421,22 +446,21 @@ private:
   }
 
   void reductionVector() {
-    unsigned outputs = op.getNumDpsInits();
     SmallVector<Operation *> combiners;
     SmallVector<Value> accumulators;
-    for (unsigned number = 0; number < outputs; ++number) {
+    for (unsigned number : combined) {
       combiners.push_back(combinerOf(op, number));
       Type element = op.getRegionOutputArgs()[number].getType();
       accumulators.push_back(body.asVector(builder, identityOf(combiners.back(), element)));
     }
     SmallVector<Value> identities(accumulators);
+    body.fromIdentity = true;
     accumulators = overReductions(0, accumulators, [&](ValueRange in) {
       IRMapping uniform;
       body.emitUniform(builder, uniform);
       auto step = [&](ValueRange carried, Value mask) {
-        SmallVector<Value> next = body.emitStep(builder, uniform, carried, mask);
+        SmallVector<Value> next = stepOf(uniform, carried, mask);
         for (auto [value, old] : llvm::zip_equal(next, carried)) {
-          value = body.asVector(builder, value);
           if (mask)
             value = arith::SelectOp::create(builder, loc, mask, value, old);
         }
@@ -448,11 +472,11 @@ private:
         return overBlocks(in, identities, combiners, step);
       return overChains(zero, sizes[choice.loop], llvm::to_vector_of<Value>(in), identities, combiners, step);
     });
-    for (unsigned number = 0; number < outputs; ++number) {
+    for (auto [at, number] : llvm::enumerate(combined)) {
       Value old = body.read(builder, *op.getDpsInitOperand(number), Value());
-      Value sum = combineLanes(combiners[number], accumulators[number]);
+      Operation *combiner = combiners[at];
+      Value sum = combineLanes(combiner, accumulators[at]);
       IRMapping scalar;
-      Operation *combiner = combiners[number];
       bool accumulatorFirst = combiner->getOperand(0) == op.getRegionOutputArgs()[number];
       scalar.map(combiner->getOperand(accumulatorFirst ? 0 : 1), old);
       scalar.map(combiner->getOperand(accumulatorFirst ? 1 : 0), sum);
@@ -469,6 +493,7 @@ private:
   Value zero;
   SmallVector<OpFoldResult> sizes;
   SmallVector<unsigned> parallel, reductions;
+  SmallVector<unsigned> combined; ///< the results that are not stored step by step
 };
 
 struct VectorizeLoops : impl::VectorizeLoopsBase<VectorizeLoops> {

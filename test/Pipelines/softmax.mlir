@@ -11,19 +11,22 @@
 // STRUCTURED: call @kernel_0(%[[N]],
 // STRUCTURED-NOT: call
 // STRUCTURED: func.func private @kernel_0
-// STRUCTURED: arith.maximumf
+// STRUCTURED: arith.maxnumf
 // STRUCTURED: math.exp
 // STRUCTURED: arith.divf
 
 // TILED: scf.forall
-// TILED: arith.maximumf
+// TILED: arith.maxnumf
+// TILED: %{{.*}}:2 = linalg.generic
 // TILED: math.exp
+// TILED-NEXT: arith.addf
 // TILED: arith.divf
 
 // VECTOR: func.func private @kernel_0
 // VECTOR-SAME: tw.grid
+// VECTOR: arith.cmpf ogt
 // VECTOR: vector.shuffle
-// VECTOR: arith.maximumf
+// VECTOR: arith.maxnumf
 // VECTOR: math.exp {{.*}} : vector<16xf32>
 // VECTOR: vector.reduction <add>
 // VECTOR: tw_plan.launch @kernel_0

@@ -6,7 +6,7 @@
 
 // CHECK-LABEL: func @softmax
 // CHECK: %[[M:.*]] = linalg.generic {indexing_maps = [#[[$ID]], #[[$ROW]]]
-// CHECK: arith.maximumf
+// CHECK: arith.maxnumf
 // CHECK: %[[E:.*]] = linalg.generic {indexing_maps = [#[[$ID]], #[[$ROW]], #[[$ID]]]{{.*}} ins(%arg0, %[[M]]
 // CHECK: math.exp
 // CHECK: %[[S:.*]] = linalg.generic {indexing_maps = [#[[$ID]], #[[$ROW]]]{{.*}} ins(%[[E]]

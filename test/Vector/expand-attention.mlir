@@ -1,17 +1,22 @@
 // RUN: tilewright-opt %s --tw-expand-attention | FileCheck %s
 
-// 128 keys are one block: no loop, the scores of 64 rows at a time.
+// 128 keys are one block: one loop, over 32 rows at a time, whose scores count in powers of 2; weights and their sum in
+// one pass.
 // CHECK-LABEL: func private @attention
-// CHECK: memref.alloc() : memref<64x128xf32>
+// CHECK: memref.alloc() : memref<32x144xf32>
 // CHECK-NOT: scf.for
 // CHECK: tw_tile.pack {{.*}}permutation = array<i64: 1, 0>
-// CHECK: tw_tile.matmul
-// CHECK: arith.maximumf
-// CHECK: math.exp
 // CHECK: tw_tile.pack {{.*}}permutation = array<i64: 0, 1>
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c64{{.*}} step %c32
+// CHECK: tw_tile.matmul
+// CHECK: arith.maxnumf
+// CHECK: iterator_types = ["parallel", "reduction"]{{.*}} outs({{.*}} : memref<{{.*}}>, memref<{{.*}}>)
+// CHECK: math.exp2
+// CHECK-NEXT: arith.addf
+// CHECK-NEXT: linalg.yield
 // CHECK: tw_tile.matmul
 // CHECK: arith.divf
-// CHECK: math.log
+// CHECK: math.log2
 // CHECK-NOT: tw_tile.attention
 func.func private @attention(%q: memref<1x1x64x32xf32>, %k: memref<1x1x128x32xf32>, %v: memref<1x1x128x32xf32>, %o: memref<1x1x64x32xf32>, %l: memref<1x1x64xf32>) attributes {tw.kernel} {
   tw_tile.attention {scale = 0.125 : f64} ins(%q, %k, %v : memref<1x1x64x32xf32>, memref<1x1x128x32xf32>, memref<1x1x128x32xf32>) outs(%o, %l : memref<1x1x64x32xf32>, memref<1x1x64xf32>)
@@ -23,5 +28,20 @@ func.func private @attention(%q: memref<1x1x64x32xf32>, %k: memref<1x1x128x32xf3
 // CHECK: scf.for {{.*}} step %c512
 func.func private @blocks(%q: memref<1x1x64x32xf32>, %k: memref<1x1x2000x32xf32>, %v: memref<1x1x2000x32xf32>, %o: memref<1x1x64x32xf32>, %l: memref<1x1x64xf32>) attributes {tw.kernel} {
   tw_tile.attention {scale = 0.125 : f64} ins(%q, %k, %v : memref<1x1x64x32xf32>, memref<1x1x2000x32xf32>, memref<1x1x2000x32xf32>) outs(%o, %l : memref<1x1x64x32xf32>, memref<1x1x64xf32>)
+  return
+}
+
+// A mask that is added may hold the least number there is: scores stay powers of e, and are masked in the pass that finds
+// their maximum.
+// CHECK-LABEL: func private @masked
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]{{.*}} outs({{.*}} : memref<{{.*}}>, memref<{{.*}}>)
+// CHECK: arith.mulf
+// CHECK: arith.addf
+// CHECK-NEXT: arith.maxnumf
+// CHECK-NOT: math.exp2
+// CHECK: math.exp
+// CHECK: math.log %
+func.func private @masked(%q: memref<1x1x64x32xf32>, %k: memref<1x1x128x32xf32>, %v: memref<1x1x128x32xf32>, %m: memref<1x1x64x128xf32>, %o: memref<1x1x64x32xf32>, %l: memref<1x1x64xf32>) attributes {tw.kernel} {
+  tw_tile.attention {scale = 0.125 : f64} ins(%q, %k, %v, %m : memref<1x1x64x32xf32>, memref<1x1x128x32xf32>, memref<1x1x128x32xf32>, memref<1x1x64x128xf32>) outs(%o, %l : memref<1x1x64x32xf32>, memref<1x1x64xf32>)
   return
 }

@@ -78,3 +78,36 @@ func.func private @narrow(%x: memref<3x48xf32>, %y: memref<3x48xf32>) attributes
   }
   return
 }
+
+// A result with an element for each step of the sum is stored in the step; what is left of the row is masked in both.
+// CHECK-LABEL: func private @stored_in_steps
+// CHECK: %[[SUM:.*]] = scf.for {{.*}} iter_args
+// CHECK: %[[E:.*]] = math.exp {{.*}} : vector<16xf32>
+// CHECK-NEXT: arith.addf %[[E]]
+// CHECK: vector.store %[[E]]
+// CHECK: vector.maskedstore
+// CHECK: vector.reduction <add>
+func.func private @stored_in_steps(%x: memref<3x150xf32>, %e: memref<3x150xf32>, %s: memref<3xf32>) attributes {tw.kernel} {
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%x : memref<3x150xf32>) outs(%e, %s : memref<3x150xf32>, memref<3xf32>) {
+  ^bb0(%a: f32, %old: f32, %sum: f32):
+    %v = math.exp %a : f32
+    %t = arith.addf %v, %sum : f32
+    linalg.yield %v, %t : f32, f32
+  }
+  return
+}
+
+// The greatest number: begun with -inf, an accumulator is never NaN, and one comparison chooses.
+// CHECK-LABEL: func private @greatest_number
+// CHECK: arith.constant 0xFF800000 : f32
+// CHECK: arith.cmpf ogt
+// CHECK: arith.select
+// CHECK: arith.maxnumf {{.*}} : f32
+func.func private @greatest_number(%x: memref<3x64xf32>, %m: memref<3xf32>) attributes {tw.kernel} {
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%x : memref<3x64xf32>) outs(%m : memref<3xf32>) {
+  ^bb0(%a: f32, %best: f32):
+    %t = arith.maxnumf %best, %a : f32
+    linalg.yield %t : f32
+  }
+  return
+}

@@ -74,9 +74,12 @@ tiny = 1e-9
 FITS = {
     # e^r = 1 + r + r^2 p(r)
     "exp": lambda: polynomial(exp_tail, lambda r: r**2 / mp.exp(r), -half_ln2, half_ln2, 4),
+    "exp_short": lambda: polynomial(exp_tail, lambda r: r**2 / mp.exp(r), -half_ln2, half_ln2, 2),
     "exp_wide": lambda: polynomial(exp_tail, lambda r: r**2 / mp.exp(r), -0.6933, 0.6933, 6),
     "expm1": lambda: polynomial(exp_tail, lambda r: r**2 / abs(mp.expm1(r)), -half_ln2, half_ln2, 4),
     # 2^f = 1 + f p(f)
+    "exp2": lambda: polynomial(lambda f: (2**f - 1) / f, lambda f: abs(f) / 2**f, -0.5, 0.5, 5),
+    "exp2_short": lambda: polynomial(lambda f: (2**f - 1) / f, lambda f: abs(f) / 2**f, -0.5, 0.5, 3),
     "exp2_wide": lambda: polynomial(lambda f: (2**f - 1) / f, lambda f: abs(f) / 2**f, -1.0, 1.0, 7),
     # log(1 + f) = f - f^2/2 + f^3 p(f)
     "log": lambda: polynomial(log_tail, lambda f: abs(f**3 / mp.log1p(f)), low, high, 7),

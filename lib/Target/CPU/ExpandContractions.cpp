@@ -52,6 +52,8 @@ public:
       access.out = c;
       access.reductionSizes = {size(a, place[rank - 1])};
       access.columns = size(c, rank - 1);
+      BlockArgument ofB = argumentBehind(b);
+      access.rhsNear = ofB && isScratch(ofB);
       readPanels(b, batchedB ? batches : 0, access, matmul.getPanel(), c, rank - 1);
       {
         access.lhsAt = [&](OpBuilder &, Value row, ValueRange k) {
@@ -209,6 +211,13 @@ private:
     return dyn_cast<BlockArgument>(value);
   }
 
+  /// A kernel's last argument, of bytes.
+  static bool isScratch(BlockArgument argument) {
+    auto type = dyn_cast<MemRefType>(argument.getType());
+    return type && type.getElementType().isInteger(8) &&
+           argument.getArgNumber() + 1 == argument.getOwner()->getNumArguments();
+  }
+
   /// The loop right behind `matmul` over all rows of its result, when a part of it can run as soon as its rows are
   /// there: it reads of the result nothing but the row it is at, and writes nothing that the product still reads.
   /// What stands between the two moves in front of `matmul`.
@@ -227,11 +236,8 @@ private:
     if (!loop || !loop.getInitArgs().empty() || !isConstantIntValue(loop.getLowerBound(), 0) ||
         !isConstantIntValue(loop.getStep(), 1) || getConstantIntValue(loop.getUpperBound()) != rows)
       return {};
-    // Scratch memory may serve the product and, later, the loop: its last argument, of bytes.
+    // Scratch memory may serve the product and, later, the loop.
     BlockArgument ofA = argumentBehind(a), ofB = argumentBehind(b);
-    auto isScratch = [](BlockArgument argument) {
-      return argument.getArgNumber() + 1 == argument.getOwner()->getNumArguments();
-    };
     if (!ofA || !ofB || isScratch(ofA) || isScratch(ofB))
       return {};
     bool legal = true;

@@ -10,7 +10,8 @@
 // After:
 //   %0 = vector.extract %x[0], math.sin %0 : f64 ... vector.insert     (the library's, four times)
 //
-// f32 scalars and vectors of any shape are expanded with the ULP stated in ExpandMath.h; f64 vectors are unrolled into
+// f32 scalars and vectors of any shape are expanded with the ULP stated in ExpandMath.h, exp and exp2 with the flag afn
+// to 17 bits only (what is rounded to 16 bits); f64 vectors are unrolled into
 // scalars for --convert-math-to-libm. What the CPU has instructions for stays: sqrt, fma, absf, copysign, floor, ceil,
 // round, roundeven, trunc.
 //
@@ -35,7 +36,8 @@ namespace tilewright {
 namespace cpu {
 namespace {
 
-using Expander = std::function<Lanes(ArrayRef<Lanes>)>;
+/// `shortened`: the op carries afn, what it gives is rounded to 16 bits.
+using Expander = std::function<Lanes(ArrayRef<Lanes>, bool shortened)>;
 
 /// One math op on f32 becomes what `expander` makes of its operands.
 struct ExpandSingle : RewritePattern {
@@ -50,7 +52,9 @@ struct ExpandSingle : RewritePattern {
     SmallVector<Lanes> operands;
     for (Value operand : op->getOperands())
       operands.push_back({&builder, operand});
-    rewriter.replaceOp(op, expander(operands).value);
+    auto flags = dyn_cast<arith::ArithFastMathInterface>(op);
+    bool shortened = flags && bitEnumContainsAny(flags.getFastMathFlagsAttr().getValue(), arith::FastMathFlags::afn);
+    rewriter.replaceOp(op, expander(operands, shortened).value);
     return success();
   }
   Expander expander;
@@ -115,12 +119,12 @@ void populateSingle(RewritePatternSet &patterns, bool avx512) {
     patterns.add(std::make_unique<ExpandSingle>(OpTy::getOperationName(), std::move(expander), patterns.getContext()));
   };
 #define TW_EXPAND(OP, EXPRESSION)                                                                                      \
-  add((math::OP *)nullptr, [avx512](ArrayRef<Lanes> x) -> Lanes {                                                      \
-    (void)avx512;                                                                                                      \
+  add((math::OP *)nullptr, [avx512](ArrayRef<Lanes> x, bool shortened) -> Lanes {                                      \
+    (void)avx512, (void)shortened;                                                                                     \
     return EXPRESSION;                                                                                                 \
   });
-  TW_EXPAND(ExpOp, expandExp(x[0], avx512))
-  TW_EXPAND(Exp2Op, expandExp2(x[0]))
+  TW_EXPAND(ExpOp, expandExp(x[0], avx512, shortened))
+  TW_EXPAND(Exp2Op, expandExp2(x[0], avx512, shortened))
   TW_EXPAND(ExpM1Op, expandExpM1(x[0]))
   TW_EXPAND(TanhOp, expandTanh(x[0]))
   TW_EXPAND(ErfOp, expandErf(x[0]))

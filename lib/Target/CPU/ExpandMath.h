@@ -15,12 +15,13 @@ namespace tilewright::cpu {
 enum class LogBase { E, Two, Ten };
 
 // ExpandMathExp.cpp: in f32, for hot loops.
-Lanes expandExp(Lanes x, bool avx512);  ///< 0.9 ULP; 1.5 without AVX-512
-Lanes expandLogistic(Lanes a, Lanes d); ///< a / d with d = 1 + e^z: 1.1 ULP, 0 below 2^-125 a
-Lanes expandExp2(Lanes x);              ///< 1.2 ULP
-Lanes expandExpM1(Lanes x);             ///< 1.6 ULP
-Lanes expandTanh(Lanes x);              ///< 1.5 ULP; 2.0 with the 12-bit reciprocal of AVX2
-Lanes expandErf(Lanes x);               ///< 1.4 ULP
+/// 0.9 ULP; 1.5 without AVX-512. `shortened`: to 2^-17, for what is rounded to 16 bits.
+Lanes expandExp(Lanes x, bool avx512, bool shortened = false);
+Lanes expandLogistic(Lanes a, Lanes d);                         ///< a / d with d = 1 + e^z: 1.1 ULP, 0 below 2^-125 a
+Lanes expandExp2(Lanes x, bool avx512, bool shortened = false); ///< 1.2 ULP, or 2^-18
+Lanes expandExpM1(Lanes x);                                     ///< 1.6 ULP
+Lanes expandTanh(Lanes x);                                      ///< 1.5 ULP; 2.0 with the 12-bit reciprocal of AVX2
+Lanes expandErf(Lanes x);                                       ///< 1.4 ULP
 
 // ExpandMathLog.cpp
 Lanes expandLog(Lanes x, LogBase base); ///< 1.2 ULP

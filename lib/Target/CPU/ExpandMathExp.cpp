@@ -50,14 +50,15 @@ Lanes quickDivide(Lanes a, Lanes b) {
 // result is rounded once. |r| is up to ln 2 then, hence degree 8: 18 instructions.
 // Below -104 the result is 0, and no lane there may compute one: results that underflow take Intel's cores some 270
 // cycles a vector, and the scores that a mask takes away are such numbers.
-Lanes expandExp(Lanes x, bool avx512) {
+Lanes expandExp(Lanes x, bool avx512, bool shortened) {
   constexpr double vanishes = -104.0;
   Lanes keep = x.make<arith::CmpFOp>(arith::CmpFPredicate::UGE, x.value, x.number(vanishes).value);
   x = atMost(x, 89.0);
   if (avx512) {
     Lanes n = roundToEven(x * expLog2E);
     Lanes r = reduceByLn2(x, n);
-    Lanes p = polynomial(r, {1.0, 1.0, 0.49999994, 0.166665211, 0.0416682623, 0.0083686728, 0.00138210121});
+    Lanes p = shortened ? polynomial(r, {1.0, 1.0, 0.5000512, 0.167535529, 0.0412776321})
+                        : polynomial(r, {1.0, 1.0, 0.49999994, 0.166665211, 0.0416682623, 0.0083686728, 0.00138210121});
     if (std::optional<Lanes> scaled = scaleByInstruction(p, n, keep))
       return *scaled;
   }
@@ -79,10 +80,21 @@ Lanes expandLogistic(Lanes a, Lanes d) {
   return select(greater(d, limit), a * 0.0, quickDivide(a, atMost(d, limit)));
 }
 
-// x - n is exact; n is even, and lanes below -151 give 0, as above.
-Lanes expandExp2(Lanes x) {
+// x - n is exact, and lanes below -151 give 0, as above. With vscalefps: bounds, n, f, degree 6, scale: 11
+// instructions. Without, n is even.
+Lanes expandExp2(Lanes x, bool avx512, bool shortened) {
   Lanes keep = x.make<arith::CmpFOp>(arith::CmpFPredicate::UGE, x.value, x.number(-151.0).value);
-  x = select(keep, atMost(x, 129.0), 0.0);
+  x = atMost(x, 129.0);
+  if (avx512) {
+    Lanes n = roundToEven(x);
+    Lanes f = x - n;
+    Lanes p = shortened ? polynomial(f, {1.0, 0.693124175, 0.240240917, 0.0559064932, 0.00958313607})
+                        : polynomial(f, {1.0, 0.693147182, 0.240226477, 0.0555035993, 0.00961850584, 0.00133908063,
+                                         0.000153264627});
+    if (std::optional<Lanes> scaled = scaleByInstruction(p, n, keep))
+      return *scaled;
+  }
+  x = select(keep, x, 0.0);
   constexpr double shift = roundingShift32 + 127;
   Lanes shifted = fma(x, 0.5, shift);
   Lanes scale = shiftLeft(shifted.asInteger(), 23).asFloat();

@@ -140,7 +140,7 @@ private:
   /// next panel's at the same k; where each block serves all lines, the block behind this one.
   void prefetch(int64_t rows, Value first) {
     const int64_t total = access.rowsBefore ? access.rowsInTask : totalRows;
-    if (total < 2 * rows || (!access.rowsBefore && !access.hasOneRun()))
+    if (access.rhsNear || total < 2 * rows || (!access.rowsBefore && !access.hasOneRun()))
       return;
     std::optional<int64_t> depth = getConstantIntValue(access.reductionSizes.back());
     int64_t block = depth ? std::min(*depth, reductionBlock) : reductionBlock;

@@ -37,6 +37,7 @@ struct BlockAccess {
   /// Not null: what is to be done with the rows [from, to) of C once they are complete. A kernel may do it while it
   /// computes later rows; it leaves the last 32 of whole blocks, and what follows them.
   std::function<void(mlir::OpBuilder &, mlir::Value from, mlir::Value to)> rowsDone;
+  bool rhsNear = false;     ///< the task packed B itself: it is in the second-level cache, nothing is fetched ahead
   bool wholePanels = false; ///< columns is a multiple of the panel
   /// Dimensions of A that rows and the innermost reduction run over, and of C that rows run over; a row of the tile is
   /// `lhsRowStep` elements of A's dimension (a convolution's stride).

@@ -63,6 +63,13 @@ private:
     return succeeded(typeOf(in).getStridesAndOffset(strides, offset)) && strides[dim] == 1;
   }
 
+  /// Every element of every panel is one of the input.
+  bool nothingMissing() {
+    std::optional<int64_t> k = getConstantIntValue(depth), n = getConstantIntValue(columns),
+                           rows = getConstantIntValue(depthOuter);
+    return k && n && rows && *k == *rows * group && *n % panel == 0;
+  }
+
   void loop(Value from, Value to, int64_t step, function_ref<void(Value)> body) {
     auto made = scf::ForOp::create(builder, loc, from, to, constant(step));
     OpBuilder::InsertionGuard guard(builder);
@@ -96,9 +103,12 @@ private:
     return at;
   }
 
-  /// `count` elements from `at` on, of which `valid` are there.
-  Value loadMasked(ArrayRef<Value> at, int64_t count, Value valid) {
+  /// `count` elements from `at` on, of which `valid()` are there.
+  Value loadMasked(ArrayRef<Value> at, int64_t count, function_ref<Value()> validOf) {
     VectorType type = VectorType::get({count}, element);
+    if (nothingMissing())
+      return vector::LoadOp::create(builder, loc, type, in, at);
+    Value valid = validOf();
     Value mask =
         vector::CreateMaskOp::create(builder, loc, VectorType::get({count}, builder.getI1Type()), ValueRange{valid});
     return vector::MaskedLoadOp::create(builder, loc, type, in, at, mask, zero(type));
@@ -109,13 +119,14 @@ private:
     loop(constant(0), depthOuter, 1, [&](Value k) {
       for (int64_t j = 0; j < panel; j += lanes) {
         Value column = add(firstColumn, j);
-        Value left = arith::SubIOp::create(builder, loc, columns, column);
         SmallVector<Value> rows;
         for (int64_t g = 0; g < group; ++g) {
           Value row = add(times(k, group), g);
-          Value inside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, row, depth);
-          Value valid = arith::SelectOp::create(builder, loc, inside, left, constant(0));
-          rows.push_back(loadMasked(inAt(ivs, row, column), lanes, valid));
+          rows.push_back(loadMasked(inAt(ivs, row, column), lanes, [&]() -> Value {
+            Value left = arith::SubIOp::create(builder, loc, columns, column);
+            Value inside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, row, depth);
+            return arith::SelectOp::create(builder, loc, inside, left, constant(0));
+          }));
         }
         auto interleaved = [&](Value a, Value b) -> Value { return vector::InterleaveOp::create(builder, loc, a, b); };
         Value moved = group == 1   ? rows[0]
@@ -136,13 +147,14 @@ private:
     for (int64_t j = 0; j < panel; j += lanes)
       loop(constant(0), whole, lanes, [&](Value k) {
         Value element0 = times(k, group);
-        Value left = arith::SubIOp::create(builder, loc, depth, element0);
         SmallVector<Value> rows;
         for (int64_t lane = 0; lane < lanes; ++lane) {
           Value column = add(firstColumn, j + lane);
-          Value inside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, column, columns);
-          Value valid = arith::SelectOp::create(builder, loc, inside, left, constant(0));
-          Value row = loadMasked(inAt(ivs, element0, column), lanes * group, valid);
+          Value row = loadMasked(inAt(ivs, element0, column), lanes * group, [&]() -> Value {
+            Value left = arith::SubIOp::create(builder, loc, depth, element0);
+            Value inside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, column, columns);
+            return arith::SelectOp::create(builder, loc, inside, left, constant(0));
+          });
           rows.push_back(group == 1 ? row
                                     : vector::BitCastOp::create(builder, loc, VectorType::get({lanes}, unitType), row));
         }

@@ -352,8 +352,24 @@ private:
     return a;
   }
 
+  /// So few steps need no loop: the heads of attention have two.
+  static constexpr int64_t straightSteps = 4;
+
   Tiles over(const Tiles &tiles, SmallVector<Value> ivs, Value from, Value to,
              function_ref<Tiles(Tiles, ArrayRef<Value>)> body) {
+    std::optional<int64_t> begin = getConstantIntValue(from), end = getConstantIntValue(to);
+    if (begin && end && *end - *begin <= straightSteps * tileDepth) {
+      Tiles sums(tiles);
+      for (int64_t at = *begin; at < *end; at += tileDepth) {
+        Value step = constant(at);
+        SmallVector<Value> places(ivs);
+        places.push_back(step);
+        if (duringStep)
+          duringStep(step);
+        sums = body(sums, places);
+      }
+      return sums;
+    }
     auto loop = scf::ForOp::create(builder, loc, from, to, constant(tileDepth), tiles);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
@@ -367,7 +383,7 @@ private:
   /// This step's share of the block of B that comes next, into the second-level cache: from the third it comes too
   /// slowly for the first rows that read it. All blocks of rows together fetch it once.
   void fetchAhead(Value first, ArrayRef<Value> at) {
-    if (!fetchFrom || rowBlocks < 1)
+    if (!fetchFrom || rowBlocks < 1 || access.rhsNear)
       return;
     const int64_t group = 4 / elementBytes;
     auto divided = [&](Value value, int64_t by) -> Value { // no signed division: nothing is negative
