@@ -4,7 +4,7 @@
 //
 //   ThreadTeam::process().run(8, [](void *context, int thread, int threads) { ... }, &call);
 //
-// Between calls the workers spin for 50 us and then sleep. They block every signal, so that handlers (Python's too)
+// Between calls the workers spin for 200 us and then sleep. They block every signal, so that handlers (Python's too)
 // run on the program's own threads. A team that is busy is never waited for: a second caller, or a call from inside,
 // does its work alone. After fork() the child finds an empty team and starts its own workers.
 //
