@@ -117,12 +117,12 @@ private:
         reason = describe(reader) + " reads it at computed places, so the whole of it must be there first";
         return false;
       }
-    if (!isa<linalg::LinalgOp>(op)) {
+    if (!isa<linalg::LinalgOp, GroupedConvolutionOp>(op)) {
       reason = describe(op) + " runs as a kernel of its own";
       return false;
     }
     for (Operation *member : members)
-      if (!isa<linalg::LinalgOp>(member)) {
+      if (!isa<linalg::LinalgOp, GroupedConvolutionOp>(member)) {
         reason = describe(member) + " takes no producers into its kernel";
         return false;
       }
@@ -172,7 +172,8 @@ private:
       else if (auto finish = dyn_cast<linalg::GenericOp>(member); finish && !contraction)
         contraction = contractionBehind(finish);
     }
-    if (contraction && rows->numRows < cast<ShapedType>(contraction->getResult(0).getType()).getRank() &&
+    if (contraction && !isa<GroupedConvolutionOp>(contraction) &&
+        rows->numRows < cast<ShapedType>(contraction->getResult(0).getType()).getRank() &&
         !affordsWholeRows(contraction, rows->numRows)) {
       reason = "a tile of " + describe(contraction) +
                " would have to span whole rows of the reduction, which takes the second dimension from the threads and "

@@ -203,6 +203,49 @@ SmallVector<Value> decomposeScatter(Emitter e, tile::ScatterOp op) {
   });
 }
 
+/// Each result is the sum over the taps that meet the input.
+SmallVector<Value> decomposeGroupedConvolution(Emitter e, tile::GroupedConvolutionOp op) {
+  Value input = op.getInputs()[0], weight = op.getInputs()[1];
+  auto weightType = cast<RankedTensorType>(weight.getType());
+  Type element = weightType.getElementType();
+  int64_t perGroup = weightType.getDimSize(2), filters = weightType.getDimSize(3) / op.getGroups();
+  return e.loops(op.getOutputs()[0], op.getOutputs(), [&](Emitter e, ValueRange at, ValueRange carried) {
+    Value group = arith::DivUIOp::create(e.b, e.loc, at[3], e.index(filters));
+    Value channel = e.mul(group, e.index(perGroup));
+    SmallVector<Value> low(3, e.index(0)), step(3, e.index(1)), high;
+    for (int64_t dim = 0; dim < 3; ++dim)
+      high.push_back(e.index(weightType.getDimSize(dim)));
+    Value zero = arith::ConstantOp::create(e.b, e.loc, e.b.getZeroAttr(element));
+    scf::LoopNest nest = scf::buildLoopNest(
+        e.b, e.loc, low, high, step, zero, [&](OpBuilder &b, Location loc, ValueRange tap, ValueRange sum) {
+          Emitter in{b, loc};
+          SmallVector<Value> place{at[0], Value(), Value(), in.add(channel, tap[2])};
+          Value inside;
+          for (int64_t i = 0; i < 2; ++i) {
+            Value window = in.mul(at[1 + i], in.index(op.getStrides()[i]));
+            Value reach = in.add(window, in.mul(tap[i], in.index(op.getDilations()[i])));
+            place[1 + i] = arith::SubIOp::create(b, loc, reach, in.index(op.getPadding()[i]));
+            Value fits = in.cmp(IntPredicate::ult, place[1 + i], in.size(input, 1 + i));
+            inside = inside ? arith::AndIOp::create(b, loc, inside, fits).getResult() : fits;
+          }
+          auto branch = scf::IfOp::create(b, loc, element, inside, /*withElse=*/true);
+          {
+            OpBuilder::InsertionGuard guard(b);
+            b.setInsertionPointToStart(branch.thenBlock());
+            Value x = in.extract(input, place);
+            if (x.getType() != element)
+              x = arith::ExtFOp::create(b, loc, element, x);
+            Value product = in.mul(x, in.extract(weight, {tap[0], tap[1], tap[2], at[3]}));
+            scf::YieldOp::create(b, loc, in.add(sum[0], product));
+            b.setInsertionPointToStart(branch.elseBlock());
+            scf::YieldOp::create(b, loc, sum[0]);
+          }
+          return scf::ValueVector{branch.getResult(0)};
+        });
+    return SmallVector<Value>{e.insert(nest.results[0], carried[0], at)};
+  });
+}
+
 bool isWideAttention(Operation *op) {
   auto attention = dyn_cast<tile::AttentionOp>(op);
   return attention && getElementTypeOrSelf(attention.getInputs()[0].getType()).isF64();
@@ -221,7 +264,7 @@ struct DecomposeTile : impl::DecomposeTileBase<DecomposeTile> {
             << "attention in f64"
             << remark::reason("{0}", "online softmax is written for f32 scores; the whole score matrix is made");
         ops.push_back(op);
-      } else if (isa<tile::ScanOp, tile::SortOp, tile::ScatterOp, tile::AttentionOp>(op)) {
+      } else if (isa<tile::ScanOp, tile::SortOp, tile::ScatterOp, tile::AttentionOp, tile::GroupedConvolutionOp>(op)) {
         ops.push_back(op);
       }
     });
@@ -233,6 +276,7 @@ struct DecomposeTile : impl::DecomposeTileBase<DecomposeTile> {
               .Case<tile::ScanOp>([&](auto scan) { return decomposeScan(e, scan); })
               .Case<tile::SortOp>([&](auto sort) { return decomposeSort(e, sort); })
               .Case<tile::ScatterOp>([&](auto scatter) { return decomposeScatter(e, scatter); })
+              .Case<tile::GroupedConvolutionOp>([&](auto grouped) { return decomposeGroupedConvolution(e, grouped); })
               .Case<tile::AttentionOp>([&](auto attention) { return decomposeAttention(b, attention); });
       op->replaceAllUsesWith(results);
       op->erase();

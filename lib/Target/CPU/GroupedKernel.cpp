@@ -1,0 +1,384 @@
+//===- GroupedKernel.cpp - convolutions of narrow groups --------------------------===//
+//
+// Before (depthwise: a channel of input and a filter a group):
+//   tw_tile.grouped_convolution {strides = [1, 1], padding = [1, 1], ...} ins(%x: memref<1x56x56x144xf32>,
+//     %w: memref<3x3x1x144xf32>) first(%line, %c0) outs(%y: memref<1x2x56x144xf32>)
+// After:
+//   scf.for %oh = 0 to 2 { 4 times, each 14 pixels of the line:
+//     scf.for %f = 0 to 144 step 16 {
+//       %acc:14 = scf.for %kh = (taps that meet the image) iter_args(14 x vector<16xf32>) {
+//         3 loads of %w[%kh, 0...2, 0, %f], 16 of %x[0, line, pixel, %f]; 42 fma }
+//       14 stores } }
+//
+// Vectors run over filters. A vector of the input is loaded once for all the pixels whose windows it stands in, one of
+// the weight once for all pixels of a block. Taps outside of the image are left out: by the bounds of the loop over kh,
+// along the line by leaving out their products where the line's size is known, else by bounds of a loop over kw for the
+// pixels near its ends. Two ways for filters to meet channels:
+//   spread: a vector holds several groups; it meets a vector of their channels, each in all lanes of its group
+//   broadcast: a vector holds filters of one group, which meet one channel at a time
+// The last vector of a line of filters overlaps the one before it, so that nothing is masked.
+//
+// Test: test/Target/CPU/grouped-convolution.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/CPU/GroupedKernel.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tilewright::cpu {
+namespace {
+
+/// Taps along a line that share the loads of one pass over its pixels; more would hold too many weights.
+constexpr int64_t mostTapsAtOnce = 8;
+/// Pixels of a block: enough sums that none waits for its own last step.
+constexpr int64_t mostPixels = 14;
+/// A channel less than this many is a step of code, more are a loop.
+constexpr int64_t mostChannelSteps = 8;
+/// A sum of more products than this is made of the sums of its window's lines.
+constexpr int64_t longSum = 128;
+
+class GroupedEmitter {
+public:
+  GroupedEmitter(tile::GroupedConvolutionOp op, int64_t machineLanes, int64_t registers)
+      : op(op), builder(op), loc(op.getLoc()), in(op.getInputs()[0]), weight(op.getInputs()[1]),
+        out(op.getOutputs()[0]), element(typeOf(out).getElementType()), inElement(typeOf(in).getElementType()),
+        kernelHeight(typeOf(weight).getDimSize(0)), kernelWidth(typeOf(weight).getDimSize(1)),
+        channels(typeOf(weight).getDimSize(2)), filters(typeOf(out).getDimSize(3)) {
+    groups = op.getGroups();
+    perGroup = filters / groups;
+    lanes = element.isF64() ? machineLanes / 2 : machineLanes;
+    lanes = std::min<int64_t>(lanes, llvm::bit_floor<uint64_t>(filters));
+    spread = perGroup < lanes && lanes % perGroup == 0 && lanes / perGroup * channels <= 4 * lanes;
+    if (!spread)
+      lanes = std::min<int64_t>(lanes, llvm::bit_floor<uint64_t>(perGroup));
+    vectors = !spread && registers >= 32 && perGroup >= 2 * lanes ? 2 : 1;
+    vectorType = VectorType::get({lanes}, element);
+    taps = std::min(kernelWidth, mostTapsAtOnce);
+    pixels = std::clamp<int64_t>((registers - taps * vectors - 2) / vectors, 1, mostPixels);
+    apart = channels * kernelHeight * kernelWidth > longSum && kernelHeight > 1;
+  }
+
+  void run() {
+    if (filters == 0 || kernelHeight == 0 || kernelWidth == 0) {
+      op->erase();
+      return;
+    }
+    loop(constant(0), size(out, 0), [&](Value n) {
+      loop(constant(0), size(out, 1), [&](Value line) {
+        image = n;
+        outLine = line;
+        // The first line of the window, and the taps that meet the image.
+        Value here = op.getFirst().empty() ? line : sum(op.getFirst()[0], line);
+        AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
+        int64_t dilation = op.getDilations()[0];
+        inLine = apply(d0 * op.getStrides()[0] - op.getPadding()[0], {here});
+        firstTap = largest({apply((-d0).ceilDiv(dilation), {inLine}), constant(0)});
+        endTap = least({apply((d1 - d0).ceilDiv(dilation), {inLine, size(in, 1)}), constant(kernelHeight)});
+        overLine();
+      });
+    });
+    op->erase();
+  }
+
+private:
+  static MemRefType typeOf(Value value) { return cast<MemRefType>(value.getType()); }
+  Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
+  Value size(Value value, int64_t dim) {
+    return getValueOrCreateConstantIndexOp(builder, loc, memref::getMixedSize(builder, loc, value, dim));
+  }
+  Value sum(Value a, Value b) { return arith::AddIOp::create(builder, loc, a, b); }
+  Value sum(Value a, int64_t b) { return b == 0 ? a : sum(a, constant(b)); }
+  Value largest(std::initializer_list<Value> of) {
+    return std::accumulate(of.begin() + 1, of.end(), *of.begin(),
+                           [&](Value a, Value b) -> Value { return arith::MaxSIOp::create(builder, loc, a, b); });
+  }
+  Value least(std::initializer_list<Value> of) {
+    return std::accumulate(of.begin() + 1, of.end(), *of.begin(),
+                           [&](Value a, Value b) -> Value { return arith::MinSIOp::create(builder, loc, a, b); });
+  }
+  Value apply(AffineExpr expr, ArrayRef<Value> dims) {
+    SmallVector<OpFoldResult> folds = getAsOpFoldResult(dims);
+    return getValueOrCreateConstantIndexOp(
+        builder, loc, affine::makeComposedFoldedAffineApply(builder, loc, AffineMap::get(dims.size(), 0, expr), folds));
+  }
+
+  void loop(Value from, Value to, function_ref<void(Value)> inside, int64_t step = 1) {
+    std::optional<int64_t> low = getConstantIntValue(from), high = getConstantIntValue(to);
+    if (low && high && *high <= *low)
+      return;
+    if (low && high && *high - *low <= step)
+      return inside(from);
+    auto nest = scf::ForOp::create(builder, loc, from, to, constant(step));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(nest.getBody());
+    inside(nest.getInductionVar());
+  }
+
+  /// A loop that carries sums.
+  SmallVector<Value> carry(Value from, Value to, ArrayRef<Value> sums,
+                           function_ref<SmallVector<Value>(Value, ArrayRef<Value>)> inside) {
+    auto nest = scf::ForOp::create(builder, loc, from, to, constant(1), sums);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(nest.getBody());
+    SmallVector<Value> carried = llvm::to_vector_of<Value>(nest.getRegionIterArgs());
+    scf::YieldOp::create(builder, loc, inside(nest.getInductionVar(), carried));
+    return llvm::to_vector_of<Value>(nest.getResults());
+  }
+
+  //===-- pixels of a line ------------------------------------------------===//
+
+  /// Pixels side by side that are computed together.
+  struct Block {
+    Value first;          ///< in the tile
+    int64_t count = 1;    ///< how many
+    Value left;           ///< the first pixel of the first window, in the input; may lie in front of it
+    Value fromTap, toTap; ///< the taps along the line, for one pixel near an end of a line of unknown size
+    /// Tap `tap` of pixel `pixel` lies in the image.
+    std::function<bool(int64_t pixel, int64_t tap)> meets = [](int64_t, int64_t) { return true; };
+  };
+
+  void overLine() {
+    std::optional<int64_t> count = getConstantIntValue(size(out, 2)), width = getConstantIntValue(size(in, 2));
+    bool fromStart = op.getFirst().empty() || isConstantIntValue(op.getFirst()[1], 0);
+    if (count && width && fromStart)
+      return overKnownLine(*count, *width);
+    overUnknownLine();
+  }
+
+  /// Even blocks; those that lie in the middle of the image are a loop.
+  void overKnownLine(int64_t count, int64_t width) {
+    if (count == 0)
+      return;
+    const int64_t blocks = llvm::divideCeil(count, pixels), each = llvm::divideCeil(count, blocks);
+    const int64_t stride = op.getStrides()[1], dilation = op.getDilations()[1], padding = op.getPadding()[1];
+    auto meets = [=](int64_t pixel, int64_t tap) {
+      int64_t place = pixel * stride + tap * dilation - padding;
+      return place >= 0 && place < width;
+    };
+    auto inside = [&](int64_t first) {
+      return first + each <= count && meets(first, 0) && meets(first + each - 1, kernelWidth - 1);
+    };
+    auto emit = [&](Value first, int64_t pixelsHere, std::function<bool(int64_t, int64_t)> meetsHere) {
+      AffineExpr d0 = builder.getAffineDimExpr(0);
+      overFilters({first, pixelsHere, apply(d0 * stride - padding, {first}), Value(), Value(), std::move(meetsHere)});
+    };
+    for (int64_t first = 0; first < count;) {
+      int64_t end = first;
+      while (inside(end))
+        end += each;
+      if (end > first) {
+        loop(constant(first), constant(end), [&](Value at) { emit(at, each, Block().meets); }, each);
+        first = end;
+        continue;
+      }
+      emit(constant(first), std::min(each, count - first),
+           [=](int64_t pixel, int64_t tap) { return meets(first + pixel, tap); });
+      first += each;
+    }
+  }
+
+  /// One pixel at a time near the ends of the image, blocks between.
+  void overUnknownLine() {
+    const int64_t stride = op.getStrides()[1], dilation = op.getDilations()[1], padding = op.getPadding()[1];
+    AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
+    Value offset = op.getFirst().empty() ? constant(0) : op.getFirst()[1];
+    Value count = size(out, 2), width = size(in, 2), zero = constant(0);
+    auto leftOf = [&](Value pixel) { return apply((d0 + d1) * stride - padding, {offset, pixel}); };
+    // Windows from `inner` on begin in the image, those before `outer` end in it.
+    Value inner = least({largest({apply((-d0 * stride + padding).ceilDiv(stride), {offset}), zero}), count});
+    int64_t reach = (kernelWidth - 1) * dilation;
+    Value outer = apply((d1 + (padding - reach - 1)).floorDiv(stride) + 1 - d0, {offset, width});
+    outer = largest({least({outer, count}), inner});
+    AffineExpr blocks = d0 + (d1 - d0).floorDiv(pixels) * pixels;
+    Value end = apply(blocks, {inner, outer});
+    auto single = [&](Value pixel) {
+      Value left = leftOf(pixel);
+      Value from = largest({apply((-d0).ceilDiv(dilation), {left}), zero});
+      Value to = least({apply((d1 - d0).ceilDiv(dilation), {left, width}), constant(kernelWidth)});
+      overFilters({pixel, 1, left, from, to});
+    };
+    loop(zero, inner, single);
+    loop(inner, end, [&](Value pixel) { overFilters({pixel, pixels, leftOf(pixel), Value(), Value()}); }, pixels);
+    loop(end, count, single);
+  }
+
+  //===-- filters ---------------------------------------------------------===//
+
+  void overFilters(const Block &block) {
+    AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
+    if (spread) {
+      overVectors(filters,
+                  [&](Value filter) { convolve(block, filter, apply(d0.floorDiv(perGroup) * channels, {filter})); });
+      return;
+    }
+    loop(constant(0), constant(groups), [&](Value group) {
+      overVectors(perGroup, [&](Value filter) {
+        convolve(block, apply(d0 * perGroup + d1, {group, filter}), apply(d0 * channels, {group}));
+      });
+    });
+  }
+
+  /// [0, count) in steps of `vectors` vectors; the last one overlaps where it has to.
+  void overVectors(int64_t count, function_ref<void(Value)> inside) {
+    const int64_t step = vectors * lanes, whole = count / step * step;
+    loop(constant(0), constant(whole), inside, step);
+    if (whole < count)
+      inside(constant(count - step));
+  }
+
+  //===-- sums ------------------------------------------------------------===//
+
+  Value outAt(const Block &block, int64_t pixel, Value filter, int64_t v, Value stored) {
+    Value place[] = {image, outLine, sum(block.first, pixel), sum(filter, v * lanes)};
+    if (!stored)
+      return vector::LoadOp::create(builder, loc, vectorType, out, place);
+    vector::StoreOp::create(builder, loc, stored, out, place);
+    return {};
+  }
+
+  /// The results of `block` for `vectors` vectors of filters from `filter` on, whose channels begin at `channel`.
+  void convolve(const Block &block, Value filter, Value channel) {
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
+    SmallVector<Value> zeros(block.count * vectors, zero);
+    auto overSums = [&](function_ref<void(int64_t, int64_t, int64_t)> inside) {
+      for (int64_t pixel = 0; pixel < block.count; ++pixel)
+        for (int64_t v = 0; v < vectors; ++v)
+          inside(pixel, v, pixel * vectors + v);
+    };
+    auto store = [&](ArrayRef<Value> sums) {
+      overSums([&](int64_t pixel, int64_t v, int64_t at) { outAt(block, pixel, filter, v, sums[at]); });
+    };
+    auto lineOf = [&](Value tapLine, ArrayRef<Value> sums) {
+      AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
+      window = {apply(d0 + d1 * op.getDilations()[0], {inLine, tapLine}), tapLine};
+      return windowLine(block, filter, channel, llvm::to_vector(sums));
+    };
+    if (!apart)
+      return store(carry(firstTap, endTap, zeros, lineOf));
+    store(zeros);
+    loop(firstTap, endTap, [&](Value tapLine) {
+      SmallVector<Value> sums = lineOf(tapLine, zeros);
+      overSums([&](int64_t pixel, int64_t v, int64_t at) {
+        Value before = outAt(block, pixel, filter, v, Value());
+        outAt(block, pixel, filter, v, arith::AddFOp::create(builder, loc, before, sums[at]));
+      });
+    });
+  }
+
+  /// The line of the window that is computed: in the input and in the weight.
+  struct WindowLine {
+    Value inLine, tapLine;
+  };
+
+  /// `sums` and the products of one line of the window.
+  SmallVector<Value> windowLine(const Block &block, Value filter, Value channel, SmallVector<Value> sums) {
+    if (block.fromTap)
+      return carry(block.fromTap, block.toTap, sums, [&](Value tap, ArrayRef<Value> carried) {
+        AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
+        Block one{block.first, 1, apply(d0 + d1 * op.getDilations()[1], {block.left, tap}), Value(), Value()};
+        return overChannels(one, filter, channel, tap, 0, 1, llvm::to_vector(carried));
+      });
+    for (int64_t first = 0; first < kernelWidth; first += taps)
+      sums = overChannels(block, filter, channel, constant(0), first, std::min(first + taps, kernelWidth), sums);
+    return sums;
+  }
+
+  /// The taps firstTap + [from, to) of all channels.
+  SmallVector<Value> overChannels(const Block &block, Value filter, Value channel, Value firstTapHere, int64_t from,
+                                  int64_t to, SmallVector<Value> sums) {
+    if (spread || channels <= mostChannelSteps) {
+      for (int64_t c = 0; c < channels; ++c)
+        sums = products(block, filter, channel, c, constant(c), firstTapHere, from, to, sums);
+      return sums;
+    }
+    return carry(constant(0), constant(channels), sums, [&](Value c, ArrayRef<Value> carried) {
+      return products(block, filter, sum(channel, c), 0, c, firstTapHere, from, to, llvm::to_vector(carried));
+    });
+  }
+
+  /// One channel of each group: `number` from `channel` on, `weightChannel` of the weight. Each pixel of the input
+  /// once, for all pairs of a result's pixel and a tap that it lies under.
+  SmallVector<Value> products(const Block &block, Value filter, Value channel, int64_t number, Value weightChannel,
+                              Value firstTapHere, int64_t from, int64_t to, SmallVector<Value> sums) {
+    const int64_t stride = op.getStrides()[1], dilation = op.getDilations()[1];
+    std::map<int64_t, SmallVector<std::pair<int64_t, int64_t>>> pairsAt;
+    for (int64_t pixel = 0; pixel < block.count; ++pixel)
+      for (int64_t tap = from; tap < to; ++tap)
+        if (block.meets(pixel, tap))
+          pairsAt[pixel * stride + tap * dilation].push_back({pixel, tap});
+    std::map<int64_t, SmallVector<Value>> weights;
+    auto weightOf = [&](int64_t tap) -> ArrayRef<Value> {
+      SmallVector<Value> &loaded = weights[tap];
+      for (int64_t v = loaded.size(); v < vectors; ++v)
+        loaded.push_back(vector::LoadOp::create(
+            builder, loc, vectorType, weight,
+            ValueRange{window.tapLine, sum(firstTapHere, tap), weightChannel, sum(filter, v * lanes)}));
+      return loaded;
+    };
+    for (auto &[place, pairs] : pairsAt) {
+      Value x = inputVector(sum(block.left, place), channel, number);
+      for (auto [pixel, tap] : pairs) {
+        ArrayRef<Value> w = weightOf(tap);
+        for (int64_t v = 0; v < vectors; ++v) {
+          Value &total = sums[pixel * vectors + v];
+          total = vector::FMAOp::create(builder, loc, x, w[v], total);
+        }
+      }
+    }
+    return sums;
+  }
+
+  /// What the lanes of a vector of filters meet at `pixel` of the input's line.
+  Value inputVector(Value pixel, Value channel, int64_t number) {
+    if (!spread) {
+      Value x = memref::LoadOp::create(builder, loc, in, ValueRange{image, window.inLine, pixel, sum(channel, number)});
+      if (inElement != element)
+        x = arith::ExtFOp::create(builder, loc, element, x);
+      return vector::BroadcastOp::create(builder, loc, vectorType, x);
+    }
+    // All channels of the vector's groups; lane l belongs to group l / perGroup.
+    const int64_t together = lanes / perGroup * channels;
+    Value x = vector::LoadOp::create(builder, loc, VectorType::get({together}, inElement), in,
+                                     ValueRange{image, window.inLine, pixel, channel});
+    if (channels != 1 || perGroup != 1) {
+      SmallVector<int64_t> from;
+      for (int64_t lane = 0; lane < lanes; ++lane)
+        from.push_back(lane / perGroup * channels + number);
+      x = vector::ShuffleOp::create(builder, loc, x, x, from);
+    }
+    return inElement == element ? x : arith::ExtFOp::create(builder, loc, vectorType, x).getResult();
+  }
+
+  tile::GroupedConvolutionOp op;
+  OpBuilder builder;
+  Location loc;
+  Value in, weight, out;
+  Type element, inElement;
+  int64_t kernelHeight, kernelWidth;
+  int64_t channels, filters;        ///< channels of a group, all filters
+  int64_t groups = 1, perGroup = 1; ///< filters of a group
+  int64_t lanes = 1, vectors = 1;   ///< of a step
+  int64_t pixels = 1, taps = 1;     ///< of a block, of a pass over it
+  bool spread = false;              ///< a vector holds several groups
+  bool apart = false;               ///< lines of the window are summed on their own
+  VectorType vectorType;
+  Value image, outLine, inLine; ///< inLine: of the window's first line
+  Value firstTap, endTap;       ///< lines of the window that meet the image
+  WindowLine window;
+};
+
+} // namespace
+
+void expandGroupedConvolution(tile::GroupedConvolutionOp op, int64_t lanes, int64_t registers) {
+  GroupedEmitter(op, lanes, registers).run();
+}
+
+} // namespace tilewright::cpu
