@@ -42,8 +42,9 @@ constexpr int64_t mostTapsAtOnce = 8;
 constexpr int64_t mostPixels = 14;
 /// A channel less than this many is a step of code, more are a loop.
 constexpr int64_t mostChannelSteps = 8;
-/// A sum of more products than this is made of the sums of its window's lines.
-constexpr int64_t longSum = 128;
+/// A longer sum is made of sums of about so many products, of some channels of a line of the window: its error grows
+/// with these, not with all of it.
+constexpr int64_t longSum = 64;
 
 class GroupedEmitter {
 public:
@@ -63,7 +64,8 @@ public:
     vectorType = VectorType::get({lanes}, element);
     taps = std::min(kernelWidth, mostTapsAtOnce);
     pixels = std::clamp<int64_t>((registers - taps * vectors - 2) / vectors, 1, mostPixels);
-    apart = channels * kernelHeight * kernelWidth > longSum && kernelHeight > 1;
+    if (channels * kernelHeight * kernelWidth > 2 * longSum)
+      channelsApart = std::clamp<int64_t>(longSum / kernelWidth, 1, channels);
   }
 
   void run() {
@@ -256,22 +258,45 @@ private:
     auto store = [&](ArrayRef<Value> sums) {
       overSums([&](int64_t pixel, int64_t v, int64_t at) { outAt(block, pixel, filter, v, sums[at]); });
     };
-    auto lineOf = [&](Value tapLine, ArrayRef<Value> sums) {
+    auto moveTo = [&](Value tapLine) {
       AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
       window = {apply(d0 + d1 * op.getDilations()[0], {inLine, tapLine}), tapLine};
-      return windowLine(block, filter, channel, llvm::to_vector(sums));
     };
-    if (!apart)
-      return store(carry(firstTap, endTap, zeros, lineOf));
+    if (!channelsApart)
+      return store(carry(firstTap, endTap, zeros, [&](Value tapLine, ArrayRef<Value> sums) {
+        moveTo(tapLine);
+        return windowLine(block, filter, {channel, 0, Value(), channels}, llvm::to_vector(sums));
+      }));
     store(zeros);
-    loop(firstTap, endTap, [&](Value tapLine) {
-      SmallVector<Value> sums = lineOf(tapLine, zeros);
+    auto add = [&](const Channels &part) {
+      SmallVector<Value> sums = windowLine(block, filter, part, zeros);
       overSums([&](int64_t pixel, int64_t v, int64_t at) {
         Value before = outAt(block, pixel, filter, v, Value());
         outAt(block, pixel, filter, v, arith::AddFOp::create(builder, loc, before, sums[at]));
       });
+    };
+    loop(firstTap, endTap, [&](Value tapLine) {
+      moveTo(tapLine);
+      const int64_t whole = channels / channelsApart * channelsApart;
+      if (spread) {
+        for (int64_t c = 0; c < channels; c += channelsApart)
+          add({channel, c, Value(), std::min(channelsApart, channels - c)});
+        return;
+      }
+      loop(constant(0), constant(whole), [&](Value c) { add({channel, 0, c, channelsApart}); }, channelsApart);
+      if (whole < channels)
+        add({channel, 0, constant(whole), channels - whole});
     });
   }
+
+  /// Channels of the groups that begin at `group`: `count` of each, from `first` (and `firstAt`, where it is not null)
+  /// on.
+  struct Channels {
+    Value group;
+    int64_t first;
+    Value firstAt;
+    int64_t count;
+  };
 
   /// The line of the window that is computed: in the input and in the weight.
   struct WindowLine {
@@ -279,7 +304,7 @@ private:
   };
 
   /// `sums` and the products of one line of the window.
-  SmallVector<Value> windowLine(const Block &block, Value filter, Value channel, SmallVector<Value> sums) {
+  SmallVector<Value> windowLine(const Block &block, Value filter, const Channels &channel, SmallVector<Value> sums) {
     if (block.fromTap)
       return carry(block.fromTap, block.toTap, sums, [&](Value tap, ArrayRef<Value> carried) {
         AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
@@ -291,17 +316,24 @@ private:
     return sums;
   }
 
-  /// The taps firstTap + [from, to) of all channels.
-  SmallVector<Value> overChannels(const Block &block, Value filter, Value channel, Value firstTapHere, int64_t from,
-                                  int64_t to, SmallVector<Value> sums) {
-    if (spread || channels <= mostChannelSteps) {
-      for (int64_t c = 0; c < channels; ++c)
-        sums = products(block, filter, channel, c, constant(c), firstTapHere, from, to, sums);
+  /// The taps firstTapHere + [from, to).
+  SmallVector<Value> overChannels(const Block &block, Value filter, const Channels &part, Value firstTapHere,
+                                  int64_t from, int64_t to, SmallVector<Value> sums) {
+    if (spread) {
+      for (int64_t c = part.first; c < part.first + part.count; ++c)
+        sums = products(block, filter, part.group, c, constant(c), firstTapHere, from, to, sums);
       return sums;
     }
-    return carry(constant(0), constant(channels), sums, [&](Value c, ArrayRef<Value> carried) {
-      return products(block, filter, sum(channel, c), 0, c, firstTapHere, from, to, llvm::to_vector(carried));
-    });
+    auto one = [&](Value c, ArrayRef<Value> carried) {
+      Value at = part.firstAt ? sum(part.firstAt, c) : c;
+      return products(block, filter, sum(part.group, at), 0, at, firstTapHere, from, to, llvm::to_vector(carried));
+    };
+    if (part.count <= mostChannelSteps) {
+      for (int64_t c = 0; c < part.count; ++c)
+        sums = one(constant(c), sums);
+      return sums;
+    }
+    return carry(constant(0), constant(part.count), sums, one);
   }
 
   /// One channel of each group: `number` from `channel` on, `weightChannel` of the weight. Each pixel of the input
@@ -368,7 +400,7 @@ private:
   int64_t lanes = 1, vectors = 1;   ///< of a step
   int64_t pixels = 1, taps = 1;     ///< of a block, of a pass over it
   bool spread = false;              ///< a vector holds several groups
-  bool apart = false;               ///< lines of the window are summed on their own
+  int64_t channelsApart = 0; ///< so many channels of a line of the window are summed on their own; 0: all in one sum
   VectorType vectorType;
   Value image, outLine, inLine; ///< inLine: of the window's first line
   Value firstTap, endTap;       ///< lines of the window that meet the image
