@@ -17,7 +17,7 @@ static bool multiplies(linalg::LinalgOp op) {
 
 bool isContractionRoot(Operation *op) {
   if (isa<linalg::ContractOp, linalg::Conv2DNhwcHwcfOp, linalg::MatmulOp, linalg::BatchMatmulOp, MatmulOp,
-          ConvolutionOp, GroupedConvolutionOp>(op))
+          ConvolutionOp, GroupedConvolutionOp, DepthwiseGradientOp>(op))
     return true;
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   return linalgOp && linalgOp.getNumReductionLoops() > 0 &&
@@ -46,6 +46,8 @@ int64_t numLoops(Operation *op) {
     return cast<ShapedType>(op->getResult(0).getType()).getRank();
   if (isa<AttentionOp, GroupedConvolutionOp>(op))
     return 3;
+  if (isa<DepthwiseGradientOp>(op))
+    return 2;
   return 0;
 }
 
@@ -58,6 +60,8 @@ AffineMap resultMap(OpResult result) {
                    op->getContext());
   if (isa<GroupedConvolutionOp>(op))
     return readMap(3, {0, 1, 2, -1}, op->getContext());
+  if (isa<DepthwiseGradientOp>(op))
+    return readMap(2, {0, 1, -1, -1, -1}, op->getContext());
   if (int64_t loops = numLoops(op))
     return AffineMap::getMultiDimIdentityMap(loops, op->getContext());
   return {};
@@ -79,7 +83,7 @@ AffineMap operandMap(OpOperand &operand) {
     if (operand.getOperandNumber() == 0)
       for (int64_t dim = 0; dim + 1 < rank; ++dim)
         which[matmul.getLhsPermutation()[dim]] = dim;
-  } else if (isa<ConvolutionOp, GroupedConvolutionOp>(op)) {
+  } else if (isa<ConvolutionOp, GroupedConvolutionOp, DepthwiseGradientOp>(op)) {
     if (operand.getOperandNumber() == 0)
       which[0] = 0;
   }

@@ -95,6 +95,22 @@ def Tile_GroupedConvolutionOp : Tile_Op<"grouped_convolution", [DeclareOpInterfa
   }];
 }
 
+def Tile_DepthwiseGradientOp : Tile_Op<"depthwise_gradient", [DeclareOpInterfaceMethods<TilingInterface,
+    ["getLoopIteratorTypes", "getIterationDomain", "getTiledImplementation", "getResultTilePosition"]>]> {
+  let summary = "Gradient of the weight of a depthwise convolution in channels-last, from each part of each image";
+  let description = [{
+    input N x H x W x C as it is, gradient of the convolution's result N x OH x OW x C; result N x parts x KH x KW x C.
+    out[n, p, kh, kw, c] = sum over the lines oh of part p (`lines` of them from p * lines on, as far as there are) and all
+    pixels ow of in[n, oh*sh + kh*dh - ph, ow*sw + kw*dw - pw, c] * grad[n, oh, ow, c]; what lies outside of the input
+    counts as zero. The parts are added up behind it. A tile says by `first_part` at which part it begins.
+    1. (tile_depthwise_gradient_c1) ranks 4, 4 and 5, known channels and kernel, all of as many channels.
+    2. (tile_depthwise_gradient_c2) two positive strides and dilations, two paddings, some lines a part.
+  }];
+  let arguments = (ins Variadic<Tile_Shaped>:$inputs, Optional<Index>:$first_part, Variadic<Tile_Shaped>:$outputs,
+    DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$padding, I64Attr:$lines);
+  let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` (`first_part` $first_part^)? `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
+}
+
 def Tile_PackOp : Tile_Op<"pack", [DeclareOpInterfaceMethods<TilingInterface,
     ["getLoopIteratorTypes", "getIterationDomain", "getTiledImplementation", "getResultTilePosition"]>]> {
   let summary = "Column panels of a matrix, as tw_tile.matmul and tw_tile.convolution read them";

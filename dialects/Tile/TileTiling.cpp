@@ -216,6 +216,53 @@ LogicalResult GroupedConvolutionOp::getResultTilePosition(OpBuilder &builder, un
   return success();
 }
 
+//===--- depthwise gradient: loops n, part --------------------------------------===//
+
+SmallVector<utils::IteratorType> DepthwiseGradientOp::getLoopIteratorTypes() { return parallelLoops(2); }
+
+SmallVector<Range> DepthwiseGradientOp::getIterationDomain(OpBuilder &builder) {
+  return domainOf(builder, getLoc(), getOutputs()[0], {0, 1});
+}
+
+FailureOr<TilingResult> DepthwiseGradientOp::getTiledImplementation(OpBuilder &builder, ArrayRef<OpFoldResult> offsets,
+                                                                    ArrayRef<OpFoldResult> sizes) {
+  Location loc = getLoc();
+  if (getFirstPart())
+    return emitOpError("is a tile already");
+  SmallVector<Value> operands;
+  for (Value input : getInputs()) {
+    Folds inOffsets, inSizes;
+    wholeOf(builder, loc, input, inOffsets, inSizes);
+    inOffsets[0] = offsets[0];
+    inSizes[0] = sizes[0];
+    operands.push_back(sliceOf(builder, loc, input, inOffsets, inSizes));
+  }
+  Folds outOffsets, outSizes;
+  if (failed(getResultTilePosition(builder, 0, offsets, sizes, outOffsets, outSizes)))
+    return failure();
+  operands.push_back(sliceOf(builder, loc, getOutputs()[0], outOffsets, outSizes));
+  FailureOr<TilingResult> tiled = tiledClone(builder, *this, operands);
+  if (succeeded(tiled)) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(tiled->tiledOps[0]);
+    cast<DepthwiseGradientOp>(tiled->tiledOps[0])
+        .getFirstPartMutable()
+        .assign(getValueOrCreateConstantIndexOp(builder, loc, offsets[1]));
+  }
+  return tiled;
+}
+
+LogicalResult DepthwiseGradientOp::getResultTilePosition(OpBuilder &builder, unsigned, ArrayRef<OpFoldResult> offsets,
+                                                         ArrayRef<OpFoldResult> sizes, Folds &resultOffsets,
+                                                         Folds &resultSizes) {
+  wholeOf(builder, getLoc(), getOutputs()[0], resultOffsets, resultSizes);
+  for (int64_t dim = 0; dim < 2; ++dim) {
+    resultOffsets[dim] = offsets[dim];
+    resultSizes[dim] = sizes[dim];
+  }
+  return success();
+}
+
 //===--- pack: loops are the batch dimensions and the panel -------------------===//
 
 static int64_t packBatches(PackOp op) {

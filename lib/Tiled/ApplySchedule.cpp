@@ -45,7 +45,8 @@ public:
     Block &body = kernel.getBody().front();
     for (Operation &op : body)
       if (isa<TilingInterface>(op) &&
-          isa<linalg::LinalgOp, MatmulOp, ConvolutionOp, GroupedConvolutionOp, PackOp, AttentionOp>(op) &&
+          isa<linalg::LinalgOp, MatmulOp, ConvolutionOp, GroupedConvolutionOp, DepthwiseGradientOp, PackOp,
+              AttentionOp>(op) &&
           !isa<linalg::FillOp>(op))
         members.push_back(&op);
     if (members.empty() || tiles.empty())

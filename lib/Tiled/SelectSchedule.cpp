@@ -112,6 +112,12 @@ AffineExpr flopsOf(Operation *op) {
       times(weight, dim);
     return total ? total * convolution.getGroup() : total;
   }
+  if (auto gradient = dyn_cast<DepthwiseGradientOp>(op)) {
+    timesAll(gradient.getInputs()[1]);
+    for (int64_t dim = 2; dim < 4; ++dim)
+      times(gradient->getResult(0), dim);
+    return total;
+  }
   if (auto grouped = dyn_cast<GroupedConvolutionOp>(op)) {
     timesAll(grouped->getResult(0));
     for (int64_t dim = 0; dim < 3; ++dim)
@@ -228,6 +234,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     SmallVector<AffineExpr> sizes = tile::sizesOf(anchor->getResult(0));
     SmallVector<int64_t> tiles(rows->numRows, 1);
     for (Operation *member : members) {
+      if (isa<DepthwiseGradientOp>(member))
+        return tiles; // an image's part each
       if (isa<GroupedConvolutionOp>(member)) {
         SmallVector<AffineExpr> own = tile::sizesOf(member->getResult(0));
         SmallVector<int64_t> cuts = groupedTiles(own);

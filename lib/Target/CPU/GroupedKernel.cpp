@@ -21,13 +21,10 @@
 // Test: test/Target/CPU/grouped-convolution.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Target/CPU/GroupedKernel.h"
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "lib/Target/CPU/WindowKernels.h"
+#include "lib/Target/CPU/WindowLoops.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -46,12 +43,11 @@ constexpr int64_t mostChannelSteps = 8;
 /// with these, not with all of it.
 constexpr int64_t longSum = 64;
 
-class GroupedEmitter {
+class GroupedEmitter : WindowLoops {
 public:
   GroupedEmitter(tile::GroupedConvolutionOp op, int64_t machineLanes, int64_t registers)
-      : op(op), builder(op), loc(op.getLoc()), in(op.getInputs()[0]), weight(op.getInputs()[1]),
+      : WindowLoops(op, stepsOf(op, 0), stepsOf(op, 1)), op(op), in(op.getInputs()[0]), weight(op.getInputs()[1]),
         out(op.getOutputs()[0]), element(typeOf(out).getElementType()), inElement(typeOf(in).getElementType()),
-        kernelHeight(typeOf(weight).getDimSize(0)), kernelWidth(typeOf(weight).getDimSize(1)),
         channels(typeOf(weight).getDimSize(2)), filters(typeOf(out).getDimSize(3)) {
     groups = op.getGroups();
     perGroup = filters / groups;
@@ -62,183 +58,56 @@ public:
       lanes = std::min<int64_t>(lanes, llvm::bit_floor<uint64_t>(perGroup));
     vectors = !spread && registers >= 32 && perGroup >= 2 * lanes ? 2 : 1;
     vectorType = VectorType::get({lanes}, element);
-    taps = std::min(kernelWidth, mostTapsAtOnce);
-    pixels = std::clamp<int64_t>((registers - taps * vectors - 2) / vectors, 1, mostPixels);
-    if (channels * kernelHeight * kernelWidth > 2 * longSum)
-      channelsApart = std::clamp<int64_t>(longSum / kernelWidth, 1, channels);
+    taps = std::min(pixels.kernel, mostTapsAtOnce);
+    blockPixels = std::clamp<int64_t>((registers - taps * vectors - 2) / vectors, 1, mostPixels);
+    if (channels * lines.kernel * pixels.kernel > 2 * longSum)
+      channelsApart = std::clamp<int64_t>(longSum / pixels.kernel, 1, channels);
   }
 
   void run() {
-    if (filters == 0 || kernelHeight == 0 || kernelWidth == 0) {
+    if (filters == 0 || lines.kernel == 0 || pixels.kernel == 0) {
       op->erase();
       return;
     }
+    bool whole = op.getFirst().empty();
     loop(constant(0), size(out, 0), [&](Value n) {
       loop(constant(0), size(out, 1), [&](Value line) {
         image = n;
         outLine = line;
-        // The first line of the window, and the taps that meet the image.
-        Value here = op.getFirst().empty() ? line : sum(op.getFirst()[0], line);
-        AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
-        int64_t dilation = op.getDilations()[0];
-        inLine = apply(d0 * op.getStrides()[0] - op.getPadding()[0], {here});
-        firstTap = largest({apply((-d0).ceilDiv(dilation), {inLine}), constant(0)});
-        endTap = least({apply((d1 - d0).ceilDiv(dilation), {inLine, size(in, 1)}), constant(kernelHeight)});
-        overLine();
+        Value here = whole ? line : sum(op.getFirst()[0], line);
+        inLine = apply(d0() * lines.stride - lines.padding, {here});
+        std::tie(firstTap, endTap) = tapsInside(lines, inLine, size(in, 1));
+        overPixels(whole ? Value() : op.getFirst()[1], size(out, 2), size(in, 2), blockPixels,
+                   [&](const PixelBlock &block) { overFilters(block); });
       });
     });
     op->erase();
   }
 
 private:
-  static MemRefType typeOf(Value value) { return cast<MemRefType>(value.getType()); }
-  Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
-  Value size(Value value, int64_t dim) {
-    return getValueOrCreateConstantIndexOp(builder, loc, memref::getMixedSize(builder, loc, value, dim));
-  }
-  Value sum(Value a, Value b) { return arith::AddIOp::create(builder, loc, a, b); }
-  Value sum(Value a, int64_t b) { return b == 0 ? a : sum(a, constant(b)); }
-  Value largest(std::initializer_list<Value> of) {
-    return std::accumulate(of.begin() + 1, of.end(), *of.begin(),
-                           [&](Value a, Value b) -> Value { return arith::MaxSIOp::create(builder, loc, a, b); });
-  }
-  Value least(std::initializer_list<Value> of) {
-    return std::accumulate(of.begin() + 1, of.end(), *of.begin(),
-                           [&](Value a, Value b) -> Value { return arith::MinSIOp::create(builder, loc, a, b); });
-  }
-  Value apply(AffineExpr expr, ArrayRef<Value> dims) {
-    SmallVector<OpFoldResult> folds = getAsOpFoldResult(dims);
-    return getValueOrCreateConstantIndexOp(
-        builder, loc, affine::makeComposedFoldedAffineApply(builder, loc, AffineMap::get(dims.size(), 0, expr), folds));
-  }
-
-  void loop(Value from, Value to, function_ref<void(Value)> inside, int64_t step = 1) {
-    std::optional<int64_t> low = getConstantIntValue(from), high = getConstantIntValue(to);
-    if (low && high && *high <= *low)
-      return;
-    if (low && high && *high - *low <= step)
-      return inside(from);
-    auto nest = scf::ForOp::create(builder, loc, from, to, constant(step));
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(nest.getBody());
-    inside(nest.getInductionVar());
-  }
-
-  /// A loop that carries sums.
-  SmallVector<Value> carry(Value from, Value to, ArrayRef<Value> sums,
-                           function_ref<SmallVector<Value>(Value, ArrayRef<Value>)> inside) {
-    auto nest = scf::ForOp::create(builder, loc, from, to, constant(1), sums);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(nest.getBody());
-    SmallVector<Value> carried = llvm::to_vector_of<Value>(nest.getRegionIterArgs());
-    scf::YieldOp::create(builder, loc, inside(nest.getInductionVar(), carried));
-    return llvm::to_vector_of<Value>(nest.getResults());
-  }
-
-  //===-- pixels of a line ------------------------------------------------===//
-
-  /// Pixels side by side that are computed together.
-  struct Block {
-    Value first;          ///< in the tile
-    int64_t count = 1;    ///< how many
-    Value left;           ///< the first pixel of the first window, in the input; may lie in front of it
-    Value fromTap, toTap; ///< the taps along the line, for one pixel near an end of a line of unknown size
-    /// Tap `tap` of pixel `pixel` lies in the image.
-    std::function<bool(int64_t pixel, int64_t tap)> meets = [](int64_t, int64_t) { return true; };
-  };
-
-  void overLine() {
-    std::optional<int64_t> count = getConstantIntValue(size(out, 2)), width = getConstantIntValue(size(in, 2));
-    bool fromStart = op.getFirst().empty() || isConstantIntValue(op.getFirst()[1], 0);
-    if (count && width && fromStart)
-      return overKnownLine(*count, *width);
-    overUnknownLine();
-  }
-
-  /// Even blocks; those that lie in the middle of the image are a loop.
-  void overKnownLine(int64_t count, int64_t width) {
-    if (count == 0)
-      return;
-    const int64_t blocks = llvm::divideCeil(count, pixels), each = llvm::divideCeil(count, blocks);
-    const int64_t stride = op.getStrides()[1], dilation = op.getDilations()[1], padding = op.getPadding()[1];
-    auto meets = [=](int64_t pixel, int64_t tap) {
-      int64_t place = pixel * stride + tap * dilation - padding;
-      return place >= 0 && place < width;
-    };
-    auto inside = [&](int64_t first) {
-      return first + each <= count && meets(first, 0) && meets(first + each - 1, kernelWidth - 1);
-    };
-    auto emit = [&](Value first, int64_t pixelsHere, std::function<bool(int64_t, int64_t)> meetsHere) {
-      AffineExpr d0 = builder.getAffineDimExpr(0);
-      overFilters({first, pixelsHere, apply(d0 * stride - padding, {first}), Value(), Value(), std::move(meetsHere)});
-    };
-    for (int64_t first = 0; first < count;) {
-      int64_t end = first;
-      while (inside(end))
-        end += each;
-      if (end > first) {
-        loop(constant(first), constant(end), [&](Value at) { emit(at, each, Block().meets); }, each);
-        first = end;
-        continue;
-      }
-      emit(constant(first), std::min(each, count - first),
-           [=](int64_t pixel, int64_t tap) { return meets(first + pixel, tap); });
-      first += each;
-    }
-  }
-
-  /// One pixel at a time near the ends of the image, blocks between.
-  void overUnknownLine() {
-    const int64_t stride = op.getStrides()[1], dilation = op.getDilations()[1], padding = op.getPadding()[1];
-    AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
-    Value offset = op.getFirst().empty() ? constant(0) : op.getFirst()[1];
-    Value count = size(out, 2), width = size(in, 2), zero = constant(0);
-    auto leftOf = [&](Value pixel) { return apply((d0 + d1) * stride - padding, {offset, pixel}); };
-    // Windows from `inner` on begin in the image, those before `outer` end in it.
-    Value inner = least({largest({apply((-d0 * stride + padding).ceilDiv(stride), {offset}), zero}), count});
-    int64_t reach = (kernelWidth - 1) * dilation;
-    Value outer = apply((d1 + (padding - reach - 1)).floorDiv(stride) + 1 - d0, {offset, width});
-    outer = largest({least({outer, count}), inner});
-    AffineExpr blocks = d0 + (d1 - d0).floorDiv(pixels) * pixels;
-    Value end = apply(blocks, {inner, outer});
-    auto single = [&](Value pixel) {
-      Value left = leftOf(pixel);
-      Value from = largest({apply((-d0).ceilDiv(dilation), {left}), zero});
-      Value to = least({apply((d1 - d0).ceilDiv(dilation), {left, width}), constant(kernelWidth)});
-      overFilters({pixel, 1, left, from, to});
-    };
-    loop(zero, inner, single);
-    loop(inner, end, [&](Value pixel) { overFilters({pixel, pixels, leftOf(pixel), Value(), Value()}); }, pixels);
-    loop(end, count, single);
+  static Steps stepsOf(tile::GroupedConvolutionOp op, int64_t dim) {
+    return {typeOf(op.getInputs()[1]).getDimSize(dim), op.getStrides()[dim], op.getDilations()[dim],
+            op.getPadding()[dim]};
   }
 
   //===-- filters ---------------------------------------------------------===//
 
-  void overFilters(const Block &block) {
-    AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
+  void overFilters(const PixelBlock &block) {
     if (spread) {
-      overVectors(filters,
-                  [&](Value filter) { convolve(block, filter, apply(d0.floorDiv(perGroup) * channels, {filter})); });
+      overlapping(filters, vectors * lanes,
+                  [&](Value filter) { convolve(block, filter, apply(d0().floorDiv(perGroup) * channels, {filter})); });
       return;
     }
     loop(constant(0), constant(groups), [&](Value group) {
-      overVectors(perGroup, [&](Value filter) {
-        convolve(block, apply(d0 * perGroup + d1, {group, filter}), apply(d0 * channels, {group}));
+      overlapping(perGroup, vectors * lanes, [&](Value filter) {
+        convolve(block, apply(d0() * perGroup + d1(), {group, filter}), apply(d0() * channels, {group}));
       });
     });
   }
 
-  /// [0, count) in steps of `vectors` vectors; the last one overlaps where it has to.
-  void overVectors(int64_t count, function_ref<void(Value)> inside) {
-    const int64_t step = vectors * lanes, whole = count / step * step;
-    loop(constant(0), constant(whole), inside, step);
-    if (whole < count)
-      inside(constant(count - step));
-  }
-
   //===-- sums ------------------------------------------------------------===//
 
-  Value outAt(const Block &block, int64_t pixel, Value filter, int64_t v, Value stored) {
+  Value outAt(const PixelBlock &block, int64_t pixel, Value filter, int64_t v, Value stored) {
     Value place[] = {image, outLine, sum(block.first, pixel), sum(filter, v * lanes)};
     if (!stored)
       return vector::LoadOp::create(builder, loc, vectorType, out, place);
@@ -247,7 +116,7 @@ private:
   }
 
   /// The results of `block` for `vectors` vectors of filters from `filter` on, whose channels begin at `channel`.
-  void convolve(const Block &block, Value filter, Value channel) {
+  void convolve(const PixelBlock &block, Value filter, Value channel) {
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
     SmallVector<Value> zeros(block.count * vectors, zero);
     auto overSums = [&](function_ref<void(int64_t, int64_t, int64_t)> inside) {
@@ -258,10 +127,7 @@ private:
     auto store = [&](ArrayRef<Value> sums) {
       overSums([&](int64_t pixel, int64_t v, int64_t at) { outAt(block, pixel, filter, v, sums[at]); });
     };
-    auto moveTo = [&](Value tapLine) {
-      AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
-      window = {apply(d0 + d1 * op.getDilations()[0], {inLine, tapLine}), tapLine};
-    };
+    auto moveTo = [&](Value tapLine) { window = {apply(d0() + d1() * lines.dilation, {inLine, tapLine}), tapLine}; };
     if (!channelsApart)
       return store(carry(firstTap, endTap, zeros, [&](Value tapLine, ArrayRef<Value> sums) {
         moveTo(tapLine);
@@ -304,20 +170,20 @@ private:
   };
 
   /// `sums` and the products of one line of the window.
-  SmallVector<Value> windowLine(const Block &block, Value filter, const Channels &channel, SmallVector<Value> sums) {
+  SmallVector<Value> windowLine(const PixelBlock &block, Value filter, const Channels &channel,
+                                SmallVector<Value> sums) {
     if (block.fromTap)
       return carry(block.fromTap, block.toTap, sums, [&](Value tap, ArrayRef<Value> carried) {
-        AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
-        Block one{block.first, 1, apply(d0 + d1 * op.getDilations()[1], {block.left, tap}), Value(), Value()};
+        PixelBlock one{block.first, 1, apply(d0() + d1() * pixels.dilation, {block.left, tap}), Value(), Value()};
         return overChannels(one, filter, channel, tap, 0, 1, llvm::to_vector(carried));
       });
-    for (int64_t first = 0; first < kernelWidth; first += taps)
-      sums = overChannels(block, filter, channel, constant(0), first, std::min(first + taps, kernelWidth), sums);
+    for (int64_t first = 0; first < pixels.kernel; first += taps)
+      sums = overChannels(block, filter, channel, constant(0), first, std::min(first + taps, pixels.kernel), sums);
     return sums;
   }
 
   /// The taps firstTapHere + [from, to).
-  SmallVector<Value> overChannels(const Block &block, Value filter, const Channels &part, Value firstTapHere,
+  SmallVector<Value> overChannels(const PixelBlock &block, Value filter, const Channels &part, Value firstTapHere,
                                   int64_t from, int64_t to, SmallVector<Value> sums) {
     if (spread) {
       for (int64_t c = part.first; c < part.first + part.count; ++c)
@@ -338,9 +204,9 @@ private:
 
   /// One channel of each group: `number` from `channel` on, `weightChannel` of the weight. Each pixel of the input
   /// once, for all pairs of a result's pixel and a tap that it lies under.
-  SmallVector<Value> products(const Block &block, Value filter, Value channel, int64_t number, Value weightChannel,
+  SmallVector<Value> products(const PixelBlock &block, Value filter, Value channel, int64_t number, Value weightChannel,
                               Value firstTapHere, int64_t from, int64_t to, SmallVector<Value> sums) {
-    const int64_t stride = op.getStrides()[1], dilation = op.getDilations()[1];
+    const int64_t stride = pixels.stride, dilation = pixels.dilation;
     std::map<int64_t, SmallVector<std::pair<int64_t, int64_t>>> pairsAt;
     for (int64_t pixel = 0; pixel < block.count; ++pixel)
       for (int64_t tap = from; tap < to; ++tap)
@@ -390,16 +256,13 @@ private:
   }
 
   tile::GroupedConvolutionOp op;
-  OpBuilder builder;
-  Location loc;
   Value in, weight, out;
   Type element, inElement;
-  int64_t kernelHeight, kernelWidth;
-  int64_t channels, filters;        ///< channels of a group, all filters
-  int64_t groups = 1, perGroup = 1; ///< filters of a group
-  int64_t lanes = 1, vectors = 1;   ///< of a step
-  int64_t pixels = 1, taps = 1;     ///< of a block, of a pass over it
-  bool spread = false;              ///< a vector holds several groups
+  int64_t channels, filters;         ///< channels of a group, all filters
+  int64_t groups = 1, perGroup = 1;  ///< filters of a group
+  int64_t lanes = 1, vectors = 1;    ///< of a step
+  int64_t blockPixels = 1, taps = 1; ///< of a block, of a pass over it
+  bool spread = false;               ///< a vector holds several groups
   int64_t channelsApart = 0; ///< so many channels of a line of the window are summed on their own; 0: all in one sum
   VectorType vectorType;
   Value image, outLine, inLine; ///< inLine: of the window's first line
