@@ -18,7 +18,7 @@
 // category "fusion", and the module attribute tw.decisions). On exit @main holds calls, views and constants only, and
 // equal kernels are one function.
 //
-// Tests: test/Structured/form-kernels.mlir, test/Structured/form-columns.mlir
+// Tests: test/Structured/form-kernels.mlir, test/Structured/form-columns.mlir, test/Structured/form-grouped.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Decisions.h"

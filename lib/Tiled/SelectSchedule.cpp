@@ -7,7 +7,7 @@
 // one task computes; 0 leaves a dimension whole. The sizes come from a small cost model: enough tasks for the threads,
 // tiles whose scratch fits the caches, contractions in whole panels. A schedule already there is the user's and stays.
 //
-// Tests: test/Tiled/select-schedule.mlir, test/Tiled/select-transposed.mlir
+// Tests: test/Tiled/select-schedule.mlir, test/Tiled/select-transposed.mlir, test/Tiled/select-grouped.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Rows.h"
