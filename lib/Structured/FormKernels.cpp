@@ -172,8 +172,14 @@ private:
       else if (auto finish = dyn_cast<linalg::GenericOp>(member); finish && !contraction)
         contraction = contractionBehind(finish);
     }
-    if (contraction && !isa<GroupedConvolutionOp>(contraction) &&
-        rows->numRows < cast<ShapedType>(contraction->getResult(0).getType()).getRank() &&
+    // All channels of a pixel are computed together anyway.
+    if (isa_and_nonnull<GroupedConvolutionOp>(contraction)) {
+      if (rows->numRows >= numLoops(contraction))
+        return true;
+      reason = "a task of " + describe(contraction) + " would have to compute whole images";
+      return false;
+    }
+    if (contraction && rows->numRows < cast<ShapedType>(contraction->getResult(0).getType()).getRank() &&
         !affordsWholeRows(contraction, rows->numRows)) {
       reason = "a tile of " + describe(contraction) +
                " would have to span whole rows of the reduction, which takes the second dimension from the threads and "
