@@ -17,7 +17,7 @@ static bool multiplies(linalg::LinalgOp op) {
 
 bool isContractionRoot(Operation *op) {
   if (isa<linalg::ContractOp, linalg::Conv2DNhwcHwcfOp, linalg::MatmulOp, linalg::BatchMatmulOp, MatmulOp,
-          ConvolutionOp>(op))
+          ConvolutionOp, GroupedConvolutionOp, DepthwiseGradientOp>(op))
     return true;
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   return linalgOp && linalgOp.getNumReductionLoops() > 0 &&
@@ -44,8 +44,10 @@ int64_t numLoops(Operation *op) {
     return linalgOp.getNumLoops();
   if (isa<MatmulOp, ConvolutionOp>(op))
     return cast<ShapedType>(op->getResult(0).getType()).getRank();
-  if (isa<AttentionOp>(op))
+  if (isa<AttentionOp, GroupedConvolutionOp>(op))
     return 3;
+  if (isa<DepthwiseGradientOp>(op))
+    return 2;
   return 0;
 }
 
@@ -56,6 +58,10 @@ AffineMap resultMap(OpResult result) {
   if (isa<AttentionOp>(op))
     return readMap(3, result.getResultNumber() == 0 ? ArrayRef<int64_t>{0, 1, 2, -1} : ArrayRef<int64_t>{0, 1, 2},
                    op->getContext());
+  if (isa<GroupedConvolutionOp>(op))
+    return readMap(3, {0, 1, 2, -1}, op->getContext());
+  if (isa<DepthwiseGradientOp>(op))
+    return readMap(2, {0, 1, -1, -1, -1}, op->getContext());
   if (int64_t loops = numLoops(op))
     return AffineMap::getMultiDimIdentityMap(loops, op->getContext());
   return {};
@@ -77,7 +83,7 @@ AffineMap operandMap(OpOperand &operand) {
     if (operand.getOperandNumber() == 0)
       for (int64_t dim = 0; dim + 1 < rank; ++dim)
         which[matmul.getLhsPermutation()[dim]] = dim;
-  } else if (isa<ConvolutionOp>(op)) {
+  } else if (isa<ConvolutionOp, GroupedConvolutionOp, DepthwiseGradientOp>(op)) {
     if (operand.getOperandNumber() == 0)
       which[0] = 0;
   }

@@ -73,6 +73,8 @@ struct DestinationModel : bufferization::DstBufferizableOpInterfaceExternalModel
   }
 TILE_EFFECTS(MatmulOp)
 TILE_EFFECTS(ConvolutionOp)
+TILE_EFFECTS(GroupedConvolutionOp)
+TILE_EFFECTS(DepthwiseGradientOp)
 TILE_EFFECTS(PackOp)
 TILE_EFFECTS(AttentionOp)
 TILE_EFFECTS(ScanOp)
@@ -84,6 +86,8 @@ void registerBufferizableOpInterfaceExternalModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, TileDialect *) {
     MatmulOp::attachInterface<DestinationModel<MatmulOp>>(*context);
     ConvolutionOp::attachInterface<DestinationModel<ConvolutionOp>>(*context);
+    GroupedConvolutionOp::attachInterface<DestinationModel<GroupedConvolutionOp>>(*context);
+    DepthwiseGradientOp::attachInterface<DestinationModel<DepthwiseGradientOp>>(*context);
     PackOp::attachInterface<DestinationModel<PackOp>>(*context);
     AttentionOp::attachInterface<DestinationModel<AttentionOp>>(*context);
     ScanOp::attachInterface<DestinationModel<ScanOp>>(*context);

@@ -71,6 +71,46 @@ def Tile_ConvolutionOp : Tile_Op<"convolution", [DeclareOpInterfaceMethods<Tilin
   let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
 }
 
+def Tile_GroupedConvolutionOp : Tile_Op<"grouped_convolution", [DeclareOpInterfaceMethods<TilingInterface,
+    ["getLoopIteratorTypes", "getIterationDomain", "getTiledImplementation", "getResultTilePosition"]>]> {
+  let summary = "Two-dimensional convolution of narrow groups (one channel: depthwise) in channels-last";
+  let description = [{
+    input N x H x W x (G*C) as it is, weight KH x KW x C x (G*F) of the result's type, result N x OH x OW x (G*F).
+    out[n, oh, ow, f] = sum in[n, oh*sh + kh*dh - ph, ow*sw + kw*dw - pw, (f / F)*C + c] * w[kh, kw, c, f]; what lies
+    outside of the input counts as zero, so there is no padded copy. A negative padding crops. A tile says by `first`
+    at which line and pixel of the result it begins.
+    1. (tile_grouped_convolution_c1) all of rank 4, the weight of known sizes, input and result of known channels.
+    2. (tile_grouped_convolution_c2) two positive strides and dilations, two paddings; `first` has two numbers or none.
+    3. (tile_grouped_convolution_c3) the channels of input and result are those of the same number of groups.
+  }];
+  let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Index>:$first, Variadic<Tile_Shaped>:$outputs,
+    DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$padding);
+  let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` (`first` `(` $first^ `)`)? `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
+  let extraClassDeclaration = destination # [{
+    /// Of the input and of the result.
+    int64_t getGroups() {
+      auto sizeOf = [](::mlir::Value v, int64_t dim) { return ::llvm::cast<::mlir::ShapedType>(v.getType()).getDimSize(dim); };
+      return sizeOf(getInputs()[0], 3) / sizeOf(getInputs()[1], 2);
+    }
+  }];
+}
+
+def Tile_DepthwiseGradientOp : Tile_Op<"depthwise_gradient", [DeclareOpInterfaceMethods<TilingInterface,
+    ["getLoopIteratorTypes", "getIterationDomain", "getTiledImplementation", "getResultTilePosition"]>]> {
+  let summary = "Gradient of the weight of a depthwise convolution in channels-last, from each part of each image";
+  let description = [{
+    input N x H x W x C as it is, gradient of the convolution's result N x OH x OW x C; result N x parts x KH x KW x C.
+    out[n, p, kh, kw, c] = sum over the lines oh of part p (`lines` of them from p * lines on, as far as there are) and all
+    pixels ow of in[n, oh*sh + kh*dh - ph, ow*sw + kw*dw - pw, c] * grad[n, oh, ow, c]; what lies outside of the input
+    counts as zero. The parts are added up behind it. A tile says by `first_part` at which part it begins.
+    1. (tile_depthwise_gradient_c1) ranks 4, 4 and 5, known channels and kernel, all of as many channels.
+    2. (tile_depthwise_gradient_c2) two positive strides and dilations, two paddings, some lines a part.
+  }];
+  let arguments = (ins Variadic<Tile_Shaped>:$inputs, Optional<Index>:$first_part, Variadic<Tile_Shaped>:$outputs,
+    DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$padding, I64Attr:$lines);
+  let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` (`first_part` $first_part^)? `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
+}
+
 def Tile_PackOp : Tile_Op<"pack", [DeclareOpInterfaceMethods<TilingInterface,
     ["getLoopIteratorTypes", "getIterationDomain", "getTiledImplementation", "getResultTilePosition"]>]> {
   let summary = "Column panels of a matrix, as tw_tile.matmul and tw_tile.convolution read them";

@@ -1,7 +1,7 @@
 //===- TileTiling.cpp - a tile of a tw_tile op is the op on tiles -------------===//
 //
-// TilingInterface of matmul, convolution, pack and attention. Loops are the parallel dimensions of the first result
-// (for attention batch, head, row; for pack the leading dimensions and the panel); everything else stays whole.
+// TilingInterface of matmul, the convolutions, pack and attention. Loops are the parallel dimensions of the first
+// result (for attention batch, head, row; for pack the leading dimensions and the panel); everything else stays whole.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Rows.h"
@@ -168,6 +168,99 @@ FailureOr<TilingResult> ConvolutionOp::generateResultTileValue(OpBuilder &builde
                                                                ArrayRef<OpFoldResult> offsets,
                                                                ArrayRef<OpFoldResult> sizes) {
   return getTiledImplementation(builder, offsets, sizes);
+}
+
+//===--- grouped convolution: loops n, oh, ow ---------------------------------===//
+
+SmallVector<utils::IteratorType> GroupedConvolutionOp::getLoopIteratorTypes() { return parallelLoops(3); }
+
+SmallVector<Range> GroupedConvolutionOp::getIterationDomain(OpBuilder &builder) {
+  return domainOf(builder, getLoc(), getOutputs()[0], {0, 1, 2});
+}
+
+FailureOr<TilingResult> GroupedConvolutionOp::getTiledImplementation(OpBuilder &builder, ArrayRef<OpFoldResult> offsets,
+                                                                     ArrayRef<OpFoldResult> sizes) {
+  Location loc = getLoc();
+  if (!getFirst().empty())
+    return emitOpError("is a tile already");
+  Folds inOffsets, inSizes, wOffsets, wSizes, outOffsets, outSizes;
+  wholeOf(builder, loc, getInputs()[0], inOffsets, inSizes);
+  wholeOf(builder, loc, getInputs()[1], wOffsets, wSizes);
+  inOffsets[0] = offsets[0];
+  inSizes[0] = sizes[0];
+  if (failed(getResultTilePosition(builder, 0, offsets, sizes, outOffsets, outSizes)))
+    return failure();
+  FailureOr<TilingResult> tiled = tiledClone(builder, *this,
+                                             {sliceOf(builder, loc, getInputs()[0], inOffsets, inSizes),
+                                              sliceOf(builder, loc, getInputs()[1], wOffsets, wSizes),
+                                              sliceOf(builder, loc, getOutputs()[0], outOffsets, outSizes)});
+  // Where the tile lies says which taps meet the input.
+  if (succeeded(tiled)) {
+    auto tile = cast<GroupedConvolutionOp>(tiled->tiledOps[0]);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(tile);
+    tile.getFirstMutable().assign({getValueOrCreateConstantIndexOp(builder, loc, offsets[1]),
+                                   getValueOrCreateConstantIndexOp(builder, loc, offsets[2])});
+  }
+  return tiled;
+}
+
+LogicalResult GroupedConvolutionOp::getResultTilePosition(OpBuilder &builder, unsigned, ArrayRef<OpFoldResult> offsets,
+                                                          ArrayRef<OpFoldResult> sizes, Folds &resultOffsets,
+                                                          Folds &resultSizes) {
+  wholeOf(builder, getLoc(), getOutputs()[0], resultOffsets, resultSizes);
+  for (int64_t dim = 0; dim < 3; ++dim) {
+    resultOffsets[dim] = offsets[dim];
+    resultSizes[dim] = sizes[dim];
+  }
+  return success();
+}
+
+//===--- depthwise gradient: loops n, part --------------------------------------===//
+
+SmallVector<utils::IteratorType> DepthwiseGradientOp::getLoopIteratorTypes() { return parallelLoops(2); }
+
+SmallVector<Range> DepthwiseGradientOp::getIterationDomain(OpBuilder &builder) {
+  return domainOf(builder, getLoc(), getOutputs()[0], {0, 1});
+}
+
+FailureOr<TilingResult> DepthwiseGradientOp::getTiledImplementation(OpBuilder &builder, ArrayRef<OpFoldResult> offsets,
+                                                                    ArrayRef<OpFoldResult> sizes) {
+  Location loc = getLoc();
+  if (getFirstPart())
+    return emitOpError("is a tile already");
+  SmallVector<Value> operands;
+  for (Value input : getInputs()) {
+    Folds inOffsets, inSizes;
+    wholeOf(builder, loc, input, inOffsets, inSizes);
+    inOffsets[0] = offsets[0];
+    inSizes[0] = sizes[0];
+    operands.push_back(sliceOf(builder, loc, input, inOffsets, inSizes));
+  }
+  Folds outOffsets, outSizes;
+  if (failed(getResultTilePosition(builder, 0, offsets, sizes, outOffsets, outSizes)))
+    return failure();
+  operands.push_back(sliceOf(builder, loc, getOutputs()[0], outOffsets, outSizes));
+  FailureOr<TilingResult> tiled = tiledClone(builder, *this, operands);
+  if (succeeded(tiled)) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(tiled->tiledOps[0]);
+    cast<DepthwiseGradientOp>(tiled->tiledOps[0])
+        .getFirstPartMutable()
+        .assign(getValueOrCreateConstantIndexOp(builder, loc, offsets[1]));
+  }
+  return tiled;
+}
+
+LogicalResult DepthwiseGradientOp::getResultTilePosition(OpBuilder &builder, unsigned, ArrayRef<OpFoldResult> offsets,
+                                                         ArrayRef<OpFoldResult> sizes, Folds &resultOffsets,
+                                                         Folds &resultSizes) {
+  wholeOf(builder, getLoc(), getOutputs()[0], resultOffsets, resultSizes);
+  for (int64_t dim = 0; dim < 2; ++dim) {
+    resultOffsets[dim] = offsets[dim];
+    resultSizes[dim] = sizes[dim];
+  }
+  return success();
 }
 
 //===--- pack: loops are the batch dimensions and the panel -------------------===//

@@ -110,6 +110,46 @@ LogicalResult ConvolutionOp::verify() {
   return success();
 }
 
+/// Two numbers, all of them at least 1.
+static bool arePositive(ArrayRef<int64_t> two) {
+  return two.size() == 2 && llvm::all_of(two, [](int64_t v) { return v >= 1; });
+}
+
+LogicalResult DepthwiseGradientOp::verify() {
+  if (failed(checkOperands(*this, getInputs(), getOutputs(), {2}, 1)))
+    return failure();
+  ShapedType in = shapeOf(getInputs()[0]), grad = shapeOf(getInputs()[1]), out = shapeOf(getOutputs()[0]);
+  bool ranks = in.getRank() == 4 && grad.getRank() == 4 && out.getRank() == 5;
+  if (!ranks || llvm::is_contained(out.getShape().drop_front(2), ShapedType::kDynamic) ||
+      in.getDimSize(3) != out.getDimSize(4) || grad.getDimSize(3) != out.getDimSize(4) ||
+      differ(in.getDimSize(0), out.getDimSize(0)) || differ(grad.getDimSize(0), out.getDimSize(0)) ||
+      !isa<FloatType>(out.getElementType()))
+    return broken(*this, 1) << "input " << in << ", gradient " << grad << " and result " << out;
+  if (!arePositive(getStrides()) || !arePositive(getDilations()) || getPadding().size() != 2 || getLines() < 1)
+    return broken(*this, 2) << "expected two positive strides and dilations, two paddings, and a line a part at least";
+  return success();
+}
+
+LogicalResult GroupedConvolutionOp::verify() {
+  if (failed(checkOperands(*this, getInputs(), getOutputs(), {2}, 1)))
+    return failure();
+  ShapedType in = shapeOf(getInputs()[0]), weight = shapeOf(getInputs()[1]), out = shapeOf(getOutputs()[0]);
+  if (in.getRank() != 4 || out.getRank() != 4 || weight.getRank() != 4 || !weight.hasStaticShape() ||
+      ShapedType::isDynamic(in.getDimSize(3)) || ShapedType::isDynamic(out.getDimSize(3)))
+    return broken(*this, 1) << "input " << in << ", weight " << weight << " and result " << out
+                            << "; expected rank 4, and known channels";
+  if (!arePositive(getStrides()) || !arePositive(getDilations()) || getPadding().size() != 2 ||
+      (!getFirst().empty() && getFirst().size() != 2))
+    return broken(*this, 2) << "expected two positive strides and dilations, two paddings, and two numbers or none "
+                               "for where a tile begins";
+  int64_t channels = in.getDimSize(3), perGroup = weight.getDimSize(2), filters = out.getDimSize(3);
+  if (perGroup < 1 || channels < perGroup || channels % perGroup != 0 || filters % (channels / perGroup) != 0 ||
+      weight.getDimSize(3) != filters || differ(in.getDimSize(0), out.getDimSize(0)) ||
+      weight.getElementType() != out.getElementType() || !isa<FloatType>(out.getElementType()))
+    return broken(*this, 3) << "weight " << weight << " does not fit input " << in << " and result " << out;
+  return success();
+}
+
 LogicalResult PackOp::verify() {
   if (failed(checkOperands(*this, getInputs(), getOutputs(), {1}, 1)))
     return failure();

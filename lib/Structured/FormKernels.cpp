@@ -18,7 +18,7 @@
 // category "fusion", and the module attribute tw.decisions). On exit @main holds calls, views and constants only, and
 // equal kernels are one function.
 //
-// Tests: test/Structured/form-kernels.mlir, test/Structured/form-columns.mlir
+// Tests: test/Structured/form-kernels.mlir, test/Structured/form-columns.mlir, test/Structured/form-grouped.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Decisions.h"
@@ -117,12 +117,12 @@ private:
         reason = describe(reader) + " reads it at computed places, so the whole of it must be there first";
         return false;
       }
-    if (!isa<linalg::LinalgOp>(op)) {
+    if (!isa<linalg::LinalgOp, GroupedConvolutionOp>(op)) {
       reason = describe(op) + " runs as a kernel of its own";
       return false;
     }
     for (Operation *member : members)
-      if (!isa<linalg::LinalgOp>(member)) {
+      if (!isa<linalg::LinalgOp, GroupedConvolutionOp>(member)) {
         reason = describe(member) + " takes no producers into its kernel";
         return false;
       }
@@ -171,6 +171,13 @@ private:
         contraction = member;
       else if (auto finish = dyn_cast<linalg::GenericOp>(member); finish && !contraction)
         contraction = contractionBehind(finish);
+    }
+    // All channels of a pixel are computed together anyway.
+    if (isa_and_nonnull<GroupedConvolutionOp>(contraction)) {
+      if (rows->numRows >= numLoops(contraction))
+        return true;
+      reason = "a task of " + describe(contraction) + " would have to compute whole images";
+      return false;
     }
     if (contraction && rows->numRows < cast<ShapedType>(contraction->getResult(0).getType()).getRank() &&
         !affordsWholeRows(contraction, rows->numRows)) {

@@ -8,9 +8,9 @@
 //   %0 = linalg.fill ins(0.0) outs(tensor.empty)
 //   %1 = linalg.conv_2d_nhwc_hwcf ins(%p, %w) outs(%0)
 //
-// Anything else (channels first, groups, 1-d and 3-d, transposed) becomes a linalg.generic whose input map is
-// `o * stride + k * dilation`. Transposed convolutions are in LowerTransposedConvolutions.cpp, the gradient of a weight
-// in LowerWeightGradients.cpp.
+// Several groups in the plane are in LowerGroupedConvolutions.cpp, transposed convolutions in
+// LowerTransposedConvolutions.cpp, the gradient of a weight in LowerWeightGradients.cpp. Anything else (channels first,
+// 3-d, sizes of the weight that are not known) becomes a linalg.generic whose input map is `o * stride + k * dilation`.
 //
 // Test: test/Structured/lower-convolutions.mlir
 //
@@ -191,6 +191,14 @@ LogicalResult lowerForward(Lowering &l, graph::ConvolutionOp op) {
   Value input, weight;
   if (Value phases = transposedInPhases(conv, op)) {
     l.set(op, l.rounded(phases, sizes, type.getElementType()));
+    return success();
+  }
+  if (conv.inGroups(op)) {
+    Value result = op.getTransposed() ? inGroupsTransposed(conv, op, accumulator)
+                                      : conv.groupedConvolution(l.tensor(op.getInput()),
+                                                                groupedWeight(conv, op.getWeight(), accumulator), sizes,
+                                                                conv.stride, conv.dilation, conv.padding, accumulator);
+    l.set(op, l.rounded(result, sizes, type.getElementType()));
     return success();
   }
   if (op.getTransposed()) {

@@ -41,6 +41,13 @@ struct Convolution {
   mlir::Value planeConvolution(mlir::Value input, mlir::Value weight, llvm::ArrayRef<mlir::AffineExpr> sizes,
                                llvm::ArrayRef<int64_t> steps, llvm::ArrayRef<int64_t> gaps, mlir::Type accumulator);
 
+  /// A plane in channels-last of several groups, of sizes that are known where tw_tile.grouped_convolution asks for it.
+  bool inGroups(graph::ConvolutionOp op);
+  /// That op on an input without padding, the weight as groupedWeight() or turnedGroups() gives it.
+  mlir::Value groupedConvolution(mlir::Value input, mlir::Value weight, llvm::ArrayRef<mlir::AffineExpr> sizes,
+                                 llvm::ArrayRef<int64_t> steps, llvm::ArrayRef<int64_t> gaps,
+                                 llvm::ArrayRef<int64_t> before, mlir::Type accumulator);
+
   /// Splits dimension `dim` of the tensor into groups x rest.
   mlir::Value splitGroups(mlir::Value tensor, llvm::SmallVector<mlir::AffineExpr> &sizes, unsigned dim);
 };
@@ -57,6 +64,16 @@ mlir::Value spreadInput(Convolution &conv, graph::ConvolutionOp op, llvm::SmallV
 mlir::Value flippedWeight(Convolution &conv, mlir::Value graphValue);
 /// A transposed convolution with a stride as convolutions without, in `accumulator`; null where there are none.
 mlir::Value transposedInPhases(Convolution &conv, graph::ConvolutionOp op);
+
+/// The weight of a convolution in groups, in the accumulator's type.
+mlir::Value groupedWeight(Convolution &conv, mlir::Value graphValue, mlir::Type accumulator);
+/// Where tap `tap` along dimension `dim` lies in the original weight.
+using TapPlace = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, unsigned dim, mlir::Value tap)>;
+/// The weight of a transposed convolution in groups as a plain one reads it: `kernel` taps, from where `placeOf` says.
+mlir::Value turnedGroups(Convolution &conv, mlir::Value graphValue, llvm::ArrayRef<mlir::AffineExpr> kernel,
+                         mlir::Type accumulator, TapPlace placeOf);
+/// A transposed convolution in groups as a plain one, in `accumulator`.
+mlir::Value inGroupsTransposed(Convolution &conv, graph::ConvolutionOp op, mlir::Type accumulator);
 
 mlir::LogicalResult lowerWeightGradient(Lowering &l, graph::ConvolutionWeightGradOp op);
 

@@ -102,7 +102,7 @@ PhaseDim phaseDim(int64_t residue, int64_t step, int64_t padding, int64_t kernel
 class PhaseEmitter {
 public:
   PhaseEmitter(Convolution &conv, graph::ConvolutionOp op)
-      : l(conv.l), conv(conv), input(l.tensor(op.getInput())), weight(l.tensor(op.getWeight())),
+      : l(conv.l), conv(conv), op(op), input(l.tensor(op.getInput())), weight(l.tensor(op.getWeight())),
         sizes(graph::sizesOf(convolvedType(op.getResult()))), inputSizes(graph::sizesOf(convolvedType(op.getInput()))),
         weightSizes(graph::sizesOf(convolvedType(op.getWeight()))),
         accumulator(accumulatorType(convolvedType(op.getResult()).getElementType())) {}
@@ -132,6 +132,9 @@ private:
   Value convolved(const PhaseDim &rows, const PhaseDim &columns) {
     SmallVector<AffineExpr> out{sizes[0], rows.count, columns.count, sizes[3]};
     SmallVector<int64_t> ones{1, 1};
+    if (conv.groups > 1)
+      return conv.groupedConvolution(input, groupedTapsOf(rows, columns), out, ones, ones, {rows.low, columns.low},
+                                     accumulator);
     return conv.planeConvolution(window(rows, columns), tapsOf(rows, columns), out, ones, ones, accumulator);
   }
 
@@ -157,7 +160,23 @@ private:
     });
   }
 
-  /// The phase's taps of the weight, the last one first.
+  /// Where the phase's tap `tap` lies along dimension `dim`: the last one first.
+  static Value placeOfTap(OpBuilder &b, Location at, const PhaseDim &dim, Value tap) {
+    int64_t last = dim.firstTap + dim.step * (dim.taps - 1);
+    Value back = arith::MulIOp::create(b, at, tap, arith::ConstantIndexOp::create(b, at, dim.step));
+    return arith::SubIOp::create(b, at, arith::ConstantIndexOp::create(b, at, last), back);
+  }
+
+  /// tapsOf() of a convolution in groups.
+  Value groupedTapsOf(const PhaseDim &rows, const PhaseDim &columns) {
+    AffineExpr kernel[] = {l.constant(rows.taps), l.constant(columns.taps)};
+    return turnedGroups(conv, op.getWeight(), kernel, accumulator,
+                        [&](OpBuilder &b, Location at, unsigned dim, Value tap) {
+                          return placeOfTap(b, at, dim == 0 ? rows : columns, tap);
+                        });
+  }
+
+  /// The phase's taps of the weight.
   Value tapsOf(const PhaseDim &rows, const PhaseDim &columns) {
     SmallVector<AffineExpr> out{l.constant(rows.taps), l.constant(columns.taps), weightSizes[2], weightSizes[3]};
     if (out == weightSizes && rows.taps == 1 && columns.taps == 1)
@@ -166,12 +185,8 @@ private:
     return l.elementwise(out, convolvedType(weight).getElementType(), {},
                          [&](OpBuilder &b, Location at, ValueRange, ValueRange) {
                            SmallVector<Value> place = indicesOf(b, at, 4);
-                           for (unsigned i = 0; i < 2; ++i) {
-                             int64_t last = dims[i]->firstTap + dims[i]->step * (dims[i]->taps - 1);
-                             Value step = arith::ConstantIndexOp::create(b, at, dims[i]->step);
-                             Value back = arith::MulIOp::create(b, at, place[i], step);
-                             place[i] = arith::SubIOp::create(b, at, arith::ConstantIndexOp::create(b, at, last), back);
-                           }
+                           for (unsigned i = 0; i < 2; ++i)
+                             place[i] = placeOfTap(b, at, *dims[i], place[i]);
                            return SmallVector<Value>{tensor::ExtractOp::create(b, at, weight, place)};
                          });
   }
@@ -207,6 +222,7 @@ private:
 
   Lowering &l;
   Convolution &conv;
+  graph::ConvolutionOp op;
   Value input, weight;
   SmallVector<AffineExpr> sizes, inputSizes, weightSizes;
   Type accumulator;
@@ -219,7 +235,7 @@ Value transposedInPhases(Convolution &conv, graph::ConvolutionOp op) {
   auto known = [](AffineExpr size) { return isa<AffineConstantExpr>(size); };
   SmallVector<AffineExpr> weight = graph::sizesOf(convolvedType(op.getWeight()));
   SmallVector<AffineExpr> out = graph::sizesOf(convolvedType(op.getResult()));
-  if (!op.getTransposed() || !conv.inPlane() || !known(weight[0]) || !known(weight[1]) ||
+  if (!op.getTransposed() || (!conv.inPlane() && !conv.inGroups(op)) || !known(weight[0]) || !known(weight[1]) ||
       llvm::any_of(conv.dilation, [](int64_t gap) { return gap != 1; }) ||
       llvm::any_of(conv.stride, [](int64_t step) { return step > 2; }) ||
       llvm::all_of(conv.stride, [](int64_t step) { return step == 1; }) ||

@@ -9,11 +9,13 @@
 //
 // %p is what each tap of the window meets; of a window of one pixel it is %x. A batch whose patches would take more
 // than `mostPatchBytes` is cut into runs of images, whose products are added up. A depthwise convolution has no
-// product: its gradient is a linalg.generic over the taps and channels.
+// product: its gradient is summed up of those of parts of each image (tw_tile.depthwise_gradient), or, channels first,
+// a linalg.generic over the taps and channels.
 //
 // Test: test/Structured/lower-weight-gradients.mlir
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Tile/Tile.h"
 #include "lib/Structured/LowerConvolutions.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -50,7 +52,7 @@ public:
   void run() {
     bool depthwise = conv.groups > 1 && channels == l.constant(1) && filters == l.constant(1);
     if (depthwise)
-      return setWeight(l.rounded(reducedTaps(), partSizes(), element));
+      return setWeight(l.rounded(permutedGroups(isInPlane() ? sumOfParts() : reducedTaps()), partSizes(), element));
     Value input = l.tensor(op.getInput()), grad = channelsBehind(op.getGrad());
     int64_t images = runOfImages();
     Value total;
@@ -202,7 +204,7 @@ private:
     });
   }
 
-  /// Depthwise: taps x channels, each the sum over images and places of input times gradient.
+  /// Depthwise: kernel x channels, each the sum over images and places of input times gradient.
   Value reducedTaps() {
     unsigned d = conv.spatial, channel = d, image = d + 1, place = d + 2;
     Value input = conv.pad(op.getInput()), grad = l.tensor(op.getGrad());
@@ -228,7 +230,40 @@ private:
                                return multiplyAdd(b, at, in, acc[0]);
                              })
                        .getResult(0);
-    return permutedGroups(result);
+    return result;
+  }
+
+  /// In channels-last, of a kernel and channels that are known: what tw_tile.depthwise_gradient takes.
+  bool isInPlane() {
+    auto known = [](AffineExpr size) { return isa<AffineConstantExpr>(size); };
+    return conv.channelsLast && conv.spatial == 2 && llvm::all_of(kernel, known) && isa<FloatType>(element);
+  }
+
+  /// The same from the sums of parts of the images: some lines each, of pixels enough to make the sums long.
+  Value sumOfParts() {
+    constexpr int64_t pixelsPerPart = 512, unknownWidth = 64;
+    auto width = dyn_cast<AffineConstantExpr>(out[1]), height = dyn_cast<AffineConstantExpr>(out[0]);
+    int64_t lines = std::max<int64_t>(1, pixelsPerPart / std::max<int64_t>(1, width ? width.getValue() : unknownWidth));
+    if (height)
+      lines = std::min(lines, std::max<int64_t>(1, height.getValue()));
+    SmallVector<AffineExpr> sizes{inputSizes[0], out[0].ceilDiv(lines)}, result(kernel);
+    result.push_back(l.constant(conv.groups));
+    llvm::append_range(sizes, result);
+    Value init = l.empty(sizes, accumulator);
+    auto parts = tile::DepthwiseGradientOp::create(l.builder, l.loc, TypeRange{init.getType()},
+                                                   ValueRange{l.tensor(op.getInput()), l.tensor(op.getGrad())}, Value(),
+                                                   ValueRange{init}, conv.stride, conv.dilation, conv.padding, lines);
+    parts->setAttr("tw.op", l.builder.getStringAttr(l.name));
+    SmallVector<utils::IteratorType> iterators(3, utils::IteratorType::parallel);
+    iterators.append(2, utils::IteratorType::reduction);
+    AffineMap from = l.map(5, {l.dim(3), l.dim(4), l.dim(0), l.dim(1), l.dim(2)});
+    return l
+        .generic(Lowering::of(parts->getResult(0), from), l.filled(result, conv.zero(accumulator)),
+                 l.map(5, {l.dim(0), l.dim(1), l.dim(2)}), iterators,
+                 [&](OpBuilder &b, Location at, ValueRange in, ValueRange acc) {
+                   return SmallVector<Value>{arith::AddFOp::create(b, at, acc[0], in[0], reductionFlags(b))};
+                 })
+        .getResult(0);
   }
 
   /// kernel... x groups as [groups] kernel... 1 1.

@@ -44,7 +44,9 @@ public:
   LogicalResult run(ArrayRef<int64_t> tiles) {
     Block &body = kernel.getBody().front();
     for (Operation &op : body)
-      if (isa<TilingInterface>(op) && isa<linalg::LinalgOp, MatmulOp, ConvolutionOp, PackOp, AttentionOp>(op) &&
+      if (isa<TilingInterface>(op) &&
+          isa<linalg::LinalgOp, MatmulOp, ConvolutionOp, GroupedConvolutionOp, DepthwiseGradientOp, PackOp,
+              AttentionOp>(op) &&
           !isa<linalg::FillOp>(op))
         members.push_back(&op);
     if (members.empty() || tiles.empty())

@@ -7,7 +7,8 @@
 // one task computes; 0 leaves a dimension whole. The sizes come from a small cost model: enough tasks for the threads,
 // tiles whose scratch fits the caches, contractions in whole panels. A schedule already there is the user's and stays.
 //
-// Tests: test/Tiled/select-schedule.mlir, test/Tiled/select-columns.mlir, test/Tiled/select-transposed.mlir
+// Tests: test/Tiled/select-schedule.mlir, test/Tiled/select-columns.mlir, test/Tiled/select-grouped.mlir,
+// test/Tiled/select-transposed.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Rows.h"
@@ -112,6 +113,18 @@ AffineExpr flopsOf(Operation *op) {
       times(weight, dim);
     return total ? total * convolution.getGroup() : total;
   }
+  if (auto gradient = dyn_cast<DepthwiseGradientOp>(op)) {
+    timesAll(gradient.getInputs()[1]);
+    for (int64_t dim = 2; dim < 4; ++dim)
+      times(gradient->getResult(0), dim);
+    return total;
+  }
+  if (auto grouped = dyn_cast<GroupedConvolutionOp>(op)) {
+    timesAll(grouped->getResult(0));
+    for (int64_t dim = 0; dim < 3; ++dim)
+      times(grouped.getInputs()[1], dim);
+    return total;
+  }
   if (auto attention = dyn_cast<AttentionOp>(op)) {
     // Q K^T and P V: as if Dv were D, without what a causal mask spares.
     timesAll(attention->getResult(0));
@@ -196,6 +209,19 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     return count == 1 ? std::max<int64_t>(rows, 1) : ceilDiv(ceilDiv(rows, count), unit) * unit;
   }
 
+  /// Images, lines and pixels per task of a convolution in narrow groups, of all channels: whole lines (so that it is
+  /// known which taps of a pixel meet the image), as many as leave the results in the first-level cache for what
+  /// finishes them, but four tasks a thread.
+  SmallVector<int64_t> groupedTiles(ArrayRef<AffineExpr> own) const {
+    constexpr int64_t grain = 16384;
+    int64_t images = std::max<int64_t>(1, estimate(own[0])), height = std::max<int64_t>(1, estimate(own[1]));
+    int64_t line = std::max<int64_t>(1, estimate(own[2]) * estimate(own[3]));
+    int64_t lines = std::clamp<int64_t>(grain / line, 1, height);
+    while (lines > 1 && images * ceilDiv(height, lines) < 4 * threads)
+      --lines;
+    return {1, ceilDiv(height, ceilDiv(height, lines)), 0};
+  }
+
   SmallVector<int64_t> tilesFor(ArrayRef<Operation *> members) {
     Operation *anchor = members.back();
     if (auto pack = dyn_cast<PackOp>(anchor))
@@ -214,6 +240,16 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     SmallVector<AffineExpr> sizes = tile::sizesOf(anchor->getResult(0));
     SmallVector<int64_t> tiles(rows->numRows, 1);
     for (Operation *member : members) {
+      if (isa<DepthwiseGradientOp>(member))
+        return tiles; // an image's part each
+      if (isa<GroupedConvolutionOp>(member)) {
+        SmallVector<AffineExpr> own = tile::sizesOf(member->getResult(0));
+        SmallVector<int64_t> cuts = groupedTiles(own);
+        for (auto [loop, row] : llvm::enumerate(rows->rowOfLoop[member]))
+          if (row >= 0)
+            tiles[row] = cuts[loop];
+        return tiles;
+      }
       if (!isa<MatmulOp, ConvolutionOp>(member))
         continue;
       // Sizes and tiles in the contraction's own order; the anchor may be a permutation of it.

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 
 from torch.ao.quantization.fx import _decomposed  # noqa: F401  (registers quantized_decomposed)
 
-from numbers_rule import assert_numbers
+from numbers_rule import assert_numbers, leaves
 
 torch.manual_seed(0)
 checks = 0
@@ -23,7 +23,7 @@ def check(function, arguments, module=None):
         got = torch.compile(target, backend="tilewright", fullgraph=True, options={"strict": True})(*arguments)
         eager = [[target(*arguments)]]
         exact = [wide(*(a.double() for a in arguments))]
-    assert_numbers([got], eager, exact)
+    assert_numbers(leaves(got), [leaves(run) for run in eager], leaves(exact))
     checks += 1
 
 
@@ -33,6 +33,25 @@ products = [(1, 1, 1), (1, 100, 70), (5, 40, 33), (8, 48, 256), (17, 16, 31), (3
             (64, 64, 600), (300, 40, 2100), (100, 96, 256), (128, 64, 768)]
 attentions = [(1, 3, 40, 64), (2, 2, 130, 48), (1, 1, 700, 33)]
 convolutions = [(1, 3, 20, 24, 7, 2, 3), (1, 20, 13, 36, 3, 1, 1), (1, 33, 9, 17, 1, 2, 0), (2, 16, 8, 8, (2, 5), (1, 2), 0)]
+# groups, channels and filters of each: depthwise, two filters a channel, groups in a vector and of vectors
+grouped = [(40, 1, 1, 3, 1, 1), (9, 1, 1, 7, 2, 3), (12, 1, 2, 5, 1, 2), (10, 4, 4, 3, 1, 1), (3, 8, 8, 3, 2, 1), (2, 40, 40, 3, 1, 1),
+           (3, 5, 3, 3, 1, 0)]
+
+
+def module_weight(window, dtype):
+    return torch.randn(40, 1, window, window, dtype=dtype)
+
+
+def depthwise_gradient(stride, padding):
+    """Of the weight and the input."""
+
+    def gradients(x, w):
+        y = F.conv2d(x, w, None, stride, padding, 1, 40)
+        return torch.ops.aten.convolution_backward(y, x, w, None, [stride] * 2, [padding] * 2, [1, 1], False, [0, 0], 40,
+                                                   [True, True, False])[:2]  # fmt: skip
+
+    return gradients
+
 
 for dtype in (torch.float32, torch.bfloat16):
     for m, n, k in products:
@@ -45,6 +64,10 @@ for dtype in (torch.float32, torch.bfloat16):
     for batch, channels, size, filters, window, stride, padding in convolutions:
         module = torch.nn.Conv2d(channels, filters, window, stride, padding).to(dtype)
         check(None, [torch.randn(batch, channels, size, size, dtype=dtype)], module)
+    for groups, channels, filters, window, stride, padding in grouped:
+        module = torch.nn.Conv2d(groups * channels, groups * filters, window, stride, padding, groups=groups).to(dtype)
+        check(None, [torch.randn(2, groups * channels, 13, 30, dtype=dtype)], module)
+        check(depthwise_gradient(stride, padding), [torch.randn(2, 40, 13, 30, dtype=dtype), module_weight(window, dtype)])
     check(None, [torch.randn(9, 129, dtype=dtype)],
           torch.nn.Sequential(torch.nn.Linear(129, 65), torch.nn.GELU(), torch.nn.LayerNorm(65)).to(dtype))
     # Rows enough for the product and the norm behind it to be one kernel.

@@ -42,9 +42,10 @@ func.func @grouped(%x: tensor<2x8x8x4xf32>, %g: tensor<2x6x6x8xf32>) -> tensor<3
   return %0 : tensor<3x3x2x8xf32>
 }
 
-// One channel in and out of each group: no product.
+// One channel in and out of each group: no product. An image of six lines is one part; the parts are added up.
 // CHECK-LABEL: func @depthwise
-// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]{{.*}} outs(%{{.*}} : tensor<3x3x4xf32>)
+// CHECK: %[[PARTS:.*]] = tw_tile.depthwise_gradient {{.*}}lines = 6 : i64{{.*}} ins(%arg0, %arg1 : tensor<2x8x8x4xf32>, tensor<2x6x6x4xf32>) outs(%{{.*}} : tensor<2x1x3x3x4xf32>)
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]{{.*}} ins(%[[PARTS]] : tensor<2x1x3x3x4xf32>) outs(%{{.*}} : tensor<3x3x4xf32>)
 // CHECK-NOT: linalg.contract
 func.func @depthwise(%x: tensor<2x8x8x4xf32>, %g: tensor<2x6x6x4xf32>) -> tensor<3x3x1x4xf32> {
   %0 = tw.convolution_weight_grad %x, %g {tw.channels_last, stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, groups = 4 : i64}

@@ -81,6 +81,46 @@ func.func @tile_pack_c1(%a: memref<8x20xf32>, %p: memref<1x8x16xf32>) {
 
 // -----
 
+func.func @tile_grouped_convolution_c1(%a: memref<1x4x4x?xf32>, %b: memref<3x3x1x8xf32>, %c: memref<1x4x4x8xf32>) {
+  // expected-error @below {{tile_grouped_convolution_c1: input}}
+  tw_tile.grouped_convolution {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1>} ins(%a, %b : memref<1x4x4x?xf32>, memref<3x3x1x8xf32>) outs(%c : memref<1x4x4x8xf32>)
+  return
+}
+
+// -----
+
+func.func @tile_grouped_convolution_c2(%a: memref<1x4x4x8xf32>, %b: memref<3x3x1x8xf32>, %line: index, %c: memref<1x4x4x8xf32>) {
+  // expected-error @below {{tile_grouped_convolution_c2: expected two positive strides}}
+  tw_tile.grouped_convolution {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1>} ins(%a, %b : memref<1x4x4x8xf32>, memref<3x3x1x8xf32>) first(%line) outs(%c : memref<1x4x4x8xf32>)
+  return
+}
+
+// -----
+
+func.func @tile_grouped_convolution_c3(%a: memref<1x4x4x8xf32>, %b: memref<3x3x2x6xf32>, %c: memref<1x4x4x6xf32>) {
+  // expected-error @below {{tile_grouped_convolution_c3: weight}}
+  tw_tile.grouped_convolution {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1>} ins(%a, %b : memref<1x4x4x8xf32>, memref<3x3x2x6xf32>) outs(%c : memref<1x4x4x6xf32>)
+  return
+}
+
+// -----
+
+func.func @tile_depthwise_gradient_c1(%a: memref<1x4x4x8xf32>, %g: memref<1x4x4x6xf32>, %c: memref<1x1x3x3x8xf32>) {
+  // expected-error @below {{tile_depthwise_gradient_c1: input}}
+  tw_tile.depthwise_gradient {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1>, lines = 4} ins(%a, %g : memref<1x4x4x8xf32>, memref<1x4x4x6xf32>) outs(%c : memref<1x1x3x3x8xf32>)
+  return
+}
+
+// -----
+
+func.func @tile_depthwise_gradient_c2(%a: memref<1x4x4x8xf32>, %g: memref<1x4x4x8xf32>, %c: memref<1x1x3x3x8xf32>) {
+  // expected-error @below {{tile_depthwise_gradient_c2: expected two positive strides}}
+  tw_tile.depthwise_gradient {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1>, lines = 0} ins(%a, %g : memref<1x4x4x8xf32>, memref<1x4x4x8xf32>) outs(%c : memref<1x1x3x3x8xf32>)
+  return
+}
+
+// -----
+
 func.func @tile_attention_c1(%q: memref<1x2x8x4xf32>, %k: memref<1x2x8x4xf32>, %o: memref<1x2x8x4xf32>, %l: memref<2x8xf32>) {
   // expected-error @below {{tile_attention_c1: results of rank 4 and 2; expected 4 and 3}}
   tw_tile.attention {scale = 1.0 : f64} ins(%q, %k, %k : memref<1x2x8x4xf32>, memref<1x2x8x4xf32>, memref<1x2x8x4xf32>) outs(%o, %l : memref<1x2x8x4xf32>, memref<2x8xf32>)

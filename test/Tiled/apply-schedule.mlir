@@ -61,3 +61,26 @@ func.func private @window(%x: tensor<2x9xf32> {tw.sizes = affine_map<() -> (2, 9
   } -> tensor<2x4xf32>
   return %2 : tensor<2x4xf32>
 }
+
+// -----
+
+// A tile of a convolution in groups takes whole images and says where it begins.
+// CHECK-LABEL: func private @grouped
+// CHECK: scf.forall (%[[N:.*]], %[[LINE:.*]]) = (0, 0) to (2, 8) step (1, 2)
+// CHECK: %[[X:.*]] = tensor.extract_slice %{{.*}}[%[[N]], 0, 0, 0] [1, 8, 8, 4] [1, 1, 1, 1]
+// CHECK: tw_tile.grouped_convolution {{.*}} ins(%[[X]], %{{.*}}) first(%[[LINE]], %c0) outs(%{{.*}} : tensor<1x2x8x4xf32>)
+func.func private @grouped(%x: tensor<2x8x8x4xf32> {tw.sizes = affine_map<() -> (2, 8, 8, 4)>}, %w: tensor<3x3x1x4xf32> {tw.sizes = affine_map<() -> (3, 3, 1, 4)>}, %out: tensor<2x8x8x4xf32> {tw.sizes = affine_map<() -> (2, 8, 8, 4)>}) -> tensor<2x8x8x4xf32> attributes {tw.kernel, tw.schedule = {tiles = array<i64: 1, 2, 0>}} {
+  %0 = tw_tile.grouped_convolution {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1>} ins(%x, %w : tensor<2x8x8x4xf32>, tensor<3x3x1x4xf32>) outs(%out : tensor<2x8x8x4xf32>) -> tensor<2x8x8x4xf32>
+  return %0 : tensor<2x8x8x4xf32>
+}
+
+// -----
+
+// Parts of images.
+// CHECK-LABEL: func private @gradient
+// CHECK: scf.forall (%[[N:.*]], %[[PART:.*]]) in (2, 4)
+// CHECK: tw_tile.depthwise_gradient {{.*}} first_part %[[PART]] outs(%{{.*}} : tensor<1x1x3x3x4xf32>)
+func.func private @gradient(%x: tensor<2x8x8x4xf32> {tw.sizes = affine_map<() -> (2, 8, 8, 4)>}, %g: tensor<2x8x8x4xf32> {tw.sizes = affine_map<() -> (2, 8, 8, 4)>}, %out: tensor<2x4x3x3x4xf32> {tw.sizes = affine_map<() -> (2, 4, 3, 3, 4)>}) -> tensor<2x4x3x3x4xf32> attributes {tw.kernel, tw.schedule = {tiles = array<i64: 1, 1>}} {
+  %0 = tw_tile.depthwise_gradient {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1>, lines = 2} ins(%x, %g : tensor<2x8x8x4xf32>, tensor<2x8x8x4xf32>) outs(%out : tensor<2x4x3x3x4xf32>) -> tensor<2x4x3x3x4xf32>
+  return %0 : tensor<2x4x3x3x4xf32>
+}

@@ -11,13 +11,14 @@
 // MicroKernel.h has the blocks. A convolution is the same block with three reduction loops (kh, kw, c) and pixels as
 // rows. bf16 operands packed in pairs run on AMX tiles where the machine has them (TileKernel.h), else by vdpbf16ps;
 // bytes packed in fours on AMX tiles or by vpdpbusd, bytes packed in pairs by vpmaddwd.
-// PackPanels.h has packs.
+// PackPanels.h has packs, WindowKernels.h convolutions of narrow groups.
 //
 // Tests: test/Target/CPU/expand-contractions.mlir, test/Target/CPU/amx.mlir, test/Target/CPU/int8.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CPU/PackPanels.h"
 #include "lib/Target/CPU/TileKernel.h"
+#include "lib/Target/CPU/WindowKernels.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -337,12 +338,21 @@ struct ExpandContractions : impl::ExpandContractionsBase<ExpandContractions> {
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isa<tile::MatmulOp, tile::ConvolutionOp, tile::PackOp>(op))
+      if (isa<tile::MatmulOp, tile::ConvolutionOp, tile::GroupedConvolutionOp, tile::DepthwiseGradientOp, tile::PackOp>(
+              op))
         ops.push_back(op);
     });
     for (Operation *op : ops) {
       if (auto pack = dyn_cast<tile::PackOp>(op)) {
         expandPack(pack, lanes);
+        continue;
+      }
+      if (auto grouped = dyn_cast<tile::GroupedConvolutionOp>(op)) {
+        expandGroupedConvolution(grouped, lanes, registers);
+        continue;
+      }
+      if (auto gradient = dyn_cast<tile::DepthwiseGradientOp>(op)) {
+        expandDepthwiseGradient(gradient, lanes, registers);
         continue;
       }
       ContractionExpander expander(op, lanes, registers, amx, amxInt8);

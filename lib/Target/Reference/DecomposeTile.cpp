@@ -62,6 +62,20 @@ struct Emitter {
     return SmallVector<Value>(nest.results);
   }
 
+  Value extended(Value x, Type element) {
+    return x.getType() == element ? x : arith::ExtFOp::create(b, loc, element, x).getResult();
+  }
+  /// sum + term(), or `sum` where `inside` is false.
+  Value addInside(Value inside, Value sum, function_ref<Value(Emitter)> term) {
+    auto branch = scf::IfOp::create(b, loc, sum.getType(), inside, /*withElse=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(b, loc, add(sum, term(*this)));
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, loc, sum);
+    return branch.getResult(0);
+  }
+
   Value add(Value x, Value y) {
     return isa<FloatType>(x.getType()) ? arith::AddFOp::create(b, loc, x, y).getResult()
                                        : arith::AddIOp::create(b, loc, x, y).getResult();
@@ -203,6 +217,70 @@ SmallVector<Value> decomposeScatter(Emitter e, tile::ScatterOp op) {
   });
 }
 
+/// Writes to `place` the line and pixel of the input under a tap of a result's window; true where they are inside.
+template <typename Op>
+Value windowPlace(Emitter e, Op op, ValueRange window, ValueRange tap, Value input, SmallVectorImpl<Value> &place) {
+  Value inside;
+  for (int64_t i = 0; i < 2; ++i) {
+    Value start = e.mul(window[i], e.index(op.getStrides()[i]));
+    Value reach = e.add(start, e.mul(tap[i], e.index(op.getDilations()[i])));
+    place[1 + i] = arith::SubIOp::create(e.b, e.loc, reach, e.index(op.getPadding()[i]));
+    Value fits = e.cmp(IntPredicate::ult, place[1 + i], e.size(input, 1 + i));
+    inside = inside ? arith::AndIOp::create(e.b, e.loc, inside, fits).getResult() : fits;
+  }
+  return inside;
+}
+
+/// Each result is the sum over the taps that meet the input.
+SmallVector<Value> decomposeGroupedConvolution(Emitter e, tile::GroupedConvolutionOp op) {
+  Value input = op.getInputs()[0], weight = op.getInputs()[1];
+  auto weightType = cast<RankedTensorType>(weight.getType());
+  Type element = weightType.getElementType();
+  int64_t perGroup = weightType.getDimSize(2), filters = weightType.getDimSize(3) / op.getGroups();
+  return e.loops(op.getOutputs()[0], op.getOutputs(), [&](Emitter e, ValueRange at, ValueRange carried) {
+    Value group = arith::DivUIOp::create(e.b, e.loc, at[3], e.index(filters));
+    Value channel = e.mul(group, e.index(perGroup));
+    SmallVector<Value> low(3, e.index(0)), step(3, e.index(1)), high;
+    for (int64_t dim = 0; dim < 3; ++dim)
+      high.push_back(e.index(weightType.getDimSize(dim)));
+    Value zero = arith::ConstantOp::create(e.b, e.loc, e.b.getZeroAttr(element));
+    scf::LoopNest nest = scf::buildLoopNest(
+        e.b, e.loc, low, high, step, zero, [&](OpBuilder &b, Location loc, ValueRange tap, ValueRange sum) {
+          Emitter in{b, loc};
+          SmallVector<Value> place{at[0], Value(), Value(), in.add(channel, tap[2])};
+          Value inside = windowPlace(in, op, at.slice(1, 2), tap, input, place);
+          return scf::ValueVector{in.addInside(inside, sum[0], [&](Emitter then) {
+            Value w = then.extract(weight, {tap[0], tap[1], tap[2], at[3]});
+            return then.mul(then.extended(then.extract(input, place), element), w);
+          })};
+        });
+    return SmallVector<Value>{e.insert(nest.results[0], carried[0], at)};
+  });
+}
+
+/// Each result is the sum over the pixels of its part whose tap meets the input.
+SmallVector<Value> decomposeDepthwiseGradient(Emitter e, tile::DepthwiseGradientOp op) {
+  Value input = op.getInputs()[0], grad = op.getInputs()[1];
+  Type element = cast<RankedTensorType>(op.getOutputs()[0].getType()).getElementType();
+  return e.loops(op.getOutputs()[0], op.getOutputs(), [&](Emitter e, ValueRange at, ValueRange carried) {
+    Value first = e.mul(at[1], e.index(op.getLines()));
+    Value end = e.smaller(e.add(first, e.index(op.getLines())), e.size(grad, 1), false);
+    Value zero = arith::ConstantOp::create(e.b, e.loc, e.b.getZeroAttr(element));
+    scf::LoopNest nest =
+        scf::buildLoopNest(e.b, e.loc, {first, e.index(0)}, {end, e.size(grad, 2)}, {e.index(1), e.index(1)}, zero,
+                           [&](OpBuilder &b, Location loc, ValueRange pixel, ValueRange sum) {
+                             Emitter in{b, loc};
+                             SmallVector<Value> place{at[0], Value(), Value(), at[4]};
+                             Value inside = windowPlace(in, op, pixel, at.slice(2, 2), input, place);
+                             return scf::ValueVector{in.addInside(inside, sum[0], [&](Emitter then) {
+                               Value g = then.extended(then.extract(grad, {at[0], pixel[0], pixel[1], at[4]}), element);
+                               return then.mul(then.extended(then.extract(input, place), element), g);
+                             })};
+                           });
+    return SmallVector<Value>{e.insert(nest.results[0], carried[0], at)};
+  });
+}
+
 bool isWideAttention(Operation *op) {
   auto attention = dyn_cast<tile::AttentionOp>(op);
   return attention && getElementTypeOrSelf(attention.getInputs()[0].getType()).isF64();
@@ -221,7 +299,8 @@ struct DecomposeTile : impl::DecomposeTileBase<DecomposeTile> {
             << "attention in f64"
             << remark::reason("{0}", "online softmax is written for f32 scores; the whole score matrix is made");
         ops.push_back(op);
-      } else if (isa<tile::ScanOp, tile::SortOp, tile::ScatterOp, tile::AttentionOp>(op)) {
+      } else if (isa<tile::ScanOp, tile::SortOp, tile::ScatterOp, tile::AttentionOp, tile::GroupedConvolutionOp,
+                     tile::DepthwiseGradientOp>(op)) {
         ops.push_back(op);
       }
     });
@@ -233,6 +312,8 @@ struct DecomposeTile : impl::DecomposeTileBase<DecomposeTile> {
               .Case<tile::ScanOp>([&](auto scan) { return decomposeScan(e, scan); })
               .Case<tile::SortOp>([&](auto sort) { return decomposeSort(e, sort); })
               .Case<tile::ScatterOp>([&](auto scatter) { return decomposeScatter(e, scatter); })
+              .Case<tile::GroupedConvolutionOp>([&](auto grouped) { return decomposeGroupedConvolution(e, grouped); })
+              .Case<tile::DepthwiseGradientOp>([&](auto gradient) { return decomposeDepthwiseGradient(e, gradient); })
               .Case<tile::AttentionOp>([&](auto attention) { return decomposeAttention(b, attention); });
       op->replaceAllUsesWith(results);
       op->erase();

@@ -198,6 +198,7 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "resnet50-b4": lambda: resnet50(4),
     "resnet50-nchw": lambda: resnet50(channels_last=False),
     "mobilenet": mobilenet,
+    "mobilenet-b8": lambda: mobilenet(8),
     "convnext": convnext,
     "bert-train": lambda: bert(4, training=True),
     "resnet50-train": lambda: resnet50(4, channels_last=False, training=True),

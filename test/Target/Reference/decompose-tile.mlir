@@ -42,3 +42,28 @@ func.func @attention(%q: tensor<2x4x8x16xf32>, %k: tensor<2x2x8x16xf32>) -> tens
     -> tensor<2x4x8x16xf32>, tensor<2x4x8xf32>
   return %r : tensor<2x4x8x16xf32>
 }
+
+// What lies outside of the image is left out.
+// CHECK-LABEL: func @grouped_convolution
+// CHECK-COUNT-7: scf.for
+// CHECK: scf.if
+// CHECK-DAG: tensor.extract %arg0
+// CHECK-DAG: tensor.extract %arg1
+// CHECK: tensor.insert
+func.func @grouped_convolution(%x: tensor<1x8x8x4xf32>, %w: tensor<3x3x2x4xf32>) -> tensor<1x8x8x4xf32> {
+  %0 = tw.convolution %x, %w {tw.channels_last, stride = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>,
+    output_padding = array<i64: 0, 0>, groups = 2 : i64} : (tensor<1x8x8x4xf32>, tensor<3x3x2x4xf32>) -> tensor<1x8x8x4xf32>
+  return %0 : tensor<1x8x8x4xf32>
+}
+
+// CHECK-LABEL: func @depthwise_gradient
+// CHECK-COUNT-7: scf.for
+// CHECK: scf.if
+// CHECK-DAG: tensor.extract %arg0
+// CHECK-DAG: tensor.extract %arg1
+// CHECK: tensor.insert
+func.func @depthwise_gradient(%x: tensor<2x8x8x4xf32>, %g: tensor<2x6x6x4xf32>) -> tensor<3x3x1x4xf32> {
+  %0 = tw.convolution_weight_grad %x, %g {tw.channels_last, stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, groups = 4 : i64}
+    : (tensor<2x8x8x4xf32>, tensor<2x6x6x4xf32>) -> tensor<3x3x1x4xf32>
+  return %0 : tensor<3x3x1x4xf32>
+}

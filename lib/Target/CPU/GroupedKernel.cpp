@@ -1,0 +1,279 @@
+//===- GroupedKernel.cpp - convolutions of narrow groups --------------------------===//
+//
+// Before (depthwise: a channel of input and a filter a group):
+//   tw_tile.grouped_convolution {strides = [1, 1], padding = [1, 1], ...} ins(%x: memref<1x56x56x144xf32>,
+//     %w: memref<3x3x1x144xf32>) first(%line, %c0) outs(%y: memref<1x2x56x144xf32>)
+// After:
+//   scf.for %oh = 0 to 2 { 4 times, each 14 pixels of the line:
+//     scf.for %f = 0 to 144 step 16 {
+//       %acc:14 = scf.for %kh = (taps that meet the image) iter_args(14 x vector<16xf32>) {
+//         3 loads of %w[%kh, 0...2, 0, %f], 16 of %x[0, line, pixel, %f]; 42 fma }
+//       14 stores } }
+//
+// Vectors run over filters. A vector of the input is loaded once for all the pixels whose windows it stands in, one of
+// the weight once for all pixels of a block. Taps outside of the image are left out: by the bounds of the loop over kh,
+// along the line by leaving out their products where the line's size is known, else by bounds of a loop over kw for the
+// pixels near its ends. Two ways for filters to meet channels:
+//   spread: a vector holds several groups; it meets a vector of their channels, each in all lanes of its group
+//   broadcast: a vector holds filters of one group, which meet one channel at a time
+// The last vector of a line of filters overlaps the one before it, so that nothing is masked.
+//
+// Test: test/Target/CPU/grouped-convolution.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/CPU/WindowKernels.h"
+#include "lib/Target/CPU/WindowLoops.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tilewright::cpu {
+namespace {
+
+/// Taps along a line that share the loads of one pass over its pixels; more would hold too many weights.
+constexpr int64_t mostTapsAtOnce = 8;
+/// Pixels of a block: enough sums that none waits for its own last step.
+constexpr int64_t mostPixels = 14;
+/// A channel less than this many is a step of code, more are a loop.
+constexpr int64_t mostChannelSteps = 8;
+/// A longer sum is made of sums of about so many products, of some channels of a line of the window: its error grows
+/// with these, not with all of it.
+constexpr int64_t longSum = 64;
+
+class GroupedEmitter : WindowLoops {
+public:
+  GroupedEmitter(tile::GroupedConvolutionOp op, int64_t machineLanes, int64_t registers)
+      : WindowLoops(op, stepsOf(op, 0), stepsOf(op, 1)), op(op), in(op.getInputs()[0]), weight(op.getInputs()[1]),
+        out(op.getOutputs()[0]), element(typeOf(out).getElementType()), inElement(typeOf(in).getElementType()),
+        channels(typeOf(weight).getDimSize(2)), filters(typeOf(out).getDimSize(3)) {
+    groups = op.getGroups();
+    perGroup = filters / groups;
+    lanes = element.isF64() ? machineLanes / 2 : machineLanes;
+    lanes = std::min<int64_t>(lanes, llvm::bit_floor<uint64_t>(filters));
+    spread = perGroup < lanes && lanes % perGroup == 0 && lanes / perGroup * channels <= 4 * lanes;
+    if (!spread)
+      lanes = std::min<int64_t>(lanes, llvm::bit_floor<uint64_t>(perGroup));
+    vectors = !spread && registers >= 32 && perGroup >= 2 * lanes ? 2 : 1;
+    vectorType = VectorType::get({lanes}, element);
+    taps = std::min(pixels.kernel, mostTapsAtOnce);
+    blockPixels = std::clamp<int64_t>((registers - taps * vectors - 2) / vectors, 1, mostPixels);
+    if (channels * lines.kernel * pixels.kernel > 2 * longSum)
+      channelsApart = std::clamp<int64_t>(longSum / pixels.kernel, 1, channels);
+  }
+
+  void run() {
+    if (filters == 0 || lines.kernel == 0 || pixels.kernel == 0) {
+      op->erase();
+      return;
+    }
+    bool whole = op.getFirst().empty();
+    loop(constant(0), size(out, 0), [&](Value n) {
+      loop(constant(0), size(out, 1), [&](Value line) {
+        image = n;
+        outLine = line;
+        Value here = whole ? line : sum(op.getFirst()[0], line);
+        inLine = apply(d0() * lines.stride - lines.padding, {here});
+        std::tie(firstTap, endTap) = tapsInside(lines, inLine, size(in, 1));
+        overPixels(whole ? Value() : op.getFirst()[1], size(out, 2), size(in, 2), blockPixels,
+                   [&](const PixelBlock &block) { overFilters(block); });
+      });
+    });
+    op->erase();
+  }
+
+private:
+  static Steps stepsOf(tile::GroupedConvolutionOp op, int64_t dim) {
+    return {typeOf(op.getInputs()[1]).getDimSize(dim), op.getStrides()[dim], op.getDilations()[dim],
+            op.getPadding()[dim]};
+  }
+
+  //===-- filters ---------------------------------------------------------===//
+
+  void overFilters(const PixelBlock &block) {
+    if (spread) {
+      overlapping(filters, vectors * lanes,
+                  [&](Value filter) { convolve(block, filter, apply(d0().floorDiv(perGroup) * channels, {filter})); });
+      return;
+    }
+    loop(constant(0), constant(groups), [&](Value group) {
+      overlapping(perGroup, vectors * lanes, [&](Value filter) {
+        convolve(block, apply(d0() * perGroup + d1(), {group, filter}), apply(d0() * channels, {group}));
+      });
+    });
+  }
+
+  //===-- sums ------------------------------------------------------------===//
+
+  Value outAt(const PixelBlock &block, int64_t pixel, Value filter, int64_t v, Value stored) {
+    Value place[] = {image, outLine, sum(block.first, pixel), sum(filter, v * lanes)};
+    if (!stored)
+      return vector::LoadOp::create(builder, loc, vectorType, out, place);
+    vector::StoreOp::create(builder, loc, stored, out, place);
+    return {};
+  }
+
+  /// The results of `block` for `vectors` vectors of filters from `filter` on, whose channels begin at `channel`.
+  void convolve(const PixelBlock &block, Value filter, Value channel) {
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
+    SmallVector<Value> zeros(block.count * vectors, zero);
+    auto overSums = [&](function_ref<void(int64_t, int64_t, int64_t)> inside) {
+      for (int64_t pixel = 0; pixel < block.count; ++pixel)
+        for (int64_t v = 0; v < vectors; ++v)
+          inside(pixel, v, pixel * vectors + v);
+    };
+    auto store = [&](ArrayRef<Value> sums) {
+      overSums([&](int64_t pixel, int64_t v, int64_t at) { outAt(block, pixel, filter, v, sums[at]); });
+    };
+    auto moveTo = [&](Value tapLine) { window = {apply(d0() + d1() * lines.dilation, {inLine, tapLine}), tapLine}; };
+    if (!channelsApart)
+      return store(carry(firstTap, endTap, zeros, [&](Value tapLine, ArrayRef<Value> sums) {
+        moveTo(tapLine);
+        return windowLine(block, filter, {channel, 0, Value(), channels}, llvm::to_vector(sums));
+      }));
+    store(zeros);
+    auto add = [&](const Channels &part) {
+      SmallVector<Value> sums = windowLine(block, filter, part, zeros);
+      overSums([&](int64_t pixel, int64_t v, int64_t at) {
+        Value before = outAt(block, pixel, filter, v, Value());
+        outAt(block, pixel, filter, v, arith::AddFOp::create(builder, loc, before, sums[at]));
+      });
+    };
+    loop(firstTap, endTap, [&](Value tapLine) {
+      moveTo(tapLine);
+      const int64_t whole = channels / channelsApart * channelsApart;
+      if (spread) {
+        for (int64_t c = 0; c < channels; c += channelsApart)
+          add({channel, c, Value(), std::min(channelsApart, channels - c)});
+        return;
+      }
+      loop(constant(0), constant(whole), [&](Value c) { add({channel, 0, c, channelsApart}); }, channelsApart);
+      if (whole < channels)
+        add({channel, 0, constant(whole), channels - whole});
+    });
+  }
+
+  /// Channels of the groups that begin at `group`: `count` of each, from `first` (and `firstAt`, where it is not null)
+  /// on.
+  struct Channels {
+    Value group;
+    int64_t first;
+    Value firstAt;
+    int64_t count;
+  };
+
+  /// The line of the window that is computed: in the input and in the weight.
+  struct WindowLine {
+    Value inLine, tapLine;
+  };
+
+  /// `sums` and the products of one line of the window.
+  SmallVector<Value> windowLine(const PixelBlock &block, Value filter, const Channels &channel,
+                                SmallVector<Value> sums) {
+    if (block.fromTap)
+      return carry(block.fromTap, block.toTap, sums, [&](Value tap, ArrayRef<Value> carried) {
+        PixelBlock one{block.first, 1, apply(d0() + d1() * pixels.dilation, {block.left, tap}), Value(), Value()};
+        return overChannels(one, filter, channel, tap, 0, 1, llvm::to_vector(carried));
+      });
+    for (int64_t first = 0; first < pixels.kernel; first += taps)
+      sums = overChannels(block, filter, channel, constant(0), first, std::min(first + taps, pixels.kernel), sums);
+    return sums;
+  }
+
+  /// The taps firstTapHere + [from, to).
+  SmallVector<Value> overChannels(const PixelBlock &block, Value filter, const Channels &part, Value firstTapHere,
+                                  int64_t from, int64_t to, SmallVector<Value> sums) {
+    if (spread) {
+      for (int64_t c = part.first; c < part.first + part.count; ++c)
+        sums = products(block, filter, part.group, c, constant(c), firstTapHere, from, to, sums);
+      return sums;
+    }
+    auto one = [&](Value c, ArrayRef<Value> carried) {
+      Value at = part.firstAt ? sum(part.firstAt, c) : c;
+      return products(block, filter, sum(part.group, at), 0, at, firstTapHere, from, to, llvm::to_vector(carried));
+    };
+    if (part.count <= mostChannelSteps) {
+      for (int64_t c = 0; c < part.count; ++c)
+        sums = one(constant(c), sums);
+      return sums;
+    }
+    return carry(constant(0), constant(part.count), sums, one);
+  }
+
+  /// One channel of each group: `number` from `channel` on, `weightChannel` of the weight. Each pixel of the input
+  /// once, for all pairs of a result's pixel and a tap that it lies under.
+  SmallVector<Value> products(const PixelBlock &block, Value filter, Value channel, int64_t number, Value weightChannel,
+                              Value firstTapHere, int64_t from, int64_t to, SmallVector<Value> sums) {
+    const int64_t stride = pixels.stride, dilation = pixels.dilation;
+    std::map<int64_t, SmallVector<std::pair<int64_t, int64_t>>> pairsAt;
+    for (int64_t pixel = 0; pixel < block.count; ++pixel)
+      for (int64_t tap = from; tap < to; ++tap)
+        if (block.meets(pixel, tap))
+          pairsAt[pixel * stride + tap * dilation].push_back({pixel, tap});
+    std::map<int64_t, SmallVector<Value>> weights;
+    auto weightOf = [&](int64_t tap) -> ArrayRef<Value> {
+      SmallVector<Value> &loaded = weights[tap];
+      for (int64_t v = loaded.size(); v < vectors; ++v)
+        loaded.push_back(vector::LoadOp::create(
+            builder, loc, vectorType, weight,
+            ValueRange{window.tapLine, sum(firstTapHere, tap), weightChannel, sum(filter, v * lanes)}));
+      return loaded;
+    };
+    for (auto &[place, pairs] : pairsAt) {
+      Value x = inputVector(sum(block.left, place), channel, number);
+      for (auto [pixel, tap] : pairs) {
+        ArrayRef<Value> w = weightOf(tap);
+        for (int64_t v = 0; v < vectors; ++v) {
+          Value &total = sums[pixel * vectors + v];
+          total = vector::FMAOp::create(builder, loc, x, w[v], total);
+        }
+      }
+    }
+    return sums;
+  }
+
+  /// What the lanes of a vector of filters meet at `pixel` of the input's line.
+  Value inputVector(Value pixel, Value channel, int64_t number) {
+    if (!spread) {
+      Value x = memref::LoadOp::create(builder, loc, in, ValueRange{image, window.inLine, pixel, sum(channel, number)});
+      if (inElement != element)
+        x = arith::ExtFOp::create(builder, loc, element, x);
+      return vector::BroadcastOp::create(builder, loc, vectorType, x);
+    }
+    // All channels of the vector's groups; lane l belongs to group l / perGroup.
+    const int64_t together = lanes / perGroup * channels;
+    Value x = vector::LoadOp::create(builder, loc, VectorType::get({together}, inElement), in,
+                                     ValueRange{image, window.inLine, pixel, channel});
+    if (channels != 1 || perGroup != 1) {
+      SmallVector<int64_t> from;
+      for (int64_t lane = 0; lane < lanes; ++lane)
+        from.push_back(lane / perGroup * channels + number);
+      x = vector::ShuffleOp::create(builder, loc, x, x, from);
+    }
+    return inElement == element ? x : arith::ExtFOp::create(builder, loc, vectorType, x).getResult();
+  }
+
+  tile::GroupedConvolutionOp op;
+  Value in, weight, out;
+  Type element, inElement;
+  int64_t channels, filters;         ///< channels of a group, all filters
+  int64_t groups = 1, perGroup = 1;  ///< filters of a group
+  int64_t lanes = 1, vectors = 1;    ///< of a step
+  int64_t blockPixels = 1, taps = 1; ///< of a block, of a pass over it
+  bool spread = false;               ///< a vector holds several groups
+  int64_t channelsApart = 0; ///< so many channels of a line of the window are summed on their own; 0: all in one sum
+  VectorType vectorType;
+  Value image, outLine, inLine; ///< inLine: of the window's first line
+  Value firstTap, endTap;       ///< lines of the window that meet the image
+  WindowLine window;
+};
+
+} // namespace
+
+void expandGroupedConvolution(tile::GroupedConvolutionOp op, int64_t lanes, int64_t registers) {
+  GroupedEmitter(op, lanes, registers).run();
+}
+
+} // namespace tilewright::cpu

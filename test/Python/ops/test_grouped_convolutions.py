@@ -1,0 +1,105 @@
+"""Convolutions in groups: depthwise ones, with several filters a channel, narrow and wide groups, and their gradients."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from numbers_rule import check, check_gradient
+
+DTYPES = [torch.float32, torch.bfloat16, torch.float16, torch.float64]
+# groups, channels and filters of each, window, options
+KINDS = {
+    "depthwise": (40, 1, 1, (3, 3), dict(padding=1)), "stride": (40, 1, 1, (3, 3), dict(padding=1, stride=2)),
+    "dilated": (24, 1, 1, (5, 5), dict(padding=4, dilation=2)), "7x7": (20, 1, 1, (7, 7), dict(padding=3)),
+    "one line": (17, 1, 1, (1, 9), dict(padding=(0, 4))), "long window": (16, 1, 1, (2, 13), dict(padding=(0, 6), stride=(1, 3))),
+    "past the image": (16, 1, 1, (3, 3), dict(padding=5, dilation=3)), "no padding": (33, 1, 1, (4, 3), dict(stride=(2, 1))),
+    "two filters": (20, 1, 2, (3, 3), dict(padding=1)), "three filters": (7, 1, 3, (3, 3), dict(padding=1)),
+    "groups of 4": (10, 4, 4, (3, 3), dict(padding=1)), "groups of 8": (5, 8, 8, (3, 3), dict(padding=1, stride=2)),
+    "groups of 16": (3, 16, 16, (3, 3), dict(padding=1)), "groups of 40": (2, 40, 40, (3, 3), dict(padding=1)),
+    "odd groups": (5, 3, 5, (3, 2), dict(padding=1)), "few filters": (4, 24, 2, (3, 3), dict(padding=1)),
+}  # fmt: skip
+
+
+def operands(groups, channels, filters, window, dtype, size=(9, 17), batch=2):
+    x = torch.randn(batch, groups * channels, *size)
+    return x.to(dtype), torch.randn(groups * filters, channels, *window).to(dtype), torch.randn(groups * filters).to(dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_kinds(kind, dtype):
+    groups, channels, filters, window, options = KINDS[kind]
+    x, w, b = operands(groups, channels, filters, window, dtype)
+    fn = lambda x, w, b: F.relu(F.conv2d(x, w, b, groups=groups, **options))  # noqa: E731
+    check(fn, x, w, b)
+    check(fn, x.contiguous(memory_format=torch.channels_last), w, b)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradients(kind, dtype):
+    groups, channels, filters, window, options = KINDS[kind]
+    x, w, b = operands(groups, channels, filters, window, dtype)
+    fn = lambda x, w, b: F.conv2d(x, w, b, groups=groups, **options)  # noqa: E731
+    check_gradient(fn, x.contiguous(memory_format=torch.channels_last), w, b)
+
+
+@pytest.mark.parametrize("groups", [1, 7, 15, 16, 17, 31, 32, 33, 64, 97])
+def test_channels(groups):
+    x, w, b = operands(groups, 1, 1, (3, 3), torch.float32)
+    fn = lambda x, w, b: F.conv2d(x, w, b, groups=groups, padding=1)  # noqa: E731
+    check(fn, x, w, b)
+    check_gradient(fn, x, w, b)
+
+
+# Lines of one pixel, shorter than a window, of one block, of a block and one more, of many; no images.
+@pytest.mark.parametrize("size", [(1, 1), (2, 3), (5, 14), (5, 15), (3, 57), (57, 3)], ids=str)
+@pytest.mark.parametrize("batch", [0, 1, 3])
+def test_images(size, batch):
+    for options in (dict(padding=2), dict(padding=2, stride=2), dict(padding=4, dilation=2)):
+        x, w, b = operands(18, 1, 1, (5, 5), torch.float32, size, batch)
+        fn = lambda x, w, b: F.conv2d(x, w, b, groups=18, **options)  # noqa: E731, B023
+        check(fn, x, w, b)
+        if batch:
+            check_gradient(fn, x, w, b)
+
+
+@pytest.mark.parametrize("kind", ["depthwise", "stride", "dilated", "past the image", "groups of 4", "groups of 40"])
+def test_dynamic_sizes(kind):
+    groups, channels, filters, window, options = KINDS[kind]
+    # A module's weight and numbers are constants of the graph.
+    conv = torch.nn.Conv2d(groups * channels, groups * filters, window, groups=groups, **options).requires_grad_(False)
+    fn = lambda x: conv._conv_forward(x, conv.weight.to(x.dtype), conv.bias.to(x.dtype))  # noqa: E731
+    for size in [(9, 17), (23, 41), (6, 5)]:
+        check(fn, operands(groups, channels, filters, window, torch.float32, size, batch=3)[0], dynamic=True)
+
+
+@pytest.mark.parametrize("options", [dict(padding=1), dict(stride=2, padding=1, output_padding=1), dict(stride=2), dict(stride=3),
+                                     dict(padding=1, dilation=2), dict(stride=2, padding=2, dilation=2)], ids=str)  # fmt: skip
+@pytest.mark.parametrize("groups,channels,filters", [(20, 1, 1), (6, 4, 4), (5, 2, 3)])
+def test_transposed(groups, channels, filters, options):
+    x, w, b = torch.randn(2, groups * channels, 6, 9), torch.randn(groups * channels, filters, 3, 3), torch.randn(groups * filters)
+    fn = lambda x, w, b: F.conv_transpose2d(x, w, b, groups=groups, **options)  # noqa: E731
+    check(fn, x, w, b)
+    check_gradient(fn, x, w, b)
+
+
+def test_along_a_line():
+    x, w, b = torch.randn(2, 24, 50), torch.randn(24, 1, 4), torch.randn(24)
+    fn = lambda x, w, b: F.silu(F.conv1d(x, w, b, padding=3, groups=24)[..., :50])  # noqa: E731
+    check(fn, x, w, b)
+    check_gradient(fn, x, w, b)
+
+
+def test_what_finishes_a_pixel():
+    """Batch norm, hardswish and a residual; a layer norm of the channels; a mean of the plane that scales it."""
+    x, w, b = operands(24, 1, 1, (3, 3), torch.float32, (14, 14))
+    mean, scale = torch.randn(24), torch.rand(24) + 0.5
+    check(lambda x, w, m, s: x + F.hardswish(F.batch_norm(F.conv2d(x, w, None, 1, 1, 1, 24), m, s, s, m)), x, w, mean, scale)
+    check(lambda x, w, b, s: F.layer_norm(F.conv2d(x, w, b, 1, 1, 1, 24).permute(0, 2, 3, 1), (24,), s, b), x, w, b, scale)
+
+    def squeeze(x, w, b):
+        y = F.silu(F.conv2d(x, w, b, 1, 1, 1, 24))
+        return y * torch.sigmoid(y.mean((2, 3), keepdim=True))
+
+    check(squeeze, x, w, b)

@@ -1,0 +1,13 @@
+// RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-select-schedule="threads=2" | FileCheck %s
+
+// Whole lines of all channels, with what finishes them: as many lines as make 16K elements.
+// CHECK: func.func private @kernel_{{.*}}tw.ops = "convolution+relu", tw.schedule = {tiles = array<i64: 1, 2, 0>}
+// CHECK: tw_tile.grouped_convolution
+// CHECK: linalg.generic
+func.func @main(%x: tensor<1x144x56x56xf32>, %w: tensor<144x1x3x3xf32> {tw.static}) -> tensor<1x56x56x144xf32> {
+  %0 = tw.convolution %x, %w {stride = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>,
+    output_padding = array<i64: 0, 0>, groups = 144 : i64} : (tensor<1x144x56x56xf32>, tensor<144x1x3x3xf32>) -> tensor<1x144x56x56xf32>
+  %1 = tw.relu %0 : (tensor<1x144x56x56xf32>) -> tensor<1x144x56x56xf32>
+  %2 = tw.permute %1 {permutation = array<i64: 0, 2, 3, 1>} : tensor<1x144x56x56xf32> -> tensor<1x56x56x144xf32>
+  return %2 : tensor<1x56x56x144xf32>
+}
