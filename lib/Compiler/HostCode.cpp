@@ -119,6 +119,11 @@ llvm::Expected<HostMachine> describeHost(StringRef cpu) {
     host.shape.bf16Group = 2;
     host.shape.bf16Depth = host.shape.amx ? 32 : 2;
   }
+  host.shape.amxF16 = host.shape.emulateAmx || (wide && sets.amxTile && sets.amxFp16);
+  if (host.shape.amxF16) {
+    host.shape.f16Group = 2;
+    host.shape.f16Depth = 32;
+  }
   host.shape.amxInt8 = host.shape.emulateAmx || (wide && sets.amxTile && sets.amxInt8);
   if (host.shape.amxInt8 || (wide ? sets.avx512vnni : sets.avxvnni)) {
     host.shape.int8Group = 4;
@@ -140,6 +145,7 @@ llvm::Expected<std::string> printHost() {
      << "\nL2 bytes: " << machine->l2Bytes << "\nL3 bytes: " << machine->l3Bytes << " for " << machine->l3Cpus
      << " CPUs\ncores: " << machine->physicalCores << " (" << machine->logicalCpus
      << " logical)\nbf16 tiles: " << (machine->sets.amxBf16 ? "yes" : "no")
+     << "\nf16 tiles: " << (machine->sets.amxFp16 ? "yes" : "no")
      << "\nbf16 dot at full rate: " << (machine->bf16DotFullRate ? "yes" : "no")
      << llvm::format("\nFMA peak, one thread: %.1f GFLOP/s\n", runtime::fmaPeak());
   return text;

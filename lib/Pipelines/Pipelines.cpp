@@ -52,6 +52,8 @@ void buildTiledStage(OpPassManager &pm, const MachineShape &machine, StringRef s
   layouts.vectorLanes = machine.lanes;
   layouts.bf16Group = machine.bf16Group;
   layouts.bf16Depth = machine.bf16Depth;
+  layouts.f16Group = machine.f16Group;
+  layouts.f16Depth = machine.f16Depth;
   layouts.int8Group = machine.int8Group;
   layouts.int8Depth = machine.int8Depth;
   pm.addPass(createResolveLayouts(layouts));
@@ -75,6 +77,8 @@ void buildVectorStage(OpPassManager &pm, const MachineShape &machine) {
   ExpandAttentionOptions attention;
   attention.bf16Group = machine.bf16Group;
   attention.bf16Depth = machine.bf16Depth;
+  attention.f16Group = machine.f16Group;
+  attention.f16Depth = machine.f16Depth;
   kernel.addPass(createExpandAttention(attention));
   kernel.addPass(createExpandLoops());
   kernel.addPass(createPlaceScratch());
@@ -92,6 +96,7 @@ void buildCpuStage(OpPassManager &pm, const MachineShape &machine) {
   contractions.lanes = machine.lanes;
   contractions.registers = machine.registers;
   contractions.amx = machine.amx;
+  contractions.amxF16 = machine.amxF16;
   contractions.amxInt8 = machine.amxInt8;
   pm.addNestedPass<func::FuncOp>(createExpandContractions(contractions));
   if (machine.emulateAmx)

@@ -222,7 +222,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
       if (auto matmul = dyn_cast<MatmulOp>(member)) {
         int64_t k = estimate(tile::sizeOf(matmul.getInputs()[0], matmul.getLhsPermutation().back()));
         int64_t bytes = cast<ShapedType>(matmul.getInputs()[0].getType()).getElementTypeBitWidth() / 8;
-        bool shortElements = bytes <= 2;
+        bool shortElements = matmul.getGroup() > 1; // packed for an instruction that multiplies groups
         int64_t m = estimate(own[rank - 2]), panels = ceilDiv(estimate(own[rank - 1]), matmul.getPanel());
         int64_t rows = isa<AffineConstantExpr>(own[rank - 2])
                            ? rowsPerTask(m, k * bytes, shortElements, panels, threads, cacheBytes)

@@ -33,15 +33,16 @@ constexpr int64_t panel = 32;     ///< of the packed keys and values
 
 class AttentionExpander {
 public:
-  AttentionExpander(tile::AttentionOp op, int64_t bf16Group, int64_t bf16Depth)
-      : op(op), builder(op), loc(op.getLoc()), f32(builder.getF32Type()),
-        group(op.getInputs().empty() || !elementOf(op.getInputs()[0]).isBF16() ? 1 : bf16Group),
-        depth(group == 1 ? 1 : bf16Depth) {}
+  AttentionExpander(tile::AttentionOp op, const ExpandAttentionOptions &options)
+      : op(op), builder(op), loc(op.getLoc()), f32(builder.getF32Type()), element(elementOf(op.getInputs()[0])) {
+    group = element.isBF16() ? options.bf16Group : element.isF16() ? options.f16Group : 1;
+    depth = group == 1 ? 1 : element.isBF16() ? options.bf16Depth : options.f16Depth;
+  }
 
   LogicalResult run() {
     for (Value input : op.getInputs().take_front(3))
-      if (!elementOf(input).isF32() && !elementOf(input).isBF16())
-        return op.emitOpError("expected f32 or bf16 operands, got ") << elementOf(input);
+      if (!elementOf(input).isF32() && !elementOf(input).isBF16() && !elementOf(input).isF16())
+        return op.emitOpError("expected f32, bf16 or f16 operands, got ") << elementOf(input);
     Value q = matrix(op.getInputs()[0], 0), k = matrix(op.getInputs()[1], 1), v = matrix(op.getInputs()[2], 2);
     Value out = matrix(op.getOutputs()[0], 3);
     Value lse = view(op.getOutputs()[1], {0, 1}, 1);
@@ -56,8 +57,8 @@ public:
           packedK =
               alloc({fold(llvm::divideCeil(block, panel)), packedDepth(size(q, 1)), fold(panel * group)}, elementOf(k));
     Value packedV = alloc({ceilDiv(columns, panel), packedDepth(fold(block)), fold(panel * group)}, elementOf(v));
-    // Pairs of k are bf16 on both sides of the second product.
-    Value weights = group == 1 ? Value() : alloc({rows, fold(block)}, builder.getBF16Type());
+    // Pairs of k are of one type on both sides of the second product.
+    Value weights = group == 1 ? Value() : alloc({rows, fold(block)}, element);
     Value m = alloc({rows}), l = alloc({rows}), next = alloc({rows}), acc = alloc({rows, columns}),
           product = once ? acc : alloc({rows, columns});
     fill(m, -std::numeric_limits<float>::infinity());
@@ -256,8 +257,8 @@ private:
     body(loop.getInductionVar(), size);
   }
 
-  /// The scores `s` of `count` rows from `first` on become exp(s - m'), in `p` and in bf16 where that is not null; the
-  /// row's sum `l` follows, `m` becomes exp(m - m') and `next` the new maximum m'.
+  /// The scores `s` of `count` rows from `first` on become exp(s - m'), in `p` and in its type where that is not null;
+  /// the row's sum `l` follows, `m` becomes exp(m - m') and `next` the new maximum m'.
   void softmaxRows(Value s, Value p, Value m, Value l, Value next, Value first, OpFoldResult count, Value kb,
                    OpFoldResult width) {
     // Scores that nothing masks are scaled where they are read.
@@ -277,7 +278,7 @@ private:
     Value weight = p ? p : s;
     generic({s, next}, {weight}, {"ij", "i"}, {"ij"}, 2, [&](OpBuilder &b, Location at, ValueRange in) {
       Value x = math::ExpOp::create(b, at, arith::SubFOp::create(b, at, scaled(b, at, in[0]), finite(b, at, in[1])));
-      linalg::YieldOp::create(b, at, p ? arith::TruncFOp::create(b, at, b.getBF16Type(), x).getResult() : x);
+      linalg::YieldOp::create(b, at, p ? arith::TruncFOp::create(b, at, element, x).getResult() : x);
     });
     // What was summed so far shrinks by exp(m - m').
     elementwise({m, next}, m, 1, [](OpBuilder &b, Location at, ValueRange in) -> Value {
@@ -335,7 +336,7 @@ private:
   tile::AttentionOp op;
   OpBuilder builder;
   Location loc;
-  Type f32;
+  Type f32, element;
   int64_t group, depth; ///< of packed operands
   bool once = false;
 };
@@ -346,7 +347,7 @@ struct ExpandAttention : impl::ExpandAttentionBase<ExpandAttention> {
     SmallVector<tile::AttentionOp> ops;
     getOperation().walk([&](tile::AttentionOp op) { ops.push_back(op); });
     for (tile::AttentionOp op : ops)
-      if (failed(AttentionExpander(op, bf16Group, bf16Depth).run()))
+      if (failed(AttentionExpander(op, {bf16Group, bf16Depth, f16Group, f16Depth}).run()))
         return signalPassFailure();
   }
 };

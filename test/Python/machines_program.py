@@ -1,4 +1,4 @@
-"""Products, attention and convolutions at sizes around every tile, in f32, bf16 and int8: run by test_machines.py on the
+"""Products, attention and convolutions at sizes around every tile, in f32, bf16, f16 and int8: run by test_machines.py on the
 machine that TILEWRIGHT_CPU or TILEWRIGHT_EMULATE_AMX names. Prints the number of checks at the end."""
 
 import copy
@@ -34,7 +34,7 @@ products = [(1, 1, 1), (1, 100, 70), (5, 40, 33), (8, 48, 256), (17, 16, 31), (3
 attentions = [(1, 3, 40, 64), (2, 2, 130, 48), (1, 1, 700, 33)]
 convolutions = [(1, 3, 20, 24, 7, 2, 3), (1, 20, 13, 36, 3, 1, 1), (1, 33, 9, 17, 1, 2, 0), (2, 16, 8, 8, (2, 5), (1, 2), 0)]
 
-for dtype in (torch.float32, torch.bfloat16):
+for dtype in (torch.float32, torch.bfloat16, torch.float16):
     for m, n, k in products:
         check(None, [torch.randn(m, k, dtype=dtype)], torch.nn.Linear(k, n, dtype=dtype))
         # Neither side a parameter, the left one transposed.
@@ -50,6 +50,8 @@ for dtype in (torch.float32, torch.bfloat16):
     # Rows enough for the product and the norm behind it to be one kernel.
     check(None, [torch.randn(1057, 40, dtype=dtype)],
           torch.nn.Sequential(torch.nn.Linear(40, 70), torch.nn.LayerNorm(70)).to(dtype))
+for m, n, k in products:  # denormal f16 numbers (below 2^-14) and large ones
+    check(torch.matmul, [torch.rand(m, k).mul(2**-15).half(), torch.rand(k, n).mul(2**15).half()])
 
 
 def check_bytes(product, a, b):

@@ -67,6 +67,8 @@ public:
     layouts.vectorLanes = machine.lanes;
     layouts.bf16Group = machine.bf16Group;
     layouts.bf16Depth = machine.bf16Depth;
+    layouts.f16Group = machine.f16Group;
+    layouts.f16Depth = machine.f16Depth;
     pm.addPass(tilewright::createResolveLayouts(layouts));
     auto &kernel = pm.nest<func::FuncOp>();
     kernel.addPass(tilewright::createSelectSchedule());

@@ -36,8 +36,8 @@ namespace {
 
 class ContractionExpander {
 public:
-  ContractionExpander(Operation *op, int64_t lanes, int64_t registers, bool amx, bool amxInt8)
-      : op(op), builder(op), loc(op->getLoc()), lanes(lanes), registers(registers), amx(amx), amxInt8(amxInt8) {}
+  ContractionExpander(Operation *op, const ExpandContractionsOptions &options)
+      : op(op), builder(op), loc(op->getLoc()), lanes(options.lanes), registers(options.registers), options(options) {}
 
   void matmul(tile::MatmulOp matmul) {
     Value a = matmul.getInputs()[0], b = matmul.getInputs()[1], c = matmul.getOutputs()[0];
@@ -178,7 +178,10 @@ private:
 
   /// A product with B packed in `group` runs on AMX tiles.
   bool onTiles(Value b, int64_t group) {
-    return typeOf(b).getElementType().isInteger(8) ? amxInt8 && group == 4 : amx && group == 2;
+    Type element = typeOf(b).getElementType();
+    if (element.isInteger(8))
+      return options.amxInt8 && group == 4;
+    return group == 2 && (element.isF16() ? options.amxF16 : options.amx);
   }
 
   /// From which row on access.rowsDone is still to be called; nothing: it never was.
@@ -323,12 +326,13 @@ private:
   OpBuilder builder;
   Location loc;
   int64_t lanes, registers;
-  bool amx, amxInt8;
+  const ExpandContractionsOptions &options;
 };
 
 struct ExpandContractions : impl::ExpandContractionsBase<ExpandContractions> {
   using ExpandContractionsBase::ExpandContractionsBase;
   void runOnOperation() override {
+    const ExpandContractionsOptions options{lanes, registers, amx, amxF16, amxInt8};
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       if (isa<tile::MatmulOp, tile::ConvolutionOp, tile::PackOp>(op))
@@ -339,7 +343,12 @@ struct ExpandContractions : impl::ExpandContractionsBase<ExpandContractions> {
         expandPack(pack, lanes);
         continue;
       }
-      ContractionExpander expander(op, lanes, registers, amx, amxInt8);
+      Type element = cast<MemRefType>(op->getOperand(1).getType()).getElementType();
+      if (element.isF16() && !amxF16 && op->getAttrOfType<IntegerAttr>("group").getInt() != 1) {
+        op->emitOpError("expected f16 operands one by one (group = 1): pairs are for tiles of f16 (amx-f16)");
+        return signalPassFailure();
+      }
+      ContractionExpander expander(op, options);
       if (auto matmul = dyn_cast<tile::MatmulOp>(op))
         expander.matmul(matmul);
       else

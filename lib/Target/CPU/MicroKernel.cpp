@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Dialect/X86Vector/X86VectorDialect.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
@@ -102,7 +103,7 @@ public:
       auto type = VectorType::get({count}, cast<MemRefType>(access.lhs.getType()).getElementType());
       Value row = arith::MulIOp::create(builder, loc, block, constant(blockRows));
       Value line = vector::LoadOp::create(builder, loc, type, access.lhs, access.lhsAt(builder, row, ivs));
-      vector::StoreOp::create(builder, loc, line, packed, ValueRange{block, place, constant(0)});
+      vector::StoreOp::create(builder, loc, widened(line), packed, ValueRange{block, place, constant(0)});
     };
     if (rows >= blockRows) {
       auto blocks = scf::ForOp::create(builder, loc, constant(0), constant(rows / blockRows), constant(1));
@@ -112,6 +113,57 @@ public:
     }
     if (rows % blockRows)
       copy(constant(rows / blockRows), rows % blockRows);
+  }
+
+  /// Rows of A at the block of k, in f32.
+  void widenLhs(Value rows) {
+    Value begin = innermostBegin ? innermostBegin : constant(0);
+    auto overRows = scf::ForOp::create(builder, loc, constant(0), rows, constant(1));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(overRows.getBody());
+    Value row = overRows.getInductionVar();
+    auto copy = [&](Value from, Value to, int64_t count) {
+      auto loop = scf::ForOp::create(builder, loc, from, to, constant(count));
+      OpBuilder::InsertionGuard inner(builder);
+      builder.setInsertionPointToStart(loop.getBody());
+      SmallVector<Value> ivs(outerPlaces);
+      ivs.resize(access.reductionSizes.size() - 1, constant(0));
+      ivs.push_back(loop.getInductionVar());
+      Value place = arith::SubIOp::create(builder, loc, loop.getInductionVar(), begin);
+      SmallVector<Value> at = access.lhsAt(builder, row, ivs);
+      if (count == 1) {
+        Value value = widened(memref::LoadOp::create(builder, loc, access.lhs, at));
+        memref::StoreOp::create(builder, loc, value, wideLhs, ValueRange{row, place});
+        return;
+      }
+      auto type = VectorType::get({count}, cast<MemRefType>(access.lhs.getType()).getElementType());
+      Value value = widened(vector::LoadOp::create(builder, loc, type, access.lhs, at));
+      vector::StoreOp::create(builder, loc, value, wideLhs, ValueRange{row, place});
+    };
+    Value count = arith::SubIOp::create(builder, loc, innermostEnd, begin);
+    Value rest = arith::RemUIOp::create(builder, loc, count, constant(lanes));
+    Value whole = arith::SubIOp::create(builder, loc, innermostEnd, rest);
+    copy(begin, whole, lanes);
+    std::optional<int64_t> known = getConstantIntValue(access.reductionSizes.back());
+    if (!known || *known % lanes)
+      copy(whole, innermostEnd, 1);
+  }
+
+  /// The current panel of B at the block of k, in f32.
+  void widenRhs() {
+    Value begin = innermostBegin ? innermostBegin : constant(0);
+    auto loop = scf::ForOp::create(builder, loc, begin, innermostEnd, constant(1));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    SmallVector<Value> ivs(outerPlaces);
+    ivs.resize(access.reductionSizes.size() - 1, constant(0));
+    ivs.push_back(loop.getInductionVar());
+    VectorType type = VectorType::get({lanes}, cast<MemRefType>(access.rhs.getType()).getElementType());
+    Value place = arith::SubIOp::create(builder, loc, loop.getInductionVar(), begin);
+    for (auto [v, at] : llvm::enumerate(rhsVectors(access.panel, ivs))) {
+      Value value = widened(vector::LoadOp::create(builder, loc, type, access.rhs, at));
+      vector::StoreOp::create(builder, loc, value, wideRhs, ValueRange{place, constant(v * lanes)});
+    }
   }
 
   /// C = 0.
@@ -131,6 +183,7 @@ public:
   SmallVector<Value> outerPlaces; ///< of the outer reduction loops, when they run around the rows
   int64_t totalRows = 0;          ///< of the tile, about; 0: nothing is fetched ahead
   Value packed;                   ///< where packLhs() puts A (blocks x k x rows of a block); null: A is read in place
+  Value wideLhs, wideRhs; ///< where widenLhs() and widenRhs() put a block of k in f32; null: widened where it is read
 
 private:
   int64_t packedRows() const { return cast<MemRefType>(packed.getType()).getDimSize(2); }
@@ -213,10 +266,13 @@ private:
     Type element = cast<MemRefType>(access.rhs.getType()).getElementType();
     VectorType loaded = VectorType::get({rhsWidth()}, element);
     SmallVector<Value> b;
-    for (const SmallVector<Value> &at : rhsVectors(access.panel, ivs)) {
+    for (int64_t v = 0; wideRhs && v < vectors; ++v)
+      b.push_back(vector::LoadOp::create(builder, loc, vectorType, wideRhs,
+                                         ValueRange{inBlock(ivs.back()), constant(v * lanes)}));
+    for (const SmallVector<Value> &at : wideRhs ? SmallVector<SmallVector<Value>>() : rhsVectors(access.panel, ivs)) {
       Value value = vector::LoadOp::create(builder, loc, loaded, access.rhs, at);
-      if (product == Product::Fma && !element.isF32())
-        value = arith::ExtFOp::create(builder, loc, vectorType, value);
+      if (product == Product::Fma)
+        value = widened(value);
       else if (product == Product::WordDot)
         value = arith::ExtSIOp::create(builder, loc, VectorType::get({2 * lanes}, builder.getI16Type()), value);
       b.push_back(value);
@@ -263,15 +319,28 @@ private:
   /// A's element of row `number` of the block, `row` of the tile, in every lane.
   Value broadcastOne(int64_t number, Value row, ArrayRef<Value> ivs) {
     Value a;
-    if (packed) {
-      Value place = innermostBegin ? arith::SubIOp::create(builder, loc, ivs.back(), innermostBegin) : ivs.back();
-      a = memref::LoadOp::create(builder, loc, packed, ValueRange{packedBlock, place, constant(number)});
-    } else {
-      a = memref::LoadOp::create(builder, loc, access.lhs, access.lhsAt(builder, row, ivs));
-    }
-    if (!a.getType().isF32())
-      a = arith::ExtFOp::create(builder, loc, builder.getF32Type(), a);
+    if (packed)
+      a = memref::LoadOp::create(builder, loc, packed, ValueRange{packedBlock, inBlock(ivs.back()), constant(number)});
+    else if (wideLhs)
+      a = memref::LoadOp::create(builder, loc, wideLhs, ValueRange{row, inBlock(ivs.back())});
+    else
+      a = widened(memref::LoadOp::create(builder, loc, access.lhs, access.lhsAt(builder, row, ivs)));
     return vector::BroadcastOp::create(builder, loc, vectorType, a);
+  }
+
+  /// The place of `k` in the block of k.
+  Value inBlock(Value k) {
+    return innermostBegin ? arith::SubIOp::create(builder, loc, k, innermostBegin).getResult() : k;
+  }
+
+  /// A number or a vector of them in f32.
+  Value widened(Value value) {
+    if (getElementTypeOrSelf(value).isF32())
+      return value;
+    Type type = builder.getF32Type();
+    if (auto vector = dyn_cast<VectorType>(value.getType()))
+      type = vector.clone(type);
+    return arith::ExtFOp::create(builder, loc, type, value);
   }
 
   /// The `group` consecutive k of A's `row`, in every lane; any numbers beyond the last k, where B holds zeros.
@@ -412,6 +481,15 @@ static void overOuter(OpBuilder &builder, Location loc, PanelEmitter &emitter, c
   overOuter(builder, loc, emitter, access, ivs, body);
 }
 
+/// Memory in the kernel's stack frame.
+static Value stackOfFloats(OpBuilder &builder, Location loc, ArrayRef<int64_t> sizes) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto function = builder.getInsertionBlock()->getParent()->getParentOfType<FunctionOpInterface>();
+  builder.setInsertionPointToStart(&function.getFunctionBody().front());
+  return memref::AllocaOp::create(builder, loc, MemRefType::get(sizes, builder.getF32Type()),
+                                  builder.getI64IntegerAttr(64));
+}
+
 /// Where to copy A, block of k by block of k, when its rows are neighbours and its k are not (a transposed A): read in
 /// place, each k would be another line, often of another page, of which a block of rows takes a part. Null: in place.
 static Value packedLhs(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows,
@@ -424,13 +502,37 @@ static Value packedLhs(OpBuilder &builder, Location loc, const BlockAccess &acce
       staticStride(access.lhs, access.lhsRowDim) != 1)
     return {};
   int64_t blocks = llvm::divideCeil(*count, blockRows), depth = reductionBlock + reductionBlock / 2;
-  if (blocks * blockRows * depth * type.getElementTypeBitWidth() / 8 > mostBytes)
+  if (blocks * blockRows * depth * 4 > mostBytes)
     return {};
-  OpBuilder::InsertionGuard guard(builder);
-  auto function = builder.getInsertionBlock()->getParent()->getParentOfType<FunctionOpInterface>();
-  builder.setInsertionPointToStart(&function.getFunctionBody().front());
-  return memref::AllocaOp::create(builder, loc, MemRefType::get({blocks, depth, blockRows}, type.getElementType()),
-                                  builder.getI64IntegerAttr(64));
+  return stackOfFloats(builder, loc, {blocks, depth, blockRows});
+}
+
+/// The rows of a tile at most; 0: not known.
+static int64_t mostRows(OpFoldResult rows) {
+  if (std::optional<int64_t> known = getConstantIntValue(rows))
+    return *known;
+  auto least = cast<Value>(rows).getDefiningOp<affine::AffineMinOp>();
+  int64_t most = 0;
+  for (AffineExpr expr : least ? least.getMap().getResults() : ArrayRef<AffineExpr>())
+    if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+      most = most ? std::min(most, constant.getValue()) : constant.getValue();
+  return most;
+}
+
+/// Operands narrower than f32 are widened block of k by block of k, A once for all panels of the task and B once for
+/// all rows, where that is less work than to widen them at each use.
+static void widenBlocks(OpBuilder &builder, Location loc, PanelEmitter &emitter, const BlockAccess &access,
+                        OpFoldResult rows, int64_t blockRows, int64_t columns) {
+  constexpr int64_t depth = reductionBlock + reductionBlock / 2, mostBytes = 256 * 1024;
+  if (cast<MemRefType>(access.rhs.getType()).getElementType().isF32() || (!access.hasOneRun() && !access.runsApart()))
+    return;
+  int64_t most = mostRows(rows);
+  if (!emitter.packed && !cast<MemRefType>(access.lhs.getType()).getElementType().isF32() && most > 0 &&
+      most * depth * 4 <= mostBytes && access.lhsDepthContiguous())
+    emitter.wideLhs = stackOfFloats(builder, loc, {most, depth});
+  int64_t lines = access.rowsInTask && most ? std::max<int64_t>(1, access.rowsInTask / most) : 1;
+  if (most * lines >= 4 * blockRows)
+    emitter.wideRhs = stackOfFloats(builder, loc, {depth, columns});
 }
 
 /// emitPanels() once the reduction counts steps; `depth` is K in elements.
@@ -441,12 +543,26 @@ static void emitSteps(OpBuilder &builder, Location loc, BlockAccess &access, OpF
   // vpdpbusd's column sums and the 128 that makes them.
   int64_t blockRows = rowsPerBlock(vectors, registers, product == Product::ByteDot ? vectors + 1 : 0);
   emitter.packed = packedLhs(builder, loc, access, rows, blockRows, product);
+  if (product == Product::Fma)
+    widenBlocks(builder, loc, emitter, access, rows, blockRows, vectors * lanes);
   // A block of B serves all lines of an image while it is in the first-level cache.
   auto everyLine = [&](function_ref<void()> body) { access.overLines ? access.overLines(body) : body(); };
   auto everyPanel = [&] {
     if (emitter.packed)
       emitter.packLhs(*getConstantIntValue(rows));
-    access.overPanels([&] { everyLine([&] { emitRows(builder, loc, emitter, rows, blockRows); }); });
+    auto widenLhs = [&](bool now) {
+      if (emitter.wideLhs && now)
+        emitter.widenLhs(getValueOrCreateConstantIndexOp(builder, loc, rows));
+    };
+    widenLhs(!access.overLines);
+    access.overPanels([&] {
+      if (emitter.wideRhs)
+        emitter.widenRhs();
+      everyLine([&] {
+        widenLhs(access.overLines != nullptr);
+        emitRows(builder, loc, emitter, rows, blockRows);
+      });
+    });
   };
   Value depth = access.reductionSizes.back();
   std::optional<int64_t> constant = getConstantIntValue(depth);
