@@ -34,6 +34,7 @@ struct MachineShape {
   bool amxInt8 = false;    ///< byte tiles
   bool amx = false;        ///< bf16 tiles
   bool amxF16 = false;     ///< f16 tiles
+  bool splitF16 = false;   ///< f16 products on bf16 tiles
   bool emulateAmx = false; ///< tiles as vectors, for machines without them
   bool bf16Dot = false;    ///< vdpbf16ps at full rate
 };

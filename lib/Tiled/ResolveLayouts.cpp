@@ -220,7 +220,7 @@ private:
     } else if (element.isBF16()) {
       group = options.bf16Group;
       depth = options.bf16Depth;
-    } else if (element.isF16()) {
+    } else if (element.isF16() && !(options.splitF16 && isa<linalg::Conv2DNhwcHwcfOp>(op))) {
       group = options.f16Group;
       depth = options.f16Depth;
     }
@@ -444,9 +444,10 @@ struct ResolveLayouts : impl::ResolveLayoutsBase<ResolveLayouts> {
   using ResolveLayoutsBase::ResolveLayoutsBase;
   void runOnOperation() override {
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");
-    if (main && failed(LayoutResolver(getOperation(), main,
-                                      {vectorLanes, bf16Group, bf16Depth, f16Group, f16Depth, int8Group, int8Depth})
-                           .run()))
+    if (main &&
+        failed(LayoutResolver(getOperation(), main,
+                              {vectorLanes, bf16Group, bf16Depth, f16Group, f16Depth, splitF16, int8Group, int8Depth})
+                   .run()))
       signalPassFailure();
   }
 };

@@ -51,10 +51,10 @@ int64_t rowsPerTask(int64_t m, int64_t rowBytes, bool shortElements, int64_t pan
 
 /// Panels of B per task. One, while the task's rows of A stay in the second-level cache (`cache`, per core) from panel
 /// to panel and are all there are; else as many as leave the tile of C (f32) an eighth of it, so that a block of A is
-/// read once for all of them.
+/// read once for all of them, and so, too, where each task prepares its rows of A for the product (`prepared`).
 int64_t panelsPerTask(int64_t rows, int64_t rowBytes, int64_t panels, int64_t panelColumns, int64_t rowTiles,
-                      int64_t threads, int64_t cache) {
-  if (rows * rowBytes <= cache / 2 && rowTiles == 1)
+                      int64_t threads, int64_t cache, bool prepared) {
+  if (!prepared && rows * rowBytes <= cache / 2 && rowTiles == 1)
     return 1;
   int64_t most = std::max<int64_t>(1, cache / 8 / std::max<int64_t>(1, rows * panelColumns * 4));
   // As much for each thread as for any other: tasks of `each` panels, the last of a row tile of what is left, taken in
@@ -222,7 +222,10 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
       if (auto matmul = dyn_cast<MatmulOp>(member)) {
         int64_t k = estimate(tile::sizeOf(matmul.getInputs()[0], matmul.getLhsPermutation().back()));
         int64_t bytes = cast<ShapedType>(matmul.getInputs()[0].getType()).getElementTypeBitWidth() / 8;
-        bool shortElements = matmul.getGroup() > 1; // packed for an instruction that multiplies groups
+        // Packed for an instruction that multiplies groups, and multiplied as they are. Few rows are not split.
+        constexpr int64_t few = 8;
+        bool split = splitF16 && cast<ShapedType>(matmul.getInputs()[1].getType()).getElementType().isF16();
+        bool shortElements = matmul.getGroup() > 1 && !split;
         int64_t m = estimate(own[rank - 2]), panels = ceilDiv(estimate(own[rank - 1]), matmul.getPanel());
         int64_t rows = isa<AffineConstantExpr>(own[rank - 2])
                            ? rowsPerTask(m, k * bytes, shortElements, panels, threads, cacheBytes)
@@ -231,10 +234,10 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
         if (rowOfLoop[rank - 1] < 0)
           rows = std::clamp<int64_t>(m / (4 * threads) / 32 * 32, 32, 128);
         cut(rank - 2, rows);
-        cut(rank - 1,
-            matmul.getPanel() * (shortElements ? 1
-                                               : panelsPerTask(std::min(rows, m), k * bytes, panels, matmul.getPanel(),
-                                                               ceilDiv(m, rows), threads, cacheBytes)));
+        cut(rank - 1, matmul.getPanel() *
+                          (shortElements ? 1
+                                         : panelsPerTask(std::min(rows, m), k * bytes, panels, matmul.getPanel(),
+                                                         ceilDiv(m, rows), threads, cacheBytes, split && m > few)));
       } else {
         // A few rows of the image per task, of all tasks the same number, all of their pixels, one panel of filters.
         int64_t width = std::max<int64_t>(1, estimate(own[2])), height = std::max<int64_t>(1, estimate(own[1]));

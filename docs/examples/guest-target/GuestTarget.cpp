@@ -69,6 +69,7 @@ public:
     layouts.bf16Depth = machine.bf16Depth;
     layouts.f16Group = machine.f16Group;
     layouts.f16Depth = machine.f16Depth;
+    layouts.splitF16 = machine.splitF16;
     pm.addPass(tilewright::createResolveLayouts(layouts));
     auto &kernel = pm.nest<func::FuncOp>();
     kernel.addPass(tilewright::createSelectSchedule());

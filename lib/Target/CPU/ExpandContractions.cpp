@@ -10,13 +10,14 @@
 //
 // MicroKernel.h has the blocks. A convolution is the same block with three reduction loops (kh, kw, c) and pixels as
 // rows. bf16 operands packed in pairs run on AMX tiles where the machine has them (TileKernel.h), else by vdpbf16ps;
-// bytes packed in fours on AMX tiles or by vpdpbusd, bytes packed in pairs by vpmaddwd.
-// PackPanels.h has packs.
+// bytes packed in fours on AMX tiles or by vpdpbusd, bytes packed in pairs by vpmaddwd; f16 in pairs on AMX tiles, in
+// two parts where they are of bf16 (SplitKernel.h). PackPanels.h has packs.
 //
 // Tests: test/Target/CPU/expand-contractions.mlir, test/Target/CPU/amx.mlir, test/Target/CPU/int8.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CPU/PackPanels.h"
+#include "lib/Target/CPU/SplitKernel.h"
 #include "lib/Target/CPU/TileKernel.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -192,6 +193,15 @@ private:
       access.overLines([&] { emitTilePanels(builder, loc, access, rows, panel); });
       return std::nullopt;
     }
+    if (group == 2 && typeOf(access.rhs).getElementType().isF16()) {
+      constexpr int64_t few = 8; // to split B takes longer than to multiply them in f32
+      int64_t most = mostRows(rows);
+      if (most > 0 && most <= few)
+        emitPanels(builder, loc, access, rows, panel / lanes, lanes, registers, Product::PairFma);
+      else
+        emitSplitPanels(builder, loc, access, rows, panel);
+      return std::nullopt;
+    }
     bool bytes = typeOf(access.rhs).getElementType().isInteger(8);
     Product product = group == 4   ? Product::ByteDot
                       : bytes      ? Product::WordDot
@@ -332,7 +342,7 @@ private:
 struct ExpandContractions : impl::ExpandContractionsBase<ExpandContractions> {
   using ExpandContractionsBase::ExpandContractionsBase;
   void runOnOperation() override {
-    const ExpandContractionsOptions options{lanes, registers, amx, amxF16, amxInt8};
+    const ExpandContractionsOptions options{lanes, registers, amx, amxF16, splitF16, amxInt8};
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       if (isa<tile::MatmulOp, tile::ConvolutionOp, tile::PackOp>(op))
@@ -344,8 +354,9 @@ struct ExpandContractions : impl::ExpandContractionsBase<ExpandContractions> {
         continue;
       }
       Type element = cast<MemRefType>(op->getOperand(1).getType()).getElementType();
-      if (element.isF16() && !amxF16 && op->getAttrOfType<IntegerAttr>("group").getInt() != 1) {
-        op->emitOpError("expected f16 operands one by one (group = 1): pairs are for tiles of f16 (amx-f16)");
+      bool tiles = amxF16 || (splitF16 && isa<tile::MatmulOp>(op));
+      if (element.isF16() && !tiles && op->getAttrOfType<IntegerAttr>("group").getInt() != 1) {
+        op->emitOpError("expected f16 operands one by one (group = 1): pairs are for tiles (amx-f16, split-f16)");
         return signalPassFailure();
       }
       ContractionExpander expander(op, options);
