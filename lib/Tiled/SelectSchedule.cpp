@@ -222,11 +222,13 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
       if (auto matmul = dyn_cast<MatmulOp>(member)) {
         int64_t k = estimate(tile::sizeOf(matmul.getInputs()[0], matmul.getLhsPermutation().back()));
         int64_t bytes = cast<ShapedType>(matmul.getInputs()[0].getType()).getElementTypeBitWidth() / 8;
-        // Packed for an instruction that multiplies groups, and multiplied as they are. Few rows are not split.
-        constexpr int64_t few = 8;
-        bool split = splitF16 && cast<ShapedType>(matmul.getInputs()[1].getType()).getElementType().isF16();
+        // Packed in groups for an instruction that multiplies them as they are; or split, or widened to f32.
+        Type element = cast<ShapedType>(matmul.getInputs()[1].getType()).getElementType();
+        bool split = splitF16 && element.isF16(), widened = bytes == 2 && matmul.getGroup() == 1;
         bool shortElements = matmul.getGroup() > 1 && !split;
         int64_t m = estimate(own[rank - 2]), panels = ceilDiv(estimate(own[rank - 1]), matmul.getPanel());
+        constexpr int64_t few = 8; // are multiplied as they are
+        bool prepared = (split || widened) && m > few;
         int64_t rows = isa<AffineConstantExpr>(own[rank - 2])
                            ? rowsPerTask(m, k * bytes, shortElements, panels, threads, cacheBytes)
                            : 128;
@@ -234,10 +236,10 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
         if (rowOfLoop[rank - 1] < 0)
           rows = std::clamp<int64_t>(m / (4 * threads) / 32 * 32, 32, 128);
         cut(rank - 2, rows);
-        cut(rank - 1, matmul.getPanel() *
-                          (shortElements ? 1
-                                         : panelsPerTask(std::min(rows, m), k * bytes, panels, matmul.getPanel(),
-                                                         ceilDiv(m, rows), threads, cacheBytes, split && m > few)));
+        cut(rank - 1,
+            matmul.getPanel() * (shortElements ? 1
+                                               : panelsPerTask(std::min(rows, m), k * bytes, panels, matmul.getPanel(),
+                                                               ceilDiv(m, rows), threads, cacheBytes, prepared)));
       } else {
         // A few rows of the image per task, of all tasks the same number, all of their pixels, one panel of filters.
         int64_t width = std::max<int64_t>(1, estimate(own[2])), height = std::max<int64_t>(1, estimate(own[1]));

@@ -25,6 +25,7 @@ MACHINES = {
     "avx512": ({"TILEWRIGHT_CPU": "x86-64-v4"}, AVX512),
     "bf16-dot": ({"TILEWRIGHT_CPU": "znver5"}, AVX512 | {"avx512_bf16", "avx512_vnni", "avx512vbmi", "avx_vnni"}),
     "amx-as-vectors": ({"TILEWRIGHT_EMULATE_AMX": "1"}, AVX512),
+    "amx-without-f16-as-vectors": ({"TILEWRIGHT_EMULATE_AMX": "bf16"}, AVX512),
     "amx": ({"TILEWRIGHT_CPU": "sapphirerapids"}, AVX512 | {"amx_tile", "amx_bf16", "amx_int8", "avx512_fp16"}),
     "amx-f16": ({"TILEWRIGHT_CPU": "graniterapids"}, AVX512 | {"amx_tile", "amx_bf16", "amx_int8", "avx512_fp16", "amx_fp16"}),
 }

@@ -30,7 +30,7 @@ bool BlockAccess::hasOneRun() const {
 }
 
 bool BlockAccess::runsApart() const {
-  constexpr int64_t shortRun = 96;
+  const int64_t shortRun = widens ? 16 : 96;
   std::optional<int64_t> depth = getConstantIntValue(reductionSizes.back());
   return !hasOneRun() && !(depth && *depth < shortRun);
 }
@@ -158,7 +158,7 @@ int64_t mostRows(OpFoldResult rows) {
 static void widenBlocks(OpBuilder &builder, Location loc, PanelEmitter &emitter, const BlockAccess &access,
                         OpFoldResult rows, int64_t blockRows, int64_t columns) {
   constexpr int64_t depth = reductionBlock + reductionBlock / 2, mostBytes = 256 * 1024;
-  if (cast<MemRefType>(access.rhs.getType()).getElementType().isF32() || (!access.hasOneRun() && !access.runsApart()))
+  if (!access.widens || (!access.hasOneRun() && !access.runsApart()))
     return;
   int64_t most = mostRows(rows);
   if (!emitter.packed && !cast<MemRefType>(access.lhs.getType()).getElementType().isF32() && most > 0 &&
@@ -230,6 +230,7 @@ static void emitSteps(OpBuilder &builder, Location loc, BlockAccess &access, OpF
 
 void emitPanels(OpBuilder &builder, Location loc, BlockAccess &access, OpFoldResult rows, int64_t vectors,
                 int64_t lanes, int64_t registers, Product product) {
+  access.widens = product == Product::Fma && !cast<MemRefType>(access.rhs.getType()).getElementType().isF32();
   Value elements = access.reductionSizes.back();
   if (stepOf(product) > 1)
     access.reductionSizes.back() = getValueOrCreateConstantIndexOp(

@@ -47,7 +47,9 @@ struct BlockAccess {
   /// Whether the outer reductions are single steps.
   bool hasOneRun() const;
   /// Whether there are outer reductions, around an innermost one so long that each of its runs is added to C.
+  /// (shorter ones too, where operands are widened in blocks before, which registers through all reductions rule out).
   bool runsApart() const;
+  bool widens = false; ///< operands narrower than f32 are multiplied in f32
 };
 
 /// The stride of a buffer's dimension, where its type says it.

@@ -50,7 +50,7 @@ def test_products_of_integers_are_exact():
 
 @pytest.mark.parametrize("m,n,k", [(16, 32, 64), (33, 65, 130), (3, 5, 7)])
 def test_infinities_and_nan_stand_where_float64_has_them(m, n, k):
-    """Float64 on the f16 numbers, not eager: its tiles of f16 give NaN beside the columns that have one."""
+    """As float64 has them, not eager, whose tiles of f16 give NaN beside the columns that have one where K is odd."""
     for value in (float("inf"), -float("inf"), float("nan")):
         a, b = torch.randn(m, k).to(half), torch.randn(k, n).to(half)
         a[1, 2], b[k - 1, n - 1], b[3, 3], b[2, 0] = value, value, value, 0

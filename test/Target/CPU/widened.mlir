@@ -41,3 +41,15 @@ func.func private @mixed(%a: memref<64x160xf32>, %b: memref<1x160x48xf16>, %c: m
   tw_tile.matmul {group = 1 : i64, lhs_permutation = array<i64: 0, 1>, panel = 48 : i64} ins(%a, %b : memref<64x160xf32>, memref<1x160x48xf16>) outs(%c : memref<64x48xf32>)
   return
 }
+
+// A window's 24 channels are too few to be summed apart in f32, but not where they are widened before.
+// CHECK-LABEL: func private @window
+// CHECK: memref.alloca() {alignment = 64 : i64} : memref<64x192xf32>
+// CHECK: scf.for %{{.*}} = %c0 to %c3
+// CHECK: scf.for %{{.*}} = %c0 to %c3
+// CHECK-COUNT-44: vector.fma
+// CHECK: return
+func.func private @window(%x: memref<1x3x66x24xf16>, %w: memref<1x3x3x24x32xf16>, %y: memref<1x1x64x32xf32>) attributes {tw.kernel} {
+  tw_tile.convolution {dilations = array<i64: 1, 1>, group = 1 : i64, panel = 32 : i64, strides = array<i64: 1, 1>} ins(%x, %w : memref<1x3x66x24xf16>, memref<1x3x3x24x32xf16>) outs(%y : memref<1x1x64x32xf32>)
+  return
+}
