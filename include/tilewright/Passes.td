@@ -72,6 +72,9 @@ def ResolveLayouts : Pass<"tw-resolve-layouts", "::mlir::ModuleOp"> {
     Option<"vectorLanes", "vector-lanes", "int64_t", "16", "f32 lanes of the widest vector">,
     Option<"bf16Group", "bf16-group", "int64_t", "1", "consecutive k of one column kept together for bf16 operands">,
     Option<"bf16Depth", "bf16-depth", "int64_t", "1", "k of packed bf16 operands are padded to a multiple of this">,
+    Option<"f16Group", "f16-group", "int64_t", "1", "consecutive k of one column kept together for f16 operands">,
+    Option<"f16Depth", "f16-depth", "int64_t", "1", "k of packed f16 operands are padded to a multiple of this">,
+    Option<"splitF16", "split-f16", "bool", "false", "f16 convolutions are not packed in groups: products alone are split for bf16 tiles">,
     Option<"int8Group", "int8-group", "int64_t", "2", "consecutive k of one column kept together for bytes">,
     Option<"int8Depth", "int8-depth", "int64_t", "2", "k of packed bytes are padded to a multiple of this">];
 }
@@ -80,7 +83,8 @@ def SelectSchedule : Pass<"tw-select-schedule", "::mlir::func::FuncOp"> {
   let summary = "Stamp a schedule on each kernel, from its sizes and the machine";
   let options = [
     Option<"threads", "threads", "int64_t", "2", "threads to plan for">,
-    Option<"cacheBytes", "cache-bytes", "int64_t", "1048576", "second-level cache of one core">];
+    Option<"cacheBytes", "cache-bytes", "int64_t", "1048576", "second-level cache of one core">,
+    Option<"splitF16", "split-f16", "bool", "false", "each task of an f16 product splits its rows of A">];
 }
 
 def OverrideSchedules : Pass<"tw-override-schedules", "::mlir::ModuleOp"> {
@@ -120,7 +124,9 @@ def ExpandAttention : Pass<"tw-expand-attention", "::mlir::func::FuncOp"> {
   let summary = "tw_tile.attention on buffers becomes online softmax over blocks of keys";
   let options = [
     Option<"bf16Group", "bf16-group", "int64_t", "1", "consecutive k of one column kept together for bf16 operands">,
-    Option<"bf16Depth", "bf16-depth", "int64_t", "1", "k of packed bf16 operands are padded to a multiple of this">];
+    Option<"bf16Depth", "bf16-depth", "int64_t", "1", "k of packed bf16 operands are padded to a multiple of this">,
+    Option<"f16Group", "f16-group", "int64_t", "1", "consecutive k of one column kept together for f16 operands">,
+    Option<"f16Depth", "f16-depth", "int64_t", "1", "k of packed f16 operands are padded to a multiple of this">];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
 }
 
@@ -162,6 +168,8 @@ def ExpandContractions : Pass<"tw-cpu-expand-contractions", "::mlir::func::FuncO
   let options = [Option<"lanes", "lanes", "int64_t", "16", "f32 elements of a vector">,
     Option<"registers", "registers", "int64_t", "32", "vector registers">,
     Option<"amx", "amx", "bool", "false", "bf16 operands packed in pairs are multiplied on AMX tiles, not by vdpbf16ps">,
+    Option<"amxF16", "amx-f16", "bool", "false", "f16 operands packed in pairs are multiplied on AMX tiles">,
+    Option<"splitF16", "split-f16", "bool", "false", "or in two parts on AMX tiles of bf16">,
     Option<"amxInt8", "amx-int8", "bool", "false", "bytes packed in fours are multiplied on AMX tiles, not by vpdpbusd">];
 }
 

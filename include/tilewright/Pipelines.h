@@ -27,10 +27,14 @@ struct MachineShape {
   int64_t l2Bytes = 1 << 20;
   int64_t bf16Group = 1;   ///< consecutive k of a bf16 column kept together: 2 for dot products and AMX
   int64_t bf16Depth = 1;   ///< k of packed bf16 operands are padded to a multiple of this: 32 for AMX
+  int64_t f16Group = 1;    ///< the same for f16
+  int64_t f16Depth = 1;    ///< the same for f16
   int64_t int8Group = 2;   ///< the same for bytes: 4 for vpdpbusd and AMX, 2 for vpmaddwd
   int64_t int8Depth = 2;   ///< 64 for AMX
   bool amxInt8 = false;    ///< byte tiles
   bool amx = false;        ///< bf16 tiles
+  bool amxF16 = false;     ///< f16 tiles
+  bool splitF16 = false;   ///< f16 products on bf16 tiles
   bool emulateAmx = false; ///< tiles as vectors, for machines without them
   bool bf16Dot = false;    ///< vdpbf16ps at full rate
 };

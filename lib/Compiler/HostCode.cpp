@@ -110,14 +110,22 @@ llvm::Expected<HostMachine> describeHost(StringRef cpu) {
   host.shape.registers = wide ? 32 : 16;
   host.shape.threads = machine->logicalCpus;
   host.shape.l2Bytes = machine->l2Bytes;
-  // TILEWRIGHT_EMULATE_AMX=1 runs tile kernels as vectors on any AVX-512 machine: for tests.
+  // TILEWRIGHT_EMULATE_AMX=1 runs tile kernels as vectors on any AVX-512 machine: for tests. "bf16": as if there were
+  // no tiles of f16.
   const char *emulate = std::getenv("TILEWRIGHT_EMULATE_AMX");
-  host.shape.emulateAmx = wide && emulate && StringRef(emulate) == "1";
+  const bool allTiles = wide && emulate && StringRef(emulate) == "1";
+  host.shape.emulateAmx = allTiles || (wide && emulate && StringRef(emulate) == "bf16");
   host.shape.amx = host.shape.emulateAmx || (wide && sets.amxTile && sets.amxBf16);
   host.shape.bf16Dot = !host.shape.amx && wide && sets.avx512bf16 && machine->bf16DotFullRate;
   if (host.shape.amx || host.shape.bf16Dot) {
     host.shape.bf16Group = 2;
     host.shape.bf16Depth = host.shape.amx ? 32 : 2;
+  }
+  host.shape.amxF16 = allTiles || (wide && sets.amxTile && sets.amxFp16);
+  host.shape.splitF16 = host.shape.amx && !host.shape.amxF16;
+  if (host.shape.amx) {
+    host.shape.f16Group = 2;
+    host.shape.f16Depth = 32;
   }
   host.shape.amxInt8 = host.shape.emulateAmx || (wide && sets.amxTile && sets.amxInt8);
   if (host.shape.amxInt8 || (wide ? sets.avx512vnni : sets.avxvnni)) {
@@ -125,7 +133,7 @@ llvm::Expected<HostMachine> describeHost(StringRef cpu) {
     host.shape.int8Depth = host.shape.amxInt8 ? 64 : 4;
   }
   if (host.shape.emulateAmx)
-    host.key += "|emulated-amx";
+    host.key += std::string("|emulated-amx=") + emulate;
   return host;
 }
 
@@ -140,6 +148,7 @@ llvm::Expected<std::string> printHost() {
      << "\nL2 bytes: " << machine->l2Bytes << "\nL3 bytes: " << machine->l3Bytes << " for " << machine->l3Cpus
      << " CPUs\ncores: " << machine->physicalCores << " (" << machine->logicalCpus
      << " logical)\nbf16 tiles: " << (machine->sets.amxBf16 ? "yes" : "no")
+     << "\nf16 tiles: " << (machine->sets.amxFp16 ? "yes" : "no")
      << "\nbf16 dot at full rate: " << (machine->bf16DotFullRate ? "yes" : "no")
      << llvm::format("\nFMA peak, one thread: %.1f GFLOP/s\n", runtime::fmaPeak());
   return text;

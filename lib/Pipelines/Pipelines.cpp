@@ -52,12 +52,16 @@ void buildTiledStage(OpPassManager &pm, const MachineShape &machine, StringRef s
   layouts.vectorLanes = machine.lanes;
   layouts.bf16Group = machine.bf16Group;
   layouts.bf16Depth = machine.bf16Depth;
+  layouts.f16Group = machine.f16Group;
+  layouts.f16Depth = machine.f16Depth;
+  layouts.splitF16 = machine.splitF16;
   layouts.int8Group = machine.int8Group;
   layouts.int8Depth = machine.int8Depth;
   pm.addPass(createResolveLayouts(layouts));
   SelectScheduleOptions schedules;
   schedules.threads = machine.threads;
   schedules.cacheBytes = machine.l2Bytes;
+  schedules.splitF16 = machine.splitF16;
   pm.addNestedPass<func::FuncOp>(createSelectSchedule(schedules));
   if (!scheduleFile.empty())
     pm.addPass(createOverrideSchedules({scheduleFile.str()}));
@@ -76,6 +80,8 @@ void buildVectorStage(OpPassManager &pm, const MachineShape &machine) {
   ExpandAttentionOptions attention;
   attention.bf16Group = machine.bf16Group;
   attention.bf16Depth = machine.bf16Depth;
+  attention.f16Group = machine.f16Group;
+  attention.f16Depth = machine.f16Depth;
   kernel.addPass(createExpandAttention(attention));
   kernel.addPass(createExpandLoops());
   kernel.addPass(createPlaceScratch());
@@ -93,6 +99,8 @@ void buildCpuStage(OpPassManager &pm, const MachineShape &machine) {
   contractions.lanes = machine.lanes;
   contractions.registers = machine.registers;
   contractions.amx = machine.amx;
+  contractions.amxF16 = machine.amxF16;
+  contractions.splitF16 = machine.splitF16;
   contractions.amxInt8 = machine.amxInt8;
   pm.addNestedPass<func::FuncOp>(createExpandContractions(contractions));
   if (machine.emulateAmx)

@@ -7,8 +7,8 @@
 //   %f = linalg.generic {extf} ins(%m) : tensor<1x1x8x8xf32>
 //   %r, %l = tw_tile.attention {scale = 0.125, permutations = [0, 2, 1, 3, ...]} ins(%x, %k, %v, %f) outs(...)
 //
-// f16 goes through f32: operands are widened before, the result is rounded after. f64 is taken apart behind this pass
-// (--tw-decompose-tile with wide-attention-only): online softmax is written for f32 scores.
+// f64 is taken apart behind this pass (--tw-decompose-tile with wide-attention-only): online softmax is written for f32
+// scores.
 //
 // Test: test/Structured/lower-attention.mlir
 //
@@ -16,7 +16,6 @@
 #include "dialects/Tile/Tile.h"
 #include "lib/Structured/Lowering.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Remarks.h"
 
 using namespace mlir;
 
@@ -55,14 +54,6 @@ static Value attentionOperand(Lowering &l, Value graphValue, SmallVector<int64_t
   return read.base;
 }
 
-/// A tensor of f16 in f32; `graphValue` tells its sizes, `positions` where its dimensions lie.
-static Value attentionInF32(Lowering &l, Value tensor, Value graphValue, ArrayRef<int64_t> positions) {
-  SmallVector<AffineExpr> own = graph::sizesOf(cast<RankedTensorType>(graphValue.getType())), sizes(4);
-  for (unsigned d = 0; d < 4; ++d)
-    sizes[positions[d]] = own[d];
-  return l.copied(sizes, l.builder.getF32Type(), l.of(tensor, l.identity(4)));
-}
-
 /// Where the result's dimensions should lie: as the one permute that reads it wants them.
 static SmallVector<int64_t> resultPermutation(Value result) {
   if (!result.hasOneUse())
@@ -80,14 +71,8 @@ LogicalResult lowerAttention(Lowering &l, graph::AttentionOp op) {
   SmallVector<int64_t> permutations;
   SmallVector<Value> inputs;
   Type element = cast<RankedTensorType>(op.getQuery().getType()).getElementType(), f = accumulatorType(element);
-  for (Value operand : {op.getQuery(), op.getKey(), op.getValue()}) {
+  for (Value operand : {op.getQuery(), op.getKey(), op.getValue()})
     inputs.push_back(attentionOperand(l, operand, permutations));
-    if (element.isF16())
-      inputs.back() = attentionInF32(l, inputs.back(), operand, ArrayRef(permutations).take_back(4));
-  }
-  if (element.isF16())
-    remark::missed(op.getLoc(), remark::RemarkOpts::name("LowerAttention").category("fusion"))
-        << "attention in f16" << remark::reason("{0}", "its operands are widened to f32 by kernels of their own");
   if (op.getMask()) {
     if (cast<RankedTensorType>(op.getMask().getType()).getRank() > 4)
       return op.emitOpError("has a mask of rank above 4");
@@ -105,15 +90,12 @@ LogicalResult lowerAttention(Lowering &l, graph::AttentionOp op) {
   DenseI64ArrayAttr permuted;
   if (llvm::any_of(llvm::enumerate(permutations), [](auto p) { return p.value() != int64_t(p.index() % 4); }))
     permuted = l.builder.getDenseI64ArrayAttr(permutations);
-  Value result = l.empty(placed, element.isF16() ? l.builder.getF32Type() : storageType(type.getElementType()));
+  Value result = l.empty(placed, storageType(type.getElementType()));
   Value sum = l.empty(sumSizes, accumulatorType(sumType.getElementType()));
   auto attention = tile::AttentionOp::create(l.builder, l.loc, TypeRange{result.getType(), sum.getType()}, inputs,
                                              /*first_row=*/Value(), ValueRange{result, sum}, op.getScaleAttr(),
                                              op.getCausalAttr(), permuted);
-  Value rounded = attention.getResult(0);
-  if (element.isF16())
-    rounded = l.rounded(rounded, placed, type.getElementType());
-  l.setRead(op.getResult(), {rounded, l.map(4, reads), TypedAttr(), type.getElementType()});
+  l.setRead(op.getResult(), {attention.getResult(0), l.map(4, reads), TypedAttr(), type.getElementType()});
   l.set(op.getLogsumexp(), l.rounded(attention.getResult(1), sumSizes, sumType.getElementType()));
   return success();
 }

@@ -208,13 +208,22 @@ private:
     Type element = cast<ShapedType>(rhs.getType()).getElementType();
     Type accumulator = cast<ShapedType>(result.getType()).getElementType();
     bool bytes = element.isInteger(8) && accumulator.isInteger(32);
-    if (!bytes && (!accumulator.isF32() || !(element.isF32() || element.isBF16())))
+    if (!bytes && (!accumulator.isF32() || !(element.isF32() || element.isBF16() || element.isF16())))
       return success(); // other types run as loops of vectors
     auto argument = dyn_cast<BlockArgument>(rhs);
     if (!argument || !llvm::hasSingleElement(argument.getUsers()))
       return success(); // a slice, or both operands at once: read as it lies
-    int64_t group = bytes ? options.int8Group : element.isBF16() ? options.bf16Group : 1;
-    int64_t depth = bytes ? options.int8Depth : element.isBF16() ? options.bf16Depth : 1;
+    int64_t group = 1, depth = 1;
+    if (bytes) {
+      group = options.int8Group;
+      depth = options.int8Depth;
+    } else if (element.isBF16()) {
+      group = options.bf16Group;
+      depth = options.bf16Depth;
+    } else if (element.isF16() && !(options.splitF16 && isa<linalg::Conv2DNhwcHwcfOp>(op))) {
+      group = options.f16Group;
+      depth = options.f16Depth;
+    }
     // AMX tiles take pairs of columns' vectors; more would leave no register for A.
     bool tiles = depth > group;
     SmallVector<AffineExpr> rhsSizes = tile::sizesOf(rhs), outSizes = tile::sizesOf(result);
@@ -436,7 +445,9 @@ struct ResolveLayouts : impl::ResolveLayoutsBase<ResolveLayouts> {
   void runOnOperation() override {
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");
     if (main &&
-        failed(LayoutResolver(getOperation(), main, {vectorLanes, bf16Group, bf16Depth, int8Group, int8Depth}).run()))
+        failed(LayoutResolver(getOperation(), main,
+                              {vectorLanes, bf16Group, bf16Depth, f16Group, f16Depth, splitF16, int8Group, int8Depth})
+                   .run()))
       signalPassFailure();
   }
 };

@@ -52,10 +52,10 @@ int64_t rowsPerTask(int64_t m, int64_t rowBytes, bool shortElements, int64_t pan
 
 /// Panels of B per task. One, while the task's rows of A stay in the second-level cache (`cache`, per core) from panel
 /// to panel and are all there are; else as many as leave the tile of C (f32) an eighth of it, so that a block of A is
-/// read once for all of them.
+/// read once for all of them, and so, too, where each task prepares its rows of A for the product (`prepared`).
 int64_t panelsPerTask(int64_t rows, int64_t rowBytes, int64_t panels, int64_t panelColumns, int64_t rowTiles,
-                      int64_t threads, int64_t cache) {
-  if (rows * rowBytes <= cache / 2 && rowTiles == 1)
+                      int64_t threads, int64_t cache, bool prepared) {
+  if (!prepared && rows * rowBytes <= cache / 2 && rowTiles == 1)
     return 1;
   int64_t most = std::max<int64_t>(1, cache / 8 / std::max<int64_t>(1, rows * panelColumns * 4));
   // As much for each thread as for any other: tasks of `each` panels, the last of a row tile of what is left, taken in
@@ -263,8 +263,13 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
       if (auto matmul = dyn_cast<MatmulOp>(member)) {
         int64_t k = estimate(tile::sizeOf(matmul.getInputs()[0], matmul.getLhsPermutation().back()));
         int64_t bytes = cast<ShapedType>(matmul.getInputs()[0].getType()).getElementTypeBitWidth() / 8;
-        bool shortElements = bytes <= 2;
+        // Packed in groups for an instruction that multiplies them as they are; or split, or widened to f32.
+        Type element = cast<ShapedType>(matmul.getInputs()[1].getType()).getElementType();
+        bool split = splitF16 && element.isF16(), widened = bytes == 2 && matmul.getGroup() == 1;
+        bool shortElements = matmul.getGroup() > 1 && !split;
         int64_t m = estimate(own[rank - 2]), panels = ceilDiv(estimate(own[rank - 1]), matmul.getPanel());
+        constexpr int64_t few = 8; // are multiplied as they are
+        bool prepared = (split || widened) && m > few;
         int64_t rows = isa<AffineConstantExpr>(own[rank - 2])
                            ? rowsPerTask(m, k * bytes, shortElements, panels, threads, cacheBytes)
                            : 128;
@@ -275,7 +280,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
         cut(rank - 1,
             matmul.getPanel() * (shortElements ? 1
                                                : panelsPerTask(std::min(rows, m), k * bytes, panels, matmul.getPanel(),
-                                                               ceilDiv(m, rows), threads, cacheBytes)));
+                                                               ceilDiv(m, rows), threads, cacheBytes, prepared)));
       } else {
         // A few rows of the image per task, of all tasks the same number, all of their pixels, one panel of filters.
         int64_t width = std::max<int64_t>(1, estimate(own[2])), height = std::max<int64_t>(1, estimate(own[1]));

@@ -35,16 +35,17 @@ constexpr int64_t scoreRows = 32; ///< rows of scores at a time: two tiles of th
 
 class AttentionExpander {
 public:
-  AttentionExpander(tile::AttentionOp op, int64_t bf16Group, int64_t bf16Depth)
-      : op(op), builder(op), loc(op.getLoc()), f32(builder.getF32Type()),
-        group(op.getInputs().empty() || !elementOf(op.getInputs()[0]).isBF16() ? 1 : bf16Group),
-        depth(group == 1 ? 1 : bf16Depth),
-        binary(op.getInputs().size() < 4 || elementOf(op.getInputs()[3]).isInteger(8)) {}
+  AttentionExpander(tile::AttentionOp op, const ExpandAttentionOptions &options)
+      : op(op), builder(op), loc(op.getLoc()), f32(builder.getF32Type()), element(elementOf(op.getInputs()[0])),
+        binary(op.getInputs().size() < 4 || elementOf(op.getInputs()[3]).isInteger(8)) {
+    group = element.isBF16() ? options.bf16Group : element.isF16() ? options.f16Group : 1;
+    depth = group == 1 ? 1 : element.isBF16() ? options.bf16Depth : options.f16Depth;
+  }
 
   LogicalResult run() {
     for (Value input : op.getInputs().take_front(3))
-      if (!elementOf(input).isF32() && !elementOf(input).isBF16())
-        return op.emitOpError("expected f32 or bf16 operands, got ") << elementOf(input);
+      if (!elementOf(input).isF32() && !elementOf(input).isBF16() && !elementOf(input).isF16())
+        return op.emitOpError("expected f32, bf16 or f16 operands, got ") << elementOf(input);
     Value q = matrix(op.getInputs()[0], 0), k = matrix(op.getInputs()[1], 1), v = matrix(op.getInputs()[2], 2);
     Value out = matrix(op.getOutputs()[0], 3);
     Value lse = view(op.getOutputs()[1], {0, 1}, 1);
@@ -64,8 +65,8 @@ public:
           packedK =
               alloc({fold(llvm::divideCeil(block, panel)), packedDepth(size(q, 1)), fold(panel * group)}, elementOf(k));
     Value packedV = alloc({ceilDiv(columns, panel), packedDepth(fold(block)), fold(panel * group)}, elementOf(v));
-    // Pairs of k are bf16 on both sides of the second product.
-    Value weights = group == 1 ? Value() : alloc({few, fold(block + line / 2)}, builder.getBF16Type());
+    // Pairs of k are of one type on both sides of the second product.
+    Value weights = group == 1 ? Value() : alloc({few, fold(block + line / 2)}, element);
     Value m = alloc({rows}), l = alloc({rows}), next = alloc({few}), acc = alloc({rows, columns}),
           product = once ? Value() : alloc({few, columns});
     fill(m, -std::numeric_limits<float>::infinity());
@@ -285,7 +286,7 @@ private:
       body(end, fold(left));
   }
 
-  /// e to the power of a score, or 2 where scores are `binary`; with 17 bits where bf16 is made of it.
+  /// e to the power of a score, or 2 where scores are `binary`; with 17 bits where 16 are made of them.
   Value power(OpBuilder &b, Location at, Value x) {
     auto flags = group > 1 ? arith::FastMathFlags::afn : arith::FastMathFlags::none;
     if (binary)
@@ -293,8 +294,8 @@ private:
     return math::ExpOp::create(b, at, x, flags);
   }
 
-  /// The scores `s` of `count` rows from `first` on become e^(s - m'), in `p` and in bf16 where that is not null; the
-  /// row's sum `l` follows, `m` becomes e^(m - m') and `next` the new maximum m'.
+  /// The scores `s` of `count` rows from `first` on become e^(s - m'), in `p` and in its type where that is not null;
+  /// the row's sum `l` follows, `m` becomes e^(m - m') and `next` the new maximum m'.
   void softmaxRows(Value s, Value p, Value m, Value l, Value next, Value first, OpFoldResult count, Value kb,
                    OpFoldResult width) {
     // Scores that nothing masks are scaled where they are read.
@@ -329,7 +330,7 @@ private:
             x = arith::MulFOp::create(b, at, x, number(b, at, scale), contract);
           x = power(b, at, arith::SubFOp::create(b, at, x, finite(b, at, in[1]), contract));
           Value sum = arith::AddFOp::create(b, at, x, in[3]);
-          linalg::YieldOp::create(b, at, {p ? arith::TruncFOp::create(b, at, b.getBF16Type(), x).getResult() : x, sum});
+          linalg::YieldOp::create(b, at, {p ? arith::TruncFOp::create(b, at, element, x).getResult() : x, sum});
         },
         /*reduceColumns=*/true);
   }
@@ -381,7 +382,7 @@ private:
   tile::AttentionOp op;
   OpBuilder builder;
   Location loc;
-  Type f32;
+  Type f32, element;
   int64_t group, depth; ///< of packed operands
   /// Scores and their maxima count in powers of 2, e^x = 2^(x log2 e), and the factor is one with the scale. Not where
   /// a mask is added: it may hold the least number there is, and rows of nothing else still have weights.
@@ -395,7 +396,7 @@ struct ExpandAttention : impl::ExpandAttentionBase<ExpandAttention> {
     SmallVector<tile::AttentionOp> ops;
     getOperation().walk([&](tile::AttentionOp op) { ops.push_back(op); });
     for (tile::AttentionOp op : ops)
-      if (failed(AttentionExpander(op, bf16Group, bf16Depth).run()))
+      if (failed(AttentionExpander(op, {bf16Group, bf16Depth, f16Group, f16Depth}).run()))
         return signalPassFailure();
   }
 };

@@ -1,4 +1,4 @@
-"""Products, attention and convolutions at sizes around every tile, in f32, bf16 and int8: run by test_machines.py on the
+"""Products, attention and convolutions at sizes around every tile, in f32, bf16, f16 and int8: run by test_machines.py on the
 machine that TILEWRIGHT_CPU or TILEWRIGHT_EMULATE_AMX names. Prints the number of checks at the end."""
 
 import copy
@@ -53,7 +53,7 @@ def depthwise_gradient(stride, padding):
     return gradients
 
 
-for dtype in (torch.float32, torch.bfloat16):
+for dtype in (torch.float32, torch.bfloat16, torch.float16):
     for m, n, k in products:
         check(None, [torch.randn(m, k, dtype=dtype)], torch.nn.Linear(k, n, dtype=dtype))
         # Neither side a parameter, the left one transposed.
@@ -73,6 +73,8 @@ for dtype in (torch.float32, torch.bfloat16):
     # Rows enough for the product and the norm behind it to be one kernel.
     check(None, [torch.randn(1057, 40, dtype=dtype)],
           torch.nn.Sequential(torch.nn.Linear(40, 70), torch.nn.LayerNorm(70)).to(dtype))
+for m, n, k in products:  # denormal f16 numbers (below 2^-14) and large ones
+    check(torch.matmul, [torch.rand(m, k).mul(2**-15).half(), torch.rand(k, n).mul(2**15).half()])
 
 
 def check_bytes(product, a, b):

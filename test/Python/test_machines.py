@@ -1,4 +1,4 @@
-"""The kernels of every kind of machine, on this one: AVX2, AVX-512, vdpbf16ps and vpdpbusd, and AMX tiles as vectors."""
+"""The kernels of every kind of machine, on this one: AVX2, AVX-512, vdpbf16ps and vpdpbusd, and AMX tiles, as vectors too."""
 
 import os
 import pathlib
@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
 here = pathlib.Path(__file__).parent
 
@@ -13,7 +14,8 @@ here = pathlib.Path(__file__).parent
 def flags():
     for line in open("/proc/cpuinfo"):
         if line.startswith("flags"):
-            return set(line.split())
+            found = set(line.split())
+            return found | {"amx_fp16"} if torch.cpu._is_amx_fp16_supported() else found  # Linux does not list it
     return set()
 
 
@@ -23,7 +25,9 @@ MACHINES = {
     "avx512": ({"TILEWRIGHT_CPU": "x86-64-v4"}, AVX512),
     "bf16-dot": ({"TILEWRIGHT_CPU": "znver5"}, AVX512 | {"avx512_bf16", "avx512_vnni", "avx512vbmi", "avx_vnni"}),
     "amx-as-vectors": ({"TILEWRIGHT_EMULATE_AMX": "1"}, AVX512),
+    "amx-without-f16-as-vectors": ({"TILEWRIGHT_EMULATE_AMX": "bf16"}, AVX512),
     "amx": ({"TILEWRIGHT_CPU": "sapphirerapids"}, AVX512 | {"amx_tile", "amx_bf16", "amx_int8", "avx512_fp16"}),
+    "amx-f16": ({"TILEWRIGHT_CPU": "graniterapids"}, AVX512 | {"amx_tile", "amx_bf16", "amx_int8", "avx512_fp16", "amx_fp16"}),
 }
 
 
@@ -37,4 +41,4 @@ def test_kernels_of(name):
     done = subprocess.run([sys.executable, str(here / "machines_program.py")], capture_output=True, text=True,
                           env={**os.environ, **environment, "PYTHONPATH": path}, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.strip().endswith("122 checks"), done.stdout
+    assert done.stdout.strip().endswith("167 checks"), done.stdout

@@ -1,5 +1,4 @@
 // RUN: tilewright-opt %s --tw-lower-graph | FileCheck %s
-// RUN: tilewright-opt %s --tw-lower-graph --remarks-filter-missed=fusion --remark-policy=all -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // Permutes of the operands, and the one that reads the result, are told to the op.
 // CHECK-LABEL: func @permuted
@@ -26,13 +25,11 @@ func.func @masked(%q: tensor<2x4x8x16xbf16>, %m: tensor<8x8xbf16>) -> tensor<2x4
   return %r : tensor<2x4x8x16xbf16>
 }
 
-// f16 goes through f32, operands in the order in which they lie.
+// f16 as it is, operands in the order in which they lie.
 // CHECK-LABEL: func @half
-// CHECK: arith.extf {{.*}} : f16 to f32
-// CHECK: tw_tile.attention {permutations = array<i64: 0, 2, 1, 3, {{.*}}} ins({{.*}} : tensor<2x8x4x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) outs({{.*}} : tensor<2x4x8x16xf32>,
-// CHECK: arith.truncf {{.*}} : f32 to f16
+// CHECK-NOT: arith.extf
+// CHECK: tw_tile.attention {permutations = array<i64: 0, 2, 1, 3, {{.*}}} ins({{.*}} : tensor<2x8x4x16xf16>, tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>) outs({{.*}} : tensor<2x4x8x16xf16>,
 // CHECK: return {{.*}} : tensor<2x4x8x16xf16>
-// REMARK: its operands are widened to f32{{.*}}Remark="attention in f16"
 func.func @half(%x: tensor<2x8x4x16xf16>, %k: tensor<2x4x8x16xf16>) -> tensor<2x4x8x16xf16> {
   %q = tw.permute %x {permutation = array<i64: 0, 2, 1, 3>} : tensor<2x8x4x16xf16> -> tensor<2x4x8x16xf16>
   %r, %l = tw.attention %q, %k, %k {scale = 0.25 : f64} : tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>

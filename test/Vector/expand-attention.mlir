@@ -1,4 +1,5 @@
 // RUN: tilewright-opt %s --tw-expand-attention | FileCheck %s
+// RUN: tilewright-opt %s "--tw-expand-attention=f16-group=2 f16-depth=32" | FileCheck %s --check-prefix=PAIRS
 
 // 128 keys are one block: one loop, over 32 rows at a time, whose scores count in powers of 2; weights and their sum in
 // one pass.
@@ -43,5 +44,18 @@ func.func private @blocks(%q: memref<1x1x64x32xf32>, %k: memref<1x1x2000x32xf32>
 // CHECK: math.log %
 func.func private @masked(%q: memref<1x1x64x32xf32>, %k: memref<1x1x128x32xf32>, %v: memref<1x1x128x32xf32>, %m: memref<1x1x64x128xf32>, %o: memref<1x1x64x32xf32>, %l: memref<1x1x64xf32>) attributes {tw.kernel} {
   tw_tile.attention {scale = 0.125 : f64} ins(%q, %k, %v, %m : memref<1x1x64x32xf32>, memref<1x1x128x32xf32>, memref<1x1x128x32xf32>, memref<1x1x64x128xf32>) outs(%o, %l : memref<1x1x64x32xf32>, memref<1x1x64xf32>)
+  return
+}
+
+// f16: the weights of the second product are f16 where the values are packed in pairs, else f32.
+// CHECK-LABEL: func private @half
+// CHECK-NOT: memref.alloc() : memref<32x160xf16>
+// CHECK: tw_tile.matmul {{.*}} : memref<32x128xf32, {{.*}}>, memref<1x128x32xf16
+// PAIRS-LABEL: func private @half
+// PAIRS: memref.alloc() : memref<32x160xf16>
+// PAIRS: tw_tile.matmul {group = 2 {{.*}} : memref<32x32xf16{{.*}}>, memref<4x16x64xf16
+// PAIRS: tw_tile.matmul {group = 2 {{.*}} : memref<32x128xf16{{.*}}>, memref<1x64x64xf16
+func.func private @half(%q: memref<1x1x64x32xf16>, %k: memref<1x1x128x32xf16>, %v: memref<1x1x128x32xf16>, %o: memref<1x1x64x32xf16>, %l: memref<1x1x64xf32>) attributes {tw.kernel} {
+  tw_tile.attention {scale = 0.125 : f64} ins(%q, %k, %v : memref<1x1x64x32xf16>, memref<1x1x128x32xf16>, memref<1x1x128x32xf16>) outs(%o, %l : memref<1x1x64x32xf16>, memref<1x1x64xf32>)
   return
 }

@@ -67,6 +67,9 @@ public:
     layouts.vectorLanes = machine.lanes;
     layouts.bf16Group = machine.bf16Group;
     layouts.bf16Depth = machine.bf16Depth;
+    layouts.f16Group = machine.f16Group;
+    layouts.f16Depth = machine.f16Depth;
+    layouts.splitF16 = machine.splitF16;
     pm.addPass(tilewright::createResolveLayouts(layouts));
     auto &kernel = pm.nest<func::FuncOp>();
     kernel.addPass(tilewright::createSelectSchedule());

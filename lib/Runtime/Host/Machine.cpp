@@ -35,6 +35,7 @@ constexpr FeatureRow featureRows[] = {
     {&InstructionSets::amxTile, "amx-tile"},
     {&InstructionSets::amxBf16, "amx-bf16"},
     {&InstructionSets::amxInt8, "amx-int8"},
+    {&InstructionSets::amxFp16, "amx-fp16"},
 };
 
 struct NamedMachine {
@@ -52,8 +53,13 @@ std::vector<NamedMachine> namedMachines() {
   zen5.avx512bf16 = zen5.avx512vnni = zen5.avx512vbmi = zen5.avxvnni = true;
   InstructionSets rapids = zen5;
   rapids.avx512fp16 = rapids.amxTile = rapids.amxBf16 = rapids.amxInt8 = true;
-  return {
-      {"x86-64-v3", v3, false}, {"x86-64-v4", v4, false}, {"znver5", zen5, true}, {"sapphirerapids", rapids, false}};
+  InstructionSets granite = rapids;
+  granite.amxFp16 = true;
+  return {{"x86-64-v3", v3, false},
+          {"x86-64-v4", v4, false},
+          {"znver5", zen5, true},
+          {"sapphirerapids", rapids, false},
+          {"graniterapids", granite, false}};
 }
 
 std::string featureString(const InstructionSets &sets) {
@@ -61,7 +67,8 @@ std::string featureString(const InstructionSets &sets) {
   for (const FeatureRow &row : featureRows)
     if (sets.*row.member)
       text += (text.empty() ? "+" : ",+") + std::string(row.name);
-  // A CPU's name promises LLVM more than the sets that covers() asks for: SSE4A, which AMD alone has, is of no use here.
+  // A CPU's name promises LLVM more than the sets that covers() asks for: SSE4A, which AMD alone has, is of no use
+  // here.
   text += (text.empty() ? "" : ",") + std::string("-sse4a");
   // Kernels choose their vectors' width themselves; LLVM's tuning for some CPUs would rather see 256 bits.
   return sets.avx512f ? text + ",-prefer-256-bit" : text;
@@ -106,6 +113,7 @@ InstructionSets hostInstructionSets() {
   if (leaves >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d)) {
     sets.avxvnni = avx && hasBit(a, 4);
     sets.avx512bf16 = avx512 && hasBit(a, 5);
+    sets.amxFp16 = amx && hasBit(a, 21);
   }
   return sets;
 }

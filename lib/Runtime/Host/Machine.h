@@ -3,7 +3,8 @@
 // Schedules and micro-kernels ask this description, never a vendor's or a model's name. Read from CPUID, the system
 // and, where neither tells, a measurement of microseconds.
 //
-// TILEWRIGHT_CPU overrides the instruction sets: native (default), x86-64-v3, x86-64-v4, znver5, sapphirerapids.
+// TILEWRIGHT_CPU overrides the instruction sets: native (default), x86-64-v3, x86-64-v4, znver5, sapphirerapids,
+// graniterapids.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_MACHINE_H
@@ -21,7 +22,7 @@ struct InstructionSets {
   bool avx512f = false, avx512bw = false, avx512dq = false, avx512vl = false, avx512cd = false;
   bool avx512bf16 = false, avx512vnni = false, avx512fp16 = false, avx512vbmi = false;
   bool avxvnni = false;
-  bool amxTile = false, amxBf16 = false, amxInt8 = false;
+  bool amxTile = false, amxBf16 = false, amxInt8 = false, amxFp16 = false;
 };
 
 struct MachineDescription {

@@ -7,7 +7,8 @@
 //     acc[m] += a[m][2 pair] * b[pair][0, 2, 4, ...] + a[m][2 pair + 1] * b[pair][1, 3, 5, ...] } }
 //
 // A tile is a vector of rows. Every machine can so run the kernels of TileKernel.h; speed does not matter here.
-// Products are summed in f32, even k before odd, as TDPBF16PS does, but denormals are kept (Intel SDM, TDPBF16PS).
+// Products are summed in f32, even k before odd, as TDPBF16PS and TDPFP16PS do, but denormals are kept (Intel SDM,
+// TDPBF16PS).
 // Bytes (amx.tile_muli) are widened to i32, four k a step.
 //
 // Test: test/Target/CPU/emulate-tiles.mlir
@@ -127,8 +128,8 @@ template <typename OpT> struct EmulateMultiply : OpConversionPattern<OpT> {
     constexpr bool bytes = std::is_same_v<OpT, amx::TileMulIOp>;
     Location loc = op.getLoc();
     Type element = op.getLhsTileType().getElementType();
-    if (!bytes && !element.isBF16())
-      return rewriter.notifyMatchFailure(op, "expected bf16 tiles");
+    if (!bytes && !element.isBF16() && !element.isF16())
+      return rewriter.notifyMatchFailure(op, "expected bf16 or f16 tiles");
     bool zextLhs = false, zextRhs = false;
     if constexpr (bytes) {
       zextLhs = op.getIsZextLhs();

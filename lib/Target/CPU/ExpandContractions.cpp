@@ -10,13 +10,15 @@
 //
 // MicroKernel.h has the blocks. A convolution is the same block with three reduction loops (kh, kw, c) and pixels as
 // rows. bf16 operands packed in pairs run on AMX tiles where the machine has them (TileKernel.h), else by vdpbf16ps;
-// bytes packed in fours on AMX tiles or by vpdpbusd, bytes packed in pairs by vpmaddwd.
-// PackPanels.h has packs, WindowKernels.h convolutions of narrow groups.
+// bytes packed in fours on AMX tiles or by vpdpbusd, bytes packed in pairs by vpmaddwd; f16 in pairs on AMX tiles, in
+// two parts where they are of bf16 (SplitKernel.h). PackPanels.h has packs, WindowKernels.h convolutions of narrow
+// groups.
 //
 // Tests: test/Target/CPU/expand-contractions.mlir, test/Target/CPU/amx.mlir, test/Target/CPU/int8.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CPU/PackPanels.h"
+#include "lib/Target/CPU/SplitKernel.h"
 #include "lib/Target/CPU/TileKernel.h"
 #include "lib/Target/CPU/WindowKernels.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -37,8 +39,8 @@ namespace {
 
 class ContractionExpander {
 public:
-  ContractionExpander(Operation *op, int64_t lanes, int64_t registers, bool amx, bool amxInt8)
-      : op(op), builder(op), loc(op->getLoc()), lanes(lanes), registers(registers), amx(amx), amxInt8(amxInt8) {}
+  ContractionExpander(Operation *op, const ExpandContractionsOptions &options)
+      : op(op), builder(op), loc(op->getLoc()), lanes(options.lanes), registers(options.registers), options(options) {}
 
   void matmul(tile::MatmulOp matmul) {
     Value a = matmul.getInputs()[0], b = matmul.getInputs()[1], c = matmul.getOutputs()[0];
@@ -181,7 +183,10 @@ private:
 
   /// A product with B packed in `group` runs on AMX tiles.
   bool onTiles(Value b, int64_t group) {
-    return typeOf(b).getElementType().isInteger(8) ? amxInt8 && group == 4 : amx && group == 2;
+    Type element = typeOf(b).getElementType();
+    if (element.isInteger(8))
+      return options.amxInt8 && group == 4;
+    return group == 2 && (element.isF16() ? options.amxF16 : options.amx);
   }
 
   /// From which row on access.rowsDone is still to be called; nothing: it never was.
@@ -190,6 +195,15 @@ private:
       if (!access.overLines)
         return emitTilePanels(builder, loc, access, rows, panel);
       access.overLines([&] { emitTilePanels(builder, loc, access, rows, panel); });
+      return std::nullopt;
+    }
+    if (group == 2 && typeOf(access.rhs).getElementType().isF16()) {
+      constexpr int64_t few = 8; // to split B takes longer than to multiply them in f32
+      int64_t most = mostRows(rows);
+      if (most > 0 && most <= few)
+        emitPanels(builder, loc, access, rows, panel / lanes, lanes, registers, Product::PairFma);
+      else
+        emitSplitPanels(builder, loc, access, rows, panel);
       return std::nullopt;
     }
     bool bytes = typeOf(access.rhs).getElementType().isInteger(8);
@@ -330,12 +344,13 @@ private:
   OpBuilder builder;
   Location loc;
   int64_t lanes, registers;
-  bool amx, amxInt8;
+  const ExpandContractionsOptions &options;
 };
 
 struct ExpandContractions : impl::ExpandContractionsBase<ExpandContractions> {
   using ExpandContractionsBase::ExpandContractionsBase;
   void runOnOperation() override {
+    const ExpandContractionsOptions options{lanes, registers, amx, amxF16, splitF16, amxInt8};
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       if (isa<tile::MatmulOp, tile::ConvolutionOp, tile::GroupedConvolutionOp, tile::DepthwiseGradientOp, tile::PackOp>(
@@ -355,7 +370,13 @@ struct ExpandContractions : impl::ExpandContractionsBase<ExpandContractions> {
         expandDepthwiseGradient(gradient, lanes, registers);
         continue;
       }
-      ContractionExpander expander(op, lanes, registers, amx, amxInt8);
+      Type element = cast<MemRefType>(op->getOperand(1).getType()).getElementType();
+      bool tiles = amxF16 || (splitF16 && isa<tile::MatmulOp>(op));
+      if (element.isF16() && !tiles && op->getAttrOfType<IntegerAttr>("group").getInt() != 1) {
+        op->emitOpError("expected f16 operands one by one (group = 1): pairs are for tiles (amx-f16, split-f16)");
+        return signalPassFailure();
+      }
+      ContractionExpander expander(op, options);
       if (auto matmul = dyn_cast<tile::MatmulOp>(op))
         expander.matmul(matmul);
       else

@@ -48,7 +48,9 @@ struct BlockAccess {
   /// Whether the outer reductions are single steps.
   bool hasOneRun() const;
   /// Whether there are outer reductions, around an innermost one so long that each of its runs is added to C.
+  /// (shorter ones too, where operands are widened in blocks before, which registers through all reductions rule out).
   bool runsApart() const;
+  bool widens = false; ///< operands narrower than f32 are multiplied in f32
 };
 
 /// The stride of a buffer's dimension, where its type says it.
@@ -63,6 +65,9 @@ struct NextBlock {
 /// is one panel, the next k, behind which lies the next task's panel.
 NextBlock nextBlock(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, int64_t depth);
 
+/// The rows of a tile at most; 0: not known.
+int64_t mostRows(mlir::OpFoldResult rows);
+
 /// Rows at a time for `vectors` accumulator vectors per row and `registers` vector registers, `others` of them taken.
 int64_t rowsPerBlock(int64_t vectors, int64_t registers, int64_t others = 0);
 
@@ -71,9 +76,9 @@ int64_t rowsPerBlock(int64_t vectors, int64_t registers, int64_t others = 0);
 /// not with K.
 inline constexpr int64_t reductionBlock = 128;
 
-/// How a step of the reduction multiplies: one k in f32; a pair of bf16 by vdpbf16ps; four bytes by vpdpbusd; a pair
-/// of bytes, widened, by vpmaddwd. B holds the k of a step side by side.
-enum class Product { Fma, PairDot, ByteDot, WordDot };
+/// How a step of the reduction multiplies: one k in f32; a pair of k in f32, one after the other; a pair of bf16 by
+/// vdpbf16ps; four bytes by vpdpbusd; a pair of bytes, widened, by vpmaddwd. B holds the k of a step side by side.
+enum class Product { Fma, PairFma, PairDot, ByteDot, WordDot };
 
 /// k of one step.
 inline int64_t stepOf(Product product) { return product == Product::Fma ? 1 : product == Product::ByteDot ? 4 : 2; }

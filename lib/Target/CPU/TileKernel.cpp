@@ -17,7 +17,8 @@ namespace {
 
 class TileEmitter {
 public:
-  TileEmitter(OpBuilder &builder, Location loc, const BlockAccess &access, int64_t panel, int64_t rowsOfTile)
+  TileEmitter(OpBuilder &builder, Location loc, const BlockAccess &access, int64_t panel, int64_t rowsOfTile,
+              bool split = false)
       : builder(builder), loc(loc), access(access), vectors(panel / tileColumns),
         element(cast<MemRefType>(access.rhs.getType()).getElementType()),
         sumElement(cast<MemRefType>(access.out.getType()).getElementType()),
@@ -25,7 +26,7 @@ public:
         tileReductionBlock(tileReductionBytes / elementBytes), rowsOfTile(rowsOfTile),
         accumulatorType(amx::TileType::get({rowsOfTile, tileColumns}, sumElement)),
         lhsType(amx::TileType::get({rowsOfTile, tileDepth}, element)),
-        rhsType(amx::TileType::get({tileRows, tileDepth}, element)) {
+        rhsType(amx::TileType::get({tileRows, tileDepth}, element)), split(split) {
     lhsRowStride =
         arith::MulIOp::create(builder, loc, strideOf(access.lhs, access.lhsRowDim), constant(access.lhsRowStep));
     lhsDepthContiguous = access.lhsDepthContiguous();
@@ -40,6 +41,7 @@ public:
   void rows(OpFoldResult rows) {
     std::optional<int64_t> known = getConstantIntValue(rows);
     Value total = getValueOrCreateConstantIndexOp(builder, loc, rows);
+    const bool padRest = !split;
     const int64_t blockRows = 2 * rowsOfTile;
     rowBlocks = known.value_or(128) / blockRows;
     Value whole = apply(total, d0() - d0() % blockRows);
@@ -57,8 +59,7 @@ public:
       if (rest == rowsOfTile)
         wholeRest(whole);
       else if (rest)
-        access.overPanels(
-            [&] { padded(rest > rowsOfTile ? 2 : 1, constant(*known - rest), constant(rest), /*padRows=*/true); });
+        access.overPanels([&] { padded(rest > rowsOfTile ? 2 : 1, constant(*known - rest), constant(rest), padRest); });
       return;
     }
     Value rest = arith::SubIOp::create(builder, loc, total, whole);
@@ -69,7 +70,7 @@ public:
                                       when(arith::CmpIPredicate::sle, rowsOfTile));
     for (int64_t tiles : {1, 2})
       inside(tiles == 1 ? few : when(arith::CmpIPredicate::sgt, rowsOfTile),
-             [&] { access.overPanels([&] { padded(tiles, whole, rest, /*padRows=*/true); }); });
+             [&] { access.overPanels([&] { padded(tiles, whole, rest, padRest); }); });
   }
 
   std::optional<int64_t> rowsLeft; ///< from here on, when access.rowsDone was called
@@ -133,7 +134,10 @@ private:
 
   /// One tile of rows that is whole, from `first` on.
   void wholeRest(Value first) {
-    auto tiles = [&] { return reduce(0, zeros(1), {}, 1, first, constant(0), depthWhole, Value()); };
+    auto tiles = [&] {
+      return split ? splitSteps(load(1, first), 1, first)
+                   : reduce(0, zeros(1), {}, 1, first, constant(0), depthWhole, Value());
+    };
     access.overPanels([&] {
       inPanel(/*whole=*/true, [&] { store(tiles(), 1, first); });
       if (!access.wholePanels)
@@ -148,6 +152,8 @@ private:
         inPanel(/*whole=*/true, [&] { overRows(end, [&](Value first) { store(tilesOf(first), 2, first); }); });
       });
     };
+    if (split)
+      return everyBlock([&](Value first) { return splitSteps(load(2, first), 2, first); });
     const bool single = access.hasOneRun();
     SmallVector<Value> places(access.reductionSizes.size() - 1, constant(0));
     std::optional<int64_t> known = getConstantIntValue(depth);
@@ -245,7 +251,8 @@ private:
   void padded(int64_t count, Value first, Value valid, bool padRows) {
     if (padRows)
       clearPad();
-    Tiles tiles = reduce(0, zeros(count), {}, count, first, constant(0), depthWhole, padRows ? valid : Value());
+    Tiles tiles = split ? splitSteps(zeros(count), count, first)
+                        : reduce(0, zeros(count), {}, count, first, constant(0), depthWhole, padRows ? valid : Value());
     Value out = pad(sumElement);
     for (auto [index, tile] : llvm::enumerate(tiles))
       amx::TileStoreOp::create(
@@ -263,8 +270,13 @@ private:
                                            ValueRange{loop.getInductionVar(), constant(v * tileColumns)});
       Value mask = vector::CreateMaskOp::create(
           builder, loc, maskType, ValueRange{arith::SubIOp::create(builder, loc, access.columns, column)});
-      vector::MaskedStoreOp::create(builder, loc, access.out,
-                                    access.outAt(builder, add(first, loop.getInductionVar()), column), mask, value);
+      SmallVector<Value> at = access.outAt(builder, add(first, loop.getInductionVar()), column);
+      if (split) {
+        Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+        value = arith::AddFOp::create(builder, loc, value,
+                                      vector::MaskedLoadOp::create(builder, loc, type, access.out, at, mask, zero));
+      }
+      vector::MaskedStoreOp::create(builder, loc, access.out, at, mask, value);
     }
   }
 
@@ -329,6 +341,28 @@ private:
                                             access.lhsAt(builder, plus(first, row * rowsOfTile), at), lhsRowStride));
       return multiply(carried, a, at);
     });
+  }
+
+  /// All steps of numbers in two parts: each tile is loaded as few times as eight tile registers allow.
+  Tiles splitSteps(Tiles tiles, int64_t count, Value first) {
+    auto loop = scf::ForOp::create(builder, loc, constant(0), depth, constant(2 * tileDepth), tiles);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    Value high = loop.getInductionVar(), low = plus(high, tileDepth);
+    tiles = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
+    auto rowTiles = [&](Value k) {
+      Tiles a;
+      for (int64_t row = 0; row < count; ++row)
+        a.push_back(amx::TileLoadOp::create(builder, loc, lhsType, access.lhs,
+                                            access.lhsAt(builder, plus(first, row * rowsOfTile), {k}), lhsRowStride));
+      return a;
+    };
+    Tiles a = rowTiles(high);
+    tiles = multiply(multiply(tiles, a, {high}), a, {low});
+    a = rowTiles(low);
+    tiles = multiply(multiply(tiles, a, {low}), a, {high});
+    scf::YieldOp::create(builder, loc, tiles);
+    return llvm::to_vector_of<Value>(loop.getResults());
   }
 
   Tiles paddedSteps(Tiles tiles, SmallVector<Value> ivs, int64_t count, Value first, Value from, Value to,
@@ -478,7 +512,7 @@ private:
   int64_t elementBytes, tileDepth, tileReductionBlock, rowsOfTile;
   amx::TileType accumulatorType, lhsType, rhsType;
   Value lhsRowStride, rhsRowStride, outRowStride, depth, depthWhole, lhsPad, outPad;
-  bool lhsDepthContiguous = false, hasTail = false;
+  bool split, lhsDepthContiguous = false, hasTail = false;
   std::function<void(Value)> duringStep; ///< with each step, at this k
   int64_t rowBlocks = 0;                 ///< of 32 rows in the task, about
   Value fetchFrom;                       ///< first k of the block under way; null: nothing is fetched ahead
@@ -504,6 +538,10 @@ std::optional<int64_t> emitTilePanels(OpBuilder &builder, Location loc, const Bl
   TileEmitter emitter(builder, loc, access, panel, rowsOfTiles(rows));
   emitter.rows(rows);
   return emitter.rowsLeft;
+}
+
+void addSplitTiles(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows, int64_t panel) {
+  TileEmitter(builder, loc, access, panel, rowsOfTiles(rows), /*split=*/true).rows(rows);
 }
 
 } // namespace tilewright::cpu

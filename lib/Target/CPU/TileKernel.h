@@ -32,6 +32,11 @@ int64_t rowsOfTiles(mlir::OpFoldResult rows);
 std::optional<int64_t> emitTilePanels(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access,
                                       mlir::OpFoldResult rows, int64_t panel);
 
+/// Adds to C the product of numbers that are sums of two (SplitKernel.h): of each 64 k of access.lhs 32 are high parts
+/// and 32 low ones, and so it is with the rows of access.rhs. `rows` and a block of rows beyond them can be read.
+void addSplitTiles(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,
+                   int64_t panel);
+
 } // namespace tilewright::cpu
 
 #endif

@@ -1,4 +1,4 @@
-"""Attention in dtypes that the cpu's online softmax does not take as they are: f16 through f32, f64 taken apart."""
+"""Attention in f16, and in f64, which the cpu's online softmax does not take: it is taken apart."""
 
 import pytest
 import torch

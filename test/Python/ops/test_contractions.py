@@ -6,7 +6,7 @@ import torch.nn.functional as F
 
 from numbers_rule import check, check_gradient
 
-DTYPES = [torch.float32, torch.bfloat16]
+DTYPES = [torch.float32, torch.bfloat16, torch.float16]
 SIZES = [(1, 1, 1), (1, 64, 64), (17, 33, 15), (64, 64, 64), (130, 257, 67)]
 
 

@@ -12,8 +12,22 @@
 // CHECK: scf.yield
 // CHECK-COUNT-4: amx.tile_store %arg2
 // CHECK-NOT: vector.masked
-func.func private @whole(%a: memref<64x128xbf16>, %b: memref<1x64x64xbf16>, %c: memref<64x32xf32>) attributes {tw.kernel} {
-  tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 0, 1>, panel = 32 : i64} ins(%a, %b : memref<64x128xbf16>, memref<1x64x64xbf16>) outs(%c : memref<64x32xf32>)
+func.func private @whole(%a: memref<64x256xbf16>, %b: memref<1x128x64xbf16>, %c: memref<64x32xf32>) attributes {tw.kernel} {
+  tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 0, 1>, panel = 32 : i64} ins(%a, %b : memref<64x256xbf16>, memref<1x128x64xbf16>) outs(%c : memref<64x32xf32>)
+  return
+}
+
+// Two steps of k need no loop.
+// CHECK-LABEL: func private @straight
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c64
+// CHECK-NOT: iter_args
+// CHECK-COUNT-4: amx.tile_load
+// CHECK-COUNT-4: amx.tile_mulf
+// CHECK-COUNT-4: amx.tile_load
+// CHECK-COUNT-4: amx.tile_mulf
+// CHECK-COUNT-4: amx.tile_store %arg2
+func.func private @straight(%a: memref<64x64xbf16>, %b: memref<1x32x64xbf16>, %c: memref<64x32xf32>) attributes {tw.kernel} {
+  tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 0, 1>, panel = 32 : i64} ins(%a, %b : memref<64x64xbf16>, memref<1x32x64xbf16>) outs(%c : memref<64x32xf32>)
   return
 }
 

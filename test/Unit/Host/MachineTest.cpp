@@ -25,7 +25,7 @@ TEST(Machine, NativeIsPlausible) {
 
 TEST(Machine, OverridesAreWhatTheySay) {
   std::string error;
-  MachineDescription v3, v4, zen5, rapids;
+  MachineDescription v3, v4, zen5, rapids, granite;
   ASSERT_TRUE(describeMachine("x86-64-v3", v3, error));
   ASSERT_TRUE(describeMachine("x86-64-v4", v4, error));
   ASSERT_TRUE(describeMachine("znver5", zen5, error));
@@ -38,6 +38,10 @@ TEST(Machine, OverridesAreWhatTheySay) {
   EXPECT_NE(zen5.features.find("-sse4a"), std::string::npos); // covers() does not ask for it
   EXPECT_TRUE(!rapids.bf16DotFullRate && rapids.sets.amxTile && rapids.sets.amxBf16 && rapids.sets.amxInt8);
   EXPECT_EQ(rapids.llvmCpu, "sapphirerapids");
+  EXPECT_FALSE(rapids.sets.amxFp16);
+  ASSERT_TRUE(describeMachine("graniterapids", granite, error));
+  EXPECT_TRUE(granite.sets.amxFp16 && granite.sets.amxBf16);
+  EXPECT_NE(granite.features.find("+amx-fp16"), std::string::npos);
   EXPECT_FALSE(v3.native);
 }
 

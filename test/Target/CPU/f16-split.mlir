@@ -1,0 +1,55 @@
+// RUN: tilewright-opt %s --tw-cpu-expand-contractions=split-f16=true --canonicalize | FileCheck %s
+
+// C = 0; then 192 k at a time: A's rows in two parts, then a panel of B in two parts, then sixteen products of tiles for
+// each 32 k, with ten loads; at last sums of nothing but what stands for zero rests become zero.
+// CHECK-LABEL: func private @split
+// CHECK-DAG: %[[A:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64x416xbf16>
+// CHECK-DAG: %[[B:.*]] = memref.alloca() {alignment = 64 : i64} : memref<192x64xbf16>
+// CHECK: vector.maskedstore %arg2
+// CHECK: scf.for %{{.*}} = %c0 to %c384 step %c192
+// CHECK: vector.load %arg0{{.*}} vector<32xf16>
+// CHECK: %[[X:.*]] = arith.extf
+// CHECK: arith.andi
+// CHECK: %[[REST:.*]] = arith.subf %[[X]]
+// CHECK: %[[NONE:.*]] = arith.cmpf ueq, %[[REST]]
+// CHECK: %[[TINY:.*]] = arith.mulf %[[X]]
+// CHECK: %[[LOW:.*]] = arith.select %[[NONE]], %[[TINY]], %[[REST]]
+// CHECK: arith.truncf %[[LOW]]
+// CHECK-COUNT-2: vector.store {{.*}}, %[[A]]
+// CHECK: scf.for %{{.*}} = %c0 to %c2
+// CHECK-COUNT-4: vector.store {{.*}}, %[[B]]
+// CHECK-COUNT-4: amx.tile_load %arg2
+// CHECK: scf.for %{{.*}} = %c0 to %c384 step %c64
+// CHECK-COUNT-2: amx.tile_load %[[A]]
+// CHECK-COUNT-2: amx.tile_load %[[B]]
+// CHECK-COUNT-4: amx.tile_mulf
+// CHECK-COUNT-2: amx.tile_load %[[B]]
+// CHECK-COUNT-4: amx.tile_mulf
+// CHECK-COUNT-2: amx.tile_load %[[A]]
+// CHECK-COUNT-2: amx.tile_load %[[B]]
+// CHECK-COUNT-4: amx.tile_mulf
+// CHECK-COUNT-2: amx.tile_load %[[B]]
+// CHECK-COUNT-4: amx.tile_mulf
+// CHECK: scf.yield
+// CHECK-COUNT-4: amx.tile_store %arg2
+// CHECK: arith.cmpf olt
+// CHECK: vector.maskedstore %arg2
+func.func private @split(%a: memref<64x384xf16>, %b: memref<2x192x64xf16>, %c: memref<64x64xf32>) attributes {tw.kernel} {
+  tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 0, 1>, panel = 32 : i64} ins(%a, %b : memref<64x384xf16>, memref<2x192x64xf16>) outs(%c : memref<64x64xf32>)
+  return
+}
+
+// 5 rows: pairs of k by FMA, the odd last k of A not read.
+// CHECK-LABEL: func private @few
+// CHECK-NOT: amx.
+// CHECK: %{{.*}}:10 = scf.for %[[K:.*]] = %c0 to %c17
+// CHECK-COUNT-2: vector.deinterleave {{.*}} : vector<32xf32>
+// CHECK-COUNT-10: vector.fma
+// CHECK: arith.cmpi slt, %{{.*}}, %c33
+// CHECK-COUNT-10: vector.fma
+// CHECK-NOT: vector.fma
+// CHECK: return
+func.func private @few(%a: memref<5x33xf16>, %b: memref<1x32x64xf16>, %c: memref<5x32xf32>) attributes {tw.kernel} {
+  tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 0, 1>, panel = 32 : i64} ins(%a, %b : memref<5x33xf16>, memref<1x32x64xf16>) outs(%c : memref<5x32xf32>)
+  return
+}
