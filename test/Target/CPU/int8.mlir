@@ -49,13 +49,21 @@ func.func private @tail(%a: memref<1x33xi8>, %b: memref<1x16x128xi8>, %c: memref
   return
 }
 
-// Columns are contiguous: four rows interleaved; k are contiguous: squares of four bytes.
+// Columns are contiguous: four rows interleaved, no masks where nothing is missing; k are contiguous: squares of four bytes.
 // DOT-LABEL: func private @packs
-// DOT-COUNT-4: vector.maskedload %arg0
+// DOT-COUNT-4: vector.load %arg0
 // DOT-COUNT-3: vector.interleave
 // DOT: vector.bitcast {{.*}} vector<64xi8> to vector<16xi32>
 func.func private @packs(%a: memref<64x32xi8>, %p: memref<1x16x128xi8>, %b: memref<32x64xi8>, %r: memref<1x16x128xi8>) attributes {tw.kernel} {
   tw_tile.pack {group = 4 : i64, panel = 32 : i64, permutation = array<i64: 0, 1>} ins(%a : memref<64x32xi8>) outs(%p : memref<1x16x128xi8>)
   tw_tile.pack {group = 4 : i64, panel = 32 : i64, permutation = array<i64: 1, 0>} ins(%b : memref<32x64xi8>) outs(%r : memref<1x16x128xi8>)
+  return
+}
+
+// 63 rows: what is missing of the last four is read as zero.
+// DOT-LABEL: func private @packs_less
+// DOT-COUNT-4: vector.maskedload %arg0
+func.func private @packs_less(%a: memref<63x32xi8>, %p: memref<1x16x128xi8>) attributes {tw.kernel} {
+  tw_tile.pack {group = 4 : i64, panel = 32 : i64, permutation = array<i64: 0, 1>} ins(%a : memref<63x32xi8>) outs(%p : memref<1x16x128xi8>)
   return
 }
