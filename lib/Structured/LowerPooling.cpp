@@ -26,6 +26,8 @@ struct Pooling {
   SmallVector<AffineExpr> inputSizes, outSizes;
   ArrayRef<int64_t> kernel, stride, padding;
   SmallVector<int64_t> dilation;
+  /// What of the kernel can meet the image: models average all of it in windows of any size, over its border.
+  SmallVector<int64_t> window;
   unsigned firstSpatial;
 
   Pooling(Lowering &l, Operation *op, ArrayRef<int64_t> kernel, ArrayRef<int64_t> stride, ArrayRef<int64_t> padding,
@@ -37,6 +39,11 @@ struct Pooling {
       this->dilation.assign(kernel.size(), 1);
     firstSpatial = op->hasAttr(graph::channelsLastAttrName) ? outSizes.size() - kernel.size() - 1
                                                             : outSizes.size() - kernel.size();
+    for (auto [i, size] : llvm::enumerate(kernel)) {
+      auto image = dyn_cast<AffineConstantExpr>(inputSizes[firstSpatial + i]);
+      int64_t last = image ? image.getValue() - 1 + padding[i] : -1; // counted from the window's first place
+      window.push_back(last < 0 ? size : std::min(size, last / this->dilation[i] + 1));
+    }
   }
 
   unsigned rank() const { return outSizes.size(); }
@@ -56,7 +63,7 @@ struct Pooling {
     for (unsigned i = 0; i < kernel.size(); ++i) {
       unsigned at = firstSpatial + i;
       // The last window's end: beyond the padding in ceil mode, before it when windows do not fit evenly.
-      AffineExpr end = (outSizes[at] - 1) * stride[i] + (kernel[i] - 1) * dilation[i] + 1;
+      AffineExpr end = (outSizes[at] - 1) * stride[i] + (window[i] - 1) * dilation[i] + 1;
       low[at] = l.builder.getIndexAttr(padding[i]);
       high[at] = l.nonNegative(end - inputSizes[at] - padding[i]);
       if (auto known = dyn_cast<Attribute>(high[at]))
@@ -80,7 +87,7 @@ struct Pooling {
   Read shape() {
     SmallVector<AffineExpr> sizes, dims;
     for (unsigned i = 0; i < kernel.size(); ++i) {
-      sizes.push_back(l.constant(kernel[i]));
+      sizes.push_back(l.constant(window[i]));
       dims.push_back(windowLoop(i));
     }
     return Lowering::of(l.empty(sizes, l.builder.getF32Type()), l.map(rank() + kernel.size(), dims));

@@ -41,3 +41,12 @@ func.func @avg_pool_border(%x: tensor<1x4x8xf32>) -> tensor<1x4x5xf32> {
   %r = tw.avg_pool %x {kernel = array<i64: 2>, stride = array<i64: 2>, padding = array<i64: 1>} : tensor<1x4x8xf32> -> tensor<1x4x5xf32>
   return %r : tensor<1x4x5xf32>
 }
+
+// A window may be larger than the image and its border: what cannot meet the image is no step of the sum.
+// CHECK-LABEL: func @avg_pool_of_all
+// CHECK-NOT: tensor.pad
+// CHECK: ins(%{{.*}}, %{{.*}} : tensor<1x4x8xf32>, tensor<8xf32>)
+func.func @avg_pool_of_all(%x: tensor<1x4x8xf32>) -> tensor<1x4x1xf32> {
+  %r = tw.avg_pool %x {kernel = array<i64: 1280>, stride = array<i64: 1280>, padding = array<i64: 0>} : tensor<1x4x8xf32> -> tensor<1x4x1xf32>
+  return %r : tensor<1x4x1xf32>
+}

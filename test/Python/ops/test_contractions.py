@@ -82,7 +82,10 @@ def test_attention(kind, dtype):
 def test_pools():
     x = torch.randn(2, 3, 17, 19)
     for fn in (lambda x: F.max_pool2d(x, 3, 2, 1), lambda x: F.max_pool2d(x, 2, ceil_mode=True), lambda x: F.avg_pool2d(x, 2),
-               lambda x: F.avg_pool2d(x, 3, 2, 1, count_include_pad=False), lambda x: F.adaptive_avg_pool2d(x, 1)):  # fmt: skip
+               lambda x: F.avg_pool2d(x, 3, 2, 1, count_include_pad=False), lambda x: F.adaptive_avg_pool2d(x, 1),
+               lambda x: F.avg_pool2d(x, 1280, ceil_mode=True), lambda x: F.avg_pool2d(x, 40, 3, 20, ceil_mode=True),
+               lambda x: F.avg_pool2d(x, 40, 3, 20, count_include_pad=False), lambda x: F.max_pool2d(x, 999, ceil_mode=True),
+               lambda x: F.max_pool2d(x, 40, 3, 20, return_indices=True), lambda x: F.max_pool2d(x, 18, 1, 9, 2)):  # fmt: skip
         check(fn, x)
     check(lambda x: F.adaptive_avg_pool2d(x, 4), torch.randn(2, 3, 16, 8))
     check(lambda x: F.adaptive_avg_pool2d(x, 1), x.abs().contiguous(memory_format=torch.channels_last))  # as_strided
