@@ -87,6 +87,18 @@ def test_a_race_of_processes():
     assert other.failed or other.ratio > 0  # left out, with the reason, where it is not installed
 
 
+def test_a_cold_race_floods_the_caches():
+    from tilewright.bench.worker import Worker
+
+    cold = run("gemm:8x64x64", "f32", 1, ["tilewright", "eager"], seconds=0.1, errors=False, cold=True)
+    assert cold.cold and all(entry.seconds > 0 for entry in cold.entries.values())
+    worker = Worker()
+    worker.start("gemm:8x64x64", "f32", "eager", 1)
+    assert worker.time(0.001, 0.001)["seconds"] > 0 and worker.flood is None
+    assert worker.time(0.001, 0.001, cold=True)["seconds"] > 0
+    assert worker.flood.nbytes >= 4 * (2 << 20) and worker.flood[0] >= 3
+
+
 def test_what_fails_is_left_out_and_named():
     result = run("softmax", "f32", 1, ["tilewright", "openvino"], seconds=0.1, errors=False)
     assert "Unavailable" in result.entries["openvino"].failed

@@ -3,6 +3,7 @@
     tilewright bench --goals                                   the table of the goals; hours with every peer
     tilewright bench bert resnet50 --dtype bf16 --peers eager inductor
     tilewright bench gemm:128x768x768 --peers eager --threads 1
+    tilewright bench gemm:1x4096x4096 --cold                   weights and inputs not in the second-level caches
     tilewright bench bert --per-kernel                         time, share of the roof, bytes, flops, schedule
     tilewright bench --list
 """
@@ -32,6 +33,7 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
                         help=f"of {', '.join(PEERS)}")  # fmt: skip
     parser.add_argument("--seconds", type=float, default=2.0, help="of paired rounds, for each peer")
     parser.add_argument("--warm", action="store_true", help="also a second process of each, caches filled")
+    parser.add_argument("--cold", action="store_true", help="flood the second-level caches before each call of the named workloads")
     parser.add_argument("--goals", nargs="*", metavar="WORD", help="the rows of the goals; with words: those whose title has one")
     parser.add_argument("--per-kernel", action="store_true", help="where the time goes, kernel by kernel")
     parser.add_argument("--json", type=Path, help="write everything measured")
@@ -65,11 +67,13 @@ def main(argv: list[str] | None = None) -> int:
     if given.goals is not None:
         races, verdicts = report.run_goals(given.goals, given.peers, given.threads[0], given.seconds, machine)
     else:
+        if given.cold:
+            print("cold: the second-level caches are flooded before each call")
         print(report.RACE_HEADER)
         for name in given.workloads:
             for dtype in given.dtype:
                 for threads in given.threads:
-                    races.append(run(name, dtype, threads, ["tilewright", *given.peers], given.seconds, given.warm))
+                    races.append(run(name, dtype, threads, ["tilewright", *given.peers], given.seconds, given.warm, cold=given.cold))
                     print(report.race_lines(races[-1]), flush=True)
     if given.json:
         given.json.write_text(json.dumps({"machine": machine, "races": [race.as_json() for race in races],

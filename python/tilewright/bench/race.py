@@ -39,6 +39,7 @@ class Race:
     threads: int
     flops: int = 0
     rounds: int = 0
+    cold: bool = False
     entries: dict[str, Entry] = field(default_factory=dict)
 
     def as_json(self) -> dict:
@@ -109,9 +110,10 @@ def exact_file(workload: str, dtype: str, threads: int, folder: Path) -> Path | 
 
 
 def run(workload: str, dtype: str, threads: int, peers: list[str], seconds: float = 2.0, warm: bool = False,
-        errors: bool = True, processes: dict[str, Process] | None = None) -> Race:  # fmt: skip
-    """`seconds` of rounds for each peer. `processes` are used again, and not closed, where given."""
-    race = Race(workload, dtype, threads)
+        errors: bool = True, processes: dict[str, Process] | None = None, cold: bool = False) -> Race:  # fmt: skip
+    """`seconds` of rounds for each peer; `cold`: the second-level caches are flooded before each call. `processes` are
+    used again, and not closed, where given."""
+    race = Race(workload, dtype, threads, cold=cold)
     with tempfile.TemporaryDirectory(prefix="tilewright-bench-") as folder:
         caches = Path(folder)
         exact = exact_file(workload, dtype, threads, caches) if errors else None
@@ -151,7 +153,7 @@ def _rounds(race: Race, runners: dict[str, Process], seconds: float, least: int 
     began = time.perf_counter()
     while runners and (race.rounds < least or time.perf_counter() - began < seconds * len(runners)):
         for peer, process in list(runners.items()):
-            answer = process.ask("time", side=0.05, settle=0.02)
+            answer = process.ask("time", side=0.05, settle=0.02, cold=race.cold)
             if answer.get("failed"):
                 race.entries[peer].failed = answer["failed"]
                 del runners[peer]
