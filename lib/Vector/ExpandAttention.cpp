@@ -9,9 +9,9 @@
 //     acc = acc * c + tw_tile.matmul(p, pack(v block)) ; m = m' }
 //   o = acc / l ; lse = m + log l
 //
-// Scores are one L x B tile, never the whole matrix. A row that attends to nothing gives zeros. Causal tiles stop at
-// the last block they see. Source: Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao et
-// al., "FlashAttention", 2022.
+// One or two rows, a step of decoding, read keys and values once, where they lie. Scores are one L x B tile, never the
+// whole matrix. A row that attends to nothing gives zeros. Causal tiles stop at the last block they see. Source:
+// Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao et al., "FlashAttention", 2022.
 //
 // Test: test/Vector/expand-attention.mlir
 //
@@ -31,13 +31,17 @@ namespace {
 
 constexpr int64_t keyBlock = 512; ///< columns of scores at a time
 constexpr int64_t panel = 32;     ///< of the packed keys and values
+constexpr int64_t fewRows = 2;    ///< not worth packing keys and values for: those of a step of decoding
 constexpr int64_t scoreRows = 32; ///< rows of scores at a time: two tiles of the matrix unit
 
 class AttentionExpander {
 public:
   AttentionExpander(tile::AttentionOp op, const ExpandAttentionOptions &options)
       : op(op), builder(op), loc(op.getLoc()), f32(builder.getF32Type()), element(elementOf(op.getInputs()[0])),
-        binary(op.getInputs().size() < 4 || elementOf(op.getInputs()[3]).isInteger(8)) {
+        scale(op.getScale().convertToDouble()) {
+    bool added = op.getInputs().size() == 4 && !elementOf(op.getInputs()[3]).isInteger(8);
+    bool masked = op.getInputs().size() == 4 || op.getCausal();
+    unit = added ? Unit::Natural : masked || !(scale > 0) ? Unit::Binary : Unit::Raw;
     group = element.isBF16() ? options.bf16Group : element.isF16() ? options.f16Group : 1;
     depth = group == 1 ? 1 : element.isBF16() ? options.bf16Depth : options.f16Depth;
   }
@@ -59,41 +63,38 @@ public:
     // Of scores and weights there are a few rows at a time: they stay in the caches, where the keys' and values' panels
     // pass by.
     OpFoldResult few = fold(std::min(scoreRows, getConstantIntValue(rows).value_or(scoreRows)));
+    direct = getConstantIntValue(rows).value_or(scoreRows) <= fewRows;
+    if (direct)
+      group = depth = 1;
     // Rows a line of the caches longer than their elements: at a distance of a power of two they would share few sets.
     constexpr int64_t line = 64;
-    Value scores = alloc({few, fold(block + line / 4)}),
-          packedK =
-              alloc({fold(llvm::divideCeil(block, panel)), packedDepth(size(q, 1)), fold(panel * group)}, elementOf(k));
-    Value packedV = alloc({ceilDiv(columns, panel), packedDepth(fold(block)), fold(panel * group)}, elementOf(v));
+    Value scores = alloc({few, fold(block + line / 4)}), packedK, packedV;
+    if (!direct) {
+      packedK =
+          alloc({fold(llvm::divideCeil(block, panel)), packedDepth(size(q, 1)), fold(panel * group)}, elementOf(k));
+      packedV = alloc({ceilDiv(columns, panel), packedDepth(fold(block)), fold(panel * group)}, elementOf(v));
+    }
     // Pairs of k are of one type on both sides of the second product.
     Value weights = group == 1 ? Value() : alloc({few, fold(block + line / 2)}, element);
     Value m = alloc({rows}), l = alloc({rows}), next = alloc({few}), acc = alloc({rows, columns}),
-          product = once ? Value() : alloc({few, columns});
+          parts = once ? Value() : alloc({few, columns});
     fill(m, -std::numeric_limits<float>::infinity());
     fill(l, 0);
     if (!once)
       fill(acc, 0);
 
     auto step = [&](Value kb, OpFoldResult width) {
-      OpFoldResult panels = ceilDiv(width, panel);
-      Value kBlock = slice(k, {kb, fold(0)}, {width, size(k, 1)});
-      Value kPacked =
-          slice(packedK, {fold(0), fold(0), fold(0)}, {panels, packedDepth(size(q, 1)), fold(panel * group)});
-      tile::PackOp::create(builder, loc, TypeRange(), ValueRange{kBlock}, ValueRange{kPacked}, panel, group,
-                           ArrayRef<int64_t>{1, 0}, 0);
-      Value vBlock = slice(v, {kb, fold(0)}, {width, columns});
-      Value vPacked = slice(packedV, {fold(0), fold(0), fold(0)},
-                            {ceilDiv(columns, panel), packedDepth(width), fold(panel * group)});
-      tile::PackOp::create(builder, loc, TypeRange(), ValueRange{vBlock}, ValueRange{vPacked}, panel, group,
-                           ArrayRef<int64_t>{0, 1}, 0);
+      Value kBlock = slice(k, {kb, fold(0)}, {width, size(k, 1)}), vBlock = slice(v, {kb, fold(0)}, {width, columns});
+      if (!direct) {
+        kBlock = packed(kBlock, packedK, {ceilDiv(width, panel), packedDepth(size(q, 1)), fold(panel * group)}, {1, 0});
+        vBlock = packed(vBlock, packedV, {ceilDiv(columns, panel), packedDepth(width), fold(panel * group)}, {0, 1});
+      }
       overRowBlocks(rows, scoreRows, [&](Value firstRow, OpFoldResult number) {
         Value s = slice(scores, {fold(0), fold(0)}, {number, width});
         Value p = weights ? slice(weights, {fold(0), fold(0)}, {number, width}) : s;
         Value top = slice(m, {firstRow}, {number}), sums = slice(l, {firstRow}, {number}),
               newTop = slice(next, {fold(0)}, {number});
-        tile::MatmulOp::create(builder, loc, TypeRange(),
-                               ValueRange{slice(q, {firstRow, fold(0)}, {number, size(q, 1)}), kPacked}, ValueRange{s},
-                               panel, group, ArrayRef<int64_t>{0, 1});
+        product(slice(q, {firstRow, fold(0)}, {number, size(q, 1)}), kBlock, s, /*columnsFirst=*/true);
         // Rows whose scores are 16 KiB: they stay in the first-level cache through all passes over them.
         overRowBlocks(
             number, std::max<int64_t>(1, 4096 / std::max<int64_t>(1, block)), [&](Value first, OpFoldResult count) {
@@ -104,9 +105,8 @@ public:
             });
         // acc = acc * exp(m - m') + p v
         Value sum = slice(acc, {firstRow, fold(0)}, {number, columns});
-        Value added = once ? sum : slice(product, {fold(0), fold(0)}, {number, columns});
-        tile::MatmulOp::create(builder, loc, TypeRange(), ValueRange{p, vPacked}, ValueRange{added}, panel, group,
-                               ArrayRef<int64_t>{0, 1});
+        Value added = once ? sum : slice(parts, {fold(0), fold(0)}, {number, columns});
+        product(p, vBlock, added, /*columnsFirst=*/false);
         if (!once)
           generic({added, top}, {sum}, {"ij", "i"}, {"ij"}, 2, [](OpBuilder &b, Location at, ValueRange in) {
             Value kept = arith::MulFOp::create(b, at, in[2], in[1], arith::FastMathFlags::contract);
@@ -148,10 +148,9 @@ public:
       linalg::YieldOp::create(b, at, value);
     });
     elementwise({m, l}, lse, 1, [&](OpBuilder &b, Location at, ValueRange in) -> Value {
-      if (!binary)
-        return arith::AddFOp::create(b, at, in[0], math::LogOp::create(b, at, in[1]));
-      Value power = arith::AddFOp::create(b, at, in[0], math::Log2Op::create(b, at, in[1]));
-      return arith::MulFOp::create(b, at, power, number(b, at, llvm::numbers::ln2));
+      double factor = unit == Unit::Raw ? scale : unit == Unit::Binary ? llvm::numbers::ln2 : 1;
+      Value best = arith::MulFOp::create(b, at, in[0], number(b, at, factor));
+      return arith::AddFOp::create(b, at, best, math::LogOp::create(b, at, in[1]));
     });
     op.erase();
     return success();
@@ -213,6 +212,40 @@ private:
     SmallVector<Value> dynamic;
     dispatchIndexOpFoldResults(sizes, dynamic, shape);
     return memref::AllocOp::create(builder, loc, MemRefType::get(shape, element ? element : f32), dynamic);
+  }
+
+  /// The part `sizes` of `panels`, filled with the panels of `matrix`.
+  Value packed(Value matrix, Value panels, ArrayRef<OpFoldResult> sizes, ArrayRef<int64_t> permutation) {
+    Value part = slice(panels, {fold(0), fold(0), fold(0)}, sizes);
+    tile::PackOp::create(builder, loc, TypeRange(), ValueRange{matrix}, ValueRange{part}, panel, group, permutation, 0);
+    return part;
+  }
+
+  /// to = a b, with b in panels, or as it lies (`columnsFirst`: transposed) for a few rows, which read it once.
+  void product(Value a, Value b, Value to, bool columnsFirst) {
+    if (!direct) {
+      tile::MatmulOp::create(builder, loc, TypeRange(), ValueRange{a, b}, ValueRange{to}, panel, group,
+                             ArrayRef<int64_t>{0, 1});
+      return;
+    }
+    fill(to, 0);
+    MLIRContext *context = builder.getContext();
+    AffineExpr i = builder.getAffineDimExpr(0), j = builder.getAffineDimExpr(1), k = builder.getAffineDimExpr(2);
+    SmallVector<AffineExpr> place{columnsFirst ? j : k, columnsFirst ? k : j};
+    SmallVector<AffineMap> maps{AffineMap::get(3, 0, {i, k}, context), AffineMap::get(3, 0, place, context),
+                                AffineMap::get(3, 0, {i, j}, context)};
+    SmallVector<utils::IteratorType> loops{utils::IteratorType::parallel, utils::IteratorType::parallel,
+                                           utils::IteratorType::reduction};
+    linalg::GenericOp::create(builder, loc, TypeRange(), ValueRange{a, b}, ValueRange{to}, maps, loops,
+                              [&](OpBuilder &b, Location at, ValueRange in) {
+                                auto wide = [&](Value x) -> Value {
+                                  return x.getType().isF32() ? x : arith::ExtFOp::create(b, at, f32, x).getResult();
+                                };
+                                auto contract = arith::FastMathFlags::contract;
+                                Value x = arith::MulFOp::create(b, at, wide(in[0]), wide(in[1]), contract);
+                                linalg::YieldOp::create(b, at,
+                                                        arith::AddFOp::create(b, at, in[2], x, contract).getResult());
+                              });
   }
 
   void fill(Value value, float with) {
@@ -286,36 +319,33 @@ private:
       body(end, fold(left));
   }
 
-  /// e to the power of a score, or 2 where scores are `binary`; with 17 bits where 16 are made of them.
-  Value power(OpBuilder &b, Location at, Value x) {
+  /// The weight of a score above `best`; to 17 bits where 16 are made of it.
+  Value weightOf(OpBuilder &b, Location at, Value score, Value best) {
     auto flags = group > 1 ? arith::FastMathFlags::afn : arith::FastMathFlags::none;
-    if (binary)
-      return math::Exp2Op::create(b, at, x, flags);
-    return math::ExpOp::create(b, at, x, flags);
+    Value x = arith::SubFOp::create(b, at, score, finite(b, at, best));
+    if (unit == Unit::Natural)
+      return math::ExpOp::create(b, at, x, flags);
+    if (unit == Unit::Raw)
+      x = arith::MulFOp::create(b, at, x, number(b, at, scale * llvm::numbers::log2e));
+    return math::Exp2Op::create(b, at, x, flags);
   }
 
   /// The scores `s` of `count` rows from `first` on become e^(s - m'), in `p` and in its type where that is not null;
   /// the row's sum `l` follows, `m` becomes e^(m - m') and `next` the new maximum m'.
   void softmaxRows(Value s, Value p, Value m, Value l, Value next, Value first, OpFoldResult count, Value kb,
                    OpFoldResult width) {
-    // Scores that nothing masks are scaled where they are read.
-    bool masked = op.getInputs().size() == 4 || op.getCausal();
-    const double scale = op.getScale().convertToDouble() * (binary ? llvm::numbers::log2e : 1);
     // The new maximum of each row. It passes over NaN, whose power is NaN again and the row's sum, too.
     auto greater = [](OpBuilder &b, Location at, Value x, Value best) -> Value {
       return arith::MaxNumFOp::create(b, at, best, x, arith::FastMathFlags::nsz);
     };
     elementwise({m}, next, 1, [](OpBuilder &, Location, ValueRange in) { return in[0]; });
-    if (masked)
-      scaleAndMask(s, next, first, count, kb, width, scale, greater);
+    if (unit == Unit::Raw)
+      reduce(s, next, greater);
     else
-      reduce(s, next, [&](OpBuilder &b, Location at, Value x, Value best) {
-        return greater(b, at, arith::MulFOp::create(b, at, x, number(b, at, scale)), best);
-      });
+      scaleAndMask(s, next, first, count, kb, width, greater);
     // What was summed so far shrinks by e^(m - m'), with m' = 0 for a row of -inf alone.
-    elementwise({m, next}, m, 1, [&](OpBuilder &b, Location at, ValueRange in) -> Value {
-      return power(b, at, arith::SubFOp::create(b, at, in[0], finite(b, at, in[1])));
-    });
+    elementwise({m, next}, m, 1,
+                [&](OpBuilder &b, Location at, ValueRange in) -> Value { return weightOf(b, at, in[0], in[1]); });
     elementwise({l, m}, l, 1, [](OpBuilder &b, Location at, ValueRange in) -> Value {
       return arith::MulFOp::create(b, at, in[0], in[1]);
     });
@@ -324,11 +354,7 @@ private:
     generic(
         {s, next}, {weight, l}, {"ij", "i"}, {"ij", "i"}, 2,
         [&](OpBuilder &b, Location at, ValueRange in) {
-          auto contract = arith::FastMathFlags::contract;
-          Value x = in[0];
-          if (!masked)
-            x = arith::MulFOp::create(b, at, x, number(b, at, scale), contract);
-          x = power(b, at, arith::SubFOp::create(b, at, x, finite(b, at, in[1]), contract));
+          Value x = weightOf(b, at, in[0], in[1]);
           Value sum = arith::AddFOp::create(b, at, x, in[3]);
           linalg::YieldOp::create(b, at, {p ? arith::TruncFOp::create(b, at, element, x).getResult() : x, sum});
         },
@@ -336,7 +362,7 @@ private:
   }
 
   /// The scores `s` scaled and masked in place, and their maximum into `next`.
-  void scaleAndMask(Value s, Value next, Value first, OpFoldResult count, Value kb, OpFoldResult width, double scale,
+  void scaleAndMask(Value s, Value next, Value first, OpFoldResult count, Value kb, OpFoldResult width,
                     function_ref<Value(OpBuilder &, Location, Value, Value)> greater) {
     SmallVector<Value> ins;
     SmallVector<StringRef> maps;
@@ -356,7 +382,8 @@ private:
         [&](OpBuilder &b, Location at, ValueRange in) {
           auto contract = arith::FastMathFlags::contract;
           Value best = in.back(), x = in.drop_back().back();
-          x = arith::MulFOp::create(b, at, x, number(b, at, scale), contract);
+          const double factor = scale * (unit == Unit::Binary ? llvm::numbers::log2e : 1);
+          x = arith::MulFOp::create(b, at, x, number(b, at, factor), contract);
           Value lowest = number(b, at, -std::numeric_limits<double>::infinity());
           if (boolean) {
             Value zero = arith::ConstantOp::create(b, at, b.getI8IntegerAttr(0));
@@ -384,10 +411,14 @@ private:
   Location loc;
   Type f32, element;
   int64_t group, depth; ///< of packed operands
-  /// Scores and their maxima count in powers of 2, e^x = 2^(x log2 e), and the factor is one with the scale. Not where
-  /// a mask is added: it may hold the least number there is, and rows of nothing else still have weights.
-  bool binary;
-  bool once = false;
+  /// What scores and their maxima are kept in. Raw: as the product has them, scaled where a weight is made of the
+  /// difference to the maximum (which is exact, and 0 for the greatest). Masked ones are scaled before: Binary, in
+  /// powers of 2, e^x = 2^(x log2 e); Natural where a mask is added, which may hold the least number there is, and rows
+  /// of nothing else still have weights.
+  enum class Unit { Raw, Binary, Natural } unit;
+  double scale;
+  bool once = false;   ///< all keys are one block
+  bool direct = false; ///< few rows: keys and values are read where they lie
 };
 
 struct ExpandAttention : impl::ExpandAttentionBase<ExpandAttention> {

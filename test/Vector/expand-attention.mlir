@@ -1,8 +1,8 @@
 // RUN: tilewright-opt %s --tw-expand-attention | FileCheck %s
 // RUN: tilewright-opt %s "--tw-expand-attention=f16-group=2 f16-depth=32" | FileCheck %s --check-prefix=PAIRS
 
-// 128 keys are one block: one loop, over 32 rows at a time, whose scores count in powers of 2; weights and their sum in
-// one pass.
+// 128 keys are one block: one loop, over 32 rows at a time. Weights and their sum in one pass, from differences of
+// scores that are not scaled: the greatest weight is 1, however large they are.
 // CHECK-LABEL: func private @attention
 // CHECK: memref.alloc() : memref<32x144xf32>
 // CHECK-NOT: scf.for
@@ -12,12 +12,14 @@
 // CHECK: tw_tile.matmul
 // CHECK: arith.maxnumf
 // CHECK: iterator_types = ["parallel", "reduction"]{{.*}} outs({{.*}} : memref<{{.*}}>, memref<{{.*}}>)
-// CHECK: math.exp2
+// CHECK: arith.subf
+// CHECK-NEXT: arith.mulf
+// CHECK-NEXT: math.exp2
 // CHECK-NEXT: arith.addf
 // CHECK-NEXT: linalg.yield
 // CHECK: tw_tile.matmul
 // CHECK: arith.divf
-// CHECK: math.log2
+// CHECK: math.log %
 // CHECK-NOT: tw_tile.attention
 func.func private @attention(%q: memref<1x1x64x32xf32>, %k: memref<1x1x128x32xf32>, %v: memref<1x1x128x32xf32>, %o: memref<1x1x64x32xf32>, %l: memref<1x1x64xf32>) attributes {tw.kernel} {
   tw_tile.attention {scale = 0.125 : f64} ins(%q, %k, %v : memref<1x1x64x32xf32>, memref<1x1x128x32xf32>, memref<1x1x128x32xf32>) outs(%o, %l : memref<1x1x64x32xf32>, memref<1x1x64xf32>)
@@ -57,5 +59,20 @@ func.func private @masked(%q: memref<1x1x64x32xf32>, %k: memref<1x1x128x32xf32>,
 // PAIRS: tw_tile.matmul {group = 2 {{.*}} : memref<32x128xf16{{.*}}>, memref<1x64x64xf16
 func.func private @half(%q: memref<1x1x64x32xf16>, %k: memref<1x1x128x32xf16>, %v: memref<1x1x128x32xf16>, %o: memref<1x1x64x32xf16>, %l: memref<1x1x64xf32>) attributes {tw.kernel} {
   tw_tile.attention {scale = 0.125 : f64} ins(%q, %k, %v : memref<1x1x64x32xf16>, memref<1x1x128x32xf16>, memref<1x1x128x32xf16>) outs(%o, %l : memref<1x1x64x32xf16>, memref<1x1x64xf32>)
+  return
+}
+
+// A step of decoding: nothing is packed, keys and values are read where they lie, in blocks.
+// CHECK-LABEL: func private @decode
+// CHECK-NOT: tw_tile
+// CHECK: scf.for {{.*}} step %c512
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK: arith.extf
+// CHECK: math.exp2
+// CHECK-NOT: afn
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-NOT: tw_tile
+func.func private @decode(%q: memref<1x1x1x32xbf16>, %k: memref<1x1x2000x32xbf16>, %v: memref<1x1x2000x32xbf16>, %o: memref<1x1x1x32xbf16>, %l: memref<1x1x1xf32>) attributes {tw.kernel} {
+  tw_tile.attention {scale = 0.125 : f64} ins(%q, %k, %v : memref<1x1x1x32xbf16>, memref<1x1x2000x32xbf16>, memref<1x1x2000x32xbf16>) outs(%o, %l : memref<1x1x1x32xbf16>, memref<1x1x1xf32>)
   return
 }

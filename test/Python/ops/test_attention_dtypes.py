@@ -1,4 +1,4 @@
-"""Attention in f16, and in f64, which the cpu's online softmax does not take: it is taken apart."""
+"""Attention in f16, in f64, which the cpu's online softmax does not take (it is taken apart), and of few rows."""
 
 import pytest
 import torch
@@ -33,3 +33,36 @@ def test_attention_of_permuted_operands_and_symbolic_sizes(dtype):
 
 def test_attention_gradient_in_f64():
     check_gradient(F.scaled_dot_product_attention, *qkv(torch.float64))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_decoding(dtype, rows):
+    """Up to two rows read keys and values where they lie; 512 keys are a block."""
+    for keys, size in ((1, 8), (17, 20), (512, 64), (513, 16), (1030, 33)):
+        q, k, v = (torch.randn(2, h, n, size).to(dtype) for h, n in ((4, rows), (2, keys), (2, keys)))
+        check(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, enable_gqa=True), q, k, v)
+        k, v = torch.randn(2, 4, keys, size).to(dtype), torch.randn(2, 4, keys, size + 3).to(dtype)
+        check(F.scaled_dot_product_attention, q, k, v, torch.rand(2, 1, rows, keys) > 0.2)
+        check(F.scaled_dot_product_attention, q, k, v, torch.randn(rows, keys).to(dtype))
+
+
+def test_a_row_of_the_least_number_is_averaged():
+    """What libraries add where nothing may be attended to: not -inf, but the least number; eager averages such rows."""
+    for rows in (1, 40):
+        q, k, v = (torch.randn(1, 2, n, 16) for n in (rows, 50, 50))
+        mask = torch.zeros(rows, 50)
+        mask[0] = torch.finfo(torch.float32).min
+        check(F.scaled_dot_product_attention, q, k, v, mask)
+        mask[0, :] = -torch.inf  # and here nothing is left
+        check(F.scaled_dot_product_attention, q, k, v, mask)
+
+
+def test_nan_and_infinite_scores():
+    """The maximum passes over NaN; the row is NaN all the same."""
+    q, k, v = (torch.randn(1, 1, n, 16) for n in (40, 50, 50))
+    q[0, 0, 3, 2] = torch.nan
+    q[0, 0, 5] = torch.inf
+    q[0, 0, 7] = 1e30
+    check(F.scaled_dot_product_attention, q, k, v)
+    check(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), q, k, v)
