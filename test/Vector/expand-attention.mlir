@@ -13,7 +13,7 @@
 // CHECK: arith.maxnumf
 // CHECK: iterator_types = ["parallel", "reduction"]{{.*}} outs({{.*}} : memref<{{.*}}>, memref<{{.*}}>)
 // CHECK: arith.subf
-// CHECK-NEXT: arith.mulf
+// CHECK: arith.mulf
 // CHECK-NEXT: math.exp2
 // CHECK-NEXT: arith.addf
 // CHECK-NEXT: linalg.yield
