@@ -9,7 +9,7 @@
 //     acc = acc * c + tw_tile.matmul(p, pack(v block)) ; m = m' }
 //   o = acc / l ; lse = m + log l
 //
-// One or two rows, a step of decoding, read keys and values once, where they lie. Scores are one L x B tile, never the
+// A few rows, a step of decoding, read keys and values once, where they lie. Scores are one L x B tile, never the
 // whole matrix. A row that attends to nothing gives zeros. Causal tiles stop at the last block they see. Source:
 // Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao et al., "FlashAttention", 2022.
 //
@@ -31,7 +31,8 @@ namespace {
 
 constexpr int64_t keyBlock = 512; ///< columns of scores at a time
 constexpr int64_t panel = 32;     ///< of the packed keys and values
-constexpr int64_t fewRows = 2;    ///< not worth packing keys and values for: those of a step of decoding
+/// Not worth packing keys and values for: those of a step of decoding; fewer where packed pairs go to fast products.
+constexpr int64_t fewRows = 4, fewRowsOfPairs = 2;
 constexpr int64_t scoreRows = 32; ///< rows of scores at a time: two tiles of the matrix unit
 
 class AttentionExpander {
@@ -63,7 +64,7 @@ public:
     // Of scores and weights there are a few rows at a time: they stay in the caches, where the keys' and values' panels
     // pass by.
     OpFoldResult few = fold(std::min(scoreRows, getConstantIntValue(rows).value_or(scoreRows)));
-    direct = getConstantIntValue(rows).value_or(scoreRows) <= fewRows;
+    direct = getConstantIntValue(rows).value_or(scoreRows) <= (group > 1 ? fewRowsOfPairs : fewRows);
     if (direct)
       group = depth = 1;
     // Rows a line of the caches longer than their elements: at a distance of a power of two they would share few sets.

@@ -36,9 +36,9 @@ def test_attention_gradient_in_f64():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
-@pytest.mark.parametrize("rows", [1, 2, 3])
+@pytest.mark.parametrize("rows", [1, 2, 3, 5])
 def test_decoding(dtype, rows):
-    """Up to two rows read keys and values where they lie; 512 keys are a block."""
+    """A few rows read keys and values where they lie; 512 keys are a block."""
     for keys, size in ((1, 8), (17, 20), (512, 64), (513, 16), (1030, 33)):
         q, k, v = (torch.randn(2, h, n, size).to(dtype) for h, n in ((4, rows), (2, keys), (2, keys)))
         check(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, enable_gqa=True), q, k, v)
