@@ -386,13 +386,14 @@ private:
     return a;
   }
 
-  /// So few steps need no loop: the heads of attention have two.
-  static constexpr int64_t straightSteps = 4;
+  /// So few steps of a product whose B is at hand need no loop: the heads of attention have two. (Not those that fetch
+  /// ahead: each step would do it in code of its own.)
+  static constexpr int64_t straightSteps = 2;
 
   Tiles over(const Tiles &tiles, SmallVector<Value> ivs, Value from, Value to,
              function_ref<Tiles(Tiles, ArrayRef<Value>)> body) {
     std::optional<int64_t> begin = getConstantIntValue(from), end = getConstantIntValue(to);
-    if (begin && end && *end - *begin <= straightSteps * tileDepth) {
+    if (access.rhsNear && begin && end && *end - *begin <= straightSteps * tileDepth) {
       Tiles sums(tiles);
       for (int64_t at = *begin; at < *end; at += tileDepth) {
         Value step = constant(at);

@@ -6,10 +6,9 @@
 // exclusive or) and 128 times the column's sum is taken off the end.
 // AMX-LABEL: func private @fours
 // AMX-COUNT-4: amx.tile_zero : !amx.tile<16x16xi32>
+// AMX: scf.for %{{.*}} step %c64 iter_args(
 // AMX-COUNT-2: amx.tile_load %arg0{{.*}} into !amx.tile<16x64xi8>
 // AMX-COUNT-2: amx.tile_load %arg1{{.*}} into !amx.tile<16x64xi8>
-// AMX-COUNT-4: amx.tile_muli
-// AMX-COUNT-4: amx.tile_load
 // AMX-COUNT-4: amx.tile_muli
 // AMX-COUNT-4: amx.tile_store %arg2
 // DOT-LABEL: func private @fours
