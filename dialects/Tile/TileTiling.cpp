@@ -27,6 +27,14 @@ void wholeOf(OpBuilder &builder, Location loc, Value value, Folds &offsets, Fold
     sizes.push_back(tensor::getMixedSize(builder, loc, value, dim));
 }
 
+/// wholeOf(), but of the leading dimensions as much as `offsets` and `sizes` say.
+void leadingOf(OpBuilder &builder, Location loc, Value value, ArrayRef<OpFoldResult> offsets,
+               ArrayRef<OpFoldResult> sizes, Folds &cutOffsets, Folds &cutSizes) {
+  wholeOf(builder, loc, value, cutOffsets, cutSizes);
+  llvm::copy(offsets, cutOffsets.begin());
+  llvm::copy(sizes, cutSizes.begin());
+}
+
 Value sliceOf(OpBuilder &builder, Location loc, Value value, const Folds &offsets, const Folds &sizes) {
   Folds strides(offsets.size(), builder.getIndexAttr(1));
   return tensor::ExtractSliceOp::create(builder, loc, value, offsets, sizes, strides);
@@ -184,10 +192,8 @@ FailureOr<TilingResult> GroupedConvolutionOp::getTiledImplementation(OpBuilder &
   if (!getFirst().empty())
     return emitOpError("is a tile already");
   Folds inOffsets, inSizes, wOffsets, wSizes, outOffsets, outSizes;
-  wholeOf(builder, loc, getInputs()[0], inOffsets, inSizes);
+  leadingOf(builder, loc, getInputs()[0], offsets.take_front(), sizes.take_front(), inOffsets, inSizes);
   wholeOf(builder, loc, getInputs()[1], wOffsets, wSizes);
-  inOffsets[0] = offsets[0];
-  inSizes[0] = sizes[0];
   if (failed(getResultTilePosition(builder, 0, offsets, sizes, outOffsets, outSizes)))
     return failure();
   FailureOr<TilingResult> tiled = tiledClone(builder, *this,
@@ -208,11 +214,7 @@ FailureOr<TilingResult> GroupedConvolutionOp::getTiledImplementation(OpBuilder &
 LogicalResult GroupedConvolutionOp::getResultTilePosition(OpBuilder &builder, unsigned, ArrayRef<OpFoldResult> offsets,
                                                           ArrayRef<OpFoldResult> sizes, Folds &resultOffsets,
                                                           Folds &resultSizes) {
-  wholeOf(builder, getLoc(), getOutputs()[0], resultOffsets, resultSizes);
-  for (int64_t dim = 0; dim < 3; ++dim) {
-    resultOffsets[dim] = offsets[dim];
-    resultSizes[dim] = sizes[dim];
-  }
+  leadingOf(builder, getLoc(), getOutputs()[0], offsets, sizes, resultOffsets, resultSizes);
   return success();
 }
 
@@ -232,9 +234,7 @@ FailureOr<TilingResult> DepthwiseGradientOp::getTiledImplementation(OpBuilder &b
   SmallVector<Value> operands;
   for (Value input : getInputs()) {
     Folds inOffsets, inSizes;
-    wholeOf(builder, loc, input, inOffsets, inSizes);
-    inOffsets[0] = offsets[0];
-    inSizes[0] = sizes[0];
+    leadingOf(builder, loc, input, offsets.take_front(), sizes.take_front(), inOffsets, inSizes);
     operands.push_back(sliceOf(builder, loc, input, inOffsets, inSizes));
   }
   Folds outOffsets, outSizes;
@@ -255,11 +255,7 @@ FailureOr<TilingResult> DepthwiseGradientOp::getTiledImplementation(OpBuilder &b
 LogicalResult DepthwiseGradientOp::getResultTilePosition(OpBuilder &builder, unsigned, ArrayRef<OpFoldResult> offsets,
                                                          ArrayRef<OpFoldResult> sizes, Folds &resultOffsets,
                                                          Folds &resultSizes) {
-  wholeOf(builder, getLoc(), getOutputs()[0], resultOffsets, resultSizes);
-  for (int64_t dim = 0; dim < 2; ++dim) {
-    resultOffsets[dim] = offsets[dim];
-    resultSizes[dim] = sizes[dim];
-  }
+  leadingOf(builder, getLoc(), getOutputs()[0], offsets, sizes, resultOffsets, resultSizes);
   return success();
 }
 
@@ -281,14 +277,10 @@ FailureOr<TilingResult> PackOp::getTiledImplementation(OpBuilder &builder, Array
   int64_t batches = packBatches(*this);
   Folds inOffsets, inSizes, outOffsets, outSizes;
   wholeOf(builder, loc, getInputs()[0], inOffsets, inSizes);
-  wholeOf(builder, loc, getOutputs()[0], outOffsets, outSizes);
-  for (int64_t dim = 0; dim <= batches; ++dim) {
-    outOffsets[dim] = offsets[dim];
-    outSizes[dim] = sizes[dim];
-    if (dim < batches) {
-      inOffsets[getPermutation()[dim]] = offsets[dim];
-      inSizes[getPermutation()[dim]] = sizes[dim];
-    }
+  leadingOf(builder, loc, getOutputs()[0], offsets, sizes, outOffsets, outSizes);
+  for (int64_t dim = 0; dim < batches; ++dim) {
+    inOffsets[getPermutation()[dim]] = offsets[dim];
+    inSizes[getPermutation()[dim]] = sizes[dim];
   }
   // Columns: the last panel may be cut short by N.
   int64_t column = getPermutation().back();
@@ -304,11 +296,7 @@ FailureOr<TilingResult> PackOp::getTiledImplementation(OpBuilder &builder, Array
 
 LogicalResult PackOp::getResultTilePosition(OpBuilder &builder, unsigned, ArrayRef<OpFoldResult> offsets,
                                             ArrayRef<OpFoldResult> sizes, Folds &resultOffsets, Folds &resultSizes) {
-  wholeOf(builder, getLoc(), getOutputs()[0], resultOffsets, resultSizes);
-  for (size_t dim = 0; dim < offsets.size(); ++dim) {
-    resultOffsets[dim] = offsets[dim];
-    resultSizes[dim] = sizes[dim];
-  }
+  leadingOf(builder, getLoc(), getOutputs()[0], offsets, sizes, resultOffsets, resultSizes);
   return success();
 }
 

@@ -44,9 +44,7 @@ Value groupedWeight(Convolution &conv, Value graphValue, Type accumulator) {
   SmallVector<AffineExpr> sizes = graph::sizesOf(convolvedType(graphValue));
   if (convolvedType(graphValue).getElementType() == accumulator)
     return l.tensor(graphValue);
-  Read read = l.read(graphValue, l.identity(sizes.size()));
-  return l.elementwise(sizes, accumulator, read,
-                       [&](OpBuilder &, Location, ValueRange in, ValueRange) { return SmallVector<Value>{in[0]}; });
+  return l.copied(sizes, accumulator, l.read(graphValue, l.identity(sizes.size())));
 }
 
 Value turnedGroups(Convolution &conv, Value graphValue, ArrayRef<AffineExpr> kernel, Type accumulator,

@@ -290,7 +290,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
       }
       return tiles;
     }
-    // Rows: take the inner ones whole until a task has about `grain` elements, and leave eight tasks per thread at least.
+    // Rows: take the inner ones whole until a task has about `grain` elements, and leave eight tasks per thread at
+    // least.
     int64_t rank = sizes.size(), inside = 1;
     auto count = [](ArrayRef<AffineExpr> of) {
       int64_t product = 1;

@@ -222,13 +222,21 @@ void BodyEmitter::emitUniform(OpBuilder &builder, IRMapping &values) {
       emitOp(builder, inner, values, Value());
 }
 
-void BodyEmitter::emitElements(OpBuilder &builder, const IRMapping &values, Value mask) {
-  SmallVector<Value> before;
-  for (unsigned number = 0; number < op.getNumDpsInits(); ++number)
-    before.push_back(op.getRegionOutputArgs()[number].use_empty() ? Value() // never read
-                                                                  : read(builder, *op.getDpsInitOperand(number), mask));
-  for (auto [number, value] : llvm::enumerate(emitStep(builder, values, before, mask)))
-    write(builder, value, number, mask);
+SmallVector<Value> BodyEmitter::emitElements(OpBuilder &builder, const IRMapping &values, Value mask,
+                                             ArrayRef<unsigned> combined, ValueRange accumulators) {
+  SmallVector<Value> in, out;
+  for (unsigned number = 0, next = 0; number < op.getNumDpsInits(); ++number)
+    if (next < combined.size() && combined[next] == number)
+      in.push_back(accumulators[next++]);
+    else
+      in.push_back(op.getRegionOutputArgs()[number].use_empty() ? Value() // never read
+                                                                : read(builder, *op.getDpsInitOperand(number), mask));
+  for (auto [number, value] : llvm::enumerate(emitStep(builder, values, in, mask)))
+    if (out.size() < combined.size() && combined[out.size()] == number)
+      out.push_back(asVector(builder, value));
+    else
+      write(builder, value, number, mask);
+  return out;
 }
 
 SmallVector<Value> BodyEmitter::emitStep(OpBuilder &builder, IRMapping values, ValueRange accumulators, Value mask) {

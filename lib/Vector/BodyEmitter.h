@@ -31,8 +31,11 @@ public:
   /// such a one, `best`, and `x` is a comparison and a selection, one instruction on x86. Null for other combiners.
   mlir::Value numberExtreme(mlir::OpBuilder &builder, mlir::Operation *combiner, mlir::Value x, mlir::Value best);
 
-  /// One step of an op without reductions at the current place: what it reads of the outputs, the body, the stores.
-  void emitElements(mlir::OpBuilder &builder, const mlir::IRMapping &values, mlir::Value mask);
+  /// One step at the current place: what it reads of the outputs, the body, the stores. The outputs `combined`, in
+  /// rising order, are not read and stored: their accumulators are taken, and given back as vectors.
+  llvm::SmallVector<mlir::Value> emitElements(mlir::OpBuilder &builder, const mlir::IRMapping &values, mlir::Value mask,
+                                              llvm::ArrayRef<unsigned> combined = {},
+                                              mlir::ValueRange accumulators = {});
 
   /// The operand's indices at the current place.
   llvm::SmallVector<mlir::Value> indicesOf(mlir::OpBuilder &builder, mlir::OpOperand &operand);

@@ -139,8 +139,7 @@ public:
     // Rows that attend to nothing have l = 0 and acc = 0.
     Type outElement = elementOf(out);
     generic({acc, l}, {out}, {"ij", "i"}, {"ij"}, 2, [&](OpBuilder &b, Location at, ValueRange in) {
-      Value zero = arith::ConstantOp::create(b, at, b.getF32FloatAttr(0)),
-            one = arith::ConstantOp::create(b, at, b.getF32FloatAttr(1));
+      Value zero = number(b, at, 0), one = number(b, at, 1);
       Value none = arith::CmpFOp::create(b, at, arith::CmpFPredicate::OEQ, in[1], zero);
       Value share = arith::DivFOp::create(b, at, one, arith::SelectOp::create(b, at, none, one, in[1]));
       Value value = arith::MulFOp::create(b, at, in[0], share);
@@ -230,23 +229,17 @@ private:
       return;
     }
     fill(to, 0);
-    MLIRContext *context = builder.getContext();
-    AffineExpr i = builder.getAffineDimExpr(0), j = builder.getAffineDimExpr(1), k = builder.getAffineDimExpr(2);
-    SmallVector<AffineExpr> place{columnsFirst ? j : k, columnsFirst ? k : j};
-    SmallVector<AffineMap> maps{AffineMap::get(3, 0, {i, k}, context), AffineMap::get(3, 0, place, context),
-                                AffineMap::get(3, 0, {i, j}, context)};
-    SmallVector<utils::IteratorType> loops{utils::IteratorType::parallel, utils::IteratorType::parallel,
-                                           utils::IteratorType::reduction};
-    linalg::GenericOp::create(builder, loc, TypeRange(), ValueRange{a, b}, ValueRange{to}, maps, loops,
-                              [&](OpBuilder &b, Location at, ValueRange in) {
-                                auto wide = [&](Value x) -> Value {
-                                  return x.getType().isF32() ? x : arith::ExtFOp::create(b, at, f32, x).getResult();
-                                };
-                                auto contract = arith::FastMathFlags::contract;
-                                Value x = arith::MulFOp::create(b, at, wide(in[0]), wide(in[1]), contract);
-                                linalg::YieldOp::create(b, at,
-                                                        arith::AddFOp::create(b, at, in[2], x, contract).getResult());
-                              });
+    generic(
+        {a, b}, {to}, {"ik", columnsFirst ? "jk" : "kj"}, {"ij"}, 3,
+        [&](OpBuilder &b, Location at, ValueRange in) {
+          auto wide = [&](Value x) -> Value {
+            return x.getType().isF32() ? x : arith::ExtFOp::create(b, at, f32, x).getResult();
+          };
+          auto contract = arith::FastMathFlags::contract;
+          Value x = arith::MulFOp::create(b, at, wide(in[0]), wide(in[1]), contract);
+          linalg::YieldOp::create(b, at, arith::AddFOp::create(b, at, in[2], x, contract).getResult());
+        },
+        /*reduceLast=*/true);
   }
 
   void fill(Value value, float with) {
@@ -254,19 +247,19 @@ private:
                            arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(with)).getResult(), value);
   }
 
-  /// linalg.generic over loops i, j; each operand's map is spelled by the loops it reads ("ij", "i", "0j").
+  /// linalg.generic over loops i, j, k; each operand's map is spelled by the loops it reads ("ij", "i", "0j").
   void generic(ValueRange ins, ValueRange outs, ArrayRef<StringRef> inMaps, ArrayRef<StringRef> outMaps, int64_t loops,
-               function_ref<void(OpBuilder &, Location, ValueRange)> body, bool reduceColumns = false) {
+               function_ref<void(OpBuilder &, Location, ValueRange)> body, bool reduceLast = false) {
     SmallVector<AffineMap> maps;
     for (ArrayRef<StringRef> group : {inMaps, outMaps})
       for (StringRef text : group) {
         SmallVector<AffineExpr> exprs;
         for (char c : text)
-          exprs.push_back(c == '0' ? builder.getAffineConstantExpr(0) : builder.getAffineDimExpr(c == 'i' ? 0 : 1));
+          exprs.push_back(c == '0' ? builder.getAffineConstantExpr(0) : builder.getAffineDimExpr(c - 'i'));
         maps.push_back(AffineMap::get(loops, 0, exprs, builder.getContext()));
       }
     SmallVector<utils::IteratorType> iterators(loops, utils::IteratorType::parallel);
-    if (reduceColumns)
+    if (reduceLast)
       iterators.back() = utils::IteratorType::reduction;
     linalg::GenericOp::create(builder, loc, TypeRange(), ins, outs, maps, iterators,
                               [&](OpBuilder &b, Location at, ValueRange arguments) { body(b, at, arguments); });
@@ -279,18 +272,11 @@ private:
             [&](OpBuilder &b, Location at, ValueRange in) { linalg::YieldOp::create(b, at, body(b, at, in)); });
   }
 
-  /// matrix[i, j] = body(matrix[i, j], row[i]), in place.
-  void rowwise(Value matrix, Value row, function_ref<Value(OpBuilder &, Location, Value, Value)> body) {
-    generic({row}, {matrix}, {"i"}, {"ij"}, 2, [&](OpBuilder &b, Location at, ValueRange in) {
-      linalg::YieldOp::create(b, at, body(b, at, in[1], in[0]));
-    });
-  }
-
   void reduce(Value matrix, Value row, function_ref<Value(OpBuilder &, Location, Value, Value)> combine) {
     generic(
         {matrix}, {row}, {"ij"}, {"i"}, 2,
         [&](OpBuilder &b, Location at, ValueRange in) { linalg::YieldOp::create(b, at, combine(b, at, in[0], in[1])); },
-        /*reduceColumns=*/true);
+        /*reduceLast=*/true);
   }
 
   static Value number(OpBuilder &b, Location at, double value) {
@@ -320,6 +306,11 @@ private:
       body(end, fold(left));
   }
 
+  /// The greater of a score and `best`. It passes over NaN, whose power is NaN again and the row's sum, too.
+  static Value greater(OpBuilder &b, Location at, Value x, Value best) {
+    return arith::MaxNumFOp::create(b, at, best, x, arith::FastMathFlags::nsz);
+  }
+
   /// The weight of a score above `best`; to 17 bits where 16 are made of it.
   Value weightOf(OpBuilder &b, Location at, Value score, Value best) {
     auto flags = group > 1 ? arith::FastMathFlags::afn : arith::FastMathFlags::none;
@@ -335,15 +326,12 @@ private:
   /// the row's sum `l` follows, `m` becomes e^(m - m') and `next` the new maximum m'.
   void softmaxRows(Value s, Value p, Value m, Value l, Value next, Value first, OpFoldResult count, Value kb,
                    OpFoldResult width) {
-    // The new maximum of each row. It passes over NaN, whose power is NaN again and the row's sum, too.
-    auto greater = [](OpBuilder &b, Location at, Value x, Value best) -> Value {
-      return arith::MaxNumFOp::create(b, at, best, x, arith::FastMathFlags::nsz);
-    };
+    // The new maximum of each row.
     elementwise({m}, next, 1, [](OpBuilder &, Location, ValueRange in) { return in[0]; });
     if (unit == Unit::Raw)
       reduce(s, next, greater);
     else
-      scaleAndMask(s, next, first, count, kb, width, greater);
+      scaleAndMask(s, next, first, count, kb, width);
     // What was summed so far shrinks by e^(m - m'), with m' = 0 for a row of -inf alone.
     elementwise({m, next}, m, 1,
                 [&](OpBuilder &b, Location at, ValueRange in) -> Value { return weightOf(b, at, in[0], in[1]); });
@@ -359,12 +347,11 @@ private:
           Value sum = arith::AddFOp::create(b, at, x, in[3]);
           linalg::YieldOp::create(b, at, {p ? arith::TruncFOp::create(b, at, element, x).getResult() : x, sum});
         },
-        /*reduceColumns=*/true);
+        /*reduceLast=*/true);
   }
 
   /// The scores `s` scaled and masked in place, and their maximum into `next`.
-  void scaleAndMask(Value s, Value next, Value first, OpFoldResult count, Value kb, OpFoldResult width,
-                    function_ref<Value(OpBuilder &, Location, Value, Value)> greater) {
+  void scaleAndMask(Value s, Value next, Value first, OpFoldResult count, Value kb, OpFoldResult width) {
     SmallVector<Value> ins;
     SmallVector<StringRef> maps;
     bool boolean = false;
@@ -404,7 +391,7 @@ private:
           }
           linalg::YieldOp::create(b, at, {x, greater(b, at, x, best)});
         },
-        /*reduceColumns=*/true);
+        /*reduceLast=*/true);
   }
 
   tile::AttentionOp op;

@@ -211,26 +211,6 @@ private:
     return llvm::to_vector_of<Value>(nest.getResults());
   }
 
-  /// One step of the op at the current place: the accumulators of the combined results, in and out; the others are
-  /// stored.
-  SmallVector<Value> stepOf(const IRMapping &uniform, ValueRange accumulators, Value mask) {
-    SmallVector<Value> in;
-    for (unsigned number = 0, next = 0; number < op.getNumDpsInits(); ++number)
-      if (next < combined.size() && combined[next] == number)
-        in.push_back(accumulators[next++]);
-      else
-        in.push_back(op.getRegionOutputArgs()[number].use_empty()
-                         ? Value()
-                         : body.read(builder, *op.getDpsInitOperand(number), mask));
-    SmallVector<Value> out;
-    for (auto [number, value] : llvm::enumerate(body.emitStep(builder, uniform, in, mask)))
-      if (out.size() < combined.size() && combined[out.size()] == number)
-        out.push_back(body.asVector(builder, value));
-      else
-        body.write(builder, value, number, mask);
-    return out;
-  }
-
   /// Every combined result is a sum of floats.
   bool sumsFloats() {
     for (unsigned number : combined)
@@ -363,7 +343,7 @@ private:
       SmallVector<Value> out;
       for (auto [i, start] : llvm::enumerate(starts)) {
         moveTo(start);
-        llvm::append_range(out, stepOf(uniform, in.slice(i * outputs, outputs), mask));
+        llvm::append_range(out, body.emitElements(builder, uniform, mask, combined, in.slice(i * outputs, outputs)));
       }
       return out;
     };
@@ -459,7 +439,7 @@ private:
       IRMapping uniform;
       body.emitUniform(builder, uniform);
       auto step = [&](ValueRange carried, Value mask) {
-        SmallVector<Value> next = stepOf(uniform, carried, mask);
+        SmallVector<Value> next = body.emitElements(builder, uniform, mask, combined, carried);
         for (auto [value, old] : llvm::zip_equal(next, carried)) {
           if (mask)
             value = arith::SelectOp::create(builder, loc, mask, value, old);

@@ -17,8 +17,8 @@
 
 namespace tilewright::runtime {
 
-/// Nanoseconds a thread spins before it sleeps: longer than Dynamo's guards take between two calls (140 us around a small
-/// model), after which a sleeping thread would come late by as much again.
+/// Nanoseconds a thread spins before it sleeps: longer than Dynamo's guards take between two calls (140 us around a
+/// small model), after which a sleeping thread would come late by as much again.
 inline constexpr int64_t spinNanoseconds = 200'000;
 
 /// Nanoseconds of a clock that never goes back.

@@ -96,7 +96,7 @@ private:
             return;
           }
           loop(block.fromTap, block.toTap, [&](Value tap) {
-            PixelBlock one{block.first, 1, apply(d0() + d1() * pixels.dilation, {block.left, tap}), Value(), Value()};
+            PixelBlock one = fromTap(block, tap);
             addProducts(one, channel, tapLine, tap, 0, 1);
           });
         });

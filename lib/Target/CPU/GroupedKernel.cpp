@@ -174,7 +174,7 @@ private:
                                 SmallVector<Value> sums) {
     if (block.fromTap)
       return carry(block.fromTap, block.toTap, sums, [&](Value tap, ArrayRef<Value> carried) {
-        PixelBlock one{block.first, 1, apply(d0() + d1() * pixels.dilation, {block.left, tap}), Value(), Value()};
+        PixelBlock one = fromTap(block, tap);
         return overChannels(one, filter, channel, tap, 0, 1, llvm::to_vector(carried));
       });
     for (int64_t first = 0; first < pixels.kernel; first += taps)

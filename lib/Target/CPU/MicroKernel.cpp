@@ -116,13 +116,11 @@ static void overOuter(OpBuilder &builder, Location loc, PanelEmitter &emitter, c
   overOuter(builder, loc, emitter, access, ivs, body);
 }
 
-/// Memory in the kernel's stack frame.
-static Value stackOfFloats(OpBuilder &builder, Location loc, ArrayRef<int64_t> sizes) {
+Value onStack(OpBuilder &builder, Location loc, ArrayRef<int64_t> sizes, Type element) {
   OpBuilder::InsertionGuard guard(builder);
   auto function = builder.getInsertionBlock()->getParent()->getParentOfType<FunctionOpInterface>();
   builder.setInsertionPointToStart(&function.getFunctionBody().front());
-  return memref::AllocaOp::create(builder, loc, MemRefType::get(sizes, builder.getF32Type()),
-                                  builder.getI64IntegerAttr(64));
+  return memref::AllocaOp::create(builder, loc, MemRefType::get(sizes, element), builder.getI64IntegerAttr(64));
 }
 
 /// Where to copy A, block of k by block of k, when its rows are neighbours and its k are not (a transposed A): read in
@@ -139,7 +137,7 @@ static Value packedLhs(OpBuilder &builder, Location loc, const BlockAccess &acce
   int64_t blocks = llvm::divideCeil(*count, blockRows), depth = reductionBlock + reductionBlock / 2;
   if (blocks * blockRows * depth * 4 > mostBytes)
     return {};
-  return stackOfFloats(builder, loc, {blocks, depth, blockRows});
+  return onStack(builder, loc, {blocks, depth, blockRows}, builder.getF32Type());
 }
 
 int64_t mostRows(OpFoldResult rows) {
@@ -163,10 +161,10 @@ static void widenBlocks(OpBuilder &builder, Location loc, PanelEmitter &emitter,
   int64_t most = mostRows(rows);
   if (!emitter.packed && !cast<MemRefType>(access.lhs.getType()).getElementType().isF32() && most > 0 &&
       most * depth * 4 <= mostBytes && access.lhsDepthContiguous())
-    emitter.wideLhs = stackOfFloats(builder, loc, {most, depth});
+    emitter.wideLhs = onStack(builder, loc, {most, depth}, builder.getF32Type());
   int64_t lines = access.rowsInTask && most ? std::max<int64_t>(1, access.rowsInTask / most) : 1;
   if (most * lines >= 4 * blockRows)
-    emitter.wideRhs = stackOfFloats(builder, loc, {depth, columns});
+    emitter.wideRhs = onStack(builder, loc, {depth, columns}, builder.getF32Type());
 }
 
 /// emitPanels() once the reduction counts steps; `depth` is K in elements.

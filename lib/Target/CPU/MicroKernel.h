@@ -56,6 +56,9 @@ struct BlockAccess {
 /// The stride of a buffer's dimension, where its type says it.
 std::optional<int64_t> staticStride(mlir::Value value, int64_t dim);
 
+/// Memory of `element` in the kernel's stack frame.
+mlir::Value onStack(mlir::OpBuilder &builder, mlir::Location loc, llvm::ArrayRef<int64_t> sizes, mlir::Type element);
+
 /// Where B is read next, behind one panel's part of a block of k.
 struct NextBlock {
   mlir::Value panel, steps; ///< the panel, and how far from here its k begin

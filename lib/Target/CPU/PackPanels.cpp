@@ -103,7 +103,7 @@ private:
     return at;
   }
 
-  /// `count` elements from `at` on, of which `valid()` are there.
+  /// `count` elements from `at` on, of which `validOf()` are there.
   Value loadMasked(ArrayRef<Value> at, int64_t count, function_ref<Value()> validOf) {
     VectorType type = VectorType::get({count}, element);
     if (nothingMissing())

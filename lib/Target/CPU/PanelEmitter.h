@@ -55,13 +55,11 @@ public:
   /// reads at each k lies behind what it read before.
   void packLhs(int64_t rows) {
     const int64_t blockRows = packedRows();
-    Value begin = innermostBegin ? innermostBegin : constant(0);
-    auto loop = scf::ForOp::create(builder, loc, begin, innermostEnd, constant(1));
+    auto loop = scf::ForOp::create(builder, loc, blockBegin(), innermostEnd, constant(1));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
-    SmallVector<Value> ivs(access.reductionSizes.size() - 1, constant(0));
-    ivs.push_back(loop.getInductionVar());
-    Value place = arith::SubIOp::create(builder, loc, loop.getInductionVar(), begin);
+    SmallVector<Value> ivs = reductionAt(loop.getInductionVar());
+    Value place = inBlock(loop.getInductionVar());
     auto copy = [&](Value block, int64_t count) {
       auto type = VectorType::get({count}, cast<MemRefType>(access.lhs.getType()).getElementType());
       Value row = arith::MulIOp::create(builder, loc, block, constant(blockRows));
@@ -80,7 +78,7 @@ public:
 
   /// Rows of A at the block of k, in f32.
   void widenLhs(Value rows) {
-    Value begin = innermostBegin ? innermostBegin : constant(0);
+    Value begin = blockBegin();
     auto overRows = scf::ForOp::create(builder, loc, constant(0), rows, constant(1));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(overRows.getBody());
@@ -89,11 +87,8 @@ public:
       auto loop = scf::ForOp::create(builder, loc, from, to, constant(count));
       OpBuilder::InsertionGuard inner(builder);
       builder.setInsertionPointToStart(loop.getBody());
-      SmallVector<Value> ivs(outerPlaces);
-      ivs.resize(access.reductionSizes.size() - 1, constant(0));
-      ivs.push_back(loop.getInductionVar());
-      Value place = arith::SubIOp::create(builder, loc, loop.getInductionVar(), begin);
-      SmallVector<Value> at = access.lhsAt(builder, row, ivs);
+      Value place = inBlock(loop.getInductionVar());
+      SmallVector<Value> at = access.lhsAt(builder, row, reductionAt(loop.getInductionVar()));
       if (count == 1) {
         Value value = widened(memref::LoadOp::create(builder, loc, access.lhs, at));
         memref::StoreOp::create(builder, loc, value, wideLhs, ValueRange{row, place});
@@ -114,16 +109,12 @@ public:
 
   /// The current panel of B at the block of k, in f32.
   void widenRhs() {
-    Value begin = innermostBegin ? innermostBegin : constant(0);
-    auto loop = scf::ForOp::create(builder, loc, begin, innermostEnd, constant(1));
+    auto loop = scf::ForOp::create(builder, loc, blockBegin(), innermostEnd, constant(1));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
-    SmallVector<Value> ivs(outerPlaces);
-    ivs.resize(access.reductionSizes.size() - 1, constant(0));
-    ivs.push_back(loop.getInductionVar());
     VectorType type = VectorType::get({lanes}, cast<MemRefType>(access.rhs.getType()).getElementType());
-    Value place = arith::SubIOp::create(builder, loc, loop.getInductionVar(), begin);
-    for (auto [v, at] : llvm::enumerate(rhsVectors(access.panel, ivs))) {
+    Value place = inBlock(loop.getInductionVar());
+    for (auto [v, at] : llvm::enumerate(rhsVectors(access.panel, reductionAt(loop.getInductionVar())))) {
       Value value = widened(vector::LoadOp::create(builder, loc, type, access.rhs, at));
       vector::StoreOp::create(builder, loc, value, wideRhs, ValueRange{place, constant(v * lanes)});
     }
@@ -182,9 +173,7 @@ private:
     Value before = arith::DivUIOp::create(builder, loc, from, constant(rows));
     Value share = arith::MulIOp::create(builder, loc, before, constant(steps));
     Value place = arith::AddIOp::create(builder, loc, next.steps, share);
-    SmallVector<Value> ivs(outerPlaces);
-    ivs.resize(access.reductionSizes.size() - 1, constant(0));
-    ivs.push_back(place);
+    SmallVector<Value> ivs = reductionAt(place);
     for (int64_t step = 0; step < steps; ++step) {
       ivs.back() = step == 0 ? place : arith::AddIOp::create(builder, loc, place, constant(step)).getResult();
       for (const SmallVector<Value> &at : rhsVectors(next.panel, ivs))
@@ -324,6 +313,16 @@ private:
     else
       a = widened(memref::LoadOp::create(builder, loc, access.lhs, access.lhsAt(builder, row, ivs)));
     return vector::BroadcastOp::create(builder, loc, vectorType, a);
+  }
+
+  Value blockBegin() { return innermostBegin ? innermostBegin : constant(0); }
+
+  /// All reductions, the innermost at `k`.
+  SmallVector<Value> reductionAt(Value k) {
+    SmallVector<Value> ivs(outerPlaces);
+    ivs.resize(access.reductionSizes.size() - 1, constant(0));
+    ivs.push_back(k);
+    return ivs;
   }
 
   /// The place of `k` in the block of k.

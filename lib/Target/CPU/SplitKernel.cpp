@@ -9,7 +9,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 
@@ -25,8 +24,9 @@ class SplitEmitter {
 public:
   SplitEmitter(OpBuilder &builder, Location loc, const BlockAccess &access, int64_t panel, int64_t mostRows)
       : builder(builder), loc(loc), access(access), panel(panel), depth(access.reductionSizes.back()) {
-    lhs = onStack({static_cast<int64_t>(llvm::alignTo(mostRows, 2 * tileRows)), 2 * splitBlock + splitRowPadding});
-    rhs = onStack({splitBlock, 2 * panel});
+    const int64_t rows = llvm::alignTo(mostRows, 2 * tileRows);
+    lhs = onStack(builder, loc, {rows, 2 * splitBlock + splitRowPadding}, builder.getBF16Type());
+    rhs = onStack(builder, loc, {splitBlock, 2 * panel}, builder.getBF16Type());
   }
 
   /// `count` rows from row `first` on.
@@ -61,14 +61,6 @@ public:
 private:
   Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
   Value add(Value a, Value b) { return arith::AddIOp::create(builder, loc, a, b); }
-
-  Value onStack(ArrayRef<int64_t> sizes) {
-    OpBuilder::InsertionGuard guard(builder);
-    auto function = builder.getInsertionBlock()->getParent()->getParentOfType<FunctionOpInterface>();
-    builder.setInsertionPointToStart(&function.getFunctionBody().front());
-    return memref::AllocaOp::create(builder, loc, MemRefType::get(sizes, builder.getBF16Type()),
-                                    builder.getI64IntegerAttr(64));
-  }
 
   void loop(Value from, Value to, int64_t step, function_ref<void(Value)> body) {
     auto made = scf::ForOp::create(builder, loc, from, to, constant(step));

@@ -8,7 +8,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 
@@ -100,12 +99,7 @@ private:
     Value &have = sums ? outPad : lhsPad;
     if (have)
       return have;
-    OpBuilder::InsertionGuard guard(builder);
-    auto function = builder.getInsertionBlock()->getParent()->getParentOfType<FunctionOpInterface>();
-    builder.setInsertionPointToStart(&function.getFunctionBody().front());
-    have =
-        memref::AllocaOp::create(builder, loc, MemRefType::get({2 * tileRows, sums ? 2 * tileColumns : tileDepth}, of),
-                                 builder.getI64IntegerAttr(64));
+    have = onStack(builder, loc, {2 * tileRows, sums ? 2 * tileColumns : tileDepth}, of);
     return have;
   }
 
@@ -390,28 +384,27 @@ private:
   /// ahead: each step would do it in code of its own.)
   static constexpr int64_t straightSteps = 2;
 
-  Tiles over(const Tiles &tiles, SmallVector<Value> ivs, Value from, Value to,
+  Tiles over(const Tiles &tiles, ArrayRef<Value> ivs, Value from, Value to,
              function_ref<Tiles(Tiles, ArrayRef<Value>)> body) {
+    auto step = [&](const Tiles &sums, Value k) {
+      SmallVector<Value> places(ivs);
+      places.push_back(k);
+      if (duringStep)
+        duringStep(k);
+      return body(sums, places);
+    };
     std::optional<int64_t> begin = getConstantIntValue(from), end = getConstantIntValue(to);
     if (access.rhsNear && begin && end && *end - *begin <= straightSteps * tileDepth) {
       Tiles sums(tiles);
-      for (int64_t at = *begin; at < *end; at += tileDepth) {
-        Value step = constant(at);
-        SmallVector<Value> places(ivs);
-        places.push_back(step);
-        if (duringStep)
-          duringStep(step);
-        sums = body(sums, places);
-      }
+      for (int64_t k = *begin; k < *end; k += tileDepth)
+        sums = step(sums, constant(k));
       return sums;
     }
     auto loop = scf::ForOp::create(builder, loc, from, to, constant(tileDepth), tiles);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
-    ivs.push_back(loop.getInductionVar());
-    if (duringStep)
-      duringStep(loop.getInductionVar());
-    scf::YieldOp::create(builder, loc, body(llvm::to_vector_of<Value>(loop.getRegionIterArgs()), ivs));
+    scf::YieldOp::create(builder, loc,
+                         step(llvm::to_vector_of<Value>(loop.getRegionIterArgs()), loop.getInductionVar()));
     return llvm::to_vector_of<Value>(loop.getResults());
   }
 

@@ -116,6 +116,10 @@ void WindowLoops::overPixels(Value firstPixel, Value count, Value width, int64_t
   loop(end, count, single);
 }
 
+PixelBlock WindowLoops::fromTap(const PixelBlock &block, Value tap) {
+  return {block.first, 1, apply(d0() + d1() * pixels.dilation, {block.left, tap}), Value(), Value()};
+}
+
 Value WindowLoops::loadVector(Value memory, ArrayRef<Value> place, VectorType computed) {
   Type element = typeOf(memory).getElementType();
   Value loaded = vector::LoadOp::create(builder, loc, computed.clone(element), memory, place);

@@ -60,6 +60,8 @@ protected:
   /// time near the ends of the image, blocks of `most` between.
   void overPixels(mlir::Value firstPixel, mlir::Value count, mlir::Value width, int64_t most,
                   llvm::function_ref<void(const PixelBlock &)> body);
+  /// The one pixel of `block` as a window that begins at `tap`.
+  PixelBlock fromTap(const PixelBlock &block, mlir::Value tap);
   /// Vectors side by side in memory, from `place` on.
   mlir::Value loadVector(mlir::Value memory, llvm::ArrayRef<mlir::Value> place, mlir::VectorType computed);
 

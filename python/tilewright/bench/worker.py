@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 import sys
 import time
 
@@ -57,8 +58,6 @@ class Worker:
     def _cold_seconds(self, calls: int) -> float:
         """Of one call, the median of `calls`. Between them all threads write four times what their second-level caches
         hold: weights and inputs come from beyond."""
-        import statistics
-
         import torch
 
         if self.flood is None:
