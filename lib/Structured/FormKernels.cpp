@@ -14,11 +14,13 @@
 //
 // One algorithm for all targets: ops are visited from the last to the first; each joins the kernel of its users when
 // all members can still be cut into common rows (dialects/Tile/Rows.h), otherwise it anchors a kernel of its own. A
-// kernel has at most one contraction. Each edge that stays between kernels gets a reason (remark "FormKernels",
-// category "fusion", and the module attribute tw.decisions). On exit @main holds calls, views and constants only, and
-// equal kernels are one function.
+// kernel has one contraction, or some products whose results are combined element by element (the gate and the values
+// of a gated feed-forward layer, the two products of a recurrent cell). Each edge that stays between kernels gets a
+// reason (remark "FormKernels", category "fusion", and the module attribute tw.decisions). On exit @main holds calls,
+// views and constants only, and equal kernels are one function.
 //
-// Tests: test/Structured/form-kernels.mlir, test/Structured/form-columns.mlir, test/Structured/form-grouped.mlir
+// Tests: test/Structured/form-kernels.mlir, test/Structured/form-columns.mlir, test/Structured/form-grouped.mlir,
+// test/Structured/form-products.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Decisions.h"
@@ -127,8 +129,8 @@ private:
         return false;
       }
     bool rooted = llvm::any_of(members, isContractionRoot);
-    if (isContractionRoot(op) && rooted) {
-      reason = "a kernel has one contraction, and its tiles feed only one";
+    if (isContractionRoot(op) && rooted && !multipliesBeside(op, members)) {
+      reason = "a kernel has one contraction, or products of equal sizes with tiles enough for many threads";
       return false;
     }
     if (isContractionRoot(members.front()) || (rooted && feedsContraction(op, members))) {
@@ -172,6 +174,10 @@ private:
       else if (auto finish = dyn_cast<linalg::GenericOp>(member); finish && !contraction)
         contraction = contractionBehind(finish);
     }
+    if (isContractionRoot(op) && rooted && rows->numRows < cast<ShapedType>(op->getResult(0).getType()).getRank()) {
+      reason = "a kernel of several products needs each result tile by tile, and a reduction behind them whole rows";
+      return false;
+    }
     // All channels of a pixel are computed together anyway.
     if (isa_and_nonnull<GroupedConvolutionOp>(contraction)) {
       if (rows->numRows >= numLoops(contraction))
@@ -188,6 +194,28 @@ private:
       return false;
     }
     return true;
+  }
+
+  /// Products of results of one size, up to four, tiles enough for many threads: what combines the results element by
+  /// element finds the tiles of all of them in the cache, and none is written to memory.
+  static bool multipliesBeside(Operation *op, ArrayRef<Operation *> members) {
+    constexpr int64_t most = 4, tileRows = 128, tileColumns = 64, enough = 16;
+    auto type = cast<ShapedType>(op->getResult(0).getType());
+    int64_t products = 1, rank = type.getRank();
+    for (Operation *member : members) {
+      if (!isContractionRoot(member))
+        continue;
+      ++products;
+      if (!isa<linalg::ContractOp>(member) || member->getResult(0).getType() != type)
+        return false;
+    }
+    if (!isa<linalg::ContractOp>(op) || products > most || rank < 2)
+      return false;
+    int64_t tiles = llvm::divideCeil(countedSize(type.getDimSize(rank - 2)), tileRows) *
+                    llvm::divideCeil(countedSize(type.getDimSize(rank - 1)), tileColumns);
+    for (int64_t size : type.getShape().drop_back(2))
+      tiles *= countedSize(size);
+    return tiles >= enough;
   }
 
   /// The product of the first `count` sizes of what `anchor` makes.

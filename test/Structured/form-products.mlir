@@ -1,0 +1,48 @@
+// RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --split-input-file | FileCheck %s
+
+// A gated layer: its two products and what combines them are one kernel.
+// CHECK-LABEL: func.func @main
+// CHECK: call @[[GATED:kernel_[0-9]+]]({{.*}}tw.ops = "matmul+matmul+silu+mul"
+// CHECK: call @{{.*}}tw.ops = "matmul"}
+// CHECK: call @{{.*}}tw.ops = "matmul"}
+// CHECK-NOT: call @
+// CHECK: return
+// CHECK: func.func private @[[GATED]]
+// CHECK-COUNT-2: linalg.contract
+func.func @main(%x: tensor<64x256xf32>, %g: tensor<256x1024xf32>, %u: tensor<256x1024xf32>, %d: tensor<1024x256xf32>) -> tensor<64x256xf32> {
+  %0 = tw.matmul %x, %g : (tensor<64x256xf32>, tensor<256x1024xf32>) -> tensor<64x1024xf32>
+  %1 = tw.silu %0 : (tensor<64x1024xf32>) -> tensor<64x1024xf32>
+  %2 = tw.matmul %x, %u : (tensor<64x256xf32>, tensor<256x1024xf32>) -> tensor<64x1024xf32>
+  %3 = tw.mul %1, %2 : (tensor<64x1024xf32>, tensor<64x1024xf32>) -> tensor<64x1024xf32>
+  %4 = tw.matmul %3, %d : (tensor<64x1024xf32>, tensor<1024x256xf32>) -> tensor<64x256xf32>
+  return %4 : tensor<64x256xf32>
+}
+
+// -----
+
+// Too few tiles for many threads: each product has its own.
+// CHECK: reason = "a kernel has one contraction, or products of equal sizes with tiles enough
+// CHECK-LABEL: func.func @main
+// CHECK-COUNT-2: call @kernel_
+// CHECK: return
+func.func @main(%x: tensor<64x256xf32>, %g: tensor<256x128xf32>, %u: tensor<256x128xf32>) -> tensor<64x128xf32> {
+  %0 = tw.matmul %x, %g : (tensor<64x256xf32>, tensor<256x128xf32>) -> tensor<64x128xf32>
+  %1 = tw.matmul %x, %u : (tensor<64x256xf32>, tensor<256x128xf32>) -> tensor<64x128xf32>
+  %2 = tw.add %0, %1 : (tensor<64x128xf32>, tensor<64x128xf32>) -> tensor<64x128xf32>
+  return %2 : tensor<64x128xf32>
+}
+
+// -----
+
+// A reduction behind them needs whole rows, and a second product would hold up all columns of its own.
+// CHECK: reason = "a kernel of several products needs each result tile by tile, and a reduction behind them whole rows"
+// CHECK-LABEL: func.func @main
+// CHECK-COUNT-2: call @kernel_
+// CHECK: return
+func.func @main(%x: tensor<1024x256xf32>, %g: tensor<256x1024xf32>, %u: tensor<256x1024xf32>) -> tensor<1024xf32> {
+  %0 = tw.matmul %x, %g : (tensor<1024x256xf32>, tensor<256x1024xf32>) -> tensor<1024x1024xf32>
+  %1 = tw.matmul %x, %u : (tensor<1024x256xf32>, tensor<256x1024xf32>) -> tensor<1024x1024xf32>
+  %2 = tw.mul %0, %1 : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %3 = tw.reduce sum %2 {dims = array<i64: 1>} : tensor<1024x1024xf32> -> tensor<1024xf32>
+  return %3 : tensor<1024xf32>
+}
