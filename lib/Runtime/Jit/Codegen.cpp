@@ -1,9 +1,13 @@
 //===- Codegen.cpp - LLVM modules become object code ----------------------===//
 #include "lib/Runtime/Jit/Codegen.h"
 
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/DiagnosticHandler.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -85,12 +89,32 @@ static llvm::Error optimizeModule(llvm::Module &module, llvm::TargetMachine &tar
   return llvm::Error::success();
 }
 
+/// Keeps the errors of code generation, which LLVM would print before it ends the process.
+class ErrorKeeper : public llvm::DiagnosticHandler {
+public:
+  explicit ErrorKeeper(std::string &errors) : errors(errors) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
+    if (info.getSeverity() != llvm::DS_Error)
+      return false;
+    llvm::raw_string_ostream stream(errors);
+    llvm::DiagnosticPrinterRawOStream printer(stream);
+    stream << (errors.empty() ? "" : "; ");
+    info.print(printer);
+    return true;
+  }
+
+private:
+  std::string &errors;
+};
+
 /// Optimizes `module` and writes it as `type` into `bytes`.
 static llvm::Error emitFile(llvm::Module *module, llvm::TargetMachine &target, const CodegenOptions &options,
                             llvm::CodeGenFileType type, llvm::SmallVectorImpl<char> &bytes) {
   module->setTargetTriple(target.getTargetTriple());
   module->setDataLayout(target.createDataLayout());
-  std::string complaint;
+  std::string complaint, errors;
+  module->getContext().setDiagnosticHandler(std::make_unique<ErrorKeeper>(errors));
+  llvm::scope_exit forgetErrors([&] { module->getContext().setDiagnosticHandler(nullptr); });
   llvm::raw_string_ostream complaintStream(complaint);
   if (llvm::verifyModule(*module, &complaintStream))
     return codegenError("the LLVM module '" + module->getName() + "' is invalid: " + complaint);
@@ -102,6 +126,9 @@ static llvm::Error emitFile(llvm::Module *module, llvm::TargetMachine &target, c
   if (target.addPassesToEmitFile(codegen, stream, nullptr, type, /*DisableVerify=*/true))
     return codegenError("the target cannot emit this kind of file");
   codegen.run(*module);
+  if (!errors.empty())
+    return codegenError("LLVM makes no code of '" + module->getName() + "' for " + target.getTargetCPU() + ": " +
+                        errors);
   return llvm::Error::success();
 }
 

@@ -3,6 +3,7 @@
 #include "lib/Runtime/Jit/Codegen.h"
 
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -129,6 +130,22 @@ TEST(Codegen, InvalidModulesAndPassesAreErrors) {
   object = compileToObject(makeSumModule(context, "sum"), *target, options);
   ASSERT_FALSE(object);
   EXPECT_NE(llvm::toString(object.takeError()).find("no-such-pass"), std::string::npos);
+}
+
+// LLVM would print what its code generator refuses and end the process.
+TEST(Codegen, RefusedCodeIsAnError) {
+  auto target = expectValue(createTargetMachine(hostMachine()));
+  llvm::LLVMContext context;
+  auto module = makeSumModule(context, "refused");
+  llvm::Instruction *last = module->getFunction("refused")->back().getTerminator();
+  auto *type = llvm::FunctionType::get(llvm::Type::getInt32Ty(context), false);
+  llvm::CallInst::Create(type, llvm::InlineAsm::get(type, "", "={no-such-register}", /*hasSideEffects=*/true), "",
+                         last->getIterator());
+  auto object = compileToObject(std::move(module), *target);
+  ASSERT_FALSE(object);
+  std::string reason = llvm::toString(object.takeError());
+  EXPECT_NE(reason.find("'refused'"), std::string::npos) << reason;
+  EXPECT_NE(reason.find("no-such-register"), std::string::npos) << reason;
 }
 
 TEST(Codegen, ParallelEqualsSerial) {
