@@ -39,8 +39,9 @@ namespace {
 
 class ContractionExpander {
 public:
-  ContractionExpander(Operation *op, const ExpandContractionsOptions &options)
-      : op(op), builder(op), loc(op->getLoc()), lanes(options.lanes), registers(options.registers), options(options) {}
+  ContractionExpander(Operation *op, const ExpandContractionsOptions &options, int64_t tileRows)
+      : op(op), builder(op), loc(op->getLoc()), lanes(options.lanes), registers(options.registers), options(options),
+        tileRows(tileRows) {}
 
   void matmul(tile::MatmulOp matmul) {
     Value a = matmul.getInputs()[0], b = matmul.getInputs()[1], c = matmul.getOutputs()[0];
@@ -191,6 +192,7 @@ private:
 
   /// From which row on access.rowsDone is still to be called; nothing: it never was.
   std::optional<int64_t> emit(BlockAccess &access, OpFoldResult rows, int64_t panel, int64_t group) {
+    access.tileRows = tileRows;
     if (onTiles(access.rhs, group)) {
       if (!access.overLines)
         return emitTilePanels(builder, loc, access, rows, panel);
@@ -345,7 +347,24 @@ private:
   Location loc;
   int64_t lanes, registers;
   const ExpandContractionsOptions &options;
+  int64_t tileRows; ///< see BlockAccess
 };
+
+/// The rows of tiles for the products of a kernel, when these would choose different ones; else 0.
+int64_t commonTileRows(ArrayRef<Operation *> ops) {
+  std::optional<int64_t> common;
+  for (Operation *op : ops) {
+    if (!isa<tile::MatmulOp, tile::ConvolutionOp>(op))
+      continue;
+    auto result = cast<MemRefType>(cast<DestinationStyleOpInterface>(op).getDpsInits()[0].getType());
+    int64_t rows = result.getDimSize(result.getRank() - 2);
+    int64_t own = ShapedType::isDynamic(rows) ? tileRows : rowsOfTiles(Builder(op->getContext()).getIndexAttr(rows));
+    if (common && *common != own)
+      return tileRows;
+    common = own;
+  }
+  return 0;
+}
 
 struct ExpandContractions : impl::ExpandContractionsBase<ExpandContractions> {
   using ExpandContractionsBase::ExpandContractionsBase;
@@ -357,6 +376,7 @@ struct ExpandContractions : impl::ExpandContractionsBase<ExpandContractions> {
               op))
         ops.push_back(op);
     });
+    const int64_t tileRows = commonTileRows(ops);
     for (Operation *op : ops) {
       if (auto pack = dyn_cast<tile::PackOp>(op)) {
         expandPack(pack, lanes);
@@ -376,7 +396,7 @@ struct ExpandContractions : impl::ExpandContractionsBase<ExpandContractions> {
         op->emitOpError("expected f16 operands one by one (group = 1): pairs are for tiles (amx-f16, split-f16)");
         return signalPassFailure();
       }
-      ContractionExpander expander(op, options);
+      ContractionExpander expander(op, options, tileRows);
       if (auto matmul = dyn_cast<tile::MatmulOp>(op))
         expander.matmul(matmul);
       else

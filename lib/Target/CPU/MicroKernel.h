@@ -39,6 +39,7 @@ struct BlockAccess {
   std::function<void(mlir::OpBuilder &, mlir::Value from, mlir::Value to)> rowsDone;
   bool rhsNear = false;     ///< the task packed B itself: it is in the second-level cache, nothing is fetched ahead
   bool wholePanels = false; ///< columns is a multiple of the panel
+  int64_t tileRows = 0;     ///< of the matrix unit's tiles of A and C; 0: as rowsOfTiles() has them
   /// Dimensions of A that rows and the innermost reduction run over, and of C that rows run over; a row of the tile is
   /// `lhsRowStep` elements of A's dimension (a convolution's stride).
   int64_t lhsRowDim = 0, lhsDepthDim = 1, outRowDim = 0, lhsRowStep = 1;

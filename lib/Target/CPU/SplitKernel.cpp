@@ -111,6 +111,7 @@ private:
       parts.columns = access.columns;
       parts.wholePanels = access.wholePanels;
       parts.outRowDim = access.outRowDim;
+      parts.tileRows = access.tileRows;
       addSplitTiles(builder, loc, parts, rows, panel);
     });
   }

@@ -529,13 +529,14 @@ int64_t rowsOfTiles(OpFoldResult rows) {
 
 std::optional<int64_t> emitTilePanels(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows,
                                       int64_t panel) {
-  TileEmitter emitter(builder, loc, access, panel, rowsOfTiles(rows));
+  TileEmitter emitter(builder, loc, access, panel, access.tileRows ? access.tileRows : rowsOfTiles(rows));
   emitter.rows(rows);
   return emitter.rowsLeft;
 }
 
 void addSplitTiles(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows, int64_t panel) {
-  TileEmitter(builder, loc, access, panel, rowsOfTiles(rows), /*split=*/true).rows(rows);
+  TileEmitter(builder, loc, access, panel, access.tileRows ? access.tileRows : rowsOfTiles(rows), /*split=*/true)
+      .rows(rows);
 }
 
 } // namespace tilewright::cpu

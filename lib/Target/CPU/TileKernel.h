@@ -23,8 +23,9 @@ inline constexpr int64_t tileRows = 16, tileColumns = 16;
 inline constexpr int64_t tileReductionBytes = 512;
 
 /// Rows of the tiles of A and C: 16, or where that leaves a rest, a number from 12 on that leaves none (the images of
-/// a ResNet are multiples of 14 wide), or all rows where they are fewer. All tiles of A have as many: one tile
-/// configuration serves the kernel.
+/// a ResNet are multiples of 14 wide), or all rows where they are fewer. All tiles of A in a kernel have as many: one
+/// tile configuration serves it (with tiles of two shapes LLVM 22 runs out of registers); products that would differ
+/// have 16.
 int64_t rowsOfTiles(mlir::OpFoldResult rows);
 
 /// Emits the product of `rows` rows from row 0 on with all panels; `panel` is 16 or 32 columns. The first row that

@@ -35,6 +35,13 @@ def test_attention_gradient_in_f64():
     check_gradient(F.scaled_dot_product_attention, *qkv(torch.float64))
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_rows_that_tiles_of_two_shapes_would_cut(dtype):
+    """32 rows and what is left: 28 make two tiles of 14. Both in one kernel were more tiles than there are registers."""
+    for rows in (45, 60, 62, 92):
+        check(F.scaled_dot_product_attention, *[torch.randn(1, 2, rows, 64).to(dtype) for _ in range(3)])
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("rows", [1, 2, 3, 5])
 def test_decoding(dtype, rows):

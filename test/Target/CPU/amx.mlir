@@ -136,3 +136,19 @@ func.func private @overlapped_transposed(%a: memref<256x128xbf16>, %b: memref<1x
   }
   return
 }
+
+// Tiles of two shapes in one kernel would not find registers: products of 60 rows alone have tiles of 15, beside others 16.
+// CHECK-LABEL: func private @alone
+// CHECK: amx.tile_zero : !amx.tile<15x16xf32>
+// CHECK-LABEL: func private @beside
+// CHECK-NOT: amx.tile<15x
+// CHECK: return
+func.func private @alone(%a: memref<60x256xbf16>, %b: memref<1x128x64xbf16>, %c: memref<60x32xf32>) attributes {tw.kernel} {
+  tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 0, 1>, panel = 32 : i64} ins(%a, %b : memref<60x256xbf16>, memref<1x128x64xbf16>) outs(%c : memref<60x32xf32>)
+  return
+}
+func.func private @beside(%a: memref<60x256xbf16>, %b: memref<1x128x64xbf16>, %c: memref<60x32xf32>, %d: memref<32x256xbf16>, %e: memref<32x32xf32>) attributes {tw.kernel} {
+  tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 0, 1>, panel = 32 : i64} ins(%a, %b : memref<60x256xbf16>, memref<1x128x64xbf16>) outs(%c : memref<60x32xf32>)
+  tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 0, 1>, panel = 32 : i64} ins(%d, %b : memref<32x256xbf16>, memref<1x128x64xbf16>) outs(%e : memref<32x32xf32>)
+  return
+}
