@@ -401,6 +401,21 @@ def TW_AttentionOp : TW_Op<"attention"> {
   let hasVerifier = 1;
 }
 
+def TW_AttentionGradientOp : TW_Op<"attention_gradient"> {
+  let summary = "Gradients of tw.attention by its query, key and value";
+  let description = [{
+    `result` and `logsumexp` are those of the attention, `grad` is the gradient of the result; shapes as there, with H = Hk.
+    Scores are computed again, never the whole matrix of them. Rows of an infinite logsumexp attend to nothing and give nothing.
+    1. (attention_gradient_c1) ranks are 4 and B, H, D, S, Dv agree. 2. (attention_gradient_c2) the mask broadcasts.
+    3. (attention_gradient_c3) the gradients have the shapes of query, key and value.
+  }];
+  let arguments = (ins TW_Tensor:$query, TW_Tensor:$key, TW_Tensor:$value, TW_Tensor:$result, TW_Tensor:$grad, TW_Tensor:$logsumexp,
+    Optional<TW_Tensor>:$mask, F64Attr:$scale, UnitAttr:$causal);
+  let results = (outs TW_Tensor:$grad_query, TW_Tensor:$grad_key, TW_Tensor:$grad_value);
+  let assemblyFormat = "$query `,` $key `,` $value `,` $result `,` $grad `,` $logsumexp (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict `:` type($query) `,` type($key) `,` type($value) `,` type($result) `,` type($grad) `,` type($logsumexp) `->` type($grad_query) `,` type($grad_key) `,` type($grad_value)";
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Pooling
 //===----------------------------------------------------------------------===//

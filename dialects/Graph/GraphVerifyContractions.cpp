@@ -139,6 +139,29 @@ LogicalResult AttentionOp::verify() {
   return checkSizes(*this, 4, "logsumexp", getLogsumexp(), {q[0], q[1], q[2]});
 }
 
+LogicalResult AttentionGradientOp::verify() {
+  Sizes q = sizesOf(getQuery()), k = sizesOf(getKey()), v = sizesOf(getValue());
+  if (q.size() != 4 || k.size() != 4 || v.size() != 4)
+    return broken(*this, 1) << "ranks " << q.size() << ", " << k.size() << " and " << v.size() << "; all should be 4";
+  bool apart = surelyDiffer(q[3], k[3]) || surelyDiffer(k[2], v[2]);
+  for (int64_t dim = 0; dim < 2; ++dim)
+    apart |= surelyDiffer(q[dim], k[dim]) || surelyDiffer(q[dim], v[dim]);
+  if (apart)
+    return broken(*this, 1) << "query " << printSizes(q) << ", key " << printSizes(k) << " and value " << printSizes(v)
+                            << " do not fit";
+  if (failed(checkSizes(*this, 1, "the result", getResult(), {q[0], q[1], q[2], v[3]})) ||
+      failed(checkSizes(*this, 1, "its gradient", getGrad(), {q[0], q[1], q[2], v[3]})) ||
+      failed(checkSizes(*this, 1, "logsumexp", getLogsumexp(), {q[0], q[1], q[2]})))
+    return failure();
+  if (getMask() && !broadcasts(sizesOf(getMask()), {q[0], q[1], q[2], k[2]}))
+    return broken(*this, 2) << "a mask of " << printSizes(sizesOf(getMask())) << " does not broadcast to "
+                            << printSizes({q[0], q[1], q[2], k[2]});
+  if (failed(checkSizes(*this, 3, "the query's gradient", getGradQuery(), q)) ||
+      failed(checkSizes(*this, 3, "the key's gradient", getGradKey(), k)))
+    return failure();
+  return checkSizes(*this, 3, "the value's gradient", getGradValue(), v);
+}
+
 namespace {
 LogicalResult verifyPool(Operation *op, StringRef label, Value input, ValueRange results,
                          ArrayRef<std::pair<StringRef, ArrayRef<int64_t>>> entries) {

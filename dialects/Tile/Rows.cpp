@@ -46,7 +46,7 @@ int64_t numLoops(Operation *op) {
     return cast<ShapedType>(op->getResult(0).getType()).getRank();
   if (isa<AttentionOp, GroupedConvolutionOp>(op))
     return 3;
-  if (isa<DepthwiseGradientOp>(op))
+  if (isa<DepthwiseGradientOp, AttentionGradientOp>(op))
     return 2;
   return 0;
 }
@@ -62,6 +62,8 @@ AffineMap resultMap(OpResult result) {
     return readMap(3, {0, 1, 2, -1}, op->getContext());
   if (isa<DepthwiseGradientOp>(op))
     return readMap(2, {0, 1, -1, -1, -1}, op->getContext());
+  if (isa<AttentionGradientOp>(op))
+    return readMap(2, {0, 1, -1, -1}, op->getContext());
   if (int64_t loops = numLoops(op))
     return AffineMap::getMultiDimIdentityMap(loops, op->getContext());
   return {};
@@ -83,6 +85,10 @@ AffineMap operandMap(OpOperand &operand) {
     if (operand.getOperandNumber() == 0)
       for (int64_t dim = 0; dim + 1 < rank; ++dim)
         which[matmul.getLhsPermutation()[dim]] = dim;
+  } else if (isa<AttentionGradientOp>(op)) {
+    constexpr unsigned logsumexp = 5; // the others may be permuted
+    if (operand.getOperandNumber() == logsumexp)
+      which = {0, 1, -1};
   } else if (isa<ConvolutionOp, GroupedConvolutionOp, DepthwiseGradientOp>(op)) {
     if (operand.getOperandNumber() == 0)
       which[0] = 0;

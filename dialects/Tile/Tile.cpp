@@ -77,6 +77,7 @@ TILE_EFFECTS(GroupedConvolutionOp)
 TILE_EFFECTS(DepthwiseGradientOp)
 TILE_EFFECTS(PackOp)
 TILE_EFFECTS(AttentionOp)
+TILE_EFFECTS(AttentionGradientOp)
 TILE_EFFECTS(ScanOp)
 TILE_EFFECTS(SortOp)
 TILE_EFFECTS(ScatterOp)
@@ -90,6 +91,7 @@ void registerBufferizableOpInterfaceExternalModels(DialectRegistry &registry) {
     DepthwiseGradientOp::attachInterface<DestinationModel<DepthwiseGradientOp>>(*context);
     PackOp::attachInterface<DestinationModel<PackOp>>(*context);
     AttentionOp::attachInterface<DestinationModel<AttentionOp>>(*context);
+    AttentionGradientOp::attachInterface<DestinationModel<AttentionGradientOp>>(*context);
     ScanOp::attachInterface<DestinationModel<ScanOp>>(*context);
     SortOp::attachInterface<DestinationModel<SortOp>>(*context);
     ScatterOp::attachInterface<DestinationModel<ScatterOp>>(*context);

@@ -140,6 +140,22 @@ def Tile_AttentionOp : Tile_Op<"attention", [DeclareOpInterfaceMethods<TilingInt
   let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` (`first_row` $first_row^)? `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
 }
 
+def Tile_AttentionGradientOp : Tile_Op<"attention_gradient", [DeclareOpInterfaceMethods<TilingInterface,
+    ["getLoopIteratorTypes", "getIterationDomain", "getTiledImplementation", "getResultTilePosition"]>]> {
+  let summary = "Gradients of tw_tile.attention by its query, key and value, from its result and log-sum-exp";
+  let description = [{
+    inputs: query B x H x L x D, key B x H x S x D, value B x H x S x Dv, result and its gradient B x H x L x Dv, log-sum-exp
+    B x H x L (f32) and, with seven of them, the mask of the attention. outputs: the gradients of query, key and value.
+    `permutations` holds, for the five operands of rank 4 in front and for the outputs, where the canonical four dimensions lie
+    in the operand. With P = exp(scale * Q K^T + mask - logsumexp), 0 where masked and in rows of an infinite logsumexp:
+    dV = P^T dO, dS = P * (dO V^T - sum(dO * O)), dQ = scale * dS K, dK = scale * dS^T Q. Tiles are whole heads.
+    1. (tile_attention_gradient_c1) ranks as above, one number of heads.
+  }];
+  let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, F64Attr:$scale, UnitAttr:$causal,
+    OptionalAttr<DenseI64ArrayAttr>:$permutations);
+  let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
+}
+
 def Tile_ScanKind : I32EnumAttr<"ScanKind", "combining function", [
     I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Prod", 1, "prod">, I32EnumAttrCase<"Max", 2, "max">, I32EnumAttrCase<"Min", 3, "min">]> {
   let cppNamespace = "::tilewright::tile";

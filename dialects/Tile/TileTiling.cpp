@@ -375,4 +375,55 @@ LogicalResult AttentionOp::getResultTilePosition(OpBuilder &builder, unsigned nu
   return success();
 }
 
+/// Where canonical dimension `dim` lies in operand `which`: five inputs, the log-sum-exp left out, and three results.
+static int64_t placeOf(AttentionGradientOp op, int64_t which, int64_t dim) {
+  std::optional<ArrayRef<int64_t>> permutations = op.getPermutations();
+  return permutations ? (*permutations)[which * 4 + dim] : dim;
+}
+
+SmallVector<utils::IteratorType> AttentionGradientOp::getLoopIteratorTypes() { return parallelLoops(2); }
+
+SmallVector<Range> AttentionGradientOp::getIterationDomain(OpBuilder &builder) {
+  return domainOf(builder, getLoc(), getInputs()[5], {0, 1});
+}
+
+FailureOr<TilingResult> AttentionGradientOp::getTiledImplementation(OpBuilder &builder, ArrayRef<OpFoldResult> offsets,
+                                                                    ArrayRef<OpFoldResult> sizes) {
+  constexpr size_t logsumexp = 5, maskNumber = 6;
+  Location loc = getLoc();
+  if (!isConstantIntValue(sizes[0], 1) || !isConstantIntValue(sizes[1], 1))
+    return emitOpError("is tiled one batch and one head at a time");
+  SmallVector<Value> operands;
+  for (auto [number, value] : llvm::enumerate(getInputs())) {
+    Folds o, s;
+    wholeOf(builder, loc, value, o, s);
+    for (int64_t dim = 0; dim < 2; ++dim) {
+      if (number == maskNumber && cast<ShapedType>(value.getType()).getDimSize(dim) == 1)
+        continue;
+      int64_t place = number < logsumexp ? placeOf(*this, number, dim) : dim;
+      o[place] = offsets[dim];
+      s[place] = sizes[dim];
+    }
+    operands.push_back(sliceOf(builder, loc, value, o, s));
+  }
+  for (unsigned number = 0; number < 3; ++number) {
+    Folds o, s;
+    if (failed(getResultTilePosition(builder, number, offsets, sizes, o, s)))
+      return failure();
+    operands.push_back(sliceOf(builder, loc, getOutputs()[number], o, s));
+  }
+  return tiledClone(builder, *this, operands);
+}
+
+LogicalResult AttentionGradientOp::getResultTilePosition(OpBuilder &builder, unsigned number,
+                                                         ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes,
+                                                         Folds &resultOffsets, Folds &resultSizes) {
+  wholeOf(builder, getLoc(), getOutputs()[number], resultOffsets, resultSizes);
+  for (int64_t dim = 0; dim < 2; ++dim) {
+    resultOffsets[placeOf(*this, 5 + number, dim)] = offsets[dim];
+    resultSizes[placeOf(*this, 5 + number, dim)] = sizes[dim];
+  }
+  return success();
+}
+
 } // namespace tilewright::tile

@@ -165,6 +165,17 @@ LogicalResult PackOp::verify() {
   return success();
 }
 
+/// Attention's `permutations`, of `count` operands of rank 4.
+template <typename Op> static LogicalResult checkPlaces(Op op, std::optional<ArrayRef<int64_t>> places, int64_t count) {
+  if (places && static_cast<int64_t>(places->size()) != 4 * count)
+    return broken(op, 1) << "permutations has " << places->size() << " numbers; expected 4 for each of " << count
+                         << " operands";
+  for (int64_t which = 0; places && which < count; ++which)
+    if (!isPermutation(places->slice(which * 4, 4), 4))
+      return broken(op, 1) << "permutations places operand " << which << " wrongly";
+  return success();
+}
+
 LogicalResult AttentionOp::verify() {
   if (failed(checkOperands(*this, getInputs(), getOutputs(), {3, 4}, 2)))
     return failure();
@@ -174,18 +185,38 @@ LogicalResult AttentionOp::verify() {
   if (rankOf(getOutputs()[0]) != 4 || rankOf(getOutputs()[1]) != 3)
     return broken(*this, 1) << "results of rank " << rankOf(getOutputs()[0]) << " and " << rankOf(getOutputs()[1])
                             << "; expected 4 and 3";
+  if (failed(checkPlaces(*this, getPermutations(), 4)))
+    return failure();
   std::optional<ArrayRef<int64_t>> places = getPermutations();
-  if (places && places->size() != 16)
-    return broken(*this, 1) << "permutations has " << places->size() << " numbers; expected 4 for each of 4 operands";
-  for (int64_t which = 0; places && which < 4; ++which)
-    if (!isPermutation(places->slice(which * 4, 4), 4))
-      return broken(*this, 1) << "permutations places operand " << which << " wrongly";
   auto heads = [&](int64_t which) {
     return shapeOf(getInputs()[which]).getDimSize(places ? (*places)[which * 4 + 1] : 1);
   };
   int64_t query = heads(0), key = heads(1);
   if (!ShapedType::isDynamic(query) && !ShapedType::isDynamic(key) && (key == 0 ? query != 0 : query % key != 0))
     return broken(*this, 2) << query << " heads of queries do not share " << key << " heads of keys";
+  return success();
+}
+
+LogicalResult AttentionGradientOp::verify() {
+  constexpr int64_t logsumexp = 5;
+  if (failed(checkOperands(*this, getInputs(), getOutputs(), {6, 7}, 3)))
+    return failure();
+  for (auto [number, value] : llvm::enumerate(getInputs()))
+    if (rankOf(value) != (number == logsumexp ? 3 : 4))
+      return broken(*this, 1) << "operand " << number << " is " << value.getType()
+                              << "; all are of rank 4, the log-sum-exp of rank 3";
+  for (Value value : getOutputs())
+    if (rankOf(value) != 4)
+      return broken(*this, 1) << "a gradient of " << value.getType() << "; expected rank 4";
+  if (failed(checkPlaces(*this, getPermutations(), 8)))
+    return failure();
+  std::optional<ArrayRef<int64_t>> places = getPermutations();
+  auto heads = [&](int64_t which) {
+    return shapeOf(getInputs()[which]).getDimSize(places ? (*places)[which * 4 + 1] : 1);
+  };
+  for (int64_t which = 1; which < logsumexp; ++which)
+    if (!ShapedType::isDynamic(heads(0)) && !ShapedType::isDynamic(heads(which)) && heads(0) != heads(which))
+      return broken(*this, 1) << heads(which) << " heads in operand " << which << ", " << heads(0) << " in the query";
   return success();
 }
 

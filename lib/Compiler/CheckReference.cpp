@@ -157,6 +157,10 @@ SmallVector<AffineExpr> reducedSizes(Operation *op) {
   } else if (auto attention = dyn_cast<tile::AttentionOp>(op)) {
     for (unsigned dim : {1, 2, 3}) // whatever the order: keys and columns
       add(attention.getInputs()[1], dim);
+  } else if (auto gradient = dyn_cast<tile::AttentionGradientOp>(op)) {
+    for (unsigned operand : {0, 1})
+      for (unsigned dim : {1, 2, 3})
+        add(gradient.getInputs()[operand], dim);
   } else if (auto scan = dyn_cast<tile::ScanOp>(op)) {
     add(scan.getInputs()[0], scan.getDim());
   } else if (auto scatter = dyn_cast<tile::ScatterOp>(op)) {

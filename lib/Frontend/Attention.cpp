@@ -1,9 +1,7 @@
 //===- Attention.cpp - scaled dot product attention and its gradient ---------------------===//
 //
-// Forward is one tw.attention. Backward recomputes the probabilities from the saved logsumexp:
-//
-//   P  = exp(scale Q K^T + mask - logsumexp)      dV = P^T dO
-//   dS = P * (dO V^T - sum(dO * O))               dQ = scale dS K,  dK = scale dS^T Q
+// Forward is one tw.attention; backward one tw.attention_gradient, which computes the probabilities again from the
+// saved logsumexp.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Frontend/Node.h"
@@ -73,12 +71,6 @@ Results plainAttention(Node &n) {
   return attend(n, q, k, v, mask, scaleOr(n, 6, q), causal);
 }
 
-/// The batch dimensions B x H as one.
-Value heads(Node &n, Value value) {
-  SmallVector<AffineExpr> sizes = n.sizesIn(value);
-  return n.reshape(value, {canonicalSize(sizes[0] * sizes[1]), sizes[2], sizes[3]});
-}
-
 /// (grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, *, attn_mask, scale)
 Results flashAttentionBackward(Node &n) {
   Value grad = n.tensor(0, "grad_out"), q = n.tensor(1, "query"), k = n.tensor(2, "key"), v = n.tensor(3, "value");
@@ -93,34 +85,15 @@ Results flashAttentionBackward(Node &n) {
     return n.refuse("query, key and value need rank 4");
   if (n.sizesIn(q)[1] != n.sizesIn(k)[1])
     return n.refuse("grouped heads are not supported in the gradient of attention; repeat the key's heads");
-  Type element = n.elementOf(q), compute = n.accumulator(element);
-  SmallVector<AffineExpr> scoreSizes = n.sizesIn(q);
-  scoreSizes[3] = n.sizesIn(k)[2];
-
-  Value q3 = heads(n, q), k3 = heads(n, k), v3 = heads(n, v), g3 = heads(n, grad);
-  Value scores = n.reshape(n.matmul(q3, n.transpose(k3, 1, 2), compute), scoreSizes);
-  scores = n.op<MulOp>(scores, scale);
-  Value attended;
-  if (causal) {
-    Value row = n.iota({scoreSizes[2], n.constantSize(1)}, 0, n.i64()), column = n.iota({scoreSizes[3]}, 0, n.i64());
-    attended = n.compare<LeOp>(column, row);
-  }
-  if (mask && n.elementOf(mask).isInteger(1))
-    attended = attended ? n.op<LogicalAndOp>({attended, mask}) : mask;
-  else if (mask)
-    scores = n.op<AddOp>({scores, n.cast(mask, compute)});
-  // A row that attends to nothing has logsumexp -inf (or the other sign in older kernels) and no gradient.
-  Value rowSum = n.unsqueeze(n.cast(lse, compute), 3), zero = n.scalar(0, compute);
-  Value p = n.op<ExpOp>({n.op<SubOp>({scores, rowSum})});
-  p = n.where(n.op<IsinfOp>({rowSum}, n.i1()), zero, p);
-  if (attended)
-    p = n.where(attended, p, zero);
-  Value delta = n.reduce(ReduceKind::Sum, n.op<MulOp>({n.cast(grad, compute), n.cast(out, compute)}), {3}, true);
-  Value dp = n.reshape(n.matmul(g3, n.transpose(v3, 1, 2), compute), scoreSizes);
-  Value ds = n.op<MulOp>(n.op<MulOp>({p, n.op<SubOp>({dp, delta})}), scale);
-  Value p3 = heads(n, n.cast(p, element)), ds3 = heads(n, n.cast(ds, element));
-  Value dq = n.matmul(ds3, k3), dk = n.matmul(n.transpose(ds3, 1, 2), q3), dv = n.matmul(n.transpose(p3, 1, 2), g3);
-  return {n.reshape(dq, n.sizesIn(q)), n.reshape(dk, n.sizesIn(k)), n.reshape(dv, n.sizesIn(v))};
+  if (mask && n.rankOf(mask) > 4)
+    return n.refuse("the mask has rank " + std::to_string(n.rankOf(mask)) + ", above 4");
+  if (mask && !n.elementOf(mask).isInteger(1))
+    mask = n.cast(mask, n.accumulator(n.elementOf(q)));
+  auto op =
+      AttentionGradientOp::create(n.builder, n.loc, TypeRange{q.getType(), k.getType(), v.getType()}, q, k, v, out,
+                                  grad, n.cast(lse, n.accumulator(n.elementOf(q))), mask,
+                                  n.builder.getF64FloatAttr(scale), causal ? n.builder.getUnitAttr() : UnitAttr());
+  return {op.getGradQuery(), op.getGradKey(), op.getGradValue()};
 }
 
 } // namespace

@@ -67,6 +67,37 @@ static SmallVector<int64_t> resultPermutation(Value result) {
   return positions;
 }
 
+namespace {
+/// A result of rank 4 of `sizes`, laid out as its reader wants it.
+struct PlacedResult {
+  PlacedResult(Lowering &l, Value graphValue, SmallVector<int64_t> &permutations) : reads(4) {
+    auto type = cast<RankedTensorType>(graphValue.getType());
+    SmallVector<AffineExpr> sizes = graph::sizesOf(type), placed(sizes);
+    SmallVector<int64_t> positions = resultPermutation(graphValue);
+    for (unsigned d = 0; d < 4; ++d) {
+      placed[positions[d]] = sizes[d];
+      reads[positions[d]] = l.dim(d);
+    }
+    llvm::append_range(permutations, positions);
+    empty = l.empty(placed, storageType(type.getElementType()));
+  }
+  void set(Lowering &l, Value graphValue, Value made) {
+    l.setRead(graphValue,
+              {made, l.map(4, reads), TypedAttr(), cast<RankedTensorType>(graphValue.getType()).getElementType()});
+  }
+
+  Value empty;
+  SmallVector<AffineExpr> reads;
+};
+} // namespace
+
+/// Null where every operand lies in canonical order.
+static DenseI64ArrayAttr permutationsAttr(Lowering &l, ArrayRef<int64_t> permutations) {
+  if (llvm::all_of(llvm::enumerate(permutations), [](auto p) { return p.value() == int64_t(p.index() % 4); }))
+    return {};
+  return l.builder.getDenseI64ArrayAttr(permutations);
+}
+
 LogicalResult lowerAttention(Lowering &l, graph::AttentionOp op) {
   SmallVector<int64_t> permutations;
   SmallVector<Value> inputs;
@@ -78,25 +109,38 @@ LogicalResult lowerAttention(Lowering &l, graph::AttentionOp op) {
       return op.emitOpError("has a mask of rank above 4");
     inputs.push_back(attentionMask(l, op.getMask(), f));
   }
-  auto type = cast<RankedTensorType>(op.getResult().getType());
   auto sumType = cast<RankedTensorType>(op.getLogsumexp().getType());
-  SmallVector<AffineExpr> sumSizes = graph::sizesOf(sumType), sizes = graph::sizesOf(type), placed(sizes), reads(4);
-  SmallVector<int64_t> positions = resultPermutation(op.getResult());
-  for (unsigned d = 0; d < 4; ++d) {
-    placed[positions[d]] = sizes[d];
-    reads[positions[d]] = l.dim(d);
-  }
-  llvm::append_range(permutations, positions);
-  DenseI64ArrayAttr permuted;
-  if (llvm::any_of(llvm::enumerate(permutations), [](auto p) { return p.value() != int64_t(p.index() % 4); }))
-    permuted = l.builder.getDenseI64ArrayAttr(permutations);
-  Value result = l.empty(placed, storageType(type.getElementType()));
+  SmallVector<AffineExpr> sumSizes = graph::sizesOf(sumType);
+  PlacedResult result(l, op.getResult(), permutations);
   Value sum = l.empty(sumSizes, accumulatorType(sumType.getElementType()));
-  auto attention = tile::AttentionOp::create(l.builder, l.loc, TypeRange{result.getType(), sum.getType()}, inputs,
-                                             /*first_row=*/Value(), ValueRange{result, sum}, op.getScaleAttr(),
-                                             op.getCausalAttr(), permuted);
-  l.setRead(op.getResult(), {attention.getResult(0), l.map(4, reads), TypedAttr(), type.getElementType()});
+  auto attention = tile::AttentionOp::create(l.builder, l.loc, TypeRange{result.empty.getType(), sum.getType()}, inputs,
+                                             /*first_row=*/Value(), ValueRange{result.empty, sum}, op.getScaleAttr(),
+                                             op.getCausalAttr(), permutationsAttr(l, permutations));
+  result.set(l, op.getResult(), attention.getResult(0));
   l.set(op.getLogsumexp(), l.rounded(attention.getResult(1), sumSizes, sumType.getElementType()));
+  return success();
+}
+
+LogicalResult lowerAttentionGradient(Lowering &l, graph::AttentionGradientOp op) {
+  SmallVector<int64_t> permutations;
+  SmallVector<Value> inputs, outputs;
+  for (Value operand : {op.getQuery(), op.getKey(), op.getValue(), op.getResult(), op.getGrad()})
+    inputs.push_back(attentionOperand(l, operand, permutations));
+  inputs.push_back(l.tensor(op.getLogsumexp()));
+  if (op.getMask())
+    inputs.push_back(attentionMask(l, op.getMask(),
+                                   accumulatorType(cast<RankedTensorType>(op.getQuery().getType()).getElementType())));
+  SmallVector<PlacedResult> results;
+  SmallVector<Type> types;
+  for (Value result : op.getResults()) {
+    results.emplace_back(l, result, permutations);
+    outputs.push_back(results.back().empty);
+    types.push_back(outputs.back().getType());
+  }
+  auto gradient = tile::AttentionGradientOp::create(l.builder, l.loc, types, inputs, outputs, op.getScaleAttr(),
+                                                    op.getCausalAttr(), permutationsAttr(l, permutations));
+  for (auto [number, result] : llvm::enumerate(op.getResults()))
+    results[number].set(l, result, gradient.getResult(number));
   return success();
 }
 

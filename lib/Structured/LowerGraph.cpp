@@ -55,6 +55,7 @@ LogicalResult lowerOp(Lowering &l, Operation *op) {
       .Case<TakeOp, GatherOp, ScatterOp, PutOp>([&](auto) { return lowerIndexing(l, op); })
       .Case<RandomOp>([&](auto random) { return lowerRandom(l, random); })
       .Case<AttentionOp>([&](auto attention) { return lowerAttention(l, attention); })
+      .Case<AttentionGradientOp>([&](auto gradient) { return lowerAttentionGradient(l, gradient); })
       .Default(
           [](Operation *other) { return other->emitOpError("cannot be lowered: tw-lower-graph has no rule for it"); });
 }

@@ -187,6 +187,7 @@ mlir::LogicalResult lowerPooling(Lowering &l, mlir::Operation *op);
 mlir::LogicalResult lowerIndexing(Lowering &l, mlir::Operation *op);
 mlir::LogicalResult lowerRandom(Lowering &l, graph::RandomOp op);
 mlir::LogicalResult lowerAttention(Lowering &l, graph::AttentionOp op);
+mlir::LogicalResult lowerAttentionGradient(Lowering &l, graph::AttentionGradientOp op);
 
 /// In the body of an elementwise op: tensor[place], or `otherwise` where one of `bounds` (a dimension and its size)
 /// says that the place, which may be negative, is outside. Never reads there.

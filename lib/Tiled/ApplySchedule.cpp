@@ -45,8 +45,8 @@ public:
     Block &body = kernel.getBody().front();
     for (Operation &op : body)
       if (isa<TilingInterface>(op) &&
-          isa<linalg::LinalgOp, MatmulOp, ConvolutionOp, GroupedConvolutionOp, DepthwiseGradientOp, PackOp,
-              AttentionOp>(op) &&
+          isa<linalg::LinalgOp, MatmulOp, ConvolutionOp, GroupedConvolutionOp, DepthwiseGradientOp, PackOp, AttentionOp,
+              AttentionGradientOp>(op) &&
           !isa<linalg::FillOp>(op))
         members.push_back(&op);
     if (members.empty() || tiles.empty())
@@ -146,10 +146,10 @@ private:
       map.rowOfLoop[pack] = llvm::to_vector(llvm::seq<int64_t>(0, map.numRows));
       return map;
     }
-    if (isa<AttentionOp>(members.back())) {
+    if (isa<AttentionOp, AttentionGradientOp>(members.back())) {
       RowMap map;
-      map.numRows = 3;
-      map.rowOfLoop[members.back()] = {0, 1, 2};
+      map.numRows = numLoops(members.back());
+      map.rowOfLoop[members.back()] = llvm::to_vector(llvm::seq<int64_t>(0, map.numRows));
       return map;
     }
     return computeRows(members, reason);
@@ -157,7 +157,11 @@ private:
 
   SmallVector<AffineExpr> rowSizesOf(const RowMap &rows) {
     Operation *anchor = members.back();
-    SmallVector<AffineExpr> all = tile::sizesOf(anchor->getResult(isa<AttentionOp>(anchor) ? 1 : 0));
+    // Attention's log-sum-exp lies in canonical order, whatever the order of the others.
+    auto gradient = dyn_cast<AttentionGradientOp>(anchor);
+    SmallVector<AffineExpr> all = tile::sizesOf(gradient                   ? gradient.getInputs()[5]
+                                                : isa<AttentionOp>(anchor) ? anchor->getResult(1)
+                                                                           : anchor->getResult(0));
     all.resize(rows.numRows);
     return all;
   }

@@ -45,7 +45,7 @@ std::optional<SmallVector<OpenRow>> openRows(func::FuncOp kernel) {
   std::string reason;
   std::optional<RowMap> rows;
   for (Operation *member : members) {
-    if (isa<PackOp>(member))
+    if (isa<PackOp, AttentionGradientOp>(member))
       return SmallVector<OpenRow>{};
     if (isa<AttentionOp>(member))
       return SmallVector<OpenRow>{{2, 1}};

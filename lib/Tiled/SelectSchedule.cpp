@@ -83,7 +83,7 @@ int64_t panelsPerTask(int64_t rows, int64_t rowBytes, int64_t panels, int64_t pa
 }
 
 /// The number of keys (and values) of a head.
-AffineExpr keysOf(AttentionOp attention) {
+template <typename Op> AffineExpr keysOf(Op attention) {
   constexpr int64_t key = 1, rows = 2;
   std::optional<ArrayRef<int64_t>> places = attention.getPermutations();
   return tile::sizeOf(attention.getInputs()[key], places ? (*places)[4 * key + rows] : rows);
@@ -130,6 +130,12 @@ AffineExpr flopsOf(Operation *op) {
     timesAll(attention->getResult(0));
     AffineExpr keys = keysOf(attention);
     return total && keys ? total * keys * 2 : AffineExpr();
+  }
+  if (auto gradient = dyn_cast<AttentionGradientOp>(op)) {
+    // Five products, as if Dv were D, without what a causal mask spares.
+    timesAll(gradient->getResult(0));
+    AffineExpr keys = keysOf(gradient);
+    return total && keys ? total * keys * 5 : AffineExpr();
   }
   return getAffineConstantExpr(0, op->getContext());
 }
@@ -226,6 +232,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     Operation *anchor = members.back();
     if (auto pack = dyn_cast<PackOp>(anchor))
       return SmallVector<int64_t>(pack.getLoopIteratorTypes().size(), 1);
+    if (isa<AttentionGradientOp>(anchor))
+      return {1, 1}; // whole heads
     if (auto attention = dyn_cast<AttentionOp>(anchor)) {
       int64_t rows = estimate(tile::sizeOf(anchor->getResult(1), 2));
       int64_t heads = estimate(tile::sizeOf(anchor->getResult(1), 1)) * estimate(tile::sizeOf(anchor->getResult(1), 0));

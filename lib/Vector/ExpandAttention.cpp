@@ -16,9 +16,8 @@
 // Test: test/Vector/expand-attention.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "lib/Vector/AttentionEmitter.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "tilewright/Passes.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -30,21 +29,19 @@ namespace vector_stage {
 namespace {
 
 constexpr int64_t keyBlock = 512; ///< columns of scores at a time
-constexpr int64_t panel = 32;     ///< of the packed keys and values
 /// Not worth packing keys and values for: those of a step of decoding; fewer where packed pairs go to fast products.
 constexpr int64_t fewRows = 4, fewRowsOfPairs = 2;
 constexpr int64_t scoreRows = 32; ///< rows of scores at a time: two tiles of the matrix unit
 
-class AttentionExpander {
+class AttentionExpander : AttentionEmitter {
 public:
   AttentionExpander(tile::AttentionOp op, const ExpandAttentionOptions &options)
-      : op(op), builder(op), loc(op.getLoc()), f32(builder.getF32Type()), element(elementOf(op.getInputs()[0])),
-        scale(op.getScale().convertToDouble()) {
-    bool added = op.getInputs().size() == 4 && !elementOf(op.getInputs()[3]).isInteger(8);
-    bool masked = op.getInputs().size() == 4 || op.getCausal();
-    unit = added ? Unit::Natural : masked || !(scale > 0) ? Unit::Binary : Unit::Raw;
-    group = element.isBF16() ? options.bf16Group : element.isF16() ? options.f16Group : 1;
-    depth = group == 1 ? 1 : element.isBF16() ? options.bf16Depth : options.f16Depth;
+      : AttentionEmitter(op, op.getInputs(), op.getInputs().size() == 4 ? op.getInputs()[3] : Value(), op.getCausal(),
+                         op.getScale().convertToDouble(), op.getPermutations(), options),
+        op(op) {
+    firstRow = op.getFirstRow();
+    bool added = mask && !elementOf(mask).isInteger(8);
+    unit = added ? Unit::Natural : mask || causal || !(scale > 0) ? Unit::Binary : Unit::Raw;
   }
 
   LogicalResult run() {
@@ -71,9 +68,8 @@ public:
     constexpr int64_t line = 64;
     Value scores = alloc({few, fold(block + line / 4)}), packedK, packedV;
     if (!direct) {
-      packedK =
-          alloc({fold(llvm::divideCeil(block, panel)), packedDepth(size(q, 1)), fold(panel * group)}, elementOf(k));
-      packedV = alloc({ceilDiv(columns, panel), packedDepth(fold(block)), fold(panel * group)}, elementOf(v));
+      packedK = panelRoom(size(q, 1), fold(block), elementOf(k));
+      packedV = panelRoom(fold(block), columns, elementOf(v));
     }
     // Pairs of k are of one type on both sides of the second product.
     Value weights = group == 1 ? Value() : alloc({few, fold(block + line / 2)}, element);
@@ -87,25 +83,25 @@ public:
     auto step = [&](Value kb, OpFoldResult width) {
       Value kBlock = slice(k, {kb, fold(0)}, {width, size(k, 1)}), vBlock = slice(v, {kb, fold(0)}, {width, columns});
       if (!direct) {
-        kBlock = packed(kBlock, packedK, {ceilDiv(width, panel), packedDepth(size(q, 1)), fold(panel * group)}, {1, 0});
-        vBlock = packed(vBlock, packedV, {ceilDiv(columns, panel), packedDepth(width), fold(panel * group)}, {0, 1});
+        kBlock = packed(kBlock, packedK, /*columnsFirst=*/true);
+        vBlock = packed(vBlock, packedV, /*columnsFirst=*/false);
       }
-      overRowBlocks(rows, scoreRows, [&](Value firstRow, OpFoldResult number) {
+      overRowBlocks(rows, scoreRows, [&](Value from, OpFoldResult number) {
         Value s = slice(scores, {fold(0), fold(0)}, {number, width});
         Value p = weights ? slice(weights, {fold(0), fold(0)}, {number, width}) : s;
-        Value top = slice(m, {firstRow}, {number}), sums = slice(l, {firstRow}, {number}),
+        Value top = slice(m, {from}, {number}), sums = slice(l, {from}, {number}),
               newTop = slice(next, {fold(0)}, {number});
-        product(slice(q, {firstRow, fold(0)}, {number, size(q, 1)}), kBlock, s, /*columnsFirst=*/true);
+        product(slice(q, {from, fold(0)}, {number, size(q, 1)}), kBlock, s, /*columnsFirst=*/true);
         // Rows whose scores are 16 KiB: they stay in the first-level cache through all passes over them.
         overRowBlocks(
             number, std::max<int64_t>(1, 4096 / std::max<int64_t>(1, block)), [&](Value first, OpFoldResult count) {
-              Value row = arith::AddIOp::create(builder, loc, firstRow, first);
+              Value row = arith::AddIOp::create(builder, loc, from, first);
               softmaxRows(slice(s, {first, fold(0)}, {count, width}),
                           weights ? slice(p, {first, fold(0)}, {count, width}) : Value(), slice(top, {first}, {count}),
                           slice(sums, {first}, {count}), slice(newTop, {first}, {count}), row, count, kb, width);
             });
         // acc = acc * exp(m - m') + p v
-        Value sum = slice(acc, {firstRow, fold(0)}, {number, columns});
+        Value sum = slice(acc, {from, fold(0)}, {number, columns});
         Value added = once ? sum : slice(parts, {fold(0), fold(0)}, {number, columns});
         product(p, vBlock, added, /*columnsFirst=*/false);
         if (!once)
@@ -122,19 +118,14 @@ public:
     } else {
       AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1), d2 = builder.getAffineDimExpr(2);
       OpFoldResult last = keys;
-      if (op.getCausal() && op.getFirstRow())
+      if (causal && firstRow)
         last =
             affine::makeComposedFoldedAffineMin(builder, loc, AffineMap::get(3, 0, {d0, d1 + d2}, builder.getContext()),
-                                                {keys, OpFoldResult(op.getFirstRow()), rows});
+                                                {keys, OpFoldResult(firstRow), rows});
       auto loop = scf::ForOp::create(builder, loc, index(fold(0)), index(last), index(fold(block)));
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(loop.getBody());
-      OpFoldResult width = fold(block);
-      if (!staticKeys || *staticKeys % block != 0)
-        width = affine::makeComposedFoldedAffineMin(
-            builder, loc, AffineMap::get(2, 0, {builder.getAffineConstantExpr(block), d1 - d0}, builder.getContext()),
-            {OpFoldResult(loop.getInductionVar()), keys});
-      step(loop.getInductionVar(), width);
+      step(loop.getInductionVar(), blockSize(loop.getInductionVar(), keys, block));
     }
     // Rows that attend to nothing have l = 0 and acc = 0.
     Type outElement = elementOf(out);
@@ -157,153 +148,19 @@ public:
   }
 
 private:
-  static Type elementOf(Value value) { return cast<MemRefType>(value.getType()).getElementType(); }
-  OpFoldResult fold(int64_t value) { return builder.getIndexAttr(value); }
-  OpFoldResult size(Value value, int64_t dim) { return memref::getMixedSize(builder, loc, value, dim); }
-  /// Rows of a packed operand that holds `k` steps of a sum.
-  OpFoldResult packedDepth(OpFoldResult k) {
-    AffineExpr d0 = builder.getAffineDimExpr(0);
-    AffineExpr expr = depth > group ? d0.ceilDiv(depth) * (depth / group) : d0.ceilDiv(group);
-    return affine::makeComposedFoldedAffineApply(builder, loc, AffineMap::get(1, 0, expr), {k});
-  }
-  Value index(OpFoldResult value) { return getValueOrCreateConstantIndexOp(builder, loc, value); }
-  OpFoldResult ceilDiv(OpFoldResult value, int64_t by) {
-    return affine::makeComposedFoldedAffineApply(
-        builder, loc, AffineMap::get(1, 0, builder.getAffineDimExpr(0).ceilDiv(by)), {value});
-  }
-  static Value finite(OpBuilder &b, Location at, Value value) {
-    Value lowest = number(b, at, -std::numeric_limits<double>::infinity());
-    Value none = arith::CmpFOp::create(b, at, arith::CmpFPredicate::OEQ, value, lowest);
-    return arith::SelectOp::create(b, at, none, number(b, at, 0), value);
-  }
-
-  /// A view of `value` without the dimensions `drop`, whose size is 1, of rank `rank`.
-  Value view(Value value, ArrayRef<int64_t> drop, int64_t rank) {
-    auto type = cast<MemRefType>(value.getType());
-    SmallVector<OpFoldResult> offsets(type.getRank(), fold(0)), strides(type.getRank(), fold(1)), sizes;
-    SmallVector<int64_t> kept;
-    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-      bool dropped = llvm::is_contained(drop, dim);
-      sizes.push_back(dropped ? fold(1) : size(value, dim));
-      if (!dropped)
-        kept.push_back(type.getDimSize(dim));
-    }
-    auto reduced = cast<MemRefType>(memref::SubViewOp::inferRankReducedResultType(kept, type, offsets, sizes, strides));
-    return memref::SubViewOp::create(builder, loc, reduced, value, offsets, sizes, strides);
-  }
-
-  /// Rows x columns of operand `which` (query, key, value, result), or null when columns come first.
-  Value matrix(Value value, int64_t which) {
-    auto place = [&](int64_t dim) { return op.getPermutations() ? (*op.getPermutations())[which * 4 + dim] : dim; };
-    if (place(2) > place(3))
-      return {};
-    return view(value, {place(0), place(1)}, 2);
-  }
-
-  Value slice(Value value, ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes) {
-    // Constant offsets as attributes: they are part of the type, and later folding takes them for known.
-    SmallVector<OpFoldResult> strides(offsets.size(), fold(1)), starts(offsets);
-    (void)foldDynamicIndexList(starts);
-    return memref::SubViewOp::create(builder, loc, value, starts, sizes, strides);
-  }
-
-  Value alloc(ArrayRef<OpFoldResult> sizes, Type element = {}) {
-    SmallVector<int64_t> shape;
-    SmallVector<Value> dynamic;
-    dispatchIndexOpFoldResults(sizes, dynamic, shape);
-    return memref::AllocOp::create(builder, loc, MemRefType::get(shape, element ? element : f32), dynamic);
-  }
-
-  /// The part `sizes` of `panels`, filled with the panels of `matrix`.
-  Value packed(Value matrix, Value panels, ArrayRef<OpFoldResult> sizes, ArrayRef<int64_t> permutation) {
-    Value part = slice(panels, {fold(0), fold(0), fold(0)}, sizes);
-    tile::PackOp::create(builder, loc, TypeRange(), ValueRange{matrix}, ValueRange{part}, panel, group, permutation, 0);
-    return part;
-  }
-
   /// to = a b, with b in panels, or as it lies (`columnsFirst`: transposed) for a few rows, which read it once.
   void product(Value a, Value b, Value to, bool columnsFirst) {
-    if (!direct) {
-      tile::MatmulOp::create(builder, loc, TypeRange(), ValueRange{a, b}, ValueRange{to}, panel, group,
-                             ArrayRef<int64_t>{0, 1});
-      return;
-    }
+    if (!direct)
+      return multiply(a, b, to);
     fill(to, 0);
     generic(
         {a, b}, {to}, {"ik", columnsFirst ? "jk" : "kj"}, {"ij"}, 3,
         [&](OpBuilder &b, Location at, ValueRange in) {
-          auto wide = [&](Value x) -> Value {
-            return x.getType().isF32() ? x : arith::ExtFOp::create(b, at, f32, x).getResult();
-          };
           auto contract = arith::FastMathFlags::contract;
-          Value x = arith::MulFOp::create(b, at, wide(in[0]), wide(in[1]), contract);
+          Value x = arith::MulFOp::create(b, at, wide(b, at, in[0]), wide(b, at, in[1]), contract);
           linalg::YieldOp::create(b, at, arith::AddFOp::create(b, at, in[2], x, contract).getResult());
         },
         /*reduceLast=*/true);
-  }
-
-  void fill(Value value, float with) {
-    linalg::FillOp::create(builder, loc,
-                           arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(with)).getResult(), value);
-  }
-
-  /// linalg.generic over loops i, j, k; each operand's map is spelled by the loops it reads ("ij", "i", "0j").
-  void generic(ValueRange ins, ValueRange outs, ArrayRef<StringRef> inMaps, ArrayRef<StringRef> outMaps, int64_t loops,
-               function_ref<void(OpBuilder &, Location, ValueRange)> body, bool reduceLast = false) {
-    SmallVector<AffineMap> maps;
-    for (ArrayRef<StringRef> group : {inMaps, outMaps})
-      for (StringRef text : group) {
-        SmallVector<AffineExpr> exprs;
-        for (char c : text)
-          exprs.push_back(c == '0' ? builder.getAffineConstantExpr(0) : builder.getAffineDimExpr(c - 'i'));
-        maps.push_back(AffineMap::get(loops, 0, exprs, builder.getContext()));
-      }
-    SmallVector<utils::IteratorType> iterators(loops, utils::IteratorType::parallel);
-    if (reduceLast)
-      iterators.back() = utils::IteratorType::reduction;
-    linalg::GenericOp::create(builder, loc, TypeRange(), ins, outs, maps, iterators,
-                              [&](OpBuilder &b, Location at, ValueRange arguments) { body(b, at, arguments); });
-  }
-
-  void elementwise(ValueRange ins, Value out, int64_t rank,
-                   function_ref<Value(OpBuilder &, Location, ValueRange)> body) {
-    SmallVector<StringRef> maps(ins.size(), rank == 1 ? "i" : "ij");
-    generic(ins, {out}, maps, {rank == 1 ? "i" : "ij"}, rank,
-            [&](OpBuilder &b, Location at, ValueRange in) { linalg::YieldOp::create(b, at, body(b, at, in)); });
-  }
-
-  void reduce(Value matrix, Value row, function_ref<Value(OpBuilder &, Location, Value, Value)> combine) {
-    generic(
-        {matrix}, {row}, {"ij"}, {"i"}, 2,
-        [&](OpBuilder &b, Location at, ValueRange in) { linalg::YieldOp::create(b, at, combine(b, at, in[0], in[1])); },
-        /*reduceLast=*/true);
-  }
-
-  static Value number(OpBuilder &b, Location at, double value) {
-    return arith::ConstantOp::create(b, at, b.getF32FloatAttr(value));
-  }
-
-  /// `body` for blocks of `count` rows and for what is left of them.
-  void overRowBlocks(OpFoldResult rows, int64_t count, function_ref<void(Value, OpFoldResult)> body) {
-    std::optional<int64_t> known = getConstantIntValue(rows);
-    if (known && *known <= count)
-      return body(index(fold(0)), rows);
-    int64_t left = known ? *known % count : 0;
-    Value end = known ? index(fold(*known - left)) : index(rows);
-    auto loop = scf::ForOp::create(builder, loc, index(fold(0)), end, index(fold(count)));
-    {
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(loop.getBody());
-      AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
-      OpFoldResult size = fold(count);
-      if (!known)
-        size = affine::makeComposedFoldedAffineMin(
-            builder, loc, AffineMap::get(2, 0, {builder.getAffineConstantExpr(count), d1 - d0}, builder.getContext()),
-            {OpFoldResult(loop.getInductionVar()), rows});
-      body(loop.getInductionVar(), size);
-    }
-    if (left > 0)
-      body(end, fold(left));
   }
 
   /// The greater of a score and `best`. It passes over NaN, whose power is NaN again and the row's sum, too.
@@ -354,57 +211,24 @@ private:
   void scaleAndMask(Value s, Value next, Value first, OpFoldResult count, Value kb, OpFoldResult width) {
     SmallVector<Value> ins;
     SmallVector<StringRef> maps;
-    bool boolean = false;
-    if (op.getInputs().size() == 4) {
-      Value mask = view(op.getInputs()[3], {0, 1}, 2);
-      auto type = cast<MemRefType>(mask.getType());
-      bool perRow = type.getDimSize(0) != 1, perColumn = type.getDimSize(1) != 1;
-      mask = slice(mask, {perRow ? OpFoldResult(first) : fold(0), perColumn ? OpFoldResult(kb) : fold(0)},
-                   {perRow ? count : fold(1), perColumn ? width : fold(1)});
-      ins.push_back(mask);
-      maps.push_back(perRow ? (perColumn ? "ij" : "i0") : (perColumn ? "0j" : "00"));
-      boolean = elementOf(mask).isInteger(8);
-    }
+    readMask(first, count, kb, width, ins, maps);
     generic(
         ins, {s, next}, maps, {"ij", "i"}, 2,
         [&](OpBuilder &b, Location at, ValueRange in) {
-          auto contract = arith::FastMathFlags::contract;
-          Value best = in.back(), x = in.drop_back().back();
           const double factor = scale * (unit == Unit::Binary ? llvm::numbers::log2e : 1);
-          x = arith::MulFOp::create(b, at, x, number(b, at, factor), contract);
-          Value lowest = number(b, at, -std::numeric_limits<double>::infinity());
-          if (boolean) {
-            Value zero = arith::ConstantOp::create(b, at, b.getI8IntegerAttr(0));
-            Value attend = arith::CmpIOp::create(b, at, arith::CmpIPredicate::ne, in[0], zero);
-            x = arith::SelectOp::create(b, at, attend, x, lowest);
-          } else if (!ins.empty()) {
-            x = arith::AddFOp::create(b, at, x, in[0], contract);
-          }
-          if (op.getCausal()) {
-            Value row = linalg::IndexOp::create(b, at, 0), column = linalg::IndexOp::create(b, at, 1);
-            row = arith::AddIOp::create(b, at, row, first);
-            if (op.getFirstRow())
-              row = arith::AddIOp::create(b, at, row, op.getFirstRow());
-            column = arith::AddIOp::create(b, at, column, kb);
-            Value seen = arith::CmpIOp::create(b, at, arith::CmpIPredicate::ule, column, row);
-            x = arith::SelectOp::create(b, at, seen, x, lowest);
-          }
+          Value best = in.back(), x = in.drop_back().back();
+          x = score(b, at, x, factor, mask ? in[0] : Value(), first, kb);
           linalg::YieldOp::create(b, at, {x, greater(b, at, x, best)});
         },
         /*reduceLast=*/true);
   }
 
   tile::AttentionOp op;
-  OpBuilder builder;
-  Location loc;
-  Type f32, element;
-  int64_t group, depth; ///< of packed operands
   /// What scores and their maxima are kept in. Raw: as the product has them, scaled where a weight is made of the
   /// difference to the maximum (which is exact, and 0 for the greatest). Masked ones are scaled before: Binary, in
   /// powers of 2, e^x = 2^(x log2 e); Natural where a mask is added, which may hold the least number there is, and rows
   /// of nothing else still have weights.
   enum class Unit { Raw, Binary, Natural } unit;
-  double scale;
   bool once = false;   ///< all keys are one block
   bool direct = false; ///< few rows: keys and values are read where they lie
 };
@@ -412,10 +236,16 @@ private:
 struct ExpandAttention : impl::ExpandAttentionBase<ExpandAttention> {
   using ExpandAttentionBase::ExpandAttentionBase;
   void runOnOperation() override {
+    const ExpandAttentionOptions options{bf16Group, bf16Depth, f16Group, f16Depth};
     SmallVector<tile::AttentionOp> ops;
     getOperation().walk([&](tile::AttentionOp op) { ops.push_back(op); });
     for (tile::AttentionOp op : ops)
-      if (failed(AttentionExpander(op, {bf16Group, bf16Depth, f16Group, f16Depth}).run()))
+      if (failed(AttentionExpander(op, options).run()))
+        return signalPassFailure();
+    SmallVector<tile::AttentionGradientOp> gradients;
+    getOperation().walk([&](tile::AttentionGradientOp op) { gradients.push_back(op); });
+    for (tile::AttentionGradientOp op : gradients)
+      if (failed(expandAttentionGradient(op, options)))
         return signalPassFailure();
   }
 };

@@ -425,6 +425,30 @@ func.func @attention_c4(%q: tensor<2x3x8x4xf32>, %k: tensor<2x3x8x4xf32>, %v: te
 
 // -----
 
+func.func @attention_gradient_c1(%q: tensor<2x3x8x4xf32>, %l: tensor<2x3x4xf32>) {
+  // expected-error @below {{attention_gradient_c1: logsumexp has the sizes 2x3x4 but should have 2x3x8}}
+  %0:3 = tw.attention_gradient %q, %q, %q, %q, %q, %l {scale = 1.0 : f64} : tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x4xf32> -> tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>
+  return
+}
+
+// -----
+
+func.func @attention_gradient_c2(%q: tensor<2x3x8x4xf32>, %l: tensor<2x3x8xf32>, %m: tensor<5x8xi1>) {
+  // expected-error @below {{attention_gradient_c2: a mask of 5x8 does not broadcast to 2x3x8x8}}
+  %0:3 = tw.attention_gradient %q, %q, %q, %q, %q, %l mask(%m : tensor<5x8xi1>) {scale = 1.0 : f64} : tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8xf32> -> tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>
+  return
+}
+
+// -----
+
+func.func @attention_gradient_c3(%q: tensor<2x3x8x4xf32>, %l: tensor<2x3x8xf32>) {
+  // expected-error @below {{attention_gradient_c3: the key's gradient has the sizes 2x3x8x5 but should have 2x3x8x4}}
+  %0:3 = tw.attention_gradient %q, %q, %q, %q, %q, %l {scale = 1.0 : f64} : tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8xf32> -> tensor<2x3x8x4xf32>, tensor<2x3x8x5xf32>, tensor<2x3x8x4xf32>
+  return
+}
+
+// -----
+
 func.func @max_pool_c1(%a: tensor<2x3x8x8xf32>) {
   // expected-error @below {{max_pool_c1: kernel has 1 entries for 2 spatial dimensions}}
   %0:2 = tw.max_pool %a {kernel = array<i64: 2>, stride = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : tensor<2x3x8x8xf32> -> tensor<2x3x4x4xf32>, tensor<2x3x4x4xi64>

@@ -53,6 +53,12 @@ def depthwise_gradient(stride, padding):
     return gradients
 
 
+def attention_gradient(q, k, v):
+    """Of the sum of the squares of the result, halved."""
+    result, logsumexp = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, True)
+    return torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward(result, q, k, v, result, logsumexp, 0.0, True)
+
+
 for dtype in (torch.float32, torch.bfloat16, torch.float16):
     for m, n, k in products:
         check(None, [torch.randn(m, k, dtype=dtype)], torch.nn.Linear(k, n, dtype=dtype))
@@ -61,6 +67,7 @@ for dtype in (torch.float32, torch.bfloat16, torch.float16):
     for shape in attentions:
         check(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
               [torch.randn(*shape, dtype=dtype) for _ in range(3)])
+        check(attention_gradient, [torch.randn(*shape, dtype=dtype) for _ in range(3)])
     for batch, channels, size, filters, window, stride, padding in convolutions:
         module = torch.nn.Conv2d(channels, filters, window, stride, padding).to(dtype)
         check(None, [torch.randn(batch, channels, size, size, dtype=dtype)], module)

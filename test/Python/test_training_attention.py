@@ -78,3 +78,46 @@ def test_forward_stores_no_scores(tmp_path, monkeypatch):
     main = text[text.index("func.func @main") :].split("func.func private")[0]
     assert "tw_tile.attention" in text or "attention" in main
     assert not re.search(rf"{QUERIES}x{KEYS}x", main), "a tensor of queries x keys passes between kernels"
+
+
+@pytest.mark.parametrize("kind", ["plain", "causal", "bool", "float"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("rows,keys", [(1, 1), (33, 300), (140, 17), (300, 530)])
+def test_gradient_across_tiles(rows, keys, dtype, kind):
+    """Tiles are 128 rows by 256 keys; the operands lie as a model's heads do, and as the gradients of these are read."""
+    q, k, v = (torch.randn(2, n, 3, size).to(dtype) for n, size in ((rows, 40), (keys, 40), (keys, 24)))
+    mask = {"bool": torch.rand(2, 1, rows, keys) > 0.2, "float": torch.randn(rows, keys).to(dtype)}.get(kind)
+
+    def fn(q, k, v):
+        added = mask.to(q.dtype) if kind == "float" else mask
+        q, k, v = (x.transpose(1, 2) for x in (q, k, v))
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=added, is_causal=kind == "causal")
+
+    check_gradient(fn, q, k, v)
+
+
+def test_gradient_of_symbolic_sizes():
+    q = torch.randn(2, 140, 2, 16)
+    torch._dynamo.mark_dynamic(q, 0)
+    torch._dynamo.mark_dynamic(q, 1)
+    fn = lambda q: F.scaled_dot_product_attention(*[q.transpose(1, 2)] * 3, is_causal=True)  # noqa: E731
+    check_gradient(fn, q)
+
+
+def test_backward_stores_no_scores(tmp_path, monkeypatch):
+    """Backward computes them again, tile by tile."""
+    monkeypatch.setenv("TILEWRIGHT_DUMP_DIRECTORY", str(tmp_path))
+    q, k, v = [x.requires_grad_() for x in qkv()]
+    out = compiled_strictly(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True))(q, k, v)
+    out.sum().backward()
+    texts = [path.read_text() for path in tmp_path.rglob("3-tiled.mlir")]
+    main = "".join(text[text.index("func.func @main") :].split("func.func private")[0] for text in texts)
+    assert "attention_gradient" in main, f"{len(texts)} graphs, none of them with the gradient"
+    assert not re.search(rf"{QUERIES}x{KEYS}x", main), "a tensor of queries x keys passes between kernels"
+
+
+def test_a_row_that_attends_to_nothing_has_no_gradient():
+    q, k, v = qkv()
+    mask = torch.ones(QUERIES, KEYS, dtype=torch.bool)
+    mask[5] = False
+    check_gradient(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=mask), q, k, v)

@@ -36,3 +36,16 @@ func.func @half(%x: tensor<2x8x4x16xf16>, %k: tensor<2x4x8x16xf16>) -> tensor<2x
     -> tensor<2x4x8x16xf16>, tensor<2x4x8xf32>
   return %r : tensor<2x4x8x16xf16>
 }
+
+// The gradient stays whole, too; what lies permuted is told, and the gradients lie as their readers want them.
+// CHECK-LABEL: func @gradient
+// CHECK: tw_tile.attention_gradient {permutations = array<i64: 0, 2, 1, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 2, 1, 3, 0, 1, 2, 3, 0, 1, 2, 3>, scale = 2.500000e-01 : f64} ins(%arg0, %arg1, %arg1, %arg2, %arg2, %arg3 :
+// CHECK-SAME: outs({{.*}} : tensor<2x8x4x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>)
+func.func @gradient(%x: tensor<2x8x4x16xf32>, %k: tensor<2x4x8x16xf32>, %o: tensor<2x4x8x16xf32>, %l: tensor<2x4x8xf32>) -> (tensor<2x8x64xf32>, tensor<2x4x8x16xf32>) {
+  %q = tw.permute %x {permutation = array<i64: 0, 2, 1, 3>} : tensor<2x8x4x16xf32> -> tensor<2x4x8x16xf32>
+  %dq, %dk, %dv = tw.attention_gradient %q, %k, %k, %o, %o, %l {scale = 0.25 : f64} : tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8xf32>
+    -> tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>
+  %0 = tw.permute %dq {permutation = array<i64: 0, 2, 1, 3>} : tensor<2x4x8x16xf32> -> tensor<2x8x4x16xf32>
+  %1 = tw.reshape %0 : tensor<2x8x4x16xf32> -> tensor<2x8x64xf32>
+  return %1, %dv : tensor<2x8x64xf32>, tensor<2x4x8x16xf32>
+}

@@ -137,6 +137,22 @@ func.func @tile_attention_c2(%q: memref<1x3x8x4xf32>, %k: memref<1x2x8x4xf32>, %
 
 // -----
 
+func.func @tile_attention_gradient_c1(%q: memref<1x3x8x4xf32>, %k: memref<1x2x8x4xf32>, %l: memref<1x3x8xf32>) {
+  // expected-error @below {{tile_attention_gradient_c1: 2 heads in operand 1, 3 in the query}}
+  tw_tile.attention_gradient {scale = 1.0 : f64} ins(%q, %k, %k, %q, %q, %l : memref<1x3x8x4xf32>, memref<1x2x8x4xf32>, memref<1x2x8x4xf32>, memref<1x3x8x4xf32>, memref<1x3x8x4xf32>, memref<1x3x8xf32>) outs(%q, %k, %k : memref<1x3x8x4xf32>, memref<1x2x8x4xf32>, memref<1x2x8x4xf32>)
+  return
+}
+
+// -----
+
+func.func @tile_attention_gradient_c1_rank(%q: memref<1x3x8x4xf32>, %l: memref<3x8xf32>) {
+  // expected-error @below {{tile_attention_gradient_c1: operand 5 is 'memref<3x8xf32>'; all are of rank 4, the log-sum-exp of rank 3}}
+  tw_tile.attention_gradient {scale = 1.0 : f64} ins(%q, %q, %q, %q, %q, %l : memref<1x3x8x4xf32>, memref<1x3x8x4xf32>, memref<1x3x8x4xf32>, memref<1x3x8x4xf32>, memref<1x3x8x4xf32>, memref<3x8xf32>) outs(%q, %q, %q : memref<1x3x8x4xf32>, memref<1x3x8x4xf32>, memref<1x3x8x4xf32>)
+  return
+}
+
+// -----
+
 func.func @tile_scan_c1(%a: memref<4xf32>, %b: memref<5xf32>) {
   // expected-error @below {{tile_scan_c1: dim 0 of 'memref<4xf32>' into 'memref<5xf32>'}}
   tw_tile.scan sum {dim = 0 : i64} ins(%a : memref<4xf32>) outs(%b : memref<5xf32>)

@@ -282,8 +282,8 @@ SmallVector<Value> decomposeDepthwiseGradient(Emitter e, tile::DepthwiseGradient
 }
 
 bool isWideAttention(Operation *op) {
-  auto attention = dyn_cast<tile::AttentionOp>(op);
-  return attention && getElementTypeOrSelf(attention.getInputs()[0].getType()).isF64();
+  return isa<tile::AttentionOp, tile::AttentionGradientOp>(op) &&
+         getElementTypeOrSelf(op->getOperand(0).getType()).isF64();
 }
 
 struct DecomposeTile : impl::DecomposeTileBase<DecomposeTile> {
@@ -299,8 +299,8 @@ struct DecomposeTile : impl::DecomposeTileBase<DecomposeTile> {
             << "attention in f64"
             << remark::reason("{0}", "online softmax is written for f32 scores; the whole score matrix is made");
         ops.push_back(op);
-      } else if (isa<tile::ScanOp, tile::SortOp, tile::ScatterOp, tile::AttentionOp, tile::GroupedConvolutionOp,
-                     tile::DepthwiseGradientOp>(op)) {
+      } else if (isa<tile::ScanOp, tile::SortOp, tile::ScatterOp, tile::AttentionOp, tile::AttentionGradientOp,
+                     tile::GroupedConvolutionOp, tile::DepthwiseGradientOp>(op)) {
         ops.push_back(op);
       }
     });
@@ -314,7 +314,8 @@ struct DecomposeTile : impl::DecomposeTileBase<DecomposeTile> {
               .Case<tile::ScatterOp>([&](auto scatter) { return decomposeScatter(e, scatter); })
               .Case<tile::GroupedConvolutionOp>([&](auto grouped) { return decomposeGroupedConvolution(e, grouped); })
               .Case<tile::DepthwiseGradientOp>([&](auto gradient) { return decomposeDepthwiseGradient(e, gradient); })
-              .Case<tile::AttentionOp>([&](auto attention) { return decomposeAttention(b, attention); });
+              .Case<tile::AttentionOp>([&](auto attention) { return decomposeAttention(b, attention); })
+              .Case<tile::AttentionGradientOp>([&](auto gradient) { return decomposeAttentionGradient(b, gradient); });
       op->replaceAllUsesWith(results);
       op->erase();
     }

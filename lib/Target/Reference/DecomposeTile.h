@@ -9,6 +9,7 @@ namespace tilewright::reference {
 
 /// Attention over the whole score matrix: contraction, row softmax, contraction. Results as the op's.
 llvm::SmallVector<mlir::Value> decomposeAttention(mlir::OpBuilder &b, tile::AttentionOp op);
+llvm::SmallVector<mlir::Value> decomposeAttentionGradient(mlir::OpBuilder &b, tile::AttentionGradientOp op);
 
 } // namespace tilewright::reference
 

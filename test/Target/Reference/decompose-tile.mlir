@@ -43,6 +43,20 @@ func.func @attention(%q: tensor<2x4x8x16xf32>, %k: tensor<2x2x8x16xf32>) -> tens
   return %r : tensor<2x4x8x16xf32>
 }
 
+// Five products over the whole matrix of scores.
+// CHECK-LABEL: func @attention_gradient
+// CHECK-COUNT-2: iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]
+// CHECK-COUNT-3: iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]
+// CHECK-NOT: tw_tile
+// CHECK: return
+func.func @attention_gradient(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %l: tensor<2x4x8xf32>) -> tensor<2x4x8x16xf32> {
+  %dq, %dk, %dv = tw.attention_gradient %q, %k, %k, %q, %q, %l {scale = 0.25 : f64} : tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8xf32>
+    -> tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>
+  %0 = tw.add %dq, %dk : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
+  %1 = tw.add %0, %dv : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
+  return %1 : tensor<2x4x8x16xf32>
+}
+
 // What lies outside of the image is left out.
 // CHECK-LABEL: func @grouped_convolution
 // CHECK-COUNT-7: scf.for

@@ -1,0 +1,241 @@
+//===- ExpandAttentionGradient.cpp - the gradient of attention, without its scores in memory ------===//
+//
+// Before:  tw_tile.attention_gradient {scale} ins(%q, %k, %v, %o, %do, %lse [, %mask])
+//            outs(%dq, %dk, %dv)                                      // one batch, one head
+// After:
+//   delta = rowsum(do * o)
+//   for blocks of keys {
+//     dk = dv = 0
+//     for blocks of rows {
+//       s = q k^T ; dp = do v^T
+//       p = exp(scale * s + mask - lse) and ds = p * (dp - delta) * scale in one pass
+//       dv += p^T do ; dk += ds^T q ; dq += ds k } }
+//
+// Operands packed in pairs of k take dv^T += do^T p and dk^T += q^T ds instead: p and ds are packed, as any right-hand
+// side, and only the narrow q and do are turned, where p^T as a left-hand side would be read element by element.
+//
+// Scores and their gradients are one tile of rows x keys: what forward did not keep is computed again. Keys are walked
+// once, and of causal ones only the rows that see them. Source: Dao et al., "FlashAttention", 2022, algorithm 4.
+//
+// Test: test/Vector/expand-attention-gradient.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Vector/AttentionEmitter.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tilewright::vector_stage {
+namespace {
+
+/// Rows and keys of a tile of scores: two such tiles and the panels beside them stay in a second-level cache.
+constexpr int64_t gradientRows = 128, gradientKeys = 256;
+
+class AttentionGradientExpander : AttentionEmitter {
+public:
+  AttentionGradientExpander(tile::AttentionGradientOp op, const ExpandAttentionOptions &options)
+      : AttentionEmitter(op, op.getInputs(), op.getInputs().size() == 7 ? op.getInputs()[6] : Value(), op.getCausal(),
+                         op.getScale().convertToDouble(), op.getPermutations(), options),
+        op(op) {}
+
+  LogicalResult run() {
+    if (!element.isF32() && !element.isBF16() && !element.isF16())
+      return op.emitOpError("expected f32, bf16 or f16 operands, got ") << element;
+    SmallVector<Value> matrices;
+    for (int64_t which = 0; which < 8; ++which)
+      matrices.push_back(matrix(which < 5 ? op.getInputs()[which] : op.getOutputs()[which - 5], which));
+    if (llvm::is_contained(matrices, Value()))
+      return op.emitOpError("expected rows before columns in every operand");
+    q = matrices[0], k = matrices[1], v = matrices[2], grad = matrices[4];
+    rows = size(q, 0), keys = size(k, 0);
+    std::optional<int64_t> staticRows = getConstantIntValue(rows), staticKeys = getConstantIntValue(keys);
+    const int64_t rowBlock = std::min(staticRows.value_or(gradientRows), gradientRows),
+                  keyBlock = std::min(staticKeys.value_or(gradientKeys), gradientKeys);
+    oneRowBlock = staticRows && *staticRows <= rowBlock;
+    const bool oneKeyBlock = staticKeys && *staticKeys <= keyBlock;
+    OpFoldResult r = fold(rowBlock), c = fold(keyBlock), width = size(q, 1), columns = size(v, 1);
+
+    // Rows a line of the caches longer than their elements: at a distance of a power of two they would share few sets.
+    constexpr int64_t line = 64;
+    scores = alloc({r, fold(keyBlock + line / 4)});
+    slopes = alloc({r, fold(keyBlock + line / 4)});
+    if (group > 1) { // pairs of k are of one type on both sides of a product
+      weights = alloc({r, fold(keyBlock + line / 2)}, element);
+      steps = alloc({r, fold(keyBlock + line / 2)}, element);
+    }
+    Value keyColumns = panelRoom(width, c, element), valueColumns = panelRoom(columns, c, element),
+          keyRows = panelRoom(c, width, element);
+    if (group == 1) {
+      queryRows = panelRoom(r, width, element);
+      gradRows = panelRoom(r, columns, element);
+    }
+    // The sums of a block of keys lie as its products have them.
+    turned = group > 1;
+    auto sums = [&](OpFoldResult of) { return turned ? alloc({of, c}) : alloc({c, of}); };
+    Value dq = alloc({rows, width}), dk = sums(width), dv = sums(columns);
+    if (!oneKeyBlock)
+      partQ = alloc({r, width});
+    if (!oneRowBlock) {
+      partK = sums(width);
+      partV = sums(columns);
+    }
+    if (turned) {
+      queryTurned = alloc({width, r}, element);
+      gradTurned = alloc({columns, r}, element);
+      weightRows = panelRoom(r, c, element);
+    }
+    rowStatistics(matrices[3]);
+    if (!oneKeyBlock)
+      fill(dq, 0);
+
+    overRowBlocks(keys, keyBlock, [&](Value kb, OpFoldResult number) {
+      Value kBlock = rowsOf(k, kb, number);
+      Value kT = packed(kBlock, keyColumns, /*columnsFirst=*/true),
+            vT = packed(rowsOf(v, kb, number), valueColumns, /*columnsFirst=*/true),
+            kN = packed(kBlock, keyRows, /*columnsFirst=*/false);
+      Value sumK = firstKeys(dk, number), sumV = firstKeys(dv, number);
+      if (!oneRowBlock) {
+        fill(sumK, 0);
+        fill(sumV, 0);
+      }
+      Value from; // rows before these see none of the keys
+      if (causal && !oneRowBlock)
+        from = index(affine::makeComposedFoldedAffineApply(
+            builder, loc,
+            AffineMap::get(1, 0, builder.getAffineDimExpr(0).floorDiv(rowBlock) * rowBlock, builder.getContext()),
+            {OpFoldResult(kb)}));
+      overRowBlocks(
+          rows, rowBlock,
+          [&](Value rb, OpFoldResult count) { block(kb, number, rb, count, kT, vT, kN, sumK, sumV, dq); }, from);
+      write(sumK, rowsOf(matrices[6], kb, number), turned);
+      write(sumV, rowsOf(matrices[7], kb, number), turned);
+    });
+    write(dq, matrices[5], /*across=*/false);
+    op.erase();
+    return success();
+  }
+
+private:
+  Value rowsOf(Value matrix, Value from, OpFoldResult count) {
+    return slice(matrix, {from, fold(0)}, {count, size(matrix, 1)});
+  }
+
+  /// Of the sums of a block of keys those of the first `number`.
+  Value firstKeys(Value sums, OpFoldResult number) {
+    return turned ? slice(sums, {fold(0), fold(0)}, {size(sums, 0), number}) : rowsOf(sums, index(fold(0)), number);
+  }
+
+  /// What a row's scores are measured from, and how much of its gradient is common to all of them.
+  void rowStatistics(Value result) {
+    Value lse = view(op.getInputs()[5], {0, 1}, 1);
+    base = alloc({rows});
+    delta = alloc({rows});
+    // Powers of 2, unless a mask is added. A row that attends to nothing has an infinite sum: all of its weights are 0.
+    natural = mask && !elementOf(mask).isInteger(8);
+    elementwise({lse}, base, 1, [&](OpBuilder &b, Location at, ValueRange in) -> Value {
+      Value infinity = number(b, at, std::numeric_limits<double>::infinity());
+      Value none =
+          arith::CmpFOp::create(b, at, arith::CmpFPredicate::OEQ, math::AbsFOp::create(b, at, in[0]), infinity);
+      Value sum = arith::MulFOp::create(b, at, in[0], number(b, at, natural ? 1 : llvm::numbers::log2e));
+      return arith::SelectOp::create(b, at, none, infinity, sum);
+    });
+    fill(delta, 0);
+    generic(
+        {result, grad}, {delta}, {"ij", "ij"}, {"i"}, 2,
+        [&](OpBuilder &b, Location at, ValueRange in) {
+          auto contract = arith::FastMathFlags::contract;
+          Value x = arith::MulFOp::create(b, at, wide(b, at, in[0]), wide(b, at, in[1]), contract);
+          linalg::YieldOp::create(b, at, arith::AddFOp::create(b, at, in[2], x, contract).getResult());
+        },
+        /*reduceLast=*/true);
+  }
+
+  /// One tile: `count` rows from `rb` on, `number` keys from `kb` on.
+  void block(Value kb, OpFoldResult number, Value rb, OpFoldResult count, Value kT, Value vT, Value kN, Value sumK,
+             Value sumV, Value dq) {
+    Value qBlock = rowsOf(q, rb, count), gBlock = rowsOf(grad, rb, count);
+    auto tileOf = [&](Value room) { return slice(room, {fold(0), fold(0)}, {count, number}); };
+    Value s = tileOf(scores), dp = tileOf(slopes), p = weights ? tileOf(weights) : s, ds = steps ? tileOf(steps) : dp;
+    multiply(qBlock, kT, s);
+    multiply(gBlock, vT, dp);
+    // Rows of 16 KiB: both tiles stay in the first-level cache from the product to here where they can.
+    constexpr int64_t elements = 4096;
+    int64_t rowsAtOnce =
+        std::max<int64_t>(1, elements / std::max<int64_t>(1, cast<MemRefType>(scores.getType()).getDimSize(1)));
+    overRowBlocks(count, rowsAtOnce, [&](Value first, OpFoldResult some) {
+      Value row = arith::AddIOp::create(builder, loc, rb, first);
+      auto part = [&](Value tile) { return slice(tile, {first, fold(0)}, {some, number}); };
+      SmallVector<Value> ins{part(s), part(dp), slice(base, {row}, {some}), slice(delta, {row}, {some})};
+      SmallVector<StringRef> maps{"ij", "ij", "i", "i"};
+      readMask(row, some, kb, number, ins, maps);
+      generic(ins, {part(p), part(ds)}, maps, {"ij", "ij"}, 2, [&](OpBuilder &b, Location at, ValueRange in) {
+        auto contract = arith::FastMathFlags::contract;
+        auto exact = group > 1 ? arith::FastMathFlags::afn : arith::FastMathFlags::none;
+        Value x = score(b, at, in[0], scale * (natural ? 1 : llvm::numbers::log2e), mask ? in[4] : Value(), row, kb);
+        x = arith::SubFOp::create(b, at, x, in[2]);
+        Value weight = natural ? math::ExpOp::create(b, at, x, exact).getResult()
+                               : math::Exp2Op::create(b, at, x, exact).getResult();
+        Value step = arith::MulFOp::create(b, at, arith::SubFOp::create(b, at, in[1], in[3]),
+                                           AttentionEmitter::number(b, at, scale), contract);
+        step = arith::MulFOp::create(b, at, weight, step);
+        if (group > 1) {
+          weight = arith::TruncFOp::create(b, at, element, weight);
+          step = arith::TruncFOp::create(b, at, element, step);
+        }
+        linalg::YieldOp::create(b, at, {weight, step});
+      });
+    });
+    accumulate(ds, kN, partQ ? rowsOf(partQ, index(fold(0)), count) : Value(), rowsOf(dq, rb, count));
+    Value pairsV = partV ? firstKeys(partV, number) : Value(), pairsK = partK ? firstKeys(partK, number) : Value();
+    if (!turned) {
+      accumulate(p, packed(gBlock, gradRows, /*columnsFirst=*/false), pairsV, sumV, /*depthFirst=*/true);
+      accumulate(ds, packed(qBlock, queryRows, /*columnsFirst=*/false), pairsK, sumK, /*depthFirst=*/true);
+      return;
+    }
+    auto turn = [&](Value block, Value room) {
+      Value to = slice(room, {fold(0), fold(0)}, {size(block, 1), count});
+      generic({block}, {to}, {"ji"}, {"ij"}, 2,
+              [](OpBuilder &b, Location at, ValueRange in) { linalg::YieldOp::create(b, at, in[0]); });
+      return to;
+    };
+    accumulate(turn(gBlock, gradTurned), packed(p, weightRows, /*columnsFirst=*/false), pairsV, sumV);
+    accumulate(turn(qBlock, queryTurned), packed(ds, weightRows, /*columnsFirst=*/false), pairsK, sumK);
+  }
+
+  /// sum += a b, by way of `part`; sum = a b without one.
+  void accumulate(Value a, Value panels, Value part, Value sum, bool depthFirst = false) {
+    multiply(a, panels, part ? part : sum, depthFirst);
+    if (part)
+      elementwise({part}, sum, 2, [](OpBuilder &b, Location at, ValueRange in) -> Value {
+        return arith::AddFOp::create(b, at, in[1], in[0]);
+      });
+  }
+
+  /// `sum`, which lies `across` where it should be turned, in the type of `to`.
+  void write(Value sum, Value to, bool across) {
+    Type type = elementOf(to);
+    generic({sum}, {to}, {across ? "ji" : "ij"}, {"ij"}, 2, [&](OpBuilder &b, Location at, ValueRange in) {
+      linalg::YieldOp::create(b, at, type.isF32() ? in[0] : arith::TruncFOp::create(b, at, type, in[0]).getResult());
+    });
+  }
+
+  tile::AttentionGradientOp op;
+  Value q, k, v, grad;
+  OpFoldResult rows, keys;
+  Value base, delta; ///< of each row
+  Value scores, slopes, weights,
+      steps; ///< tiles of s, dp, p and ds; the last two are null where s and dp turn into them
+  Value queryRows, gradRows, weightRows; ///< room for panels
+  Value queryTurned, gradTurned;
+  Value partQ, partK, partV; ///< null where one block gives the whole sum
+  bool oneRowBlock = false, natural = false, turned = false;
+};
+
+} // namespace
+
+LogicalResult expandAttentionGradient(tile::AttentionGradientOp op, const ExpandAttentionOptions &options) {
+  return AttentionGradientExpander(op, options).run();
+}
+
+} // namespace tilewright::vector_stage
