@@ -4,7 +4,8 @@
 // equal exactly when their normal forms are the same expression:
 //
 //   s1 * (s0 * 2) + s0          ->  s0 + s0 * s1 * 2
-//   (s0 * 8 + 3) floordiv 4     ->  s0 * 2 + 0
+//   (s0 * 8 + 3) floordiv 4     ->  s0 * 2
+//   (s0 * s1) floordiv s1       ->  s0
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Graph.h"
@@ -79,16 +80,33 @@ AffineExpr rebuild(const SizePolynomial &sum, MLIRContext *context) {
 
 SizePolynomial asPolynomial(AffineExpr expr);
 
-/// Moves the terms of `sum` that `divisor` divides into `whole`, divided.
-void splitMultiples(SizePolynomial &sum, int64_t divisor, SizePolynomial &whole) {
+/// Takes the atoms of `divisor` out of those of `term`; false where one is not among them.
+bool divideAtoms(std::vector<std::string> &key, SizeTerm &term, const std::vector<std::string> &divisor) {
+  for (const std::string &name : divisor) {
+    auto found = llvm::find(key, name);
+    if (found == key.end())
+      return false;
+    term.atoms.erase(term.atoms.begin() + (found - key.begin()));
+    key.erase(found);
+  }
+  return true;
+}
+
+/// Moves the terms of `sum` that the one term `divisor` divides into `whole`, divided. Of a constant that a number does
+/// not divide the rest stays.
+void splitMultiples(SizePolynomial &sum, const SizePolynomial &divisor, SizePolynomial &whole) {
+  const auto &[atoms, single] = *divisor.begin();
   for (auto it = sum.begin(); it != sum.end();) {
-    int64_t rest = ((it->second.factor % divisor) + divisor) % divisor;
-    int64_t quotient = (it->second.factor - rest) / divisor;
-    if (!it->first.empty() && rest != 0) {
+    std::vector<std::string> key = it->first;
+    SizeTerm term = it->second;
+    int64_t d = single.factor, rest = ((term.factor % d) + d) % d;
+    term.factor = (term.factor - rest) / d;
+    bool constant = key.empty() && atoms.empty();
+    if (!divideAtoms(key, term, atoms) || (!constant && rest != 0)) {
       ++it;
       continue;
     }
-    addTerm(whole, it->first, {quotient, it->second.atoms});
+    addTerm(whole, key, term);
     if (rest == 0) {
       it = sum.erase(it);
     } else {
@@ -104,29 +122,30 @@ SizePolynomial atomOf(AffineExpr expr) {
   return {{{sizeKey(expr)}, {1, {expr}}}};
 }
 
+/// The divisor of a size is never 0 or less.
 SizePolynomial quotientOf(AffineExprKind kind, AffineExpr lhs, AffineExpr rhs) {
   MLIRContext *context = lhs.getContext();
-  SizePolynomial numerator = asPolynomial(lhs), whole;
-  AffineExpr divisor = canonicalSize(rhs);
-  if (auto constant = dyn_cast<AffineConstantExpr>(divisor); constant && constant.getValue() > 0) {
-    int64_t d = constant.getValue();
-    if (kind == AffineExprKind::CeilDiv) { // ceil(a / d) = floor((a + d - 1) / d)
-      addTerm(numerator, {}, {d - 1, {}});
-      kind = AffineExprKind::FloorDiv;
-    }
-    splitMultiples(numerator, d, whole);
-    bool small = numerator.empty() || (numerator.size() == 1 && numerator.begin()->first.empty());
-    if (small) // the rest is a constant in [0, d)
-      return kind == AffineExprKind::FloorDiv ? whole : numerator;
-    AffineExpr rest = rebuild(numerator, context);
-    if (kind == AffineExprKind::Mod)
-      return atomOf(rest % d);
-    SizePolynomial result = atomOf(rest.floorDiv(d));
-    for (const auto &[key, term] : whole)
-      addTerm(result, key, term);
-    return result;
+  SizePolynomial numerator = asPolynomial(lhs), divisor = asPolynomial(rhs), whole;
+  AffineExpr divisorExpr = rebuild(divisor, context);
+  bool single = divisor.size() == 1 && divisor.begin()->second.factor > 0;
+  auto constant = dyn_cast<AffineConstantExpr>(divisorExpr);
+  if (single && constant && kind == AffineExprKind::CeilDiv) { // ceil(a / d) = floor((a + d - 1) / d)
+    addTerm(numerator, {}, {constant.getValue() - 1, {}});
+    kind = AffineExprKind::FloorDiv;
   }
-  return atomOf(getAffineBinaryOpExpr(kind, rebuild(numerator, context), divisor));
+  if (single)
+    splitMultiples(numerator, divisor, whole);
+  // The rest is 0, or a constant in [0, d).
+  bool small = numerator.empty() || (constant && numerator.size() == 1 && numerator.begin()->first.empty());
+  if (single && small)
+    return kind == AffineExprKind::Mod ? numerator : whole;
+  AffineExpr rest = rebuild(numerator, context);
+  if (kind == AffineExprKind::Mod)
+    return atomOf(getAffineBinaryOpExpr(kind, rest, divisorExpr));
+  SizePolynomial result = atomOf(getAffineBinaryOpExpr(kind, rest, divisorExpr));
+  for (const auto &[key, term] : whole)
+    addTerm(result, key, term);
+  return result;
 }
 
 SizePolynomial asPolynomial(AffineExpr expr) {

@@ -13,6 +13,7 @@ const Table &importTable() {
     registerConversions(t);
     registerViews(t);
     registerSlices(t);
+    registerStrided(t);
     registerReductions(t);
     registerScansAndSorts(t);
     registerContractions(t);

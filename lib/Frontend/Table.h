@@ -24,6 +24,7 @@ void registerComparisons(Table &table);
 void registerConversions(Table &table);
 void registerViews(Table &table);
 void registerSlices(Table &table);
+void registerStrided(Table &table);
 void registerReductions(Table &table);
 void registerScansAndSorts(Table &table);
 void registerContractions(Table &table);

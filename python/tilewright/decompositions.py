@@ -7,19 +7,6 @@ import functools
 from . import _tilewright
 
 
-def as_strided(self, size, stride, storage_offset=None):
-    """Only what changes no element: sizes, offset and the strides that count stay. Pools of channels_last write it."""
-    import torch
-
-    if storage_offset is not None and storage_offset != self.storage_offset():
-        return NotImplemented
-    if self.dim() != len(size) or any(a != b for a, b in zip(self.shape, size)):
-        return NotImplemented
-    if any(n != 1 and a != b for n, a, b in zip(size, self.stride(), stride)):
-        return NotImplemented
-    return torch.ops.aten.alias.default(self)
-
-
 def native_group_norm_backward(grad_output, input, mean, rstd, gamma, N, C, HxW, group, output_mask):
     """torch's own divides by the elements of a group: of none it cannot."""
     import torch
@@ -52,7 +39,6 @@ def decompositions() -> dict:
             table.update(get_decompositions([op]))
         except RuntimeError:
             pass  # this torch has no decomposition for it
-    table[aten.as_strided.default] = as_strided
     table[aten.native_group_norm_backward.default] = native_group_norm_backward
     known = set(_tilewright.known_targets())
     return {op: fn for op, fn in table.items() if str(op) not in known}

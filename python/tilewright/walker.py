@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import fx
 
-from . import _tilewright
+from . import _tilewright, strided
 
 MOST = 2**63 - 1
 _FRAME = re.compile(r'File "([^"]*)", line (\d+), in (.*)')
@@ -254,8 +254,9 @@ class Walker:
                 reason = unsupported_tensor(each) if isinstance(each, torch.Tensor) else ""
                 if reason:
                     raise _tilewright.Refused("its result: " + reason)
-            args = [self.argument(a) for a in node.args]
-            kwargs = {k: self.argument(v) for k, v in node.kwargs.items()}
+            args, kwargs = strided.arguments(node) if node.target in strided.TARGETS else (node.args, node.kwargs)
+            args = [self.argument(a) for a in args]
+            kwargs = {k: self.argument(v) for k, v in kwargs.items()}
             metas = [meta_of(v) for v in values]
             number = self.graph.node(str(node.target), args, kwargs, metas, frames(node, self.frame_cache))
         except _tilewright.Refused as error:

@@ -1,0 +1,95 @@
+"""as_strided and what its gradients are made of: windows of memory, as views and gathered."""
+
+import pytest
+import torch
+
+from numbers_rule import check, check_gradient, compiled_strictly
+
+WINDOWS = {
+    "all of it": ((2, 8, 6, 6), (288, 36, 6, 1), 0),
+    "another order": ((6, 6, 8, 2), (6, 1, 36, 288), 0),
+    "other sizes": ((24, 24), (24, 1), 0),
+    "a part": ((2, 3, 4, 4), (288, 36, 6, 1), 7),
+    "every second": ((2, 8, 3), (288, 36, 2), 1),
+    "rows that end early": ((7, 50), (80, 1), 3),
+    "stretched": ((4, 3, 5), (0, 1, 0), 5),
+    "overlapping": ((4, 3), (2, 1), 5),
+    "overlapping in both": ((5, 4, 3), (1, 1, 7), 11),
+    "a diagonal": ((6,), (7,), 36),
+    "one element": ((), (), 100),
+    "the last": ((1, 1), (5, 7), 575),
+    "nothing": ((0, 3), (3, 1), 2),
+}
+
+
+def channels_last(x):
+    return x.contiguous(memory_format=torch.channels_last)
+
+
+@pytest.mark.parametrize("window", WINDOWS.values(), ids=WINDOWS)
+@pytest.mark.parametrize("layout", [torch.Tensor.contiguous, channels_last, lambda x: x.permute(3, 0, 2, 1)], ids=["nchw", "nhwc", "turned"])
+def test_windows(window, layout):
+    x = layout(torch.randn(2, 8, 6, 6))
+    check(lambda x: torch.as_strided(x, *window) + 1, x)
+    check(lambda x: torch.as_strided(x * 2, *window), x)
+    if window[0] != (0, 3):
+        check_gradient(lambda x: torch.as_strided(torch.relu(x), *window).exp(), x)
+
+
+@pytest.mark.parametrize("name", ["a part", "another order", "overlapping", "a diagonal", "every second"])
+def test_writes(name):
+    size, stride, offset = WINDOWS[name]
+    x, part = torch.randn(2, 8, 6, 6), torch.randn(size)
+    if name != "overlapping":  # which element stays is nobody's promise
+        check(lambda x, p: torch.as_strided_scatter(x * 2, p, size, stride, offset), x, part)
+        check(lambda x, p: torch.as_strided_scatter(channels_last(x) * 2, p, size, stride, offset), x, part)
+        check_gradient(lambda x, p: torch.as_strided_scatter(x * 2, p, size, stride, offset).square(), x, part)
+
+    def in_place(x):
+        y = x * 2
+        y.as_strided(size, stride, offset).add_(1)
+        return y
+
+    if name != "overlapping":
+        check(in_place, x)
+
+
+def test_memory_of_a_view():
+    """Offsets count from the beginning of the memory, of which the view is a part."""
+    x = torch.randn(4, 8, 6)
+    check(lambda x: torch.as_strided((x * 2)[1:, 2:], (4, 3), (2, 1), 5), x)
+    check(lambda x: torch.as_strided((x * 2)[1:, 2:], (4, 3), (2, 1)), x)
+    check(lambda x: torch.as_strided((x * 2).split(2)[1].transpose(1, 2), (2, 6), (48, 1)), x)
+    check(lambda x, y: torch.as_strided_scatter((x * 2)[1:, 2:], y, (4, 3), (6, 2), 60), x, torch.randn(4, 3))
+    check(lambda x: torch.as_strided(x, (4, 3), (2, 1), 50) * 2, torch.randn(5, 8, 6)[1:])
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64, torch.int64, torch.bool])
+def test_dtypes(dtype):
+    x = (torch.randn(9, 11) * 3).to(dtype)
+    check(lambda x: torch.as_strided(x.t(), (3, 4), (2, 3), 1), x)
+    check(lambda x: torch.as_strided(torch.logical_not(x), (3, 5), (22, 2), 1), x)
+
+
+def test_symbolic_sizes():
+    torch._dynamo.reset()
+
+    def fn(x):
+        n = x.shape[0]
+        y = x * 2
+        return y.as_strided((n, 4), (24, 1), 0) + y.as_strided((n, 4), (24, 5), 3)
+
+    compiled = compiled_strictly(fn, dynamic=True)
+    for n in (5, 9, 2):
+        x = torch.randn(n, 4, 6)
+        torch.testing.assert_close(compiled(x), fn(x))
+
+
+@pytest.mark.parametrize("x, offset, reason", [(torch.randn(8, 9)[:, ::2], 0, "has gaps or elements in several places"),
+                                               (torch.randn(9, 9)[2:], 0, "reaches outside of the 63 elements"),
+                                               (torch.randn(9, 9)[:2], 5, "reaches outside of the 18 elements")])  # fmt: skip
+def test_what_cannot_be(x, offset, reason):
+    """Elements of an argument's memory that are not its own do not reach a program."""
+    torch._dynamo.reset()
+    with pytest.raises(torch._dynamo.exc.BackendCompilerFailed, match=reason):
+        compiled_strictly(lambda x: torch.as_strided(x, (3, 3), (7, 1), offset) * 2)(x)
