@@ -62,14 +62,15 @@ struct Pooling {
     SmallVector<AffineExpr> sizes(inputSizes);
     for (unsigned i = 0; i < kernel.size(); ++i) {
       unsigned at = firstSpatial + i;
-      // The last window's end: beyond the padding in ceil mode, before it when windows do not fit evenly.
-      AffineExpr end = (outSizes[at] - 1) * stride[i] + (window[i] - 1) * dilation[i] + 1;
+      // The last window's end: beyond the padding in ceil mode, before it when windows do not fit evenly. It begins
+      // before the image's end, so no window of unknown places reaches further than its own length beyond.
+      int64_t reach = (window[i] - 1) * dilation[i];
+      AffineExpr end = (outSizes[at] - 1) * stride[i] + reach + 1;
+      auto beyond = dyn_cast<AffineConstantExpr>(graph::canonicalSize(end - inputSizes[at] - padding[i]));
+      int64_t after = beyond ? std::max<int64_t>(beyond.getValue(), 0) : reach;
       low[at] = l.builder.getIndexAttr(padding[i]);
-      high[at] = l.nonNegative(end - inputSizes[at] - padding[i]);
-      if (auto known = dyn_cast<Attribute>(high[at]))
-        sizes[at] = inputSizes[at] + padding[i] + cast<IntegerAttr>(known).getInt();
-      else
-        sizes[at] = getAffineSymbolExpr(0, l.context()); // some dynamic size
+      high[at] = l.builder.getIndexAttr(after);
+      sizes[at] = inputSizes[at] + padding[i] + after;
     }
     return padded(l, tensor, inputSizes, low, high, sizes, value);
   }

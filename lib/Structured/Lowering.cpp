@@ -124,17 +124,6 @@ SmallVector<OpFoldResult> Lowering::foldedSizes(ArrayRef<AffineExpr> exprs) {
   return llvm::map_to_vector(exprs, [&](AffineExpr e) { return foldedSize(e); });
 }
 
-OpFoldResult Lowering::nonNegative(AffineExpr expr) {
-  if (auto value = dyn_cast<AffineConstantExpr>(expr))
-    return builder.getIndexAttr(std::max<int64_t>(value.getValue(), 0));
-  Value &cached = nonNegativeCache[expr];
-  if (!cached) {
-    Value value = size(expr);
-    cached = arith::MaxSIOp::create(top, loc, value, size(constant(0)));
-  }
-  return cached;
-}
-
 Value Lowering::empty(ArrayRef<AffineExpr> sizes, Type storage) {
   return tensor::EmptyOp::create(builder, loc, foldedSizes(sizes), storage);
 }

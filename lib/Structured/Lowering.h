@@ -71,8 +71,6 @@ public:
   mlir::Value size(mlir::AffineExpr expr);
   mlir::OpFoldResult foldedSize(mlir::AffineExpr expr);
   llvm::SmallVector<mlir::OpFoldResult> foldedSizes(llvm::ArrayRef<mlir::AffineExpr> exprs);
-  /// max(size, 0) at the function's top.
-  mlir::OpFoldResult nonNegative(mlir::AffineExpr expr);
   mlir::Value empty(llvm::ArrayRef<mlir::AffineExpr> sizes, mlir::Type storage);
   mlir::Value filled(llvm::ArrayRef<mlir::AffineExpr> sizes, mlir::TypedAttr value);
   /// tensor.extract_slice and insert_slice; of no elements there is nothing to cut or put (upstream's verifiers take an
@@ -113,7 +111,6 @@ private:
   llvm::DenseMap<mlir::Value, Read> reads;
   llvm::DenseMap<mlir::Value, mlir::Value> tensors;
   llvm::DenseMap<mlir::AffineExpr, mlir::Value> sizeCache;
-  llvm::DenseMap<mlir::AffineExpr, mlir::Value> nonNegativeCache;
   llvm::SmallVector<mlir::Value> symbols;
   mlir::OpBuilder top; // where sizes are computed
 };

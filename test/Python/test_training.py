@@ -5,7 +5,7 @@ import torch
 
 from numbers_rule import compiled_strictly
 from tilewright.backend import tilewright
-from training import MODELS, check_batches, check_step, gradients, without_dropout
+from training import MODELS, channels_last, check_batches, check_step, convnext, gradients, inverted_residual, resnet, without_dropout
 
 OPTIMIZERS = {"sgd": lambda p: torch.optim.SGD(p, 0.1, momentum=0.9), "adamw": lambda p: torch.optim.AdamW(p, 1e-3)}
 
@@ -15,6 +15,13 @@ OPTIMIZERS = {"sgd": lambda p: torch.optim.SGD(p, 0.1, momentum=0.9), "adamw": l
 def test_step(name, optimizer):
     model, inputs = MODELS[name]()
     check_step(without_dropout(model).train(), inputs, OPTIMIZERS[optimizer])
+
+
+@pytest.mark.parametrize("make", [resnet, inverted_residual, convnext])
+def test_images_in_channels_last(make):
+    """The gradient of a mean over the plane copies into strides (aten.as_strided)."""
+    model, inputs = channels_last(*make())
+    check_step(without_dropout(model).train(), inputs)
 
 
 # With AdamW's own eps of 1e-8 the first step is the gradient's sign: one element whose gradient is smaller than the

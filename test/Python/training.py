@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 
 import torch
+import torch.nn.functional as F
 
 from numbers_rule import assert_numbers, compiled_strictly, with_threads
 
@@ -42,6 +43,45 @@ def resnet():
 
     config = ResNetConfig(hidden_sizes=[16, 32, 64, 128], depths=[1, 2, 1, 1], embedding_size=16, num_labels=5)
     return ResNetForImageClassification(config), dict(pixel_values=torch.randn(2, 3, 64, 64), labels=torch.randint(0, 5, (2,)))
+
+
+def channels_last(model, inputs):
+    """The same in channels-last."""
+    return model.to(memory_format=torch.channels_last), {
+        k: v.contiguous(memory_format=torch.channels_last) if v.dim() == 4 else v for k, v in inputs.items()}  # fmt: skip
+
+
+class InvertedResidual(torch.nn.Module):
+    """A block of EfficientNet's: its activations are smooth, so that no rounding decides what a gradient is."""
+
+    def __init__(self, width: int = 16, inner: int = 48):
+        super().__init__()
+        nn = torch.nn
+        self.stem = nn.Sequential(nn.Conv2d(3, width, 3, 2, 1, bias=False), nn.BatchNorm2d(width), nn.SiLU())
+        self.up = nn.Sequential(nn.Conv2d(width, inner, 1, bias=False), nn.BatchNorm2d(inner), nn.SiLU(),
+                                nn.Conv2d(inner, inner, 3, 1, 1, groups=inner, bias=False), nn.BatchNorm2d(inner), nn.SiLU())  # fmt: skip
+        self.squeeze = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Conv2d(inner, 8, 1), nn.SiLU(), nn.Conv2d(8, inner, 1), nn.Sigmoid())
+        self.down = nn.Sequential(nn.Conv2d(inner, width, 1, bias=False), nn.BatchNorm2d(width))
+        self.classify = nn.Linear(width, 5)
+
+    def forward(self, pixel_values, labels):
+        from transformers.modeling_outputs import ImageClassifierOutput
+
+        x = self.stem(pixel_values)
+        inner = self.up(x)
+        x = x + self.down(inner * self.squeeze(inner))
+        return ImageClassifierOutput(loss=F.cross_entropy(self.classify(x.mean((2, 3))), labels))
+
+
+def inverted_residual():
+    return InvertedResidual(), dict(pixel_values=torch.randn(2, 3, 32, 32), labels=torch.randint(0, 5, (2,)))
+
+
+def convnext():
+    from transformers import ConvNextConfig, ConvNextForImageClassification
+
+    config = ConvNextConfig(hidden_sizes=[16, 32, 64, 128], depths=[1, 1, 2, 1], num_labels=5)
+    return ConvNextForImageClassification(config), dict(pixel_values=torch.randn(2, 3, 64, 64), labels=torch.randint(0, 5, (2,)))
 
 
 MODELS = {"bert": bert, "gpt2": gpt2, "vit": vit, "resnet": resnet}

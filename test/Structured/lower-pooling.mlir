@@ -50,3 +50,13 @@ func.func @avg_pool_of_all(%x: tensor<1x4x8xf32>) -> tensor<1x4x1xf32> {
   %r = tw.avg_pool %x {kernel = array<i64: 1280>, stride = array<i64: 1280>, padding = array<i64: 0>} : tensor<1x4x8xf32> -> tensor<1x4x1xf32>
   return %r : tensor<1x4x1xf32>
 }
+
+// Where the last window ends is not known: it begins in the image, or in what stands before it.
+// CHECK-LABEL: func @max_pool_symbolic
+// CHECK: tensor.pad %arg{{.*}} low[0, 0, 1] high[0, 0, 2]
+// CHECK: -> tensor<1x4x?xf32>
+func.func @max_pool_symbolic(%n: index, %x: tensor<1x4x?xf32, affine_map<()[s0] -> (1, 4, s0)>>) -> tensor<1x4x?xf32, affine_map<()[s0] -> (1, 4, (s0 + 1) floordiv 2)>> {
+  %r, %i = tw.max_pool %x {kernel = array<i64: 3>, stride = array<i64: 2>, padding = array<i64: 1>, dilation = array<i64: 1>}
+    : tensor<1x4x?xf32, affine_map<()[s0] -> (1, 4, s0)>> -> tensor<1x4x?xf32, affine_map<()[s0] -> (1, 4, (s0 + 1) floordiv 2)>>, tensor<1x4x?xi64, affine_map<()[s0] -> (1, 4, (s0 + 1) floordiv 2)>>
+  return %r : tensor<1x4x?xf32, affine_map<()[s0] -> (1, 4, (s0 + 1) floordiv 2)>>
+}

@@ -103,7 +103,9 @@ def test_pools():
                lambda x: F.max_pool2d(x, 40, 3, 20, return_indices=True), lambda x: F.max_pool2d(x, 18, 1, 9, 2)):  # fmt: skip
         check(fn, x)
     check(lambda x: F.adaptive_avg_pool2d(x, 4), torch.randn(2, 3, 16, 8))
-    check(lambda x: F.adaptive_avg_pool2d(x, 1), x.abs().contiguous(memory_format=torch.channels_last))  # as_strided
+    check(lambda x: F.adaptive_avg_pool2d(x, 1), x.abs().contiguous(memory_format=torch.channels_last))
+    for fn in (lambda x: F.max_pool2d(x, 3, 2, 1), lambda x: F.max_pool2d(x, 5, 2, 2, ceil_mode=True), lambda x: F.max_pool2d(x, 3, 3)):
+        check(fn, x, dynamic=True)  # where the last window ends is not known
     check_gradient(lambda x: F.max_pool2d(x, 3, 2, 1), x)
 
 
