@@ -39,6 +39,8 @@ inline constexpr llvm::StringLiteral fromStartAttrName = "tw.from_start";
 inline constexpr llvm::StringLiteral staticAttrName = "tw.static";
 /// Argument and result attribute (string): the name the user gave.
 inline constexpr llvm::StringLiteral nameAttrName = "tw.name";
+/// On a result of @main: the number of the tensor argument whose memory it shall be written into.
+inline constexpr llvm::StringLiteral intoAttrName = "tw.into";
 
 /// What passes decided and why, for the report: on the function in the graph stage, later on the module.
 inline constexpr llvm::StringLiteral decisionsAttrName = "tw.decisions";

@@ -54,12 +54,16 @@ static LogicalResult verifyMap(Operation *op, StringRef constraint, StringRef na
   return success();
 }
 
-/// The kind of buffer `number` of the program `op` stands in; none where there is no such buffer (program_c2).
-static std::optional<BufferKind> kindOf(Operation *op, int64_t number) {
+/// Buffer `number` of the program `op` stands in; none where there is no such buffer (program_c2).
+static BufferOp bufferOf(Operation *op, int64_t number) {
   for (auto buffer : cast<ProgramOp>(op->getParentOp()).getBody().getOps<BufferOp>())
     if (static_cast<int64_t>(buffer.getNumber()) == number)
-      return buffer.getKind();
-  return std::nullopt;
+      return buffer;
+  return {};
+}
+
+static bool isReadOnly(BufferOp buffer) {
+  return buffer.getKind() == BufferKind::Constant || (buffer.getKind() == BufferKind::Input && !buffer.getInPlace());
 }
 
 LogicalResult BufferOp::verify() {
@@ -68,6 +72,8 @@ LogicalResult BufferOp::verify() {
   if ((getKind() == BufferKind::Constant) != getValue().has_value())
     return emitOpError("buffer_c2: ") << stringifyBufferKind(getKind())
                                       << (getValue() ? " buffer with a value" : " buffer without a value");
+  if (getInPlace() && getKind() != BufferKind::Input)
+    return emitOpError("buffer_c3: ") << stringifyBufferKind(getKind()) << " buffer in place";
   return success();
 }
 
@@ -81,14 +87,15 @@ LogicalResult LaunchOp::verify() {
     return emitOpError("launch_c2: writes = ")
            << writes << " names more than the " << getBuffers().size() << " operands";
   for (auto [position, number] : llvm::enumerate(getBuffers())) {
-    std::optional<BufferKind> kind = kindOf(*this, number);
-    if (!kind || position >= 64 || !(writes >> position & 1))
+    BufferOp buffer = bufferOf(*this, number);
+    if (!buffer || position >= 64 || !(writes >> position & 1))
       continue;
-    if (*kind == BufferKind::Input || *kind == BufferKind::Constant)
-      return emitOpError("launch_c3: writes to ") << stringifyBufferKind(*kind) << " buffer " << number;
-    if ((*kind == BufferKind::Packed) != getOnce())
+    BufferKind kind = buffer.getKind();
+    if (isReadOnly(buffer))
+      return emitOpError("launch_c3: writes to ") << stringifyBufferKind(kind) << " buffer " << number;
+    if ((kind == BufferKind::Packed) != getOnce())
       return emitOpError("launch_c4: ") << (getOnce() ? "a once launch writes to " : "writes to ")
-                                        << stringifyBufferKind(*kind) << " buffer " << number;
+                                        << stringifyBufferKind(kind) << " buffer " << number;
   }
   return success();
 }
@@ -96,8 +103,8 @@ LogicalResult LaunchOp::verify() {
 LogicalResult CopyOp::verify() {
   if (failed(verifyMap(*this, "copy_c1", "bytes", getBytes(), 1)))
     return failure();
-  std::optional<BufferKind> kind = kindOf(*this, getTo());
-  if (getFrom() == getTo() || kind == BufferKind::Input || kind == BufferKind::Constant)
+  BufferOp to = bufferOf(*this, getTo());
+  if (getFrom() == getTo() || (to && isReadOnly(to)))
     return emitOpError("copy_c2: copies buffer ") << getFrom() << " to buffer " << getTo();
   return success();
 }

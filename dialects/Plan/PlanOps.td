@@ -48,9 +48,11 @@ def Plan_BufferOp : Plan_PartOp<"buffer"> {
   let description = [{
     1. (buffer_c1) `bytes` is one number of the program's symbols.
     2. (buffer_c2) constants, and nothing else, have a value.
+    3. (buffer_c3) inputs, and nothing else, are in place: the caller wants them written.
   }];
-  let arguments = (ins I64Attr:$number, Plan_BufferKind:$kind, I64Attr:$index, AffineMapAttr:$bytes, OptionalAttr<ElementsAttr>:$value);
-  let assemblyFormat = "$number $kind $index `bytes` $bytes (`=` $value^)? attr-dict";
+  let arguments = (ins I64Attr:$number, Plan_BufferKind:$kind, I64Attr:$index, AffineMapAttr:$bytes, OptionalAttr<ElementsAttr>:$value,
+    UnitAttr:$in_place);
+  let assemblyFormat = "$number $kind $index (`in_place` $in_place^)? `bytes` $bytes (`=` $value^)? attr-dict";
 }
 def Plan_LaunchOp : Plan_PartOp<"launch"> {
   let summary = "Run a kernel over `grid` tiles, shared among the threads";
@@ -59,7 +61,7 @@ def Plan_LaunchOp : Plan_PartOp<"launch"> {
     count as written. `sizes` are the kernel's index arguments. Grid and scratch (bytes per thread) are known when the kernel has gone through the vector stage.
     1. (launch_c1) `sizes`, `grid` and `scratch` are of the program's symbols; `scratch` is one number.
     2. (launch_c2) `writes` has bits of operands only.
-    3. (launch_c3) inputs and constants are not written.
+    3. (launch_c3) constants are not written, and inputs only in place.
     4. (launch_c4) a `once` launch writes packed buffers, and no other launch does.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, DenseI64ArrayAttr:$buffers, I64Attr:$writes, AffineMapAttr:$sizes,
@@ -70,7 +72,7 @@ def Plan_CopyOp : Plan_PartOp<"copy"> {
   let summary = "Copy `bytes` bytes from one buffer to another";
   let description = [{
     1. (copy_c1) `bytes` is one number of the program's symbols.
-    2. (copy_c2) `to` is another buffer than `from`, and no input or constant.
+    2. (copy_c2) `to` is another buffer than `from`, no constant, and an input only in place.
   }];
   let arguments = (ins I64Attr:$from, I64Attr:$to, AffineMapAttr:$bytes);
   let assemblyFormat = "$from `to` $to `bytes` $bytes attr-dict";

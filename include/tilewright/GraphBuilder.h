@@ -94,6 +94,7 @@ struct BuiltInput {
 struct OutputSpec {
   ValueRef value;
   std::vector<Size> strides; ///< empty: row-major
+  int64_t into = -1;         ///< the input whose memory it is written into; such outputs come last
 };
 
 class GraphBuilder {

@@ -61,6 +61,10 @@ def FormKernels : Pass<"tw-form-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def MarkInPlace : Pass<"tw-mark-in-place", "::mlir::ModuleOp"> {
+  let summary = "Which results of a kernel may be written over which of its operands";
+}
+
 //===----------------------------------------------------------------------===//
 // Tiled: schedules
 //===----------------------------------------------------------------------===//

@@ -10,9 +10,11 @@
 //     tw_plan.launch once @pack_0 [1, 2] ... ; tw_plan.launch @kernel_0 [0, 2, 3] ... }
 //
 // A reshape is the buffer it reshapes: all tensors between kernels are dense. Results that no kernel computes in place
-// (an argument returned, one value returned twice) are copied.
+// (an argument returned, one value returned twice) are copied. A result that shall be written into an argument
+// (tw.into) is, by the kernel that makes it, where nobody reads the argument later and that kernel reads no element of
+// it after it has written it (tw.over, lib/Structured/MarkInPlace.cpp); otherwise it is copied there at the end.
 //
-// Test: test/Runtime/build-plan.mlir
+// Tests: test/Runtime/build-plan.mlir, test/Runtime/build-plan-in-place.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Graph.h"
@@ -58,15 +60,22 @@ public:
           return failure();
     // Which call computes an output in place: the first return of its value.
     auto terminator = cast<func::ReturnOp>(main.getBody().front().getTerminator());
-    SmallVector<std::pair<Value, int64_t>> copies;
-    for (Value returned : terminator.getOperands()) {
+    SmallVector<std::pair<Value, int64_t>> copies, writes;
+    for (auto [position, returned] : llvm::enumerate(terminator.getOperands())) {
       Value source = behindViews(returned);
+      if (auto into = main.getResultAttrOfType<IntegerAttr>(position, graph::intoAttrName)) {
+        writes.push_back({returned, into.getInt()});
+        continue;
+      }
       int64_t number = outputs++;
       if (source.getDefiningOp<func::CallOp>() && !outputOf.contains(source))
         outputOf[source] = number;
       else
         copies.push_back({returned, number});
     }
+    computeLate(writes);
+    for (auto [returned, input] : writes)
+      inPlace(returned, input);
     for (Operation &op : main.getBody().front()) {
       if (auto call = dyn_cast<func::CallOp>(op)) {
         if (failed(launch(call)))
@@ -89,6 +98,8 @@ public:
       int64_t to = addBuffer(plan::BufferKind::Output, number, *size, value.getLoc());
       plan::CopyOp::create(builder, value.getLoc(), *from, to, *size);
     }
+    if (failed(copyInto(writes)))
+      return failure();
     // Buffers come first.
     Block &block = program.getBody().front();
     Operation *anchor = nullptr;
@@ -114,6 +125,89 @@ private:
     return value;
   }
 
+  /// The tensor argument of this number.
+  BlockArgument inputArgument(int64_t number) {
+    auto isTensor = [](BlockArgument argument) { return isa<RankedTensorType>(argument.getType()); };
+    return *std::next(llvm::make_filter_range(main.getArguments(), isTensor).begin(), number);
+  }
+
+  /// The calls that read `value` or a view of it; false where something else does.
+  static bool readersOf(Value value, llvm::SmallSetVector<Operation *, 4> &readers) {
+    for (Operation *user : value.getUsers()) {
+      if (isa<func::CallOp>(user))
+        readers.insert(user);
+      else if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(user) ||
+               !readersOf(user->getResult(0), readers))
+        return false;
+    }
+    return true;
+  }
+
+  /// What only the caller reads is computed last, behind the readers of what it is written over.
+  void computeLate(ArrayRef<std::pair<Value, int64_t>> writes) {
+    llvm::SmallSetVector<Operation *, 4> makers;
+    for (auto [returned, input] : writes)
+      if (auto call = returned.getDefiningOp<func::CallOp>())
+        if (llvm::all_of(call->getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user); }))
+          makers.insert(call);
+    SmallVector<Operation *> inOrder = llvm::to_vector(makers);
+    llvm::sort(inOrder, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    for (Operation *maker : inOrder)
+      maker->moveBefore(main.getBody().front().getTerminator());
+  }
+
+  /// Lets the kernel that computes `returned` write it into the argument, where that is right.
+  void inPlace(Value returned, int64_t input) {
+    Value source = behindViews(returned);
+    BlockArgument argument = inputArgument(input);
+    auto call = source.getDefiningOp<func::CallOp>();
+    llvm::SmallSetVector<Operation *, 4> readers;
+    if (!call || outputOf.contains(source) || inputOf.contains(source) || call->hasAttr("tw.once") ||
+        !readersOf(argument, readers))
+      return;
+    unsigned destination = call.getNumOperands() - call.getNumResults() + cast<OpResult>(source).getResultNumber();
+    for (Operation *reader : readers) {
+      if (reader != call && !reader->isBeforeInBlock(call))
+        return;
+      if (reader != call)
+        continue;
+      auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(call, call.getCalleeAttr());
+      auto over = kernel ? kernel.getArgAttrOfType<DenseI64ArrayAttr>(destination, "tw.over") : DenseI64ArrayAttr();
+      for (auto [position, operand] : llvm::enumerate(call.getOperands()))
+        if (behindViews(operand) == argument && (!over || !llvm::is_contained(over.asArrayRef(), position)))
+          return;
+    }
+    inputOf[source] = argument;
+  }
+
+  /// Copies what no kernel has written in place. A source that is an argument, which may be written too, first lies
+  /// in memory of its own.
+  LogicalResult copyInto(ArrayRef<std::pair<Value, int64_t>> writes) {
+    SmallVector<std::tuple<Value, int64_t, AffineMap, int64_t>> late;
+    for (auto [value, input] : writes) {
+      BlockArgument argument = inputArgument(input);
+      Value source = behindViews(value);
+      if (source == argument)
+        continue;
+      bufferOps[bufferByValue[argument]].setInPlace(true);
+      if (inputOf.lookup(source) == argument)
+        continue;
+      FailureOr<int64_t> from = bufferOf(value);
+      FailureOr<AffineMap> size = bytes(value);
+      if (failed(from) || failed(size))
+        return failure();
+      if (isa<BlockArgument>(source)) {
+        int64_t own = addBuffer(plan::BufferKind::Arena, arena++, *size, value.getLoc());
+        plan::CopyOp::create(builder, value.getLoc(), *from, own, *size);
+        from = own;
+      }
+      late.push_back({value, *from, *size, bufferByValue[argument]});
+    }
+    for (auto &[value, from, size, to] : late)
+      plan::CopyOp::create(builder, value.getLoc(), from, to, size);
+    return success();
+  }
+
   FailureOr<AffineMap> bytes(Value value) {
     auto type = cast<RankedTensorType>(value.getType());
     AffineExpr total =
@@ -129,9 +223,9 @@ private:
   }
 
   int64_t addBuffer(plan::BufferKind kind, int64_t index, AffineMap size, Location loc, ElementsAttr value = {}) {
-    plan::BufferOp::create(builder, loc, builder.getI64IntegerAttr(buffers),
-                           plan::BufferKindAttr::get(builder.getContext(), kind), builder.getI64IntegerAttr(index),
-                           AffineMapAttr::get(size), value);
+    bufferOps.push_back(plan::BufferOp::create(builder, loc, builder.getI64IntegerAttr(buffers),
+                                               plan::BufferKindAttr::get(builder.getContext(), kind),
+                                               builder.getI64IntegerAttr(index), AffineMapAttr::get(size), value));
     return buffers++;
   }
 
@@ -182,9 +276,12 @@ private:
     uint64_t writes = 0;
     for (Value result : call.getResults()) {
       auto output = outputOf.find(result);
-      if (failed(output != outputOf.end() ? define(result, plan::BufferKind::Output, output->second)
-                                          : define(result, once ? plan::BufferKind::Packed : plan::BufferKind::Arena,
-                                                   once ? packed++ : arena++)))
+      if (BlockArgument argument = inputOf.lookup(result))
+        bufferByValue[result] = bufferByValue[argument];
+      else if (failed(output != outputOf.end()
+                          ? define(result, plan::BufferKind::Output, output->second)
+                          : define(result, once ? plan::BufferKind::Packed : plan::BufferKind::Arena,
+                                   once ? packed++ : arena++)))
         return failure();
       if (operands.size() < 64) // later ones count as written
         writes |= uint64_t(1) << operands.size();
@@ -203,6 +300,8 @@ private:
   unsigned symbols = 0;
   int64_t buffers = 0, arena = 0, packed = 0, constants = 0;
   llvm::DenseMap<Value, int64_t> bufferByValue, outputOf;
+  llvm::DenseMap<Value, BlockArgument> inputOf; ///< of results that are written over arguments
+  SmallVector<plan::BufferOp> bufferOps;
 };
 
 struct BuildPlan : impl::BuildPlanBase<BuildPlan> {

@@ -104,6 +104,7 @@ llvm::Expected<plan::Plan> planFromIR(plan::ProgramOp program) {
       }
       made.index = buffer.getIndex();
       made.bytes = exprFrom(buffer.getBytes());
+      made.inPlace = buffer.getInPlace();
       if (std::optional<ElementsAttr> value = buffer.getValue()) {
         out.constants.resize((out.constants.size() + 63) / 64 * 64);
         made.index = out.constants.size();

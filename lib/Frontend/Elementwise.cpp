@@ -173,6 +173,8 @@ Results lerp(Node &n) {
   Value difference = n.op<SubOp>({end, self});
   Value near = n.op<AddOp>({self, n.op<MulOp>({weight, difference})});
   Value far = n.op<SubOp>({end, n.op<MulOp>({difference, n.op<SubOp>({n.scalar(1, compute), weight})})});
+  if (n.isNumber(2, "weight"))
+    return n.cast(std::abs(n.number(2, "weight")) < 0.5 ? near : far, n.element());
   Value isNear = n.compare<LtOp>(n.op<AbsOp>({weight}), n.scalar(0.5, compute));
   return n.cast(n.where(isNear, near, far), n.element());
 }

@@ -12,6 +12,7 @@ struct GraphBuilder::State {
   Importer importer;
   std::string firstRefusal;
   std::vector<std::pair<std::string, bool>> inputs; ///< name, static
+  std::vector<int64_t> into;                        ///< OutputSpec::into of each output
 };
 
 GraphBuilder::GraphBuilder(MLIRContext &context) : state(std::make_unique<State>(context)) {}
@@ -187,6 +188,9 @@ llvm::Expected<std::vector<DenseLayout>> GraphBuilder::setOutputs(const std::vec
       return strides.takeError();
     RankedTensorType logical = Node::typeOf(value);
     layouts.push_back(layoutOf(sizesOf(logical), *strides));
+    if (output.into < 0 && !state->into.empty() && state->into.back() >= 0)
+      return llvm::createStringError("outputs that are written into inputs come last");
+    state->into.push_back(output.into);
     SmallVector<int64_t> order(layouts.back().order.begin(), layouts.back().order.end());
     if (!llvm::is_sorted(order))
       value = PermuteOp::create(im.builder, value.getLoc(), physicalType(logical, layouts.back()), value,
@@ -229,6 +233,15 @@ llvm::Expected<OwningOpRef<ModuleOp>> GraphBuilder::finish() {
     im.function.setArgAttr(symbols + i, nameAttrName, b.getStringAttr(input.first));
     if (input.second)
       im.function.setArgAttr(symbols + i, staticAttrName, b.getUnitAttr());
+  }
+  for (auto [i, input] : llvm::enumerate(state->into)) {
+    if (input < 0)
+      continue;
+    if (input >= int64_t(state->inputs.size()) ||
+        block.getArgument(symbols + input).getType() != block.back().getOperand(i).getType())
+      return llvm::createStringError("output " + std::to_string(i) + " is not of the type of the input " +
+                                     std::to_string(input) + " that it shall be written into");
+    im.function.setResultAttr(i, intoAttrName, b.getI64IntegerAttr(input));
   }
   if (im.seed)
     im.function.setArgAttr(inputs - 1, nameAttrName, b.getStringAttr("seed"));

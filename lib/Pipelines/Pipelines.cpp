@@ -44,6 +44,7 @@ void buildStructuredStage(OpPassManager &pm, bool keepRoundings) {
   pm.addNestedPass<func::FuncOp>(createInlineElementwise());
   pm.addNestedPass<func::FuncOp>(createMaterializeViews());
   pm.addPass(createFormKernels());
+  pm.addPass(createMarkInPlace());
   pm.addPass(createVerifyStructured());
 }
 

@@ -74,8 +74,9 @@ public:
   InputReader(GraphCall &call, std::vector<py::object> &kept) : call(call), kept(kept) {}
 
   /// `version` is set for parameters: torch's counter, or the number that a released one is known by.
+  /// `copied`: the dense copy that stands for it, if any.
   const void *read(const TensorSpec &spec, py::handle object, const int64_t *sizes, const int64_t *strides,
-                   uint64_t &version) {
+                   uint64_t &version, py::object &copied) {
     DLTensor tensor;
     if (exchange().tensorFromObject(object.ptr(), &tensor) != 0) {
       PyErr_Clear();
@@ -110,7 +111,8 @@ public:
     ++call.copies;
     kept.push_back(call.makeDense(object, py::cast(std::vector<int64_t>(sizes, sizes + rank)),
                                   py::cast(std::vector<int64_t>(strides, strides + rank))));
-    if (exchange().tensorFromObject(kept.back().ptr(), &tensor) != 0)
+    copied = kept.back();
+    if (exchange().tensorFromObject(copied.ptr(), &tensor) != 0)
       throw py::error_already_set();
     return static_cast<const char *>(tensor.data) + tensor.byteOffset;
   }
@@ -246,6 +248,19 @@ py::list GraphCall::run(py::list arguments) {
   return results;
 }
 
+void GraphCall::tellWritten(const std::vector<py::object> &held,
+                            const std::vector<std::pair<size_t, py::object>> &copied) {
+  py::list arguments, copies;
+  for (const TensorSpec &output : outputs)
+    if (output.into >= 0) {
+      arguments.append(held[inputArguments[output.into]]);
+      auto copy = std::find_if(copied.begin(), copied.end(),
+                               [&](const auto &entry) { return entry.first == size_t(output.into); });
+      copies.append(copy == copied.end() ? py::none() : copy->second);
+    }
+  written(arguments, copies);
+}
+
 py::list GraphCall::runSettled(const std::vector<py::object> &held) {
   std::vector<py::object> kept;
   std::vector<int64_t> values(symbols.size());
@@ -265,6 +280,7 @@ py::list GraphCall::runSettled(const std::vector<py::object> &held) {
   InputReader reader(*this, kept);
   std::vector<const void *> pointers(inputs.size());
   std::vector<uint64_t> versions(inputs.size(), 0);
+  std::vector<std::pair<size_t, py::object>> copied; // inputs, and the dense copies that stand for them
   int64_t seed = 0;
   const int64_t *sizes = shapes.sizes.data(), *strides = shapes.strides.data();
   size_t nextConstant = 0;
@@ -275,7 +291,10 @@ py::list GraphCall::runSettled(const std::vector<py::object> &held) {
       pointers[i] = &seed;
     } else {
       py::handle object = argument >= 0 ? held[argument] : constants[nextConstant++];
-      pointers[i] = reader.read(inputs[i], object, sizes, strides, versions[i]);
+      py::object copy;
+      pointers[i] = reader.read(inputs[i], object, sizes, strides, versions[i], copy);
+      if (copy)
+        copied.push_back({i, std::move(copy)});
       // Without memory and not empty: a released parameter, which only packs stand for.
       if (!pointers[i] && versions[i] != 0 && inputs[i].isStatic && !(i < packedInputs.size() && packedInputs[i]) &&
           py::hasattr(object, releasedAttribute))
@@ -288,7 +307,7 @@ py::list GraphCall::runSettled(const std::vector<py::object> &held) {
   std::vector<void *> results(outputs.size());
   std::vector<py::object> tensors;
   tensors.reserve(outputs.size());
-  for (size_t i = 0; i < outputs.size(); ++i) {
+  for (size_t i = 0; i < outputs.size() && outputs[i].into < 0; ++i) {
     int64_t rank = outputs[i].sizes.size();
     tensors.push_back(makeTensor(outputs[i].dtype, sizes, strides, rank, shapes.bytes[i], results[i]));
     sizes += rank;
@@ -307,6 +326,8 @@ py::list GraphCall::runSettled(const std::vector<py::object> &held) {
       raise(std::move(error), held);
   }
   ++calls;
+  if (!outputs.empty() && outputs.back().into >= 0)
+    tellWritten(held, copied);
 
   py::list list(recipes.size());
   for (size_t i = 0; i < recipes.size(); ++i) {

@@ -17,6 +17,7 @@ struct TensorSpec {
   std::vector<SizeProgram> sizes; ///< logical order
   std::vector<unsigned> order;    ///< order[i]: the logical dimension at physical position i
   bool isStatic = false;
+  int into = -1; ///< of a result: the input whose memory it is written into
 };
 
 /// What is left of a parameter whose memory was released. The parameter holds it as its attribute
@@ -53,6 +54,7 @@ public:
   unsigned argumentCount = 0;
   std::string name = "tilewright"; ///< of its spans in profiles
   pybind11::object seedSource, threadSource, makeDense;
+  pybind11::object written; ///< called with the arguments that were written, and with their dense copies or None
   int64_t calls = 0, copies = 0;
 
   /// `release` is called once per input of which `wanted` is true, as soon as it is packed in the first call, with the
@@ -67,6 +69,8 @@ public:
 
 private:
   pybind11::list runSettled(const std::vector<pybind11::object> &held);
+  void tellWritten(const std::vector<pybind11::object> &held,
+                   const std::vector<std::pair<size_t, pybind11::object>> &copied);
   size_t firstSizeOf(size_t input) const;
   [[noreturn]] void raise(std::string error, const std::vector<pybind11::object> &held) const;
   struct Shapes {

@@ -120,14 +120,20 @@ public:
     return valueOf(builder.addNode(target, list, named, metas, stack));
   }
 
-  /// Each: (reference, dtype, strides). Returns which are dense.
+  /// Each: (reference, dtype, strides, input that it is written into or -1), the last ones written into inputs. Returns
+  /// which are dense.
   std::vector<bool> setOutputs(py::handle list) {
     std::vector<OutputSpec> specs;
     for (py::handle item : list) {
-      auto triple = py::cast<py::tuple>(item);
-      specs.push_back({py::cast<ValueRef>(triple[0]), sizesFrom(triple[2])});
-      outputs.push_back(
-          {"result " + std::to_string(outputs.size()), dtypeNamed(py::cast<std::string>(triple[1])), {}, {}});
+      auto fields = py::cast<py::tuple>(item);
+      int into = py::cast<int>(fields[3]);
+      specs.push_back({py::cast<ValueRef>(fields[0]), sizesFrom(fields[2]), into});
+      outputs.push_back({"result " + std::to_string(outputs.size()),
+                         dtypeNamed(py::cast<std::string>(fields[1])),
+                         {},
+                         {},
+                         false,
+                         into});
     }
     std::vector<bool> dense;
     for (auto [spec, layout] : llvm::zip_equal(outputs, valueOf(builder.setOutputs(specs)))) {
@@ -294,7 +300,7 @@ PYBIND11_MODULE(_tilewright, m) {
               std::vector<py::object> constants,
               const std::vector<std::tuple<unsigned, int, int64_t, int64_t>> &symbols,
               const std::vector<std::tuple<std::string, unsigned, py::object>> &recipes, py::object seed,
-              py::object threads, py::object makeDense) {
+              py::object threads, py::object makeDense, py::object written) {
              call.packedInputs = call.program ? call.program->packedInputs() : std::vector<bool>();
              call.argumentCount = argumentCount;
              call.inputArguments = std::move(inputArguments);
@@ -314,6 +320,7 @@ PYBIND11_MODULE(_tilewright, m) {
              call.seedSource = seed;
              call.threadSource = threads;
              call.makeDense = makeDense;
+             call.written = written;
            })
       .def("repack",
            [](GraphCall &call) {

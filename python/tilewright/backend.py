@@ -38,13 +38,23 @@ def make_dense(tensor: torch.Tensor, sizes: list[int], strides: list[int]) -> to
     return result
 
 
+def written(arguments: list, copies: list) -> None:
+    """After a call that has written into arguments: those of which it was given dense copies get theirs, and torch is
+    told of all."""
+    for argument, copy in zip(arguments, copies):
+        if copy is not None:
+            with torch.no_grad():
+                argument.copy_(copy)
+    torch.autograd.graph.increment_version([a for a in arguments if not a.is_inference()])
+
+
 def build(imported: Imported, options: CompileOptions) -> _tilewright.GraphCall:
     """Compiles what was imported without refusals."""
     needs_seed = imported.graph.needs_seed()
     call = imported.graph.compile(options.native())
     inputs = imported.inputs + [-2] * needs_seed
     call.configure(imported.argument_count, inputs, imported.constants, imported.symbol_sources, imported.recipes,
-                   fresh_seed, torch.get_num_threads, make_dense)  # fmt: skip
+                   fresh_seed, torch.get_num_threads, make_dense, written)  # fmt: skip
     return call
 
 
@@ -202,6 +212,8 @@ def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = Non
         bw_compiler=functools.partial(compiler, kind="backward"),
         inference_compiler=functools.partial(compiler, kind="inference"),
         decompositions=decompositions(),
+        # The checks compare what a program makes of its arguments with what others make of them.
+        keep_inference_input_mutations=not chosen.check and freezer is None,
     )(gm, example_inputs)
     if freezer is not None:
         freezer.done()

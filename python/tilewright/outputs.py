@@ -109,7 +109,7 @@ def laid_out(values, strides: dict[fx.Node, tuple], first_saved: int):
 def recipes_for(walker, values):
     """Sets the program's outputs and walker.result.recipes."""
     result, symbols = walker.result, walker.result.symbols
-    wanted: list = []  # (ref, dtype, strides) of the program's outputs
+    wanted: list = []  # (ref, dtype, strides, -1) of the program's outputs
     position: dict = {}  # (id, result, strides) -> output of the program
     pending = []
     for value, layout in laid_out(values, walker.strides, walker.first_saved):
@@ -139,9 +139,9 @@ def recipes_for(walker, values):
             key = (ref.id, ref.result, tuple(strides))
             if key not in position:
                 position[key] = len(wanted)
-                wanted.append((ref, dtype_name(held.dtype), strides))
+                wanted.append((ref, dtype_name(held.dtype), strides, -1))
             pending.append(("tensor", position[key], held))
-    dense = walker.graph.outputs(wanted)
+    dense = walker.graph.outputs(wanted + walker.writes)
 
     def function(size):
         return compile_expression(size.node.expr, symbols) if isinstance(size, torch.SymInt) else size

@@ -77,6 +77,12 @@ def meta_of(value):
     return None
 
 
+def writes_argument(node: fx.Node) -> bool:
+    """copy_ into an argument whose result nobody reads."""
+    return (node.target is torch.ops.aten.copy_.default and isinstance(node.args[0], fx.Node) and node.args[0].op == "placeholder"
+            and isinstance(node.args[1], fx.Node) and not node.users)  # fmt: skip
+
+
 def unsupported_tensor(value) -> str:
     """Why a tensor cannot be an input, or ''."""
     if not isinstance(value, torch.Tensor):
@@ -106,6 +112,8 @@ class Walker:
         self.reasons: dict[fx.Node, str] = {}
         self.frame_cache: dict[str, list] = {}
         self.arguments: dict[fx.Node, int] = {}
+        self.numbers: dict[fx.Node, tuple[int, list]] = {}  # input of the program and its strides there
+        self.writes: list = []  # results that are written into inputs
 
     # -- arguments ---------------------------------------------------------
 
@@ -187,6 +195,7 @@ class Walker:
         except _tilewright.Refused as error:
             return self.refuse_argument(node, name, value, str(error))
         self.refs[node] = ref
+        self.numbers[node] = len(self.result.inputs), strides if dense else []
         self.result.inputs.append(argument)
         self.result.names.append(name)
         if not dense:
@@ -209,7 +218,9 @@ class Walker:
             self.arguments[node] = index
             value = node.meta.get("val")
             if isinstance(value, torch.Tensor) and node.users:
-                self.add_input(node, node.name, value, index, index in self.static)
+                # What is written is no parameter from which packs are made once.
+                is_static = index in self.static and not any(writes_argument(user) for user in node.users)
+                self.add_input(node, node.name, value, index, is_static)
         for node in self.gm.graph.nodes:
             if node.op == "get_attr":
                 value = self.gm
@@ -229,8 +240,22 @@ class Walker:
         place = f"{where[-1][0]}:{where[-1][1]}" if where else ""
         self.result.refusals.append(Refusal(node.name, str(node.target), reason, place, follows))
 
+    def add_write(self, node: fx.Node):
+        """AOTAutograd's last nodes write new values into arguments: results that lie there."""
+        into, source = node.args[:2]
+        held, new = into.meta["val"], source.meta.get("val")
+        if into not in self.numbers or source not in self.refs:
+            self.refuse(node, f"its argument {(source if into in self.numbers else into).name} runs in eager", follows=True)
+        elif not isinstance(new, torch.Tensor) or meta_of(new) != meta_of(held):
+            self.refuse(node, f"it writes {meta_of(new)} into {meta_of(held)}")
+        else:
+            number, strides = self.numbers[into]
+            self.writes.append((self.refs[source], dtype_name(held.dtype), strides, number))
+
     def add_node(self, node: fx.Node):
         value = node.meta.get("val")
+        if writes_argument(node):
+            return self.add_write(node)
         if node.target is operator.getitem:
             source, index = node.args
             if source in self.lists:
