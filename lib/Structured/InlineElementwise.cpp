@@ -7,7 +7,8 @@
 //   %2 = linalg.generic {exp; add} ins(%0, %b)
 //
 // A producer is inlined when its only user is the consumer and nothing expensive would be computed more than once, or
-// when it is cheap enough to be computed by each of its users. What follows from parameters alone and is broadcast
+// when it is cheap enough to be computed by each of its users. One that is returned, too, becomes another result of the
+// consumer (an optimizer's step: parameter and state in one pass). What follows from parameters alone and is broadcast
 // stays apart: it runs once. A producer that finishes a contraction stays apart from reductions: it belongs into the
 // contraction's kernel.
 //
@@ -60,6 +61,21 @@ bool finishesContraction(linalg::GenericOp op) {
   return false;
 }
 
+/// One pass over the same elements in the same order, of which the producer's are results of the function as well.
+bool isReturnedToo(OpOperand &operand, linalg::GenericOp producer, linalg::GenericOp consumer) {
+  if (consumer.getNumReductionLoops() > 0 || producer.getNumReductionLoops() > 0 || finishesContraction(producer) ||
+      llvm::count(consumer->getOperands(), operand.get()) > 1 ||
+      !consumer.getMatchingIndexingMap(&operand).isIdentity())
+    return false;
+  for (OpOperand &read : producer->getOpOperands()) {
+    AffineMap map = producer.getMatchingIndexingMap(&read);
+    if (!map.isIdentity() && (producer.isDpsInit(&read) || map.getNumResults() > 0))
+      return false;
+  }
+  return llvm::all_of(producer->getUsers(),
+                      [&](Operation *user) { return user == consumer || isa<func::ReturnOp>(user); });
+}
+
 bool shouldInline(OpOperand &operand, linalg::GenericOp producer, linalg::GenericOp consumer) {
   BodyCost cost = costOf(producer);
   bool onlyUser = llvm::all_of(producer->getUsers(), [&](Operation *user) { return user == consumer; });
@@ -86,6 +102,8 @@ bool shouldInline(OpOperand &operand, linalg::GenericOp producer, linalg::Generi
     return false;
   if (onlyUser)
     return !(recomputed && cost.expensive);
+  if (isReturnedToo(operand, producer, consumer))
+    return true; // another result of the consumer
   // Cheap producers with at most one operand: casts, masks from indices, scalings.
   return !cost.expensive && cost.ops <= 4 && producer.getNumDpsInputs() <= 1 && !finishesContraction(producer);
 }
@@ -133,11 +151,13 @@ struct InlineElementwise : impl::InlineElementwiseBase<InlineElementwise> {
         changed = false;
         for (OpOperand *operand : consumer.getDpsInputOperands()) {
           auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
-          if (!producer || producer->getNumResults() != 1 || !linalg::areElementwiseOpsFusable(operand) ||
-              !shouldInline(*operand, producer, consumer))
+          if (!producer || !linalg::areElementwiseOpsFusable(operand))
+            continue;
+          bool returned = isReturnedToo(*operand, producer, consumer);
+          if (producer->getNumResults() == 1 ? !shouldInline(*operand, producer, consumer) : !returned)
             continue;
           rewriter.setInsertionPoint(consumer);
-          if (!llvm::all_of(producer->getUsers(), [&](Operation *user) { return user == consumer; })) {
+          if (!returned && !llvm::all_of(producer->getUsers(), [&](Operation *user) { return user == consumer; })) {
             Operation *copy = rewriter.clone(*producer);
             rewriter.modifyOpInPlace(consumer, [&] { operand->set(copy->getResult(0)); });
           }
