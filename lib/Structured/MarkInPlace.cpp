@@ -9,7 +9,7 @@
 // The memory of an operand may be that of a result if no element is read after it was written: the operand is read only
 // by the op that makes the result, at the place that it writes; or by ops before it too, where all ops of the kernel
 // compute element by element, so that a tile reads its own elements only. Each tile makes a part of the result
-// of its own. Only kernels without a contraction are marked.
+// of its own. Only kernels of linalg.generic are marked, without contractions.
 //
 // Needed where the caller wants arguments written (tw.into on @main's results): an optimizer's step, running means.
 //
@@ -19,6 +19,8 @@
 #include "dialects/Graph/Graph.h"
 #include "dialects/Tile/Rows.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/TilingInterface.h"
 #include "mlir/Pass/Pass.h"
 #include "tilewright/Passes.h"
 
@@ -48,12 +50,15 @@ class OverFinder {
 public:
   explicit OverFinder(func::FuncOp kernel) : kernel(kernel) {
     for (Operation &op : kernel.getBody().front()) {
-      if (isa<linalg::FillOp>(op) || !isa<linalg::LinalgOp>(op))
+      if (isa<linalg::FillOp>(op))
         continue;
-      members.push_back(&op);
       auto generic = dyn_cast<linalg::GenericOp>(op);
-      plain &= generic && isElementByElement(generic);
-      contracts |= tile::isContractionRoot(&op);
+      if (generic) {
+        members.push_back(&op);
+        plain &= isElementByElement(generic);
+      }
+      // Whatever else computes: contractions, concatenations, ops of tw_tile.
+      others |= tile::isContractionRoot(&op) || (!generic && isa<TilingInterface, DestinationStyleOpInterface>(op));
     }
   }
 
@@ -61,7 +66,7 @@ public:
     Operation *end = kernel.getBody().front().getTerminator();
     unsigned first = kernel.getNumArguments() - end->getNumOperands();
     std::string reason;
-    if (!contracts)
+    if (!others && !members.empty())
       rows = tile::computeRows(members, reason);
     if (!rows)
       return;
@@ -104,7 +109,7 @@ private:
   func::FuncOp kernel;
   SmallVector<Operation *> members;
   std::optional<tile::RowMap> rows;
-  bool plain = true, contracts = false;
+  bool plain = true, others = false;
 };
 
 struct MarkInPlace : impl::MarkInPlaceBase<MarkInPlace> {

@@ -78,9 +78,9 @@ def meta_of(value):
 
 
 def writes_argument(node: fx.Node) -> bool:
-    """copy_ into an argument whose result nobody reads."""
+    """copy_ into an argument; returned, it is that argument."""
     return (node.target is torch.ops.aten.copy_.default and isinstance(node.args[0], fx.Node) and node.args[0].op == "placeholder"
-            and isinstance(node.args[1], fx.Node) and not node.users)  # fmt: skip
+            and isinstance(node.args[1], fx.Node) and all(user.op == "output" for user in node.users))  # fmt: skip
 
 
 def unsupported_tensor(value) -> str:
@@ -251,6 +251,7 @@ class Walker:
         else:
             number, strides = self.numbers[into]
             self.writes.append((self.refs[source], dtype_name(held.dtype), strides, number))
+            self.arguments[node] = self.arguments[into]
 
     def add_node(self, node: fx.Node):
         value = node.meta.get("val")

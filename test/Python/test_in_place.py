@@ -1,0 +1,226 @@
+"""Arguments that a graph writes: in place, by the kernel that computes them, where nobody needs the old values later."""
+
+import copy
+
+import pytest
+import torch
+
+import tilewright
+from numbers_rule import assert_numbers, compiled_strictly, with_threads
+
+OPTIMIZERS = {
+    "sgd": lambda p: torch.optim.SGD(p, 0.1),
+    "momentum": lambda p: torch.optim.SGD(p, 0.1, momentum=0.9, weight_decay=0.01, nesterov=True),
+    "adam": lambda p: torch.optim.Adam(p, 1e-2),
+    "adam-loop": lambda p: torch.optim.Adam(p, 1e-2, foreach=False, weight_decay=0.1),
+    "adamw": lambda p: torch.optim.AdamW(p, 1e-2),
+    "adamw-amsgrad": lambda p: torch.optim.AdamW(p, 1e-2, amsgrad=True, maximize=True),
+    "rmsprop": lambda p: torch.optim.RMSprop(p, 1e-2, momentum=0.9, centered=True),
+}
+SIZES = [(96, 64), (96,), (7, 33), (1,), (3, 5, 3, 3)]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["f32", "bf16"])
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_three_steps(name, dtype):
+    """Parameters and states by the numbers rule, where they were."""
+    torch.manual_seed(3)
+    start = [torch.randn(size).to(dtype) for size in SIZES]
+    gradients = [[torch.randn(size).to(dtype) for size in SIZES] for _ in range(3)]
+
+    def train(compile, cast=lambda x: x):
+        parameters = [cast(p.clone()).requires_grad_() for p in start]
+        optimizer = OPTIMIZERS[name](parameters)
+        places = [p.data_ptr() for p in parameters]
+        step = compile(optimizer.step)
+        for each in gradients:
+            for p, g in zip(parameters, each):
+                p.grad = cast(g.clone())
+            versions = [p._version for p in parameters]
+            step()
+            assert all(p._version > v for p, v in zip(parameters, versions))
+        assert [p.data_ptr() for p in parameters] == places
+        states = [value for s in optimizer.state.values() for value in s.values() if isinstance(value, torch.Tensor)]
+        return [x.detach().clone() for x in (*parameters, *states)]
+
+    torch._dynamo.reset()
+    tilewright.report(clear=True)
+    ours = train(lambda step: torch.compile(step, backend="tilewright", options={"strict": True}))
+    eager = [with_threads(n, train, lambda step: step) for n in (1, 2)]
+    assert_numbers(ours, eager, train(lambda step: step, torch.Tensor.double))
+    for graph in tilewright.report():
+        assert not graph.refusals
+
+
+def launches(optimizer, size):
+    """Launches of more than one number in a step of one parameter."""
+    p = torch.randn(size).requires_grad_()
+    p.grad = torch.randn(size)
+    made = optimizer([p])
+    torch._dynamo.reset()
+    step = torch.compile(made.step, backend="tilewright", options={"strict": True})
+    for _ in range(2):
+        step()
+    tilewright.report(clear=True)
+    torch._dynamo.reset()
+    step()
+    call = tilewright.report()[-1].calls[0]
+    call.profile(True)
+    step()
+    return [t for t in call.times() if t["bytes"] > 1000]
+
+
+@pytest.mark.parametrize("name, arrays", [("momentum", 3 + 2), ("adam", 4 + 3), ("adamw", 4 + 3)])
+def test_one_kernel_reads_and_writes_each_array_once(name, arrays):
+    [kernel] = launches(OPTIMIZERS[name], (96, 64))
+    assert 0 <= kernel["bytes"] - arrays * 96 * 64 * 4 < 100
+
+
+def run(fn, *arguments, **options):
+    torch._dynamo.reset()
+    with torch.no_grad():
+        return compiled_strictly(fn, **options)(*arguments)
+
+
+def both(fn, *arguments):
+    """Results and arguments afterwards are eager's."""
+    mine, theirs = copy.deepcopy(arguments), copy.deepcopy(arguments)
+    with torch.no_grad():
+        expected = fn(*theirs)
+    torch.testing.assert_close(run(fn, *mine), expected)
+    torch.testing.assert_close(mine, theirs)
+
+
+def test_old_values_are_read_before():
+    def swap(x, y):
+        z = x.clone()
+        x.copy_(y)
+        y.copy_(z)
+
+    def returns_old(x):
+        old = x.clone()
+        x.add_(1)
+        return old
+
+    def turned(x):
+        x.copy_(x.t() * 2)
+
+    def moved(x):
+        x[1:] = x[:-1] * 2
+
+    def normed(x):
+        x.div_(x.sum(-1, keepdim=True))
+
+    def read_later(x, y):
+        z = x @ y
+        x.mul_(2)
+        return z, x @ y, x.sum()
+
+    def total(x):
+        x.sub_(x.mean())
+
+    def by_rows(x, y):
+        x.add_(x[0].clone()).mul_(y)
+        return x.cumsum(0)
+
+    def twice(x, y):
+        new = torch.relu(x) + y
+        x.copy_(new)
+        y.copy_(new)
+        return new
+
+    x, y = torch.randn(48, 48), torch.randn(48, 48)
+    both(swap, x, y)
+    both(returns_old, x)
+    both(turned, x)
+    both(moved, x)
+    both(normed, x)
+    both(read_later, x, y)
+    both(total, x)
+    both(by_rows, x, y)
+    both(twice, x, y)
+    both(lambda x: x.t().add_(1), x)
+    both(lambda x: x[3].zero_(), x)
+    both(lambda x: x.view(-1)[5:9].fill_(7), x)
+    both(lambda x, i: x.index_add_(0, i, x[i] * 2), x, torch.tensor([1, 1, 5]))
+
+
+def test_layouts():
+    """Memory in another order, with gaps or of one element is written, too."""
+    base = torch.randn(6, 8, 10)
+    for x in (base.permute(2, 0, 1), base[:, ::2], base[..., 0], base[1:, 2:].transpose(0, 1)):
+        mine, theirs = base.clone(), base.clone()
+        a, b = (torch.as_strided(m, x.shape, x.stride(), x.storage_offset()) for m in (mine, theirs))
+        run(lambda v: v.mul_(3).add_(1), a)
+        b.mul_(3).add_(1)
+        torch.testing.assert_close(mine, theirs)
+
+
+def test_other_layouts_than_compiled_for():
+    """A call whose argument lies otherwise gets a dense copy, and its new values back."""
+    x = torch.randn(8, 8)
+    torch._dynamo.reset()
+    fn = compiled_strictly(lambda v: v.add_(1), dynamic=True)
+    with torch.no_grad():
+        for each in (x.clone(), x.t().clone().t(), torch.randn(8, 16)[:, ::2], torch.randn(5, 7)):
+            expected = each + 1
+            version = each._version
+            fn(each)
+            assert torch.equal(each, expected) and each._version > version
+
+
+def test_a_model_sees_what_an_optimizer_wrote():
+    """Packs of parameters are made again: the step tells torch that it has written."""
+    model, x = torch.nn.Linear(64, 48), torch.randn(32, 64)
+    forward = torch.compile(model, backend="tilewright", options={"strict": True})
+    optimizer = torch.optim.SGD(model.parameters(), 0.5)
+    step = torch.compile(optimizer.step, backend="tilewright", options={"strict": True})
+    for _ in range(3):
+        with torch.no_grad():
+            torch.testing.assert_close(forward(x), model(x))
+        model.weight.grad, model.bias.grad = torch.randn(48, 64), torch.randn(48)
+        step()
+
+
+def test_running_means():
+    """Training a batch norm writes its buffers."""
+    norm = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.ReLU())
+    other = copy.deepcopy(norm)
+    torch._dynamo.reset()
+    compiled = compiled_strictly(norm)
+    place = norm[1].running_mean.data_ptr()
+    for _ in range(3):
+        x = torch.randn(2, 3, 9, 9)
+        compiled(x).sum().backward()
+        other(x).sum().backward()
+    assert norm[1].running_mean.data_ptr() == place
+    torch.testing.assert_close(dict(norm.named_buffers()), dict(other.named_buffers()))
+    torch.testing.assert_close([p.grad for p in norm.parameters()], [p.grad for p in other.parameters()], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("check", ["eager", "reference"])
+def test_under_checks(check):
+    x = torch.randn(33, 17)
+    expected = x * 2 + 1
+    torch._dynamo.reset()
+    with torch.no_grad():
+        torch.compile(lambda v: v.mul_(2).add_(1), backend="tilewright", options={"check": check})(x)
+    torch.testing.assert_close(x, expected)
+
+
+def test_beside_what_runs_in_eager():
+    """Segments and eager ops in turn: arguments are written last."""
+
+    def fn(x, y):
+        z = torch.fft.fft(x * 2).real  # complex numbers are not compiled
+        x.add_(1)
+        y.copy_(z + x)
+        return z
+
+    x, y = torch.randn(16), torch.randn(16)
+    mine, theirs = (x.clone(), y.clone()), (x.clone(), y.clone())
+    torch._dynamo.reset()
+    with torch.no_grad(), pytest.warns(UserWarning, match="run in eager"):
+        result = torch.compile(fn, backend="tilewright")(*mine)
+    torch.testing.assert_close(result, fn(*theirs))
+    torch.testing.assert_close(mine, theirs)
