@@ -31,6 +31,20 @@ def _train(work: Workload, model: Callable) -> Callable:
     return step
 
 
+def _update(work: Workload, compile: Callable, **options) -> Callable:
+    parameters = list(work.model.parameters())
+    generator = torch.Generator().manual_seed(0)
+    for parameter in parameters:
+        parameter.grad = torch.randn(parameter.shape, generator=generator).to(parameter.dtype) * 1e-2
+    step = compile(work.optimizer(parameters, **options).step)
+
+    def call():
+        step()
+        return parameters[-1].detach().clone()  # the next step writes it
+
+    return call
+
+
 def _infer(work: Workload, model: Callable) -> Callable:
     inputs = work.inputs
 
@@ -46,7 +60,13 @@ def _program(work: Workload, model: Callable) -> Callable:
 
 
 def eager(work: Workload) -> Callable:
-    return _program(work, work.model)
+    return _update(work, lambda step: step) if work.optimizer else _program(work, work.model)
+
+
+def eager_fused(work: Workload) -> Callable:
+    if not work.optimizer:
+        raise Unavailable("fused kernels of torch are for optimizers")
+    return _update(work, lambda step: step, fused=True)
 
 
 def _mark(work: Workload) -> None:
@@ -80,6 +100,8 @@ def tilewright(work: Workload, **options) -> Callable:
     from .. import backend
 
     _mark(work)
+    if work.optimizer:  # torch breaks the graph inside
+        return _update(work, lambda step: torch.compile(step, backend="tilewright", options={"strict": True, **options}))
     model = torch.compile(work.model, backend="tilewright", fullgraph=True, options={"strict": True, **options})
     if not work.native:
         return _program(work, model)
@@ -109,6 +131,8 @@ def _inductor(work: Workload, **settings) -> Callable:
         setattr(config, name, value)
     if "max_autotune_gemm_backends" in settings:
         config.max_autotune = True
+    if work.optimizer:
+        return _update(work, torch.compile)
     recorders = []
 
     def inner(graph, example_inputs, **options):
@@ -129,13 +153,13 @@ def inductor(work: Workload) -> Callable:
 
 
 def inductor_freezing(work: Workload) -> Callable:
-    if work.training:
+    if work.training or work.optimizer:
         raise Unavailable("freezing is for inference")
     return _inductor(work, freezing=True, cpp_wrapper=True)
 
 
 def inductor_autotune(work: Workload) -> Callable:
-    if work.training:
+    if work.training or work.optimizer:
         raise Unavailable("freezing is for inference")
     return _inductor(work, freezing=True, max_autotune_gemm_backends="CPP,ATEN")
 
@@ -143,7 +167,7 @@ def inductor_autotune(work: Workload) -> Callable:
 def openvino(work: Workload) -> Callable:
     if importlib.util.find_spec("openvino") is None:
         raise Unavailable("openvino is not installed; pip install tilewright[bench]")
-    if work.training or work.native:
+    if work.training or work.native or work.optimizer:
         raise Unavailable("openvino runs models, for inference")
     import openvino
 
@@ -176,6 +200,7 @@ PEERS: dict[str, Callable[[Workload], Callable]] = {
     "tilewright": tilewright,
     "tilewright-frozen": tilewright_frozen,
     "eager": eager,
+    "eager-fused": eager_fused,
     "inductor": inductor,
     "inductor-freezing": inductor_freezing,
     "inductor-autotune": inductor_autotune,

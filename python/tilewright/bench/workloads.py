@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -18,6 +19,7 @@ class Workload:
     model: Callable
     inputs: dict[str, torch.Tensor]
     training: bool = False  # forward and backward, gradients of all parameters
+    optimizer: Callable | None = None  # of parameters: its step is what is run, on those of the model
     native: bool = False  # time what the backends return, without Dynamo's guards
     flops: int = 0  # of one call, where it is one matrix product
     dynamic: dict[str, int] = field(default_factory=dict)  # input -> dimension that varies
@@ -63,6 +65,11 @@ def vit(layers: int = 0) -> Workload:
     from transformers import ViTConfig, ViTModel
 
     return Workload(ViTModel(ViTConfig(**_layers("num_hidden_layers", layers))), {"pixel_values": torch.randn(1, 3, 224, 224)})
+
+
+def update(make: Callable) -> Workload:
+    """An optimizer's step on BERT-base's parameters."""
+    return Workload(bert().model, {}, optimizer=make)
 
 
 def resnet50(batch: int = 1, channels_last: bool = True, training: bool = False) -> Workload:
@@ -202,6 +209,8 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "convnext": convnext,
     "bert-train": lambda: bert(4, training=True),
     "resnet50-train": lambda: resnet50(4, channels_last=False, training=True),
+    "adamw-bert": lambda: update(functools.partial(torch.optim.AdamW, lr=1e-4)),
+    "sgd-bert": lambda: update(functools.partial(torch.optim.SGD, lr=1e-4, momentum=0.9)),
     "softmax": softmax,
     "layer-norm": layer_norm,
     "gelu": gelu,
