@@ -12,7 +12,8 @@ template <typename OpT> Results unary(Node &n) {
   Value x = n.tensor(0, "self");
   if (n.failed())
     return n.refused();
-  return n.op<OpT>({n.cast(x, n.element())});
+  Type compute = Node::isWide(x) ? n.f64() : n.element();
+  return n.cast(n.op<OpT>({n.cast(x, compute)}), n.element());
 }
 
 /// f(x) that leaves integers alone.
@@ -94,6 +95,8 @@ Results power(Node &n) {
     if (result)
       return n.cast(result, n.element());
   }
+  if (n.isNumber(0, "self") && n.element().isF32() && n.type().getRank() == 0)
+    compute = n.f64(); // Node::isWide
   Value a = n.operand(0, "self", compute), b = n.operand(1, "exponent", compute);
   if (n.failed())
     return n.refused();

@@ -32,6 +32,8 @@ Value Node::convert(Value value, Type element) {
 }
 
 Value Node::cast(Value value, Type element) {
+  if (element.isF64() && isWide(value))
+    return value.getDefiningOp()->getOperand(0);
   Value result = convert(value, element);
   if (result != value && isa<FloatType>(elementOf(value)) && isa<FloatType>(element))
     result.getDefiningOp()->setAttr(implicitAttrName, builder.getUnitAttr());

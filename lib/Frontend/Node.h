@@ -93,8 +93,11 @@ public:
   /// f32 for f16 and bf16, else the type itself.
   Type accumulator(Type element) const { return isa<Float16Type, BFloat16Type>(element) ? f32() : element; }
   /// What torch computes an elementwise op in whose result is `result`: f32 where rounding a scalar or a wider 0-d
-  /// operand to f16 or bf16 first would change it.
+  /// operand to f16 or bf16 first would change it; f64 for a number that follows from one kept in f64 (isWide).
   Type computeType(Type result, ArrayRef<std::pair<unsigned, llvm::StringRef>> operands) const;
+  /// An f32 number (0-d) that was computed in f64, as what follows from it shall be: an optimizer's 1 - 0.999 ** step,
+  /// which eager computes with Python's floats, has four digits in f32.
+  static bool isWide(Value value);
   /// torch.result_type of these arguments.
   Type promoted(ArrayRef<std::pair<unsigned, llvm::StringRef>> operands);
   AffineExpr constantSize(int64_t value) const { return getAffineConstantExpr(value, &importer.context); }

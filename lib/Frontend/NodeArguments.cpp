@@ -297,25 +297,34 @@ static bool isExact(double value, Type element) {
   return !inexact || std::isnan(value);
 }
 
+bool Node::isWide(Value value) {
+  auto made = value.getDefiningOp<CastOp>();
+  return made && made->hasAttr(implicitAttrName) && rankOf(value) == 0 && elementOf(value).isF32() &&
+         elementOf(made->getOperand(0)).isF64();
+}
+
 Type Node::computeType(Type result, ArrayRef<std::pair<unsigned, llvm::StringRef>> operands) const {
-  if (!isa<Float16Type, BFloat16Type>(result))
+  bool isNumber = result.isF32() && type() && type().getRank() == 0;
+  if (!isNumber && !isa<Float16Type, BFloat16Type>(result))
     return result;
   for (auto [index, name] : operands) {
     const Arg *arg = find(index, name);
     if (!arg)
       continue;
     if (auto *value = std::get_if<double>(arg)) {
-      if (!isExact(*value, result))
+      if (!isNumber && !isExact(*value, result))
         return f32();
     } else if (auto *value = std::get_if<int64_t>(arg)) {
-      if (!isExact(double(*value), result))
+      if (!isNumber && !isExact(double(*value), result))
         return f32();
     } else if (auto *ref = std::get_if<ValueRef>(arg)) {
       auto found = importer.values.find(ref->id);
       if (found == importer.values.end() || ref->result >= found->second.size() || !found->second[ref->result])
         continue;
+      if (isNumber && isWide(found->second[ref->result]))
+        return f64();
       Type element = elementOf(found->second[ref->result]);
-      if (element != result && isa<FloatType>(element) && element.getIntOrFloatBitWidth() > 16)
+      if (!isNumber && element != result && isa<FloatType>(element) && element.getIntOrFloatBitWidth() > 16)
         return f32();
     }
   }

@@ -25,8 +25,8 @@ SIZES = [(96, 64), (96,), (7, 33), (1,), (3, 5, 3, 3)]
 def test_three_steps(name, dtype):
     """Parameters and states by the numbers rule, where they were."""
     torch.manual_seed(3)
-    start = [torch.randn(size).to(dtype) for size in SIZES]
-    gradients = [[torch.randn(size).to(dtype) for size in SIZES] for _ in range(3)]
+    start = [torch.randn(size).to(dtype) for size in SIZES] + [torch.zeros(50, dtype=dtype)]  # of zeros the update is left
+    gradients = [[torch.randn(p.shape).to(dtype) for p in start] for _ in range(3)]
 
     def train(compile, cast=lambda x: x):
         parameters = [cast(p.clone()).requires_grad_() for p in start]
@@ -50,6 +50,26 @@ def test_three_steps(name, dtype):
     assert_numbers(ours, eager, train(lambda step: step, torch.Tensor.double))
     for graph in tilewright.report():
         assert not graph.refusals
+
+
+@pytest.mark.parametrize("name", ["adam", "adamw", "adamw-amsgrad"])
+def test_steps_from_zero(name):
+    """1 - 0.999 ** step, which eager has from Python's floats, loses no digits: of zeros nothing but the update is left."""
+    gradients = torch.randn(3, 500)
+
+    def train(compile, dtype=torch.float32):
+        p = torch.zeros(500, dtype=dtype, requires_grad=True)
+        step = compile(OPTIMIZERS[name]([p]).step)
+        for each in gradients:
+            p.grad = each.to(dtype)
+            step()
+        return p.detach().double()
+
+    exact = train(lambda step: step, torch.float64)
+    error = lambda x: (x - exact).square().mean().sqrt() / exact.square().mean().sqrt()
+    torch._dynamo.reset()
+    ours = train(lambda step: torch.compile(step, backend="tilewright", options={"strict": True}))
+    assert error(ours) <= 2 * max(error(train(lambda step: step)), torch.finfo(torch.float32).eps)
 
 
 def launches(optimizer, size):

@@ -68,3 +68,27 @@ func.func @single_row(%x: tensor<1x64xf32>) -> tensor<1x1xf32> {
   } -> tensor<1x1xf32>
   return %1 : tensor<1x1xf32>
 }
+
+// What is returned, too, becomes another result: one pass over both.
+// CHECK-LABEL: func @returned_too
+// CHECK: %[[R:.*]]:2 = linalg.generic
+// CHECK-SAME: outs(%{{.*}}, %{{.*}} : tensor<8x4xf32>, tensor<8x4xf32>)
+// CHECK: math.sqrt
+// CHECK-NOT: linalg.generic
+// CHECK: return %[[R]]#0, %[[R]]#1
+func.func @returned_too(%m: tensor<8x4xf32>, %g: tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>) {
+  %e = tensor.empty() : tensor<8x4xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%m, %g : tensor<8x4xf32>, tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %2 = arith.addf %a, %b : f32
+    linalg.yield %2 : f32
+  } -> tensor<8x4xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%0 : tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) {
+  ^bb0(%a: f32, %c: f32):
+    %2 = math.sqrt %a : f32
+    linalg.yield %2 : f32
+  } -> tensor<8x4xf32>
+  return %0, %1 : tensor<8x4xf32>, tensor<8x4xf32>
+}
