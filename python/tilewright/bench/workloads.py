@@ -209,6 +209,7 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "convnext": convnext,
     "bert-train": lambda: bert(4, training=True),
     "resnet50-train": lambda: resnet50(4, channels_last=False, training=True),
+    "resnet50-train-nhwc": lambda: resnet50(4, training=True),
     "adamw-bert": lambda: update(functools.partial(torch.optim.AdamW, lr=1e-4)),
     "sgd-bert": lambda: update(functools.partial(torch.optim.SGD, lr=1e-4, momentum=0.9)),
     "softmax": softmax,
