@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# From a fresh clone to a compiled model: installs, builds, runs docs/examples/quickstart.py.
+# From a fresh clone to a compiled model: installs, builds, measures the machine, runs docs/examples/quickstart.py.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bash tools/setup.sh
+.venv/bin/python -c 'import tilewright; print("this machine, for the choice of schedules:", tilewright.calibrate())'
 exec .venv/bin/python docs/examples/quickstart.py "$@"

@@ -26,6 +26,11 @@ llvm::Expected<HostMachine> describeHost(llvm::StringRef cpu);
 /// The machine TILEWRIGHT_CPU names, and its measured FMA peak, a line each, for people.
 llvm::Expected<std::string> printHost();
 
+/// Measures the host's rates (MachineRates.h) in about two seconds and keeps them in the file at `path`, beside the object
+/// cache. Processes that start from then on choose schedules by them; until then, and for other machines than the host,
+/// schedules are chosen by the machine's description.
+llvm::Expected<MachineRates> calibrateHost(std::string &path);
+
 /// What the host's `threads` threads can do at most, in operations and bytes per second; 0 for what it does not have
 /// (lib/Runtime/Host/MachinePeaks.h, which callers of this header may not include: hence a struct of its own). Takes
 /// about a second.

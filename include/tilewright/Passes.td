@@ -88,6 +88,9 @@ def SelectSchedule : Pass<"tw-select-schedule", "::mlir::func::FuncOp"> {
   let options = [
     Option<"threads", "threads", "int64_t", "2", "threads to plan for">,
     Option<"cacheBytes", "cache-bytes", "int64_t", "1048576", "second-level cache of one core">,
+    Option<"sharedBytes", "shared-bytes", "int64_t", "33554432", "last-level cache, shared by cores; 0: none">,
+    Option<"rates", "rates", "std::string", "\"\"", "how fast the machine is, as MachineRates.h writes it">,
+    Option<"tileUnit", "tile-unit", "bool", "false", "products of 16 and 8 bits run on tiles">,
     Option<"splitF16", "split-f16", "bool", "false", "each task of an f16 product splits its rows of A">];
 }
 

@@ -8,6 +8,7 @@
 #ifndef TILEWRIGHT_PIPELINES_H
 #define TILEWRIGHT_PIPELINES_H
 
+#include "tilewright/MachineRates.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
@@ -24,7 +25,9 @@ struct MachineShape {
   int64_t lanes = 16;     ///< f32 elements of a vector
   int64_t registers = 32; ///< vector registers
   int64_t threads = 2;    ///< to plan for
-  int64_t l2Bytes = 1 << 20;
+  int64_t l2Bytes = 1 << 20; ///< of one core
+  int64_t l3Bytes = 0;       ///< of the cache that cores share; 0: none
+  MachineRates rates;
   int64_t bf16Group = 1;   ///< consecutive k of a bf16 column kept together: 2 for dot products and AMX
   int64_t bf16Depth = 1;   ///< k of packed bf16 operands are padded to a multiple of this: 32 for AMX
   int64_t f16Group = 1;    ///< the same for f16

@@ -1,6 +1,9 @@
 //===- HostCode.cpp - machine code for this kind of host, for tenants ------------------===//
 #include "tilewright/HostCode.h"
+#include "lib/Compiler/CalibrationFile.h"
+#include "lib/Compiler/ObjectCache.h"
 #include "lib/Compiler/PlanFromIR.h"
+#include "lib/Runtime/Host/Calibration.h"
 #include "lib/Runtime/Host/Executor.h"
 #include "lib/Runtime/Host/Machine.h"
 #include "lib/Runtime/Host/MachinePeaks.h"
@@ -93,6 +96,27 @@ static llvm::Expected<runtime::MachineDescription> describe(StringRef cpu) {
   return machine;
 }
 
+/// What calibrateHost() kept for this host, read once in a process: all its schedules come from the same numbers.
+static const std::optional<MachineRates> &keptRates() {
+  static const std::optional<MachineRates> kept = []() -> std::optional<MachineRates> {
+    std::string error, folder = defaultCacheFolder(error);
+    return folder.empty() ? std::nullopt : loadRates(folder, runtime::rateIdentity());
+  }();
+  return kept;
+}
+
+llvm::Expected<MachineRates> calibrateHost(std::string &path) {
+  std::string reason, folder = defaultCacheFolder(reason);
+  if (folder.empty())
+    return llvm::createStringError("the rates have no place to be kept: %s", reason.c_str());
+  const std::string identity = runtime::rateIdentity();
+  MachineRates rates = runtime::measureRates();
+  path = ratesPath(folder, identity);
+  if (!storeRates(folder, identity, rates, reason))
+    return llvm::createStringError("the rates are not kept: %s", reason.c_str());
+  return rates;
+}
+
 llvm::Expected<HostMachine> describeHost(StringRef cpu) {
   llvm::Expected<runtime::MachineDescription> machine = describe(cpu);
   if (!machine)
@@ -104,12 +128,17 @@ llvm::Expected<HostMachine> describeHost(StringRef cpu) {
   host.threads = machine->logicalCpus;
   const runtime::InstructionSets &sets = machine->sets;
   // What the cost model and the choice of instructions look at is part of the code.
-  host.key += "|l2=" + std::to_string(machine->l2Bytes) + "|dot=" + std::to_string(machine->bf16DotFullRate);
+  host.key += "|l2=" + std::to_string(machine->l2Bytes) + "|l3=" + std::to_string(machine->l3Bytes) +
+              "|dot=" + std::to_string(machine->bf16DotFullRate);
   bool wide = sets.avx512f && sets.avx512bw && sets.avx512vl && sets.avx512dq;
   host.shape.lanes = wide ? 16 : 8;
   host.shape.registers = wide ? 32 : 16;
   host.shape.threads = machine->logicalCpus;
   host.shape.l2Bytes = machine->l2Bytes;
+  host.shape.l3Bytes = machine->l3Bytes;
+  host.shape.rates = runtime::defaultRates(*machine);
+  if (machine->native && keptRates())
+    host.shape.rates = *keptRates();
   // TILEWRIGHT_EMULATE_AMX=1 runs tile kernels as vectors on any AVX-512 machine: for tests. "bf16": as if there were
   // no tiles of f16.
   const char *emulate = std::getenv("TILEWRIGHT_EMULATE_AMX");
@@ -132,6 +161,7 @@ llvm::Expected<HostMachine> describeHost(StringRef cpu) {
     host.shape.int8Group = 4;
     host.shape.int8Depth = host.shape.amxInt8 ? 64 : 4;
   }
+  host.key += "|" + printRates(host.shape.rates);
   if (host.shape.emulateAmx)
     host.key += std::string("|emulated-amx=") + emulate;
   return host;
@@ -150,6 +180,8 @@ llvm::Expected<std::string> printHost() {
      << " logical)\nbf16 tiles: " << (machine->sets.amxBf16 ? "yes" : "no")
      << "\nf16 tiles: " << (machine->sets.amxFp16 ? "yes" : "no")
      << "\nbf16 dot at full rate: " << (machine->bf16DotFullRate ? "yes" : "no")
+     << "\nrates: " << printRates(llvm::cantFail(describeHost("")).shape.rates)
+     << (machine->native && keptRates() ? " (measured)" : " (of its description; tilewright calibrate measures them)")
      << llvm::format("\nFMA peak, one thread: %.1f GFLOP/s\n", runtime::fmaPeak());
   return text;
 }

@@ -175,6 +175,76 @@ Results dequantizePerToken(Node &n) {
   return n.cast(n.op<MulOp>({difference, n.cast(scales, n.f64())}), n.element());
 }
 
+//===--- scales and zero points of a tensor at hand ---===//
+
+/// The least and the greatest element of each row (`rows`) or of all, and 0, in f32, which holds what narrow floats do.
+std::pair<Value, Value> rangeOf(Node &n, Value x, bool rows) {
+  auto dims = rows ? SmallVector<int64_t>{n.rankOf(x) - 1} : llvm::to_vector(llvm::seq<int64_t>(0, n.rankOf(x)));
+  auto least = n.cast(n.reduce(ReduceKind::Min, x, dims, rows), n.f32());
+  auto greatest = n.cast(n.reduce(ReduceKind::Max, x, dims, rows), n.f32());
+  Value zero = n.scalar(0.0, n.f32());
+  return {n.op<MinimumOp>({least, zero}), n.op<MaximumOp>({greatest, zero})};
+}
+
+/// What an operation in the type of `x` leaves of a result in f32.
+Value roundedAs(Node &n, Value value, Value x) { return n.convert(n.convert(value, n.elementOf(x)), n.f32()); }
+
+/// A float tensor with elements, of at least one dimension where there is a scale for each row.
+Value measurable(Node &n, bool rows) {
+  Value x = n.tensor(0, "input");
+  if (n.failed())
+    return x;
+  if (!isa<Float32Type, Float16Type, BFloat16Type>(n.elementOf(x)))
+    n.refuse("input of " + dtypeName(n.elementOf(x)) + "; expected float32, float16 or bfloat16");
+  else if (rows && n.rankOf(x) == 0)
+    n.refuse("input without dimensions; expected rows");
+  return x;
+}
+
+/// torch.ao.quantization.utils.determine_qparams.
+Results chooseForTensor(Node &n, bool symmetric) {
+  Value x = measurable(n, /*rows=*/false);
+  double low = n.number(1, "quant_min"), high = n.number(2, "quant_max"), least = n.number(3, "eps");
+  if (n.failed())
+    return n.refused();
+  auto [negative, positive] = rangeOf(n, x, /*rows=*/false);
+  Value scale, zero;
+  if (symmetric) {
+    positive = n.op<MaximumOp>({n.op<NegOp>({negative}), positive});
+    scale = roundedAs(n, n.op<DivOp>(positive, (high - low) / 2), x);
+  } else {
+    scale = roundedAs(n, n.op<DivOp>(roundedAs(n, n.op<SubOp>({positive, negative}), x), high - low), x);
+  }
+  scale = n.op<MaximumOp>(scale, double(float(least)));
+  if (symmetric)
+    zero = n.scalarInt(low >= 0 ? 128 : 0, n.i64());
+  else
+    zero = n.cast(n.op<MinimumOp>(
+                      n.op<MaximumOp>(
+                          n.op<SubOp>({n.scalar(low, n.f32()), n.op<RoundOp>({n.op<DivOp>({negative, scale})})}), low),
+                      high),
+                  n.i64());
+  SmallVector<AffineExpr> one{n.constantSize(1)};
+  return {n.reshape(n.cast(scale, n.f64()), one), n.reshape(zero, one)};
+}
+
+Results chooseForRows(Node &n) {
+  Value x = measurable(n, /*rows=*/true);
+  if (n.failed())
+    return n.refused();
+  constexpr double low = -128, high = 127;
+  auto as = [&](Value value) { return roundedAs(n, value, x); };
+  auto [negative, positive] = rangeOf(n, x, /*rows=*/true);
+  Value scale = as(n.op<DivOp>(as(n.op<SubOp>({positive, negative})), high - low));
+  scale = as(n.op<MaximumOp>(scale, 0x1p-23));
+  Value below = as(n.op<DivOp>({negative, scale})), above = as(n.op<DivOp>({positive, scale}));
+  Value errors = n.op<AddOp>({as(n.op<AddOp>(below, low)), as(n.op<AddOp>(above, high))});
+  auto less = [&](double bound, Value value) { return as(n.op<SubOp>({n.scalar(bound, n.f32()), value})); };
+  Value zero = n.where(n.compare<GtOp>(as(errors), n.scalar(0.0, n.f32())), less(low, below), less(high, above));
+  zero = n.op<RoundOp>({n.op<MinimumOp>(n.op<MaximumOp>(zero, low), high)});
+  return {n.cast(scale, n.f64()), n.cast(zero, n.i64())};
+}
+
 } // namespace
 
 void registerQuantization(Table &t) {
@@ -187,6 +257,12 @@ void registerQuantization(Table &t) {
   t[family + "dequantize_per_channel.default"] = dequantizePerChannel;
   t[family + "quantize_per_token.default"] = quantizePerToken;
   t[family + "dequantize_per_token.default"] = dequantizePerToken;
+  t[family + "choose_qparams.tensor"] = [](Node &n) { return chooseForTensor(n, /*symmetric=*/false); };
+  t[family + "choose_qparams_symmetric.tensor"] = [](Node &n) { return chooseForTensor(n, /*symmetric=*/true); };
+  t[family + "choose_qparams_per_token_asymmetric.default"] = chooseForRows;
+  t[family + "choose_qparams_per_token.default"] = [](Node &n) {
+    return n.refuse("torch says that it gives float64 and int64, and in eager it gives the input's dtype");
+  };
 }
 
 } // namespace tilewright

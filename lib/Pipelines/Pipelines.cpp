@@ -62,6 +62,9 @@ void buildTiledStage(OpPassManager &pm, const MachineShape &machine, StringRef s
   SelectScheduleOptions schedules;
   schedules.threads = machine.threads;
   schedules.cacheBytes = machine.l2Bytes;
+  schedules.sharedBytes = machine.l3Bytes;
+  schedules.rates = printRates(machine.rates);
+  schedules.tileUnit = machine.amx;
   schedules.splitF16 = machine.splitF16;
   pm.addNestedPass<func::FuncOp>(createSelectSchedule(schedules));
   if (!scheduleFile.empty())

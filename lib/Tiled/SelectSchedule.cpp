@@ -1,18 +1,21 @@
 //===- SelectSchedule.cpp - a schedule for each kernel ------------------------===//
 //
 // Before:  func @kernel_0(...) attributes {tw.kernel}
-// After:   func @kernel_0(...) attributes {tw.kernel, tw.schedule = {tiles = array<i64: 64, 48>}}
+// After:   func @kernel_0(...) attributes {tw.kernel, tw.schedule = {tiles = array<i64: 64, 48>, time = "9.3 us, L2"}}
 //
 // `tiles` has one size per row of the kernel (dialects/Tile/Rows.h): the part of the anchor's leading dimensions that
-// one task computes; 0 leaves a dimension whole. The sizes come from a small cost model: enough tasks for the threads,
-// tiles whose scratch fits the caches, contractions in whole panels. A schedule already there is the user's and stays.
+// one task computes; 0 leaves a dimension whole. Products and elementwise kernels take the cheapest of a ladder of
+// sizes by CostModel.h, which also says the `time` and what it is spent on; convolutions and attention go by rules on
+// caches and numbers of tasks. A schedule already there is the user's and stays.
 //
 // Tests: test/Tiled/select-schedule.mlir, test/Tiled/select-columns.mlir, test/Tiled/select-grouped.mlir,
 // test/Tiled/select-transposed.mlir
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Tile/Blocks.h"
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Sizes.h"
+#include "lib/Tiled/CostModel.h"
 #include "tilewright/Passes.h"
 
 using namespace mlir;
@@ -32,55 +35,6 @@ int64_t estimate(AffineExpr size) {
 }
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-/// Rows of A per task: all of them while they are few, so that B is read once; else even tiles of whole blocks of the
-/// micro-kernels that leave the second-level cache (`cache`, per core) room for the panels of B that come next.
-/// Products of 16 and 8 bits (`shortElements`) are so fast that a panel must serve more rows, as many as half of the
-/// cache keeps, while there are tasks enough for the threads to come out even.
-int64_t rowsPerTask(int64_t m, int64_t rowBytes, bool shortElements, int64_t panels, int64_t threads, int64_t cache) {
-  constexpr int64_t few = 256;
-  if (!shortElements) {
-    constexpr int64_t most = 128, unit = 8;
-    return m <= few ? std::max<int64_t>(1, m) : std::min(most, ceilDiv(ceilDiv(m, ceilDiv(m, most)), unit) * unit);
-  }
-  constexpr int64_t unit = 32;
-  int64_t most = std::clamp<int64_t>(cache / 2 / std::max<int64_t>(1, rowBytes), few / 2, 4 * few);
-  while (most > few && ceilDiv(m, most) * panels < 16 * threads)
-    most /= 2;
-  return m <= most ? std::max<int64_t>(1, m) : ceilDiv(ceilDiv(m, ceilDiv(m, most)), unit) * unit;
-}
-
-/// Panels of B per task. One, while the task's rows of A stay in the second-level cache (`cache`, per core) from panel
-/// to panel and are all there are; else as many as leave the tile of C (f32) an eighth of it, so that a block of A is
-/// read once for all of them, and so, too, where each task prepares its rows of A for the product (`prepared`).
-int64_t panelsPerTask(int64_t rows, int64_t rowBytes, int64_t panels, int64_t panelColumns, int64_t rowTiles,
-                      int64_t threads, int64_t cache, bool prepared) {
-  if (!prepared && rows * rowBytes <= cache / 2 && rowTiles == 1)
-    return 1;
-  int64_t most = std::max<int64_t>(1, cache / 8 / std::max<int64_t>(1, rows * panelColumns * 4));
-  // As much for each thread as for any other: tasks of `each` panels, the last of a row tile of what is left, taken in
-  // turn. The most panels with which the slowest thread is hardly slower than all of them together.
-  const int64_t all = rowTiles * panels;
-  int64_t best = 1, bestTime = all + 1;
-  for (int64_t each = std::min(most, panels); each >= 1; --each) {
-    int64_t groups = ceilDiv(panels, each);
-    if (groups * rowTiles > 64 * threads) // even enough
-      return each;
-    if (groups * rowTiles < 2 * threads && each > 1) // a thread that is held up would hold up all
-      continue;
-    SmallVector<int64_t> busy(threads, 0);
-    for (int64_t task = 0; task < groups * rowTiles; ++task)
-      *llvm::min_element(busy) += std::min(each, panels - task % groups * each);
-    int64_t time = *llvm::max_element(busy);
-    if (time * threads * 32 <= all * 33)
-      return each;
-    if (time < bestTime) {
-      best = each;
-      bestTime = time;
-    }
-  }
-  return best;
-}
 
 /// The number of keys (and values) of a head.
 template <typename Op> AffineExpr keysOf(Op attention) {
@@ -196,19 +150,67 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
       if ((isa<linalg::LinalgOp>(op) && !isa<linalg::FillOp>(op)) || op.getName().getDialectNamespace() == "tw_tile" ||
           isa<tensor::PadOp, tensor::InsertSliceOp>(op))
         members.push_back(&op);
+    machine = {MachineRates(), threads, cacheBytes, sharedBytes};
+    if (!parseRates(std::string_view(rates), machine.rates)) {
+      kernel.emitError("the rates '") << rates << "' are not as MachineRates.h writes them";
+      return signalPassFailure();
+    }
+    cost.reset();
     SmallVector<int64_t> tiles = members.empty() ? SmallVector<int64_t>{} : tilesFor(members);
     Builder builder(&getContext());
-    kernel->setAttr("tw.schedule",
-                    builder.getDictionaryAttr({builder.getNamedAttr("tiles", builder.getDenseI64ArrayAttr(tiles))}));
+    SmallVector<NamedAttribute> schedule{builder.getNamedAttr("tiles", builder.getDenseI64ArrayAttr(tiles))};
+    if (cost && sizesAreKnown(kernel))
+      schedule.push_back(builder.getNamedAttr("time", builder.getStringAttr(describeCost(*cost))));
+    kernel->setAttr("tw.schedule", builder.getDictionaryAttr(schedule));
   }
 
-  /// Rows of a head per task. Each task packs the keys and values anew: as many as leave the scores (f32 and bf16, of a
-  /// block of keys) half of the second-level cache, up to 256, in even tiles, but four tasks a thread, where tiles of
-  /// 64 can give them.
-  int64_t attentionRows(int64_t rows, int64_t keys, int64_t heads) const {
-    constexpr int64_t keyBlock = 512, least = 64, mostRows = 256, unit = 32;
-    int64_t bytes = 6 * std::min(keys, keyBlock);
-    int64_t most = std::clamp<int64_t>(cacheBytes / 2 / std::max<int64_t>(bytes, 1), least, mostRows);
+  static bool sizesAreKnown(func::FuncOp kernel) { return tile::indexArguments(kernel).empty(); }
+
+  /// Rows and columns per task of `matmul`, whose result has the sizes `own`; `wholeRows`: its columns are not cut.
+  std::pair<int64_t, int64_t> productTiles(MatmulOp matmul, ArrayRef<AffineExpr> own, bool wholeRows) {
+    const int64_t rank = own.size();
+    Type element = cast<ShapedType>(matmul.getInputs()[1].getType()).getElementType();
+    ProductShape shape;
+    for (AffineExpr size : own.drop_back(2))
+      shape.batches *= std::max<int64_t>(1, estimate(size));
+    shape.m = std::max<int64_t>(1, estimate(own[rank - 2]));
+    shape.panelColumns = matmul.getPanel();
+    shape.panels = std::max<int64_t>(1, ceilDiv(estimate(own[rank - 1]), shape.panelColumns));
+    shape.k = std::max<int64_t>(1, estimate(tile::sizeOf(matmul.getInputs()[0], matmul.getLhsPermutation().back())));
+    shape.bytes = cast<ShapedType>(matmul.getInputs()[0].getType()).getElementTypeBitWidth() / 8;
+    // Packed in groups for an instruction that multiplies them as they are; or split, or widened to f32.
+    const bool split = splitF16 && element.isF16(), widened = shape.bytes == 2 && matmul.getGroup() == 1;
+    const bool grouped = matmul.getGroup() > 1 && !split;
+    shape.prepared = (split || widened) && shape.m > rowsNotSplit;
+    shape.tiles = tileUnit && (grouped || split);
+    const MachineRates &rates = machine.rates;
+    shape.rate = !grouped && !split     ? rates.f32
+                 : element.isF16()      ? rates.f16
+                 : element.isInteger(8) ? rates.int8
+                                        : rates.bf16;
+    // So many rows of A that half of the second-level cache keeps them, and more where products are so fast that a
+    // panel must serve many: the micro-kernel for vectors keeps copies of A on the stack (PanelEmitter.h).
+    const int64_t most =
+        std::clamp<int64_t>(cacheBytes / 2 / std::max<int64_t>(1, shape.k * shape.bytes), 128, grouped ? 512 : 256);
+    ProductTiles tiles;
+    if (wholeRows) // for a reduction behind it: C's tile stays in cache, four tasks a thread
+      tiles = {std::clamp<int64_t>(shape.m / (4 * threads) / 32 * 32, 32, 128), shape.panels};
+    else if (isa<AffineConstantExpr>(own[rank - 2]))
+      tiles = chooseProductTiles(shape, /*leastRows=*/32, most, machine);
+    else
+      tiles = chooseTilesForAnyRows(shape, grouped ? most : 256, machine);
+    cost = costOfProduct(shape, tiles, machine);
+    return {tiles.rows, tiles.panels * shape.panelColumns};
+  }
+
+  /// Rows of a head per task. Each task packs the keys and values anew: as many as leave the sums (f32, of each value's
+  /// column) and the queries half of the second-level cache, up to 512 (256 in f32, where more were not measured), in
+  /// even tiles, but four tasks a thread, where tiles of 64 can give them. Of scores there are but 32 rows at a time
+  /// (tile::attentionRows). 64, 128, 256 and 512 rows of 512 tokens in bf16 took 1.22, 1.05, 1.00 and 0.95.
+  int64_t attentionRows(int64_t rows, int64_t columns, int64_t heads, bool narrow) const {
+    constexpr int64_t least = 64, unit = tile::attentionRows;
+    const int64_t mostRows = narrow ? 512 : 256;
+    int64_t most = std::clamp<int64_t>(cacheBytes / 2 / std::max<int64_t>(8 * columns, 1), least, mostRows);
     int64_t count = ceilDiv(rows, most);
     while (heads * count < 4 * threads && ceilDiv(rows, count + 1) >= least)
       ++count;
@@ -228,6 +230,17 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     return {1, ceilDiv(height, ceilDiv(height, lines)), 0};
   }
 
+  /// How many times the dimensions behind the rows are computed.
+  static int64_t outside(const RowMap &rows, ArrayRef<AffineExpr> sizes) {
+    int64_t product = 1;
+    for (AffineExpr size : sizes.take_front(rows.numRows))
+      product *= std::max<int64_t>(1, estimate(size));
+    return product;
+  }
+
+  CostMachine machine;
+  std::optional<Cost> cost; ///< of the schedule that tilesFor() has chosen, where the model knows
+
   SmallVector<int64_t> tilesFor(ArrayRef<Operation *> members) {
     Operation *anchor = members.back();
     if (auto pack = dyn_cast<PackOp>(anchor))
@@ -237,7 +250,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     if (auto attention = dyn_cast<AttentionOp>(anchor)) {
       int64_t rows = estimate(tile::sizeOf(anchor->getResult(1), 2));
       int64_t heads = estimate(tile::sizeOf(anchor->getResult(1), 1)) * estimate(tile::sizeOf(anchor->getResult(1), 0));
-      return {1, 1, attentionRows(rows, estimate(keysOf(attention)), heads)};
+      const bool narrow = !cast<ShapedType>(attention.getInputs()[0].getType()).getElementType().isF32();
+      return {1, 1, attentionRows(rows, estimate(tile::sizeOf(anchor->getResult(0), 3)), heads, narrow)};
     }
     if (anchor->getNumResults() == 0 || numLoops(anchor) == 0)
       return {};
@@ -269,26 +283,9 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
       };
       int64_t rank = own.size();
       if (auto matmul = dyn_cast<MatmulOp>(member)) {
-        int64_t k = estimate(tile::sizeOf(matmul.getInputs()[0], matmul.getLhsPermutation().back()));
-        int64_t bytes = cast<ShapedType>(matmul.getInputs()[0].getType()).getElementTypeBitWidth() / 8;
-        // Packed in groups for an instruction that multiplies them as they are; or split, or widened to f32.
-        Type element = cast<ShapedType>(matmul.getInputs()[1].getType()).getElementType();
-        bool split = splitF16 && element.isF16(), widened = bytes == 2 && matmul.getGroup() == 1;
-        bool shortElements = matmul.getGroup() > 1 && !split;
-        int64_t m = estimate(own[rank - 2]), panels = ceilDiv(estimate(own[rank - 1]), matmul.getPanel());
-        constexpr int64_t few = 8; // are multiplied as they are
-        bool prepared = (split || widened) && m > few;
-        int64_t rows = isa<AffineConstantExpr>(own[rank - 2])
-                           ? rowsPerTask(m, k * bytes, shortElements, panels, threads, cacheBytes)
-                           : 128;
-        // Whole rows, for a reduction behind it: C's tile stays in cache, four tasks a thread.
-        if (rowOfLoop[rank - 1] < 0)
-          rows = std::clamp<int64_t>(m / (4 * threads) / 32 * 32, 32, 128);
-        cut(rank - 2, rows);
-        cut(rank - 1,
-            matmul.getPanel() * (shortElements ? 1
-                                               : panelsPerTask(std::min(rows, m), k * bytes, panels, matmul.getPanel(),
-                                                               ceilDiv(m, rows), threads, cacheBytes, prepared)));
+        auto [tileRows, tileColumns] = productTiles(matmul, own, rowOfLoop[rank - 1] < 0);
+        cut(rank - 2, tileRows);
+        cut(rank - 1, tileColumns);
       } else {
         // A few rows of the image per task, of all tasks the same number, all of their pixels, one panel of filters.
         int64_t width = std::max<int64_t>(1, estimate(own[2])), height = std::max<int64_t>(1, estimate(own[1]));
@@ -298,8 +295,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
       }
       return tiles;
     }
-    // Rows: take the inner ones whole until a task has about `grain` elements, and leave eight tasks per thread at
-    // least.
+    // Rows: take the inner ones whole until a task has about `grain` elements.
     int64_t rank = sizes.size(), inside = 1;
     auto count = [](ArrayRef<AffineExpr> of) {
       int64_t product = 1;
@@ -318,7 +314,16 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
                    auto generic = dyn_cast<linalg::GenericOp>(member);
                    return generic && generic.getNumReductionLoops() > 0;
                  });
-    const int64_t grain = again ? 4096 : 16384;
+    const int64_t elements = std::max<int64_t>(inside, 1) * outside(*rows, sizes);
+    double bytes = 0;
+    for (Value argument : anchor->getParentOfType<func::FuncOp>().getArguments())
+      if (auto type = dyn_cast<RankedTensorType>(argument.getType()); type && type.getElementType().isIntOrFloat())
+        bytes += double(count(tile::sizesOf(argument))) * std::max(1u, type.getElementTypeBitWidth() / 8);
+    bytes /= double(elements);
+    const int64_t grain = sizesAreKnown(anchor->getParentOfType<func::FuncOp>())
+                              ? chooseGrain(elements, bytes, again ? 4096 : 16384, machine)
+                              : (again ? 4096 : 16384);
+    cost = costOfElements(elements, bytes, grain, machine);
     SmallVector<int64_t> least = leastOfRows(members, *rows, sizes);
     int64_t ahead = 1; // what the rows still to come take at least
     for (int64_t count : least)

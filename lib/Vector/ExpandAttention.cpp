@@ -16,6 +16,7 @@
 // Test: test/Vector/expand-attention.mlir
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Tile/Blocks.h"
 #include "lib/Vector/AttentionEmitter.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/Support/MathExtras.h"
@@ -28,10 +29,8 @@ namespace tilewright {
 namespace vector_stage {
 namespace {
 
-constexpr int64_t keyBlock = 512; ///< columns of scores at a time
 /// Not worth packing keys and values for: those of a step of decoding; fewer where packed pairs go to fast products.
 constexpr int64_t fewRows = 4, fewRowsOfPairs = 2;
-constexpr int64_t scoreRows = 32; ///< rows of scores at a time: two tiles of the matrix unit
 
 class AttentionExpander : AttentionEmitter {
 public:
@@ -55,13 +54,13 @@ public:
       return op.emitOpError("expected rows before columns in every operand");
     OpFoldResult rows = size(q, 0), keys = size(k, 0), columns = size(v, 1);
     std::optional<int64_t> staticKeys = getConstantIntValue(keys);
-    int64_t block = staticKeys ? std::min(*staticKeys, keyBlock) : keyBlock;
-    once = staticKeys && *staticKeys <= keyBlock;
+    int64_t block = staticKeys ? std::min(*staticKeys, tile::attentionKeys) : tile::attentionKeys;
+    once = staticKeys && *staticKeys <= tile::attentionKeys;
 
     // Of scores and weights there are a few rows at a time: they stay in the caches, where the keys' and values' panels
     // pass by.
-    OpFoldResult few = fold(std::min(scoreRows, getConstantIntValue(rows).value_or(scoreRows)));
-    direct = getConstantIntValue(rows).value_or(scoreRows) <= (group > 1 ? fewRowsOfPairs : fewRows);
+    OpFoldResult few = fold(std::min(tile::attentionRows, getConstantIntValue(rows).value_or(tile::attentionRows)));
+    direct = getConstantIntValue(rows).value_or(tile::attentionRows) <= (group > 1 ? fewRowsOfPairs : fewRows);
     if (direct)
       group = depth = 1;
     // Rows a line of the caches longer than their elements: at a distance of a power of two they would share few sets.
@@ -86,7 +85,7 @@ public:
         kBlock = packed(kBlock, packedK, /*columnsFirst=*/true);
         vBlock = packed(vBlock, packedV, /*columnsFirst=*/false);
       }
-      overRowBlocks(rows, scoreRows, [&](Value from, OpFoldResult number) {
+      overRowBlocks(rows, tile::attentionRows, [&](Value from, OpFoldResult number) {
         Value s = slice(scores, {fold(0), fold(0)}, {number, width});
         Value p = weights ? slice(weights, {fold(0), fold(0)}, {number, width}) : s;
         Value top = slice(m, {from}, {number}), sums = slice(l, {from}, {number}),

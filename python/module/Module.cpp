@@ -349,6 +349,13 @@ PYBIND11_MODULE(_tilewright, m) {
     auto host = describeHost("native");
     return host && host->shape.amx;
   });
+  m.def("calibrate", [] {
+    std::string path;
+    llvm::Expected<MachineRates> rates = calibrateHost(path);
+    if (!rates)
+      throw std::runtime_error(llvm::toString(rates.takeError()));
+    return printRates(*rates);
+  });
   m.def(
       "machine_peaks",
       [](int threads) {

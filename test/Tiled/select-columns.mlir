@@ -2,7 +2,7 @@
 
 // Sums of columns: a task takes 64 of them, four lines of the caches next to each other, however long they are.
 // CHECK: func.func private @kernel_0
-// CHECK-SAME: tw.schedule = {tiles = array<i64: 64>}
+// CHECK-SAME: tw.schedule = {tiles = array<i64: 64>,
 func.func @main(%x: tensor<4096x768xf32>) -> tensor<768xf32> {
   %0 = tw.reduce sum %x {dims = array<i64: 0>} : tensor<4096x768xf32> -> tensor<768xf32>
   return %0 : tensor<768xf32>

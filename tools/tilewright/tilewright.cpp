@@ -21,6 +21,7 @@ struct Command {
 
 constexpr Command commands[] = {
     {"bench", "measure models and kernels against eager, Inductor, OpenVINO and JAX", runBench},
+    {"calibrate", "measure this machine for the choice of schedules, in two seconds", runCalibrate},
     {"compile", "lower an MLIR file to a stage of the compiler, or to assembly", runCompile},
     {"machine", "describe this CPU as kernels see it, and measure its FMA peak", runMachine},
     {"run", "compile an MLIR file and call it on random inputs; --check compares with the reference", runRun},

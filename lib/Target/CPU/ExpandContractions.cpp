@@ -17,6 +17,7 @@
 // Tests: test/Target/CPU/expand-contractions.mlir, test/Target/CPU/amx.mlir, test/Target/CPU/int8.mlir
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Tile/Blocks.h"
 #include "lib/Target/CPU/PackPanels.h"
 #include "lib/Target/CPU/SplitKernel.h"
 #include "lib/Target/CPU/TileKernel.h"
@@ -88,8 +89,8 @@ public:
             part.setLowerBound(from);
             part.setUpperBound(to);
           };
-        if (std::optional<int64_t> left = emit(access, sizeFold(c, rank - 2), matmul.getPanel(), matmul.getGroup()))
-          behind.setLowerBound(constant(*left));
+        if (Value left = emit(access, sizeFold(c, rank - 2), matmul.getPanel(), matmul.getGroup()))
+          behind.setLowerBound(left);
       }
     });
     op->erase();
@@ -190,23 +191,22 @@ private:
     return group == 2 && (element.isF16() ? options.amxF16 : options.amx);
   }
 
-  /// From which row on access.rowsDone is still to be called; nothing: it never was.
-  std::optional<int64_t> emit(BlockAccess &access, OpFoldResult rows, int64_t panel, int64_t group) {
+  /// From which row on access.rowsDone is still to be called; null: it never was.
+  Value emit(BlockAccess &access, OpFoldResult rows, int64_t panel, int64_t group) {
     access.tileRows = tileRows;
     if (onTiles(access.rhs, group)) {
       if (!access.overLines)
         return emitTilePanels(builder, loc, access, rows, panel);
       access.overLines([&] { emitTilePanels(builder, loc, access, rows, panel); });
-      return std::nullopt;
+      return {};
     }
     if (group == 2 && typeOf(access.rhs).getElementType().isF16()) {
-      constexpr int64_t few = 8; // to split B takes longer than to multiply them in f32
       int64_t most = mostRows(rows);
-      if (most > 0 && most <= few)
+      if (most > 0 && most <= tile::rowsNotSplit)
         emitPanels(builder, loc, access, rows, panel / lanes, lanes, registers, Product::PairFma);
       else
         emitSplitPanels(builder, loc, access, rows, panel);
-      return std::nullopt;
+      return {};
     }
     bool bytes = typeOf(access.rhs).getElementType().isInteger(8);
     Product product = group == 4   ? Product::ByteDot
@@ -214,7 +214,7 @@ private:
                       : group == 2 ? Product::PairDot
                                    : Product::Fma;
     emitPanels(builder, loc, access, rows, panel / lanes, lanes, registers, product);
-    return std::nullopt;
+    return {};
   }
 
   /// The argument of the kernel that `value` is a part of; null when it is something else.
@@ -242,8 +242,11 @@ private:
     Value a = matmul.getInputs()[0], b = matmul.getInputs()[1], c = matmul.getOutputs()[0];
     if (!onTiles(b, matmul.getGroup()))
       return {}; // vectors would compute both
-    std::optional<int64_t> rows = getConstantIntValue(sizeFold(c, 0));
-    if (typeOf(c).getRank() != 2 || typeOf(b).getRank() != 3 || typeOf(b).getDimSize(0) != 1 || !rows || *rows < 64)
+    if (typeOf(c).getRank() != 2 || typeOf(b).getRank() != 3 || typeOf(b).getDimSize(0) != 1)
+      return {};
+    OpFoldResult rows = sizeFold(c, 0);
+    std::optional<int64_t> known = getConstantIntValue(rows);
+    if (known ? *known < 64 : mostRows(rows) < 64)
       return {};
     SmallVector<Operation *> between;
     Operation *next = matmul->getNextNode();
@@ -251,7 +254,7 @@ private:
       between.push_back(next);
     auto loop = dyn_cast_or_null<scf::ForOp>(next);
     if (!loop || !loop.getInitArgs().empty() || !isConstantIntValue(loop.getLowerBound(), 0) ||
-        !isConstantIntValue(loop.getStep(), 1) || getConstantIntValue(loop.getUpperBound()) != rows)
+        !isConstantIntValue(loop.getStep(), 1) || getAsOpFoldResult(loop.getUpperBound()) != rows)
       return {};
     // Scratch memory may serve the product and, later, the loop.
     BlockArgument ofA = argumentBehind(a), ofB = argumentBehind(b);

@@ -70,10 +70,25 @@ static void emitRows(OpBuilder &builder, Location loc, PanelEmitter &emitter, Op
     builder.setInsertionPointToStart(loop.getBody());
     emitter.block(blockRows, loop.getInductionVar());
   }
-  // The rest: 8, 4, 2, 1 rows, as its binary digits say; a static rest in one block.
+  // The rest: a static one in one block; else 8, 4, 2, 1 rows, as its binary digits say.
   if (constant) {
     if (int64_t rest = *constant % blockRows)
       emitter.block(rest, emitter.constant(*constant - rest));
+    return;
+  }
+  // A block for each number of rows, where these are few enough: B is read once for them.
+  if (blockRows <= 8) {
+    Value rest = apply(d0 % blockRows), first = apply(d0 - d0 % blockRows);
+    auto sizes = llvm::to_vector(llvm::seq<int64_t>(1, blockRows));
+    auto choice = scf::IndexSwitchOp::create(builder, loc, TypeRange(), rest, sizes, sizes.size());
+    OpBuilder::InsertionGuard guard(builder);
+    for (auto [size, region] : llvm::zip_equal(sizes, choice.getCaseRegions())) {
+      builder.setInsertionPointToStart(&region.emplaceBlock());
+      emitter.block(size, first);
+      scf::YieldOp::create(builder, loc);
+    }
+    builder.setInsertionPointToStart(&choice.getDefaultRegion().emplaceBlock());
+    scf::YieldOp::create(builder, loc);
     return;
   }
   for (int64_t step = llvm::PowerOf2Ceil(blockRows); step >= 1; step /= 2) {

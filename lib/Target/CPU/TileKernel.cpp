@@ -66,13 +66,14 @@ public:
       return arith::CmpIOp::create(builder, loc, predicate, rest, constant(bound));
     };
     Value few = arith::AndIOp::create(builder, loc, when(arith::CmpIPredicate::sgt, 0),
-                                      when(arith::CmpIPredicate::sle, rowsOfTile));
+                                      when(arith::CmpIPredicate::slt, rowsOfTile));
     for (int64_t tiles : {1, 2})
       inside(tiles == 1 ? few : when(arith::CmpIPredicate::sgt, rowsOfTile),
              [&] { access.overPanels([&] { padded(tiles, whole, rest, padRest); }); });
+    inside(when(arith::CmpIPredicate::eq, rowsOfTile), [&] { wholeRest(whole); });
   }
 
-  std::optional<int64_t> rowsLeft; ///< from here on, when access.rowsDone was called
+  Value rowsLeft; ///< from here on, when access.rowsDone was called; else null
 
 private:
   using Tiles = SmallVector<Value>;
@@ -154,7 +155,8 @@ private:
     if (single && known && *known <= tileReductionBlock + tileReductionBlock / 4 && *known % tileDepth == 0 &&
         access.rowsDone && access.wholePanels) {
       fetchDepth = *known;
-      return overlappedBlocks(end, places, constant(0), constant(*known), *known / tileDepth);
+      return whenThereAre(end,
+                          [&] { overlappedBlocks(end, places, constant(0), constant(*known), *known / tileDepth); });
     }
     if (!single || (known && *known <= tileReductionBlock + tileReductionBlock / 4))
       return everyBlock([&](Value first) {
@@ -203,18 +205,30 @@ private:
       everyBlock([&](Value first) { return fetchingSteps(load(2, first), first, from, to); });
     }
     if (overlap)
-      overlappedBlocks(end, places, constant(*known - block), constant(*known), block / tileDepth);
+      whenThereAre(
+          end, [&] { overlappedBlocks(end, places, constant(*known - block), constant(*known), block / tileDepth); });
     if (hasTail)
       inside(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, depthWhole, depth), [&] {
         everyBlock([&](Value first) { return tail(load(2, first), places, 2, first, constant(2 * rowsOfTile)); });
       });
   }
 
+  /// overlappedBlocks() where there are any; without them no row is done.
+  void whenThereAre(Value end, function_ref<void()> blocks) {
+    const int64_t blockRows = 2 * rowsOfTile;
+    if (std::optional<int64_t> known = getConstantIntValue(end)) {
+      rowsLeft = constant(*known - blockRows);
+      return blocks();
+    }
+    Value zero = constant(0);
+    rowsLeft = arith::MaxSIOp::create(builder, loc, zero, apply(end, d0() - blockRows));
+    inside(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt, end, zero), blocks);
+  }
+
   /// The last block of k, `count` steps: what is done with C's rows (access.rowsDone) while the tile unit is busy with
   /// the next 32, a few rows with each step. Those of the last block of rows are left.
   void overlappedBlocks(Value end, const SmallVector<Value> &places, Value from, Value to, int64_t count) {
     const int64_t blockRows = 2 * rowsOfTile;
-    rowsLeft = *getConstantIntValue(end) - blockRows;
     fetchFrom = from;
     const int64_t rows = llvm::divideCeil(blockRows, count);
     access.overPanels([&] {
@@ -527,8 +541,7 @@ int64_t rowsOfTiles(OpFoldResult rows) {
   return tileRows;
 }
 
-std::optional<int64_t> emitTilePanels(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows,
-                                      int64_t panel) {
+Value emitTilePanels(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows, int64_t panel) {
   TileEmitter emitter(builder, loc, access, panel, access.tileRows ? access.tileRows : rowsOfTiles(rows));
   emitter.rows(rows);
   return emitter.rowsLeft;

@@ -29,9 +29,9 @@ inline constexpr int64_t tileReductionBytes = 512;
 int64_t rowsOfTiles(mlir::OpFoldResult rows);
 
 /// Emits the product of `rows` rows from row 0 on with all panels; `panel` is 16 or 32 columns. The first row that
-/// access.rowsDone was not called for, if it was called.
-std::optional<int64_t> emitTilePanels(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access,
-                                      mlir::OpFoldResult rows, int64_t panel);
+/// access.rowsDone was not called for; null where it never was.
+mlir::Value emitTilePanels(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access,
+                           mlir::OpFoldResult rows, int64_t panel);
 
 /// Adds to C the product of numbers that are sums of two (SplitKernel.h): of each 64 k of access.lhs 32 are high parts
 /// and 32 low ones, and so it is with the rows of access.rhs. `rows` and a block of rows beyond them can be read.

@@ -5,6 +5,7 @@
     tilewright bench gemm:128x768x768 --peers eager --threads 1
     tilewright bench gemm:1x4096x4096 --cold                   weights and inputs not in the second-level caches
     tilewright bench bert --per-kernel                         time, share of the roof, bytes, flops, schedule
+    tilewright bench --dynamic 3072x768                        dynamic rows against a compile for each number of them
     tilewright bench --list
 """
 
@@ -18,7 +19,7 @@ from pathlib import Path
 import torch
 
 from . import goals as goal_table
-from . import report, roof, workloads
+from . import dynamic, report, roof, workloads
 from .peers import PEERS
 from .race import run
 
@@ -26,7 +27,7 @@ from .race import run
 def _arguments(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="tilewright bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("workloads", nargs="*", help="see --list")
-    parser.add_argument("--dtype", nargs="*", choices=workloads.DTYPES, default=list(workloads.DTYPES))
+    parser.add_argument("--dtype", nargs="*", choices=workloads.DTYPES, default=["f32", "bf16"])
     parser.add_argument("--threads", type=int, nargs="*", default=[2])
     parser.add_argument("--peers", nargs="*", choices=[p for p in PEERS if p != "exact"], metavar="PEER",
                         default=["eager", "inductor", "inductor-freezing", "inductor-autotune", "openvino", "jax"],
@@ -36,6 +37,7 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--cold", action="store_true", help="flood the second-level caches before each call of the named workloads")
     parser.add_argument("--goals", nargs="*", metavar="WORD", help="the rows of the goals; with words: those whose title has one")
     parser.add_argument("--per-kernel", action="store_true", help="where the time goes, kernel by kernel")
+    parser.add_argument("--dynamic", nargs="*", metavar="NxK", default=[], help="linear layers whose rows are dynamic")
     parser.add_argument("--json", type=Path, help="write everything measured")
     parser.add_argument("--chart", type=Path, help="write a PNG of the ratios")
     parser.add_argument("--list", action="store_true", help="workloads and peers")
@@ -43,7 +45,7 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     for name in given.workloads:
         if name not in workloads.WORKLOADS and not name.startswith("gemm:"):
             parser.error(f"no workload {name!r}; --list names them")
-    if not (given.workloads or given.list or given.goals is not None):
+    if not (given.workloads or given.list or given.dynamic or given.goals is not None):
         parser.error("name workloads, or --goals; --list names them")
     return given
 
@@ -53,6 +55,13 @@ def main(argv: list[str] | None = None) -> int:
     if given.list:
         print("workloads: gemm:MxNxK, " + ", ".join(workloads.WORKLOADS))
         print("peers: " + ", ".join(p for p in PEERS if p != "exact"))
+        return 0
+    for shape in given.dynamic:
+        for dtype in given.dtype:
+            for threads in given.threads:
+                rows = dynamic.measure(shape, dtype, threads, given.seconds)
+                print(dynamic.table(shape, dtype, threads, rows), flush=True)
+    if given.dynamic and not given.workloads:
         return 0
     if given.per_kernel:
         for name in given.workloads:

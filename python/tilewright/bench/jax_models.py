@@ -1,4 +1,4 @@
-"""The blocks and products in JAX, with the weights of the torch model."""
+"""The blocks, products and single operations in JAX, with the weights of the torch model."""
 
 from __future__ import annotations
 
@@ -24,17 +24,32 @@ def translate(work: Workload) -> Callable:
     def linear(x, layer):
         return x @ weights[layer + ".weight"].T + weights[layer + ".bias"]
 
+    def layer_norm(x, weight, bias):
+        centred = x - x.mean(-1, keepdims=True)
+        return centred * jax.lax.rsqrt((centred * centred).mean(-1, keepdims=True) + 1e-5) * weight + bias
+
     def norm(x, layer):
-        mean = x.mean(-1, keepdims=True)
-        centred = x - mean
-        scale = jax.lax.rsqrt((centred * centred).mean(-1, keepdims=True) + 1e-5)
-        return centred * scale * weights[layer + ".weight"] + weights[layer + ".bias"]
+        return layer_norm(x, weights[layer + ".weight"], weights[layer + ".bias"])
+
+    def cross_entropy(x, target):
+        return -jnp.take_along_axis(jax.nn.log_softmax(x), target[:, None], 1).mean()
+
+    operations = {
+        "softmax": lambda x: jax.nn.softmax(x, -1),
+        "layer-norm": layer_norm,
+        "gelu": lambda x: jax.nn.gelu(x, approximate=False),
+        "add": lambda x, y: x + y,
+        "sum": lambda x: x.sum(),
+        "cross-entropy": cross_entropy,
+        "chain": lambda x, y: jnp.tanh(x * jax.nn.sigmoid(y) + 1.0) * y - x,
+        "empty": lambda x: x + 1,
+    }
 
     model = work.model
-    if not isinstance(model, torch.nn.Module):
-        raise Unavailable("not written in jax")
-    weights = {name: array(value) for name, value in model.named_parameters()}
-    if isinstance(model, torch.nn.Linear):
+    weights = {} if not isinstance(model, torch.nn.Module) else {name: array(value) for name, value in model.named_parameters()}
+    if work.name in operations:
+        function = operations[work.name]
+    elif isinstance(model, torch.nn.Linear):
         function = lambda x: x @ weights["weight"].T + weights["bias"]
     elif isinstance(model, torch.nn.Sequential):
 

@@ -167,16 +167,22 @@ def inductor_autotune(work: Workload) -> Callable:
 def openvino(work: Workload) -> Callable:
     if importlib.util.find_spec("openvino") is None:
         raise Unavailable("openvino is not installed; pip install tilewright[bench]")
-    if work.training or work.native or work.optimizer:
-        raise Unavailable("openvino runs models, for inference")
+    if work.training or work.optimizer:
+        raise Unavailable("openvino is for inference")
     import openvino
 
-    bf16 = any(p.dtype == torch.bfloat16 for p in work.model.parameters())
-    with torch.no_grad():  # bf16 models are converted in f32; openvino rounds the weights itself
+    values = [*work.inputs.values(), *(work.model.parameters() if isinstance(work.model, torch.nn.Module) else ())]
+    dtype = next((value.dtype for value in values if value.is_floating_point() and value.dtype != torch.float32), torch.float32)
+    with torch.no_grad():  # models are converted in f32; openvino rounds the weights itself
         inputs = {name: value.float() if value.is_floating_point() else value for name, value in work.inputs.items()}
-        converted = openvino.convert_model(work.model.float(), example_input=inputs)
+        if isinstance(work.model, torch.nn.Module):
+            converted = openvino.convert_model(work.model.float(), example_input=inputs)
+        else:
+            traced = torch.jit.trace(work.model, tuple(inputs.values()))
+            converted = openvino.convert_model(traced, example_input=tuple(inputs.values()))
+    precision = {torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16"}[dtype]
     settings = {"PERFORMANCE_HINT": "LATENCY", "NUM_STREAMS": "1", "INFERENCE_NUM_THREADS": torch.get_num_threads(),
-                "INFERENCE_PRECISION_HINT": "bf16" if bf16 else "f32"}  # fmt: skip
+                "INFERENCE_PRECISION_HINT": precision}  # fmt: skip
     request = openvino.Core().compile_model(converted, "CPU", settings).create_infer_request()
     arrays = [value.numpy() for value in inputs.values()]
     run = lambda: request.infer(arrays, share_inputs=True, share_outputs=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import torch
 import torch.nn.functional as F
 
-DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
+DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
 
 
 @dataclass
@@ -23,6 +23,7 @@ class Workload:
     native: bool = False  # time what the backends return, without Dynamo's guards
     flops: int = 0  # of one call, where it is one matrix product
     dynamic: dict[str, int] = field(default_factory=dict)  # input -> dimension that varies
+    name: str = ""  # its key in WORKLOADS
 
     def cast(self, dtype: torch.dtype) -> Workload:
         if isinstance(self.model, torch.nn.Module):
@@ -233,6 +234,7 @@ def make(name: str, dtype: str, seed: int = 0) -> Workload:
     else:
         raise KeyError(f"no workload {name!r}; there are gemm:MxNxK and {', '.join(WORKLOADS)}")
     work = work.cast(DTYPES[dtype])
+    work.name = name
     if isinstance(work.model, torch.nn.Module):
         work.model.train(work.training)
     return work

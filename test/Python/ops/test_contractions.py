@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from numbers_rule import check, check_gradient
+from numbers_rule import assert_numbers, check, check_gradient, leaves, with_threads
 
 DTYPES = [torch.float32, torch.bfloat16, torch.float16]
 SIZES = [(1, 1, 1), (1, 64, 64), (17, 33, 15), (64, 64, 64), (130, 257, 67)]
@@ -122,3 +122,23 @@ def test_norms():
     check_gradient(lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), x, w, b)
     check_gradient(lambda x, w, b: F.layer_norm(x, (7,), w, b), x, torch.randn(7), torch.randn(7))
     check_gradient(lambda x, w, b: F.group_norm(x, 3, w, b), x, w, b)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("columns,depth", [(96, 64), (70, 800), (64, 512)])
+def test_one_compile_for_any_number_of_rows(dtype, columns, depth):
+    """Rows are dynamic: whole blocks of the micro-kernels, every rest, and what follows the product beside it."""
+    torch.manual_seed(0)
+    torch._dynamo.reset()
+    weight, bias = torch.randn(columns, depth).to(dtype), torch.randn(columns).to(dtype)
+    fn = lambda x, w, b: torch.nn.functional.gelu(torch.nn.functional.linear(x, w, b))
+    graphs = torch._dynamo.utils.counters["stats"]["unique_graphs"]
+    compiled = torch.compile(fn, backend="tilewright", fullgraph=True, options={"strict": True})
+    with torch.no_grad():
+        for rows in (128, 7, 16, 33, 100, 197, 512, *range(2, 9), 15, 31, 32, 48, 63, 64, 65, 300):
+            x = torch.randn(rows, depth).to(dtype)
+            torch._dynamo.mark_dynamic(x, 0)
+            eager = [leaves(with_threads(count, fn, x, weight, bias)) for count in (1, 2)]
+            exact = leaves(fn(x.double(), weight.double(), bias.double()))
+            assert_numbers(leaves(compiled(x, weight, bias)), eager, exact)
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == graphs + 1

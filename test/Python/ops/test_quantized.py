@@ -219,3 +219,69 @@ def test_weight_quantized_in_the_graph():
         return F.linear(x, q.quantize_per_channel(weight, scales, zeros, 0, -127, 127, torch.int8).double() * scales.double().unsqueeze(1))
 
     close(Layer(), exact, torch.randn(9, 40))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("shift", [0.0, 3.0, -3.0])
+def test_choose_qparams(dtype, shift):
+    """Scales and zero points are eager's, bit by bit: of a tensor, symmetric, and of each row; also what they make of it."""
+    for shape in [(7, 33), (64, 768), (1, 1), (5,), (2, 3, 40)]:
+        x = (torch.randn(shape) + shift).to(dtype)
+        eps = torch.finfo(torch.float32).eps
+        for low, high, kind in [(0, 255, torch.uint8), (-128, 127, torch.int8), (0, 127, torch.uint8)]:
+            same(lambda x: q.choose_qparams(x, low, high, eps, kind), x)
+        same(lambda x: q.choose_qparams_symmetric(x, -127, 127, eps, torch.int8), x)
+        same(lambda x: q.choose_qparams_symmetric(x, 0, 255, eps, torch.uint8), x)
+        same(lambda x: q.choose_qparams_per_token_asymmetric(x, torch.int8), x)
+    for zeros in (torch.zeros(4, 9), torch.full((4, 9), 1e-30), torch.full((4, 9), 2.5)):
+        same(lambda x: q.choose_qparams(x, 0, 255, 1e-5, torch.uint8), zeros.to(dtype))
+        same(lambda x: q.choose_qparams_per_token_asymmetric(x, torch.int8), zeros.to(dtype))
+
+
+def test_choose_qparams_per_token_says_why_not():
+    with pytest.raises(Exception, match="float64 and int64"):
+        compiled_strictly(lambda x: q.choose_qparams_per_token(x, torch.int8))(torch.randn(3, 4))
+
+
+class Dynamic(torch.nn.Module):
+    """A linear layer as convert_pt2e writes it where activations are quantized at run time: of the tensor, or of each row."""
+
+    def __init__(self, rows: bool):
+        super().__init__()
+        weight = torch.randn(96, 64)
+        self.rows, self.bias = rows, torch.nn.Parameter(torch.randn(96))
+        self.register_buffer("scales", weight.abs().amax(1) / 127)
+        self.register_buffer("zeros", torch.zeros(96, dtype=torch.int64))
+        self.register_buffer("weight", q.quantize_per_channel(weight, self.scales, self.zeros, 0, -128, 127, torch.int8))
+
+    def dequantized(self, x):
+        if self.rows:
+            scale, zero = q.choose_qparams_per_token_asymmetric(x, torch.int8)
+            bytes = q.quantize_per_token(x, scale, zero, -128, 127, torch.int8)
+            return q.dequantize_per_token(bytes, scale, zero, -128, 127, torch.int8, torch.float32)
+        scale, zero = q.choose_qparams(x, 0, 255, torch.finfo(torch.float32).eps, torch.uint8)
+        bytes = q.quantize_per_tensor(x, scale, zero, 0, 255, torch.uint8)
+        return q.dequantize_per_tensor(bytes, scale, zero, 0, 255, torch.uint8)
+
+    def forward(self, x):
+        weight = q.dequantize_per_channel(self.weight, self.scales, self.zeros, 0, -128, 127, torch.int8)
+        return F.linear(self.dequantized(x), weight, self.bias)
+
+
+@pytest.mark.parametrize("rows", [False, True])
+@pytest.mark.parametrize("m", [1, 5, 48])
+def test_dynamic_quantization(rows, m, tmp_path):
+    """The product runs in bytes, and is as close to float64 as the rule asks."""
+    torch.manual_seed(1)
+    model, x = Dynamic(rows), torch.randn(m, 64) * 3 + 1
+
+    def exact(x):
+        weight = model.weight.double() * model.scales.double()[:, None]
+        return F.linear(model.dequantized(x).double(), weight, model.bias.double())
+
+    close(model, exact, x)
+    torch._dynamo.reset()
+    with torch.no_grad():
+        torch.compile(model, backend="tilewright", fullgraph=True, options={"strict": True, "dump": str(tmp_path)})(x)
+    graph = next(tmp_path.rglob("1-graph.mlir")).read_text().splitlines()
+    assert any("tw.matmul" in line and "xi8>" in line and line.endswith("xi32>") for line in graph)

@@ -299,7 +299,8 @@ ELSEWHERE = {
     "without values": ("empty", "empty_permuted", "empty_strided", "new_empty_strided", "_assert_tensor_metadata"),
     "what autograd and views make, not torch.compile": ("_conj", "_reshape_alias"),
     "test_quantized.py": ("quantize_per_tensor", "quantize_per_channel", "quantize_per_token", "dequantize_per_tensor", "dequantize_per_channel",
-                          "dequantize_per_token"),
+                          "dequantize_per_token", "choose_qparams", "choose_qparams_symmetric", "choose_qparams_per_token",
+                          "choose_qparams_per_token_asymmetric"),
     "random": ("rand", "randn", "randint", "bernoulli", "rand_like", "randn_like", "randint_like", "native_dropout", "native_dropout_backward"),
 }  # fmt: skip
 

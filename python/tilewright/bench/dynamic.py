@@ -1,0 +1,90 @@
+"""One compile for every number of rows, against a compile for each: `tilewright bench --dynamic 3072x768`.
+
+A linear layer of `columns` x `depth`, its rows marked dynamic, and the same layer compiled for each number of rows, called
+in turns. Both without Dynamo's guards. One row is not among them: torch compiles a size of one apart, as a constant.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from dataclasses import dataclass
+
+import torch
+
+from . import peers
+from .workloads import DTYPES, Workload
+
+ROWS = (7, 16, 33, 100, 128, 197, 512)
+
+
+@dataclass
+class DynamicRow:
+    rows: int
+    seconds: float  # of the compile for this number of rows
+    ratio: float  # its time over that of the one with dynamic rows, median over rounds
+    error: float  # largest difference of the two results, over the largest result
+
+
+def program(layer: torch.nn.Module, x: torch.Tensor, dynamic: bool):
+    """What the backend returned for `layer`, as a function of x; with `dynamic`, of any number of rows."""
+    torch._dynamo.reset()
+    work = Workload(layer, {"input": x}, native=True, dynamic={"input": 0} if dynamic else {})
+    arguments: list = []
+    kept = peers._native
+
+    def native(compiled, recorders):
+        compiled()
+        arguments.append((recorders[0].inner, recorders[0].arguments))
+        return compiled
+
+    peers._native = native
+    try:
+        peers.tilewright(work)
+    finally:
+        peers._native = kept
+    inner, given = arguments[0]
+
+    def call(rows: torch.Tensor):
+        return inner([rows.shape[0] if isinstance(value, int) else rows if value is x else value for value in given])
+
+    return call
+
+
+def _seconds(function, x: torch.Tensor, side: float) -> float:
+    function(x)
+    began = time.perf_counter()
+    function(x)
+    count = max(2, int(side / max(time.perf_counter() - began, 1e-7)))
+    began = time.perf_counter()
+    for _ in range(count):
+        function(x)
+    return (time.perf_counter() - began) / count
+
+
+def measure(shape: str, dtype: str, threads: int, seconds: float, rows: tuple[int, ...] = ROWS) -> list[DynamicRow]:
+    columns, depth = (int(size) for size in shape.split("x"))
+    torch.set_num_threads(threads)
+    torch.manual_seed(0)
+    layer = torch.nn.Linear(depth, columns).to(DTYPES[dtype])
+    example = torch.randn(128, depth, dtype=DTYPES[dtype])
+    moving = program(layer, example, dynamic=True)
+    result = []
+    for count in rows:
+        x = torch.randn(count, depth, dtype=DTYPES[dtype])
+        fixed = program(layer, x, dynamic=False)
+        ours, theirs = moving(x)[0].double(), fixed(x)[0].double()
+        sides: list[tuple[float, float]] = []
+        began = time.perf_counter()
+        while time.perf_counter() - began < seconds or len(sides) < 5:
+            pair = [_seconds(one, x, 0.01) for one in ((fixed, moving) if len(sides) % 2 else (moving, fixed))]
+            sides.append((pair[0], pair[1]) if len(sides) % 2 else (pair[1], pair[0]))
+        result.append(DynamicRow(count, statistics.median(fixed for fixed, _ in sides),
+                                 statistics.median(fixed / moving for fixed, moving in sides),
+                                 float((ours - theirs).abs().max() / theirs.abs().max())))  # fmt: skip
+    return result
+
+
+def table(shape: str, dtype: str, threads: int, rows: list[DynamicRow]) -> str:
+    head = f"{shape} {dtype}, {threads} threads: time of the compile for each number of rows over that of one compile"
+    return "\n".join([head] + [f"{row.rows:6} rows {row.seconds * 1e6:10.1f} us {row.ratio:7.3f}" for row in rows])
