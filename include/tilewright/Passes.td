@@ -24,6 +24,10 @@ def NarrowSoftmax : Pass<"tw-narrow-softmax", "::mlir::func::FuncOp"> {
   let summary = "Of a log-softmax that is read by gathers alone, only what they read is computed";
 }
 
+def SplitKeys : Pass<"tw-split-keys", "::mlir::func::FuncOp"> {
+  let summary = "Attention of a few rows over many keys is computed in parts of the keys";
+}
+
 def PropagateLayout : Pass<"tw-propagate-layout", "::mlir::func::FuncOp"> {
   let summary = "Make 2-d convolutions channels-last and sink the permutes until they meet and cancel";
 }

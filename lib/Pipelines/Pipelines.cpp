@@ -28,6 +28,7 @@ void buildGraphStage(OpPassManager &pm) {
   function.addPass(createCanonicalizerPass());
   function.addPass(createMatchQuantized());
   function.addPass(createNarrowSoftmax());
+  function.addPass(createSplitKeys());
   function.addPass(createPropagateLayout());
   function.addPass(createCollapseViews());
   function.addPass(createCanonicalizerPass());

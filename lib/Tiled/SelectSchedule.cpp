@@ -284,6 +284,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
       int64_t rank = own.size();
       if (auto matmul = dyn_cast<MatmulOp>(member)) {
         auto [tileRows, tileColumns] = productTiles(matmul, own, rowOfLoop[rank - 1] < 0);
+        cost->nanoseconds *= double(llvm::count_if(members, [](Operation *other) { return isa<MatmulOp>(other); }));
         cut(rank - 2, tileRows);
         cut(rank - 1, tileColumns);
       } else {

@@ -54,6 +54,31 @@ def test_decoding(dtype, rows):
         check(F.scaled_dot_product_attention, q, k, v, torch.randn(rows, keys).to(dtype))
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("tokens_first", [False, True])
+def test_decoding_in_parts_of_the_keys(dtype, tokens_first):
+    """Few heads and many keys: each part counts as much as its log-sum-exp says."""
+    for rows, keys in ((1, 2048), (3, 1536)):
+        q, k, v = (torch.randn(1, h, n, 24).to(dtype) for h, n in ((4, rows), (2, keys), (2, keys)))
+        if tokens_first:
+            k, v = k.transpose(1, 2).contiguous(), v.transpose(1, 2).contiguous()
+
+        def attend(q, k, v, mask=None):
+            k, v = (x.transpose(1, 2) if tokens_first else x for x in (k, v))
+            mask = mask.to(q.dtype) if mask is not None and mask.dtype != torch.bool else mask
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True).transpose(1, 2).flatten(2)
+
+        check(attend, q, k, v)
+        seen = torch.rand(rows, keys) > 0.2
+        seen[:, : keys // 2] = False  # whole parts of nothing
+        check(lambda q, k, v: attend(q, k, v, seen), q, k, v)
+        seen[0] = False  # a row of nothing
+        check(lambda q, k, v: attend(q, k, v, seen), q, k, v)
+        added = torch.randn(1, 4, 1, keys)
+        added[..., 700:] = torch.finfo(dtype).min
+        check(lambda q, k, v: attend(q, k, v, added), q, k, v)
+
+
 def test_a_row_of_the_least_number_is_averaged():
     """What libraries add where nothing may be attended to: not -inf, but the least number; eager averages such rows."""
     for rows in (1, 40):

@@ -1,0 +1,160 @@
+//===- SplitKeys.cpp - --tw-split-keys: a step of decoding for many threads -----===//
+//
+// Before (8 heads, one query, 4096 keys):
+//   %r, %l = tw.attention %q, %k, %v : tensor<1x8x1x64xbf16>, tensor<1x8x4096x64xbf16>, tensor<1x8x4096x64xbf16>
+// After:
+//   %q4 = tw.broadcast %q : tensor<4x8x1x64xbf16>
+//   %k4 = tw.permute (tw.reshape %k : tensor<8x4x1024x64xbf16>) {permutation = [1, 0, 2, 3]}           // and %v4
+//   %r4, %l4 = tw.attention %q4, %k4, %v4 : ... -> tensor<4x8x1x64xf32>, tensor<4x8x1xf32>
+//   %w = tw.softmax %l4 {dim = 0, safe}
+//   %r = tw.cast (tw.reduce sum %r4 * %w {dims = [0], keepdim})
+//
+// Attention's tasks are heads of a batch and rows: a few rows of one batch, with a long past, would leave all but a few
+// threads idle. The parts of the keys take the place of the batch. A part's result counts as much as its log-sum-exp
+// says; one of nothing but masked keys counts nothing. Views of keys and values are told, not made, whether heads or
+// tokens come first. Source: Dao et al., "Flash-Decoding for long-context inference", 2023.
+//
+// Only where sizes are known, and for inference, where the log-sum-exp is not read.
+//
+// Test: test/Graph/split-keys.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/Graph.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "tilewright/Passes.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_SPLITKEYS
+#include "tilewright/Passes.h.inc"
+namespace graph {
+namespace {
+
+RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// Sizes of a tensor that are all known; nothing otherwise.
+std::optional<SmallVector<int64_t>> knownSizes(Value value) {
+  SmallVector<int64_t> known;
+  for (AffineExpr size : sizesOf(tensorType(value))) {
+    auto constant = dyn_cast<AffineConstantExpr>(size);
+    if (!constant)
+      return std::nullopt;
+    known.push_back(constant.getValue());
+  }
+  return known;
+}
+
+/// Into how many parts the keys are cut; 1: they stay.
+int64_t partsOfKeys(AttentionOp op) {
+  constexpr int64_t mostRows = 4, enoughTasks = 32, leastKeys = 512; // a block of keys of the kernel
+  std::optional<SmallVector<int64_t>> q = knownSizes(op.getQuery()), k = knownSizes(op.getKey()),
+                                      v = knownSizes(op.getValue());
+  if (!q || !k || !v || op.getCausal() || !op.getLogsumexp().use_empty() ||
+      tensorType(op.getQuery()).getElementType().isF64())
+    return 1;
+  const int64_t batches = (*q)[0], heads = (*q)[1], rows = (*q)[2], keys = (*k)[2];
+  if (batches != 1 || (*k)[0] != 1 || (*v)[0] != 1 || heads < 1 || rows < 1 || rows > mostRows)
+    return 1;
+  if (op.getMask()) {
+    std::optional<SmallVector<int64_t>> mask = knownSizes(op.getMask());
+    if (!mask || mask->empty() || mask->size() > 4 || mask->back() != keys)
+      return 1;
+  }
+  int64_t parts = 1;
+  for (int64_t count = 2; parts * heads < enoughTasks && keys / count >= leastKeys; ++count)
+    if (keys % count == 0)
+      parts = count;
+  return parts;
+}
+
+class KeySplitter {
+public:
+  KeySplitter(AttentionOp op, int64_t parts)
+      : op(op), builder(op), loc(op.getLoc()), parts(parts), f32(builder.getF32Type()) {}
+
+  void run() {
+    SmallVector<int64_t> q = *knownSizes(op.getQuery()), v = *knownSizes(op.getValue());
+    const int64_t heads = q[1], rows = q[2], columns = v[3];
+    Value query = BroadcastOp::create(builder, loc, typeOf({parts, heads, rows, q[3]}, op.getQuery()), op.getQuery());
+    auto attention = AttentionOp::create(builder, loc,
+                                         TypeRange{RankedTensorType::get({parts, heads, rows, columns}, f32),
+                                                   RankedTensorType::get({parts, heads, rows}, f32)},
+                                         query, inParts(op.getKey()), inParts(op.getValue()), maskInParts(),
+                                         op.getScaleAttr(), UnitAttr());
+    attention->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    Value sums = attention.getLogsumexp();
+    Value shares = SoftmaxOp::create(builder, loc, sums.getType(), sums, /*dim=*/0, /*log=*/false, /*safe=*/true);
+    shares = ReshapeOp::create(builder, loc, RankedTensorType::get({parts, heads, rows, 1}, f32), shares);
+    Value result = attention.getResult();
+    result = MulOp::create(builder, loc, result.getType(), result, shares);
+    result = ReduceOp::create(builder, loc, RankedTensorType::get({1, heads, rows, columns}, f32), result,
+                              ReduceKindAttr::get(builder.getContext(), ReduceKind::Sum),
+                              builder.getDenseI64ArrayAttr({0}), builder.getUnitAttr());
+    if (op.getResult().getType() != result.getType())
+      result = CastOp::create(builder, loc, op.getResult().getType(), result);
+    op.getResult().replaceAllUsesWith(result);
+    op.erase();
+  }
+
+private:
+  static RankedTensorType typeOf(ArrayRef<int64_t> sizes, Value like) {
+    return RankedTensorType::get(sizes, tensorType(like).getElementType());
+  }
+  Value permuted(Value value, ArrayRef<int64_t> permutation) {
+    SmallVector<int64_t> sizes;
+    for (int64_t dim : permutation)
+      sizes.push_back(tensorType(value).getDimSize(dim));
+    return PermuteOp::create(builder, loc, typeOf(sizes, value), value, builder.getDenseI64ArrayAttr(permutation));
+  }
+
+  /// 1 x heads x keys x size as parts x heads x keys / parts x size, without moving anything.
+  Value inParts(Value value) {
+    SmallVector<int64_t> sizes = *knownSizes(value);
+    const int64_t heads = sizes[1], keys = sizes[2], size = sizes[3];
+    auto permute = value.getDefiningOp<PermuteOp>();
+    if (permute && permute.getPermutation() == ArrayRef<int64_t>{0, 2, 1, 3}) { // tokens first
+      Value base = permute.getInput();
+      return permuted(
+          ReshapeOp::create(builder, loc, typeOf({parts, keys / parts, heads, size}, base), base).getResult(),
+          {0, 2, 1, 3});
+    }
+    return permuted(
+        ReshapeOp::create(builder, loc, typeOf({heads, parts, keys / parts, size}, value), value).getResult(),
+        {1, 0, 2, 3});
+  }
+
+  Value maskInParts() {
+    Value mask = op.getMask();
+    if (!mask)
+      return {};
+    SmallVector<int64_t> own = *knownSizes(mask), sizes(4 - own.size(), 1);
+    llvm::append_range(sizes, own);
+    const int64_t keys = sizes[3];
+    Value cut = ReshapeOp::create(builder, loc, typeOf({sizes[1], sizes[2], parts, keys / parts}, mask), mask);
+    return permuted(cut, {2, 0, 1, 3});
+  }
+
+  AttentionOp op;
+  OpBuilder builder;
+  Location loc;
+  int64_t parts;
+  Type f32;
+};
+
+} // namespace
+} // namespace graph
+
+namespace {
+struct SplitKeys : impl::SplitKeysBase<SplitKeys> {
+  void runOnOperation() final {
+    SmallVector<graph::AttentionOp> found;
+    getOperation().walk([&](graph::AttentionOp op) { found.push_back(op); });
+    for (graph::AttentionOp op : found)
+      if (int64_t parts = graph::partsOfKeys(op); parts > 1)
+        graph::KeySplitter(op, parts).run();
+  }
+};
+} // namespace
+} // namespace tilewright
