@@ -26,6 +26,7 @@ def NarrowSoftmax : Pass<"tw-narrow-softmax", "::mlir::func::FuncOp"> {
 
 def SplitKeys : Pass<"tw-split-keys", "::mlir::func::FuncOp"> {
   let summary = "Attention of a few rows over many keys is computed in parts of the keys";
+  let options = [Option<"threads", "threads", "int64_t", "8", "that share the tasks">];
 }
 
 def PropagateLayout : Pass<"tw-propagate-layout", "::mlir::func::FuncOp"> {

@@ -45,8 +45,8 @@ struct MachineShape {
 /// The stages' names, in order.
 llvm::ArrayRef<llvm::StringLiteral> stageNames();
 
-/// tw -> tw: views collapsed, layouts chosen, ops canonical. Alive after: tw, func.
-void buildGraphStage(mlir::OpPassManager &pm);
+/// tw -> tw: views collapsed, layouts chosen, ops canonical. Alive after: tw, func. `threads` to plan for; 0: a guess.
+void buildGraphStage(mlir::OpPassManager &pm, int64_t threads = 0);
 /// tw -> linalg, tw_tile; kernels formed. Alive after: linalg, tw_tile, tensor, arith, math, affine, func.
 /// `keepRoundings`: values of narrow floats are rounded between fused ops, too.
 void buildStructuredStage(mlir::OpPassManager &pm, bool keepRoundings = false);

@@ -14,7 +14,8 @@
 // says; one of nothing but masked keys counts nothing. Views of keys and values are told, not made, whether heads or
 // tokens come first. Source: Dao et al., "Flash-Decoding for long-context inference", 2023.
 //
-// Only where sizes are known, and for inference, where the log-sum-exp is not read.
+// Parts have 512 keys at least. Only where sizes are known, and for inference,
+// where the log-sum-exp is not read.
 //
 // Test: test/Graph/split-keys.mlir
 //
@@ -46,9 +47,10 @@ std::optional<SmallVector<int64_t>> knownSizes(Value value) {
   return known;
 }
 
-/// Into how many parts the keys are cut; 1: they stay.
-int64_t partsOfKeys(AttentionOp op) {
-  constexpr int64_t mostRows = 4, enoughTasks = 32, leastKeys = 512; // a block of keys of the kernel
+/// Into how many parts the keys are cut, so that each of `threads` has four tasks, and more where heads share keys: a
+/// part of these stays in the caches for all heads that read it. 1: they stay whole.
+int64_t partsOfKeys(AttentionOp op, int64_t threads) {
+  constexpr int64_t mostRows = 4, leastKeys = 512; // a block of keys of the kernel
   std::optional<SmallVector<int64_t>> q = knownSizes(op.getQuery()), k = knownSizes(op.getKey()),
                                       v = knownSizes(op.getValue());
   if (!q || !k || !v || op.getCausal() || !op.getLogsumexp().use_empty() ||
@@ -62,6 +64,7 @@ int64_t partsOfKeys(AttentionOp op) {
     if (!mask || mask->empty() || mask->size() > 4 || mask->back() != keys)
       return 1;
   }
+  const int64_t enoughTasks = (heads > (*k)[1] ? 16 : 4) * threads;
   int64_t parts = 1;
   for (int64_t count = 2; parts * heads < enoughTasks && keys / count >= leastKeys; ++count)
     if (keys % count == 0)
@@ -148,11 +151,12 @@ private:
 
 namespace {
 struct SplitKeys : impl::SplitKeysBase<SplitKeys> {
+  using SplitKeysBase::SplitKeysBase;
   void runOnOperation() final {
     SmallVector<graph::AttentionOp> found;
     getOperation().walk([&](graph::AttentionOp op) { found.push_back(op); });
     for (graph::AttentionOp op : found)
-      if (int64_t parts = graph::partsOfKeys(op); parts > 1)
+      if (int64_t parts = graph::partsOfKeys(op, threads); parts > 1)
         graph::KeySplitter(op, parts).run();
   }
 };

@@ -23,12 +23,15 @@ ArrayRef<llvm::StringLiteral> stageNames() {
   return names;
 }
 
-void buildGraphStage(OpPassManager &pm) {
+void buildGraphStage(OpPassManager &pm, int64_t threads) {
   auto &function = pm.nest<func::FuncOp>();
   function.addPass(createCanonicalizerPass());
   function.addPass(createMatchQuantized());
   function.addPass(createNarrowSoftmax());
-  function.addPass(createSplitKeys());
+  SplitKeysOptions keys;
+  if (threads > 0)
+    keys.threads = threads;
+  function.addPass(createSplitKeys(keys));
   function.addPass(createPropagateLayout());
   function.addPass(createCollapseViews());
   function.addPass(createCanonicalizerPass());
