@@ -9,7 +9,7 @@
 // caches and numbers of tasks. A schedule already there is the user's and stays.
 //
 // Tests: test/Tiled/select-schedule.mlir, test/Tiled/select-columns.mlir, test/Tiled/select-grouped.mlir,
-// test/Tiled/select-transposed.mlir
+// test/Tiled/select-transposed.mlir, test/Tiled/select-turned.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Blocks.h"
@@ -181,7 +181,9 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     // Packed in groups for an instruction that multiplies them as they are; or split, or widened to f32.
     const bool split = splitF16 && element.isF16(), widened = shape.bytes == 2 && matmul.getGroup() == 1;
     const bool grouped = matmul.getGroup() > 1 && !split;
-    shape.prepared = (split || widened) && shape.m > rowsNotSplit;
+    // A whose rows lie across its k is turned by each task, too.
+    const bool turned = matmul.getLhsPermutation().back() + 1 != int64_t(matmul.getLhsPermutation().size());
+    shape.prepared = turned || ((split || widened) && shape.m > rowsNotSplit);
     shape.tiles = tileUnit && (grouped || split);
     const MachineRates &rates = machine.rates;
     shape.rate = !grouped && !split     ? rates.f32
@@ -190,8 +192,10 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
                                         : rates.bf16;
     // So many rows of A that half of the second-level cache keeps them, and more where products are so fast that a
     // panel must serve many: the micro-kernel for vectors keeps copies of A on the stack (PanelEmitter.h).
-    const int64_t most =
-        std::clamp<int64_t>(cacheBytes / 2 / std::max<int64_t>(1, shape.k * shape.bytes), 128, grouped ? 512 : 256);
+    const int64_t most = turned && !grouped
+                             ? 128
+                             : std::clamp<int64_t>(cacheBytes / 2 / std::max<int64_t>(1, shape.k * shape.bytes), 128,
+                                                   grouped ? 512 : 256);
     ProductTiles tiles;
     if (wholeRows) // for a reduction behind it: C's tile stays in cache, four tasks a thread
       tiles = {std::clamp<int64_t>(shape.m / (4 * threads) / 32 * 32, 32, 128), shape.panels};
