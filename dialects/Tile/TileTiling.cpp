@@ -303,7 +303,7 @@ LogicalResult PackOp::getResultTilePosition(OpBuilder &builder, unsigned, ArrayR
 //===--- attention: loops batch, head, row ------------------------------------===//
 
 /// Where canonical dimension `dim` of operand `which` (0 query, 1 key, 2 value, 3 result) lies.
-static int64_t placeOf(AttentionOp op, int64_t which, int64_t dim) {
+template <typename Op> static int64_t placeOf(Op op, int64_t which, int64_t dim) {
   std::optional<ArrayRef<int64_t>> permutations = op.getPermutations();
   return permutations ? (*permutations)[which * 4 + dim] : dim;
 }
@@ -373,12 +373,6 @@ LogicalResult AttentionOp::getResultTilePosition(OpBuilder &builder, unsigned nu
     resultSizes[place] = sizes[dim];
   }
   return success();
-}
-
-/// Where canonical dimension `dim` lies in operand `which`: five inputs, the log-sum-exp left out, and three results.
-static int64_t placeOf(AttentionGradientOp op, int64_t which, int64_t dim) {
-  std::optional<ArrayRef<int64_t>> permutations = op.getPermutations();
-  return permutations ? (*permutations)[which * 4 + dim] : dim;
 }
 
 SmallVector<utils::IteratorType> AttentionGradientOp::getLoopIteratorTypes() { return parallelLoops(2); }

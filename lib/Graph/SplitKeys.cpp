@@ -35,36 +35,23 @@ namespace {
 
 RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// Sizes of a tensor that are all known; nothing otherwise.
-std::optional<SmallVector<int64_t>> knownSizes(Value value) {
-  SmallVector<int64_t> known;
-  for (AffineExpr size : sizesOf(tensorType(value))) {
-    auto constant = dyn_cast<AffineConstantExpr>(size);
-    if (!constant)
-      return std::nullopt;
-    known.push_back(constant.getValue());
-  }
-  return known;
-}
-
 /// Into how many parts the keys are cut, so that each of `threads` has four tasks, and more where heads share keys: a
 /// part of these stays in the caches for all heads that read it. 1: they stay whole.
 int64_t partsOfKeys(AttentionOp op, int64_t threads) {
   constexpr int64_t mostRows = 4, leastKeys = 512; // a block of keys of the kernel
-  std::optional<SmallVector<int64_t>> q = knownSizes(op.getQuery()), k = knownSizes(op.getKey()),
-                                      v = knownSizes(op.getValue());
-  if (!q || !k || !v || op.getCausal() || !op.getLogsumexp().use_empty() ||
-      tensorType(op.getQuery()).getElementType().isF64())
+  RankedTensorType q = tensorType(op.getQuery()), k = tensorType(op.getKey()), v = tensorType(op.getValue());
+  if (!q.hasStaticShape() || !k.hasStaticShape() || !v.hasStaticShape() || op.getCausal() ||
+      !op.getLogsumexp().use_empty() || q.getElementType().isF64())
     return 1;
-  const int64_t batches = (*q)[0], heads = (*q)[1], rows = (*q)[2], keys = (*k)[2];
-  if (batches != 1 || (*k)[0] != 1 || (*v)[0] != 1 || heads < 1 || rows < 1 || rows > mostRows)
+  const int64_t heads = q.getDimSize(1), rows = q.getDimSize(2), keys = k.getDimSize(2);
+  if (q.getDimSize(0) != 1 || k.getDimSize(0) != 1 || v.getDimSize(0) != 1 || heads < 1 || rows < 1 || rows > mostRows)
     return 1;
   if (op.getMask()) {
-    std::optional<SmallVector<int64_t>> mask = knownSizes(op.getMask());
-    if (!mask || mask->empty() || mask->size() > 4 || mask->back() != keys)
+    RankedTensorType mask = tensorType(op.getMask());
+    if (!mask.hasStaticShape() || mask.getRank() == 0 || mask.getRank() > 4 || mask.getShape().back() != keys)
       return 1;
   }
-  const int64_t enoughTasks = (heads > (*k)[1] ? 16 : 4) * threads;
+  const int64_t enoughTasks = (heads > k.getDimSize(1) ? 16 : 4) * threads;
   int64_t parts = 1;
   for (int64_t count = 2; parts * heads < enoughTasks && keys / count >= leastKeys; ++count)
     if (keys % count == 0)
@@ -78,7 +65,7 @@ public:
       : op(op), builder(op), loc(op.getLoc()), parts(parts), f32(builder.getF32Type()) {}
 
   void run() {
-    SmallVector<int64_t> q = *knownSizes(op.getQuery()), v = *knownSizes(op.getValue());
+    ArrayRef<int64_t> q = tensorType(op.getQuery()).getShape(), v = tensorType(op.getValue()).getShape();
     const int64_t heads = q[1], rows = q[2], columns = v[3];
     Value query = BroadcastOp::create(builder, loc, typeOf({parts, heads, rows, q[3]}, op.getQuery()), op.getQuery());
     auto attention = AttentionOp::create(builder, loc,
@@ -114,7 +101,7 @@ private:
 
   /// 1 x heads x keys x size as parts x heads x keys / parts x size, without moving anything.
   Value inParts(Value value) {
-    SmallVector<int64_t> sizes = *knownSizes(value);
+    ArrayRef<int64_t> sizes = tensorType(value).getShape();
     const int64_t heads = sizes[1], keys = sizes[2], size = sizes[3];
     auto permute = value.getDefiningOp<PermuteOp>();
     if (permute && permute.getPermutation() == ArrayRef<int64_t>{0, 2, 1, 3}) { // tokens first
@@ -132,7 +119,8 @@ private:
     Value mask = op.getMask();
     if (!mask)
       return {};
-    SmallVector<int64_t> own = *knownSizes(mask), sizes(4 - own.size(), 1);
+    ArrayRef<int64_t> own = tensorType(mask).getShape();
+    SmallVector<int64_t> sizes(4 - own.size(), 1);
     llvm::append_range(sizes, own);
     const int64_t keys = sizes[3];
     Value cut = ReshapeOp::create(builder, loc, typeOf({sizes[1], sizes[2], parts, keys / parts}, mask), mask);

@@ -68,9 +68,9 @@ static SmallVector<int64_t> resultPermutation(Value result) {
 }
 
 namespace {
-/// A result of rank 4 of `sizes`, laid out as its reader wants it.
+/// A result of rank 4, laid out as its reader wants it.
 struct PlacedResult {
-  PlacedResult(Lowering &l, Value graphValue, SmallVector<int64_t> &permutations) : reads(4) {
+  PlacedResult(Lowering &l, Value graphValue, SmallVector<int64_t> &permutations) : graphValue(graphValue), reads(4) {
     auto type = cast<RankedTensorType>(graphValue.getType());
     SmallVector<AffineExpr> sizes = graph::sizesOf(type), placed(sizes);
     SmallVector<int64_t> positions = resultPermutation(graphValue);
@@ -81,12 +81,12 @@ struct PlacedResult {
     llvm::append_range(permutations, positions);
     empty = l.empty(placed, storageType(type.getElementType()));
   }
-  void set(Lowering &l, Value graphValue, Value made) {
+  void set(Lowering &l, Value made) {
     l.setRead(graphValue,
               {made, l.map(4, reads), TypedAttr(), cast<RankedTensorType>(graphValue.getType()).getElementType()});
   }
 
-  Value empty;
+  Value graphValue, empty;
   SmallVector<AffineExpr> reads;
 };
 } // namespace
@@ -116,7 +116,7 @@ LogicalResult lowerAttention(Lowering &l, graph::AttentionOp op) {
   auto attention = tile::AttentionOp::create(l.builder, l.loc, TypeRange{result.empty.getType(), sum.getType()}, inputs,
                                              /*first_row=*/Value(), ValueRange{result.empty, sum}, op.getScaleAttr(),
                                              op.getCausalAttr(), permutationsAttr(l, permutations));
-  result.set(l, op.getResult(), attention.getResult(0));
+  result.set(l, attention.getResult(0));
   l.set(op.getLogsumexp(), l.rounded(attention.getResult(1), sumSizes, sumType.getElementType()));
   return success();
 }
@@ -139,8 +139,8 @@ LogicalResult lowerAttentionGradient(Lowering &l, graph::AttentionGradientOp op)
   }
   auto gradient = tile::AttentionGradientOp::create(l.builder, l.loc, types, inputs, outputs, op.getScaleAttr(),
                                                     op.getCausalAttr(), permutationsAttr(l, permutations));
-  for (auto [number, result] : llvm::enumerate(op.getResults()))
-    results[number].set(l, result, gradient.getResult(number));
+  for (auto [result, made] : llvm::zip_equal(results, gradient.getResults()))
+    result.set(l, made);
   return success();
 }
 

@@ -79,18 +79,16 @@ AffineExpr flopsOf(Operation *op) {
       times(grouped.getInputs()[1], dim);
     return total;
   }
-  if (auto attention = dyn_cast<AttentionOp>(op)) {
-    // Q K^T and P V: as if Dv were D, without what a causal mask spares.
+  // As if Dv were D, without what a causal mask spares.
+  auto attended = [&](auto attention, int64_t products) {
     timesAll(attention->getResult(0));
     AffineExpr keys = keysOf(attention);
-    return total && keys ? total * keys * 2 : AffineExpr();
-  }
-  if (auto gradient = dyn_cast<AttentionGradientOp>(op)) {
-    // Five products, as if Dv were D, without what a causal mask spares.
-    timesAll(gradient->getResult(0));
-    AffineExpr keys = keysOf(gradient);
-    return total && keys ? total * keys * 5 : AffineExpr();
-  }
+    return total && keys ? total * keys * products : AffineExpr();
+  };
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    return attended(attention, 2);
+  if (auto gradient = dyn_cast<AttentionGradientOp>(op))
+    return attended(gradient, 5);
   return getAffineConstantExpr(0, op->getContext());
 }
 

@@ -77,11 +77,20 @@ Value AttentionEmitter::slice(Value value, ArrayRef<OpFoldResult> offsets, Array
   return memref::SubViewOp::create(builder, loc, value, starts, sizes, strides);
 }
 
+Value AttentionEmitter::rowsOf(Value matrix, Value from, OpFoldResult count) {
+  return slice(matrix, {from, fold(0)}, {count, size(matrix, 1)});
+}
+
 Value AttentionEmitter::alloc(ArrayRef<OpFoldResult> sizes, Type element) {
   SmallVector<int64_t> shape;
   SmallVector<Value> dynamic;
   dispatchIndexOpFoldResults(sizes, dynamic, shape);
   return memref::AllocOp::create(builder, loc, MemRefType::get(shape, element ? element : f32), dynamic);
+}
+
+Value AttentionEmitter::scoreRoom(OpFoldResult rows, int64_t columns, Type element) {
+  constexpr int64_t lineBits = 512;
+  return alloc({rows, fold(columns + lineBits / element.getIntOrFloatBitWidth())}, element);
 }
 
 Value AttentionEmitter::panelRoom(OpFoldResult k, OpFoldResult n, Type element) {
@@ -124,6 +133,19 @@ void AttentionEmitter::generic(ValueRange ins, ValueRange outs, ArrayRef<StringR
                             [&](OpBuilder &b, Location at, ValueRange arguments) { body(b, at, arguments); });
 }
 
+void AttentionEmitter::sumProducts(Value a, Value b, Value to, ArrayRef<StringRef> inMaps, StringRef outMap,
+                                   int64_t loops) {
+  fill(to, 0);
+  generic(
+      {a, b}, {to}, inMaps, {outMap}, loops,
+      [&](OpBuilder &b, Location at, ValueRange in) {
+        auto contract = arith::FastMathFlags::contract;
+        Value x = arith::MulFOp::create(b, at, wide(b, at, in[0]), wide(b, at, in[1]), contract);
+        linalg::YieldOp::create(b, at, arith::AddFOp::create(b, at, in[2], x, contract).getResult());
+      },
+      /*reduceLast=*/true);
+}
+
 void AttentionEmitter::elementwise(ValueRange ins, Value out, int64_t rank,
                                    function_ref<Value(OpBuilder &, Location, ValueRange)> body) {
   SmallVector<StringRef> maps(ins.size(), rank == 1 ? "i" : "ij");
@@ -141,6 +163,11 @@ void AttentionEmitter::reduce(Value matrix, Value row,
 
 Value AttentionEmitter::number(OpBuilder &b, Location at, double value) {
   return arith::ConstantOp::create(b, at, b.getF32FloatAttr(value));
+}
+
+Value AttentionEmitter::power(OpBuilder &b, Location at, Value x, bool natural) {
+  auto flags = group > 1 ? arith::FastMathFlags::afn : arith::FastMathFlags::none;
+  return natural ? math::ExpOp::create(b, at, x, flags).getResult() : math::Exp2Op::create(b, at, x, flags).getResult();
 }
 
 void AttentionEmitter::overRowBlocks(OpFoldResult rows, int64_t count, function_ref<void(Value, OpFoldResult)> body,

@@ -34,7 +34,7 @@ protected:
   Fold ceilDiv(Fold value, int64_t by);
   /// Rows of a packed operand that holds `k` steps of a sum.
   Fold packedDepth(Fold k);
-  /// Of `whole` from `at` on, at most `most`; `known`, the static value of `whole`, says when it is always so many.
+  /// Of `whole` from `at` on, at most `most`.
   Fold blockSize(Value at, Fold whole, int64_t most);
 
   /// A view of `value` without the dimensions `drop`, whose size is 1, of rank `rank`.
@@ -42,7 +42,14 @@ protected:
   /// Rows x columns of operand `which` (as `permutations` counts them), or null when columns come first.
   Value matrix(Value value, int64_t which);
   Value slice(Value value, Folds offsets, Folds sizes);
+  /// `count` rows of `matrix` from `from` on.
+  Value rowsOf(Value matrix, Value from, Fold count);
   Value alloc(Folds sizes, mlir::Type element = {});
+  /// A tile of scores, or of what is made of them. Its rows are a line of the caches longer than their elements: at a
+  /// distance of a power of two they would share few sets.
+  Value scoreRoom(Fold rows, int64_t columns, mlir::Type element);
+  /// So many rows of scores take 16 KiB: they stay in the first-level cache through all passes over them.
+  static int64_t rowsOfScores(int64_t columns) { return std::max<int64_t>(1, 4096 / std::max<int64_t>(1, columns)); }
   /// Room for the panels of a matrix of k x n.
   Value panelRoom(Fold k, Fold n, mlir::Type element);
   /// The first part of `room`, filled with the panels of `matrix`; its columns are k with `columnsFirst`.
@@ -55,6 +62,8 @@ protected:
   void generic(mlir::ValueRange ins, mlir::ValueRange outs, Names inMaps, Names outMaps, int64_t loops,
                llvm::function_ref<void(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)> body,
                bool reduceLast = false);
+  /// to = the sums of a * b over the last loop, in f32; maps as for generic().
+  void sumProducts(Value a, Value b, Value to, Names inMaps, llvm::StringRef outMap, int64_t loops);
   void elementwise(mlir::ValueRange ins, Value out, int64_t rank,
                    llvm::function_ref<Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)> body);
   void reduce(Value matrix, Value row,
@@ -63,6 +72,10 @@ protected:
   /// `value`, and 0 for an infinity below all numbers.
   static Value finite(mlir::OpBuilder &b, mlir::Location at, Value value);
   Value wide(mlir::OpBuilder &b, mlir::Location at, Value x);
+  /// A mask is added: it may hold the least number there is, and scores stay powers of e.
+  bool addsMask() const { return mask && !elementOf(mask).isInteger(8); }
+  /// e^x (`natural`) or 2^x; to 17 bits where 16 are made of it.
+  Value power(mlir::OpBuilder &b, mlir::Location at, Value x, bool natural);
 
   /// `body` for blocks of `count` rows from `from` (null: 0) on, and for what is left of them.
   void overRowBlocks(Fold rows, int64_t count, llvm::function_ref<void(Value, Fold)> body, Value from = {});

@@ -39,8 +39,7 @@ public:
                          op.getScale().convertToDouble(), op.getPermutations(), options),
         op(op) {
     firstRow = op.getFirstRow();
-    bool added = mask && !elementOf(mask).isInteger(8);
-    unit = added ? Unit::Natural : mask || causal || !(scale > 0) ? Unit::Binary : Unit::Raw;
+    unit = addsMask() ? Unit::Natural : mask || causal || !(scale > 0) ? Unit::Binary : Unit::Raw;
   }
 
   LogicalResult run() {
@@ -63,15 +62,13 @@ public:
     direct = getConstantIntValue(rows).value_or(tile::attentionRows) <= (group > 1 ? fewRowsOfPairs : fewRows);
     if (direct)
       group = depth = 1;
-    // Rows a line of the caches longer than their elements: at a distance of a power of two they would share few sets.
-    constexpr int64_t line = 64;
-    Value scores = alloc({few, fold(block + line / 4)}), packedK, packedV;
+    Value scores = scoreRoom(few, block, f32), packedK, packedV;
     if (!direct) {
       packedK = panelRoom(size(q, 1), fold(block), elementOf(k));
       packedV = panelRoom(fold(block), columns, elementOf(v));
     }
     // Pairs of k are of one type on both sides of the second product.
-    Value weights = group == 1 ? Value() : alloc({few, fold(block + line / 2)}, element);
+    Value weights = group == 1 ? Value() : scoreRoom(few, block, element);
     Value m = alloc({rows}), l = alloc({rows}), next = alloc({few}), acc = alloc({rows, columns}),
           parts = once ? Value() : alloc({few, columns});
     fill(m, -std::numeric_limits<float>::infinity());
@@ -80,7 +77,7 @@ public:
       fill(acc, 0);
 
     auto step = [&](Value kb, OpFoldResult width) {
-      Value kBlock = slice(k, {kb, fold(0)}, {width, size(k, 1)}), vBlock = slice(v, {kb, fold(0)}, {width, columns});
+      Value kBlock = rowsOf(k, kb, width), vBlock = rowsOf(v, kb, width);
       if (!direct) {
         kBlock = packed(kBlock, packedK, /*columnsFirst=*/true);
         vBlock = packed(vBlock, packedV, /*columnsFirst=*/false);
@@ -90,15 +87,13 @@ public:
         Value p = weights ? slice(weights, {fold(0), fold(0)}, {number, width}) : s;
         Value top = slice(m, {from}, {number}), sums = slice(l, {from}, {number}),
               newTop = slice(next, {fold(0)}, {number});
-        product(slice(q, {from, fold(0)}, {number, size(q, 1)}), kBlock, s, /*columnsFirst=*/true);
-        // Rows whose scores are 16 KiB: they stay in the first-level cache through all passes over them.
-        overRowBlocks(
-            number, std::max<int64_t>(1, 4096 / std::max<int64_t>(1, block)), [&](Value first, OpFoldResult count) {
-              Value row = arith::AddIOp::create(builder, loc, from, first);
-              softmaxRows(slice(s, {first, fold(0)}, {count, width}),
-                          weights ? slice(p, {first, fold(0)}, {count, width}) : Value(), slice(top, {first}, {count}),
-                          slice(sums, {first}, {count}), slice(newTop, {first}, {count}), row, count, kb, width);
-            });
+        product(rowsOf(q, from, number), kBlock, s, /*columnsFirst=*/true);
+        overRowBlocks(number, rowsOfScores(block), [&](Value first, OpFoldResult count) {
+          Value row = arith::AddIOp::create(builder, loc, from, first);
+          softmaxRows(slice(s, {first, fold(0)}, {count, width}),
+                      weights ? slice(p, {first, fold(0)}, {count, width}) : Value(), slice(top, {first}, {count}),
+                      slice(sums, {first}, {count}), slice(newTop, {first}, {count}), row, count, kb, width);
+        });
         // acc = acc * exp(m - m') + p v
         Value sum = slice(acc, {from, fold(0)}, {number, columns});
         Value added = once ? sum : slice(parts, {fold(0), fold(0)}, {number, columns});
@@ -151,15 +146,7 @@ private:
   void product(Value a, Value b, Value to, bool columnsFirst) {
     if (!direct)
       return multiply(a, b, to);
-    fill(to, 0);
-    generic(
-        {a, b}, {to}, {"ik", columnsFirst ? "jk" : "kj"}, {"ij"}, 3,
-        [&](OpBuilder &b, Location at, ValueRange in) {
-          auto contract = arith::FastMathFlags::contract;
-          Value x = arith::MulFOp::create(b, at, wide(b, at, in[0]), wide(b, at, in[1]), contract);
-          linalg::YieldOp::create(b, at, arith::AddFOp::create(b, at, in[2], x, contract).getResult());
-        },
-        /*reduceLast=*/true);
+    sumProducts(a, b, to, {"ik", columnsFirst ? "jk" : "kj"}, "ij", 3);
   }
 
   /// The greater of a score and `best`. It passes over NaN, whose power is NaN again and the row's sum, too.
@@ -167,15 +154,12 @@ private:
     return arith::MaxNumFOp::create(b, at, best, x, arith::FastMathFlags::nsz);
   }
 
-  /// The weight of a score above `best`; to 17 bits where 16 are made of it.
+  /// The weight of a score above `best`.
   Value weightOf(OpBuilder &b, Location at, Value score, Value best) {
-    auto flags = group > 1 ? arith::FastMathFlags::afn : arith::FastMathFlags::none;
     Value x = arith::SubFOp::create(b, at, score, finite(b, at, best));
-    if (unit == Unit::Natural)
-      return math::ExpOp::create(b, at, x, flags);
     if (unit == Unit::Raw)
       x = arith::MulFOp::create(b, at, x, number(b, at, scale * llvm::numbers::log2e));
-    return math::Exp2Op::create(b, at, x, flags);
+    return power(b, at, x, unit == Unit::Natural);
   }
 
   /// The scores `s` of `count` rows from `first` on become e^(s - m'), in `p` and in its type where that is not null;

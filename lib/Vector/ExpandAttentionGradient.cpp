@@ -52,26 +52,23 @@ public:
     std::optional<int64_t> staticRows = getConstantIntValue(rows), staticKeys = getConstantIntValue(keys);
     const int64_t rowBlock = std::min(staticRows.value_or(gradientRows), gradientRows),
                   keyBlock = std::min(staticKeys.value_or(gradientKeys), gradientKeys);
-    oneRowBlock = staticRows && *staticRows <= rowBlock;
-    const bool oneKeyBlock = staticKeys && *staticKeys <= keyBlock;
+    const bool oneRowBlock = staticRows && *staticRows <= rowBlock, oneKeyBlock = staticKeys && *staticKeys <= keyBlock;
     OpFoldResult r = fold(rowBlock), c = fold(keyBlock), width = size(q, 1), columns = size(v, 1);
 
-    // Rows a line of the caches longer than their elements: at a distance of a power of two they would share few sets.
-    constexpr int64_t line = 64;
-    scores = alloc({r, fold(keyBlock + line / 4)});
-    slopes = alloc({r, fold(keyBlock + line / 4)});
+    scores = scoreRoom(r, keyBlock, f32);
+    slopes = scoreRoom(r, keyBlock, f32);
     if (group > 1) { // pairs of k are of one type on both sides of a product
-      weights = alloc({r, fold(keyBlock + line / 2)}, element);
-      steps = alloc({r, fold(keyBlock + line / 2)}, element);
+      weights = scoreRoom(r, keyBlock, element);
+      steps = scoreRoom(r, keyBlock, element);
     }
     Value keyColumns = panelRoom(width, c, element), valueColumns = panelRoom(columns, c, element),
           keyRows = panelRoom(c, width, element);
-    if (group == 1) {
+    const bool turned = isTurned();
+    if (!turned) {
       queryRows = panelRoom(r, width, element);
       gradRows = panelRoom(r, columns, element);
     }
     // The sums of a block of keys lie as its products have them.
-    turned = group > 1;
     auto sums = [&](OpFoldResult of) { return turned ? alloc({of, c}) : alloc({c, of}); };
     Value dq = alloc({rows, width}), dk = sums(width), dv = sums(columns);
     if (!oneKeyBlock)
@@ -117,13 +114,12 @@ public:
   }
 
 private:
-  Value rowsOf(Value matrix, Value from, OpFoldResult count) {
-    return slice(matrix, {from, fold(0)}, {count, size(matrix, 1)});
-  }
+  /// The products of a block of keys are computed turned.
+  bool isTurned() const { return group > 1; }
 
   /// Of the sums of a block of keys those of the first `number`.
   Value firstKeys(Value sums, OpFoldResult number) {
-    return turned ? slice(sums, {fold(0), fold(0)}, {size(sums, 0), number}) : rowsOf(sums, index(fold(0)), number);
+    return isTurned() ? slice(sums, {fold(0), fold(0)}, {size(sums, 0), number}) : rowsOf(sums, index(fold(0)), number);
   }
 
   /// What a row's scores are measured from, and how much of its gradient is common to all of them.
@@ -132,23 +128,14 @@ private:
     base = alloc({rows});
     delta = alloc({rows});
     // Powers of 2, unless a mask is added. A row that attends to nothing has an infinite sum: all of its weights are 0.
-    natural = mask && !elementOf(mask).isInteger(8);
     elementwise({lse}, base, 1, [&](OpBuilder &b, Location at, ValueRange in) -> Value {
       Value infinity = number(b, at, std::numeric_limits<double>::infinity());
       Value none =
           arith::CmpFOp::create(b, at, arith::CmpFPredicate::OEQ, math::AbsFOp::create(b, at, in[0]), infinity);
-      Value sum = arith::MulFOp::create(b, at, in[0], number(b, at, natural ? 1 : llvm::numbers::log2e));
+      Value sum = arith::MulFOp::create(b, at, in[0], number(b, at, addsMask() ? 1 : llvm::numbers::log2e));
       return arith::SelectOp::create(b, at, none, infinity, sum);
     });
-    fill(delta, 0);
-    generic(
-        {result, grad}, {delta}, {"ij", "ij"}, {"i"}, 2,
-        [&](OpBuilder &b, Location at, ValueRange in) {
-          auto contract = arith::FastMathFlags::contract;
-          Value x = arith::MulFOp::create(b, at, wide(b, at, in[0]), wide(b, at, in[1]), contract);
-          linalg::YieldOp::create(b, at, arith::AddFOp::create(b, at, in[2], x, contract).getResult());
-        },
-        /*reduceLast=*/true);
+    sumProducts(result, grad, delta, {"ij", "ij"}, "i", 2);
   }
 
   /// One tile: `count` rows from `rb` on, `number` keys from `kb` on.
@@ -159,10 +146,7 @@ private:
     Value s = tileOf(scores), dp = tileOf(slopes), p = weights ? tileOf(weights) : s, ds = steps ? tileOf(steps) : dp;
     multiply(qBlock, kT, s);
     multiply(gBlock, vT, dp);
-    // Rows of 16 KiB: both tiles stay in the first-level cache from the product to here where they can.
-    constexpr int64_t elements = 4096;
-    int64_t rowsAtOnce =
-        std::max<int64_t>(1, elements / std::max<int64_t>(1, cast<MemRefType>(scores.getType()).getDimSize(1)));
+    const int64_t rowsAtOnce = rowsOfScores(cast<MemRefType>(scores.getType()).getDimSize(1));
     overRowBlocks(count, rowsAtOnce, [&](Value first, OpFoldResult some) {
       Value row = arith::AddIOp::create(builder, loc, rb, first);
       auto part = [&](Value tile) { return slice(tile, {first, fold(0)}, {some, number}); };
@@ -171,11 +155,9 @@ private:
       readMask(row, some, kb, number, ins, maps);
       generic(ins, {part(p), part(ds)}, maps, {"ij", "ij"}, 2, [&](OpBuilder &b, Location at, ValueRange in) {
         auto contract = arith::FastMathFlags::contract;
-        auto exact = group > 1 ? arith::FastMathFlags::afn : arith::FastMathFlags::none;
-        Value x = score(b, at, in[0], scale * (natural ? 1 : llvm::numbers::log2e), mask ? in[4] : Value(), row, kb);
+        Value x = score(b, at, in[0], scale * (addsMask() ? 1 : llvm::numbers::log2e), mask ? in[4] : Value(), row, kb);
         x = arith::SubFOp::create(b, at, x, in[2]);
-        Value weight = natural ? math::ExpOp::create(b, at, x, exact).getResult()
-                               : math::Exp2Op::create(b, at, x, exact).getResult();
+        Value weight = power(b, at, x, addsMask());
         Value step = arith::MulFOp::create(b, at, arith::SubFOp::create(b, at, in[1], in[3]),
                                            AttentionEmitter::number(b, at, scale), contract);
         step = arith::MulFOp::create(b, at, weight, step);
@@ -188,7 +170,7 @@ private:
     });
     accumulate(ds, kN, partQ ? rowsOf(partQ, index(fold(0)), count) : Value(), rowsOf(dq, rb, count));
     Value pairsV = partV ? firstKeys(partV, number) : Value(), pairsK = partK ? firstKeys(partK, number) : Value();
-    if (!turned) {
+    if (!isTurned()) {
       accumulate(p, packed(gBlock, gradRows, /*columnsFirst=*/false), pairsV, sumV, /*depthFirst=*/true);
       accumulate(ds, packed(qBlock, queryRows, /*columnsFirst=*/false), pairsK, sumK, /*depthFirst=*/true);
       return;
@@ -224,12 +206,11 @@ private:
   Value q, k, v, grad;
   OpFoldResult rows, keys;
   Value base, delta; ///< of each row
-  Value scores, slopes, weights,
-      steps; ///< tiles of s, dp, p and ds; the last two are null where s and dp turn into them
+  /// Tiles of s, dp, p and ds; the last two are null where s and dp turn into them.
+  Value scores, slopes, weights, steps;
   Value queryRows, gradRows, weightRows; ///< room for panels
   Value queryTurned, gradTurned;
   Value partQ, partK, partV; ///< null where one block gives the whole sum
-  bool oneRowBlock = false, natural = false, turned = false;
 };
 
 } // namespace
