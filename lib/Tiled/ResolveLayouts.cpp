@@ -10,9 +10,10 @@
 //
 // The panel width follows from N and the vector width alone, so that one weight has one packing whatever the number of
 // rows. A weight that is a parameter is packed once; a right-hand side born in the graph is packed in its turn. A
-// product with few rows reads a born right-hand side as it lies (linalg.contract stays).
+// product with few rows reads a born right-hand side as it lies (linalg.contract stays). A left-hand side whose k are
+// not neighbours (the gradient of a weight) is transposed by a kernel of its own, where it serves many columns.
 //
-// Test: test/Tiled/resolve-layouts.mlir
+// Tests: test/Tiled/resolve-layouts.mlir, test/Tiled/resolve-transposed.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Rows.h"
@@ -110,6 +111,15 @@ int64_t panelFor(AffineExpr n, int64_t lanes, ArrayRef<int64_t> vectors) {
   return best;
 }
 
+/// What a kernel reads in place of an argument, and how it is made of it.
+struct Prepared {
+  RankedTensorType type;
+  SmallVector<AffineExpr> sizes; ///< over the kernel's indices
+  Attribute how;                 ///< equal ones with equal types and sizes are made equally
+  StringRef name;
+  function_ref<Value(OpBuilder &, Location, Value source, Value destination)> make;
+};
+
 class LayoutResolver {
 public:
   LayoutResolver(ModuleOp module, func::FuncOp main, const ResolveLayoutsOptions &options)
@@ -133,8 +143,22 @@ public:
     for (auto kernel : module.getOps<func::FuncOp>())
       if (kernel->hasAttr("tw.kernel"))
         dropSymbols(kernel);
+    sinkPrepared();
     markOnce();
     return success();
+  }
+
+  /// What is prepared stands right before its first reader: made of an argument (an activation saved for the backward
+  /// graph), it would live from the first kernel on.
+  void sinkPrepared() {
+    for (auto &[key, made] : preparedOf) {
+      Operation *first = nullptr, *call = made.getDefiningOp();
+      for (Operation *user : made.getUsers())
+        if (!first || user->isBeforeInBlock(first))
+          first = user;
+      if (first)
+        call->moveBefore(first);
+    }
   }
 
   /// A kernel whose sizes are all static takes no symbols, so that packing runs once in a graph with a symbolic batch,
@@ -264,17 +288,16 @@ private:
     AffineExpr k = canonical[canonical.size() - 2];
     packed.push_back(tiles ? k.ceilDiv(depth) * (depth / group) : k.ceilDiv(group));
     packed.push_back(builder.getAffineConstantExpr(panel * group));
-    RankedTensorType packedType = typeOf(packed, element);
 
-    Attribute permutation = builder.getDenseI64ArrayAttr(form.rhsPermutation);
-    packCallers(kernel, argument.getArgNumber(), packedType, packed, panel, group, permutation, inner);
-    argument.setType(packedType);
-    kernel.setArgAttr(
-        argument.getArgNumber(), sizesAttrName,
-        AffineMapAttr::get(AffineMap::get(0, indexArguments(kernel).size(), packed, kernel.getContext())));
-    SmallVector<Type> inputs(kernel.getArgumentTypes());
-    inputs[argument.getArgNumber()] = packedType;
-    kernel.setFunctionType(FunctionType::get(kernel.getContext(), inputs, kernel.getResultTypes()));
+    auto pack = [&](OpBuilder &at, Location loc, Value source, Value destination) {
+      return PackOp::create(at, loc, TypeRange{destination.getType()}, ValueRange{source}, ValueRange{destination},
+                            panel, group, form.rhsPermutation, inner)
+          .getResults()[0];
+    };
+    prepare(kernel, argument,
+            {typeOf(packed, element), packed, builder.getDenseI64ArrayAttr(form.rhsPermutation), "pack", pack});
+    if (isa<linalg::ContractOp>(op) && servesMany(lhs, form, outSizes, panel))
+      transpose(kernel, cast<BlockArgument>(lhs), form.lhsPermutation);
 
     builder.setInsertionPoint(op);
     Value init = linalgOp.getDpsInits()[0];
@@ -354,78 +377,124 @@ private:
     return main.getArgAttr(cast<BlockArgument>(value).getArgNumber(), "tw.static") != nullptr;
   }
 
-  void packCallers(func::FuncOp kernel, unsigned argument, RankedTensorType packedType, ArrayRef<AffineExpr> packed,
-                   int64_t panel, int64_t group, Attribute permutation, int64_t inner) {
-    for (func::CallOp call : callsOf(kernel)) {
-      Value source = call.getOperand(argument);
-      auto key = std::make_tuple(source, packedType, permutation);
-      Value &have = packedOf[key];
-      if (!have) {
-        // The packed sizes are over the kernel's indices; the call says what these are in @main.
-        SmallVector<Value> indices;
-        for (Value operand : call.getOperands())
-          if (isa<IndexType>(operand.getType()))
-            indices.push_back(operand);
-        // A later call may come first in the block: the pack stands right behind what it needs.
-        Operation *latest = source.getDefiningOp();
-        for (Value index : indices)
-          if (Operation *made = index.getDefiningOp(); made && (!latest || latest->isBeforeInBlock(made)))
-            latest = made;
-        if (latest)
-          builder.setInsertionPointAfter(latest);
-        else
-          builder.setInsertionPointToStart(&main.getBody().front());
-        SmallVector<Value> dynamic;
-        for (AffineExpr size : packed)
-          if (!isa<AffineConstantExpr>(size))
-            dynamic.push_back(getValueOrCreateConstantIndexOp(
-                builder, call.getLoc(), tile::materialize(builder, call.getLoc(), size, indices)));
-        func::FuncOp pack = packFunction(cast<RankedTensorType>(source.getType()), packedType, packed, indices.size(),
-                                         kernel, argument, panel, group, permutation, inner);
-        Value empty = tensor::EmptyOp::create(builder, call.getLoc(), packedType, dynamic);
-        SmallVector<Value> operands(indices);
-        operands.push_back(source);
-        operands.push_back(empty);
-        auto packCall = func::CallOp::create(builder, call.getLoc(), pack, operands);
-        packCall->setAttr("tw.ops", builder.getStringAttr("pack"));
-        if (isStatic(source))
-          packCall->setAttr("tw.once", builder.getUnitAttr());
-        have = packCall.getResult(0);
-      }
-      call.setOperand(argument, have);
-    }
+  /// True when `lhs` is better transposed before its kernel than read across its lines by each task: instructions on
+  /// groups of k have to gather these one by one; others need so many columns that the copy (0.3 ns an element on two
+  /// cores of a Xeon, 0.005 ns for each column of the product) is repaid.
+  static bool servesMany(Value lhs, const ContractionForm &form, ArrayRef<AffineExpr> outSizes, int64_t panel) {
+    auto argument = dyn_cast<BlockArgument>(lhs);
+    if (!argument || !llvm::hasSingleElement(argument.getUsers()) ||
+        form.lhsPermutation.back() + 1 == int64_t(form.lhsPermutation.size()))
+      return false;
+    auto atLeast = [](AffineExpr size, int64_t least) {
+      auto known = dyn_cast<AffineConstantExpr>(size);
+      return !known || known.getValue() >= least;
+    };
+    const bool f32 = cast<ShapedType>(lhs.getType()).getElementType().isF32();
+    return atLeast(outSizes[outSizes.size() - 2], 8) && atLeast(outSizes.back(), f32 ? 4 * panel : 1);
   }
 
-  /// The kernel that packs a `source` (as argument `argument` of `kernel` was) into `packedType`; equal ones are
-  /// shared.
-  func::FuncOp packFunction(RankedTensorType source, RankedTensorType packedType, ArrayRef<AffineExpr> packed,
-                            unsigned indices, func::FuncOp kernel, unsigned argument, int64_t panel, int64_t group,
-                            Attribute permutation, int64_t inner) {
+  /// Has the callers of `kernel` transpose `argument` by `permutation`, which becomes the identity.
+  void transpose(func::FuncOp kernel, BlockArgument argument, SmallVector<int64_t> &permutation) {
+    SmallVector<AffineExpr> sizes, loops(permutation.size());
+    SmallVector<AffineExpr> from = tile::sizesOf(argument);
+    for (auto [loop, place] : llvm::enumerate(permutation)) {
+      sizes.push_back(from[place]);
+      loops[place] = builder.getAffineDimExpr(loop);
+      permutation[loop] = loop;
+    }
+    MLIRContext *context = module.getContext();
+    AffineMap read = AffineMap::get(loops.size(), 0, loops, context);
+    auto copy = [&](OpBuilder &at, Location loc, Value source, Value destination) {
+      AffineMap written = AffineMap::getMultiDimIdentityMap(loops.size(), context);
+      SmallVector<utils::IteratorType> iterators(loops.size(), utils::IteratorType::parallel);
+      auto generic = linalg::GenericOp::create(at, loc, TypeRange{destination.getType()}, ValueRange{source},
+                                               ValueRange{destination}, {read, written}, iterators,
+                                               [](OpBuilder &inside, Location where, ValueRange values) {
+                                                 linalg::YieldOp::create(inside, where, values.front());
+                                               });
+      generic->setAttr("tw.op", at.getStringAttr("transpose"));
+      return generic.getResult(0);
+    };
+    Type element = cast<ShapedType>(argument.getType()).getElementType();
+    prepare(kernel, argument, {typeOf(sizes, element), sizes, AffineMapAttr::get(read), "transpose", copy});
+  }
+
+  /// Has the callers of `kernel` pass `what` for `argument`.
+  void prepare(func::FuncOp kernel, BlockArgument argument, const Prepared &what) {
+    const unsigned number = argument.getArgNumber();
+    for (func::CallOp call : callsOf(kernel))
+      call.setOperand(number, preparedFor(kernel, call, number, what));
+    argument.setType(what.type);
+    kernel.setArgAttr(
+        number, sizesAttrName,
+        AffineMapAttr::get(AffineMap::get(0, indexArguments(kernel).size(), what.sizes, kernel.getContext())));
+    SmallVector<Type> inputs(kernel.getArgumentTypes());
+    inputs[number] = what.type;
+    kernel.setFunctionType(FunctionType::get(kernel.getContext(), inputs, kernel.getResultTypes()));
+  }
+
+  /// What `call` of `kernel` is to pass as argument `number`; made once of each source.
+  Value preparedFor(func::FuncOp kernel, func::CallOp call, unsigned number, const Prepared &what) {
+    Value source = call.getOperand(number);
+    Value &have = preparedOf[std::make_tuple(source, what.type, what.how)];
+    if (have)
+      return have;
+    // The sizes are over the kernel's indices; the call says what these are in @main.
+    SmallVector<Value> indices;
+    for (Value operand : call.getOperands())
+      if (isa<IndexType>(operand.getType()))
+        indices.push_back(operand);
+    // A later call may come first in the block: right behind what is needed, for now.
+    Operation *latest = source.getDefiningOp();
+    for (Value index : indices)
+      if (Operation *made = index.getDefiningOp(); made && (!latest || latest->isBeforeInBlock(made)))
+        latest = made;
+    if (latest)
+      builder.setInsertionPointAfter(latest);
+    else
+      builder.setInsertionPointToStart(&main.getBody().front());
+    SmallVector<Value> dynamic;
+    for (AffineExpr size : what.sizes)
+      if (!isa<AffineConstantExpr>(size))
+        dynamic.push_back(getValueOrCreateConstantIndexOp(builder, call.getLoc(),
+                                                          tile::materialize(builder, call.getLoc(), size, indices)));
+    func::FuncOp function = preparing(cast<RankedTensorType>(source.getType()), indices.size(), kernel, number, what);
+    SmallVector<Value> operands(indices);
+    operands.push_back(source);
+    operands.push_back(tensor::EmptyOp::create(builder, call.getLoc(), what.type, dynamic));
+    auto made = func::CallOp::create(builder, call.getLoc(), function, operands);
+    made->setAttr("tw.ops", builder.getStringAttr(what.name));
+    if (isStatic(source))
+      made->setAttr("tw.once", builder.getUnitAttr());
+    return have = made.getResult(0);
+  }
+
+  /// The kernel that makes `what` of a `source` (as argument `argument` of `kernel` was); equal ones are shared.
+  func::FuncOp preparing(RankedTensorType source, unsigned indices, func::FuncOp kernel, unsigned argument,
+                         const Prepared &what) {
     AffineMap sourceSizes = cast<AffineMapAttr>(kernel.getArgAttr(argument, sizesAttrName)).getValue();
-    AffineMap packedSizes = AffineMap::get(0, indices, packed, module.getContext());
-    auto key = std::make_tuple(source, packedType, permutation, sourceSizes, packedSizes);
-    for (auto &[have, function] : packFunctions)
+    AffineMap sizes = AffineMap::get(0, indices, what.sizes, module.getContext());
+    auto key = std::make_tuple(source, what.type, what.how, sourceSizes, sizes);
+    for (auto &[have, function] : preparations)
       if (have == key)
         return function;
     OpBuilder at(module.getContext());
     at.setInsertionPointToEnd(module.getBody());
     SmallVector<Type> types(indices, at.getIndexType());
     types.push_back(source);
-    types.push_back(packedType);
-    auto function = func::FuncOp::create(at, kernel.getLoc(), "pack_" + std::to_string(packFunctions.size()),
-                                         at.getFunctionType(types, {packedType}));
+    types.push_back(what.type);
+    auto function = func::FuncOp::create(at, kernel.getLoc(), (what.name + "_" + Twine(preparations.size())).str(),
+                                         at.getFunctionType(types, {what.type}));
     function.setPrivate();
     function->setAttr("tw.kernel", at.getUnitAttr());
-    function->setAttr("tw.ops", at.getStringAttr("pack"));
+    function->setAttr("tw.ops", at.getStringAttr(what.name));
     function.setArgAttr(indices, sizesAttrName, AffineMapAttr::get(sourceSizes));
-    function.setArgAttr(indices + 1, sizesAttrName, AffineMapAttr::get(packedSizes));
+    function.setArgAttr(indices + 1, sizesAttrName, AffineMapAttr::get(sizes));
     Block *body = function.addEntryBlock();
     at.setInsertionPointToStart(body);
-    auto pack = PackOp::create(at, kernel.getLoc(), TypeRange{packedType}, ValueRange{body->getArgument(indices)},
-                               ValueRange{body->getArgument(indices + 1)}, panel, group,
-                               cast<DenseI64ArrayAttr>(permutation).asArrayRef(), inner);
-    func::ReturnOp::create(at, kernel.getLoc(), pack.getResults());
-    packFunctions.push_back({key, function});
+    func::ReturnOp::create(at, kernel.getLoc(),
+                           what.make(at, kernel.getLoc(), body->getArgument(indices), body->getArgument(indices + 1)));
+    preparations.push_back({key, function});
     return function;
   }
 
@@ -434,10 +503,10 @@ private:
   int64_t lanes;
   ResolveLayoutsOptions options;
   OpBuilder builder;
-  llvm::DenseMap<std::tuple<Value, RankedTensorType, Attribute>, Value> packedOf;
+  llvm::MapVector<std::tuple<Value, RankedTensorType, Attribute>, Value> preparedOf;
   llvm::DenseMap<Value, Value> mergedOf; ///< weights whose width and channels are one dimension
   std::vector<std::pair<std::tuple<RankedTensorType, RankedTensorType, Attribute, AffineMap, AffineMap>, func::FuncOp>>
-      packFunctions;
+      preparations;
 };
 
 struct ResolveLayouts : impl::ResolveLayoutsBase<ResolveLayouts> {

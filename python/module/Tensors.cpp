@@ -1,8 +1,7 @@
 //===- Tensors.cpp - torch tensors through DLPack's C exchange API ---------------===//
 #include "python/module/Tensors.h"
+#include "tilewright/OutputMemory.h"
 #include <cstdlib>
-#include <map>
-#include <mutex>
 #include <vector>
 
 namespace py = pybind11;
@@ -61,69 +60,15 @@ std::string dlpackTypeName(DLDataType type) {
 
 namespace {
 
-/// Memory that outputs gave back: large blocks are kept, since fresh pages cost more than the work on them.
-class BlockPool {
-public:
-  void *take(size_t bytes) {
-    if (bytes >= smallest) {
-      std::lock_guard lock(mutex);
-      auto found = free.lower_bound(bytes);
-      if (found != free.end() && found->first <= bytes + bytes / 8) {
-        void *block = found->second;
-        sizes[block] = found->first;
-        held -= found->first;
-        free.erase(found);
-        return block;
-      }
-    }
-    size_t rounded = (bytes + 63) / 64 * 64;
-    void *block = std::aligned_alloc(64, rounded ? rounded : 64);
-    if (block && bytes >= smallest) {
-      std::lock_guard lock(mutex);
-      sizes[block] = rounded;
-    }
-    return block;
-  }
-
-  void give(void *block, bool large) {
-    if (large) {
-      std::lock_guard lock(mutex);
-      auto size = sizes.find(block);
-      size_t bytes = size->second;
-      sizes.erase(size);
-      if (held + bytes <= most) {
-        held += bytes;
-        free.emplace(bytes, block);
-        return;
-      }
-    }
-    std::free(block);
-  }
-
-  static constexpr size_t smallest = 1 << 17, most = size_t(512) << 20;
-
-private:
-  std::mutex mutex;
-  std::multimap<size_t, void *> free;
-  std::map<void *, size_t> sizes;
-  size_t held = 0;
-};
-
-/// Never destroyed: tensors may outlive the module's statics.
-BlockPool &pool() {
-  static BlockPool *instance = new BlockPool;
-  return *instance;
-}
-
 struct OwnedTensor {
   DLManagedTensorVersioned managed;
-  bool large;
+  int64_t bytes;
   int64_t dims[]; ///< sizes, then strides
 };
 
 void freeOwned(DLManagedTensorVersioned *managed) {
   auto *owned = reinterpret_cast<OwnedTensor *>(managed);
-  pool().give(managed->tensor.data, owned->large);
+  runtime::giveOutputMemory(managed->tensor.data, owned->bytes);
   std::free(owned);
 }
 
@@ -132,7 +77,7 @@ void freeOwned(DLManagedTensorVersioned *managed) {
 py::object makeTensor(ScalarType type, const int64_t *sizes, const int64_t *strides, int64_t rank, int64_t bytes,
                       void *&data) {
   auto *owned = static_cast<OwnedTensor *>(std::malloc(sizeof(OwnedTensor) + 2 * rank * sizeof(int64_t)));
-  data = owned ? pool().take(bytes) : nullptr;
+  data = owned ? runtime::takeOutputMemory(bytes) : nullptr;
   if (!data) {
     std::free(owned);
     std::string shape;
@@ -146,7 +91,7 @@ py::object makeTensor(ScalarType type, const int64_t *sizes, const int64_t *stri
     owned->dims[i] = sizes[i];
     owned->dims[rank + i] = strides[i];
   }
-  owned->large = size_t(bytes) >= BlockPool::smallest;
+  owned->bytes = bytes;
   owned->managed = {1,         1, nullptr,
                     freeOwned, 0, {data, {1, 0}, int32_t(rank), dlpackType(type), owned->dims, owned->dims + rank, 0}};
   void *object = nullptr;

@@ -1,0 +1,59 @@
+// RUN: tilewright-opt %s --split-input-file --tw-stage-graph --tw-stage-structured --tw-resolve-layouts=bf16-group=2 | FileCheck %s
+
+// The gradient of a weight: A lies k x rows and serves 768 columns. It is transposed once, and right before its reader,
+// as what is packed.
+// CHECK: #[[FROM:.*]] = affine_map<(d0, d1) -> (d1, d0)>
+// CHECK-LABEL: func.func @main
+// CHECK: %[[OTHER:.*]] = call @kernel_0(%arg2
+// CHECK: %[[B:.*]] = call @pack_0(%arg1, {{.*}}) {tw.ops = "pack"}
+// CHECK: %[[A:.*]] = call @transpose_1(%arg0, {{.*}}) {tw.ops = "transpose"} : (tensor<512x3072xf32>, tensor<3072x512xf32>)
+// CHECK-NEXT: call @kernel_1(%[[A]], %[[B]], %{{.*}}) {{.*}} : (tensor<3072x512xf32>, tensor<16x512x48xf32>
+// CHECK: func.func private @kernel_1
+// CHECK: tw_tile.matmul {{.*}}lhs_permutation = array<i64: 0, 1>
+// CHECK: func.func private @transpose_1
+// CHECK: linalg.generic {indexing_maps = [#[[FROM]], #{{.*}}]
+func.func @main(%g: tensor<512x3072xf32>, %x: tensor<512x768xf32>, %y: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<3072x768xf32>) {
+  %e = tw.exp %y : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %t = tw.permute %g {permutation = array<i64: 1, 0>} : tensor<512x3072xf32> -> tensor<3072x512xf32>
+  %0 = tw.matmul %t, %x : (tensor<3072x512xf32>, tensor<512x768xf32>) -> tensor<3072x768xf32>
+  return %e, %0 : tensor<64x64xf32>, tensor<3072x768xf32>
+}
+
+// -----
+
+// 64 columns do not repay the copy of f32.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: transpose
+// CHECK: tw_tile.matmul {{.*}}lhs_permutation = array<i64: 1, 0>
+func.func @main(%g: tensor<512x3072xf32>, %x: tensor<512x64xf32>) -> tensor<3072x64xf32> {
+  %t = tw.permute %g {permutation = array<i64: 1, 0>} : tensor<512x3072xf32> -> tensor<3072x512xf32>
+  %0 = tw.matmul %t, %x : (tensor<3072x512xf32>, tensor<512x64xf32>) -> tensor<3072x64xf32>
+  return %0 : tensor<3072x64xf32>
+}
+
+// -----
+
+// Pairs of k would have to be gathered one by one: transposed whatever the number of columns.
+// CHECK-LABEL: func.func @main
+// CHECK: call @transpose_1(%arg0
+// CHECK: tw_tile.matmul {group = 2 {{.*}}lhs_permutation = array<i64: 0, 1, 2>
+func.func @main(%g: tensor<4x512x96xbf16>, %x: tensor<4x512x64xbf16>) -> tensor<4x96x64xbf16> {
+  %t = tw.permute %g {permutation = array<i64: 0, 2, 1>} : tensor<4x512x96xbf16> -> tensor<4x96x512xbf16>
+  %0 = tw.matmul %t, %x : (tensor<4x96x512xbf16>, tensor<4x512x64xbf16>) -> tensor<4x96x64xbf16>
+  return %0 : tensor<4x96x64xbf16>
+}
+
+// -----
+
+// A number of rows that is not known: its sizes are given to the copy.
+// CHECK-LABEL: func.func @main(%arg0: index
+// CHECK: call @transpose_1(%arg0, %arg1, %{{.*}}) {tw.ops = "transpose"} : (index, tensor<512x?xf32>, tensor<?x512xf32>)
+#source = affine_map<()[s0] -> (512, s0)>
+#turned = affine_map<()[s0] -> (s0, 512)>
+#result = affine_map<()[s0] -> (s0, 768)>
+func.func @main(%n: index {tw.symbol = "s0", tw.min = 2 : i64, tw.max = 4096 : i64}, %g: tensor<512x?xf32, #source>,
+                %x: tensor<512x768xf32>) -> tensor<?x768xf32, #result> {
+  %t = tw.permute %g {permutation = array<i64: 1, 0>} : tensor<512x?xf32, #source> -> tensor<?x512xf32, #turned>
+  %0 = tw.matmul %t, %x : (tensor<?x512xf32, #turned>, tensor<512x768xf32>) -> tensor<?x768xf32, #result>
+  return %0 : tensor<?x768xf32, #result>
+}
