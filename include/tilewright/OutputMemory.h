@@ -6,13 +6,17 @@
 
 namespace tilewright::runtime {
 
-/// `bytes` bytes, 64-byte aligned, their contents undefined; null when there are not so many. From 2 MiB on in huge
-/// pages where the system has them. From any thread.
-void *takeOutputMemory(int64_t bytes);
+struct OutputMemory {
+  void *data = nullptr; ///< 64-byte aligned, contents undefined
+  int64_t bytes = 0;    ///< there are, at least what was asked for
+};
 
-/// Takes back what takeOutputMemory(bytes) gave. Large blocks are kept for later outputs, half a GiB at most, since
-/// fresh pages cost more than the work on them.
-void giveOutputMemory(void *memory, int64_t bytes);
+/// Memory for a tensor of `bytes` bytes; data is null when there is not so much. From 2 MiB on in huge pages where the
+/// system has them. From any thread.
+OutputMemory takeOutputMemory(int64_t bytes);
+
+/// Takes back what takeOutputMemory() gave; large blocks are kept for later ones (BlockPool.h).
+void giveOutputMemory(OutputMemory memory);
 
 } // namespace tilewright::runtime
 

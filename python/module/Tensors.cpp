@@ -62,13 +62,13 @@ namespace {
 
 struct OwnedTensor {
   DLManagedTensorVersioned managed;
-  int64_t bytes;
+  runtime::OutputMemory memory;
   int64_t dims[]; ///< sizes, then strides
 };
 
 void freeOwned(DLManagedTensorVersioned *managed) {
   auto *owned = reinterpret_cast<OwnedTensor *>(managed);
-  runtime::giveOutputMemory(managed->tensor.data, owned->bytes);
+  runtime::giveOutputMemory(owned->memory);
   std::free(owned);
 }
 
@@ -77,7 +77,8 @@ void freeOwned(DLManagedTensorVersioned *managed) {
 py::object makeTensor(ScalarType type, const int64_t *sizes, const int64_t *strides, int64_t rank, int64_t bytes,
                       void *&data) {
   auto *owned = static_cast<OwnedTensor *>(std::malloc(sizeof(OwnedTensor) + 2 * rank * sizeof(int64_t)));
-  data = owned ? runtime::takeOutputMemory(bytes) : nullptr;
+  runtime::OutputMemory memory = owned ? runtime::takeOutputMemory(bytes) : runtime::OutputMemory();
+  data = memory.data;
   if (!data) {
     std::free(owned);
     std::string shape;
@@ -91,7 +92,7 @@ py::object makeTensor(ScalarType type, const int64_t *sizes, const int64_t *stri
     owned->dims[i] = sizes[i];
     owned->dims[rank + i] = strides[i];
   }
-  owned->bytes = bytes;
+  owned->memory = memory;
   owned->managed = {1,         1, nullptr,
                     freeOwned, 0, {data, {1, 0}, int32_t(rank), dlpackType(type), owned->dims, owned->dims + rank, 0}};
   void *object = nullptr;

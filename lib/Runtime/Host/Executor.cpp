@@ -2,6 +2,7 @@
 #include "lib/Runtime/Host/Executor.h"
 #include "lib/Runtime/Host/Affinity.h"
 #include "lib/Runtime/Host/ArenaPool.h"
+#include "lib/Runtime/Host/BlockPool.h"
 #include "lib/Runtime/Host/Walk.h"
 
 #include <algorithm>
@@ -171,18 +172,18 @@ bool Executable::isCurrent(const PackSnapshot &packs, const void *const *inputs,
 /// Runs the group's steps into a new set.
 bool Executable::pack(const PackGroup &group, const void *const *inputs, int threads, PackedSet &set,
                       std::string &error) {
-  Memory memory;
-  if (!Memory::allocate(group.bytes, memory)) {
+  std::shared_ptr<Memory> memory = BlockPool::process().share(group.bytes);
+  if (!memory) {
     error = "out of memory: packed parameters need " + std::to_string(group.bytes) + " bytes";
     return false;
   }
   std::vector<void *> pointers(packedSlots, nullptr);
   for (size_t k = 0; k < group.slots.size(); ++k)
-    pointers[group.slots[k]] = memory.data() + group.slotOffsets[k];
+    pointers[group.slots[k]] = memory->data() + group.slotOffsets[k];
   if (!runFrame(group.frame, inputs, nullptr, pointers.data(), threads, error))
     return false;
   packings.fetch_add(1, std::memory_order_relaxed);
-  set.memory = std::make_shared<const Memory>(std::move(memory));
+  set.memory = std::move(memory);
   return true;
 }
 

@@ -2,6 +2,8 @@
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_MEMORY_H
 #define TILEWRIGHT_LIB_RUNTIME_HOST_MEMORY_H
 
+#include "tilewright/OutputMemory.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -23,6 +25,20 @@ public:
 
   /// Allocates `bytes` (0 gives an empty block with a null pointer). False when the system has not that much.
   static bool allocate(int64_t bytes, Memory &memory);
+
+  /// Gives the block away, as adopt() takes it.
+  OutputMemory release() {
+    OutputMemory given{base, capacity};
+    base = nullptr;
+    capacity = 0;
+    return given;
+  }
+  static Memory adopt(OutputMemory given) {
+    Memory memory;
+    memory.base = static_cast<uint8_t *>(given.data);
+    memory.capacity = given.bytes;
+    return memory;
+  }
 
   uint8_t *data() const { return base; }
   /// Usable bytes: what was asked for, rounded up.

@@ -1,0 +1,41 @@
+//===- BlockPool.h - large blocks of memory, kept for the next that needs one --===//
+//
+// Fresh pages cost more than the work on them: results of a call and packs that replace others are about as large as
+// those that were given back before. Half a GiB is kept at most.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_RUNTIME_HOST_BLOCKPOOL_H
+#define TILEWRIGHT_LIB_RUNTIME_HOST_BLOCKPOOL_H
+
+#include "lib/Runtime/Host/Memory.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace tilewright::runtime {
+
+class BlockPool {
+public:
+  static constexpr int64_t smallest = 1 << 17, most = int64_t(512) << 20;
+
+  static BlockPool &process();
+
+  /// At least `bytes` bytes, and little more, contents undefined. False when the system has not that much.
+  bool take(int64_t bytes, Memory &block);
+
+  /// Keeps `block`, or frees it.
+  void give(Memory &&block);
+
+  /// take() whose block comes back with its last holder. Null when the system has not that much.
+  std::shared_ptr<Memory> share(int64_t bytes);
+
+private:
+  std::mutex mutex;
+  std::multimap<int64_t, Memory> kept; ///< by size
+  int64_t held = 0;                    ///< bytes of them
+};
+
+} // namespace tilewright::runtime
+
+#endif

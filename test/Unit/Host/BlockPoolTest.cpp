@@ -1,0 +1,86 @@
+//===- BlockPoolTest.cpp - large blocks of memory, kept ------------------------===//
+#include "lib/Runtime/Host/BlockPool.h"
+#include "tilewright/OutputMemory.h"
+
+#include <cstdint>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <set>
+#include <thread>
+#include <vector>
+
+using namespace tilewright::runtime;
+
+namespace {
+
+constexpr int64_t mebi = int64_t(1) << 20;
+
+TEST(OutputMemory, IsAlignedAndWritable) {
+  for (int64_t bytes : {int64_t(0), int64_t(1), int64_t(63), int64_t(4096), mebi, 2 * mebi, 3 * mebi + 5}) {
+    OutputMemory memory = takeOutputMemory(bytes);
+    ASSERT_NE(memory.data, nullptr) << bytes;
+    EXPECT_GE(memory.bytes, bytes);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(memory.data) % 64, 0u) << bytes;
+    std::memset(memory.data, 1, size_t(bytes));
+    giveOutputMemory(memory);
+  }
+}
+
+TEST(OutputMemory, LargeBlocksComeAgain) {
+  OutputMemory first = takeOutputMemory(5 * mebi);
+  giveOutputMemory(first);
+  OutputMemory second = takeOutputMemory(5 * mebi - 100);
+  EXPECT_EQ(first.data, second.data);
+  OutputMemory other = takeOutputMemory(5 * mebi);
+  EXPECT_NE(other.data, second.data);
+  giveOutputMemory(second);
+  giveOutputMemory(other);
+}
+
+TEST(OutputMemory, NoBlockIsKeptForMuchLess) {
+  OutputMemory large = takeOutputMemory(40 * mebi);
+  giveOutputMemory(large);
+  OutputMemory small = takeOutputMemory(20 * mebi);
+  EXPECT_NE(large.data, small.data);
+  giveOutputMemory(small);
+}
+
+TEST(OutputMemory, ImpossibleSizesAreRefused) { EXPECT_EQ(takeOutputMemory(int64_t(1) << 60).data, nullptr); }
+
+TEST(BlockPool, SharedBlocksComeBackWithTheirLastHolder) {
+  std::shared_ptr<Memory> one = BlockPool::process().share(7 * mebi), two = one;
+  ASSERT_TRUE(one);
+  const uint8_t *data = one->data();
+  one.reset();
+  std::shared_ptr<Memory> other = BlockPool::process().share(7 * mebi);
+  EXPECT_NE(other->data(), data);
+  two.reset();
+  EXPECT_EQ(BlockPool::process().share(7 * mebi)->data(), data);
+  EXPECT_FALSE(BlockPool::process().share(int64_t(1) << 60));
+}
+
+TEST(BlockPool, ThreadsNeverShareABlock) {
+  auto work = [] {
+    for (int round = 0; round < 200; ++round) {
+      std::vector<OutputMemory> blocks;
+      std::set<void *> different;
+      for (int i = 0; i < 4; ++i) {
+        blocks.push_back(takeOutputMemory(mebi / 4));
+        different.insert(blocks.back().data);
+        std::memset(blocks.back().data, round + i, 64);
+      }
+      EXPECT_EQ(different.size(), blocks.size());
+      for (int i = 0; i < 4; ++i) {
+        EXPECT_EQ(static_cast<unsigned char *>(blocks[i].data)[63], static_cast<unsigned char>(round + i));
+        giveOutputMemory(blocks[i]);
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back(work);
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+} // namespace
