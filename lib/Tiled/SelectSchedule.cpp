@@ -232,6 +232,18 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     return {1, ceilDiv(height, ceilDiv(height, lines)), 0};
   }
 
+  /// Filters per task: a panel, or where each task gathers its windows first, as many as the first-level caches of two
+  /// cores would keep the results of.
+  static int64_t filtersOfTask(ConvolutionOp convolution, int64_t filters, int64_t width) {
+    constexpr int64_t resultBytes = 64 * 1024;
+    const int64_t panel = convolution.getPanel();
+    if (!convolution.getMergedHeight())
+      return panel;
+    const int64_t panels = std::max<int64_t>(1, ceilDiv(filters, panel));
+    const int64_t most = std::max<int64_t>(1, resultBytes / (4 * width * panel));
+    return panel * ceilDiv(panels, ceilDiv(panels, most));
+  }
+
   /// How many times the dimensions behind the rows are computed.
   static int64_t outside(const RowMap &rows, ArrayRef<AffineExpr> sizes) {
     int64_t product = 1;
@@ -294,7 +306,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
         int64_t width = std::max<int64_t>(1, estimate(own[2])), height = std::max<int64_t>(1, estimate(own[1]));
         cut(1, ceilDiv(height, ceilDiv(height, std::clamp<int64_t>(128 / width, 1, height))));
         cut(2, isa<AffineConstantExpr>(own[2]) ? width : 0);
-        cut(3, cast<ConvolutionOp>(member).getPanel());
+        cut(3, filtersOfTask(cast<ConvolutionOp>(member), estimate(own[3]), width));
       }
       return tiles;
     }
