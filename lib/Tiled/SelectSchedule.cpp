@@ -189,11 +189,11 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
                  : element.isInteger(8) ? rates.int8
                                         : rates.bf16;
     // So many rows of A that half of the second-level cache keeps them, and more where products are so fast that a
-    // panel must serve many: the micro-kernel for vectors keeps copies of A on the stack (PanelEmitter.h).
-    const int64_t most = turned && !grouped
-                             ? 128
-                             : std::clamp<int64_t>(cacheBytes / 2 / std::max<int64_t>(1, shape.k * shape.bytes), 128,
-                                                   grouped ? 512 : 256);
+    // panel must serve many: the micro-kernels keep copies of A that is turned on the stack (PanelEmitter.h,
+    // TurnedKernel.h), block of k by block of k.
+    const int64_t most = turned ? (grouped ? 256 : 128)
+                                : std::clamp<int64_t>(cacheBytes / 2 / std::max<int64_t>(1, shape.k * shape.bytes), 128,
+                                                      grouped ? 512 : 256);
     ProductTiles tiles;
     if (wholeRows) // for a reduction behind it: C's tile stays in cache, four tasks a thread
       tiles = {std::clamp<int64_t>(shape.m / (4 * threads) / 32 * 32, 32, 128), shape.panels};

@@ -22,6 +22,7 @@
 #include "lib/Target/CPU/PackWindows.h"
 #include "lib/Target/CPU/SplitKernel.h"
 #include "lib/Target/CPU/TileKernel.h"
+#include "lib/Target/CPU/TurnedKernel.h"
 #include "lib/Target/CPU/WindowKernels.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -267,6 +268,10 @@ private:
   /// From which row on access.rowsDone is still to be called; null: it never was.
   Value emit(BlockAccess &access, OpFoldResult rows, int64_t panel, int64_t group) {
     access.tileRows = tileRows;
+    if (onTiles(access.rhs, group) && liesTurned(access)) {
+      emitTurnedPanels(builder, loc, access, rows, panel);
+      return {};
+    }
     if (onTiles(access.rhs, group)) {
       if (!access.overLines)
         return emitTilePanels(builder, loc, access, rows, panel);
