@@ -301,7 +301,8 @@ private:
     };
     prepare(kernel, argument,
             {typeOf(packed, element), packed, builder.getDenseI64ArrayAttr(form.rhsPermutation), "pack", pack});
-    if (isa<linalg::ContractOp>(op) && servesMany(lhs, form, outSizes, panel))
+    const bool turns = tiles && element.getIntOrFloatBitWidth() == 16 && !(element.isF16() && options.splitF16);
+    if (isa<linalg::ContractOp>(op) && servesMany(lhs, form, outSizes, panel, turns))
       transpose(kernel, cast<BlockArgument>(lhs), form.lhsPermutation);
 
     builder.setInsertionPoint(op);
@@ -392,11 +393,15 @@ private:
 
   /// True when `lhs` is better transposed before its kernel than read across its lines by each task: instructions on
   /// groups of k have to gather these one by one; others need so many columns that the copy (0.3 ns an element on two
-  /// cores of a Xeon, 0.005 ns for each column of the product) is repaid.
-  static bool servesMany(Value lhs, const ContractionForm &form, ArrayRef<AffineExpr> outSizes, int64_t panel) {
+  /// cores of a Xeon, 0.005 ns for each column of the product) is repaid. A kernel that `turns` it in registers (tiles
+  /// of 16 bits) takes it as it lies where its rows are neighbours.
+  static bool servesMany(Value lhs, const ContractionForm &form, ArrayRef<AffineExpr> outSizes, int64_t panel,
+                         bool turns) {
     auto argument = dyn_cast<BlockArgument>(lhs);
-    if (!argument || !llvm::hasSingleElement(argument.getUsers()) ||
-        form.lhsPermutation.back() + 1 == int64_t(form.lhsPermutation.size()))
+    const int64_t rank = form.lhsPermutation.size();
+    if (turns && form.lhsPermutation[rank - 2] + 1 == rank)
+      return false;
+    if (!argument || !llvm::hasSingleElement(argument.getUsers()) || form.lhsPermutation.back() + 1 == rank)
       return false;
     auto atLeast = [](AffineExpr size, int64_t least) {
       auto known = dyn_cast<AffineConstantExpr>(size);
