@@ -63,11 +63,15 @@ def Tile_ConvolutionOp : Tile_Op<"convolution", [DeclareOpInterfaceMethods<Tilin
     out[n, oh, ow, f] = sum in[n, oh*sh + kh*dh, ow*sw + kw*dw, c] * w[f / panel, kh, kw, c, f % panel].
     With `merged_width` = KW > 0 the weight is panels x KH x (KW*C)/`group` x (`panel` * group): where dilation leaves no
     gaps, the KW pixels of a window's row are KW*C consecutive elements of the input, one reduction instead of two.
-    1. (tile_convolution_c1) input and result are rank 4, weight rank 5, or 4 when merged.
-    2. (tile_convolution_c2) a merged width has dilation 1. 3. (tile_convolution_c3) sizes agree, as far as known.
+    With `merged_height` = KH as well it is panels x (KH*KW*C)/`group` x (`panel` * group), one reduction for all: the
+    windows of a line are gathered for it, which pays where KW*C fills a part of a matrix unit's depth.
+    1. (tile_convolution_c1) input and result are rank 4, weight rank 5, 4 with a merged width, 3 with both merged.
+    2. (tile_convolution_c2) a merged width has dilation 1, a merged height a merged width. 3. (tile_convolution_c3) sizes
+    agree, as far as known.
   }];
   let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, DenseI64ArrayAttr:$strides,
-    DenseI64ArrayAttr:$dilations, I64Attr:$panel, I64Attr:$group, DefaultValuedAttr<I64Attr, "0">:$merged_width);
+    DenseI64ArrayAttr:$dilations, I64Attr:$panel, I64Attr:$group, DefaultValuedAttr<I64Attr, "0">:$merged_width,
+    DefaultValuedAttr<I64Attr, "0">:$merged_height);
   let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
 }
 

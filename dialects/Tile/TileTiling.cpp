@@ -143,7 +143,8 @@ FailureOr<TilingResult> ConvolutionOp::getTiledImplementation(OpBuilder &builder
   AffineExpr d0 = builder.getAffineDimExpr(0);
   auto weight = cast<ShapedType>(getInputs()[1].getType());
   for (int64_t i = 0; i < 2; ++i) {
-    int64_t window = i == 1 && getMergedWidth() ? getMergedWidth() : weight.getDimSize(1 + i);
+    int64_t merged = i == 0 ? getMergedHeight() : getMergedWidth();
+    int64_t window = merged ? merged : weight.getDimSize(1 + i);
     int64_t stride = getStrides()[i], reach = (window - 1) * getDilations()[i];
     inOffsets[1 + i] = apply(builder, loc, d0 * stride, {offsets[1 + i]});
     inSizes[1 + i] = apply(builder, loc, (d0 - 1) * stride + reach + 1, {sizes[1 + i]});

@@ -91,7 +91,7 @@ LogicalResult ConvolutionOp::verify() {
   if (failed(checkOperands(*this, getInputs(), getOutputs(), {2}, 1)))
     return failure();
   ShapedType in = shapeOf(getInputs()[0]), weight = shapeOf(getInputs()[1]), out = shapeOf(getOutputs()[0]);
-  int64_t rank = getMergedWidth() ? 4 : 5;
+  int64_t rank = getMergedHeight() ? 3 : getMergedWidth() ? 4 : 5;
   if (in.getRank() != 4 || out.getRank() != 4 || weight.getRank() != rank)
     return broken(*this, 1) << "ranks " << in.getRank() << ", " << weight.getRank() << " and " << out.getRank()
                             << "; expected 4, " << rank << " and 4";
@@ -101,11 +101,13 @@ LogicalResult ConvolutionOp::verify() {
     return broken(*this, 1) << "expected two positive strides and dilations";
   if (getMergedWidth() && getDilations()[1] != 1)
     return broken(*this, 2) << "the width is merged with the channels, but its dilation is " << getDilations()[1];
+  if (getMergedHeight() && !getMergedWidth())
+    return broken(*this, 2) << "the height is merged with the channels, but the width is not";
   if (differ(weight.getDimSize(rank - 1), getPanel() * getGroup()) ||
       less(scaled(weight.getDimSize(0), getPanel()), out.getDimSize(3)) ||
       differ(in.getDimSize(0), out.getDimSize(0)) ||
       less(scaled(weight.getDimSize(rank - 2), getGroup()),
-           scaled(in.getDimSize(3), std::max<int64_t>(1, getMergedWidth()))))
+           scaled(in.getDimSize(3), std::max<int64_t>(1, getMergedWidth()) * std::max<int64_t>(1, getMergedHeight()))))
     return broken(*this, 3) << "weight " << weight << " does not fit input " << in << " and result " << out;
   return success();
 }

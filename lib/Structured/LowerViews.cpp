@@ -39,8 +39,8 @@ Value extractInside(OpBuilder &b, Location at, Value tensor, SmallVector<Value> 
 }
 
 /// The tensor with `value` around it, each element read where it lies or not at all.
-static Value paddedByRows(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes, ArrayRef<OpFoldResult> low,
-                          ArrayRef<AffineExpr> paddedSizes, TypedAttr value) {
+static Value paddedRows(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes, ArrayRef<OpFoldResult> low,
+                        ArrayRef<AffineExpr> paddedSizes, TypedAttr value) {
   Type element = cast<RankedTensorType>(tensor.getType()).getElementType();
   SmallVector<Value> before, extents;
   for (auto [amount, size] : llvm::zip_equal(low, sizes)) {
@@ -60,6 +60,27 @@ static Value paddedByRows(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes,
     Value constant = arith::ConstantOp::create(b, at, value);
     return SmallVector<Value>{extractInside(b, at, tensor, place, bounds, constant)};
   });
+}
+
+/// Rows of a few elements (the channels of a picture) that nothing is put around are one with the dimension in front:
+/// vectors would hold little of them.
+static Value paddedByRows(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes, ArrayRef<OpFoldResult> low,
+                          ArrayRef<AffineExpr> paddedSizes, TypedAttr value) {
+  constexpr int64_t few = 16;
+  auto row = dyn_cast<AffineConstantExpr>(sizes.back());
+  std::optional<int64_t> before = sizes.size() > 1 ? getConstantIntValue(low[sizes.size() - 2]) : std::nullopt;
+  if (!row || row.getValue() < 1 || row.getValue() >= few || !before)
+    return paddedRows(l, tensor, sizes, low, paddedSizes, value);
+  auto together = [&](ArrayRef<AffineExpr> from) {
+    SmallVector<AffineExpr> to(from.drop_back());
+    to.back() = to.back() * row;
+    return to;
+  };
+  SmallVector<AffineExpr> merged = together(sizes), mergedPadded = together(paddedSizes);
+  SmallVector<OpFoldResult> amounts(low.drop_back());
+  amounts.back() = l.builder.getIndexAttr(*before * row.getValue());
+  Value result = paddedRows(l, l.reshaped(tensor, sizes, merged), merged, amounts, mergedPadded, value);
+  return l.reshaped(result, mergedPadded, paddedSizes);
 }
 
 Value padded(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes, ArrayRef<OpFoldResult> low,

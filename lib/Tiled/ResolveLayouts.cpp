@@ -252,7 +252,7 @@ private:
     bool tiles = depth > group;
     SmallVector<AffineExpr> rhsSizes = tile::sizesOf(rhs), outSizes = tile::sizesOf(result);
     ContractionForm form;
-    int64_t inner = 0, panel, mergedWidth = 0;
+    int64_t inner = 0, panel, mergedWidth = 0, mergedHeight = 0;
     if (auto contract = dyn_cast<linalg::ContractOp>(op)) {
       std::string reason;
       std::optional<ContractionForm> found = formOf(contract, reason);
@@ -264,12 +264,17 @@ private:
         return success();
       panel = tiles ? panelFor(outSizes.back(), lanes, {2, 1}) : panelFor(outSizes.back(), lanes, {3, 2, 4, 1});
     } else {
-      mergedWidth = mergedWidthOf(cast<linalg::Conv2DNhwcHwcfOp>(op));
-      if (mergedWidth) {
+      auto conv = cast<linalg::Conv2DNhwcHwcfOp>(op);
+      mergedWidth = mergedWidthOf(conv);
+      mergedHeight = mergedWidth && tiles ? mergedHeightOf(conv, depth) : 0;
+      if (mergedHeight) {
+        rhsSizes = {rhsSizes[0] * rhsSizes[1] * rhsSizes[2], rhsSizes[3]};
+        mergeWindow(kernel, argument, rhsSizes, {{0, 1, 2}, {3}});
+      } else if (mergedWidth) {
         rhsSizes = {rhsSizes[0], rhsSizes[1] * rhsSizes[2], rhsSizes[3]};
-        mergeWidth(kernel, argument, rhsSizes);
+        mergeWindow(kernel, argument, rhsSizes, {{0}, {1, 2}, {3}});
       }
-      inner = mergedWidth ? 1 : 2;
+      inner = mergedHeight ? 0 : mergedWidth ? 1 : 2;
       for (size_t dim = 0; dim < rhsSizes.size(); ++dim)
         form.rhsPermutation.push_back(dim);
       panel = panelFor(outSizes.back(), lanes, {2, 1});
@@ -296,7 +301,8 @@ private:
     };
     prepare(kernel, argument,
             {typeOf(packed, element), packed, builder.getDenseI64ArrayAttr(form.rhsPermutation), "pack", pack});
-    if (isa<linalg::ContractOp>(op) && servesMany(lhs, form, outSizes, panel))
+    const bool turns = tiles && element.getIntOrFloatBitWidth() == 16 && !(element.isF16() && options.splitF16);
+    if (isa<linalg::ContractOp>(op) && servesMany(lhs, form, outSizes, panel, turns))
       transpose(kernel, cast<BlockArgument>(lhs), form.lhsPermutation);
 
     builder.setInsertionPoint(op);
@@ -305,10 +311,10 @@ private:
       init = fill.getOutputs()[0];
     Operation *made;
     if (auto conv = dyn_cast<linalg::Conv2DNhwcHwcfOp>(op))
-      made =
-          ConvolutionOp::create(builder, op->getLoc(), TypeRange{result.getType()}, ValueRange{lhs, rhs},
-                                ValueRange{init}, llvm::to_vector(conv.getStrides().getValues<int64_t>()),
-                                llvm::to_vector(conv.getDilations().getValues<int64_t>()), panel, group, mergedWidth);
+      made = ConvolutionOp::create(builder, op->getLoc(), TypeRange{result.getType()}, ValueRange{lhs, rhs},
+                                   ValueRange{init}, llvm::to_vector(conv.getStrides().getValues<int64_t>()),
+                                   llvm::to_vector(conv.getDilations().getValues<int64_t>()), panel, group, mergedWidth,
+                                   mergedHeight);
     else
       made = MatmulOp::create(builder, op->getLoc(), TypeRange{result.getType()}, ValueRange{lhs, rhs},
                               ValueRange{init}, panel, group, form.lhsPermutation);
@@ -329,12 +335,20 @@ private:
                : weight.getDimSize(1);
   }
 
-  /// The weight argument KH x KW x C x F becomes KH x (KW*C) x F, here and where the kernel is called.
-  void mergeWidth(func::FuncOp kernel, BlockArgument argument, ArrayRef<AffineExpr> sizes) {
-    SmallVector<ReassociationIndices> together{{0}, {1, 2}, {3}};
+  /// KH when a line of a window, KW*C elements, leaves much of the matrix unit's depth idle (the 3 channels of a
+  /// picture), else 0.
+  static int64_t mergedHeightOf(linalg::Conv2DNhwcHwcfOp conv, int64_t depth) {
+    auto weight = cast<RankedTensorType>(conv.getInputs()[1].getType());
+    int64_t line = weight.getDimSize(1) * weight.getDimSize(2);
+    return line < 2 * depth && line % depth ? weight.getDimSize(0) : 0;
+  }
+
+  /// Dimensions of the weight argument KH x KW x C x F become one, here and where the kernel is called.
+  void mergeWindow(func::FuncOp kernel, BlockArgument argument, ArrayRef<AffineExpr> sizes,
+                   ArrayRef<ReassociationIndices> together) {
     for (func::CallOp call : callsOf(kernel)) {
       Value source = call.getOperand(argument.getArgNumber());
-      Value &merged = mergedOf[source];
+      Value &merged = mergedOf[{source, sizes.size()}];
       if (!merged) {
         builder.setInsertionPointAfterValue(source);
         merged = tensor::CollapseShapeOp::create(builder, call.getLoc(), source, together);
@@ -379,11 +393,15 @@ private:
 
   /// True when `lhs` is better transposed before its kernel than read across its lines by each task: instructions on
   /// groups of k have to gather these one by one; others need so many columns that the copy (0.3 ns an element on two
-  /// cores of a Xeon, 0.005 ns for each column of the product) is repaid.
-  static bool servesMany(Value lhs, const ContractionForm &form, ArrayRef<AffineExpr> outSizes, int64_t panel) {
+  /// cores of a Xeon, 0.005 ns for each column of the product) is repaid. A kernel that `turns` it in registers (tiles
+  /// of 16 bits) takes it as it lies where its rows are neighbours.
+  static bool servesMany(Value lhs, const ContractionForm &form, ArrayRef<AffineExpr> outSizes, int64_t panel,
+                         bool turns) {
     auto argument = dyn_cast<BlockArgument>(lhs);
-    if (!argument || !llvm::hasSingleElement(argument.getUsers()) ||
-        form.lhsPermutation.back() + 1 == int64_t(form.lhsPermutation.size()))
+    const int64_t rank = form.lhsPermutation.size();
+    if (turns && form.lhsPermutation[rank - 2] + 1 == rank)
+      return false;
+    if (!argument || !llvm::hasSingleElement(argument.getUsers()) || form.lhsPermutation.back() + 1 == rank)
       return false;
     auto atLeast = [](AffineExpr size, int64_t least) {
       auto known = dyn_cast<AffineConstantExpr>(size);
@@ -504,7 +522,7 @@ private:
   ResolveLayoutsOptions options;
   OpBuilder builder;
   llvm::MapVector<std::tuple<Value, RankedTensorType, Attribute>, Value> preparedOf;
-  llvm::DenseMap<Value, Value> mergedOf; ///< weights whose width and channels are one dimension
+  llvm::DenseMap<std::pair<Value, size_t>, Value> mergedOf; ///< weights as mergeWindow() made them, by their rank
   std::vector<std::pair<std::tuple<RankedTensorType, RankedTensorType, Attribute, AffineMap, AffineMap>, func::FuncOp>>
       preparations;
 };

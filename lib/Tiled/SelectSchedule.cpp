@@ -189,11 +189,11 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
                  : element.isInteger(8) ? rates.int8
                                         : rates.bf16;
     // So many rows of A that half of the second-level cache keeps them, and more where products are so fast that a
-    // panel must serve many: the micro-kernel for vectors keeps copies of A on the stack (PanelEmitter.h).
-    const int64_t most = turned && !grouped
-                             ? 128
-                             : std::clamp<int64_t>(cacheBytes / 2 / std::max<int64_t>(1, shape.k * shape.bytes), 128,
-                                                   grouped ? 512 : 256);
+    // panel must serve many: the micro-kernels keep copies of A that is turned on the stack (PanelEmitter.h,
+    // TurnedKernel.h), block of k by block of k.
+    const int64_t most = turned ? (grouped ? 256 : 128)
+                                : std::clamp<int64_t>(cacheBytes / 2 / std::max<int64_t>(1, shape.k * shape.bytes), 128,
+                                                      grouped ? 512 : 256);
     ProductTiles tiles;
     if (wholeRows) // for a reduction behind it: C's tile stays in cache, four tasks a thread
       tiles = {std::clamp<int64_t>(shape.m / (4 * threads) / 32 * 32, 32, 128), shape.panels};
@@ -230,6 +230,18 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     while (lines > 1 && images * ceilDiv(height, lines) < 4 * threads)
       --lines;
     return {1, ceilDiv(height, ceilDiv(height, lines)), 0};
+  }
+
+  /// Filters per task: a panel, or where each task gathers its windows first, as many as the first-level caches of two
+  /// cores would keep the results of.
+  static int64_t filtersOfTask(ConvolutionOp convolution, int64_t filters, int64_t width) {
+    constexpr int64_t resultBytes = 64 * 1024;
+    const int64_t panel = convolution.getPanel();
+    if (!convolution.getMergedHeight())
+      return panel;
+    const int64_t panels = std::max<int64_t>(1, ceilDiv(filters, panel));
+    const int64_t most = std::max<int64_t>(1, resultBytes / (4 * width * panel));
+    return panel * ceilDiv(panels, ceilDiv(panels, most));
   }
 
   /// How many times the dimensions behind the rows are computed.
@@ -294,7 +306,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
         int64_t width = std::max<int64_t>(1, estimate(own[2])), height = std::max<int64_t>(1, estimate(own[1]));
         cut(1, ceilDiv(height, ceilDiv(height, std::clamp<int64_t>(128 / width, 1, height))));
         cut(2, isa<AffineConstantExpr>(own[2]) ? width : 0);
-        cut(3, cast<ConvolutionOp>(member).getPanel());
+        cut(3, filtersOfTask(cast<ConvolutionOp>(member), estimate(own[3]), width));
       }
       return tiles;
     }

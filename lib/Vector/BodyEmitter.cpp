@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 
@@ -46,6 +47,26 @@ bool BodyEmitter::isUnitStride(Value value) {
   if (isa<arith::SubIOp>(definition))
     return isUnitStride(definition->getOperand(0)) && isUniform(definition->getOperand(1));
   return false;
+}
+
+BodyEmitter::Guard BodyEmitter::guardOf(memref::LoadOp load) {
+  auto guarded = load.getIndices().back().getDefiningOp<arith::SelectOp>();
+  if (!guarded || !load->hasOneUse() || isUniform(guarded.getCondition()) || !isUnitStride(guarded.getTrueValue()) ||
+      !isConstantIntValue(guarded.getFalseValue(), 0))
+    return {};
+  auto taken = dyn_cast<arith::SelectOp>(*load->user_begin());
+  if (!taken || taken.getTrueValue() != load.getResult())
+    return {};
+  // The condition under which what is read is taken: this one and others.
+  SmallVector<Value> conditions{taken.getCondition()};
+  while (!conditions.empty()) {
+    Value condition = conditions.pop_back_val();
+    if (condition == guarded.getCondition())
+      return {guarded.getTrueValue(), condition};
+    if (auto both = condition.getDefiningOp<arith::AndIOp>())
+      conditions.append({both.getLhs(), both.getRhs()});
+  }
+  return {};
 }
 
 Value BodyEmitter::asVector(OpBuilder &builder, Value value) {
@@ -172,7 +193,14 @@ void BodyEmitter::emitOp(OpBuilder &builder, Operation &inner, IRMapping &values
     bool othersUniform =
         llvm::none_of(ArrayRef<Value>(indices).drop_back(), [](Value v) { return isa<VectorType>(v.getType()); });
     Value result;
-    if (othersUniform && strides.back() == 1 && isUnitStride(load.getIndices().back())) {
+    Value last = load.getIndices().back();
+    if (Guard guard = guardOf(load)) {
+      last = guard.place;
+      indices.back() = values.lookupOrDefault(last);
+      Value there = values.lookupOrDefault(guard.there);
+      mask = mask ? arith::AndIOp::create(builder, loc, mask, there).getResult() : there;
+    }
+    if (othersUniform && strides.back() == 1 && isUnitStride(last)) {
       indices.back() = vector::ExtractOp::create(builder, loc, indices.back(), 0);
       VectorType vectorType = vectorOf(type.getElementType());
       if (mask)

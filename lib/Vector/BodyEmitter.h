@@ -50,6 +50,13 @@ public:
 private:
   mlir::Value readLanes(mlir::OpBuilder &builder, mlir::Value memref, llvm::ArrayRef<mlir::Value> indices,
                         mlir::Value mask);
+  /// A read that is used only where its last index lies `there`, and goes to element 0 elsewhere: a masked read at
+  /// `place`.
+  struct Guard {
+    mlir::Value place, there;
+    explicit operator bool() const { return place != nullptr; }
+  };
+  Guard guardOf(mlir::memref::LoadOp load);
   bool isUniform(mlir::Value value);
   bool isUnitStride(mlir::Value value);
   void emitOp(mlir::OpBuilder &builder, mlir::Operation &inner, mlir::IRMapping &values, mlir::Value mask);

@@ -32,7 +32,9 @@ def check(function, arguments, module=None):
 products = [(1, 1, 1), (1, 100, 70), (5, 40, 33), (8, 48, 256), (17, 16, 31), (31, 33, 32), (32, 32, 64), (33, 97, 47),
             (64, 64, 600), (300, 40, 2100), (100, 96, 256), (128, 64, 768)]
 attentions = [(1, 3, 40, 64), (2, 2, 130, 48), (1, 1, 700, 33)]
-convolutions = [(1, 3, 20, 24, 7, 2, 3), (1, 20, 13, 36, 3, 1, 1), (1, 33, 9, 17, 1, 2, 0), (2, 16, 8, 8, (2, 5), (1, 2), 0)]
+# few channels, whose windows tiles gather (more pixels in a line than are gathered at once, one channel), and more
+convolutions = [(1, 3, 20, 24, 7, 2, 3), (1, 3, 75, 40, 5, 1, 1), (2, 1, 37, 70, (3, 4), (1, 3), 2), (1, 20, 13, 36, 3, 1, 1),
+                (1, 33, 9, 17, 1, 2, 0), (2, 16, 8, 8, (2, 5), (1, 2), 0)]
 # groups, channels and filters of each: depthwise, two filters a channel, groups in a vector and of vectors
 grouped = [(40, 1, 1, 3, 1, 1), (9, 1, 1, 7, 2, 3), (12, 1, 2, 5, 1, 2), (10, 4, 4, 3, 1, 1), (3, 8, 8, 3, 2, 1), (2, 40, 40, 3, 1, 1),
            (3, 5, 3, 3, 1, 0)]

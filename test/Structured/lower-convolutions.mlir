@@ -1,7 +1,9 @@
 // RUN: tilewright-opt %s --tw-lower-graph | FileCheck %s
 
 // CHECK-LABEL: func @channels_last
-// CHECK: %[[P:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<1x10x10x4xf32>)
+// Pixels of few channels are padded as one dimension with them.
+// CHECK: %[[F:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<1x10x40xf32>)
+// CHECK: %[[P:.*]] = tensor.expand_shape %[[F]] {{.*}} into tensor<1x10x10x4xf32>
 // CHECK: linalg.conv_2d_nhwc_hwcf {dilations = dense<1> : tensor<2xi64>, strides = dense<2> : tensor<2xi64>, tw.op = "convolution"} ins(%[[P]], %arg1 : tensor<1x10x10x4xf32>, tensor<3x3x4x16xf32>) outs(%{{.*}} : tensor<1x4x4x16xf32>)
 func.func @channels_last(%x: tensor<1x8x8x4xf32>, %w: tensor<3x3x4x16xf32>) -> tensor<1x4x4x16xf32> {
   %0 = tw.convolution %x, %w {tw.channels_last, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>,

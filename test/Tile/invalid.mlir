@@ -65,6 +65,14 @@ func.func @tile_convolution_c2(%a: memref<1x4x8x8xf32>, %b: memref<1x3x24x16xf32
 
 // -----
 
+func.func @tile_convolution_c2_height(%a: memref<1x4x8x8xf32>, %b: memref<1x72x16xf32>, %c: memref<1x2x2x16xf32>) {
+  // expected-error @below {{tile_convolution_c2: the height is merged with the channels, but the width is not}}
+  tw_tile.convolution {panel = 16, group = 1, merged_height = 3, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>} ins(%a, %b : memref<1x4x8x8xf32>, memref<1x72x16xf32>) outs(%c : memref<1x2x2x16xf32>)
+  return
+}
+
+// -----
+
 func.func @tile_convolution_c3(%a: memref<1x4x4x8xf32>, %b: memref<1x3x23x16xf32>, %c: memref<1x2x2x16xf32>) {
   // expected-error @below {{tile_convolution_c3: weight}}
   tw_tile.convolution {panel = 16, group = 1, merged_width = 3, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>} ins(%a, %b : memref<1x4x4x8xf32>, memref<1x3x23x16xf32>) outs(%c : memref<1x2x2x16xf32>)

@@ -111,3 +111,47 @@ func.func private @greatest_number(%x: memref<3x64xf32>, %m: memref<3xf32>) attr
   }
   return
 }
+
+// A read that is used where its place lies in the row, and goes to element 0 elsewhere, is a masked read of a vector.
+// CHECK-LABEL: func private @guarded
+// CHECK: %[[THERE:.*]] = arith.cmpi ult, %{{.*}}, %{{.*}} : vector<16xindex>
+// CHECK: vector.maskedload %arg0[%{{.*}}], %[[THERE]]
+// CHECK-NOT: memref.load
+// CHECK: vector.store
+func.func private @guarded(%x: memref<40xf32>, %y: memref<48xf32>) attributes {tw.kernel} {
+  %c0 = arith.constant 0 : index
+  %c3 = arith.constant 3 : index
+  %c40 = arith.constant 40 : index
+  %zero = arith.constant 0.0 : f32
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} outs(%y : memref<48xf32>) {
+  ^bb0(%o: f32):
+    %i = linalg.index 0 : index
+    %place = arith.subi %i, %c3 : index
+    %there = arith.cmpi ult, %place, %c40 : index
+    %at = arith.select %there, %place, %c0 : index
+    %read = memref.load %x[%at] : memref<40xf32>
+    %v = arith.select %there, %read, %zero : f32
+    linalg.yield %v : f32
+  }
+  return
+}
+
+// Where what is read is used without the condition, element 0 is meant.
+// CHECK-LABEL: func private @unguarded
+// CHECK-NOT: vector.maskedload
+// CHECK: memref.load %arg0
+func.func private @unguarded(%x: memref<40xf32>, %y: memref<48xf32>) attributes {tw.kernel} {
+  %c0 = arith.constant 0 : index
+  %c3 = arith.constant 3 : index
+  %c40 = arith.constant 40 : index
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} outs(%y : memref<48xf32>) {
+  ^bb0(%o: f32):
+    %i = linalg.index 0 : index
+    %place = arith.subi %i, %c3 : index
+    %there = arith.cmpi ult, %place, %c40 : index
+    %at = arith.select %there, %place, %c0 : index
+    %v = memref.load %x[%at] : memref<40xf32>
+    linalg.yield %v : f32
+  }
+  return
+}

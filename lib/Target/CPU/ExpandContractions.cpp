@@ -19,8 +19,10 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Blocks.h"
 #include "lib/Target/CPU/PackPanels.h"
+#include "lib/Target/CPU/PackWindows.h"
 #include "lib/Target/CPU/SplitKernel.h"
 #include "lib/Target/CPU/TileKernel.h"
+#include "lib/Target/CPU/TurnedKernel.h"
 #include "lib/Target/CPU/WindowKernels.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -97,6 +99,8 @@ public:
   }
 
   void convolution(tile::ConvolutionOp conv) {
+    if (conv.getMergedHeight() > 0)
+      return convolutionOfWindows(conv);
     Value in = conv.getInputs()[0], w = conv.getInputs()[1], out = conv.getOutputs()[0];
     int64_t rowStride = conv.getStrides()[0], columnStride = conv.getStrides()[1];
     bool merged = conv.getMergedWidth() > 0;
@@ -169,7 +173,77 @@ public:
     op->erase();
   }
 
+  /// A convolution whose whole window is one reduction: the product of the windows of a line, gathered, and the weight.
+  void convolutionOfWindows(tile::ConvolutionOp conv) {
+    Value w = conv.getInputs()[1], out = conv.getOutputs()[0];
+    Type element = typeOf(w).getElementType();
+    const int64_t channels = typeOf(conv.getInputs()[0]).getDimSize(3), group = conv.getGroup();
+    SmallVector<ReassociationIndices> together{{0}, {1}, {2, 3}};
+    WindowLine windows;
+    windows.image = memref::CollapseShapeOp::create(builder, loc, conv.getInputs()[0], together);
+    windows.height = conv.getMergedHeight();
+    windows.lineElements = conv.getMergedWidth() * channels;
+    windows.lineStep = conv.getDilations()[0];
+    windows.pixelStep = conv.getStrides()[1] * channels;
+    windows.depth = typeOf(w).getDimSize(1) * group;
+    OpFoldResult pixels = sizeFold(out, 2);
+    const int64_t known = getConstantIntValue(pixels).value_or(0);
+    if (!tileRows)
+      tileRows = rowsOfTiles(pixels);
+    // So many windows at a time that they, the weight and the results share the first-level cache.
+    constexpr int64_t blockBytes = 16 * 1024;
+    const int64_t windowBytes = windows.depth * element.getIntOrFloatBitWidth() / 8, tilesRows = 2 * tileRows;
+    int64_t block = std::max<int64_t>(blockBytes / windowBytes / tilesRows, 1) * tilesRows;
+    if (known)
+      block = std::min<int64_t>(block, llvm::alignTo(known, tilesRows));
+    Value packed = onStack(builder, loc, {block, windows.depth}, element), first;
+    SmallVector<Value> image;
+    BlockAccess access;
+    access.lhs = packed;
+    access.rhs = w;
+    access.out = out;
+    access.columns = size(out, 3);
+    access.reductionSizes = {constant(windows.depth)};
+    access.rhsNear = true;
+    readPanels(w, 0, access, conv.getPanel(), out, 3);
+    access.lhsAt = [&](OpBuilder &, Value row, ValueRange k) { return SmallVector<Value>{row, k[0]}; };
+    access.rhsAt = [&](OpBuilder &, Value panel, ValueRange k) { return SmallVector<Value>{panel, k[0], constant(0)}; };
+    access.outAt = [&](OpBuilder &, Value row, Value column) {
+      Value pixel = arith::AddIOp::create(builder, loc, first, row);
+      return SmallVector<Value>{image[0], image[1], pixel, column};
+    };
+    access.outRowDim = 2;
+    auto windowsFrom = [&](Value at, OpFoldResult count) {
+      first = at;
+      packWindows(builder, loc, windows, first, count, packed);
+      emit(access, count, conv.getPanel(), group);
+    };
+    nest(sizesOf(out, 0, 2), image, [&] {
+      windows.batch = image[0];
+      windows.line = strided(image[1], conv.getStrides()[0], constant(0), 0);
+      const int64_t whole = known / block * block;
+      if (whole > 0 || !known) {
+        Value end = known ? constant(whole) : size(out, 2);
+        auto loop = scf::ForOp::create(builder, loc, constant(0), end, constant(block));
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPointToStart(loop.getBody());
+        Value at = loop.getInductionVar();
+        windowsFrom(at, known ? OpFoldResult(builder.getIndexAttr(block)) : fewer(block, at, pixels));
+      }
+      if (known > whole)
+        windowsFrom(constant(whole), builder.getIndexAttr(known - whole));
+    });
+    op->erase();
+  }
+
 private:
+  /// `most`, or as many as there are from `at` to `end`.
+  OpFoldResult fewer(int64_t most, Value at, OpFoldResult end) {
+    AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
+    return affine::makeComposedFoldedAffineMin(
+        builder, loc, AffineMap::get(2, 0, {builder.getAffineConstantExpr(most), d1 - d0}, builder.getContext()),
+        {OpFoldResult(at), end});
+  }
   /// A result pixel is computed of the one pixel at its place.
   bool isPixelwise(tile::ConvolutionOp conv) {
     Value w = conv.getInputs()[1];
@@ -194,6 +268,10 @@ private:
   /// From which row on access.rowsDone is still to be called; null: it never was.
   Value emit(BlockAccess &access, OpFoldResult rows, int64_t panel, int64_t group) {
     access.tileRows = tileRows;
+    if (onTiles(access.rhs, group) && liesTurned(access)) {
+      emitTurnedPanels(builder, loc, access, rows, panel);
+      return {};
+    }
     if (onTiles(access.rhs, group)) {
       if (!access.overLines)
         return emitTilePanels(builder, loc, access, rows, panel);

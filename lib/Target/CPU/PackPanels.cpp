@@ -158,7 +158,7 @@ private:
           rows.push_back(group == 1 ? row
                                     : vector::BitCastOp::create(builder, loc, VectorType::get({lanes}, unitType), row));
         }
-        transpose(rows);
+        transposeSquare(builder, loc, rows);
         for (int64_t lane = 0; lane < lanes; ++lane) {
           Value row = rows[lane];
           if (group != 1)
@@ -168,24 +168,6 @@ private:
       });
     if (!isConstantIntValue(whole, 0) || getConstantIntValue(depthOuter) != getConstantIntValue(whole))
       loop(whole, depthOuter, 1, [&](Value k) { scalarRow(ivs, k); });
-  }
-
-  /// Eklundh's transposition: in round s, lanes with bit s of rows i and i + s change places.
-  void transpose(SmallVector<Value> &rows) {
-    int64_t count = rows.size();
-    for (int64_t s = 1; s < count; s *= 2)
-      for (int64_t i = 0; i < count; ++i) {
-        if (i & s)
-          continue;
-        SmallVector<int64_t> low, high;
-        for (int64_t lane = 0; lane < count; ++lane) {
-          low.push_back(lane & s ? count + lane - s : lane);
-          high.push_back(lane & s ? count + lane : lane + s);
-        }
-        Value a = rows[i], b = rows[i + s];
-        rows[i] = vector::ShuffleOp::create(builder, loc, a, b, low);
-        rows[i + s] = vector::ShuffleOp::create(builder, loc, a, b, high);
-      }
   }
 
   /// One row of the panel, element by element.
@@ -221,6 +203,23 @@ private:
   Value depth, columns, depthOuter, firstColumn;
 };
 } // namespace
+
+void transposeSquare(OpBuilder &builder, Location loc, MutableArrayRef<Value> rows) {
+  int64_t count = rows.size();
+  for (int64_t s = 1; s < count; s *= 2)
+    for (int64_t i = 0; i < count; ++i) {
+      if (i & s)
+        continue;
+      SmallVector<int64_t> low, high;
+      for (int64_t lane = 0; lane < count; ++lane) {
+        low.push_back(lane & s ? count + lane - s : lane);
+        high.push_back(lane & s ? count + lane : lane + s);
+      }
+      Value a = rows[i], b = rows[i + s];
+      rows[i] = vector::ShuffleOp::create(builder, loc, a, b, low);
+      rows[i + s] = vector::ShuffleOp::create(builder, loc, a, b, high);
+    }
+}
 
 void expandPack(tile::PackOp pack, int64_t lanes) {
   PanelPacker(pack, lanes).run();

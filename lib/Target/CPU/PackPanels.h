@@ -20,6 +20,10 @@ namespace tilewright::cpu {
 /// Replaces `pack`, on buffers, by loops over vectors of `lanes` 32-bit elements.
 void expandPack(tile::PackOp pack, int64_t lanes);
 
+/// Transposes as many vectors as one has lanes, a power of two, in registers (Eklundh: in round s, lanes with bit s of
+/// rows i and i + s change places).
+void transposeSquare(mlir::OpBuilder &builder, mlir::Location loc, llvm::MutableArrayRef<mlir::Value> rows);
+
 } // namespace tilewright::cpu
 
 #endif

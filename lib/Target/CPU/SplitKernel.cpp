@@ -32,7 +32,7 @@ public:
   /// `count` rows from row `first` on.
   void rows(Value first, OpFoldResult count) {
     Value all = getValueOrCreateConstantIndexOp(builder, loc, count);
-    access.overPanels([&] { overSums(first, all, [&](Value, Value zero) { return zero; }, /*reads=*/false); });
+    clearSums(builder, loc, access, first, all, panel);
     std::optional<int64_t> known = getConstantIntValue(depth);
     if (known && *known <= splitBlock)
       block(first, count, constant(0), depth);
@@ -44,17 +44,12 @@ public:
                   ? constant(splitBlock)
                   : arith::MinSIOp::create(builder, loc, left, constant(splitBlock)).getResult());
       });
-    access.overPanels([&] {
-      overSums(
-          first, all,
-          [&](Value sum, Value zero) -> Value {
-            Value least = arith::ConstantOp::create(
-                builder, loc, DenseElementsAttr::get(cast<VectorType>(sum.getType()), APFloat(0x1p-60f)));
-            Value size = math::AbsFOp::create(builder, loc, sum);
-            Value nothing = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OLT, size, least);
-            return arith::SelectOp::create(builder, loc, nothing, zero, sum);
-          },
-          /*reads=*/true);
+    overSums(builder, loc, access, first, all, panel, [&](Value sum, Value zero) -> Value {
+      Value least = arith::ConstantOp::create(
+          builder, loc, DenseElementsAttr::get(cast<VectorType>(sum.getType()), APFloat(0x1p-60f)));
+      Value size = math::AbsFOp::create(builder, loc, sum);
+      Value nothing = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OLT, size, least);
+      return arith::SelectOp::create(builder, loc, nothing, zero, sum);
     });
   }
 
@@ -67,24 +62,6 @@ private:
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(made.getBody());
     body(made.getInductionVar());
-  }
-
-  /// The current panel's sums of `count` rows from `first` on, as `of` says, which is told what they are and zero.
-  void overSums(Value first, Value count, function_ref<Value(Value, Value)> of, bool reads) {
-    loop(constant(0), count, 1, [&](Value row) {
-      VectorType type = VectorType::get({tileColumns}, builder.getF32Type());
-      Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-      for (int64_t v = 0; v < panel; v += tileColumns) {
-        Value column = add(access.firstColumn, constant(v));
-        SmallVector<Value> at = access.outAt(builder, add(first, row), column);
-        Value mask =
-            vector::CreateMaskOp::create(builder, loc, VectorType::get({tileColumns}, builder.getI1Type()),
-                                         ValueRange{arith::SubIOp::create(builder, loc, access.columns, column)});
-        Value sum =
-            reads ? vector::MaskedLoadOp::create(builder, loc, type, access.out, at, mask, zero).getResult() : Value();
-        vector::MaskedStoreOp::create(builder, loc, access.out, at, mask, of(sum, zero));
-      }
-    });
   }
 
   /// The block of `count` k at `from`: C += A B.
@@ -211,20 +188,9 @@ private:
 } // namespace
 
 void emitSplitPanels(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows, int64_t panel) {
-  int64_t most = mostRows(rows);
-  if (most > 0 && most <= splitRows)
-    return SplitEmitter(builder, loc, access, panel, most).rows(arith::ConstantIndexOp::create(builder, loc, 0), rows);
-  SplitEmitter emitter(builder, loc, access, panel, splitRows);
-  Value all = getValueOrCreateConstantIndexOp(builder, loc, rows);
-  auto loop = scf::ForOp::create(builder, loc, arith::ConstantIndexOp::create(builder, loc, 0), all,
-                                 arith::ConstantIndexOp::create(builder, loc, splitRows));
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(loop.getBody());
-  Value first = loop.getInductionVar();
-  Value left = arith::SubIOp::create(builder, loc, all, first);
-  emitter.rows(
-      first,
-      arith::MinSIOp::create(builder, loc, left, arith::ConstantIndexOp::create(builder, loc, splitRows)).getResult());
+  overRowBlocks(builder, loc, rows, splitRows, [&](Value first, OpFoldResult count, int64_t most) {
+    SplitEmitter(builder, loc, access, panel, most).rows(first, count);
+  });
 }
 
 } // namespace tilewright::cpu

@@ -14,10 +14,14 @@ using namespace mlir;
 namespace tilewright::cpu {
 namespace {
 
+/// What becomes of C: the product; itself and the product, of which no row and no k is outside of what can be read; and
+/// that of numbers in two parts.
+enum class TileSums { Product, Added, AddedInParts };
+
 class TileEmitter {
 public:
   TileEmitter(OpBuilder &builder, Location loc, const BlockAccess &access, int64_t panel, int64_t rowsOfTile,
-              bool split = false)
+              TileSums sums = TileSums::Product)
       : builder(builder), loc(loc), access(access), vectors(panel / tileColumns),
         element(cast<MemRefType>(access.rhs.getType()).getElementType()),
         sumElement(cast<MemRefType>(access.out.getType()).getElementType()),
@@ -25,7 +29,8 @@ public:
         tileReductionBlock(tileReductionBytes / elementBytes), rowsOfTile(rowsOfTile),
         accumulatorType(amx::TileType::get({rowsOfTile, tileColumns}, sumElement)),
         lhsType(amx::TileType::get({rowsOfTile, tileDepth}, element)),
-        rhsType(amx::TileType::get({tileRows, tileDepth}, element)), split(split) {
+        rhsType(amx::TileType::get({tileRows, tileDepth}, element)), adds(sums != TileSums::Product),
+        split(sums == TileSums::AddedInParts) {
     lhsRowStride =
         arith::MulIOp::create(builder, loc, strideOf(access.lhs, access.lhsRowDim), constant(access.lhsRowStep));
     lhsDepthContiguous = access.lhsDepthContiguous();
@@ -40,7 +45,7 @@ public:
   void rows(OpFoldResult rows) {
     std::optional<int64_t> known = getConstantIntValue(rows);
     Value total = getValueOrCreateConstantIndexOp(builder, loc, rows);
-    const bool padRest = !split;
+    const bool padRest = !adds;
     const int64_t blockRows = 2 * rowsOfTile;
     rowBlocks = known.value_or(128) / blockRows;
     Value whole = apply(total, d0() - d0() % blockRows);
@@ -129,10 +134,7 @@ private:
 
   /// One tile of rows that is whole, from `first` on.
   void wholeRest(Value first) {
-    auto tiles = [&] {
-      return split ? splitSteps(load(1, first), 1, first)
-                   : reduce(0, zeros(1), {}, 1, first, constant(0), depthWhole, Value());
-    };
+    auto tiles = [&] { return sums(adds ? load(1, first) : zeros(1), 1, first, Value()); };
     access.overPanels([&] {
       inPanel(/*whole=*/true, [&] { store(tiles(), 1, first); });
       if (!access.wholePanels)
@@ -147,8 +149,15 @@ private:
         inPanel(/*whole=*/true, [&] { overRows(end, [&](Value first) { store(tilesOf(first), 2, first); }); });
       });
     };
-    if (split)
-      return everyBlock([&](Value first) { return splitSteps(load(2, first), 2, first); });
+    if (adds) {
+      fetchDepth = getConstantIntValue(depth).value_or(0);
+      return everyBlock([&](Value first) {
+        fetchFrom = fetchDepth ? constant(0) : Value();
+        Tiles tiles = sums(load(2, first), 2, first, Value());
+        fetchFrom = Value();
+        return tiles;
+      });
+    }
     const bool single = access.hasOneRun();
     SmallVector<Value> places(access.reductionSizes.size() - 1, constant(0));
     std::optional<int64_t> known = getConstantIntValue(depth);
@@ -259,8 +268,7 @@ private:
   void padded(int64_t count, Value first, Value valid, bool padRows) {
     if (padRows)
       clearPad();
-    Tiles tiles = split ? splitSteps(zeros(count), count, first)
-                        : reduce(0, zeros(count), {}, count, first, constant(0), depthWhole, padRows ? valid : Value());
+    Tiles tiles = sums(zeros(count), count, first, padRows ? valid : Value());
     Value out = pad(sumElement);
     for (auto [index, tile] : llvm::enumerate(tiles))
       amx::TileStoreOp::create(
@@ -279,7 +287,7 @@ private:
       Value mask = vector::CreateMaskOp::create(
           builder, loc, maskType, ValueRange{arith::SubIOp::create(builder, loc, access.columns, column)});
       SmallVector<Value> at = access.outAt(builder, add(first, loop.getInductionVar()), column);
-      if (split) {
+      if (adds) {
         Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
         value = arith::AddFOp::create(builder, loc, value,
                                       vector::MaskedLoadOp::create(builder, loc, type, access.out, at, mask, zero));
@@ -311,6 +319,16 @@ private:
   void store(const Tiles &tiles, int64_t count, Value first) {
     for (int64_t i = 0; i < count * vectors; ++i)
       amx::TileStoreOp::create(builder, loc, access.out, outAt(i, first), tiles[i], outRowStride);
+  }
+
+  /// `tiles` and all of the product; of `count` row tiles from `first` on, of which `validRows` can be read (null:
+  /// all).
+  Tiles sums(Tiles tiles, int64_t count, Value first, Value validRows) {
+    if (split)
+      return splitSteps(tiles, count, first);
+    if (adds)
+      return steps(tiles, {}, count, first, constant(0), depth);
+    return reduce(0, tiles, {}, count, first, constant(0), depthWhole, validRows);
   }
 
   /// The loops around the innermost reduction, with all of it inside: the steps of `from` .. `to` and the tail.
@@ -520,7 +538,7 @@ private:
   int64_t elementBytes, tileDepth, tileReductionBlock, rowsOfTile;
   amx::TileType accumulatorType, lhsType, rhsType;
   Value lhsRowStride, rhsRowStride, outRowStride, depth, depthWhole, lhsPad, outPad;
-  bool split, lhsDepthContiguous = false, hasTail = false;
+  bool adds, split, lhsDepthContiguous = false, hasTail = false;
   std::function<void(Value)> duringStep; ///< with each step, at this k
   int64_t rowBlocks = 0;                 ///< of 32 rows in the task, about
   Value fetchFrom;                       ///< first k of the block under way; null: nothing is fetched ahead
@@ -547,9 +565,57 @@ Value emitTilePanels(OpBuilder &builder, Location loc, const BlockAccess &access
   return emitter.rowsLeft;
 }
 
-void addSplitTiles(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows, int64_t panel) {
-  TileEmitter(builder, loc, access, panel, access.tileRows ? access.tileRows : rowsOfTiles(rows), /*split=*/true)
+void addTiles(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows, int64_t panel) {
+  TileEmitter(builder, loc, access, panel, access.tileRows ? access.tileRows : rowsOfTiles(rows), TileSums::Added)
       .rows(rows);
+}
+
+void addSplitTiles(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows, int64_t panel) {
+  TileEmitter(builder, loc, access, panel, access.tileRows ? access.tileRows : rowsOfTiles(rows),
+              TileSums::AddedInParts)
+      .rows(rows);
+}
+
+void overSums(OpBuilder &builder, Location loc, const BlockAccess &access, Value first, Value count, int64_t panel,
+              function_ref<Value(Value, Value)> of) {
+  auto constant = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(builder, loc, value); };
+  access.overPanels([&] {
+    auto loop = scf::ForOp::create(builder, loc, constant(0), count, constant(1));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    VectorType type = VectorType::get({tileColumns}, builder.getF32Type());
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+    for (int64_t v = 0; v < panel; v += tileColumns) {
+      Value column = arith::AddIOp::create(builder, loc, access.firstColumn, constant(v));
+      Value row = arith::AddIOp::create(builder, loc, first, loop.getInductionVar());
+      SmallVector<Value> at = access.outAt(builder, row, column);
+      Value mask =
+          vector::CreateMaskOp::create(builder, loc, VectorType::get({tileColumns}, builder.getI1Type()),
+                                       ValueRange{arith::SubIOp::create(builder, loc, access.columns, column)});
+      Value sum = vector::MaskedLoadOp::create(builder, loc, type, access.out, at, mask, zero);
+      vector::MaskedStoreOp::create(builder, loc, access.out, at, mask, of(sum, zero));
+    }
+  });
+}
+
+void clearSums(OpBuilder &builder, Location loc, const BlockAccess &access, Value first, Value count, int64_t panel) {
+  overSums(builder, loc, access, first, count, panel, [](Value, Value zero) { return zero; });
+}
+
+void overRowBlocks(OpBuilder &builder, Location loc, OpFoldResult rows, int64_t most,
+                   function_ref<void(Value, OpFoldResult, int64_t)> body) {
+  int64_t here = mostRows(rows);
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  if (here > 0 && here <= most)
+    return body(zero, rows, here);
+  Value all = getValueOrCreateConstantIndexOp(builder, loc, rows);
+  Value step = arith::ConstantIndexOp::create(builder, loc, most);
+  auto loop = scf::ForOp::create(builder, loc, zero, all, step);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value first = loop.getInductionVar();
+  Value left = arith::SubIOp::create(builder, loc, all, first);
+  body(first, arith::MinSIOp::create(builder, loc, left, step).getResult(), most);
 }
 
 } // namespace tilewright::cpu

@@ -115,8 +115,8 @@ func.func private @not_overlapped(%a: memref<128x768xbf16>, %b: memref<1x384x64x
   return
 }
 
-// A transposed A goes through a pad; what follows is done beside its steps all the same.
-// CHECK-LABEL: func private @overlapped_transposed
+// An A of which neither rows nor k are neighbours goes through a pad; what follows is done beside its steps all the same.
+// CHECK-LABEL: func private @overlapped_strided
 // CHECK: scf.for %{{.*}} = %c32 to %c128 step %c32
 // CHECK: scf.for %{{.*}} = %c0 to %c256 step %c32 iter_args(
 // CHECK: math.exp
@@ -124,11 +124,11 @@ func.func private @not_overlapped(%a: memref<128x768xbf16>, %b: memref<1x384x64x
 // CHECK-COUNT-4: amx.tile_mulf
 // CHECK: scf.for %{{.*}} = %c96 to %c128 step %c1
 // CHECK: math.exp
-func.func private @overlapped_transposed(%a: memref<256x128xbf16>, %b: memref<1x128x64xbf16>, %c: memref<128x32xf32>, %d: memref<128x32xf32>, %scratch: memref<?xi8>) attributes {tw.kernel} {
+func.func private @overlapped_strided(%a: memref<256x128xbf16, strided<[512, 2]>>, %b: memref<1x128x64xbf16>, %c: memref<128x32xf32>, %d: memref<128x32xf32>, %scratch: memref<?xi8>) attributes {tw.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c128 = arith.constant 128 : index
-  tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 1, 0>, panel = 32 : i64} ins(%a, %b : memref<256x128xbf16>, memref<1x128x64xbf16>) outs(%c : memref<128x32xf32>)
+  tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 1, 0>, panel = 32 : i64} ins(%a, %b : memref<256x128xbf16, strided<[512, 2]>>, memref<1x128x64xbf16>) outs(%c : memref<128x32xf32>)
   scf.for %row = %c0 to %c128 step %c1 {
     %x = vector.load %c[%row, %c0] : memref<128x32xf32>, vector<16xf32>
     %y = math.exp %x : vector<16xf32>

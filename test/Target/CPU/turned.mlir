@@ -1,0 +1,39 @@
+// RUN: tilewright-opt %s --tw-cpu-expand-contractions=amx=true --canonicalize | FileCheck %s
+
+// A lies k x rows: 256 of the 512 k of 64 rows at a time are turned, 16 rows by 16 pairs of k, and added to C, which
+// begins with zero. No k is gathered by itself.
+// CHECK-LABEL: func private @turned
+// CHECK: %[[ROWS:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64x288xbf16>
+// CHECK: vector.store %{{.*}}, %arg2
+// CHECK: scf.for %{{.*}} = %c0 to %c512 step %c256
+// CHECK-NOT: memref.load
+// CHECK: scf.for %{{.*}} = %c0 to %c256 step %c32
+// CHECK: scf.for %{{.*}} = %c0 to %c64 step %c16
+// CHECK-COUNT-32: vector.load %arg0
+// CHECK-NOT: vector.load
+// CHECK-COUNT-64: vector.shuffle
+// CHECK-COUNT-16: vector.store %{{.*}}, %[[ROWS]]
+// CHECK: scf.for %{{.*}} = %c0 to %c64 step %c32
+// CHECK-COUNT-4: amx.tile_load %arg2
+// CHECK: scf.for %{{.*}} = %c0 to %c256 step %c32 iter_args(
+// CHECK: memref.prefetch %arg1
+// CHECK-COUNT-2: amx.tile_load %[[ROWS]]
+// CHECK-COUNT-2: amx.tile_load %arg1
+// CHECK-COUNT-4: amx.tile_mulf
+// CHECK-COUNT-4: amx.tile_store %arg2
+func.func private @turned(%a: memref<512x64xbf16>, %b: memref<1x256x64xbf16>, %c: memref<64x32xf32>) attributes {tw.kernel} {
+  tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 1, 0>, panel = 32 : i64} ins(%a, %b : memref<512x64xbf16>, memref<1x256x64xbf16>) outs(%c : memref<64x32xf32>)
+  return
+}
+
+// Rows and k that fill no square: what is not there is not read. Rows beyond the last are no one's, and not stored.
+// CHECK-LABEL: func private @tails
+// CHECK: memref.alloca() {alignment = 64 : i64} : memref<32x288xbf16>
+// CHECK-NOT: memref.load
+// CHECK: vector.maskedload %arg0
+// CHECK-NOT: memref.load
+// CHECK: vector.maskedstore %arg2
+func.func private @tails(%a: memref<33x5xbf16>, %b: memref<2x32x64xbf16>, %c: memref<5x40xf32>) attributes {tw.kernel} {
+  tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 1, 0>, panel = 32 : i64} ins(%a, %b : memref<33x5xbf16>, memref<2x32x64xbf16>) outs(%c : memref<5x40xf32>)
+  return
+}
