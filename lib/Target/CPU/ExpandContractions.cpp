@@ -11,8 +11,8 @@
 // MicroKernel.h has the blocks. A convolution is the same block with three reduction loops (kh, kw, c) and pixels as
 // rows. bf16 operands packed in pairs run on AMX tiles where the machine has them (TileKernel.h), else by vdpbf16ps;
 // bytes packed in fours on AMX tiles or by vpdpbusd, bytes packed in pairs by vpmaddwd; f16 in pairs on AMX tiles, in
-// two parts where they are of bf16 (SplitKernel.h). PackPanels.h has packs, WindowKernels.h convolutions of narrow
-// groups.
+// two parts where they are of bf16 (SplitKernel.h); an A that lies k x rows is turned for tiles (TurnedKernel.h).
+// PackPanels.h has packs, PackWindows.h the windows of few channels, WindowKernels.h convolutions of narrow groups.
 //
 // Tests: test/Target/CPU/expand-contractions.mlir, test/Target/CPU/amx.mlir, test/Target/CPU/int8.mlir
 //

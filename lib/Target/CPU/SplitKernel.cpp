@@ -1,6 +1,7 @@
 //===- SplitKernel.cpp - products of f16 on AMX tiles of bf16 ----------------------===//
 #include "lib/Target/CPU/SplitKernel.h"
 #include "lib/Target/CPU/TileKernel.h"
+#include "lib/Target/CPU/TileSums.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"

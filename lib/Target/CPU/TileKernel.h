@@ -43,18 +43,6 @@ void addTiles(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &a
 void addSplitTiles(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,
                    int64_t panel);
 
-/// Replaces C's vectors in `count` rows from `first` on and all panels by what `of` makes of them and of zero.
-void overSums(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::Value first,
-              mlir::Value count, int64_t panel, llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> of);
-/// Makes them zero.
-void clearSums(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::Value first,
-               mlir::Value count, int64_t panel);
-
-/// `body` for the rows in blocks of at most `most`, which is told the first row of one, how many there are, and how
-/// many at most.
-void overRowBlocks(mlir::OpBuilder &builder, mlir::Location loc, mlir::OpFoldResult rows, int64_t most,
-                   llvm::function_ref<void(mlir::Value, mlir::OpFoldResult, int64_t)> body);
-
 } // namespace tilewright::cpu
 
 #endif

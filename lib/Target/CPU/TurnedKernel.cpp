@@ -2,6 +2,7 @@
 #include "lib/Target/CPU/TurnedKernel.h"
 #include "lib/Target/CPU/PackPanels.h"
 #include "lib/Target/CPU/TileKernel.h"
+#include "lib/Target/CPU/TileSums.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
