@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from cases import Case
@@ -90,11 +91,9 @@ class Pool:
         """How many cases were left when the time was over."""
         for case in cases:
             self.left.put(case)
-        threads = [threading.Thread(target=self.work, args=(tell,)) for _ in range(min(self.count, len(cases)))]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(self.count) as threads:
+            for done in [threads.submit(self.work, tell) for _ in range(min(self.count, len(cases)))]:
+                done.result()
         return self.left.qsize()
 
     def work(self, tell) -> None:
@@ -135,4 +134,5 @@ class Pool:
                 results[line["start"]] = STARTED
             else:
                 worker.ran += 1
-                results[line.pop("sample")] = Outcome(**line)
+                index = line.pop("sample")
+                results[index] = Outcome(**line)
