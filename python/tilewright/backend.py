@@ -48,6 +48,17 @@ def written(arguments: list, copies: list) -> None:
     torch.autograd.graph.increment_version([a for a in arguments if not a.is_inference()])
 
 
+def resolving(call, negatives: list[int]):
+    """`call` with arguments whose signs are pending (x.conj().imag) made plain first."""
+
+    def run(arguments):
+        for index in negatives:
+            arguments[index] = arguments[index].resolve_neg()
+        return call(arguments)
+
+    return run
+
+
 def build(imported: Imported, options: CompileOptions) -> _tilewright.GraphCall:
     """Compiles what was imported without refusals."""
     needs_seed = imported.graph.needs_seed()
@@ -83,6 +94,8 @@ def compile_whole(gm, options, static, report, watch=None, **layouts) -> _tilewr
     report.calls.append(call)
     for text in call.report().get("warnings", []):
         warnings.warn("tilewright: " + text, stacklevel=2)
+    if imported.negatives:
+        call = resolving(call, imported.negatives)
     if options.check == "eager":
         from .check import EagerCheck
 
@@ -162,12 +175,6 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
     """AOTAutograd's compiler for one graph."""
     if freezer is not None:
         check_kind(kind)
-    for index, value in enumerate(example_inputs):
-        if isinstance(value, torch.Tensor) and not torch._is_functional_tensor(value):
-            if value.is_conj() or value.is_neg():
-                call = ".resolve_conj()" if value.is_conj() else ".resolve_neg()"
-                raise UnsupportedError(f"tilewright: argument {index} ({value.dtype}{list(value.shape)}) is a lazy conjugate or "
-                                       f"negative; pass it with {call}")  # fmt: skip
     context = TracingContext.try_get()
     static = set()
     if context is not None and context.fw_metadata is not None and kind != "backward":
@@ -178,11 +185,12 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
         freezer.begin(gm, context.fw_metadata if context is not None else None)
         watch = freezer.of_segment(range(len(example_inputs)), set())
         report.frozen = freezer.report
-    strides, first_saved = {}, MOST
+    strides, first_saved, tokens = {}, MOST, 0
     if kind == "backward":
         strides = saved_strides(gm, example_inputs)
     elif kind == "forward" and context is not None and context.output_strides is not None and context.fw_metadata is not None:
-        first_saved = context.fw_metadata.num_forward
+        tokens = len(context.fw_metadata.tokens)  # of effects: they come first, and AOTAutograd does not count them
+        first_saved = context.fw_metadata.num_forward + tokens
         strides = channels_last_saved(gm, first_saved)
     result = compile_whole(gm, options, static, report, watch, strides=strides, first_saved=first_saved)
     if isinstance(result, Imported):
@@ -198,7 +206,8 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
     add(report)
     output = next(n for n in reversed(gm.graph.nodes) if n.op == "output")
     if context is not None and context.output_strides is not None and kind != "backward":
-        context.output_strides.extend(layout for _, layout in laid_out(output.args[0], strides, first_saved))
+        layouts = [layout for _, layout in laid_out(output.args[0], strides, first_saved)]
+        context.output_strides.extend(layouts[tokens:])
     return Boxed(result)
 
 

@@ -40,6 +40,7 @@ class Imported:
     recipes: list[tuple[str, int, object]] = field(default_factory=list)
     copied_inputs: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)  # per input of the program
+    negatives: list[int] = field(default_factory=list)  # arguments whose signs are pending: torch's lazy negatives
     returned: set[int] = field(default_factory=set)  # arguments that results are, or are views of
 
 
@@ -186,8 +187,14 @@ class Walker:
 
     def add_input(self, node: fx.Node, name: str, value, argument: int, is_static: bool):
         reason = unsupported_tensor(value)
+        if not reason and value.is_neg() and any(writes_argument(user) for user in node.users):
+            reason = "it is a lazy negative, and is written; pass it with .resolve_neg()"
+        if not reason and value.is_neg() and argument < 0:
+            reason = "it is a constant that is a lazy negative"
         if reason:
             return self.refuse_argument(node, name, value, reason)
+        if value.is_neg():
+            self.result.negatives.append(argument)
         strides = [expression(s) for s in self.strides.get(node, value.stride())]
         try:
             dtype, sizes = meta_of(value)
@@ -264,8 +271,13 @@ class Walker:
             elif source not in self.reasons or node.users:
                 self.refuse(node, f"its argument {source.name} runs in eager", follows=True)
             return
-        if isinstance(value, (torch.SymInt, int)) and not isinstance(value, bool):
-            return  # a symbolic size: known by its expression
+        if isinstance(value, torch.SymInt):  # a size is known by its expression
+            unknown = [str(s) for s in value.node.expr.free_symbols if str(s) not in self.result.symbols]
+            if unknown:
+                self.refuse(node, f"its value {value} follows from the contents of a tensor")
+            return
+        if isinstance(value, int) and not isinstance(value, bool):
+            return
         if isinstance(value, (torch.SymBool, torch.SymFloat, bool, float)) and not node.users:
             return
         if not isinstance(node.target, torch._ops.OpOverload):

@@ -149,7 +149,7 @@ def compare(info, case: Case, sample, got: Run, runs: list[Run], exact: Run | No
 def fallback_ops(reports) -> list[str]:
     ops = set()
     for graph in reports:
-        for refusal in graph.refusals:
+        for refusal in (r for r in graph.refusals if not r.follows):
             ops.add("complex" if "complex" in refusal.reason else refusal.target if "." in refusal.target.split()[0] else short(refusal.reason))
         if graph.eager_segments and not graph.refusals:
             ops.add("segment")
@@ -188,8 +188,9 @@ def judge(info, case: Case, sample) -> Outcome:
             compare(info, case, sample, got, runs, exact, random)
         except Exception as error:
             wrong = isinstance(error, Wrong)
-            kind = error.kind if wrong else f"{type(error).__name__}: {short(str(error))}"
-            detail = str(error) if wrong else f"{type(error).__name__}: {error}"
+            cause = getattr(error, "inner_exception", error)
+            kind = error.kind if wrong else f"{type(cause).__name__}: {short(str(cause))}"
+            detail = str(error) if wrong else f"{type(cause).__name__}: {cause}"
             if torch_fails_alike(info, case, sample, runs, exact, random, wrong):
                 return Outcome("torch", kind, detail)
             return Outcome("wrong" if wrong else "error", kind, detail, fallback_ops(tilewright.report(clear=True)))
