@@ -16,6 +16,25 @@ template <ScanKind kind> Results scan(Node &n) {
   return n.cast(x, n.element());
 }
 
+/// cummax and cummin: the running extreme, and the last place that had it. A NaN stays from where it is met.
+template <ScanKind kind> Results runningExtreme(Node &n) {
+  Value x = n.tensor(0, "self");
+  int64_t dim = n.dim(1, "dim", n.rankOf(x));
+  if (n.failed())
+    return n.refused();
+  if (n.rankOf(x) == 0)
+    return {x, n.scalarInt(0, n.i64())};
+  Type element = n.elementOf(x), compute = element.isInteger(1) ? n.importer.builder.getI32Type() : element;
+  Value wide = n.cast(x, compute);
+  Value extreme = ScanOp::create(n.builder, n.loc, wide.getType(), wide, kind, dim);
+  Value met = n.compare<EqOp>(wide, extreme);
+  if (isa<FloatType>(compute))
+    met = n.op<LogicalOrOp>({met, n.op<IsnanOp>({wide}, n.i1())});
+  Value place = n.where(met, n.iota(n.sizesIn(x), dim, n.i64()), n.scalarInt(0, n.i64()));
+  Value last = ScanOp::create(n.builder, n.loc, place.getType(), place, ScanKind::Max, dim);
+  return {n.cast(extreme, element), last};
+}
+
 Results sortAlong(Node &n, Value x, int64_t dim, bool descending, std::optional<int64_t> k) {
   if (n.rankOf(x) == 0)
     return {x, n.scalarInt(0, n.i64())};
@@ -73,6 +92,8 @@ Results topk(Node &n) {
 void registerScansAndSorts(Table &t) {
   t["aten.cumsum.default"] = scan<ScanKind::Sum>;
   t["aten.cumprod.default"] = scan<ScanKind::Prod>;
+  t["aten.cummax.default"] = runningExtreme<ScanKind::Max>;
+  t["aten.cummin.default"] = runningExtreme<ScanKind::Min>;
   t["aten.sort.default"] = sort;
   t["aten.sort.stable"] = stableSort;
   t["aten.argsort.default"] = argsort;

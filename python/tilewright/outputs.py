@@ -17,7 +17,7 @@ aten = torch.ops.aten
 VIEWS = {
     aten.t.default, aten.transpose.int, aten.permute.default, aten.view.default, aten.expand.default,
     aten.unsqueeze.default, aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims, aten.slice.Tensor,
-    aten.select.int, aten.alias.default, aten.detach.default,
+    aten.select.int, aten.alias.default, aten.detach.default, aten.diagonal.default, aten.unfold.default, aten.as_strided.default,
 }  # fmt: skip
 # Ops that give several views, of which operator.getitem takes one.
 VIEW_LISTS = {aten.split.Tensor, aten.split_with_sizes.default, aten.unbind.int}
@@ -134,10 +134,10 @@ def recipes_for(walker, values):
     shared = shared_memory(values[: walker.first_saved])
 
     def output(value: fx.Node, held: torch.Tensor, layout) -> int:
-        from .walker import dtype_name, expression
+        from .walker import dtype_name, stride_expression
 
         ref = walker.refs[value]
-        strides = [expression(s) for s in layout]
+        strides = [stride_expression(s) for s in layout]
         key = (ref.id, ref.result, tuple(strides))
         if key not in position:
             position[key] = len(wanted)

@@ -52,6 +52,16 @@ def expression(size) -> int | str:
     return int(expr) if expr.is_number else str(expr)
 
 
+def stride_expression(stride) -> int | str:
+    """A stride as an int or as sympy's text. torch says max(1, size), so that no stride of an empty tensor is 0: there
+    nobody sees it."""
+    if isinstance(stride, int):
+        return stride
+    expr = stride.node.expr
+    expr = expr.replace(lambda e: e.func.__name__ == "Max" and 1 in e.args, lambda e: e.func(*(a for a in e.args if a != 1)))
+    return int(expr) if expr.is_number else str(expr)
+
+
 def finite(bound, otherwise: int) -> int:
     """A bound of a range as an int."""
     return int(bound) if bound.is_Integer else otherwise
@@ -175,11 +185,12 @@ class Walker:
                         except Exception:
                             pass  # not linear: another equation may do
         for symbol, source in known.items():
-            low, high = 0, MOST
+            least = 0 if source[1] >= 0 else -MOST  # a size, or a number
+            low, high = least, MOST
             if shape_env is not None and symbol in shape_env.var_to_range:
                 bounds = shape_env.var_to_range[symbol]
-                low, high = finite(bounds.lower, 0), finite(bounds.upper, MOST)
-            self.graph.symbol(str(symbol), max(low, 0), min(high, MOST))
+                low, high = finite(bounds.lower, least), finite(bounds.upper, MOST)
+            self.graph.symbol(str(symbol), max(low, least), min(high, MOST))
             self.result.symbols.append(str(symbol))
             self.result.symbol_sources.append(source)
 
@@ -195,7 +206,7 @@ class Walker:
             return self.refuse_argument(node, name, value, reason)
         if value.is_neg():
             self.result.negatives.append(argument)
-        strides = [expression(s) for s in self.strides.get(node, value.stride())]
+        strides = [stride_expression(s) for s in self.strides.get(node, value.stride())]
         try:
             dtype, sizes = meta_of(value)
             ref, dense = self.graph.input(name, dtype, sizes, strides, is_static)
@@ -324,7 +335,15 @@ class Walker:
             elif node.op not in ("placeholder", "get_attr"):
                 self.refuse(node, f"{node.op} nodes are not supported")
         if not self.result.refusals and output is not None:
-            self.add_outputs(output)
+            try:
+                self.add_outputs(output)
+            except _tilewright.Refused as error:
+                for value in output.args[0]:
+                    held = value.meta.get("val") if isinstance(value, fx.Node) else None
+                    if isinstance(held, torch.Tensor) and not all(isinstance(s, int) for s in (*held.shape, *held.stride())):
+                        self.refuse(value, str(error))
+                if not self.result.refusals:
+                    raise
         return self.result
 
 

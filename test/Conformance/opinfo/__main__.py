@@ -66,7 +66,7 @@ def run_case(options) -> int:
         case = Case(options.entry, dtype, options.mode)
         found = case_list.samples(info, case)
         for index in [options.sample] if options.sample is not None else case_list.chosen(len(found), options.limit, str(case)):
-            outcome = judge(info, case, found[index])
+            outcome = judge(info, case, found[index], case_list.drawn_anew(info, case, index))
             print(f"{case} sample {index}: {outcome.state} {' '.join(outcome.ops)} {outcome.detail.strip()}", flush=True)
             if options.verbose:
                 print("   ", found[index].summary())

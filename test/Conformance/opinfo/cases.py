@@ -56,12 +56,17 @@ def all_cases(names, dtypes, modes) -> list[Case]:
     return [Case(name, dtype, mode) for name in names for mode in modes for dtype in dtypes if has(known[name], dtype, mode)]
 
 
-def samples(info, case: Case) -> list:
-    """The entry's samples, the same each time."""
-    random.seed(0)
-    numpy.random.seed(0)
-    torch.manual_seed(0)
+def samples(info, case: Case, seed: int = 0) -> list:
+    """The entry's samples, the same each time; with another seed of other numbers."""
+    random.seed(seed)
+    numpy.random.seed(seed)
+    torch.manual_seed(seed)
     return list(info.sample_inputs("cpu", DTYPES[case.dtype], requires_grad=case.mode == "gradient"))
+
+
+def drawn_anew(info, case: Case, index: int):
+    """A function of a seed: sample `index` with other numbers."""
+    return lambda seed: samples(info, case, seed)[index]
 
 
 def chosen(count: int, limit: int, seed: str) -> list[int]:

@@ -23,7 +23,7 @@ def main() -> None:
     sys.path[:0] = [str(here), str(here.parent.parent / "Python")]
 
     import torch
-    from cases import Case, chosen, entries, samples
+    from cases import Case, chosen, drawn_anew, entries, samples
     from sample import judge
     from verdict import Outcome, short
 
@@ -48,7 +48,7 @@ def main() -> None:
                 continue
             say(start=index)
             try:
-                outcome = judge(info, case, found[index])
+                outcome = judge(info, case, found[index], drawn_anew(info, case, index))
             except MemoryError as error:
                 outcome = Outcome("memory", "", str(error))
             say(sample=index, **outcome.fields())
