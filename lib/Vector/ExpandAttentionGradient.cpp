@@ -118,8 +118,9 @@ private:
   /// The products of a block of keys are computed turned.
   bool isTurned() const { return group > 1; }
 
-  /// Powers of e: of 2 where no mask is added, but not in f32. There the score that a row's sum is made of must be
-  /// rounded as that sum is, that large ones cancel: their weight is near 1.
+  /// Powers of e: of 2 where no mask is added, but not in f32. There the largest score must be rounded as it was in its
+  /// row's sum, that they cancel to a weight of 1; which is also why none is let above the sum: the machine would
+  /// otherwise subtract the product before it is rounded.
   bool isNatural() const { return addsMask() || element.isF32(); }
 
   /// Of the sums of a block of keys those of the first `number`.
@@ -167,6 +168,10 @@ private:
         auto contract = arith::FastMathFlags::contract;
         Value x =
             score(b, at, in[0], scale * (isNatural() ? 1 : llvm::numbers::log2e), mask ? in[4] : Value(), row, kb);
+        if (isNatural() && !addsMask()) {
+          Value above = arith::CmpFOp::create(b, at, arith::CmpFPredicate::OGT, x, in[2]);
+          x = arith::SelectOp::create(b, at, above, in[2], x);
+        }
         x = arith::SubFOp::create(b, at, x, in[2]);
         Value weight = power(b, at, x, isNatural());
         Value step = arith::MulFOp::create(b, at, arith::SubFOp::create(b, at, in[1], in[3]),
