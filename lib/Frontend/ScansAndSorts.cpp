@@ -24,7 +24,9 @@ template <ScanKind kind> Results runningExtreme(Node &n) {
     return n.refused();
   if (n.rankOf(x) == 0)
     return {x, n.scalarInt(0, n.i64())};
-  Type element = n.elementOf(x), compute = element.isInteger(1) ? n.importer.builder.getI32Type() : element;
+  Type element = n.elementOf(x), compute = n.ordered(element);
+  if (n.failed())
+    return n.refused();
   Value wide = n.cast(x, compute);
   Value extreme = ScanOp::create(n.builder, n.loc, wide.getType(), wide, kind, dim);
   Value met = n.compare<EqOp>(wide, extreme);
@@ -38,10 +40,16 @@ template <ScanKind kind> Results runningExtreme(Node &n) {
 Results sortAlong(Node &n, Value x, int64_t dim, bool descending, std::optional<int64_t> k) {
   if (n.rankOf(x) == 0)
     return {x, n.scalarInt(0, n.i64())};
-  auto op = SortOp::create(n.builder, n.loc, TypeRange{n.type(0), n.type(1)}, x, n.builder.getI64IntegerAttr(dim),
-                           descending ? n.builder.getUnitAttr() : UnitAttr(),
+  Type compute = n.ordered(n.elementOf(x));
+  if (n.failed())
+    return n.refused();
+  RankedTensorType indices = n.resultCount() > 1 ? n.type(1) : n.type(0);
+  auto op = SortOp::create(n.builder, n.loc, TypeRange{withElementType(indices, compute), indices}, n.cast(x, compute),
+                           n.builder.getI64IntegerAttr(dim), descending ? n.builder.getUnitAttr() : UnitAttr(),
                            k ? n.builder.getI64IntegerAttr(*k) : IntegerAttr());
-  return {op.getValues(), op.getIndices()};
+  if (n.resultCount() == 1)
+    return Value(op.getIndices());
+  return {n.cast(op.getValues(), n.elementOf(x)), op.getIndices()};
 }
 
 /// sort(self, dim, descending)
@@ -72,9 +80,7 @@ Results argsort(Node &n) {
     return n.refused();
   if (n.rankOf(x) == 0)
     return n.scalarInt(0, n.i64());
-  auto op = SortOp::create(n.builder, n.loc, TypeRange{x.getType(), n.type(0)}, x, n.builder.getI64IntegerAttr(dim),
-                           descending ? n.builder.getUnitAttr() : UnitAttr(), IntegerAttr());
-  return Value(op.getIndices());
+  return sortAlong(n, x, dim, descending, std::nullopt);
 }
 
 /// topk(self, k, dim, largest, sorted): always sorted.

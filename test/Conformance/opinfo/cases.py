@@ -61,7 +61,7 @@ def samples(info, case: Case, seed: int = 0) -> list:
     random.seed(seed)
     numpy.random.seed(seed)
     torch.manual_seed(seed)
-    return list(info.sample_inputs("cpu", DTYPES[case.dtype], requires_grad=case.mode == "gradient"))
+    return list(info.sample_inputs("cpu", DTYPES[case.dtype], requires_grad=case.mode == "gradient", set_seed=seed == 0))
 
 
 def drawn_anew(info, case: Case, index: int):

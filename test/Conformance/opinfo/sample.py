@@ -105,7 +105,8 @@ def check_places(info, sample, got: Run, want: Run, index: int) -> bool:
     ours, theirs, x = got.tensors[1], want.tensors[1], sample.input.detach()
     if ours.dtype != torch.int64 or not x.dim() or got.tensors[0].shape != ours.shape:
         return False
-    dim = sample.kwargs.get("dim", next((a for a in reversed(sample.args) if isinstance(a, int) and not isinstance(a, bool)), -1))
+    rest = sample.args[1:] if info.name in ("topk", "kthvalue") else sample.args  # k comes first
+    dim = sample.kwargs.get("dim", next((a for a in rest if isinstance(a, int) and not isinstance(a, bool)), -1))
     try:
         wide = ours if ours.dim() == x.dim() else ours.unsqueeze(dim)
         return same_numbers(x.gather(dim, wide).reshape(ours.shape), want.tensors[0])
