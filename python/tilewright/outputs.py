@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections import Counter
 
+import sympy
 import torch
 from torch import fx
 from torch._prims_common import is_non_overlapping_and_dense_or_false
@@ -64,6 +65,10 @@ def compile_expression(expr, symbols: list[str]):
     text = str(expr)
     helpers = {"FloorDiv": operator.floordiv, "CleanDiv": operator.floordiv, "CeilDiv": lambda a, b: -(-a // b),
                "Mod": operator.mod, "PythonMod": operator.mod, "Max": max, "Min": min}  # fmt: skip
+    functions = {type(part).__name__ for part in sympy.preorder_traversal(expr) if part.args} - {"Add", "Mul", "Pow"}
+    unknown = sorted(functions - set(helpers)) + sorted({str(s) for s in expr.free_symbols} - set(symbols))
+    if unknown:
+        raise _tilewright.Refused(f"size expression '{text}': {unknown[0]} is not known at a call")
     names = ", ".join(symbols) or "*_"
     return eval(f"lambda {names}: {text}", {"__builtins__": {}, **helpers})  # noqa: S307: sympy's own text
 

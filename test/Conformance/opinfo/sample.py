@@ -148,11 +148,19 @@ def compare(info, case: Case, sample, got: Run, runs: list[Run], exact: Run | No
                 raise
 
 
+def fallback_name(refusal) -> str:
+    """A word for the table: the op, or why there is none."""
+    if "complex" in refusal.reason:
+        return "complex"
+    if "contents of a tensor" in refusal.reason or "_assert_scalar" in refusal.target or refusal.target.startswith("<built-in"):
+        return "data-dependent size"
+    return refusal.target if "." in refusal.target.split()[0] else short(refusal.reason)
+
+
 def fallback_ops(reports) -> list[str]:
     ops = set()
     for graph in reports:
-        for refusal in (r for r in graph.refusals if not r.follows):
-            ops.add("complex" if "complex" in refusal.reason else refusal.target if "." in refusal.target.split()[0] else short(refusal.reason))
+        ops.update(fallback_name(refusal) for refusal in graph.refusals if not refusal.follows)
         if graph.eager_segments and not graph.refusals:
             ops.add("segment")
     return sorted(ops)

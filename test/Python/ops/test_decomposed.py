@@ -73,3 +73,20 @@ def test_a_small_gradient_of_soft_margin_loss():
     target = torch.ones(9)
     check_gradient(lambda x: F.soft_margin_loss(x, target), torch.linspace(5, 30, 9))
     check_gradient(lambda x: F.soft_margin_loss(x, target[0]), torch.tensor(17.5))
+
+
+def test_a_recurrence_of_parameters_compiles():
+    """Each term reads two before it: what is asked of all paths is asked for ever."""
+
+    class Recurrence(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.start = torch.nn.Parameter(torch.rand(()))
+
+        def forward(self, x):
+            last, before = self.start, self.start * 0.5
+            for _ in range(64):
+                last, before = last * 0.5 + before * 0.25, last
+            return x * last
+
+    check(Recurrence(), X)
