@@ -145,7 +145,8 @@ def compile_parts(gm, options, static, refusals, report, freezer=None):
             refusals += [r for r in result.refusals if r.node not in refused]
             report.eager_segments += 1
             continue
-        setattr(parts, name, Segment(result, single))
+        inputs = [n.meta.get("val") for n in part.graph.nodes if n.op == "placeholder"]
+        setattr(parts, name, Segment(result, single, [getattr(v, "dtype", None) for v in inputs]))
     parts.recompile()
 
     def run(arguments):
@@ -159,12 +160,14 @@ def compile_parts(gm, options, static, refusals, report, freezer=None):
 class Segment(torch.nn.Module):
     """A compiled segment called like the submodule it replaces."""
 
-    def __init__(self, call, single: bool):
+    def __init__(self, call, single: bool, dtypes: list):
         super().__init__()
-        self.call, self.single = call, single
+        self.call, self.single, self.dtypes = call, single, dtypes
 
     def forward(self, *arguments):
-        results = self.call(list(arguments))
+        # An eager op may give another dtype than torch's meta function says (batch norm's statistics in bf16).
+        results = self.call([a.to(d) if isinstance(a, torch.Tensor) and a.dtype != d else a
+                             for a, d in zip(arguments, self.dtypes, strict=True)])  # fmt: skip
         return results[0] if self.single else tuple(results)
 
 

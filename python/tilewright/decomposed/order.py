@@ -73,8 +73,11 @@ def _of_all(of_dim):
 
 def mode(x, dim=-1, keepdim=False):
     """Of the sorted row the first of the longest runs of equal elements; the last place that has it."""
-    if not _sized(x, dim) or x.dtype is torch.bool:
+    if not _sized(x, dim):
         return NotImplemented
+    if x.dtype is torch.bool:
+        found = mode(x.to(torch.uint8), dim, keepdim)
+        return found[0].to(torch.bool), found[1]
     dim %= x.dim()
     values, indices = torch.sort(x, dim=dim, stable=True)
     size = x.shape[dim]

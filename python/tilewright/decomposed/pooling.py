@@ -65,6 +65,39 @@ def _largest(spatial: int):
     return pool
 
 
+def _fractional(spatial: int):
+    """Windows of one size at places that the samples, one per image, channel and dimension, decide."""
+
+    def pool(x, kernel_size, output_size, random_samples):
+        sizes = x.shape[-spatial:]
+        if not all(isinstance(s, int) for s in x.shape):
+            return NotImplemented
+        image = x if x.dim() == spatial + 2 else x.unsqueeze(0)
+        n, c = image.shape[:2]
+        rank = 2 + 2 * spatial
+        index = [torch.arange(e, dtype=torch.int64).reshape([-1 if d == i else 1 for d in range(rank)]) for i, e in enumerate((n, c))]
+        places = 0
+        for dim, (size, out, k) in enumerate(zip(sizes, output_size, kernel_size)):
+            sample = random_samples[:, :, spatial - 1 - dim].unsqueeze(-1)  # the last dimension's comes first
+            alpha = float(size - k) / (out - 1) if out > 1 else 0.0
+            at = torch.arange(out, dtype=torch.int64)
+            start = ((at + sample) * alpha).to(torch.int64) - (sample * alpha).to(torch.int64)
+            start = torch.where(at == out - 1, size - k, start)
+            shape = [n, c] + [1] * (2 * spatial)
+            shape[2 + dim] = out
+            step = torch.arange(k, dtype=torch.int64).reshape([-1 if d == 2 + spatial + dim else 1 for d in range(rank)])
+            place = start.reshape(shape) + step
+            places = places * size + place
+            index.append(place)
+        values = aten.index.Tensor(image, index).flatten(-spatial)
+        found = places.expand([n, c, *output_size, *kernel_size]).flatten(-spatial)
+        found = found.gather(-1, values.argmax(-1).unsqueeze(-1)).squeeze(-1)
+        largest = values.amax(-1)
+        return (largest, found) if x.dim() == spatial + 2 else (largest.squeeze(0), found.squeeze(0))
+
+    return pool
+
+
 def _unpool(spatial: int):
     """As torch's, in the memory format of the input."""
     from torch._decomp.decompositions import max_unpool2d, max_unpool3d
@@ -83,4 +116,5 @@ def _unpool(spatial: int):
 TABLE = {
     aten._adaptive_avg_pool2d.default: _average(2), aten._adaptive_avg_pool3d.default: _average(3), aten.adaptive_avg_pool1d.default: _average(1),
     aten.adaptive_max_pool2d.default: _largest(2), aten.adaptive_max_pool3d.default: _largest(3), aten.max_unpool2d.default: _unpool(2),
+    aten.fractional_max_pool2d.default: _fractional(2), aten.fractional_max_pool3d.default: _fractional(3),
 }  # fmt: skip

@@ -105,7 +105,29 @@ def embedding_renorm(weight, indices, max_norm, norm_type):
     return torch.where((scale == 1.0).unsqueeze(1), weight, weight * scale.unsqueeze(1).to(weight.dtype))
 
 
+def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
+    """Each element's segment by a search among the segments' ends; an empty one has the reduction's own first value."""
+    if indices is not None or axis != (lengths if lengths is not None else offsets).dim() - 1:
+        return NotImplemented
+    ends = lengths.cumsum(-1) if lengths is not None else offsets.narrow(-1, 1, offsets.shape[-1] - 1)
+    at = torch.arange(data.shape[axis], dtype=torch.int64).expand([*data.shape[:axis], data.shape[axis]])
+    segment = torch.searchsorted(ends.to(torch.int64).contiguous(), at.contiguous(), right=True).clamp_max(max(ends.shape[-1] - 1, 0))
+    index = segment.reshape(list(segment.shape) + [1] * (data.dim() - segment.dim())).expand(data.shape)
+    sizes = [ends.shape[-1] if d == axis else s for d, s in enumerate(data.shape)]
+    kind = {"max": "amax", "min": "amin"}.get(reduce, reduce)
+    first = data.new_full(sizes, _identity(data.dtype, kind) if initial is None else initial)
+    # What lies behind the last end belongs to none.
+    inside = (at < ends.narrow(-1, ends.shape[-1] - 1, 1)).reshape(segment.shape + (1,) * (data.dim() - segment.dim()))
+    data = torch.where(inside, data, _identity(data.dtype, kind))
+    if kind != "mean":
+        return torch.scatter_reduce(first, axis, index, data, kind)
+    counts = data.new_zeros(sizes).scatter_add(axis, index, inside.to(data.dtype).expand(data.shape))
+    means = first.scatter_add(axis, index, data) / counts
+    return means if initial is None else torch.where(counts == 0, first, means)
+
+
 TABLE = {
+    aten.segment_reduce.default: segment_reduce,
     aten.scatter_reduce.two: scatter_reduce, aten.index_reduce.default: index_reduce, aten.index_add.default: index_add,
     aten.index_copy.default: index_copy, aten.gather.default: gather, aten.index_put.default: index_put,
     aten.masked_scatter.default: masked_scatter, aten.embedding_renorm.default: embedding_renorm,

@@ -1,4 +1,4 @@
-"""Where values belong in sorted rows: binary search, all values in step."""
+"""Where values belong in sorted rows: binary search, all values in step; what such counts tell."""
 
 from __future__ import annotations
 
@@ -52,6 +52,24 @@ def bucketize(values, boundaries, *, out_int32=False, right=False):
     return searchsorted(boundaries, values, out_int32=out_int32, right=right)
 
 
+def nonzero_static(x, *, size, fill_value=-1):
+    """The k-th place is where the count of those so far comes to k + 1."""
+    if not all(isinstance(s, int) for s in [*x.shape, size]):
+        return NotImplemented
+    flat = (x != 0).reshape(-1)
+    if x.dim() == 0 or flat.shape[0] == 0 or size == 0:
+        return x.new_full((size, x.dim()), fill_value, dtype=torch.int64)
+    counts = flat.to(torch.int64).cumsum(0)
+    wanted = torch.arange(1, size + 1, dtype=torch.int64)
+    place = _search(counts, wanted, False).clamp_max(flat.shape[0] - 1)
+    columns = []
+    for extent in reversed(x.shape):
+        columns.append(place % extent)
+        place = place // extent
+    return torch.where((wanted <= counts[-1]).unsqueeze(1), torch.stack(columns[::-1], 1), fill_value)
+
+
 TABLE = {
+    aten.nonzero_static.default: nonzero_static,
     aten.searchsorted.Tensor: searchsorted, aten.searchsorted.Scalar: searchsorted_scalar, aten.bucketize.Tensor: bucketize,
 }  # fmt: skip

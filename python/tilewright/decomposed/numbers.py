@@ -1,4 +1,4 @@
-"""Sums and losses where torch's own decomposition loses digits that its kernel keeps, or where it has none."""
+"""Elementwise ops, ranges, distances and losses where torch's own decomposition loses digits, or where it has none."""
 
 from __future__ import annotations
 
@@ -29,18 +29,23 @@ def round_decimals(x, *, decimals):
 
 
 def linspace(start, end, steps, *, dtype=None, layout=None, device=None, pin_memory=None):
-    """Of integers: each truncated, from both ends to the middle."""
-    if dtype is None or dtype.is_floating_point or dtype.is_complex or not isinstance(steps, int):
+    """From both ends to the middle; of integers the ends are truncated first and each number again."""
+    dtype = dtype or torch.get_default_dtype()
+    whole = not dtype.is_floating_point
+    tensors = any(isinstance(v, torch.Tensor) for v in (start, end))
+    if dtype.is_complex or not isinstance(steps, int) or not (whole or tensors):
         return NotImplemented
-    if any(isinstance(v, torch.Tensor) for v in (start, end)):
-        return NotImplemented
-    if steps <= 1:
-        return torch.full((steps,), int(start), dtype=dtype)
-    step = constant((float(int(end)) - float(int(start))) / (steps - 1), torch.float64)
+
+    def number(value):
+        made = value.reshape(()) if isinstance(value, torch.Tensor) else constant(value, torch.float64)
+        return made.to(dtype).to(torch.float64)
+
+    low, high = number(start), number(end)
     at = torch.arange(steps, dtype=torch.int64)
-    up = torch.full((), int(start), dtype=torch.float64) + step * at
-    down = torch.full((), int(end), dtype=torch.float64) - step * (steps - 1 - at)
-    return torch.where(at < steps // 2, up, down).to(dtype)
+    if steps <= 1:
+        return (low + at).to(dtype)
+    step = (high - low) / (steps - 1)
+    return torch.where(at < steps // 2, low + step * at, high - step * (steps - 1 - at)).to(dtype)
 
 
 def ldexp(x, other):
@@ -52,7 +57,7 @@ def angle(x):
     if x.is_complex():
         return NotImplemented
     wide = x if x.is_floating_point() else x.to(torch.get_default_dtype())
-    side = torch.where(wide < 0, torch.pi, 0.0).to(wide.dtype)
+    side = (wide < 0).to(wide.dtype) * torch.pi
     return torch.where(torch.isnan(wide), wide, side)
 
 
@@ -99,9 +104,26 @@ def pdist(x, p=2.0):
     return _distance(x.index_select(0, first) - x.index_select(0, second), p)
 
 
+def logcumsumexp(x, dim):
+    """Sums of 1, 2, 4, ... elements, each of two halves."""
+    if x.dim() == 0:
+        return x.clone()
+    if not isinstance(x.shape[dim], int) or x.dtype.is_complex:
+        return NotImplemented
+    wide = x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
+    size, step = x.shape[dim], 1
+    while step < size:
+        gap = torch.full_like(wide.narrow(dim, 0, step), -float("inf"))
+        wide = torch.logaddexp(wide, torch.cat([gap, wide.narrow(dim, 0, size - step)], dim))
+        step *= 2
+    return wide.to(x.dtype)
+
+
 TABLE = {
+    aten.logcumsumexp.default: logcumsumexp,
     aten.soft_margin_loss_backward.default: soft_margin_loss_backward, aten.special_ndtr.default: ndtr,
-    aten.round.decimals: round_decimals, aten.linspace.default: linspace, aten.ldexp.Tensor: ldexp, aten.angle.default: angle,
+    aten.round.decimals: round_decimals, aten.linspace.default: linspace,
+    aten.linspace.Tensor_Tensor: linspace, aten.linspace.Tensor_Scalar: linspace, aten.linspace.Scalar_Tensor: linspace, aten.ldexp.Tensor: ldexp, aten.angle.default: angle,
     aten.dist.default: dist, aten.addbmm.default: addbmm, aten._trilinear.default: trilinear, aten._cdist_forward.default: cdist,
     aten._pdist_forward.default: pdist,
 }  # fmt: skip
