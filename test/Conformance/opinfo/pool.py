@@ -19,6 +19,7 @@ from pathlib import Path
 from cases import Case
 from verdict import Outcome, short
 
+SCRIPT = Path(__file__).with_name("worker.py")
 HANG = 90  # seconds for one sample
 START = 300  # seconds until a worker is ready
 SAMPLES = 2000  # after which a worker is replaced: what torch keeps of each compile adds up
@@ -36,7 +37,7 @@ class Gone(Exception):
 class Worker:
     def __init__(self):
         self.errors = tempfile.TemporaryFile()
-        self.process = subprocess.Popen([sys.executable, str(Path(__file__).with_name("worker.py"))], stdin=subprocess.PIPE,
+        self.process = subprocess.Popen([sys.executable, str(SCRIPT)], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=self.errors)  # fmt: skip
         self.selector = selectors.DefaultSelector()
         self.selector.register(self.process.stdout, selectors.EVENT_READ)
