@@ -182,10 +182,13 @@ def measured(info, case: Case, sample) -> tuple[list[Run], Run | None]:
     """Eager's runs with one thread and with two, and float64's, None where there is no such kernel."""
     gradient = case.mode == "gradient"
     runs = [with_threads(n, lambda: call(info.op, info, sample, gradient)) for n in (1, 2)]
+    torch.set_default_dtype(torch.float64)  # what integers become
     try:
         return runs, call(info.op, info, sample, gradient, wide=DTYPES[case.dtype] in WIDE)
     except Exception:
         return runs, None
+    finally:
+        torch.set_default_dtype(torch.float32)
 
 
 def holds_over_draws(info, case: Case, again) -> bool:
