@@ -90,3 +90,30 @@ def test_a_recurrence_of_parameters_compiles():
             return x * last
 
     check(Recurrence(), X)
+
+
+A = torch.randn(3, 6, 6) + 4 * torch.eye(6)
+B = torch.randn(3, 6, 2)
+FACTORED = torch.linalg.lu_factor(A)
+MATRICES = {
+    "lu_factor_ex": (lambda a: torch.linalg.lu_factor_ex(a), torch.randn(2, 5, 7)), "lu": (lambda a: torch.linalg.lu(a), torch.randn(7, 5)),
+    "lu_solve": (lambda f, p, b: [torch.linalg.lu_solve(f, p, b, adjoint=t) for t in (False, True)], *FACTORED, B),
+    "lu_solve from the right": (lambda f, p, b: torch.linalg.lu_solve(f, p, b, left=False), *FACTORED, B.mT.contiguous()),
+    "lu_unpack": (lambda f, p: torch.lu_unpack(f, p), *FACTORED), "det": (torch.linalg.det, A), "slogdet": (torch.linalg.slogdet, A),
+    "det of a singular one": (torch.linalg.det, torch.ones(4, 4)), "det of nothing": (torch.linalg.det, torch.ones(2, 0, 0)),
+    "inv_ex": (lambda a: torch.linalg.inv_ex(a), A), "cholesky_ex": (lambda a: torch.linalg.cholesky_ex(a @ a.mT), A),
+    "cholesky_ex upper": (lambda a: torch.linalg.cholesky_ex(a @ a.mT, upper=True), A), "cholesky_inverse": (torch.cholesky_inverse, A.tril()),
+    "cholesky_solve": (lambda b, a: torch.cholesky_solve(b, a), B, A.tril()),
+    "solve_triangular": (lambda a, b: [torch.linalg.solve_triangular(a, b, upper=u) for u in (False, True)], A, B),
+    "solve_triangular from the right": (lambda a, b: torch.linalg.solve_triangular(a, b, upper=True, left=False, unitriangular=True), A / 9, B.mT),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_small_matrices(name):
+    check(*MATRICES[name])
+
+
+@pytest.mark.parametrize("fn", [torch.linalg.det, lambda a: torch.linalg.slogdet(a)[1], lambda a: torch.linalg.inv_ex(a)[0]])
+def test_gradients_of_small_matrices(fn):
+    check_gradient(fn, A)
