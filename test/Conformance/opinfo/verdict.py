@@ -40,6 +40,7 @@ def short(text: str) -> str:
     """A reason for the table: no numbers, no paths, one line."""
     line = next((s for s in text.strip().splitlines() if s.strip()), "")
     line = re.sub(r"(/[\w.+-]+)+", "PATH", line)
+    line = re.sub(r"0x[0-9a-f]+", "ADDRESS", line)
     line = re.sub(r"-?\d+(\.\d+)?(e[+-]?\d+)?", "N", line)
     return line.strip()[:70]
 
