@@ -63,5 +63,11 @@ else
   skip pytest "there is no test/Python"
 fi
 
+if [ -f test/Conformance/opinfo/table.json ]; then
+  run opinfo 600 $python test/Conformance/opinfo share
+else
+  skip opinfo "there is no test/Conformance/opinfo/table.json"
+fi
+
 echo "== all: $((SECONDS - started)) s"
 $python tools/dev/sum_tests.py "$results"

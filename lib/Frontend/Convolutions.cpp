@@ -39,6 +39,13 @@ Window readWindow(Node &n, unsigned first, int64_t spatial) {
   return w;
 }
 
+/// Loops over a window must know its size.
+void checkKernel(Node &n, Value weight) {
+  for (AffineExpr size : ArrayRef(n.sizesIn(weight)).drop_front(2))
+    if (!::mlir::isa<AffineConstantExpr>(size))
+      n.refuse("a kernel of symbolic size is not supported");
+}
+
 Value convolve(Node &n, RankedTensorType type, Value input, Value weight, const Window &w) {
   Builder &b = n.builder;
   return ConvolutionOp::create(n.builder, n.loc, type, input, weight, b.getDenseI64ArrayAttr(w.stride),
@@ -56,6 +63,9 @@ Results convolution(Node &n) {
     return n.refused();
   if (spatial < 1 || spatial > 3)
     return n.refuse(llvm::Twine(spatial) + " spatial dimensions; 1 to 3 are supported");
+  checkKernel(n, weight);
+  if (n.failed())
+    return n.refused();
   bool batched = n.rankOf(input) == spatial + 2;
   SmallVector<AffineExpr> sizes = sizesOf(n.type());
   // Of no input channels torch makes no output channels, whatever the weight says.
@@ -84,6 +94,9 @@ Results convolutionBackward(Node &n) {
     return n.refuse("output_mask needs three entries");
   if (spatial < 1 || spatial > 3)
     return n.refuse(llvm::Twine(spatial) + " spatial dimensions; 1 to 3 are supported");
+  checkKernel(n, weight);
+  if (n.failed())
+    return n.refused();
   Value gradInput, gradWeight, gradBias;
   if (wanted[0]) {
     Window back = w;

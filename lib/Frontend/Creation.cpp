@@ -49,6 +49,8 @@ Results linspace(Node &n) {
   double step = steps > 1 ? (end - start) / double(steps - 1) : 0;
   Value up = n.op<AddOp>(n.op<MulOp>(i, step), start);
   Value down = n.op<AddOp>(n.op<MulOp>(n.op<AddOp>(i, -double(steps - 1)), step), end);
+  if (steps <= 1) // the start, of one
+    return n.cast(up, n.element());
   return n.cast(n.where(n.compare<LtOp>(i, n.scalar(double(steps / 2), t)), up, down), n.element());
 }
 

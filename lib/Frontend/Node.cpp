@@ -31,6 +31,14 @@ Value Node::convert(Value value, Type element) {
       .getResult();
 }
 
+Type Node::ordered(Type element) {
+  if (element.isUnsignedInteger(64))
+    refuse("values of uint64 are not ordered");
+  if (element.isInteger(1) || element.isUnsignedInteger(8) || element.isUnsignedInteger(16))
+    return builder.getI32Type();
+  return element.isUnsignedInteger() ? i64() : element;
+}
+
 Value Node::cast(Value value, Type element) {
   if (element.isF64() && isWide(value))
     return value.getDefiningOp()->getOperand(0);

@@ -92,6 +92,8 @@ public:
   Type i1() const { return IntegerType::get(&importer.context, 1); }
   /// f32 for f16 and bf16, else the type itself.
   Type accumulator(Type element) const { return isa<Float16Type, BFloat16Type>(element) ? f32() : element; }
+  /// A signed type that orders values as `element` does, for loops whose comparisons know no other; u64 is refused.
+  Type ordered(Type element);
   /// What torch computes an elementwise op in whose result is `result`: f32 where rounding a scalar or a wider 0-d
   /// operand to f16 or bf16 first would change it; f64 for a number that follows from one kept in f64 (isWide).
   Type computeType(Type result, ArrayRef<std::pair<unsigned, llvm::StringRef>> operands) const;

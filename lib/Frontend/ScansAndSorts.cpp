@@ -16,13 +16,40 @@ template <ScanKind kind> Results scan(Node &n) {
   return n.cast(x, n.element());
 }
 
+/// cummax and cummin: the running extreme, and the last place that had it. A NaN stays from where it is met.
+template <ScanKind kind> Results runningExtreme(Node &n) {
+  Value x = n.tensor(0, "self");
+  int64_t dim = n.dim(1, "dim", n.rankOf(x));
+  if (n.failed())
+    return n.refused();
+  if (n.rankOf(x) == 0)
+    return {x, n.scalarInt(0, n.i64())};
+  Type element = n.elementOf(x), compute = n.ordered(element);
+  if (n.failed())
+    return n.refused();
+  Value wide = n.cast(x, compute);
+  Value extreme = ScanOp::create(n.builder, n.loc, wide.getType(), wide, kind, dim);
+  Value met = n.compare<EqOp>(wide, extreme);
+  if (isa<FloatType>(compute))
+    met = n.op<LogicalOrOp>({met, n.op<IsnanOp>({wide}, n.i1())});
+  Value place = n.where(met, n.iota(n.sizesIn(x), dim, n.i64()), n.scalarInt(0, n.i64()));
+  Value last = ScanOp::create(n.builder, n.loc, place.getType(), place, ScanKind::Max, dim);
+  return {n.cast(extreme, element), last};
+}
+
 Results sortAlong(Node &n, Value x, int64_t dim, bool descending, std::optional<int64_t> k) {
   if (n.rankOf(x) == 0)
     return {x, n.scalarInt(0, n.i64())};
-  auto op = SortOp::create(n.builder, n.loc, TypeRange{n.type(0), n.type(1)}, x, n.builder.getI64IntegerAttr(dim),
-                           descending ? n.builder.getUnitAttr() : UnitAttr(),
+  Type compute = n.ordered(n.elementOf(x));
+  if (n.failed())
+    return n.refused();
+  RankedTensorType indices = n.resultCount() > 1 ? n.type(1) : n.type(0);
+  auto op = SortOp::create(n.builder, n.loc, TypeRange{withElementType(indices, compute), indices}, n.cast(x, compute),
+                           n.builder.getI64IntegerAttr(dim), descending ? n.builder.getUnitAttr() : UnitAttr(),
                            k ? n.builder.getI64IntegerAttr(*k) : IntegerAttr());
-  return {op.getValues(), op.getIndices()};
+  if (n.resultCount() == 1)
+    return Value(op.getIndices());
+  return {n.cast(op.getValues(), n.elementOf(x)), op.getIndices()};
 }
 
 /// sort(self, dim, descending)
@@ -53,9 +80,7 @@ Results argsort(Node &n) {
     return n.refused();
   if (n.rankOf(x) == 0)
     return n.scalarInt(0, n.i64());
-  auto op = SortOp::create(n.builder, n.loc, TypeRange{x.getType(), n.type(0)}, x, n.builder.getI64IntegerAttr(dim),
-                           descending ? n.builder.getUnitAttr() : UnitAttr(), IntegerAttr());
-  return Value(op.getIndices());
+  return sortAlong(n, x, dim, descending, std::nullopt);
 }
 
 /// topk(self, k, dim, largest, sorted): always sorted.
@@ -73,6 +98,8 @@ Results topk(Node &n) {
 void registerScansAndSorts(Table &t) {
   t["aten.cumsum.default"] = scan<ScanKind::Sum>;
   t["aten.cumprod.default"] = scan<ScanKind::Prod>;
+  t["aten.cummax.default"] = runningExtreme<ScanKind::Max>;
+  t["aten.cummin.default"] = runningExtreme<ScanKind::Min>;
   t["aten.sort.default"] = sort;
   t["aten.sort.stable"] = stableSort;
   t["aten.argsort.default"] = argsort;

@@ -21,6 +21,13 @@ Results scatterWith(Node &n, ScatterKind kind) {
   Value source = fromTensor ? n.cast(n.tensor(3, "src"), n.element()) : n.operand(3, "value", n.element());
   if (n.failed())
     return n.refused();
+  if (kind == ScatterKind::Max || kind == ScatterKind::Min) {
+    Type compute = n.ordered(n.element());
+    x = n.cast(x, compute);
+    source = n.cast(source, compute);
+    if (n.failed())
+      return n.refused();
+  }
   auto atLeast1d = [&](Value value) { return n.rankOf(value) ? value : n.unsqueeze(value, 0); };
   indices = atLeast1d(indices);
   x = atLeast1d(x);
@@ -32,7 +39,7 @@ Results scatterWith(Node &n, ScatterKind kind) {
                      SmallVector<int64_t>(sizes.size(), 1), sizes);
   auto made = ScatterOp::create(n.builder, n.loc, x.getType(), x, indices, source, dim, kind);
   made->setAttr(fromStartAttrName, n.builder.getUnitAttr());
-  return n.reshape(made, n.type());
+  return n.cast(n.reshape(made, sizesOf(n.type())), n.element());
 }
 Results scatter(Node &n) { return scatterWith(n, ScatterKind::Set); }
 Results scatterAdd(Node &n) { return scatterWith(n, ScatterKind::Add); }

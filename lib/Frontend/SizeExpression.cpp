@@ -165,47 +165,13 @@ private:
   /// The larger (or smaller) of two, where the ranges decide.
   AffineExpr extreme(AffineExpr a, AffineExpr b, bool larger) {
     AffineExpr difference = graph::canonicalSize(a - b);
-    auto [low, high] = range(difference);
+    auto [low, high] = rangeOf(difference, symbols);
     if (low >= 0)
       return larger ? a : b;
     if (high <= 0)
       return larger ? b : a;
     return fail("the ranges of the symbols do not decide which side of Max or Min is taken; narrow them with "
                 "torch._dynamo.mark_dynamic(x, dim, min=..., max=...)");
-  }
-
-  std::pair<double, double> range(AffineExpr expr) {
-    constexpr double infinity = std::numeric_limits<double>::infinity();
-    if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-      return {double(constant.getValue()), double(constant.getValue())};
-    if (isa<AffineSymbolExpr>(expr)) {
-      for (const auto &entry : symbols)
-        if (entry.second.expr == expr)
-          return {double(entry.second.min), entry.second.max == INT64_MAX ? infinity : double(entry.second.max)};
-      return {-infinity, infinity};
-    }
-    auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-    if (!binary)
-      return {-infinity, infinity};
-    auto [a, b] = range(binary.getLHS());
-    auto [c, d] = range(binary.getRHS());
-    auto times = [](double x, double y) { return x == 0 || y == 0 ? 0.0 : x * y; };
-    switch (expr.getKind()) {
-    case AffineExprKind::Add:
-      return {a + c, b + d};
-    case AffineExprKind::Mul: {
-      double corners[] = {times(a, c), times(a, d), times(b, c), times(b, d)};
-      return {*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4)};
-    }
-    case AffineExprKind::FloorDiv:
-      if (c > 0 && c == d)
-        return {std::floor(a / c), std::floor(b / c)};
-      return {-infinity, infinity};
-    case AffineExprKind::Mod:
-      return c > 0 ? std::pair{0.0, d - 1} : std::pair{-infinity, infinity};
-    default:
-      return {-infinity, infinity};
-    }
   }
 
   StringRef whole, rest;
@@ -218,6 +184,40 @@ private:
 
 llvm::Expected<AffineExpr> parseSize(StringRef text, const llvm::StringMap<SizeSymbol> &symbols, MLIRContext *context) {
   return SizeParser(text, symbols, context).run();
+}
+
+std::pair<double, double> rangeOf(AffineExpr expr, const llvm::StringMap<SizeSymbol> &symbols) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return {double(constant.getValue()), double(constant.getValue())};
+  if (isa<AffineSymbolExpr>(expr)) {
+    for (const auto &entry : symbols)
+      if (entry.second.expr == expr)
+        return {double(entry.second.min), entry.second.max == INT64_MAX ? infinity : double(entry.second.max)};
+    return {-infinity, infinity};
+  }
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return {-infinity, infinity};
+  auto [a, b] = rangeOf(binary.getLHS(), symbols);
+  auto [c, d] = rangeOf(binary.getRHS(), symbols);
+  auto times = [](double x, double y) { return x == 0 || y == 0 ? 0.0 : x * y; };
+  switch (expr.getKind()) {
+  case AffineExprKind::Add:
+    return {a + c, b + d};
+  case AffineExprKind::Mul: {
+    double corners[] = {times(a, c), times(a, d), times(b, c), times(b, d)};
+    return {*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4)};
+  }
+  case AffineExprKind::FloorDiv:
+    if (c > 0 && c == d)
+      return {std::floor(a / c), std::floor(b / c)};
+    return {-infinity, infinity};
+  case AffineExprKind::Mod:
+    return c > 0 ? std::pair{0.0, d - 1} : std::pair{-infinity, infinity};
+  default:
+    return {-infinity, infinity};
+  }
 }
 
 } // namespace tilewright

@@ -19,6 +19,9 @@ struct SizeSymbol {
 llvm::Expected<mlir::AffineExpr> parseSize(llvm::StringRef text, const llvm::StringMap<SizeSymbol> &symbols,
                                            mlir::MLIRContext *context);
 
+/// The range of `expr`; infinite where nothing is known.
+std::pair<double, double> rangeOf(mlir::AffineExpr expr, const llvm::StringMap<SizeSymbol> &symbols);
+
 } // namespace tilewright
 
 #endif

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Frontend/Node.h"
+#include "lib/Frontend/SizeExpression.h"
 
 namespace tilewright {
 namespace {
@@ -17,8 +18,12 @@ AffineExpr offsetOf(Node &n, AffineExpr start, AffineExpr size, AffineExpr kept)
   if (kept == zero)
     return zero;
   auto constant = ::mlir::dyn_cast<AffineConstantExpr>(start);
-  if (!constant)
-    return start; // torch has guarded that a symbolic start is a valid offset
+  if (!constant) { // torch has guarded that a symbolic start is a valid offset, on its side of 0
+    auto [low, high] = rangeOf(start, n.importer.symbols);
+    if (low < 0 && high >= 0)
+      n.refuse("a start that may be negative or not: its range does not say");
+    return low >= 0 ? start : canonicalSize(size + start);
+  }
   if (constant.getValue() >= 0)
     return start;
   AffineExpr offset = canonicalSize(size + start);
@@ -158,7 +163,32 @@ Results selectBackward(Node &n) {
   return replaceAlong(n, zeros(n), n.unsqueeze(grad, dim), dim, offset, n.constantSize(1), 1);
 }
 
-/// unfold and diagonal read with strides that tw.slice cannot say; the two-dimensional diagonal is a flat slice.
+/// unfold(self, dimension, size, step): windows along a dimension, their elements last. They overlap, so that tw.slice
+/// cannot say them.
+Results unfold(Node &n) {
+  Value x = n.tensor(0, "self");
+  int64_t dim = n.dim(1, "dimension", n.rankOf(x)), step = n.integer(3, "step");
+  if (n.failed())
+    return n.refused();
+  SmallVector<AffineExpr> sizes = sizesOf(n.type());
+  if (n.rankOf(x) == 0)
+    return n.reshape(x, n.type());
+  Value starts = n.op<MulOp>(n.iota({sizes[dim], n.constantSize(1)}, 0, n.i64()), double(step));
+  Value places = n.op<AddOp>({starts, n.iota({sizes.back()}, 0, n.i64())});
+  SmallVector<AffineExpr> taken = n.sizesIn(x);
+  taken[dim] = sizes.back();
+  taken.insert(taken.begin() + dim, sizes[dim]);
+  Value windows = TakeOp::create(n.builder, n.loc, tensorWithSizes(taken, n.element()), x, ValueRange{places},
+                                 n.builder.getI64IntegerAttr(dim));
+  SmallVector<int64_t> order;
+  for (int64_t d : allDims(n.rankOf(x) + 1))
+    if (d != dim + 1)
+      order.push_back(d);
+  order.push_back(dim + 1);
+  return n.permute(windows, order);
+}
+
+/// The diagonal reads with strides that tw.slice cannot say.
 Results diagonal(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t offset = n.integer(1, "offset", 0);
@@ -195,6 +225,7 @@ void registerSlices(Table &t) {
   t["aten.slice_backward.default"] = sliceBackward;
   t["aten.select_backward.default"] = selectBackward;
   t["aten.diagonal.default"] = diagonal;
+  t["aten.unfold.default"] = unfold;
 }
 
 } // namespace tilewright

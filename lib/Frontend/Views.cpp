@@ -153,8 +153,10 @@ Results constantPad(Node &n) {
   }
   if (llvm::all_of(pads, [](int64_t p) { return p == 0; }))
     return x;
-  Attribute attribute = isa<FloatType>(n.element()) ? Attribute(n.builder.getFloatAttr(n.element(), value))
-                                                    : Attribute(n.builder.getIntegerAttr(n.element(), int64_t(value)));
+  Attribute attribute =
+      isa<FloatType>(n.element())
+          ? Attribute(n.builder.getFloatAttr(n.element(), value))
+          : Attribute(n.builder.getIntegerAttr(n.element(), n.element().isInteger(1) ? value != 0 : int64_t(value)));
   return Value(PadOp::create(n.builder, n.loc, n.type(), x, n.builder.getDenseI64ArrayAttr(low),
                              n.builder.getDenseI64ArrayAttr(high), ::mlir::cast<TypedAttr>(attribute)));
 }

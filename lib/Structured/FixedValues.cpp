@@ -4,24 +4,40 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 
 namespace tilewright::structured {
 
-bool isFixed(Value value) {
+/// The values that `value` is fixed with, added to `waiting`; false where it is not.
+static bool follows(Value value, SmallVectorImpl<Value> &waiting) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
     return function && function.getArgAttr(argument.getArgNumber(), "tw.static");
   }
   Operation *op = value.getDefiningOp();
-  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
-    return linalgOp.getNumDpsInputs() > 0 &&
-           llvm::all_of(linalgOp.getDpsInputs(), [](Value input) { return isFixed(input); }) &&
-           llvm::none_of(linalgOp->getRegion(0).getOps(),
-                         [](Operation &inner) { return isa<tensor::ExtractOp>(inner); });
-  return isa<arith::ConstantOp>(op) ||
-         (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op) && isFixed(op->getOperand(0)));
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
+    llvm::append_range(waiting, linalgOp.getDpsInputs());
+    return linalgOp.getNumDpsInputs() > 0 && llvm::none_of(linalgOp->getRegion(0).getOps(), [](Operation &inner) {
+             return isa<tensor::ExtractOp>(inner);
+           });
+  }
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+    waiting.push_back(op->getOperand(0));
+  return isa<arith::ConstantOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op);
+}
+
+bool isFixed(Value value) {
+  // Each value once: a recurrence reads its last two, and its paths are as many as Fibonacci's numbers.
+  SmallVector<Value> waiting{value};
+  DenseSet<Value> seen;
+  while (!waiting.empty()) {
+    Value next = waiting.pop_back_val();
+    if (seen.insert(next).second && !follows(next, waiting))
+      return false;
+  }
+  return true;
 }
 
 } // namespace tilewright::structured

@@ -141,7 +141,7 @@ LogicalResult lowerMaxPool(Lowering &l, graph::MaxPoolOp op) {
   return success();
 }
 
-/// How many elements each window counts, over the result's plane.
+/// How many elements each window counts, over the result's plane, in the type `f` of the sums.
 Value windowCounts(Pooling &pool, bool countsPadding, Type f) {
   Lowering &l = pool.l;
   SmallVector<AffineExpr> plane(ArrayRef(pool.outSizes).slice(pool.firstSpatial, pool.kernel.size()));
@@ -161,6 +161,8 @@ Value windowCounts(Pooling &pool, bool countsPadding, Type f) {
       count = i ? arith::MulIOp::create(b, at, count, extent).getResult() : extent;
     }
     Value number = arith::IndexCastOp::create(b, at, b.getI64Type(), count);
+    if (f.isInteger(64))
+      return SmallVector<Value>{number};
     return SmallVector<Value>{arith::SIToFPOp::create(b, at, f, number)};
   });
 }
@@ -168,8 +170,8 @@ Value windowCounts(Pooling &pool, bool countsPadding, Type f) {
 LogicalResult lowerAvgPool(Lowering &l, graph::AvgPoolOp op) {
   Pooling pool(l, op, op.getKernel(), op.getStride(), op.getPadding(), {});
   Type element = cast<RankedTensorType>(op.getInput().getType()).getElementType(), f = accumulatorType(element);
-  if (!isa<FloatType>(element))
-    return op.emitOpError("averages elements of type ") << element << "; only floats are averaged";
+  if (!isa<FloatType>(element) && !element.isSignlessInteger(64))
+    return op.emitOpError("averages elements of type ") << element << "; only floats and i64 are averaged";
   Value input = pool.pad(l.tensor(op.getInput()), neutralElement(Combine::Sum, element, false));
   Value zero = l.filled(pool.outSizes, neutralElement(Combine::Sum, f, false));
   Value sum = l.generic({pool.windows(input, element), pool.shape()}, zero, pool.outMap(), pool.iterators(),
@@ -202,6 +204,12 @@ LogicalResult lowerAvgPool(Lowering &l, graph::AvgPoolOp op) {
   }
   l.set(op, l.elementwise(pool.outSizes, storageType(element), inputs,
                           [&](OpBuilder &b, Location at, ValueRange in, ValueRange) {
+                            if (!isa<FloatType>(element)) {
+                              // Lanes beyond the plane's end count nothing, and may not divide by it.
+                              Value count = divisor ? intConstant(b, at, f, *divisor)
+                                                    : arith::MaxSIOp::create(b, at, in[1], intConstant(b, at, f, 1));
+                              return SmallVector<Value>{arith::DivSIOp::create(b, at, in[0], count)};
+                            }
                             Value count = divisor ? floatConstant(b, at, f, *divisor) : in[1];
                             Value mean = arith::DivFOp::create(b, at, in[0], count, contractFlag(b));
                             return SmallVector<Value>{store(b, at, mean, element)};

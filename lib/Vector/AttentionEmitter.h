@@ -14,6 +14,9 @@ namespace tilewright::vector_stage {
 /// tw_tile.attention_gradient as loops over blocks of keys and rows (ExpandAttentionGradient.cpp).
 llvm::LogicalResult expandAttentionGradient(tile::AttentionGradientOp op, const ExpandAttentionOptions &options);
 
+/// Not worth packing keys and values for: those of a step of decoding; fewer where packed pairs go to fast products.
+constexpr int64_t fewRows = 4, fewRowsOfPairs = 2;
+
 class AttentionEmitter {
 protected:
   using Value = mlir::Value;

@@ -29,9 +29,6 @@ namespace tilewright {
 namespace vector_stage {
 namespace {
 
-/// Not worth packing keys and values for: those of a step of decoding; fewer where packed pairs go to fast products.
-constexpr int64_t fewRows = 4, fewRowsOfPairs = 2;
-
 class AttentionExpander : AttentionEmitter {
 public:
   AttentionExpander(tile::AttentionOp op, const ExpandAttentionOptions &options)

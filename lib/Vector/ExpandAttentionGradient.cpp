@@ -51,15 +51,16 @@ public:
     rows = size(q, 0), keys = size(k, 0);
     std::optional<int64_t> staticRows = getConstantIntValue(rows), staticKeys = getConstantIntValue(keys);
     const int64_t rowBlock = std::min(staticRows.value_or(gradientRows), gradientRows),
-                  keyBlock = std::min(staticKeys.value_or(gradientKeys), gradientKeys);
-    const bool oneRowBlock = staticRows && *staticRows <= rowBlock, oneKeyBlock = staticKeys && *staticKeys <= keyBlock;
-    OpFoldResult r = fold(rowBlock), c = fold(keyBlock), width = size(q, 1), columns = size(v, 1);
+                  keysAtOnce = std::min(staticKeys.value_or(gradientKeys), gradientKeys);
+    const bool oneRowBlock = staticRows && *staticRows <= rowBlock,
+               oneKeyBlock = staticKeys && *staticKeys <= keysAtOnce;
+    OpFoldResult r = fold(rowBlock), c = fold(keysAtOnce), width = size(q, 1), columns = size(v, 1);
 
-    scores = scoreRoom(r, keyBlock, f32);
-    slopes = scoreRoom(r, keyBlock, f32);
+    scores = scoreRoom(r, keysAtOnce, f32);
+    slopes = scoreRoom(r, keysAtOnce, f32);
     if (group > 1) { // pairs of k are of one type on both sides of a product
-      weights = scoreRoom(r, keyBlock, element);
-      steps = scoreRoom(r, keyBlock, element);
+      weights = scoreRoom(r, keysAtOnce, element);
+      steps = scoreRoom(r, keysAtOnce, element);
     }
     Value keyColumns = panelRoom(width, c, element), valueColumns = panelRoom(columns, c, element),
           keyRows = panelRoom(c, width, element);
@@ -86,8 +87,8 @@ public:
     if (!oneKeyBlock)
       fill(dq, 0);
 
-    overRowBlocks(keys, keyBlock, [&](Value kb, OpFoldResult number) {
-      Value kBlock = rowsOf(k, kb, number);
+    overRowBlocks(keys, keysAtOnce, [&](Value kb, OpFoldResult number) {
+      Value kBlock = keyBlock = rowsOf(k, kb, number);
       Value kT = packed(kBlock, keyColumns, /*columnsFirst=*/true),
             vT = packed(rowsOf(v, kb, number), valueColumns, /*columnsFirst=*/true),
             kN = packed(kBlock, keyRows, /*columnsFirst=*/false);
@@ -117,6 +118,11 @@ private:
   /// The products of a block of keys are computed turned.
   bool isTurned() const { return group > 1; }
 
+  /// Powers of e: of 2 where no mask is added, but not in f32. There the largest score must be rounded as it was in its
+  /// row's sum, that they cancel to a weight of 1; which is also why none is let above the sum: the machine would
+  /// otherwise subtract the product before it is rounded.
+  bool isNatural() const { return addsMask() || element.isF32(); }
+
   /// Of the sums of a block of keys those of the first `number`.
   Value firstKeys(Value sums, OpFoldResult number) {
     return isTurned() ? slice(sums, {fold(0), fold(0)}, {size(sums, 0), number}) : rowsOf(sums, index(fold(0)), number);
@@ -127,24 +133,29 @@ private:
     Value lse = view(op.getInputs()[5], {0, 1}, 1);
     base = alloc({rows});
     delta = alloc({rows});
-    // Powers of 2, unless a mask is added. A row that attends to nothing has an infinite sum: all of its weights are 0.
+    // Of powers of 2, unless they are natural. A row that attends to nothing has an infinite sum: all of its weights
+    // are 0.
     elementwise({lse}, base, 1, [&](OpBuilder &b, Location at, ValueRange in) -> Value {
       Value infinity = number(b, at, std::numeric_limits<double>::infinity());
       Value none =
           arith::CmpFOp::create(b, at, arith::CmpFPredicate::OEQ, math::AbsFOp::create(b, at, in[0]), infinity);
-      Value sum = arith::MulFOp::create(b, at, in[0], number(b, at, addsMask() ? 1 : llvm::numbers::log2e));
+      Value sum = arith::MulFOp::create(b, at, in[0], number(b, at, isNatural() ? 1 : llvm::numbers::log2e));
       return arith::SelectOp::create(b, at, none, infinity, sum);
     });
     sumProducts(result, grad, delta, {"ij", "ij"}, "i", 2);
   }
 
-  /// One tile: `count` rows from `rb` on, `number` keys from `kb` on.
+  /// One tile, its scores computed as forward did, to be rounded alike: `count` rows from `rb` on, `number` keys from
+  /// `kb` on.
   void block(Value kb, OpFoldResult number, Value rb, OpFoldResult count, Value kT, Value vT, Value kN, Value sumK,
              Value sumV, Value dq) {
     Value qBlock = rowsOf(q, rb, count), gBlock = rowsOf(grad, rb, count);
     auto tileOf = [&](Value room) { return slice(room, {fold(0), fold(0)}, {count, number}); };
     Value s = tileOf(scores), dp = tileOf(slopes), p = weights ? tileOf(weights) : s, ds = steps ? tileOf(steps) : dp;
-    multiply(qBlock, kT, s);
+    if (group == 1 && getConstantIntValue(rows).value_or(fewRows + 1) <= fewRows)
+      sumProducts(qBlock, keyBlock, s, {"ik", "jk"}, "ij", 3);
+    else
+      multiply(qBlock, kT, s);
     multiply(gBlock, vT, dp);
     const int64_t rowsAtOnce = rowsOfScores(cast<MemRefType>(scores.getType()).getDimSize(1));
     overRowBlocks(count, rowsAtOnce, [&](Value first, OpFoldResult some) {
@@ -155,9 +166,14 @@ private:
       readMask(row, some, kb, number, ins, maps);
       generic(ins, {part(p), part(ds)}, maps, {"ij", "ij"}, 2, [&](OpBuilder &b, Location at, ValueRange in) {
         auto contract = arith::FastMathFlags::contract;
-        Value x = score(b, at, in[0], scale * (addsMask() ? 1 : llvm::numbers::log2e), mask ? in[4] : Value(), row, kb);
+        Value x =
+            score(b, at, in[0], scale * (isNatural() ? 1 : llvm::numbers::log2e), mask ? in[4] : Value(), row, kb);
+        if (isNatural() && !addsMask()) {
+          Value above = arith::CmpFOp::create(b, at, arith::CmpFPredicate::OGT, x, in[2]);
+          x = arith::SelectOp::create(b, at, above, in[2], x);
+        }
         x = arith::SubFOp::create(b, at, x, in[2]);
-        Value weight = power(b, at, x, addsMask());
+        Value weight = power(b, at, x, isNatural());
         Value step = arith::MulFOp::create(b, at, arith::SubFOp::create(b, at, in[1], in[3]),
                                            AttentionEmitter::number(b, at, scale), contract);
         step = arith::MulFOp::create(b, at, weight, step);
@@ -204,6 +220,7 @@ private:
 
   tile::AttentionGradientOp op;
   Value q, k, v, grad;
+  Value keyBlock; ///< the keys being walked, as they lie
   OpFoldResult rows, keys;
   Value base, delta; ///< of each row
   /// Tiles of s, dp, p and ds; the last two are null where s and dp turn into them.

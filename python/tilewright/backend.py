@@ -48,6 +48,17 @@ def written(arguments: list, copies: list) -> None:
     torch.autograd.graph.increment_version([a for a in arguments if not a.is_inference()])
 
 
+def resolving(call, negatives: list[int]):
+    """`call` with arguments whose signs are pending (x.conj().imag) made plain first."""
+
+    def run(arguments):
+        for index in negatives:
+            arguments[index] = arguments[index].resolve_neg()
+        return call(arguments)
+
+    return run
+
+
 def build(imported: Imported, options: CompileOptions) -> _tilewright.GraphCall:
     """Compiles what was imported without refusals."""
     needs_seed = imported.graph.needs_seed()
@@ -83,6 +94,8 @@ def compile_whole(gm, options, static, report, watch=None, **layouts) -> _tilewr
     report.calls.append(call)
     for text in call.report().get("warnings", []):
         warnings.warn("tilewright: " + text, stacklevel=2)
+    if imported.negatives:
+        call = resolving(call, imported.negatives)
     if options.check == "eager":
         from .check import EagerCheck
 
@@ -132,7 +145,8 @@ def compile_parts(gm, options, static, refusals, report, freezer=None):
             refusals += [r for r in result.refusals if r.node not in refused]
             report.eager_segments += 1
             continue
-        setattr(parts, name, Segment(result, single))
+        inputs = [n.meta.get("val") for n in part.graph.nodes if n.op == "placeholder"]
+        setattr(parts, name, Segment(result, single, [getattr(v, "dtype", None) for v in inputs]))
     parts.recompile()
 
     def run(arguments):
@@ -146,12 +160,14 @@ def compile_parts(gm, options, static, refusals, report, freezer=None):
 class Segment(torch.nn.Module):
     """A compiled segment called like the submodule it replaces."""
 
-    def __init__(self, call, single: bool):
+    def __init__(self, call, single: bool, dtypes: list):
         super().__init__()
-        self.call, self.single = call, single
+        self.call, self.single, self.dtypes = call, single, dtypes
 
     def forward(self, *arguments):
-        results = self.call(list(arguments))
+        # An eager op may give another dtype than torch's meta function says (batch norm's statistics in bf16).
+        results = self.call([a.to(d) if isinstance(a, torch.Tensor) and a.dtype != d else a
+                             for a, d in zip(arguments, self.dtypes, strict=True)])  # fmt: skip
         return results[0] if self.single else tuple(results)
 
 
@@ -162,12 +178,6 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
     """AOTAutograd's compiler for one graph."""
     if freezer is not None:
         check_kind(kind)
-    for index, value in enumerate(example_inputs):
-        if isinstance(value, torch.Tensor) and not torch._is_functional_tensor(value):
-            if value.is_conj() or value.is_neg():
-                call = ".resolve_conj()" if value.is_conj() else ".resolve_neg()"
-                raise UnsupportedError(f"tilewright: argument {index} ({value.dtype}{list(value.shape)}) is a lazy conjugate or "
-                                       f"negative; pass it with {call}")  # fmt: skip
     context = TracingContext.try_get()
     static = set()
     if context is not None and context.fw_metadata is not None and kind != "backward":
@@ -178,11 +188,12 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
         freezer.begin(gm, context.fw_metadata if context is not None else None)
         watch = freezer.of_segment(range(len(example_inputs)), set())
         report.frozen = freezer.report
-    strides, first_saved = {}, MOST
+    strides, first_saved, tokens = {}, MOST, 0
     if kind == "backward":
         strides = saved_strides(gm, example_inputs)
     elif kind == "forward" and context is not None and context.output_strides is not None and context.fw_metadata is not None:
-        first_saved = context.fw_metadata.num_forward
+        tokens = len(context.fw_metadata.tokens)  # of effects: they come first, and AOTAutograd does not count them
+        first_saved = context.fw_metadata.num_forward + tokens
         strides = channels_last_saved(gm, first_saved)
     result = compile_whole(gm, options, static, report, watch, strides=strides, first_saved=first_saved)
     if isinstance(result, Imported):
@@ -198,7 +209,8 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
     add(report)
     output = next(n for n in reversed(gm.graph.nodes) if n.op == "output")
     if context is not None and context.output_strides is not None and kind != "backward":
-        context.output_strides.extend(layout for _, layout in laid_out(output.args[0], strides, first_saved))
+        layouts = [layout for _, layout in laid_out(output.args[0], strides, first_saved)]
+        context.output_strides.extend(layouts[tokens:])
     return Boxed(result)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 from . import _tilewright
+from .decomposed import own
 
 
 def native_group_norm_backward(grad_output, input, mean, rstd, gamma, N, C, HxW, group, output_mask):
@@ -33,6 +34,7 @@ def decompositions() -> dict:
         aten.linalg_vector_norm, aten.cudnn_batch_norm, aten.native_batch_norm,
         aten._native_batch_norm_legit, aten.reflection_pad1d, aten.reflection_pad2d, aten.upsample_nearest2d,
         aten.upsample_bilinear2d, aten.nll_loss_forward, aten.nll_loss_backward, aten.addr, aten._fused_rms_norm_backward,
+        aten.grid_sampler_2d, aten._batch_norm_with_update_functional,
     ]  # fmt: skip
     for op in extra:
         try:
@@ -41,4 +43,4 @@ def decompositions() -> dict:
             pass  # this torch has no decomposition for it
     table[aten.native_group_norm_backward.default] = native_group_norm_backward
     known = set(_tilewright.known_targets())
-    return {op: fn for op, fn in table.items() if str(op) not in known}
+    return {op: fn for op, fn in table.items() if str(op) not in known} | own()

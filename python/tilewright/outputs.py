@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import operator
+from collections import Counter
 
+import sympy
 import torch
 from torch import fx
+from torch._prims_common import is_non_overlapping_and_dense_or_false
 
 from . import _tilewright
 
@@ -15,18 +18,35 @@ aten = torch.ops.aten
 VIEWS = {
     aten.t.default, aten.transpose.int, aten.permute.default, aten.view.default, aten.expand.default,
     aten.unsqueeze.default, aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims, aten.slice.Tensor,
-    aten.select.int, aten.alias.default, aten.detach.default,
+    aten.select.int, aten.alias.default, aten.detach.default, aten.diagonal.default, aten.unfold.default, aten.as_strided.default,
 }  # fmt: skip
+# Ops that give several views, of which operator.getitem takes one.
+VIEW_LISTS = {aten.split.Tensor, aten.split_with_sizes.default, aten.unbind.int}
 
 
-def view_chain(node: fx.Node, arguments) -> list[fx.Node] | None:
-    """The views that lead from an argument to `node`, the argument first; None where there are other ops."""
+def view_of(node: fx.Node) -> fx.Node | None:
+    """What `node` is a view of."""
+    if node.op != "call_function" or not node.args or not isinstance(node.args[0], fx.Node):
+        return None
+    source = node.args[0]
+    if node.target in VIEWS or node.target in VIEW_LISTS:
+        return source
+    return source if node.target is operator.getitem and source.target in VIEW_LISTS else None
+
+
+def view_chain(node: fx.Node) -> list[fx.Node]:
+    """The views that lead to `node`, last, from what is no view, first."""
     chain = [node]
-    while chain[-1].op == "call_function" and chain[-1].target in VIEWS:
-        if not isinstance(chain[-1].args[0], fx.Node):
-            return None
-        chain.append(chain[-1].args[0])
-    return chain[::-1] if chain[-1] in arguments and len(chain) > 1 else None
+    while (source := view_of(chain[-1])) is not None:
+        chain.append(source)
+    return chain[::-1]
+
+
+def shared_memory(values) -> set[fx.Node]:
+    """Dense results of ops that several of `values` are, or are views of: in eager these lie in one memory."""
+    roots = Counter(view_chain(v)[0] for v in values if isinstance(v, fx.Node))
+    return {root for root, count in roots.items() if count > 1 and root.op == "call_function"
+            and isinstance(held := root.meta.get("val"), torch.Tensor) and is_non_overlapping_and_dense_or_false(held)}  # fmt: skip
 
 
 # Another name for the same elements.
@@ -45,12 +65,16 @@ def compile_expression(expr, symbols: list[str]):
     text = str(expr)
     helpers = {"FloorDiv": operator.floordiv, "CleanDiv": operator.floordiv, "CeilDiv": lambda a, b: -(-a // b),
                "Mod": operator.mod, "PythonMod": operator.mod, "Max": max, "Min": min}  # fmt: skip
+    functions = {type(part).__name__ for part in sympy.preorder_traversal(expr) if part.args} - {"Add", "Mul", "Pow"}
+    unknown = sorted(functions - set(helpers)) + sorted({str(s) for s in expr.free_symbols} - set(symbols))
+    if unknown:
+        raise _tilewright.Refused(f"size expression '{text}': {unknown[0]} is not known at a call")
     names = ", ".join(symbols) or "*_"
     return eval(f"lambda {names}: {text}", {"__builtins__": {}, **helpers})  # noqa: S307: sympy's own text
 
 
-def replay(chain, index, symbols):
-    """A function that repeats the views of `chain` on argument `index`."""
+def replay(chain, index, symbols, of_results: bool = False):
+    """A function that repeats the views of `chain` on argument `index`, or on that result of the program."""
 
     def resolve(value):
         if isinstance(value, fx.Node):
@@ -70,8 +94,8 @@ def replay(chain, index, symbols):
 
     steps = [(n.target, [resolve(a) for a in n.args[1:]], {k: resolve(v) for k, v in n.kwargs.items()}) for n in chain[1:]]
 
-    def run(held, values, _tensors):
-        tensor = held[index].detach()
+    def run(held, values, tensors):
+        tensor = (tensors if of_results else held)[index].detach()
         for target, args, kwargs in steps:
             tensor = target(tensor, *settle(args, values), **{k: settle(v, values) for k, v in kwargs.items()})
         return tensor
@@ -112,7 +136,20 @@ def recipes_for(walker, values):
     wanted: list = []  # (ref, dtype, strides, -1) of the program's outputs
     position: dict = {}  # (id, result, strides) -> output of the program
     pending = []
-    for value, layout in laid_out(values, walker.strides, walker.first_saved):
+    shared = shared_memory(values[: walker.first_saved])
+
+    def output(value: fx.Node, held: torch.Tensor, layout) -> int:
+        from .walker import dtype_name, stride_expression
+
+        ref = walker.refs[value]
+        strides = [stride_expression(s) for s in layout]
+        key = (ref.id, ref.result, tuple(strides))
+        if key not in position:
+            position[key] = len(wanted)
+            wanted.append((ref, dtype_name(held.dtype), strides, -1))
+        return position[key]
+
+    for number, (value, layout) in enumerate(laid_out(values, walker.strides, walker.first_saved)):
         held = value.meta.get("val") if isinstance(value, fx.Node) else value
         if isinstance(value, fx.Node) and value in walker.arguments:
             result.returned.add(walker.arguments[value])
@@ -128,19 +165,14 @@ def recipes_for(walker, values):
                 pending.append(("compute", 0, lambda _h, v, _t, f=function: f(*v)))
         elif isinstance(held, (int, float, bool)):
             pending.append(("compute", 0, lambda _h, _v, _t, constant=held: constant))
-        elif (chain := view_chain(value, walker.arguments)) is not None:
+        elif len(chain := view_chain(value)) > 1 and chain[0] in walker.arguments:
             result.returned.add(walker.arguments[chain[0]])
             pending.append(("compute", 0, replay(chain, walker.arguments[chain[0]], symbols)))
+        elif number < walker.first_saved and len(chain) > 1 and chain[0] in shared:
+            root = chain[0].meta["val"]
+            pending.append(("compute", 0, replay(chain, output(chain[0], root, root.stride()), symbols, of_results=True)))
         else:
-            from .walker import dtype_name, expression
-
-            ref = walker.refs[value]
-            strides = [expression(s) for s in layout]
-            key = (ref.id, ref.result, tuple(strides))
-            if key not in position:
-                position[key] = len(wanted)
-                wanted.append((ref, dtype_name(held.dtype), strides, -1))
-            pending.append(("tensor", position[key], held))
+            pending.append(("tensor", output(value, held, layout), held))
     dense = walker.graph.outputs(wanted + walker.writes)
 
     def function(size):

@@ -24,7 +24,7 @@ def split(gm: fx.GraphModule, refused: set[str]) -> tuple[fx.GraphModule, dict[s
         if node.op in ("placeholder", "output", "get_attr"):
             continue
         eager = node.name in refused or (node.target is operator.getitem and node.args[0].name in refused)
-        if is_free(node) and eager_now is not None:
+        if is_free(node) and node.name not in refused and eager_now is not None:
             eager = eager_now
         if eager_now is not None and eager != eager_now:
             segment += 1

@@ -41,6 +41,7 @@ def arguments(node: fx.Node) -> tuple[list, dict]:
     view = given["self"]
     memory = memory_of(view)
     held, whole = view.meta["val"], memory.meta["val"]
+    given = dict(fx.map_arg(given, lambda n: n if isinstance(n.meta["val"], torch.Tensor) else n.meta["val"]))
     offset = given.get("storage_offset")
     given["self"] = memory
     given["storage_offset"] = (held.storage_offset() if offset is None else offset) - whole.storage_offset()

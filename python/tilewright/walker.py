@@ -40,6 +40,7 @@ class Imported:
     recipes: list[tuple[str, int, object]] = field(default_factory=list)
     copied_inputs: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)  # per input of the program
+    negatives: list[int] = field(default_factory=list)  # arguments whose signs are pending: torch's lazy negatives
     returned: set[int] = field(default_factory=set)  # arguments that results are, or are views of
 
 
@@ -48,6 +49,16 @@ def expression(size) -> int | str:
     if isinstance(size, int):
         return size
     expr = size.node.expr
+    return int(expr) if expr.is_number else str(expr)
+
+
+def stride_expression(stride) -> int | str:
+    """A stride as an int or as sympy's text. torch says max(1, size), so that no stride of an empty tensor is 0: there
+    nobody sees it."""
+    if isinstance(stride, int):
+        return stride
+    expr = stride.node.expr
+    expr = expr.replace(lambda e: e.func.__name__ == "Max" and 1 in e.args, lambda e: e.func(*(a for a in e.args if a != 1)))
     return int(expr) if expr.is_number else str(expr)
 
 
@@ -174,11 +185,12 @@ class Walker:
                         except Exception:
                             pass  # not linear: another equation may do
         for symbol, source in known.items():
-            low, high = 0, MOST
+            least = 0 if source[1] >= 0 else -MOST  # a size, or a number
+            low, high = least, MOST
             if shape_env is not None and symbol in shape_env.var_to_range:
                 bounds = shape_env.var_to_range[symbol]
-                low, high = finite(bounds.lower, 0), finite(bounds.upper, MOST)
-            self.graph.symbol(str(symbol), max(low, 0), min(high, MOST))
+                low, high = finite(bounds.lower, least), finite(bounds.upper, MOST)
+            self.graph.symbol(str(symbol), max(low, least), min(high, MOST))
             self.result.symbols.append(str(symbol))
             self.result.symbol_sources.append(source)
 
@@ -186,9 +198,15 @@ class Walker:
 
     def add_input(self, node: fx.Node, name: str, value, argument: int, is_static: bool):
         reason = unsupported_tensor(value)
+        if not reason and value.is_neg() and any(writes_argument(user) for user in node.users):
+            reason = "it is a lazy negative, and is written; pass it with .resolve_neg()"
+        if not reason and value.is_neg() and argument < 0:
+            reason = "it is a constant that is a lazy negative"
         if reason:
             return self.refuse_argument(node, name, value, reason)
-        strides = [expression(s) for s in self.strides.get(node, value.stride())]
+        if value.is_neg():
+            self.result.negatives.append(argument)
+        strides = [stride_expression(s) for s in self.strides.get(node, value.stride())]
         try:
             dtype, sizes = meta_of(value)
             ref, dense = self.graph.input(name, dtype, sizes, strides, is_static)
@@ -264,8 +282,13 @@ class Walker:
             elif source not in self.reasons or node.users:
                 self.refuse(node, f"its argument {source.name} runs in eager", follows=True)
             return
-        if isinstance(value, (torch.SymInt, int)) and not isinstance(value, bool):
-            return  # a symbolic size: known by its expression
+        if isinstance(value, torch.SymInt):  # a size is known by its expression
+            unknown = [str(s) for s in value.node.expr.free_symbols if str(s) not in self.result.symbols]
+            if unknown:
+                self.refuse(node, f"its value {value} follows from the contents of a tensor")
+            return
+        if isinstance(value, int) and not isinstance(value, bool):
+            return
         if isinstance(value, (torch.SymBool, torch.SymFloat, bool, float)) and not node.users:
             return
         if not isinstance(node.target, torch._ops.OpOverload):
@@ -312,7 +335,15 @@ class Walker:
             elif node.op not in ("placeholder", "get_attr"):
                 self.refuse(node, f"{node.op} nodes are not supported")
         if not self.result.refusals and output is not None:
-            self.add_outputs(output)
+            try:
+                self.add_outputs(output)
+            except _tilewright.Refused as error:
+                for value in output.args[0]:
+                    held = value.meta.get("val") if isinstance(value, fx.Node) else None
+                    if isinstance(held, torch.Tensor) and not all(isinstance(s, int) for s in (*held.shape, *held.stride())):
+                        self.refuse(value, str(error))
+                if not self.result.refusals:
+                    raise
         return self.result
 
 

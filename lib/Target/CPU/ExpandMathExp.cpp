@@ -135,15 +135,15 @@ Lanes expandTanh(Lanes x) {
 }
 
 // Near 0 x + x p(x^2), where the error must be relative to x; above 1.1 1 - p(|x|)^4: the fourth root of erfc is
-// nearly a straight line. Both are computed, one is taken.
+// nearly a straight line. Both are computed, one is taken. At 4 and above 1 it is: who adds 1 to erf wants -1 + 1.
 Lanes expandErf(Lanes x) {
   Lanes a = abs(x), u = x * x;
   Lanes small = fma(a,
                     polynomial(u, {0.128379166, -0.376126111, 0.112833641, -0.026843518, 0.00516773108, -0.000782473944,
                                    7.23606863e-05}),
                     a);
-  Lanes root = polynomial(atMost(a, 3.93), {1.00514221, -0.307363093, -0.0658144429, -0.0482952893, 0.0649478361,
-                                            -0.021842625, 0.00317052519, -0.000174911489});
+  Lanes root = polynomial(atMost(a, 4.0), {1.00514221, -0.307363093, -0.0658144429, -0.0482952893, 0.0649478361,
+                                           -0.021842625, 0.00317052519, -0.000174911489});
   Lanes square = root * root;
   return copySign(select(less(a, 1.1), small, fma(-square, square, 1.0)), x);
 }

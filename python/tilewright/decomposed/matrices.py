@@ -1,0 +1,214 @@
+"""Factorizations of small matrices, step by step; larger ones are LAPACK's. Results lie column by column, as LAPACK's do."""
+
+from __future__ import annotations
+
+import functools
+
+import torch
+
+aten = torch.ops.aten
+
+LARGEST = 16  # each step of a larger one is its own pass over memory, which LAPACK does better
+
+
+def of_small(function):
+    """`function` of matrices (the first argument) of known sizes up to LARGEST."""
+
+    @functools.wraps(function)
+    def whole(a, *arguments, **keywords):
+        sizes = a.shape[-2:]
+        if a.dim() < 2 or a.dtype not in (torch.float32, torch.float64) or not all(isinstance(s, int) and s <= LARGEST for s in sizes):
+            return NotImplemented
+        return function(a, *arguments, **keywords)
+
+    return whole
+
+
+def by_columns(x):
+    return x.mT.contiguous().mT
+
+
+def _at(n):
+    return torch.arange(n, dtype=torch.int64)
+
+
+def _triangular(a, b, upper: bool, unit: bool):
+    """The x of a x = b: each row found is taken out of those that are left."""
+    n = a.shape[-1]
+    if n == 0:
+        return b.new_empty([*torch.broadcast_shapes(a.shape[:-2], b.shape[:-2]), *b.shape[-2:]])
+    found = [None] * n
+    for i in reversed(range(n)) if upper else range(n):
+        row = b[..., i : i + 1, :]
+        found[i] = row if unit else row / a[..., i : i + 1, i : i + 1]
+        b = b - a[..., :, i : i + 1] * found[i]
+    return torch.cat(found, -2)
+
+
+def solve_triangular(a, b, *, upper, left=True, unitriangular=False):
+    if not isinstance(a.shape[-1], int) or a.shape[-1] > LARGEST or a.dtype not in (torch.float32, torch.float64):
+        return NotImplemented
+    if left:
+        return by_columns(_triangular(a, b, upper, unitriangular))
+    return by_columns(_triangular(a.mT, b.mT, not upper, unitriangular).mT)
+
+
+def triangular_solve(b, a, upper=True, transpose=False, unitriangular=False):
+    x = solve_triangular(a.mT if transpose else a, b, upper=upper != transpose, unitriangular=unitriangular)
+    if x is NotImplemented:
+        return x
+    return x, by_columns(a.expand([*x.shape[:-2], *a.shape[-2:]]))
+
+
+def cholesky_solve(b, factor, upper=False):
+    lower = factor.mT if upper else factor
+    y = solve_triangular(lower, b, upper=False)
+    return y if y is NotImplemented else by_columns(_triangular(lower.mT, y, True, False))
+
+
+@of_small
+def cholesky_inverse(factor, upper=False):
+    return cholesky_solve(torch.eye(factor.shape[-1], dtype=factor.dtype).expand(factor.shape), factor, upper)
+
+
+@of_small
+def cholesky_ex(a, *, upper=False, check_errors=False):
+    """A column at a time; info is the order of the first minor that is not positive, whose column ends it."""
+    if check_errors:
+        return NotImplemented
+    n, at = a.shape[-1], _at(a.shape[-1])
+    a = a.mT if upper else a
+    info, factor = torch.zeros(a.shape[:-2], dtype=torch.int32), torch.zeros_like(a, memory_format=torch.contiguous_format)
+    for k in range(n):
+        pivot = a[..., k : k + 1, k : k + 1]
+        info = torch.where((info == 0) & ~(pivot[..., 0, 0] > 0), k + 1, info)
+        column = torch.where(at[:, None] >= k, a[..., :, k : k + 1], 0.0) / pivot.sqrt()
+        factor = torch.where(at == k, column, factor)
+        a = a - column * column.mT
+    return by_columns(factor.mT if upper else factor), info.to(torch.int32)
+
+
+def _factor(a, pivot: bool = True):
+    """L and U in one, the rows that were exchanged (from 1), and which pivot was the first to be 0."""
+    m, n = a.shape[-2:]
+    rows, columns = _at(m), _at(n)
+    pivots, info = [], torch.zeros(a.shape[:-2], dtype=torch.int64)
+    for k in range(min(m, n)):
+        best = torch.full(a.shape[:-2], k, dtype=torch.int64)
+        if pivot:
+            best = torch.where(rows >= k, a[..., :, k].abs(), -1.0).argmax(-1)
+            order = torch.where(rows == k, best.unsqueeze(-1), torch.where(rows == best.unsqueeze(-1), k, rows))
+            a = a.gather(-2, order.unsqueeze(-1).expand(a.shape))
+        pivots.append(best + 1)
+        top = a[..., k : k + 1, k : k + 1]
+        zero = top == 0
+        info = torch.where((info == 0) & zero[..., 0, 0], k + 1, info)
+        factors = a[..., :, k : k + 1] / torch.where(zero, 1.0, top)
+        below = (rows > k)[:, None]
+        a = torch.where(below & (columns > k), a - factors * a[..., k : k + 1, :], torch.where(below & (columns == k), factors, a))
+    if not pivots:
+        return a.clone(), torch.empty([*a.shape[:-2], 0], dtype=torch.int32), info.to(torch.int32)
+    return a, torch.stack(pivots, -1).to(torch.int32), info.to(torch.int32)
+
+
+@of_small
+def lu_factor_ex(a, *, pivot=True, check_errors=False):
+    if check_errors:
+        return NotImplemented
+    factors, pivots, info = _factor(a, pivot)
+    return by_columns(factors), pivots, info
+
+
+def _order(pivots, m: int):
+    """Which row of the matrix each row of the factors was."""
+    rows = _at(m)
+    order = rows.expand([*pivots.shape[:-1], m])
+    for k in range(pivots.shape[-1]):
+        best = pivots[..., k : k + 1].to(torch.int64) - 1
+        other = order.gather(-1, best)
+        here = order[..., k : k + 1]
+        order = torch.where(rows == k, other, torch.where(rows == best, here, order))
+    return order
+
+
+def _unpacked(factors):
+    m, n = factors.shape[-2:]
+    k = min(m, n)
+    lower = factors[..., :, :k].tril(-1) + torch.eye(m, k, dtype=factors.dtype)
+    return lower, factors[..., :k, :].triu()
+
+
+def _permutation(pivots, m: int, dtype):
+    """P with P L U = A."""
+    return (_order(pivots, m).unsqueeze(-2) == _at(m)[:, None]).to(dtype)
+
+
+@of_small
+def lu_unpack(factors, pivots, unpack_data=True, unpack_pivots=True):
+    lower, upper = _unpacked(factors) if unpack_data else (factors.new_empty(0), factors.new_empty(0))
+    p = _permutation(pivots, factors.shape[-2], factors.dtype) if unpack_pivots else factors.new_empty(0)
+    return p, lower, upper
+
+
+@of_small
+def linalg_lu(a, *, pivot=True):
+    factors, pivots, _ = _factor(a, pivot)
+    lower, upper = _unpacked(factors)
+    return _permutation(pivots, a.shape[-2], a.dtype) if pivot else a.new_empty(0), lower, upper
+
+
+def _solve(factors, pivots, b, transposed: bool):
+    """The x of P L U x = b, or of the transposed product."""
+    n = factors.shape[-1]
+    order = _order(pivots, n)
+    batch = torch.broadcast_shapes(b.shape[:-2], factors.shape[:-2])
+    b = b.expand([*batch, *b.shape[-2:]])
+    places = order.expand([*batch, n]).unsqueeze(-1).expand(b.shape)
+    if not transposed:
+        return _triangular(factors, _triangular(factors, b.gather(-2, places), False, True), True, False)
+    y = _triangular(factors.mT, _triangular(factors.mT, b, False, False), True, True)
+    return y.scatter(-2, places, y)
+
+
+@of_small
+def lu_solve(factors, pivots, b, *, left=True, adjoint=False):
+    if left:
+        return by_columns(_solve(factors, pivots, b, adjoint))
+    return _solve(factors, pivots, b.mT, not adjoint).mT.contiguous()
+
+
+def _turned(a):
+    """LAPACK is given a row-major matrix as its transpose, which what is saved for a backward graph follows."""
+    return a.is_contiguous()
+
+
+@of_small
+def det(a):
+    factors, pivots, _ = _factor(a.mT if _turned(a) else a)
+    exchanged = (pivots != _at(a.shape[-1]) + 1).sum(-1) % 2
+    return factors.diagonal(dim1=-2, dim2=-1).prod(-1) * (1 - 2 * exchanged), by_columns(factors), pivots
+
+
+@of_small
+def slogdet(a):
+    factors, pivots, _ = _factor(a.mT if _turned(a) else a)
+    exchanged = (pivots != _at(a.shape[-1]) + 1).sum(-1) % 2
+    diagonal = factors.diagonal(dim1=-2, dim2=-1)
+    return diagonal.sign().prod(-1) * (1 - 2 * exchanged), diagonal.abs().log().sum(-1), by_columns(factors), pivots
+
+
+@of_small
+def inv_ex(a, *, check_errors=False):
+    if check_errors:
+        return NotImplemented
+    factors, pivots, info = _factor(a)
+    return by_columns(_solve(factors, pivots, torch.eye(a.shape[-1], dtype=a.dtype).expand(a.shape), False)), info
+
+
+TABLE = {
+    aten.linalg_solve_triangular.default: solve_triangular, aten.triangular_solve.default: triangular_solve,
+    aten.cholesky_solve.default: cholesky_solve, aten.cholesky_inverse.default: cholesky_inverse, aten.linalg_cholesky_ex.default: cholesky_ex,
+    aten.linalg_lu_factor_ex.default: lu_factor_ex, aten.lu_unpack.default: lu_unpack, aten.linalg_lu.default: linalg_lu,
+    aten.linalg_lu_solve.default: lu_solve, aten._linalg_det.default: det, aten._linalg_slogdet.default: slogdet,
+    aten.linalg_inv_ex.default: inv_ex,
+}  # fmt: skip

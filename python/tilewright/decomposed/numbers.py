@@ -1,0 +1,129 @@
+"""Elementwise ops, ranges, distances and losses where torch's own decomposition loses digits, or where it has none."""
+
+from __future__ import annotations
+
+import torch
+
+from .constants import constant
+
+aten = torch.ops.aten
+
+
+def soft_margin_loss_backward(grad, x, target, reduction=1):
+    """The derivative by sigmoid(-z), not sigmoid(z) - 1."""
+    result = -target * grad * torch.sigmoid(-target * x)
+    return result / x.numel() if reduction == 1 else result
+
+
+def ndtr(x):
+    """By erfc: 1 + erf(x) is 0 far below where this is."""
+    wide = x if x.is_floating_point() else x.to(torch.get_default_dtype())
+    return 0.5 * torch.erfc(wide * -0.7071067811865476)
+
+
+def round_decimals(x, *, decimals):
+    if decimals == 0 or not x.is_floating_point():
+        return torch.round(x)
+    ten = 10.0 ** abs(decimals)
+    return torch.round(x * ten) / ten if decimals > 0 else torch.round(x / ten) * ten
+
+
+def linspace(start, end, steps, *, dtype=None, layout=None, device=None, pin_memory=None):
+    """From both ends to the middle; of integers the ends are truncated first and each number again."""
+    dtype = dtype or torch.get_default_dtype()
+    whole = not dtype.is_floating_point
+    tensors = any(isinstance(v, torch.Tensor) for v in (start, end))
+    if dtype.is_complex or not isinstance(steps, int) or not (whole or tensors):
+        return NotImplemented
+
+    def number(value):
+        made = value.reshape(()) if isinstance(value, torch.Tensor) else constant(value, torch.float64)
+        return made.to(dtype).to(torch.float64)
+
+    low, high = number(start), number(end)
+    at = torch.arange(steps, dtype=torch.int64)
+    if steps <= 1:
+        return (low + at).to(dtype)
+    step = (high - low) / (steps - 1)
+    return torch.where(at < steps // 2, low + step * at, high - step * (steps - 1 - at)).to(dtype)
+
+
+def ldexp(x, other):
+    return x * torch.pow(2.0, other)
+
+
+def angle(x):
+    """Of real numbers: pi for negative ones."""
+    if x.is_complex():
+        return NotImplemented
+    wide = x if x.is_floating_point() else x.to(torch.get_default_dtype())
+    side = (wide < 0).to(wide.dtype) * torch.pi
+    return torch.where(torch.isnan(wide), wide, side)
+
+
+def dist(x, other, p=2.0):
+    return torch.linalg.vector_norm(x - other, ord=p)
+
+
+def addbmm(x, batch1, batch2, *, beta=1, alpha=1):
+    """The batches lie side by side in one product."""
+    b, m, k = batch1.shape
+    wide = batch1.transpose(0, 1).reshape(m, b * k)
+    return torch.addmm(x, wide, batch2.reshape(b * k, -1), beta=beta, alpha=alpha)
+
+
+def trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim=1):
+    for dim in sorted(expand1):
+        i1 = i1.unsqueeze(dim)
+    for dim in sorted(expand2):
+        i2 = i2.unsqueeze(dim)
+    for dim in sorted(expand3):
+        i3 = i3.unsqueeze(dim)
+    return (i1 * i2 * i3).sum(sumdim)
+
+
+def _distance(difference, p):
+    """The p-norm of the last dimension; of none it is 0."""
+    if difference.shape[-1] == 0:
+        return difference.sum(-1)
+    return torch.linalg.vector_norm(difference, ord=p, dim=-1)
+
+
+def cdist(x1, x2, p, compute_mode):
+    return _distance(x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
+
+
+def pdist(x, p=2.0):
+    n = x.shape[0]
+    if not isinstance(n, int) or n > 256:
+        return NotImplemented
+    pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
+    if not pairs:
+        return x.new_zeros(0)
+    first, second = constant([i for i, _ in pairs]), constant([j for _, j in pairs])
+    return _distance(x.index_select(0, first) - x.index_select(0, second), p)
+
+
+def logcumsumexp(x, dim):
+    """Sums of 1, 2, 4, ... elements, each of two halves."""
+    if x.dim() == 0:
+        return x.clone()
+    if not isinstance(x.shape[dim], int) or x.dtype.is_complex:
+        return NotImplemented
+    wide = x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
+    size, step = x.shape[dim], 1
+    while step < size:
+        gap = torch.full_like(wide.narrow(dim, 0, step), -float("inf"))
+        wide = torch.logaddexp(wide, torch.cat([gap, wide.narrow(dim, 0, size - step)], dim))
+        step *= 2
+    return wide.to(x.dtype)
+
+
+TABLE = {
+    aten.logcumsumexp.default: logcumsumexp,
+    aten.soft_margin_loss_backward.default: soft_margin_loss_backward, aten.special_ndtr.default: ndtr,
+    aten.round.decimals: round_decimals, aten.linspace.default: linspace,
+    aten.linspace.Tensor_Tensor: linspace, aten.linspace.Tensor_Scalar: linspace, aten.linspace.Scalar_Tensor: linspace, aten.ldexp.Tensor: ldexp, aten.angle.default: angle,
+    aten.dist.default: dist, aten.addbmm.default: addbmm, aten._trilinear.default: trilinear, aten._cdist_forward.default: cdist,
+    aten._pdist_forward.default: pdist,
+}  # fmt: skip

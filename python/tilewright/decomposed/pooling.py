@@ -1,0 +1,120 @@
+"""Pools with windows of unequal size: the windows are read by computed places, the shorter ones masked."""
+
+from __future__ import annotations
+
+import torch
+
+aten = torch.ops.aten
+
+
+def _last(shape, spatial: int, output) -> bool:
+    """Whether all sizes are known and some window differs from the others."""
+    sizes = list(shape[-spatial:])
+    if not all(isinstance(s, int) for s in [*sizes, *output]) or 0 in output:
+        return False
+    return any(size % out for size, out in zip(sizes, output))
+
+
+def _windows(x: torch.Tensor, output, filler):
+    """x's windows as [..., out..., k...], `filler` beyond a window's end; the places [out..., k...] in the plane; the lengths
+    [out...]."""
+    spatial = len(output)
+    sizes = x.shape[-spatial:]
+    places, insides, lengths, index = 0, None, 1, []
+    for dim, (size, out) in enumerate(zip(sizes, output)):
+        at = torch.arange(out, dtype=torch.int64)
+        start = at * size // out
+        length = (at * size + size + out - 1) // out - start
+        longest = max(-((-(o + 1) * size) // out) - o * size // out for o in range(out))
+        step = torch.arange(longest, dtype=torch.int64)
+        shape = [1] * (2 * spatial)
+        shape[dim], shape[spatial + dim] = out, longest
+        place = torch.minimum(start[:, None] + step, torch.full((), size - 1, dtype=torch.int64)).reshape(shape)
+        inside = (step < length[:, None]).reshape(shape)
+        insides = inside if insides is None else insides & inside
+        places = places * size + place
+        lengths = lengths * length.reshape([out if d == dim else 1 for d in range(spatial)])
+        index.append(place)
+    values = aten.index.Tensor(x, [None] * (x.dim() - spatial) + index)
+    return torch.where(insides, values, filler), places, lengths
+
+
+def _average(spatial: int):
+    def pool(x, output_size):
+        if not _last(x.shape, spatial, output_size):
+            return NotImplemented
+        wide = x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
+        values, _, lengths = _windows(wide, output_size, 0.0)
+        sums = values.sum(list(range(-spatial, 0)))
+        return (sums / lengths).to(x.dtype)
+
+    return pool
+
+
+def _largest(spatial: int):
+    def pool(x, output_size):
+        if not all(isinstance(s, int) for s in [*x.shape[-spatial:], *output_size]) or 0 in output_size or not x.is_floating_point():
+            return NotImplemented
+        values, places, _ = _windows(x, output_size, -float("inf"))
+        values = values.flatten(-spatial)
+        best = values.argmax(-1)
+        flat = places.broadcast_to([*output_size, *values.shape[-1:]] if spatial == 1 else places.shape).flatten(-spatial)
+        found = flat.expand(values.shape).gather(-1, best.unsqueeze(-1)).squeeze(-1)
+        return values.amax(-1), found
+
+    return pool
+
+
+def _fractional(spatial: int):
+    """Windows of one size at places that the samples, one per image, channel and dimension, decide."""
+
+    def pool(x, kernel_size, output_size, random_samples):
+        sizes = x.shape[-spatial:]
+        if not all(isinstance(s, int) for s in x.shape):
+            return NotImplemented
+        image = x if x.dim() == spatial + 2 else x.unsqueeze(0)
+        n, c = image.shape[:2]
+        rank = 2 + 2 * spatial
+        index = [torch.arange(e, dtype=torch.int64).reshape([-1 if d == i else 1 for d in range(rank)]) for i, e in enumerate((n, c))]
+        places = 0
+        for dim, (size, out, k) in enumerate(zip(sizes, output_size, kernel_size)):
+            sample = random_samples[:, :, spatial - 1 - dim].unsqueeze(-1)  # the last dimension's comes first
+            alpha = float(size - k) / (out - 1) if out > 1 else 0.0
+            at = torch.arange(out, dtype=torch.int64)
+            start = ((at + sample) * alpha).to(torch.int64) - (sample * alpha).to(torch.int64)
+            start = torch.where(at == out - 1, size - k, start)
+            shape = [n, c] + [1] * (2 * spatial)
+            shape[2 + dim] = out
+            step = torch.arange(k, dtype=torch.int64).reshape([-1 if d == 2 + spatial + dim else 1 for d in range(rank)])
+            place = start.reshape(shape) + step
+            places = places * size + place
+            index.append(place)
+        values = aten.index.Tensor(image, index).flatten(-spatial)
+        found = places.expand([n, c, *output_size, *kernel_size]).flatten(-spatial)
+        found = found.gather(-1, values.argmax(-1).unsqueeze(-1)).squeeze(-1)
+        largest = values.amax(-1)
+        return (largest, found) if x.dim() == spatial + 2 else (largest.squeeze(0), found.squeeze(0))
+
+    return pool
+
+
+def _unpool(spatial: int):
+    """As torch's, in the memory format of the input."""
+    from torch._decomp.decompositions import max_unpool2d, max_unpool3d
+
+    whole = max_unpool2d if spatial == 2 else max_unpool3d
+
+    def unpool(x, indices, output_size, *rest):
+        from torch._prims_common import suggest_memory_format
+
+        result = whole(x, indices, output_size, *rest)
+        return result.contiguous(memory_format=suggest_memory_format(x)) if x.dim() == spatial + 2 else result
+
+    return unpool
+
+
+TABLE = {
+    aten._adaptive_avg_pool2d.default: _average(2), aten._adaptive_avg_pool3d.default: _average(3), aten.adaptive_avg_pool1d.default: _average(1),
+    aten.adaptive_max_pool2d.default: _largest(2), aten.adaptive_max_pool3d.default: _largest(3), aten.max_unpool2d.default: _unpool(2),
+    aten.fractional_max_pool2d.default: _fractional(2), aten.fractional_max_pool3d.default: _fractional(3),
+}  # fmt: skip

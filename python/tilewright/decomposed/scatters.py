@@ -1,0 +1,134 @@
+"""Writes at computed places that the importer refuses: other ways to reduce, without the old values, of 0-d tensors."""
+
+from __future__ import annotations
+
+import torch
+
+aten = torch.ops.aten
+
+EXTREMES = {"amax": min, "amin": max}  # the end of a dtype's range that any value replaces
+
+
+def _identity(dtype: torch.dtype, reduce: str):
+    if reduce in ("sum", "mean"):
+        return 0
+    if reduce == "prod":
+        return 1
+    if dtype is torch.bool:
+        return reduce == "amin"
+    limits = torch.finfo(dtype) if dtype.is_floating_point else torch.iinfo(dtype)
+    if dtype.is_floating_point:
+        return float("-inf") if reduce == "amax" else float("inf")
+    return limits.min if reduce == "amax" else limits.max
+
+
+def _as_bytes(reduce: str) -> str:
+    """What a reduction is on booleans as bytes that are 0 or 1."""
+    return {"sum": "amax", "prod": "amin"}.get(reduce, reduce)
+
+
+def scatter_reduce(x, dim, index, src, reduce, *, include_self=True):
+    if x.dtype is torch.bool:
+        if reduce == "mean":
+            return NotImplemented
+        made = aten.scatter_reduce.two(x.to(torch.uint8), dim, index, src.to(torch.uint8), _as_bytes(reduce), include_self=include_self)
+        return made.to(torch.bool)
+    if include_self and reduce != "mean":
+        return NotImplemented  # the importer's
+    base = x if include_self else aten.scatter.value(x, dim, index, _identity(x.dtype, reduce))
+    if reduce != "mean":
+        return aten.scatter_reduce.two(base, dim, index, src, reduce)
+    sums = aten.scatter_add.default(base, dim, index, src)
+    counts = torch.ones_like(x) if include_self else aten.scatter.value(torch.ones_like(x), dim, index, 0)
+    counts = aten.scatter_add.default(counts, dim, index, torch.ones_like(src))
+    return sums / counts if x.is_floating_point() else torch.div(sums, counts, rounding_mode="floor")
+
+
+def index_reduce(x, dim, index, source, reduce, *, include_self=True):
+    if x.dim() == 0:
+        return index_reduce(x.unsqueeze(0), 0, index, source.reshape(-1), reduce, include_self=include_self).squeeze(0)
+    dim %= x.dim()
+    places = index.reshape([-1 if d == dim else 1 for d in range(x.dim())]).expand(source.shape)
+    return torch.scatter_reduce(x, dim, places, source, reduce, include_self=include_self)
+
+
+def index_add(x, dim, index, source, *, alpha=1):
+    if x.dim() == 0:
+        return aten.index_add.default(x.unsqueeze(0), 0, index, source.reshape(-1), alpha=alpha).squeeze(0)
+    if x.dtype is not torch.bool:
+        return NotImplemented
+    source = source & bool(alpha)
+    made = aten.index_put.default(x.movedim(dim, 0), [index.reshape(-1)], source.movedim(dim, 0) if source.dim() else source, True)
+    return made.movedim(0, dim)
+
+
+def index_copy(x, dim, index, source):
+    if x.dim():
+        return NotImplemented
+    return aten.index_copy.default(x.unsqueeze(0), 0, index, source.reshape(-1)).squeeze(0)
+
+
+def gather(x, dim, index, *, sparse_grad=False):
+    """Of nothing nothing is read."""
+    return x.new_empty(index.shape) if isinstance(index.numel(), int) and index.numel() == 0 else NotImplemented
+
+
+def index_put(x, indices, values, accumulate=False):
+    """Whole dimensions may be skipped; a mask of leading dimensions with one value per element of the rest is a choice."""
+    masks = [i for i in indices if i is not None and i.dtype in (torch.bool, torch.uint8)]
+    if not masks:
+        if accumulate and x.dtype is torch.bool:
+            made = aten.index_put.default(x.to(torch.int32), indices, values.to(torch.int32), True)
+            return made != 0
+        return NotImplemented
+    if len(indices) != 1 or accumulate or values.dim() > x.dim() - masks[0].dim():
+        return NotImplemented
+    mask = masks[0].to(torch.bool)
+    return torch.where(mask.reshape(list(mask.shape) + [1] * (x.dim() - mask.dim())), values, x)
+
+
+def masked_scatter(x, mask, source):
+    """The k-th true element takes the k-th of the source."""
+    mask, x = torch.broadcast_tensors(mask, x)
+    flat = mask.reshape(-1)
+    places = torch.clamp_min(flat.to(torch.int64).cumsum(0) - 1, 0)
+    if isinstance(source.numel(), int) and source.numel() == 0:
+        return x.clone(memory_format=torch.contiguous_format)
+    return torch.where(flat, source.reshape(-1)[places.clamp_max(source.numel() - 1)], x.reshape(-1)).reshape(x.shape)
+
+
+def embedding_renorm(weight, indices, max_norm, norm_type):
+    """Rows that are read are scaled to at most `max_norm`."""
+    norms = torch.linalg.vector_norm(weight, ord=norm_type, dim=1)
+    read = torch.zeros_like(norms, dtype=torch.bool).index_put([indices.reshape(-1)], torch.ones((), dtype=torch.bool))
+    scale = torch.where(read & (norms > max_norm), max_norm / (norms + 1e-7), 1.0)
+    return torch.where((scale == 1.0).unsqueeze(1), weight, weight * scale.unsqueeze(1).to(weight.dtype))
+
+
+def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
+    """Each element's segment by a search among the segments' ends; an empty one has the reduction's own first value."""
+    if indices is not None or axis != (lengths if lengths is not None else offsets).dim() - 1:
+        return NotImplemented
+    ends = lengths.cumsum(-1) if lengths is not None else offsets.narrow(-1, 1, offsets.shape[-1] - 1)
+    at = torch.arange(data.shape[axis], dtype=torch.int64).expand([*data.shape[:axis], data.shape[axis]])
+    segment = torch.searchsorted(ends.to(torch.int64).contiguous(), at.contiguous(), right=True).clamp_max(max(ends.shape[-1] - 1, 0))
+    index = segment.reshape(list(segment.shape) + [1] * (data.dim() - segment.dim())).expand(data.shape)
+    sizes = [ends.shape[-1] if d == axis else s for d, s in enumerate(data.shape)]
+    kind = {"max": "amax", "min": "amin"}.get(reduce, reduce)
+    first = data.new_full(sizes, _identity(data.dtype, kind) if initial is None else initial)
+    # What lies behind the last end belongs to none.
+    inside = (at < ends.narrow(-1, ends.shape[-1] - 1, 1)).reshape(segment.shape + (1,) * (data.dim() - segment.dim()))
+    data = torch.where(inside, data, _identity(data.dtype, kind))
+    if kind != "mean":
+        return torch.scatter_reduce(first, axis, index, data, kind)
+    counts = data.new_zeros(sizes).scatter_add(axis, index, inside.to(data.dtype).expand(data.shape))
+    means = first.scatter_add(axis, index, data) / counts
+    return means if initial is None else torch.where(counts == 0, first, means)
+
+
+TABLE = {
+    aten.segment_reduce.default: segment_reduce,
+    aten.scatter_reduce.two: scatter_reduce, aten.index_reduce.default: index_reduce, aten.index_add.default: index_add,
+    aten.index_copy.default: index_copy, aten.gather.default: gather, aten.index_put.default: index_put,
+    aten.masked_scatter.default: masked_scatter, aten.embedding_renorm.default: embedding_renorm,
+}  # fmt: skip

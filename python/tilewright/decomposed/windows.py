@@ -1,0 +1,66 @@
+"""Images read between their pixels."""
+
+from __future__ import annotations
+
+import torch
+
+aten = torch.ops.aten
+
+
+def _unnormalized(grid, size: int, align: bool):
+    return (grid + 1) * ((size - 1) / 2) if align else ((grid + 1) * size - 1) / 2
+
+
+def _reflected(at, size: int, align: bool):
+    """Mirrored at the border as often as it takes."""
+    low, span = (0.0, float(size - 1)) if align else (-0.5, float(size))
+    if span <= 0:
+        return torch.zeros_like(at)
+    away = (at - low).abs()
+    extra = torch.fmod(away, span)
+    turns = torch.floor(away / span)
+    return torch.where(torch.fmod(turns, 2) == 0, extra + low, span - extra + low)
+
+
+def _placed(grid, size: int, padding: int, align: bool):
+    at = _unnormalized(grid, size, align)
+    if padding == 1:
+        at = at.clamp(0, size - 1)
+    elif padding == 2:
+        at = _reflected(at, size, align).clamp(0, size - 1)
+    return at
+
+
+def grid_sampler_3d(x, grid, interpolation_mode, padding_mode, align_corners):
+    """Nearest or trilinear; what lies outside is 0 unless the padding says otherwise."""
+    n, channels, *sizes = x.shape
+    if interpolation_mode > 1 or not all(isinstance(s, int) for s in sizes) or 0 in sizes:
+        return NotImplemented
+    places = [_placed(grid[..., 2 - d], sizes[d], padding_mode, align_corners) for d in range(3)]  # depth, height, width
+    image = torch.arange(n, dtype=torch.int64).reshape(n, 1, 1, 1)
+
+    def read(at):
+        inside = True
+        index = []
+        for where, size in zip(at, sizes):
+            inside = (where >= 0) & (where <= size - 1) & inside
+            index.append(where.clamp(0, size - 1).to(torch.int64))
+        values = aten.index.Tensor(x.permute(0, 2, 3, 4, 1), [image, *index])
+        return torch.where(inside.unsqueeze(-1), values, 0.0)
+
+    if interpolation_mode == 1:
+        result = read([torch.round(p) for p in places])
+    else:
+        low = [torch.floor(p) for p in places]
+        result = None
+        for corner in range(8):
+            bits = [(corner >> d) & 1 for d in range(3)]
+            weight = 1.0
+            for p, base, bit in zip(places, low, bits):
+                weight = weight * ((p - base) if bit else (base + 1 - p))
+            part = read([base + bit for base, bit in zip(low, bits)]) * weight.unsqueeze(-1)
+            result = part if result is None else result + part
+    return result.permute(0, 4, 1, 2, 3).contiguous()
+
+
+TABLE = {aten.grid_sampler_3d.default: grid_sampler_3d}

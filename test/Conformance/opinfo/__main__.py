@@ -1,0 +1,188 @@
+"""torch's op_db against Tilewright: docs/conformance.md says what is compared.
+
+    python test/Conformance/opinfo case ENTRY [--dtype f32] [--mode forward] [--sample N]   one case, in this process
+    python test/Conformance/opinfo share                     the entries of this commit, some samples of each
+    python test/Conformance/opinfo full                      every sample of every case in the table
+    python test/Conformance/opinfo run --entries 'conv.*'    those entries
+    python test/Conformance/opinfo table --results FILE      writes what a run found into table.json
+    python test/Conformance/opinfo summary --results FILE    the bars of a run
+    python test/Conformance/opinfo core                      the core ATen overloads
+
+--results FILE keeps what a run found, and the same command again goes on from there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+here = Path(__file__).resolve().parent
+sys.path[:0] = [str(here), str(here.parent.parent / "Python")]
+try:
+    import tilewright  # noqa: F401
+except ImportError:
+    built = str(here.parent.parent.parent / "build" / "python")
+    sys.path.insert(0, built)
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [built, os.environ.get("PYTHONPATH")]))
+os.environ.setdefault("TILEWRIGHT_CACHE", "0")  # each case is compiled
+warnings.filterwarnings("ignore")
+
+import cases as case_list  # noqa: E402
+import summary  # noqa: E402
+import table  # noqa: E402
+from cases import DTYPES, MODES, Case  # noqa: E402
+from verdict import Outcome  # noqa: E402
+
+SHARE_SAMPLES, SHARE_SECONDS = 3, 200
+
+
+def commit() -> str:
+    return subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True).stdout.strip() or "none"
+
+
+def load(path: Path | None) -> dict:
+    if path is None or not path.exists():
+        return {}
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    return {Case(*line["case"]): [Outcome(**o) for o in line["outcomes"]] for line in lines}
+
+
+def run_case(options) -> int:
+    """Prints every sample of a case."""
+    import torch
+    from sample import judge
+
+    torch.set_num_threads(1)
+    info = case_list.entries()[options.entry]
+    status = 0
+    for dtype in options.dtypes or [d for d in DTYPES if case_list.has(info, d, options.mode)]:
+        case = Case(options.entry, dtype, options.mode)
+        found = case_list.samples(info, case)
+        for index in [options.sample] if options.sample is not None else case_list.chosen(len(found), options.limit, str(case)):
+            outcome = judge(info, case, found[index], case_list.drawn_anew(info, case, index))
+            print(f"{case} sample {index}: {outcome.state} {' '.join(outcome.ops)} {outcome.detail.strip()}", flush=True)
+            if options.verbose:
+                print("   ", found[index].summary())
+            status |= outcome.state in table.FAILING
+    return status
+
+
+def run_cases(chosen: list[Case], options, limit: int, seed: str, seconds: float) -> tuple[dict, int]:
+    from pool import Pool
+
+    results = load(options.results)
+    chosen = [case for case in chosen if case not in results]
+    before = time.monotonic()
+
+    def tell(case: Case, outcomes: dict, reason: str) -> None:
+        results[case] = list(outcomes.values()) or [Outcome("eager", reason, reason)]
+        if options.results is not None:
+            with options.results.open("a") as out:
+                line = {"case": [case.entry, case.dtype, case.mode], "outcomes": [o.fields() for o in results[case]]}
+                out.write(json.dumps(line) + "\n")
+
+    left = Pool(options.jobs, limit, seed, seconds).run(chosen, tell)
+    print(f"{len(chosen) - left} cases in {time.monotonic() - before:.0f} s, {left} left for lack of time", flush=True)
+    return results, left
+
+
+def verdict(results: dict, complete: bool) -> int:
+    """Compares with the table and says what is worse; with all samples, also what is better."""
+    expected, bad, known = table.read(), 0, 0
+    for case, outcomes in results.items():
+        if case not in expected:
+            print(f"not in the table: {case}")
+            bad += 1
+            continue
+        found = table.state_of(outcomes)
+        text = table.worse(found, expected[case])
+        kind = "WORSE"
+        if not text and complete:
+            text, kind = table.better(found, expected[case]), "table.json is out of date"
+        known += not text
+        if text:
+            bad += 1
+            first = next((o for o in outcomes if o.state == found.word), None)
+            print(f"{kind}: {case}: {text}" + (f"\n    {first.detail.strip()[:300]}" if first and first.detail else ""))
+    print(f"opinfo: {known} cases as the table says, {bad} not")
+    return int(bad > 0)
+
+
+def core() -> int:
+    """Where each core ATen overload is native, taken apart by torch, or left to eager."""
+    import torch
+    from tilewright import _tilewright
+    from tilewright.decompositions import decompositions
+
+    known, apart = set(_tilewright.known_targets()), {str(op) for op in decompositions()}
+    counts: dict[str, list] = {}
+    for name in torch._C._dispatch_get_all_op_names():
+        space, _, rest = name.partition("::")
+        base, _, overload = rest.partition(".")
+        if space != "aten" or not hasattr(torch.ops.aten, base):
+            continue
+        op = getattr(getattr(torch.ops.aten, base), overload or "default", None)
+        if op is None or torch.Tag.core not in op.tags:
+            continue
+        kind = "importer" if str(op) in known else "size" if base.startswith("sym_") else "decomposition" if str(op) in apart else "eager"
+        counts.setdefault(kind, []).append(str(op))
+    for kind, ops in sorted(counts.items()):
+        print(f"{kind}: {len(ops)}" + ("" if kind == "importer" else ": " + ", ".join(sorted(ops))))
+    return 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", choices=["case", "share", "full", "run", "table", "summary", "core"])
+    parser.add_argument("entry", nargs="?")
+    parser.add_argument("--dtypes", "--dtype", nargs="+", choices=DTYPES)
+    parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
+    parser.add_argument("--mode", choices=MODES, default="forward")
+    parser.add_argument("--entries", default="", help="a pattern that the whole name matches")
+    parser.add_argument("--sample", type=int)
+    parser.add_argument("--limit", type=int, default=0, help="samples of a case, 0: all")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--seconds", type=float, default=0, help="no case is begun later")
+    parser.add_argument("--results", type=Path)
+    parser.add_argument("--commit", default="")
+    parser.add_argument("--verbose", action="store_true")
+    options = parser.parse_args()
+    if options.command == "case":
+        return run_case(options)
+    if options.command == "core":
+        return core()
+    if options.command == "summary":
+        summary.show(load(options.results), long=True)
+        return 0
+    if options.command == "table":
+        states = table.read() | {case: table.state_of(outcomes) for case, outcomes in load(options.results).items()}
+        table.write(states)
+        return 0
+    names = sorted(case_list.entries())
+    if options.command == "share":
+        at = options.commit or commit()
+        chosen = case_list.share(names, at)
+        print(f"opinfo: {len(chosen)} of {len(names)} entries, those of commit {at[:12]}; --commit repeats them")
+        planned = [case for case in table.read() if case.entry in set(chosen)]
+        results, _ = run_cases(planned, options, SHARE_SAMPLES, at, options.seconds or SHARE_SECONDS)
+        summary.show(results)
+        return verdict(results, complete=False)
+    if options.command == "full":
+        planned = list(table.read())
+    else:
+        names = [n for n in names if re.fullmatch(options.entries or ".*", n)]
+        planned = case_list.all_cases(names, options.dtypes or list(DTYPES), options.modes)
+    results, left = run_cases(planned, options, options.limit, "", options.seconds or 1e9)
+    summary.show(results)
+    return verdict(results, complete=options.limit == 0 and not left) if options.command == "full" else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+"""What is run: an entry of torch's op_db with a dtype in a mode; its samples; and which entries a commit's share has."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from dataclasses import dataclass
+
+import numpy
+import torch
+
+DTYPES = {
+    "f32": torch.float32, "i64": torch.int64, "bool": torch.bool, "f64": torch.float64, "bf16": torch.bfloat16, "f16": torch.float16,
+    "i32": torch.int32, "i16": torch.int16, "i8": torch.int8, "u8": torch.uint8, "c64": torch.complex64, "c128": torch.complex128,
+}  # fmt: skip
+MODES = ("forward", "gradient", "dynamic")
+GRADIENT_DTYPES = ("f32", "f64")
+PARTS = 10  # a commit's share is one entry of so many
+
+# What torch.testing compares with these is undefined contents.
+CONTENTS_UNDEFINED = {"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided"}
+
+
+@dataclass(frozen=True)
+class Case:
+    entry: str
+    dtype: str
+    mode: str
+
+    def __str__(self) -> str:
+        return f"{self.entry} {self.dtype} {self.mode}"
+
+
+def call(op, *arguments, **keywords):
+    return op(*arguments, **keywords)
+
+
+def entries() -> dict:
+    """name -> OpInfo; variants of one function are name/variant."""
+    from torch.testing._internal import common_methods_invocations as invocations
+
+    invocations.wrapper_set_seed = call  # the harness seeds; torch.compile does not trace what does
+    return {info.name + (f"/{info.variant_test_name}" if info.variant_test_name else ""): info for info in invocations.op_db}
+
+
+def has(info, dtype: str, mode: str) -> bool:
+    """Whether torch says that the entry takes this dtype in this mode."""
+    if mode == "gradient":
+        return info.supports_autograd and dtype in GRADIENT_DTYPES and DTYPES[dtype] in info.supported_backward_dtypes("cpu")
+    return DTYPES[dtype] in info.supported_dtypes("cpu")
+
+
+def all_cases(names, dtypes, modes) -> list[Case]:
+    """In the order in which they are run: an entry's cases together."""
+    known = entries()
+    return [Case(name, dtype, mode) for name in names for mode in modes for dtype in dtypes if has(known[name], dtype, mode)]
+
+
+def samples(info, case: Case, seed: int = 0) -> list:
+    """The entry's samples, the same each time; with another seed of other numbers."""
+    random.seed(seed)
+    numpy.random.seed(seed)
+    torch.manual_seed(seed)
+    return list(info.sample_inputs("cpu", DTYPES[case.dtype], requires_grad=case.mode == "gradient", set_seed=seed == 0))
+
+
+def drawn_anew(info, case: Case, index: int):
+    """A function of a seed: sample `index` with other numbers."""
+    return lambda seed: samples(info, case, seed)[index]
+
+
+def chosen(count: int, limit: int, seed: str) -> list[int]:
+    """At most `limit` of `count` samples (0: all), spread evenly from a start that `seed` decides."""
+    if limit == 0 or count <= limit:
+        return list(range(count))
+    start = int(hashlib.sha256(seed.encode()).hexdigest(), 16) % count
+    return sorted({(start + i * count // limit) % count for i in range(limit)})
+
+
+def share(names, commit: str) -> list[str]:
+    """The entries that are run at this commit."""
+    return [name for name in names if int(hashlib.sha256(f"{commit} {name}".encode()).hexdigest(), 16) % PARTS == 0]

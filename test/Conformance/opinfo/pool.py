@@ -1,0 +1,139 @@
+"""Worker processes: what crashes, hangs or takes too much memory costs its sample, and a new worker goes on behind it."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from cases import Case
+from verdict import Outcome, short
+
+SCRIPT = Path(__file__).with_name("worker.py")
+HANG = 90  # seconds for one sample
+START = 300  # seconds until a worker is ready
+SAMPLES = 2000  # after which a worker is replaced: what torch keeps of each compile adds up
+STARTED = Outcome("crash", "")  # of a sample until the worker says otherwise
+
+
+class Gone(Exception):
+    """The worker ended, or was stopped: the state and why."""
+
+    def __init__(self, state: str, reason: str):
+        super().__init__(reason)
+        self.state, self.reason = state, reason
+
+
+class Worker:
+    def __init__(self):
+        self.errors = tempfile.TemporaryFile()
+        self.process = subprocess.Popen([sys.executable, str(SCRIPT)], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=self.errors)  # fmt: skip
+        self.selector = selectors.DefaultSelector()
+        self.selector.register(self.process.stdout, selectors.EVENT_READ)
+        self.buffer = b""
+        self.ran = 0
+        self.read(START)
+
+    def ask(self, **fields) -> None:
+        self.process.stdin.write((json.dumps(fields) + "\n").encode())
+        self.process.stdin.flush()
+
+    def read(self, limit: float) -> dict:
+        """The next line, within `limit` seconds."""
+        until = time.monotonic() + limit
+        while b"\n" not in self.buffer:
+            left = until - time.monotonic()
+            if left <= 0 or not self.selector.select(left):
+                self.close()
+                raise Gone("hang", f"no result after {limit:.0f} s")
+            data = os.read(self.process.stdout.fileno(), 1 << 16)
+            if not data:
+                raise Gone(*self.ended())
+            self.buffer += data
+        line, _, self.buffer = self.buffer.partition(b"\n")
+        return json.loads(line)
+
+    def ended(self) -> tuple[str, str]:
+        status = self.process.wait()
+        self.errors.seek(max(0, self.errors.seek(0, os.SEEK_END) - 4000))
+        text = self.errors.read().decode(errors="replace")
+        if "bad_alloc" in text or "MemoryError" in text or "out of memory" in text.lower():
+            return "memory", "out of memory"
+        name = signal.Signals(-status).name if status < 0 else f"exit {status}"
+        lines = [line for line in text.splitlines() if "ssertion" in line or "UNREACHABLE" in line or "LLVM ERROR" in line]
+        return "crash", f"{name} {short(lines[-1]) if lines else ''}".strip()
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+class Pool:
+    """Runs cases on `count` workers; `tell(case, results, reason)` gets {sample: Outcome} of each, from one thread at a time."""
+
+    def __init__(self, count: int, limit: int, seed: str, seconds: float):
+        self.count, self.limit, self.seed = count, limit, seed
+        self.until = time.monotonic() + seconds
+        self.lock = threading.Lock()
+        self.left: queue.SimpleQueue = queue.SimpleQueue()
+
+    def run(self, cases: list[Case], tell: Callable[[Case, dict, str], None]) -> int:
+        """How many cases were left when the time was over."""
+        for case in cases:
+            self.left.put(case)
+        with ThreadPoolExecutor(self.count) as threads:
+            for done in [threads.submit(self.work, tell) for _ in range(min(self.count, len(cases)))]:
+                done.result()
+        return self.left.qsize()
+
+    def work(self, tell) -> None:
+        worker = None
+        while time.monotonic() < self.until:
+            try:
+                case = self.left.get_nowait()
+            except queue.Empty:
+                break
+            results: dict[int, Outcome] = {}
+            reason, after = None, -1
+            while reason is None:
+                if worker is None or worker.ran >= SAMPLES:
+                    if worker is not None:
+                        worker.close()
+                    worker = Worker()
+                try:
+                    reason = self.run_case(worker, case, after, results)
+                except Gone as gone:
+                    worker = None
+                    started = [i for i, outcome in results.items() if outcome is STARTED]
+                    if not started:  # it died without having begun a sample: another would, too
+                        reason = ""
+                    after = started[0] if started else -1
+                    results[after] = Outcome(gone.state, gone.reason, gone.reason)
+            with self.lock:
+                tell(case, results, reason)
+        if worker is not None:
+            worker.close()
+
+    def run_case(self, worker: Worker, case: Case, after: int, results: dict) -> str:
+        worker.ask(entry=case.entry, dtype=case.dtype, mode=case.mode, limit=self.limit, seed=self.seed, after=after)
+        while True:
+            line = worker.read(HANG)
+            if "done" in line:
+                return line["reason"]
+            if "start" in line:
+                results[line["start"]] = STARTED
+            else:
+                worker.ran += 1
+                index = line.pop("sample")
+                results[index] = Outcome(**line)

@@ -1,0 +1,126 @@
+"""What became of a sample or a case, worst first, and how results are compared with eager's."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import asdict, dataclass, field
+
+import torch
+from numbers_rule import rms
+
+# A case is as bad as its worst sample. "torch": torch.compile itself cannot, aot_eager fails alike; "eager": nor can eager.
+STATES = ("crash", "hang", "memory", "wrong", "error", "fallback", "native", "torch", "eager")
+PASSING = ("fallback", "native")
+FAILING = ("crash", "hang", "memory", "wrong", "error")
+
+
+@dataclass
+class Outcome:
+    """Of one sample: see verdict.STATES; `reason` is short for the table, `detail` for who reads it; `ops` fell back."""
+
+    state: str
+    reason: str = ""
+    detail: str = ""
+    ops: list = field(default_factory=list)
+
+    def fields(self) -> dict:
+        return asdict(self)
+
+
+class Wrong(Exception):
+    """A result that is not eager's: `kind` is a word for the table."""
+
+    def __init__(self, kind: str, text: str):
+        super().__init__(text)
+        self.kind = kind
+
+
+def short(text: str) -> str:
+    """A reason for the table: no numbers, no paths, one line."""
+    line = next((s for s in text.strip().splitlines() if s.strip()), "")
+    line = re.sub(r"(/[\w.+-]+)+", "PATH", line)
+    line = re.sub(r"0x[0-9a-f]+", "ADDRESS", line)
+    line = re.sub(r"-?\d+(\.\d+)?(e[+-]?\d+)?", "N", line)
+    return line.strip()[:70]
+
+
+def plain(tensor: torch.Tensor) -> torch.Tensor:
+    """The same numbers as a dense real tensor."""
+    tensor = tensor.detach()
+    if tensor.layout != torch.strided:
+        tensor = tensor.to_dense()
+    if tensor.is_quantized:
+        tensor = tensor.dequantize()
+    return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor.resolve_neg()
+
+
+def check_metadata(got, want, what: str) -> None:
+    if type(got) is not type(want) and not isinstance(got, torch.Tensor):
+        raise Wrong("type", f"{what}: {type(got).__name__}, eager gives {type(want).__name__}")
+    if got.dtype != want.dtype:
+        raise Wrong("dtype", f"{what}: {got.dtype}, eager gives {want.dtype}")
+    if got.shape != want.shape:
+        raise Wrong("shape", f"{what}: {list(got.shape)}, eager gives {list(want.shape)}")
+    if got.layout != want.layout:
+        raise Wrong("layout", f"{what}: {got.layout}, eager gives {want.layout}")
+    if got.layout == torch.strided and got.numel():
+        strides = [(a, b) for a, b, size in zip(got.stride(), want.stride(), got.shape) if size > 1]
+        if any(a != b for a, b in strides):
+            raise Wrong("strides", f"{what}: strides {got.stride()}, eager gives {want.stride()}")
+
+
+def check_numbers(got, runs, exact, largest: float, what: str) -> None:
+    """The numbers rule (docs/conformance.md) for one result; `runs`: eager's with one thread and with two, `exact`: float64's."""
+    want = runs[0]
+    if not got.numel():
+        return
+    if not got.is_floating_point():
+        # What follows from comparing floats may be as float64 has it.
+        wrong = (got != want) & (got != exact.to(want.dtype))
+        if wrong.any():
+            raise Wrong("integers", f"{what}: {int(wrong.sum())} of {got.numel()} differ: {got[wrong][:3].tolist()}, eager gives "
+                                    f"{want[wrong][:3].tolist()}")  # fmt: skip
+        return
+    for name, test in (("NaN", torch.isnan), ("infinities", torch.isinf)):
+        if not torch.equal(test(got), test(want)):
+            where = test(got) != test(want)
+            raise Wrong(name, f"{what}: {name} elsewhere than in eager: {got[where][:3].tolist()}, eager gives {want[where][:3].tolist()}")
+    infinite = got.isinf()
+    if not torch.equal(got[infinite], want[infinite]):
+        raise Wrong("infinities", f"{what}: infinities of the other sign")
+    finite = want.isfinite() & exact.isfinite()
+    error, size = rms((got.double() - exact)[finite]), rms(exact[finite])
+    if got.dtype == torch.float64:
+        allowed, factor = max(1e-12 * max(size, largest), 1e-300), 1
+    else:
+        own = max(rms((run.double() - exact)[finite]) for run in runs)
+        allowed = max(own, torch.finfo(got.dtype).eps * max(size, largest), torch.finfo(got.dtype).tiny)
+        factor = 3 if got.numel() < 1000 else 2
+    if math.isnan(error) or error > factor * allowed:
+        raise Wrong("numbers", f"{what}: RMS error {error:.3g}, {error / allowed:.1f} times the allowed {allowed:.3g}")
+
+
+def same_numbers(a: torch.Tensor, b: torch.Tensor) -> bool:
+    a, b = plain(a), plain(b)
+    return a.shape == b.shape and torch.equal(torch.nan_to_num(a.double(), 1e30), torch.nan_to_num(b.double(), 1e30))
+
+
+def distance(a: torch.Tensor, b: torch.Tensor) -> float:
+    """How far apart the distribution functions of two samples are: 0 to 1."""
+    a, b = (plain(t).flatten().double().sort().values for t in (a, b))
+    at = torch.cat([a, b])
+    below = [torch.searchsorted(s, at, right=True) / max(s.numel(), 1) for s in (a, b)]
+    return (below[0] - below[1]).abs().max().item() if at.numel() else 0.0
+
+
+def check_distribution(got, draws, what: str) -> None:
+    """Kolmogorov and Smirnov's test of two samples, which draws of one distribution fail once in a million times; where
+    elements follow each other (a channel is dropped whole), `draws` of eager differ as much."""
+    n = got.numel()
+    if n < 8 or any(plain(t).isnan().any() for t in (got, *draws)):
+        return
+    among = max(distance(a, b) for i, a in enumerate(draws) for b in draws[:i])
+    found = min(distance(got, d) for d in draws)
+    if found > max(2.69 * math.sqrt(2 / n), 1.5 * among):
+        raise Wrong("distribution", f"{what}: another distribution than eager's: the distribution functions differ by {found:.3f}")

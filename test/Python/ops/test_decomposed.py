@@ -1,0 +1,119 @@
+"""python/tilewright/decomposed: each op whole by Tilewright, against eager by the numbers rule."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from numbers_rule import check, check_gradient
+
+torch.manual_seed(0)
+X, Y = torch.randn(5, 7), torch.randn(5, 7)
+IMAGE, VOLUME = torch.randn(2, 3, 7, 5), torch.randn(2, 3, 5, 6, 7)
+TIES = torch.tensor([[3.0, 1, 3, 1, 2], [float("nan"), 2, 2, 1, 0], [5, 5, 5, 5, 5]])
+NUMBERS = torch.randint(-3, 4, (6, 9))
+INDEX = torch.tensor([4, 0, 0, 2])
+MASK = torch.rand(5, 7) > 0.5
+GRID, GRID_3D = torch.rand(2, 4, 6, 2) * 2.6 - 1.3, torch.rand(2, 3, 4, 5, 3) * 2.6 - 1.3
+SORTED = torch.randn(9).sort().values
+PLACES = torch.randint(0, 5, (4, 7))
+
+CASES = {
+    "adaptive_avg_pool1d": (lambda x: F.adaptive_avg_pool1d(x, 4), X), "adaptive_avg_pool2d": (lambda x: F.adaptive_avg_pool2d(x, (3, 4)), IMAGE),
+    "adaptive_avg_pool3d": (lambda x: F.adaptive_avg_pool3d(x, (3, 4, 2)), VOLUME), "adaptive_avg_pool2d even": (lambda x: F.adaptive_avg_pool2d(x, (7, 1)), IMAGE),
+    "adaptive_max_pool2d": (lambda x: F.adaptive_max_pool2d(x, (3, 4), True), IMAGE), "adaptive_max_pool3d": (lambda x: F.adaptive_max_pool3d(x, (3, 4, 2), True), VOLUME),
+    "avg_pool2d of integers": (lambda x: F.avg_pool2d(x, 3, 2, 1, True, False), torch.arange(2 * 35).reshape(1, 2, 7, 5)),
+    "max_unpool2d": (lambda x: F.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), 2), torch.randn(1, 2, 6, 6).to(memory_format=torch.channels_last)),
+    "narrow_copy": (lambda x: torch.narrow_copy(x, 1, 2, 3), X), "permute_copy": (lambda x: torch.permute_copy(x, (1, 0)), X),
+    "unbind_copy": (lambda x: torch.unbind_copy(x, 1), X), "as_strided_copy": (lambda x: torch.as_strided_copy(x, (3, 2), (2, 7), 1), X),
+    "diagonal_scatter": (lambda x, y: torch.diagonal_scatter(x, y[0, :5], 1), X, Y), "put": (lambda x, y: torch.ops.aten.put(x, INDEX * 7, y[0, :4], True), X, Y),
+    "tril_indices": (lambda x: torch.tril_indices(4, 6, 1) + x, NUMBERS[0, 0]), "triu_indices": (lambda x: torch.triu_indices(4, 6, -1) + x, NUMBERS[0, 0]),
+    "unfold 0-d": (lambda x: x[0, 0].unfold(0, 1, 1), X), "unfold": (lambda x: x.unfold(1, 3, 2) * 2, X),
+    "ndtr": (torch.special.ndtr, torch.linspace(-9, 9, 37)), "ndtr of one": (torch.special.ndtr, torch.tensor(-6.5)),
+    "round to decimals": (lambda x: torch.round(x * 100, decimals=2), X), "round to tens": (lambda x: torch.round(x * 1000, decimals=-1), X),
+    "linspace of integers": (lambda x: torch.linspace(4.3, -3, 50, dtype=torch.int64) + x, NUMBERS[0, 0]), "linspace of one": (lambda x: torch.linspace(2, 5, 1) + x, X[0, 0]),
+    "logspace of one": (lambda x: torch.logspace(0, 2, 1) + x, X[0, 0]), "ldexp": (lambda x, n: torch.ldexp(x, n), X, NUMBERS[:5, :7]),
+    "angle": (torch.angle, torch.tensor([-2.0, -0.0, 0.0, 3.0, float("nan")])), "dist": (lambda x, y: torch.dist(x, y, 3), X, Y),
+    "addbmm": (lambda x, b: torch.addbmm(x, b, b.transpose(1, 2), beta=2, alpha=0.5), torch.randn(3, 3), torch.randn(4, 3, 5)),
+    "bilinear": (lambda x, y, w: F.bilinear(x, y, w), X, Y, torch.randn(4, 7, 7)), "cdist": (lambda x, y: torch.cdist(x, y), X, Y),
+    "cdist by largest": (lambda x, y: torch.cdist(x, y, float("inf")), X, Y), "cdist of nothing": (lambda x, y: torch.cdist(x[:, :0], y[:, :0]), X, Y),
+    "pdist": (lambda x: F.pdist(x, 3), X), "scatter_reduce mean": (lambda x, y: x.scatter_reduce(0, PLACES, y, "mean"), X, Y),
+    "scatter_reduce alone": (lambda x, y: [x.scatter_reduce(0, PLACES, y, r, include_self=False) for r in ("sum", "prod", "amax", "amin", "mean")], X, Y),
+    "scatter_reduce of bools": (lambda x, y: [x.scatter_reduce(0, PLACES, y, r) for r in ("sum", "prod", "amax", "amin")], MASK, ~MASK),
+    "scatter_reduce of integers": (lambda x, y: x.scatter_reduce(0, PLACES, y, "mean"), NUMBERS[:5, :7], NUMBERS[1:, 2:]),
+    "index_reduce": (lambda x, y: [x.index_reduce(0, INDEX, y[:4], r, include_self=s) for r in ("prod", "mean", "amax", "amin") for s in (True, False)], X, Y),
+    "index_add 0-d": (lambda x, y: x[0, 0].index_add(0, torch.tensor([0]), y[0, 0]), X, Y), "index_copy 0-d": (lambda x, y: x[0, 0].index_copy(0, torch.tensor([0]), y[0, 0]), X, Y),
+    "index_add of bools": (lambda x, y: [x.index_add(1, INDEX, y[:, :4], alpha=a) for a in (True, False)], MASK, ~MASK),
+    "gather of nothing": (lambda x: x.gather(0, torch.empty(0, 7, dtype=torch.int64)), X), "index_put of rows by a mask": (lambda x, y: x.index_put([MASK[:, 0]], y[0]), X, Y),
+    "masked_scatter": (lambda x, y: x.masked_scatter(MASK, y), X, Y), "embedding of limited norm": (lambda w: F.embedding(INDEX, w.clone(), max_norm=1.0), X),
+    "kthvalue": (lambda x: x.kthvalue(3, 0), X), "kthvalue kept": (lambda x: x.kthvalue(2, 1, True).values, NUMBERS), "median": (lambda x: x.median(1).values, TIES),
+    "median of all": (lambda x: (x.median(), x.nanmedian()), TIES), "nanmedian": (lambda x: x.nanmedian(1).values, TIES), "median 0-d": (lambda x: x[0, 0].median(0), X),
+    "mode": (lambda x: x.mode(1).values, TIES[::2]), "mode of integers": (lambda x: x.mode(0), NUMBERS), "cummax": (lambda x: x.cummax(1), TIES),
+    "cummin": (lambda x: x.cummin(0), TIES), "cummax of integers": (lambda x: x.cummax(1), NUMBERS), "cummin of bools": (lambda x: x.cummin(1), MASK),
+    "searchsorted": (lambda s, x: [torch.searchsorted(s, x, right=r, out_int32=r) for r in (False, True)], SORTED, torch.cat([X.flatten(), SORTED, TIES[1]])),
+    "searchsorted of rows": (lambda s, x: torch.searchsorted(s, x), X.sort(-1).values, Y), "searchsorted of one": (lambda s: torch.searchsorted(s, 0.25), SORTED),
+    "searchsorted by a sorter": (lambda x, y: torch.searchsorted(x, y, sorter=x.argsort(-1)), X, Y), "bucketize": (lambda x, s: torch.bucketize(x, s, right=True), X, SORTED),
+    "isin": (lambda x, y: torch.isin(x, y), NUMBERS, torch.arange(-1, 30)), "grid_sample 2-d": (lambda x, g: F.grid_sample(x, g, align_corners=False), IMAGE, GRID),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_decomposed(name):
+    check(*CASES[name])
+
+
+@pytest.mark.parametrize("align", [False, True])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
+def test_volumes_read_between_places(mode, padding, align):
+    check(lambda x, g: F.grid_sample(x, g, mode, padding, align), VOLUME, GRID_3D)
+
+
+def test_a_small_gradient_of_soft_margin_loss():
+    """sigmoid(z) - 1 has no digits left where the derivative is small."""
+    target = torch.ones(9)
+    check_gradient(lambda x: F.soft_margin_loss(x, target), torch.linspace(5, 30, 9))
+    check_gradient(lambda x: F.soft_margin_loss(x, target[0]), torch.tensor(17.5))
+
+
+def test_a_recurrence_of_parameters_compiles():
+    """Each term reads two before it: what is asked of all paths is asked for ever."""
+
+    class Recurrence(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.start = torch.nn.Parameter(torch.rand(()))
+
+        def forward(self, x):
+            last, before = self.start, self.start * 0.5
+            for _ in range(64):
+                last, before = last * 0.5 + before * 0.25, last
+            return x * last
+
+    check(Recurrence(), X)
+
+
+A = torch.randn(3, 6, 6) + 4 * torch.eye(6)
+B = torch.randn(3, 6, 2)
+FACTORED = torch.linalg.lu_factor(A)
+MATRICES = {
+    "lu_factor_ex": (lambda a: torch.linalg.lu_factor_ex(a), torch.randn(2, 5, 7)), "lu": (lambda a: torch.linalg.lu(a), torch.randn(7, 5)),
+    "lu_solve": (lambda f, p, b: [torch.linalg.lu_solve(f, p, b, adjoint=t) for t in (False, True)], *FACTORED, B),
+    "lu_solve from the right": (lambda f, p, b: torch.linalg.lu_solve(f, p, b, left=False), *FACTORED, B.mT.contiguous()),
+    "lu_unpack": (lambda f, p: torch.lu_unpack(f, p), *FACTORED), "det": (torch.linalg.det, A), "slogdet": (torch.linalg.slogdet, A),
+    "det of a singular one": (torch.linalg.det, torch.ones(4, 4)), "det of nothing": (torch.linalg.det, torch.ones(2, 0, 0)),
+    "inv_ex": (lambda a: torch.linalg.inv_ex(a), A), "cholesky_ex": (lambda a: torch.linalg.cholesky_ex(a @ a.mT), A),
+    "cholesky_ex upper": (lambda a: torch.linalg.cholesky_ex(a @ a.mT, upper=True), A), "cholesky_inverse": (torch.cholesky_inverse, A.tril()),
+    "cholesky_solve": (lambda b, a: torch.cholesky_solve(b, a), B, A.tril()),
+    "solve_triangular": (lambda a, b: [torch.linalg.solve_triangular(a, b, upper=u) for u in (False, True)], A, B),
+    "solve_triangular from the right": (lambda a, b: torch.linalg.solve_triangular(a, b, upper=True, left=False, unitriangular=True), A / 9, B.mT),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_small_matrices(name):
+    check(*MATRICES[name])
+
+
+@pytest.mark.parametrize("fn", [torch.linalg.det, lambda a: torch.linalg.slogdet(a)[1], lambda a: torch.linalg.inv_ex(a)[0]])
+def test_gradients_of_small_matrices(fn):
+    check_gradient(fn, A)

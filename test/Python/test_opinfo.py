@@ -1,0 +1,158 @@
+"""The harness of test/Conformance/opinfo itself: what it must notice, and what it must survive."""
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "Conformance" / "opinfo"))
+
+import pool  # noqa: E402
+import sample as harness  # noqa: E402
+import table  # noqa: E402
+from cases import Case, chosen, share  # noqa: E402
+from verdict import Outcome, Wrong, check_distribution, check_numbers  # noqa: E402
+
+CASE = Case("planted", "f32", "forward")
+
+
+def planted(right, wrong, *arguments, mode="forward"):
+    """The outcome for `right` where what is compiled is `wrong`."""
+
+    def other(gm, example):
+        return lambda *a: [r for r in (wrong(*a) if isinstance(wrong(*a), tuple) else (wrong(*a),))]
+
+    info = SimpleNamespace(op=right, name="planted")
+    made = SimpleNamespace(input=arguments[0], args=arguments[1:], kwargs={}, output_process_fn_grad=None)
+    before, harness.backend = harness.backend, other
+    try:
+        return harness.judge(info, Case("planted", "f32", mode), made)
+    finally:
+        harness.backend = before
+
+
+X = torch.randn(40, 30)
+WRONG = {
+    "numbers": (lambda x: x.exp(), lambda x: x.exp() * (1 + 1e-5)), "strides": (lambda x: x.t() * 2, lambda x: (x.t() * 2).contiguous()),
+    "dtype": (lambda x: x * 2, lambda x: (x * 2).double()), "shape": (lambda x: x * 2, lambda x: (x * 2)[:, :29]),
+    "NaN": (lambda x: x * 2, lambda x: torch.where(x == x[0, 0], float("nan"), x * 2)), "integers": (lambda x: (x * 9).int(), lambda x: (x * 9).int() + 1),
+    "aliasing": (lambda x: x.view(1200), lambda x: x.clone().view(1200)), "distribution": (lambda x: torch.rand_like(x), lambda x: torch.rand_like(x) ** 2),
+    "infinities": (lambda x: x / 0, lambda x: -(x / 0)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [k for k in WRONG if k != "aliasing"])
+def test_what_is_wrong_is_noticed(kind):
+    outcome = planted(*WRONG[kind], X)
+    assert (outcome.state, outcome.reason) == ("wrong", kind), outcome.detail
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_what_is_right_passes(kind):
+    right = WRONG[kind][0]
+    assert planted(right, right, X).state in ("native", "fallback")
+
+
+def test_aliases_are_compared():
+    info, made = SimpleNamespace(op=lambda x: x.view(1200), name="planted"), SimpleNamespace(input=X, args=(), kwargs={})
+    want = harness.call(info.op, info, made, False)
+    got = harness.call(lambda x: x.clone().view(1200), info, made, False)
+    with pytest.raises(Wrong, match="lie in the memory"):
+        harness.compare(info, CASE, made, got, [want, want], want, [])
+
+
+def test_the_numbers_rule_is_the_design_s():
+    exact = torch.rand(2000, dtype=torch.float64) + 1
+    eager = (exact * (1 + 1e-6)).float()
+    check_numbers((exact * (1 + 1.9e-6)).float(), [eager, eager], exact, 0.0, "")
+    with pytest.raises(Wrong):
+        check_numbers((exact * (1 + 2.2e-6)).float(), [eager, eager], exact, 0.0, "")
+    with pytest.raises(Wrong):
+        check_numbers(exact * (1 + 3e-12), [exact, exact], exact, 0.0, "")
+
+
+def test_distributions_of_elements_that_follow_each_other():
+    draws = [torch.bernoulli(torch.full((6, 1), 0.5)).expand(6, 500) for _ in range(4)]
+    check_distribution(draws[0].flip(0), draws, "")
+    with pytest.raises(Wrong):
+        check_distribution(torch.full((6, 500), 7.0), draws, "")
+
+
+def test_states_of_cases():
+    native, slow = Outcome("native"), Outcome("fallback", ops=["aten.b", "aten.a"])
+    wrong, crash = Outcome("wrong", "strides"), Outcome("crash", "SIGSEGV")
+    assert str(table.state_of([native, slow])) == "fallback: aten.a | aten.b"
+    assert str(table.state_of([native, Outcome("eager"), Outcome("torch", "no")])) == "native"
+    assert str(table.state_of([slow, wrong, native])) == "wrong: strides"
+    assert table.state_of([wrong, crash]).word == "crash"
+    for outcomes in ([native], [slow], [wrong], [crash]):
+        state = table.state_of(outcomes)
+        assert table.State.parse(str(state)) == state and not table.worse(state, state)
+    assert table.worse(table.state_of([wrong]), table.state_of([native]))
+    assert table.worse(table.state_of([slow]), table.state_of([native]))
+    assert table.worse(table.state_of([crash]), table.state_of([wrong]))
+    assert table.worse(table.state_of([Outcome("wrong", "dtype")]), table.state_of([wrong]))
+    assert not table.worse(table.state_of([native]), table.state_of([slow]))
+    assert table.better(table.state_of([native]), table.state_of([slow]))
+
+
+def test_the_table_is_what_is_read_and_written(tmp_path, monkeypatch):
+    states = {Case("add", "f32", "forward"): table.State("native"), Case("add", "i64", "forward"): table.State("native"),
+              Case("fft", "f32", "gradient"): table.State("fallback", frozenset({"complex"}))}  # fmt: skip
+    monkeypatch.setattr(table, "PATH", tmp_path / "table.json")
+    table.write(states)
+    assert table.read() == states and len(table.PATH.read_text().splitlines()) == 4
+
+
+def test_shares_cover_all_and_samples_are_spread():
+    names = [f"entry{i}" for i in range(700)]
+    sizes = [len(share(names, f"commit{i}")) for i in range(20)]
+    assert 40 < min(sizes) and max(sizes) < 105
+    assert {n for i in range(120) for n in share(names, f"commit{i}")} == set(names)
+    for count in (1, 7, 1000):
+        picked = chosen(count, 5, "seed")
+        assert len(picked) == min(count, 5) and all(0 <= p < count for p in picked)
+    assert chosen(9, 0, "") == list(range(9))
+
+
+STUB = """
+import json, os, sys, time
+print(json.dumps({"ready": True}), flush=True)
+for line in sys.stdin:
+    asked = json.loads(line)
+    for index in range(asked["after"] + 1, 4):
+        print(json.dumps({"start": index}), flush=True)
+        if asked["entry"] == "crash" and index == 1:
+            os.kill(os.getpid(), 11)
+        if asked["entry"] == "hang" and index == 2:
+            time.sleep(60)
+        if asked["entry"] == "greedy" and index == 0:
+            sys.stderr.write("terminate called: std::bad_alloc\\n")
+            os.abort()
+        print(json.dumps({"sample": index, "state": "native", "reason": "", "detail": "", "ops": []}), flush=True)
+    print(json.dumps({"done": True, "count": 4, "reason": ""}), flush=True)
+"""
+
+
+def test_the_pool_survives(tmp_path, monkeypatch):
+    script = tmp_path / "stub.py"
+    script.write_text(STUB)
+    monkeypatch.setattr(pool, "SCRIPT", script)
+    monkeypatch.setattr(pool, "HANG", 2)
+    found = {}
+    cases = [Case(name, "f32", "forward") for name in ("crash", "fine", "hang", "greedy", "after")]
+    left = pool.Pool(2, 0, "", 60).run(cases, lambda case, results, _: found.update({case.entry: [o.state for _, o in sorted(results.items())]}))
+    assert left == 0
+    assert found["fine"] == found["after"] == ["native"] * 4
+    assert found["crash"] == ["native", "crash", "native", "native"]
+    assert found["hang"] == ["native", "native", "hang", "native"]
+    assert found["greedy"] == ["memory", "native", "native", "native"]
+
+
+def test_every_case_of_the_table_exists():
+    from cases import DTYPES, MODES, entries
+
+    known = entries()
+    assert all(case.entry in known and case.dtype in DTYPES and case.mode in MODES for case in table.read())

@@ -1,0 +1,107 @@
+"""Results that lie in the memory of arguments or of each other in eager do so compiled; sizes and numbers that are symbols."""
+
+import warnings
+
+import pytest
+import torch
+
+from tilewright.backend import tilewright as backend
+
+
+def compiled(fn, dynamic=None):
+    torch._dynamo.reset()
+    return torch.compile(fn, backend=backend, fullgraph=True, dynamic=dynamic)
+
+
+def places(results, inputs):
+    """For each result the first input or earlier result in whose memory it lies."""
+    known = [t.untyped_storage()._cdata for t in inputs]
+    found = []
+    for r in results:
+        held = r.untyped_storage()._cdata
+        found.append(known.index(held) if held in known else -1)
+        known.append(held)
+    return found
+
+
+OF_AN_ARGUMENT = {
+    "split": lambda x: torch.split(x, 2), "split_with_sizes": lambda x: torch.split(x, [1, 5]), "chunk": lambda x: torch.chunk(x, 3),
+    "unbind": lambda x: torch.unbind(x), "unsafe_split": lambda x: torch.unsafe_split(x, 2), "unsafe_chunk": lambda x: torch.unsafe_chunk(x, 3),
+    "unfold": lambda x: [x.unfold(0, 3, 2)], "diagonal": lambda x: [x.diagonal(1)], "as_strided": lambda x: [x.as_strided((2, 2), (1, 3), 1)],
+}  # fmt: skip
+OF_EACH_OTHER = {
+    "unbind": lambda x: torch.unbind(x + 1, -1), "both": lambda x: (lambda y: (y, y.t()))(x * 2), "parts": lambda x: torch.split((x * 2).t(), 2),
+    "apart": lambda x: ((x + 1)[0], (x + 2)[0]), "detached": lambda x: (lambda y: (y, y.detach()))(x.exp()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize("fn", [*OF_AN_ARGUMENT.values(), *OF_EACH_OTHER.values()], ids=[*OF_AN_ARGUMENT, *(n + " new" for n in OF_EACH_OTHER)])
+def test_memory_of_results(fn, requires_grad):
+    x = torch.randn(6, 4, requires_grad=requires_grad)
+    got, want = compiled(fn)(x), fn(x)
+    assert places(got, [x]) == places(want, [x])
+    for a, b in zip(got, want, strict=True):
+        assert torch.allclose(a, b) and a.stride() == b.stride() and a.storage_offset() == b.storage_offset()
+
+
+@pytest.mark.parametrize("name", OF_AN_ARGUMENT)
+def test_memory_of_an_argument_with_symbolic_sizes(name):
+    """AOTAutograd reads sizes, strides and offset of such a result off the one that we give."""
+    fn, base = OF_AN_ARGUMENT[name], torch.randn(8, 4)
+    with torch.no_grad():
+        for x in (base[:6], base[2:]):
+            for a, b in zip(compiled(fn, dynamic=True)(x), fn(x), strict=True):
+                assert torch.equal(a, b) and a.storage_offset() == b.storage_offset()
+
+
+def test_what_is_written_into_one_result_shows_in_the_other():
+    first, second = compiled(lambda x: torch.unbind(x + 1, -1))(torch.zeros(3, 2))
+    whole = first.as_strided((3, 2), (2, 1), 0)
+    second.fill_(7)
+    assert whole[:, 1].eq(7).all() and first.eq(1).all()
+
+
+@pytest.mark.parametrize("index", [2, -1, -2])
+def test_a_number_that_may_be_negative(index):
+    x = torch.randn(5, 6)
+    fns = (lambda x, i: x.select(0, i) * 2, lambda x, i: x[:, i:] + 1, lambda x, i: x + i, lambda x, i: x.sum(i if i < 0 else 0),
+           lambda x, i: x.select_scatter(x[0] * 2, 0, i), lambda x, i: torch.cumsum(x, -1) * i)  # fmt: skip
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for fn in fns:
+            assert torch.allclose(compiled(fn, dynamic=True)(x, index), fn(x, index), rtol=1e-5)
+
+
+def test_strides_of_tensors_that_may_be_empty():
+    """torch says max(1, size) for strides of symbolic sizes."""
+    with torch.no_grad():
+        for fn, arguments in ((lambda n, m: torch.zeros(n, m), (4, 5)), (lambda n, m: torch.ones(2, n).repeat(m, n), (3, 2))):
+            got, want = compiled(fn, dynamic=True)(*arguments), fn(*arguments)
+            assert torch.equal(got, want) and got.stride() == want.stride()
+
+
+def test_sizes_that_follow_from_data_run_in_eager():
+    def fn(x, at):
+        return [p * 2 for p in torch.tensor_split(x, at)]
+
+    x, at = torch.randn(7, 3), torch.tensor([2, 5])
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        got = compiled(fn)(x, at)
+    for a, b in zip(got, fn(x, at), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_effect_tokens_do_not_shift_saved_strides():
+    """An op that checks for errors, between ones that save for backward, gives the graph a leading result."""
+
+    def fn(x):
+        return torch.linalg.lu_factor(x * 2)[0] + 1
+
+    ours, theirs = (torch.eye(4).mul(3).add(0.1).requires_grad_() for _ in range(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compiled(fn)(ours).sum().backward()
+    fn(theirs).sum().backward()
+    assert torch.allclose(ours.grad, theirs.grad, rtol=1e-4)
