@@ -117,6 +117,9 @@ private:
   std::unique_ptr<State> state;
 };
 
+/// What tells one build of the shared library around `address` from another: its build id, else its size and time.
+std::string buildIdentity(const void *address);
+
 /// Gives back what compiling took and running does not need: freed heap memory, and the pages of LLVM's, MLIR's and
 /// this library's code and constants, some 100 MiB, which come back from their files when something is compiled again.
 /// The pages stay under a debugger, whose breakpoints would be lost.

@@ -41,9 +41,6 @@ private:
   std::vector<std::string> lines; ///< of the module's ops, in order of a walk
 };
 
-/// What tells one build of the shared library around `address` from another: its build id, else its size and time.
-std::string buildIdentity(const void *address);
-
 } // namespace tilewright
 
 #endif

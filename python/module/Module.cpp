@@ -260,13 +260,19 @@ PYBIND11_MODULE(_tilewright, m) {
       .def(py::init([](int64_t id, unsigned result) { return ValueRef{id, result}; }), py::arg("id"),
            py::arg("result") = 0)
       .def_readonly("id", &ValueRef::id)
-      .def_readonly("result", &ValueRef::result);
-  py::class_<SymbolicInt>(m, "Sym", "A symbolic integer, as sympy prints it.").def(py::init([](std::string text) {
-    return SymbolicInt{std::move(text)};
-  }));
-  py::class_<DtypeName>(m, "Dtype", "A torch dtype by name.").def(py::init([](std::string name) {
-    return DtypeName{std::move(name)};
-  }));
+      .def_readonly("result", &ValueRef::result)
+      .def(py::pickle([](const ValueRef &ref) { return py::make_tuple(ref.id, ref.result); },
+                      [](const py::tuple &state) {
+                        return ValueRef{state[0].cast<int64_t>(), state[1].cast<unsigned>()};
+                      }));
+  py::class_<SymbolicInt>(m, "Sym", "A symbolic integer, as sympy prints it.")
+      .def(py::init([](std::string text) { return SymbolicInt{std::move(text)}; }))
+      .def(py::pickle([](const SymbolicInt &symbol) { return py::make_tuple(symbol.expression); },
+                      [](const py::tuple &state) { return SymbolicInt{state[0].cast<std::string>()}; }));
+  py::class_<DtypeName>(m, "Dtype", "A torch dtype by name.")
+      .def(py::init([](std::string name) { return DtypeName{std::move(name)}; }))
+      .def(py::pickle([](const DtypeName &dtype) { return py::make_tuple(dtype.name); },
+                      [](const py::tuple &state) { return DtypeName{state[0].cast<std::string>()}; }));
 
   py::class_<Options>(m, "Options")
       .def(py::init<>())
@@ -374,6 +380,7 @@ PYBIND11_MODULE(_tilewright, m) {
         return result;
       },
       py::arg("threads"));
+  m.def("build_identity", [] { return buildIdentity(reinterpret_cast<const void *>(&buildIdentity)); });
   m.def("known_targets", &GraphBuilder::knownTargets);
 }
 

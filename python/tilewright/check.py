@@ -87,7 +87,7 @@ def difference(got: torch.Tensor, want: torch.Tensor, exact: torch.Tensor) -> st
 
 def compile_alone(node: fx.Node, root, options):
     """A program of `node` alone with its arguments' nodes, or the reason why there is none."""
-    from .backend import build
+    from .compiled import build
 
     graph, inputs, copies = fx.Graph(), [], {}
 

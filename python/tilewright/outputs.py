@@ -5,12 +5,11 @@ from __future__ import annotations
 import operator
 from collections import Counter
 
-import sympy
 import torch
 from torch import fx
 from torch._prims_common import is_non_overlapping_and_dense_or_false
 
-from . import _tilewright
+from .recipes import Number, Replay, StridedCopy, expression_of
 
 aten = torch.ops.aten
 
@@ -60,64 +59,20 @@ def named(node: fx.Node) -> fx.Node:
     return node
 
 
-def compile_expression(expr, symbols: list[str]):
-    """A function of the symbols' values for a sympy expression."""
-    text = str(expr)
-    helpers = {"FloorDiv": operator.floordiv, "CleanDiv": operator.floordiv, "CeilDiv": lambda a, b: -(-a // b),
-               "Mod": operator.mod, "PythonMod": operator.mod, "Max": max, "Min": min}  # fmt: skip
-    functions = {type(part).__name__ for part in sympy.preorder_traversal(expr) if part.args} - {"Add", "Mul", "Pow"}
-    unknown = sorted(functions - set(helpers)) + sorted({str(s) for s in expr.free_symbols} - set(symbols))
-    if unknown:
-        raise _tilewright.Refused(f"size expression '{text}': {unknown[0]} is not known at a call")
-    names = ", ".join(symbols) or "*_"
-    return eval(f"lambda {names}: {text}", {"__builtins__": {}, **helpers})  # noqa: S307: sympy's own text
-
-
-def replay(chain, index, symbols, of_results: bool = False):
-    """A function that repeats the views of `chain` on argument `index`, or on that result of the program."""
+def replay(chain: list[fx.Node], index: int, symbols: list[str], of_results: bool = False) -> Replay:
+    """The views of `chain` on argument `index`, or on that result of the program."""
 
     def resolve(value):
         if isinstance(value, fx.Node):
             value = value.meta["val"]
         if isinstance(value, torch.SymInt):
-            return compile_expression(value.node.expr, symbols)
+            return expression_of(value.node.expr, symbols)
         if isinstance(value, (list, tuple)):
             return [resolve(v) for v in value]
         return value
 
-    def settle(value, values):
-        if callable(value):
-            return value(*values)
-        if isinstance(value, list):
-            return [settle(v, values) for v in value]
-        return value
-
     steps = [(n.target, [resolve(a) for a in n.args[1:]], {k: resolve(v) for k, v in n.kwargs.items()}) for n in chain[1:]]
-
-    def run(held, values, tensors):
-        tensor = (tensors if of_results else held)[index].detach()
-        for target, args, kwargs in steps:
-            tensor = target(tensor, *settle(args, values), **{k: settle(v, values) for k, v in kwargs.items()})
-        return tensor
-
-    return run
-
-
-def strided_copy(position, size_functions, stride_functions):
-    """A result whose strides are not those of a dense tensor: laid out by torch, stretched dimensions shared."""
-
-    def run(_held, values, tensors):
-        sizes = [f(*values) if callable(f) else f for f in size_functions]
-        strides = [f(*values) if callable(f) else f for f in stride_functions]
-        base = tensors[position]
-        for dim, stride in enumerate(strides):
-            if stride == 0 and sizes[dim] > 1:
-                base = base.narrow(dim, 0, 1)
-        result = torch.empty_strided(base.shape, strides, dtype=base.dtype)
-        result.copy_(base)
-        return result.as_strided(sizes, strides)
-
-    return run
+    return Replay(steps, index, of_results)
 
 
 def laid_out(values, strides: dict[fx.Node, tuple], first_saved: int):
@@ -161,10 +116,9 @@ def recipes_for(walker, values):
             if text in symbols:
                 pending.append(("symbol", symbols.index(text), None))
             else:
-                function = compile_expression(held.node.expr, symbols)
-                pending.append(("compute", 0, lambda _h, v, _t, f=function: f(*v)))
+                pending.append(("compute", 0, Number(expression_of(held.node.expr, symbols))))
         elif isinstance(held, (int, float, bool)):
-            pending.append(("compute", 0, lambda _h, _v, _t, constant=held: constant))
+            pending.append(("compute", 0, Number(held)))
         elif len(chain := view_chain(value)) > 1 and chain[0] in walker.arguments:
             result.returned.add(walker.arguments[chain[0]])
             pending.append(("compute", 0, replay(chain, walker.arguments[chain[0]], symbols)))
@@ -176,11 +130,11 @@ def recipes_for(walker, values):
     dense = walker.graph.outputs(wanted + walker.writes)
 
     def function(size):
-        return compile_expression(size.node.expr, symbols) if isinstance(size, torch.SymInt) else size
+        return expression_of(size.node.expr, symbols) if isinstance(size, torch.SymInt) else size
 
     for kind, index, extra in pending:
         if kind == "tensor" and not dense[index]:
             sizes, strides = [function(s) for s in extra.shape], [function(s) for s in extra.stride()]
-            result.recipes.append(("compute", 0, strided_copy(index, sizes, strides)))
+            result.recipes.append(("compute", 0, StridedCopy(index, sizes, strides)))
         else:
             result.recipes.append((kind, index, extra if kind == "compute" else None))

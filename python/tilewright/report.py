@@ -10,6 +10,17 @@ _lock = threading.Lock()
 _graphs: deque = deque(maxlen=1000)
 
 
+def describe(refusals) -> str:
+    """A line for each op that runs in eager."""
+    lines = []
+    for refusal in refusals:
+        if refusal.follows:
+            continue
+        lines.append(f"  {refusal.reason}" if refusal.target in refusal.reason else f"  {refusal.target}: {refusal.reason}"
+                     + (f" ({refusal.where})" if refusal.where else ""))  # fmt: skip
+    return "\n".join(dict.fromkeys(lines))
+
+
 @dataclass
 class GraphReport:
     """One graph that torch.compile handed over."""
@@ -23,6 +34,10 @@ class GraphReport:
     copied_inputs: list = field(default_factory=list)
     calls: list = field(default_factory=list, repr=False)  # GraphCall, for what changes later
     frozen: object = None  # FreezeReport under options={"freeze": True}
+    restored: bool = False  # by torch's AOTAutogradCache or from a saved function: AOTAutograd did not run
+
+    def __getstate__(self):
+        return vars(self) | {"calls": [], "frozen": None}
 
     def packed_bytes(self) -> int:
         """Memory of packed parameters; graphs may share it."""
@@ -37,6 +52,8 @@ class GraphReport:
     def __str__(self) -> str:
         lines = [f"{self.name} ({self.kind}): {self.nodes} nodes, {self.segments} compiled and {self.eager_segments} eager "
                  f"segments, {self.kernels()} kernels, called {sum(c.calls for c in self.calls)} times"]  # fmt: skip
+        if self.restored:
+            lines.append("  restored by torch: AOTAutograd did not run")
         for refusal in self.refusals:
             lines.append(f"  eager: {refusal.reason}" + (f" [{refusal.where}]" if refusal.where else ""))
         for name in self.copied_inputs:

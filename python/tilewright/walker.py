@@ -10,6 +10,7 @@ import torch
 from torch import fx
 
 from . import _tilewright, strided
+from .recording import RecordedGraph
 
 MOST = 2**63 - 1
 _FRAME = re.compile(r'File "([^"]*)", line (\d+), in (.*)')
@@ -30,7 +31,7 @@ class Refusal:
 class Imported:
     """A graph handed over: what it takes to compile and call it."""
 
-    graph: _tilewright.Graph
+    graph: RecordedGraph
     refusals: list[Refusal] = field(default_factory=list)
     argument_count: int = 0
     inputs: list[int] = field(default_factory=list)  # per input of the program: the argument
@@ -116,7 +117,7 @@ class Walker:
         self.strides = strides
         self.first_saved = first_saved
         self.name = name
-        self.graph = _tilewright.Graph()
+        self.graph = RecordedGraph()
         self.result = Imported(self.graph)
         self.refs: dict[fx.Node, _tilewright.Ref] = {}
         self.lists: dict[fx.Node, int] = {}

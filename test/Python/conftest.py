@@ -20,6 +20,8 @@ except ImportError:
 # The user's own cache is not for tests; what one run compiles, its other tests may load.
 _cache = tempfile.TemporaryDirectory(prefix="tilewright-cache-")
 os.environ["TILEWRIGHT_CACHE_DIR"] = _cache.name
+# Nor is torch's: a graph that it has is not imported again (test_kept_by_torch.py has processes of its own).
+os.environ["TORCHINDUCTOR_AUTOGRAD_CACHE"] = "0"
 
 
 VERIFIED = ("ops", "test_models.py", "test_training.py", "test_training_attention.py", "test_reference.py")

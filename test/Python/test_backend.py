@@ -255,7 +255,7 @@ def test_wrong_arguments_are_refused_by_the_call():
 
     with torch.no_grad():
         torch.compile(double, backend=aot_autograd(fw_compiler=capture, inference_compiler=capture))(torch.ones(3))
-    from tilewright.backend import build
+    from tilewright.compiled import build
     from tilewright.options import CompileOptions
     from tilewright.walker import walk
 

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 import tilewright
-from tilewright.backend import build, tilewright as backend
+from tilewright.backend import tilewright as backend
+from tilewright.compiled import build
 from tilewright.options import CompileOptions
 from tilewright.walker import walk
 
@@ -84,7 +85,7 @@ COMPLEX = torch.randn(4, dtype=torch.complex64)
 def test_unsupported_dtype_or_device(fn, argument, text):
     with pytest.raises(Exception, match=r"(?s)strict mode.*" + text + r".*test_bad_input\.py:\d+"):
         run(fn, argument, strict=True)
-    from tilewright import backend as module
+    from tilewright import compiled as module
 
     module._warned.clear()
     with pytest.warns(UserWarning, match=r"(?s)run in eager.*" + text):

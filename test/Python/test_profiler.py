@@ -30,7 +30,7 @@ def test_a_call_is_a_span():
 def test_segments_between_eager_ops_are_spans():
     x = torch.randn(4, 4)
     with torch.no_grad(), pytest.warns(UserWarning, match="linalg_qr"):
-        from tilewright import backend as module
+        from tilewright import compiled as module
 
         module._warned.clear()
         fn = torch.compile(lambda x: torch.linalg.qr(x * 2)[1] + 1, backend=backend)

@@ -1,0 +1,173 @@
+"""What the backend returns for a graph: a callable that torch's AOTAutogradCache, aot_compile and save_cache_artifacts keep.
+
+Kept is what was imported, not machine code: where it is loaded it is imported and compiled again, which the object cache
+answers in milliseconds on the machine that compiled it, and which is right on any other.
+"""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from dataclasses import dataclass, field
+
+import torch
+from torch import fx
+from torch._functorch._aot_autograd.autograd_cache import BypassAOTAutogradCache
+from torch._inductor.output_code import OutputCode
+
+from . import _tilewright
+from .options import CompileOptions
+from .report import GraphReport, add, describe
+from .walker import Imported
+
+
+def fresh_seed() -> int:
+    """One number per call from torch's generator: torch.manual_seed reproduces it."""
+    return int(torch.empty((), dtype=torch.int64).random_())
+
+
+def make_dense(tensor: torch.Tensor, sizes: list[int], strides: list[int]) -> torch.Tensor:
+    """A copy with these strides."""
+    result = torch.empty_strided(sizes, strides, dtype=tensor.dtype)
+    with torch.no_grad():
+        result.copy_(tensor)
+    return result
+
+
+def written(arguments: list, copies: list) -> None:
+    """After a call that has written into arguments: those of which it was given dense copies get theirs, and torch is
+    told of all."""
+    for argument, copy in zip(arguments, copies):
+        if copy is not None:
+            with torch.no_grad():
+                argument.copy_(copy)
+    torch.autograd.graph.increment_version([a for a in arguments if not a.is_inference()])
+
+
+def resolving(call, negatives: list[int]):
+    """`call` with arguments whose signs are pending (x.conj().imag) made plain first."""
+
+    def run(arguments):
+        for index in negatives:
+            arguments[index] = arguments[index].resolve_neg()
+        return call(arguments)
+
+    return run
+
+
+def build(imported: Imported, options: CompileOptions) -> _tilewright.GraphCall:
+    """Compiles what was imported without refusals."""
+    needs_seed = imported.graph.needs_seed()
+    call = imported.graph.compile(options.native())
+    inputs = imported.inputs + [-2] * needs_seed
+    call.configure(imported.argument_count, inputs, imported.constants, imported.symbol_sources, imported.recipes,
+                   fresh_seed, torch.get_num_threads, make_dense, written)  # fmt: skip
+    return call
+
+
+class Program:
+    """A graph or segment compiled whole."""
+
+    def __init__(self, imported: Imported, options: CompileOptions, title: str, keep: bool):
+        """`keep`: it may be pickled later. `title` names its calls in profiles."""
+        self.options, self.title = options, title
+        self.kept = pickle.dumps(imported) if keep else None
+        self.call = build(imported, options)
+        self.call.name = title
+        self.run = resolving(self.call, imported.negatives) if imported.negatives else self.call
+        for text in self.call.report().get("warnings", []):
+            warnings.warn("tilewright: " + text, stacklevel=2)
+
+    @staticmethod
+    def restored(kept: bytes, options: CompileOptions, title: str) -> Program:
+        program = Program(pickle.loads(kept), options, title, keep=False)
+        program.kept = kept
+        return program
+
+    def __reduce__(self):
+        if self.kept is None:
+            raise BypassAOTAutogradCache(f"{self.title} was compiled without a record of it")
+        return Program.restored, (self.kept, self.options, self.title)
+
+    def programs(self) -> list[Program]:
+        return [self]
+
+
+class Segment(torch.nn.Module):
+    """A compiled segment called like the submodule it replaces."""
+
+    def __init__(self, program: Program, single: bool, dtypes: list):
+        super().__init__()
+        self.program, self.single, self.dtypes = program, single, dtypes
+
+    def forward(self, *arguments):
+        # An eager op may give another dtype than torch's meta function says (batch norm's statistics in bf16).
+        results = self.program.run([a.to(d) if isinstance(a, torch.Tensor) and a.dtype != d else a
+                                    for a, d in zip(arguments, self.dtypes, strict=True)])  # fmt: skip
+        return results[0] if self.single else tuple(results)
+
+
+class Parts:
+    """Compiled segments between eager ones."""
+
+    def __init__(self, module: fx.GraphModule):
+        self.module = module
+
+    def run(self, arguments: list):
+        held = list(arguments)
+        arguments.clear()
+        return self.module(*held)
+
+    def programs(self) -> list[Program]:
+        return [part.program for part in self.module.children() if isinstance(part, Segment)]
+
+
+_warned: set = set()
+
+
+def warn_of(refusals: list) -> None:
+    """Tells once per process what runs in eager."""
+    text = describe(refusals)
+    if text and text not in _warned:
+        _warned.add(text)
+        warnings.warn("tilewright: these ops run in eager between compiled segments:\n" + text, stacklevel=2)
+
+
+@dataclass
+class CompiledGraph(OutputCode):
+    """AOTAutograd's boxed convention: it empties the list it is given."""
+
+    report: GraphReport
+    body: Program | Parts | None
+    payload: bytes = field(default=b"", repr=False)
+
+    def __post_init__(self):
+        self._boxed_call = True  # on the instance: AOTAutograd looks there
+        self.run = self.body.run
+
+    def __call__(self, inputs):
+        return self.run(inputs)
+
+    # -- torch's caches ------------------------------------------------------
+
+    def prepare_for_serialization(self) -> None:
+        """Called on a shallow copy of what is in use."""
+        try:
+            self.payload = pickle.dumps(self.body)
+        except BypassAOTAutogradCache:
+            raise
+        except Exception as error:  # whatever an eager segment holds
+            raise BypassAOTAutogradCache(f"tilewright: {self.report.name} ({self.report.kind}) cannot be kept: {error}") from error
+        self.body = self.run = None
+
+    def post_compile(self, example_inputs, constants, graph_kwargs) -> None:
+        """Called where it was loaded."""
+        self.body, self.payload = pickle.loads(self.payload), b""
+        self.run = self.body.run
+        self.report.restored = True
+        self.report.calls = [program.call for program in self.body.programs()]
+        warn_of(self.report.refusals)
+        add(self.report)
+
+    def set_triton_bundle(self, triton_bundle) -> None:
+        """There is none."""

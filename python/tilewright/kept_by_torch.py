@@ -1,0 +1,91 @@
+"""torch's AOTAutogradCache for graphs of this backend: a second process neither differentiates nor decomposes them again.
+
+The cache keeps what SerializableAOTDispatchCompiler returns where "bundled" entries are switched on; its key knows the
+graph and torch's settings, but not the compiler, so that a tag with ours goes into it."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import pathlib
+from unittest import mock
+
+import torch
+from torch._dynamo.callback import callback_handler
+from torch._functorch import config as functorch_config
+from torch._functorch._aot_autograd.autograd_cache import should_use_local_autograd_cache, should_use_remote_autograd_cache
+from torch._functorch._aot_autograd.schemas import SerializableAOTDispatchCompiler
+from torch._inductor import codecache
+
+from . import _tilewright
+from .compiled import CompiledGraph
+from .options import CompileOptions
+
+
+def keeps(options: CompileOptions) -> bool:
+    """Whether compiled graphs may outlive the process. Checks compare with the graph at hand, freezing with its parameters."""
+    ahead = functorch_config.force_autograd_cache  # aot_compile: what is compiled will be saved
+    if ahead and (options.check or options.freeze):
+        name = "check" if options.check else "freeze"
+        raise ValueError(f"tilewright: a function compiled with options[{name!r}] cannot be saved; leave it out")
+    wanted = options.cache and (should_use_local_autograd_cache() or should_use_remote_autograd_cache())
+    return (wanted or ahead) and not options.check and not options.freeze
+
+
+@functools.cache
+def identity() -> str:
+    """This build of Tilewright: its library and its Python files, which decide what is imported."""
+    digest = hashlib.sha256(_tilewright.build_identity().encode())
+    folder = pathlib.Path(__file__).parent
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(str(path.relative_to(folder)).encode() + path.read_bytes())
+    return digest.hexdigest()[:32]
+
+
+class _LazyBackward:
+    """Backward graphs are compiled at their first call, outside of the backend's: torch saves the entry right after the
+    compiler returns, and tells when it has."""
+
+    def __init__(self):
+        self.patch = None
+
+    def begin(self) -> None:
+        if functorch_config.bundled_autograd_cache:
+            return
+        self.patch = functorch_config.patch(bundled_autograd_cache=True)
+        self.patch.__enter__()
+        if self.end not in callback_handler.end_callbacks:  # cleared by torch._dynamo.reset()
+            callback_handler.register_end_callback(self.end)
+
+    def end(self, _arguments=None) -> None:
+        if self.patch is not None:
+            self.patch.__exit__(None, None, None)
+            self.patch = None
+
+
+_lazy_backward = _LazyBackward()
+
+
+@contextlib.contextmanager
+def kept_by_torch(options: CompileOptions):
+    """What wraps compilers of this backend so that AOTAutogradCache takes their results, and the settings for it."""
+    if not keeps(options):
+        yield lambda compiler: compiler
+        return
+
+    def door(compiler):
+        def compile_one(gm, example_inputs):
+            _lazy_backward.begin()
+            return compiler(gm, example_inputs)
+
+        return SerializableAOTDispatchCompiler(CompiledGraph, compile_one)
+
+    tag = torch.compiler.config.cache_key_tag
+    with (
+        # For its key torch imports Inductor's backends (0.6 s), of whose passes this one uses none.
+        mock.patch.object(codecache, "init_backend_registration", lambda: None),
+        torch.compiler.config.patch(cache_key_tag=f"{tag} tilewright {identity()} {options}"),
+        functorch_config.patch(bundled_autograd_cache=True),
+    ):
+        yield door

@@ -1,0 +1,120 @@
+"""How a result of a graph that is no tensor of the program is made at a call: from arguments, sizes and tensors.
+
+Each is called as recipe(arguments, values of the symbols, tensors of the program), and can be pickled: torch keeps
+compiled functions between processes (python/tilewright/code.py)."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, field
+
+import sympy
+import torch
+
+from . import _tilewright
+
+HELPERS = {"FloorDiv": operator.floordiv, "CleanDiv": operator.floordiv, "CeilDiv": lambda a, b: -(-a // b),
+           "Mod": operator.mod, "PythonMod": operator.mod, "Max": max, "Min": min}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Expression:
+    """A size as a function of the symbols' values."""
+
+    text: str
+    symbols: list[str]
+    function: object = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self):
+        names = ", ".join(self.symbols) or "*_"
+        self.function = eval(f"lambda {names}: {self.text}", {"__builtins__": {}, **HELPERS})  # noqa: S307: sympy's own text
+
+    def __call__(self, *values):
+        return self.function(*values)
+
+    def __reduce__(self):
+        return Expression, (self.text, self.symbols)
+
+
+def expression_of(expr: sympy.Expr, symbols: list[str]) -> Expression:
+    """`expr` as a function of `symbols`; refused where it says more than these."""
+    functions = {type(part).__name__ for part in sympy.preorder_traversal(expr) if part.args} - {"Add", "Mul", "Pow"}
+    unknown = sorted(functions - set(HELPERS)) + sorted({str(s) for s in expr.free_symbols} - set(symbols))
+    if unknown:
+        raise _tilewright.Refused(f"size expression '{expr}': {unknown[0]} is not known at a call")
+    return Expression(str(expr), symbols)
+
+
+@dataclass(slots=True)
+class Number:
+    """A number that follows from the symbols, or from nothing."""
+
+    value: object
+
+    def __call__(self, _arguments, values, _tensors):
+        return self.value(*values) if isinstance(self.value, Expression) else self.value
+
+
+def _settle(value, values):
+    """`value` with its expressions evaluated."""
+    if isinstance(value, Expression):
+        return value(*values)
+    if isinstance(value, list):
+        return [_settle(v, values) for v in value]
+    return value
+
+
+def operator_named(name: str):
+    """The overload that prints as `name` ("aten.view.default"), or a function of Python's module operator."""
+    if name.startswith("operator."):
+        return getattr(operator, name.removeprefix("operator."))
+    found = torch.ops
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def name_of(target) -> str:
+    """The name that operator_named() takes."""
+    return str(target) if isinstance(target, torch._ops.OpOverload) else f"operator.{target.__name__}"
+
+
+@dataclass(slots=True)
+class Replay:
+    """The views of an argument, or of a tensor of the program, made by torch: in eager's memory."""
+
+    steps: list[tuple]  # (op, positional arguments after the tensor, others)
+    index: int
+    of_results: bool
+
+    def __call__(self, arguments, values, tensors):
+        tensor = (tensors if self.of_results else arguments)[self.index].detach()
+        for target, args, kwargs in self.steps:
+            tensor = target(tensor, *_settle(args, values), **{k: _settle(v, values) for k, v in kwargs.items()})
+        return tensor
+
+    @staticmethod
+    def named(steps: list[tuple], index: int, of_results: bool) -> Replay:
+        return Replay([(operator_named(name), args, kwargs) for name, args, kwargs in steps], index, of_results)
+
+    def __reduce__(self):
+        return Replay.named, ([(name_of(t), args, kwargs) for t, args, kwargs in self.steps], self.index, self.of_results)
+
+
+@dataclass(slots=True)
+class StridedCopy:
+    """A tensor of the program in strides that are not those of a dense one: stretched dimensions are shared."""
+
+    position: int
+    sizes: list
+    strides: list
+
+    def __call__(self, _arguments, values, tensors):
+        sizes, strides = _settle(self.sizes, values), _settle(self.strides, values)
+        base = tensors[self.position]
+        for dim, stride in enumerate(strides):
+            if stride == 0 and sizes[dim] > 1:
+                base = base.narrow(dim, 0, 1)
+        result = torch.empty_strided(base.shape, strides, dtype=base.dtype)
+        result.copy_(base)
+        return result.as_strided(sizes, strides)

@@ -1,0 +1,50 @@
+"""What the importer was told of a graph, to be told again in another process."""
+
+from __future__ import annotations
+
+from . import _tilewright
+
+
+class RecordedGraph:
+    """A _tilewright.Graph that pickles as the calls that made it."""
+
+    def __init__(self):
+        self.graph = _tilewright.Graph()
+        self.steps: list[tuple] | None = []  # (method, arguments); None once compiled
+
+    def _told(self, method: str, *arguments):
+        result = getattr(self.graph, method)(*arguments)
+        self.steps.append((method, arguments))
+        return result
+
+    def symbol(self, name: str, low: int, high: int) -> None:
+        self._told("symbol", name, low, high)
+
+    def input(self, name: str, dtype: str, sizes: list, strides: list, is_static: bool):
+        return self._told("input", name, dtype, sizes, strides, is_static)
+
+    def node(self, target: str, args, kwargs: dict, metas: list, frames: list) -> int:
+        return self._told("node", target, args, kwargs, metas, frames)
+
+    def outputs(self, wanted: list[tuple]) -> list[bool]:
+        return self._told("outputs", wanted)
+
+    def compile(self, options: _tilewright.Options) -> _tilewright.GraphCall:
+        self.steps = None
+        return self.graph.compile(options)
+
+    def text(self) -> str:
+        return self.graph.text()
+
+    def needs_seed(self) -> bool:
+        return self.graph.needs_seed()
+
+    @staticmethod
+    def replayed(steps: list[tuple]) -> RecordedGraph:
+        made = RecordedGraph()
+        for method, arguments in steps:
+            made._told(method, *arguments)
+        return made
+
+    def __reduce__(self):
+        return RecordedGraph.replayed, (self.steps,)

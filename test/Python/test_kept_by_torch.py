@@ -1,0 +1,168 @@
+"""What torch keeps of compiled graphs between processes: AOTAutogradCache, aot_compile, save_cache_artifacts."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import tilewright
+
+PROGRAM = textwrap.dedent("""
+    import json, sys
+    import torch, tilewright
+    from torch._dynamo.utils import counters
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = torch.nn.Linear(16, 32), torch.nn.Linear(32, 8)
+
+        def forward(self, x):
+            return self.second(torch.relu(self.first(x)))
+
+    def views(model, x):
+        y = model(x)
+        return y, y.view(-1)[3:], x.t(), x.shape[0] + 1, x[None].expand(3, -1, -1)
+
+    def segments(model, x):
+        q, r = torch.linalg.qr(model(x).t())
+        return r.relu() @ r.t(), q.abs()
+
+    case, options, path = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3]
+    torch.manual_seed(0)
+    model, x = Model(), torch.randn(5, 16)
+    function = {"segments": segments, "cond": lambda m, x: torch.cond(x.sum() > 0, lambda x: m(x).sin(), lambda x: m(x), (x,))}
+    function = function.get(case, views)
+    compiled = torch.compile(function, backend="tilewright", options=options, dynamic=case == "dynamic")
+    if case == "training":
+        leaves = [*model.parameters(), x.requires_grad_()]
+        got, want = ([y, *torch.autograd.grad(y.square().sum(), leaves)] for y in (compiled(model, x)[0], model(x)))
+    elif case == "function":
+        if path == "-":
+            made = torch.compile(model, backend="tilewright", fullgraph=True, options=options, dynamic=True)
+            made = made.forward.aot_compile(((x,), {}))
+            made.save_compiled_function("function.bin")
+        else:
+            with open(path, "rb") as file:
+                made = torch.compiler.load_compiled_function(file)
+        got, want = made(model, x), model(x)
+        for some in (got, want):
+            some.sum().backward()
+        again = torch.randn(9, 16)
+        got, want = [got, made(model, again)], [want, model(again)]
+    else:
+        if case == "artifacts" and path != "-":
+            with open(path, "rb") as file:
+                torch.compiler.load_cache_artifacts(file.read())
+        with torch.no_grad():
+            want = function(model, x)  # before freezing
+            got = compiled(model, x)
+            if case == "dynamic":
+                more = torch.randn(9, 16)
+                got, want = (*got, *compiled(model, more)), (*want, *function(model, more))
+        if case == "artifacts" and path == "-":
+            with open("artifacts.bin", "wb") as file:
+                file.write(torch.compiler.save_cache_artifacts()[0])
+    torch.testing.assert_close(got, want)
+    print(json.dumps({
+        "restored": [graph.restored for graph in tilewright.report()],
+        "graphs": [f"{graph.kind} {graph.segments} {graph.eager_segments}" for graph in tilewright.report()],
+        "objects": [detail.get("cache", "").split(":")[0] for graph in tilewright.report() for detail in graph.details()],
+        "refusals": [r.target for graph in tilewright.report() for r in graph.refusals],
+        **{key: counters["aot_autograd"][f"autograd_cache_{key}"] for key in ("hit", "miss", "bypass", "saved")}}))
+""")
+
+
+@pytest.fixture
+def process(tmp_path):
+    """Runs one case in a process of its own; both caches are below tmp_path."""
+    (tmp_path / "program.py").write_text(PROGRAM)
+
+    def run(case, options=None, path="-", package=None, caches="caches", **environment):
+        package = package or str(pathlib.Path(tilewright.__file__).parent.parent)
+        folder = tmp_path / caches
+        env = {**os.environ, "TILEWRIGHT_CACHE_DIR": str(folder / "objects"), "TORCHINDUCTOR_CACHE_DIR": str(folder / "torch"),
+               "TORCHINDUCTOR_AUTOGRAD_CACHE": "1", "PYTHONPATH": package, **environment}  # fmt: skip
+        command = [sys.executable, "program.py", case, json.dumps(options or {}), path]
+        done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout.splitlines()[-1])
+
+    return run
+
+
+@pytest.mark.parametrize("case", ["inference", "dynamic", "training", "segments"])
+def test_second_process_restores(process, case):
+    first, second = process(case), process(case)
+    assert first["hit"] == 0 and first["saved"] >= 1 and not any(first["restored"])
+    assert second["hit"] == first["saved"] and second["miss"] == 0 and all(second["restored"])
+    assert set(second["objects"]) == {"hit"}
+    assert second["graphs"] == first["graphs"] and second["refusals"] == first["refusals"]
+    if case == "segments":
+        assert first["refusals"] == ["aten.linalg_qr.default"]
+
+
+def test_other_options_are_other_entries(process):
+    process("inference")
+    other = process("inference", {"rounding": "eager"})
+    assert other["hit"] == 0 and other["miss"] == 1
+
+
+@pytest.mark.parametrize("options", [{"cache": False}, {"check": "reference"}, {"freeze": True}])
+def test_not_kept(process, options):
+    for _ in range(2):
+        told = process("inference", options)
+        assert told["hit"] == told["miss"] == told["saved"] == 0 and not any(told["restored"])
+
+
+def test_what_cannot_be_kept_is_compiled_again(process):
+    first, second = process("cond"), process("cond")
+    assert first["bypass"] == second["bypass"] == 1 and second["hit"] == 0
+
+
+def test_other_python_files_are_another_build(process, tmp_path):
+    import shutil
+
+    process("inference")
+    shutil.copytree(pathlib.Path(tilewright.__file__).parent, tmp_path / "changed" / "tilewright")
+    with open(tmp_path / "changed" / "tilewright" / "decompositions.py", "a") as file:
+        file.write("\n# another decomposition\n")
+    told = process("inference", package=str(tmp_path / "changed"))
+    assert told["hit"] == 0 and told["miss"] == 1
+
+
+def test_damaged_entry_is_compiled_again(process, tmp_path):
+    process("inference")
+    entries = [path for path in (tmp_path / "caches" / "torch" / "aotautograd").rglob("*") if path.is_file()]
+    assert entries
+    for path in entries:
+        path.write_bytes(path.read_bytes()[:-200])
+    told = process("inference")
+    assert told["hit"] == 0 and not any(told["restored"])
+
+
+def test_saved_function(process, tmp_path):
+    """Forward and backward, sizes unknown, in a process without caches."""
+    process("function")
+    told = process("function", path=str(tmp_path / "function.bin"), caches="other")
+    assert told["restored"] == [True, True] and told["graphs"] == ["forward 1 0", "backward 1 0"]
+
+
+def test_saved_artifacts(process, tmp_path):
+    process("artifacts")
+    told = process("artifacts", path=str(tmp_path / "artifacts.bin"), caches="other")
+    assert told["hit"] == 1 and told["restored"] == [True]
+
+
+@pytest.mark.parametrize("options", [{"check": "reference"}, {"freeze": True}])
+def test_saved_function_refuses(options):
+    import torch
+
+    module = torch.nn.Linear(4, 4).requires_grad_(False)
+    compiled = torch.compile(module, backend="tilewright", fullgraph=True, options=options)
+    with pytest.raises(Exception, match=f"a function compiled with options.*{next(iter(options))}.*cannot be saved"):
+        compiled.forward.aot_compile(((torch.randn(2, 4),), {}))
