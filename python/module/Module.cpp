@@ -261,10 +261,9 @@ PYBIND11_MODULE(_tilewright, m) {
            py::arg("result") = 0)
       .def_readonly("id", &ValueRef::id)
       .def_readonly("result", &ValueRef::result)
-      .def(py::pickle([](const ValueRef &ref) { return py::make_tuple(ref.id, ref.result); },
-                      [](const py::tuple &state) {
-                        return ValueRef{state[0].cast<int64_t>(), state[1].cast<unsigned>()};
-                      }));
+      .def(py::pickle(
+          [](const ValueRef &ref) { return py::make_tuple(ref.id, ref.result); },
+          [](const py::tuple &state) { return ValueRef{state[0].cast<int64_t>(), state[1].cast<unsigned>()}; }));
   py::class_<SymbolicInt>(m, "Sym", "A symbolic integer, as sympy prints it.")
       .def(py::init([](std::string text) { return SymbolicInt{std::move(text)}; }))
       .def(py::pickle([](const SymbolicInt &symbol) { return py::make_tuple(symbol.expression); },

@@ -47,7 +47,7 @@ def compile_parts(gm, options, static, refusals, report, keep, freezer=None) -> 
     """Compiled segments between eager ones."""
     from .partition import is_free
 
-    refused = {r.node for r in refusals}  # what merely follows a refused node becomes an argument of a segment
+    refused = {r.node for r in refusals}
     parts, kinds = split(gm, refused)
     placeholders = [n for n in parts.graph.nodes if n.op == "placeholder"]
     names = {n.name for i, n in enumerate(placeholders) if i in static}
@@ -108,8 +108,9 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
         if options.strict:
             raise UnsupportedError("tilewright: strict mode, and these ops cannot be compiled:\n" + describe(result.refusals))
         warn_of(result.refusals)
-        report.refusals = [r for r in result.refusals if not r.follows]
-        result = compile_parts(gm, options, static, report.refusals, report, keep, freezer)
+        refusals = result.refusals
+        result = compile_parts(gm, options, static, refusals, report, keep, freezer)
+        report.refusals = [r for r in refusals if not r.follows]
     add(report)
     output = next(n for n in reversed(gm.graph.nodes) if n.op == "output")
     if context is not None and context.output_strides is not None and kind != "backward":

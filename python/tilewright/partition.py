@@ -14,9 +14,20 @@ def is_free(node: fx.Node) -> bool:
     return isinstance(node.meta.get("val"), (torch.SymInt, torch.SymBool, torch.SymFloat))
 
 
+def sink_waits(gm: fx.GraphModule) -> None:
+    """Moves each wait for a collective to right before what first reads its result: what stands between runs meanwhile."""
+    position = {node: number for number, node in enumerate(gm.graph.nodes)}
+    for node in reversed(gm.graph.nodes):
+        if str(node.target) == "_c10d_functional.wait_tensor.default" and node.users:
+            first = min(node.users, key=position.__getitem__)
+            first.prepend(node)
+            position[node] = position[first] - 0.5  # a wait may read what another waited for
+
+
 def split(gm: fx.GraphModule, refused: set[str]) -> tuple[fx.GraphModule, dict[str, bool]]:
     """Cuts `gm` into alternating segments, in order. Returns the split module and, per submodule, whether it is to be
     compiled."""
+    sink_waits(gm)
     segment, compiled = 0, []
     number: dict[fx.Node, int] = {}
     eager_now = None

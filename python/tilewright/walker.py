@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import re
 from dataclasses import dataclass, field
 
 import torch
 from torch import fx
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 from . import _tilewright, strided
 from .recording import RecordedGraph
@@ -126,6 +128,8 @@ class Walker:
         self.arguments: dict[fx.Node, int] = {}
         self.numbers: dict[fx.Node, tuple[int, list]] = {}  # input of the program and its strides there
         self.writes: list = []  # results that are written into inputs
+        self.unknown: set[str] = set()  # symbols that follow from contents
+        self.found: set[str] = set()  # those of them that a node in eager has found
 
     # -- arguments ---------------------------------------------------------
 
@@ -186,14 +190,34 @@ class Walker:
                         except Exception:
                             pass  # not linear: another equation may do
         for symbol, source in known.items():
-            least = 0 if source[1] >= 0 else -MOST  # a size, or a number
-            low, high = least, MOST
-            if shape_env is not None and symbol in shape_env.var_to_range:
-                bounds = shape_env.var_to_range[symbol]
-                low, high = finite(bounds.lower, least), finite(bounds.upper, MOST)
-            self.graph.symbol(str(symbol), max(low, least), min(high, MOST))
+            self.declare(symbol, shape_env, 0 if source[1] >= 0 else -MOST)
             self.result.symbols.append(str(symbol))
             self.result.symbol_sources.append(source)
+        self.declare_unknown()
+
+    def declare(self, symbol, shape_env, least: int):
+        """Tells the importer of a symbol that is at least `least`: 0 for a size."""
+        low, high = least, MOST
+        if shape_env is not None and symbol in shape_env.var_to_range:
+            bounds = shape_env.var_to_range[symbol]
+            low, high = finite(bounds.lower, least), finite(bounds.upper, MOST)
+        self.graph.symbol(str(symbol), max(low, least), min(high, MOST))
+
+    def declare_unknown(self):
+        """Symbols that follow from contents: for the segments behind the op that finds them they are arguments like others."""
+        for node in self.gm.graph.nodes:
+            value = node.meta.get("val")
+            for each in value if isinstance(value, (list, tuple)) else [value]:
+                sizes = (*each.shape, *each.stride()) if isinstance(each, torch.Tensor) and each.layout == torch.strided else [each]
+                for size in sizes:
+                    if isinstance(size, torch.SymInt):
+                        self.declare_symbols_of(size)
+
+    def declare_symbols_of(self, size: torch.SymInt):
+        for symbol in free_unbacked_symbols(size):
+            if str(symbol) not in self.result.symbols and str(symbol) not in self.unknown:
+                self.unknown.add(str(symbol))
+                self.declare(symbol, size.node.shape_env, -MOST)
 
     # -- inputs ------------------------------------------------------------
 
@@ -253,8 +277,20 @@ class Walker:
 
     # -- nodes -------------------------------------------------------------
 
+    def stand_in(self, node: fx.Node):
+        """Makes the result of a node that runs in eager an input, as it is one of the segment behind it, so that what reads
+        it is judged for itself."""
+        value = node.meta.get("val")
+        if not isinstance(value, torch.Tensor) or unsupported_tensor(value):
+            return
+        dtype, sizes = meta_of(value)
+        with contextlib.suppress(_tilewright.Refused):
+            strides = [stride_expression(s) for s in value.stride()]
+            self.refs[node], _ = self.graph.input(f"{node.name} of eager", dtype, sizes, strides, False)
+
     def refuse(self, node: fx.Node, reason: str, follows: bool = False):
         self.reasons[node] = reason
+        self.stand_in(node)
         where = frames(node, self.frame_cache)
         place = f"{where[-1][0]}:{where[-1][1]}" if where else ""
         self.result.refusals.append(Refusal(node.name, str(node.target), reason, place, follows))
@@ -284,8 +320,9 @@ class Walker:
                 self.refuse(node, f"its argument {source.name} runs in eager", follows=True)
             return
         if isinstance(value, torch.SymInt):  # a size is known by its expression
-            unknown = [str(s) for s in value.node.expr.free_symbols if str(s) not in self.result.symbols]
+            unknown = {str(s) for s in value.node.expr.free_symbols} - {*self.result.symbols, *self.found}
             if unknown:
+                self.found |= unknown  # what this node finds is an argument of the segments behind it
                 self.refuse(node, f"its value {value} follows from the contents of a tensor")
             return
         if isinstance(value, int) and not isinstance(value, bool):
@@ -310,7 +347,7 @@ class Walker:
             metas = [meta_of(v) for v in values]
             number = self.graph.node(str(node.target), args, kwargs, metas, frames(node, self.frame_cache))
         except _tilewright.Refused as error:
-            follows = any(a in self.reasons for a in node.all_input_nodes)
+            follows = any(a in self.reasons and a not in self.refs for a in node.all_input_nodes)
             self.refuse(node, str(error), follows)
             return
         if isinstance(value, (list, tuple)):

@@ -1,0 +1,67 @@
+"""Where graphs are cut that have ops in eager."""
+
+import torch
+from torch import fx
+
+import tilewright
+from tilewright.partition import sink_waits, split
+
+
+def strictness(fn, *inputs):
+    """The graph report of `fn`, whose results are eager's."""
+    tilewright.report(clear=True)
+    with torch.no_grad():
+        got = torch.compile(fn, backend="tilewright", fullgraph=True)(*inputs)
+        torch.testing.assert_close(got, fn(*inputs))
+    (graph,) = tilewright.report()
+    return graph
+
+
+def test_what_reads_an_eager_result_is_compiled():
+    """Only what cannot be imported runs in eager, whatever it follows."""
+
+    def chain(x):
+        q, r = torch.linalg.qr(x)  # eager
+        values = torch.linalg.eigvalsh(r + r.t())  # of something compiled: eager
+        return (q.relu() @ r).sum(0) * values
+
+    graph = strictness(chain, torch.randn(8, 8))
+    assert graph.segments == 2 and {r.target for r in graph.refusals} == {"aten.linalg_qr.default", "aten._linalg_eigh.default"}
+
+
+def test_complex_results_stay_in_eager():
+    graph = strictness(lambda x: torch.fft.rfft(x.relu() * 2).abs().exp().sum(), torch.randn(4, 16) / 8)
+    assert graph.segments == 2 and graph.eager_segments == 1
+
+
+def test_sizes_that_follow_from_contents():
+    """Behind nonzero a size is an argument of the segment like others."""
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
+        graph = strictness(lambda x: (x.nonzero() * 3 + 1).sum(0), torch.tensor([0.0, 1, 2, 0, 3]))
+    assert graph.segments >= 1 and {r.target for r in graph.refusals} >= {"aten.nonzero.default"}
+
+
+def graph_of(*targets):
+    """A chain of calls; each is (name, target, arguments by name)."""
+    graph, nodes = fx.Graph(), {}
+    nodes["x"] = graph.placeholder("x")
+    for name, target, arguments in targets:
+        nodes[name] = graph.call_function(target, tuple(nodes[a] for a in arguments), name=name)
+        nodes[name].meta["val"] = torch.empty(4)
+    graph.output(nodes[targets[-1][0]])
+    return fx.GraphModule(torch.nn.Module(), graph)
+
+
+def test_waits_sink():
+    import torch.distributed._functional_collectives  # noqa: F401: defines the ops
+
+    ops = torch.ops._c10d_functional
+    relu, add = torch.ops.aten.relu.default, torch.ops.aten.add.Tensor
+    gm = graph_of(("started", ops.wait_tensor.default, ["x"]), ("other", relu, ["x"]), ("waited", ops.wait_tensor.default, ["started"]),
+                  ("more", relu, ["other"]), ("total", add, ["more", "waited"]))  # fmt: skip
+    sink_waits(gm)
+    names = [n.name for n in gm.graph.nodes if n.op == "call_function"]
+    assert names == ["other", "more", "started", "waited", "total"]
+    gm.graph.lint()
+    parts, kinds = split(gm, {"started", "waited"})
+    assert list(kinds.values()) == [True, False, True]
