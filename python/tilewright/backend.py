@@ -9,14 +9,16 @@ from torch import fx
 from torch._dynamo.backends.common import aot_autograd
 from torch._guards import TracingContext
 
+from . import reproducer
 from .compiled import CompiledGraph, Parts, Program, Segment, warn_of
 from .decompositions import decompositions
 from .freeze import Freezer, check_kind
+from .kept_by_torch import keeps, kept_by_torch
 from .options import CompileOptions, read_options
+from .origin import Origin, entered, origin_of
 from .outputs import laid_out
 from .partition import split
 from .report import GraphReport, add, describe
-from .kept_by_torch import keeps, kept_by_torch
 from .saved_layouts import channels_last_saved, saved_strides
 from .walker import MOST, Imported, walk
 
@@ -25,12 +27,21 @@ class UnsupportedError(RuntimeError):
     """Raised under options={"strict": True}: some ops would run in eager."""
 
 
+class CompileError(RuntimeError):
+    """A graph was imported, and compiling it failed: a mistake of Tilewright's."""
+
+
 def compile_whole(gm, options, static, report, keep, watch=None, **layouts) -> Program | Imported:
     """The compiled graph, or what was refused. `layouts`: what walk() shall know of arguments and results."""
     imported = walk(gm, static, report.name, **layouts)
     if imported.refusals:
         return imported
-    program = Program(imported, options, f"tilewright: {report.name} ({report.kind})", keep)
+    try:
+        program = Program(imported, options, f"tilewright: {report.name} ({report.kind})", keep)
+    except RuntimeError as error:
+        again = walk(gm, static, report.name, **layouts)  # compiling has consumed it
+        folder = reproducer.write(gm, again.graph.text(), options, error)
+        raise CompileError(f"{error}\ntilewright: a script that repeats this, and the IR, are in {folder}") from error
     if watch is not None:
         watch(program.call, imported)
     report.segments += 1
@@ -81,7 +92,8 @@ def compile_parts(gm, options, static, refusals, report, keep, freezer=None) -> 
     return Parts(parts)
 
 
-def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: CompileOptions, keep: bool, freezer=None):
+def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: CompileOptions, keep: bool, origin: Origin,
+                  freezer=None):  # fmt: skip
     """AOTAutograd's compiler for one graph."""
     if freezer is not None:
         check_kind(kind)
@@ -89,7 +101,7 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
     static = set()
     if context is not None and context.fw_metadata is not None and kind != "backward":
         static = set(context.fw_metadata.static_input_indices or ())
-    report = GraphReport(getattr(gm, "_get_name", lambda: "graph")(), kind, len(gm.graph.nodes))
+    report = GraphReport(getattr(gm, "_get_name", lambda: "graph")(), kind, len(gm.graph.nodes), origin=origin)
     watch = None
     if freezer is not None:
         freezer.begin(gm, context.fw_metadata if context is not None else None)
@@ -123,8 +135,9 @@ def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = Non
     """The backend that torch.compile calls."""
     chosen = read_options(options, mode)
     freezer = Freezer(gm, example_inputs) if chosen.freeze else None
-    compiler = functools.partial(compile_graph, options=chosen, keep=keeps(chosen), freezer=freezer)
-    with kept_by_torch(chosen) as door:
+    origin = origin_of(example_inputs)
+    compiler = functools.partial(compile_graph, options=chosen, keep=keeps(chosen), origin=origin, freezer=freezer)
+    with kept_by_torch(chosen) as door, entered(origin):
         compiled = aot_autograd(
             fw_compiler=door(functools.partial(compiler, kind="forward")),
             bw_compiler=door(functools.partial(compiler, kind="backward")),

@@ -17,6 +17,7 @@ from torch._inductor.output_code import OutputCode
 
 from . import _tilewright
 from .options import CompileOptions
+from .origin import current
 from .report import GraphReport, add, describe
 from .walker import Imported
 
@@ -164,7 +165,7 @@ class CompiledGraph(OutputCode):
         """Called where it was loaded."""
         self.body, self.payload = pickle.loads(self.payload), b""
         self.run = self.body.run
-        self.report.restored = True
+        self.report.restored, self.report.origin = True, current()
         self.report.calls = [program.call for program in self.body.programs()]
         warn_of(self.report.refusals)
         add(self.report)

@@ -35,6 +35,10 @@ class CompileOptions:
     freeze: bool = _option(False, native=False)  # release parameters once they are packed
     check: str = _option("", native=False, values=("", "reference", "eager"))  # kernels against plain loops, nodes against torch
 
+    def chosen(self) -> dict:
+        """What is not the default."""
+        return {f.name: value for f in fields(self) if (value := getattr(self, f.name)) != f.default}
+
     def native(self) -> _tilewright.Options:
         result = _tilewright.Options()
         for f in fields(self):

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import threading
 from collections import deque
 from dataclasses import dataclass, field
+
+from torch._logging import trace_structured
+
+from .origin import Origin
+
+log = logging.getLogger(__name__)
 
 _lock = threading.Lock()
 _graphs: deque = deque(maxlen=1000)
@@ -34,6 +42,7 @@ class GraphReport:
     copied_inputs: list = field(default_factory=list)
     calls: list = field(default_factory=list, repr=False)  # GraphCall, for what changes later
     frozen: object = None  # FreezeReport under options={"freeze": True}
+    origin: Origin = field(default_factory=Origin)
     restored: bool = False  # by torch's AOTAutogradCache or from a saved function: AOTAutograd did not run
 
     def __getstate__(self):
@@ -48,6 +57,15 @@ class GraphReport:
 
     def details(self) -> list[dict]:
         return [call.report() for call in self.calls]
+
+    def to_dict(self) -> dict:
+        """All of it, for JSON."""
+        details = self.details()
+        return {"name": self.name, "kind": self.kind, "nodes": self.nodes, "segments": self.segments,
+                "eager_segments": self.eager_segments, "refusals": [vars(r) for r in self.refusals],
+                "copied_inputs": self.copied_inputs, "restored": self.restored, "packed_bytes": self.packed_bytes(),
+                "calls": sum(c.calls for c in self.calls), "origin": {k: v for k, v in vars(self.origin).items() if k != "tensors"},
+                "programs": details}  # fmt: skip
 
     def __str__(self) -> str:
         lines = [f"{self.name} ({self.kind}): {self.nodes} nodes, {self.segments} compiled and {self.eager_segments} eager "
@@ -65,8 +83,9 @@ class GraphReport:
         for detail in self.details():
             if detail.get("cache"):
                 lines.append(f"  cache: {detail['cache']}")
-            for name, ms in detail.get("stage_milliseconds", []):
-                lines.append(f"  {name}: {ms:.1f} ms")
+            if stages := detail.get("stage_milliseconds", []):
+                each = ", ".join(f"{name} {ms:.1f}" for name, ms in stages)
+                lines.append(f"  compiled in {sum(ms for _, ms in stages):.1f} ms: {each}")
             for decision in detail.get("decisions", []):
                 if not decision["fused"]:
                     lines.append(f"  not fused: {decision['subject']}: {decision['reason']}"
@@ -75,21 +94,33 @@ class GraphReport:
 
 
 class Report(list):
-    """The reports of all graphs so far; prints as text."""
+    """Reports of graphs. Printed, it says for each function of the user's what became of it: see explanation.py."""
+
+    def explanation(self):
+        from .explanation import Explanation
+
+        return Explanation(self)
+
+    def to_json(self) -> str:
+        return self.explanation().to_json()
 
     def __str__(self) -> str:
-        return "\n".join(str(graph) for graph in self) or "nothing was compiled yet"
+        return str(self.explanation()) if self else "nothing was compiled yet"
 
 
 def add(graph: GraphReport) -> None:
+    """Files the report; TORCH_LOGS=tilewright prints it, tlparse shows it among the artifacts of TORCH_TRACE."""
     with _lock:
         _graphs.append(graph)
+    log.info("%s", graph)
+    trace_structured("artifact", metadata_fn=lambda: {"name": f"tilewright_{graph.kind}", "encoding": "json"},
+                     payload_fn=lambda: json.dumps(graph.to_dict(), default=str))  # fmt: skip
 
 
-def report(clear: bool = False) -> Report:
-    """What Tilewright compiled so far, oldest first."""
+def report(model=None, clear: bool = False) -> Report:
+    """What Tilewright compiled so far, oldest first: for `model` (a module or function, compiled or not), or all of it."""
     with _lock:
-        result = Report(_graphs)
+        result = Report(graph for graph in _graphs if model is None or graph.origin.belongs_to(model))
         if clear:
             _graphs.clear()
     return result

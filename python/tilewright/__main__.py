@@ -1,0 +1,60 @@
+"""python -m tilewright explain SCRIPT [ARGUMENT...]: runs a program and tells what torch.compile and Tilewright made of it."""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+import sys
+
+import torch
+
+import tilewright
+
+
+def _every_compile_is_ours():
+    """torch.compile(...) without a backend, or with another one, is given to Tilewright."""
+    original = torch.compile
+
+    def compile(model=None, **arguments):
+        arguments["backend"] = "tilewright"
+        arguments.pop("mode", None)
+        arguments.pop("options", None)
+        return original(model, **arguments)
+
+    torch.compile = compile
+
+
+def explain(arguments) -> int:
+    torch._dynamo.utils.set_compilation_metrics_limit(10_000)
+    if arguments.force:
+        _every_compile_is_ours()
+    sys.argv = [arguments.script, *arguments.arguments]
+    code = 0
+    try:
+        runpy.run_path(arguments.script, run_name="__main__")
+    except SystemExit as stop:
+        code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    finally:
+        report = tilewright.report()
+        text = report.to_json() if arguments.json else str(report)
+        if not report:
+            text = "nothing was compiled by Tilewright: pass backend=\"tilewright\" to torch.compile, or --force here"
+        print(text)
+    return code
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tilewright", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    command = commands.add_parser("explain", help="run a program, then say what became of each compiled function")
+    command.add_argument("--json", action="store_true", help="as JSON")
+    command.add_argument("--force", action="store_true", help="every torch.compile uses Tilewright")
+    command.add_argument("script")
+    command.add_argument("arguments", nargs=argparse.REMAINDER)
+    command.set_defaults(run=explain)
+    arguments = parser.parse_args()
+    return arguments.run(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

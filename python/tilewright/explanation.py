@@ -1,0 +1,127 @@
+"""What torch.compile made of a program, function by function: for people, and as JSON for tools."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+import torch._dynamo.utils as dynamo
+
+from .origin import function_name
+
+
+@dataclass
+class Compile:
+    """One trace of a function, its graphs and what it cost."""
+
+    compile_id: str
+    reason: str = ""  # the guard that failed, so that the function was traced again
+    failure: str = ""
+    seconds: float | None = None
+    aot_seconds: float | None = None
+    graphs: list = field(default_factory=list)
+
+
+@dataclass
+class Function:
+    """A function of the user's, or a part of one behind a graph break."""
+
+    name: str
+    file: str
+    line: int
+    compiles: list[Compile] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.file}:{self.line})"
+
+
+@dataclass
+class Break:
+    """Where Dynamo could not go on in one graph."""
+
+    reason: str
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.reason}"
+
+
+def _breaks_in(functions: set[tuple[str, str]]) -> list[Break]:
+    """Graph breaks on whose stack one of the functions (file, name) is."""
+    found = {}
+    for entry in dynamo.graph_break_reasons:
+        stack = [(frame.filename, function_name(frame.name)) for frame in entry.user_stack]
+        if functions.intersection(stack):
+            reason = " ".join(line.strip() for line in entry.reason.splitlines()[:2])
+            one = Break(reason, entry.user_stack[-1].filename, entry.user_stack[-1].lineno or 0)
+            found[(one.reason, one.file, one.line)] = one
+    return list(found.values())
+
+
+class Explanation:
+    """All functions that were traced for the graphs of a report."""
+
+    def __init__(self, graphs: list):
+        self.functions: list[Function] = []
+        by_place: dict[tuple, Function] = {}
+        by_id: dict[str, Compile] = {}
+        wanted = {graph.origin.compile_id.split("/")[0] for graph in graphs if graph.origin.compile_id}
+        for metrics in dynamo.get_compilation_metrics():
+            identity = (metrics.compile_id or "").split("_")[0]  # "0/1_1": traced again after a restart
+            if identity.split("/")[0] not in wanted or metrics.is_forward is False:
+                continue
+            place = (metrics.co_name or "?", metrics.co_filename or "?", metrics.co_firstlineno or 0)
+            one = by_id[identity] = Compile(identity, metrics.recompile_reason or "", metrics.fail_reason or "")
+            one.seconds = (metrics.duration_us or 0) / 1e6 or None
+            one.aot_seconds = (metrics.aot_autograd_cumulative_compile_time_us or 0) / 1e6 or None
+            self._function(by_place, place).compiles.append(one)
+        for graph in graphs:
+            origin = graph.origin
+            if origin.compile_id not in by_id:  # torch has forgotten it, or it was given to the backend directly
+                function = self._function(by_place, (origin.function or graph.name, origin.file, origin.line))
+                function.compiles.append(Compile(origin.compile_id))
+                by_id[origin.compile_id or f"{id(graph)}"] = function.compiles[-1]
+            by_id[origin.compile_id or f"{id(graph)}"].graphs.append(graph)
+        self.breaks = _breaks_in({(f.file, function_name(f.name)) for f in self.functions})
+
+    def _function(self, by_place: dict, place: tuple) -> Function:
+        if place not in by_place:
+            by_place[place] = Function(*place)
+            self.functions.append(by_place[place])
+        return by_place[place]
+
+    def __str__(self) -> str:
+        lines = []
+        for function in self.functions:
+            again = len(function.compiles) - 1
+            lines.append(f"{function}" + (f": traced again {again} times" if again > 1 else ": traced again once" if again else ""))
+            for one in function.compiles:
+                parts = [f"{text}{seconds:.2f} s" for text, seconds in
+                         (("", one.seconds), ("of it AOTAutograd and backend ", one.aot_seconds)) if seconds]  # fmt: skip
+                lines.append(f"  compile {one.compile_id or '?'}" + (f" ({', '.join(parts)})" if parts else ""))
+                if one.reason:
+                    lines.append(f"    because: {' '.join(one.reason.split())}")
+                if one.failure:
+                    lines.append(f"    failed: {one.failure.splitlines()[0]}")
+                for graph in one.graphs:
+                    lines += ["    " + line for line in str(graph).splitlines()]
+        if self.breaks:
+            lines.append("graph breaks")
+            lines += [f"  {broken}" for broken in self.breaks]
+        return "\n".join(lines)
+
+    def to_json(self) -> str:
+        breaks = [vars(b) for b in self.breaks]
+        functions = [{**vars(f), "compiles": [{**vars(c), "graphs": [g.to_dict() for g in c.graphs]} for c in f.compiles]}
+                     for f in self.functions]  # fmt: skip
+        totals: dict = defaultdict(int)
+        for function in self.functions:
+            for one in function.compiles:
+                totals["compiles"] += 1
+                for graph in one.graphs:
+                    totals["graphs"] += 1
+                    totals["kernels"] += graph.kernels()
+                    totals["ops in eager"] += len(graph.refusals)
+        return json.dumps({"functions": functions, "breaks": breaks, "totals": totals}, indent=1, default=str)

@@ -1,0 +1,86 @@
+"""Where a graph comes from: the user's function that Dynamo traced, and the model whose parameters it reads."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import re
+import weakref
+from dataclasses import dataclass, field
+
+import torch
+from torch._guards import CompileContext
+
+_RESUMED = re.compile(r"^torch_dynamo_resume_in_(.*)_at_\d+$")
+
+
+@dataclass
+class Origin:
+    """One call of the backend by torch.compile."""
+
+    compile_id: str = ""  # "0/1": function 0, compiled for the second time
+    function: str = ""
+    file: str = ""
+    line: int = 0
+    tensors: list = field(default_factory=list, repr=False)  # weak references to parameters and buffers
+
+    def __getstate__(self):
+        return vars(self) | {"tensors": []}
+
+    def belongs_to(self, model) -> bool:
+        """Whether it was compiled for `model`: a module or function, compiled or not. A module is known by its parameters;
+        what has none, by its code."""
+        model = getattr(model, "_orig_mod", model)
+        if not isinstance(model, torch.nn.Module):
+            return self.is_of(getattr(model, "_torchdynamo_orig_callable", model))
+        if self.tensors:
+            own = {id(t) for t in (*model.parameters(), *model.buffers())}
+            return any(id(tensor) in own for tensor in (reference() for reference in self.tensors) if tensor is not None)
+        return any(self.is_of(module.forward) for module in model.modules())
+
+    def is_of(self, function) -> bool:
+        """Whether it was traced from the code of `function`, from its start or behind a graph break."""
+        code = getattr(function, "__code__", None)
+        return code is not None and code.co_filename == self.file and code.co_name == function_name(self.function)
+
+
+def function_name(name: str) -> str:
+    """The user's function of which Dynamo traced a part: torch_dynamo_resume_in_forward_at_7 is of forward."""
+    return _RESUMED.sub(r"\1", name)
+
+
+def _traced_code():
+    """The code object that Dynamo is at, or None outside of a trace."""
+    from torch._dynamo.symbolic_convert import InstructionTranslator
+
+    try:
+        return InstructionTranslator.current_tx().output.root_tx.f_code
+    except AttributeError:
+        return None
+
+
+def origin_of(example_inputs) -> Origin:
+    """Of the graph that the backend is being given."""
+    code, compile_id = _traced_code(), CompileContext.current_compile_id()
+    tensors = [weakref.ref(t) for t in example_inputs if isinstance(t, torch.nn.Parameter | torch.nn.Buffer)]
+    result = Origin(str(compile_id or ""), tensors=tensors)
+    if code is not None:
+        result.function, result.file, result.line = code.co_name, code.co_filename, code.co_firstlineno
+    return result
+
+
+_current: contextvars.ContextVar[Origin | None] = contextvars.ContextVar("tilewright_origin", default=None)
+
+
+@contextlib.contextmanager
+def entered(origin: Origin):
+    """While torch may restore graphs of `origin` from its cache."""
+    token = _current.set(origin)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def current() -> Origin:
+    return _current.get() or Origin()

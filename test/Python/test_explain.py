@@ -1,0 +1,115 @@
+"""tilewright.report(), python -m tilewright explain, torch's logs, and what is written where compiling fails."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import textwrap
+
+import pytest
+import torch
+
+import tilewright
+from tilewright.backend import tilewright as backend
+
+PROGRAM = textwrap.dedent("""
+    import torch
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = torch.nn.Linear(8, 8)
+
+        def forward(self, x):
+            y = self.linear(x).relu()
+            print("between")
+            q, r = torch.linalg.qr(y)
+            return q.sum() + r.sum()
+
+    model = torch.compile(Net(), backend="BACKEND")
+    with torch.no_grad():
+        model(torch.randn(4, 8))
+        model(torch.randn(5, 8))
+""")
+
+
+def run(tmp_path, *arguments, backend="tilewright", **environment):
+    (tmp_path / "program.py").write_text(PROGRAM.replace("BACKEND", backend))
+    package = str(pathlib.Path(tilewright.__file__).parent.parent)
+    env = {**os.environ, "PYTHONPATH": package, **environment}
+    done = subprocess.run([sys.executable, *arguments], env=env, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_explain_tells_breaks_recompiles_and_fallbacks(tmp_path):
+    text = run(tmp_path, "-m", "tilewright", "explain", "program.py").stdout
+    assert re.search(r"^forward \(program\.py:9\): traced again once$", text, re.M)
+    assert re.search(r"because: 0/0: tensor 'x' size mismatch at index 0\. expected 4, actual 5", text)
+    assert re.search(r"eager: aten\.linalg_qr\.default.*\[program\.py:12\]", text)
+    assert re.search(r"^graph breaks\n  program\.py:11: .*print", text, re.M)
+    assert re.search(r"compiled in [\d.]+ ms: key [\d.]+,", text)
+
+
+def test_explain_as_json(tmp_path):
+    said = run(tmp_path, "-m", "tilewright", "explain", "--json", "program.py").stdout
+    told = json.loads(said[said.index("{") :])
+    first, resumed = told["functions"]
+    assert first["name"] == "forward" and resumed["name"] == "torch_dynamo_resume_in_forward_at_11"
+    assert [c["compile_id"] for c in first["compiles"]] == ["0/0", "0/1"] and "size mismatch" in first["compiles"][1]["reason"]
+    assert told["totals"]["compiles"] == 4 and told["totals"]["ops in eager"] == 2
+    assert told["breaks"][0]["line"] == 11
+    program = first["compiles"][0]["graphs"][0]["programs"][0]
+    assert program["kernels"] >= 1 and program["stage_milliseconds"]
+
+
+def test_explain_forces_the_backend(tmp_path):
+    assert "nothing was compiled" in run(tmp_path, "-m", "tilewright", "explain", "program.py", backend="eager").stdout
+    assert "compile 0/0" in run(tmp_path, "-m", "tilewright", "explain", "--force", "program.py", backend="eager").stdout
+
+
+def test_torch_logs_and_trace(tmp_path):
+    done = run(tmp_path, "program.py", TORCH_LOGS="tilewright", TORCH_TRACE=str(tmp_path / "trace"))
+    assert re.search(r"tilewright/report\.py.*\(inference\): \d+ nodes, 1 compiled", done.stderr)
+    (trace,) = (tmp_path / "trace").iterdir()
+    assert '"name": "tilewright_inference", "encoding": "json"' in trace.read_text()
+
+
+def test_report_of_one_model():
+    tilewright.report(clear=True)
+    models = [torch.nn.Sequential(torch.nn.Linear(4, n)) for n in (2, 3)]
+    compiled = [torch.compile(model, backend=backend) for model in models]
+    plain = torch.compile(lambda x: x.sin() * 2, backend=backend)
+    for function in (*compiled, plain):
+        function(torch.randn(3, 4))
+    everything = tilewright.report()
+    assert len(everything) == 3
+    for model, function in zip(models, compiled):
+        assert len(tilewright.report(model)) == len(tilewright.report(function)) == 1
+    assert tilewright.report(compiled[0])[0] is everything[0] and tilewright.report(compiled[1])[0] is everything[1]
+    assert tilewright.report(plain)[0] is everything[2]
+    assert "<lambda>" in str(tilewright.report(plain)) and "compile " in str(tilewright.report(plain))
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_failed_compile_leaves_a_reproducer(tmp_path, monkeypatch, dynamic):
+    """The script fails like the program did; mended, it runs."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    schedules = tmp_path / "schedules.json"
+    schedules.write_text("{ this is no JSON")
+    constant = torch.tensor([[1.0], [2.0]])
+    options = {"schedule_file": str(schedules)}
+    fn = torch.compile(lambda x, w: (x @ w).relu() * 2 + constant, backend=backend, options=options, dynamic=dynamic)
+    with pytest.raises(Exception, match="a script that repeats this, and the IR, are in") as caught:
+        fn(torch.randn(2, 3), torch.randn(3, 5).t().contiguous().t())
+    folder = pathlib.Path(re.search(r"are in (\S+)", str(caught.value))[1])
+    assert folder.parent == tmp_path and "func.func @main" in (folder / "graph.mlir").read_text()
+    assert "schedules.json" in (folder / "error.txt").read_text()
+    env = {**os.environ, "PYTHONPATH": str(pathlib.Path(tilewright.__file__).parent.parent)}
+    again = subprocess.run([sys.executable, folder / "reproduce.py"], env=env, capture_output=True, text=True)
+    assert again.returncode != 0 and "a script that repeats this" in again.stderr
+    schedules.write_text("{}")
+    mended = subprocess.run([sys.executable, folder / "reproduce.py"], env=env, capture_output=True, text=True)
+    assert mended.returncode == 0, mended.stderr
