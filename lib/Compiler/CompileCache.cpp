@@ -10,6 +10,7 @@
 #include "dialects/Graph/Decisions.h"
 #include "lib/Compiler/ObjectCache.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
@@ -59,7 +60,7 @@ private:
 namespace {
 
 constexpr llvm::StringLiteral entryMagic = "TWCR";
-constexpr uint64_t entryVersion = 1;
+constexpr uint64_t entryVersion = 2;
 
 /// Feeds a key with what is printed to it.
 class KeyStream final : public llvm::raw_ostream {
@@ -147,6 +148,16 @@ std::string hashOf(ModuleOp module) {
   auto result = hash.final<32>();
   return std::string(reinterpret_cast<const char *>(result.data()), result.size());
 }
+/// A part of a key as it is stored and shown.
+std::string forPeople(llvm::StringRef value) {
+  if (value.size() <= 2000 && llvm::all_of(value, [](char c) { return llvm::isPrint(c) || c == '\n'; })) {
+    std::string line = value.rtrim().str();
+    std::replace(line.begin(), line.end(), '\n', ' ');
+    return line;
+  }
+  auto digest = llvm::BLAKE3::hash<16>(llvm::arrayRefFromStringRef(value));
+  return "digest " + llvm::toHex(digest, /*LowerCase=*/true);
+}
 } // namespace
 
 CompileCache::CompileCache(ModuleOp module, const Options &options, Target &target) : why(reasonToBypass(options)) {
@@ -155,20 +166,24 @@ CompileCache::CompileCache(ModuleOp module, const Options &options, Target &targ
   auto start = std::chrono::steady_clock::now();
   std::string error;
   cache = &ProcessCache::at(defaultCacheFolder(error));
-  CacheKey parts;
-  parts.add("module", hashOf(module));
-  parts.add("target", target.name());
-  parts.add("machine", target.machineKey(options));
-  parts.add("rounding", options.rounding);
+  CacheKey made;
+  auto add = [&](llvm::StringRef name, llvm::StringRef value) {
+    made.add(name, value);
+    parts.push_back({name.str(), forPeople(value)});
+  };
+  add("module", llvm::toHex(hashOf(module), /*LowerCase=*/true));
+  add("target", target.name());
+  add("machine", target.machineKey(options));
+  add("rounding", options.rounding);
   if (!options.scheduleFile.empty())
     if (auto file = llvm::MemoryBuffer::getFile(options.scheduleFile))
-      parts.add("schedules", (*file)->getBuffer());
-  parts.add("threads", uint64_t(options.threads));
-  parts.add("tilewright build", buildIdentity(reinterpret_cast<const void *>(&buildIdentity)));
-  parts.add("llvm build", buildIdentity(reinterpret_cast<const void *>(&llvm::outs)));
-  parts.add("mlir build", buildIdentity(TypeID::get<ModuleOp>().getAsOpaquePointer()));
-  parts.add("target build", buildIdentity(*reinterpret_cast<const void *const *>(&target)));
-  key = parts.hex();
+      add("schedules", (*file)->getBuffer());
+  add("threads", std::to_string(options.threads));
+  add("tilewright build", buildIdentity(reinterpret_cast<const void *>(&buildIdentity)));
+  add("llvm build", buildIdentity(reinterpret_cast<const void *>(&llvm::outs)));
+  add("mlir build", buildIdentity(TypeID::get<ModuleOp>().getAsOpaquePointer()));
+  add("target build", buildIdentity(*reinterpret_cast<const void *const *>(&target)));
+  key = made.hex();
   module.walk<WalkOrder::PreOrder>([&](Operation *op) { lines.push_back(graph::sourceLine(op->getLoc())); });
   keyMilliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
@@ -228,6 +243,11 @@ std::string CompileCache::encode(const CompileReport &report, llvm::StringRef ar
   writer.number(entryVersion);
   for (int64_t number : {report.operations, report.kernels, report.distinctKernels})
     writer.number(number);
+  writer.number(parts.size());
+  for (const auto &[name, value] : parts) {
+    writer.text(name);
+    writer.text(value);
+  }
   writer.number(report.decisions.size());
   for (const Decision &decision : report.decisions) {
     writer.number(decision.fused);
@@ -245,12 +265,33 @@ std::string CompileCache::encode(const CompileReport &report, llvm::StringRef ar
   return std::move(writer.out);
 }
 
-bool CompileCache::decode(llvm::StringRef bytes, CompileReport &report, llvm::StringRef &artifact) const {
-  EntryReader reader(bytes);
+/// The beginning of an entry, which tells of it.
+static bool readHead(EntryReader &reader, CacheEntry &entry, int64_t &distinctKernels) {
   if (reader.text() != entryMagic || reader.number() != entryVersion)
     return false;
-  for (int64_t *number : {&report.operations, &report.kernels, &report.distinctKernels})
+  for (int64_t *number : {&entry.operations, &entry.kernels, &distinctKernels})
     *number = reader.number();
+  uint64_t count = reader.number();
+  for (uint64_t i = 0; i < count && reader.ok(); ++i) {
+    std::string name = reader.text().str();
+    entry.parts.push_back({std::move(name), reader.text().str()});
+  }
+  return reader.ok();
+}
+
+bool CompileCache::describe(llvm::StringRef bytes, CacheEntry &entry) {
+  EntryReader reader(bytes);
+  int64_t distinctKernels = 0;
+  return readHead(reader, entry, distinctKernels);
+}
+
+bool CompileCache::decode(llvm::StringRef bytes, CompileReport &report, llvm::StringRef &artifact) const {
+  EntryReader reader(bytes);
+  CacheEntry head;
+  if (!readHead(reader, head, report.distinctKernels))
+    return false;
+  report.operations = head.operations;
+  report.kernels = head.kernels;
   uint64_t decisions = reader.number();
   for (uint64_t i = 0; i < decisions && reader.ok(); ++i) {
     Decision decision;

@@ -13,6 +13,7 @@
 #ifndef TILEWRIGHT_LIB_COMPILER_COMPILECACHE_H
 #define TILEWRIGHT_LIB_COMPILER_COMPILECACHE_H
 
+#include "tilewright/CacheFolder.h"
 #include "tilewright/Target.h"
 
 namespace tilewright {
@@ -29,6 +30,9 @@ public:
   /// Stores what was compiled; where it cannot, the report gets a warning. Also tells hit or miss in `report`.
   void store(CompileReport &report, llvm::StringRef artifact);
 
+  /// Reads what `bytes` of an entry tell about it besides its code; false where they are none of an entry.
+  static bool describe(llvm::StringRef bytes, CacheEntry &entry);
+
   /// Milliseconds spent on the key.
   double keyMilliseconds = 0;
 
@@ -38,6 +42,7 @@ private:
 
   ProcessCache *cache = nullptr; ///< null: the cache is off, and `why` says so
   std::string key, why;
+  std::vector<std::pair<std::string, std::string>> parts; ///< of the key, for people
   std::vector<std::string> lines; ///< of the module's ops, in order of a walk
 };
 

@@ -209,16 +209,8 @@ std::string ObjectCache::explain(llvm::StringRef key) {
                          : reason);
 }
 
-namespace {
-struct Entry {
-  std::string path;
-  int64_t bytes;
-  time_t used;
-};
-} // namespace
-
 /// Calls `visit` for every entry; deletes temporary files that a killed process left an hour ago.
-static void visitEntries(const std::string &directory, llvm::function_ref<void(Entry)> visit) {
+static void visitEntries(const std::string &directory, llvm::function_ref<void(ObjectCacheEntry)> visit) {
   std::error_code code;
   for (fs::directory_iterator folder(directory, code), end; folder != end && !code; folder.increment(code)) {
     if (llvm::sys::path::filename(folder->path()).size() != 2)
@@ -229,7 +221,7 @@ static void visitEntries(const std::string &directory, llvm::function_ref<void(E
       if (lstat(file->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode))
         continue;
       if (isKey(llvm::sys::path::filename(file->path())))
-        visit({file->path(), int64_t(status.st_size), status.st_mtime});
+        visit({llvm::sys::path::filename(file->path()).str(), file->path(), int64_t(status.st_size), status.st_mtime});
       else if (time(nullptr) - status.st_mtime > 3600)
         unlink(file->path().c_str());
     }
@@ -239,16 +231,17 @@ static void visitEntries(const std::string &directory, llvm::function_ref<void(E
 int64_t ObjectCache::prune(int64_t bytes) {
   if (!enabled())
     return 0;
-  std::vector<Entry> entries;
+  std::vector<ObjectCacheEntry> entries;
   int64_t total = 0, freed = 0;
-  visitEntries(directory, [&](Entry entry) {
+  visitEntries(directory, [&](ObjectCacheEntry entry) {
     total += entry.bytes;
     entries.push_back(std::move(entry));
   });
   if (total <= bytes)
     return 0;
-  std::sort(entries.begin(), entries.end(), [](const Entry &a, const Entry &b) { return a.used < b.used; });
-  for (const Entry &entry : entries) {
+  std::sort(entries.begin(), entries.end(),
+            [](const ObjectCacheEntry &a, const ObjectCacheEntry &b) { return a.used < b.used; });
+  for (const ObjectCacheEntry &entry : entries) {
     if (total - freed <= bytes)
       break;
     if (unlink(entry.path.c_str()) == 0 || errno == ENOENT)
@@ -257,11 +250,16 @@ int64_t ObjectCache::prune(int64_t bytes) {
   return freed;
 }
 
+void ObjectCache::visit(llvm::function_ref<void(const ObjectCacheEntry &)> visitor) const {
+  if (enabled())
+    visitEntries(directory, visitor);
+}
+
 void ObjectCache::measure(int64_t &bytes, int64_t &entries) const {
   bytes = entries = 0;
   if (!enabled())
     return;
-  visitEntries(directory, [&](const Entry &entry) {
+  visitEntries(directory, [&](const ObjectCacheEntry &entry) {
     bytes += entry.bytes;
     ++entries;
   });

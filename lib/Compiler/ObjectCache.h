@@ -16,6 +16,7 @@
 #ifndef TILEWRIGHT_LIB_COMPILER_OBJECTCACHE_H
 #define TILEWRIGHT_LIB_COMPILER_OBJECTCACHE_H
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -48,6 +49,13 @@ struct ObjectCacheOptions {
   std::function<void(const std::string &)> warn; ///< called once per kind of trouble; null writes to stderr
 };
 
+/// A file of the cache; whether it is whole is not looked at.
+struct ObjectCacheEntry {
+  std::string key, path;
+  int64_t bytes;
+  time_t used;
+};
+
 class ObjectCache {
 public:
   using Options = ObjectCacheOptions;
@@ -75,6 +83,9 @@ public:
 
   /// Deletes the least recently used entries until at most `bytes` remain. Returns the bytes freed.
   int64_t prune(int64_t bytes);
+
+  /// Calls `visitor` for every entry, in no order.
+  void visit(llvm::function_ref<void(const ObjectCacheEntry &)> visitor) const;
 
   /// Bytes and number of the entries.
   void measure(int64_t &bytes, int64_t &entries) const;

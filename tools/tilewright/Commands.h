@@ -6,6 +6,8 @@ namespace tilewright::driver {
 
 /// `tilewright bench ...`: becomes python3 -m tilewright.bench.
 int runBench(int argc, const char *const *argv);
+/// `tilewright cache ...`: looks at the object cache.
+int runCache(int argc, const char *const *argv);
 /// `tilewright calibrate`: measures and keeps the host's rates.
 int runCalibrate(int argc, const char *const *argv);
 /// `tilewright compile ...`: argv[0] is "compile". Returns the exit status: 0, 1 for an error, 2 for a wrong flag.

@@ -21,6 +21,7 @@ struct Command {
 
 constexpr Command commands[] = {
     {"bench", "measure models and kernels against eager, Inductor, OpenVINO and JAX", runBench},
+    {"cache", "list, explain, prune or clear the compiled code that is kept", runCache},
     {"calibrate", "measure this machine for the choice of schedules, in two seconds", runCalibrate},
     {"compile", "lower an MLIR file to a stage of the compiler, or to assembly", runCompile},
     {"machine", "describe this CPU as kernels see it, and measure its FMA peak", runMachine},

@@ -1,0 +1,93 @@
+//===- Cache.cpp - tilewright cache ------------------------------------------------===//
+//
+//   tilewright cache list | explain KEY | prune [BYTES] | clear
+//
+// Test: test/Tools/cache.test
+//
+//===----------------------------------------------------------------------===//
+#include "Commands.h"
+#include "tilewright/CacheFolder.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace tilewright::driver {
+
+static int fail(llvm::Error error) {
+  llvm::errs() << "tilewright cache: " << llvm::toString(std::move(error)) << "\n";
+  return 1;
+}
+
+static int usage() {
+  llvm::errs()
+      << "usage: tilewright cache list            what is kept, the last used first\n"
+         "       tilewright cache explain KEY     what a key was made of, and why a like one did not serve;\n"
+         "                                        the start of a key will do\n"
+         "       tilewright cache prune [BYTES]   the least recently used go until BYTES are left (1G; K, M, G)\n"
+         "       tilewright cache clear           all of it goes\n"
+         "TILEWRIGHT_CACHE_DIR chooses the folder.\n";
+  return 2;
+}
+
+static int list() {
+  std::string folder;
+  llvm::Expected<std::vector<CacheEntry>> entries = listCache(folder);
+  if (!entries)
+    return fail(entries.takeError());
+  int64_t bytes = 0;
+  for (const CacheEntry &entry : *entries) {
+    bytes += entry.bytes;
+    char used[32] = "";
+    if (tm parts; localtime_r(&entry.used, &parts))
+      strftime(used, sizeof(used), "%Y-%m-%d %H:%M:%S", &parts);
+    llvm::outs() << entry.key << "  " << used << llvm::format("%10lld", (long long)entry.bytes) << "  ";
+    if (entry.problem.empty())
+      llvm::outs() << entry.operations << " operations, " << entry.kernels << " kernels\n";
+    else
+      llvm::outs() << entry.problem << "\n";
+  }
+  llvm::outs() << entries->size() << " entries, " << bytes << " bytes in " << folder << "\n";
+  return 0;
+}
+
+/// "64M" in bytes; -1 where it is no number.
+static int64_t bytesFrom(llvm::StringRef text) {
+  int64_t unit = 1;
+  for (auto [suffix, size] :
+       {std::pair("K", int64_t(1) << 10), std::pair("M", int64_t(1) << 20), std::pair("G", int64_t(1) << 30)})
+    if (text.consume_back(suffix))
+      unit = size;
+  int64_t number;
+  return text.getAsInteger(10, number) || number < 0 || number > INT64_MAX / unit ? -1 : number * unit;
+}
+
+static int prune(int64_t bytes, bool everything) {
+  llvm::Expected<int64_t> freed = pruneCache(bytes, everything);
+  if (!freed)
+    return fail(freed.takeError());
+  llvm::outs() << *freed << " bytes freed\n";
+  return 0;
+}
+
+int runCache(int argc, const char *const *argv) {
+  llvm::StringRef command = argc > 1 ? argv[1] : "", argument = argc > 2 ? argv[2] : "";
+  if (command == "list" && argc == 2)
+    return list();
+  if (command == "explain" && argc == 3) {
+    llvm::Expected<std::string> text = explainCache(argument);
+    if (!text)
+      return fail(text.takeError());
+    llvm::outs() << *text;
+    return 0;
+  }
+  if (command == "prune" && argc <= 3) {
+    int64_t bytes = bytesFrom(argc == 3 ? argument : "1G");
+    return bytes < 0 ? usage() : prune(bytes, /*everything=*/false);
+  }
+  if (command == "clear" && argc == 2)
+    return prune(0, /*everything=*/true);
+  return usage();
+}
+
+} // namespace tilewright::driver
