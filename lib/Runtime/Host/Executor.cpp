@@ -58,6 +58,7 @@ std::unique_ptr<Executable> Executable::create(plan::Plan plan, std::vector<Kern
     self.packedSlots += buffer.kind == plan::Buffer::Kind::Packed;
   auto empty = std::make_shared<PackSnapshot>();
   empty->sets.resize(self.groups.size());
+  self.histories.resize(self.groups.size());
   empty->pointers.resize(self.packedSlots);
   self.snapshot = std::move(empty);
   return executable;
@@ -238,6 +239,7 @@ bool Executable::refreshPacks(const void *const *inputs, const InputIdentity *id
     if (runtime::isCurrent(group, packs->sets[i].get(), inputs, identities) && (!force || gone))
       continue;
     std::vector<InputStamp> stamps = stampInputs(group, inputs, identities);
+    histories[i].note(stamps);
     std::shared_ptr<const PackedSet> found = PackCache::process().find(group.recipe, stamps);
     if (!found && gone) {
       auto input = std::find_if(group.inputs.begin(), group.inputs.end(), [&](int32_t n) { return !inputs[n]; });
@@ -264,12 +266,30 @@ bool Executable::refreshPacks(const void *const *inputs, const InputIdentity *id
     if (releaseInput)
       releasePacked(i, inputs, *fresh);
   }
+  fresh->changing.clear();
+  for (size_t i = 0; i < groups.size(); ++i)
+    if (histories[i].changing && fresh->sets[i])
+      fresh->changing.push_back(i);
   if (!ok)
     fresh->epoch = packs->epoch; // not all are new; those that are, and whose originals may be gone, stay
   packs = fresh;
   std::lock_guard<std::mutex> lock(stateMutex);
   snapshot = std::move(fresh);
   return ok;
+}
+
+/// After a call: gives back packs that the next one will not find current. Calls under way keep theirs.
+void Executable::dropChanging(const SnapshotPointer &packs) {
+  auto fresh = std::make_shared<PackSnapshot>(*packs);
+  for (size_t i : packs->changing) {
+    fresh->sets[i] = nullptr;
+    for (int32_t slot : groups[i].slots)
+      fresh->pointers[slot] = nullptr;
+  }
+  fresh->changing.clear();
+  std::lock_guard<std::mutex> lock(stateMutex);
+  if (snapshot == packs)
+    snapshot = std::move(fresh);
 }
 
 /// Borrows memory for one walk over `frame` and walks it.
@@ -341,7 +361,10 @@ bool Executable::run(const void *const *inputs, void *const *outputs, const int6
     return false;
   if (!isCurrent(*packs, inputs, identities) && !refreshPacks(inputs, identities, threads, packs, error))
     return false;
-  return runFrame(*frame, inputs, outputs, packs->pointers.data(), threads, error, busy.get());
+  bool ok = runFrame(*frame, inputs, outputs, packs->pointers.data(), threads, error, busy.get());
+  if (!packs->changing.empty())
+    dropChanging(packs);
+  return ok;
 }
 
 } // namespace tilewright::runtime

@@ -97,6 +97,7 @@ private:
   bool refreshPacks(const void *const *inputs, const InputIdentity *identities, int threads, SnapshotPointer &packs,
                     std::string &error);
   bool pack(const PackGroup &group, const void *const *inputs, int threads, PackedSet &set, std::string &error);
+  void dropChanging(const SnapshotPointer &packs);
   void releasePacked(size_t last, const void *const *inputs, PackSnapshot &packs);
   bool runFrame(const Frame &frame, const void *const *inputs, void *const *outputs, void *const *packed, int threads,
                 std::string &error, std::atomic<int64_t> *times = nullptr);
@@ -116,7 +117,8 @@ private:
   std::vector<FramePointer> frames; ///< most recently used first
   SnapshotPointer snapshot;
 
-  std::mutex packMutex; ///< one thread packs; never taken while stateMutex is held
+  std::mutex packMutex;               ///< one thread packs; never taken while stateMutex is held
+  std::vector<PackHistory> histories; ///< by group, guarded by packMutex
   std::atomic<uint64_t> epoch{0};
   std::atomic<int64_t> packings{0};
   std::unique_ptr<std::atomic<int64_t>[]> busy; ///< by step, while there is a profile

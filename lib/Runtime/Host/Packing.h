@@ -61,11 +61,25 @@ struct PackGroup {
 using ReleaseInput = std::function<bool(int32_t input, const void *data, uint64_t number,
                                         std::vector<std::shared_ptr<const PackedSet>> packs)>;
 
+/// What a group has seen of its inputs. A parameter that is trained is written between calls: its pack serves one call,
+/// and is given back behind it. Once two calls find the same, packs stay.
+struct PackHistory {
+  std::vector<InputStamp> stamps; ///< at the last packing
+  bool changing = false;
+
+  /// The group is about to be packed of inputs with these stamps.
+  void note(const std::vector<InputStamp> &now) {
+    changing = !stamps.empty() && stamps != now;
+    stamps = now;
+  }
+};
+
 /// All groups' current sets, as one immutable value that a call holds while it runs.
 struct PackSnapshot {
   std::vector<std::shared_ptr<const PackedSet>> sets; ///< by group; null before the first packing
   std::vector<void *> pointers;                       ///< by packed buffer
   uint64_t epoch = 0;                                 ///< of the last forced repacking
+  std::vector<size_t> changing;                       ///< groups whose sets serve one call
 };
 
 /// Cuts plan.once of a verified plan into groups. `kernelIdentities` name each kernel's machine code ("" is unknown

@@ -265,6 +265,25 @@ TEST_F(PackFixture, PacksOnceAndAgainWhenSomethingChanged) {
   EXPECT_EQ(executable->packCount(), 4);
 }
 
+/// A parameter that is trained has another value at every call: its pack is not kept between them.
+TEST_F(PackFixture, PacksOfWhatChangesServeOneCall) {
+  auto executable = make();
+  expectSum(*executable, 12);
+  EXPECT_EQ(executable->packedBytes(), 4096 * 4); // nothing has changed yet
+  for (int step = 0; step < 3; ++step) {
+    ++version;
+    weight.assign(4096, 2 + step);
+    expectSum(*executable, 13 + step);
+    EXPECT_EQ(executable->packedBytes(), 0);
+  }
+  EXPECT_EQ(executable->packCount(), 4);
+  expectSum(*executable, 15); // no longer trained: packed once more, and kept
+  EXPECT_EQ(executable->packCount(), 5);
+  EXPECT_EQ(executable->packedBytes(), 4096 * 4);
+  expectSum(*executable, 15);
+  EXPECT_EQ(executable->packCount(), 5);
+}
+
 TEST_F(PackFixture, RepackIgnoresThatNothingSeemsChanged) {
   auto executable = make();
   expectSum(*executable, 12);
