@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import hashlib
+import marshal
+import os
 
 from . import _tilewright
 from .decomposed import own
@@ -23,8 +26,53 @@ def native_group_norm_backward(grad_output, input, mean, rstd, gamma, N, C, HxW,
     return tuple(gradient if wanted else None for gradient, wanted in zip(gradients, output_mask))
 
 
-@functools.cache
+_registered: dict = {}  # by overload: the user's
+
+
+def register_decomposition(op, decomposition=None):
+    """Tells how an operator, mostly one of torch.library's, is made of others: graphs that are compiled from then on have
+    these instead of a call into torch. `op` is an overload (torch.ops.mylib.scale.default) or an operator with one;
+    `decomposition` takes its arguments and returns its results. Without it, a decorator::
+
+        @tilewright.register_decomposition(torch.ops.mylib.scale)
+        def scale(x, factor):
+            return x * factor
+
+    Gradients come from torch.library.register_autograd, whose operators may be registered likewise. Raises TypeError
+    where `op` is no operator of torch's, ValueError where it has several overloads."""
+    import torch
+
+    if isinstance(op, torch._ops.OpOverloadPacket):
+        overloads = op.overloads()
+        if len(overloads) != 1:
+            raise ValueError(f"tilewright: {op} has the overloads {', '.join(overloads)}; give one of them, like {op}.{overloads[0]}")
+        op = getattr(op, overloads[0])
+    if not isinstance(op, torch._ops.OpOverload):
+        raise TypeError(f"tilewright: a decomposition is registered for an operator such as torch.ops.mylib.scale, not for {op!r}")
+    if decomposition is None:
+        return functools.partial(register_decomposition, op)
+    if not callable(decomposition):
+        raise TypeError(f"tilewright: the decomposition of {op} is a function of its arguments, not {decomposition!r}")
+    _registered[op] = decomposition
+    return decomposition
+
+
+def registered_digest() -> str:
+    """What tells the user's decompositions from others, for caches: their code, not what it calls."""
+    digest = hashlib.sha256()
+    for op, function in sorted(_registered.items(), key=lambda item: str(item[0])):
+        code = getattr(function, "__code__", None)
+        digest.update(f"{op} {marshal.dumps(code).hex() if code else f'{id(function)} {os.getpid()}'}".encode())
+    return digest.hexdigest()[:16] if _registered else ""
+
+
 def decompositions() -> dict:
+    """For AOTAutograd: torch's, ours and the user's."""
+    return _builtin() | _registered
+
+
+@functools.cache
+def _builtin() -> dict:
     from torch._decomp import core_aten_decompositions, get_decompositions
     import torch
 

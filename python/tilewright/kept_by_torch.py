@@ -20,6 +20,7 @@ from torch._inductor import codecache
 
 from . import _tilewright
 from .compiled import CompiledGraph
+from .decompositions import registered_digest
 from .options import CompileOptions
 
 
@@ -85,7 +86,7 @@ def kept_by_torch(options: CompileOptions):
     with (
         # For its key torch imports Inductor's backends (0.6 s), of whose passes this one uses none.
         mock.patch.object(codecache, "init_backend_registration", lambda: None),
-        torch.compiler.config.patch(cache_key_tag=f"{tag} tilewright {identity()} {options}"),
+        torch.compiler.config.patch(cache_key_tag=f"{tag} tilewright {identity()} {registered_digest()} {options}"),
         functorch_config.patch(bundled_autograd_cache=True),
     ):
         yield door
