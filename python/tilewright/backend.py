@@ -46,7 +46,7 @@ def compile_whole(gm, options, static, report, keep, watch=None, **layouts) -> P
         watch(program.call, imported)
     report.segments += 1
     report.copied_inputs += imported.copied_inputs
-    report.calls.append(program.call)
+    report.watch(program.call)
     if options.check == "eager":
         from .check import EagerCheck
 

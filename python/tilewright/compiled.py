@@ -166,7 +166,8 @@ class CompiledGraph(OutputCode):
         self.body, self.payload = pickle.loads(self.payload), b""
         self.run = self.body.run
         self.report.restored, self.report.origin = True, current()
-        self.report.calls = [program.call for program in self.body.programs()]
+        for program in self.body.programs():
+            self.report.watch(program.call)
         warn_of(self.report.refusals)
         add(self.report)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
+import weakref
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -40,23 +41,34 @@ class GraphReport:
     eager_segments: int = 0
     refusals: list = field(default_factory=list)
     copied_inputs: list = field(default_factory=list)
-    calls: list = field(default_factory=list, repr=False)  # GraphCall, for what changes later
     frozen: object = None  # FreezeReport under options={"freeze": True}
     origin: Origin = field(default_factory=Origin)
     restored: bool = False  # by torch's AOTAutogradCache or from a saved function: AOTAutograd did not run
+    programs: list[dict] = field(default_factory=list, repr=False)  # of each compiled segment, as it was compiled
+    references: list = field(default_factory=list, repr=False)  # weak ones to the GraphCalls: a report keeps no code alive
+
+    def watch(self, call) -> None:
+        """Takes in a compiled segment."""
+        self.programs.append(call.report())
+        self.references.append(weakref.ref(call))
+
+    @property
+    def calls(self) -> list:
+        """The GraphCalls that still live."""
+        return [call for reference in self.references if (call := reference()) is not None]
 
     def __getstate__(self):
-        return vars(self) | {"calls": [], "frozen": None}
+        return vars(self) | {"programs": [], "references": [], "frozen": None}
 
     def packed_bytes(self) -> int:
         """Memory of packed parameters; graphs may share it."""
         return sum(call.packed_bytes() for call in self.calls)
 
     def kernels(self) -> int:
-        return sum(call.report().get("kernels", 0) for call in self.calls)
+        return sum(program.get("kernels", 0) for program in self.programs)
 
     def details(self) -> list[dict]:
-        return [call.report() for call in self.calls]
+        return self.programs
 
     def to_dict(self) -> dict:
         """All of it, for JSON."""

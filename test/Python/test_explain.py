@@ -1,5 +1,6 @@
 """tilewright.report(), python -m tilewright explain, torch's logs, and what is written where compiling fails."""
 
+import gc
 import json
 import os
 import pathlib
@@ -91,6 +92,19 @@ def test_report_of_one_model():
     assert tilewright.report(compiled[0])[0] is everything[0] and tilewright.report(compiled[1])[0] is everything[1]
     assert tilewright.report(plain)[0] is everything[2]
     assert "<lambda>" in str(tilewright.report(plain)) and "compile " in str(tilewright.report(plain))
+
+
+def test_report_keeps_no_code_alive():
+    """A program that compiles again and again does not grow by what it has thrown away."""
+    tilewright.report(clear=True)
+    model = torch.nn.Linear(4, 4)
+    with torch.no_grad():
+        torch.compile(model, backend=backend)(torch.ones(2, 4))
+    (graph,) = tilewright.report()
+    assert len(graph.calls) == 1 and graph.kernels() >= 1
+    torch._dynamo.reset()
+    gc.collect()
+    assert graph.calls == [] and graph.kernels() >= 1 and "compiled in" in str(graph)
 
 
 @pytest.mark.parametrize("dynamic", [False, True])

@@ -1,0 +1,75 @@
+"""How the memory of a process grows: 20,000 calls of a compiled model, then 200 compilations of it, inference and training
+in turn. torch itself keeps some of every compilation, so the same is printed for the backend aot_eager.
+
+    python test/Conformance/growth.py [--calls N] [--compiles N] [--backend tilewright]
+"""
+
+import argparse
+import gc
+import json
+import subprocess
+import sys
+import warnings
+
+
+def resident() -> int:
+    """KiB of the process in memory."""
+    gc.collect()
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
+
+
+def measure(backend: str, calls: int, compiles: int) -> dict:
+    import torch
+
+    warnings.simplefilter("ignore")
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.GELU(), torch.nn.LayerNorm(128), torch.nn.Linear(128, 16))
+
+    def call(compiled, rows, training):
+        with torch.set_grad_enabled(training):
+            result = compiled(torch.ones(rows, 64))
+        if training:
+            result.sum().backward()
+
+    def compile_again(first, count):
+        for number in range(first, first + count):
+            torch._dynamo.reset()
+            call(torch.compile(model, backend=backend, dynamic=False), 2 + number % 97, bool(number % 2))
+
+    compiled = torch.compile(model, backend=backend, dynamic=False)
+    for number in range(300):
+        call(compiled, 8, bool(number % 2))
+    at_first = resident()
+    for number in range(calls):
+        call(compiled, 8, bool(number % 2))
+    after_calls = resident()
+    compile_again(0, 40)
+    before = resident()
+    compile_again(40, compiles)
+    return {"calls": after_calls / at_first - 1, "compiles": (resident() - before) / before, "KiB": after_calls}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--calls", type=int, default=20_000)
+    parser.add_argument("--compiles", type=int, default=200)
+    parser.add_argument("--backend", help="this one alone, as JSON")
+    arguments = parser.parse_args()
+    if arguments.backend:
+        print(json.dumps(measure(arguments.backend, arguments.calls, arguments.compiles)))
+        return 0
+    found = {}
+    for backend in ("tilewright", "aot_eager"):
+        command = [sys.executable, __file__, "--backend", backend, "--calls", str(arguments.calls), "--compiles", str(arguments.compiles)]
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        found[backend] = json.loads(said.splitlines()[-1])
+        print(f"{backend:12} {found[backend]['calls']:+8.2%} after {arguments.calls} calls, {found[backend]['compiles']:+8.2%} after "
+              f"{arguments.compiles} compilations")  # fmt: skip
+    own = found["tilewright"]["compiles"] - found["aot_eager"]["compiles"]
+    print(f"beyond torch's own: {own:+.2%}")
+    return int(found["tilewright"]["calls"] >= 0.01 or own >= 0.01)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
