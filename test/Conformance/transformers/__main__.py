@@ -29,8 +29,8 @@ except ImportError:
     sys.path.insert(0, built)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [built, os.environ.get("PYTHONPATH")]))
 
-import summary  # noqa: E402
-import table  # noqa: E402
+import bars  # noqa: E402
+import expected  # noqa: E402
 from architectures import MODES, PARTS, Case, all_cases, architectures  # noqa: E402
 from pool import Pool  # noqa: E402
 from shares import commit, share  # noqa: E402
@@ -74,7 +74,7 @@ def run_cases(chosen: list[Case], options, seconds: float) -> tuple[dict, int]:
 
     def tell(case: Case, outcomes: dict, reason: str) -> None:
         results[case] = list(outcomes.values())
-        print(f"{time.monotonic() - before:5.0f} s  {case}: {table.row(results[case])}", flush=True)
+        print(f"{time.monotonic() - before:5.0f} s  {case}: {expected.row(results[case])}", flush=True)
         if options.results is not None:
             with options.results.open("a") as out:
                 line = {"case": [case.entry, case.mode], "outcomes": [o.fields() for o in results[case]]}
@@ -90,9 +90,9 @@ def run_cases(chosen: list[Case], options, seconds: float) -> tuple[dict, int]:
 
 def more_breaks(results: dict) -> int:
     """Says where a case of the table has more graph breaks than there."""
-    known, bad = table.rows(), 0
+    known, bad = expected.rows(), 0
     for case, outcomes in results.items():
-        found = table.row(outcomes)
+        found = expected.row(outcomes)
         if case in known and found["breaks"] > known[case]["breaks"]:
             print(f"WORSE: {case}: {found['breaks']} graph breaks; expected are {known[case]['breaks']}")
             bad += 1
@@ -113,26 +113,27 @@ def main() -> int:
     if options.command == "case":
         return run_case(options)
     if options.command == "summary":
-        summary.show(load(options.results), long=True)
+        bars.show(load(options.results), long=True)
         return 0
     if options.command == "table":
-        table.write(table.rows() | {case: table.row(outcomes) for case, outcomes in load(options.results).items()})
+        expected.write(expected.rows() | {case: expected.row(outcomes) for case, outcomes in load(options.results).items()})
         return 0
     names = sorted(architectures())
     if options.command == "run":
-        results, _ = run_cases(all_cases([n for n in names if re.fullmatch(options.entries, n)], options.modes), options, options.seconds or 1e9)
-        summary.show(results)
+        results, _ = run_cases(all_cases([n for n in names if re.fullmatch(options.entries, n)], options.modes), options,
+            options.seconds or 1e9)
+        bars.show(results)
         return 0
-    planned = list(table.rows())
+    planned = list(expected.rows())
     if options.command == "share":
         at = options.commit or commit()
         chosen = set(share(names, at, PARTS))
         print(f"transformers: {len(chosen)} of {len(names)} architectures, those of commit {at[:12]}; --commit repeats them")
         planned = [case for case in planned if case.entry in chosen]
     results, left = run_cases(planned, options, options.seconds or (SHARE_SECONDS if options.command == "share" else 1e9))
-    summary.show(results)
+    bars.show(results)
     complete = options.command == "full" and not left
-    return verdict("transformers", results, table.states(), complete) | more_breaks(results)
+    return verdict("transformers", results, expected.states(), complete) | more_breaks(results)
 
 
 if __name__ == "__main__":

@@ -68,7 +68,8 @@ def within_vocabulary(config) -> None:
     """Special tokens of large models' vocabularies are not in small ones'."""
     for part in [config, *(v for v in vars(config).values() if hasattr(v, "to_dict"))]:
         size = getattr(part, "vocab_size", None)
-        for place, name in enumerate(("pad_token_id", "bos_token_id", "eos_token_id", "decoder_start_token_id", "forced_eos_token_id")):
+        for place, name in enumerate(("pad_token_id", "bos_token_id", "eos_token_id", "decoder_start_token_id",
+            "forced_eos_token_id")):
             token = getattr(part, name, None)
             if size and isinstance(token, int) and token >= size or isinstance(token, list):
                 setattr(part, name, min(place, 2))

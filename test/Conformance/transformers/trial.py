@@ -85,8 +85,10 @@ class Trial:
     def generate(self, model, forward, arguments: dict) -> Results:
         from transformers import GenerationConfig
 
-        config = GenerationConfig(max_new_tokens=NEW_TOKENS, min_new_tokens=NEW_TOKENS, do_sample=False, pad_token_id=0, bos_token_id=1,
-                                  decoder_start_token_id=1, return_dict_in_generate=True, output_logits=True, disable_compile=True,
+        config = GenerationConfig(max_new_tokens=NEW_TOKENS, min_new_tokens=NEW_TOKENS, do_sample=False, pad_token_id=0,
+            bos_token_id=1,
+                                  decoder_start_token_id=1, return_dict_in_generate=True, output_logits=True,
+                                      disable_compile=True,
                                   cache_implementation=CACHES[self.sample] if self.sample else None)  # fmt: skip
         own = model.forward
         model.forward = forward

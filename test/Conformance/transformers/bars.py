@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 
 from architectures import MODES, Case
 from states import state_of
-from table import count
+from expected import count
 from verdict import FAILING, PASSING, Outcome
 
 Results = dict[Case, list[Outcome]]
@@ -28,10 +28,13 @@ def rows(results: Results) -> list[tuple[str, str]]:
                   (f"{mode}: native and whole (no graph break)", percent(len(unbroken), len(run)))]  # fmt: skip
         for case, word in run.items():
             able[case.entry].append(word)
-    found.append(("architectures: right in all modes", percent(sum(all(w in PASSING for w in words) for words in able.values()), len(able))))
-    found.append(("architectures: native in all modes", percent(sum(all(w == "native" for w in words) for words in able.values()), len(able))))
+    found.append(("architectures: right in all modes", percent(sum(all(w in PASSING for w in words) for words in able.values()),
+                 len(able))))
+    found.append(("architectures: native in all modes",
+                 percent(sum(all(w == "native" for w in words) for words in able.values()), len(able))))
     skipped = Counter(state_of(o).word for o in results.values())
-    found.append(("cases that eager refuses, that torch.compile refuses with aot_eager, too", f"{skipped['eager']}, {skipped['torch']}"))
+    found.append(("cases that eager refuses, that torch.compile refuses with aot_eager, too",
+                 f"{skipped['eager']}, {skipped['torch']}"))
     drawn = sum(any(o.facts.get("random") for o in outcomes) for outcomes in results.values())
     found.append(("cases that draw random numbers: distributions are compared", str(drawn)))
     return found

@@ -1,6 +1,7 @@
 """table.json: the expected state of every case, an architecture a line.
 
-    "bert": {"inference": {"state": "native", "graphs": 1, "breaks": 0}, "training": {"state": "native", "graphs": 1, "breaks": 0}},
+    "bert": {"inference": {"state": "native", "graphs": 1, "breaks": 0}, "training": {"state": "native", "graphs": 1,
+        "breaks": 0}},
 
 harness/states.py says what a state is.
 """
@@ -30,7 +31,8 @@ def row(outcomes: list[Outcome]) -> dict:
 def rows() -> dict[Case, dict]:
     if not PATH.exists():
         return {}
-    return {Case(entry, mode): fields for entry, modes in json.loads(PATH.read_text()).items() for mode, fields in modes.items()}
+    return {Case(entry, mode): fields for entry, modes in json.loads(PATH.read_text()).items() for mode,
+                 fields in modes.items()}
 
 
 def states() -> dict[Case, State]:
