@@ -60,8 +60,12 @@ def without_dropout(config) -> None:
     for name, value in list(vars(config).items()):
         if hasattr(value, "to_dict"):
             without_dropout(value)
-        elif re.search(r"drop|jitter|mask_(time|feature)_prob", name) and isinstance(value, float):
+        elif not re.search(r"drop|jitter|mask_(time|feature)_prob", name):
+            continue
+        elif isinstance(value, float):
             setattr(config, name, 0.0)
+        elif isinstance(value, (list, tuple)) and all(isinstance(v, float) for v in value):
+            setattr(config, name, [0.0] * len(value))
 
 
 def within_vocabulary(config) -> None:

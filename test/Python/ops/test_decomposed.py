@@ -36,6 +36,7 @@ CASES = {
     "addbmm": (lambda x, b: torch.addbmm(x, b, b.transpose(1, 2), beta=2, alpha=0.5), torch.randn(3, 3), torch.randn(4, 3, 5)),
     "bilinear": (lambda x, y, w: F.bilinear(x, y, w), X, Y, torch.randn(4, 7, 7)), "cdist": (lambda x, y: torch.cdist(x, y), X, Y),
     "cdist by largest": (lambda x, y: torch.cdist(x, y, float("inf")), X, Y), "cdist of nothing": (lambda x, y: torch.cdist(x[:, :0], y[:, :0]), X, Y),
+    "histc": (lambda x: torch.histc(x, 9, -1.5, 2), torch.cat([X.flatten(), torch.tensor([-1.5, 2.0, float("nan"), float("inf")])])),
     "pdist": (lambda x: F.pdist(x, 3), X), "scatter_reduce mean": (lambda x, y: x.scatter_reduce(0, PLACES, y, "mean"), X, Y),
     "scatter_reduce alone": (lambda x, y: [x.scatter_reduce(0, PLACES, y, r, include_self=False) for r in ("sum", "prod", "amax", "amin", "mean")], X, Y),
     "scatter_reduce of bools": (lambda x, y: [x.scatter_reduce(0, PLACES, y, r) for r in ("sum", "prod", "amax", "amin")], MASK, ~MASK),
@@ -94,6 +95,7 @@ def test_a_recurrence_of_parameters_compiles():
 
 A = torch.randn(3, 6, 6) + 4 * torch.eye(6)
 B = torch.randn(3, 6, 2)
+LARGE, RIGHT = torch.randn(3, 40, 40) / 8 + 2 * torch.eye(40), torch.randn(3, 40, 5)
 FACTORED = torch.linalg.lu_factor(A)
 MATRICES = {
     "lu_factor_ex": (lambda a: torch.linalg.lu_factor_ex(a), torch.randn(2, 5, 7)), "lu": (lambda a: torch.linalg.lu(a), torch.randn(7, 5)),
@@ -106,6 +108,9 @@ MATRICES = {
     "cholesky_solve": (lambda b, a: torch.cholesky_solve(b, a), B, A.tril()),
     "solve_triangular": (lambda a, b: [torch.linalg.solve_triangular(a, b, upper=u) for u in (False, True)], A, B),
     "solve_triangular from the right": (lambda a, b: torch.linalg.solve_triangular(a, b, upper=True, left=False, unitriangular=True), A / 9, B.mT),
+    "solve_triangular by blocks": (lambda a, b: [torch.linalg.solve_triangular(a, b, upper=u) for u in (False, True)], LARGE, RIGHT),
+    "solve_triangular by whole blocks": (lambda a, b: torch.linalg.solve_triangular(a, b, upper=False, unitriangular=True), LARGE[:, :32, :32], RIGHT[:, :32]),
+    "solve_triangular by blocks from the right": (lambda a, b: torch.linalg.solve_triangular(a, b.mT, upper=True, left=False), LARGE, RIGHT),
 }  # fmt: skip
 
 

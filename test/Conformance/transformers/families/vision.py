@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from architectures import Architecture
+from inputs import floats
 
 VIT = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 96, "image_size": 32,
     "patch_size": 8, "num_labels": 5}
@@ -30,10 +31,10 @@ ARCHITECTURES = [
     vit("beit", "BeitForImageClassification", use_relative_position_bias=True),
     vit("dinov2", "Dinov2ForImageClassification"),
     vit("dinov2_with_registers", "Dinov2WithRegistersForImageClassification"),
-    vit("dinov3_vit", "DINOv3ViTModel"),
+    vit("dinov3_vit", "DINOv3ViTModel", pos_embed_rescale=None),
     vit("ijepa", "IJepaForImageClassification"),
     vit("vit_msn", "ViTMSNForImageClassification"),
-    vit("vit_mae", "ViTMAEModel"),
+    vit("vit_mae", "ViTMAEModel", inputs={"noise": floats(2, 16)}),
     vit("yolos", "YolosForObjectDetection", image_size=[32, 32], num_detection_tokens=6),
     vision("swin", "SwinForImageClassification", image_size=32, patch_size=2, embed_dim=16, depths=[2, 2], num_heads=[2, 4],
            window_size=4, num_labels=5),
@@ -91,7 +92,7 @@ ARCHITECTURES = [
            prompt_encoder_config={"hidden_size": 32, "image_size": 64, "patch_size": 16, "mask_input_channels": 8},
            mask_decoder_config={"hidden_size": 32, "mlp_dim": 48, "num_attention_heads": 4, "num_hidden_layers": 2,
                "iou_head_hidden_dim": 32}),
-    vision("videomae", "VideoMAEForVideoClassification", **(VIT | {"num_frames": 4, "tubelet_size": 2})),
+    vision("videomae", "VideoMAEForVideoClassification", inputs={"pixel_values": floats(2, 4, 3, 32, 32)}, **(VIT | {"num_frames": 4, "tubelet_size": 2})),
     vision("swin2sr", "Swin2SRForImageSuperResolution", image_size=16, embed_dim=16, depths=[1, 1], num_heads=[2, 2],
            window_size=4, upscale=2),
     vision("vitpose", "VitPoseForPoseEstimation", backbone_config={"model_type": "vitpose_backbone", "image_size": [32, 32],
