@@ -70,7 +70,8 @@ class Trial:
             return named_tensors(forward(**arguments))
 
     def step(self, model, forward, arguments: dict) -> Results:
-        """The results, the loss, the gradients and the buffers afterwards."""
+        """The results, the loss, the gradients and the buffers afterwards. No gradient counts as 0: torch.compile gives the one for
+        the other where a result does not enter the loss."""
         model.zero_grad(set_to_none=True)
         out = forward(**arguments)
         results = named_tensors(out, "results")
@@ -79,7 +80,8 @@ class Trial:
             loss = weighted_sum(out)
         loss.backward()
         results["loss"] = loss.detach()
-        results |= {f"gradient {name}": p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
+        parameters = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+        results |= {f"gradient {name}": torch.zeros_like(p) if p.grad is None else p.grad.clone() for name, p in parameters}
         return results | {f"buffer {name}": b.detach().clone() for name, b in model.named_buffers()}
 
     def generate(self, model, forward, arguments: dict) -> Results:

@@ -122,3 +122,22 @@ def test_small_matrices(name):
 @pytest.mark.parametrize("fn", [torch.linalg.det, lambda a: torch.linalg.slogdet(a)[1], lambda a: torch.linalg.inv_ex(a)[0]])
 def test_gradients_of_small_matrices(fn):
     check_gradient(fn, A)
+
+
+POOLS = {
+    "apart": lambda x: F.avg_pool2d(x, 2), "with gaps": lambda x: F.avg_pool2d(x, 2, 3), "overlapping": lambda x: F.avg_pool2d(x, 3, 2, 1),
+    "without padding": lambda x: F.avg_pool2d(x, 3, 1, 1, count_include_pad=False), "beyond the edge": lambda x: F.avg_pool2d(x, 3, 2, 1, ceil_mode=True),
+    "other divisor": lambda x: F.avg_pool2d(x, (3, 2), (2, 1), (1, 0), divisor_override=5), "of a line": lambda x: F.avg_pool1d(x[0], 3, 2),
+    "adaptive": lambda x: F.adaptive_avg_pool2d(x, (3, 4)), "adaptive even": lambda x: F.adaptive_avg_pool2d(x, (7, 1)),
+    "channels last": lambda x: F.avg_pool2d(x.contiguous(memory_format=torch.channels_last), 3, 2, 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_gradients_of_averages(name):
+    check_gradient(POOLS[name], IMAGE)
+
+
+def test_gradient_of_masked_scatter():
+    check_gradient(lambda x, y: x.masked_scatter(MASK, y), X, Y)
+    check_gradient(lambda x, y: x.masked_scatter(MASK[:, :1], y), X, torch.randn(70))
