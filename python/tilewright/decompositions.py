@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from . import _tilewright
-from .decomposed import own
+from .decomposed import of_libraries, own
 
 
 def native_group_norm_backward(grad_output, input, mean, rstd, gamma, N, C, HxW, group, output_mask):
@@ -23,8 +23,12 @@ def native_group_norm_backward(grad_output, input, mean, rstd, gamma, N, C, HxW,
     return tuple(gradient if wanted else None for gradient, wanted in zip(gradients, output_mask))
 
 
-@functools.cache
 def decompositions() -> dict:
+    return _of_torch() | of_libraries()
+
+
+@functools.cache
+def _of_torch() -> dict:
     from torch._decomp import core_aten_decompositions, get_decompositions
     import torch
 

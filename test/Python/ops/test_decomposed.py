@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from numbers_rule import check, check_gradient
+from numbers_rule import assert_numbers, check, check_gradient, compiled_strictly, with_threads
 
 torch.manual_seed(0)
 X, Y = torch.randn(5, 7), torch.randn(5, 7)
@@ -141,3 +141,55 @@ def test_gradients_of_averages(name):
 def test_gradient_of_masked_scatter():
     check_gradient(lambda x, y: x.masked_scatter(MASK, y), X, Y)
     check_gradient(lambda x, y: x.masked_scatter(MASK[:, :1], y), X, torch.randn(70))
+
+
+class Experts(torch.nn.Module):
+    """Rows in groups, as mixtures of experts have them: the last rows belong to none."""
+
+    def __init__(self, groups, depth, width, turned, dtype=torch.float32):
+        super().__init__()
+        self.turned = turned
+        self.weight = torch.nn.Parameter(torch.randn((groups, width, depth) if turned else (groups, depth, width), dtype=dtype))
+
+    def forward(self, x, ends):
+        return self.product(x, self.weight.transpose(1, 2) if self.turned else self.weight, ends)
+
+
+ENDS = {"some empty": (37, [0, 5, 5, 30, 37]), "fewer rows than groups": (3, [0, 1, 1, 2, 3]), "rows of none": (300, [100, 130, 130, 200, 297])}
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("name", ENDS)
+def test_products_in_groups(name, turned):
+    import transformers.integrations.moe  # noqa: F401
+
+    count, ends = ENDS[name]
+    model = Experts(5, 24, 40, turned)
+    model.product = torch.ops.transformers.grouped_mm_fallback
+    x, ends = torch.randn(count, 24), torch.tensor(ends, dtype=torch.int32)
+    with torch.no_grad():
+        eager = [with_threads(n, lambda: [model(x, ends)]) for n in (1, 2)]
+        exact = [model.product(x.double(), (model.weight.mT if turned else model.weight).double(), ends)]
+        assert_numbers([compiled_strictly(model)(x, ends)], eager, exact)
+    check_gradient(lambda x, w: model.product(x, w.transpose(1, 2) if turned else w, ends), x, model.weight.detach())
+
+
+def test_products_in_groups_of_bf16():
+    model = Experts(4, 32, 48, True, torch.bfloat16)
+    model.product = lambda x, w, ends: torch._grouped_mm(x, w, offs=ends)
+    x, ends = torch.randn(40, 32, dtype=torch.bfloat16), torch.tensor([10, 10, 25, 40], dtype=torch.int32)
+    starts = [0, *ends.tolist()[:-1]]
+    with torch.no_grad():
+        eager = [with_threads(n, lambda: [model(x, ends)]) for n in (1, 2)]
+        exact = torch.cat([x.double()[a:b] @ w.double().mT for a, b, w in zip(starts, ends.tolist(), model.weight)])
+        assert_numbers([compiled_strictly(model)(x, ends)], eager, [exact])
+
+
+def test_a_chosen_matrix_out_of_range_is_told():
+    weight = torch.nn.Parameter(torch.randn(5, 24, 40))
+    compiled = compiled_strictly(lambda x, i: torch.bmm(x, weight.index_select(0, i)))
+    x = torch.randn(3, 16, 24)
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(x, torch.tensor([4, 0, 4])), torch.bmm(x, weight[[4, 0, 4]]))
+        with pytest.raises(Exception, match="index 5 is out of range for a dimension of size 5"):
+            compiled(x, torch.tensor([4, 5, 0]))
