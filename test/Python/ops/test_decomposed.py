@@ -193,3 +193,9 @@ def test_a_chosen_matrix_out_of_range_is_told():
         torch.testing.assert_close(compiled(x, torch.tensor([4, 0, 4])), torch.bmm(x, weight[[4, 0, 4]]))
         with pytest.raises(Exception, match="index 5 is out of range for a dimension of size 5"):
             compiled(x, torch.tensor([4, 5, 0]))
+
+
+@pytest.mark.parametrize("dim", [0, 2])
+def test_gradient_of_weight_norm(dim):
+    g = torch.rand([s if d == dim else 1 for d, s in enumerate((4, 3, 5))]) + 0.5
+    check_gradient(lambda v, g: torch._weight_norm(v, g, dim), torch.randn(4, 3, 5), g)
