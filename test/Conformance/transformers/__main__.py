@@ -61,8 +61,8 @@ def run_case(options) -> int:
             continue
         for sample in range(len(CACHES) if mode == "generate" else 1):
             outcome = judge(Case(one.name, mode), one, sample)
-            print(f"{one.name} {mode} {sample}: {outcome.state} {' '.join(outcome.ops)} {outcome.reason}\n{outcome.detail.strip()}"
-                  f"\n{json.dumps(outcome.facts, indent=1)}", flush=True)  # fmt: skip
+            print(f"{one.name} {mode} {sample}: {outcome.state} {' '.join(outcome.ops)} {outcome.reason}")
+            print(outcome.detail.strip(), json.dumps(outcome.facts, indent=1), sep="\n", flush=True)
             status |= outcome.state in FAILING
     return status
 

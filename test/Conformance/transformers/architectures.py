@@ -81,7 +81,8 @@ def within_vocabulary(config) -> None:
 
 @torch.no_grad()
 def spread_constants(model: nn.Module) -> None:
-    """Parameters and statistics that a fresh model has all equal get some noise: biases of 0 would hide that they are not added."""
+    """Parameters and statistics that a fresh model has all equal get some noise: biases of 0 would hide that they are not
+    added."""
     for module in model.modules():
         if isinstance(module, nn.modules.batchnorm._NormBase) and module.running_mean is not None:
             module.running_mean.normal_(0, 0.1)

@@ -22,7 +22,7 @@ from verdict import Outcome, Wrong, check_distribution, check_metadata, check_nu
 import tilewright
 from tilewright.backend import tilewright as backend
 
-FEW, DRAWS = 100, 12  # results of at most so many elements are judged over so many draws
+DRAWS = 12  # a result that misses the numbers rule is judged again over so many draws together
 NEW_TOKENS = 6
 CACHES = ("dynamic", "static")  # the samples of `generate`
 
@@ -70,8 +70,8 @@ class Trial:
             return named_tensors(forward(**arguments))
 
     def step(self, model, forward, arguments: dict) -> Results:
-        """The results, the loss, the gradients and the buffers afterwards. No gradient counts as 0: torch.compile gives the one for
-        the other where a result does not enter the loss."""
+        """The results, the loss, the gradients and the buffers afterwards. No gradient counts as 0: torch.compile gives the one
+        for the other where a result does not enter the loss."""
         model.zero_grad(set_to_none=True)
         out = forward(**arguments)
         results = named_tensors(out, "results")
@@ -147,12 +147,12 @@ def largest_of(exact: Results) -> float:
 
 
 def compare(got: Results, runs: list[Results], exact: Results | None, draws: list[Results]) -> list[str]:
-    """Raises what is wrong; gives the names of results of few elements that miss the numbers rule."""
+    """Raises what is wrong; gives the names of results that miss the numbers rule."""
     want = runs[0]
     same_names(got, want)
     if exact is None or {n: t.shape for n, t in exact.items()} != {n: t.shape for n, t in want.items()}:
         exact = want
-    largest, few = largest_of(exact), []
+    largest, missed = largest_of(exact), []
     for name, ours in got.items():
         what = f"{name}: {want[name].dtype}{list(want[name].shape)}"
         check_metadata(ours, want[name], what)
@@ -163,28 +163,31 @@ def compare(got: Results, runs: list[Results], exact: Results | None, draws: lis
         try:
             check_numbers(ours, [r[name] for r in runs], precise, largest, what)
         except Wrong as wrong:
-            if wrong.kind != "numbers" or ours.numel() > FEW:
+            if wrong.kind != "numbers":
                 raise
-            few.append(name)
-    return few
+            missed.append(name)
+    return missed
 
 
 def random_draws(trial: Trial, arguments: dict, run: Results) -> list[Results]:
     """Eager's runs with other seeds, if these give other numbers."""
-    others = [trial.eager(arguments, seed) for seed in (1, 2, 3)]
+    others = [with_threads(1, trial.eager, arguments, seed) for seed in (1, 2, 3)]  # `run` had one, too
     same = all(list(o) == list(run) and all(same_numbers(o[n], run[n]) for n in run) for o in others)
     return [] if same else [run, *others]
 
 
 def check_draws(trial: Trial, forward, names: list[str]) -> None:
-    """The numbers rule for results of few elements over many draws: eager's error of one number may be 0 by luck, that of
-    many is not."""
+    """The numbers rule for results over many draws of the arguments, their errors taken together: of one draw all errors of a
+    network may follow from those of a few early numbers, and eager's be small by luck. The other results are judged again, too,
+    each draw for itself but for numbers: a draw may show what is wrong otherwise."""
     pooled = []
     for seed in range(1, 1 + DRAWS):
         arguments = trial.arguments(seed)
         exact = trial.exact(arguments)
         runs = [with_threads(n, trial.eager, arguments) for n in (1, 2)]
-        pooled.append((trial.call(trial.model, forward, arguments), *runs, exact or runs[0]))
+        got = trial.call(trial.model, forward, arguments)
+        names += [name for name in compare(got, runs, exact, []) if name not in names]
+        pooled.append((got, *runs, exact or runs[0]))
     largest = max(largest_of(draw[3]) for draw in pooled)
     for name in names:
         got, one, two, exact = (torch.cat([draw[i][name].flatten() for draw in pooled]) for i in range(4))
@@ -198,17 +201,18 @@ def facts(seconds: float) -> dict:
             "why": sorted({f"{r.target}: {r.reason}" for g in reports for r in g.refusals if not r.follows})[:12]}  # fmt: skip
 
 
-def run_compiled(trial: Trial, using, every: list) -> float:
-    """Compares the compiled model's results for all arguments in `every`; gives the seconds of the first call."""
-    forward, few, seconds = trial.compiled(using), [], None
+def run_compiled(trial: Trial, using, every: list) -> tuple[float, int]:
+    """Compares the compiled model's results for all arguments in `every`; gives the seconds of the first call, and how many
+    results were judged over many draws."""
+    forward, missed, seconds = trial.compiled(using), [], None
     for arguments, runs, exact, draws in every:
         before = time.monotonic()
         got = trial.call(trial.model, forward, arguments)
         seconds = seconds if seconds is not None else time.monotonic() - before
-        few += [name for name in compare(got, runs, exact, draws) if name not in few]
-    if few:
-        check_draws(trial, forward, few)
-    return seconds
+        missed += [name for name in compare(got, runs, exact, draws) if name not in missed]
+    if missed:
+        check_draws(trial, forward, missed)
+    return seconds, len(missed)
 
 
 def judge(case: Case, architecture: Architecture, sample: int = 0) -> Outcome:
@@ -228,7 +232,7 @@ def judge(case: Case, architecture: Architecture, sample: int = 0) -> Outcome:
         tilewright.report(clear=True)
         before = time.monotonic()
         try:
-            seconds = run_compiled(trial, backend, every)
+            seconds, redrawn = run_compiled(trial, backend, every)
         except Exception as error:
             wrong = isinstance(error, Wrong)
             cause = getattr(error, "inner_exception", None) or error
@@ -239,7 +243,7 @@ def judge(case: Case, architecture: Architecture, sample: int = 0) -> Outcome:
             if torch_fails_alike(trial, every, wrong):
                 return Outcome("torch", kind, detail, ops, found)
             return Outcome("wrong" if wrong else "error", kind, detail, ops, found)
-        found = facts(seconds) | {"random": random_ones}
+        found = facts(seconds) | {"random": random_ones, "redrawn": redrawn}
         ops = fallback_ops(tilewright.report(clear=True))
         if not found["graphs"]:
             return Outcome("error", "nothing was compiled", "torch.compile gave Tilewright no graph", [], found)
