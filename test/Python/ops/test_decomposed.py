@@ -199,3 +199,9 @@ def test_a_chosen_matrix_out_of_range_is_told():
 def test_gradient_of_weight_norm(dim):
     g = torch.rand([s if d == dim else 1 for d, s in enumerate((4, 3, 5))]) + 0.5
     check_gradient(lambda v, g: torch._weight_norm(v, g, dim), torch.randn(4, 3, 5), g)
+
+
+@pytest.mark.parametrize("align", [False, True])
+@pytest.mark.parametrize("padding", ["zeros", "border"])
+def test_gradients_of_grid_sample(padding, align):
+    check_gradient(lambda x, grid: F.grid_sample(x, grid, padding_mode=padding, align_corners=align), IMAGE, GRID)
