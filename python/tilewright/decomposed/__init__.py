@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import torch
 
-from . import copies, grids, groups, matrices, numbers, order, pooling, random, scatters, searches, special, windows
+from . import attention, copies, grids, groups, matrices, numbers, order, pooling, random, scatters, searches, special, windows
 
 
 def own() -> dict:
-    families = (copies, grids, groups, matrices, numbers, order, pooling, random, scatters, searches, special, windows)
+    families = (attention, copies, grids, groups, matrices, numbers, order, pooling, random, scatters, searches, special, windows)
     return {op: fn for family in families for op, fn in family.TABLE.items()}
 
 

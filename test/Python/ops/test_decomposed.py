@@ -205,3 +205,13 @@ def test_gradient_of_weight_norm(dim):
 @pytest.mark.parametrize("padding", ["zeros", "border"])
 def test_gradients_of_grid_sample(padding, align):
     check_gradient(lambda x, grid: F.grid_sample(x, grid, padding_mode=padding, align_corners=align), IMAGE, GRID)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_gradient_of_attention_of_grouped_heads(causal):
+    query, key, value = (torch.randn(2, heads, 21, 8) for heads in (4, 2, 2))
+    check_gradient(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=True), query, key, value)
+    # As models have them: a row has its heads beside each other.
+    rows = [t.transpose(1, 2).contiguous() for t in (query, key, value)]
+    check_gradient(lambda q, k, v: F.scaled_dot_product_attention(
+        q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), is_causal=causal, enable_gqa=True), *rows)  # fmt: skip
