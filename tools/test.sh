@@ -69,5 +69,11 @@ else
   skip opinfo "there is no test/Conformance/opinfo/table.json"
 fi
 
+if [ -f test/Conformance/transformers/table.json ]; then
+  run transformers 600 $python test/Conformance/transformers share
+else
+  skip transformers "there is no test/Conformance/transformers/table.json"
+fi
+
 echo "== all: $((SECONDS - started)) s"
 $python tools/dev/sum_tests.py "$results"

@@ -47,10 +47,13 @@ def Tile_MatmulOp : Tile_Op<"matmul", [DeclareOpInterfaceMethods<TilingInterface
     accumulates nothing: it is overwritten.
     Batch dimensions b (any number) lead; B has all of them or none. `lhs_permutation` says where the canonical
     dimensions b..., m, k lie in A (a transposed A is read through its strides).
+    A third input, integers for the one batch dimension, chooses: batch b is multiplied by B[chosen[b]] (experts whose rows
+    were brought together). A tile of one batch has a slice of B in its place. With `from_end` they may count from the end.
     1. (tile_matmul_c1) A has the rank of C, and lhs_permutation is a permutation. 2. (tile_matmul_c2) B's packed sizes cover K and N. 3. (tile_matmul_c3) C is f32, f64 or i32.
+    4. (tile_matmul_c4) what chooses is one integer for each batch of C, of rank 3; B is of rank 4, with as many batches as are known.
   }];
   let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, I64Attr:$panel, I64Attr:$group,
-    DenseI64ArrayAttr:$lhs_permutation);
+    DenseI64ArrayAttr:$lhs_permutation, UnitAttr:$from_end);
   let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
 }
 

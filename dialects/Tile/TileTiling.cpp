@@ -89,7 +89,15 @@ FailureOr<TilingResult> MatmulOp::getTiledImplementation(OpBuilder &builder, Arr
   }
   wholeOf(builder, loc, getInputs()[1], bOffsets, bSizes);
   bool batchedB = cast<ShapedType>(getInputs()[1].getType()).getRank() == loops + 1;
-  if (batchedB)
+  const bool chooses = getInputs().size() == 3, resolved = chooses && isConstantIntValue(sizes[0], 1);
+  if (resolved) {
+    Value batch = getValueOrCreateConstantIndexOp(builder, loc, offsets[0]);
+    Value number = tensor::ExtractOp::create(builder, loc, getInputs()[2], batch);
+    number = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), number);
+    Value limit = getValueOrCreateConstantIndexOp(builder, loc, bSizes[0]);
+    bOffsets[0] = PlaceOp::create(builder, loc, number, limit, getFromEnd()).getResult();
+    bSizes[0] = builder.getIndexAttr(1);
+  } else if (batchedB && !chooses)
     for (int64_t dim = 0; dim < batches; ++dim) {
       bOffsets[dim] = offsets[dim];
       bSizes[dim] = sizes[dim];
@@ -98,10 +106,18 @@ FailureOr<TilingResult> MatmulOp::getTiledImplementation(OpBuilder &builder, Arr
   int64_t panelDim = batchedB ? batches : 0;
   bOffsets[panelDim] = apply(builder, loc, d0.floorDiv(getPanel()), {offsets[loops - 1]});
   bSizes[panelDim] = apply(builder, loc, d0.ceilDiv(getPanel()), {sizes[loops - 1]});
-  return tiledClone(builder, *this,
-                    {sliceOf(builder, loc, getInputs()[0], aOffsets, aSizes),
-                     sliceOf(builder, loc, getInputs()[1], bOffsets, bSizes),
-                     sliceOf(builder, loc, getOutputs()[0], Folds(offsets), Folds(sizes))});
+  SmallVector<Value> operands{sliceOf(builder, loc, getInputs()[0], aOffsets, aSizes),
+                              sliceOf(builder, loc, getInputs()[1], bOffsets, bSizes)};
+  if (chooses && !resolved)
+    operands.push_back(sliceOf(builder, loc, getInputs()[2], {offsets[0]}, {sizes[0]}));
+  operands.push_back(sliceOf(builder, loc, getOutputs()[0], Folds(offsets), Folds(sizes)));
+  FailureOr<TilingResult> tiled = tiledClone(builder, *this, operands);
+  if (resolved) {
+    auto tile = cast<MatmulOp>(tiled->tiledOps.front());
+    tile.getProperties().operandSegmentSizes = {2, 1};
+    tile.setFromEnd(false);
+  }
+  return tiled;
 }
 
 LogicalResult MatmulOp::getResultTilePosition(OpBuilder &, unsigned, ArrayRef<OpFoldResult> offsets,

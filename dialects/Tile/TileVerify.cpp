@@ -64,10 +64,17 @@ bool sameSizes(ShapedType a, ShapedType b, int64_t except = -1) {
 } // namespace
 
 LogicalResult MatmulOp::verify() {
-  if (failed(checkOperands(*this, getInputs(), getOutputs(), {2}, 1)))
+  if (failed(checkOperands(*this, getInputs(), getOutputs(), {2, 3}, 1)))
     return failure();
   ShapedType a = shapeOf(getInputs()[0]), b = shapeOf(getInputs()[1]), c = shapeOf(getOutputs()[0]);
   int64_t rank = c.getRank();
+  if (getInputs().size() == 3) {
+    ShapedType chosen = shapeOf(getInputs()[2]);
+    if (rank != 3 || b.getRank() != 4 || b.isDynamicDim(0))
+      return broken(*this, 4) << "C is of rank " << rank << " and B is " << b;
+    if (chosen.getRank() != 1 || !chosen.getElementType().isInteger() || differ(chosen.getDimSize(0), c.getDimSize(0)))
+      return broken(*this, 4) << chosen << " is not an integer for each of " << c.getDimSize(0) << " batches";
+  }
   if (rank < 2 || a.getRank() != rank)
     return broken(*this, 1) << "A is of rank " << a.getRank() << " and C of rank " << rank;
   if (!isPermutation(getLhsPermutation(), rank))

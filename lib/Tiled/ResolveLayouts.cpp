@@ -10,8 +10,10 @@
 //
 // The panel width follows from N and the vector width alone, so that one weight has one packing whatever the number of
 // rows. A weight that is a parameter is packed once; a right-hand side born in the graph is packed in its turn. A
-// product with few rows reads a born right-hand side as it lies (linalg.contract stays). A left-hand side whose k are
-// not neighbours (the gradient of a weight) is transposed by a kernel of its own, where it serves many columns.
+// product with few rows reads a born right-hand side as it lies (linalg.contract stays). Slices that are chosen from a
+// parameter (experts) are read where they lie packed: tw_tile.matmul has their numbers for a third input. A left-hand
+// side whose k are not neighbours (the gradient of a weight) is transposed by a kernel of its own, where it serves many
+// columns.
 //
 // Tests: test/Tiled/resolve-layouts.mlir, test/Tiled/resolve-transposed.mlir
 //
@@ -140,6 +142,8 @@ public:
         if (failed(rewrite(kernel, op)))
           return failure();
     }
+    for (func::FuncOp chooser : choosers)
+      chooser.erase();
     for (auto kernel : module.getOps<func::FuncOp>())
       if (kernel->hasAttr("tw.kernel"))
         dropSymbols(kernel);
@@ -226,6 +230,116 @@ public:
   }
 
 private:
+  /// A kernel that does nothing but choose whole slices of a table along one dimension: which arguments are the table
+  /// and the numbers, where dimension i of the result lies in the table, and whether numbers count from the end.
+  struct Choice {
+    unsigned table = 0, numbers = 0;
+    SmallVector<int64_t> places;
+    bool fromEnd = false;
+
+    bool operator==(const Choice &other) const {
+      return table == other.table && numbers == other.numbers && places == other.places && fromEnd == other.fromEnd;
+    }
+  };
+
+  static std::optional<Choice> choiceOf(func::FuncOp kernel) {
+    if (!kernel || kernel.isExternal())
+      return std::nullopt;
+    linalg::GenericOp generic;
+    for (Operation &op : kernel.getBody().front())
+      if (auto found = dyn_cast<linalg::GenericOp>(op)) {
+        if (generic)
+          return std::nullopt;
+        generic = found;
+      } else if (!isa<arith::ConstantOp, func::ReturnOp>(op)) {
+        return std::nullopt;
+      }
+    if (!generic || generic.getNumDpsInputs() != 1 || generic.getNumResults() != 1 || generic.getNumLoops() != 3 ||
+        generic.getNumReductionLoops() != 0 || !generic.getIndexingMapsArray()[1].isIdentity())
+      return std::nullopt;
+    AffineMap read = generic.getIndexingMapsArray()[0];
+    auto numbers = dyn_cast<BlockArgument>(generic.getDpsInputs()[0]);
+    auto extract = generic.getBody()->getTerminator()->getOperand(0).getDefiningOp<tensor::ExtractOp>();
+    auto table = extract ? dyn_cast<BlockArgument>(extract.getTensor()) : BlockArgument();
+    if (!numbers || !table || read.getNumResults() != 1 ||
+        read.getResult(0) != getAffineDimExpr(0, read.getContext()) ||
+        !cast<RankedTensorType>(table.getType()).hasStaticShape() || extract.getIndices().size() != 3)
+      return std::nullopt;
+    Choice choice{table.getArgNumber(), numbers.getArgNumber(), SmallVector<int64_t>(3, -1)};
+    for (auto [dim, index] : llvm::enumerate(extract.getIndices())) {
+      if (auto loop = index.getDefiningOp<linalg::IndexOp>()) {
+        choice.places[loop.getDim()] = dim;
+        continue;
+      }
+      auto place = index.getDefiningOp<PlaceOp>();
+      auto cast = place ? place.getNumber().getDefiningOp<arith::IndexCastOp>() : arith::IndexCastOp();
+      if (!cast || cast.getIn() != generic.getBody()->getArgument(0))
+        return std::nullopt;
+      choice.places[0] = dim;
+      choice.fromEnd = place.getFromEnd();
+    }
+    return llvm::is_contained(choice.places, -1) ? std::nullopt : std::optional(choice);
+  }
+
+  /// The choice that all callers of `kernel` make of a parameter for their `argument`, and for it alone.
+  std::optional<Choice> choiceBehind(func::FuncOp kernel, unsigned argument) {
+    std::optional<Choice> common;
+    for (func::CallOp call : callsOf(kernel)) {
+      auto made = call.getOperand(argument).getDefiningOp<func::CallOp>();
+      auto choice = made && made.getResult(0).hasOneUse()
+                        ? choiceOf(module.lookupSymbol<func::FuncOp>(made.getCallee()))
+                        : std::nullopt;
+      if (!choice || (common && !(*common == *choice)) || !isStatic(made.getOperand(choice->table)))
+        return std::nullopt;
+      if (auto type = cast<RankedTensorType>(made.getOperand(choice->table).getType()); common && type != tableType)
+        return std::nullopt;
+      tableType = cast<RankedTensorType>(made.getOperand(choice->table).getType());
+      numbersType = cast<RankedTensorType>(made.getOperand(choice->numbers).getType());
+      common = choice;
+    }
+    return common;
+  }
+
+  /// Has `kernel` take the table in the place of `argument`, which was chosen from it, and the numbers behind it.
+  void takeTable(func::FuncOp kernel, BlockArgument argument, const Choice &choice) {
+    const unsigned number = argument.getArgNumber(), symbols = indexArguments(kernel).size();
+    MLIRContext *context = kernel.getContext();
+    AffineExpr batches = tile::sizeOf(argument, 0);
+    SmallVector<func::CallOp> calls = callsOf(kernel);
+    SmallVector<AffineExpr> sizes;
+    for (int64_t size : tableType.getShape())
+      sizes.push_back(getAffineConstantExpr(size, context));
+    argument.setType(tableType);
+    kernel.setArgAttr(number, sizesAttrName, AffineMapAttr::get(AffineMap::get(0, symbols, sizes, context)));
+    auto numberSizes = builder.getDictionaryAttr(
+        builder.getNamedAttr(sizesAttrName, AffineMapAttr::get(AffineMap::get(0, symbols, batches))));
+    (void)kernel.insertArgument(number + 1, numbersType, numberSizes, kernel.getLoc());
+    SmallVector<Type> inputs(kernel.getBody().front().getArgumentTypes());
+    kernel.setFunctionType(FunctionType::get(context, inputs, kernel.getResultTypes()));
+    for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
+      if (auto over = kernel.getArgAttrOfType<DenseI64ArrayAttr>(i, "tw.over")) {
+        SmallVector<int64_t> moved(over.asArrayRef());
+        for (int64_t &place : moved)
+          place += place > int64_t(number);
+        kernel.setArgAttr(i, "tw.over", builder.getDenseI64ArrayAttr(moved));
+      }
+    for (func::CallOp call : calls) {
+      auto made = call.getOperand(number).getDefiningOp<func::CallOp>();
+      call.setOperand(number, made.getOperand(choice.table));
+      call->insertOperands(number + 1, made.getOperand(choice.numbers));
+      auto chooser = module.lookupSymbol<func::FuncOp>(made.getCallee());
+      Operation *destination = made.getOperands().back().getDefiningOp();
+      made.erase();
+      if (destination && isOpTriviallyDead(destination))
+        destination->erase();
+      if (callsOf(chooser).empty())
+        choosers.insert(chooser);
+    }
+  }
+
+  RankedTensorType tableType, numbersType;        ///< of what choiceBehind() has found
+  llvm::SmallSetVector<func::FuncOp, 4> choosers; ///< that nobody calls any more
+
   LogicalResult rewrite(func::FuncOp kernel, Operation *op) {
     auto linalgOp = cast<linalg::LinalgOp>(op);
     Value rhs = linalgOp.getDpsInputs()[1], lhs = linalgOp.getDpsInputs()[0], result = op->getResult(0);
@@ -252,6 +366,7 @@ private:
     bool tiles = depth > group;
     SmallVector<AffineExpr> rhsSizes = tile::sizesOf(rhs), outSizes = tile::sizesOf(result);
     ContractionForm form;
+    std::optional<Choice> choice;
     int64_t inner = 0, panel, mergedWidth = 0, mergedHeight = 0;
     if (auto contract = dyn_cast<linalg::ContractOp>(op)) {
       std::string reason;
@@ -259,6 +374,14 @@ private:
       if (!found)
         return success();
       form = *found;
+      if (outSizes.size() == 3 && form.batchedRhs && form.rhsPermutation[0] == 0)
+        choice = choiceBehind(kernel, argument.getArgNumber());
+      if (choice) {
+        takeTable(kernel, argument, *choice);
+        rhsSizes = tile::sizesOf(argument);
+        for (int64_t &place : form.rhsPermutation)
+          place = choice->places[place];
+      }
       auto rows = dyn_cast<AffineConstantExpr>(outSizes[outSizes.size() - 2]);
       if (!isParameter(kernel, argument.getArgNumber()) && rows && rows.getValue() < 8)
         return success();
@@ -315,9 +438,13 @@ private:
                                    ValueRange{init}, llvm::to_vector(conv.getStrides().getValues<int64_t>()),
                                    llvm::to_vector(conv.getDilations().getValues<int64_t>()), panel, group, mergedWidth,
                                    mergedHeight);
-    else
-      made = MatmulOp::create(builder, op->getLoc(), TypeRange{result.getType()}, ValueRange{lhs, rhs},
-                              ValueRange{init}, panel, group, form.lhsPermutation);
+    else {
+      SmallVector<Value> inputs{lhs, rhs};
+      if (choice)
+        inputs.push_back(kernel.getArgument(argument.getArgNumber() + 1));
+      made = MatmulOp::create(builder, op->getLoc(), TypeRange{result.getType()}, inputs, ValueRange{init}, panel,
+                              group, form.lhsPermutation, choice && choice->fromEnd);
+    }
     if (Attribute name = op->getAttr("tw.op"))
       made->setAttr("tw.op", name);
     result.replaceAllUsesWith(made->getResult(0));

@@ -8,7 +8,7 @@ import marshal
 import os
 
 from . import _tilewright
-from .decomposed import own
+from .decomposed import of_libraries, own
 
 
 def native_group_norm_backward(grad_output, input, mean, rstd, gamma, N, C, HxW, group, output_mask):
@@ -67,12 +67,12 @@ def registered_digest() -> str:
 
 
 def decompositions() -> dict:
-    """For AOTAutograd: torch's, ours and the user's."""
-    return _builtin() | _registered
+    """For AOTAutograd: torch's and ours, those of libraries that are loaded, and the user's."""
+    return _of_torch() | of_libraries() | _registered
 
 
 @functools.cache
-def _builtin() -> dict:
+def _of_torch() -> dict:
     from torch._decomp import core_aten_decompositions, get_decompositions
     import torch
 

@@ -7,12 +7,15 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "Conformance" / "opinfo"))
+conformance = Path(__file__).parent.parent / "Conformance"
+sys.path[:0] = [str(conformance / "opinfo"), str(conformance / "harness")]
 
 import pool  # noqa: E402
 import sample as harness  # noqa: E402
+import states  # noqa: E402
 import table  # noqa: E402
-from cases import Case, chosen, share  # noqa: E402
+from cases import PARTS, Case, chosen  # noqa: E402
+from shares import share  # noqa: E402
 from verdict import Outcome, Wrong, check_distribution, check_numbers  # noqa: E402
 
 CASE = Case("planted", "f32", "forward")
@@ -83,34 +86,34 @@ def test_distributions_of_elements_that_follow_each_other():
 def test_states_of_cases():
     native, slow = Outcome("native"), Outcome("fallback", ops=["aten.b", "aten.a"])
     wrong, crash = Outcome("wrong", "strides"), Outcome("crash", "SIGSEGV")
-    assert str(table.state_of([native, slow])) == "fallback: aten.a | aten.b"
-    assert str(table.state_of([native, Outcome("eager"), Outcome("torch", "no")])) == "native"
-    assert str(table.state_of([slow, wrong, native])) == "wrong: strides"
-    assert table.state_of([wrong, crash]).word == "crash"
+    assert str(states.state_of([native, slow])) == "fallback: aten.a | aten.b"
+    assert str(states.state_of([native, Outcome("eager"), Outcome("torch", "no")])) == "native"
+    assert str(states.state_of([slow, wrong, native])) == "wrong: strides"
+    assert states.state_of([wrong, crash]).word == "crash"
     for outcomes in ([native], [slow], [wrong], [crash]):
-        state = table.state_of(outcomes)
-        assert table.State.parse(str(state)) == state and not table.worse(state, state)
-    assert table.worse(table.state_of([wrong]), table.state_of([native]))
-    assert table.worse(table.state_of([slow]), table.state_of([native]))
-    assert table.worse(table.state_of([crash]), table.state_of([wrong]))
-    assert table.worse(table.state_of([Outcome("wrong", "dtype")]), table.state_of([wrong]))
-    assert not table.worse(table.state_of([native]), table.state_of([slow]))
-    assert table.better(table.state_of([native]), table.state_of([slow]))
+        state = states.state_of(outcomes)
+        assert states.State.parse(str(state)) == state and not states.worse(state, state)
+    assert states.worse(states.state_of([wrong]), states.state_of([native]))
+    assert states.worse(states.state_of([slow]), states.state_of([native]))
+    assert states.worse(states.state_of([crash]), states.state_of([wrong]))
+    assert states.worse(states.state_of([Outcome("wrong", "dtype")]), states.state_of([wrong]))
+    assert not states.worse(states.state_of([native]), states.state_of([slow]))
+    assert states.better(states.state_of([native]), states.state_of([slow]))
 
 
 def test_the_table_is_what_is_read_and_written(tmp_path, monkeypatch):
-    states = {Case("add", "f32", "forward"): table.State("native"), Case("add", "i64", "forward"): table.State("native"),
-              Case("fft", "f32", "gradient"): table.State("fallback", frozenset({"complex"}))}  # fmt: skip
+    known = {Case("add", "f32", "forward"): states.State("native"), Case("add", "i64", "forward"): states.State("native"),
+              Case("fft", "f32", "gradient"): states.State("fallback", frozenset({"complex"}))}  # fmt: skip
     monkeypatch.setattr(table, "PATH", tmp_path / "table.json")
-    table.write(states)
-    assert table.read() == states and len(table.PATH.read_text().splitlines()) == 4
+    table.write(known)
+    assert table.read() == known and len(table.PATH.read_text().splitlines()) == 4
 
 
 def test_shares_cover_all_and_samples_are_spread():
     names = [f"entry{i}" for i in range(700)]
-    sizes = [len(share(names, f"commit{i}")) for i in range(20)]
+    sizes = [len(share(names, f"commit{i}", PARTS)) for i in range(20)]
     assert 40 < min(sizes) and max(sizes) < 105
-    assert {n for i in range(120) for n in share(names, f"commit{i}")} == set(names)
+    assert {n for i in range(120) for n in share(names, f"commit{i}", PARTS)} == set(names)
     for count in (1, 7, 1000):
         picked = chosen(count, 5, "seed")
         assert len(picked) == min(count, 5) and all(0 <= p < count for p in picked)
@@ -136,14 +139,13 @@ for line in sys.stdin:
 """
 
 
-def test_the_pool_survives(tmp_path, monkeypatch):
+def test_the_pool_survives(tmp_path):
     script = tmp_path / "stub.py"
     script.write_text(STUB)
-    monkeypatch.setattr(pool, "SCRIPT", script)
-    monkeypatch.setattr(pool, "HANG", 2)
     found = {}
     cases = [Case(name, "f32", "forward") for name in ("crash", "fine", "hang", "greedy", "after")]
-    left = pool.Pool(2, 0, "", 60).run(cases, lambda case, results, _: found.update({case.entry: [o.state for _, o in sorted(results.items())]}))
+    workers = pool.Pool(script, lambda case: {"entry": case.entry}, 2, 60, 2)
+    left = workers.run(cases, lambda case, results, _: found.update({case.entry: [o.state for _, o in sorted(results.items())]}))
     assert left == 0
     assert found["fine"] == found["after"] == ["native"] * 4
     assert found["crash"] == ["native", "crash", "native", "native"]

@@ -17,6 +17,24 @@ func.func @tile_matmul_c1_permutation(%a: memref<4x8xf32>, %b: memref<1x8x16xf32
 
 // -----
 
+func.func @tile_matmul_c4(%a: memref<2x4x8xf32>, %b: memref<1x8x16xf32>, %i: memref<2xi64>, %c: memref<2x4x16xf32>) {
+  // expected-error @below {{tile_matmul_c4: C is of rank 3 and B is 'memref<1x8x16xf32>'}}
+  tw_tile.matmul {panel = 16, group = 1, lhs_permutation = array<i64: 0, 1, 2>}
+    ins(%a, %b, %i : memref<2x4x8xf32>, memref<1x8x16xf32>, memref<2xi64>) outs(%c : memref<2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @tile_matmul_c4_numbers(%a: memref<2x4x8xf32>, %b: memref<5x1x8x16xf32>, %i: memref<3xi64>, %c: memref<2x4x16xf32>) {
+  // expected-error @below {{is not an integer for each of 2 batches}}
+  tw_tile.matmul {panel = 16, group = 1, lhs_permutation = array<i64: 0, 1, 2>}
+    ins(%a, %b, %i : memref<2x4x8xf32>, memref<5x1x8x16xf32>, memref<3xi64>) outs(%c : memref<2x4x16xf32>)
+  return
+}
+
+// -----
+
 func.func @tile_matmul_c2(%a: memref<4x9xf32>, %b: memref<1x8x16xf32>, %c: memref<4x16xf32>) {
   // expected-error @below {{tile_matmul_c2: B's 'memref<1x8x16xf32>' does not cover K = 9 and N = 16}}
   tw_tile.matmul {panel = 16, group = 1, lhs_permutation = array<i64: 0, 1>} ins(%a, %b : memref<4x9xf32>, memref<1x8x16xf32>) outs(%c : memref<4x16xf32>)

@@ -57,10 +57,13 @@ public:
       access.lhs = a;
       access.rhs = b;
       access.out = c;
+      SmallVector<Value> ofB(batchedB ? ArrayRef<Value>(batch) : ArrayRef<Value>());
+      if (matmul.getInputs().size() == 3)
+        ofB = {chosenBatch(matmul, batch[0])};
       access.reductionSizes = {size(a, place[rank - 1])};
       access.columns = size(c, rank - 1);
-      BlockArgument ofB = argumentBehind(b);
-      access.rhsNear = ofB && isScratch(ofB);
+      BlockArgument memory = argumentBehind(b);
+      access.rhsNear = memory && isScratch(memory);
       readPanels(b, batchedB ? batches : 0, access, matmul.getPanel(), c, rank - 1);
       {
         access.lhsAt = [&](OpBuilder &, Value row, ValueRange k) {
@@ -72,7 +75,7 @@ public:
           return at;
         };
         access.rhsAt = [&](OpBuilder &, Value panel, ValueRange k) {
-          SmallVector<Value> at(batchedB ? ArrayRef<Value>(batch) : ArrayRef<Value>());
+          SmallVector<Value> at(ofB);
           at.append({panel, k[0], constant(0)});
           return at;
         };
@@ -96,6 +99,21 @@ public:
       }
     });
     op->erase();
+  }
+
+  /// Which batch of B a product that was not tiled reads for `batch`; a number out of range, of which a kernel without
+  /// tiles cannot tell, reads the first.
+  Value chosenBatch(tile::MatmulOp matmul, Value batch) {
+    Value number = memref::LoadOp::create(builder, loc, matmul.getInputs()[2], batch);
+    number = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), number);
+    Value limit = size(matmul.getInputs()[1], 0), none = constant(0);
+    if (matmul.getFromEnd()) {
+      Value negative = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, number, none);
+      Value fromEnd = arith::AddIOp::create(builder, loc, number, limit);
+      number = arith::SelectOp::create(builder, loc, negative, fromEnd, number);
+    }
+    Value inside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, limit);
+    return arith::SelectOp::create(builder, loc, inside, number, none);
   }
 
   void convolution(tile::ConvolutionOp conv) {

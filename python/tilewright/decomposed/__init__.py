@@ -6,9 +6,21 @@ decompositions of overloads that the importer takes whole, of the cases that it 
 
 from __future__ import annotations
 
-from . import copies, matrices, numbers, order, pooling, random, scatters, searches, special, windows
+import torch
+
+from . import attention, copies, grids, groups, matrices, numbers, order, pooling, random, scatters, searches, special, windows
 
 
 def own() -> dict:
-    families = (copies, matrices, numbers, order, pooling, random, scatters, searches, special, windows)
+    families = (attention, copies, grids, groups, matrices, numbers, order, pooling, random, scatters, searches, special, windows)
     return {op: fn for family in families for op, fn in family.TABLE.items()}
+
+
+def of_libraries() -> dict:
+    """Of the custom operators that the libraries imported so far have."""
+    found = {}
+    for name, fn in groups.OF_LIBRARIES.items():
+        space, _, op = name.partition("::")
+        if hasattr(getattr(torch.ops, space), op):
+            found[getattr(getattr(torch.ops, space), op).default] = fn
+    return found

@@ -9,6 +9,7 @@ import torch
 aten = torch.ops.aten
 
 LARGEST = 16  # each step of a larger one is its own pass over memory, which LAPACK does better
+LARGEST_TRIANGLE = 128  # in blocks of LARGEST, which multiply
 
 
 def of_small(function):
@@ -45,12 +46,35 @@ def _triangular(a, b, upper: bool, unit: bool):
     return torch.cat(found, -2)
 
 
+def _triangular_by_blocks(a, b, upper: bool, unit: bool):
+    """The same of larger matrices: the blocks of the diagonal are inverted, all at once, and what is found is taken out of the
+    blocks of rows that are left by a product."""
+    if upper:
+        return _triangular_by_blocks(a.flip(-1, -2), b.flip(-2), False, unit).flip(-2)
+    n, size = a.shape[-1], LARGEST
+    count = (n + size - 1) // size
+    missing = count * size - n
+    if missing:  # rows of the identity behind it
+        behind = torch.diag_embed(torch.cat([a.new_zeros(n), a.new_ones(missing)]))
+        a, b = aten.constant_pad_nd(a, [0, missing, 0, missing]) + behind, aten.constant_pad_nd(b, [0, 0, 0, missing])
+    places = [slice(i * size, (i + 1) * size) for i in range(count)]
+    diagonal = torch.stack([a[..., at, at] for at in places], -3)
+    inverses = _triangular(diagonal, torch.eye(size, dtype=a.dtype).expand(diagonal.shape), False, unit)
+    found = None
+    for i, at in enumerate(places):
+        rows = b[..., at, :] if found is None else b[..., at, :] - torch.matmul(a[..., at, : i * size], found)
+        rows = torch.matmul(inverses[..., i, :, :], rows)
+        found = rows if found is None else torch.cat([found, rows], -2)
+    return found[..., :n, :]
+
+
 def solve_triangular(a, b, *, upper, left=True, unitriangular=False):
-    if not isinstance(a.shape[-1], int) or a.shape[-1] > LARGEST or a.dtype not in (torch.float32, torch.float64):
+    if not isinstance(a.shape[-1], int) or a.shape[-1] > LARGEST_TRIANGLE or a.dtype not in (torch.float32, torch.float64):
         return NotImplemented
+    solve = _triangular if a.shape[-1] <= LARGEST else _triangular_by_blocks
     if left:
-        return by_columns(_triangular(a, b, upper, unitriangular))
-    return by_columns(_triangular(a.mT, b.mT, not upper, unitriangular).mT)
+        return by_columns(solve(a, b, upper, unitriangular))
+    return by_columns(solve(a.mT, b.mT, not upper, unitriangular).mT)
 
 
 def triangular_solve(b, a, upper=True, transpose=False, unitriangular=False):

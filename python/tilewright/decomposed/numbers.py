@@ -119,7 +119,17 @@ def logcumsumexp(x, dim):
     return wide.to(x.dtype)
 
 
+def weight_norm_interface_backward(grad, v, g, norms, dim):
+    """Of g v / |v|, the norms taken over all dimensions but `dim`."""
+    others = [d for d in range(v.dim()) if d != dim % v.dim()]
+    part, v, g = (t.to(norms.dtype) for t in (grad, v, g))
+    along = (part * v).sum(others, keepdim=True)
+    of_v = g / norms * (part - v * (along / (norms * norms)))
+    return of_v.to(grad.dtype).contiguous(), (along / norms).to(grad.dtype)
+
+
 TABLE = {
+    aten._weight_norm_interface_backward.default: weight_norm_interface_backward,
     aten.logcumsumexp.default: logcumsumexp,
     aten.soft_margin_loss_backward.default: soft_margin_loss_backward, aten.special_ndtr.default: ndtr,
     aten.round.decimals: round_decimals, aten.linspace.default: linspace,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from .constants import constant
+
 aten = torch.ops.aten
 
 
@@ -113,7 +115,72 @@ def _unpool(spatial: int):
     return unpool
 
 
+FEW = 64  # steps of windows that overlap, each of which is added
+
+
+def _spread(x, dim: int, kernel: int, stride: int, padding: int, size: int):
+    """Along `dim`, each element to all places of its window; the sums of what meets at a place."""
+    out = x.shape[dim]
+    apart = x.unsqueeze(dim + 1)
+    if kernel <= stride:
+        apart = apart.expand([*x.shape[: dim + 1], kernel, *x.shape[dim + 1 :]])
+    behind = [0] * (2 * (x.dim() - 1 - dim))
+    apart = aten.constant_pad_nd(apart, [*behind, 0, stride - apart.shape[dim + 1]]).flatten(dim, dim + 1)
+    if kernel > stride:  # place p of the padded line is in the windows that begin at p, p - 1, ..., p - kernel + 1
+        length = (out - 1) * stride + kernel
+        line = aten.constant_pad_nd(apart, [*behind, kernel - 1, length - apart.shape[dim]])
+        apart = line.narrow(dim, 0, length)
+        for step in range(1, kernel):
+            apart = apart + line.narrow(dim, step, length)
+    reach = max(padding + size - apart.shape[dim], 0)
+    return aten.constant_pad_nd(apart, [*behind, 0, reach]).narrow(dim, padding, size)
+
+
+def avg_pool2d_backward(grad, x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override):
+    kernel, stride, padding = ([*v] if len(v) == 2 else [*v] * 2 for v in (kernel, stride or kernel, padding))
+    sizes, outs = x.shape[-2:], grad.shape[-2:]
+    known = all(isinstance(s, int) and s > 0 for s in [*sizes, *outs])
+    if not known or grad.numel() == 0 or any(k > s and k > FEW for k, s in zip(kernel, stride)):
+        return NotImplemented
+    part = grad.float() if grad.dtype in (torch.bfloat16, torch.float16) else grad
+    lengths = []
+    for size, out, k, s, pad in zip(sizes, outs, kernel, stride, padding):
+        begins = [o * s - pad for o in range(out)]
+        ends = [min(b + k, size + pad) for b in begins]
+        lengths.append([e - b if count_include_pad else min(e, size) - max(b, 0) for b, e in zip(begins, ends)])
+    if divisor_override is not None:
+        part = part / divisor_override
+    elif all(len(set(along)) == 1 for along in lengths):
+        part = part / (lengths[0][0] * lengths[1][0])
+    else:
+        part = part / (constant(lengths[0], part.dtype)[:, None] * constant(lengths[1], part.dtype))
+    for dim, k, s, pad, size in zip((x.dim() - 2, x.dim() - 1), kernel, stride, padding, sizes):
+        part = _spread(part, dim, k, s, pad, size)
+    return _laid_out_as(x, part.to(grad.dtype))
+
+
+def adaptive_avg_pool2d_backward(grad, x):
+    """The weights of each plane's rows and columns in each window are known."""
+    sizes, outs = x.shape[-2:], grad.shape[-2:]
+    if not all(isinstance(s, int) and s > 0 for s in [*sizes, *outs]) or grad.numel() == 0:
+        return NotImplemented
+    part = grad.float() if grad.dtype in (torch.bfloat16, torch.float16) else grad
+    for dim, size, out in zip((-2, -1), sizes, outs):
+        windows = [(o * size // out, -(-(o + 1) * size // out)) for o in range(out)]
+        weights = constant([[(b <= i < e) / (e - b) for i in range(size)] for b, e in windows], part.dtype)
+        part = torch.matmul(weights.mT, part) if dim == -2 else torch.matmul(part, weights)
+    return _laid_out_as(x, part.to(grad.dtype))
+
+
+def _laid_out_as(x, made):
+    """In the memory format that torch gives the gradient of a pool's input."""
+    from torch._prims_common import suggest_memory_format
+
+    return made.contiguous(memory_format=suggest_memory_format(x)) if x.dim() == 4 else made.contiguous()
+
+
 TABLE = {
+    aten.avg_pool2d_backward.default: avg_pool2d_backward, aten._adaptive_avg_pool2d_backward.default: adaptive_avg_pool2d_backward,
     aten._adaptive_avg_pool2d.default: _average(2), aten._adaptive_avg_pool3d.default: _average(3), aten.adaptive_avg_pool1d.default: _average(1),
     aten.adaptive_max_pool2d.default: _largest(2), aten.adaptive_max_pool3d.default: _largest(3), aten.max_unpool2d.default: _unpool(2),
     aten.fractional_max_pool2d.default: _fractional(2), aten.fractional_max_pool3d.default: _fractional(3),

@@ -126,7 +126,20 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
     return means if initial is None else torch.where(counts == 0, first, means)
 
 
+def masked_scatter_backward(grad, mask, sizes):
+    """The gradient of the source: element k is that of the k-th place of the mask; those that were not written have 0."""
+    count = 1
+    for size in sizes:
+        count = count * size
+    mask = mask.expand(grad.shape).reshape(-1)
+    place = mask.to(torch.int64).cumsum(0) - 1
+    place = torch.where(mask & (place < count), place, count)  # one more place takes what nobody wants
+    found = grad.new_zeros(count + 1).scatter(0, place, grad.reshape(-1))
+    return found[:count].reshape(sizes)
+
+
 TABLE = {
+    aten.masked_scatter_backward.default: masked_scatter_backward,
     aten.segment_reduce.default: segment_reduce,
     aten.scatter_reduce.two: scatter_reduce, aten.index_reduce.default: index_reduce, aten.index_add.default: index_add,
     aten.index_copy.default: index_copy, aten.gather.default: gather, aten.index_put.default: index_put,

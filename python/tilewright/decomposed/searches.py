@@ -69,7 +69,18 @@ def nonzero_static(x, *, size, fill_value=-1):
     return torch.where((wanted <= counts[-1]).unsqueeze(1), torch.stack(columns[::-1], 1), fill_value)
 
 
+def histc(x, bins=100, min=0, max=0):
+    """Counts between given edges. Equal edges stand for the least and the greatest element, which have to be finite: eager checks."""
+    if min == max or not x.is_floating_point():
+        return NotImplemented
+    flat = x.reshape(-1)
+    place = ((flat - min) * bins / (max - min)).to(torch.int64).clamp(0, bins - 1)
+    place = torch.where((flat >= min) & (flat <= max), place, bins)  # a NaN is in no bin
+    return x.new_zeros(bins + 1).scatter_add(0, place, torch.ones_like(flat))[:bins].clone()
+
+
 TABLE = {
+    aten.histc.default: histc,
     aten.nonzero_static.default: nonzero_static,
     aten.searchsorted.Tensor: searchsorted, aten.searchsorted.Scalar: searchsorted_scalar, aten.bucketize.Tensor: bucketize,
 }  # fmt: skip

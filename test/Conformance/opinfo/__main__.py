@@ -17,14 +17,13 @@ import argparse
 import json
 import os
 import re
-import subprocess
 import sys
 import time
 import warnings
 from pathlib import Path
 
 here = Path(__file__).resolve().parent
-sys.path[:0] = [str(here), str(here.parent.parent / "Python")]
+sys.path[:0] = [str(here), str(here.parent / "harness"), str(here.parent.parent / "Python")]
 try:
     import tilewright  # noqa: F401
 except ImportError:
@@ -37,16 +36,16 @@ warnings.filterwarnings("ignore")
 import cases as case_list  # noqa: E402
 import summary  # noqa: E402
 import table  # noqa: E402
-from cases import DTYPES, MODES, Case  # noqa: E402
-from verdict import Outcome  # noqa: E402
+from cases import DTYPES, MODES, PARTS, Case  # noqa: E402
+from pool import Pool  # noqa: E402
+from shares import commit, share  # noqa: E402
+from states import state_of, verdict  # noqa: E402
+from verdict import FAILING, Outcome  # noqa: E402
 
 # Samples of a case whose dtype counts for the bars or does not. As long as the table is made of 6, 3 and 2 of them (docs/conformance.md),
 # a share runs some of these same ones: others may fall back where none of them did.
 SHARE_SAMPLES, SHARE_SECONDS = {True: 3, False: 2}, 200
-
-
-def commit() -> str:
-    return subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True).stdout.strip() or "none"
+HANG = 90  # seconds for one sample
 
 
 def load(path: Path | None) -> dict:
@@ -72,13 +71,11 @@ def run_case(options) -> int:
             print(f"{case} sample {index}: {outcome.state} {' '.join(outcome.ops)} {outcome.detail.strip()}", flush=True)
             if options.verbose:
                 print("   ", found[index].summary())
-            status |= outcome.state in table.FAILING
+            status |= outcome.state in FAILING
     return status
 
 
 def run_cases(chosen: list[Case], options, limit: int, seed: str, seconds: float) -> tuple[dict, int]:
-    from pool import Pool
-
     results = load(options.results)
     chosen = [case for case in chosen if case not in results]
     before = time.monotonic()
@@ -90,31 +87,12 @@ def run_cases(chosen: list[Case], options, limit: int, seed: str, seconds: float
                 line = {"case": [case.entry, case.dtype, case.mode], "outcomes": [o.fields() for o in results[case]]}
                 out.write(json.dumps(line) + "\n")
 
-    left = Pool(options.jobs, limit, seed, seconds).run(chosen, tell)
+    def ask(case: Case) -> dict:
+        return {"entry": case.entry, "dtype": case.dtype, "mode": case.mode, "limit": limit, "seed": seed}
+
+    left = Pool(here / "worker.py", ask, options.jobs, seconds, HANG).run(chosen, tell)
     print(f"{len(chosen) - left} cases in {time.monotonic() - before:.0f} s, {left} left for lack of time", flush=True)
     return results, left
-
-
-def verdict(results: dict, complete: bool) -> int:
-    """Compares with the table and says what is worse; with all samples, also what is better."""
-    expected, bad, known = table.read(), 0, 0
-    for case, outcomes in results.items():
-        if case not in expected:
-            print(f"not in the table: {case}")
-            bad += 1
-            continue
-        found = table.state_of(outcomes)
-        text = table.worse(found, expected[case])
-        kind = "WORSE"
-        if not text and complete:
-            text, kind = table.better(found, expected[case]), "table.json is out of date"
-        known += not text
-        if text:
-            bad += 1
-            first = next((o for o in outcomes if o.state == found.word), None)
-            print(f"{kind}: {case}: {text}" + (f"\n    {first.detail.strip()[:300]}" if first and first.detail else ""))
-    print(f"opinfo: {known} cases as the table says, {bad} not")
-    return int(bad > 0)
 
 
 def core() -> int:
@@ -164,13 +142,13 @@ def main() -> int:
         summary.show(load(options.results), long=True)
         return 0
     if options.command == "table":
-        states = table.read() | {case: table.state_of(outcomes) for case, outcomes in load(options.results).items()}
+        states = table.read() | {case: state_of(outcomes) for case, outcomes in load(options.results).items()}
         table.write(states)
         return 0
     names = sorted(case_list.entries())
     if options.command == "share":
         at = options.commit or commit()
-        chosen = case_list.share(names, at)
+        chosen = share(names, at, PARTS)
         print(f"opinfo: {len(chosen)} of {len(names)} entries, those of commit {at[:12]}; --commit repeats them")
         planned = [case for case in table.read() if case.entry in set(chosen)]
         results, until = {}, time.monotonic() + (options.seconds or SHARE_SECONDS)
@@ -178,7 +156,7 @@ def main() -> int:
             alike = [case for case in planned if SHARE_SAMPLES[case.dtype in summary.MAIN] == samples]
             results |= run_cases(alike, options, samples, "", max(until - time.monotonic(), 1))[0]
         summary.show(results)
-        return verdict(results, complete=False)
+        return verdict("opinfo", results, table.read(), complete=False)
     if options.command == "full":
         planned = list(table.read())
     else:
@@ -186,7 +164,7 @@ def main() -> int:
         planned = case_list.all_cases(names, options.dtypes or list(DTYPES), options.modes)
     results, left = run_cases(planned, options, options.limit, "", options.seconds or 1e9)
     summary.show(results)
-    return verdict(results, complete=options.limit == 0 and not left) if options.command == "full" else 0
+    return verdict("opinfo", results, table.read(), complete=options.limit == 0 and not left) if options.command == "full" else 0
 
 
 if __name__ == "__main__":

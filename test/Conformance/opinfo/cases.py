@@ -75,8 +75,3 @@ def chosen(count: int, limit: int, seed: str) -> list[int]:
         return list(range(count))
     start = int(hashlib.sha256(seed.encode()).hexdigest(), 16) % count
     return sorted({(start + i * count // limit) % count for i in range(limit)})
-
-
-def share(names, commit: str) -> list[str]:
-    """The entries that are run at this commit."""
-    return [name for name in names if int(hashlib.sha256(f"{commit} {name}".encode()).hexdigest(), 16) % PARTS == 0]

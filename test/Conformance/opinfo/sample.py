@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import torch
 from cases import CONTENTS_UNDEFINED, DTYPES, Case
+from fallbacks import fallback_ops
 from numbers_rule import rms, with_threads
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_map
 from verdict import Outcome, Wrong, check_distribution, check_metadata, check_numbers, plain, same_numbers, short
@@ -146,24 +147,6 @@ def compare(info, case: Case, sample, got: Run, runs: list[Run], exact: Run | No
         except Wrong as wrong:
             if wrong.kind != "integers" or not check_places(info, sample, got, want, index):
                 raise
-
-
-def fallback_name(refusal) -> str:
-    """A word for the table: the op, or why there is none."""
-    if "complex" in refusal.reason:
-        return "complex"
-    if "contents of a tensor" in refusal.reason or "_assert_scalar" in refusal.target or refusal.target.startswith("<built-in"):
-        return "data-dependent size"
-    return refusal.target if "." in refusal.target.split()[0] else short(refusal.reason)
-
-
-def fallback_ops(reports) -> list[str]:
-    ops = set()
-    for graph in reports:
-        ops.update(fallback_name(refusal) for refusal in graph.refusals if not refusal.follows)
-        if graph.eager_segments and not graph.refusals:
-            ops.add("segment")
-    return sorted(ops)
 
 
 def compiled_run(info, case: Case, sample, using) -> Run:

@@ -5,36 +5,27 @@
 
 from __future__ import annotations
 
-import json
-import os
-import resource
 import sys
 from pathlib import Path
 
 here = Path(__file__).resolve().parent
-MEMORY = 12 << 30  # bytes of address space: more is an error of the sample, not the end of the machine
+sys.path[:0] = [str(here), str(here.parent / "harness"), str(here.parent.parent / "Python")]
+
+from channel import open_channel, questions  # noqa: E402
 
 
 def main() -> None:
-    channel = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what others print goes with the errors
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    sys.path[:0] = [str(here), str(here.parent.parent / "Python")]
+    say = open_channel()
 
     import torch
     from cases import Case, chosen, drawn_anew, entries, samples
     from sample import judge
     from verdict import Outcome, short
 
-    def say(**fields) -> None:
-        print(json.dumps(fields), file=channel, flush=True)
-
     torch.set_num_threads(1)
     known = entries()
     say(ready=True)
-    for line in sys.stdin:
-        asked = json.loads(line)
+    for asked in questions():
         case = Case(asked["entry"], asked["dtype"], asked["mode"])
         info = known[case.entry]
         try:

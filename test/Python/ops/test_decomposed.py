@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from numbers_rule import check, check_gradient
+from numbers_rule import assert_numbers, check, check_gradient, compiled_strictly, with_threads
 
 torch.manual_seed(0)
 X, Y = torch.randn(5, 7), torch.randn(5, 7)
@@ -36,6 +36,7 @@ CASES = {
     "addbmm": (lambda x, b: torch.addbmm(x, b, b.transpose(1, 2), beta=2, alpha=0.5), torch.randn(3, 3), torch.randn(4, 3, 5)),
     "bilinear": (lambda x, y, w: F.bilinear(x, y, w), X, Y, torch.randn(4, 7, 7)), "cdist": (lambda x, y: torch.cdist(x, y), X, Y),
     "cdist by largest": (lambda x, y: torch.cdist(x, y, float("inf")), X, Y), "cdist of nothing": (lambda x, y: torch.cdist(x[:, :0], y[:, :0]), X, Y),
+    "histc": (lambda x: torch.histc(x, 9, -1.5, 2), torch.cat([X.flatten(), torch.tensor([-1.5, 2.0, float("nan"), float("inf")])])),
     "pdist": (lambda x: F.pdist(x, 3), X), "scatter_reduce mean": (lambda x, y: x.scatter_reduce(0, PLACES, y, "mean"), X, Y),
     "scatter_reduce alone": (lambda x, y: [x.scatter_reduce(0, PLACES, y, r, include_self=False) for r in ("sum", "prod", "amax", "amin", "mean")], X, Y),
     "scatter_reduce of bools": (lambda x, y: [x.scatter_reduce(0, PLACES, y, r) for r in ("sum", "prod", "amax", "amin")], MASK, ~MASK),
@@ -94,6 +95,7 @@ def test_a_recurrence_of_parameters_compiles():
 
 A = torch.randn(3, 6, 6) + 4 * torch.eye(6)
 B = torch.randn(3, 6, 2)
+LARGE, RIGHT = torch.randn(3, 40, 40) / 8 + 2 * torch.eye(40), torch.randn(3, 40, 5)
 FACTORED = torch.linalg.lu_factor(A)
 MATRICES = {
     "lu_factor_ex": (lambda a: torch.linalg.lu_factor_ex(a), torch.randn(2, 5, 7)), "lu": (lambda a: torch.linalg.lu(a), torch.randn(7, 5)),
@@ -106,6 +108,9 @@ MATRICES = {
     "cholesky_solve": (lambda b, a: torch.cholesky_solve(b, a), B, A.tril()),
     "solve_triangular": (lambda a, b: [torch.linalg.solve_triangular(a, b, upper=u) for u in (False, True)], A, B),
     "solve_triangular from the right": (lambda a, b: torch.linalg.solve_triangular(a, b, upper=True, left=False, unitriangular=True), A / 9, B.mT),
+    "solve_triangular by blocks": (lambda a, b: [torch.linalg.solve_triangular(a, b, upper=u) for u in (False, True)], LARGE, RIGHT),
+    "solve_triangular by whole blocks": (lambda a, b: torch.linalg.solve_triangular(a, b, upper=False, unitriangular=True), LARGE[:, :32, :32], RIGHT[:, :32]),
+    "solve_triangular by blocks from the right": (lambda a, b: torch.linalg.solve_triangular(a, b.mT, upper=True, left=False), LARGE, RIGHT),
 }  # fmt: skip
 
 
@@ -117,3 +122,96 @@ def test_small_matrices(name):
 @pytest.mark.parametrize("fn", [torch.linalg.det, lambda a: torch.linalg.slogdet(a)[1], lambda a: torch.linalg.inv_ex(a)[0]])
 def test_gradients_of_small_matrices(fn):
     check_gradient(fn, A)
+
+
+POOLS = {
+    "apart": lambda x: F.avg_pool2d(x, 2), "with gaps": lambda x: F.avg_pool2d(x, 2, 3), "overlapping": lambda x: F.avg_pool2d(x, 3, 2, 1),
+    "without padding": lambda x: F.avg_pool2d(x, 3, 1, 1, count_include_pad=False), "beyond the edge": lambda x: F.avg_pool2d(x, 3, 2, 1, ceil_mode=True),
+    "other divisor": lambda x: F.avg_pool2d(x, (3, 2), (2, 1), (1, 0), divisor_override=5), "of a line": lambda x: F.avg_pool1d(x[0], 3, 2),
+    "adaptive": lambda x: F.adaptive_avg_pool2d(x, (3, 4)), "adaptive even": lambda x: F.adaptive_avg_pool2d(x, (7, 1)),
+    "channels last": lambda x: F.avg_pool2d(x.contiguous(memory_format=torch.channels_last), 3, 2, 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_gradients_of_averages(name):
+    check_gradient(POOLS[name], IMAGE)
+
+
+def test_gradient_of_masked_scatter():
+    check_gradient(lambda x, y: x.masked_scatter(MASK, y), X, Y)
+    check_gradient(lambda x, y: x.masked_scatter(MASK[:, :1], y), X, torch.randn(70))
+
+
+class Experts(torch.nn.Module):
+    """Rows in groups, as mixtures of experts have them: the last rows belong to none."""
+
+    def __init__(self, groups, depth, width, turned, dtype=torch.float32):
+        super().__init__()
+        self.turned = turned
+        self.weight = torch.nn.Parameter(torch.randn((groups, width, depth) if turned else (groups, depth, width), dtype=dtype))
+
+    def forward(self, x, ends):
+        return self.product(x, self.weight.transpose(1, 2) if self.turned else self.weight, ends)
+
+
+ENDS = {"some empty": (37, [0, 5, 5, 30, 37]), "fewer rows than groups": (3, [0, 1, 1, 2, 3]), "rows of none": (300, [100, 130, 130, 200, 297])}
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("name", ENDS)
+def test_products_in_groups(name, turned):
+    import transformers.integrations.moe  # noqa: F401
+
+    count, ends = ENDS[name]
+    model = Experts(5, 24, 40, turned)
+    model.product = torch.ops.transformers.grouped_mm_fallback
+    x, ends = torch.randn(count, 24), torch.tensor(ends, dtype=torch.int32)
+    with torch.no_grad():
+        eager = [with_threads(n, lambda: [model(x, ends)]) for n in (1, 2)]
+        exact = [model.product(x.double(), (model.weight.mT if turned else model.weight).double(), ends)]
+        assert_numbers([compiled_strictly(model)(x, ends)], eager, exact)
+    check_gradient(lambda x, w: model.product(x, w.transpose(1, 2) if turned else w, ends), x, model.weight.detach())
+
+
+def test_products_in_groups_of_bf16():
+    model = Experts(4, 32, 48, True, torch.bfloat16)
+    model.product = lambda x, w, ends: torch._grouped_mm(x, w, offs=ends)
+    x, ends = torch.randn(40, 32, dtype=torch.bfloat16), torch.tensor([10, 10, 25, 40], dtype=torch.int32)
+    starts = [0, *ends.tolist()[:-1]]
+    with torch.no_grad():
+        eager = [with_threads(n, lambda: [model(x, ends)]) for n in (1, 2)]
+        exact = torch.cat([x.double()[a:b] @ w.double().mT for a, b, w in zip(starts, ends.tolist(), model.weight)])
+        assert_numbers([compiled_strictly(model)(x, ends)], eager, [exact])
+
+
+def test_a_chosen_matrix_out_of_range_is_told():
+    weight = torch.nn.Parameter(torch.randn(5, 24, 40))
+    compiled = compiled_strictly(lambda x, i: torch.bmm(x, weight.index_select(0, i)))
+    x = torch.randn(3, 16, 24)
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(x, torch.tensor([4, 0, 4])), torch.bmm(x, weight[[4, 0, 4]]))
+        with pytest.raises(Exception, match="index 5 is out of range for a dimension of size 5"):
+            compiled(x, torch.tensor([4, 5, 0]))
+
+
+@pytest.mark.parametrize("dim", [0, 2])
+def test_gradient_of_weight_norm(dim):
+    g = torch.rand([s if d == dim else 1 for d, s in enumerate((4, 3, 5))]) + 0.5
+    check_gradient(lambda v, g: torch._weight_norm(v, g, dim), torch.randn(4, 3, 5), g)
+
+
+@pytest.mark.parametrize("align", [False, True])
+@pytest.mark.parametrize("padding", ["zeros", "border"])
+def test_gradients_of_grid_sample(padding, align):
+    check_gradient(lambda x, grid: F.grid_sample(x, grid, padding_mode=padding, align_corners=align), IMAGE, GRID)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_gradient_of_attention_of_grouped_heads(causal):
+    query, key, value = (torch.randn(2, heads, 21, 8) for heads in (4, 2, 2))
+    check_gradient(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=True), query, key, value)
+    # As models have them: a row has its heads beside each other.
+    rows = [t.transpose(1, 2).contiguous() for t in (query, key, value)]
+    check_gradient(lambda q, k, v: F.scaled_dot_product_attention(
+        q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), is_causal=causal, enable_gqa=True), *rows)  # fmt: skip

@@ -37,3 +37,16 @@ func.func private @ahead(%a: memref<256x512xf32>, %b: memref<2x512x48xf32>, %c: 
   tw_tile.matmul {group = 1 : i64, lhs_permutation = array<i64: 0, 1>, panel = 48 : i64} ins(%a, %b : memref<256x512xf32>, memref<2x512x48xf32>) outs(%c : memref<256x96xf32>)
   return
 }
+
+// A product of all batches at once reads the number of B's for each.
+// CHECK-LABEL: func @chosen
+// CHECK: scf.for %[[B:.*]] = %c0{{.*}} to %c2
+// CHECK: %[[N:.*]] = memref.load %arg2[%[[B]]] : memref<2xi64>
+// CHECK: arith.index_cast %[[N]]
+// CHECK: %[[AT:.*]] = arith.select
+// CHECK: memref<5x1x8x16xf32>
+func.func @chosen(%a: memref<2x4x8xf32>, %b: memref<5x1x8x16xf32>, %i: memref<2xi64>, %c: memref<2x4x16xf32>) {
+  tw_tile.matmul {panel = 16, group = 1, lhs_permutation = array<i64: 0, 1, 2>}
+    ins(%a, %b, %i : memref<2x4x8xf32>, memref<5x1x8x16xf32>, memref<2xi64>) outs(%c : memref<2x4x16xf32>)
+  return
+}

@@ -17,12 +17,14 @@ FAILING = ("crash", "hang", "memory", "wrong", "error")
 
 @dataclass
 class Outcome:
-    """Of one sample: see verdict.STATES; `reason` is short for the table, `detail` for who reads it; `ops` fell back."""
+    """Of one sample: see verdict.STATES; `reason` is short for the table, `detail` for who reads it; `ops` fell back;
+    `facts`: what else the harness wants told of it."""
 
     state: str
     reason: str = ""
     detail: str = ""
     ops: list = field(default_factory=list)
+    facts: dict = field(default_factory=dict)
 
     def fields(self) -> dict:
         return asdict(self)

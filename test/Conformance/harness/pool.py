@@ -16,11 +16,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from cases import Case
 from verdict import Outcome, short
 
-SCRIPT = Path(__file__).with_name("worker.py")
-HANG = 90  # seconds for one sample
 START = 300  # seconds until a worker is ready
 SAMPLES = 2000  # after which a worker is replaced: what torch keeps of each compile adds up
 STARTED = Outcome("crash", "")  # of a sample until the worker says otherwise
@@ -35,9 +32,9 @@ class Gone(Exception):
 
 
 class Worker:
-    def __init__(self):
+    def __init__(self, script: Path):
         self.errors = tempfile.TemporaryFile()
-        self.process = subprocess.Popen([sys.executable, str(SCRIPT)], stdin=subprocess.PIPE,
+        self.process = subprocess.Popen([sys.executable, str(script)], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=self.errors)  # fmt: skip
         self.selector = selectors.DefaultSelector()
         self.selector.register(self.process.stdout, selectors.EVENT_READ)
@@ -80,15 +77,17 @@ class Worker:
 
 
 class Pool:
-    """Runs cases on `count` workers; `tell(case, results, reason)` gets {sample: Outcome} of each, from one thread at a time."""
+    """Runs cases on `count` workers that run `script`; `ask(case)` is what one is sent of a case, to which `after` is added, the
+    sample behind which it shall begin; `hang`: seconds for a sample. `tell(case, results, reason)` gets {sample: Outcome} of
+    each, from one thread at a time."""
 
-    def __init__(self, count: int, limit: int, seed: str, seconds: float):
-        self.count, self.limit, self.seed = count, limit, seed
+    def __init__(self, script: Path, ask: Callable[[object], dict], count: int, seconds: float, hang: float):
+        self.script, self.ask, self.count, self.hang = script, ask, count, hang
         self.until = time.monotonic() + seconds
         self.lock = threading.Lock()
         self.left: queue.SimpleQueue = queue.SimpleQueue()
 
-    def run(self, cases: list[Case], tell: Callable[[Case, dict, str], None]) -> int:
+    def run(self, cases: list, tell: Callable[[object, dict, str], None]) -> int:
         """How many cases were left when the time was over."""
         for case in cases:
             self.left.put(case)
@@ -110,7 +109,7 @@ class Pool:
                 if worker is None or worker.ran >= SAMPLES:
                     if worker is not None:
                         worker.close()
-                    worker = Worker()
+                    worker = Worker(self.script)
                 try:
                     reason = self.run_case(worker, case, after, results)
                 except Gone as gone:
@@ -125,10 +124,10 @@ class Pool:
         if worker is not None:
             worker.close()
 
-    def run_case(self, worker: Worker, case: Case, after: int, results: dict) -> str:
-        worker.ask(entry=case.entry, dtype=case.dtype, mode=case.mode, limit=self.limit, seed=self.seed, after=after)
+    def run_case(self, worker: Worker, case, after: int, results: dict) -> str:
+        worker.ask(**self.ask(case), after=after)
         while True:
-            line = worker.read(HANG)
+            line = worker.read(self.hang)
             if "done" in line:
                 return line["reason"]
             if "start" in line:

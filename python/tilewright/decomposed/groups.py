@@ -1,0 +1,103 @@
+"""Products of rows in groups, each with a matrix of its own (the experts of a mixture): rows are brought into blocks of one group,
+and each block is multiplied by the matrix that it chooses, which the compiler reads where it lies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+aten = torch.ops.aten
+
+MOST = 64  # rows of a block that serve a matrix well
+UNKNOWN = 16  # rows of a block where their number is a symbol
+
+
+@dataclass
+class Blocks:
+    """`ends` says where each group's rows end. Each block's group; which rows it has; which of its places are rows of its group;
+    and where each row has gone."""
+
+    group: torch.Tensor  # [blocks]
+    rows: torch.Tensor  # [blocks, size]
+    inside: torch.Tensor  # [blocks, size]
+    place: torch.Tensor  # [rows], of all places
+    in_group: torch.Tensor  # [rows]: behind the last end there are rows of no group
+
+
+def _blocks(ends, count, groups: int, size: int) -> Blocks:
+    ends = ends.to(torch.int64)
+    starts = torch.cat([ends.new_zeros(1), ends[:-1]])
+    lengths = (ends - starts + size - 1) // size
+    block_ends = lengths.cumsum(0)
+    block_starts = block_ends - lengths
+    blocks = count // size + groups if size > 1 else count  # no more are needed, whatever the lengths
+    at, row = torch.arange(blocks, dtype=torch.int64), torch.arange(count, dtype=torch.int64)
+    # The last of the groups takes blocks that nobody needs.
+    group = (block_ends[:-1] <= at[:, None]).sum(1)
+    first = starts[group] + (at - block_starts[group]) * size
+    rows = first[:, None] + torch.arange(size, dtype=torch.int64)
+    of_row = (ends[:-1] <= row[:, None]).sum(1)
+    behind = row - starts[of_row]
+    place = (block_starts[of_row] + behind // size) * size + behind % size
+    return Blocks(group, rows.clamp(0, count - 1), rows < ends[group][:, None], place, row < ends[-1])
+
+
+def _size(count, groups: int, share: float) -> int:
+    """A power of 2 of rows for a block, at most `share` of the mean group."""
+    if not isinstance(count, int):
+        return UNKNOWN
+    size = 1
+    while size * 2 <= min(MOST, share * count / groups):
+        size *= 2
+    return size
+
+
+def _product(x, matrices, ends):
+    count, groups = x.shape[0], matrices.shape[0]
+    blocks = _blocks(ends, count, groups, _size(count, groups, 0.5))
+    made = torch.bmm(x[blocks.rows], matrices.index_select(0, blocks.group))
+    found = made.reshape(-1, made.shape[-1])[torch.where(blocks.in_group, blocks.place, 0)]
+    return torch.where(blocks.in_group[:, None], found, 0.0)
+
+
+def _known(x, matrices) -> bool:
+    sizes = [*x.shape[1:], *matrices.shape]
+    return x.dim() == 2 and matrices.dim() == 3 and all(isinstance(s, int) and s > 0 for s in sizes) and not _is_none(x.shape[0])
+
+
+def _is_none(size) -> bool:
+    return isinstance(size, int) and size == 0
+
+
+def grouped_mm(x, matrices, offs=None, bias=None, out_dtype=None):
+    if offs is None or bias is not None or out_dtype not in (None, x.dtype) or not _known(x, matrices):
+        return NotImplemented
+    return _product(x, matrices, offs)
+
+
+def grouped_mm_fallback(x, matrices, offs):
+    return _product(x, matrices, offs) if _known(x, matrices) else NotImplemented
+
+
+def grouped_mm_fallback_backward(x, matrices, offs, grad):
+    """The gradient of a matrix adds up the products of its blocks, no more of which than twice the groups."""
+    if not _known(x, matrices):
+        return NotImplemented
+    count, groups = x.shape[0], matrices.shape[0]
+    size = 1
+    while isinstance(count, int) and size * groups < count:
+        size *= 2
+    blocks = _blocks(offs, count, groups, size if isinstance(count, int) else MOST)
+    part = torch.where(blocks.inside[:, :, None], x[blocks.rows], 0.0)
+    sums = torch.bmm(part.transpose(1, 2), grad[blocks.rows])
+    found = torch.zeros_like(matrices).index_add(0, blocks.group, sums)
+    return _product(grad, matrices.transpose(1, 2), offs), found
+
+
+TABLE = {aten._grouped_mm.default: grouped_mm}
+# Custom operators, which exist when the library is imported that has them.
+OF_LIBRARIES = {
+    "transformers::grouped_mm_fallback": grouped_mm_fallback,
+    "transformers::grouped_mm_fallback_backward": grouped_mm_fallback_backward,
+}

@@ -1,0 +1,47 @@
+"""table.json: the expected state of every case, an architecture a line.
+
+    "bert": {"inference": {"state": "native", "graphs": 1, "breaks": 0}, "training": {"state": "native", "graphs": 1,
+        "breaks": 0}},
+
+harness/states.py says what a state is.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from architectures import MODES, Case
+from states import State, state_of
+from verdict import Outcome
+
+PATH = Path(__file__).with_name("table.json")
+
+
+def count(outcomes: list[Outcome], name: str) -> int:
+    """Graphs, or graph breaks, of all samples of a case."""
+    values = [o.facts.get(name) or 0 for o in outcomes]
+    return sum(sum(v.values()) if isinstance(v, dict) else v for v in values)
+
+
+def row(outcomes: list[Outcome]) -> dict:
+    return {"state": str(state_of(outcomes)), "graphs": count(outcomes, "graphs"), "breaks": count(outcomes, "breaks")}
+
+
+def rows() -> dict[Case, dict]:
+    if not PATH.exists():
+        return {}
+    return {Case(entry, mode): fields for entry, modes in json.loads(PATH.read_text()).items() for mode,
+                 fields in modes.items()}
+
+
+def states() -> dict[Case, State]:
+    return {case: State.parse(fields["state"]) for case, fields in rows().items()}
+
+
+def write(found: dict[Case, dict]) -> None:
+    lines = []
+    for entry in sorted({case.entry for case in found}):
+        modes = {mode: found[Case(entry, mode)] for mode in MODES if Case(entry, mode) in found}
+        lines.append(f"{json.dumps(entry)}: {json.dumps(modes)}")
+    PATH.write_text("{\n" + ",\n".join(lines) + "\n}\n")

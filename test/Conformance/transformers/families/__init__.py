@@ -1,0 +1,1 @@
+"""The architectures, as data: a file per family."""

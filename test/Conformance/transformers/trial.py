@@ -1,0 +1,261 @@
+"""Runs one case: eager with one thread and with two, float64, and the compiled model, twice, and compares them."""
+
+from __future__ import annotations
+
+import copy
+import random
+import time
+import warnings
+from dataclasses import dataclass, field
+
+import numpy
+import torch
+from architectures import Architecture, Case, build
+from exact import in_float64, widen, widened_copy
+from fallbacks import fallback_ops
+from inputs import draw
+from numbers_rule import rms, with_threads
+from results import named_tensors
+from torch._dynamo.utils import counters
+from verdict import Outcome, Wrong, check_distribution, check_metadata, check_numbers, same_numbers, short
+
+import tilewright
+from tilewright.backend import tilewright as backend
+
+DRAWS = 12  # a result that misses the numbers rule is judged again over so many draws together
+NEW_TOKENS = 6
+CACHES = ("dynamic", "static")  # the samples of `generate`
+
+Results = dict[str, torch.Tensor]
+
+
+def seed_all(seed: int) -> None:
+    random.seed(seed)
+    numpy.random.seed(seed)
+    torch.manual_seed(seed)
+
+
+@dataclass
+class Trial:
+    """A model in a mode; `sample` is an index into CACHES where the mode is to generate."""
+
+    architecture: Architecture
+    mode: str
+    sample: int = 0
+    model: torch.nn.Module = None
+    wide: torch.nn.Module = None  # in float64
+    start: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        self.model = build(self.architecture).train(self.mode == "training")
+        self.wide = widened_copy(self.model)
+        self.start = {name: b.clone() for name, b in self.model.named_buffers()}
+
+    def arguments(self, seed: int) -> dict:
+        return draw(self.model, self.architecture, self.mode, seed)
+
+    def call(self, model, forward, arguments: dict, seed: int = 0) -> Results:
+        """What one call gives, begun with the buffers of the start."""
+        with torch.no_grad():
+            for name, buffer in model.named_buffers():
+                if name in self.start:
+                    buffer.copy_(self.start[name])
+        seed_all(seed)
+        arguments = copy.deepcopy(arguments)
+        if self.mode == "training":
+            return self.step(model, forward, arguments)
+        with torch.no_grad():
+            if self.mode == "generate":
+                return self.generate(model, forward, arguments)
+            return named_tensors(forward(**arguments))
+
+    def step(self, model, forward, arguments: dict) -> Results:
+        """The results, the loss, the gradients and the buffers afterwards. No gradient counts as 0: torch.compile gives the one
+        for the other where a result does not enter the loss."""
+        model.zero_grad(set_to_none=True)
+        out = forward(**arguments)
+        results = named_tensors(out, "results")
+        loss = getattr(out, "loss", None)
+        if loss is None:
+            loss = weighted_sum(out)
+        loss.backward()
+        results["loss"] = loss.detach()
+        parameters = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+        results |= {f"gradient {name}": torch.zeros_like(p) if p.grad is None else p.grad.clone() for name, p in parameters}
+        return results | {f"buffer {name}": b.detach().clone() for name, b in model.named_buffers()}
+
+    def generate(self, model, forward, arguments: dict) -> Results:
+        from transformers import GenerationConfig
+
+        config = GenerationConfig(max_new_tokens=NEW_TOKENS, min_new_tokens=NEW_TOKENS, do_sample=False, pad_token_id=0,
+            bos_token_id=1,
+                                  decoder_start_token_id=1, return_dict_in_generate=True, output_logits=True,
+                                      disable_compile=True,
+                                  cache_implementation=CACHES[self.sample] if self.sample else None)  # fmt: skip
+        own = model.forward
+        model.forward = forward
+        try:
+            return named_tensors(model.generate(**arguments, generation_config=config))
+        finally:
+            if "forward" in vars(model):
+                del model.forward
+            assert model.forward == own
+
+    def eager(self, arguments: dict, seed: int = 0) -> Results:
+        return self.call(self.model, self.model.forward, arguments, seed)
+
+    def exact(self, arguments: dict) -> Results | None:
+        """In float64, or None where eager cannot."""
+        try:
+            with in_float64():
+                return self.call(self.wide, self.wide.forward, widen(arguments))
+        except Exception:
+            return None
+
+    def compiled(self, using):
+        torch._dynamo.reset()
+        counters.clear()
+        # model.forward for generate(), which itself calls the model; the model where it is called directly, as users do
+        return torch.compile(self.model.forward if self.mode == "generate" else self.model, backend=using)
+
+
+def weighted_sum(value) -> torch.Tensor:
+    """A loss of all results by which one can derive, weighted by fixed numbers."""
+    total = 0
+    for out in differentiable(value):
+        weights = torch.linspace(0.5, 1.5, out.numel(), dtype=torch.float64).reshape(out.shape).to(out.dtype)
+        total = total + (out * weights).mean()
+    return total
+
+
+def differentiable(value) -> list[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        return [value] if value.requires_grad and value.is_floating_point() else []
+    parts = value.values() if hasattr(value, "values") else value if isinstance(value, (list, tuple)) else []
+    return [out for v in parts for out in differentiable(v)]
+
+
+def same_names(got: Results, want: Results) -> None:
+    if list(got) != list(want):
+        odd = sorted(set(got) ^ set(want))
+        raise Wrong("structure", f"results {odd[:4] or list(got)[:4]} are not in both, or in another order")
+
+
+def largest_of(exact: Results) -> float:
+    sizes = [rms(torch.nan_to_num(t.double(), 0, 0, 0)) for t in exact.values() if t.is_floating_point()]
+    return max(sizes, default=0.0)
+
+
+def compare(got: Results, runs: list[Results], exact: Results | None, draws: list[Results]) -> list[str]:
+    """Raises what is wrong; gives the names of results that miss the numbers rule."""
+    want = runs[0]
+    same_names(got, want)
+    if exact is None or {n: t.shape for n, t in exact.items()} != {n: t.shape for n, t in want.items()}:
+        exact = want
+    largest, missed = largest_of(exact), []
+    for name, ours in got.items():
+        what = f"{name}: {want[name].dtype}{list(want[name].shape)}"
+        check_metadata(ours, want[name], what)
+        if draws:
+            check_distribution(ours, [d[name] for d in draws], what)
+            continue
+        precise = exact[name].double() if exact[name].is_floating_point() else exact[name]
+        try:
+            check_numbers(ours, [r[name] for r in runs], precise, largest, what)
+        except Wrong as wrong:
+            if wrong.kind != "numbers":
+                raise
+            missed.append(name)
+    return missed
+
+
+def random_draws(trial: Trial, arguments: dict, run: Results) -> list[Results]:
+    """Eager's runs with other seeds, if these give other numbers."""
+    others = [with_threads(1, trial.eager, arguments, seed) for seed in (1, 2, 3)]  # `run` had one, too
+    same = all(list(o) == list(run) and all(same_numbers(o[n], run[n]) for n in run) for o in others)
+    return [] if same else [run, *others]
+
+
+def check_draws(trial: Trial, forward, names: list[str]) -> None:
+    """The numbers rule for results over many draws of the arguments, their errors taken together: of one draw all errors of a
+    network may follow from those of a few early numbers, and eager's be small by luck. The other results are judged again, too,
+    each draw for itself but for numbers: a draw may show what is wrong otherwise."""
+    pooled = []
+    for seed in range(1, 1 + DRAWS):
+        arguments = trial.arguments(seed)
+        exact = trial.exact(arguments)
+        runs = [with_threads(n, trial.eager, arguments) for n in (1, 2)]
+        got = trial.call(trial.model, forward, arguments)
+        names += [name for name in compare(got, runs, exact, []) if name not in names]
+        pooled.append((got, *runs, exact or runs[0]))
+    largest = max(largest_of(draw[3]) for draw in pooled)
+    for name in names:
+        got, one, two, exact = (torch.cat([draw[i][name].flatten() for draw in pooled]) for i in range(4))
+        check_numbers(got, [one, two], exact.double(), largest, f"{name} of {DRAWS} draws")
+
+
+def facts(seconds: float) -> dict:
+    reports = tilewright.report()
+    breaks = {reason.strip().splitlines()[0][:120]: count for reason, count in counters["graph_break"].items()}
+    return {"graphs": counters["stats"].get("unique_graphs", 0), "breaks": breaks, "seconds": round(seconds, 1),
+            "why": sorted({f"{r.target}: {r.reason}" for g in reports for r in g.refusals if not r.follows})[:12]}  # fmt: skip
+
+
+def run_compiled(trial: Trial, using, every: list) -> tuple[float, int]:
+    """Compares the compiled model's results for all arguments in `every`; gives the seconds of the first call, and how many
+    results were judged over many draws."""
+    forward, missed, seconds = trial.compiled(using), [], None
+    for arguments, runs, exact, draws in every:
+        before = time.monotonic()
+        got = trial.call(trial.model, forward, arguments)
+        seconds = seconds if seconds is not None else time.monotonic() - before
+        missed += [name for name in compare(got, runs, exact, draws) if name not in missed]
+    if missed:
+        check_draws(trial, forward, missed)
+    return seconds, len(missed)
+
+
+def judge(case: Case, architecture: Architecture, sample: int = 0) -> Outcome:
+    """Runs and compares one sample of a case."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            trial = Trial(architecture, case.mode, sample)
+            every = []
+            for seed in (0, DRAWS + 1):
+                arguments = trial.arguments(seed)
+                runs = [with_threads(n, trial.eager, arguments) for n in (1, 2)]
+                every.append((arguments, runs, trial.exact(arguments), random_draws(trial, arguments, runs[0])))
+        except Exception as error:
+            return Outcome("eager", short(f"{type(error).__name__}: {error}"), f"{type(error).__name__}: {error}")
+        random_ones = any(draws for *_, draws in every)
+        tilewright.report(clear=True)
+        before = time.monotonic()
+        try:
+            seconds, redrawn = run_compiled(trial, backend, every)
+        except Exception as error:
+            wrong = isinstance(error, Wrong)
+            cause = getattr(error, "inner_exception", None) or error
+            kind = error.kind if wrong else f"{type(cause).__name__}: {short(str(cause))}"
+            detail = str(error) if wrong else f"{type(cause).__name__}: {cause}"
+            found = facts(time.monotonic() - before)
+            ops = fallback_ops(tilewright.report(clear=True))
+            if torch_fails_alike(trial, every, wrong):
+                return Outcome("torch", kind, detail, ops, found)
+            return Outcome("wrong" if wrong else "error", kind, detail, ops, found)
+        found = facts(seconds) | {"random": random_ones, "redrawn": redrawn}
+        ops = fallback_ops(tilewright.report(clear=True))
+        if not found["graphs"]:
+            return Outcome("error", "nothing was compiled", "torch.compile gave Tilewright no graph", [], found)
+        return Outcome("fallback" if ops else "native", "", "", ops, found)
+
+
+def torch_fails_alike(trial: Trial, every: list, wrong: bool) -> bool:
+    """Whether torch.compile with a backend that calls eager's kernels fails, too: in the same manner."""
+    try:
+        run_compiled(trial, "aot_eager", every)
+    except Wrong:
+        return wrong
+    except Exception:
+        return not wrong
+    return False

@@ -1,0 +1,142 @@
+"""The harness of test/Conformance/transformers itself: what it must notice, and by which rules models get their arguments."""
+
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+conformance = Path(__file__).parent.parent / "Conformance"
+sys.path[:0] = [str(conformance / "transformers"), str(conformance / "harness")]
+
+import bars  # noqa: E402
+import expected  # noqa: E402
+import trial  # noqa: E402
+from architectures import MODES, PARTS, Case, all_cases, architectures, build  # noqa: E402
+from exact import in_float64  # noqa: E402
+from inputs import draw  # noqa: E402
+from results import named_tensors  # noqa: E402
+from shares import share  # noqa: E402
+from states import State, verdict  # noqa: E402
+from torch._dynamo.backends.common import aot_autograd  # noqa: E402
+from verdict import Outcome  # noqa: E402
+
+KNOWN = architectures()
+
+
+def planted(change):
+    """A backend that changes the graph's results of many elements: in inference and forward, or in backward."""
+
+    def compiler(kind):
+        def compile(gm, example):
+            def run(arguments):
+                made = list(gm(*arguments))
+                arguments.clear()
+                return [change(kind, i, r) if isinstance(r, torch.Tensor) and r.is_floating_point() and r.numel() > 100 else r
+                        for i, r in enumerate(made)]  # fmt: skip
+
+            run._boxed_call = True
+            return run
+
+        return compile
+
+    return aot_autograd(fw_compiler=compiler("forward"), bw_compiler=compiler("backward"), inference_compiler=compiler("inference"))
+
+
+def outcome(monkeypatch, name, mode, change, sample=0):
+    monkeypatch.setattr(trial, "backend", planted(change))
+    return trial.judge(Case(name, mode), KNOWN[name], sample)
+
+
+WRONG = {
+    "numbers": lambda kind, i, r: r * (1 + 1e-5),
+    "NaN": lambda kind, i, r: torch.where(r == r.flatten()[0], float("nan"), r),
+    "strides": lambda kind, i, r: r.transpose(-1, -2).contiguous().transpose(-1, -2) if r.dim() > 1 else r,
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_a_wrong_result_is_noticed(monkeypatch, kind):
+    found = outcome(monkeypatch, "bert", "inference", WRONG[kind])
+    assert (found.state, found.reason) == ("wrong", kind), found
+
+
+def test_a_wrong_gradient_is_noticed(monkeypatch):
+    found = outcome(monkeypatch, "bert", "training", lambda kind, i, r: r * 1.001 if kind == "backward" else r)
+    assert (found.state, found.reason) == ("wrong", "numbers") and "gradient" in found.detail, found
+
+
+def test_a_wrong_cache_is_noticed(monkeypatch):
+    """The first result of GPT-2's graph are its logits; what stands behind is kept for the next token."""
+    found = outcome(monkeypatch, "gpt2", "generate", lambda kind, i, r: r if i == 0 else r * 1.001)
+    assert (found.state, found.reason) == ("wrong", "numbers"), found
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_is_right_passes(monkeypatch, mode):
+    found = outcome(monkeypatch, "gpt2", mode, lambda kind, i, r: r)
+    assert found.state == "native" and found.facts["graphs"] > 0, found
+
+
+def test_an_error_is_one(monkeypatch):
+    def broken(gm, example):
+        raise ValueError("no")
+
+    monkeypatch.setattr(trial, "backend", broken)
+    found = trial.judge(Case("bert", "inference"), KNOWN["bert"])
+    assert (found.state, found.reason) == ("error", "ValueError: no")
+
+
+def test_nothing_compiled_is_not_native(monkeypatch):
+    monkeypatch.setattr(trial.Trial, "compiled", lambda self, using: trial.counters.clear() or self.model.forward)
+    assert trial.judge(Case("bert", "inference"), KNOWN["bert"]).state == "error"
+
+
+def test_float64_is_so_where_a_model_asks_for_less():
+    with in_float64():
+        x = torch.ones(3)
+        assert x.float().dtype == x.to(torch.float32).dtype == torch.softmax(x, 0, dtype=torch.float32).dtype == torch.float64
+        assert torch.zeros(2, dtype=torch.bfloat16).dtype == torch.float64 and x.to(torch.int32).dtype == torch.int32
+    assert torch.ones(3).dtype == torch.float32
+
+
+def test_arguments_follow_from_names():
+    model = build(KNOWN["t5"])
+    given = draw(model, KNOWN["t5"], "training", 0)
+    assert set(given) == {"input_ids", "attention_mask", "decoder_input_ids", "labels"}
+    assert torch.equal(given["labels"], given["decoder_input_ids"])
+    assert not torch.equal(given["input_ids"], draw(model, KNOWN["t5"], "training", 1)["input_ids"])
+    assert "decoder_input_ids" not in draw(model, KNOWN["t5"], "generate", 0)
+
+
+def test_results_are_named():
+    made = named_tensors({"a": torch.ones(2), "b": [torch.ones(1), (torch.zeros(3), None)]})
+    assert list(made) == ["a", "b.0", "b.1.0"]
+
+
+def test_the_table_is_what_is_read_and_written(tmp_path, monkeypatch):
+    fallback = Outcome("fallback", ops=["aten.x"], facts={"graphs": 2, "breaks": {"why": 3}})
+    found = {Case("bert", "inference"): expected.row([fallback]), Case("bert", "training"): expected.row([Outcome("native")])}
+    monkeypatch.setattr(expected, "PATH", tmp_path / "table.json")
+    expected.write(found)
+    assert expected.rows() == found and expected.states()[Case("bert", "inference")] == State("fallback", frozenset({"aten.x"}))
+    assert found[Case("bert", "inference")] == {"state": "fallback: aten.x", "graphs": 2, "breaks": 3}
+
+
+def test_a_share_fails_where_a_case_is_worse():
+    case = Case("bert", "inference")
+    assert verdict("", {case: [Outcome("wrong", "numbers")]}, {case: State("native")}, False) == 1
+    assert verdict("", {case: [Outcome("native")]}, {case: State("native")}, False) == 0
+
+
+def test_every_case_is_in_the_table():
+    assert set(expected.rows()) == set(all_cases(KNOWN))
+    names = sorted(KNOWN)
+    assert {n for i in range(400) for n in share(names, f"commit{i}", PARTS)} == set(names)
+
+
+def test_the_bars_count_architectures():
+    results = {Case("a", "inference"): [Outcome("native")], Case("a", "training"): [Outcome("fallback", ops=["x"])],
+               Case("b", "inference"): [Outcome("native")]}  # fmt: skip
+    rows = dict(bars.rows(results))
+    assert rows["architectures: right in all modes"] == "100% (2 of 2)" and rows["architectures: native in all modes"] == "50% (1 of 2)"
