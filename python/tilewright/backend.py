@@ -12,6 +12,7 @@ from torch._guards import TracingContext
 
 from . import _tilewright
 from .decompositions import decompositions
+from .eager_strides import differing, results_of
 from .freeze import Freezer, check_kind
 from .options import CompileOptions, read_options
 from .outputs import laid_out
@@ -174,8 +175,8 @@ class Segment(torch.nn.Module):
 _warned: set = set()
 
 
-def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: CompileOptions, freezer=None):
-    """AOTAutograd's compiler for one graph."""
+def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: CompileOptions, freezer=None, traced=()):
+    """AOTAutograd's compiler for one graph. `traced`: Dynamo's results of it."""
     if freezer is not None:
         check_kind(kind)
     context = TracingContext.try_get()
@@ -195,6 +196,8 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
         tokens = len(context.fw_metadata.tokens)  # of effects: they come first, and AOTAutograd does not count them
         first_saved = context.fw_metadata.num_forward + tokens
         strides = channels_last_saved(gm, first_saved)
+    if kind != "backward" and context is not None and (metadata := context.fw_metadata) is not None:
+        strides = differing(gm, traced, len(metadata.tokens) + metadata.num_mutated_inp_runtime_indices) | strides
     result = compile_whole(gm, options, static, report, watch, strides=strides, first_saved=first_saved)
     if isinstance(result, Imported):
         strides, first_saved = {}, MOST  # eager segments give eager's strides
@@ -218,7 +221,7 @@ def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = Non
     """The backend that torch.compile calls."""
     chosen = read_options(options, mode)
     freezer = Freezer(gm, example_inputs) if chosen.freeze else None
-    compiler = functools.partial(compile_graph, options=chosen, freezer=freezer)
+    compiler = functools.partial(compile_graph, options=chosen, freezer=freezer, traced=results_of(gm))
     compiled = aot_autograd(
         fw_compiler=functools.partial(compiler, kind="forward"),
         bw_compiler=functools.partial(compiler, kind="backward"),

@@ -1,0 +1,5 @@
+"""Bugs planted on purpose."""
+
+
+def plant(name):
+    assert not name
