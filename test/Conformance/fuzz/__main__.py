@@ -31,6 +31,7 @@ except ImportError:
     sys.path.insert(0, built)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [built, os.environ.get("PYTHONPATH")]))
 os.environ.setdefault("TILEWRIGHT_CACHE", "0")  # each graph is compiled
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # no thread of torch's waits busily
 warnings.filterwarnings("ignore")
 
 import tally  # noqa: E402

@@ -16,6 +16,10 @@ import tilewright
 from tilewright.backend import tilewright as backend
 
 
+DRAWS = 12
+FAR = 100  # times the allowed error: no luck
+
+
 @dataclass
 class Run:
     """What a call gave: results, gradients and the inputs afterwards, and in whose memory each result lies."""
@@ -83,11 +87,12 @@ class Compiled:
     def __init__(self, program: Program, using):
         self.program, self.using, self.module = program, using, None
 
-    def run(self, program: Program | None = None) -> Run:
-        return with_threads(self.program.threads, lambda: call(program or self.program, self.compiled))
+    def run(self, program: Program) -> Run:
+        return with_threads(self.program.threads, lambda: call(program, self.compiled))
 
     def compiled(self, module):
-        self.module = self.module or torch.compile(module, backend=self.using, fullgraph=True, dynamic=self.program.mode == "dynamic")
+        if self.module is None:
+            self.module = torch.compile(module, backend=self.using, fullgraph=True, dynamic=self.program.mode == "dynamic")
         return self.module
 
 
@@ -110,6 +115,8 @@ def rule_for_graphs(program: Program, got: Run, runs: list[Run], exact: Run) -> 
         try:
             check_metadata(ours, theirs, f"{what}: {theirs.dtype}{list(theirs.shape)}")
         except Wrong as wrong:
+            if wrong.kind == "strides" and what.startswith("gradient"):
+                continue  # nobody promises these: aot_eager's differ, too, where a tangent has other strides than eager's
             if wrong.kind != "strides" or any(a != b for a, b, n in zip(ours.stride(), strides_told(program)[index], ours.shape) if n > 1):
                 raise
             words.add("told")
@@ -138,10 +145,49 @@ def check_with_noise(ours, own, noisy, exact, what: str, wrong: Wrong) -> None:
     """The rule again, with the error that noise gives beside eager's."""
     finite = ours.isfinite() & exact.isfinite()
     error = rms((ours.double() - exact)[finite])
-    allowed = max(rms((run.double() - exact)[finite & run.isfinite()]) for run in (noisy if ours.dtype == torch.float64 else own + noisy))
-    factor = 3 if ours.numel() < 1000 else 2
-    if not error <= factor * allowed:
-        raise Wrong("numbers", f"{wrong}; with noise RMS error {error:.3g} is {error / max(allowed, 1e-300):.1f} times the allowed {allowed:.3g}")
+    allowed = max(rms((run.double() - exact)[finite & run.isfinite()]) for run in own + noisy)
+    if not error <= factor_of(ours) * allowed:
+        far = error > FAR * allowed
+        raise Wrong("numbers, far" if far else "numbers", f"{wrong}; with noise RMS error {error:.3g} is {error / max(allowed, 1e-300):.1f} times the allowed {allowed:.3g}")
+
+
+def factor_of(tensor) -> int:
+    return 3 if tensor.numel() < 1000 else 2
+
+
+def holds_over_draws(program: Program, compiled: Compiled) -> bool:
+    """Whether the rule holds for the results of several draws of the inputs together: eager's error of few numbers may be
+    small by luck."""
+    pooled: dict[int, list] = {}
+    for draw in range(1, 1 + DRAWS):
+        other = Program.from_json(program.to_json())
+        other.draw = draw
+        runs, exact = references(other)
+        got = compiled.run(other)
+        for index, ours in enumerate(got.tensors):
+            if not ours.is_floating_point() or not ours.numel():
+                continue
+            wide = exact.tensors[index].double()
+            finite = ours.isfinite() & wide.isfinite()
+            squares = [((run.tensors[index].double() - wide)[finite] ** 2).mean() for run in (got, *runs)]
+            pooled.setdefault(index, []).append([*squares, (wide[finite] ** 2).mean()])
+    for index, found in pooled.items():
+        mine, one, two, size = torch.tensor(found).nan_to_num(0).mean(0).sqrt().tolist()
+        kind = got.tensors[index]
+        eps = 1e-12 if kind.dtype == torch.float64 else torch.finfo(kind.dtype).eps
+        if mine > factor_of(kind) * max(one, two, eps * size):
+            return False
+    return True
+
+
+def judged(program: Program, compiled: Compiled, runs: list[Run], exact: Run) -> set[str]:
+    """rule_for_graphs, and over several draws where that says no by little."""
+    try:
+        return rule_for_graphs(program, compiled.run(program), runs, exact)
+    except Wrong as wrong:
+        if wrong.kind != "numbers" or not holds_over_draws(program, compiled):
+            raise
+        return {"draws"}
 
 
 def resized(program: Program) -> Program | None:
@@ -174,7 +220,7 @@ def examine(program: Program, using) -> str:
     """Compiles, runs and compares; '' or how it was judged. Raises what is wrong."""
     runs, exact = references(program)
     compiled = Compiled(program, using)
-    words = rule_for_graphs(program, compiled.run(), runs, exact)
+    words = judged(program, compiled, runs, exact)
     other = resized(program) if program.mode == "dynamic" else None
     if other is not None:
         try:
@@ -183,7 +229,7 @@ def examine(program: Program, using) -> str:
             return " ".join(sorted(words))
         words.add("resized")
         try:
-            words |= rule_for_graphs(other, compiled.run(other), runs, exact)
+            words |= judged(other, compiled, runs, exact)
         except Exception as error:
             if isinstance(error, Wrong):
                 raise Wrong(error.kind, f"with other sizes: {error}") from error

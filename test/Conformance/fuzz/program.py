@@ -61,6 +61,7 @@ class Program:
     inputs: list = field(default_factory=list)
     nodes: list = field(default_factory=list)
     outputs: list = field(default_factory=list)
+    draw: int = 0  # of the inputs' numbers
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -102,7 +103,7 @@ class Program:
                 base = torch.empty(i.extent(), dtype=getattr(torch, i.dtype))
                 tensor = base.as_strided(i.shape, i.strides, i.offset)
             else:
-                tensor = strided(i, torch.Generator().manual_seed(self.seed * 1000 + int(i.name[1:])), wide)
+                tensor = strided(i, torch.Generator().manual_seed((self.draw << 44) + self.seed * 1000 + int(i.name[1:])), wide)
             made[i.name] = tensor.requires_grad_() if i.gradient else tensor
         return made
 

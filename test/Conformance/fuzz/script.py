@@ -10,40 +10,37 @@ HEAD = '''"""{detail}"""
 import torch
 import torch.nn.functional as F
 
+
 {source}
 
 def g(seed):
     return torch.Generator().manual_seed(seed)
 
 
-def run(how, wide):
+def run(how, wide=False):
     inputs = {{
 {inputs}
     }}
     if wide:
         inputs = {{n: t.double() if t.dtype in (torch.float32, torch.bfloat16, torch.float16) else t for n, t in inputs.items()}}
-    for name in {gradients}:
-        inputs[name].requires_grad_()
-    graph = Graph()
-    for name in {parameters}:
-        inputs[name] = torch.nn.Parameter(inputs[name], requires_grad=inputs[name].requires_grad)
-        setattr(graph, name, inputs[name])
-    results = list(how(graph)(*[t for n, t in inputs.items() if n not in {parameters}]))
-    if {gradients}:
-        weights = [torch.linspace(0.5, 1.5, r.numel(), dtype=torch.float64).reshape(r.shape).to(r.dtype) for r in results]
-        found = [(r, w) for r, w in zip(results, weights) if r.requires_grad]
-        results += torch.autograd.grad([r for r, _ in found], [inputs[n] for n in {gradients}], [w for _, w in found], allow_unused=True)
-    return [r.detach() for r in results + list(inputs.values()) if r is not None]
+{settings}
+    results = list(how(graph)(*[t for n, t in inputs.items() if not hasattr(graph, n)]))
+{derivatives}    return [r.detach() for r in results + list(inputs.values()) if r is not None]
 
 
 torch.set_num_threads({threads})
-eager, exact = run(lambda m: m, False), run(lambda m: m, True)
-ours = run(lambda m: torch.compile(m, backend="tilewright", fullgraph=True, dynamic={dynamic}), False)
+eager, exact = run(lambda m: m), run(lambda m: m, wide=True)
+ours = run(lambda m: torch.compile(m, backend="tilewright", fullgraph=True, dynamic={dynamic}))
 for a, b, c in zip(ours, eager, exact):
     rms = lambda x: (x.double() - c.double()).square().mean().sqrt().item()
-    print(f"{{a.dtype}}{{list(a.shape)}} strides {{a.stride()}} and eager's {{b.stride()}}; RMS error {{rms(a):.3g}} and eager's {{rms(b):.3g}}")
+    print(f"{{a.dtype}}{{list(a.shape)}} strides {{a.stride()}}, eager's {{b.stride()}}; RMS error {{rms(a):.3g}}, eager's {{rms(b):.3g}}")
     if a.numel() <= 8:
         print("   ", a.tolist(), b.tolist(), c.tolist())
+'''
+
+DERIVATIVES = '''    weights = [torch.linspace(0.5, 1.5, r.numel(), dtype=torch.float64).reshape(r.shape).to(r.dtype) for r in results]
+    found = [(r, w) for r, w in zip(results, weights) if r.requires_grad]
+    results += torch.autograd.grad([r for r, _ in found], asked, [w for _, w in found], allow_unused=True)
 '''
 
 
@@ -66,12 +63,18 @@ def drawn(i: Input, seed: int) -> str:
     elif word == "uniform":
         text = f"(torch.rand({count}, {generator}, dtype=torch.float64) * 4 - 2).to({dtype})"
     else:
-        text = f"torch.randint(-8, 9, ({count},), {generator}).to({dtype}) / 4"
+        text = f"(torch.randint(-8, 9, ({count},), {generator}).to({dtype}) / 4)"
     return f"{text}.as_strided({i.shape}, {i.strides}, {i.offset})" if word != "special" else f"{text}.as_strided({i.shape}, {i.strides}) # and NaN"
 
 
 def script(program: Program, outcome: Outcome) -> str:
     inputs = "\n".join(f"        {i.name!r}: {drawn(i, program.seed * 1000 + int(i.name[1:]))}," for i in program.inputs)
     detail = " ".join(f"{outcome.state}: {outcome.reason}: {outcome.detail}".split())[:300].replace("\\", "/").replace('"', "'")
+    asked = [i for i in program.inputs if i.gradient]
+    settings = ["    graph = Graph()"]
+    settings += [f"    graph.{i.name} = inputs[{i.name!r}] = torch.nn.Parameter(inputs[{i.name!r}], requires_grad=False)"
+                 for i in program.inputs if i.parameter]  # fmt: skip
+    if asked:
+        settings.append("    asked = [" + ", ".join(f"inputs[{i.name!r}].requires_grad_()" for i in asked) + "]")
     return HEAD.format(detail=detail, source=program.source(), inputs=inputs, threads=program.threads, dynamic=program.mode == "dynamic",
-                       gradients=[i.name for i in program.inputs if i.gradient], parameters=[i.name for i in program.inputs if i.parameter])  # fmt: skip
+                       settings="\n".join(settings), derivatives=DERIVATIVES if asked else "")  # fmt: skip

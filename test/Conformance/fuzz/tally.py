@@ -40,6 +40,7 @@ def show(found: dict[int, Outcome]) -> None:
         ("right, wholly compiled", str(states["native"])),
         ("right, some ops in eager", str(states["fallback"])),
         ("right by the rule with noise (of both)", str(sum("noise" in o.reason.split() for o in outcomes if not failed(o)))),
+        ("right over several draws of the inputs", str(sum("draws" in o.reason.split() for o in outcomes if not failed(o)))),
         ("right by strides that torch's fake tensors tell", str(sum("told" in o.reason.split() for o in outcomes if not failed(o)))),
         ("called again with other sizes", str(sum("resized" in o.reason.split() for o in outcomes if not failed(o)))),
         ("torch.compile itself fails alike, eager refuses", f"{states['torch']}, {states['eager']}"),

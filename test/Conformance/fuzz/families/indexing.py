@@ -105,7 +105,7 @@ OPS = [
     op("sort", "torch.sort({x}, dim={d}, descending={k})[0]", x=numbers, d=dim(), k=flag(), exact=True, weight=1.5),
     op("sort stable", "torch.sort({x}, dim={d}, descending={k}, stable=True)[1]", x=exact(ranks=(1, 4)), d=dim(), k=flag(), exact=True),
     op("argsort", "torch.argsort({x}, dim={d}, descending={k}, stable=True)", x=exact(ranks=(1, 4)), d=dim(), k=flag(), exact=True, weight=0.6),
-    op("topk", "torch.topk({x}, {k}, dim={d}, largest={l})[0]", x=numbers, d=dim(), k=count, l=flag(), exact=True, weight=1.5),
+    op("topk", "torch.topk({x}, {k}, dim={d}, largest={l})[0]", x=numbers, d=dim(), k=count, l=flag(), exact=True, weight=1.5, modes=VALUES),
     op("kthvalue", "torch.kthvalue({x}, {k}, {d})[0]", x=numbers, d=dim(), k=count, exact=True, weight=0.4, modes=VALUES),
     op("searchsorted", "torch.searchsorted({x}.sort(-1)[0], {y}, right={k})", x=exact(ranks=(1, 1), where=lambda v: v.numel() > 0), y=exact(),
        k=flag(), exact=True, weight=0.5),
