@@ -93,3 +93,9 @@ def test_what_cannot_be(x, offset, reason):
     torch._dynamo.reset()
     with pytest.raises(torch._dynamo.exc.BackendCompilerFailed, match=reason):
         compiled_strictly(lambda x: torch.as_strided(x, (3, 3), (7, 1), offset) * 2)(x)
+
+
+def test_results_have_the_strides_of_the_whole_op():
+    """What adaptive pooling is taken apart into would give a dense result; the op keeps channels-last."""
+    x = torch.randn(3, 5, 7, 7).contiguous(memory_format=torch.channels_last)
+    check(lambda x: torch.nn.functional.adaptive_avg_pool2d(x, 3), x)
