@@ -12,7 +12,7 @@ from torch._guards import TracingContext
 
 from . import _tilewright
 from .decompositions import decompositions
-from .eager_strides import differing, results_of
+from .eager_strides import differing, relaid, results_of
 from .freeze import Freezer, check_kind
 from .options import CompileOptions, read_options
 from .outputs import laid_out
@@ -189,7 +189,7 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
         freezer.begin(gm, context.fw_metadata if context is not None else None)
         watch = freezer.of_segment(range(len(example_inputs)), set())
         report.frozen = freezer.report
-    strides, first_saved, tokens = {}, MOST, 0
+    strides, first_saved, tokens, for_user = {}, MOST, 0, {}
     if kind == "backward":
         strides = saved_strides(gm, example_inputs)
     elif kind == "forward" and context is not None and context.output_strides is not None and context.fw_metadata is not None:
@@ -197,10 +197,11 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
         first_saved = context.fw_metadata.num_forward + tokens
         strides = channels_last_saved(gm, first_saved)
     if kind != "backward" and context is not None and (metadata := context.fw_metadata) is not None:
-        strides = differing(gm, traced, len(metadata.tokens) + metadata.num_mutated_inp_runtime_indices) | strides
+        for_user = differing(gm, traced, len(metadata.tokens) + metadata.num_mutated_inp_runtime_indices)
+        strides = for_user | strides
     result = compile_whole(gm, options, static, report, watch, strides=strides, first_saved=first_saved)
     if isinstance(result, Imported):
-        strides, first_saved = {}, MOST  # eager segments give eager's strides
+        strides, first_saved = for_user, MOST
         text = describe(result.refusals)
         if options.strict:
             raise UnsupportedError("tilewright: strict mode, and these ops cannot be compiled:\n" + text)
@@ -208,7 +209,7 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
             _warned.add(text)
             warnings.warn("tilewright: these ops run in eager between compiled segments:\n" + text, stacklevel=2)
         report.refusals = [r for r in result.refusals if not r.follows]
-        result = compile_parts(gm, options, static, report.refusals, report, freezer)
+        result = relaid(compile_parts(gm, options, static, report.refusals, report, freezer), gm, for_user)
     add(report)
     output = next(n for n in reversed(gm.graph.nodes) if n.op == "output")
     if context is not None and context.output_strides is not None and kind != "backward":

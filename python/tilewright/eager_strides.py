@@ -36,3 +36,30 @@ def differing(gm: fx.GraphModule, fakes: list, first: int) -> dict[fx.Node, tupl
         if any(a != b for a, b, size in zip(held.stride(), fake.stride(), held.shape) if size != 1):
             found[node] = tuple(fake.stride())
     return found
+
+
+def in_order(tensor: torch.Tensor, order: tuple[int, ...]) -> torch.Tensor:
+    """Dense, with its dimensions in memory in this order, the fastest last."""
+    if tensor.permute(order).is_contiguous():
+        return tensor
+    return torch.empty_permuted(tensor.shape, order, dtype=tensor.dtype).copy_(tensor)
+
+
+def relaid(call, gm: fx.GraphModule, strides: dict[fx.Node, tuple]):
+    """`call` of eager and compiled segments, with results of these strides."""
+    output = next(n for n in reversed(gm.graph.nodes) if n.op == "output")
+    orders = {}
+    for number, value in enumerate(output.args[0]):
+        if value in strides:
+            hints = [s.node.hint if isinstance(s, torch.SymInt) else s for s in strides[value]]
+            orders[number] = tuple(sorted(range(len(hints)), key=lambda d, hints=hints: -hints[d]))
+    if not orders:
+        return call
+
+    def run(arguments):
+        results = list(call(arguments))
+        for number, order in orders.items():
+            results[number] = in_order(results[number], order)
+        return results
+
+    return run

@@ -6,9 +6,9 @@ decompositions of overloads that the importer takes whole, of the cases that it 
 
 from __future__ import annotations
 
-from . import copies, matrices, numbers, order, pooling, random, scatters, searches, special, windows
+from . import attention, copies, matrices, numbers, order, pooling, random, scatters, searches, special, windows
 
 
 def own() -> dict:
-    families = (copies, matrices, numbers, order, pooling, random, scatters, searches, special, windows)
+    families = (attention, copies, matrices, numbers, order, pooling, random, scatters, searches, special, windows)
     return {op: fn for family in families for op, fn in family.TABLE.items()}
