@@ -65,6 +65,26 @@ def run_graphs(first: int, count: int, processes: int, seconds: float, results: 
     return found
 
 
+def run_until_failure(first: int, count: int, processes: int) -> tuple[int, str | None]:
+    """How many graphs were run until one failed, and what it says."""
+    import pool
+    from cases import Case
+
+    pool.SCRIPT = here / "worker.py"
+    runner = pool.Pool(processes, CHUNK, "", 1e9)
+    lines, ran = [], 0
+
+    def tell(case: Case, outcomes: dict, reason: str) -> None:
+        nonlocal ran
+        ran += len(outcomes)
+        lines.extend(tally.line(int(case.entry) + index, outcome) for index, outcome in outcomes.items() if tally.failed(outcome))
+        if lines:
+            runner.until = 0.0  # no further graphs
+
+    runner.run([Case(str(s), "", "") for s in range(first, first + count, CHUNK)], tell)
+    return ran, lines[0] if lines else None
+
+
 def run_case(seed: int, verbose: bool) -> int:
     import torch
     from generate import generate

@@ -41,7 +41,7 @@ def show(found: dict[int, Outcome]) -> None:
         ("right, some ops in eager", str(states["fallback"])),
         ("right by the rule with noise (of both)", str(sum("noise" in o.reason.split() for o in outcomes if not failed(o)))),
         ("right over several draws of the inputs", str(sum("draws" in o.reason.split() for o in outcomes if not failed(o)))),
-        ("right by strides that torch's fake tensors tell", str(sum("told" in o.reason.split() for o in outcomes if not failed(o)))),
+        ("right by what torch's fake tensors tell", str(sum("told" in o.reason.split() for o in outcomes if not failed(o)))),
         ("called again with other sizes", str(sum("resized" in o.reason.split() for o in outcomes if not failed(o)))),
         ("torch.compile itself fails alike, eager refuses", f"{states['torch']}, {states['eager']}"),
         ("failures: " + ", ".join(FAILING), f"{failures}: " + ", ".join(str(states[s]) for s in FAILING)),

@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from numbers_rule import check, check_gradient
+from numbers_rule import check, check_gradient, compiled_strictly
 
 torch.manual_seed(0)
 X, Y = torch.randn(5, 7), torch.randn(5, 7)
@@ -117,3 +117,9 @@ def test_small_matrices(name):
 @pytest.mark.parametrize("fn", [torch.linalg.det, lambda a: torch.linalg.slogdet(a)[1], lambda a: torch.linalg.inv_ex(a)[0]])
 def test_gradients_of_small_matrices(fn):
     check_gradient(fn, A)
+
+
+def test_a_scan_of_one_element_is_a_copy():
+    x = torch.randn(1)
+    torch._dynamo.reset()
+    assert compiled_strictly(lambda x: torch.logcumsumexp(x, -1))(x).data_ptr() != x.data_ptr()
