@@ -6,7 +6,7 @@ import random
 import warnings
 
 import torch
-from build import Builder, Lost
+from builder import Builder, Lost
 from families import OPS
 from op import Op, Unsuitable
 from program import Program
