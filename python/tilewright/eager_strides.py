@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import torch
 from torch import fx
-from torch._prims_common import is_non_overlapping_and_dense_or_false
 
 from .outputs import shared_memory, view_chain
 
@@ -31,7 +30,7 @@ def differing(gm: fx.GraphModule, fakes: list, first: int) -> dict[fx.Node, tupl
         held = node.meta.get("val") if isinstance(node, fx.Node) else None
         if fake is None or not isinstance(held, torch.Tensor) or tuple(held.shape) != tuple(fake.shape):
             continue
-        if (root := view_chain(node)[0]).op == "placeholder" or root in shared or not is_non_overlapping_and_dense_or_false(fake):
+        if (root := view_chain(node)[0]).op == "placeholder" or root in shared:
             continue  # torch makes these views itself
         if any(a != b for a, b, size in zip(held.stride(), fake.stride(), held.shape) if size != 1):
             found[node] = tuple(fake.stride())
@@ -39,7 +38,7 @@ def differing(gm: fx.GraphModule, fakes: list, first: int) -> dict[fx.Node, tupl
 
 
 def in_order(tensor: torch.Tensor, order: tuple[int, ...]) -> torch.Tensor:
-    """Dense, with its dimensions in memory in this order, the fastest last."""
+    """Dense, with its dimensions in memory in this order, the fastest last. (Memory with gaps is not made again.)"""
     if tensor.permute(order).is_contiguous():
         return tensor
     return torch.empty_permuted(tensor.shape, order, dtype=tensor.dtype).copy_(tensor)
@@ -50,7 +49,7 @@ def relaid(call, gm: fx.GraphModule, strides: dict[fx.Node, tuple]):
     output = next(n for n in reversed(gm.graph.nodes) if n.op == "output")
     orders = {}
     for number, value in enumerate(output.args[0]):
-        if value in strides:
+        if value in strides and 0 not in strides[value]:
             hints = [s.node.hint if isinstance(s, torch.SymInt) else s for s in strides[value]]
             orders[number] = tuple(sorted(range(len(hints)), key=lambda d, hints=hints: -hints[d]))
     if not orders:

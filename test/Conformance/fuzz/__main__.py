@@ -71,7 +71,8 @@ def run_until_failure(first: int, count: int, processes: int) -> tuple[int, str 
     from cases import Case
 
     pool.SCRIPT = here / "worker.py"
-    runner = pool.Pool(processes, CHUNK, "", 1e9)
+    few = 5  # graphs at once, so that the first failure is soon told
+    runner = pool.Pool(processes, few, "", 1e9)
     lines, ran = [], 0
 
     def tell(case: Case, outcomes: dict, reason: str) -> None:
@@ -81,7 +82,7 @@ def run_until_failure(first: int, count: int, processes: int) -> tuple[int, str 
         if lines:
             runner.until = 0.0  # no further graphs
 
-    runner.run([Case(str(s), "", "") for s in range(first, first + count, CHUNK)], tell)
+    runner.run([Case(str(s), "", "") for s in range(first, first + count, few)], tell)
     return ran, lines[0] if lines else None
 
 

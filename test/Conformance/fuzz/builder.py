@@ -10,6 +10,7 @@ from op import ANY, BOOL, FLOAT, INT, Op, Unsuitable, need
 from program import FLOATS, NAME, Input, Node, Program, strided
 
 SIZES = (1, 2, 3, 5, 7, 8, 13, 15, 16, 17, 23, 31, 32, 33, 63, 64, 65, 127, 128, 129)
+INEXACT = ("uniform", "below", "far")
 MOST = 1 << 14  # elements of a value
 MAGNITUDE = 8.0  # beyond it a node scales
 
@@ -120,7 +121,7 @@ class Builder:
         rng = self.rng
         if not numbers:
             if dtype.is_floating_point:
-                numbers = "dyadic" if rng.random() < (0.8 if self.exactly else 0.1) else "uniform"
+                numbers = "dyadic" if rng.random() < (0.8 if self.exactly else 0.1) else rng.choices(INEXACT, (80, 14, 6))[0]
                 numbers = "special" if self.special and rng.random() < 0.4 else numbers
             else:
                 numbers = "bits" if dtype in INT and rng.random() < 0.05 else "integers"
@@ -136,7 +137,7 @@ class Builder:
         seed = self.program.seed * 1000 + int(made.name[1:])
         tensor = strided(made, torch.Generator().manual_seed(seed))
         wide = strided(made, torch.Generator().manual_seed(seed), wide=True)
-        self.values.append(Value(made.name, tensor, wide, numbers != "uniform", overlaps(tensor), False))
+        self.values.append(Value(made.name, tensor, wide, numbers not in INEXACT, overlaps(tensor), False))
         return self.values[-1]
 
     # Operands.

@@ -109,7 +109,7 @@ class Program:
 
 
 def numbers(kind: str, shape, dtype: torch.dtype, generator) -> torch.Tensor:
-    """Contiguous numbers. uniform: in [-2, 2]; dyadic: multiples of 1/4 there; special: with NaN and infinities; integers:
+    """Contiguous numbers. uniform: in [-2, 2]; below: in [-4, -0.5]; far: in [6, 7]; dyadic: multiples of 1/4 in [-2, 2]; special: with NaN and infinities; integers:
     small; index:N: in [0, N); order:D:N: along D the first places of a random order of N; bits: any."""
     word, _, rest = kind.partition(":")
     if word == "order":
@@ -128,6 +128,9 @@ def numbers(kind: str, shape, dtype: torch.dtype, generator) -> torch.Tensor:
         return torch.randint(0 if dtype == torch.uint8 else -6, 7, shape, generator=generator).to(dtype)
     if word == "uniform":
         return (torch.rand(shape, generator=generator, dtype=torch.float64) * 4 - 2).to(dtype)
+    if word in ("below", "far"):
+        low, high = (-4.0, -0.5) if word == "below" else (6.0, 7.0)
+        return (torch.rand(shape, generator=generator, dtype=torch.float64) * (high - low) + low).to(dtype)
     values = torch.randint(-8, 9, shape, generator=generator).to(dtype) / 4
     if word == "special":
         for value in (math.nan, math.inf, -math.inf, -0.0):

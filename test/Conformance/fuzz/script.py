@@ -62,6 +62,9 @@ def drawn(i: Input, seed: int) -> str:
         text = f"torch.randint({0 if i.dtype == 'uint8' else -6}, 7, ({count},), {generator}).to({dtype})"
     elif word == "uniform":
         text = f"(torch.rand({count}, {generator}, dtype=torch.float64) * 4 - 2).to({dtype})"
+    elif word in ("below", "far"):
+        scale = "* 3.5 - 4.0" if word == "below" else "+ 6.0"
+        text = f"(torch.rand({count}, {generator}, dtype=torch.float64) {scale}).to({dtype})"
     else:
         text = f"(torch.randint(-8, 9, ({count},), {generator}).to({dtype}) / 4)"
     return f"{text}.as_strided({i.shape}, {i.strides}, {i.offset})" if word != "special" else f"{text}.as_strided({i.shape}, {i.strides}) # and NaN"

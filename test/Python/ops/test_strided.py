@@ -99,6 +99,7 @@ def test_results_have_the_strides_of_the_whole_op():
     """What adaptive pooling is taken apart into would give a dense result; the op keeps channels-last."""
     x = torch.randn(3, 5, 7, 7).contiguous(memory_format=torch.channels_last)
     check(lambda x: torch.nn.functional.adaptive_avg_pool2d(x, 3), x)
+    check(torch.diagonal_scatter, torch.randn(3, 4).t()[:3], torch.randn(3))  # memory with gaps
 
 
 def test_results_between_eager_segments_have_them_too():
