@@ -56,6 +56,22 @@ Operation *inMain(Operation *user, func::FuncOp main) { return main.getBody().fr
 /// A symbolic size counts as many.
 int64_t countedSize(int64_t size) { return ShapedType::isDynamic(size) ? 128 : size; }
 
+/// A fill that is a result, or is reshaped, is a kernel. What begins with the same fill gets one of its own: it would
+/// compute into the other's memory. (They were one since equal ops are.)
+void separateFills(func::FuncOp main) {
+  for (auto fill : llvm::make_early_inc_range(main.getBody().front().getOps<linalg::FillOp>())) {
+    if (llvm::all_of(fill->getUsers(), isComputation))
+      continue;
+    for (OpOperand &use : llvm::make_early_inc_range(fill->getUses())) {
+      auto dps = dyn_cast<DestinationStyleOpInterface>(use.getOwner());
+      if (dps && dps.isDpsInit(&use)) {
+        OpBuilder builder(use.getOwner());
+        use.set(builder.clone(*fill)->getResult(0));
+      }
+    }
+  }
+}
+
 class Clustering {
 public:
   Clustering(func::FuncOp main, Builder &builder) : main(main), builder(builder) {}
@@ -67,7 +83,8 @@ public:
     for (Operation &op : llvm::reverse(main.getBody().front())) {
       if (!isComputation(&op))
         continue;
-      // A fill is repeated in each kernel that begins with it; one that is a result or is reshaped is a kernel.
+      // A fill is repeated in each kernel that begins with it; one that is a result or is reshaped is a kernel, and its
+      // other users have theirs (separateFills).
       if (isa<linalg::FillOp>(op) && llvm::all_of(op.getUsers(), isComputation))
         continue;
       if (!join(&op)) {
@@ -333,6 +350,7 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
     if (!main)
       return;
     Builder builder(&getContext());
+    separateFills(main);
     Clustering clustering(main, builder);
     if (auto earlier = dyn_cast_or_null<ArrayAttr>(main->removeAttr("tw.decisions")))
       llvm::append_range(clustering.decisions, earlier);

@@ -51,13 +51,21 @@ Value load(OpBuilder &b, Location loc, Value stored, Type elementType, bool asRo
   return arith::ExtFOp::create(b, loc, compute, stored, asRounded ? arith::FastMathFlagsAttr() : contractFlag(b));
 }
 
+/// Rounds to a narrower type. f64 to f16 goes through f32, as torch goes: without AVX512-FP16 no machine has it in one
+/// step.
+static Value roundTo(OpBuilder &b, Location loc, Type to, Value x, arith::FastMathFlagsAttr flags = {}) {
+  if (to.isF16() && x.getType().isF64())
+    x = arith::TruncFOp::create(b, loc, b.getF32Type(), x);
+  return arith::TruncFOp::create(b, loc, to, x, arith::RoundingModeAttr(), flags);
+}
+
 Value store(OpBuilder &b, Location loc, Value computed, Type elementType) {
   Type storage = storageType(elementType);
   if (computed.getType() == storage)
     return computed;
   if (computed.getType().isInteger(1))
     return arith::ExtUIOp::create(b, loc, storage, computed);
-  return arith::TruncFOp::create(b, loc, storage, computed, arith::RoundingModeAttr(), contractFlag(b));
+  return roundTo(b, loc, storage, computed, contractFlag(b));
 }
 
 Value splatConstant(OpBuilder &b, Location loc, TypedAttr splat, bool computed) {
@@ -107,7 +115,7 @@ Value castScalar(OpBuilder &b, Location loc, Value stored, Type from, Type to) {
     unsigned width = cast<FloatType>(stored.getType()).getWidth();
     if (width < toFloat.getWidth())
       return arith::ExtFOp::create(b, loc, to, stored);
-    return arith::TruncFOp::create(b, loc, to, stored);
+    return roundTo(b, loc, to, stored);
   }
   Value x = load(b, loc, stored, from, /*asRounded=*/true);
   if (to.isInteger(1)) {
@@ -125,7 +133,7 @@ Value castScalar(OpBuilder &b, Location loc, Value stored, Type from, Type to) {
     Type compute = computeType(to);
     Value converted = isUnsigned ? arith::UIToFPOp::create(b, loc, compute, x).getResult()
                                  : arith::SIToFPOp::create(b, loc, compute, x).getResult();
-    return compute == to ? converted : arith::TruncFOp::create(b, loc, to, converted).getResult();
+    return compute == to ? converted : roundTo(b, loc, to, converted);
   }
   unsigned width = x.getType().getIntOrFloatBitWidth(), target = storage.getIntOrFloatBitWidth();
   if (width == target)

@@ -12,6 +12,7 @@ from torch._guards import TracingContext
 from . import reproducer
 from .compiled import CompiledGraph, Parts, Program, Segment, warn_of
 from .decompositions import decompositions
+from .eager_strides import differing, orders_of, results_of
 from .freeze import Freezer, check_kind
 from .kept_by_torch import keeps, kept_by_torch
 from .options import CompileOptions, read_options
@@ -54,7 +55,7 @@ def compile_whole(gm, options, static, report, keep, watch=None, **layouts) -> P
     return program
 
 
-def compile_parts(gm, options, static, refusals, report, keep, freezer=None) -> Parts:
+def compile_parts(gm, options, static, refusals, report, keep, orders, freezer=None) -> Parts:
     """Compiled segments between eager ones."""
     from .partition import is_free
 
@@ -89,12 +90,12 @@ def compile_parts(gm, options, static, refusals, report, keep, freezer=None) -> 
         inputs = [n.meta.get("val") for n in part.graph.nodes if n.op == "placeholder"]
         setattr(parts, name, Segment(result, single, [getattr(v, "dtype", None) for v in inputs]))
     parts.recompile()
-    return Parts(parts)
+    return Parts(parts, orders)
 
 
 def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: CompileOptions, keep: bool, origin: Origin,
-                  freezer=None):  # fmt: skip
-    """AOTAutograd's compiler for one graph."""
+                  freezer=None, traced=()):  # fmt: skip
+    """AOTAutograd's compiler for one graph. `traced`: Dynamo's results of it."""
     if freezer is not None:
         check_kind(kind)
     context = TracingContext.try_get()
@@ -107,21 +108,25 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
         freezer.begin(gm, context.fw_metadata if context is not None else None)
         watch = freezer.of_segment(range(len(example_inputs)), set())
         report.frozen = freezer.report
-    strides, first_saved, tokens = {}, MOST, 0
+    strides, first_saved, tokens, for_user = {}, MOST, 0, {}
     if kind == "backward":
         strides = saved_strides(gm, example_inputs)
     elif kind == "forward" and context is not None and context.output_strides is not None and context.fw_metadata is not None:
         tokens = len(context.fw_metadata.tokens)  # of effects: they come first, and AOTAutograd does not count them
         first_saved = context.fw_metadata.num_forward + tokens
         strides = channels_last_saved(gm, first_saved)
+    for_user: dict = {}
+    if kind != "backward" and context is not None and (metadata := context.fw_metadata) is not None:
+        for_user = differing(gm, traced, len(metadata.tokens) + metadata.num_mutated_inp_runtime_indices)
+        strides = for_user | strides
     result = compile_whole(gm, options, static, report, keep, watch, strides=strides, first_saved=first_saved)
     if isinstance(result, Imported):
-        strides, first_saved = {}, MOST  # eager segments give eager's strides
+        strides, first_saved = for_user, MOST
         if options.strict:
             raise UnsupportedError("tilewright: strict mode, and these ops cannot be compiled:\n" + describe(result.refusals))
         warn_of(result.refusals)
         refusals = result.refusals
-        result = compile_parts(gm, options, static, refusals, report, keep, freezer)
+        result = compile_parts(gm, options, static, refusals, report, keep, orders_of(gm, for_user), freezer)
         report.refusals = [r for r in refusals if not r.follows]
     add(report)
     output = next(n for n in reversed(gm.graph.nodes) if n.op == "output")
@@ -136,7 +141,8 @@ def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = Non
     chosen = read_options(options, mode)
     freezer = Freezer(gm, example_inputs) if chosen.freeze else None
     origin = origin_of(example_inputs)
-    compiler = functools.partial(compile_graph, options=chosen, keep=keeps(chosen), origin=origin, freezer=freezer)
+    compiler = functools.partial(compile_graph, options=chosen, keep=keeps(chosen), origin=origin, freezer=freezer,
+                                 traced=results_of(gm))  # fmt: skip
     with kept_by_torch(chosen) as door, entered(origin):
         compiled = aot_autograd(
             fw_compiler=door(functools.partial(compiler, kind="forward")),

@@ -16,6 +16,7 @@ from torch._functorch._aot_autograd.autograd_cache import BypassAOTAutogradCache
 from torch._inductor.output_code import OutputCode
 
 from . import _tilewright
+from .eager_strides import in_order
 from .options import CompileOptions
 from .origin import current
 from .report import GraphReport, add, describe
@@ -111,13 +112,19 @@ class Segment(torch.nn.Module):
 class Parts:
     """Compiled segments between eager ones."""
 
-    def __init__(self, module: fx.GraphModule):
-        self.module = module
+    def __init__(self, module: fx.GraphModule, orders: dict[int, tuple[int, ...]]):
+        """`orders`: how dimensions of results lie in memory, where the segments may give another order."""
+        self.module, self.orders = module, orders
 
     def run(self, arguments: list):
         held = list(arguments)
         arguments.clear()
-        return self.module(*held)
+        results = self.module(*held)
+        if self.orders:
+            results = list(results)
+            for number, order in self.orders.items():
+                results[number] = in_order(results[number], order)
+        return results
 
     def programs(self) -> list[Program]:
         return [part.program for part in self.module.children() if isinstance(part, Segment)]

@@ -126,7 +126,7 @@ def recipes_for(walker, values):
             root = chain[0].meta["val"]
             pending.append(("compute", 0, replay(chain, output(chain[0], root, root.stride()), symbols, of_results=True)))
         else:
-            pending.append(("tensor", output(value, held, layout), held))
+            pending.append(("tensor", output(value, held, layout), (held.shape, layout)))
     dense = walker.graph.outputs(wanted + walker.writes)
 
     def function(size):
@@ -134,7 +134,7 @@ def recipes_for(walker, values):
 
     for kind, index, extra in pending:
         if kind == "tensor" and not dense[index]:
-            sizes, strides = [function(s) for s in extra.shape], [function(s) for s in extra.stride()]
+            sizes, strides = ([function(s) for s in of] for of in extra)
             result.recipes.append(("compute", 0, StridedCopy(index, sizes, strides)))
         else:
             result.recipes.append((kind, index, extra if kind == "compute" else None))

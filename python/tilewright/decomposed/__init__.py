@@ -6,14 +6,27 @@ decompositions of overloads that the importer takes whole, of the cases that it 
 
 from __future__ import annotations
 
+import functools
+
 import torch
 
 from . import attention, copies, grids, groups, matrices, numbers, order, pooling, random, scatters, searches, special, windows
 
 
+def _fresh(decomposition):
+    """No overload of a TABLE gives an argument itself: what ends as its argument (a scan of one element) is a copy."""
+
+    @functools.wraps(decomposition)
+    def run(*args, **kwargs):
+        result = decomposition(*args, **kwargs)
+        return result.clone() if isinstance(result, torch.Tensor) and any(result is a for a in args) else result
+
+    return run
+
+
 def own() -> dict:
     families = (attention, copies, grids, groups, matrices, numbers, order, pooling, random, scatters, searches, special, windows)
-    return {op: fn for family in families for op, fn in family.TABLE.items()}
+    return {op: _fresh(fn) for family in families for op, fn in family.TABLE.items()}
 
 
 def of_libraries() -> dict:

@@ -215,3 +215,9 @@ def test_gradient_of_attention_of_grouped_heads(causal):
     rows = [t.transpose(1, 2).contiguous() for t in (query, key, value)]
     check_gradient(lambda q, k, v: F.scaled_dot_product_attention(
         q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), is_causal=causal, enable_gqa=True), *rows)  # fmt: skip
+
+
+def test_a_scan_of_one_element_is_a_copy():
+    x = torch.randn(1)
+    torch._dynamo.reset()
+    assert compiled_strictly(lambda x: torch.logcumsumexp(x, -1))(x).data_ptr() != x.data_ptr()

@@ -84,3 +84,10 @@ def test_attention_of_large_scores(rows, keys, width):
     check(F.scaled_dot_product_attention, q * 8, k, v)
     check(F.scaled_dot_product_attention, q, k, v * 1000)
     check(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, scale=0.001), q * 100, k * 100, v)
+
+
+def test_doubles_become_halves():
+    """As in torch, through f32; also what is computed in f64 and rounded once (digamma)."""
+    x = torch.cat([torch.randn(500, dtype=torch.float64) * 3, torch.exp2(torch.randint(-26, 18, (500,)).double()) * (1 + 2.0**-11 + 2.0**-30)])
+    assert torch.equal(compiled_strictly(lambda x: x.to(half))(x), x.to(half))
+    check(torch.special.digamma, (torch.rand(777) + 0.5).to(half))

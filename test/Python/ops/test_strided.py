@@ -93,3 +93,18 @@ def test_what_cannot_be(x, offset, reason):
     torch._dynamo.reset()
     with pytest.raises(torch._dynamo.exc.BackendCompilerFailed, match=reason):
         compiled_strictly(lambda x: torch.as_strided(x, (3, 3), (7, 1), offset) * 2)(x)
+
+
+def test_results_have_the_strides_of_the_whole_op():
+    """What adaptive pooling is taken apart into would give a dense result; the op keeps channels-last."""
+    x = torch.randn(3, 5, 7, 7).contiguous(memory_format=torch.channels_last)
+    check(lambda x: torch.nn.functional.adaptive_avg_pool2d(x, 3), x)
+    check(torch.diagonal_scatter, torch.randn(3, 4).t()[:3], torch.randn(3))  # memory with gaps
+
+
+def test_results_between_eager_segments_have_them_too():
+    """Attention of heads of symbolic size is eager's."""
+    q, x = torch.randn(1, 1, 3, 2), torch.randn(1, 1, 2).transpose(1, 2)
+    fn = lambda q, x: (torch.nn.functional.scaled_dot_product_attention(q, q, q), torch.nn.functional.adaptive_avg_pool1d(x, 2))
+    strides = [r.stride() for r in torch.compile(fn, backend="tilewright", dynamic=True)(q, x)]
+    assert strides == [r.stride() for r in fn(q, x)]

@@ -1,0 +1,145 @@
+"""Random graphs against Tilewright: docs/conformance.md says what is drawn and compared.
+
+    python test/Conformance/fuzz run --seed S --graphs N   graphs S, S + 1, ...
+    python test/Conformance/fuzz case SEED                 one graph, in this process: for gdb
+    python test/Conformance/fuzz reduce SEED               a small script that shows its failure
+    python test/Conformance/fuzz share                     some hundred graphs, those of this commit
+    python test/Conformance/fuzz summary --results FILE    what a run found
+    python test/Conformance/fuzz planted                   which planted bugs are found
+
+--results FILE keeps what a run found, and the same command again goes on from there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+here = Path(__file__).resolve().parent
+sys.path[:0] = [str(here), str(here.parent.parent / "Python"), str(here.parent / "opinfo")]
+try:
+    import tilewright  # noqa: F401
+except ImportError:
+    built = str(here.parent.parent.parent / "build" / "python")
+    sys.path.insert(0, built)
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [built, os.environ.get("PYTHONPATH")]))
+os.environ.setdefault("TILEWRIGHT_CACHE", "0")  # each graph is compiled
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # no thread of torch's waits busily
+warnings.filterwarnings("ignore")
+
+import tally  # noqa: E402
+
+CHUNK = 25  # graphs that a worker is asked for at once
+SHARE_GRAPHS, SHARE_SECONDS = 400, 45
+
+
+def run_graphs(first: int, count: int, processes: int, seconds: float, results: Path | None = None) -> dict:
+    """seed -> Outcome. What `results` has is not run again."""
+    import pool
+    from cases import Case
+
+    pool.SCRIPT = here / "worker.py"
+    found = tally.load(results) if results is not None else {}
+    chunks = [Case(str(s), "", "") for s in range(first, first + count, CHUNK) if s not in found]
+    before = time.monotonic()
+
+    def tell(case: Case, outcomes: dict, reason: str) -> None:
+        made = {int(case.entry) + index: outcome for index, outcome in outcomes.items() if index >= 0}
+        found.update(made)
+        for seed, outcome in made.items():
+            if tally.failed(outcome):
+                print(tally.line(seed, outcome), flush=True)
+        if results is not None:
+            with results.open("a") as out:
+                out.writelines(json.dumps({"seed": seed, **outcome.fields()}) + "\n" for seed, outcome in made.items())
+
+    left = pool.Pool(processes, CHUNK, "", seconds).run(chunks, tell)
+    print(f"{(len(chunks) - left) * CHUNK} graphs in {time.monotonic() - before:.0f} s, {left * CHUNK} left for lack of time", flush=True)
+    return found
+
+
+def run_until_failure(first: int, count: int, processes: int) -> tuple[int, str | None]:
+    """How many graphs were run until one failed, and what it says."""
+    import pool
+    from cases import Case
+
+    pool.SCRIPT = here / "worker.py"
+    few = 5  # graphs at once, so that the first failure is soon told
+    runner = pool.Pool(processes, few, "", 1e9)
+    lines, ran = [], 0
+
+    def tell(case: Case, outcomes: dict, reason: str) -> None:
+        nonlocal ran
+        ran += len(outcomes)
+        lines.extend(tally.line(int(case.entry) + index, outcome) for index, outcome in outcomes.items() if tally.failed(outcome))
+        if lines:
+            runner.until = 0.0  # no further graphs
+
+    runner.run([Case(str(s), "", "") for s in range(first, first + count, few)], tell)
+    return ran, lines[0] if lines else None
+
+
+def run_case(seed: int, verbose: bool) -> int:
+    import torch
+    from generate import generate
+    from judge import judge
+
+    torch.set_num_threads(1)
+    program = generate(seed)
+    print(f"graph {seed}: {program.mode}, {program.threads} threads\n{program.source()}")
+    for i in program.inputs if verbose else []:
+        print(" ", i)
+    outcome = judge(program)
+    print(tally.line(seed, outcome))
+    return tally.failed(outcome)
+
+
+def share_seed() -> int:
+    """Of this commit."""
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True).stdout.strip() or "none"
+    return int(hashlib.sha256(commit.encode()).hexdigest()[:8], 16)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", choices=["run", "case", "reduce", "share", "summary", "planted"])
+    parser.add_argument("number", nargs="?", type=int, help="the seed of one graph")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--graphs", type=int, default=SHARE_GRAPHS)
+    parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--seconds", type=float, default=1e9, help="no graphs are begun later")
+    parser.add_argument("--results", type=Path)
+    parser.add_argument("--output", type=Path, help="of reduce: where the script goes")
+    parser.add_argument("--verbose", action="store_true")
+    options = parser.parse_args()
+    if options.command == "case":
+        return run_case(options.number, options.verbose)
+    if options.command == "reduce":
+        from reduce import reduce_seed
+
+        return reduce_seed(options.number, options.output)
+    if options.command == "summary":
+        tally.show(tally.load(options.results))
+        return 0
+    if options.command == "planted":
+        from planted import find_all
+
+        return find_all(options)
+    seed, seconds = options.seed, options.seconds
+    if options.command == "share":
+        seed, seconds = share_seed(), min(seconds, SHARE_SECONDS)
+        print(f"fuzz: graphs from seed {seed}, that of this commit; run --seed {seed} repeats them")
+    found = run_graphs(seed, options.graphs, options.processes, seconds, options.results)
+    tally.show(found)
+    return int(not found or any(tally.failed(o) for o in found.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,281 @@
+"""Runs one graph: eager with one thread and with two, float64, and compiled, and compares them."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import torch
+from noise import RUNS, Noisy
+from numbers_rule import rms, with_threads
+from program import Program
+from torch._subclasses import FakeTensorMode
+from verdict import Outcome, Wrong, check_metadata, check_numbers, plain, short
+
+import tilewright
+from tilewright.backend import tilewright as backend
+
+
+DRAWS = 12
+FAR = 100  # times the allowed error: no luck
+
+
+@dataclass
+class Run:
+    """What a call gave: results, gradients and the inputs afterwards, and in whose memory each result lies."""
+
+    tensors: list
+    aliases: list
+    gradients: int
+
+    def names(self) -> list[str]:
+        count = len(self.aliases)
+        return [f"result {i}" for i in range(count)] + [f"gradient {i}" for i in range(self.gradients)] + \
+            [f"input {i} afterwards" for i in range(len(self.tensors) - count - self.gradients)]  # fmt: skip
+
+
+def storage(tensor: torch.Tensor):
+    return tensor.untyped_storage()._cdata if tensor.numel() else None
+
+
+def weights_of(tensor: torch.Tensor) -> torch.Tensor:
+    return torch.linspace(0.5, 1.5, tensor.numel(), dtype=torch.float64).reshape(tensor.shape).to(tensor.dtype)
+
+
+def call(program: Program, how=None, wide: bool = False, noisy: int | None = None, fake: FakeTensorMode | None = None) -> Run:
+    """`how`: what makes a callable of a module."""
+    tensors = program.tensors(wide, fake)
+    module = program.module(tensors, wide)
+    parameters = dict(module.named_parameters())
+    tensors |= {name: parameters.get(name, tensor) for name, tensor in tensors.items()}
+    arguments = [tensors[i.name] for i in program.inputs if not i.parameter]
+    if wide:
+        torch.set_default_dtype(torch.float64)  # what integers become
+    try:
+        with torch.set_grad_enabled(program.mode == "gradient"):
+            if noisy is not None:
+                results = Noisy(program, noisy)(tensors)
+            else:
+                results = list((how(module) if how else module)(*arguments))
+            inputs = list(tensors.values())
+            known = [storage(v) for v in inputs]
+            aliases = []
+            for tensor in results:
+                held = storage(tensor)
+                aliases.append(known.index(held) if held is not None and held in known else -1)
+                known.append(held)
+            gradients = derivatives(program, results, inputs) if program.mode == "gradient" else []
+    finally:
+        torch.set_default_dtype(torch.float32)
+    return Run([v.detach() for v in results + gradients + inputs], aliases, len(gradients))
+
+
+def derivatives(program: Program, results: list, inputs: list) -> list:
+    """The gradients by all inputs of the sum of the results weighted by fixed numbers."""
+    asked = [v for v in inputs if v.requires_grad and v.is_leaf]
+    differentiable = [v for v in results if v.requires_grad and v.is_floating_point()]
+    if not asked or not differentiable:
+        return []
+    found = torch.autograd.grad(differentiable, asked, [weights_of(v) for v in differentiable], allow_unused=True)
+    return [v for v in found if v is not None]
+
+
+class Compiled:
+    """One program compiled by a backend: the same code for other sizes, where they are symbols. Each program is other code,
+    so that Dynamo need not be reset between them (which would take as long as a graph)."""
+
+    def __init__(self, program: Program, using):
+        self.program, self.using, self.module = program, using, None
+
+    def run(self, program: Program) -> Run:
+        return with_threads(self.program.threads, lambda: call(program, self.compiled))
+
+    def compiled(self, module):
+        if self.module is None:
+            self.module = torch.compile(module, backend=self.using, fullgraph=True, dynamic=self.program.mode == "dynamic")
+        return self.module
+
+
+def told(program: Program, index: int, ours: torch.Tensor) -> bool:
+    """Whether tensor `index` of a run is laid out as torch's fake tensors say, who tell a compiler what results are. They
+    do not always say what eager's kernels do (log_sigmoid of a transposed tensor, pixel_unshuffle of nothing)."""
+    with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+        fake = call(program, fake=mode).tensors[index]
+        return fake.shape == ours.shape and all(a == b for a, b, n in zip(ours.stride(), fake.stride(), ours.shape) if n > 1)
+
+
+def rule_for_graphs(program: Program, got: Run, runs: list[Run], exact: Run) -> set[str]:
+    """Compares all; how it was judged. Raises what is wrong."""
+    want = runs[0]
+    if len(got.aliases) != len(want.aliases) or got.gradients != want.gradients:
+        raise Wrong("structure", f"{len(got.aliases)} results and {got.gradients} gradients, eager gives {len(want.aliases)} and {want.gradients}")
+    names = want.names()
+    words = set()
+    for index, (what, ours, theirs) in enumerate(zip(names, got.tensors, want.tensors)):
+        try:
+            check_metadata(ours, theirs, f"{what}: {theirs.dtype}{list(theirs.shape)}")
+        except Wrong as wrong:
+            if wrong.kind == "strides" and what.startswith("gradient"):
+                continue  # nobody promises these: aot_eager's differ, too, where a tangent has other strides than eager's
+            if wrong.kind not in ("strides", "shape") or not told(program, index, ours):
+                raise
+            words.add("told")
+    if got.aliases != want.aliases:
+        raise Wrong("aliasing", f"results lie in the memory of {got.aliases} (inputs first, -1: their own), eager's in that of {want.aliases}")
+    precise = [t.double() if t.is_floating_point() else t for t in exact.tensors]
+    results = len(want.aliases) + want.gradients
+    largest = max((rms(torch.nan_to_num(t, 0, 0, 0)) for t in precise[:results] if t.is_floating_point()), default=0.0)
+    noisy: list[Run] = []
+    for index, what in enumerate(names):
+        if got.tensors[index].shape != want.tensors[index].shape:
+            continue
+        ours = plain(got.tensors[index])
+        what = f"{what}: {ours.dtype}{list(ours.shape)}"
+        own = [plain(run.tensors[index]) for run in runs]
+        if ours.is_floating_point():  # where eager itself is not as float64 is (gelu of infinity is NaN), either is right
+            own_error = kinds(own[0]) != kinds(precise[index])
+            ours = torch.where(own_error & (kinds(ours) == kinds(precise[index])), own[0], ours)
+        try:
+            check_numbers(ours, own, precise[index], largest, what)
+        except Wrong as wrong:
+            if wrong.kind != "numbers":
+                raise
+            noisy = noisy or [call(program, wide=True, noisy=seed) for seed in range(RUNS)]
+            check_with_noise(ours, own, [run.tensors[index] for run in noisy], precise[index], what, wrong)
+            words.add("noise")
+    return words
+
+
+def kinds(tensor: torch.Tensor) -> torch.Tensor:
+    """Per element: a number, NaN or one of the infinities."""
+    return tensor.isnan() * 4 + tensor.isposinf() * 2 + tensor.isneginf() * 1
+
+
+def check_with_noise(ours, own, noisy, exact, what: str, wrong: Wrong) -> None:
+    """The rule again, with the error that noise gives beside eager's."""
+    finite = ours.isfinite() & exact.isfinite()
+    error = rms((ours.double() - exact)[finite])
+    allowed = max(rms((run.double() - exact)[finite & run.isfinite()]) for run in own + noisy)
+    if not error <= factor_of(ours) * allowed:
+        far = error > FAR * allowed
+        raise Wrong("numbers, far" if far else "numbers", f"{wrong}; with noise RMS error {error:.3g} is {error / max(allowed, 1e-300):.1f} times the allowed {allowed:.3g}")
+
+
+def factor_of(tensor) -> int:
+    return 3 if tensor.numel() < 1000 else 2
+
+
+def holds_over_draws(program: Program, compiled: Compiled) -> bool:
+    """Whether the rule holds for the results of several draws of the inputs together: eager's error of few numbers may be
+    small by luck."""
+    pooled: dict[int, list] = {}
+    for draw in range(1, 1 + DRAWS):
+        other = Program.from_json(program.to_json())
+        other.draw = draw
+        runs, exact = references(other)
+        got = compiled.run(other)
+        for index, ours in enumerate(got.tensors):
+            if not ours.is_floating_point() or not ours.numel():
+                continue
+            wide = exact.tensors[index].double()
+            finite = ours.isfinite() & wide.isfinite()
+            squares = [((run.tensors[index].double() - wide)[finite] ** 2).mean() for run in (got, *runs)]
+            pooled.setdefault(index, []).append([*squares, (wide[finite] ** 2).mean()])
+    for index, found in pooled.items():
+        mine, one, two, size = torch.tensor(found).nan_to_num(0).mean(0).sqrt().tolist()
+        kind = got.tensors[index]
+        eps = 1e-12 if kind.dtype == torch.float64 else torch.finfo(kind.dtype).eps
+        if mine > factor_of(kind) * max(one, two, eps * size):
+            return False
+    return True
+
+
+def judged(program: Program, compiled: Compiled, runs: list[Run], exact: Run) -> set[str]:
+    """rule_for_graphs, and over several draws where that says no by little."""
+    try:
+        return rule_for_graphs(program, compiled.run(program), runs, exact)
+    except Wrong as wrong:
+        if wrong.kind != "numbers" or not holds_over_draws(program, compiled):
+            raise
+        return {"draws"}
+
+
+def resized(program: Program) -> Program | None:
+    """The same graph for arguments of other sizes: equal sizes become equal sizes, those of parameters stay."""
+    fixed = {n for i in program.inputs if i.parameter for n in i.shape} | {0, 1}
+    known = sorted({n for i in program.inputs for n in i.shape} - fixed)
+    if not known:
+        return None
+    larger = lambda n: n + 2 + 3 * known.index(n) if n in known else n  # noqa: E731: places that were inside stay inside
+    other = Program.from_json(program.to_json())
+    for i in other.inputs:
+        if i.numbers.startswith("order"):
+            _, dim, count = i.numbers.split(":")
+            i.numbers = f"order:{dim}:{larger(int(count))}"
+        if not i.parameter:
+            order = sorted(range(len(i.shape)), key=lambda d: (i.strides[d], -d))
+            i.shape = [larger(n) for n in i.shape]
+            step = 1
+            for d in order:
+                if i.strides[d]:
+                    i.strides[d], step = step, step * max(i.shape[d], 1)
+    return other
+
+
+def references(program: Program) -> tuple[list[Run], Run]:
+    return [with_threads(n, lambda: call(program)) for n in (1, 2)], call(program, wide=True)
+
+
+def examine(program: Program, using) -> str:
+    """Compiles, runs and compares; '' or how it was judged. Raises what is wrong."""
+    runs, exact = references(program)
+    compiled = Compiled(program, using)
+    words = judged(program, compiled, runs, exact)
+    other = resized(program) if program.mode == "dynamic" else None
+    if other is not None:
+        try:
+            runs, exact = references(other)
+        except (RuntimeError, IndexError, ValueError):
+            return " ".join(sorted(words))
+        words.add("resized")
+        try:
+            words |= judged(other, compiled, runs, exact)
+        except Exception as error:
+            if isinstance(error, Wrong):
+                raise Wrong(error.kind, f"with other sizes: {error}") from error
+            raise
+    return " ".join(sorted(words))
+
+
+def judge(program: Program, using=None) -> Outcome:
+    """native or fallback where it is right; `reason` says how it was judged."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            references(program)
+        except Exception as error:
+            return Outcome("eager", short(str(error)), f"{type(error).__name__}: {error}")
+        tilewright.report(clear=True)
+        try:
+            words = examine(program, using or backend)
+        except Exception as error:
+            wrong = isinstance(error, Wrong)
+            cause = getattr(error, "inner_exception", error)
+            kind = error.kind if wrong else f"{type(cause).__name__}: {short(str(cause))}"
+            detail = str(error) if wrong else f"{type(cause).__name__}: {cause}"
+            if torch_fails_alike(program, error):
+                return Outcome("torch", kind, detail)
+            return Outcome("wrong" if wrong else "error", kind, detail)
+        ops = sorted({r.target for graph in tilewright.report(clear=True) for r in graph.refusals if not r.follows})
+        return Outcome("fallback" if ops else "native", words, "", ops)
+
+
+def torch_fails_alike(program: Program, error: Exception) -> bool:
+    """Whether torch.compile with a backend that calls eager's kernels fails in the same manner."""
+    try:
+        examine(program, "aot_eager")
+    except Wrong as wrong:
+        return isinstance(error, Wrong) and error.kind == wrong.kind
+    except Exception:
+        return not isinstance(error, Wrong)
+    return False

@@ -1,0 +1,130 @@
+"""Bugs planted on purpose, one at a time: does the fuzzer find them?
+
+Those of Python are monkeypatches here. Those of C++ are in planted/bugs.patch, each behind planted("name") of planted/planted.h:
+
+    git worktree add --detach ../planted && cd ../planted && git apply test/Conformance/fuzz/planted/bugs.patch
+    (build there as always, then here:)
+    PYTHONPATH=../planted/build/python python test/Conformance/fuzz planted
+
+A compiler without the patch finds no C++ bug, for it has none. FUZZ_PLANTED names the bug to both.
+"""
+
+from __future__ import annotations
+
+import os
+
+import torch
+
+# C++, by room: lib/Structured, lib/Vector, lib/Runtime.
+COMPILED = {
+    "cast-rounds": "a cast from float to integer rounds up instead of towards zero",
+    "signed-bool": "true becomes -1.0",
+    "narrow-sums": "sums of bf16 and f16 are accumulated in bf16 and f16",
+    "maximum-of-nan": "maximum(NaN, x) is x",
+    "dilation": "a convolution's dilation is forgotten where it becomes a plain loop",
+    "pooled-padding": "average pooling counts padding though it was told not to",
+    "pad-sides": "padding is put on the other side",
+    "correction": "a variance divides by n instead of n - 1",
+    "written-too-early": "a result is written over an operand that is read elsewhere",
+    "tail-mask": "the masked rest of a vector loop leaves out its last element",
+    "reduction-identity": "a maximum begins with 0",
+    "lost-accumulators": "the third of four sets of accumulators is counted twice, the last not at all",
+    "causal": "causal attention does not see the diagonal",
+    "arena": "a buffer is free one step before its last use",
+}
+
+
+def lost_alias():
+    """Results that are views of one memory get memory of their own."""
+    from tilewright import outputs
+
+    outputs.shared_memory = lambda values: set()
+
+
+def lost_write():
+    """What is written into a dense copy of an argument is not written into the argument."""
+    from tilewright import backend
+
+    def written(arguments, copies):
+        torch.autograd.graph.increment_version([a for a in arguments if not a.is_inference()])
+
+    backend.written = written
+
+
+def order_off_by_one():
+    """kthvalue takes the next larger element."""
+    from tilewright.decomposed import order
+
+    right = order.kthvalue
+
+    def kthvalue(x, k, dim=-1, keepdim=False):
+        return right(x, min(k + 1, x.shape[dim]) if x.dim() else k, dim, keepdim)
+
+    order.TABLE[torch.ops.aten.kthvalue.default] = kthvalue
+
+
+def search_side():
+    """bucketize looks from the other side."""
+    from tilewright.decomposed import searches
+
+    right = searches.bucketize
+    searches.TABLE[torch.ops.aten.bucketize.Tensor] = lambda values, boundaries, *, out_int32=False, right=False, wrong=right: wrong(
+        values, boundaries, out_int32=out_int32, right=not right)  # fmt: skip
+
+
+def scatter_identity():
+    """Scattered extremes begin with 0."""
+    from tilewright.decomposed import scatters
+
+    scatters._identity = lambda dtype, reduce: 0
+
+
+def dropped_scale():
+    """index_add forgets alpha."""
+    from tilewright.decomposed import scatters
+
+    right = scatters.index_add
+    scatters.TABLE[torch.ops.aten.index_add.default] = lambda x, dim, index, source, *, alpha=1: right(x, dim, index, source)
+
+
+def strides_of_parts():
+    """Every result is row-major."""
+    from tilewright import outputs
+
+    right = outputs.laid_out
+
+    def laid_out(values, strides, first_saved):
+        for value, layout in right(values, strides, first_saved):
+            held = value.meta.get("val") if hasattr(value, "meta") else None
+            yield value, tuple(torch.empty(held.shape, device="meta").stride()) if layout is not None and held is not None else layout
+
+    outputs.laid_out = laid_out
+
+
+PYTHON = {
+    "lost-alias": lost_alias, "lost-write": lost_write, "order": order_off_by_one, "search-side": search_side,
+    "scatter-identity": scatter_identity, "dropped-scale": dropped_scale, "strides": strides_of_parts,
+}  # fmt: skip
+
+
+def plant(name: str) -> None:
+    """In a worker, before any graph. C++ reads the name itself."""
+    if name in PYTHON:
+        PYTHON[name]()
+    elif name and name not in COMPILED:
+        raise ValueError(f"no bug is called {name}; there are {', '.join([*PYTHON, *COMPILED])}")
+
+
+def find_all(options) -> int:
+    """Runs at most `options.graphs` graphs with each bug, until one fails."""
+    from __main__ import run_until_failure
+
+    chosen = os.environ.get("FUZZ_ONLY", "").split() or [*PYTHON, *COMPILED]
+    found = 0
+    for name in chosen:
+        os.environ["FUZZ_PLANTED"] = name
+        count, line = run_until_failure(options.seed, options.graphs, options.processes)
+        found += line is not None
+        print(f"{name:20} {f'found after {count} graphs: {line}' if line else f'not found in {count} graphs'}"[:220], flush=True)
+    print(f"{found} of {len(chosen)} planted bugs found")
+    return int(found < len(chosen) * 0.9)

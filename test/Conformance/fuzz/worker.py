@@ -1,0 +1,61 @@
+"""A process that runs graphs for opinfo's pool: a line of JSON in, a line per graph out. It may crash or hang; the pool does not.
+
+    {"entry": "1200", "limit": 50, "after": -1, ...}      graphs 1200 to 1249
+    {"entry": "/tmp/one.json", "limit": 1, "after": -1}   the graph of a file: what reduces asks
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import resource
+import sys
+from pathlib import Path
+
+here = Path(__file__).resolve().parent
+MEMORY = 12 << 30  # bytes of address space: more is an error of the graph, not the end of the machine
+
+
+def main() -> None:
+    channel = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what others print goes with the errors
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    sys.path[:0] = [str(here), str(here.parent.parent / "Python"), str(here.parent / "opinfo")]
+
+    import torch
+    from generate import generate
+    from judge import judge
+    from planted import plant
+    from program import Program
+    from verdict import Outcome
+
+    def say(**fields) -> None:
+        print(json.dumps(fields), file=channel, flush=True)
+
+    torch.set_num_threads(1)
+    gc.freeze()  # half of the time would go into looking at torch's own modules
+    plant(os.environ.get("FUZZ_PLANTED", ""))
+    say(ready=True)
+    for line in sys.stdin:
+        asked = json.loads(line)
+        torch._dynamo.reset()
+        gc.collect()
+        for index in range(asked["after"] + 1, asked["limit"]):
+            say(start=index)
+            try:
+                named = asked["entry"]
+                program = generate(int(named) + index) if named.isdigit() else Program.from_json(Path(named).read_text())
+                outcome = judge(program)
+                outcome.ops += [f"op {n.op}" for n in program.nodes] + [f"mode {program.mode}"]
+            except MemoryError as error:
+                outcome = Outcome("memory", "", str(error))
+            except Exception as error:
+                outcome = Outcome("error", "harness", f"{type(error).__name__}: {error}")
+            say(sample=index, **outcome.fields())
+        say(done=True, count=asked["limit"], reason="")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""The harness of test/Conformance/fuzz itself: graphs follow from their seeds, and what is wrong is found and made small."""
+
+import copy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+conformance = Path(__file__).parent.parent / "Conformance"
+sys.path[:0] = [str(conformance / "fuzz"), str(conformance / "opinfo")]
+
+import judge as judging  # noqa: E402
+import planted  # noqa: E402
+from families import OPS  # noqa: E402
+from generate import generate  # noqa: E402
+from noise import Noisy  # noqa: E402
+from program import Input, Node, Program  # noqa: E402
+from reduce import reduced  # noqa: E402
+from script import script  # noqa: E402
+from verdict import Wrong  # noqa: E402
+
+
+def node(op, result, text, exact=False, dtype="float32"):
+    return Node(op, [result], text, [exact], [dtype])
+
+
+def graph(*nodes, outputs, mode="inference", inputs=("v0",), numbers="uniform"):
+    made = [Input(name, "float32", [33, 17], [17, 1], 0, numbers, gradient=mode == "gradient") for name in inputs]
+    return Program(7, mode, 1, made, list(nodes), list(outputs))
+
+
+def test_there_are_many_ops():
+    assert len({op.name for op in OPS}) == len(OPS) > 300
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_seed_is_a_graph(seed):
+    first, second = generate(seed), generate(seed)
+    assert first.to_json() == second.to_json() == Program.from_json(first.to_json()).to_json()
+    results = judging.call(first).tensors
+    assert all(torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in zip(results, judging.call(second).tensors))
+    assert max(t.nan_to_num(0, 0, 0).abs().max().item() for t in results if t.is_floating_point() and t.numel()) < 1e6
+
+
+def wrong(program: Program, make) -> str:
+    """The kind of failure with a backend whose functions are made of eager's by `make`."""
+
+    def backend(gm, example):
+        return lambda *arguments: make(gm.forward(*arguments))
+
+    outcome = judging.judge(program, backend)
+    return outcome.reason if outcome.state == "wrong" else outcome.state
+
+
+WRONG = {
+    "numbers": lambda r: [x * (1 + 2e-6) for x in r], "strides": lambda r: [x.t().contiguous().t() for x in r], "dtype": lambda r: [x.double() for x in r],
+    "shape": lambda r: [x[:-1] for x in r], "NaN": lambda r: [torch.where(x > 0, x, float("nan")) for x in r],
+    "numbers, far": lambda r: [x + 1 for x in r], "aliasing": lambda r: [r[0], r[0].view(33, 17)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_what_is_wrong_is_noticed(kind):
+    program = graph(node("sin", "v1", "torch.sin(v0)"), node("exp", "v2", "torch.exp(v0)"), outputs=["v1", "v2"] if kind == "aliasing" else ["v1"])
+    assert wrong(program, WRONG[kind]) == kind
+    assert wrong(program, lambda r: list(r)) in ("native", "fallback")
+
+
+def test_noise_is_what_rounding_does():
+    """x + y - x loses digits that nobody's fault it is to lose: the noise does, too; of exact numbers nothing is lost."""
+    program = graph(node("add", "v1", "v0 + 1000.0"), node("sub", "v2", "v1 - 1000.0"), outputs=["v2"])
+    exact, noisy = judging.call(program, wide=True).tensors[0], judging.call(program, wide=True, noisy=0).tensors[0]
+    assert 1e-6 < (exact - noisy).abs().mean() < 1e-3
+    whole = copy.deepcopy(program)
+    for n in whole.nodes:
+        n.exact = [True]
+    assert torch.equal(exact, Noisy(whole, 0)(whole.tensors(wide=True))[0])
+    with pytest.raises(Wrong):
+        judging.check_with_noise(exact.float() * 1.1, [exact.float()], [noisy], exact, "", Wrong("numbers", ""))
+
+
+def test_a_planted_bug_is_found_and_made_small(monkeypatch, tmp_path):
+    from tilewright.decomposed import order
+    from tilewright.decompositions import decompositions
+
+    monkeypatch.setitem(order.TABLE, torch.ops.aten.kthvalue.default, order.TABLE[torch.ops.aten.kthvalue.default])
+    planted.plant("order")
+    decompositions.cache_clear()
+    try:
+        program = graph(
+            node("sin", "v2", "torch.sin(v0)"), node("add", "v3", "v2 + v1"), node("kthvalue", "v4", "torch.kthvalue(v3, 3, -1)[0]"),
+            node("mul", "v5", "v3 * 0.5"), node("softmax", "v6", "torch.softmax(v5, -1)"), node("exp", "v7", "torch.exp(v4)"),
+            outputs=["v5", "v6", "v7"], inputs=("v0", "v1"))  # fmt: skip
+        small, outcome = reduced(program, judging.judge, tell=lambda *a, **k: None)
+    finally:
+        decompositions.cache_clear()
+    assert outcome.state == "wrong" and outcome.reason.startswith("numbers")
+    assert [n.op for n in small.nodes] == ["kthvalue"] and len(small.inputs) == 1
+    assert max(small.inputs[0].shape) <= 17
+    file = tmp_path / "small.py"
+    file.write_text(script(small, outcome))
+    ran = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 0 and "RMS error" in ran.stdout, ran.stderr
+
+
+def test_bugs_that_nobody_knows_are_not_planted():
+    with pytest.raises(ValueError, match="no bug is called"):
+        planted.plant("nothing")
+    text = (conformance / "fuzz" / "planted" / "bugs.patch").read_text()
+    assert all(f'planted("{name}")' in text for name in planted.COMPILED)
