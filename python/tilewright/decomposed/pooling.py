@@ -139,8 +139,10 @@ def _spread(x, dim: int, kernel: int, stride: int, padding: int, size: int):
 def avg_pool2d_backward(grad, x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override):
     kernel, stride, padding = ([*v] if len(v) == 2 else [*v] * 2 for v in (kernel, stride or kernel, padding))
     sizes, outs = x.shape[-2:], grad.shape[-2:]
-    known = all(isinstance(s, int) and s > 0 for s in [*sizes, *outs])
-    if not known or grad.numel() == 0 or any(k > s and k > FEW for k, s in zip(kernel, stride)):
+    known = all(isinstance(s, int) for s in [*sizes, *outs])
+    if known and grad.numel() == 0:
+        return x.new_zeros(x.shape)
+    if not known or any(k > s and k > FEW for k, s in zip(kernel, stride)):
         return NotImplemented
     part = grad.float() if grad.dtype in (torch.bfloat16, torch.float16) else grad
     lengths = []
@@ -162,8 +164,10 @@ def avg_pool2d_backward(grad, x, kernel, stride, padding, ceil_mode, count_inclu
 def adaptive_avg_pool2d_backward(grad, x):
     """The weights of each plane's rows and columns in each window are known."""
     sizes, outs = x.shape[-2:], grad.shape[-2:]
-    if not all(isinstance(s, int) and s > 0 for s in [*sizes, *outs]) or grad.numel() == 0:
+    if not all(isinstance(s, int) for s in [*sizes, *outs]):
         return NotImplemented
+    if grad.numel() == 0:
+        return x.new_zeros(x.shape)
     part = grad.float() if grad.dtype in (torch.bfloat16, torch.float16) else grad
     for dim, size, out in zip((-2, -1), sizes, outs):
         windows = [(o * size // out, -(-(o + 1) * size // out)) for o in range(out)]
