@@ -21,6 +21,11 @@ def results_of(gm: fx.GraphModule) -> list:
     return [f if isinstance(f, torch.Tensor) and f.layout == torch.strided else None for f in fakes]
 
 
+def plain(sizes) -> list:
+    """Sizes or strides to be compared as they are written: comparing symbols would make guards."""
+    return [s.node.expr if isinstance(s, torch.SymInt) else s for s in sizes]
+
+
 def differing(gm: fx.GraphModule, fakes: list, first: int) -> dict[fx.Node, tuple]:
     """Strides for results of an AOTAutograd graph, of which the user's begin at number `first`, where they are others."""
     output = next(n for n in reversed(gm.graph.nodes) if n.op == "output")
@@ -28,11 +33,11 @@ def differing(gm: fx.GraphModule, fakes: list, first: int) -> dict[fx.Node, tupl
     shared = shared_memory(values)
     for node, fake in zip(values[first:], fakes):
         held = node.meta.get("val") if isinstance(node, fx.Node) else None
-        if fake is None or not isinstance(held, torch.Tensor) or tuple(held.shape) != tuple(fake.shape):
+        if fake is None or not isinstance(held, torch.Tensor) or plain(held.shape) != plain(fake.shape):
             continue
         if (root := view_chain(node)[0]).op == "placeholder" or root in shared:
             continue  # torch makes these views itself
-        if any(a != b for a, b, size in zip(held.stride(), fake.stride(), held.shape) if size != 1):
+        if any(a != b for a, b, size in zip(plain(held.stride()), plain(fake.stride()), plain(held.shape)) if size != 1):
             found[node] = tuple(fake.stride())
     return found
 
@@ -49,7 +54,7 @@ def orders_of(gm: fx.GraphModule, strides: dict[fx.Node, tuple]) -> dict[int, tu
     output = next(n for n in reversed(gm.graph.nodes) if n.op == "output")
     orders = {}
     for number, value in enumerate(output.args[0]):
-        if value in strides and 0 not in strides[value]:
-            hints = [s.node.hint if isinstance(s, torch.SymInt) else s for s in strides[value]]
+        hints = [s.node.hint if isinstance(s, torch.SymInt) else s for s in strides.get(value, ())]
+        if value in strides and 0 not in hints and None not in hints:
             orders[number] = tuple(sorted(range(len(hints)), key=lambda d, hints=hints: -hints[d]))
     return orders
