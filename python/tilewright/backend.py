@@ -12,7 +12,7 @@ from torch._guards import TracingContext
 
 from . import _tilewright
 from .decompositions import decompositions
-from .eager_strides import differing, relaid, results_of
+from .eager_strides import dense, differing, relaid, results_of
 from .freeze import Freezer, check_kind
 from .options import CompileOptions, read_options
 from .outputs import laid_out
@@ -201,7 +201,7 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
         strides = for_user | strides
     result = compile_whole(gm, options, static, report, watch, strides=strides, first_saved=first_saved)
     if isinstance(result, Imported):
-        strides, first_saved = for_user, MOST
+        strides, first_saved = dense(for_user), MOST
         text = describe(result.refusals)
         if options.strict:
             raise UnsupportedError("tilewright: strict mode, and these ops cannot be compiled:\n" + text)
@@ -209,7 +209,7 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
             _warned.add(text)
             warnings.warn("tilewright: these ops run in eager between compiled segments:\n" + text, stacklevel=2)
         report.refusals = [r for r in result.refusals if not r.follows]
-        result = relaid(compile_parts(gm, options, static, report.refusals, report, freezer), gm, for_user)
+        result = relaid(compile_parts(gm, options, static, report.refusals, report, freezer), gm, strides)
     add(report)
     output = next(n for n in reversed(gm.graph.nodes) if n.op == "output")
     if context is not None and context.output_strides is not None and kind != "backward":
