@@ -12,7 +12,7 @@ from torch._guards import TracingContext
 from . import reproducer
 from .compiled import CompiledGraph, Parts, Program, Segment, warn_of
 from .decompositions import decompositions
-from .eager_strides import differing, orders_of, results_of
+from .eager_strides import dense, differing, orders_of, results_of
 from .freeze import Freezer, check_kind
 from .kept_by_torch import keeps, kept_by_torch
 from .options import CompileOptions, read_options
@@ -121,12 +121,12 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
         strides = for_user | strides
     result = compile_whole(gm, options, static, report, keep, watch, strides=strides, first_saved=first_saved)
     if isinstance(result, Imported):
-        strides, first_saved = for_user, MOST
+        strides, first_saved = dense(for_user), MOST
         if options.strict:
             raise UnsupportedError("tilewright: strict mode, and these ops cannot be compiled:\n" + describe(result.refusals))
         warn_of(result.refusals)
         refusals = result.refusals
-        result = compile_parts(gm, options, static, refusals, report, keep, orders_of(gm, for_user), freezer)
+        result = compile_parts(gm, options, static, refusals, report, keep, orders_of(gm, strides), freezer)
         report.refusals = [r for r in refusals if not r.follows]
     add(report)
     output = next(n for n in reversed(gm.graph.nodes) if n.op == "output")

@@ -21,8 +21,8 @@ def results_of(gm: fx.GraphModule) -> list:
     return [f if isinstance(f, torch.Tensor) and f.layout == torch.strided else None for f in fakes]
 
 
-def plain(sizes) -> list:
-    """Sizes or strides to be compared as they are written: comparing symbols would make guards."""
+def _expressions(sizes) -> list:
+    """Sizes or strides to compare without a guard; of sizes that follow from data there can be none."""
     return [s.node.expr if isinstance(s, torch.SymInt) else s for s in sizes]
 
 
@@ -33,28 +33,44 @@ def differing(gm: fx.GraphModule, fakes: list, first: int) -> dict[fx.Node, tupl
     shared = shared_memory(values)
     for node, fake in zip(values[first:], fakes):
         held = node.meta.get("val") if isinstance(node, fx.Node) else None
-        if fake is None or not isinstance(held, torch.Tensor) or plain(held.shape) != plain(fake.shape):
+        if fake is None or not isinstance(held, torch.Tensor) or _expressions(held.shape) != _expressions(fake.shape):
             continue
         if (root := view_chain(node)[0]).op == "placeholder" or root in shared:
             continue  # torch makes these views itself
-        if any(a != b for a, b, size in zip(plain(held.stride()), plain(fake.stride()), plain(held.shape)) if size != 1):
+        ours, theirs, sizes = (_expressions(of) for of in (held.stride(), fake.stride(), held.shape))
+        if any(a != b for a, b, size in zip(ours, theirs, sizes) if size != 1):
             found[node] = tuple(fake.stride())
     return found
 
 
+def _hints(sizes) -> list:
+    return [s.node.hint if isinstance(s, torch.SymInt) else s for s in sizes]
+
+
+def dense(strides: dict[fx.Node, tuple]) -> dict[fx.Node, tuple]:
+    """Those of tensors without gaps and without elements that share memory: what Parts can make of another order."""
+    found = {}
+    for node, wanted in strides.items():
+        sizes, steps = _hints(node.meta["val"].shape), _hints(wanted)
+        step = 1
+        for d in sorted(range(len(sizes)), key=lambda d, steps=steps: steps[d] or 0):
+            step = step * sizes[d] if sizes[d] and (sizes[d] == 1 or steps[d] == step) else None
+            if step is None:
+                break
+        else:
+            found[node] = wanted
+    return found
+
+
 def in_order(tensor: torch.Tensor, order: tuple[int, ...]) -> torch.Tensor:
-    """Dense, with its dimensions in memory in this order, the fastest last. (Memory with gaps is not made again.)"""
+    """Dense, with its dimensions in memory in this order, the fastest last."""
     if tensor.permute(order).is_contiguous():
         return tensor
     return torch.empty_permuted(tensor.shape, order, dtype=tensor.dtype).copy_(tensor)
 
 
 def orders_of(gm: fx.GraphModule, strides: dict[fx.Node, tuple]) -> dict[int, tuple[int, ...]]:
-    """By number of the result: the order of its dimensions in memory, where `strides` has it."""
+    """By number of the result: the order of its dimensions in memory, where `strides`, all dense, has it."""
     output = next(n for n in reversed(gm.graph.nodes) if n.op == "output")
-    orders = {}
-    for number, value in enumerate(output.args[0]):
-        hints = [s.node.hint if isinstance(s, torch.SymInt) else s for s in strides.get(value, ())]
-        if value in strides and 0 not in hints and None not in hints:
-            orders[number] = tuple(sorted(range(len(hints)), key=lambda d, hints=hints: -hints[d]))
-    return orders
+    steps = {number: _hints(strides[value]) for number, value in enumerate(output.args[0]) if value in strides}
+    return {number: tuple(sorted(range(len(of)), key=lambda d, of=of: -of[d])) for number, of in steps.items()}

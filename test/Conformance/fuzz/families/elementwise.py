@@ -1,6 +1,6 @@
 """Element by element: functions of one number, of two, of three, choices by a mask."""
 
-from op import ANY, BOOL, FLOAT, NUMBER, boolean, choice, exact, floating, number, op, partner, scalar, value
+from op import ANY, BF16, BOOL, F16, F32, FLOAT, NUMBER, boolean, choice, exact, floating, number, op, partner, scalar, value
 
 BOUNDED = "torch.clamp({x}, -3, 3)"
 POSITIVE = "({x}.abs() + 0.5)"
@@ -11,7 +11,7 @@ BETWEEN = "(torch.sigmoid({x}) * 0.75 + 0.125)"
 ANYWHERE = ("sin cos tanh sigmoid erf erfc atan asinh sinc").split()
 GUARDED = {
     BOUNDED: "exp exp2 expm1 sinh cosh".split(),
-    POSITIVE: "log log2 log10 log1p sqrt rsqrt reciprocal lgamma digamma".split(),
+    POSITIVE: "log log2 log10 log1p sqrt rsqrt reciprocal lgamma".split(),
     UNIT: "asin acos atanh erfinv tan".split(),
     "({x}.abs() + 1.25)": ["acosh"],
 }
@@ -41,7 +41,9 @@ OPS += [
     op("logit", "torch.logit({x})", x=floating(guard=BETWEEN), weight=0.4),
     op("i0", "torch.special.i0e({x})", x=floating(), weight=0.2),
     op("ndtr", "torch.special.ndtr({x})", x=floating(), weight=0.2),
-    op("polygamma", "torch.polygamma(1, {x})", x=floating(guard=POSITIVE), weight=0.15),
+    # Not of f64: eager's derivatives of digamma have nine digits there, and are no truth.
+    op("polygamma", "torch.polygamma(1, {x})", x=value((F32, BF16, F16), guard=POSITIVE), weight=0.15, modes=("inference", "dynamic")),
+    op("digamma", "torch.digamma({x})", x=value((F32, BF16, F16), guard=POSITIVE), weight=0.4),
     op("hardshrink", "F.hardshrink({x}, 0.5)", x=exact(FLOAT), exact=True, weight=0.3),
     op("threshold", "F.threshold({x}, 0.25, {a})", x=exact(FLOAT), a=scalar(-1.0, 0.5), exact=True, weight=0.3),
     op("heaviside", "torch.heaviside({x}, {y})", x=exact(FLOAT), y=partner("x", exact=True), exact=True, weight=0.3),
