@@ -40,7 +40,8 @@ def planted(change):
 
         return compile
 
-    return aot_autograd(fw_compiler=compiler("forward"), bw_compiler=compiler("backward"), inference_compiler=compiler("inference"))
+    return aot_autograd(fw_compiler=compiler("forward"), bw_compiler=compiler("backward"),
+                        inference_compiler=compiler("inference"))  # fmt: skip
 
 
 def outcome(monkeypatch, name, mode, change, sample=0):
@@ -143,4 +144,5 @@ def test_the_bars_count_architectures():
     results = {Case("a", "inference"): [Outcome("native")], Case("a", "training"): [Outcome("fallback", ops=["x"])],
                Case("b", "inference"): [Outcome("native")]}  # fmt: skip
     rows = dict(bars.rows(results))
-    assert rows["architectures: right in all modes"] == "100% (2 of 2)" and rows["architectures: native in all modes"] == "50% (1 of 2)"
+    assert rows["architectures: right in all modes"] == "100% (2 of 2)"
+    assert rows["architectures: native in all modes"] == "50% (1 of 2)"
