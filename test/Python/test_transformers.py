@@ -40,11 +40,14 @@ def planted(change):
 
         return compile
 
-    return aot_autograd(fw_compiler=compiler("forward"), bw_compiler=compiler("backward"), inference_compiler=compiler("inference"))
+    return aot_autograd(fw_compiler=compiler("forward"), bw_compiler=compiler("backward"),
+                        inference_compiler=compiler("inference"))  # fmt: skip
 
 
 def outcome(monkeypatch, name, mode, change, sample=0):
     monkeypatch.setattr(trial, "backend", planted(change))
+    monkeypatch.setattr(trial, "DRAWS", 2)
+    monkeypatch.setattr(trial, "torch_fails_alike", lambda *arguments: False)
     return trial.judge(Case(name, mode), KNOWN[name], sample)
 
 
@@ -129,8 +132,10 @@ def test_a_share_fails_where_a_case_is_worse():
     assert verdict("", {case: [Outcome("native")]}, {case: State("native")}, False) == 0
 
 
-def test_every_case_is_in_the_table():
-    assert set(expected.rows()) == set(all_cases(KNOWN))
+def test_the_table_has_every_architecture():
+    known, planned = set(expected.rows()), set(all_cases(KNOWN))
+    assert known <= planned
+    assert {case for case in planned if case.mode != "generate"} <= known
     names = sorted(KNOWN)
     assert {n for i in range(400) for n in share(names, f"commit{i}", PARTS)} == set(names)
 
@@ -139,4 +144,5 @@ def test_the_bars_count_architectures():
     results = {Case("a", "inference"): [Outcome("native")], Case("a", "training"): [Outcome("fallback", ops=["x"])],
                Case("b", "inference"): [Outcome("native")]}  # fmt: skip
     rows = dict(bars.rows(results))
-    assert rows["architectures: right in all modes"] == "100% (2 of 2)" and rows["architectures: native in all modes"] == "50% (1 of 2)"
+    assert rows["architectures: right in all modes"] == "100% (2 of 2)"
+    assert rows["architectures: native in all modes"] == "50% (1 of 2)"

@@ -14,7 +14,7 @@ CASTS = {getattr(torch.Tensor, name) for name in ("float", "half", "bfloat16")}
 
 
 class Widened(TorchFunctionMode):
-    """Every dtype of fewer than 64 bits that a function is asked for is float64: `x.float()`, `softmax(x, dtype=torch.float32)`."""
+    """Every float dtype that a function is asked for is float64: `x.float()`, `softmax(x, dtype=torch.float32)`."""
 
     def __torch_function__(self, function, types, arguments=(), keywords=None):
         if function in CASTS:
