@@ -29,6 +29,14 @@ def as_strided_copy(x, size, stride, storage_offset=None):
     return _row_major(aten.as_strided.default(x, size, stride, storage_offset))
 
 
+def channel_shuffle(x, groups):
+    """torch's own is a view where there is nothing to move; the op is a copy."""
+    if x.dim() < 3 or groups == 0:
+        return NotImplemented
+    grouped = x.reshape([x.shape[0], groups, x.shape[1] // groups, *x.shape[2:]])
+    return _row_major(grouped.transpose(1, 2)).reshape(x.shape)
+
+
 def diagonal_scatter(x, src, offset=0, dim1=0, dim2=1):
     """The diagonal's rows and columns, indexed together."""
     dim1, dim2 = dim1 % x.dim(), dim2 % x.dim()
@@ -60,6 +68,7 @@ def triangle_indices(lower: bool):
 
 
 TABLE = {
+    aten.channel_shuffle.default: channel_shuffle, aten.native_channel_shuffle.default: channel_shuffle,
     aten.narrow_copy.default: narrow_copy, aten.permute_copy.default: permute_copy, aten.unbind_copy.int: unbind_copy,
     aten.as_strided_copy.default: as_strided_copy, aten.diagonal_scatter.default: diagonal_scatter,
     aten.put.default: put, aten.tril_indices.default: triangle_indices(True), aten.triu_indices.default: triangle_indices(False),

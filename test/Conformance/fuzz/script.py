@@ -9,6 +9,7 @@ HEAD = '''"""{detail}"""
 
 import torch
 import torch.nn.functional as F
+from tilewright.backend import tilewright
 
 
 {source}
@@ -30,7 +31,7 @@ def run(how, wide=False):
 
 torch.set_num_threads({threads})
 eager, exact = run(lambda m: m), run(lambda m: m, wide=True)
-ours = run(lambda m: torch.compile(m, backend="tilewright", fullgraph=True, dynamic={dynamic}))
+ours = run(lambda m: torch.compile(m, backend=tilewright, fullgraph=True, dynamic={dynamic}))
 for a, b, c in zip(ours, eager, exact):
     rms = lambda x: (x.double() - c.double()).square().mean().sqrt().item()
     print(f"{{a.dtype}}{{list(a.shape)}} strides {{a.stride()}}, eager's {{b.stride()}}; RMS error {{rms(a):.3g}}, eager's {{rms(b):.3g}}")

@@ -221,3 +221,11 @@ def test_a_scan_of_one_element_is_a_copy():
     x = torch.randn(1)
     torch._dynamo.reset()
     assert compiled_strictly(lambda x: torch.logcumsumexp(x, -1))(x).data_ptr() != x.data_ptr()
+
+
+def test_shuffled_channels_are_a_copy():
+    x = torch.randn(1, 2, 3, 3)
+    torch._dynamo.reset()
+    shuffled = compiled_strictly(lambda x: torch.nn.functional.channel_shuffle(x, 2))(x)
+    assert torch.equal(shuffled, x) and shuffled.data_ptr() != x.data_ptr()
+    check(lambda x: torch.nn.functional.channel_shuffle(x, 3), torch.randn(2, 12, 5, 7))
