@@ -1,0 +1,129 @@
+"""What surrounds a training step: scaled gradients, accumulation, checkpoints, clipped norms, as in eager by the numbers rule."""
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+from numbers_rule import assert_numbers, widen
+from tilewright.backend import tilewright
+
+WIDTH = 48
+
+
+class Net(nn.Module):
+    def __init__(self, checkpointed=False, dropout=0.0):
+        super().__init__()
+        self.blocks = nn.ModuleList(nn.Sequential(nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 96), nn.GELU(), nn.Linear(96, WIDTH),
+                                                  nn.Dropout(dropout)) for _ in range(2))  # fmt: skip
+        self.head = nn.Linear(WIDTH, 7)
+        self.checkpointed = checkpointed
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = x + (checkpoint(block, x, use_reentrant=False) if self.checkpointed else block(x))
+        return self.head(x)
+
+
+def batches(count):
+    return [(torch.randn(9, WIDTH), torch.randint(0, 7, (9,))) for _ in range(count)]
+
+
+def compare(loop, model, data):
+    """Runs `loop(module, its forward, data, widened)` compiled, in eager and in float64."""
+    ours, theirs, exact = model, copy.deepcopy(model), copy.deepcopy(model).double()
+    got = loop(ours, torch.compile(ours, backend=tilewright, options={"strict": True}, fullgraph=True), data, False)
+    want = loop(theirs, theirs, data, False)
+    truth = loop(exact, exact, [widen(pair) for pair in data], True)
+    assert_numbers([t.detach() for t in got], [[t.detach() for t in want]], [t.detach() for t in truth])
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_scaled_gradients_under_autocast(dtype):
+    def loop(model, forward, data, exact):
+        optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
+        scaler = torch.amp.GradScaler("cpu", init_scale=1024.0, enabled=dtype == torch.float16 and not exact)
+        norms = []
+        for x, y in data:
+            optimizer.zero_grad(set_to_none=True)
+            with torch.autocast("cpu", dtype, enabled=not exact):
+                loss = nn.functional.cross_entropy(forward(x), y)
+            scaler.scale(loss).backward()
+            scaler.unscale_(optimizer)
+            norms.append(nn.utils.clip_grad_norm_(model.parameters(), 0.5))
+            scaler.step(optimizer)
+            scaler.update()
+        return [*norms, *model.parameters()]
+
+    compare(loop, Net(), batches(4))
+
+
+def test_steps_with_infinite_gradients_are_skipped():
+    """f16 overflows in the backward graph: GradScaler must see it, halve its scale and leave the parameters alone."""
+    model = Net()
+    before = [p.detach().clone() for p in model.parameters()]
+    optimizer, scaler = torch.optim.SGD(model.parameters(), 0.1), torch.amp.GradScaler("cpu", init_scale=2.0**40)
+    forward = torch.compile(model, backend=tilewright, options={"strict": True})
+    ((x, y),) = batches(1)
+    with torch.autocast("cpu", torch.float16):
+        loss = nn.functional.cross_entropy(forward(x), y)
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    assert scaler.get_scale() == 2.0**39
+    assert all(torch.equal(a, b) for a, b in zip(before, model.parameters()))
+
+
+@pytest.mark.parametrize("optimizer", [lambda p: torch.optim.AdamW(p, 1e-2, eps=1e-4), lambda p: torch.optim.SGD(p, 0.1, foreach=True)])
+def test_accumulated_gradients(optimizer):
+    def loop(model, forward, data, _exact):
+        chosen = optimizer(model.parameters())
+        for start in (0, 3):
+            chosen.zero_grad(set_to_none=True)
+            for x, y in data[start : start + 3]:
+                (nn.functional.cross_entropy(forward(x), y) / 3).backward()
+            chosen.step()
+        return [*[p.grad for p in model.parameters()], *model.parameters()]
+
+    compare(loop, Net(), batches(6))
+
+
+def test_checkpoints():
+    def loop(model, forward, data, _exact):
+        for x, y in data:
+            nn.functional.cross_entropy(forward(x), y).backward()
+        return [p.grad for p in model.parameters()]
+
+    compare(loop, Net(checkpointed=True), batches(2))
+
+
+def test_checkpoints_drop_the_same_elements_again():
+    """The block is computed again in the backward graph: with the mask of the first time."""
+    torch.manual_seed(3)
+    x = torch.ones(64, WIDTH, requires_grad=True)
+
+    def block(x):
+        return nn.functional.dropout(x * 2, 0.5)
+
+    fn = torch.compile(lambda x: checkpoint(block, x, use_reentrant=False) * 3, backend=tilewright)
+    y = fn(x)
+    y.sum().backward()
+    assert 0.3 < (y == 0).float().mean() < 0.7
+    torch.testing.assert_close(x.grad, y.detach())
+
+
+def test_only_some_parameters_are_trained():
+    """The others' packs stay, and they get no gradient."""
+    def loop(model, forward, data, _exact):
+        model.blocks[0].requires_grad_(False)
+        optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], 0.1)
+        for x, y in data:
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(forward(x), y).backward()
+            optimizer.step()
+        assert all(p.grad is None for p in model.blocks[0].parameters())
+        return list(model.parameters())
+
+    compare(loop, Net(), batches(3))
