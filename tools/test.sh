@@ -75,11 +75,5 @@ else
   skip transformers "there is no test/Conformance/transformers/table.json"
 fi
 
-if [ -d test/Conformance/fuzz ]; then
-  run fuzz 300 $python test/Conformance/fuzz share
-else
-  skip fuzz "there is no test/Conformance/fuzz"
-fi
-
 echo "== all: $((SECONDS - started)) s"
 $python tools/dev/sum_tests.py "$results"

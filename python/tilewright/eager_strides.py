@@ -13,11 +13,16 @@ from torch import fx
 from .outputs import shared_memory, view_chain
 
 
+def _is_imprecise(node: fx.Node) -> bool:
+    """torch's fake unpooling gives dense strides whatever its argument has; the kernel keeps channels-last."""
+    return "max_unpool" in getattr(node.target, "__name__", "")
+
+
 def results_of(gm: fx.GraphModule) -> list:
     """The fake results of Dynamo's graph, None for what is no tensor."""
     output = next(n for n in reversed(gm.graph.nodes) if n.op == "output")
     values = output.args[0] if isinstance(output.args[0], (list, tuple)) else [output.args[0]]
-    fakes = [v.meta.get("example_value") if isinstance(v, fx.Node) else None for v in values]
+    fakes = [v.meta.get("example_value") if isinstance(v, fx.Node) and not _is_imprecise(v) else None for v in values]
     return [f if isinstance(f, torch.Tensor) and f.layout == torch.strided else None for f in fakes]
 
 

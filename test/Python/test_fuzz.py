@@ -9,7 +9,7 @@ import pytest
 import torch
 
 conformance = Path(__file__).parent.parent / "Conformance"
-sys.path[:0] = [str(conformance / "fuzz"), str(conformance / "opinfo")]
+sys.path[:0] = [str(conformance / "fuzz"), str(conformance / "harness")]
 
 import judge as judging  # noqa: E402
 import planted  # noqa: E402
@@ -83,11 +83,11 @@ def test_noise_is_what_rounding_does():
 
 def test_a_planted_bug_is_found_and_made_small(monkeypatch, tmp_path):
     from tilewright.decomposed import order
-    from tilewright.decompositions import decompositions
+    from tilewright.decompositions import _of_torch
 
     monkeypatch.setitem(order.TABLE, torch.ops.aten.kthvalue.default, order.TABLE[torch.ops.aten.kthvalue.default])
     planted.plant("order")
-    decompositions.cache_clear()
+    _of_torch.cache_clear()
     try:
         program = graph(
             node("sin", "v2", "torch.sin(v0)"), node("add", "v3", "v2 + v1"), node("kthvalue", "v4", "torch.kthvalue(v3, 3, -1)[0]"),
@@ -95,7 +95,7 @@ def test_a_planted_bug_is_found_and_made_small(monkeypatch, tmp_path):
             outputs=["v5", "v6", "v7"], inputs=("v0", "v1"))  # fmt: skip
         small, outcome = reduced(program, judging.judge, tell=lambda *a, **k: None)
     finally:
-        decompositions.cache_clear()
+        _of_torch.cache_clear()
     assert outcome.state == "wrong" and outcome.reason.startswith("numbers")
     assert [n.op for n in small.nodes] == ["kthvalue"] and len(small.inputs) == 1
     assert max(small.inputs[0].shape) <= 17

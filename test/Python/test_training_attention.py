@@ -137,5 +137,5 @@ def test_a_row_that_attends_to_nothing_has_no_gradient():
 @pytest.mark.parametrize("rows", [1, 3, 6, 40])
 def test_large_scores_cancel(rows):
     """Rows of one weight near 1: forward's sum and the score that backward computes again must be rounded alike."""
-    q, k, v = (torch.randn(16, 8, n, 8) * 6 for n in (rows, 6, 6))
+    q, k, v = (torch.randn(128, 8, n, 8) * 6 for n in (rows, 6, 6))  # enough that no draw decides
     check_gradient(lambda q, k, v: F.scaled_dot_product_attention(q, k, v), q, k, v)

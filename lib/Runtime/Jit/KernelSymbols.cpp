@@ -25,8 +25,8 @@ float asLowHalf(uint16_t half) {
 
 float truncSfBf2(float value) { return asLowHalf(truncateToBfloat(value)); }
 
-float truncDfBf2(double value) {
-  // Round to odd on the way to float, so that rounding twice rounds once.
+/// Rounds to odd, so that rounding what it gives again rounds once.
+float toOdd(double value) {
   float narrow = float(value);
   if (double(narrow) != value && value == value && std::isfinite(narrow)) {
     uint32_t bits;
@@ -35,7 +35,17 @@ float truncDfBf2(double value) {
       bits += std::fabs(double(narrow)) < std::fabs(value) ? 1 : -1;
     memcpy(&narrow, &bits, sizeof bits);
   }
-  return truncSfBf2(narrow);
+  return narrow;
+}
+
+float truncDfBf2(double value) { return truncSfBf2(toOdd(value)); }
+
+/// To IEEE's half: machines without AVX512-FP16 have it from float alone.
+float truncDfHf2(double value) {
+  _Float16 half = _Float16(toOdd(value));
+  uint16_t bits;
+  memcpy(&bits, &half, sizeof bits);
+  return asLowHalf(bits);
 }
 
 template <typename F> void *addressOf(F *function) { return reinterpret_cast<void *>(function); }
@@ -59,6 +69,7 @@ llvm::ArrayRef<HostSymbol> kernelSymbols() {
       {"memcmp", addressOf(&::memcmp)},
       {"__truncsfbf2", addressOf(&truncSfBf2)},
       {"__truncdfbf2", addressOf(&truncDfBf2)},
+      {"__truncdfhf2", addressOf(&truncDfHf2)},
       TW_MATH1(exp),
       TW_MATH1(exp2),
       TW_MATH1(expm1),

@@ -6,6 +6,7 @@ import importlib.util
 from collections.abc import Callable
 
 import torch
+from torch._functorch import config as functorch_config
 
 from .workloads import Workload
 
@@ -105,17 +106,20 @@ def tilewright(work: Workload, **options) -> Callable:
     model = torch.compile(work.model, backend="tilewright", fullgraph=True, options={"strict": True, **options})
     if not work.native:
         return _program(work, model)
-    recorders, boxed = [], backend.Boxed
+    recorders, original = [], backend.CompiledGraph
 
-    def record(function):
-        recorders.append(_Recorder(function))
-        return recorders[-1]
+    def record(report, body):
+        graph = original(report, body)
+        recorders.append(_Recorder(graph.run))
+        graph.run = recorders[-1]
+        return graph
 
-    backend.Boxed = record
+    backend.CompiledGraph = record
     try:
-        return _native(_program(work, model), recorders)
+        with functorch_config.patch(enable_autograd_cache=False):  # a restored graph would not be seen here
+            return _native(_program(work, model), recorders)
     finally:
-        backend.Boxed = boxed
+        backend.CompiledGraph = original
 
 
 def tilewright_frozen(work: Workload) -> Callable:

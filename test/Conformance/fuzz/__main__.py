@@ -23,7 +23,7 @@ import warnings
 from pathlib import Path
 
 here = Path(__file__).resolve().parent
-sys.path[:0] = [str(here), str(here.parent.parent / "Python"), str(here.parent / "opinfo")]
+sys.path[:0] = [str(here), str(here.parent.parent / "Python"), str(here.parent / "harness")]
 try:
     import tilewright  # noqa: F401
 except ImportError:
@@ -38,20 +38,24 @@ import tally  # noqa: E402
 
 CHUNK = 25  # graphs that a worker is asked for at once
 SHARE_GRAPHS, SHARE_SECONDS = 400, 45
+HANG = 90  # seconds for a graph
+
+
+def asked(start: int, count: int) -> dict:
+    """What a worker is sent."""
+    return {"entry": str(start), "limit": count}
 
 
 def run_graphs(first: int, count: int, processes: int, seconds: float, results: Path | None = None) -> dict:
     """seed -> Outcome. What `results` has is not run again."""
-    import pool
-    from cases import Case
+    from pool import Pool
 
-    pool.SCRIPT = here / "worker.py"
     found = tally.load(results) if results is not None else {}
-    chunks = [Case(str(s), "", "") for s in range(first, first + count, CHUNK) if s not in found]
+    chunks = [s for s in range(first, first + count, CHUNK) if s not in found]
     before = time.monotonic()
 
-    def tell(case: Case, outcomes: dict, reason: str) -> None:
-        made = {int(case.entry) + index: outcome for index, outcome in outcomes.items() if index >= 0}
+    def tell(start: int, outcomes: dict, reason: str) -> None:
+        made = {start + index: outcome for index, outcome in outcomes.items() if index >= 0}
         found.update(made)
         for seed, outcome in made.items():
             if tally.failed(outcome):
@@ -60,29 +64,27 @@ def run_graphs(first: int, count: int, processes: int, seconds: float, results: 
             with results.open("a") as out:
                 out.writelines(json.dumps({"seed": seed, **outcome.fields()}) + "\n" for seed, outcome in made.items())
 
-    left = pool.Pool(processes, CHUNK, "", seconds).run(chunks, tell)
+    left = Pool(here / "worker.py", lambda start: asked(start, CHUNK), processes, seconds, HANG).run(chunks, tell)
     print(f"{(len(chunks) - left) * CHUNK} graphs in {time.monotonic() - before:.0f} s, {left * CHUNK} left for lack of time", flush=True)
     return found
 
 
 def run_until_failure(first: int, count: int, processes: int) -> tuple[int, str | None]:
     """How many graphs were run until one failed, and what it says."""
-    import pool
-    from cases import Case
+    from pool import Pool
 
-    pool.SCRIPT = here / "worker.py"
     few = 5  # graphs at once, so that the first failure is soon told
-    runner = pool.Pool(processes, few, "", 1e9)
+    runner = Pool(here / "worker.py", lambda start: asked(start, few), processes, 1e9, HANG)
     lines, ran = [], 0
 
-    def tell(case: Case, outcomes: dict, reason: str) -> None:
+    def tell(start: int, outcomes: dict, reason: str) -> None:
         nonlocal ran
         ran += len(outcomes)
-        lines.extend(tally.line(int(case.entry) + index, outcome) for index, outcome in outcomes.items() if tally.failed(outcome))
+        lines.extend(tally.line(start + index, outcome) for index, outcome in outcomes.items() if tally.failed(outcome))
         if lines:
             runner.until = 0.0  # no further graphs
 
-    runner.run([Case(str(s), "", "") for s in range(first, first + count, few)], tell)
+    runner.run(list(range(first, first + count, few)), tell)
     return ran, lines[0] if lines else None
 
 

@@ -13,6 +13,7 @@ from script import script
 from verdict import FAILING, Outcome
 
 CHECKS = 600  # at most
+HANG = 90  # seconds for a graph
 
 
 class Runner:
@@ -21,7 +22,6 @@ class Runner:
     def __init__(self):
         import pool
 
-        pool.SCRIPT = Path(__file__).with_name("worker.py")
         self.pool, self.worker, self.checks = pool, None, 0
         self.file = Path(tempfile.mkdtemp()) / "program.json"
 
@@ -29,10 +29,10 @@ class Runner:
         self.checks += 1
         self.file.write_text(program.to_json())
         try:
-            self.worker = self.worker or self.pool.Worker()
+            self.worker = self.worker or self.pool.Worker(Path(__file__).with_name("worker.py"))
             self.worker.ask(entry=str(self.file), limit=1, after=-1)
             outcome = Outcome("crash")
-            while "done" not in (line := self.worker.read(self.pool.HANG)):
+            while "done" not in (line := self.worker.read(HANG)):
                 if "sample" in line:
                     line.pop("sample")
                     outcome = Outcome(**line)

@@ -1,4 +1,4 @@
-"""A process that runs graphs for opinfo's pool: a line of JSON in, a line per graph out. It may crash or hang; the pool does not.
+"""A process that runs graphs for harness/pool.py: a line of JSON in, a line per graph out. It may crash or hang; the pool does not.
 
     {"entry": "1200", "limit": 50, "after": -1, ...}      graphs 1200 to 1249
     {"entry": "/tmp/one.json", "limit": 1, "after": -1}   the graph of a file: what reduces asks
@@ -22,7 +22,7 @@ def main() -> None:
     os.dup2(2, 1)  # what others print goes with the errors
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    sys.path[:0] = [str(here), str(here.parent.parent / "Python"), str(here.parent / "opinfo")]
+    sys.path[:0] = [str(here), str(here.parent.parent / "Python"), str(here.parent / "harness")]
 
     import torch
     from generate import generate
