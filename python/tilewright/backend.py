@@ -115,7 +115,6 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
         tokens = len(context.fw_metadata.tokens)  # of effects: they come first, and AOTAutograd does not count them
         first_saved = context.fw_metadata.num_forward + tokens
         strides = channels_last_saved(gm, first_saved)
-    for_user: dict = {}
     if kind != "backward" and context is not None and (metadata := context.fw_metadata) is not None:
         for_user = differing(gm, traced, len(metadata.tokens) + metadata.num_mutated_inp_runtime_indices)
         strides = for_user | strides

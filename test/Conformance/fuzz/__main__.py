@@ -16,7 +16,6 @@ import argparse
 import hashlib
 import json
 import os
-import subprocess
 import sys
 import time
 import warnings
@@ -105,8 +104,9 @@ def run_case(seed: int, verbose: bool) -> int:
 
 def share_seed() -> int:
     """Of this commit."""
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True).stdout.strip() or "none"
-    return int(hashlib.sha256(commit.encode()).hexdigest()[:8], 16)
+    from shares import commit
+
+    return int(hashlib.sha256(commit().encode()).hexdigest()[:8], 16)
 
 
 def main() -> int:

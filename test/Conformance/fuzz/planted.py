@@ -43,12 +43,12 @@ def lost_alias():
 
 def lost_write():
     """What is written into a dense copy of an argument is not written into the argument."""
-    from tilewright import backend
+    from tilewright import compiled
 
     def written(arguments, copies):
         torch.autograd.graph.increment_version([a for a in arguments if not a.is_inference()])
 
-    backend.written = written
+    compiled.written = written
 
 
 def order_off_by_one():

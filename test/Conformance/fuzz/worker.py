@@ -7,22 +7,18 @@
 from __future__ import annotations
 
 import gc
-import json
 import os
-import resource
 import sys
 from pathlib import Path
 
 here = Path(__file__).resolve().parent
-MEMORY = 12 << 30  # bytes of address space: more is an error of the graph, not the end of the machine
+sys.path[:0] = [str(here), str(here.parent.parent / "Python"), str(here.parent / "harness")]
+
+from channel import open_channel, questions  # noqa: E402
 
 
 def main() -> None:
-    channel = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what others print goes with the errors
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    sys.path[:0] = [str(here), str(here.parent.parent / "Python"), str(here.parent / "harness")]
+    say = open_channel()
 
     import torch
     from generate import generate
@@ -31,15 +27,11 @@ def main() -> None:
     from program import Program
     from verdict import Outcome
 
-    def say(**fields) -> None:
-        print(json.dumps(fields), file=channel, flush=True)
-
     torch.set_num_threads(1)
     gc.freeze()  # half of the time would go into looking at torch's own modules
     plant(os.environ.get("FUZZ_PLANTED", ""))
     say(ready=True)
-    for line in sys.stdin:
-        asked = json.loads(line)
+    for asked in questions():
         torch._dynamo.reset()
         gc.collect()
         for index in range(asked["after"] + 1, asked["limit"]):
