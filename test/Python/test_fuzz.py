@@ -13,7 +13,7 @@ sys.path[:0] = [str(conformance / "fuzz"), str(conformance / "harness")]
 
 import judge as judging  # noqa: E402
 import planted  # noqa: E402
-from families import OPS  # noqa: E402
+from operations import OPS  # noqa: E402
 from generate import generate  # noqa: E402
 from noise import Noisy  # noqa: E402
 from program import Input, Node, Program  # noqa: E402

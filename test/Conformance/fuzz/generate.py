@@ -7,7 +7,7 @@ import warnings
 
 import torch
 from builder import Builder, Lost
-from families import OPS
+from operations import OPS
 from op import Op, Unsuitable
 from program import Program
 

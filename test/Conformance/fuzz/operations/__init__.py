@@ -1,6 +1,6 @@
 """The ops, a file per family."""
 
-from families import casts, contractions, elementwise, indexing, integers, mutations, reductions, rows, views, windows
+from operations import casts, contractions, elementwise, indexing, integers, mutations, reductions, rows, views, windows
 
 FAMILIES = (elementwise, integers, reductions, rows, contractions, windows, views, indexing, casts, mutations)
 OPS = [op for family in FAMILIES for op in family.OPS]

@@ -1,0 +1,19 @@
+"""The harnesses stand on one sys.path when pytest runs their tests together: no two of their modules may have one name."""
+
+from collections import Counter
+from pathlib import Path
+
+conformance = Path(__file__).parent.parent / "Conformance"
+PROCESSES = ("__main__", "worker")  # each is started as a process of its own
+
+
+def modules():
+    for folder in [f for f in conformance.iterdir() if f.is_dir()]:
+        for entry in folder.iterdir():
+            if entry.suffix == ".py" or (entry / "__init__.py").exists():
+                yield entry.stem
+
+
+def test_no_two_modules_have_one_name():
+    count = Counter(modules())
+    assert len(count) > 30 and not [name for name, times in count.items() if times > 1 and name not in PROCESSES]
