@@ -12,6 +12,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "tilewright/CallersMemory.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
 #include <functional>
@@ -77,6 +78,11 @@ public:
   /// `threads` is the most to use. Returns false and says why in `error`.
   virtual bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, const uint64_t *versions,
                    int threads, std::string &error) = 0;
+
+  /// The same for a caller that makes results and gives back arguments while the program runs: pointers of outputs are
+  /// read after memory.take() has set them.
+  virtual bool runWith(CallersMemory &memory, const void *const *inputs, void *const *outputs, const int64_t *symbols,
+                       const uint64_t *versions, int threads, std::string &error) = 0;
 
   /// Forget all packed parameters; they are packed anew at the next call.
   virtual void repack() = 0;

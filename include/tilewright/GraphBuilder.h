@@ -116,6 +116,14 @@ public:
                                   const std::vector<std::optional<TensorMeta>> &results,
                                   const std::vector<Frame> &frames);
 
+  /// The target of a node whose first argument is MLIR: a function of tw ops, which takes the tensors of the list that
+  /// is its second argument, and whose ops take the node's place.
+  static constexpr llvm::StringLiteral loweringTarget = "tilewright.lowering";
+
+  /// The type of a value, or of a tensor that is not there yet, as MLIR has it.
+  llvm::Expected<std::string> typeText(ValueRef value) const;
+  llvm::Expected<std::string> typeText(const TensorMeta &meta);
+
   /// The id that a refused node's placeholders have: the last one given.
   int64_t lastId() const;
 

@@ -23,6 +23,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
 #include <new>
+#include <numeric>
 
 using namespace mlir;
 
@@ -55,6 +56,13 @@ public:
   std::string target;
 
   void repack() override { watched->repack(); }
+
+  bool runWith(CallersMemory &memory, const void *const *given, void *const *wanted, const int64_t *symbols,
+               const uint64_t *versions, int threads, std::string &error) override {
+    std::vector<int32_t> all(outputs); // the reference reads every input at the end
+    std::iota(all.begin(), all.end(), 0);
+    return memory.take(all, error) && run(given, wanted, symbols, versions, threads, error);
+  }
 
   bool run(const void *const *given, void *const *wanted, const int64_t *symbols, const uint64_t *versions, int threads,
            std::string &error) override {

@@ -99,6 +99,26 @@ llvm::Expected<BuiltInput> GraphBuilder::addInput(llvm::StringRef name, const Te
   return result;
 }
 
+static std::string textOf(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+llvm::Expected<std::string> GraphBuilder::typeText(ValueRef value) const {
+  auto found = state->importer.values.find(value.id);
+  if (found == state->importer.values.end() || value.result >= found->second.size() || !found->second[value.result])
+    return llvm::createStringError("this is the result of no node");
+  return textOf(found->second[value.result].getType());
+}
+
+llvm::Expected<std::string> GraphBuilder::typeText(const TensorMeta &meta) {
+  auto type = state->importer.tensorType(meta);
+  if (!type)
+    return type.takeError();
+  return textOf(*type);
+}
+
 int64_t GraphBuilder::lastId() const { return state->importer.nextId - 1; }
 
 llvm::Expected<int64_t> GraphBuilder::addNode(llvm::StringRef target, const ArgList &args,
@@ -128,10 +148,12 @@ llvm::Expected<int64_t> GraphBuilder::addNode(llvm::StringRef target, const ArgL
   Results results = Results::none();
   if (reason.empty()) {
     auto entry = importTable().find(target);
-    if (entry == importTable().end())
-      reason = "this op is not in the table of imported ops";
-    else
+    if (target == loweringTarget)
+      results = importLowering(node);
+    else if (entry != importTable().end())
       results = entry->second(node);
+    else
+      reason = "this op is not in the table of imported ops";
     if (node.failed())
       reason = node.reason;
   }

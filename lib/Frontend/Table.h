@@ -13,6 +13,9 @@ class Results;
 using Importing = Results (*)(Node &);
 using Table = llvm::StringMap<Importing>;
 
+/// What GraphBuilder::loweringTarget becomes.
+Results importLowering(Node &node);
+
 /// The whole table, made once.
 const Table &importTable();
 

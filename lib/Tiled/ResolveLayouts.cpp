@@ -18,6 +18,7 @@
 // Tests: test/Tiled/resolve-layouts.mlir, test/Tiled/resolve-transposed.mlir
 //
 //===----------------------------------------------------------------------===//
+#include "ChosenSlices.h"
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Sizes.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -143,7 +144,8 @@ public:
           return failure();
     }
     for (func::FuncOp chooser : choosers)
-      chooser.erase();
+      if (callsOf(chooser).empty())
+        chooser.erase();
     for (auto kernel : module.getOps<func::FuncOp>())
       if (kernel->hasAttr("tw.kernel"))
         dropSymbols(kernel);
@@ -230,115 +232,7 @@ public:
   }
 
 private:
-  /// A kernel that does nothing but choose whole slices of a table along one dimension: which arguments are the table
-  /// and the numbers, where dimension i of the result lies in the table, and whether numbers count from the end.
-  struct Choice {
-    unsigned table = 0, numbers = 0;
-    SmallVector<int64_t> places;
-    bool fromEnd = false;
-
-    bool operator==(const Choice &other) const {
-      return table == other.table && numbers == other.numbers && places == other.places && fromEnd == other.fromEnd;
-    }
-  };
-
-  static std::optional<Choice> choiceOf(func::FuncOp kernel) {
-    if (!kernel || kernel.isExternal())
-      return std::nullopt;
-    linalg::GenericOp generic;
-    for (Operation &op : kernel.getBody().front())
-      if (auto found = dyn_cast<linalg::GenericOp>(op)) {
-        if (generic)
-          return std::nullopt;
-        generic = found;
-      } else if (!isa<arith::ConstantOp, func::ReturnOp>(op)) {
-        return std::nullopt;
-      }
-    if (!generic || generic.getNumDpsInputs() != 1 || generic.getNumResults() != 1 || generic.getNumLoops() != 3 ||
-        generic.getNumReductionLoops() != 0 || !generic.getIndexingMapsArray()[1].isIdentity())
-      return std::nullopt;
-    AffineMap read = generic.getIndexingMapsArray()[0];
-    auto numbers = dyn_cast<BlockArgument>(generic.getDpsInputs()[0]);
-    auto extract = generic.getBody()->getTerminator()->getOperand(0).getDefiningOp<tensor::ExtractOp>();
-    auto table = extract ? dyn_cast<BlockArgument>(extract.getTensor()) : BlockArgument();
-    if (!numbers || !table || read.getNumResults() != 1 ||
-        read.getResult(0) != getAffineDimExpr(0, read.getContext()) ||
-        !cast<RankedTensorType>(table.getType()).hasStaticShape() || extract.getIndices().size() != 3)
-      return std::nullopt;
-    Choice choice{table.getArgNumber(), numbers.getArgNumber(), SmallVector<int64_t>(3, -1)};
-    for (auto [dim, index] : llvm::enumerate(extract.getIndices())) {
-      if (auto loop = index.getDefiningOp<linalg::IndexOp>()) {
-        choice.places[loop.getDim()] = dim;
-        continue;
-      }
-      auto place = index.getDefiningOp<PlaceOp>();
-      auto cast = place ? place.getNumber().getDefiningOp<arith::IndexCastOp>() : arith::IndexCastOp();
-      if (!cast || cast.getIn() != generic.getBody()->getArgument(0))
-        return std::nullopt;
-      choice.places[0] = dim;
-      choice.fromEnd = place.getFromEnd();
-    }
-    return llvm::is_contained(choice.places, -1) ? std::nullopt : std::optional(choice);
-  }
-
-  /// The choice that all callers of `kernel` make of a parameter for their `argument`, and for it alone.
-  std::optional<Choice> choiceBehind(func::FuncOp kernel, unsigned argument) {
-    std::optional<Choice> common;
-    for (func::CallOp call : callsOf(kernel)) {
-      auto made = call.getOperand(argument).getDefiningOp<func::CallOp>();
-      auto choice = made && made.getResult(0).hasOneUse()
-                        ? choiceOf(module.lookupSymbol<func::FuncOp>(made.getCallee()))
-                        : std::nullopt;
-      if (!choice || (common && !(*common == *choice)) || !isStatic(made.getOperand(choice->table)))
-        return std::nullopt;
-      if (auto type = cast<RankedTensorType>(made.getOperand(choice->table).getType()); common && type != tableType)
-        return std::nullopt;
-      tableType = cast<RankedTensorType>(made.getOperand(choice->table).getType());
-      numbersType = cast<RankedTensorType>(made.getOperand(choice->numbers).getType());
-      common = choice;
-    }
-    return common;
-  }
-
-  /// Has `kernel` take the table in the place of `argument`, which was chosen from it, and the numbers behind it.
-  void takeTable(func::FuncOp kernel, BlockArgument argument, const Choice &choice) {
-    const unsigned number = argument.getArgNumber(), symbols = indexArguments(kernel).size();
-    MLIRContext *context = kernel.getContext();
-    AffineExpr batches = tile::sizeOf(argument, 0);
-    SmallVector<func::CallOp> calls = callsOf(kernel);
-    SmallVector<AffineExpr> sizes;
-    for (int64_t size : tableType.getShape())
-      sizes.push_back(getAffineConstantExpr(size, context));
-    argument.setType(tableType);
-    kernel.setArgAttr(number, sizesAttrName, AffineMapAttr::get(AffineMap::get(0, symbols, sizes, context)));
-    auto numberSizes = builder.getDictionaryAttr(
-        builder.getNamedAttr(sizesAttrName, AffineMapAttr::get(AffineMap::get(0, symbols, batches))));
-    (void)kernel.insertArgument(number + 1, numbersType, numberSizes, kernel.getLoc());
-    SmallVector<Type> inputs(kernel.getBody().front().getArgumentTypes());
-    kernel.setFunctionType(FunctionType::get(context, inputs, kernel.getResultTypes()));
-    for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
-      if (auto over = kernel.getArgAttrOfType<DenseI64ArrayAttr>(i, "tw.over")) {
-        SmallVector<int64_t> moved(over.asArrayRef());
-        for (int64_t &place : moved)
-          place += place > int64_t(number);
-        kernel.setArgAttr(i, "tw.over", builder.getDenseI64ArrayAttr(moved));
-      }
-    for (func::CallOp call : calls) {
-      auto made = call.getOperand(number).getDefiningOp<func::CallOp>();
-      call.setOperand(number, made.getOperand(choice.table));
-      call->insertOperands(number + 1, made.getOperand(choice.numbers));
-      auto chooser = module.lookupSymbol<func::FuncOp>(made.getCallee());
-      Operation *destination = made.getOperands().back().getDefiningOp();
-      made.erase();
-      if (destination && isOpTriviallyDead(destination))
-        destination->erase();
-      if (callsOf(chooser).empty())
-        choosers.insert(chooser);
-    }
-  }
-
-  RankedTensorType tableType, numbersType;        ///< of what choiceBehind() has found
-  llvm::SmallSetVector<func::FuncOp, 4> choosers; ///< that nobody calls any more
+  llvm::SmallSetVector<func::FuncOp, 4> choosers; ///< whose slices products read from the table instead
 
   LogicalResult rewrite(func::FuncOp kernel, Operation *op) {
     auto linalgOp = cast<linalg::LinalgOp>(op);
@@ -375,9 +269,10 @@ private:
         return success();
       form = *found;
       if (outSizes.size() == 3 && form.batchedRhs && form.rhsPermutation[0] == 0)
-        choice = choiceBehind(kernel, argument.getArgNumber());
+        choice = choiceBehind(callsOf(kernel), argument.getArgNumber(), [&](Value table) { return isStatic(table); });
       if (choice) {
-        takeTable(kernel, argument, *choice);
+        for (func::FuncOp chooser : takeTable(kernel, callsOf(kernel), argument, *choice))
+          choosers.insert(chooser);
         rhsSizes = tile::sizesOf(argument);
         for (int64_t &place : form.rhsPermutation)
           place = choice->places[place];

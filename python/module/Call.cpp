@@ -10,6 +10,7 @@
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
+#include <optional>
 #include <pybind11/stl.h>
 
 namespace py = pybind11;
@@ -42,8 +43,10 @@ void GraphCall::evaluate(const std::vector<int64_t> &values) {
   };
   for (const TensorSpec &spec : inputs)
     add(spec);
-  for (const TensorSpec &spec : outputs)
+  for (const TensorSpec &spec : outputs) {
+    shapes.outputAt.push_back(shapes.sizes.size());
     shapes.bytes.push_back(add(spec));
+  }
   shapesFor = values;
   evaluated = true;
 }
@@ -71,7 +74,7 @@ uint64_t versionOf(py::handle tensor) {
 /// A tensor argument read and checked against its specification.
 class InputReader {
 public:
-  InputReader(GraphCall &call, std::vector<py::object> &kept) : call(call), kept(kept) {}
+  explicit InputReader(GraphCall &call) : call(call) {}
 
   /// `version` is set for parameters: torch's counter, or the number that a released one is known by.
   /// `copied`: the dense copy that stands for it, if any.
@@ -109,9 +112,8 @@ public:
       return static_cast<const char *>(tensor.data) + tensor.byteOffset;
     // Another order in memory than the program was compiled for.
     ++call.copies;
-    kept.push_back(call.makeDense(object, py::cast(std::vector<int64_t>(sizes, sizes + rank)),
-                                  py::cast(std::vector<int64_t>(strides, strides + rank))));
-    copied = kept.back();
+    copied = call.makeDense(object, py::cast(std::vector<int64_t>(sizes, sizes + rank)),
+                            py::cast(std::vector<int64_t>(strides, strides + rank)));
     if (exchange().tensorFromObject(copied.ptr(), &tensor) != 0)
       throw py::error_already_set();
     return static_cast<const char *>(tensor.data) + tensor.byteOffset;
@@ -134,7 +136,6 @@ private:
                             "; call the torch.compile'd model, which compiles for other sizes");
   }
   GraphCall &call;
-  std::vector<py::object> &kept;
 };
 
 int64_t sizeAt(py::handle object, int dim, const std::string &what) {
@@ -261,8 +262,79 @@ void GraphCall::tellWritten(const std::vector<py::object> &held,
   written(arguments, copies);
 }
 
-py::list GraphCall::runSettled(const std::vector<py::object> &held) {
-  std::vector<py::object> kept;
+void GraphCall::letGo(const std::vector<unsigned> &returned) {
+  lettingGo = true;
+  neededAtEnd.assign(argumentCount, false);
+  for (unsigned argument : returned)
+    neededAtEnd.at(argument) = true;
+  for (const TensorSpec &output : outputs)
+    if (output.into >= 0 && inputArguments[output.into] >= 0)
+      neededAtEnd[inputArguments[output.into]] = true;
+}
+
+py::object GraphCall::makeResult(size_t output, void *&data) const {
+  const TensorSpec &spec = outputs[output];
+  size_t at = shapes.outputAt[output];
+  return makeTensor(spec.dtype, shapes.sizes.data() + at, shapes.strides.data() + at, int64_t(spec.sizes.size()),
+                    shapes.bytes[output], data);
+}
+
+/// One call that lets go of its arguments as they are read. Its methods take the GIL.
+class LettingGo final : public CallersMemory {
+public:
+  /// `copies`: inputs, and the dense copies that stand for them.
+  LettingGo(const GraphCall &call, std::vector<py::object> &held, std::vector<std::pair<size_t, py::object>> &copies,
+            std::vector<py::object> &tensors, std::vector<void *> &results)
+      : call(call), held(held), copies(copies), tensors(tensors), results(results), readers(held.size(), 0) {
+    for (int argument : call.inputArguments)
+      if (argument >= 0)
+        ++readers[argument];
+  }
+
+  bool take(const std::vector<int32_t> &outputs, std::string &error) override {
+    py::gil_scoped_acquire gil;
+    try {
+      for (int32_t output : outputs)
+        if (call.outputs[output].into < 0)
+          tensors[output] = call.makeResult(output, results[output]);
+    } catch (py::error_already_set &) {
+      failure = std::current_exception();
+      error = "out of memory";
+    }
+    return !failure;
+  }
+
+  void release(const std::vector<int32_t> &inputs) override {
+    py::gil_scoped_acquire gil;
+    for (int32_t input : inputs) {
+      int argument = call.inputArguments[input];
+      if (argument < 0 || call.neededAtEnd[argument])
+        continue;
+      for (auto &[copied, copy] : copies)
+        if (copied == size_t(input))
+          copy = py::none();
+      if (--readers[argument] == 0)
+        held[argument] = py::none();
+    }
+  }
+
+  /// Throws what making a result has thrown.
+  void rethrow() const {
+    if (failure)
+      std::rethrow_exception(failure);
+  }
+
+private:
+  const GraphCall &call;
+  std::vector<py::object> &held;
+  std::vector<std::pair<size_t, py::object>> &copies;
+  std::vector<py::object> &tensors;
+  std::vector<void *> &results;
+  std::vector<int> readers; ///< by argument: inputs that are still to be read
+  std::exception_ptr failure;
+};
+
+py::list GraphCall::runSettled(std::vector<py::object> &held) {
   std::vector<int64_t> values(symbols.size());
   for (size_t i = 0; i < symbols.size(); ++i) {
     const SymbolSource &source = symbols[i];
@@ -277,7 +349,7 @@ py::list GraphCall::runSettled(const std::vector<py::object> &held) {
   }
   evaluate(values);
 
-  InputReader reader(*this, kept);
+  InputReader reader(*this);
   std::vector<const void *> pointers(inputs.size());
   std::vector<uint64_t> versions(inputs.size(), 0);
   std::vector<std::pair<size_t, py::object>> copied; // inputs, and the dense copies that stand for them
@@ -306,13 +378,15 @@ py::list GraphCall::runSettled(const std::vector<py::object> &held) {
 
   std::vector<void *> results(outputs.size());
   std::vector<py::object> tensors;
-  tensors.reserve(outputs.size());
-  for (size_t i = 0; i < outputs.size() && outputs[i].into < 0; ++i) {
-    int64_t rank = outputs[i].sizes.size();
-    tensors.push_back(makeTensor(outputs[i].dtype, sizes, strides, rank, shapes.bytes[i], results[i]));
-    sizes += rank;
-    strides += rank;
-  }
+  for (const TensorSpec &output : outputs)
+    if (output.into < 0) // these come last
+      tensors.emplace_back();
+  std::optional<LettingGo> memory;
+  if (program && lettingGo)
+    memory.emplace(*this, held, copied, tensors, results);
+  else
+    for (size_t i = 0; i < tensors.size(); ++i)
+      tensors[i] = makeResult(i, results[i]);
 
   if (program) {
     int threads = py::cast<int>(threadSource());
@@ -320,8 +394,12 @@ py::list GraphCall::runSettled(const std::vector<py::object> &held) {
     bool ok;
     {
       py::gil_scoped_release release;
-      ok = program->run(pointers.data(), results.data(), values.data(), versions.data(), threads, error);
+      ok = memory ? program->runWith(*memory, pointers.data(), results.data(), values.data(), versions.data(), threads,
+                                     error)
+                  : program->run(pointers.data(), results.data(), values.data(), versions.data(), threads, error);
     }
+    if (memory)
+      memory->rethrow();
     if (!ok)
       raise(std::move(error), held);
   }

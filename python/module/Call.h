@@ -56,10 +56,16 @@ public:
   pybind11::object seedSource, threadSource, makeDense;
   pybind11::object written; ///< called with the arguments that were written, and with their dense copies or None
   int64_t calls = 0, copies = 0;
+  bool lettingGo = false;        ///< arguments are let go of as they are read, and results made as they are written
+  std::vector<bool> neededAtEnd; ///< then: by argument, results are made of it, or it is written
 
   /// `release` is called once per input of which `wanted` is true, as soon as it is packed in the first call, with the
   /// number of the input, the address of its data and a Released, and returns whether it released the memory.
   void freeze(const std::vector<bool> &wanted, pybind11::object release);
+
+  /// From now on calls let go of arguments while they run, of those that no results are made of (`returned`) and that
+  /// are not written. Once, after everything else is set.
+  void letGo(const std::vector<unsigned> &returned);
 
   /// Clears `arguments` and returns the list of results.
   pybind11::list run(pybind11::list arguments);
@@ -68,7 +74,9 @@ public:
   const std::vector<int64_t> &lastSymbols() const { return shapesFor; }
 
 private:
-  pybind11::list runSettled(const std::vector<pybind11::object> &held);
+  friend class LettingGo;
+  pybind11::list runSettled(std::vector<pybind11::object> &held);
+  pybind11::object makeResult(size_t output, void *&data) const;
   void tellWritten(const std::vector<pybind11::object> &held,
                    const std::vector<std::pair<size_t, pybind11::object>> &copied);
   size_t firstSizeOf(size_t input) const;
@@ -76,6 +84,7 @@ private:
   struct Shapes {
     std::vector<int64_t> sizes, strides; ///< of all inputs, then all outputs, one after the other
     std::vector<int64_t> bytes;          ///< of the outputs
+    std::vector<size_t> outputAt;        ///< where the outputs' sizes and strides start
   };
   void evaluate(const std::vector<int64_t> &values);
   Shapes shapes;

@@ -190,6 +190,10 @@ public:
     return call;
   }
 
+  std::string typeOf(ValueRef value) { return valueOf(builder.typeText(value)); }
+  std::string typeFor(const std::string &dtype, py::handle sizes) {
+    return valueOf(builder.typeText(TensorMeta{dtypeNamed(dtype), sizesFrom(sizes)}));
+  }
   std::string normalize(const std::string &text) { return valueOf(builder.normalize(text)); }
   bool needsSeed() const { return module ? builderNeededSeed : builder.needsSeed(); }
 
@@ -292,6 +296,8 @@ PYBIND11_MODULE(_tilewright, m) {
       .def("outputs", &Graph::setOutputs)
       .def("text", &Graph::text)
       .def("compile", &Graph::compile)
+      .def("type_of", &Graph::typeOf)
+      .def("type_for", &Graph::typeFor)
       .def("normalize", &Graph::normalize)
       .def("needs_seed", &Graph::needsSeed);
 
@@ -327,6 +333,7 @@ PYBIND11_MODULE(_tilewright, m) {
              call.makeDense = makeDense;
              call.written = written;
            })
+      .def("let_go", &GraphCall::letGo)
       .def("repack",
            [](GraphCall &call) {
              if (call.program)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from . import _tilewright
 from .any_batch import any_batch
 from .decompositions import register_decomposition
+from .lowerings import LoweringError, register_lowering
 from .report import repack, report
 
-__all__ = ["any_batch", "calibrate", "import_to_text", "register_decomposition", "repack", "report"]
+__all__ = ["LoweringError", "any_batch", "calibrate", "import_to_text", "register_decomposition", "register_lowering", "repack", "report"]
 __version__ = "0.1.0"
 
 

@@ -12,8 +12,9 @@ from torch._guards import TracingContext
 from . import reproducer
 from .compiled import CompiledGraph, Parts, Program, Segment, warn_of
 from .decompositions import decompositions
-from .eager_strides import dense, differing, orders_of, results_of
+from .eager_strides import dense, differing, fresh_results, orders_of, results_of
 from .freeze import Freezer, check_kind
+from .fresh_results import separate
 from .kept_by_torch import keeps, kept_by_torch
 from .options import CompileOptions, read_options
 from .origin import Origin, entered, origin_of
@@ -37,6 +38,7 @@ def compile_whole(gm, options, static, report, keep, watch=None, **layouts) -> P
     imported = walk(gm, static, report.name, **layouts)
     if imported.refusals:
         return imported
+    imported.lets_go = report.kind == "backward"  # saved activations are freed as gradients are made
     try:
         program = Program(imported, options, f"tilewright: {report.name} ({report.kind})", keep)
     except RuntimeError as error:
@@ -72,7 +74,7 @@ def compile_parts(gm, options, static, refusals, report, keep, orders, freezer=N
             report.eager_segments += 1
             continue
         local_static = {i for i, a in enumerate(node.args) if isinstance(a, fx.Node) and a.name in names}
-        output = next(n for n in part.graph.nodes if n.op == "output")
+        output = part.graph.output_node()
         single = not isinstance(output.args[0], (list, tuple))
         if single:
             output.args = ((output.args[0],),)
@@ -94,8 +96,9 @@ def compile_parts(gm, options, static, refusals, report, keep, orders, freezer=N
 
 
 def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: CompileOptions, keep: bool, origin: Origin,
-                  freezer=None, traced=()):  # fmt: skip
-    """AOTAutograd's compiler for one graph. `traced`: Dynamo's results of it."""
+                  freezer=None, traced=(), fresh=frozenset()):  # fmt: skip
+    """AOTAutograd's compiler for one graph. `traced`: Dynamo's results of it, `fresh` the numbers of those that
+    are in no argument's memory."""
     if freezer is not None:
         check_kind(kind)
     context = TracingContext.try_get()
@@ -116,6 +119,7 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
         first_saved = context.fw_metadata.num_forward + tokens
         strides = channels_last_saved(gm, first_saved)
     if kind != "backward" and context is not None and (metadata := context.fw_metadata) is not None:
+        separate(gm, metadata, fresh)
         for_user = differing(gm, traced, len(metadata.tokens) + metadata.num_mutated_inp_runtime_indices)
         strides = for_user | strides
     result = compile_whole(gm, options, static, report, keep, watch, strides=strides, first_saved=first_saved)
@@ -128,7 +132,7 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
         result = compile_parts(gm, options, static, refusals, report, keep, orders_of(gm, strides), freezer)
         report.refusals = [r for r in refusals if not r.follows]
     add(report)
-    output = next(n for n in reversed(gm.graph.nodes) if n.op == "output")
+    output = gm.graph.output_node()
     if context is not None and context.output_strides is not None and kind != "backward":
         layouts = [layout for _, layout in laid_out(output.args[0], strides, first_saved)]
         context.output_strides.extend(layouts[tokens:])
@@ -141,7 +145,7 @@ def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = Non
     freezer = Freezer(gm, example_inputs) if chosen.freeze else None
     origin = origin_of(example_inputs)
     compiler = functools.partial(compile_graph, options=chosen, keep=keeps(chosen), origin=origin, freezer=freezer,
-                                 traced=results_of(gm))  # fmt: skip
+                                 traced=results_of(gm), fresh=fresh_results(gm))  # fmt: skip
     with kept_by_torch(chosen) as door, entered(origin):
         compiled = aot_autograd(
             fw_compiler=door(functools.partial(compiler, kind="forward")),

@@ -64,6 +64,8 @@ def build(imported: Imported, options: CompileOptions) -> _tilewright.GraphCall:
     inputs = imported.inputs + [-2] * needs_seed
     call.configure(imported.argument_count, inputs, imported.constants, imported.symbol_sources, imported.recipes,
                    fresh_seed, torch.get_num_threads, make_dense, written)  # fmt: skip
+    if imported.lets_go:
+        call.let_go(sorted(imported.returned))
     return call
 
 

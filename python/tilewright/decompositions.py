@@ -29,6 +29,21 @@ def native_group_norm_backward(grad_output, input, mean, rstd, gamma, N, C, HxW,
 _registered: dict = {}  # by overload: the user's
 
 
+def overload_of(op, what: str):
+    """The overload that a `what` is registered for."""
+    import torch
+
+    op = getattr(op, "_opoverload", op)  # of what torch.library.custom_op makes of a function
+    if isinstance(op, torch._ops.OpOverloadPacket):
+        overloads = op.overloads()
+        if len(overloads) != 1:
+            raise ValueError(f"tilewright: {op} has the overloads {', '.join(overloads)}; give one of them, like {op}.{overloads[0]}")
+        op = getattr(op, overloads[0])
+    if not isinstance(op, torch._ops.OpOverload):
+        raise TypeError(f"tilewright: a {what} is registered for an operator such as torch.ops.mylib.scale, not for {op!r}")
+    return op
+
+
 def register_decomposition(op, decomposition=None):
     """Tells how an operator, mostly one of torch.library's, is made of others: graphs that are compiled from then on have
     these instead of a call into torch. `op` is an overload (torch.ops.mylib.scale.default) or an operator with one;
@@ -40,15 +55,7 @@ def register_decomposition(op, decomposition=None):
 
     Gradients come from torch.library.register_autograd, whose operators may be registered likewise. Raises TypeError
     where `op` is no operator of torch's, ValueError where it has several overloads."""
-    import torch
-
-    if isinstance(op, torch._ops.OpOverloadPacket):
-        overloads = op.overloads()
-        if len(overloads) != 1:
-            raise ValueError(f"tilewright: {op} has the overloads {', '.join(overloads)}; give one of them, like {op}.{overloads[0]}")
-        op = getattr(op, overloads[0])
-    if not isinstance(op, torch._ops.OpOverload):
-        raise TypeError(f"tilewright: a decomposition is registered for an operator such as torch.ops.mylib.scale, not for {op!r}")
+    op = overload_of(op, "decomposition")
     if decomposition is None:
         return functools.partial(register_decomposition, op)
     if not callable(decomposition):
@@ -58,12 +65,14 @@ def register_decomposition(op, decomposition=None):
 
 
 def registered_digest() -> str:
-    """What tells the user's decompositions from others, for caches: their code, not what it calls."""
+    """What tells the user's decompositions and lowerings from others, for caches: their code, not what it calls."""
+    from .lowerings import registered as lowerings
+
     digest = hashlib.sha256()
-    for op, function in sorted(_registered.items(), key=lambda item: str(item[0])):
+    for op, function in sorted([*_registered.items(), *lowerings.items()], key=lambda item: str(item[0])):
         code = getattr(function, "__code__", None)
         digest.update(f"{op} {marshal.dumps(code).hex() if code else f'{id(function)} {os.getpid()}'}".encode())
-    return digest.hexdigest()[:16] if _registered else ""
+    return digest.hexdigest()[:16] if _registered or lowerings else ""
 
 
 def decompositions() -> dict:

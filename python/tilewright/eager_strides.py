@@ -20,10 +20,19 @@ def _is_imprecise(node: fx.Node) -> bool:
 
 def results_of(gm: fx.GraphModule) -> list:
     """The fake results of Dynamo's graph, None for what is no tensor."""
-    output = next(n for n in reversed(gm.graph.nodes) if n.op == "output")
+    output = gm.graph.output_node()
     values = output.args[0] if isinstance(output.args[0], (list, tuple)) else [output.args[0]]
     fakes = [v.meta.get("example_value") if isinstance(v, fx.Node) and not _is_imprecise(v) else None for v in values]
     return [f if isinstance(f, torch.Tensor) and f.layout == torch.strided else None for f in fakes]
+
+
+def fresh_results(gm: fx.GraphModule) -> set[int]:
+    """Numbers of the results of Dynamo's graph that lie in no argument's memory."""
+    if any(n.op == "get_attr" for n in gm.graph.nodes):
+        return set()
+    arguments = [n.meta.get("example_value") for n in gm.graph.nodes if n.op == "placeholder"]
+    known = {a.untyped_storage()._cdata for a in arguments if isinstance(a, torch.Tensor) and a.layout == torch.strided}
+    return {number for number, fake in enumerate(results_of(gm)) if fake is not None and fake.untyped_storage()._cdata not in known}
 
 
 def _expressions(sizes) -> list:
@@ -33,7 +42,7 @@ def _expressions(sizes) -> list:
 
 def differing(gm: fx.GraphModule, fakes: list, first: int) -> dict[fx.Node, tuple]:
     """Strides for results of an AOTAutograd graph, of which the user's begin at number `first`, where they are others."""
-    output = next(n for n in reversed(gm.graph.nodes) if n.op == "output")
+    output = gm.graph.output_node()
     values, found = output.args[0], {}
     shared = shared_memory(values)
     for node, fake in zip(values[first:], fakes):
@@ -76,6 +85,6 @@ def in_order(tensor: torch.Tensor, order: tuple[int, ...]) -> torch.Tensor:
 
 def orders_of(gm: fx.GraphModule, strides: dict[fx.Node, tuple]) -> dict[int, tuple[int, ...]]:
     """By number of the result: the order of its dimensions in memory, where `strides`, all dense, has it."""
-    output = next(n for n in reversed(gm.graph.nodes) if n.op == "output")
+    output = gm.graph.output_node()
     steps = {number: _hints(strides[value]) for number, value in enumerate(output.args[0]) if value in strides}
     return {number: tuple(sorted(range(len(of)), key=lambda d, of=of: -of[d])) for number, of in steps.items()}

@@ -26,6 +26,12 @@ class RecordedGraph:
     def node(self, target: str, args, kwargs: dict, metas: list, frames: list) -> int:
         return self._told("node", target, args, kwargs, metas, frames)
 
+    def type_of(self, ref) -> str:
+        return self.graph.type_of(ref)
+
+    def type_for(self, dtype: str, sizes: list) -> str:
+        return self.graph.type_for(dtype, sizes)
+
     def outputs(self, wanted: list[tuple]) -> list[bool]:
         return self._told("outputs", wanted)
 

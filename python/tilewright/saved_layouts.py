@@ -42,7 +42,7 @@ def channels_last_saved(gm: fx.GraphModule, first_saved: int) -> dict[fx.Node, t
     Only images (N x C x H x W) that eager would give in the order of their dimensions, of sizes that are known but for
     N, and that are not results for the user as well.
     """
-    output = next(n for n in reversed(gm.graph.nodes) if n.op == "output")
+    output = gm.graph.output_node()
     results = list(output.args[0])
     for_user = {r for r in results[:first_saved] if isinstance(r, fx.Node)}
     chosen: dict[fx.Node, tuple[int, ...]] = {}

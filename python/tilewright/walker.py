@@ -11,7 +11,7 @@ import torch
 from torch import fx
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
-from . import _tilewright, strided
+from . import _tilewright, lowerings, strided
 from .recording import RecordedGraph
 
 MOST = 2**63 - 1
@@ -45,6 +45,7 @@ class Imported:
     names: list[str] = field(default_factory=list)  # per input of the program
     negatives: list[int] = field(default_factory=list)  # arguments whose signs are pending: torch's lazy negatives
     returned: set[int] = field(default_factory=set)  # arguments that results are, or are views of
+    lets_go: bool = False  # a call lets go of arguments as they are read: nobody else needs them
 
 
 def expression(size) -> int | str:
@@ -341,11 +342,15 @@ class Walker:
                 reason = unsupported_tensor(each) if isinstance(each, torch.Tensor) else ""
                 if reason:
                     raise _tilewright.Refused("its result: " + reason)
-            args, kwargs = strided.arguments(node) if node.target in strided.TARGETS else (node.args, node.kwargs)
-            args = [self.argument(a) for a in args]
-            kwargs = {k: self.argument(v) for k, v in kwargs.items()}
             metas = [meta_of(v) for v in values]
-            number = self.graph.node(str(node.target), args, kwargs, metas, frames(node, self.frame_cache))
+            where = frames(node, self.frame_cache)
+            if node.target in lowerings.registered:
+                number = lowerings.import_lowering(self, node, metas, where)
+            else:
+                args, kwargs = strided.arguments(node) if node.target in strided.TARGETS else (node.args, node.kwargs)
+                args = [self.argument(a) for a in args]
+                kwargs = {k: self.argument(v) for k, v in kwargs.items()}
+                number = self.graph.node(str(node.target), args, kwargs, metas, where)
         except _tilewright.Refused as error:
             follows = any(a in self.reasons and a not in self.refs for a in node.all_input_nodes)
             self.refuse(node, str(error), follows)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import tilewright
-from tilewright import decompositions
+from tilewright import decompositions, lowerings
 
 
 @pytest.fixture
@@ -76,3 +76,106 @@ def test_what_cannot_be_registered():
         tilewright.register_decomposition(torch.ops.aten.add, lambda x, y: x)
     with pytest.raises(TypeError, match="is a function of its arguments, not 3"):
         tilewright.register_decomposition(torch.ops.aten.sin.default, 3)
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize("decomposition", [lambda x: x.t(), lambda x: x.t().t().t()], ids=["view", "views"])
+def test_a_decomposition_that_ends_in_a_view_gives_a_tensor_of_its_own(monkeypatch, decomposition, requires_grad):
+    monkeypatch.setattr(decompositions, "_registered", {})
+
+    @torch.library.custom_op("tilewright_test::turned", mutates_args=())
+    def turned(x: torch.Tensor) -> torch.Tensor:
+        return x.t().clone()
+
+    turned.register_fake(lambda x: torch.empty_like(x.t()))
+    turned.register_autograd(lambda ctx, grad: grad.t())
+    tilewright.register_decomposition(turned)(decomposition)
+    x = torch.randn(4, 7, requires_grad=requires_grad)
+    result = torch.compile(lambda x: torch.ops.tilewright_test.turned(x), backend="tilewright", fullgraph=True)(x)
+    assert torch.equal(result, x.t()) and result.untyped_storage().data_ptr() != x.untyped_storage().data_ptr()
+
+
+# -- lowerings ---------------------------------------------------------------
+
+
+@pytest.fixture
+def lowered(library, monkeypatch):
+    """Registers what it is given, until the test ends."""
+    monkeypatch.setattr(lowerings, "registered", {})
+    return lambda function: tilewright.register_lowering(library, function)
+
+
+def scale_and_one(x, factor, *, results):
+    return f"""
+        func.func @scale(%x: {x}) -> {results[0]} {{
+          %factor = tw.constant dense<{factor:e}> : tensor<f32>
+          %one = tw.constant dense<1.0> : tensor<f32>
+          %y = tw.mul %x, %factor : ({x}, tensor<f32>) -> {results[0]}
+          %z = tw.add %y, %one : ({results[0]}, tensor<f32>) -> {results[0]}
+          return %z : {results[0]}
+        }}"""
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_lowering_makes_it_native(lowered, dynamic):
+    lowered(scale_and_one)
+    compiled = torch.compile(model, backend="tilewright", fullgraph=True, dynamic=dynamic, options={"strict": True})
+    for size in (7, 5):
+        x = torch.randn(4, size, requires_grad=True)
+        torch.testing.assert_close(results(compiled, x), results(model, x))
+    assert {graph.kind for graph in tilewright.report()} == {"forward", "backward"} and not refused()
+
+
+def test_a_lowering_takes_its_tensors_in_order(monkeypatch):
+    monkeypatch.setattr(lowerings, "registered", {})
+
+    @torch.library.custom_op("tilewright_test::weighted", mutates_args=())
+    def weighted(parts: list[torch.Tensor], weight: torch.Tensor, bias: torch.Tensor | None = None) -> list[torch.Tensor]:
+        return [parts[0] * weight - parts[1], parts[1].sum(-1)]
+
+    weighted.register_fake(lambda parts, weight, bias=None: [torch.empty_like(parts[0]), parts[0].new_empty(parts[0].shape[:-1])])
+
+    @tilewright.register_lowering(weighted)
+    def lowering(parts, weight, *, bias=None, results):
+        assert bias is None
+        return f"""
+            func.func @weighted(%a: {parts[0]}, %b: {parts[1]}, %w: {weight}) -> ({results[0]}, {results[1]}) {{
+              %m = tw.mul %a, %w : ({parts[0]}, {weight}) -> {results[0]}
+              %d = tw.sub %m, %b : ({results[0]}, {parts[1]}) -> {results[0]}
+              %s = tw.reduce sum %b {{dims = array<i64: 1>}} : {parts[1]} -> {results[1]}
+              return %d, %s : {results[0]}, {results[1]}
+            }}"""
+
+    a, b, w = torch.randn(3, 9), torch.randn(3, 9), torch.randn(9)
+    compiled = torch.compile(lambda *t: torch.ops.tilewright_test.weighted(list(t[:2]), t[2]), backend="tilewright", options={"strict": True})
+    torch.testing.assert_close(compiled(a, b, w), weighted([a, b], w))
+
+
+BAD = {
+    "no MLIR: line 2, column": lambda x, factor, results: f"\n  func.func @f(%x: {x} -> {x} {{ return %x : {x} }}",
+    "not one func.func of one block": lambda x, factor, results: "",
+    "takes .* where its tensors are": lambda x, factor, results: "func.func @f(%x: tensor<3xf32>) -> tensor<3xf32> { return %x : tensor<3xf32> }",
+    "returns .* where its results are": lambda x, factor, results: f"func.func @f(%x: {x}) {{ return }}",
+    "has arith.negf; ops of the dialect tw": lambda x, factor, results: f"func.func @f(%x: {x}) -> {x} {{ %y = arith.negf %x : {x} return %y : {x} }}",
+    "raised KeyError: 'missing'": lambda x, factor, results: {}["missing"],
+    "returned int, not the text": lambda x, factor, results: 3,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("said", BAD)
+def test_a_lowering_that_does_not_fit_is_an_error(lowered, said):
+    lowered(BAD[said])
+    with pytest.raises(Exception, match=said) as caught:
+        torch.compile(model, backend="tilewright", fullgraph=True)(torch.randn(4, 7))
+    cause = getattr(caught.value, "inner_exception", caught.value)
+    assert isinstance(cause, tilewright.LoweringError) and "tilewright_test.scale.default" in str(cause) and "test_custom_ops.py" in str(cause)
+
+
+def test_lowerings_are_part_of_the_key(lowered):
+    before = decompositions.registered_digest()
+    lowered(scale_and_one)
+    assert decompositions.registered_digest() != before
+    with pytest.raises(TypeError, match="a lowering is registered for an operator"):
+        tilewright.register_lowering(torch.sin, scale_and_one)
+    with pytest.raises(TypeError, match="is a function of its arguments, not 'text'"):
+        lowered("text")

@@ -1,20 +1,10 @@
 //===- ArenaPool.cpp - scratch memory lent to calls -----------------------===//
 #include "lib/Runtime/Host/ArenaPool.h"
-
-#include <pthread.h>
+#include "lib/Runtime/Host/ProcessWide.h"
 
 namespace tilewright::runtime {
 
-ArenaPool &ArenaPool::process() {
-  // Leaked on purpose: a thread may still run while statics are destroyed. The lock is held over fork(), so that the
-  // child finds the list whole and the lock free.
-  static ArenaPool *pool = [] {
-    auto *fresh = new ArenaPool;
-    pthread_atfork([] { process().mutex.lock(); }, [] { process().mutex.unlock(); }, [] { process().mutex.unlock(); });
-    return fresh;
-  }();
-  return *pool;
-}
+ArenaPool &ArenaPool::process() { return processWide<ArenaPool, &ArenaPool::mutex>(); }
 
 bool ArenaPool::borrow(int64_t bytes, Memory &block) {
   Memory tooSmall; // freed before the allocation below, outside of the lock

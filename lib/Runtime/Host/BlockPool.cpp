@@ -1,19 +1,11 @@
 //===- BlockPool.cpp - large blocks of memory, kept for the next that needs one --===//
 #include "lib/Runtime/Host/BlockPool.h"
+#include "lib/Runtime/Host/ProcessWide.h"
 #include "tilewright/OutputMemory.h"
-
-#include <pthread.h>
 
 namespace tilewright::runtime {
 
-BlockPool &BlockPool::process() {
-  static BlockPool *pool = [] {
-    auto *fresh = new BlockPool; // leaked, and whole in a forked child: see ArenaPool
-    pthread_atfork([] { process().mutex.lock(); }, [] { process().mutex.unlock(); }, [] { process().mutex.unlock(); });
-    return fresh;
-  }();
-  return *pool;
-}
+BlockPool &BlockPool::process() { return processWide<BlockPool, &BlockPool::mutex>(); }
 
 bool BlockPool::take(int64_t bytes, Memory &block) {
   if (bytes >= smallest) {
@@ -26,19 +18,46 @@ bool BlockPool::take(int64_t bytes, Memory &block) {
       return true;
     }
   }
-  return Memory::allocate(bytes, block);
+  return Memory::allocate(bytes, block) && (bytes < Memory::hugePageBytes || assemble(block));
+}
+
+/// Puts huge pages of kept blocks, the largest first, in the place of fresh ones. False when memory is lost.
+bool BlockPool::assemble(Memory &block) {
+  std::lock_guard<std::mutex> lock(mutex);
+  int64_t done = 0;
+  while (done + Memory::hugePageBytes <= block.size() && !kept.empty() &&
+         kept.rbegin()->first >= Memory::hugePageBytes) {
+    auto largest = kept.extract(std::prev(kept.end()));
+    const int64_t before = largest.key();
+    int64_t moved = block.takePages(done, largest.mapped());
+    if (moved < 0)
+      return false;
+    held -= before - largest.mapped().size();
+    largest.key() = largest.mapped().size();
+    if (largest.key() > 0)
+      kept.insert(std::move(largest));
+    if (moved == 0)
+      break; // the system does not move pages
+    done += moved;
+  }
+  return true;
+}
+
+int64_t BlockPool::idleBytes() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return held;
 }
 
 void BlockPool::give(Memory &&block) {
-  Memory dropped; // freed after the lock
-  const int64_t bytes = block.size();
-  std::lock_guard<std::mutex> lock(mutex);
-  if (bytes < smallest || held + bytes > most) {
-    dropped = std::move(block);
+  Memory dropped = std::move(block); // freed after the lock
+  const int64_t bytes = dropped.size();
+  if (bytes < smallest)
     return;
-  }
+  std::lock_guard<std::mutex> lock(mutex);
+  if (held + bytes > most)
+    return;
   held += bytes;
-  kept.emplace(bytes, std::move(block));
+  kept.emplace(bytes, std::move(dropped));
 }
 
 std::shared_ptr<Memory> BlockPool::share(int64_t bytes) {

@@ -1,7 +1,8 @@
 //===- BlockPool.h - large blocks of memory, kept for the next that needs one --===//
 //
 // Fresh pages cost more than the work on them: results of a call and packs that replace others are about as large as
-// those that were given back before. Half a GiB is kept at most.
+// those that were given back before. Half a GiB is kept at most. Where no block of the size is kept, the huge pages of
+// others become one: what activations lay in is where gradients lie next, whatever their sizes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_BLOCKPOOL_H
@@ -30,7 +31,11 @@ public:
   /// take() whose block comes back with its last holder. Null when the system has not that much.
   std::shared_ptr<Memory> share(int64_t bytes);
 
+  /// Bytes kept that nobody holds.
+  int64_t idleBytes();
+
 private:
+  bool assemble(Memory &block);
   std::mutex mutex;
   std::multimap<int64_t, Memory> kept; ///< by size
   int64_t held = 0;                    ///< bytes of them

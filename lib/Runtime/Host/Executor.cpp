@@ -3,10 +3,12 @@
 #include "lib/Runtime/Host/Affinity.h"
 #include "lib/Runtime/Host/ArenaPool.h"
 #include "lib/Runtime/Host/BlockPool.h"
+#include "lib/Runtime/Host/Stretches.h"
 #include "lib/Runtime/Host/Walk.h"
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 namespace tilewright::runtime {
 
@@ -106,6 +108,7 @@ bool Executable::resolve(const int64_t *symbols, FramePointer &frame, std::strin
   auto fresh = std::make_shared<Frame>();
   if (!resolveFrame(program, steps, symbols ? symbols : &none, *fresh, error))
     return false;
+  fresh->stretches = cutIntoStretches(*fresh, program.numInputs, program.numOutputs);
   frame = fresh;
   std::lock_guard<std::mutex> lock(stateMutex);
   if (frames.size() == maxFrames)
@@ -292,9 +295,19 @@ void Executable::dropChanging(const SnapshotPointer &packs) {
     snapshot = std::move(fresh);
 }
 
-/// Borrows memory for one walk over `frame` and walks it.
+static bool checkPointers(const std::vector<int32_t> &needed, const void *const *pointers, const char *what,
+                          std::string &error) {
+  for (int32_t number : needed)
+    if (!pointers[number]) {
+      error = std::string(what) + " " + std::to_string(number) + " is a null pointer, but its tensor is not empty";
+      return false;
+    }
+  return true;
+}
+
+/// Borrows memory for one walk over `frame` and walks it: in one go, or with `memory` stretch by stretch.
 bool Executable::runFrame(const Frame &frame, const void *const *inputs, void *const *outputs, void *const *packed,
-                          int threads, std::string &error, std::atomic<int64_t> *times) {
+                          int threads, std::string &error, std::atomic<int64_t> *times, CallersMemory *memory) {
   threads = frame.parallelism == 1 ? 1 : clipThreads(threads);
   threads = int(std::min<int64_t>({threads, frame.parallelism, ThreadTeam::maxThreads}));
 
@@ -318,32 +331,42 @@ bool Executable::runFrame(const Frame &frame, const void *const *inputs, void *c
                                            reinterpret_cast<void *const *>(&constantBase)};
   uint8_t *claims = block.data() + arena + scratchBytes;
   auto **pointers = reinterpret_cast<void **>(claims + claimBytes);
-  for (size_t i = 0; i < frame.operands.size(); ++i) {
-    const Frame::Operand &operand = frame.operands[i];
-    pointers[i] = static_cast<uint8_t *>(spaces[size_t(operand.space)][operand.index]) + operand.offset;
+  auto walkSteps = [&](size_t begin, size_t end) {
+    if (begin == end)
+      return true;
+    size_t behind = end < frame.steps.size() ? frame.steps[end].firstOperand : frame.operands.size();
+    for (size_t i = frame.steps[begin].firstOperand; i < behind; ++i) {
+      const Frame::Operand &operand = frame.operands[i];
+      pointers[i] = static_cast<uint8_t *>(spaces[size_t(operand.space)][operand.index]) + operand.offset;
+    }
+    Walk walk{frame, begin, end, kernels.data(), hostFunctions.data(), pointers, block.data() + arena};
+    walk.profile(times);
+    bool ok =
+        threads == 1 ? walk.alone() : walk.together(threads, TileClaims(claims, int64_t(frame.steps.size()), threads));
+    if (!ok)
+      error = walk.errorText(program);
+    return ok;
+  };
+  bool ok = true;
+  if (!memory)
+    ok = walkSteps(0, frame.steps.size());
+  for (size_t i = 0; memory && ok && i < frame.stretches.size(); ++i) {
+    const Frame::Stretch &stretch = frame.stretches[i];
+    std::vector<int32_t> needed;
+    std::set_intersection(stretch.outputs.begin(), stretch.outputs.end(), frame.neededOutputs.begin(),
+                          frame.neededOutputs.end(), std::back_inserter(needed));
+    ok = memory->take(stretch.outputs, error) &&
+         checkPointers(needed, const_cast<const void *const *>(outputs), "output", error) &&
+         walkSteps(stretch.begin, stretch.end);
+    if (ok)
+      memory->release(stretch.inputs);
   }
-  Walk walk{frame, kernels.data(), hostFunctions.data(), pointers, block.data() + arena};
-  walk.profile(times);
-  bool ok =
-      threads == 1 ? walk.alone() : walk.together(threads, TileClaims(claims, int64_t(frame.steps.size()), threads));
-  if (!ok)
-    error = walk.errorText(program);
   ArenaPool::process().giveBack(std::move(block));
   return ok;
 }
 
-static bool checkPointers(const std::vector<int32_t> &needed, const void *const *pointers, const char *what,
-                          std::string &error) {
-  for (int32_t number : needed)
-    if (!pointers[number]) {
-      error = std::string(what) + " " + std::to_string(number) + " is a null pointer, but its tensor is not empty";
-      return false;
-    }
-  return true;
-}
-
 bool Executable::run(const void *const *inputs, void *const *outputs, const int64_t *symbols, int threads,
-                     std::string &error, const InputIdentity *identities) {
+                     std::string &error, const InputIdentity *identities, CallersMemory *memory) {
   error.clear();
   if (!checkSymbols(symbols, error))
     return false;
@@ -357,11 +380,11 @@ bool Executable::run(const void *const *inputs, void *const *outputs, const int6
   if (!lookUp(symbols, frame, packs) && !resolve(symbols, frame, error))
     return false;
   if (!checkPointers(frame->neededInputs, inputs, "input", error) ||
-      !checkPointers(frame->neededOutputs, const_cast<const void *const *>(outputs), "output", error))
+      (!memory && !checkPointers(frame->neededOutputs, const_cast<const void *const *>(outputs), "output", error)))
     return false;
   if (!isCurrent(*packs, inputs, identities) && !refreshPacks(inputs, identities, threads, packs, error))
     return false;
-  bool ok = runFrame(*frame, inputs, outputs, packs->pointers.data(), threads, error, busy.get());
+  bool ok = runFrame(*frame, inputs, outputs, packs->pointers.data(), threads, error, busy.get(), memory);
   if (!packs->changing.empty())
     dropChanging(packs);
   return ok;

@@ -14,6 +14,7 @@
 
 #include "lib/Runtime/Host/Packing.h"
 #include "lib/Runtime/Host/ThreadTeam.h"
+#include "tilewright/CallersMemory.h"
 #include "tilewright/RuntimeABI.h"
 
 #include <atomic>
@@ -53,9 +54,10 @@ public:
   /// Runs the plan. `inputs` and `outputs` have a pointer per input and output of the plan (null for empty tensors),
   /// `symbols` a value per symbol, in elements as the plan means them. `threads` of 0 or less is the default, see
   /// clipThreads(). `identities` has one entry per input, or is null: then a packed parameter is known by its pointer
-  /// and its fingerprint alone. False with a reason in `error`; what outputs then hold is undefined.
+  /// and its fingerprint alone. With `memory` the pointers of outputs are read after memory->take() has set them. False
+  /// with a reason in `error`; what outputs then hold is undefined.
   bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, int threads, std::string &error,
-           const InputIdentity *identities = nullptr);
+           const InputIdentity *identities = nullptr, CallersMemory *memory = nullptr);
 
   /// The next run() packs every parameter anew: for writes that leave version and fingerprint alone.
   void repack();
@@ -100,7 +102,7 @@ private:
   void dropChanging(const SnapshotPointer &packs);
   void releasePacked(size_t last, const void *const *inputs, PackSnapshot &packs);
   bool runFrame(const Frame &frame, const void *const *inputs, void *const *outputs, void *const *packed, int threads,
-                std::string &error, std::atomic<int64_t> *times = nullptr);
+                std::string &error, std::atomic<int64_t> *times = nullptr, CallersMemory *memory = nullptr);
 
   plan::Plan program;
   std::vector<Kernel> kernels;

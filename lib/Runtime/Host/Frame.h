@@ -37,11 +37,21 @@ struct Frame {
     int64_t tilesToBarrier;
   };
 
+  /// Steps [begin, end), from a barrier to a barrier: a part of a call before which the caller makes results, and
+  /// behind which it gives arguments back (Stretches.h).
+  struct Stretch {
+    size_t begin = 0, end = 0;
+    std::vector<int32_t>
+        outputs;                 ///< numbers of those that no earlier stretch touches; the first has the untouched, too
+    std::vector<int32_t> inputs; ///< numbers of those that this stretch touches and no later one
+  };
+
   std::vector<int64_t> symbols;
   std::vector<Step> steps; ///< without those whose grid is 0
   std::vector<Operand> operands;
   std::vector<int64_t> sizes;
   std::vector<int32_t> neededInputs, neededOutputs; ///< numbers whose pointer must not be null
+  std::vector<Stretch> stretches;                   ///< of a frame of plan.steps: at least one
   int64_t arenaBytes = 0;
   int64_t scratchBytes = 0; ///< per thread, a multiple of 128
   int64_t parallelism = 1;  ///< the largest number of threads that have something to do

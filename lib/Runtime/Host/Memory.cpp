@@ -6,7 +6,6 @@
 
 namespace tilewright::runtime {
 
-static constexpr int64_t hugePageBytes = int64_t(2) << 20;
 static constexpr int64_t smallPageBytes = 4096;
 static constexpr int64_t largestBlockBytes = int64_t(1) << 47;
 
@@ -52,6 +51,29 @@ bool Memory::allocate(int64_t bytes, Memory &memory) {
   madvise(block.base, size_t(rounded / hugePageBytes * hugePageBytes), MADV_HUGEPAGE); // a hint: refusal is no error
   memory = std::move(block);
   return true;
+}
+
+int64_t Memory::takePages(int64_t offset, Memory &other) {
+  const int64_t whole = other.capacity / hugePageBytes * hugePageBytes;
+  if (whole < other.capacity)
+    munmap(other.base + whole, size_t(other.capacity - whole));
+  other.capacity = whole;
+  // One by one: a block that was put together before is several mappings, and a call moves pages of one.
+  int64_t moved = 0;
+  bool possible = true, lost = false;
+  while (possible && other.capacity > 0 && offset + moved + hugePageBytes <= capacity) {
+    uint8_t *from = other.base + other.capacity - hugePageBytes, *to = base + offset + moved;
+    possible = mremap(from, hugePageBytes, hugePageBytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to;
+    if (possible) {
+      other.capacity -= hugePageBytes;
+      moved += hugePageBytes;
+    } else { // a failure may leave nothing there
+      lost = mmap(to, hugePageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != to;
+    }
+  }
+  if (other.capacity == 0)
+    other.base = nullptr;
+  return lost ? -1 : moved;
 }
 
 } // namespace tilewright::runtime

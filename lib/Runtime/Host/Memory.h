@@ -11,10 +11,11 @@
 namespace tilewright::runtime {
 
 /// A block of bytes, 64-byte aligned; from 2 MiB on aligned to 2 MiB and offered to the kernel for huge pages, but
-/// for what is left over, which would cost up to 2 MiB more. Large
-/// blocks start zeroed, small ones undefined. Movable, freed at its end.
+/// for what is left over, which would cost up to 2 MiB more. Contents are undefined. Movable, freed at its end.
 class Memory {
 public:
+  static constexpr int64_t hugePageBytes = int64_t(2) << 20;
+
   Memory() = default;
   Memory(Memory &&other) noexcept { swap(other); }
   Memory &operator=(Memory &&other) noexcept {
@@ -25,6 +26,11 @@ public:
 
   /// Allocates `bytes` (0 gives an empty block with a null pointer). False when the system has not that much.
   static bool allocate(int64_t bytes, Memory &memory);
+
+  /// Moves huge pages from the end of `other` to this block's bytes from `offset` on, a multiple of their size, as many
+  /// as there are and fit; what they hold is undefined. `other` shrinks, and loses what lies behind its last whole huge
+  /// page. How many bytes have been moved (0: the system does not), or -1 when a part of this block is lost.
+  int64_t takePages(int64_t offset, Memory &other);
 
   /// Gives the block away, as adopt() takes it.
   OutputMemory release() {

@@ -1,10 +1,10 @@
 //===- Packing.cpp - parameters in the layout the kernels want ------------===//
 #include "lib/Runtime/Host/Packing.h"
+#include "lib/Runtime/Host/ProcessWide.h"
 #include "lib/Runtime/Plan/Hash.h"
 
 #include <algorithm>
 #include <numeric>
-#include <pthread.h>
 
 namespace tilewright::runtime {
 
@@ -197,14 +197,7 @@ std::vector<bool> packedOnlyInputs(const plan::Plan &plan, const std::vector<Pac
 // PackCache
 //===----------------------------------------------------------------------===//
 
-PackCache &PackCache::process() {
-  static PackCache *cache = [] {
-    auto *fresh = new PackCache; // leaked, and whole in a forked child: see ArenaPool
-    pthread_atfork([] { process().mutex.lock(); }, [] { process().mutex.unlock(); }, [] { process().mutex.unlock(); });
-    return fresh;
-  }();
-  return *cache;
-}
+PackCache &PackCache::process() { return processWide<PackCache, &PackCache::mutex>(); }
 
 PackCache::Key PackCache::makeKey(const std::string &recipe, const std::vector<InputStamp> &stamps) {
   Key key{recipe, {}};

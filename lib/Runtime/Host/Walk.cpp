@@ -1,4 +1,4 @@
-//===- Walk.cpp - one call's way through a frame --------------------------===//
+//===- Walk.cpp - one call's way through a stretch of a frame -------------===//
 #include "lib/Runtime/Host/Walk.h"
 
 #include <algorithm>
@@ -60,8 +60,8 @@ void Walk::noteIndex(const Frame::Step &step, const int64_t *status) {
 }
 
 bool Walk::alone() {
-  for (const Frame::Step &step : frame.steps)
-    if (!execute(step, 0, step.grid, 0))
+  for (size_t i = firstStep; i < endStep; ++i)
+    if (!execute(frame.steps[i], 0, frame.steps[i].grid, 0))
       return false;
   return !indexFailed.load(std::memory_order_relaxed);
 }
@@ -103,10 +103,10 @@ void Walk::finish(size_t first, size_t end, int thread, int threads) {
 }
 
 void Walk::walkShare(int thread, int threads) {
-  size_t first = 0; // of the steps since the last barrier
-  for (size_t i = 0; i < frame.steps.size(); ++i) {
+  size_t first = firstStep; // of the steps since the last barrier
+  for (size_t i = firstStep; i < endStep; ++i) {
     const Frame::Step &step = frame.steps[i];
-    if (step.barrierBefore) {
+    if (step.barrierBefore && i != firstStep) {
       finish(first, i, thread, threads);
       first = i;
       if (failedStep.load(std::memory_order_relaxed) < i)
@@ -124,13 +124,13 @@ void Walk::walkShare(int thread, int threads) {
     executeShare(i, thread, thread);
   }
   // What is left is for the caller to wait for.
-  if (thread == 0 && first < frame.steps.size())
-    finish(first, frame.steps.size(), thread, threads);
+  if (thread == 0 && first < endStep)
+    finish(first, endStep, thread, threads);
 }
 
 bool Walk::together(int threads, TileClaims shares) {
   claims = shares;
-  for (size_t i = 0; i < frame.steps.size(); ++i)
+  for (size_t i = firstStep; i < endStep; ++i)
     if (!frame.steps[i].serial)
       claims.share(int64_t(i), frame.steps[i].grid);
   ThreadTeam::process().runHelped(

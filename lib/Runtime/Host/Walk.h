@@ -1,6 +1,6 @@
-//===- Walk.h - one call's way through a frame ----------------------------===//
+//===- Walk.h - one call's way through a stretch of a frame ---------------===//
 //
-// Every thread walks all steps, does its share of each, helps the others where the frame says that all must be done
+// Every thread walks all its steps, does its share of each, helps the others where the frame says that all must be done
 // with what came before, and waits for what others still do. Tiles do not depend on who does them: nor do results.
 // The calling thread waits for tiles and not for threads: one that comes late finds nothing left to do.
 //
@@ -16,10 +16,12 @@ namespace tilewright::runtime {
 
 class Walk {
 public:
+  /// Walks steps [begin, end) of `frame`: before the first and behind the last there are barriers, or nothing.
   /// `pointers` has one entry per frame operand, `scratch` frame.scratchBytes for each thread.
-  Walk(const Frame &frame, const Kernel *kernels, const HostFunction *hostFunctions, void *const *pointers,
-       uint8_t *scratch)
-      : frame(frame), kernels(kernels), hostFunctions(hostFunctions), pointers(pointers), scratch(scratch) {}
+  Walk(const Frame &frame, size_t begin, size_t end, const Kernel *kernels, const HostFunction *hostFunctions,
+       void *const *pointers, uint8_t *scratch)
+      : frame(frame), firstStep(begin), endStep(end), kernels(kernels), hostFunctions(hostFunctions),
+        pointers(pointers), scratch(scratch), tilesDone(begin ? frame.steps[begin - 1].tilesToBarrier : 0) {}
 
   /// Walks on the calling thread. False when a host function failed.
   bool alone();
@@ -43,6 +45,7 @@ private:
   bool perform(const Frame::Step &step, int64_t begin, int64_t end, int thread);
 
   const Frame &frame;
+  const size_t firstStep, endStep;
   const Kernel *kernels;
   const HostFunction *hostFunctions;
   void *const *pointers;
@@ -57,7 +60,7 @@ private:
   int64_t badIndex = 0, badSize = 0;
   int32_t indexStep = -1;
   TileClaims claims;
-  alignas(64) std::atomic<int64_t> tilesDone{0};
+  alignas(64) std::atomic<int64_t> tilesDone;
   Signal barriersPassed; ///< counts them
 };
 

@@ -59,6 +59,35 @@ TEST(BlockPool, SharedBlocksComeBackWithTheirLastHolder) {
   EXPECT_FALSE(BlockPool::process().share(int64_t(1) << 60));
 }
 
+TEST(BlockPool, PagesOfOtherSizesAreUsedAgain) {
+  BlockPool pool;
+  std::vector<Memory> blocks(6);
+  for (Memory &block : blocks) {
+    ASSERT_TRUE(pool.take(6 * mebi + 100, block));
+    std::memset(block.data(), 1, size_t(block.size()));
+  }
+  for (Memory &block : blocks)
+    pool.give(std::move(block));
+  EXPECT_GE(pool.idleBytes(), 36 * mebi);
+  // 17 MiB: eight huge pages of blocks with three each; then what is left, in a block that is larger.
+  std::vector<Memory> others(2);
+  for (Memory &other : others) {
+    ASSERT_TRUE(pool.take(17 * mebi, other));
+    std::memset(other.data(), 2, size_t(other.size()));
+  }
+  EXPECT_LE(pool.idleBytes(), 4 * mebi);
+  for (const Memory &other : others)
+    for (int64_t i = 0; i < 17 * mebi; i += 4096)
+      ASSERT_EQ(other.data()[i], 2);
+  // Blocks that were put together are taken apart again.
+  for (Memory &other : others)
+    pool.give(std::move(other));
+  Memory large;
+  ASSERT_TRUE(pool.take(40 * mebi, large));
+  std::memset(large.data(), 3, size_t(large.size()));
+  EXPECT_LE(pool.idleBytes(), 2 * mebi);
+}
+
 TEST(BlockPool, ThreadsNeverShareABlock) {
   auto work = [] {
     for (int round = 0; round < 200; ++round) {

@@ -1,0 +1,24 @@
+//===- ProcessWide.h - the one pool or cache that all executables of a process share ---===//
+#ifndef TILEWRIGHT_LIB_RUNTIME_HOST_PROCESSWIDE_H
+#define TILEWRIGHT_LIB_RUNTIME_HOST_PROCESSWIDE_H
+
+#include <mutex>
+#include <pthread.h>
+
+namespace tilewright::runtime {
+
+/// The process's T. Leaked on purpose: a thread may still run while statics are destroyed. Its `mutex` is held over
+/// fork(), so that the child finds it whole and the lock free.
+template <typename T, std::mutex T::*mutex> T &processWide() {
+  static T *one = [] {
+    auto *fresh = new T;
+    pthread_atfork([] { (processWide<T, mutex>().*mutex).lock(); }, [] { (processWide<T, mutex>().*mutex).unlock(); },
+                   [] { (processWide<T, mutex>().*mutex).unlock(); });
+    return fresh;
+  }();
+  return *one;
+}
+
+} // namespace tilewright::runtime
+
+#endif

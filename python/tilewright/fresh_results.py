@@ -1,0 +1,38 @@
+"""Results that share no memory with arguments.
+
+A decomposition may end in a view of its argument where the op that it stands for gives a tensor of its own (an op of
+torch.library declared as functional, a copy that is the identity). Before: `return (t(%x),)`; after: `return
+(clone(t(%x)),)`, where AOTAutograd says that the result is no alias. Test: test/Python/test_custom_ops.py
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import fx
+from torch._functorch._aot_autograd.schemas import OutputType, PlainTensorMeta
+
+from .outputs import view_chain
+
+
+def separate(gm: fx.GraphModule, metadata, fresh: set[int]) -> None:
+    """Copies results of an AOTAutograd graph that are arguments, or views of them, and shall not be. `metadata`: its
+    ViewAndMutationMeta, which counts some views as tensors of their own (of several by one op), so that `fresh` has the numbers of
+    those results that Dynamo found to be so, too."""
+    if not all(isinstance(m, PlainTensorMeta) for m in metadata.subclass_fw_graph_out_meta):
+        return  # several results of the graph make one of the user's
+    output = gm.graph.output_node()
+    values = list(output.args[0])
+    first = len(metadata.tokens) + metadata.num_mutated_inp_runtime_indices
+    for number, info in enumerate(metadata.output_info, first):
+        value = values[number]
+        if number - first not in fresh or info.output_type is not OutputType.non_alias or not isinstance(value, fx.Node):
+            continue
+        held = value.meta.get("val")
+        if not isinstance(held, torch.Tensor) or view_chain(value)[0].op != "placeholder":
+            continue
+        with gm.graph.inserting_before(output):
+            values[number] = gm.graph.call_function(torch.ops.aten.clone.default, (value,))
+        values[number].meta.update(value.meta)
+        values[number].meta["val"] = torch.ops.aten.clone.default(held)
+    output.args = (type(output.args[0])(values),)
+    gm.recompile()

@@ -1,0 +1,73 @@
+"""Operators whose users say in MLIR what they are."""
+
+from __future__ import annotations
+
+import functools
+
+import torch
+from torch import fx
+
+from . import _tilewright
+from .decompositions import overload_of
+
+registered: dict = {}  # by overload: the user's functions
+
+
+class LoweringError(ValueError):
+    """A registered lowering does not fit the operator."""
+
+
+def register_lowering(op, lowering=None):
+    """Tells in MLIR what an operator, mostly one of torch.library's, is: its calls become the ops of a function of the
+    dialect `tw` (dialects/Graph/GraphOps.td). `op` is an overload or an operator with one. `lowering` takes the call's
+    arguments, in the place of each tensor its type as text ("tensor<4x7xf32>"), and as the keyword `results` the list of
+    the results' types; it returns the text. The function's arguments are the call's tensors, in their order. Without
+    `lowering`, a decorator::
+
+        @tilewright.register_lowering(torch.ops.mylib.scale)
+        def scale(x, factor, *, results):
+            return f'''
+                func.func @scale(%x: {x}) -> {results[0]} {{
+                  %factor = tw.constant dense<{factor:e}> : tensor<f32>
+                  %y = tw.mul %x, %factor : ({x}, tensor<f32>) -> {results[0]}
+                  return %y : {results[0]}
+                }}'''
+
+    Results are rounded as the ops say; a symbolic size stands in the type. Gradients come from
+    torch.library.register_autograd, whose operators may be registered likewise. Raises TypeError where `op` is no operator of
+    torch's, ValueError where it has several overloads; compiling raises LoweringError where the text does not fit the call."""
+    op = overload_of(op, "lowering")
+    if lowering is None:
+        return functools.partial(register_lowering, op)
+    if not callable(lowering):
+        raise TypeError(f"tilewright: the lowering of {op} is a function of its arguments, not {lowering!r}")
+    registered[op] = lowering
+    return lowering
+
+
+def import_lowering(walker, node: fx.Node, metas: list, where: list) -> int:
+    """Imports `node`, whose operator is registered; the number that its results have."""
+    tensors = []
+
+    def described(value):
+        if isinstance(value, fx.Node) and isinstance(value.meta.get("val"), torch.Tensor):
+            tensors.append(walker.argument(value))
+            return walker.graph.type_of(tensors[-1])
+        if isinstance(value, fx.Node):
+            return value.meta.get("val")
+        return type(value)(described(v) for v in value) if isinstance(value, (list, tuple)) else value
+
+    args = [described(a) for a in node.args]
+    kwargs = {name: described(value) for name, value in node.kwargs.items()}
+    place = f"{where[-1][0]}:{where[-1][1]}: " if where else ""
+    results = [walker.graph.type_for(*meta) for meta in metas if meta is not None]
+    try:
+        text = registered[node.target](*args, **kwargs, results=results)
+        if not isinstance(text, str):
+            raise TypeError(f"it returned {type(text).__name__}, not the text of a function")
+    except Exception as error:
+        raise LoweringError(f"tilewright: {place}the registered lowering of {node.target} raised {type(error).__name__}: {error}") from error
+    try:
+        return walker.graph.node("tilewright.lowering", [text, tensors], {}, metas, where)
+    except _tilewright.Refused as error:
+        raise LoweringError(f"tilewright: the registered lowering of {node.target}: {error}") from error

@@ -1,0 +1,115 @@
+"""One compilation for every length: models of test/Conformance/transformers, with the length of their text marked dynamic,
+are called with 2, 3, ... 256 tokens. What is compiled after the first call counts against them; results of some lengths
+are compared with eager's by the numbers rule.
+
+    python test/Conformance/lengths.py [NAME ...] [--to 256]
+
+Each model runs in a process of its own; without names all run that read text alone.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+here = Path(__file__).resolve().parent
+sys.path[:0] = [str(here / "transformers"), str(here / "harness"), str(here.parent / "Python")]
+
+COMPARED = (2, 3, 16, 33, 100, 255)
+
+
+def with_length(arguments: dict, length: int) -> dict:
+    """`arguments`, drawn for 17 tokens, for another number of them."""
+    import torch
+    from inputs import LENGTH, right_padded
+
+    made = {}
+    for name, value in arguments.items():
+        if name == "attention_mask":
+            value = right_padded(length)
+        elif isinstance(value, torch.Tensor) and value.dim() == 2 and value.shape[1] == LENGTH:
+            value = value.repeat(1, -(-length // LENGTH))[:, :length].contiguous()
+        made[name] = value
+    return made
+
+
+def marked(arguments: dict, length: int) -> dict:
+    import torch
+
+    for value in arguments.values():
+        if isinstance(value, torch.Tensor) and value.dim() == 2 and value.shape[1] == length:
+            torch._dynamo.mark_dynamic(value, 1)
+    return arguments
+
+
+def measure(name: str, last: int) -> dict:
+    from settings import prepare
+
+    prepare()
+    import torch
+    from architectures import architectures
+    from numbers_rule import with_threads
+    from torch._dynamo.utils import counters
+    from trial import Trial, compare
+
+    from tilewright.backend import tilewright as backend
+
+    trial = Trial(architectures()[name], "inference")
+    drawn = trial.arguments(0)
+    while last > 2:  # some have few positions
+        try:
+            trial.eager(with_length(drawn, last))
+            break
+        except Exception:
+            last //= 2
+    forward, missed, first = trial.compiled(backend), [], 0
+    for length in range(2, last + 1):
+        arguments = with_length(drawn, length)
+        if length in COMPARED:
+            runs = [with_threads(n, trial.eager, arguments) for n in (1, 2)]
+            missed += compare(trial.call(trial.model, lambda length=length, **a: forward(**marked(a, length)), arguments), runs,
+                              trial.exact(arguments), [])  # fmt: skip
+        else:
+            with torch.no_grad():
+                forward(**marked(arguments, length))
+        first = first or counters["stats"]["unique_graphs"]
+    return {"last": last, "graphs": first, "again": counters["stats"]["unique_graphs"] - first, "missed": missed}
+
+
+def known() -> list[str]:
+    """Architectures that are given tokens and nothing else of their length."""
+    from families import decoders, text
+
+    return [one.name for family in (text, decoders) for one in family.ARCHITECTURES if one.has("inference")]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--to", type=int, default=256)
+    parser.add_argument("--one", action="store_true", help="in this process, as JSON")
+    arguments = parser.parse_args()
+    if arguments.one:
+        print(json.dumps(measure(arguments.names[0], arguments.to)))
+        return 0
+    built = str(here.parent.parent / "build" / "python")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [built, os.environ.get("PYTHONPATH")]))}
+    names, held = arguments.names or known(), 0
+    for name in names:
+        command = [sys.executable, __file__, name, "--to", str(arguments.to), "--one"]
+        ran = subprocess.run(command, capture_output=True, text=True, env=environment)
+        if ran.returncode:
+            print(f"{name:24} failed: {(ran.stderr.strip().splitlines() or ['no word'])[-1]}", flush=True)
+            continue
+        found = json.loads(ran.stdout.splitlines()[-1])
+        right = "right" if not found["missed"] else f"not by the numbers rule: {found['missed'][:3]}"
+        print(f"{name:24} lengths 2 to {found['last']:3}: {found['graphs']} graphs, {found['again']} compiled again, {right}", flush=True)
+        held += not found["again"] and not found["missed"]
+    print(f"{held} of {len(names)} compile once for every length, and are right")
+    return int(held < len(names))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,167 @@
+//===- StretchesTest.cpp - memory that changes hands during a call --------===//
+#include "lib/Runtime/Host/Stretches.h"
+#include "PlanBuilder.h"
+#include "lib/Runtime/Host/Executor.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <limits>
+
+using namespace tilewright;
+using namespace tilewright::runtime;
+using plan::Buffer;
+using plan::Expr;
+
+namespace {
+
+constexpr int layers = 4;
+
+/// out[tile] = in[tile] + 1; one float per tile.
+void addOne(void *const *buffers, const int64_t *, int64_t begin, int64_t end, void *) {
+  for (int64_t i = begin; i < end; ++i)
+    static_cast<float *>(buffers[1])[i] = static_cast<const float *>(buffers[0])[i] + 1;
+}
+
+/// out[tile] = carried[count - 1 - tile] + saved[tile]: reads what other threads wrote.
+void turnAndAdd(void *const *buffers, const int64_t *sizes, int64_t begin, int64_t end, void *) {
+  for (int64_t i = begin; i < end; ++i)
+    static_cast<float *>(buffers[2])[i] =
+        static_cast<const float *>(buffers[0])[sizes[0] - 1 - i] + static_cast<const float *>(buffers[1])[i];
+}
+
+/// A backward graph in small: carried = carried reversed + saved[layer], gradient[layer] = carried + 1, over s0 floats.
+/// Output 4 is touched by no step.
+plan::Plan backwardPlan() {
+  plan::Plan plan;
+  plan.symbols = {{"length", 0, int64_t(1) << 30}};
+  plan.numInputs = layers + 1;
+  plan.numOutputs = layers + 1;
+  plan.kernels = {"add_one", "turn_and_add"};
+  Expr bytes = Expr::symbol(0) * 4;
+  int32_t carried = addBuffer(plan, Buffer::Kind::Input, layers, bytes);
+  for (int layer = 0; layer < layers; ++layer) {
+    int32_t saved = addBuffer(plan, Buffer::Kind::Input, layer, bytes),
+            next = addBuffer(plan, Buffer::Kind::Arena, 0, bytes),
+            gradient = addBuffer(plan, Buffer::Kind::Output, layer, bytes);
+    plan.steps.push_back(launchStep(1, {carried, saved, next}, 4, Expr::symbol(0), {Expr::symbol(0)}));
+    plan.steps.push_back(launchStep(0, {next, gradient}, 2, Expr::symbol(0)));
+    carried = next;
+  }
+  return plan;
+}
+
+std::vector<Frame::Stretch> stretchesAt(int64_t length, int64_t worthwhile) {
+  plan::Plan plan = backwardPlan();
+  std::vector<const plan::Step *> steps;
+  for (const plan::Step &step : plan.steps)
+    steps.push_back(&step);
+  Frame frame;
+  std::string error;
+  EXPECT_EQ(verify(plan), "");
+  EXPECT_TRUE(resolveFrame(plan, steps, &length, frame, error)) << error;
+  return cutIntoStretches(frame, plan.numInputs, plan.numOutputs, worthwhile);
+}
+
+TEST(Stretches, EndWhereInputsHaveBeenReadAndOutputsAreToCome) {
+  std::vector<Frame::Stretch> stretches = stretchesAt(100, 400);
+  ASSERT_EQ(stretches.size(), size_t(layers + 1));
+  size_t begin = 0;
+  for (int i = 0; i <= layers; ++i) {
+    // There is a barrier before each gradient, none before the step that carries on behind it.
+    std::vector<int32_t> inputs{i}, outputs{i - 1};
+    if (i == 0)
+      inputs = {0, layers}, outputs = {layers};
+    if (i == layers)
+      inputs.clear();
+    EXPECT_EQ(stretches[i].begin, begin);
+    EXPECT_EQ(stretches[i].inputs, inputs) << i;
+    EXPECT_EQ(stretches[i].outputs, outputs) << i;
+    begin = stretches[i].end;
+  }
+  EXPECT_EQ(begin, size_t(2 * layers));
+}
+
+TEST(Stretches, AreOneWhereLittleChangesHands) {
+  for (auto [length, worthwhile] : {std::pair<int64_t, int64_t>{100, 401 * layers}, {0, 1}}) {
+    std::vector<Frame::Stretch> stretches = stretchesAt(length, worthwhile);
+    ASSERT_EQ(stretches.size(), 1u);
+    EXPECT_EQ(stretches[0].outputs.size(), size_t(layers + 1));
+  }
+}
+
+/// Makes outputs when they are asked for, and destroys inputs that are given back.
+class Watched final : public CallersMemory {
+public:
+  Watched(std::vector<std::vector<float>> &inputs, std::vector<void *> &outputs, int64_t length, int refused)
+      : made(outputs.size()), inputs(inputs), outputs(outputs), length(length), refused(refused) {}
+
+  bool take(const std::vector<int32_t> &numbers, std::string &error) override {
+    ++takes;
+    for (int32_t number : numbers) {
+      if (number == refused) {
+        error = "out of memory";
+        return false;
+      }
+      EXPECT_TRUE(made[number].empty());
+      made[number].resize(size_t(length) + 1);
+      outputs[number] = made[number].data();
+    }
+    return true;
+  }
+
+  void release(const std::vector<int32_t> &numbers) override {
+    for (int32_t number : numbers) {
+      std::fill(inputs[number].begin(), inputs[number].end(), std::numeric_limits<float>::quiet_NaN());
+      ++released;
+    }
+  }
+
+  std::vector<std::vector<float>> made;
+  int takes = 0, released = 0;
+
+private:
+  std::vector<std::vector<float>> &inputs;
+  std::vector<void *> &outputs;
+  int64_t length;
+  int refused;
+};
+
+TEST(Stretches, ResultsAreThoseOfACallInOneGo) {
+  std::string error;
+  auto executable = Executable::create(backwardPlan(), {{addOne, ""}, {turnAndAdd, ""}}, {}, error);
+  ASSERT_TRUE(executable) << error;
+  for (int64_t length : {int64_t(0), int64_t(5), int64_t(3) << 20})
+    for (int threads : {1, 2})
+      for (int refused : {-1, 2}) {
+        std::vector<std::vector<float>> inputs(layers + 1, std::vector<float>(size_t(length) + 1));
+        std::vector<const void *> pointers;
+        for (int i = 0; i <= layers; ++i) {
+          for (int64_t k = 0; k < length; ++k)
+            inputs[i][k] = float(i + k % 7);
+          pointers.push_back(inputs[i].data());
+        }
+        std::vector<float> carried = inputs[layers];
+        std::vector<std::vector<float>> wanted;
+        for (int layer = 0; layer < layers; ++layer) {
+          std::reverse(carried.begin(), carried.begin() + length);
+          wanted.emplace_back();
+          for (int64_t k = 0; k < length; ++k)
+            wanted.back().push_back((carried[k] += inputs[layer][k]) + 1);
+        }
+        std::vector<void *> outputs(layers + 1, nullptr);
+        Watched memory(inputs, outputs, length, refused);
+        bool ok = executable->run(pointers.data(), outputs.data(), &length, threads, error, nullptr, &memory);
+        EXPECT_EQ(ok, refused < 0);
+        if (!ok) {
+          EXPECT_EQ(error, "out of memory");
+          continue;
+        }
+        EXPECT_EQ(memory.takes, length > 100 ? layers + 1 : 1);
+        EXPECT_EQ(memory.released, length ? layers + 1 : 0);
+        for (int layer = 0; layer < layers; ++layer)
+          for (int64_t k = 0; k < length; ++k)
+            ASSERT_EQ(memory.made[layer][k], wanted[layer][k]) << layer << " " << k;
+      }
+}
+
+} // namespace
