@@ -58,6 +58,14 @@ std::unique_ptr<Executable> Executable::create(plan::Plan plan, std::vector<Kern
   self.packedOnly = packedOnlyInputs(self.program, self.groups);
   for (const plan::Buffer &buffer : self.program.buffers)
     self.packedSlots += buffer.kind == plan::Buffer::Kind::Packed;
+  self.groupOf.resize(self.packedSlots);
+  self.packInputs.resize(size_t(self.program.numInputs));
+  for (size_t i = 0; i < self.groups.size(); ++i) {
+    for (int32_t slot : self.groups[i].slots)
+      self.groupOf[slot] = i;
+    for (int32_t input : self.groups[i].inputs)
+      self.packInputs[input] = true;
+  }
   auto empty = std::make_shared<PackSnapshot>();
   empty->sets.resize(self.groups.size());
   self.histories.resize(self.groups.size());
@@ -108,7 +116,7 @@ bool Executable::resolve(const int64_t *symbols, FramePointer &frame, std::strin
   auto fresh = std::make_shared<Frame>();
   if (!resolveFrame(program, steps, symbols ? symbols : &none, *fresh, error))
     return false;
-  fresh->stretches = cutIntoStretches(*fresh, program.numInputs, program.numOutputs);
+  fresh->stretches = cutIntoStretches(*fresh, packInputs, program.numOutputs, int32_t(packedSlots));
   frame = fresh;
   std::lock_guard<std::mutex> lock(stateMutex);
   if (frames.size() == maxFrames)
@@ -173,22 +181,21 @@ bool Executable::isCurrent(const PackSnapshot &packs, const void *const *inputs,
   return true;
 }
 
-/// Runs the group's steps into a new set.
-bool Executable::pack(const PackGroup &group, const void *const *inputs, int threads, PackedSet &set,
-                      std::string &error) {
+/// Runs the group's steps into new memory; null with a reason in `error`.
+std::shared_ptr<Memory> Executable::pack(const PackGroup &group, const void *const *inputs, int threads,
+                                         std::string &error) {
   std::shared_ptr<Memory> memory = BlockPool::process().share(group.bytes);
   if (!memory) {
     error = "out of memory: packed parameters need " + std::to_string(group.bytes) + " bytes";
-    return false;
+    return nullptr;
   }
   std::vector<void *> pointers(packedSlots, nullptr);
   for (size_t k = 0; k < group.slots.size(); ++k)
     pointers[group.slots[k]] = memory->data() + group.slotOffsets[k];
   if (!runFrame(group.frame, inputs, nullptr, pointers.data(), threads, error))
-    return false;
+    return nullptr;
   packings.fetch_add(1, std::memory_order_relaxed);
-  set.memory = std::move(memory);
-  return true;
+  return memory;
 }
 
 /// Offers the caller to release the inputs whose last reader is group `last`. What it releases is known by a number in
@@ -243,6 +250,12 @@ bool Executable::refreshPacks(const void *const *inputs, const InputIdentity *id
       continue;
     std::vector<InputStamp> stamps = stampInputs(group, inputs, identities);
     histories[i].note(stamps);
+    if (histories[i].changing && !gone && !releaseInput) {
+      fresh->sets[i] = nullptr;
+      for (int32_t slot : group.slots)
+        fresh->pointers[slot] = nullptr;
+      continue;
+    }
     std::shared_ptr<const PackedSet> found = PackCache::process().find(group.recipe, stamps);
     if (!found && gone) {
       auto input = std::find_if(group.inputs.begin(), group.inputs.end(), [&](int32_t n) { return !inputs[n]; });
@@ -254,7 +267,8 @@ bool Executable::refreshPacks(const void *const *inputs, const InputIdentity *id
       // and look the same to its fingerprint.
       auto set = std::make_shared<PackedSet>();
       set->stamps = std::move(stamps);
-      ok = pack(group, inputs, threads, *set, error);
+      set->memory = pack(group, inputs, threads, error);
+      ok = set->memory != nullptr;
       if (ok && !(found && found->memory->size() == set->memory->size() &&
                   memcmp(found->memory->data(), set->memory->data(), size_t(group.bytes)) == 0)) {
         found = std::move(set);
@@ -271,7 +285,7 @@ bool Executable::refreshPacks(const void *const *inputs, const InputIdentity *id
   }
   fresh->changing.clear();
   for (size_t i = 0; i < groups.size(); ++i)
-    if (histories[i].changing && fresh->sets[i])
+    if (histories[i].changing && !fresh->sets[i])
       fresh->changing.push_back(i);
   if (!ok)
     fresh->epoch = packs->epoch; // not all are new; those that are, and whose originals may be gone, stay
@@ -279,20 +293,6 @@ bool Executable::refreshPacks(const void *const *inputs, const InputIdentity *id
   std::lock_guard<std::mutex> lock(stateMutex);
   snapshot = std::move(fresh);
   return ok;
-}
-
-/// After a call: gives back packs that the next one will not find current. Calls under way keep theirs.
-void Executable::dropChanging(const SnapshotPointer &packs) {
-  auto fresh = std::make_shared<PackSnapshot>(*packs);
-  for (size_t i : packs->changing) {
-    fresh->sets[i] = nullptr;
-    for (int32_t slot : groups[i].slots)
-      fresh->pointers[slot] = nullptr;
-  }
-  fresh->changing.clear();
-  std::lock_guard<std::mutex> lock(stateMutex);
-  if (snapshot == packs)
-    snapshot = std::move(fresh);
 }
 
 static bool checkPointers(const std::vector<int32_t> &needed, const void *const *pointers, const char *what,
@@ -305,9 +305,66 @@ static bool checkPointers(const std::vector<int32_t> &needed, const void *const 
   return true;
 }
 
-/// Borrows memory for one walk over `frame` and walks it: in one go, or with `memory` stretch by stretch.
+/// What changes hands between the stretches of one call: the caller's memory, and packs that serve this call alone.
+class Executable::Exchange {
+public:
+  /// `memory` may be null.
+  Exchange(Executable &self, const Frame &frame, const PackSnapshot &packs, const void *const *inputs,
+           void *const *outputs, int threads, CallersMemory *memory)
+      : packed(packs.pointers), self(self), frame(frame), inputs(inputs), outputs(outputs), threads(threads),
+        memory(memory), own(self.groups.size()), ownPacks(self.groups.size()), buffersLeft(self.groups.size()) {
+    for (size_t i : packs.changing)
+      own[i] = true;
+    for (const Frame::Stretch &stretch : frame.stretches)
+      for (int32_t slot : stretch.unpacked)
+        ++buffersLeft[self.groupOf[slot]];
+  }
+
+  bool before(const Frame::Stretch &stretch, std::string &error) {
+    std::vector<int32_t> needed;
+    std::set_intersection(stretch.outputs.begin(), stretch.outputs.end(), frame.neededOutputs.begin(),
+                          frame.neededOutputs.end(), std::back_inserter(needed));
+    if (memory && (!memory->take(stretch.outputs, error) ||
+                   !checkPointers(needed, const_cast<const void *const *>(outputs), "output", error)))
+      return false;
+    for (int32_t slot : stretch.packed) {
+      size_t i = self.groupOf[slot];
+      const PackGroup &group = self.groups[i];
+      if (!own[i] || ownPacks[i])
+        continue;
+      if (!(ownPacks[i] = self.pack(group, inputs, threads, error)))
+        return false;
+      for (size_t k = 0; k < group.slots.size(); ++k)
+        packed[group.slots[k]] = ownPacks[i]->data() + group.slotOffsets[k];
+    }
+    return true;
+  }
+
+  void after(const Frame::Stretch &stretch) {
+    for (int32_t slot : stretch.unpacked)
+      if (size_t i = self.groupOf[slot]; --buffersLeft[i] == 0)
+        ownPacks[i] = nullptr;
+    if (memory)
+      memory->release(stretch.inputs);
+  }
+
+  std::vector<void *> packed; ///< pointers of packed buffers, as the call has them
+
+private:
+  Executable &self;
+  const Frame &frame;
+  const void *const *inputs;
+  void *const *outputs;
+  int threads;
+  CallersMemory *memory;
+  std::vector<bool> own;                         ///< by group: this call packs it
+  std::vector<std::shared_ptr<Memory>> ownPacks; ///< by group
+  std::vector<int32_t> buffersLeft;              ///< by group: packed buffers that are still to be read
+};
+
+/// Borrows memory for one walk over `frame` and walks it: in one go, or with `exchange` stretch by stretch.
 bool Executable::runFrame(const Frame &frame, const void *const *inputs, void *const *outputs, void *const *packed,
-                          int threads, std::string &error, std::atomic<int64_t> *times, CallersMemory *memory) {
+                          int threads, std::string &error, std::atomic<int64_t> *times, Exchange *exchange) {
   threads = frame.parallelism == 1 ? 1 : clipThreads(threads);
   threads = int(std::min<int64_t>({threads, frame.parallelism, ThreadTeam::maxThreads}));
 
@@ -348,18 +405,13 @@ bool Executable::runFrame(const Frame &frame, const void *const *inputs, void *c
     return ok;
   };
   bool ok = true;
-  if (!memory)
+  if (!exchange)
     ok = walkSteps(0, frame.steps.size());
-  for (size_t i = 0; memory && ok && i < frame.stretches.size(); ++i) {
+  for (size_t i = 0; exchange && ok && i < frame.stretches.size(); ++i) {
     const Frame::Stretch &stretch = frame.stretches[i];
-    std::vector<int32_t> needed;
-    std::set_intersection(stretch.outputs.begin(), stretch.outputs.end(), frame.neededOutputs.begin(),
-                          frame.neededOutputs.end(), std::back_inserter(needed));
-    ok = memory->take(stretch.outputs, error) &&
-         checkPointers(needed, const_cast<const void *const *>(outputs), "output", error) &&
-         walkSteps(stretch.begin, stretch.end);
+    ok = exchange->before(stretch, error) && walkSteps(stretch.begin, stretch.end);
     if (ok)
-      memory->release(stretch.inputs);
+      exchange->after(stretch);
   }
   ArenaPool::process().giveBack(std::move(block));
   return ok;
@@ -384,10 +436,10 @@ bool Executable::run(const void *const *inputs, void *const *outputs, const int6
     return false;
   if (!isCurrent(*packs, inputs, identities) && !refreshPacks(inputs, identities, threads, packs, error))
     return false;
-  bool ok = runFrame(*frame, inputs, outputs, packs->pointers.data(), threads, error, busy.get(), memory);
-  if (!packs->changing.empty())
-    dropChanging(packs);
-  return ok;
+  if (!memory && packs->changing.empty())
+    return runFrame(*frame, inputs, outputs, packs->pointers.data(), threads, error, busy.get());
+  Exchange exchange(*this, *frame, *packs, inputs, outputs, threads, memory);
+  return runFrame(*frame, inputs, outputs, exchange.packed.data(), threads, error, busy.get(), &exchange);
 }
 
 } // namespace tilewright::runtime

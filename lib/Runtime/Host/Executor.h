@@ -87,6 +87,8 @@ public:
   int64_t packCount() const { return packings.load(std::memory_order_relaxed); }
 
 private:
+  class Exchange;
+
   Executable() = default;
 
   using FramePointer = std::shared_ptr<const Frame>;
@@ -98,11 +100,10 @@ private:
   bool isCurrent(const PackSnapshot &packs, const void *const *inputs, const InputIdentity *identities) const;
   bool refreshPacks(const void *const *inputs, const InputIdentity *identities, int threads, SnapshotPointer &packs,
                     std::string &error);
-  bool pack(const PackGroup &group, const void *const *inputs, int threads, PackedSet &set, std::string &error);
-  void dropChanging(const SnapshotPointer &packs);
+  std::shared_ptr<Memory> pack(const PackGroup &group, const void *const *inputs, int threads, std::string &error);
   void releasePacked(size_t last, const void *const *inputs, PackSnapshot &packs);
   bool runFrame(const Frame &frame, const void *const *inputs, void *const *outputs, void *const *packed, int threads,
-                std::string &error, std::atomic<int64_t> *times = nullptr, CallersMemory *memory = nullptr);
+                std::string &error, std::atomic<int64_t> *times = nullptr, Exchange *exchange = nullptr);
 
   plan::Plan program;
   std::vector<Kernel> kernels;
@@ -113,6 +114,8 @@ private:
   std::vector<bool> packedOnly; ///< by input
   ReleaseInput releaseInput;
   size_t packedSlots = 0;
+  std::vector<size_t> groupOf;  ///< by packed buffer
+  std::vector<bool> packInputs; ///< by input: once steps read it
 
   static constexpr size_t maxFrames = 8;
   std::mutex stateMutex;            ///< guards the two below, for a few instructions only

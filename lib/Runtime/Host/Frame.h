@@ -41,9 +41,11 @@ struct Frame {
   /// behind which it gives arguments back (Stretches.h).
   struct Stretch {
     size_t begin = 0, end = 0;
-    std::vector<int32_t>
-        outputs;                 ///< numbers of those that no earlier stretch touches; the first has the untouched, too
-    std::vector<int32_t> inputs; ///< numbers of those that this stretch touches and no later one
+    // Numbers of what this stretch touches and
+    std::vector<int32_t> outputs;  ///< no earlier one does; the first has those that none touches, too
+    std::vector<int32_t> packed;   ///< no earlier one does
+    std::vector<int32_t> inputs;   ///< no later one does
+    std::vector<int32_t> unpacked; ///< no later one does: packed buffers
   };
 
   std::vector<int64_t> symbols;

@@ -62,7 +62,8 @@ using ReleaseInput = std::function<bool(int32_t input, const void *data, uint64_
                                         std::vector<std::shared_ptr<const PackedSet>> packs)>;
 
 /// What a group has seen of its inputs. A parameter that is trained is written between calls: its pack serves one call,
-/// and is given back behind it. Once two calls find the same, packs stay.
+/// which makes it right before the steps that read it and gives it back behind them. Once two calls find the same,
+/// packs stay.
 struct PackHistory {
   std::vector<InputStamp> stamps; ///< at the last packing
   bool changing = false;
@@ -79,7 +80,7 @@ struct PackSnapshot {
   std::vector<std::shared_ptr<const PackedSet>> sets; ///< by group; null before the first packing
   std::vector<void *> pointers;                       ///< by packed buffer
   uint64_t epoch = 0;                                 ///< of the last forced repacking
-  std::vector<size_t> changing;                       ///< groups whose sets serve one call
+  std::vector<size_t> changing;                       ///< groups without a set: each call packs for itself
 };
 
 /// Cuts plan.once of a verified plan into groups. `kernelIdentities` name each kernel's machine code ("" is unknown

@@ -14,40 +14,56 @@ struct Use {
 };
 
 struct Uses {
-  std::vector<Use> inputs, outputs;
+  std::vector<Use> inputs, outputs, packed;
 
-  Uses(const Frame &frame, int32_t numInputs, int32_t numOutputs)
-      : inputs(size_t(numInputs)), outputs(size_t(numOutputs)) {
+  Uses(const Frame &frame, size_t numInputs, size_t numOutputs, size_t numPacked)
+      : inputs(numInputs), outputs(numOutputs), packed(numPacked) {
     for (size_t step = 0; step < frame.steps.size(); ++step) {
       size_t end = step + 1 < frame.steps.size() ? frame.steps[step + 1].firstOperand : frame.operands.size();
-      for (size_t i = frame.steps[step].firstOperand; i < end; ++i) {
-        const Frame::Operand &operand = frame.operands[i];
-        if (operand.space != Frame::Space::Input && operand.space != Frame::Space::Output)
-          continue;
-        Use &use = (operand.space == Frame::Space::Input ? inputs : outputs)[operand.index];
-        use.first = std::min(use.first, step);
-        use.last = step;
-        use.bytes = std::max(use.bytes, operand.offset + operand.bytes);
-      }
+      for (size_t i = frame.steps[step].firstOperand; i < end; ++i)
+        if (Use *use = of(frame.operands[i])) {
+          use->first = std::min(use->first, step);
+          use->last = step;
+          use->bytes = std::max(use->bytes, frame.operands[i].offset + frame.operands[i].bytes);
+        }
+    }
+  }
+
+private:
+  Use *of(const Frame::Operand &operand) {
+    switch (operand.space) {
+    case Frame::Space::Input:
+      return &inputs[operand.index];
+    case Frame::Space::Output:
+      return &outputs[operand.index];
+    case Frame::Space::Packed:
+      return &packed[operand.index];
+    default:
+      return nullptr;
     }
   }
 };
 
 } // namespace
 
-std::vector<Frame::Stretch> cutIntoStretches(const Frame &frame, int32_t numInputs, int32_t numOutputs,
-                                             int64_t worthwhile) {
-  const Uses uses(frame, numInputs, numOutputs);
+std::vector<Frame::Stretch> cutIntoStretches(const Frame &frame, const std::vector<bool> &stay, int32_t numOutputs,
+                                             int32_t numPacked, int64_t worthwhile) {
+  Uses uses(frame, stay.size(), size_t(numOutputs), size_t(numPacked));
+  for (size_t i = 0; i < stay.size(); ++i)
+    if (stay[i])
+      uses.inputs[i] = {};
   std::vector<int64_t> freed(frame.steps.size(), 0), made(frame.steps.size(), 0); // by step
-  for (const Use &use : uses.inputs)
-    if (use.used())
-      freed[use.last] += use.bytes;
+  for (const std::vector<Use> *list : {&uses.inputs, &uses.packed})
+    for (const Use &use : *list)
+      if (use.used())
+        freed[use.last] += use.bytes;
   int64_t toCome = 0;
-  for (const Use &use : uses.outputs)
-    if (use.used()) {
-      made[use.first] += use.bytes;
-      toCome += use.bytes;
-    }
+  for (const std::vector<Use> *list : {&uses.outputs, &uses.packed})
+    for (const Use &use : *list)
+      if (use.used()) {
+        made[use.first] += use.bytes;
+        toCome += use.bytes;
+      }
 
   std::vector<Frame::Stretch> stretches(1);
   int64_t given = 0;
@@ -67,9 +83,14 @@ std::vector<Frame::Stretch> cutIntoStretches(const Frame &frame, int32_t numInpu
   };
   for (int32_t i = 0; i < numOutputs; ++i)
     (uses.outputs[i].used() ? at(uses.outputs[i].first) : stretches.front()).outputs.push_back(i);
-  for (int32_t i = 0; i < numInputs; ++i)
+  for (size_t i = 0; i < uses.inputs.size(); ++i)
     if (uses.inputs[i].used())
-      at(uses.inputs[i].last).inputs.push_back(i);
+      at(uses.inputs[i].last).inputs.push_back(int32_t(i));
+  for (int32_t i = 0; i < numPacked; ++i)
+    if (uses.packed[i].used()) {
+      at(uses.packed[i].first).packed.push_back(i);
+      at(uses.packed[i].last).unpacked.push_back(i);
+    }
   return stretches;
 }
 

@@ -59,7 +59,7 @@ std::vector<Frame::Stretch> stretchesAt(int64_t length, int64_t worthwhile) {
   std::string error;
   EXPECT_EQ(verify(plan), "");
   EXPECT_TRUE(resolveFrame(plan, steps, &length, frame, error)) << error;
-  return cutIntoStretches(frame, plan.numInputs, plan.numOutputs, worthwhile);
+  return cutIntoStretches(frame, std::vector<bool>(size_t(plan.numInputs)), plan.numOutputs, 0, worthwhile);
 }
 
 TEST(Stretches, EndWhereInputsHaveBeenReadAndOutputsAreToCome) {
