@@ -7,6 +7,7 @@ import functools
 import torch
 from torch import fx
 from torch._dynamo.backends.common import aot_autograd
+from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._guards import TracingContext
 
 from . import reproducer
@@ -152,6 +153,7 @@ def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = Non
             bw_compiler=door(functools.partial(compiler, kind="backward")),
             inference_compiler=door(functools.partial(compiler, kind="inference")),
             decompositions=decompositions(),
+            partition_fn=min_cut_rematerialization_partition,
             # The checks compare what a program makes of its arguments with what others make of them.
             keep_inference_input_mutations=not chosen.check and freezer is None,
         )(gm, example_inputs)

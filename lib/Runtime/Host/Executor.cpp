@@ -3,6 +3,7 @@
 #include "lib/Runtime/Host/Affinity.h"
 #include "lib/Runtime/Host/ArenaPool.h"
 #include "lib/Runtime/Host/BlockPool.h"
+#include "lib/Runtime/Host/ProcessWide.h"
 #include "lib/Runtime/Host/Stretches.h"
 #include "lib/Runtime/Host/Walk.h"
 
@@ -11,6 +12,36 @@
 #include <iterator>
 
 namespace tilewright::runtime {
+
+/// All executables of the process.
+class Executable::Registry {
+public:
+  static Registry &process() { return processWide<Registry, &Registry::mutex>(); }
+
+  void add(Executable *executable) {
+    std::lock_guard<std::mutex> lock(mutex);
+    all.push_back(executable);
+  }
+
+  void remove(Executable *executable) {
+    std::lock_guard<std::mutex> lock(mutex);
+    std::erase(all, executable);
+  }
+
+  /// No executable holds `set` for later calls.
+  void forget(const PackedSet &set) {
+    std::lock_guard<std::mutex> lock(mutex);
+    for (Executable *executable : all)
+      executable->forget(set);
+  }
+
+private:
+  std::mutex mutex; // taken before any executable's
+  std::vector<Executable *> all;
+};
+
+Executable::Executable() { Registry::process().add(this); }
+Executable::~Executable() { Registry::process().remove(this); }
 
 std::unique_ptr<Executable> Executable::create(plan::Plan plan, std::vector<Kernel> kernels,
                                                std::vector<HostFunction> hostFunctions, std::string &error,
@@ -250,6 +281,9 @@ bool Executable::refreshPacks(const void *const *inputs, const InputIdentity *id
       continue;
     std::vector<InputStamp> stamps = stampInputs(group, inputs, identities);
     histories[i].note(stamps);
+    // Others that packed it, for other sizes or in another mode, and may never be called again, need not keep it.
+    if (auto old = PackCache::process().outdated(group.recipe, stamps))
+      Registry::process().forget(*old);
     if (histories[i].changing && !gone && !releaseInput) {
       fresh->sets[i] = nullptr;
       for (int32_t slot : group.slots)
@@ -303,6 +337,24 @@ static bool checkPointers(const std::vector<int32_t> &needed, const void *const 
       return false;
     }
   return true;
+}
+
+/// The next call packs what `set` has anew. Calls under way keep theirs.
+void Executable::forget(const PackedSet &set) {
+  std::lock_guard<std::mutex> lock(stateMutex);
+  if (!snapshot)
+    return;
+  auto holds = [&](const auto &held) { return held.get() == &set; };
+  if (std::none_of(snapshot->sets.begin(), snapshot->sets.end(), holds))
+    return;
+  auto fresh = std::make_shared<PackSnapshot>(*snapshot);
+  for (size_t i = 0; i < groups.size(); ++i)
+    if (holds(fresh->sets[i])) {
+      fresh->sets[i] = nullptr;
+      for (int32_t slot : groups[i].slots)
+        fresh->pointers[slot] = nullptr;
+    }
+  snapshot = std::move(fresh);
 }
 
 /// What changes hands between the stretches of one call: the caller's memory, and packs that serve this call alone.

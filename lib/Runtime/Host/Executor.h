@@ -44,6 +44,8 @@ struct StepTime {
 
 class Executable {
 public:
+  ~Executable();
+
   /// Takes a plan, which is verified here, and the functions behind plan.kernels and plan.hostFunctions, in their
   /// order. Null with a reason in `error` when the plan is invalid or a function is missing. What `keepAlive` holds
   /// (the JIT's code) lives as long as the executable.
@@ -88,8 +90,10 @@ public:
 
 private:
   class Exchange;
+  class Registry;
 
-  Executable() = default;
+  Executable();
+  void forget(const PackedSet &set);
 
   using FramePointer = std::shared_ptr<const Frame>;
   using SnapshotPointer = std::shared_ptr<const PackSnapshot>;

@@ -206,15 +206,23 @@ PackCache::Key PackCache::makeKey(const std::string &recipe, const std::vector<I
   return key;
 }
 
-std::shared_ptr<const PackedSet> PackCache::find(const std::string &recipe, const std::vector<InputStamp> &stamps) {
+/// The set made of inputs that lie there, if they have not changed or if they have.
+std::shared_ptr<const PackedSet> PackCache::atPlace(const std::string &recipe, const std::vector<InputStamp> &stamps) {
   if (recipe.empty())
     return nullptr;
   std::lock_guard<std::mutex> lock(mutex);
   auto entry = sets.find(makeKey(recipe, stamps));
-  if (entry == sets.end())
-    return nullptr;
-  std::shared_ptr<const PackedSet> set = entry->second.lock();
+  return entry == sets.end() ? nullptr : entry->second.lock();
+}
+
+std::shared_ptr<const PackedSet> PackCache::find(const std::string &recipe, const std::vector<InputStamp> &stamps) {
+  std::shared_ptr<const PackedSet> set = atPlace(recipe, stamps);
   return set && set->stamps == stamps ? set : nullptr;
+}
+
+std::shared_ptr<const PackedSet> PackCache::outdated(const std::string &recipe, const std::vector<InputStamp> &stamps) {
+  std::shared_ptr<const PackedSet> set = atPlace(recipe, stamps);
+  return set && set->stamps != stamps ? set : nullptr;
 }
 
 void PackCache::publish(const std::string &recipe, const std::shared_ptr<const PackedSet> &set) {

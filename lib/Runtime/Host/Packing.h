@@ -108,8 +108,11 @@ public:
   static PackCache &process();
   std::shared_ptr<const PackedSet> find(const std::string &recipe, const std::vector<InputStamp> &stamps);
   void publish(const std::string &recipe, const std::shared_ptr<const PackedSet> &set);
+  /// A set of the same inputs as they were before; null when nobody holds one.
+  std::shared_ptr<const PackedSet> outdated(const std::string &recipe, const std::vector<InputStamp> &stamps);
 
 private:
+  std::shared_ptr<const PackedSet> atPlace(const std::string &recipe, const std::vector<InputStamp> &stamps);
   using Key = std::pair<std::string, std::vector<std::pair<const void *, uint64_t>>>;
   static Key makeKey(const std::string &recipe, const std::vector<InputStamp> &stamps);
   std::mutex mutex;

@@ -284,6 +284,23 @@ TEST_F(PackFixture, PacksOfWhatChangesServeOneCall) {
   EXPECT_EQ(executable->packCount(), 5);
 }
 
+/// What another executable keeps of a parameter as it was (the same model for other sizes) is of no use to anybody.
+TEST_F(PackFixture, OutdatedPacksOfOthersAreGivenBack) {
+  auto first = make("code-trained"), second = make("code-trained");
+  expectSum(*first, 12);
+  EXPECT_EQ(first->packedBytes(), 4096 * 4);
+  for (int step = 0; step < 2; ++step) {
+    ++version;
+    expectSum(*second, 12);
+  }
+  EXPECT_EQ(first->packedBytes(), 0);
+  EXPECT_EQ(second->packedBytes(), 0);
+  expectSum(*first, 12);
+  weight.assign(4096, 7);
+  ++version;
+  expectSum(*first, 18);
+}
+
 TEST_F(PackFixture, RepackIgnoresThatNothingSeemsChanged) {
   auto executable = make();
   expectSum(*executable, 12);
