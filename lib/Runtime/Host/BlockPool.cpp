@@ -3,11 +3,14 @@
 #include "lib/Runtime/Host/ProcessWide.h"
 #include "tilewright/OutputMemory.h"
 
+#include <algorithm>
+
 namespace tilewright::runtime {
 
 BlockPool &BlockPool::process() { return processWide<BlockPool, &BlockPool::mutex>(); }
 
 bool BlockPool::take(int64_t bytes, Memory &block) {
+  bytes = Memory::sizeFor(bytes);
   if (bytes >= smallest) {
     std::lock_guard<std::mutex> lock(mutex);
     auto found = kept.lower_bound(bytes);
@@ -15,15 +18,32 @@ bool BlockPool::take(int64_t bytes, Memory &block) {
       block = std::move(found->second);
       held -= found->first;
       kept.erase(found);
+      lend(block.size());
       return true;
     }
   }
-  return Memory::allocate(bytes, block) && (bytes < Memory::hugePageBytes || assemble(block));
+  if (!Memory::allocate(bytes, block))
+    return false;
+  if (block.size() < smallest)
+    return true;
+  std::lock_guard<std::mutex> lock(mutex);
+  lend(block.size());
+  return bytes < Memory::hugePageBytes || assemble(block);
 }
 
-/// Puts huge pages of kept blocks, the largest first, in the place of fresh ones. False when memory is lost.
+void BlockPool::lend(int64_t bytes) {
+  lent += bytes;
+  if (ebb < flood / 2) {
+    lastFlood = flood;
+    flood = ebb = lent;
+  }
+  if (lent > flood)
+    flood = ebb = lent;
+}
+
+/// With the lock held: puts huge pages of kept blocks, the largest first, in the place of fresh ones. False when memory
+/// is lost.
 bool BlockPool::assemble(Memory &block) {
-  std::lock_guard<std::mutex> lock(mutex);
   int64_t done = 0;
   while (done + Memory::hugePageBytes <= block.size() && !kept.empty() &&
          kept.rbegin()->first >= Memory::hugePageBytes) {
@@ -54,7 +74,9 @@ void BlockPool::give(Memory &&block) {
   if (bytes < smallest)
     return;
   std::lock_guard<std::mutex> lock(mutex);
-  if (held + bytes > most)
+  lent -= bytes;
+  ebb = std::min(ebb, lent);
+  if (held + bytes > std::min(most, std::max(flood, lastFlood) - lent))
     return;
   held += bytes;
   kept.emplace(bytes, std::move(dropped));

@@ -1,7 +1,6 @@
 //===- Memory.cpp - aligned memory that reports its own failure -----------===//
 #include "lib/Runtime/Host/Memory.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <sys/mman.h>
 
@@ -24,8 +23,7 @@ bool Memory::allocate(int64_t bytes, Memory &memory) {
   if (bytes == 0)
     return true;
   Memory block;
-  if (bytes >= hugePageBytes / 8 * 5)
-    bytes = std::max(bytes, hugePageBytes); // as a huge page it can become a part of other blocks
+  bytes = sizeFor(bytes);
   if (bytes < hugePageBytes) {
     int64_t rounded = (bytes + 63) / 64 * 64;
     block.base = static_cast<uint8_t *>(aligned_alloc(64, size_t(rounded)));

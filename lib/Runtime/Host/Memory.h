@@ -24,6 +24,11 @@ public:
   }
   ~Memory();
 
+  /// How large a block of `bytes` is made: near a huge page as large as one, which can become a part of other blocks.
+  static int64_t sizeFor(int64_t bytes) {
+    return bytes >= hugePageBytes / 8 * 5 && bytes < hugePageBytes ? hugePageBytes : bytes;
+  }
+
   /// Allocates `bytes` (0 gives an empty block with a null pointer). False when the system has not that much.
   static bool allocate(int64_t bytes, Memory &memory);
 

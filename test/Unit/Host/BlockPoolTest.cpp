@@ -88,6 +88,47 @@ TEST(BlockPool, PagesOfOtherSizesAreUsedAgain) {
   EXPECT_LE(pool.idleBytes(), 2 * mebi);
 }
 
+TEST(BlockPool, WhatNearlyFillsAHugePageGetsOne) {
+  BlockPool pool;
+  Memory block;
+  ASSERT_TRUE(pool.take(3 * mebi / 2, block));
+  EXPECT_EQ(block.size(), 2 * mebi);
+  const uint8_t *place = block.data();
+  pool.give(std::move(block));
+  ASSERT_TRUE(pool.take(3 * mebi / 2 - 5, block));
+  EXPECT_EQ(block.data(), place);
+}
+
+/// As in training: what one step lends at most is what the next will; when the program goes on with less, the rest
+/// goes.
+TEST(BlockPool, KeepsWhatWasLentNotLongAgo) {
+  BlockPool pool;
+  auto step = [&](int blocks) {
+    std::vector<Memory> taken(static_cast<size_t>(blocks));
+    for (Memory &block : taken)
+      ASSERT_TRUE(pool.take(4 * mebi, block));
+    for (Memory &block : taken)
+      pool.give(std::move(block));
+  };
+  for (int i = 0; i < 3; ++i) {
+    step(8);
+    EXPECT_EQ(pool.idleBytes(), 32 * mebi);
+  }
+  step(3);
+  EXPECT_EQ(pool.idleBytes(), 32 * mebi);
+  step(3);
+  step(3);
+  EXPECT_EQ(pool.idleBytes(), 12 * mebi);
+  // What is lent counts: with 8 MiB out, 4 more are kept.
+  std::vector<Memory> out(2);
+  for (Memory &block : out)
+    ASSERT_TRUE(pool.take(4 * mebi, block));
+  EXPECT_EQ(pool.idleBytes(), 4 * mebi);
+  for (Memory &block : out)
+    pool.give(std::move(block));
+  EXPECT_EQ(pool.idleBytes(), 12 * mebi);
+}
+
 TEST(BlockPool, ThreadsNeverShareABlock) {
   auto work = [] {
     for (int round = 0; round < 200; ++round) {
