@@ -50,7 +50,7 @@ def test_images_are_saved_channels_last(dynamic, options):
     model = Images().train()
     eager, reference = copy.deepcopy(model), copy.deepcopy(model).double()
     compiled = torch.compile(model, backend="tilewright", dynamic=dynamic, options={"strict": True, **options})
-    tilewright.report().clear()
+    tilewright.report(clear=True)
     x = torch.randn(2, 3, 17, 19)
     saved, results = saved_by(lambda: compiled(x))
 
