@@ -8,8 +8,10 @@ Each model runs in a process of its own; without names all run that read text al
 """
 
 import argparse
+import dataclasses
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -35,6 +37,18 @@ def with_length(arguments: dict, length: int) -> dict:
     return made
 
 
+def with_positions(settings: dict, last: int) -> dict:
+    """A configuration's arguments for texts of `last` tokens: small ones have few positions."""
+    made = {}
+    for name, value in settings.items():
+        if isinstance(value, dict):
+            value = with_positions(value, last)
+        elif isinstance(value, int) and re.search("position_embeddings|n_positions|max_seq|seq_len", name):
+            value = max(value, 2 * last)
+        made[name] = value
+    return made
+
+
 def marked(arguments: dict, length: int) -> dict:
     import torch
 
@@ -44,7 +58,7 @@ def marked(arguments: dict, length: int) -> dict:
     return arguments
 
 
-def measure(name: str, last: int) -> dict:
+def measure(name: str, last: int, using: str) -> dict:
     from settings import prepare
 
     prepare()
@@ -56,7 +70,8 @@ def measure(name: str, last: int) -> dict:
 
     from tilewright.backend import tilewright as backend
 
-    trial = Trial(architectures()[name], "inference")
+    architecture = architectures()[name]
+    trial = Trial(dataclasses.replace(architecture, arguments=with_positions(architecture.arguments, last)), "inference")
     drawn = trial.arguments(0)
     while last > 2:  # some have few positions
         try:
@@ -64,10 +79,10 @@ def measure(name: str, last: int) -> dict:
             break
         except Exception:
             last //= 2
-    forward, missed, first = trial.compiled(backend), [], 0
+    forward, missed, first = trial.compiled(backend if using == "tilewright" else using), [], 0
     for length in range(2, last + 1):
         arguments = with_length(drawn, length)
-        if length in COMPARED:
+        if length in COMPARED and using == "tilewright":
             runs = [with_threads(n, trial.eager, arguments) for n in (1, 2)]
             missed += compare(trial.call(trial.model, lambda length=length, **a: forward(**marked(a, length)), arguments), runs,
                               trial.exact(arguments), [])  # fmt: skip
@@ -89,25 +104,34 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--to", type=int, default=256)
-    parser.add_argument("--one", action="store_true", help="in this process, as JSON")
+    parser.add_argument("--one", metavar="BACKEND", help="in this process, as JSON")
     arguments = parser.parse_args()
     if arguments.one:
-        print(json.dumps(measure(arguments.names[0], arguments.to)))
+        print(json.dumps(measure(arguments.names[0], arguments.to, arguments.one)))
         return 0
     built = str(here.parent.parent / "build" / "python")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [built, os.environ.get("PYTHONPATH")]))}
     names, held = arguments.names or known(), 0
-    for name in names:
-        command = [sys.executable, __file__, name, "--to", str(arguments.to), "--one"]
+
+    def run(name: str, using: str) -> dict | None:
+        command = [sys.executable, __file__, name, "--to", str(arguments.to), "--one", using]
         ran = subprocess.run(command, capture_output=True, text=True, env=environment)
         if ran.returncode:
             print(f"{name:24} failed: {(ran.stderr.strip().splitlines() or ['no word'])[-1]}", flush=True)
+        return None if ran.returncode else json.loads(ran.stdout.splitlines()[-1])
+
+    for name in names:
+        found = run(name, "tilewright")
+        if found is None:
             continue
-        found = json.loads(ran.stdout.splitlines()[-1])
         right = "right" if not found["missed"] else f"not by the numbers rule: {found['missed'][:3]}"
+        beyond = found["again"]
+        if beyond and (torchs := run(name, "aot_eager")):
+            beyond = max(0, beyond - torchs["again"])
+            right += f"; with aot_eager {torchs['again']} again"
         print(f"{name:24} lengths 2 to {found['last']:3}: {found['graphs']} graphs, {found['again']} compiled again, {right}", flush=True)
-        held += not found["again"] and not found["missed"]
-    print(f"{held} of {len(names)} compile once for every length, and are right")
+        held += not beyond and not found["missed"]
+    print(f"{held} of {len(names)} compile once for every length, but for what torch specialises with any backend, and are right")
     return int(held < len(names))
 
 

@@ -44,6 +44,14 @@ def test_a_seed_is_a_graph(seed):
     assert max(t.nan_to_num(0, 0, 0).abs().max().item() for t in results if t.is_floating_point() and t.numel()) < 1e19  # whole numbers of any bits
 
 
+def test_a_draw_has_other_numbers():
+    program = generate(3)
+    first = program.tensors()
+    program.draw = 1
+    second = program.tensors()
+    assert any(not torch.equal(first[name], second[name]) for name in first)
+
+
 def wrong(program: Program, make) -> str:
     """The kind of failure with a backend whose functions are made of eager's by `make`."""
 

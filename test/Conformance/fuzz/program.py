@@ -103,7 +103,9 @@ class Program:
                 base = torch.empty(i.extent(), dtype=getattr(torch, i.dtype))
                 tensor = base.as_strided(i.shape, i.strides, i.offset)
             else:
-                tensor = strided(i, torch.Generator().manual_seed((self.draw << 44) + self.seed * 1000 + int(i.name[1:])), wide)
+                draw = 0 if i.parameter else self.draw  # a compiled module keeps its own
+                seed = draw * 0x9E3779B1 + self.seed * 1000 + int(i.name[1:])
+                tensor = strided(i, torch.Generator().manual_seed(seed % 2**32), wide)  # torch looks at 32 bits
             made[i.name] = tensor.requires_grad_() if i.gradient else tensor
         return made
 
