@@ -33,7 +33,7 @@ ROOMS = {
     "lib/Target/*": {"dialects/Tile", "dialects/Plan", "dialects/HLS", "dialects/Schedule", "tilewright"},
     # MLIR-free: generated code and AOT libraries link these.
     "lib/Runtime/Plan": RUNTIME_ABI,
-    "lib/Runtime/Host": {"lib/Runtime/Plan", *RUNTIME_ABI, *RATES, "tilewright/OutputMemory.h"},
+    "lib/Runtime/Host": {"lib/Runtime/Plan", *RUNTIME_ABI, *RATES, "tilewright/CallersMemory.h", "tilewright/OutputMemory.h"},
     "lib/Runtime/Jit": {"lib/Runtime/Host", "lib/Runtime/Plan", *RUNTIME_ABI},
     "lib/Runtime/CUDA": {"lib/Runtime/Plan", *RUNTIME_ABI},
     "lib/Tuner": {"dialects/Schedule", "dialects/Tile", "tilewright"},

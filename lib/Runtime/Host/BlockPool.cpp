@@ -49,13 +49,15 @@ bool BlockPool::assemble(Memory &block) {
          kept.rbegin()->first >= Memory::hugePageBytes) {
     auto largest = kept.extract(std::prev(kept.end()));
     const int64_t before = largest.key();
-    int64_t moved = block.takePages(done, largest.mapped());
-    if (moved < 0)
-      return false;
+    const int64_t moved = block.takePages(done, largest.mapped());
     held -= before - largest.mapped().size();
     largest.key() = largest.mapped().size();
     if (largest.key() > 0)
       kept.insert(std::move(largest));
+    if (moved < 0) {
+      lent -= block.size();
+      return false;
+    }
     if (moved == 0)
       break; // the system does not move pages
     done += moved;
