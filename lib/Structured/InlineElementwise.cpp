@@ -168,7 +168,8 @@ struct InlineElementwise : impl::InlineElementwiseBase<InlineElementwise> {
             continue;
           auto merged = cast<linalg::GenericOp>(fused->fusedOp);
           unsigned kept = merged->getNumResults() - consumer->getNumResults();
-          if (kept && merged.getNumReductionLoops() > 0) {
+          // What is kept of a producer that nobody else reads would be its other reader's operand, and its result.
+          if (kept && (merged.getNumReductionLoops() > 0 || !returned)) {
             linalg::GenericOp smaller = withoutKeptResults(rewriter, merged, kept, consumer);
             if (!smaller) {
               rewriter.eraseOp(merged);
