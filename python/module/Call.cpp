@@ -19,23 +19,23 @@ namespace tilewright::python {
 
 static const char *const releasedAttribute = "_tilewright_released";
 
-void GraphCall::evaluate(const std::vector<int64_t> &values) {
-  if (evaluated && shapesFor == values)
-    return;
-  shapes = {};
+GraphCall::ShapesPointer GraphCall::evaluate(const std::vector<int64_t> &values) {
+  if (shapes && shapesFor == values)
+    return shapes;
+  auto fresh = std::make_shared<Shapes>();
   auto add = [&](const TensorSpec &spec) {
-    size_t first = shapes.sizes.size(), rank = spec.sizes.size();
+    size_t first = fresh->sizes.size(), rank = spec.sizes.size();
     for (const SizeProgram &size : spec.sizes)
-      shapes.sizes.push_back(size.run(values.data()));
-    shapes.strides.resize(first + rank);
+      fresh->sizes.push_back(size.run(values.data()));
+    fresh->strides.resize(first + rank);
     int64_t stride = 1, elements = 1;
     for (size_t i = rank; i-- > 0;) {
       unsigned dim = spec.order[i];
-      int64_t size = shapes.sizes[first + dim];
+      int64_t size = fresh->sizes[first + dim];
       if (size < 0)
         throw py::value_error("tilewright: " + spec.name + ": dimension " + std::to_string(dim) +
                               " would have the size " + std::to_string(size));
-      shapes.strides[first + dim] = stride;
+      fresh->strides[first + dim] = stride;
       stride *= std::max<int64_t>(size, 1); // torch's strides of tensors without elements
       elements *= size;
     }
@@ -44,11 +44,11 @@ void GraphCall::evaluate(const std::vector<int64_t> &values) {
   for (const TensorSpec &spec : inputs)
     add(spec);
   for (const TensorSpec &spec : outputs) {
-    shapes.outputAt.push_back(shapes.sizes.size());
-    shapes.bytes.push_back(add(spec));
+    fresh->outputAt.push_back(fresh->sizes.size());
+    fresh->bytes.push_back(add(spec));
   }
   shapesFor = values;
-  evaluated = true;
+  return shapes = fresh;
 }
 
 static std::string listOf(const int64_t *values, int64_t count) {
@@ -170,7 +170,7 @@ static const char *const releasedRemedy =
     "it memory again (p.data = ...), or leave freeze out";
 
 /// Throws what `error` says. "[input 7]" at its end stands for a released parameter.
-void GraphCall::raise(std::string error, const std::vector<py::object> &held) const {
+void GraphCall::raise(std::string error, const std::vector<py::object> &held, const Shapes &shapes) const {
   size_t at = error.rfind(" [input "), input = 0;
   if (at != std::string::npos && sscanf(error.c_str() + at, " [input %zu]", &input) == 1 && input < inputs.size() &&
       inputArguments[input] >= 0 && py::hasattr(held[inputArguments[input]], releasedAttribute))
@@ -272,7 +272,7 @@ void GraphCall::letGo(const std::vector<unsigned> &returned) {
       neededAtEnd[inputArguments[output.into]] = true;
 }
 
-py::object GraphCall::makeResult(size_t output, void *&data) const {
+py::object GraphCall::makeResult(const Shapes &shapes, size_t output, void *&data) const {
   const TensorSpec &spec = outputs[output];
   size_t at = shapes.outputAt[output];
   return makeTensor(spec.dtype, shapes.sizes.data() + at, shapes.strides.data() + at, int64_t(spec.sizes.size()),
@@ -283,9 +283,11 @@ py::object GraphCall::makeResult(size_t output, void *&data) const {
 class LettingGo final : public CallersMemory {
 public:
   /// `copies`: inputs, and the dense copies that stand for them.
-  LettingGo(const GraphCall &call, std::vector<py::object> &held, std::vector<std::pair<size_t, py::object>> &copies,
-            std::vector<py::object> &tensors, std::vector<void *> &results)
-      : call(call), held(held), copies(copies), tensors(tensors), results(results), readers(held.size(), 0) {
+  LettingGo(const GraphCall &call, GraphCall::ShapesPointer shapes, std::vector<py::object> &held,
+            std::vector<std::pair<size_t, py::object>> &copies, std::vector<py::object> &tensors,
+            std::vector<void *> &results)
+      : call(call), shapes(std::move(shapes)), held(held), copies(copies), tensors(tensors), results(results),
+        readers(held.size(), 0) {
     for (int argument : call.inputArguments)
       if (argument >= 0)
         ++readers[argument];
@@ -296,7 +298,7 @@ public:
     try {
       for (int32_t output : outputs)
         if (call.outputs[output].into < 0)
-          tensors[output] = call.makeResult(output, results[output]);
+          tensors[output] = call.makeResult(*shapes, output, results[output]);
     } catch (py::error_already_set &) {
       failure = std::current_exception();
       error = "out of memory";
@@ -326,6 +328,7 @@ public:
 
 private:
   const GraphCall &call;
+  GraphCall::ShapesPointer shapes;
   std::vector<py::object> &held;
   std::vector<std::pair<size_t, py::object>> &copies;
   std::vector<py::object> &tensors;
@@ -347,14 +350,14 @@ py::list GraphCall::runSettled(std::vector<py::object> &held) {
                             std::to_string(source.offset));
     values[i] = (value - source.offset) / source.factor;
   }
-  evaluate(values);
+  const ShapesPointer shapes = evaluate(values);
 
   InputReader reader(*this);
   std::vector<const void *> pointers(inputs.size());
   std::vector<uint64_t> versions(inputs.size(), 0);
   std::vector<std::pair<size_t, py::object>> copied; // inputs, and the dense copies that stand for them
   int64_t seed = 0;
-  const int64_t *sizes = shapes.sizes.data(), *strides = shapes.strides.data();
+  const int64_t *sizes = shapes->sizes.data(), *strides = shapes->strides.data();
   size_t nextConstant = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
     int argument = inputArguments[i];
@@ -383,10 +386,10 @@ py::list GraphCall::runSettled(std::vector<py::object> &held) {
       tensors.emplace_back();
   std::optional<LettingGo> memory;
   if (program && lettingGo)
-    memory.emplace(*this, held, copied, tensors, results);
+    memory.emplace(*this, shapes, held, copied, tensors, results);
   else
     for (size_t i = 0; i < tensors.size(); ++i)
-      tensors[i] = makeResult(i, results[i]);
+      tensors[i] = makeResult(*shapes, i, results[i]);
 
   if (program) {
     int threads = py::cast<int>(threadSource());
@@ -401,7 +404,7 @@ py::list GraphCall::runSettled(std::vector<py::object> &held) {
     if (memory)
       memory->rethrow();
     if (!ok)
-      raise(std::move(error), held);
+      raise(std::move(error), held, *shapes);
   }
   ++calls;
   if (!outputs.empty() && outputs.back().into >= 0)

@@ -75,21 +75,22 @@ public:
 
 private:
   friend class LettingGo;
-  pybind11::list runSettled(std::vector<pybind11::object> &held);
-  pybind11::object makeResult(size_t output, void *&data) const;
-  void tellWritten(const std::vector<pybind11::object> &held,
-                   const std::vector<std::pair<size_t, pybind11::object>> &copied);
-  size_t firstSizeOf(size_t input) const;
-  [[noreturn]] void raise(std::string error, const std::vector<pybind11::object> &held) const;
   struct Shapes {
     std::vector<int64_t> sizes, strides; ///< of all inputs, then all outputs, one after the other
     std::vector<int64_t> bytes;          ///< of the outputs
     std::vector<size_t> outputAt;        ///< where the outputs' sizes and strides start
   };
-  void evaluate(const std::vector<int64_t> &values);
-  Shapes shapes;
+  pybind11::list runSettled(std::vector<pybind11::object> &held);
+  pybind11::object makeResult(const Shapes &shapes, size_t output, void *&data) const;
+  void tellWritten(const std::vector<pybind11::object> &held,
+                   const std::vector<std::pair<size_t, pybind11::object>> &copied);
+  size_t firstSizeOf(size_t input) const;
+  [[noreturn]] void raise(std::string error, const std::vector<pybind11::object> &held, const Shapes &shapes) const;
+  using ShapesPointer = std::shared_ptr<const Shapes>;
+  /// A call holds what it got: another thread's, for other sizes, may come in between.
+  ShapesPointer evaluate(const std::vector<int64_t> &values);
+  ShapesPointer shapes;           ///< of the last call
   std::vector<int64_t> shapesFor; ///< the symbols that `shapes` follows from
-  bool evaluated = false;
   /// Until parameters are released calls take turns: a pointer read by one must not be freed by another.
   std::atomic<bool> settled{true};
   std::mutex settling;

@@ -1,6 +1,7 @@
 """What surrounds a training step: scaled gradients, accumulation, checkpoints, clipped norms, as in eager by the numbers rule."""
 
 import copy
+import threading
 
 import pytest
 import torch
@@ -127,3 +128,31 @@ def test_only_some_parameters_are_trained():
         return list(model.parameters())
 
     compare(loop, Net(), batches(3))
+
+
+def test_backward_graphs_of_other_sizes_at_the_same_time():
+    """Results are made while the graph runs, each call's of its own sizes; saved activations are let go of meanwhile."""
+    model = torch.nn.Sequential(*[m for _ in range(4) for m in (torch.nn.Linear(512, 512), torch.nn.Tanh())])
+    compiled = torch.compile(model, backend="tilewright", dynamic=True, options={"strict": True})
+    drawn = {rows: torch.randn(rows, 512) for rows in (4500, 5000, 6100)}
+
+    def gradient(function, rows):
+        x = drawn[rows].clone().requires_grad_()
+        return torch.autograd.grad(function(x).square().sum(), [x, *model.parameters()])
+
+    wanted = {rows: gradient(model, rows) for rows in drawn}
+    gradient(compiled, 4500), gradient(compiled, 5000)
+    found = {}
+
+    def work(rows):
+        found[rows] = [gradient(compiled, rows) for _ in range(3)]
+
+    threads = [threading.Thread(target=work, args=(rows,)) for rows in drawn]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for rows, want in wanted.items():
+        for got in found[rows]:
+            for a, b in zip(got, want, strict=True):
+                torch.testing.assert_close(a, b, rtol=1e-3, atol=1e-3 * b.abs().max().item())
