@@ -4,6 +4,7 @@
 #include "tilewright/OutputMemory.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace tilewright::runtime {
 
@@ -71,17 +72,27 @@ int64_t BlockPool::idleBytes() {
 }
 
 void BlockPool::give(Memory &&block) {
-  Memory dropped = std::move(block); // freed after the lock
-  const int64_t bytes = dropped.size();
+  Memory given = std::move(block);
+  const int64_t bytes = given.size();
   if (bytes < smallest)
     return;
+  std::vector<Memory> dropped; // freed after the lock
   std::lock_guard<std::mutex> lock(mutex);
   lent -= bytes;
   ebb = std::min(ebb, lent);
-  if (held + bytes > std::min(most, std::max(flood, lastFlood) - lent))
+  // What was given last is warm, and makes room for itself.
+  const int64_t allowed = std::min(most, std::max(flood, lastFlood) - lent);
+  if (bytes > allowed) {
+    dropped.push_back(std::move(given));
     return;
+  }
+  while (held + bytes > allowed) {
+    auto largest = kept.extract(std::prev(kept.end()));
+    held -= largest.key();
+    dropped.push_back(std::move(largest.mapped()));
+  }
   held += bytes;
-  kept.emplace(bytes, std::move(dropped));
+  kept.emplace(bytes, std::move(given));
 }
 
 std::shared_ptr<Memory> BlockPool::share(int64_t bytes) {
