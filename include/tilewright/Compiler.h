@@ -75,14 +75,11 @@ public:
 
   /// Runs on `inputs` (the tensors, in order) into `outputs`, which the caller has allocated dense and row-major.
   /// `symbols` has one value per symbolic size; `versions`, when not null, one version counter per input.
-  /// `threads` is the most to use. Returns false and says why in `error`.
+  /// `threads` is the most to use. `memory`, when not null, is a caller that makes results and gives back arguments
+  /// while the program runs: pointers of outputs are read after memory->take() has set them. Returns false and says why
+  /// in `error`.
   virtual bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, const uint64_t *versions,
-                   int threads, std::string &error) = 0;
-
-  /// The same for a caller that makes results and gives back arguments while the program runs: pointers of outputs are
-  /// read after memory.take() has set them.
-  virtual bool runWith(CallersMemory &memory, const void *const *inputs, void *const *outputs, const int64_t *symbols,
-                       const uint64_t *versions, int threads, std::string &error) = 0;
+                   int threads, std::string &error, CallersMemory *memory) = 0;
 
   /// Forget all packed parameters; they are packed anew at the next call.
   virtual void repack() = 0;

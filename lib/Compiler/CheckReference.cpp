@@ -57,15 +57,12 @@ public:
 
   void repack() override { watched->repack(); }
 
-  bool runWith(CallersMemory &memory, const void *const *given, void *const *wanted, const int64_t *symbols,
-               const uint64_t *versions, int threads, std::string &error) override {
-    std::vector<int32_t> all(outputs); // the reference reads every input at the end
-    std::iota(all.begin(), all.end(), 0);
-    return memory.take(all, error) && run(given, wanted, symbols, versions, threads, error);
-  }
-
   bool run(const void *const *given, void *const *wanted, const int64_t *symbols, const uint64_t *versions, int threads,
-           std::string &error) override {
+           std::string &error, CallersMemory *caller) override {
+    std::vector<int32_t> all(outputs); // none is given back: the reference reads every input at the end
+    std::iota(all.begin(), all.end(), 0);
+    if (caller && !caller->take(all, error))
+      return false;
     std::vector<std::vector<int64_t>> sizes;
     std::vector<AlignedBuffer> memory;
     std::vector<void *> watchedOutputs(wanted, wanted + outputs), exactOutputs, plainOutputs;
@@ -91,10 +88,10 @@ public:
       judged.push_back(watchedOutputs.back());
       sizes.push_back(std::move(shape));
     }
-    if (!watched->run(given, watchedOutputs.data(), symbols, versions, threads, error))
+    if (!watched->run(given, watchedOutputs.data(), symbols, versions, threads, error, nullptr))
       return false;
     for (auto &[judge, into] : {std::pair{exact.get(), &exactOutputs}, std::pair{plain.get(), &plainOutputs}})
-      if (!results.empty() && !judge->run(judged.data(), into->data(), symbols, nullptr, threads, error)) {
+      if (!results.empty() && !judge->run(judged.data(), into->data(), symbols, nullptr, threads, error, nullptr)) {
         error = "the reference of check=reference: " + error;
         return false;
       }

@@ -28,13 +28,12 @@ public:
   explicit HostProgram(std::unique_ptr<runtime::Executable> executable) : executable(std::move(executable)) {}
 
   bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, const uint64_t *versions,
-           int threads, std::string &error) override {
-    return run(nullptr, inputs, outputs, symbols, versions, threads, error);
-  }
-
-  bool runWith(CallersMemory &memory, const void *const *inputs, void *const *outputs, const int64_t *symbols,
-               const uint64_t *versions, int threads, std::string &error) override {
-    return run(&memory, inputs, outputs, symbols, versions, threads, error);
+           int threads, std::string &error, CallersMemory *memory) override {
+    llvm::SmallVector<runtime::InputIdentity, 64> identities;
+    for (int32_t input = 0; versions && input < executable->plan().numInputs; ++input)
+      identities.push_back({inputs[input], versions[input]});
+    return executable->run(inputs, outputs, symbols, threads, error, versions ? identities.data() : nullptr, memory) ||
+           withLine(error);
   }
 
   void repack() override { executable->repack(); }
@@ -62,15 +61,6 @@ public:
   }
 
 private:
-  bool run(CallersMemory *memory, const void *const *inputs, void *const *outputs, const int64_t *symbols,
-           const uint64_t *versions, int threads, std::string &error) {
-    llvm::SmallVector<runtime::InputIdentity, 64> identities;
-    for (int32_t input = 0; versions && input < executable->plan().numInputs; ++input)
-      identities.push_back({inputs[input], versions[input]});
-    return executable->run(inputs, outputs, symbols, threads, error, versions ? identities.data() : nullptr, memory) ||
-           withLine(error);
-  }
-
   /// "[step 7]" at the end of an error becomes the user's line. Returns false.
   bool withLine(std::string &error) const {
     size_t at = error.rfind(" [step ");

@@ -3,6 +3,7 @@
 #include "lib/Frontend/Node.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Support/DebugStringHelper.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 namespace tilewright {
@@ -99,24 +100,18 @@ llvm::Expected<BuiltInput> GraphBuilder::addInput(llvm::StringRef name, const Te
   return result;
 }
 
-static std::string textOf(Type type) {
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return text;
-}
-
 llvm::Expected<std::string> GraphBuilder::typeText(ValueRef value) const {
-  auto found = state->importer.values.find(value.id);
-  if (found == state->importer.values.end() || value.result >= found->second.size() || !found->second[value.result])
+  Value known = state->importer.valueOf(value);
+  if (!known)
     return llvm::createStringError("this is the result of no node");
-  return textOf(found->second[value.result].getType());
+  return debugString(known.getType());
 }
 
 llvm::Expected<std::string> GraphBuilder::typeText(const TensorMeta &meta) {
   auto type = state->importer.tensorType(meta);
   if (!type)
     return type.takeError();
-  return textOf(*type);
+  return debugString(*type);
 }
 
 int64_t GraphBuilder::lastId() const { return state->importer.nextId - 1; }
@@ -183,9 +178,8 @@ llvm::Expected<int64_t> GraphBuilder::addNode(llvm::StringRef target, const ArgL
   std::string operands;
   auto list = [&](const Arg &arg) {
     if (auto *ref = std::get_if<ValueRef>(&arg))
-      if (auto found = im.values.find(ref->id);
-          found != im.values.end() && ref->result < found->second.size() && found->second[ref->result])
-        operands += (operands.empty() ? "" : ", ") + tensorName(Node::typeOf(found->second[ref->result]));
+      if (Value value = im.valueOf(*ref))
+        operands += (operands.empty() ? "" : ", ") + tensorName(Node::typeOf(value));
   };
   for (const Arg &arg : args)
     list(arg);
@@ -200,11 +194,10 @@ llvm::Expected<std::vector<DenseLayout>> GraphBuilder::setOutputs(const std::vec
   std::vector<DenseLayout> layouts;
   SmallVector<Value> values;
   for (const OutputSpec &output : outputs) {
-    auto found = im.values.find(output.value.id);
-    if (found == im.values.end() || output.value.result >= found->second.size() || !found->second[output.value.result])
+    Value value = im.valueOf(output.value);
+    if (!value)
       return llvm::createStringError("output " + std::to_string(layouts.size()) +
                                      " refers to a result that its node does not give");
-    Value value = found->second[output.value.result];
     auto strides = parseAll(im, output.strides);
     if (!strides)
       return strides.takeError();

@@ -28,6 +28,11 @@ struct Importer {
   mlir::Value seed; ///< the hidden last argument, once a random op asked for it
   int64_t randomStreams = 0;
 
+  /// The value of an input or node; null when there is none.
+  mlir::Value valueOf(ValueRef ref) const {
+    auto found = values.find(ref.id);
+    return found == values.end() || ref.result >= found->second.size() ? mlir::Value() : found->second[ref.result];
+  }
   llvm::Expected<mlir::AffineExpr> size(const Size &size);
   llvm::Expected<mlir::RankedTensorType> tensorType(const TensorMeta &meta);
   mlir::Value seedArgument();

@@ -45,13 +45,10 @@ static Value lookUp(Node &n, const Arg *arg, const llvm::Twine &what) {
     n.refuse("argument " + what + " is " + (arg ? kindOf(*arg) : "missing") + " where a tensor is needed");
     return {};
   }
-  ValueRef ref = std::get<ValueRef>(*arg);
-  auto found = n.importer.values.find(ref.id);
-  if (found == n.importer.values.end() || ref.result >= found->second.size() || !found->second[ref.result]) {
+  Value value = n.importer.valueOf(std::get<ValueRef>(*arg));
+  if (!value)
     n.refuse("argument " + what + " refers to a result that its node does not give");
-    return {};
-  }
-  return found->second[ref.result];
+  return value;
 }
 
 Value Node::tensor(unsigned index, llvm::StringRef name) {
@@ -318,12 +315,12 @@ Type Node::computeType(Type result, ArrayRef<std::pair<unsigned, llvm::StringRef
       if (!isNumber && !isExact(double(*value), result))
         return f32();
     } else if (auto *ref = std::get_if<ValueRef>(arg)) {
-      auto found = importer.values.find(ref->id);
-      if (found == importer.values.end() || ref->result >= found->second.size() || !found->second[ref->result])
+      Value value = importer.valueOf(*ref);
+      if (!value)
         continue;
-      if (isNumber && isWide(found->second[ref->result]))
+      if (isNumber && isWide(value))
         return f64();
-      Type element = elementOf(found->second[ref->result]);
+      Type element = elementOf(value);
       if (!isNumber && element != result && isa<FloatType>(element) && element.getIntOrFloatBitWidth() > 16)
         return f32();
     }

@@ -1,8 +1,8 @@
 //===- ChosenSlices.cpp - operands that are slices chosen from a parameter ----===//
 //
 // Before:
-//   func @kernel_0(%table, %numbers, %out) { linalg.generic ins(%numbers) { tensor.extract %table[place %number, ...] }
-//   } func @main: %w = call @kernel_0(%parameter, %n, %e); call @kernel_1(%x, %w, %f)
+//   func @kernel_0(%table, %numbers, %out) { linalg.generic ins(%numbers) { tensor.extract %table[%number, ...] } }
+//   func @main: %w = call @kernel_0(%parameter, %n, %e); call @kernel_1(%x, %w, %f)
 // After:
 //   func @main: call @kernel_1(%x, %parameter, %n, %f)
 //

@@ -397,9 +397,8 @@ py::list GraphCall::runSettled(std::vector<py::object> &held) {
     bool ok;
     {
       py::gil_scoped_release release;
-      ok = memory ? program->runWith(*memory, pointers.data(), results.data(), values.data(), versions.data(), threads,
-                                     error)
-                  : program->run(pointers.data(), results.data(), values.data(), versions.data(), threads, error);
+      ok = program->run(pointers.data(), results.data(), values.data(), versions.data(), threads, error,
+                        memory ? &*memory : nullptr);
     }
     if (memory)
       memory->rethrow();

@@ -13,9 +13,9 @@ from torch._guards import TracingContext
 from . import reproducer
 from .compiled import CompiledGraph, Parts, Program, Segment, warn_of
 from .decompositions import decompositions
-from .eager_strides import dense, differing, fresh_results, orders_of, results_of
+from .eager_strides import dense, differing, orders_of, results_of
 from .freeze import Freezer, check_kind
-from .fresh_results import separate
+from .fresh_results import apart_from_arguments, separate
 from .kept_by_torch import keeps, kept_by_torch
 from .options import CompileOptions, read_options
 from .origin import Origin, entered, origin_of
@@ -97,8 +97,8 @@ def compile_parts(gm, options, static, refusals, report, keep, orders, freezer=N
 
 
 def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: CompileOptions, keep: bool, origin: Origin,
-                  freezer=None, traced=(), fresh=frozenset()):  # fmt: skip
-    """AOTAutograd's compiler for one graph. `traced`: Dynamo's results of it, `fresh` the numbers of those that
+                  freezer=None, traced=(), apart=frozenset()):  # fmt: skip
+    """AOTAutograd's compiler for one graph. `traced`: Dynamo's results of it, `apart` the numbers of those that
     are in no argument's memory."""
     if freezer is not None:
         check_kind(kind)
@@ -120,8 +120,9 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
         first_saved = context.fw_metadata.num_forward + tokens
         strides = channels_last_saved(gm, first_saved)
     if kind != "backward" and context is not None and (metadata := context.fw_metadata) is not None:
-        separate(gm, metadata, fresh)
-        for_user = differing(gm, traced, len(metadata.tokens) + metadata.num_mutated_inp_runtime_indices)
+        first = len(metadata.tokens) + metadata.num_mutated_inp_runtime_indices
+        separate(gm, metadata, first, apart)
+        for_user = differing(gm, traced, first)
         strides = for_user | strides
     result = compile_whole(gm, options, static, report, keep, watch, strides=strides, first_saved=first_saved)
     if isinstance(result, Imported):
@@ -144,9 +145,9 @@ def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = Non
     """The backend that torch.compile calls."""
     chosen = read_options(options, mode)
     freezer = Freezer(gm, example_inputs) if chosen.freeze else None
-    origin = origin_of(example_inputs)
+    origin, traced = origin_of(example_inputs), results_of(gm)
     compiler = functools.partial(compile_graph, options=chosen, keep=keeps(chosen), origin=origin, freezer=freezer,
-                                 traced=results_of(gm), fresh=fresh_results(gm))  # fmt: skip
+                                 traced=traced, apart=apart_from_arguments(gm, traced))  # fmt: skip
     with kept_by_torch(chosen) as door, entered(origin):
         compiled = aot_autograd(
             fw_compiler=door(functools.partial(compiler, kind="forward")),

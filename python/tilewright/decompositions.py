@@ -29,8 +29,8 @@ def native_group_norm_backward(grad_output, input, mean, rstd, gamma, N, C, HxW,
 _registered: dict = {}  # by overload: the user's
 
 
-def overload_of(op, what: str):
-    """The overload that a `what` is registered for."""
+def register(op, function, what: str, table: dict):
+    """Puts `function`, the `what` of operator `op`, into `table` by overload; without it, what does so when called with it."""
     import torch
 
     op = getattr(op, "_opoverload", op)  # of what torch.library.custom_op makes of a function
@@ -41,7 +41,12 @@ def overload_of(op, what: str):
         op = getattr(op, overloads[0])
     if not isinstance(op, torch._ops.OpOverload):
         raise TypeError(f"tilewright: a {what} is registered for an operator such as torch.ops.mylib.scale, not for {op!r}")
-    return op
+    if function is None:
+        return functools.partial(register, op, what=what, table=table)
+    if not callable(function):
+        raise TypeError(f"tilewright: the {what} of {op} is a function of its arguments, not {function!r}")
+    table[op] = function
+    return function
 
 
 def register_decomposition(op, decomposition=None):
@@ -55,13 +60,7 @@ def register_decomposition(op, decomposition=None):
 
     Gradients come from torch.library.register_autograd, whose operators may be registered likewise. Raises TypeError
     where `op` is no operator of torch's, ValueError where it has several overloads."""
-    op = overload_of(op, "decomposition")
-    if decomposition is None:
-        return functools.partial(register_decomposition, op)
-    if not callable(decomposition):
-        raise TypeError(f"tilewright: the decomposition of {op} is a function of its arguments, not {decomposition!r}")
-    _registered[op] = decomposition
-    return decomposition
+    return register(op, decomposition, "decomposition", _registered)
 
 
 def registered_digest() -> str:

@@ -26,15 +26,6 @@ def results_of(gm: fx.GraphModule) -> list:
     return [f if isinstance(f, torch.Tensor) and f.layout == torch.strided else None for f in fakes]
 
 
-def fresh_results(gm: fx.GraphModule) -> set[int]:
-    """Numbers of the results of Dynamo's graph that lie in no argument's memory."""
-    if any(n.op == "get_attr" for n in gm.graph.nodes):
-        return set()
-    arguments = [n.meta.get("example_value") for n in gm.graph.nodes if n.op == "placeholder"]
-    known = {a.untyped_storage()._cdata for a in arguments if isinstance(a, torch.Tensor) and a.layout == torch.strided}
-    return {number for number, fake in enumerate(results_of(gm)) if fake is not None and fake.untyped_storage()._cdata not in known}
-
-
 def _expressions(sizes) -> list:
     """Sizes or strides to compare without a guard; of sizes that follow from data there can be none."""
     return [s.node.expr if isinstance(s, torch.SymInt) else s for s in sizes]

@@ -14,18 +14,26 @@ from torch._functorch._aot_autograd.schemas import OutputType, PlainTensorMeta
 from .outputs import view_chain
 
 
-def separate(gm: fx.GraphModule, metadata, fresh: set[int]) -> None:
-    """Copies results of an AOTAutograd graph that are arguments, or views of them, and shall not be. `metadata`: its
-    ViewAndMutationMeta, which counts some views as tensors of their own (of several by one op), so that `fresh` has the numbers of
-    those results that Dynamo found to be so, too."""
+def apart_from_arguments(gm: fx.GraphModule, fakes: list) -> set[int]:
+    """Numbers of the results of Dynamo's graph, `fakes`, that lie in no argument's memory."""
+    if any(n.op == "get_attr" for n in gm.graph.nodes):
+        return set()
+    arguments = [n.meta.get("example_value") for n in gm.graph.nodes if n.op == "placeholder"]
+    known = {a.untyped_storage()._cdata for a in arguments if isinstance(a, torch.Tensor) and a.layout == torch.strided}
+    return {number for number, fake in enumerate(fakes) if fake is not None and fake.untyped_storage()._cdata not in known}
+
+
+def separate(gm: fx.GraphModule, metadata, first: int, apart: set[int]) -> None:
+    """Copies results of an AOTAutograd graph that are arguments, or views of them, and shall not be. The user's begin at
+    number `first`. `metadata`: its ViewAndMutationMeta, which counts some views as tensors of their own (of several by one op), so
+    that `apart` has the numbers of those of the user's that Dynamo found to be so, too."""
     if not all(isinstance(m, PlainTensorMeta) for m in metadata.subclass_fw_graph_out_meta):
         return  # several results of the graph make one of the user's
     output = gm.graph.output_node()
-    values = list(output.args[0])
-    first = len(metadata.tokens) + metadata.num_mutated_inp_runtime_indices
+    values, copied = list(output.args[0]), False
     for number, info in enumerate(metadata.output_info, first):
         value = values[number]
-        if number - first not in fresh or info.output_type is not OutputType.non_alias or not isinstance(value, fx.Node):
+        if number - first not in apart or info.output_type is not OutputType.non_alias or not isinstance(value, fx.Node):
             continue
         held = value.meta.get("val")
         if not isinstance(held, torch.Tensor) or view_chain(value)[0].op != "placeholder":
@@ -34,5 +42,7 @@ def separate(gm: fx.GraphModule, metadata, fresh: set[int]) -> None:
             values[number] = gm.graph.call_function(torch.ops.aten.clone.default, (value,))
         values[number].meta.update(value.meta)
         values[number].meta["val"] = torch.ops.aten.clone.default(held)
-    output.args = (type(output.args[0])(values),)
-    gm.recompile()
+        copied = True
+    if copied:
+        output.args = (type(output.args[0])(values),)
+        gm.recompile()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
-
 import torch
 from torch import fx
 
 from . import _tilewright
-from .decompositions import overload_of
+from .decompositions import register
 
 registered: dict = {}  # by overload: the user's functions
 
@@ -36,13 +34,7 @@ def register_lowering(op, lowering=None):
     Results are rounded as the ops say; a symbolic size stands in the type. Gradients come from
     torch.library.register_autograd, whose operators may be registered likewise. Raises TypeError where `op` is no operator of
     torch's, ValueError where it has several overloads; compiling raises LoweringError where the text does not fit the call."""
-    op = overload_of(op, "lowering")
-    if lowering is None:
-        return functools.partial(register_lowering, op)
-    if not callable(lowering):
-        raise TypeError(f"tilewright: the lowering of {op} is a function of its arguments, not {lowering!r}")
-    registered[op] = lowering
-    return lowering
+    return register(op, lowering, "lowering", registered)
 
 
 def import_lowering(walker, node: fx.Node, metas: list, where: list) -> int:

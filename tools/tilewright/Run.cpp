@@ -164,7 +164,8 @@ int runOnce(ModuleOp module, Session &session, RunFlags &flags) {
   if (!program)
     return failRun(llvm::toString(program.takeError()));
   std::string error;
-  if (!(*program)->run(inputPointers.data(), outputPointers.data(), symbols->data(), nullptr, flags.threads, error))
+  if (!(*program)->run(inputPointers.data(), outputPointers.data(), symbols->data(), nullptr, flags.threads, error,
+                       nullptr))
     return failRun(error);
   const CompileReport &report = (*program)->report;
   llvm::outs() << report.operations << " operations, " << report.kernels << " kernels, " << report.distinctKernels

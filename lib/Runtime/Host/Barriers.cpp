@@ -45,12 +45,11 @@ void placeBarriers(Frame &frame, const std::vector<bool> &writes, const std::vec
   bool afterHost = false;
   for (size_t i = 0; i < frame.steps.size(); ++i) {
     Frame::Step &step = frame.steps[i];
-    size_t end = i + 1 < frame.steps.size() ? frame.steps[i + 1].firstOperand : frame.operands.size();
     current.clear();
     // A host function may do anything, so nothing runs beside it.
     bool host = step.kind == plan::Step::Kind::Host;
     step.barrierBefore = (host && !byAll.empty()) || (afterHost && !step.serial);
-    for (size_t k = step.firstOperand; k < end; ++k) {
+    for (size_t k = step.firstOperand; k < frame.operandsOf(i + 1); ++k) {
       const Frame::Operand &operand = frame.operands[k];
       bool readOnly = operand.space == Frame::Space::Constant;
       if (readOnly || operand.bytes == 0)

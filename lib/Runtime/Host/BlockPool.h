@@ -1,9 +1,9 @@
 //===- BlockPool.h - large blocks of memory, kept for the next that needs one --===//
 //
 // Fresh pages cost more than the work on them: results of a call and packs that replace others are about as large as
-// those that were given back before. Where no block of the size is kept, the huge pages of
-// others become one: what activations lay in is where gradients lie next, whatever their sizes. So much is kept that
-// what is lent and what is kept come to what was lent at once not long ago, and half a GiB at most.
+// those that were given back before. Where no block of the size is kept, the huge pages of others become one: what
+// activations lay in is where gradients lie next, whatever their sizes. So much is kept that what is lent and what is
+// kept come to what was lent at once not long ago, and half a GiB at most.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_BLOCKPOOL_H
@@ -36,9 +36,10 @@ public:
   int64_t idleBytes();
 
 private:
-  bool assemble(Memory &block);
-  std::mutex mutex;
   void lend(int64_t bytes);
+  bool assemble(Memory &block);
+
+  std::mutex mutex;
   std::multimap<int64_t, Memory> kept; ///< by size
   int64_t held = 0;                    ///< bytes of them
   // Bytes lent: now; the most since the last ebb; the most between that and the one before; the least since the most.

@@ -139,13 +139,8 @@ bool Executable::lookUp(const int64_t *symbols, FramePointer &frame, SnapshotPoi
 }
 
 bool Executable::resolve(const int64_t *symbols, FramePointer &frame, std::string &error) {
-  std::vector<const plan::Step *> steps;
-  for (const plan::Step &step : program.steps)
-    steps.push_back(&step);
-  // A plan without symbols may come with a null pointer, which would mean "unknown" to resolveFrame.
-  const int64_t none = 0;
   auto fresh = std::make_shared<Frame>();
-  if (!resolveFrame(program, steps, symbols ? symbols : &none, *fresh, error))
+  if (!resolveFrame(program, symbols, *fresh, error))
     return false;
   fresh->stretches = cutIntoStretches(*fresh, packInputs, program.numOutputs, int32_t(packedSlots));
   frame = fresh;
@@ -221,8 +216,7 @@ std::shared_ptr<Memory> Executable::pack(const PackGroup &group, const void *con
     return nullptr;
   }
   std::vector<void *> pointers(packedSlots, nullptr);
-  for (size_t k = 0; k < group.slots.size(); ++k)
-    pointers[group.slots[k]] = memory->data() + group.slotOffsets[k];
+  group.point(pointers, memory.get());
   if (!runFrame(group.frame, inputs, nullptr, pointers.data(), threads, error))
     return nullptr;
   packings.fetch_add(1, std::memory_order_relaxed);
@@ -286,8 +280,7 @@ bool Executable::refreshPacks(const void *const *inputs, const InputIdentity *id
       Registry::process().forget(*old);
     if (histories[i].changing && !gone && !releaseInput) {
       fresh->sets[i] = nullptr;
-      for (int32_t slot : group.slots)
-        fresh->pointers[slot] = nullptr;
+      group.point(fresh->pointers, nullptr);
       continue;
     }
     std::shared_ptr<const PackedSet> found = PackCache::process().find(group.recipe, stamps);
@@ -311,8 +304,7 @@ bool Executable::refreshPacks(const void *const *inputs, const InputIdentity *id
     }
     if (!ok)
       break;
-    for (size_t k = 0; k < group.slots.size(); ++k)
-      fresh->pointers[group.slots[k]] = found->memory->data() + group.slotOffsets[k];
+    group.point(fresh->pointers, found->memory.get());
     fresh->sets[i] = std::move(found);
     if (releaseInput)
       releasePacked(i, inputs, *fresh);
@@ -351,8 +343,7 @@ void Executable::forget(const PackedSet &set) {
   for (size_t i = 0; i < groups.size(); ++i)
     if (holds(fresh->sets[i])) {
       fresh->sets[i] = nullptr;
-      for (int32_t slot : groups[i].slots)
-        fresh->pointers[slot] = nullptr;
+      groups[i].point(fresh->pointers, nullptr);
     }
   snapshot = std::move(fresh);
 }
@@ -364,9 +355,7 @@ public:
   Exchange(Executable &self, const Frame &frame, const PackSnapshot &packs, const void *const *inputs,
            void *const *outputs, int threads, CallersMemory *memory)
       : packed(packs.pointers), self(self), frame(frame), inputs(inputs), outputs(outputs), threads(threads),
-        memory(memory), own(self.groups.size()), ownPacks(self.groups.size()), buffersLeft(self.groups.size()) {
-    for (size_t i : packs.changing)
-      own[i] = true;
+        memory(memory), ownPacks(self.groups.size()), buffersLeft(self.groups.size()) {
     for (const Frame::Stretch &stretch : frame.stretches)
       for (int32_t slot : stretch.unpacked)
         ++buffersLeft[self.groupOf[slot]];
@@ -380,14 +369,12 @@ public:
                    !checkPointers(needed, const_cast<const void *const *>(outputs), "output", error)))
       return false;
     for (int32_t slot : stretch.packed) {
-      size_t i = self.groupOf[slot];
-      const PackGroup &group = self.groups[i];
-      if (!own[i] || ownPacks[i])
+      if (packed[slot])
         continue;
-      if (!(ownPacks[i] = self.pack(group, inputs, threads, error)))
+      size_t i = self.groupOf[slot];
+      if (!(ownPacks[i] = self.pack(self.groups[i], inputs, threads, error)))
         return false;
-      for (size_t k = 0; k < group.slots.size(); ++k)
-        packed[group.slots[k]] = ownPacks[i]->data() + group.slotOffsets[k];
+      self.groups[i].point(packed, ownPacks[i].get());
     }
     return true;
   }
@@ -400,7 +387,7 @@ public:
       memory->release(stretch.inputs);
   }
 
-  std::vector<void *> packed; ///< pointers of packed buffers, as the call has them
+  std::vector<void *> packed; ///< pointers of packed buffers; null: this call packs them when they are needed
 
 private:
   Executable &self;
@@ -409,8 +396,7 @@ private:
   void *const *outputs;
   int threads;
   CallersMemory *memory;
-  std::vector<bool> own;                         ///< by group: this call packs it
-  std::vector<std::shared_ptr<Memory>> ownPacks; ///< by group
+  std::vector<std::shared_ptr<Memory>> ownPacks; ///< by group: what this call has packed
   std::vector<int32_t> buffersLeft;              ///< by group: packed buffers that are still to be read
 };
 
@@ -443,8 +429,7 @@ bool Executable::runFrame(const Frame &frame, const void *const *inputs, void *c
   auto walkSteps = [&](size_t begin, size_t end) {
     if (begin == end)
       return true;
-    size_t behind = end < frame.steps.size() ? frame.steps[end].firstOperand : frame.operands.size();
-    for (size_t i = frame.steps[begin].firstOperand; i < behind; ++i) {
+    for (size_t i = frame.operandsOf(begin); i < frame.operandsOf(end); ++i) {
       const Frame::Operand &operand = frame.operands[i];
       pointers[i] = static_cast<uint8_t *>(spaces[size_t(operand.space)][operand.index]) + operand.offset;
     }

@@ -218,4 +218,12 @@ bool resolveFrame(const plan::Plan &plan, const std::vector<const plan::Step *> 
   return FrameResolver(plan, steps, symbols, frame, error).run();
 }
 
+bool resolveFrame(const plan::Plan &plan, const int64_t *symbols, Frame &frame, std::string &error) {
+  std::vector<const plan::Step *> steps;
+  for (const plan::Step &step : plan.steps)
+    steps.push_back(&step);
+  const int64_t none = 0; // a null pointer would mean that no symbol is known
+  return resolveFrame(plan, steps, symbols ? symbols : &none, frame, error);
+}
+
 } // namespace tilewright::runtime

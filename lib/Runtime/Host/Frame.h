@@ -54,6 +54,10 @@ struct Frame {
   std::vector<int64_t> sizes;
   std::vector<int32_t> neededInputs, neededOutputs; ///< numbers whose pointer must not be null
   std::vector<Stretch> stretches;                   ///< of a frame of plan.steps: at least one
+
+  /// Where the operands of a step start; of the step behind the last, where all operands end.
+  size_t operandsOf(size_t step) const { return step < steps.size() ? steps[step].firstOperand : operands.size(); }
+
   int64_t arenaBytes = 0;
   int64_t scratchBytes = 0; ///< per thread, a multiple of 128
   int64_t parallelism = 1;  ///< the largest number of threads that have something to do
@@ -67,6 +71,9 @@ std::vector<int32_t> bufferSlots(const plan::Plan &plan);
 /// False with a reason in `error`: overflow, a negative size, an operand outside of its buffer; it names the step.
 bool resolveFrame(const plan::Plan &plan, const std::vector<const plan::Step *> &steps, const int64_t *symbols,
                   Frame &frame, std::string &error);
+
+/// Resolves plan.steps. `symbols` may be null when the plan has none.
+bool resolveFrame(const plan::Plan &plan, const int64_t *symbols, Frame &frame, std::string &error);
 
 /// Sets barrierBefore and tilesToBarrier: a step waits when it touches memory that another thread may have written, or
 /// may still read, since the last barrier. Conservative. `mayAlias` tells, per input number, that its memory may be any

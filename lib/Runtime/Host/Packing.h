@@ -53,6 +53,12 @@ struct PackGroup {
   int64_t bytes = 0;
   Frame frame;
   std::string recipe; ///< equal recipes on equal inputs give equal sets; empty: not to be shared
+
+  /// Sets the pointers of its packed buffers, which lie in `memory`; null: they are nowhere.
+  void point(std::vector<void *> &pointers, const Memory *memory) const {
+    for (size_t k = 0; k < slots.size(); ++k)
+      pointers[slots[k]] = memory ? memory->data() + slotOffsets[k] : nullptr;
+  }
 };
 
 /// Asked while packing, as soon as every pack that reads `input` is made and when no other step reads it: true when the

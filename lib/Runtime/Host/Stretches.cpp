@@ -18,15 +18,13 @@ struct Uses {
 
   Uses(const Frame &frame, size_t numInputs, size_t numOutputs, size_t numPacked)
       : inputs(numInputs), outputs(numOutputs), packed(numPacked) {
-    for (size_t step = 0; step < frame.steps.size(); ++step) {
-      size_t end = step + 1 < frame.steps.size() ? frame.steps[step + 1].firstOperand : frame.operands.size();
-      for (size_t i = frame.steps[step].firstOperand; i < end; ++i)
+    for (size_t step = 0; step < frame.steps.size(); ++step)
+      for (size_t i = frame.operandsOf(step); i < frame.operandsOf(step + 1); ++i)
         if (Use *use = of(frame.operands[i])) {
           use->first = std::min(use->first, step);
           use->last = step;
           use->bytes = std::max(use->bytes, frame.operands[i].offset + frame.operands[i].bytes);
         }
-    }
   }
 
 private:

@@ -25,13 +25,10 @@ struct BarriersTest : testing::Test {
   }
   /// One character per step: '|' where a barrier stands before it.
   std::string barriers() {
-    std::vector<const plan::Step *> steps;
-    for (const plan::Step &step : plan.steps)
-      steps.push_back(&step);
     Frame frame;
     std::string error;
     EXPECT_EQ(verify(plan), "");
-    EXPECT_TRUE(resolveFrame(plan, steps, nullptr, frame, error)) << error;
+    EXPECT_TRUE(resolveFrame(plan, nullptr, frame, error)) << error;
     std::string text;
     for (const Frame::Step &step : frame.steps)
       text += step.barrierBefore ? '|' : '.';

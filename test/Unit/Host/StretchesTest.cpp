@@ -52,13 +52,10 @@ plan::Plan backwardPlan() {
 
 std::vector<Frame::Stretch> stretchesAt(int64_t length, int64_t worthwhile) {
   plan::Plan plan = backwardPlan();
-  std::vector<const plan::Step *> steps;
-  for (const plan::Step &step : plan.steps)
-    steps.push_back(&step);
   Frame frame;
   std::string error;
   EXPECT_EQ(verify(plan), "");
-  EXPECT_TRUE(resolveFrame(plan, steps, &length, frame, error)) << error;
+  EXPECT_TRUE(resolveFrame(plan, &length, frame, error)) << error;
   return cutIntoStretches(frame, std::vector<bool>(size_t(plan.numInputs)), plan.numOutputs, 0, worthwhile);
 }
 
