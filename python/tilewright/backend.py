@@ -12,7 +12,7 @@ from torch._guards import TracingContext
 
 from . import reproducer
 from .compiled import CompiledGraph, Parts, Program, Segment, warn_of
-from .decompositions import decompositions
+from .decompositions import WhenTraced
 from .eager_strides import dense, differing, orders_of, results_of
 from .freeze import Freezer, check_kind
 from .fresh_results import apart_from_arguments, separate
@@ -153,7 +153,7 @@ def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = Non
             fw_compiler=door(functools.partial(compiler, kind="forward")),
             bw_compiler=door(functools.partial(compiler, kind="backward")),
             inference_compiler=door(functools.partial(compiler, kind="inference")),
-            decompositions=decompositions(),
+            decompositions=WhenTraced(),
             partition_fn=min_cut_rematerialization_partition,
             # The checks compare what a program makes of its arguments with what others make of them.
             keep_inference_input_mutations=not chosen.check and freezer is None,

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import marshal
 import os
+from collections.abc import Mapping
 
 from . import _tilewright
 from .decomposed import of_libraries, own
@@ -77,6 +78,23 @@ def registered_digest() -> str:
 def decompositions() -> dict:
     """For AOTAutograd: torch's and ours, those of libraries that are loaded, and the user's."""
     return _of_torch() | of_libraries() | _registered
+
+
+class WhenTraced(Mapping):
+    """decompositions(), made when the first is looked up: a graph that torch's cache restores needs none (0.1 s)."""
+
+    @functools.cached_property
+    def _table(self) -> dict:
+        return decompositions()
+
+    def __getitem__(self, op):
+        return self._table[op]
+
+    def __iter__(self):
+        return iter(self._table)
+
+    def __len__(self) -> int:
+        return len(self._table)
 
 
 @functools.cache

@@ -16,12 +16,15 @@ from torch._dynamo.callback import callback_handler
 from torch._functorch import config as functorch_config
 from torch._functorch._aot_autograd.autograd_cache import should_use_local_autograd_cache, should_use_remote_autograd_cache
 from torch._functorch._aot_autograd.schemas import SerializableAOTDispatchCompiler
-from torch._inductor import codecache
+from torch._inductor import codecache, debug  # noqa: F401  debug: aot_autograd would import it in the first call, 0.1 s
 
 from . import _tilewright
 from .compiled import CompiledGraph
 from .decompositions import registered_digest
 from .options import CompileOptions
+
+if hasattr(codecache.torch_key, "prefetch"):
+    codecache.torch_key.prefetch()  # reads torch's files for 0.2 s, beside Dynamo's tracing; part of every key
 
 
 def keeps(options: CompileOptions) -> bool:

@@ -29,6 +29,8 @@ def main() -> None:
 
     torch.set_num_threads(1)
     gc.freeze()  # half of the time would go into looking at torch's own modules
+    gc.set_threshold(50_000, 20, 50)
+    torch._dynamo.guards.profile_guard_manager = lambda *arguments: 0.0  # flushes the caches of the machine for each graph, to log a time
     plant(os.environ.get("FUZZ_PLANTED", ""))
     say(ready=True)
     for asked in questions():
