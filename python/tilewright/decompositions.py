@@ -81,11 +81,14 @@ def decompositions() -> dict:
 
 
 class WhenTraced(Mapping):
-    """decompositions(), made when the first is looked up: a graph that torch's cache restores needs none (0.1 s)."""
+    """What AOTAutograd takes apart: decompositions() but for what the walker does (whole.py). It is made when the first is
+    looked up: a graph that torch's cache restores needs none (0.1 s)."""
 
     @functools.cached_property
     def _table(self) -> dict:
-        return decompositions()
+        from . import whole
+
+        return {op: fn for op, fn in decompositions().items() if op in _registered or op not in whole.TABLE}
 
     def __getitem__(self, op):
         return self._table[op]

@@ -11,7 +11,7 @@ import torch
 from torch import fx
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
-from . import _tilewright, lowerings, strided
+from . import _tilewright, lowerings, strided, whole
 from .recording import RecordedGraph
 
 MOST = 2**63 - 1
@@ -344,6 +344,9 @@ class Walker:
                     raise _tilewright.Refused("its result: " + reason)
             metas = [meta_of(v) for v in values]
             where = frames(node, self.frame_cache)
+            if node.target in whole.TABLE and node.target not in lowerings.registered:
+                self.refs[node] = whole.add(self, node, where)
+                return
             if node.target in lowerings.registered:
                 number = lowerings.import_lowering(self, node, metas, where)
             else:

@@ -1,0 +1,102 @@
+"""Elementwise functions that are hundreds of ops (erfinv, digamma, Bessel's): AOTAutograd keeps them whole, and the importer gets
+their parts, which are traced once per dtype.
+
+Taken apart while a graph is traced, each part would be traced like the user's ops, which takes milliseconds of each where sizes
+are symbols: an erfinv took seconds.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import torch
+from torch import fx
+from torch._subclasses import FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from . import _tilewright
+from .decomposed import special
+
+TABLE = special.TABLE
+_SIZE = 7919  # stands for the elements of whatever sizes the result has
+
+
+@dataclass(frozen=True)
+class _Operand:
+    """A tensor argument: all that the parts follow from."""
+
+    dtype: torch.dtype
+    scalar: bool
+
+
+@functools.cache
+def _parts(op, arguments: tuple) -> fx.Graph | None:
+    """The parts of `op` of one-dimensional tensors; None where it is not taken apart."""
+    from .decompositions import decompositions
+
+    with FakeTensorMode():
+        tensors = [torch.empty(() if a.scalar else (_SIZE,), dtype=a.dtype) for a in arguments if isinstance(a, _Operand)]
+
+        def function(*given):
+            rest = iter(given)
+            return TABLE[op](*(next(rest) if isinstance(a, _Operand) else a for a in arguments))
+
+        refused = []
+
+        def traced(*given):
+            result = function(*given)
+            if result is NotImplemented:
+                refused.append(op)
+                return given[0].clone()
+            return result
+
+        graph = make_fx(traced, decomposition_table=decompositions())(*tensors).graph
+    graph.eliminate_dead_code()
+    return None if refused else graph
+
+
+def add(walker, node: fx.Node, where: list):
+    """Imports `node`, whose target is in TABLE, part by part; what its result is known by."""
+    from .walker import dtype_name, meta_of
+
+    held = [a.meta.get("val") if isinstance(a, fx.Node) else a for a in node.args]
+    arguments = tuple(_Operand(v.dtype, v.dim() == 0) if isinstance(v, torch.Tensor) else v for v in held)
+    result = node.meta["val"]
+    _, sizes = meta_of(result)
+    parts = _parts(node.target, arguments)
+    if parts is None or node.kwargs:
+        raise _tilewright.Refused(f"{node.target} of {held} is not taken apart")
+
+    def stretched(value, tensor):
+        """Argument `value` as large as the result."""
+        ref = walker.argument(value)
+        dtype, own = meta_of(tensor)
+        if tensor.dim() == 0 or own == sizes:
+            return ref
+        wanted = [walker.argument(s) for s in result.shape]
+        return _tilewright.Ref(walker.graph.node("aten.expand.default", [ref, wanted], {}, [(dtype, sizes)], where))
+
+    inputs = iter([stretched(a, v) for a, v in zip(node.args, held) if isinstance(v, torch.Tensor)])
+    known: dict[fx.Node, object] = {}
+
+    def given(value):
+        if isinstance(value, fx.Node):
+            return known[value]
+        if isinstance(value, (list, tuple)):
+            return [walker.argument(s) for s in result.shape] if list(value) == [_SIZE] else [given(v) for v in value]
+        return walker.argument(value)
+
+    for part in parts.nodes:
+        if part.op == "placeholder":
+            known[part] = next(inputs)
+        elif part.op == "call_function":
+            value = part.meta["val"]
+            meta = dtype_name(value.dtype), sizes if value.dim() else []
+            kwargs = {name: given(v) for name, v in part.kwargs.items()}
+            known[part] = _tilewright.Ref(walker.graph.node(str(part.target), [given(a) for a in part.args], kwargs, [meta], where))
+        elif part.op == "output":
+            return given(part.args[0])
+        else:
+            raise _tilewright.Refused(f"{node.target} has a part {part.op}")
+    raise AssertionError("a graph without an output")
