@@ -1,5 +1,6 @@
 //===- Elementwise.cpp - arithmetic, one element at a time ----------------------===//
 #include "lib/Frontend/Node.h"
+#include <limits>
 
 namespace tilewright {
 namespace {
@@ -208,8 +209,9 @@ Results hypot(Node &n) {
   Value large = n.op<MaximumOp>({a, b}), small = n.op<MinimumOp>({a, b});
   Value ratio = n.op<DivOp>({small, large});
   Value root = n.op<SqrtOp>({n.op<AddOp>(n.op<MulOp>({ratio, ratio}), 1.0)});
-  Value plain = n.op<LogicalOrOp>({n.compare<EqOp>(large, n.scalar(0, compute)), n.op<IsinfOp>({large}, n.i1())});
-  return n.cast(n.where(plain, large, n.op<MulOp>({large, root})), n.element());
+  Value infinite = n.op<LogicalOrOp>({n.op<IsinfOp>({a}, n.i1()), n.op<IsinfOp>({b}, n.i1())}); // beside NaN, too
+  Value length = n.where(n.compare<EqOp>(large, n.scalar(0, compute)), large, n.op<MulOp>({large, root}));
+  return n.cast(n.where(infinite, n.scalar(std::numeric_limits<double>::infinity(), compute), length), n.element());
 }
 
 Results logaddexp(Node &n) {

@@ -128,6 +128,14 @@ private:
     return reshaped(loc, operand, lower);
   }
 
+  /// operandIn() for ops that take no operand by broadcasting: it has all of the lower rank's sizes.
+  Value wholeOperandIn(Location loc, Value operand, const Collapse &c) {
+    Value lower = operandIn(loc, operand, c);
+    if (!lower || sizesOf(collapsibleType(lower)) == c.to)
+      return lower;
+    return BroadcastOp::create(builder, loc, tensorWithSizes(c.to, collapsibleType(lower).getElementType()), lower);
+  }
+
   /// The op computed in the lower rank: its results there, or nothing when it cannot be.
   SmallVector<Value> inLowerRank(Operation *op, const Collapse &c) {
     if (op->hasTrait<Elementwise>())
@@ -136,7 +144,7 @@ private:
         .Case<LayerNormOp, RMSNormOp>([&](auto norm) { return normalization(norm, norm.getRank(), c); })
         .Case<SoftmaxOp>([&](SoftmaxOp softmax) -> SmallVector<Value> {
           std::optional<int64_t> dim = c.alone(softmax.getDim());
-          Value input = dim ? operandIn(op->getLoc(), softmax.getInput(), c) : Value();
+          Value input = dim ? wholeOperandIn(op->getLoc(), softmax.getInput(), c) : Value();
           if (!input)
             return {};
           auto copy = cast<SoftmaxOp>(rebuilt(op, {input}, {c.to}));
@@ -172,7 +180,7 @@ private:
       if (c.alone(rank - i) != lower - i)
         return {};
     SmallVector<Value> operands(op->getOperands());
-    operands[0] = operandIn(op->getLoc(), operands[0], c);
+    operands[0] = wholeOperandIn(op->getLoc(), operands[0], c);
     if (!operands[0])
       return {};
     Sizes rows(c.to);
@@ -194,7 +202,7 @@ private:
       else
         kept.push_back(c.to[t]);
     }
-    Value input = operandIn(op.getLoc(), op.getInput(), c);
+    Value input = wholeOperandIn(op.getLoc(), op.getInput(), c);
     if (!input)
       return {};
     Operation *copy = rebuilt(op, {input}, SmallVector<Sizes>(op->getNumResults(), kept));

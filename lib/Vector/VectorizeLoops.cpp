@@ -435,7 +435,7 @@ private:
     }
     SmallVector<Value> identities(accumulators);
     body.fromIdentity = true;
-    accumulators = overReductions(0, accumulators, [&](ValueRange in) {
+    auto rows = [&](ValueRange in) -> SmallVector<Value> {
       IRMapping uniform;
       body.emitUniform(builder, uniform);
       auto step = [&](ValueRange carried, Value mask) {
@@ -451,7 +451,8 @@ private:
       if (sumsInBlocks())
         return overBlocks(in, identities, combiners, step);
       return overChains(zero, sizes[choice.loop], llvm::to_vector_of<Value>(in), identities, combiners, step);
-    });
+    };
+    accumulators = sumsFloats() ? overPartialSums(0, accumulators, rows) : overReductions(0, accumulators, rows);
     for (auto [at, number] : llvm::enumerate(combined)) {
       Value old = body.read(builder, *op.getDpsInitOperand(number), Value());
       Operation *combiner = combiners[at];

@@ -67,3 +67,19 @@ func.func @reductions(%i: tensor<2x17xi64>, %table: tensor<128x64xf32>, %w: tens
   %4 = tw.matmul %3, %w : (tensor<34x64xf32>, tensor<64x8xf32>) -> tensor<34x8xf32>
   return %4 : tensor<34x8xf32>
 }
+
+// A broadcast operand of what takes none by broadcasting keeps all of its elements (found by fuzz: a softmax of one row
+// instead of seven).
+// CHECK-LABEL: func @broadcast_operands
+// CHECK: %[[X:.*]] = tw.broadcast %{{.*}} : tensor<16x1x112xf32> -> tensor<16x7x112xf32>
+// CHECK: tw.softmax %[[X]] {dim = 1 : i64} : tensor<16x7x112xf32> -> tensor<16x7x112xf32>
+// CHECK: tw.reduce sum %[[X]] {dims = array<i64: 1>} : tensor<16x7x112xf32> -> tensor<16x112xf32>
+func.func @broadcast_operands(%x: tensor<16x1x7x16xf32>) -> (tensor<16x7x112xf32>, tensor<16x112xf32>) {
+  %0 = tw.broadcast %x : tensor<16x1x7x16xf32> -> tensor<16x7x7x16xf32>
+  %1 = tw.softmax %0 {dim = 1 : i64} : tensor<16x7x7x16xf32> -> tensor<16x7x7x16xf32>
+  %2 = tw.reshape %1 : tensor<16x7x7x16xf32> -> tensor<16x7x112xf32>
+  %3 = tw.broadcast %x : tensor<16x1x7x16xf32> -> tensor<16x7x7x16xf32>
+  %4 = tw.reduce sum %3 {dims = array<i64: 1>} : tensor<16x7x7x16xf32> -> tensor<16x7x16xf32>
+  %5 = tw.reshape %4 : tensor<16x7x16xf32> -> tensor<16x112xf32>
+  return %2, %5 : tensor<16x7x112xf32>, tensor<16x112xf32>
+}

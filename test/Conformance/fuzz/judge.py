@@ -85,14 +85,17 @@ class Compiled:
     so that Dynamo need not be reset between them (which would take as long as a graph)."""
 
     def __init__(self, program: Program, using):
-        self.program, self.using, self.module = program, using, None
+        self.program, self.using, self.module, self.first = program, using, None, None
 
     def run(self, program: Program) -> Run:
         return with_threads(self.program.threads, lambda: call(program, self.compiled))
 
     def compiled(self, module):
         if self.module is None:
+            self.first = module
             self.module = torch.compile(module, backend=self.using, fullgraph=True, dynamic=self.program.mode == "dynamic")
+        for name, parameter in list(module.named_parameters()):
+            setattr(self.first, name, parameter)  # those of this draw
         return self.module
 
 

@@ -4,6 +4,7 @@ import mpmath as mp
 import pytest
 import torch
 
+import tilewright
 from numbers_rule import check, compiled_strictly
 
 s = torch.special
@@ -76,3 +77,21 @@ def test_integers_become_floats():
     check(torch.lgamma, torch.arange(1, 30))
     check(s.i0, torch.arange(-5, 6))
     check(torch.erfinv, torch.tensor([True, False]))
+
+
+def traced_nodes(fn, *arguments) -> int:
+    """Of the graph that AOTAutograd gives, sizes being symbols; the numbers are checked, too."""
+    tilewright.report(clear=True)
+    check(fn, *arguments, dynamic=True)
+    return max(graph.nodes for graph in tilewright.report())
+
+
+def test_kept_whole_while_traced():
+    # Taken apart there, its 200 parts would be traced with symbolic sizes, which takes seconds.
+    assert traced_nodes(torch.erfinv, torch.linspace(-0.9, 0.9, 66).reshape(6, 11)) < 10
+
+
+def test_parts_are_as_large_as_the_result():
+    x, n = torch.linspace(-0.9, 0.9, 24).reshape(4, 1, 6), torch.arange(5.0).reshape(5, 1)
+    check(s.chebyshev_polynomial_t, x, n)
+    check(s.chebyshev_polynomial_u, x, torch.tensor(3.0))

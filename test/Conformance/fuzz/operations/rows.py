@@ -49,7 +49,7 @@ OPS = [
     normal("group_norm", "F.group_norm({x}, {g}, {w}, {b})", g=groups, w=new(channels, parameter=0.7), b=new(channels, parameter=0.7)),
     normal("batch_norm", "F.batch_norm({x}, {m}, {v}.abs() + 0.5, {w}, {b})", m=new(channels), v=new(channels), w=new(channels, parameter=0.5),
            b=new(channels, parameter=0.5)),
-    normal("batch_norm of a batch", "F.batch_norm({x}, None, None, {w}, {b}, training=True)", w=new(channels), b=new(channels)),
+    normal("batch_norm of a batch", "F.batch_norm({x}, None, None, {w}.contiguous(), {b}, training=True)", w=new(channels), b=new(channels)),
     normal("instance_norm", "F.instance_norm({x})", x=floating(ranks=(3, 5), where=filled), weight=0.5),
     normal("normalize", "F.normalize({x} + 0.25, p=2.0, dim={d})", d=dim()),
     normal("standardized", "({x} - {x}.mean({d}, keepdim=True)) * torch.rsqrt({x}.var({d}, keepdim=True) + 1e-3)", d=dim()),

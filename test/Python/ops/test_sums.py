@@ -1,0 +1,41 @@
+"""Sums of many equal numbers: the roundings of one long chain of additions all have one sign, those of sums of sums do not add up."""
+
+import pytest
+import torch
+
+from numbers_rule import check, check_gradient
+
+INF, NAN = float("inf"), float("nan")
+
+
+# name -> (sizes, dimensions that are summed): how long the innermost of these is decides on the loops.
+SHAPES = {
+    "one row": ((8192,), (0,)), "rows": ((64, 8192), (1,)), "columns": ((8192, 64), (0,)), "short rows": ((128, 8, 8), (0, 1, 2)),
+    "short rows between": ((4096, 8, 33), (0, 2)), "rows and rows": ((128, 7, 65), (0, 2)), "all of images": ((4, 16, 7, 7), (0, 2, 3)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_sums_of_equal_numbers(name):
+    sizes, dims = SHAPES[name]
+    for value in (0.1, 0.44):
+        check(lambda x: x.sum(dims), torch.full(sizes, value))
+        check(lambda x: (x * x).mean(dims), torch.full(sizes, value))
+
+
+def test_gradient_of_a_number():
+    check_gradient(lambda x, number: x + number, torch.rand(128, 8, 8), torch.tensor(0.25))
+
+
+def test_sums_of_a_broadcast_tensor():
+    # The views around them collapse; what is summed, or normalized, keeps its size.
+    x = torch.randn(16, 1, 7, 16)
+    check(lambda x: x.expand(16, 7, 7, 16).sum(1).reshape(16, 112) + 0.5, x)
+    check(lambda x: torch.softmax(x.expand(16, 7, 7, 16), 1).reshape(16, 7, 112) * 2, x)
+    w = torch.randn(16, 1, 16, 7)
+    check(lambda x, w: torch.softmax(torch.full_like(x, 2.0), -2) @ w, torch.randn(16, 7, 7, 16), w)
+
+
+def test_hypot_of_infinity():
+    a, b = torch.tensor([INF, -INF, NAN, NAN, 3.0, 0.0, 1e30]), torch.tensor([NAN, 1.0, INF, 2.0, 4.0, 0.0, 1e30])
+    check(torch.hypot, a, b)
