@@ -179,6 +179,8 @@ CompileCache::CompileCache(ModuleOp module, const Options &options, Target &targ
     if (auto file = llvm::MemoryBuffer::getFile(options.scheduleFile))
       add("schedules", (*file)->getBuffer());
   add("threads", std::to_string(options.threads));
+  if (options.portable)
+    add("portable", "yes");
   add("tilewright build", buildIdentity(reinterpret_cast<const void *>(&buildIdentity)));
   add("llvm build", buildIdentity(reinterpret_cast<const void *>(&llvm::outs)));
   add("mlir build", buildIdentity(TypeID::get<ModuleOp>().getAsOpaquePointer()));

@@ -1,0 +1,46 @@
+//===- Library.h - a module becomes a library that needs nothing -------------------===//
+//
+//   Session session;
+//   LibraryOptions library;
+//   library.path = "out/model";
+//   if (llvm::Error error = writeLibrary(session, module, options, library)) ...
+//
+// writes out/model.so (code, plan, weights, runtime), out/model.h (plain C, documented) and out/model.json (what it
+// is). The library needs the C library alone; no compiler, linker or header is needed to make it.
+// docs/how-to/ahead-of-time.md shows how it is used, docs/decisions/0023-ahead-of-time-libraries.md says why so.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIBRARY_H
+#define TILEWRIGHT_LIBRARY_H
+
+#include "tilewright/Compiler.h"
+
+namespace tilewright {
+
+/// The data of an argument of @main that is marked tw.static.
+struct LibraryWeight {
+  size_t input = 0;           ///< its number among the tensor arguments
+  llvm::ArrayRef<char> bytes; ///< dense and row-major, as the argument's type says; read until writeLibrary() returns
+};
+
+struct LibraryOptions {
+  enum class Kind {
+    Shared, ///< <path>.so
+    Static, ///< <path>.a
+    Object, ///< <path>.o
+  };
+  Kind kind = Kind::Shared;
+  std::string path;                   ///< of the files, without suffix; its folder is made
+  std::string model;                  ///< prefix of the C names; empty: from `path`
+  bool externalWeights = false;       ///< into <path>.weights, which is mapped when an instance is created
+  std::vector<LibraryWeight> weights; ///< static arguments without data become inputs of every call
+};
+
+/// Compiles @main of `module`, which is consumed, and writes the files; all or none. Errors name the op, input or file,
+/// and what to do. Targets whose artifacts are the host's (cpu, reference) can; others say that they cannot.
+llvm::Error writeLibrary(Session &session, mlir::ModuleOp module, const Options &options,
+                         const LibraryOptions &library);
+
+} // namespace tilewright
+
+#endif
