@@ -15,6 +15,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -85,7 +86,7 @@ std::string libraryPath(llvm::StringRef output, llvm::StringRef input) {
   if (output == "-" || output.ends_with("/") || llvm::sys::fs::is_directory(output)) {
     result = output == "-" ? "" : output;
     path::append(result, input == "-" ? "model" : path::stem(input));
-  } else {
+  } else if (llvm::StringRef suffix = path::extension(output); suffix == ".so" || suffix == ".a" || suffix == ".o") {
     path::replace_extension(result, "");
   }
   return result.str().str();
@@ -111,6 +112,13 @@ int runCompile(int argc, const char *const *argv) {
   if (!cl::ParseCommandLineOptions(argc, argv, "Lowers an MLIR file to a stage of the compiler.\n", &llvm::errs()))
     return 2;
 
+  // -o model.so says enough.
+  if (!flags.emit.getNumOccurrences())
+    flags.emit = llvm::StringSwitch<std::string>(llvm::sys::path::extension(flags.output))
+                     .Case(".so", "shared")
+                     .Case(".a", "static")
+                     .Case(".o", "obj")
+                     .Default(flags.emit);
   // What can be wrong with the flags is said before the file is read.
   bool wantsAssembly = flags.emit == "asm";
   std::optional<LibraryOptions::Kind> kind = libraryKind(flags.emit);

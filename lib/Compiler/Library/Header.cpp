@@ -137,7 +137,8 @@ std::string writeHeader(const Interface &interface, llvm::StringRef weightsFile)
   const std::string upper = llvm::StringRef(interface.model).upper();
   std::string dtypes;
   for (int dtype = 0; dtype < numDTypes; ++dtype)
-    dtypes += "  " + upper + "_" + shortNameOf(DType(dtype)).str() + " = " + std::to_string(dtype) + ",\n";
+    dtypes += "  " + upper + "_" + shortNameOf(DType(dtype)).str() + " = " + std::to_string(dtype) +
+              (dtype + 1 < numDTypes ? ",\n" : "\n");
   std::string weights =
       weightsFile.empty()
           ? "  const char *weights_file; /* not used: the library holds its weights */\n"

@@ -41,10 +41,10 @@ constexpr Stub stubs[] = {
     {"libpthread.so.0", "pthread_create pthread_join pthread_setname_np pthread_sigmask"},
     {"libm.so.6",
      "acos acosf acosh acoshf asin asinf asinh asinhf atan atan2 atan2f atanf atanh atanhf cbrt cbrtf ceil ceilf "
-     "copysign copysignf cos cosf cosh coshf erf erfc erfcf erff exp exp2 exp2f expf expm1 expm1f fabs fabsf floor "
-     "floorf fma fmaf fmax fmaxf fmin fminf fmod fmodf hypot hypotf ldexp ldexpf lgamma lgammaf log log10 log10f log1p "
-     "log1pf log2 log2f logf nearbyint nearbyintf pow powf rint rintf round roundf sin sinf sinh sinhf sqrt sqrtf tan "
-     "tanf tanh tanhf tgamma tgammaf trunc truncf"},
+     "copysign copysignf cos cosf cosh coshf erf erfc erfcf erff exp exp10 exp10f exp2 exp2f expf expm1 expm1f "
+     "fabs fabsf floor floorf fma fmaf fmax fmaxf fmin fminf fmod fmodf frexp frexpf hypot hypotf ldexp ldexpf "
+     "lgamma lgammaf log log10 log10f log1p log1pf log2 log2f logf nearbyint nearbyintf pow powf rint rintf round "
+     "roundf sin sincos sincosf sinf sinh sinhf sqrt sqrtf tan tanf tanh tanhf tgamma tgammaf trunc truncf"},
 };
 
 /// A folder for the linker's inputs, which goes with this object.

@@ -16,6 +16,7 @@
 #include "lib/Compiler/Library/Header.h"
 #include "lib/Compiler/Library/Link.h"
 #include "lib/Compiler/Library/Manifest.h"
+#include "lib/Compiler/PlanFromIR.h"
 #include "lib/Runtime/Host/Machine.h"
 #include "lib/Runtime/Jit/Codegen.h"
 #include "tilewright/Library.h"
@@ -147,6 +148,10 @@ private:
       buffer.index = plan.numInputs++;
     }
     plan.constants.clear();
+    // An error text of a call ends with the label of its step.
+    for (auto [step, line] : llvm::zip(plan.steps, stepLines(module)))
+      if (!line.empty())
+        step.label += " (" + line + ")";
     if (std::string problem = plan::verify(plan); !problem.empty())
       return llvm::createStringError("the plan of the library is invalid: %s", problem.c_str());
     if (!library.externalWeights && contents.weightData.size() > mostEmbeddedBytes)
@@ -199,10 +204,14 @@ private:
 
   llvm::Error writeFiles() {
     StringRef folder = llvm::sys::path::parent_path(library.path);
-    if (!folder.empty())
-      if (std::error_code code = llvm::sys::fs::create_directories(folder))
+    if (!folder.empty()) {
+      std::error_code code = llvm::sys::fs::create_directories(folder);
+      if (!code && !llvm::sys::fs::is_directory(folder))
+        code = std::make_error_code(std::errc::not_a_directory);
+      if (code)
         return llvm::createStringError(code, "cannot make the folder '%s': %s", folder.str().c_str(),
                                        code.message().c_str());
+    }
     llvm::scope_exit removeAll([&] {
       for (const std::string &path : written)
         llvm::sys::fs::remove(path);
