@@ -33,6 +33,7 @@ struct LibraryOptions {
   std::string path;                   ///< of the files, without suffix; its folder is made
   std::string model;                  ///< prefix of the C names; empty: from `path`
   bool externalWeights = false;       ///< into <path>.weights, which is mapped when an instance is created
+  bool packed = true;                 ///< weights are packed now, if this CPU can; else whenever an instance is created
   std::vector<LibraryWeight> weights; ///< static arguments without data become inputs of every call
 };
 

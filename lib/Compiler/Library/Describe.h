@@ -13,6 +13,7 @@ struct Contents {
   std::vector<std::string> kernels; ///< in the plan's order
   std::vector<Weight> weights;
   std::vector<uint8_t> weightData;
+  bool packed = true;      ///< weights lie as the kernels read them; else create() packs them
   std::string weightsFile; ///< empty: the data are in the library
   std::vector<uint8_t> weightsId;
   uint64_t instructionSets = 0;

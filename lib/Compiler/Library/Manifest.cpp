@@ -63,6 +63,7 @@ std::string writeManifest(const Interface &interface, const Contents &contents, 
     writeTensors(json, "outputs", interface.outputs);
     json.attribute("kernels", contents.kernels.size());
     json.attribute("weight_bytes", contents.weightData.size());
+    json.attribute("weights_packed", contents.packed);
     json.attribute("graph_blake3", module);
     json.attributeArray("files", [&] {
       for (const ManifestFile &file : files)

@@ -2,20 +2,19 @@
 //
 //   @main --readInterface--> Interface --------------------------------+--> model.h, model.json
 //   module --stages, target->emit--> plan, objects                     |
-//   plan's constants, LibraryOptions::weights --> weights              |
+//   plan's constants, LibraryOptions::weights --takeWeights--> weights |
 //   plan, weights, Interface --describeLibrary--> one more object <----+
 //   objects + runtime --linkLibrary--> model.so
-//
-// Constants of the plan become inputs of it that the library gives: the runtime knows one way to find weights, whether
-// they lie in the library or in a file, and copies none.
 //
 // Tests: test/Unit/Compiler/LibraryTest.cpp, test/Python/test_library.py
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Compiler/CompileCache.h"
 #include "lib/Compiler/HostArtifact.h"
 #include "lib/Compiler/Library/Header.h"
 #include "lib/Compiler/Library/Link.h"
 #include "lib/Compiler/Library/Manifest.h"
+#include "lib/Compiler/Library/Weights.h"
 #include "lib/Compiler/PlanFromIR.h"
 #include "lib/Runtime/Host/Machine.h"
 #include "lib/Runtime/Jit/Codegen.h"
@@ -57,9 +56,7 @@ private:
     auto main = module.lookupSymbol<func::FuncOp>("main");
     if (!main)
       return llvm::createStringError("the module has no function @main: expected a model's graph of tw ops");
-    std::string text;
-    llvm::raw_string_ostream(text) << module;
-    graphHash = hashOf(llvm::ArrayRef(reinterpret_cast<const uint8_t *>(text.data()), text.size()));
+    graphHash = llvm::toHex(hashOfGraph(module), /*LowerCase=*/true);
     if (llvm::Error failed = checkWeights(main))
       return failed;
     llvm::Expected<Interface> read = readInterface(main, library.weights);
@@ -124,35 +121,27 @@ private:
     return takePlan(std::move(plan));
   }
 
-  /// Moves constants and bound arguments of `plan` into the weights.
+  /// Makes `plan` the library's: without constants, with its weights apart.
   llvm::Error takePlan(plan::Plan plan) {
     if (!plan.hostFunctions.empty())
       return llvm::createStringError("the model calls '%s' of the process it was traced in, which a library does not "
                                      "have; remove that call from the model",
                                      plan.hostFunctions.front().c_str());
-    auto addWeight = [&](int64_t input, const void *data, size_t bytes) {
-      contents.weightData.resize((contents.weightData.size() + 63) / 64 * 64);
-      contents.weights.push_back({input, int64_t(contents.weightData.size()), int64_t(bytes)});
-      const auto *first = static_cast<const uint8_t *>(data);
-      contents.weightData.insert(contents.weightData.end(), first, first + bytes);
-    };
-    for (const LibraryWeight &weight : library.weights)
-      addWeight(int64_t(weight.input), weight.bytes.data(), weight.bytes.size());
-    for (plan::Buffer &buffer : plan.buffers) {
-      if (buffer.kind != plan::Buffer::Kind::Constant)
-        continue;
-      std::string problem;
-      const int64_t bytes = plan::evaluate(buffer.bytes, nullptr, problem); // verified: inside of plan.constants
-      buffer.kind = plan::Buffer::Kind::Input;
-      addWeight(plan.numInputs, plan.constants.data() + buffer.index, size_t(bytes));
-      buffer.index = plan.numInputs++;
-    }
-    plan.constants.clear();
+    runtime::MachineDescription machine;
+    std::string problem;
+    const bool native = options.cpu.empty() || options.cpu == "native";
+    if (!(native ? runtime::describeMachineFromEnvironment(machine, problem)
+                 : runtime::describeMachine(options.cpu.c_str(), machine, problem)))
+      return llvm::createStringError("%s", problem.c_str());
+    const bool packHere =
+        library.packed && machine.runsHere && (!machine.sets.amxTile || runtime::requestAmxPermission());
+    if (llvm::Error failed = takeWeights(plan, library.weights, parts, packHere, contents))
+      return failed;
     // An error text of a call ends with the label of its step.
     for (auto [step, line] : llvm::zip(plan.steps, stepLines(module)))
       if (!line.empty())
         step.label += " (" + line + ")";
-    if (std::string problem = plan::verify(plan); !problem.empty())
+    if (problem = plan::verify(plan); !problem.empty())
       return llvm::createStringError("the plan of the library is invalid: %s", problem.c_str());
     if (!library.externalWeights && contents.weightData.size() > mostEmbeddedBytes)
       return llvm::createStringError("the weights have %zu bytes, more than a library can hold; use "
@@ -161,12 +150,6 @@ private:
     contents.kernels = plan.kernels;
     contents.plan = plan::serialize(plan);
     contents.weightsId = hashOf(contents.weightData);
-    runtime::MachineDescription machine;
-    std::string problem;
-    const bool native = options.cpu.empty() || options.cpu == "native";
-    if (!(native ? runtime::describeMachineFromEnvironment(machine, problem)
-                 : runtime::describeMachine(options.cpu.c_str(), machine, problem)))
-      return llvm::createStringError("%s", problem.c_str());
     contents.cpu = machine.name;
     contents.instructionSets = runtime::maskOf(machine.sets);
     return llvm::Error::success();
@@ -239,8 +222,7 @@ private:
     note("library", path, (*linked)->getBuffer());
     if (llvm::Error failed = writePart("header", ".h", writeHeader(interface, contents.weightsFile)))
       return failed;
-    std::string manifest =
-        writeManifest(interface, contents, files, options.target, llvm::toHex(graphHash, true), options.threads);
+    std::string manifest = writeManifest(interface, contents, files, options.target, graphHash, options.threads);
     written.push_back(library.path + ".json");
     if (llvm::Error failed = writeText(library.path + ".json", manifest))
       return failed;
@@ -268,7 +250,7 @@ private:
   std::string artifact;
   HostArtifact parts; ///< of `artifact`
   Contents contents;
-  std::vector<uint8_t> graphHash;
+  std::string graphHash;
   std::vector<ManifestFile> files;
   std::vector<std::string> written; ///< removed again when something fails
 };

@@ -112,32 +112,6 @@ bool tilewright_model::findWeights(const char *path) {
   return true;
 }
 
-/// Runs the plan's once steps, all on weights.
-bool tilewright_model::packWeights() {
-  const std::vector<int32_t> slots = runtime::bufferSlots(plan);
-  std::vector<int64_t> offsets;
-  int64_t bytes = 0;
-  for (const plan::Buffer &buffer : plan.buffers) {
-    if (buffer.kind != plan::Buffer::Kind::Packed)
-      continue;
-    std::string problem;
-    const int64_t size = plan::evaluate(buffer.bytes, nullptr, problem);
-    if (!problem.empty() || size < 0 || size > int64_t(1) << 46)
-      return fail("this library is damaged: a packed weight has an impossible size");
-    offsets.push_back(bytes);
-    bytes += (size + 63) / 64 * 64;
-  }
-  if (!runtime::Memory::allocate(bytes, packed))
-    return fail("out of memory: packed weights need " + std::to_string(bytes) + " bytes");
-  for (int64_t offset : offsets)
-    packedPointers.push_back(packed.data() + offset);
-  std::vector<const plan::Step *> once;
-  for (const plan::Step &step : plan.once)
-    once.push_back(&step);
-  runtime::Frame frame;
-  return runtime::resolveFrame(plan, once, nullptr, frame, error) && walk(frame, inputPointers.data(), nullptr);
-}
-
 /// As the JIT: what is asked for, else OMP_NUM_THREADS, else all CPUs of the process; never more than these.
 static int threadsFor(int requested) {
   const size_t allowed = runtime::allowedCpus().size();
@@ -153,7 +127,7 @@ bool tilewright_model::create(const CallerOptions &options) {
   if (!checkMachine() || !readPlan() || !findWeights(options.weightsFile))
     return false;
   threads = threadsFor(options.threads);
-  return packWeights();
+  return runtime::runOnceSteps(plan, kernels.data(), inputPointers.data(), team, threads, packed, error);
 }
 
 static void copyText(const std::string &text, char *buffer, size_t bytes) {

@@ -10,7 +10,7 @@
 
 #include "lib/Runtime/Host/Frame.h"
 #include "lib/Runtime/Host/Kernel.h"
-#include "lib/Runtime/Host/Memory.h"
+#include "lib/Runtime/Host/OnceSteps.h"
 #include "lib/Runtime/Host/ThreadTeam.h"
 #include "lib/Runtime/Library/Description.h"
 
@@ -41,7 +41,6 @@ private:
   bool checkMachine();
   bool readPlan();
   bool findWeights(const char *path);
-  bool packWeights();
 
   // Arguments.cpp
   bool checkSizes(const tilewright::library::CallerTensor *inputs);
@@ -64,8 +63,9 @@ private:
   void *mapping = nullptr; ///< of the weights' file
   size_t mappingBytes = 0;
   std::vector<const void *> inputPointers; ///< by the plan's number; weights stay, the caller's change with each call
-  std::vector<void *> outputPointers, packedPointers;
-  tilewright::runtime::Memory packed, memory;
+  std::vector<void *> outputPointers;
+  tilewright::runtime::PackedBuffers packed; ///< none where the weights came packed
+  tilewright::runtime::Memory memory;        ///< of calls
   int threads = 1;
   tilewright::runtime::ThreadTeam team;
 

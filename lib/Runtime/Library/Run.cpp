@@ -28,7 +28,7 @@ bool tilewright_model::walk(const runtime::Frame &frame, const void *const *inpu
   runtime::CallMemory layout(frame, useful);
   if (layout.bytes() < 0 || (layout.bytes() > memory.size() && !runtime::Memory::allocate(layout.bytes(), memory)))
     return fail(layout.shortage());
-  runtime::CallContext call{plan, kernels.data(), nullptr, inputs, outputs, packedPointers.data(), nullptr, &team};
+  runtime::CallContext call{plan, kernels.data(), nullptr, inputs, outputs, packed.pointers.data(), nullptr, &team};
   if (layout.walk(memory.data(), 0, frame.steps.size(), call, error))
     return true;
   error.resize(std::min(error.size(), error.rfind(" [step "))); // of use to the JIT alone: labels have the user's line

@@ -123,6 +123,7 @@ struct Graph {
   std::vector<int64_t> symbols = {}; ///< of the call
   std::vector<size_t> weights = {};  ///< tensor arguments that become weights of the library
   bool external = false;
+  bool packed = true;
   int threads = 2;
 };
 
@@ -167,6 +168,7 @@ public:
     library.kind = kind;
     library.path = folder.file("net");
     library.externalWeights = graph.external;
+    library.packed = graph.packed;
     for (size_t input : graph.weights) {
       auto *bytes = reinterpret_cast<const char *>(inputs[input].bytes.data());
       library.weights.push_back({input, llvm::ArrayRef(bytes, inputs[input].bytes.size())});
@@ -292,6 +294,11 @@ TEST(Library, ParametersWithoutDataAreInputs) { compare({symbolicMlp, {5}, {}});
 
 TEST(Library, ExternalWeights) { compare({symbolicMlp, {9}, {1, 2}, /*external=*/true}); }
 
+TEST(Library, PackedByCreate) {
+  compare({matmulBiasGelu(), {}, {}, /*external=*/false, /*packed=*/false});
+  compare({symbolicMlp, {9}, {1, 2}, /*external=*/true, /*packed=*/false});
+}
+
 TEST(Library, Bf16) {
   compare({R"(func.func @main(%x: tensor<40x64xbf16>, %w: tensor<64x64xbf16> {tw.static}) -> tensor<40x64xbf16> {
   %p = tw.matmul %x, %w : (tensor<40x64xbf16>, tensor<64x64xbf16>) -> tensor<40x64xbf16>
@@ -398,6 +405,19 @@ TEST(Library, HasWhatKernelsMayCall) {
   EXPECT_TRUE(llvm::StringRef(said).contains("undefined symbol: no_such_function")) << said;
 }
 
+TEST(Library, PacksAreMadeOnceForAllInstances) {
+  Both both({matmulBiasGelu()});
+  ASSERT_NO_FATAL_FAILURE(both.runJit());
+  ASSERT_NO_FATAL_FAILURE(both.writeFiles());
+  std::string manifest = (*llvm::MemoryBuffer::getFile(both.folder.file("net.json")))->getBuffer().str();
+  EXPECT_NE(manifest.find("\"weights_packed\": true"), std::string::npos);
+  // The bias as it was, and the weight as packed, whose rows are filled up; not the weight itself.
+  size_t at = manifest.find("\"weight_bytes\": ");
+  int64_t bytes = std::stoll(manifest.substr(at + strlen("\"weight_bytes\": ")));
+  EXPECT_GE(bytes, (64 * 96 + 96) * 4);
+  EXPECT_LT(bytes, 2 * 64 * 96 * 4);
+}
+
 TEST(Library, LinkerErrorsAreTold) {
   Folder folder;
   llvm::StringRef garbage = "\177ELF, but no object";
@@ -435,14 +455,17 @@ TEST(Library, InstancesOnSeveralThreads) {
 class Mistakes : public testing::Test {
 protected:
   void SetUp() override {
-    both.writeFiles();
+    ASSERT_NO_FATAL_FAILURE(both.writeFiles());
     loaded = std::make_unique<Loaded>(both.folder.file("net.so"), "net");
     char error[512];
     model = loaded->create(nullptr, error, sizeof error);
     ASSERT_TRUE(model) << error;
     both.arguments(*loaded, in, out, memory);
   }
-  void TearDown() override { loaded->destroy(model); }
+  void TearDown() override {
+    if (model)
+      loaded->destroy(model);
+  }
 
   std::string run() { return loaded->run(model, in.data(), out.data()) ? loaded->error(model) : "no error"; }
 
