@@ -17,12 +17,6 @@
 
 namespace tilewright {
 
-/// The data of an argument of @main that is marked tw.static.
-struct LibraryWeight {
-  size_t input = 0;           ///< its number among the tensor arguments
-  llvm::ArrayRef<char> bytes; ///< dense and row-major, as the argument's type says; read until writeLibrary() returns
-};
-
 struct LibraryOptions {
   enum class Kind {
     Shared, ///< <path>.so
@@ -30,11 +24,13 @@ struct LibraryOptions {
     Object, ///< <path>.o
   };
   Kind kind = Kind::Shared;
-  std::string path;                   ///< of the files, without suffix; its folder is made
-  std::string model;                  ///< prefix of the C names; empty: from `path`
-  bool externalWeights = false;       ///< into <path>.weights, which is mapped when an instance is created
-  bool packed = true;                 ///< weights are packed now, if this CPU can; else whenever an instance is created
-  std::vector<LibraryWeight> weights; ///< static arguments without data become inputs of every call
+  std::string path;             ///< of the files, without suffix; its folder is made
+  std::string model;            ///< prefix of the C names; empty: from `path`
+  bool externalWeights = false; ///< into <path>.weights, which is mapped when an instance is created
+  bool packed = true;           ///< weights are packed now, if this CPU can; else whenever an instance is created
+  /// Per tensor argument of @main its elements, dense and row-major in the argument's type, read until writeLibrary()
+  /// returns: weights of the library. Null, or behind the end: the caller of the library gives it, at every call.
+  llvm::ArrayRef<const void *> weights;
 };
 
 /// Compiles @main of `module`, which is consumed, and writes the files; all or none. Errors name the op, input or file,

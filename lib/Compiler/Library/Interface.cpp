@@ -61,7 +61,7 @@ std::string textOf(AffineExpr size, ArrayRef<plan::Symbol> symbols, bool inside 
 
 class InterfaceReader {
 public:
-  InterfaceReader(func::FuncOp main, ArrayRef<LibraryWeight> weights) : main(main), weights(weights) {}
+  InterfaceReader(func::FuncOp main, ArrayRef<const void *> weights) : main(main), weights(weights) {}
 
   llvm::Expected<Interface> run() {
     for (BlockArgument argument : main.getArguments())
@@ -73,7 +73,7 @@ public:
       if (!type)
         continue;
       size_t input = number++;
-      if (llvm::any_of(weights, [&](const LibraryWeight &weight) { return weight.input == input; }))
+      if (weightOf(weights, input))
         continue;
       auto name = main.getArgAttrOfType<StringAttr>(argument.getArgNumber(), graph::nameAttrName);
       if (llvm::Error failed = readTensor(type, name, input, "input", made.inputs))
@@ -166,7 +166,7 @@ private:
   }
 
   func::FuncOp main;
-  ArrayRef<LibraryWeight> weights;
+  ArrayRef<const void *> weights;
   Interface made;
 };
 
@@ -192,7 +192,7 @@ std::string identifierFrom(StringRef text) {
   return name;
 }
 
-llvm::Expected<Interface> readInterface(func::FuncOp main, ArrayRef<LibraryWeight> weights) {
+llvm::Expected<Interface> readInterface(func::FuncOp main, ArrayRef<const void *> weights) {
   return InterfaceReader(main, weights).run();
 }
 

@@ -35,9 +35,14 @@ llvm::StringRef shortNameOf(DType dtype);
 /// `text` as a C identifier.
 std::string identifierFrom(llvm::StringRef text);
 
-/// The interface of `main`, whose inputs in `weights` are not the caller's. Errors name the argument and say what to
-/// do: an element type, a rank, or a symbol that no input's size tells.
-llvm::Expected<Interface> readInterface(mlir::func::FuncOp main, llvm::ArrayRef<LibraryWeight> weights);
+/// The elements of tensor argument `input`, see LibraryOptions::weights; null: it is the caller's.
+inline const void *weightOf(llvm::ArrayRef<const void *> weights, size_t input) {
+  return input < weights.size() ? weights[input] : nullptr;
+}
+
+/// The interface of `main`, whose inputs with elements in `weights` are not the caller's. Errors name the argument and
+/// say what to do: an element type, a rank, or a symbol that no input's size tells.
+llvm::Expected<Interface> readInterface(mlir::func::FuncOp main, llvm::ArrayRef<const void *> weights);
 
 } // namespace tilewright::library
 

@@ -19,13 +19,13 @@ namespace {
 
 class WeightTaker {
 public:
-  WeightTaker(plan::Plan &plan, llvm::ArrayRef<LibraryWeight> bound, Contents &contents)
+  WeightTaker(plan::Plan &plan, llvm::ArrayRef<BoundInput> bound, Contents &contents)
       : plan(plan), bound(bound), contents(contents), constants(std::move(plan.constants)) {
     plan.constants.clear();
   }
 
   llvm::Error run(const HostArtifact &artifact, bool packHere) {
-    for (const LibraryWeight &weight : bound)
+    for (const BoundInput &weight : bound)
       parts.push_back({int64_t(weight.input), weight.bytes.data(), weight.bytes.size()});
     for (plan::Buffer &buffer : plan.buffers) {
       if (buffer.kind != plan::Buffer::Kind::Constant)
@@ -129,7 +129,7 @@ private:
   }
 
   plan::Plan &plan;
-  llvm::ArrayRef<LibraryWeight> bound;
+  llvm::ArrayRef<BoundInput> bound;
   Contents &contents;
   std::vector<uint8_t> constants;
   runtime::PackedBuffers packed;
@@ -138,8 +138,8 @@ private:
 
 } // namespace
 
-llvm::Error takeWeights(plan::Plan &plan, llvm::ArrayRef<LibraryWeight> bound, const HostArtifact &artifact,
-                        bool packHere, Contents &contents) {
+llvm::Error takeWeights(plan::Plan &plan, llvm::ArrayRef<BoundInput> bound, const HostArtifact &artifact, bool packHere,
+                        Contents &contents) {
   return WeightTaker(plan, bound, contents).run(artifact, packHere);
 }
 

@@ -7,11 +7,17 @@
 
 namespace tilewright::library {
 
-/// Moves the constants of the verified `plan` and `bound` (data of its inputs) into `contents`. They become inputs that
+/// An input of the plan whose data the library has.
+struct BoundInput {
+  size_t input;
+  llvm::ArrayRef<char> bytes;
+};
+
+/// Moves the constants of the verified `plan` and `bound` into `contents`. They become inputs that
 /// the library gives. With `packHere`, which says that the code runs on this CPU, the once steps are run now, and what
 /// they make become weights in the place of what they read; else contents.packed is false, and they run in create().
-llvm::Error takeWeights(plan::Plan &plan, llvm::ArrayRef<LibraryWeight> bound, const HostArtifact &artifact,
-                        bool packHere, Contents &contents);
+llvm::Error takeWeights(plan::Plan &plan, llvm::ArrayRef<BoundInput> bound, const HostArtifact &artifact, bool packHere,
+                        Contents &contents);
 
 } // namespace tilewright::library
 

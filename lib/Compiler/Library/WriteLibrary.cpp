@@ -57,7 +57,7 @@ private:
     if (!main)
       return llvm::createStringError("the module has no function @main: expected a model's graph of tw ops");
     graphHash = llvm::toHex(hashOfGraph(module), /*LowerCase=*/true);
-    if (llvm::Error failed = checkWeights(main))
+    if (llvm::Error failed = bindWeights(main))
       return failed;
     llvm::Expected<Interface> read = readInterface(main, library.weights);
     if (!read)
@@ -68,33 +68,28 @@ private:
     // wrong.
     size_t number = 0;
     for (BlockArgument argument : main.getArguments())
-      if (isa<RankedTensorType>(argument.getType()) && !weightOf(number++))
+      if (isa<RankedTensorType>(argument.getType()) && !weightOf(library.weights, number++))
         main.removeArgAttr(argument.getArgNumber(), "tw.static");
     return llvm::Error::success();
   }
 
-  const LibraryWeight *weightOf(size_t input) const {
-    auto found = llvm::find_if(library.weights, [&](const LibraryWeight &weight) { return weight.input == input; });
-    return found == library.weights.end() ? nullptr : &*found;
-  }
-
-  llvm::Error checkWeights(func::FuncOp main) {
-    SmallVector<RankedTensorType> types;
-    for (Type type : main.getArgumentTypes())
-      if (auto tensor = dyn_cast<RankedTensorType>(type))
-        types.push_back(tensor);
-    for (const LibraryWeight &weight : library.weights) {
-      if (weight.input >= types.size())
-        return llvm::createStringError("there are data for tensor argument %zu, but @main has %zu", weight.input,
-                                       types.size());
-      RankedTensorType type = types[weight.input];
-      if (!type.hasStaticShape())
-        return llvm::createStringError("tensor argument %zu has data, but no fixed sizes", weight.input);
-      uint64_t bytes = uint64_t(type.getNumElements()) * std::max(1u, type.getElementTypeBitWidth() / 8);
-      if (bytes != weight.bytes.size())
-        return llvm::createStringError("tensor argument %zu has %zu bytes of data; its type needs %zu", weight.input,
-                                       weight.bytes.size(), size_t(bytes));
+  llvm::Error bindWeights(func::FuncOp main) {
+    size_t number = 0;
+    for (Type type : main.getArgumentTypes()) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      const size_t input = number;
+      number += tensor != nullptr;
+      const void *elements = tensor ? weightOf(library.weights, input) : nullptr;
+      if (!elements)
+        continue;
+      if (!tensor.hasStaticShape())
+        return llvm::createStringError("tensor argument %zu has elements, but no fixed sizes", input);
+      const size_t bytes = size_t(tensor.getNumElements()) * std::max(1u, tensor.getElementTypeBitWidth() / 8);
+      bound.push_back({input, {static_cast<const char *>(elements), bytes}});
     }
+    if (library.weights.size() > number)
+      return llvm::createStringError("there are elements for %zu tensor arguments, but @main has %zu",
+                                     library.weights.size(), number);
     return llvm::Error::success();
   }
 
@@ -135,7 +130,7 @@ private:
       return llvm::createStringError("%s", problem.c_str());
     const bool packHere =
         library.packed && machine.runsHere && (!machine.sets.amxTile || runtime::requestAmxPermission());
-    if (llvm::Error failed = takeWeights(plan, library.weights, parts, packHere, contents))
+    if (llvm::Error failed = takeWeights(plan, bound, parts, packHere, contents))
       return failed;
     // An error text of a call ends with the label of its step.
     for (auto [step, line] : llvm::zip(plan.steps, stepLines(module)))
@@ -247,6 +242,7 @@ private:
   Options options;
   const LibraryOptions &library;
   Interface interface;
+  std::vector<BoundInput> bound;
   std::string artifact;
   HostArtifact parts; ///< of `artifact`
   Contents contents;

@@ -169,10 +169,10 @@ public:
     library.path = folder.file("net");
     library.externalWeights = graph.external;
     library.packed = graph.packed;
-    for (size_t input : graph.weights) {
-      auto *bytes = reinterpret_cast<const char *>(inputs[input].bytes.data());
-      library.weights.push_back({input, llvm::ArrayRef(bytes, inputs[input].bytes.size())});
-    }
+    std::vector<const void *> weights(inputs.size(), nullptr);
+    for (size_t input : graph.weights)
+      weights[input] = inputs[input].bytes.data();
+    library.weights = weights;
     llvm::Error failed = writeLibrary(session, *module, options, library);
     ASSERT_FALSE(bool(failed)) << llvm::toString(std::move(failed));
   }
