@@ -19,6 +19,7 @@ import torch
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "docs" / "examples" / "ahead-of-time"
 DRIVER = Path(os.environ.get("TILEWRIGHT_BUILD", ROOT / "build")) / "bin" / "tilewright"
+READELF = shutil.which("readelf") or "llvm-readelf-22"
 DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"]
 
 needs_cc = pytest.mark.skipif(not shutil.which("cc"), reason="there is no C compiler (cc) on this machine")
@@ -53,9 +54,9 @@ def test_how_to(example):
 
 def test_needs_the_c_library_alone(example):
     run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example)
-    needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-d", "classify.so", cwd=example)))
+    needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", run(READELF, "-d", "classify.so", cwd=example)))
     assert needed and needed <= {"libc.so.6", "libm.so.6", "libpthread.so.0"}, needed
-    symbols = run("readelf", "--dyn-syms", "-W", "classify.so", cwd=example)
+    symbols = run(READELF, "--dyn-syms", "-W", "classify.so", cwd=example)
     undefined = set(re.findall(r" UND (\S+)", symbols))
     kin = [ctypes.CDLL(name) for name in ("libc.so.6", "libm.so.6")]
     assert undefined
@@ -64,7 +65,7 @@ def test_needs_the_c_library_alone(example):
     exported = set(re.findall(r"GLOBAL +DEFAULT +\d+ (\S+)", symbols))
     assert exported == {f"classify_{name}" for name in
                         ("create", "destroy", "run", "shape", "error", "num_inputs", "num_outputs", "input", "output")}
-    assert "(TEXTREL)" not in run("readelf", "-d", "classify.so", cwd=example)
+    assert "(TEXTREL)" not in run(READELF, "-d", "classify.so", cwd=example)
 
 
 def test_manifest(example):
