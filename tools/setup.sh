@@ -16,7 +16,7 @@ command -v "$python" >/dev/null || die "Tilewright needs Python 3.11 or newer, a
 
 # Debian packages.
 have() { dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed; }
-llvm_packages=(llvm-22-dev libmlir-22-dev mlir-22-tools clang-22 lld-22 llvm-22-tools)
+llvm_packages=(llvm-22-dev libmlir-22-dev mlir-22-tools clang-22 lld-22 liblld-22-dev llvm-22-tools)
 other_packages=(ccache libgtest-dev)
 command -v ninja >/dev/null || other_packages+=(ninja-build)
 if [ -n "${MLIR_DIR:-}" ]; then

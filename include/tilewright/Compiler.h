@@ -33,6 +33,7 @@ struct Options {
   bool cache = true;              ///< look into the object cache on disk, and store there
   std::string check;              ///< "reference": every call compares each kernel with the reference; empty: no
   int threads = 0;                ///< to plan for; 0: as many as the process may use
+  bool portable = false; ///< code for every CPU with the machine's instruction sets, and not for the host alone
 };
 
 /// One decision of kernel formation or scheduling, for people.

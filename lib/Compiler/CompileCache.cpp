@@ -139,15 +139,6 @@ std::string reasonToBypass(const Options &options) {
   return "";
 }
 
-std::string hashOf(ModuleOp module) {
-  llvm::BLAKE3 hash;
-  {
-    KeyStream stream(hash);
-    module->print(stream, OpPrintingFlags().printGenericOpForm().useLocalScope());
-  }
-  auto result = hash.final<32>();
-  return std::string(reinterpret_cast<const char *>(result.data()), result.size());
-}
 /// A part of a key as it is stored and shown.
 std::string forPeople(llvm::StringRef value) {
   if (value.size() <= 2000 && llvm::all_of(value, [](char c) { return llvm::isPrint(c) || c == '\n'; })) {
@@ -160,6 +151,16 @@ std::string forPeople(llvm::StringRef value) {
 }
 } // namespace
 
+std::string hashOfGraph(ModuleOp module) {
+  llvm::BLAKE3 hash;
+  {
+    KeyStream stream(hash);
+    module->print(stream, OpPrintingFlags().printGenericOpForm().useLocalScope());
+  }
+  auto result = hash.final<32>();
+  return std::string(reinterpret_cast<const char *>(result.data()), result.size());
+}
+
 CompileCache::CompileCache(ModuleOp module, const Options &options, Target &target) : why(reasonToBypass(options)) {
   if (!why.empty())
     return;
@@ -171,7 +172,7 @@ CompileCache::CompileCache(ModuleOp module, const Options &options, Target &targ
     made.add(name, value);
     parts.push_back({name.str(), forPeople(value)});
   };
-  add("module", llvm::toHex(hashOf(module), /*LowerCase=*/true));
+  add("module", llvm::toHex(hashOfGraph(module), /*LowerCase=*/true));
   add("target", target.name());
   add("machine", target.machineKey(options));
   add("rounding", options.rounding);
@@ -179,6 +180,8 @@ CompileCache::CompileCache(ModuleOp module, const Options &options, Target &targ
     if (auto file = llvm::MemoryBuffer::getFile(options.scheduleFile))
       add("schedules", (*file)->getBuffer());
   add("threads", std::to_string(options.threads));
+  if (options.portable)
+    add("portable", "yes");
   add("tilewright build", buildIdentity(reinterpret_cast<const void *>(&buildIdentity)));
   add("llvm build", buildIdentity(reinterpret_cast<const void *>(&llvm::outs)));
   add("mlir build", buildIdentity(TypeID::get<ModuleOp>().getAsOpaquePointer()));

@@ -20,6 +20,9 @@ namespace tilewright {
 
 class ProcessCache;
 
+/// BLAKE3 of the module without its locations, 32 bytes.
+std::string hashOfGraph(mlir::ModuleOp module);
+
 class CompileCache {
 public:
   CompileCache(mlir::ModuleOp module, const Options &options, Target &target);
@@ -43,7 +46,7 @@ private:
   ProcessCache *cache = nullptr; ///< null: the cache is off, and `why` says so
   std::string key, why;
   std::vector<std::pair<std::string, std::string>> parts; ///< of the key, for people
-  std::vector<std::string> lines; ///< of the module's ops, in order of a walk
+  std::vector<std::string> lines;                         ///< of the module's ops, in order of a walk
 };
 
 } // namespace tilewright

@@ -1,6 +1,7 @@
 //===- HostCode.cpp - machine code for this kind of host, for tenants ------------------===//
 #include "tilewright/HostCode.h"
 #include "lib/Compiler/CalibrationFile.h"
+#include "lib/Compiler/HostArtifact.h"
 #include "lib/Compiler/ObjectCache.h"
 #include "lib/Compiler/PlanFromIR.h"
 #include "lib/Runtime/Host/Calibration.h"
@@ -14,7 +15,6 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/BLAKE3.h"
-#include "llvm/Support/Endian.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -76,22 +76,20 @@ private:
   std::unique_ptr<runtime::Executable> executable;
 };
 
-void appendBlock(std::string &image, llvm::StringRef bytes) {
-  char size[8];
-  llvm::support::endian::write64le(size, bytes.size());
-  image.append(size, 8);
-  image.append(bytes.data(), bytes.size());
-}
 } // namespace
 
-static llvm::Expected<runtime::MachineDescription> describe(StringRef cpu) {
+/// `portable`: see Options.
+static llvm::Expected<runtime::MachineDescription> describe(StringRef cpu, bool portable = false) {
   runtime::MachineDescription machine;
   std::string error;
   bool known = cpu.empty() || cpu == "native" ? runtime::describeMachineFromEnvironment(machine, error)
                                               : runtime::describeMachine(cpu.str().c_str(), machine, error);
   if (!known)
     return llvm::createStringError("%s", error.c_str());
-  runtime::completeNative(machine);
+  if (portable)
+    runtime::restrictToSets(machine);
+  else
+    runtime::completeNative(machine);
   return machine;
 }
 
@@ -213,7 +211,7 @@ static runtime::CodegenOptions codegenOptions(const Options &options) {
 /// Kernels in as many modules as there are threads, of about equal size.
 static llvm::Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>> compileKernels(ModuleOp module,
                                                                                        const Options &options) {
-  llvm::Expected<runtime::MachineDescription> machine = describe(options.cpu);
+  llvm::Expected<runtime::MachineDescription> machine = describe(options.cpu, options.portable);
   if (!machine)
     return machine.takeError();
   int threads = std::max(1, std::min(options.threads, machine->logicalCpus));
@@ -286,16 +284,6 @@ static std::string nameKernels(ModuleOp module, const plan::Plan &plan, const Op
   return names;
 }
 
-static std::string packHostArtifact(llvm::ArrayRef<uint8_t> plan, llvm::StringRef kernelNames,
-                                    llvm::ArrayRef<llvm::StringRef> objects) {
-  std::string image;
-  appendBlock(image, llvm::StringRef(reinterpret_cast<const char *>(plan.data()), plan.size()));
-  appendBlock(image, kernelNames);
-  for (llvm::StringRef object : objects)
-    appendBlock(image, object);
-  return image;
-}
-
 llvm::Expected<std::string> emitHostArtifact(ModuleOp module, const Options &options) {
   auto programs = module.getOps<plan::ProgramOp>();
   if (programs.empty())
@@ -309,10 +297,11 @@ llvm::Expected<std::string> emitHostArtifact(ModuleOp module, const Options &opt
   llvm::Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>> objects = compileKernels(module, options);
   if (!objects)
     return objects.takeError();
-  SmallVector<StringRef> images;
+  std::vector<uint8_t> image = plan::serialize(*plan);
+  HostArtifact parts{StringRef(reinterpret_cast<const char *>(image.data()), image.size()), names, {}};
   for (auto &object : *objects)
-    images.push_back(object->getBuffer());
-  return packHostArtifact(plan::serialize(*plan), names, images);
+    parts.objects.push_back(object->getBuffer());
+  return packHostArtifact(parts);
 }
 
 llvm::Expected<std::string> printHostAssembly(ModuleOp module, const Options &options) {
@@ -338,31 +327,24 @@ llvm::Expected<std::shared_ptr<Program>> loadHostArtifact(llvm::StringRef artifa
     return llvm::createStringError("code for %s does not run on this CPU", machine->name.c_str());
   if (machine->sets.amxTile && !runtime::requestAmxPermission())
     return llvm::createStringError("the system does not grant AMX; set TILEWRIGHT_CPU=x86-64-v4");
-  llvm::SmallVector<llvm::StringRef> blocks;
-  for (llvm::StringRef rest = artifact; !rest.empty();) {
-    uint64_t size = rest.size() < 8 ? UINT64_MAX : llvm::support::endian::read64le(rest.data());
-    if (rest.size() < 8 || size > rest.size() - 8)
-      return llvm::createStringError("the compiled artifact is truncated");
-    blocks.push_back(rest.substr(8, size));
-    rest = rest.drop_front(8 + size);
-  }
-  if (blocks.size() < 2)
-    return llvm::createStringError("the compiled artifact is empty");
+  llvm::Expected<HostArtifact> parts = readHostArtifact(artifact);
+  if (!parts)
+    return parts.takeError();
   plan::Plan plan;
   std::string error;
-  if (!plan::deserialize(reinterpret_cast<const uint8_t *>(blocks[0].data()), blocks[0].size(), plan, error))
+  if (!plan::deserialize(parts->plan.bytes_begin(), parts->plan.size(), plan, error))
     return llvm::createStringError("the compiled plan cannot be read: %s", error.c_str());
   llvm::Expected<std::unique_ptr<runtime::Jit>> jit = runtime::Jit::create(runtime::kernelSymbols());
   if (!jit)
     return jit.takeError();
-  for (llvm::StringRef object : llvm::ArrayRef(blocks).drop_front(2))
+  for (llvm::StringRef object : parts->objects)
     if (llvm::Error failed = (*jit)->addObject(llvm::MemoryBuffer::getMemBufferCopy(object, "kernels")))
       return std::move(failed);
   llvm::Expected<std::vector<void *>> functions = (*jit)->lookupAll(plan.kernels);
   if (!functions)
     return functions.takeError();
   std::vector<runtime::Kernel> kernels;
-  StringRef names = blocks[1];
+  StringRef names = parts->kernelNames;
   for (void *function : *functions) {
     auto [name, rest] = names.split('\n');
     kernels.push_back({reinterpret_cast<tilewright_kernel_fn>(function), name.str()});

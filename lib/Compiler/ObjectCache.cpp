@@ -22,10 +22,6 @@ namespace tilewright {
 
 namespace fs = llvm::sys::fs;
 
-#ifndef TILEWRIGHT_VERSION_STRING
-#define TILEWRIGHT_VERSION_STRING "0.1.0"
-#endif
-
 //===----------------------------------------------------------------------===//
 // CacheKey
 //===----------------------------------------------------------------------===//

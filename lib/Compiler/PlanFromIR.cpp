@@ -1,5 +1,6 @@
 //===- PlanFromIR.cpp - tw_plan.program as the runtime reads it --------------------===//
 #include "lib/Compiler/PlanFromIR.h"
+#include "dialects/Graph/Decisions.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/StringMap.h"
@@ -150,6 +151,18 @@ llvm::Expected<plan::Plan> planFromIR(plan::ProgramOp program) {
     }
   }
   return out;
+}
+
+std::vector<std::string> stepLines(ModuleOp module) {
+  std::vector<std::string> lines;
+  for (auto program : module.getOps<plan::ProgramOp>())
+    for (Operation &op : program.getBody().front()) {
+      auto launch = dyn_cast<plan::LaunchOp>(op);
+      if (isa<plan::BufferOp>(op) || (launch && launch.getOnce()))
+        continue;
+      lines.push_back(op.hasAttr("tw.checks") ? graph::sourceLine(op.getLoc()) : "");
+    }
+  return lines;
 }
 
 } // namespace tilewright

@@ -4,12 +4,16 @@
 
 #include "dialects/Plan/PlanDialect.h"
 #include "lib/Runtime/Plan/Plan.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
 
 namespace tilewright {
 
 /// The serializable plan of `program`.
 llvm::Expected<plan::Plan> planFromIR(plan::ProgramOp program);
+
+/// The user's line of each step that checks indices, else "", as the plan of `module` counts steps.
+std::vector<std::string> stepLines(mlir::ModuleOp module);
 
 /// Result `result` of `map`, which is over symbols only.
 plan::Expr exprFrom(mlir::AffineMap map, unsigned result = 0);

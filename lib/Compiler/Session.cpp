@@ -1,9 +1,9 @@
 //===- Session.cpp - stage by stage from a graph to a program --------------------------===//
 #include "dialects/Graph/Decisions.h"
 #include "dialects/Graph/Graph.h"
-#include "dialects/Plan/PlanDialect.h"
 #include "lib/Compiler/CheckReference.h"
 #include "lib/Compiler/CompileCache.h"
+#include "lib/Compiler/PlanFromIR.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
@@ -121,17 +121,6 @@ llvm::Error dump(ModuleOp module, StringRef directory, size_t number, StringRef 
   return llvm::Error::success();
 }
 
-/// The lines of the steps that check indices, as the plan counts steps.
-void collectStepLines(ModuleOp module, CompileReport &report) {
-  for (auto program : module.getOps<plan::ProgramOp>())
-    for (Operation &op : program.getBody().front()) {
-      auto launch = dyn_cast<plan::LaunchOp>(op);
-      if (isa<plan::BufferOp>(op) || (launch && launch.getOnce()))
-        continue;
-      report.stepLines.push_back(op.hasAttr("tw.checks") ? graph::sourceLine(op.getLoc()) : "");
-    }
-}
-
 /// Decisions of the structured stage, from the module's attribute.
 void collectDecisions(ModuleOp module, CompileReport &report) {
   auto decisions = module->getAttrOfType<ArrayAttr>("tw.decisions");
@@ -232,7 +221,7 @@ llvm::Expected<std::shared_ptr<Program>> Session::compile(ModuleOp module, const
       }
     }
   }
-  collectStepLines(module, report);
+  report.stepLines = stepLines(module);
   releaseCompilerMemory(); // MLIR's, before LLVM's is needed
   auto start = Clock::now();
   llvm::Expected<std::string> artifact = target->emit(module, options);

@@ -34,6 +34,8 @@ ROOMS = {
     # MLIR-free: generated code and AOT libraries link these.
     "lib/Runtime/Plan": RUNTIME_ABI,
     "lib/Runtime/Host": {"lib/Runtime/Plan", *RUNTIME_ABI, *RATES, "tilewright/CallersMemory.h", "tilewright/OutputMemory.h"},
+    # Linked into every ahead-of-time library, never into libTilewright.
+    "lib/Runtime/Library": {"lib/Runtime/Host", "lib/Runtime/Plan", *RUNTIME_ABI},
     "lib/Runtime/Jit": {"lib/Runtime/Host", "lib/Runtime/Plan", *RUNTIME_ABI},
     "lib/Runtime/CUDA": {"lib/Runtime/Plan", *RUNTIME_ABI},
     "lib/Tuner": {"dialects/Schedule", "dialects/Tile", "tilewright"},

@@ -1,20 +1,24 @@
 //===- Compile.cpp - tilewright compile in.mlir --emit=<stage> ----------------------===//
 //
 // Reads a module whose @main speaks `tw`, lowers it to the end of a stage and prints it; `--emit=asm` prints the
-// target's own language.
+// target's own language. `--emit=shared`, `static` and `obj` write a library, its C header and a manifest.
 //
-// Test: test/Tools/compile.mlir
+// Tests: test/Tools/compile.mlir, test/Tools/compile-library.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
 #include "tilewright/Compiler.h"
+#include "tilewright/Library.h"
 #include "tilewright/Pipelines.h"
 #include "tilewright/Target.h"
 
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -29,8 +33,9 @@ struct CompileFlags {
   cl::OptionCategory category{"Flags of compile"};
   cl::opt<std::string> input{cl::Positional, cl::desc("<in.mlir, or - for standard input>"), cl::Required,
                              cl::cat(category)};
-  cl::opt<std::string> emit{"emit", cl::desc("the last stage to run, or asm (default: target)"), cl::init("target"),
-                            cl::value_desc("stage"), cl::cat(category)};
+  cl::opt<std::string> emit{"emit",
+                            cl::desc("the last stage to run, asm, or a library: shared, static, obj (default: target)"),
+                            cl::init("target"), cl::value_desc("stage"), cl::cat(category)};
   cl::opt<std::string> target{"target", cl::desc("the machine to compile for (default: cpu)"), cl::init("cpu"),
                               cl::value_desc("name"), cl::cat(category)};
   cl::opt<std::string> cpu{"cpu", cl::desc("the CPU: native, or a name as TILEWRIGHT_CPU takes (default: native)"),
@@ -40,8 +45,12 @@ struct CompileFlags {
   cl::opt<std::string> scheduleFile{"schedule-file", cl::desc("JSON: a kernel's name or ops -> {\"tiles\": [...]}"),
                                     cl::value_desc("file"), cl::cat(category)};
   cl::opt<int> threads{"threads", cl::desc("threads to plan for (default: all)"), cl::init(0), cl::cat(category)};
-  cl::opt<std::string> output{"o", cl::desc("where to write (default: standard output)"), cl::init("-"),
-                              cl::value_desc("file"), cl::cat(category)};
+  cl::opt<std::string> output{"o",
+                              cl::desc("where to write (default: standard output); of a library the folder, or the "
+                                       "file beside which its header and manifest lie"),
+                              cl::init("-"), cl::value_desc("file"), cl::cat(category)};
+  cl::opt<std::string> weights{"weights", cl::desc("of a library: embedded, or external in a file (default: embedded)"),
+                               cl::init("embedded"), cl::value_desc("place"), cl::cat(category)};
   cl::opt<bool> locations{"locations", cl::desc("print the user's file and line of every op"), cl::cat(category)};
   cl::opt<bool> wholeConstants{"whole-constants", cl::desc("print large constants in full"), cl::cat(category)};
 };
@@ -54,8 +63,33 @@ int fail(const llvm::Twine &text) {
 /// What --emit takes.
 std::vector<std::string> names(llvm::ArrayRef<llvm::StringLiteral> stages) {
   std::vector<std::string> all(stages.begin(), stages.end());
-  all.push_back("asm");
+  for (const char *name : {"asm", "obj", "static", "shared"})
+    all.push_back(name);
   return all;
+}
+
+std::optional<LibraryOptions::Kind> libraryKind(llvm::StringRef emit) {
+  if (emit == "obj")
+    return LibraryOptions::Kind::Object;
+  if (emit == "static")
+    return LibraryOptions::Kind::Static;
+  if (emit == "shared")
+    return LibraryOptions::Kind::Shared;
+  return std::nullopt;
+}
+
+/// Where the files of a library go, without suffix: into the folder -o names (it ends in / or is there) by the input's
+/// name, or beside the file it names.
+std::string libraryPath(llvm::StringRef output, llvm::StringRef input) {
+  namespace path = llvm::sys::path;
+  llvm::SmallString<128> result(output);
+  if (output == "-" || output.ends_with("/") || llvm::sys::fs::is_directory(output)) {
+    result = output == "-" ? "" : output;
+    path::append(result, input == "-" ? "model" : path::stem(input));
+  } else if (llvm::StringRef suffix = path::extension(output); suffix == ".so" || suffix == ".a" || suffix == ".o") {
+    path::replace_extension(result, "");
+  }
+  return result.str().str();
 }
 
 /// What a file is that is not MLIR, as far as its first bytes tell.
@@ -78,11 +112,21 @@ int runCompile(int argc, const char *const *argv) {
   if (!cl::ParseCommandLineOptions(argc, argv, "Lowers an MLIR file to a stage of the compiler.\n", &llvm::errs()))
     return 2;
 
+  // -o model.so says enough.
+  if (!flags.emit.getNumOccurrences())
+    flags.emit = llvm::StringSwitch<std::string>(llvm::sys::path::extension(flags.output))
+                     .Case(".so", "shared")
+                     .Case(".a", "static")
+                     .Case(".o", "obj")
+                     .Default(flags.emit);
   // What can be wrong with the flags is said before the file is read.
   bool wantsAssembly = flags.emit == "asm";
-  if (!wantsAssembly && !llvm::is_contained(stageNames(), llvm::StringRef(flags.emit)))
+  std::optional<LibraryOptions::Kind> kind = libraryKind(flags.emit);
+  if (!wantsAssembly && !kind && !llvm::is_contained(stageNames(), llvm::StringRef(flags.emit)))
     return fail("unknown stage '" + flags.emit + "'" + suggestName(flags.emit, names(stageNames())) +
                 "; --emit takes " + llvm::join(names(stageNames()), ", "));
+  if (flags.weights != "embedded" && flags.weights != "external")
+    return fail("--weights takes embedded or external, not '" + flags.weights + "'");
   std::string problem;
   Target *target = findTarget(flags.target, problem);
   if (!target)
@@ -109,6 +153,15 @@ int runCompile(int argc, const char *const *argv) {
   options.threads = flags.threads;
   options.rounding = flags.rounding;
   options.scheduleFile = flags.scheduleFile;
+  if (kind) {
+    LibraryOptions library;
+    library.kind = *kind;
+    library.path = libraryPath(flags.output, flags.input);
+    library.externalWeights = flags.weights == "external";
+    if (llvm::Error error = writeLibrary(session, *module, options, library))
+      return fail(llvm::toString(std::move(error)));
+    return 0;
+  }
   if (llvm::Error error =
           session.lowerTo(*module, wantsAssembly ? std::string("target") : flags.emit.getValue(), options))
     return fail(llvm::toString(std::move(error)));

@@ -3,9 +3,9 @@
 #include "lib/Runtime/Host/Affinity.h"
 #include "lib/Runtime/Host/ArenaPool.h"
 #include "lib/Runtime/Host/BlockPool.h"
+#include "lib/Runtime/Host/CallMemory.h"
 #include "lib/Runtime/Host/ProcessWide.h"
 #include "lib/Runtime/Host/Stretches.h"
-#include "lib/Runtime/Host/Walk.h"
 
 #include <algorithm>
 #include <cstring>
@@ -403,44 +403,17 @@ private:
 /// Borrows memory for one walk over `frame` and walks it: in one go, or with `exchange` stretch by stretch.
 bool Executable::runFrame(const Frame &frame, const void *const *inputs, void *const *outputs, void *const *packed,
                           int threads, std::string &error, std::atomic<int64_t> *times, Exchange *exchange) {
-  threads = frame.parallelism == 1 ? 1 : clipThreads(threads);
-  threads = int(std::min<int64_t>({threads, frame.parallelism, ThreadTeam::maxThreads}));
-
-  // [arena, 64-byte aligned][scratch of thread 0][scratch of thread 1]...[claims][operand pointers]
-  int64_t scratchBytes = 0, bytes = 0;
-  int64_t arena = (frame.arenaBytes + 127) / 128 * 128;
-  int64_t claimBytes = threads == 1 ? 0 : TileClaims::bytes(int64_t(frame.steps.size()), threads);
-  int64_t fixedBytes = arena + claimBytes + int64_t(frame.operands.size() * sizeof(void *));
-  bool impossible = __builtin_mul_overflow(frame.scratchBytes, int64_t(threads), &scratchBytes) ||
-                    __builtin_add_overflow(fixedBytes, scratchBytes, &bytes);
+  threads = CallMemory::usefulThreads(frame, frame.parallelism == 1 ? 1 : clipThreads(threads));
+  CallMemory layout(frame, threads);
   Memory block;
-  if (impossible || !ArenaPool::process().borrow(bytes, block)) {
-    error = "out of memory: this call needs an arena of " + std::to_string(frame.arenaBytes) + " bytes and " +
-            std::to_string(frame.scratchBytes) + " bytes of scratch for each of " + std::to_string(threads) +
-            " threads, and the system does not give them; use smaller inputs (a smaller batch)";
+  if (layout.bytes() < 0 || !ArenaPool::process().borrow(layout.bytes(), block)) {
+    error = layout.shortage();
     return false;
   }
-  uint8_t *arenaBase = block.data(), *constantBase = constants.data();
-  void *const *spaces[Frame::numSpaces] = {const_cast<void *const *>(inputs), outputs, packed,
-                                           reinterpret_cast<void *const *>(&arenaBase),
-                                           reinterpret_cast<void *const *>(&constantBase)};
-  uint8_t *claims = block.data() + arena + scratchBytes;
-  auto **pointers = reinterpret_cast<void **>(claims + claimBytes);
-  auto walkSteps = [&](size_t begin, size_t end) {
-    if (begin == end)
-      return true;
-    for (size_t i = frame.operandsOf(begin); i < frame.operandsOf(end); ++i) {
-      const Frame::Operand &operand = frame.operands[i];
-      pointers[i] = static_cast<uint8_t *>(spaces[size_t(operand.space)][operand.index]) + operand.offset;
-    }
-    Walk walk{frame, begin, end, kernels.data(), hostFunctions.data(), pointers, block.data() + arena};
-    walk.profile(times);
-    bool ok =
-        threads == 1 ? walk.alone() : walk.together(threads, TileClaims(claims, int64_t(frame.steps.size()), threads));
-    if (!ok)
-      error = walk.errorText(program);
-    return ok;
-  };
+  CallContext call{program, kernels.data(), hostFunctions.data(), inputs,
+                   outputs, packed,         constants.data(),     threads == 1 ? nullptr : &ThreadTeam::process(),
+                   times};
+  auto walkSteps = [&](size_t begin, size_t end) { return layout.walk(block.data(), begin, end, call, error); };
   bool ok = true;
   if (!exchange)
     ok = walkSteps(0, frame.steps.size());

@@ -10,24 +10,18 @@
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_MACHINE_H
 #define TILEWRIGHT_LIB_RUNTIME_HOST_MACHINE_H
 
+#include "lib/Runtime/Host/InstructionSets.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace tilewright::runtime {
 
-/// Instruction sets that the CPU has and the operating system has enabled.
-struct InstructionSets {
-  bool avx2 = false, fma = false, f16c = false;
-  bool avx512f = false, avx512bw = false, avx512dq = false, avx512vl = false, avx512cd = false;
-  bool avx512bf16 = false, avx512vnni = false, avx512fp16 = false, avx512vbmi = false;
-  bool avxvnni = false;
-  bool amxTile = false, amxBf16 = false, amxInt8 = false, amxFp16 = false;
-};
-
 struct MachineDescription {
   std::string name;     ///< what was asked for: "native" or a name of machineNames()
   std::string llvmCpu;  ///< LLVM's name of the CPU; for native a baseline, until the JIT puts the host's name here
+  std::string tune;     ///< LLVM's CPU to order instructions for; empty: llvmCpu
   std::string features; ///< LLVM feature string: "+avx512f,+avx512bw,..."; empty when llvmCpu says all
   InstructionSets sets;
   bool native = true;           ///< no override: the description is the host's
@@ -52,9 +46,6 @@ bool describeMachine(const char *name, MachineDescription &machine, std::string 
 /// The machine that TILEWRIGHT_CPU names.
 bool describeMachineFromEnvironment(MachineDescription &machine, std::string &error);
 
-/// The host's instruction sets, from CPUID and XCR0.
-InstructionSets hostInstructionSets();
-
 /// Throughput of vdpbf16ps over that of vfmadd231ps on 512-bit registers, measured once per process on registers
 /// alone; 0 when the host has no AVX512_BF16. About 1 on Zen 4 and 5; 0.25 was seen on an Intel server with AMX.
 double bf16DotRate();
@@ -62,10 +53,6 @@ double bf16DotRate();
 /// f32 GFLOP/s of one thread that does nothing but FMA on registers, in the widest vectors there are: what a GEMM's
 /// speed is compared with. Takes some 10 ms; 0 without FMA.
 double fmaPeak();
-
-/// Asks the kernel to let this process use AMX tile data; needed once before the first tile instruction. True when
-/// permitted (or permitted before), false on machines and kernels without AMX.
-bool requestAmxPermission();
 
 } // namespace tilewright::runtime
 

@@ -1,11 +1,10 @@
 //===- ThreadTeam.cpp - the threads that walk a plan ----------------------===//
 #include "lib/Runtime/Host/ThreadTeam.h"
-#include "lib/Runtime/Host/Affinity.h"
+#include "lib/Runtime/Host/ForkGeneration.h"
 #include "lib/Runtime/Host/Settlement.h"
 
 #include <algorithm>
 #include <csignal>
-#include <mutex>
 #include <new>
 #include <pthread.h>
 #include <xmmintrin.h>
@@ -25,26 +24,12 @@ struct ThreadTeam::Worker {
 
 static constexpr uint32_t stopTicket = UINT32_MAX;
 
-/// How many fork()s lie between the first process and this one. Constant-initialized: no static constructor.
-static std::atomic<uint64_t> forkGeneration{0};
-
-ThreadTeam::ThreadTeam() : workers(std::make_unique<Worker *[]>(maxThreads)) {
-  static std::once_flag registered;
-  std::call_once(registered, [] {
-    pthread_atfork(nullptr, nullptr, [] { forkGeneration.fetch_add(1, std::memory_order_relaxed); });
-  });
-  state.store(forkGeneration.load() << 1);
-}
+ThreadTeam::ThreadTeam() : workers(std::make_unique<Worker *[]>(maxThreads)) { state.store(forkGeneration() << 1); }
 
 ThreadTeam::~ThreadTeam() { shutdown(); }
 
-ThreadTeam &ThreadTeam::process() {
-  static ThreadTeam *team = new ThreadTeam; // leaked on purpose: workers outlive static destructors
-  return *team;
-}
-
 bool ThreadTeam::tryEnter() {
-  uint64_t generation = forkGeneration.load(std::memory_order_relaxed);
+  uint64_t generation = forkGeneration();
   uint64_t seen = state.load(std::memory_order_relaxed);
   bool forked = (seen >> 1) != generation;
   if (!forked && (seen & 1))
@@ -103,10 +88,6 @@ int ThreadTeam::ensureWorkers(int wanted) {
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return std::min(workerCount, wanted);
-}
-
-int ThreadTeam::run(int threads, Function function, void *context) {
-  return runUnclipped(clipThreads(threads), function, context);
 }
 
 int ThreadTeam::runUnclipped(int threads, Function function, void *context) {

@@ -128,12 +128,12 @@ void Walk::walkShare(int thread, int threads) {
     finish(first, endStep, thread, threads);
 }
 
-bool Walk::together(int threads, TileClaims shares) {
+bool Walk::together(ThreadTeam &team, int threads, TileClaims shares) {
   claims = shares;
   for (size_t i = firstStep; i < endStep; ++i)
     if (!frame.steps[i].serial)
       claims.share(int64_t(i), frame.steps[i].grid);
-  ThreadTeam::process().runHelped(
+  team.runHelped(
       threads,
       [](void *walk, int thread, int threads) {
         auto &self = *static_cast<Walk *>(walk);

@@ -8,8 +8,10 @@
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_WALK_H
 #define TILEWRIGHT_LIB_RUNTIME_HOST_WALK_H
 
-#include "lib/Runtime/Host/Executor.h"
+#include "lib/Runtime/Host/Frame.h"
 #include "lib/Runtime/Host/Futex.h"
+#include "lib/Runtime/Host/Kernel.h"
+#include "lib/Runtime/Host/ThreadTeam.h"
 #include "lib/Runtime/Host/TileClaims.h"
 
 namespace tilewright::runtime {
@@ -26,8 +28,8 @@ public:
   /// Walks on the calling thread. False when a host function failed.
   bool alone();
 
-  /// Walks on up to `threads` threads of the process's team, whose shares are kept in `claims`.
-  bool together(int threads, TileClaims claims);
+  /// Walks on up to `threads` threads of `team`, whose shares are kept in `claims`.
+  bool together(ThreadTeam &team, int threads, TileClaims claims);
 
   /// Adds the nanoseconds that threads work on step i of the plan to busy[i]; null: no clock is read.
   void profile(std::atomic<int64_t> *busy) { this->busy = busy; }

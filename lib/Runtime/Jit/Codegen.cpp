@@ -52,6 +52,14 @@ void completeNative(MachineDescription &machine) {
   machine.features = llvm::join(features, ",");
 }
 
+void restrictToSets(MachineDescription &machine) {
+  const InstructionSets &sets = machine.sets;
+  machine.tune = machine.native ? llvm::sys::getHostCPUName().str() : machine.llvmCpu;
+  const bool v3 = sets.avx2 && sets.fma && sets.f16c && sets.bmi && sets.bmi2 && sets.lzcnt && sets.movbe;
+  const bool v4 = v3 && sets.avx512f && sets.avx512bw && sets.avx512dq && sets.avx512vl && sets.avx512cd && sets.popcnt;
+  machine.llvmCpu = v4 ? "x86-64-v4" : v3 ? "x86-64-v3" : "x86-64";
+}
+
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const MachineDescription &machine,
                                                                          const CodegenOptions &options) {
   initializeNativeTarget();
@@ -173,6 +181,9 @@ llvm::Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>> compileInParall
         note(module.takeError());
         continue;
       }
+      if (!machine.tune.empty())
+        for (llvm::Function &function : **module)
+          function.addFnAttr("tune-cpu", machine.tune);
       auto object = compileToObject(std::move(*module), **target, options);
       if (object)
         objects[i] = std::move(*object);

@@ -30,6 +30,10 @@ struct CodegenOptions {
 /// Fills in LLVM's name of the host CPU and its full feature string when `machine` is the native one.
 void completeNative(MachineDescription &machine);
 
+/// Makes the code of `machine` run on every CPU that has machine.sets: a CPU's name promises LLVM more than these.
+/// Instructions are still ordered for the CPU it names, the host's when it is the native one.
+void restrictToSets(MachineDescription &machine);
+
 /// A target machine for `machine`: position-independent code, a multiply and an add become an FMA where the IR says
 /// nothing against it. One target machine serves one thread at a time.
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const MachineDescription &machine,

@@ -1,4 +1,5 @@
 //===- KernelSymbols.cpp - library functions that kernels may call --------===//
+#include "lib/Runtime/Host/HalfConversions.h"
 #include "lib/Runtime/Jit/Jit.h"
 
 #include <cmath>
@@ -6,47 +7,6 @@
 
 namespace tilewright::runtime {
 namespace {
-
-uint16_t truncateToBfloat(float value) {
-  uint32_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  if (value != value)
-    return uint16_t(bits >> 16 | 0x40); // quiet
-  return uint16_t((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
-}
-
-// LLVM passes a bfloat or half result in xmm0, as C++ passes a float whose low half holds the bits.
-float asLowHalf(uint16_t half) {
-  uint32_t bits = half;
-  float result;
-  memcpy(&result, &bits, sizeof result);
-  return result;
-}
-
-float truncSfBf2(float value) { return asLowHalf(truncateToBfloat(value)); }
-
-/// Rounds to odd, so that rounding what it gives again rounds once.
-float toOdd(double value) {
-  float narrow = float(value);
-  if (double(narrow) != value && value == value && std::isfinite(narrow)) {
-    uint32_t bits;
-    memcpy(&bits, &narrow, sizeof bits);
-    if ((bits & 1) == 0)
-      bits += std::fabs(double(narrow)) < std::fabs(value) ? 1 : -1;
-    memcpy(&narrow, &bits, sizeof bits);
-  }
-  return narrow;
-}
-
-float truncDfBf2(double value) { return truncSfBf2(toOdd(value)); }
-
-/// To IEEE's half: machines without AVX512-FP16 have it from float alone.
-float truncDfHf2(double value) {
-  _Float16 half = _Float16(toOdd(value));
-  uint16_t bits;
-  memcpy(&bits, &half, sizeof bits);
-  return asLowHalf(bits);
-}
 
 template <typename F> void *addressOf(F *function) { return reinterpret_cast<void *>(function); }
 

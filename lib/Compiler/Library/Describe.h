@@ -1,0 +1,32 @@
+//===- Describe.h - the constants of a library as an LLVM module -------------------===//
+#ifndef TILEWRIGHT_LIB_COMPILER_LIBRARY_DESCRIBE_H
+#define TILEWRIGHT_LIB_COMPILER_LIBRARY_DESCRIBE_H
+
+#include "lib/Compiler/Library/Interface.h"
+#include "llvm/IR/Module.h"
+
+namespace tilewright::library {
+
+/// What becomes a Description, beside the interface.
+struct Contents {
+  std::vector<uint8_t> plan;        ///< serialized, without constants
+  std::vector<std::string> kernels; ///< in the plan's order
+  std::vector<Weight> weights;
+  std::vector<uint8_t> weightData;
+  bool packed = true;      ///< weights lie as the kernels read them; else create() packs them
+  std::string weightsFile; ///< empty: the data are in the library
+  std::vector<uint8_t> weightsId;
+  uint64_t instructionSets = 0;
+  std::string cpu;
+};
+
+/// The module that defines the functions of the header, and the Description they pass to the runtime.
+std::unique_ptr<llvm::Module> describeLibrary(llvm::LLVMContext &context, const Interface &interface,
+                                              const Contents &contents);
+
+/// Names of the functions of the header.
+std::vector<std::string> exportedNames(const Interface &interface);
+
+} // namespace tilewright::library
+
+#endif

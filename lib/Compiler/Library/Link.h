@@ -1,0 +1,20 @@
+//===- Link.h - object code becomes a library, in process --------------------------===//
+#ifndef TILEWRIGHT_LIB_COMPILER_LIBRARY_LINK_H
+#define TILEWRIGHT_LIB_COMPILER_LIBRARY_LINK_H
+
+#include "tilewright/Library.h"
+
+namespace tilewright::library {
+
+/// Links `objects` (ELF images) with the runtime of libraries and writes the file at `path`, which exports the
+/// functions `exported` and nothing else. LLVM's lld is part of Tilewright; of the system nothing is asked but a folder
+/// for temporary files. The error is what the linker said.
+llvm::Error linkLibrary(LibraryOptions::Kind kind, llvm::ArrayRef<llvm::StringRef> objects,
+                        llvm::ArrayRef<std::string> exported, llvm::StringRef path);
+
+/// The archive of the runtime (lib/Runtime/Library).
+llvm::StringRef runtimeArchive();
+
+} // namespace tilewright::library
+
+#endif

@@ -1,0 +1,146 @@
+//===- Weights.cpp - what a library's plan reads that its caller does not give ------===//
+//
+// Before:                                   After, packed here:
+//   inputs: 0 x, 1 w (bound)                  inputs: 0 x, 1 nothing, 2 constant 0, 3 packed 0
+//   constant 0, packed 0                      weights: 2, 3
+//   once: packed 0 = pack(w)
+//   step: y = kernel(x, packed 0, constant 0) step: y = kernel(x, input 3, input 2)
+//
+// The runtime then knows one kind of weights, reads them where they lie and copies none; processes share their pages.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Compiler/Library/Weights.h"
+#include "lib/Runtime/Host/Affinity.h"
+#include "lib/Runtime/Host/OnceSteps.h"
+#include "lib/Runtime/Jit/Jit.h"
+
+namespace tilewright::library {
+namespace {
+
+class WeightTaker {
+public:
+  WeightTaker(plan::Plan &plan, llvm::ArrayRef<BoundInput> bound, Contents &contents)
+      : plan(plan), bound(bound), contents(contents), constants(std::move(plan.constants)) {
+    plan.constants.clear();
+  }
+
+  llvm::Error run(const HostArtifact &artifact, bool packHere) {
+    for (const BoundInput &weight : bound)
+      parts.push_back({int64_t(weight.input), weight.bytes.data(), weight.bytes.size()});
+    for (plan::Buffer &buffer : plan.buffers) {
+      if (buffer.kind != plan::Buffer::Kind::Constant)
+        continue;
+      std::string problem;
+      const int64_t bytes = plan::evaluate(buffer.bytes, nullptr, problem); // verified: inside of the constants
+      parts.push_back({plan.numInputs, constants.data() + buffer.index, size_t(bytes)});
+      becomeInput(buffer);
+    }
+    if (llvm::Error failed = checkOnceSteps())
+      return failed;
+    contents.packed = plan.once.empty() || packHere;
+    if (!plan.once.empty() && packHere)
+      if (llvm::Error failed = pack(artifact))
+        return failed;
+    store();
+    return llvm::Error::success();
+  }
+
+private:
+  struct Part {
+    int64_t number; ///< among the plan's inputs
+    const void *data;
+    size_t bytes;
+  };
+
+  void becomeInput(plan::Buffer &buffer) {
+    buffer.kind = plan::Buffer::Kind::Input;
+    buffer.index = plan.numInputs++;
+  }
+
+  /// A caller's tensor may be another at every call.
+  llvm::Error checkOnceSteps() {
+    for (const plan::Step &step : plan.once)
+      for (const plan::Operand &operand : step.operands) {
+        const plan::Buffer &buffer = plan.buffers[operand.buffer];
+        if (buffer.kind == plan::Buffer::Kind::Input &&
+            llvm::none_of(parts, [&](const Part &part) { return part.number == buffer.index; }))
+          return llvm::createStringError("step '%s' packs an input of the caller's once; this is a mistake of the "
+                                         "compiler, please report it",
+                                         step.label.c_str());
+      }
+    return llvm::Error::success();
+  }
+
+  llvm::Error pack(const HostArtifact &artifact) {
+    auto jit = runtime::Jit::create();
+    if (!jit)
+      return jit.takeError();
+    for (llvm::StringRef object : artifact.objects)
+      if (llvm::Error failed = (*jit)->addObject(llvm::MemoryBuffer::getMemBufferCopy(object, "kernels")))
+        return failed;
+    std::vector<runtime::Kernel> kernels(plan.kernels.size());
+    for (const plan::Step &step : plan.once) {
+      if (step.kind != plan::Step::Kind::Launch || kernels[step.callee].function)
+        continue;
+      llvm::Expected<void *> code = (*jit)->lookup(plan.kernels[step.callee]);
+      if (!code)
+        return code.takeError();
+      kernels[step.callee].function = reinterpret_cast<tilewright_kernel_fn>(*code);
+    }
+    std::vector<const void *> inputs(plan.numInputs, nullptr);
+    for (const Part &part : parts)
+      inputs[part.number] = part.data;
+    std::string problem;
+    const int threads = runtime::clipThreads(0);
+    if (!runtime::runOnceSteps(plan, kernels.data(), inputs.data(), runtime::ThreadTeam::process(), threads, packed,
+                               problem))
+      return llvm::createStringError("the weights cannot be packed: %s", problem.c_str());
+    plan.once.clear();
+    size_t slot = 0;
+    for (plan::Buffer &buffer : plan.buffers)
+      if (buffer.kind == plan::Buffer::Kind::Packed) {
+        parts.push_back({plan.numInputs, packed.pointers[slot], size_t(packed.bytes[slot])});
+        becomeInput(buffer);
+        ++slot;
+      }
+    return llvm::Error::success();
+  }
+
+  /// Appends what the plan still reads to the library's weights.
+  void store() {
+    std::vector<bool> read(plan.numInputs, false);
+    for (const std::vector<plan::Step> *steps : {&plan.once, &plan.steps})
+      for (const plan::Step &step : *steps)
+        for (const plan::Operand &operand : step.operands)
+          if (const plan::Buffer &buffer = plan.buffers[operand.buffer]; buffer.kind == plan::Buffer::Kind::Input)
+            read[buffer.index] = true;
+    size_t total = 0;
+    for (const Part &part : parts)
+      total += read[part.number] ? (part.bytes + 63) / 64 * 64 : 0;
+    contents.weightData.reserve(total);
+    for (const Part &part : parts) {
+      if (!read[part.number])
+        continue;
+      contents.weightData.resize((contents.weightData.size() + 63) / 64 * 64);
+      contents.weights.push_back({part.number, int64_t(contents.weightData.size()), int64_t(part.bytes)});
+      const auto *first = static_cast<const uint8_t *>(part.data);
+      contents.weightData.insert(contents.weightData.end(), first, first + part.bytes);
+    }
+  }
+
+  plan::Plan &plan;
+  llvm::ArrayRef<BoundInput> bound;
+  Contents &contents;
+  std::vector<uint8_t> constants;
+  runtime::PackedBuffers packed;
+  std::vector<Part> parts;
+};
+
+} // namespace
+
+llvm::Error takeWeights(plan::Plan &plan, llvm::ArrayRef<BoundInput> bound, const HostArtifact &artifact, bool packHere,
+                        Contents &contents) {
+  return WeightTaker(plan, bound, contents).run(artifact, packHere);
+}
+
+} // namespace tilewright::library

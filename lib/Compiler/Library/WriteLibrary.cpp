@@ -1,0 +1,260 @@
+//===- WriteLibrary.cpp - a module becomes a library, a header and a manifest ---------===//
+//
+//   @main --readInterface--> Interface --------------------------------+--> model.h, model.json
+//   module --stages, target->emit--> plan, objects                     |
+//   plan's constants, LibraryOptions::weights --takeWeights--> weights |
+//   plan, weights, Interface --describeLibrary--> one more object <----+
+//   objects + runtime --linkLibrary--> model.so
+//
+// Tests: test/Unit/Compiler/LibraryTest.cpp, test/Python/test_library.py
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Compiler/CompileCache.h"
+#include "lib/Compiler/HostArtifact.h"
+#include "lib/Compiler/Library/Header.h"
+#include "lib/Compiler/Library/Link.h"
+#include "lib/Compiler/Library/Manifest.h"
+#include "lib/Compiler/Library/Weights.h"
+#include "lib/Compiler/PlanFromIR.h"
+#include "lib/Runtime/Host/Machine.h"
+#include "lib/Runtime/Jit/Codegen.h"
+#include "tilewright/Library.h"
+#include "tilewright/Target.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+
+namespace tilewright {
+namespace {
+
+using namespace library;
+
+/// More than this lies too far from the code that refers to it.
+constexpr uint64_t mostEmbeddedBytes = uint64_t(1500) << 20;
+
+class LibraryWriter {
+public:
+  LibraryWriter(Session &session, ModuleOp module, const Options &given, const LibraryOptions &library)
+      : session(session), module(module), options(given), library(library) {
+    options.portable = true;
+    options.check.clear();
+  }
+
+  llvm::Error run() {
+    if (llvm::Error failed = prepare())
+      return failed;
+    if (llvm::Error failed = compile())
+      return failed;
+    return writeFiles();
+  }
+
+private:
+  llvm::Error prepare() {
+    auto main = module.lookupSymbol<func::FuncOp>("main");
+    if (!main)
+      return llvm::createStringError("the module has no function @main: expected a model's graph of tw ops");
+    graphHash = llvm::toHex(hashOfGraph(module), /*LowerCase=*/true);
+    if (llvm::Error failed = bindWeights(main))
+      return failed;
+    llvm::Expected<Interface> read = readInterface(main, library.weights);
+    if (!read)
+      return read.takeError();
+    interface = std::move(*read);
+    interface.model = identifierFrom(library.model.empty() ? llvm::sys::path::filename(library.path) : library.model);
+    // What has no data is an input like others: it may be another tensor at every call, so that packing it once is
+    // wrong.
+    size_t number = 0;
+    for (BlockArgument argument : main.getArguments())
+      if (isa<RankedTensorType>(argument.getType()) && !weightOf(library.weights, number++))
+        main.removeArgAttr(argument.getArgNumber(), "tw.static");
+    return llvm::Error::success();
+  }
+
+  llvm::Error bindWeights(func::FuncOp main) {
+    size_t number = 0;
+    for (Type type : main.getArgumentTypes()) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      const size_t input = number;
+      number += tensor != nullptr;
+      const void *elements = tensor ? weightOf(library.weights, input) : nullptr;
+      if (!elements)
+        continue;
+      if (!tensor.hasStaticShape())
+        return llvm::createStringError("tensor argument %zu has elements, but no fixed sizes", input);
+      const size_t bytes = size_t(tensor.getNumElements()) * std::max(1u, tensor.getElementTypeBitWidth() / 8);
+      bound.push_back({input, {static_cast<const char *>(elements), bytes}});
+    }
+    if (library.weights.size() > number)
+      return llvm::createStringError("there are elements for %zu tensor arguments, but @main has %zu",
+                                     library.weights.size(), number);
+    return llvm::Error::success();
+  }
+
+  llvm::Error compile() {
+    if (llvm::Error failed = session.lowerTo(module, "target", options))
+      return failed;
+    std::string problem;
+    Target *target = findTarget(options.target, problem); // lowerTo has found it
+    if (llvm::Error failed = target->configure(options))
+      return failed;
+    llvm::Expected<std::string> emitted = target->emit(module, options);
+    if (!emitted)
+      return emitted.takeError();
+    artifact = std::move(*emitted);
+    llvm::Expected<HostArtifact> read = readHostArtifact(artifact);
+    plan::Plan plan;
+    if (!read || !plan::deserialize(read->plan.bytes_begin(), read->plan.size(), plan, problem)) {
+      llvm::consumeError(read.takeError());
+      return llvm::createStringError("target '%s' does not make code for this kind of host, which an ahead-of-time "
+                                     "library is of; use --target=cpu",
+                                     options.target.c_str());
+    }
+    parts = std::move(*read);
+    return takePlan(std::move(plan));
+  }
+
+  /// Makes `plan` the library's: without constants, with its weights apart.
+  llvm::Error takePlan(plan::Plan plan) {
+    if (!plan.hostFunctions.empty())
+      return llvm::createStringError("the model calls '%s' of the process it was traced in, which a library does not "
+                                     "have; remove that call from the model",
+                                     plan.hostFunctions.front().c_str());
+    runtime::MachineDescription machine;
+    std::string problem;
+    const bool native = options.cpu.empty() || options.cpu == "native";
+    if (!(native ? runtime::describeMachineFromEnvironment(machine, problem)
+                 : runtime::describeMachine(options.cpu.c_str(), machine, problem)))
+      return llvm::createStringError("%s", problem.c_str());
+    const bool packHere =
+        library.packed && machine.runsHere && (!machine.sets.amxTile || runtime::requestAmxPermission());
+    if (llvm::Error failed = takeWeights(plan, bound, parts, packHere, contents))
+      return failed;
+    // An error text of a call ends with the label of its step.
+    for (auto [step, line] : llvm::zip(plan.steps, stepLines(module)))
+      if (!line.empty())
+        step.label += " (" + line + ")";
+    if (problem = plan::verify(plan); !problem.empty())
+      return llvm::createStringError("the plan of the library is invalid: %s", problem.c_str());
+    if (!library.externalWeights && contents.weightData.size() > mostEmbeddedBytes)
+      return llvm::createStringError("the weights have %zu bytes, more than a library can hold; use "
+                                     "--weights=external",
+                                     contents.weightData.size());
+    contents.kernels = plan.kernels;
+    contents.plan = plan::serialize(plan);
+    contents.weightsId = hashOf(contents.weightData);
+    contents.cpu = machine.name;
+    contents.instructionSets = runtime::maskOf(machine.sets);
+    return llvm::Error::success();
+  }
+
+  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> describe() {
+    llvm::LLVMContext context;
+    std::unique_ptr<llvm::Module> described = describeLibrary(context, interface, contents);
+    runtime::MachineDescription machine;
+    machine.llvmCpu = "x86-64"; // create() runs before the CPU has been asked
+    runtime::CodegenOptions codegen;
+    codegen.passes.clear();
+    auto target = runtime::createTargetMachine(machine, codegen);
+    if (!target)
+      return target.takeError();
+    return runtime::compileToObject(std::move(described), **target, codegen);
+  }
+
+  static llvm::Error writeText(const std::string &path, llvm::StringRef text) {
+    return llvm::writeToOutput(path, [&](llvm::raw_ostream &out) {
+      out << text;
+      return llvm::Error::success();
+    });
+  }
+
+  std::string weightsImage() const {
+    WeightsFileHeader header{};
+    memcpy(header.magic, weightsMagic, sizeof header.magic);
+    memcpy(header.id, contents.weightsId.data(), sizeof header.id);
+    header.bytes = contents.weightData.size();
+    std::string image(reinterpret_cast<const char *>(&header), sizeof header);
+    image.append(reinterpret_cast<const char *>(contents.weightData.data()), contents.weightData.size());
+    return image;
+  }
+
+  llvm::Error writeFiles() {
+    StringRef folder = llvm::sys::path::parent_path(library.path);
+    if (!folder.empty()) {
+      std::error_code code = llvm::sys::fs::create_directories(folder);
+      if (!code && !llvm::sys::fs::is_directory(folder))
+        code = std::make_error_code(std::errc::not_a_directory);
+      if (code)
+        return llvm::createStringError(code, "cannot make the folder '%s': %s", folder.str().c_str(),
+                                       code.message().c_str());
+    }
+    llvm::scope_exit removeAll([&] {
+      for (const std::string &path : written)
+        llvm::sys::fs::remove(path);
+    });
+    if (library.externalWeights) {
+      contents.weightsFile = llvm::sys::path::filename(library.path).str() + ".weights";
+      if (llvm::Error failed = writePart("weights", ".weights", weightsImage()))
+        return failed;
+    }
+    auto described = describe();
+    if (!described)
+      return described.takeError();
+    llvm::SmallVector<StringRef> objects(parts.objects);
+    objects.push_back((*described)->getBuffer());
+    const char *suffix = library.kind == LibraryOptions::Kind::Shared   ? ".so"
+                         : library.kind == LibraryOptions::Kind::Static ? ".a"
+                                                                        : ".o";
+    std::string path = library.path + suffix;
+    written.push_back(path);
+    if (llvm::Error failed = linkLibrary(library.kind, objects, exportedNames(interface), path))
+      return failed;
+    auto linked = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+    if (!linked)
+      return llvm::createStringError(linked.getError(), "cannot read '%s'", path.c_str());
+    note("library", path, (*linked)->getBuffer());
+    if (llvm::Error failed = writePart("header", ".h", writeHeader(interface, contents.weightsFile)))
+      return failed;
+    std::string manifest = writeManifest(interface, contents, files, options.target, graphHash, options.threads);
+    written.push_back(library.path + ".json");
+    if (llvm::Error failed = writeText(library.path + ".json", manifest))
+      return failed;
+    removeAll.release();
+    return llvm::Error::success();
+  }
+
+  void note(StringRef role, StringRef path, StringRef bytes) {
+    files.push_back({role.str(), llvm::sys::path::filename(path).str(), bytes.size(),
+                     llvm::toHex(hashOf(llvm::arrayRefFromStringRef(bytes)), true)});
+  }
+
+  llvm::Error writePart(StringRef role, StringRef suffix, const std::string &bytes) {
+    std::string path = library.path + suffix.str();
+    written.push_back(path);
+    note(role, path, bytes);
+    return writeText(path, bytes);
+  }
+
+  Session &session;
+  ModuleOp module;
+  Options options;
+  const LibraryOptions &library;
+  Interface interface;
+  std::vector<BoundInput> bound;
+  std::string artifact;
+  HostArtifact parts; ///< of `artifact`
+  Contents contents;
+  std::string graphHash;
+  std::vector<ManifestFile> files;
+  std::vector<std::string> written; ///< removed again when something fails
+};
+
+} // namespace
+
+llvm::Error writeLibrary(Session &session, ModuleOp module, const Options &options, const LibraryOptions &library) {
+  return LibraryWriter(session, module, options, library).run();
+}
+
+} // namespace tilewright

@@ -1,0 +1,46 @@
+//===- InstructionSets.h - which instructions this CPU has ------------------===//
+#ifndef TILEWRIGHT_LIB_RUNTIME_HOST_INSTRUCTIONSETS_H
+#define TILEWRIGHT_LIB_RUNTIME_HOST_INSTRUCTIONSETS_H
+
+#include <cstdint>
+
+namespace tilewright::runtime {
+
+/// Instruction sets that the CPU has and the operating system has enabled.
+struct InstructionSets {
+  bool avx2 = false, fma = false, f16c = false;
+  bool bmi = false, bmi2 = false, lzcnt = false, movbe = false, popcnt = false;
+  bool avx512f = false, avx512bw = false, avx512dq = false, avx512vl = false, avx512cd = false;
+  bool avx512bf16 = false, avx512vnni = false, avx512fp16 = false, avx512vbmi = false;
+  bool avxvnni = false;
+  bool amxTile = false, amxBf16 = false, amxInt8 = false, amxFp16 = false;
+};
+
+/// One instruction set and LLVM's name of it.
+struct InstructionSet {
+  bool InstructionSets::*member;
+  const char *name;
+};
+
+/// All of them, in a fixed order.
+struct InstructionSetList {
+  const InstructionSet *first;
+  int count;
+  const InstructionSet *begin() const { return first; }
+  const InstructionSet *end() const { return first + count; }
+};
+InstructionSetList instructionSets();
+
+/// The sets as bits, in the order of instructionSets().
+uint64_t maskOf(const InstructionSets &sets);
+
+/// The host's instruction sets, from CPUID and XCR0.
+InstructionSets hostInstructionSets();
+
+/// Asks the kernel to let this process use AMX tile data; needed once before the first tile instruction. True when
+/// permitted (or permitted before), false on machines and kernels without AMX.
+bool requestAmxPermission();
+
+} // namespace tilewright::runtime
+
+#endif

@@ -1,0 +1,51 @@
+//===- OnceSteps.cpp - all packed buffers of a plan, made once --------------===//
+#include "lib/Runtime/Host/OnceSteps.h"
+#include "lib/Runtime/Host/CallMemory.h"
+
+namespace tilewright::runtime {
+
+static bool allocatePacked(const plan::Plan &plan, PackedBuffers &packed, std::string &error) {
+  std::vector<int64_t> offsets;
+  int64_t total = 0;
+  for (const plan::Buffer &buffer : plan.buffers) {
+    if (buffer.kind != plan::Buffer::Kind::Packed)
+      continue;
+    std::string problem;
+    const int64_t bytes = plan::evaluate(buffer.bytes, nullptr, problem); // verified: depends on no symbol
+    if (!problem.empty() || bytes < 0 || bytes > int64_t(1) << 46) {
+      error = "a packed buffer has an impossible size: " + (problem.empty() ? std::to_string(bytes) : problem);
+      return false;
+    }
+    offsets.push_back(total);
+    packed.bytes.push_back(bytes);
+    total += (bytes + 63) / 64 * 64;
+  }
+  if (!Memory::allocate(total, packed.memory)) {
+    error = "out of memory: packed parameters need " + std::to_string(total) + " bytes";
+    return false;
+  }
+  for (int64_t offset : offsets)
+    packed.pointers.push_back(packed.memory.data() + offset);
+  return true;
+}
+
+bool runOnceSteps(const plan::Plan &plan, const Kernel *kernels, const void *const *inputs, ThreadTeam &team,
+                  int threads, PackedBuffers &packed, std::string &error) {
+  packed = PackedBuffers();
+  std::vector<const plan::Step *> steps;
+  for (const plan::Step &step : plan.once)
+    steps.push_back(&step);
+  Frame frame;
+  if (!allocatePacked(plan, packed, error) || !resolveFrame(plan, steps, nullptr, frame, error))
+    return false;
+  CallMemory layout(frame, CallMemory::usefulThreads(frame, threads));
+  Memory block;
+  if (layout.bytes() < 0 || !Memory::allocate(layout.bytes(), block)) {
+    error = layout.shortage();
+    return false;
+  }
+  CallContext call{plan, kernels, nullptr, inputs, nullptr, packed.pointers.data(), nullptr, &team};
+  return layout.walk(block.data(), 0, frame.steps.size(), call, error);
+}
+
+} // namespace tilewright::runtime

@@ -1,0 +1,193 @@
+//===- Arguments.cpp - what a caller gives is what the model takes ------------===//
+#include "lib/Runtime/Library/Model.h"
+
+#include <cstdint>
+
+using namespace tilewright;
+using namespace tilewright::library;
+
+namespace {
+
+struct DTypeRow {
+  const char *name;
+  int64_t bytes;
+};
+
+constexpr DTypeRow dtypes[numDTypes] = {{"bool", 1},  {"uint8", 1},   {"int8", 1},     {"int16", 2},   {"int32", 4},
+                                        {"int64", 8}, {"float16", 2}, {"bfloat16", 2}, {"float32", 4}, {"float64", 8}};
+
+std::string textOf(const int64_t *sizes, int32_t rank) {
+  std::string text = "[";
+  for (int32_t dim = 0; dim < rank; ++dim)
+    text += (dim ? ", " : "") + std::to_string(sizes[dim]);
+  return text + "]";
+}
+
+std::string nameOf(const char *what, size_t i, const Tensor &tensor) {
+  return std::string(what) + " " + std::to_string(i) + " (" + tensor.name + ")";
+}
+
+/// Bytes of a dense tensor; -1 when they do not fit into 63 bits.
+int64_t bytesOf(const CallerTensor &tensor) {
+  int64_t bytes = dtypes[tensor.dtype].bytes;
+  for (int32_t dim = 0; dim < tensor.rank; ++dim)
+    if (__builtin_mul_overflow(bytes, tensor.sizes[dim], &bytes))
+      return -1;
+  return bytes;
+}
+
+/// Whether elements lie one behind the other in row-major order; strides of dimensions of size 1 do not matter.
+bool isDense(const CallerTensor &tensor) {
+  int64_t expected = 1;
+  for (int32_t dim = tensor.rank - 1; dim >= 0; --dim) {
+    if (tensor.sizes[dim] == 0)
+      return true;
+    if (tensor.sizes[dim] != 1 && tensor.strides[dim] != expected)
+      return false;
+    expected *= tensor.sizes[dim];
+  }
+  return true;
+}
+
+} // namespace
+
+bool tilewright_model::checkInput(size_t i, const CallerTensor &tensor) {
+  const Tensor &info = description.inputs[i];
+  auto wrong = [&](const std::string &what) {
+    return fail(nameOf("input", i, info) + " " + what + "; expected " + info.text);
+  };
+  if (tensor.dtype < 0 || tensor.dtype >= numDTypes)
+    return wrong("has the unknown dtype " + std::to_string(tensor.dtype));
+  if (tensor.dtype != info.dtype)
+    return wrong("is of " + std::string(dtypes[tensor.dtype].name));
+  if (tensor.rank != info.rank)
+    return wrong("has " + std::to_string(tensor.rank) + " dimensions");
+  for (int32_t dim = 0; dim < tensor.rank; ++dim)
+    if (tensor.sizes[dim] < 0)
+      return wrong("has the negative size " + std::to_string(tensor.sizes[dim]) + " in dimension " +
+                   std::to_string(dim));
+  return true;
+}
+
+bool tilewright_model::checkRanges() {
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    const plan::Symbol &symbol = plan.symbols[i];
+    if (symbols[i] < symbol.min || symbols[i] > symbol.max)
+      return fail("the size " + symbol.name + " is " + std::to_string(symbols[i]) +
+                  ", but this model was compiled for " + std::to_string(symbol.min) + " to " +
+                  (symbol.max == INT64_MAX ? std::string("any size") : std::to_string(symbol.max)));
+  }
+  return true;
+}
+
+bool tilewright_model::expectedSizes(size_t i, bool output, int64_t *sizes) {
+  const Sizes &exprs = output ? outputSizes[i] : inputSizes[i];
+  const Tensor &info = output ? description.outputs[i] : description.inputs[i];
+  for (size_t dim = 0; dim < exprs.size(); ++dim) {
+    std::string problem;
+    sizes[dim] = plan::evaluate(exprs[dim], symbols.data(), problem);
+    if (!problem.empty() || sizes[dim] < 0)
+      return fail(nameOf(output ? "output" : "input", i, info) + ", " + info.text + ", has no size in dimension " +
+                  std::to_string(dim) + " for these inputs: " + (problem.empty() ? "it is negative" : problem));
+  }
+  return true;
+}
+
+/// Finds the values of the symbols and compares all sizes with them.
+bool tilewright_model::checkSizes(const CallerTensor *inputs) {
+  if (!inputs && description.numInputs != 0)
+    return fail("the model has " + std::to_string(description.numInputs) +
+                " inputs, but the list of inputs is a null pointer");
+  std::vector<bool> known(symbols.size(), false);
+  for (size_t i = 0; i < description.numInputs; ++i) {
+    if (!checkInput(i, inputs[i]))
+      return false;
+    for (size_t dim = 0; dim < inputSizes[i].size(); ++dim) {
+      const plan::Expr &expr = inputSizes[i][dim];
+      if (expr.items.size() != 1 || expr.items[0].op != plan::Expr::Op::Symbol)
+        continue;
+      const size_t symbol = size_t(expr.items[0].value);
+      if (!known[symbol])
+        symbols[symbol] = inputs[i].sizes[dim];
+      known[symbol] = true;
+    }
+  }
+  if (!checkRanges())
+    return false;
+  for (size_t i = 0; i < description.numInputs; ++i) {
+    int64_t expected[maxRank];
+    if (!expectedSizes(i, false, expected))
+      return false;
+    for (int32_t dim = 0; dim < inputs[i].rank; ++dim)
+      if (inputs[i].sizes[dim] != expected[dim])
+        return fail(nameOf("input", i, description.inputs[i]) + " has sizes " +
+                    textOf(inputs[i].sizes, inputs[i].rank) + "; expected " + description.inputs[i].text + ", here " +
+                    textOf(expected, inputs[i].rank));
+  }
+  return true;
+}
+
+bool tilewright_model::checkMemory(size_t i, bool output, const CallerTensor &tensor) {
+  const Tensor &info = output ? description.outputs[i] : description.inputs[i];
+  auto wrong = [&](const std::string &what) {
+    return fail(nameOf(output ? "output" : "input", i, info) + ", " + info.text + ", " + what);
+  };
+  const int64_t bytes = bytesOf(tensor);
+  if (bytes < 0)
+    return wrong("is larger than memory can be: " + textOf(tensor.sizes, tensor.rank));
+  if (!tensor.data && bytes != 0)
+    return wrong("is a null pointer, but it is not empty");
+  if (reinterpret_cast<uintptr_t>(tensor.data) % uintptr_t(dtypes[tensor.dtype].bytes) != 0)
+    return wrong("begins at an address that is no multiple of its elements' " +
+                 std::to_string(dtypes[tensor.dtype].bytes) + " bytes");
+  if (tensor.strides && !isDense(tensor))
+    return wrong("has strides " + textOf(tensor.strides, tensor.rank) + " for sizes " +
+                 textOf(tensor.sizes, tensor.rank) + ", but must be dense in row-major order; copy it");
+  return true;
+}
+
+bool tilewright_model::checkOutput(size_t i, const CallerTensor &tensor) {
+  const Tensor &info = description.outputs[i];
+  int64_t expected[maxRank];
+  if (!expectedSizes(i, true, expected))
+    return false;
+  bool right = tensor.dtype == info.dtype && tensor.rank == info.rank;
+  for (int32_t dim = 0; right && dim < info.rank; ++dim)
+    right = tensor.sizes[dim] == expected[dim];
+  if (!right)
+    return fail(nameOf("output", i, info) + " must be " + info.text + ", for these inputs " +
+                textOf(expected, info.rank) + "; the shape function fills that in");
+  return checkMemory(i, true, tensor);
+}
+
+/// Results must not lie over anything else: kernels read some of it after they have begun to write.
+bool tilewright_model::checkOverlap(const CallerTensor *inputs, const CallerTensor *outputs) {
+  auto overlap = [](const CallerTensor &a, const CallerTensor &b) {
+    const auto x = reinterpret_cast<uintptr_t>(a.data), y = reinterpret_cast<uintptr_t>(b.data);
+    return x < y + uintptr_t(bytesOf(b)) && y < x + uintptr_t(bytesOf(a)) && bytesOf(a) != 0 && bytesOf(b) != 0;
+  };
+  for (size_t i = 0; i < description.numOutputs; ++i) {
+    const std::string name = nameOf("output", i, description.outputs[i]);
+    for (size_t k = 0; k < description.numInputs; ++k)
+      if (overlap(outputs[i], inputs[k]))
+        return fail(name + " overlaps " + nameOf("input", k, description.inputs[k]) + "; give it memory of its own");
+    for (size_t k = 0; k < i; ++k)
+      if (overlap(outputs[i], outputs[k]))
+        return fail(name + " overlaps " + nameOf("output", k, description.outputs[k]) + "; give it memory of its own");
+  }
+  return true;
+}
+
+bool tilewright_model::shape(const CallerTensor *inputs, CallerTensor *outputs) {
+  if (!checkSizes(inputs))
+    return false;
+  if (!outputs && description.numOutputs != 0)
+    return fail("the list of outputs is a null pointer");
+  for (size_t i = 0; i < description.numOutputs; ++i) {
+    outputs[i].dtype = description.outputs[i].dtype;
+    outputs[i].rank = description.outputs[i].rank;
+    if (!expectedSizes(i, true, outputs[i].sizes))
+      return false;
+  }
+  return true;
+}

@@ -1,0 +1,171 @@
+//===- Create.cpp - an instance is made and ended ---------------------------===//
+#include "lib/Runtime/Host/Affinity.h"
+#include "lib/Runtime/Host/InstructionSets.h"
+#include "lib/Runtime/Library/Model.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <new>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace tilewright;
+using namespace tilewright::library;
+
+tilewright_model::~tilewright_model() {
+  if (mapping)
+    munmap(mapping, mappingBytes);
+}
+
+bool tilewright_model::fail(std::string text) {
+  error = std::move(text);
+  return false;
+}
+
+/// Before any kernel runs: an instruction that the CPU lacks ends the process.
+bool tilewright_model::checkMachine() {
+  const uint64_t missing = description.instructionSets & ~runtime::maskOf(runtime::hostInstructionSets());
+  std::string names;
+  int bit = 0;
+  bool amx = false;
+  for (const runtime::InstructionSet &set : runtime::instructionSets()) {
+    amx |= set.member == &runtime::InstructionSets::amxTile && (description.instructionSets >> bit & 1);
+    if (missing >> bit++ & 1)
+      names += std::string(names.empty() ? "" : ", ") + set.name;
+  }
+  if (missing)
+    return fail("this library was compiled for " + std::string(description.cpu) + " and needs " +
+                (names.empty() ? "instructions" : names) +
+                ", which this CPU or its system does not have; compile the model with --cpu=x86-64-v3");
+  if (amx && !runtime::requestAmxPermission())
+    return fail("the system does not permit this process to use AMX, which this library needs; compile the model "
+                "with --cpu=x86-64-v4");
+  return true;
+}
+
+static std::vector<plan::Expr> exprsOf(const Tensor &tensor) {
+  std::vector<plan::Expr> exprs(size_t(tensor.rank));
+  for (size_t dim = 0; dim < exprs.size(); ++dim)
+    for (int64_t i = 0; i < tensor.exprs[dim].count; ++i) {
+      const SizeItem &item = tensor.exprs[dim].items[i];
+      exprs[dim].items.push_back({plan::Expr::Op(item.op), item.value});
+    }
+  return exprs;
+}
+
+bool tilewright_model::readPlan() {
+  std::string problem;
+  if (description.abi != TILEWRIGHT_ABI_VERSION || description.numKernels > description.planBytes)
+    return fail("this library is damaged: its description is of another version than its code");
+  if (!plan::deserialize(description.plan, description.planBytes, plan, problem))
+    return fail("this library is damaged: " + problem);
+  if (problem = plan::verify(plan); !problem.empty())
+    return fail("this library is damaged: " + problem);
+  if (plan.kernels.size() != description.numKernels || !plan.hostFunctions.empty() || !plan.constants.empty())
+    return fail("this library is damaged: its plan and its code do not fit together");
+  for (size_t i = 0; i < description.numKernels; ++i)
+    kernels.push_back({description.kernels[i], ""});
+  inputPointers.resize(size_t(plan.numInputs));
+  outputPointers.resize(size_t(plan.numOutputs));
+  symbols.resize(plan.symbols.size());
+  for (size_t i = 0; i < description.numInputs; ++i)
+    inputSizes.push_back(exprsOf(description.inputs[i]));
+  for (size_t i = 0; i < description.numOutputs; ++i)
+    outputSizes.push_back(exprsOf(description.outputs[i]));
+  return true;
+}
+
+/// Sets `weights` to those of the library, or maps the file.
+bool tilewright_model::findWeights(const char *path) {
+  weights = description.weightData;
+  if (description.weightsFile) {
+    const std::string name = path ? path : "";
+    if (name.empty())
+      return fail("the weights of this model are in the file '" + std::string(description.weightsFile) +
+                  "'; give its path in options.weights_file");
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+      return fail("cannot open the weights '" + name + "': " + strerror(errno));
+    const off_t size = lseek(file, 0, SEEK_END);
+    mappingBytes = sizeof(WeightsFileHeader) + description.weightBytes;
+    if (size >= 0 && size_t(size) == mappingBytes)
+      mapping = mmap(nullptr, mappingBytes, PROT_READ, MAP_SHARED, file, 0);
+    close(file);
+    if (size < 0 || size_t(size) != mappingBytes)
+      return fail("the weights '" + name + "' have " + std::to_string(size) + " bytes, this model's have " +
+                  std::to_string(mappingBytes) + "; use the file that was written with the library");
+    if (mapping == MAP_FAILED) {
+      mapping = nullptr;
+      return fail("cannot map the weights '" + name + "': " + strerror(errno));
+    }
+    const auto *header = static_cast<const WeightsFileHeader *>(mapping);
+    if (memcmp(header->magic, weightsMagic, sizeof header->magic) != 0 ||
+        memcmp(header->id, description.weightsId, sizeof header->id) != 0)
+      return fail("'" + name + "' holds the weights of another model; use the file that was written with the library");
+    weights = static_cast<const uint8_t *>(mapping) + sizeof(WeightsFileHeader);
+  }
+  for (size_t i = 0; i < description.numWeights; ++i)
+    inputPointers[size_t(description.weights[i].number)] = weights + description.weights[i].offset;
+  return true;
+}
+
+/// As the JIT: what is asked for, else OMP_NUM_THREADS, else all CPUs of the process; never more than these.
+static int threadsFor(int requested) {
+  const size_t allowed = runtime::allowedCpus().size();
+  const int most = allowed ? int(std::min<size_t>(allowed, runtime::ThreadTeam::maxThreads)) : 1;
+  if (requested <= 0) {
+    const char *omp = getenv("OMP_NUM_THREADS");
+    requested = omp ? atoi(omp) : 0;
+  }
+  return requested > 0 ? std::min(requested, most) : most;
+}
+
+bool tilewright_model::create(const CallerOptions &options) {
+  if (!checkMachine() || !readPlan() || !findWeights(options.weightsFile))
+    return false;
+  threads = threadsFor(options.threads);
+  return runtime::runOnceSteps(plan, kernels.data(), inputPointers.data(), team, threads, packed, error);
+}
+
+static void copyText(const std::string &text, char *buffer, size_t bytes) {
+  if (!buffer || bytes == 0)
+    return;
+  const size_t length = std::min(text.size(), bytes - 1);
+  memcpy(buffer, text.data(), length);
+  buffer[length] = 0;
+}
+
+tilewright_model *tilewright_library_create(const Description *description, const CallerOptions *options, char *error,
+                                            size_t errorBytes) {
+  std::unique_ptr<tilewright_model> model(new (std::nothrow) tilewright_model(*description));
+  if (!model) {
+    copyText("out of memory", error, errorBytes);
+    return nullptr;
+  }
+  if (!model->create(options ? *options : CallerOptions{0, nullptr})) {
+    copyText(model->error, error, errorBytes);
+    return nullptr;
+  }
+  copyText("", error, errorBytes);
+  return model.release();
+}
+
+const char *tilewright_library_error(const tilewright_model *model) {
+  return model ? model->error.c_str() : "the model is a null pointer: it was not created; see the error text of create";
+}
+
+void tilewright_library_destroy(tilewright_model *model) { delete model; }
+
+int32_t tilewright_library_num_inputs(const Description *description) { return int32_t(description->numInputs); }
+int32_t tilewright_library_num_outputs(const Description *description) { return int32_t(description->numOutputs); }
+
+const Tensor *tilewright_library_input(const Description *description, int32_t number) {
+  return number >= 0 && uint64_t(number) < description->numInputs ? &description->inputs[number] : nullptr;
+}
+
+const Tensor *tilewright_library_output(const Description *description, int32_t number) {
+  return number >= 0 && uint64_t(number) < description->numOutputs ? &description->outputs[number] : nullptr;
+}

@@ -1,0 +1,117 @@
+//===- Description.h - what an ahead-of-time library holds beside its code --===//
+//
+// The compiler writes one Description into every library (lib/Compiler/Library), as constants of the object file; the
+// runtime that is linked into the library reads it. Both are built from these sources, so that the layout agrees.
+// Nothing in it is ever written.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_RUNTIME_LIBRARY_DESCRIPTION_H
+#define TILEWRIGHT_LIB_RUNTIME_LIBRARY_DESCRIPTION_H
+
+#include "tilewright/RuntimeABI.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tilewright::library {
+
+/// Element types by the numbers that the generated header gives them.
+enum class DType : int32_t { Bool, U8, I8, I16, I32, I64, F16, BF16, F32, F64 };
+inline constexpr int numDTypes = 10;
+
+/// The most dimensions a tensor of the caller may have.
+inline constexpr int maxRank = 8;
+
+/// An item of a plan::Expr.
+struct SizeItem {
+  int64_t op, value;
+};
+
+struct SizeExpr {
+  const SizeItem *items;
+  int64_t count;
+};
+
+/// An input or output. The first five fields are <model>_tensor_info of the generated header.
+struct Tensor {
+  const char *name;
+  int32_t dtype, rank;
+  const int64_t *sizes; ///< -1 where the size is symbolic
+  const char *text;     ///< for people: "float32 [batch, 64]"
+  const SizeExpr *exprs;
+  int64_t number;  ///< among the plan's inputs or outputs
+  int64_t inPlace; ///< 1: an input that a call writes
+};
+
+/// An input of the plan whose data are weights of the library.
+struct Weight {
+  int64_t number, offset, bytes;
+};
+
+/// Of how weights lie in a file: this header, then their bytes.
+struct WeightsFileHeader {
+  char magic[16]; ///< "TilewrightWeight"
+  uint8_t id[32]; ///< of the library's Description
+  uint64_t bytes; ///< of the weights behind the header
+  uint64_t zero;
+};
+inline constexpr char weightsMagic[17] = "TilewrightWeight";
+
+struct Description {
+  uint64_t abi; ///< TILEWRIGHT_ABI_VERSION
+  const char *model;
+  const uint8_t *plan; ///< as plan::serialize() wrote it
+  uint64_t planBytes;
+  const tilewright_kernel_fn *kernels; ///< in the plan's order
+  uint64_t numKernels;
+  const Tensor *inputs;
+  uint64_t numInputs;
+  const Tensor *outputs;
+  uint64_t numOutputs;
+  const Weight *weights;
+  uint64_t numWeights;
+  const uint8_t *weightData; ///< null: they are in a file
+  uint64_t weightBytes;
+  const char *weightsFile; ///< the name it was written by; null: weightData has them
+  const uint8_t *weightsId;
+  uint64_t instructionSets; ///< runtime::maskOf() of those the kernels use
+  const char *cpu;          ///< the machine compiled for
+};
+
+/// <model>_tensor of the generated header.
+struct CallerTensor {
+  void *data;
+  int32_t dtype, rank;
+  int64_t sizes[maxRank];
+  const int64_t *strides; ///< in elements; null: dense, row-major
+};
+
+/// <model>_options of the generated header.
+struct CallerOptions {
+  int32_t threads;
+  const char *weightsFile;
+};
+
+} // namespace tilewright::library
+
+// What the functions of the generated header call. They are local to the library.
+extern "C" {
+struct tilewright_model;
+tilewright_model *tilewright_library_create(const tilewright::library::Description *description,
+                                            const tilewright::library::CallerOptions *options, char *error,
+                                            size_t errorBytes);
+int tilewright_library_shape(tilewright_model *model, const tilewright::library::CallerTensor *inputs,
+                             tilewright::library::CallerTensor *outputs);
+int tilewright_library_run(tilewright_model *model, const tilewright::library::CallerTensor *inputs,
+                           const tilewright::library::CallerTensor *outputs);
+const char *tilewright_library_error(const tilewright_model *model);
+void tilewright_library_destroy(tilewright_model *model);
+int32_t tilewright_library_num_inputs(const tilewright::library::Description *description);
+int32_t tilewright_library_num_outputs(const tilewright::library::Description *description);
+const tilewright::library::Tensor *tilewright_library_input(const tilewright::library::Description *description,
+                                                            int32_t number);
+const tilewright::library::Tensor *tilewright_library_output(const tilewright::library::Description *description,
+                                                             int32_t number);
+}
+
+#endif

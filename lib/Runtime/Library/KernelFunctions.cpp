@@ -1,0 +1,19 @@
+//===- KernelFunctions.cpp - what kernels call and libm does not have ---------===//
+//
+// The JIT gives kernels the same (lib/Runtime/Jit/KernelSymbols.cpp): results are the same.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Runtime/Host/HalfConversions.h"
+
+#include <cmath>
+
+extern "C" {
+
+float __truncsfbf2(float value) { return tilewright::runtime::truncSfBf2(value); }
+float __truncdfbf2(double value) { return tilewright::runtime::truncDfBf2(value); }
+float __truncdfhf2(double value) { return tilewright::runtime::truncDfHf2(value); }
+
+double roundeven(double value) noexcept { return rint(value); }
+float roundevenf(float value) noexcept { return rintf(value); }
+
+} // extern "C"

@@ -1,0 +1,77 @@
+//===- Model.h - an instance of an ahead-of-time library's model ------------===//
+//
+// The plan, its frames and its walk are those of the JIT (lib/Runtime/Plan, lib/Runtime/Host); what the JIT shares
+// between the programs of a process (thread team, pools, packs) an instance has for itself. So a library keeps no
+// state: all of it hangs on its instances, and goes with them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_RUNTIME_LIBRARY_MODEL_H
+#define TILEWRIGHT_LIB_RUNTIME_LIBRARY_MODEL_H
+
+#include "lib/Runtime/Host/Frame.h"
+#include "lib/Runtime/Host/Kernel.h"
+#include "lib/Runtime/Host/OnceSteps.h"
+#include "lib/Runtime/Host/ThreadTeam.h"
+#include "lib/Runtime/Library/Description.h"
+
+#include <memory>
+#include <mutex>
+
+struct tilewright_model {
+  explicit tilewright_model(const tilewright::library::Description &description) : description(description) {}
+  ~tilewright_model();
+
+  /// Everything that is done once: reads the plan, maps weights, packs them. False with a reason in `error`.
+  bool create(const tilewright::library::CallerOptions &options);
+
+  /// Fills in dtype, rank and sizes of `outputs` for inputs of these dtypes, ranks and sizes. False: `error`.
+  bool shape(const tilewright::library::CallerTensor *inputs, tilewright::library::CallerTensor *outputs);
+
+  /// False with a reason in `error`; what the outputs then hold is undefined.
+  bool run(const tilewright::library::CallerTensor *inputs, const tilewright::library::CallerTensor *outputs);
+
+  std::string error; ///< of the last call that failed
+  std::mutex mutex;  ///< held by a call: calls of one instance take turns
+
+private:
+  using Sizes = std::vector<tilewright::plan::Expr>; ///< of one tensor
+
+  // Create.cpp
+  bool fail(std::string text);
+  bool checkMachine();
+  bool readPlan();
+  bool findWeights(const char *path);
+
+  // Arguments.cpp
+  bool checkSizes(const tilewright::library::CallerTensor *inputs);
+  bool checkInput(size_t i, const tilewright::library::CallerTensor &tensor);
+  bool checkRanges();
+  bool expectedSizes(size_t i, bool output, int64_t *sizes);
+  bool checkOutput(size_t i, const tilewright::library::CallerTensor &tensor);
+  bool checkMemory(size_t i, bool output, const tilewright::library::CallerTensor &tensor);
+  bool checkOverlap(const tilewright::library::CallerTensor *inputs, const tilewright::library::CallerTensor *outputs);
+
+  // Run.cpp
+  const tilewright::runtime::Frame *frameOf();
+  bool walk(const tilewright::runtime::Frame &frame, const void *const *inputs, void *const *outputs);
+
+  const tilewright::library::Description &description;
+  tilewright::plan::Plan plan;
+  std::vector<tilewright::runtime::Kernel> kernels;
+  std::vector<Sizes> inputSizes, outputSizes;
+  const uint8_t *weights = nullptr;
+  void *mapping = nullptr; ///< of the weights' file
+  size_t mappingBytes = 0;
+  std::vector<const void *> inputPointers; ///< by the plan's number; weights stay, the caller's change with each call
+  std::vector<void *> outputPointers;
+  tilewright::runtime::PackedBuffers packed; ///< none where the weights came packed
+  tilewright::runtime::Memory memory;        ///< of calls
+  int threads = 1;
+  tilewright::runtime::ThreadTeam team;
+
+  static constexpr size_t maxFrames = 8;
+  std::vector<std::unique_ptr<tilewright::runtime::Frame>> frames; ///< most recently used first
+  std::vector<int64_t> symbols;                                    ///< of the call
+};
+
+#endif

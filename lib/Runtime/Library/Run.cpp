@@ -1,0 +1,72 @@
+//===- Run.cpp - a call of a model -------------------------------------------===//
+#include "lib/Runtime/Host/CallMemory.h"
+#include "lib/Runtime/Library/Model.h"
+
+#include <algorithm>
+
+using namespace tilewright;
+using namespace tilewright::library;
+
+/// The frame of the call's symbols; null with a reason in `error`.
+const runtime::Frame *tilewright_model::frameOf() {
+  for (size_t i = 0; i < frames.size(); ++i)
+    if (frames[i]->symbols == symbols) {
+      std::rotate(frames.begin(), frames.begin() + i, frames.begin() + i + 1);
+      return frames.front().get();
+    }
+  auto fresh = std::make_unique<runtime::Frame>();
+  if (!runtime::resolveFrame(plan, symbols.data(), *fresh, error))
+    return nullptr;
+  if (frames.size() == maxFrames)
+    frames.pop_back();
+  frames.insert(frames.begin(), std::move(fresh));
+  return frames.front().get();
+}
+
+bool tilewright_model::walk(const runtime::Frame &frame, const void *const *inputs, void *const *outputs) {
+  const int useful = runtime::CallMemory::usefulThreads(frame, threads);
+  runtime::CallMemory layout(frame, useful);
+  if (layout.bytes() < 0 || (layout.bytes() > memory.size() && !runtime::Memory::allocate(layout.bytes(), memory)))
+    return fail(layout.shortage());
+  runtime::CallContext call{plan, kernels.data(), nullptr, inputs, outputs, packed.pointers.data(), nullptr, &team};
+  if (layout.walk(memory.data(), 0, frame.steps.size(), call, error))
+    return true;
+  error.resize(std::min(error.size(), error.rfind(" [step "))); // of use to the JIT alone: labels have the user's line
+  return false;
+}
+
+bool tilewright_model::run(const CallerTensor *inputs, const CallerTensor *outputs) {
+  if (!checkSizes(inputs))
+    return false;
+  if (!outputs && description.numOutputs != 0)
+    return fail("the model has " + std::to_string(description.numOutputs) +
+                " outputs, but the list of outputs is a null pointer");
+  for (size_t i = 0; i < description.numInputs; ++i) {
+    if (!checkMemory(i, false, inputs[i]))
+      return false;
+    inputPointers[size_t(description.inputs[i].number)] = inputs[i].data;
+  }
+  for (size_t i = 0; i < description.numOutputs; ++i) {
+    if (!checkOutput(i, outputs[i]))
+      return false;
+    outputPointers[size_t(description.outputs[i].number)] = outputs[i].data;
+  }
+  if (!checkOverlap(inputs, outputs))
+    return false;
+  const runtime::Frame *frame = frameOf();
+  return frame && walk(*frame, inputPointers.data(), outputPointers.data());
+}
+
+int tilewright_library_shape(tilewright_model *model, const CallerTensor *inputs, CallerTensor *outputs) {
+  if (!model)
+    return 1;
+  std::lock_guard<std::mutex> lock(model->mutex);
+  return model->shape(inputs, outputs) ? 0 : 1;
+}
+
+int tilewright_library_run(tilewright_model *model, const CallerTensor *inputs, const CallerTensor *outputs) {
+  if (!model)
+    return 1;
+  std::lock_guard<std::mutex> lock(model->mutex);
+  return model->run(inputs, outputs) ? 0 : 1;
+}

@@ -1,0 +1,176 @@
+"""Ahead-of-time libraries, as a deployer uses them: C and C++ programs, the how-to's commands, what a library needs.
+
+That results are the JIT's is in test/Unit/Compiler/LibraryTest.cpp; here once more with a graph of torch.compile.
+"""
+
+import ctypes
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "docs" / "examples" / "ahead-of-time"
+DRIVER = Path(os.environ.get("TILEWRIGHT_BUILD", ROOT / "build")) / "bin" / "tilewright"
+READELF = shutil.which("readelf") or "llvm-readelf-22"
+DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"]
+
+needs_cc = pytest.mark.skipif(not shutil.which("cc"), reason="there is no C compiler (cc) on this machine")
+
+
+def run(*command, cwd, status=0, **keywords):
+    """The output of a command; its exit status must be `status`."""
+    done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, timeout=120, **keywords)
+    assert done.returncode == status, f"{command}\n{done.stdout}{done.stderr}"
+    return done.stdout + done.stderr
+
+
+@pytest.fixture
+def example(tmp_path):
+    """A copy of the example's folder."""
+    shutil.copytree(EXAMPLE, tmp_path / "example")
+    return tmp_path / "example"
+
+
+@needs_cc
+def test_how_to(example):
+    """Every block of commands of the page prints the block of output behind it."""
+    text = (ROOT / "docs" / "how-to" / "ahead-of-time.md").read_text()
+    blocks = re.findall(r"```sh\n(.*?)```\n\n```output\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) == text.count("```sh\n") >= 6
+    path = os.pathsep.join([str(DRIVER.parent), str(Path(sys.executable).parent), os.environ["PATH"]])
+    for commands, expected in blocks:
+        done = subprocess.run(["bash", "-c", commands], cwd=example, env={**os.environ, "PATH": path}, timeout=120,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        assert done.stdout.strip() == expected.strip(), commands
+
+
+def test_needs_the_c_library_alone(example):
+    run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example)
+    needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", run(READELF, "-d", "classify.so", cwd=example)))
+    assert needed and needed <= {"libc.so.6", "libm.so.6", "libpthread.so.0"}, needed
+    symbols = run(READELF, "--dyn-syms", "-W", "classify.so", cwd=example)
+    undefined = set(re.findall(r" UND (\S+)", symbols))
+    kin = [ctypes.CDLL(name) for name in ("libc.so.6", "libm.so.6")]
+    assert undefined
+    assert not [name for name in undefined if not any(hasattr(library, name) for library in kin)]
+    assert not [name for name in undefined if name.startswith(("_Z", "__cxa", "__gxx", "_Unwind", "__tls"))]
+    exported = set(re.findall(r"GLOBAL +DEFAULT +\d+ (\S+)", symbols))
+    assert exported == {f"classify_{name}" for name in
+                        ("create", "destroy", "run", "shape", "error", "num_inputs", "num_outputs", "input", "output")}
+    assert "(TEXTREL)" not in run(READELF, "-d", "classify.so", cwd=example)
+
+
+def test_manifest(example):
+    run(DRIVER, "compile", "classify.mlir", "--emit=shared", "-o", "out/", "--weights=external", "--cpu=x86-64-v3", cwd=example)
+    manifest = json.loads((example / "out" / "classify.json").read_text())
+    assert manifest["model"] == "classify"
+    assert manifest["inputs"] == [{"name": "x", "dtype": "float32", "sizes": ["points", 2]}]
+    assert manifest["outputs"] == [{"name": "probabilities", "dtype": "float32", "sizes": ["points", 3]}]
+    assert manifest["symbols"] == [{"name": "points", "min": 1, "max": 1000000}]
+    assert manifest["cpu"] == "x86-64-v3" and "avx2" in manifest["instruction_sets"]
+    assert {file["name"]: file["bytes"] for file in manifest["files"]} == {
+        name: (example / "out" / name).stat().st_size for name in ("classify.so", "classify.h", "classify.weights")}
+
+
+def test_same_graph_same_bytes(example):
+    for folder in ("a/", "b/"):
+        run(DRIVER, "compile", "classify.mlir", "--emit=shared", "-o", folder, "--threads=2", cwd=example)
+    for name in ("classify.so", "classify.h", "classify.json"):
+        assert (example / "a" / name).read_bytes() == (example / "b" / name).read_bytes(), name
+
+
+@needs_cc
+def test_header_is_c99_and_cxx(example):
+    run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example)
+    (example / "empty.c").write_text('#include "classify.h"\n#include "classify.h"\nint nothing;\n')
+    strict = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only"]
+    run("cc", "-std=c99", *strict, "empty.c", cwd=example)
+    run("cc", "-std=c99", *strict, "main.c", cwd=example)
+    if shutil.which("c++"):
+        run("c++", "-x", "c++", "-std=c++98", *strict, "-Wno-long-long", "empty.c", cwd=example)
+
+
+@needs_cc
+def test_two_models_in_one_program(example):
+    """Archives share no name, though both hold the runtime."""
+    shutil.copy(example / "classify.mlir", example / "int.mlir")  # a name that is none in C
+    run(DRIVER, "compile", "classify.mlir", "-o", "classify.a", cwd=example)
+    run(DRIVER, "compile", "int.mlir", "-o", "int.o", cwd=example)
+    (example / "two.c").write_text(
+        '#include "classify.h"\n#include "int.h"\nint main(void) {\n'
+        "  classify *a = classify_create(NULL, NULL, 0);\n  model_int *b = model_int_create(NULL, NULL, 0);\n"
+        "  int ok = a && b && classify_num_inputs() == 1 && model_int_num_outputs() == 1;\n"
+        "  classify_destroy(a);\n  model_int_destroy(b);\n  return ok ? 7 : 1;\n}\n")
+    run("cc", "two.c", "classify.a", "int.o", "-lm", "-lpthread", "-o", "two", cwd=example)
+    run("./two", cwd=example, status=7)
+
+
+def test_cpu_without_the_instructions(example):
+    with open("/proc/cpuinfo") as file:
+        if " amx_fp16" in file.read():
+            pytest.skip("this CPU has all instruction sets that Tilewright knows")
+    run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", "--cpu=graniterapids", cwd=example)
+    said = run(sys.executable, "call.py", cwd=example, status=1)
+    assert re.search(r"this library was compiled for graniterapids and needs (.*, )?amx-fp16, which this CPU or its system "
+                     r"does not have; compile the model with --cpu=x86-64-v3", said)
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("dtype", ctypes.c_int32), ("rank", ctypes.c_int32),
+                ("sizes", ctypes.c_int64 * 8), ("strides", ctypes.POINTER(ctypes.c_int64))]
+
+
+def tensor_of(array):
+    return Tensor(array.ctypes.data, DTYPES.index(str(array.dtype)), array.ndim, array.shape)
+
+
+def test_equals_torch_compile(tmp_path):
+    """The graph that torch.compile imports, as a library: the same bits."""
+    def block(x, w, b, table, i):
+        hidden = torch.nn.functional.gelu(x @ w + b) + table[i]
+        return torch.softmax(hidden, -1), hidden.sum(0)
+
+    torch.manual_seed(0)
+    inputs = [torch.randn(24, 64), torch.randn(64, 80), torch.randn(80), torch.randn(50, 80), torch.randint(0, 50, (24,))]
+    options = {"strict": True, "cache": False, "dump": str(tmp_path)}
+    expected = torch.compile(block, backend="tilewright", options=options)(*inputs)
+    run(DRIVER, "compile", "0-imported.mlir", "-o", "block.so", cwd=tmp_path)
+    library = ctypes.CDLL(str(tmp_path / "block.so"))
+    library.block_create.restype = ctypes.c_void_p
+    library.block_error.restype = ctypes.c_char_p
+    model = ctypes.c_void_p(library.block_create(None, None, ctypes.c_size_t(0)))
+    assert model
+    count = library.block_num_inputs()
+    assert count == len(inputs)
+    # Arguments come in the order in which the graph takes them.
+    library.block_input.restype = ctypes.POINTER(Tensor)
+    arrays = [tensor.numpy() for tensor in inputs]
+    results = [np.empty(tuple(result.shape), str(result.dtype).removeprefix("torch.")) for result in expected]
+    given = (Tensor * count)(*map(tensor_of, arrays))
+    made = (Tensor * len(results))(*map(tensor_of, results))
+    assert library.block_run(model, given, made) == 0, library.block_error(model)
+    for result, wanted in zip(results, expected):
+        assert result.tobytes() == wanted.numpy().tobytes()
+    library.block_destroy(model)
+
+
+def test_mistakes_of_the_command_line(example):
+    said = run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", "--weights=elsewhere", cwd=example, status=1)
+    assert "--weights takes embedded or external, not 'elsewhere'" in said
+    (example / "file").write_text("")
+    said = run(DRIVER, "compile", "classify.mlir", "-o", "file/classify.so", cwd=example, status=1)
+    assert "cannot make the folder 'file'" in said
+    said = run(DRIVER, "compile", "classify.mlir", "-o", "c.so", "--target=abacus", cwd=example, status=1)
+    assert "unknown target 'abacus'" in said
+    said = run(DRIVER, "compile", "classify.mlir", "-o", "c.so", cwd=example, status=1,
+               env={**os.environ, "TMPDIR": "/proc/nowhere"})
+    assert "cannot make a temporary folder" in said
+    assert not list(example.glob("c.*"))
