@@ -259,6 +259,35 @@ private:
     return "";
   }
 
+  /// as_strided reads the memory of its tensor: says how that lies there, and counts the offset from its first element
+  /// (lib/Frontend/Strided.cpp). A tensor that is a part of others' memory has gaps, and is refused there.
+  std::string addMemory(const exported::Node &node, ArgList &args, std::vector<std::pair<std::string, Arg>> &kwargs) {
+    const auto *self = node.positional.empty() ? nullptr : std::get_if<exported::TensorName>(&node.positional[0]);
+    if (!self)
+      return "its tensor is not its first argument";
+    const exported::TensorMeta &meta = program.graph.tensors.at(self->name);
+    ArgList strides;
+    for (const Size &stride : meta.strides)
+      if (const auto *number = std::get_if<int64_t>(&stride))
+        strides.push_back(*number);
+      else
+        strides.push_back(SymbolicInt{std::get<std::string>(stride)});
+    kwargs.push_back({"memory", std::move(strides)});
+    constexpr size_t offsetIndex = 3;
+    Arg *offset = args.size() > offsetIndex ? &args[offsetIndex] : nullptr;
+    for (auto &[name, arg] : kwargs)
+      if (name == "storage_offset")
+        offset = &arg;
+    if (!offset || std::holds_alternative<std::monostate>(*offset))
+      return "";
+    auto *number = std::get_if<int64_t>(offset);
+    const auto *first = std::get_if<int64_t>(&meta.offset);
+    if (!number || !first)
+      return "its offset is symbolic";
+    *offset = Arg(int64_t(uint64_t(*number) - uint64_t(*first)));
+    return "";
+  }
+
   void addNode(const exported::Node &node) {
     // Symbolic numbers are known where they are used.
     if (!node.results.empty() && llvm::all_of(node.results, isNumber))
@@ -282,6 +311,8 @@ private:
       args.push_back(convert(argument));
     for (const auto &[name, argument] : node.named)
       kwargs.push_back({name, convert(argument)});
+    if (why.empty() && node.target == "aten.as_strided.default")
+      why = addMemory(node, args, kwargs);
     std::vector<std::optional<TensorMeta>> metas;
     if (why.empty())
       why = metasOf(node, metas);
@@ -337,7 +368,6 @@ private:
         std::to_string(problems.size()) + (problems.size() == 1 ? " thing" : " things") + " in it cannot be compiled:";
     for (const std::string &problem : problems)
       text += "\n  " + problem;
-    text += "\ntilewright.export(model, inputs, path) in Python writes models in the ops that Tilewright has";
     return llvm::createStringError(text);
   }
 

@@ -37,7 +37,9 @@ llvm::Expected<ModelFile> readModelFile(llvm::StringRef path, MLIRContext &conte
       return exported.takeError();
     auto module = (*exported)->import(context);
     if (!module)
-      return module.takeError();
+      return llvm::createStringError(llvm::toString(module.takeError()) +
+                                     "\ntilewright.export(model, inputs, path) in Python writes models in the ops that "
+                                     "Tilewright has");
     model.exported = std::move(*exported);
     model.module = std::move(*module);
     return model;
