@@ -338,7 +338,7 @@ private:
   void addOutputs() {
     std::vector<OutputSpec> specs;
     for (const exported::Output &output : program.outputs) {
-      if (std::holds_alternative<std::monostate>(output.value))
+      if (std::holds_alternative<std::monostate>(output.value)) // None, or a token
         continue;
       const auto *tensor = std::get_if<exported::TensorName>(&output.value);
       if (!tensor) {

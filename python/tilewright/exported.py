@@ -49,6 +49,6 @@ def export(model, inputs, path, *, kwargs=None, dynamic_shapes=None):
             _tilewright.import_exported(written)
         except _tilewright.Refused as error:
             text = str(error).replace(written, path)
-            raise ExportError(f"tilewright: {type(model).__name__} cannot be compiled without Python; {text}") from None
+            raise ExportError(f"tilewright: {type(model).__name__} is not exported: {text}") from None
         os.replace(written, path)
     return program

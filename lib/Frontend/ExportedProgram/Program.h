@@ -82,7 +82,8 @@ struct Input {
     Buffer,
     Constant,
     User,  ///< an argument of the model's
-    Fixed, ///< an argument that was a number or None when the model was exported, and is so for ever
+    Fixed, ///< an argument that was a number or None when the model was exported, and is so for ever; or a token of
+           ///< torch's, by which effects are kept in order
   };
   Kind kind = Kind::User;
   std::string name;   ///< of the graph's value, and of the user's argument
@@ -91,7 +92,7 @@ struct Input {
 };
 
 struct Output {
-  enum class Kind { User, Mutation };
+  enum class Kind { User, Mutation, Token };
   Kind kind = Kind::User;
   std::string name; ///< of the result ("0", "hidden.1", "logits"), or of what is written
   Argument value;

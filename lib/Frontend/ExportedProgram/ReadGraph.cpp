@@ -281,6 +281,8 @@ Argument readArgument(const JsonView &view, const Graph &graph, const SizesByNam
     return Foreign{"a graph"};
   if (kind == "as_custom_obj")
     return Foreign{"an object of a custom class"};
+  if (kind == "as_operator")
+    return Foreign{"an operator"};
   if (kind == "as_complex")
     return Foreign{"a complex number"};
   if (kind.starts_with("as_"))

@@ -24,6 +24,8 @@ Input readInput(const JsonView &view, const Graph &graph, const SizesByName &siz
   } else if (kind == "constant_input") {
     input.kind = Input::Kind::Fixed;
     input.name = spec["name"].text();
+  } else if (kind == "token") {
+    input.kind = Input::Kind::Fixed;
   } else if (kind == "user_input") {
     input.value = readArgument(spec["arg"], graph, sizes);
     if (const auto *tensor = std::get_if<TensorName>(&input.value))
@@ -46,7 +48,7 @@ Output readOutput(const JsonView &view, const Graph &graph, const SizesByName &s
     output.value = readArgument(spec["arg"], graph, sizes);
     return output;
   }
-  output.kind = Output::Kind::Mutation;
+  output.kind = kind == "token" ? Output::Kind::Token : Output::Kind::Mutation;
   for (const char *key : {"buffer_name", "parameter_name", "user_input_name"})
     if (std::optional<JsonView> name = spec.find(key))
       output.name = name->text();
