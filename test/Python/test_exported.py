@@ -2,6 +2,7 @@
 
 import copy
 import pathlib
+import re
 import subprocess
 
 import numpy as np
@@ -306,3 +307,16 @@ def test_arrays_in_column_order(tmp_path):
     done = command("run", path, "--input", f"input={tmp_path / 'x.npy'}", "--output", tmp_path)
     assert done.returncode == 0, done.stderr
     assert np.array_equal(np.load(tmp_path / "0.npy"), array)
+
+
+def test_the_page(tmp_path, monkeypatch):
+    """docs/how-to/export.md: its program and its commands."""
+    page = (pathlib.Path(__file__).parents[2] / "docs" / "how-to" / "export.md").read_text()
+    blocks = dict(re.findall(r"```(python|sh)\n(.*?)```", page, re.S))
+    monkeypatch.chdir(tmp_path)
+    exec(blocks["python"], {})  # noqa: S102: the page's own
+    np.save("x.npy", np.zeros((7, 16), "f4"))
+    for line in blocks["sh"].splitlines():
+        done = command(*line.split("#")[0].split()[1:])
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+    assert np.load("results/0.npy").shape == (7, 4)

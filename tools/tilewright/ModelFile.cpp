@@ -32,6 +32,8 @@ llvm::Expected<ModelFile> readModelFile(llvm::StringRef path, MLIRContext &conte
   if (!buffer)
     return llvm::createStringError(problem);
   if (ExportedModel::looksExported(buffer->getBuffer())) {
+    if (path == "-")
+      return llvm::createStringError("a .pt2 file is not read from standard input; name it");
     auto exported = ExportedModel::open(path);
     if (!exported)
       return exported.takeError();

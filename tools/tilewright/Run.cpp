@@ -86,8 +86,6 @@ std::string fileOf(StringRef name, size_t number, llvm::StringSet<> &taken) {
 }
 
 int writeResults(const std::vector<HostTensor> &results, ArrayRef<std::string> names, StringRef folder) {
-  if (std::error_code problem = llvm::sys::fs::create_directories(folder))
-    return failRun("cannot make the folder '" + folder + "': " + problem.message());
   llvm::StringSet<> taken;
   for (auto [number, tensor] : llvm::enumerate(results)) {
     llvm::SmallString<128> path(folder);
@@ -153,6 +151,13 @@ int runRun(int argc, const char *const *argv) {
   if (!cl::ParseCommandLineOptions(argc, argv, "Compiles a model and calls it on given or random inputs.\n",
                                    &llvm::errs()))
     return 2;
+  if (!flags.output.empty()) {
+    std::error_code problem = llvm::sys::fs::create_directories(flags.output);
+    if (!problem && !llvm::sys::fs::is_directory(flags.output))
+      problem = std::make_error_code(std::errc::not_a_directory);
+    if (problem)
+      return failRun("cannot make the folder '" + flags.output + "': " + problem.message());
+  }
   Session session;
   auto model = readModelFile(flags.input, session.context());
   if (!model)
