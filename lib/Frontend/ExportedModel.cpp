@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "tilewright/ExportedModel.h"
 #include "dialects/Graph/Graph.h"
+#include "lib/Frontend/ExportedGuards.h"
 #include "lib/Frontend/ExportedProgram/Program.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -77,7 +78,7 @@ class ProgramWalker {
 public:
   ProgramWalker(const exported::Program &program, mlir::MLIRContext &context, std::vector<const void *> &weights,
                 std::vector<std::vector<uint8_t>> &copies)
-      : program(program), builder(context), weights(weights), copies(copies) {}
+      : program(program), context(&context), builder(context), weights(weights), copies(copies) {}
 
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> run() {
     findUsed();
@@ -86,6 +87,7 @@ public:
         complain("the model writes '" + output.name +
                  "', and a compiled model keeps no state between calls: return the new value instead");
     addSymbols();
+    checkGuards();
     for (const Input &input : program.inputs)
       addInput(input);
     for (const exported::Node &node : program.graph.nodes)
@@ -155,7 +157,26 @@ private:
         complain("the range of the size " + symbol.str() + " is empty");
       else if (llvm::Error error = builder.addSymbol(symbol, low, high))
         complain(llvm::toString(std::move(error)));
+      sizeSymbols[symbol] = {mlir::getAffineSymbolExpr(sizeSymbols.size(), context), low, high};
     }
+  }
+
+  /// What the ranges of the symbols do not say is checked by nobody at a call: better not at all than wrong.
+  void checkGuards() {
+    auto sizeOf = [&](llvm::StringRef name, unsigned dim) -> std::optional<std::string> {
+      auto tensor = program.graph.tensors.find(name.str());
+      bool isInput = llvm::any_of(program.inputs, [&](const Input &input) { return input.name == name; });
+      if (!isInput || tensor == program.graph.tensors.end() || dim >= tensor->second.sizes.size())
+        return std::nullopt;
+      const exported::Size &size = tensor->second.sizes[dim];
+      const auto *number = std::get_if<int64_t>(&size);
+      return number ? std::to_string(*number) : std::get<std::string>(size);
+    };
+    for (const std::string &guard : program.guards)
+      if (std::string part = unprovenGuard(guard, sizeSymbols, sizeOf, context); !part.empty())
+        complain("it holds only where " + part +
+                 ", which no call of a compiled model checks: name the sizes with "
+                 "torch.export.Dim, as multiples (2 * n) or with ranges");
   }
 
   void addInput(const Input &input) {
@@ -372,10 +393,12 @@ private:
   }
 
   const exported::Program &program;
+  mlir::MLIRContext *context;
   GraphBuilder builder;
   std::vector<const void *> &weights;
   std::vector<std::vector<uint8_t>> &copies;
   llvm::StringMap<ValueRef> values;
+  llvm::StringMap<SizeSymbol> sizeSymbols;
   llvm::StringSet<> used, refused;
   std::vector<std::string> problems; ///< each once
   std::vector<std::string> outputNames;

@@ -1,9 +1,11 @@
 """tilewright.export, and the .pt2 files it writes, called by the program: C++ alone, against eager by the numbers rule."""
 
 import copy
+import os
 import pathlib
 import re
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -235,6 +237,27 @@ def test_numbers_are_no_results(tmp_path):
     assert "the result '1' is a number, not a tensor" in refused(Numbers(), (torch.zeros(2),), tmp_path)
 
 
+def test_assumptions_about_sizes(tmp_path):
+    """What Dim.AUTO finds out: ranges and equal sizes are checked at a call, other relations are refused."""
+    class Rows(nn.Module):
+        def forward(self, x, y):
+            torch._check(x.shape[0] <= 40)
+            return x + 1, y.view(-1, x.shape[0] * 2)
+
+    class Pairs(nn.Module):
+        def forward(self, x, y):
+            torch._check(x.shape[0] <= 40)
+            return x[1:] + y[:-1]
+
+    auto = ({0: Dim.AUTO}, {0: Dim.AUTO})
+    text = refused(Rows(), (torch.randn(8, 4), torch.randn(32)), tmp_path, dynamic_shapes=auto)
+    assert "it holds only where (L['y'].size()[0] % (2*L['x'].size()[0])) == 0" in text
+    path = tmp_path / "pairs.pt2"
+    tilewright.export(Pairs(), (torch.randn(8, 4), torch.randn(8, 4)), path, dynamic_shapes=auto)
+    done = command("run", path, "--sizes", "41")
+    assert done.returncode == 1 and "compiled for 2 to 40" in done.stderr
+
+
 def test_what_export_is_given(tmp_path):
     with pytest.raises(ValueError, match="does not end in .pt2"):
         tilewright.export(Perceptron(), (torch.zeros(1, 24),), tmp_path / "model.so")
@@ -320,3 +343,14 @@ def test_the_page(tmp_path, monkeypatch):
         done = command(*line.split("#")[0].split()[1:])
         assert done.returncode == 0, f"{line}\n{done.stderr}"
     assert np.load("results/0.npy").shape == (7, 4)
+
+
+def test_damaged_graphs_are_refused(tmp_path):
+    """Sizes, arguments and ops changed at random: a module or a reason, never a crash."""
+    here = pathlib.Path(__file__).parent
+    words = [here / "damaged_models_program.py", here.parent / "Tools" / "Inputs" / "perceptron.pt2", tmp_path / "damaged.pt2", "600"]
+    environment = {**os.environ, "PYTHONPATH": str(BUILD / "python")}
+    done = subprocess.run([sys.executable, *map(str, words)], capture_output=True, text=True, timeout=120, env=environment)
+    assert done.returncode == 0, f"{done.returncode}: {done.stderr[-2000:]}"
+    imported, refused = map(int, re.findall(r"\d+", done.stdout))
+    assert imported > 20 and refused > 300

@@ -111,6 +111,9 @@ std::optional<Program> readProgram(std::string_view file, std::string &error) {
   readGraph(view["graph_module"]["graph"], program.graph, sizes);
   readSignature(view["graph_module"], program, sizes);
   readRanges(view["range_constraints"], program.ranges);
+  if (std::optional<JsonView> guards = view.find("guards_code"))
+    for (const JsonView &guard : guards->list())
+      program.guards.push_back(guard.text());
   if (!view.ok() || !readWeights(*archive, root, model, program, error))
     return std::nullopt;
   return program;
