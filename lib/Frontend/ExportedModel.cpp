@@ -85,7 +85,8 @@ public:
     for (const exported::Output &output : program.outputs)
       if (output.kind == exported::Output::Kind::Mutation)
         complain("the model writes '" + output.name +
-                 "', and a compiled model keeps no state between calls: return the new value instead");
+                 "', and a compiled model keeps no state between calls: call model.eval() before it is "
+                 "exported, or return the new value instead");
     addSymbols();
     checkGuards();
     for (const Input &input : program.inputs)
@@ -108,7 +109,7 @@ public:
 
 private:
   void complain(std::string problem) {
-    if (!llvm::is_contained(problems, problem))
+    if (complaints.insert(problem).second)
       problems.push_back(std::move(problem));
   }
 
@@ -163,10 +164,12 @@ private:
 
   /// What the ranges of the symbols do not say is checked by nobody at a call: better not at all than wrong.
   void checkGuards() {
+    llvm::StringSet<> names;
+    for (const Input &input : program.inputs)
+      names.insert(input.name);
     auto sizeOf = [&](llvm::StringRef name, unsigned dim) -> std::optional<std::string> {
       auto tensor = program.graph.tensors.find(name.str());
-      bool isInput = llvm::any_of(program.inputs, [&](const Input &input) { return input.name == name; });
-      if (!isInput || tensor == program.graph.tensors.end() || dim >= tensor->second.sizes.size())
+      if (!names.contains(name) || tensor == program.graph.tensors.end() || dim >= tensor->second.sizes.size())
         return std::nullopt;
       const exported::Size &size = tensor->second.sizes[dim];
       const auto *number = std::get_if<int64_t>(&size);
@@ -399,7 +402,7 @@ private:
   std::vector<std::vector<uint8_t>> &copies;
   llvm::StringMap<ValueRef> values;
   llvm::StringMap<SizeSymbol> sizeSymbols;
-  llvm::StringSet<> used, refused;
+  llvm::StringSet<> used, refused, complaints;
   std::vector<std::string> problems; ///< each once
   std::vector<std::string> outputNames;
   bool builderSeed = false;

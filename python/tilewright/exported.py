@@ -28,8 +28,9 @@ def export(model, inputs, path, *, kwargs=None, dynamic_shapes=None):
 
     `model` is a torch.nn.Module, run as it stands: call model.eval() first where it matters. `inputs` is the tuple of
     example arguments and `kwargs` those given by name; sizes are fixed to theirs but where `dynamic_shapes` names them,
-    as torch.export.export takes it: `{"x": {0: torch.export.Dim("batch", min=2, max=512)}}`. `path` is the file to
-    write, *.pt2, with the parameters in it. Returns the torch.export.ExportedProgram that was written.
+    as torch.export.export takes it: `{"x": {0: torch.export.Dim("batch", max=512)}}`, with examples of at least 2 there,
+    since torch fixes a size of 1. `path` is the file to write, *.pt2, with the parameters in it. Returns the
+    torch.export.ExportedProgram that was written.
 
     The ops that Tilewright takes whole stay whole, others are decomposed as for torch.compile. Raises ExportError where
     something of the model cannot be compiled without Python (each op with its reason and the line of your program), and
@@ -37,13 +38,16 @@ def export(model, inputs, path, *, kwargs=None, dynamic_shapes=None):
     path = os.fspath(path)
     if not path.endswith(".pt2"):
         raise ValueError(f"tilewright: the path {path!r} does not end in .pt2")
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f"tilewright: there is no folder {folder!r} to write {os.path.basename(path)!r} into")
     if isinstance(inputs, torch.Tensor):
         raise TypeError("tilewright: inputs is the tuple of the model's arguments: (x,), not x")
     with torch.no_grad():
         program = torch.export.export(model, tuple(inputs), kwargs, dynamic_shapes=dynamic_shapes)
         program = program.run_decompositions(_table())
-    with tempfile.TemporaryDirectory(prefix=".tilewright-export-", dir=os.path.dirname(path) or ".") as folder:
-        written = os.path.join(folder, os.path.basename(path))  # the archive's first folder is named after the file
+    with tempfile.TemporaryDirectory(prefix=".tilewright-export-", dir=folder) as scratch:
+        written = os.path.join(scratch, os.path.basename(path))  # the archive's first folder is named after the file
         torch.export.save(program, written)
         try:
             _tilewright.import_exported(written)

@@ -261,6 +261,8 @@ def test_assumptions_about_sizes(tmp_path):
 def test_what_export_is_given(tmp_path):
     with pytest.raises(ValueError, match="does not end in .pt2"):
         tilewright.export(Perceptron(), (torch.zeros(1, 24),), tmp_path / "model.so")
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        tilewright.export(Perceptron(), (torch.zeros(1, 24),), tmp_path / "absent" / "model.pt2")
     with pytest.raises(TypeError, match="not x"):
         tilewright.export(Perceptron(), torch.zeros(1, 24), tmp_path / "model.pt2")
 

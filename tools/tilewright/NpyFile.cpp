@@ -5,7 +5,7 @@
 //
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 //
-// Test: test/Python/test_run_npy.py
+// Test: test/Python/test_exported.py
 //
 //===----------------------------------------------------------------------===//
 #include "NpyFile.h"

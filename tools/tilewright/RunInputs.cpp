@@ -3,7 +3,7 @@
 // A model's sizes follow from the inputs as in torch.compile: a size that is a symbol gives its value, then those that
 // are a linear function of one symbol, and at last every size must be what the symbols say.
 //
-// Test: test/Tools/run.mlir, test/Python/test_run_npy.py
+// Test: test/Tools/run.mlir, test/Python/test_exported.py
 //
 //===----------------------------------------------------------------------===//
 #include "RunInputs.h"
@@ -28,6 +28,7 @@ struct TensorArgument {
   std::string name;
   RankedTensorType type;
   const void *weight = nullptr;
+  bool isSeed = false; ///< of a model with random numbers: its last argument, which no file gives
 };
 
 std::vector<TensorArgument> tensorArguments(const ModelFile &model, func::FuncOp main) {
@@ -38,6 +39,10 @@ std::vector<TensorArgument> tensorArguments(const ModelFile &model, func::FuncOp
       size_t index = arguments.size();
       arguments.push_back({name ? name.str() : "input" + std::to_string(index), type, model.weight(index)});
     }
+  if (!arguments.empty() && arguments.back().name == seedName) {
+    RankedTensorType type = arguments.back().type;
+    arguments.back().isSeed = type.getElementType().isInteger(64) && type.getShape() == ArrayRef<int64_t>{1};
+  }
   return arguments;
 }
 
@@ -190,7 +195,7 @@ llvm::Expected<std::map<size_t, HostTensor>> readFiles(ArrayRef<TensorArgument> 
   }
   std::string missing;
   for (auto [index, argument] : llvm::enumerate(arguments))
-    if (!files.empty() && !argument.weight && argument.name != seedName && !tensors.count(index))
+    if (!files.empty() && !argument.weight && !argument.isSeed && !tensors.count(index))
       missing += (missing.empty() ? "" : ", ") + argument.name + ": " + describe(argument.type, symbols);
   if (!missing.empty())
     return llvm::createStringError("some inputs are not given: " + missing + " (--input NAME=FILE.npy)");

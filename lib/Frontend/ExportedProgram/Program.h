@@ -115,7 +115,7 @@ struct Program {
   std::vector<Output> outputs;
   std::map<std::string, Weight> weights;
   std::map<std::string, Range> ranges; ///< by symbol
-  std::vector<std::string> guards; ///< on inputs, in Python: "L['x'].size()[0] <= 40"
+  std::vector<std::string> guards;     ///< on inputs, in Python: "L['x'].size()[0] <= 40"
   std::string torchVersion;
 };
 

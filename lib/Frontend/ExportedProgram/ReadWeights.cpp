@@ -1,6 +1,8 @@
 //===- ReadWeights.cpp - parameters, buffers and constants, in the file ----------------===//
 #include "lib/Frontend/ExportedProgram/Reader.h"
 
+#include <set>
+
 namespace tilewright::exported {
 namespace {
 
@@ -48,7 +50,10 @@ class WeightReader {
 public:
   WeightReader(const ZipArchive &archive, const std::string &root, const WeightFolder &folder, Program &program,
                std::string &error)
-      : archive(archive), folder(root + "/data/" + folder.name + "/"), program(program), error(error) {}
+      : archive(archive), folder(root + "/data/" + folder.name + "/"), program(program), error(error) {
+    for (const Input &input : program.inputs)
+      wanted.insert(input.weight);
+  }
 
   bool run(const std::string &config) {
     nlohmann::json document;
@@ -58,19 +63,12 @@ public:
       return false;
     JsonView view(document, folder + config, error);
     for (const auto &[name, entry] : view["config"].members())
-      if (error.empty() && isWanted(name))
+      if (error.empty() && wanted.count(name))
         readOne(name, entry);
     return error.empty();
   }
 
 private:
-  bool isWanted(const std::string &name) const {
-    for (const Input &input : program.inputs)
-      if (input.weight == name)
-        return true;
-    return false;
-  }
-
   void readOne(const std::string &name, const JsonView &view) {
     Weight weight;
     std::optional<JsonView> pickled = view.find("use_pickle");
@@ -102,6 +100,7 @@ private:
   std::string folder;
   Program &program;
   std::string &error;
+  std::set<std::string> wanted;
   std::map<std::string, Bytes> read; ///< tied weights share an entry
 };
 

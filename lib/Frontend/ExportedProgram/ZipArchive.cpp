@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <set>
 #include <zlib.h>
 
 namespace tilewright::exported {
@@ -148,7 +147,6 @@ std::optional<ZipArchive> ZipArchive::open(std::string_view file, std::string &e
   };
   ZipArchive archive;
   archive.file = file;
-  std::set<std::string> names;
   std::vector<std::pair<uint64_t, uint64_t>> ranges;
   uint64_t at = directory->offset, end = at + directory->size;
   for (uint64_t i = 0; i < directory->count; ++i) {
@@ -176,7 +174,7 @@ std::optional<ZipArchive> ZipArchive::open(std::string_view file, std::string &e
       return fail("the entry '" + entry.name + "' is stored, and its two sizes differ");
     if (!locate(file, directory->offset, local, entry, error))
       return std::nullopt;
-    if (!names.insert(entry.name).second)
+    if (!archive.index.emplace(entry.name, archive.list.size()).second)
       return fail("two entries are named '" + entry.name + "'");
     ranges.push_back({local, entry.data + entry.packedSize});
     archive.list.push_back(std::move(entry));
@@ -188,8 +186,8 @@ std::optional<ZipArchive> ZipArchive::open(std::string_view file, std::string &e
 }
 
 const ZipArchive::Entry *ZipArchive::find(std::string_view name) const {
-  auto found = std::find_if(list.begin(), list.end(), [&](const Entry &entry) { return entry.name == name; });
-  return found == list.end() ? nullptr : &*found;
+  auto found = index.find(name);
+  return found == index.end() ? nullptr : &list[found->second];
 }
 
 std::optional<Bytes> ZipArchive::read(const Entry &entry, uint64_t limit, std::string &error) const {

@@ -9,6 +9,7 @@
 #define TILEWRIGHT_LIB_FRONTEND_EXPORTEDPROGRAM_ZIPARCHIVE_H
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,6 +49,7 @@ public:
 private:
   std::string_view file;
   std::vector<Entry> list;
+  std::map<std::string, size_t, std::less<>> index; ///< by name
 };
 
 } // namespace tilewright::exported
