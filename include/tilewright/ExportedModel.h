@@ -36,7 +36,7 @@ public:
   /// Maps `path` and reads it. Errors name the file, and what is wrong with it.
   static llvm::Expected<std::unique_ptr<ExportedModel>> open(llvm::StringRef path);
 
-  /// The module, verified; once.
+  /// The module, verified. weights() are then those of its arguments.
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> import(mlir::MLIRContext &context);
 
   /// Per tensor argument of the imported @main its elements, dense and row-major in the argument's type; null: the

@@ -432,6 +432,8 @@ llvm::Expected<std::unique_ptr<ExportedModel>> ExportedModel::open(llvm::StringR
 }
 
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> ExportedModel::import(mlir::MLIRContext &context) {
+  state->weights.clear();
+  state->copies.clear();
   auto module = ProgramWalker(state->program, context, state->weights, state->copies).run();
   if (!module)
     return llvm::createStringError("'" + state->path + "': " + llvm::toString(module.takeError()));

@@ -1,6 +1,7 @@
 //===- ReadWeights.cpp - parameters, buffers and constants, in the file ----------------===//
 #include "lib/Frontend/ExportedProgram/Reader.h"
 
+#include <algorithm>
 #include <set>
 
 namespace tilewright::exported {
@@ -32,12 +33,12 @@ std::string checkExtent(const TensorMeta &meta, uint64_t bytes) {
   if (!fits || __builtin_add_overflow(last, 1, &elements) || __builtin_mul_overflow(elements, width, &elements) ||
       uint64_t(elements) > bytes)
     return "it has more elements than its " + std::to_string(bytes) + " bytes hold";
-  // A stretched tensor may be larger than its storage, but not without end.
-  constexpr int64_t mostBytes = int64_t(1) << 40;
+  // A stretched tensor is copied, and may be larger than its storage, but not without end.
+  const int64_t mostBytes = std::max<int64_t>(bytes, int64_t(1) << 30);
   int64_t total = width;
   for (const Size &size : meta.sizes)
     if (__builtin_mul_overflow(total, std::get<int64_t>(size), &total) || total > mostBytes)
-      return "it is larger than a terabyte";
+      return "it is stretched to more than a gigabyte; make it contiguous before it is exported";
   return "";
 }
 

@@ -100,6 +100,12 @@ TEST(ReadProgram, WeightsStayInTheirStorage) {
                   "it has more elements"));
   EXPECT_TRUE(has(errorWith(name, "\"strides\": [{\"as_int\": 1}]", "\"strides\": [{\"as_int\": -1}]"),
                   "not all numbers of at least 0"));
+  EXPECT_TRUE(has(errorWith(name,
+                            "\"sizes\": [{\"as_int\": 8}], \"requires_grad\": true, \"device\": {\"type\": \"cpu\", "
+                            "\"index\": null}, \"strides\": [{\"as_int\": 1}]",
+                            "\"sizes\": [{\"as_int\": 999999999}], \"requires_grad\": true, \"device\": {\"type\": "
+                            "\"cpu\", \"index\": null}, \"strides\": [{\"as_int\": 0}]"),
+                  "it is stretched to more than a gigabyte"));
   EXPECT_TRUE(has(errorWith(name, "\"path_name\": \"weight_0\"", "\"path_name\": \"../weight_0\""), "no entry"));
   EXPECT_TRUE(has(errorWith(name, "\"dtype\": 7", "\"dtype\": 99"), "no dtype has the number 99"));
   EXPECT_TRUE(has(errorWith(name, "\"dtype\": 7", "\"dtype\": 2"), "among the weights and float32"));
