@@ -30,10 +30,10 @@ std::optional<Directory> findDirectory(std::string_view file, std::string &error
     error = why;
     return std::nullopt;
   };
-  if (file.size() < endBytes || numberAt<uint32_t>(file, 0) != localSignature)
+  if (file.size() < sizeof localSignature || numberAt<uint32_t>(file, 0) != localSignature)
     return fail("it is no zip archive");
   uint64_t end = file.size() - endBytes;
-  if (numberAt<uint32_t>(file, end) != endSignature)
+  if (file.size() < endBytes || numberAt<uint32_t>(file, end) != endSignature)
     return fail("its end is missing: the file is cut off, or something was added to it");
   Directory directory{numberAt<uint16_t>(file, end + 10), numberAt<uint32_t>(file, end + 16),
                       numberAt<uint32_t>(file, end + 12), end};

@@ -61,7 +61,9 @@ TEST(ReadProgram, SaysWhatAFileIs) {
   EXPECT_EQ(errorOf(""), "it is no zip archive");
   EXPECT_EQ(errorOf(std::string(1000, 'x')), "it is no zip archive");
   std::string file = perceptron();
-  EXPECT_TRUE(has(errorOf(file.substr(0, file.size() / 2)), "cut off"));
+  for (size_t size : {size_t(4), size_t(5), size_t(21), size_t(22), file.size() / 2, file.size() - 1})
+    EXPECT_TRUE(has(errorOf(file.substr(0, size)), "cut off"));
+  EXPECT_EQ(errorOf(file.substr(0, 3)), "it is no zip archive");
   EXPECT_TRUE(has(errorOf(file + "x"), "something was added"));
   EXPECT_TRUE(has(errorOf(zip({{"m/data.pkl", "x"}})), "a file of torch.save"));
   EXPECT_TRUE(has(errorOf(zip({{"m/constants.pkl", "x"}})), "TorchScript"));
