@@ -1,8 +1,8 @@
 # A room is a folder of lib/ or dialects/ compiled into one object library; all rooms together make libTilewright.so.
 #
-#   tilewright_room(<name> [PLAIN] [DEPENDS target...])
+#   tilewright_room(<name> [PLAIN] [DEPENDS target...] [EXCEPT folder...])
 #
-# takes every .cpp below the calling folder. PLAIN rooms include no MLIR header (they get sanitizer builds);
+# takes every .cpp below the calling folder, but not those in a folder that is a room of its own. PLAIN rooms include no MLIR header (they get sanitizer builds);
 # the others share one precompiled header.
 include_guard(GLOBAL)
 
@@ -27,8 +27,11 @@ target_link_libraries(tilewright_mlir_flags INTERFACE tilewright_flags)
 target_include_directories(tilewright_mlir_flags SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 
 function(tilewright_room name)
-  cmake_parse_arguments(ROOM "PLAIN" "" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(ROOM "PLAIN" "" "DEPENDS;EXCEPT" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
+  foreach(folder ${ROOM_EXCEPT})
+    list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${folder}/")
+  endforeach()
   if(NOT sources)
     return()
   endif()

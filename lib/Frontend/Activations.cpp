@@ -144,7 +144,7 @@ Results prelu(Node &n) {
 Results glu(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t dim = n.dim(1, "dim", n.rankOf(x), -1);
-  if (n.failed())
+  if (!n.demand(n.rankOf(x) > 0 && n.type().getRank() == n.rankOf(x), "halves have their tensor's rank"))
     return n.refused();
   AffineExpr half = sizesOf(n.type())[dim];
   Value a = wide(n, n.sliceDim(x, dim, n.constantSize(0), half)), b = wide(n, n.sliceDim(x, dim, half, half));

@@ -12,6 +12,8 @@ namespace {
 double scaleOr(Node &n, unsigned index, Value query) {
   if (n.has(index, "scale"))
     return n.number(index, "scale");
+  if (!n.demand(n.rankOf(query) > 0, "a query without dimensions"))
+    return 1;
   auto width = ::mlir::dyn_cast<AffineConstantExpr>(n.sizesIn(query).back());
   if (!width) {
     n.refuse("the head size is symbolic: give a scale");

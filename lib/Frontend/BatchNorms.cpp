@@ -64,6 +64,8 @@ Results batchNormWith(Node &n, Value runningMean, Value runningVariance, bool tr
                         bias, compute);
     return {y, emptyResult(n, 1), emptyResult(n, 2), runningMean, runningVariance};
   }
+  if (!n.demand(n.rankOf(x) > 1, "a tensor without channels"))
+    return n.refused();
   SmallVector<int64_t> dims = otherDims(n.rankOf(x));
   auto vector = tensorWithSizes({n.sizesIn(x)[1]}, compute);
   auto statistics = VarMeanOp::create(n.builder, n.loc, TypeRange{vector, vector}, n.cast(x, compute),

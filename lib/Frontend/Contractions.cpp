@@ -59,6 +59,8 @@ Results linear(Node &n) {
   Value x = n.tensor(0, "input"), weight = n.tensor(1, "weight"), bias = n.optionalTensor(2, "bias");
   if (n.failed())
     return n.refused();
+  if (!n.demand(n.rankOf(x) > 0, "an input without dimensions"))
+    return n.refused();
   if (n.rankOf(weight) != 2)
     return n.refuse("a weight of rank " + llvm::Twine(n.rankOf(weight)) + " is not supported; give a matrix");
   SmallVector<AffineExpr> sizes = n.sizesIn(x);

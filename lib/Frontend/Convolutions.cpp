@@ -21,6 +21,8 @@ struct Window {
 
 Window readWindow(Node &n, unsigned first, int64_t spatial) {
   Window w;
+  if (!n.demand(spatial >= 1 && spatial <= 3, llvm::Twine(spatial) + " spatial dimensions; 1 to 3 are supported"))
+    return w;
   auto perDim = [&](unsigned index, llvm::StringRef name) {
     SmallVector<int64_t> values = n.integers(index, name);
     if (values.size() == 1)
@@ -61,8 +63,6 @@ Results convolution(Node &n) {
   Window w = readWindow(n, 3, spatial);
   if (n.failed())
     return n.refused();
-  if (spatial < 1 || spatial > 3)
-    return n.refuse(llvm::Twine(spatial) + " spatial dimensions; 1 to 3 are supported");
   checkKernel(n, weight);
   if (n.failed())
     return n.refused();
@@ -92,10 +92,10 @@ Results convolutionBackward(Node &n) {
   SmallVector<bool> wanted = n.flags(10, "output_mask");
   if (n.failed() || wanted.size() != 3)
     return n.refuse("output_mask needs three entries");
-  if (spatial < 1 || spatial > 3)
-    return n.refuse(llvm::Twine(spatial) + " spatial dimensions; 1 to 3 are supported");
   checkKernel(n, weight);
   if (n.failed())
+    return n.refused();
+  if (!n.demand(n.rankOf(grad) == spatial + 2 && n.rankOf(input) == spatial + 2, "gradient and input need a batch"))
     return n.refused();
   Value gradInput, gradWeight, gradBias;
   if (wanted[0]) {

@@ -103,6 +103,8 @@ template <typename OpT> Results triangle(Node &n) {
 
 Results eye(Node &n) {
   SmallVector<AffineExpr> sizes = sizesOf(n.type());
+  if (!n.demand(sizes.size() == 2, "a matrix is needed"))
+    return n.refused();
   Value row = n.iota({sizes[0], n.constantSize(1)}, 0, n.i64()), column = n.iota({sizes[1]}, 0, n.i64());
   return n.cast(n.compare<EqOp>(row, column), n.element());
 }

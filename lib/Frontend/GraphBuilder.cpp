@@ -137,6 +137,8 @@ llvm::Expected<int64_t> GraphBuilder::addNode(llvm::StringRef target, const ArgL
     types.push_back(type ? *type : RankedTensorType::get({}, Float32Type::get(&im.context)));
   }
 
+  if (reason.empty() && !target.starts_with("aten._assert") && (types.empty() || (types.size() == 1 && !types[0])))
+    reason = "the graph has no tensor for its result";
   Location loc = locationOf(target, frames, &im.context);
   Node node(im, target, args, kwargs, types, loc);
   Operation *before = im.function.front().empty() ? nullptr : &im.function.front().back();

@@ -21,6 +21,8 @@ Results layerNorm(Node &n) {
   if (rank < 1 || rank > int64_t(sizes.size()))
     return n.refuse("normalized_shape has " + llvm::Twine(rank) + " dimensions for an input of rank " +
                     llvm::Twine(sizes.size()));
+  if (!n.demand(n.resultCount() <= 3, "it gives three results"))
+    return n.refused();
   std::fill(sizes.end() - rank, sizes.end(), n.constantSize(1));
   Type statistics = n.resultCount() > 1 && n.type(1) ? n.element(1) : n.accumulator(n.element());
   RankedTensorType rows = tensorWithSizes(sizes, statistics);

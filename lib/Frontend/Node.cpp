@@ -91,7 +91,8 @@ Value Node::countAlong(Value value, ArrayRef<int64_t> dims, Type element) {
   AffineExpr count = constantSize(1);
   SmallVector<AffineExpr> sizes = sizesIn(value);
   for (int64_t dim : dims)
-    count = count * sizes[dim];
+    if (demand(dim >= 0 && dim < int64_t(sizes.size()), "there is no such dimension"))
+      count = count * sizes[dim];
   return indexScalar(canonicalSize(count), element);
 }
 
@@ -103,9 +104,14 @@ Value Node::reshape(Value value, ArrayRef<AffineExpr> sizes) {
 }
 
 Value Node::permute(Value value, ArrayRef<int64_t> permutation) {
-  if (llvm::equal(permutation, llvm::seq<int64_t>(0, permutation.size())))
+  if (int64_t(permutation.size()) == rankOf(value) &&
+      llvm::equal(permutation, llvm::seq<int64_t>(0, permutation.size())))
     return value;
   SmallVector<AffineExpr> sizes = sizesIn(value), result;
+  SmallVector<int64_t> sorted(permutation);
+  llvm::sort(sorted);
+  if (!demand(llvm::equal(sorted, llvm::seq<int64_t>(0, sizes.size())), "the dimensions are no permutation"))
+    return value;
   for (int64_t dim : permutation)
     result.push_back(sizes[dim]);
   return PermuteOp::create(builder, loc, tensorWithSizes(result, elementOf(value)), value,
@@ -114,7 +120,8 @@ Value Node::permute(Value value, ArrayRef<int64_t> permutation) {
 
 Value Node::transpose(Value value, int64_t a, int64_t b) {
   SmallVector<int64_t> permutation = allDims(rankOf(value));
-  if (permutation.empty())
+  int64_t rank = rankOf(value);
+  if (permutation.empty() || !demand(a >= 0 && b >= 0 && a < rank && b < rank, "there is no such dimension"))
     return value;
   std::swap(permutation[a], permutation[b]);
   return permute(value, permutation);
@@ -129,12 +136,16 @@ Value Node::broadcast(Value value, ArrayRef<AffineExpr> sizes) {
 
 Value Node::unsqueeze(Value value, int64_t dim) {
   SmallVector<AffineExpr> sizes = sizesIn(value);
+  if (!demand(dim >= 0 && dim <= int64_t(sizes.size()), "there is no such dimension"))
+    return value;
   sizes.insert(sizes.begin() + dim, constantSize(1));
   return reshape(value, sizes);
 }
 
 Value Node::alongDim(Value value, int64_t dim, int64_t rank) {
   SmallVector<AffineExpr> sizes(rank, constantSize(1));
+  if (!demand(rankOf(value) == 1 && dim >= 0 && dim < rank, "a tensor of one dimension is needed"))
+    return value;
   sizes[dim] = sizesIn(value).front();
   return reshape(value, sizes);
 }
@@ -153,6 +164,8 @@ Value Node::reduce(ReduceKind kind, Value value, ArrayRef<int64_t> dims, bool ke
 
 Value Node::matmul(Value lhs, Value rhs, Type element) {
   SmallVector<AffineExpr> sizes = sizesIn(lhs);
+  if (!demand(rankOf(lhs) >= 2 && rankOf(rhs) >= 2, "a product of matrices needs two dimensions"))
+    return lhs;
   bool empty = sizes.back() == constantSize(0); // a sum of nothing
   sizes.back() = sizesIn(rhs).back();
   Type type = element ? element : elementOf(lhs);
@@ -177,6 +190,8 @@ Value Node::slice(Value value, ArrayRef<AffineExpr> offsets, ArrayRef<int64_t> s
 Value Node::sliceDim(Value value, int64_t dim, AffineExpr offset, AffineExpr size, int64_t stride) {
   SmallVector<AffineExpr> sizes = sizesIn(value), offsets(sizes.size(), constantSize(0));
   SmallVector<int64_t> strides(sizes.size(), 1);
+  if (!demand(dim < int64_t(sizes.size()), "a tensor without dimensions has no parts"))
+    return value;
   offsets[dim] = offset;
   sizes[dim] = size;
   strides[dim] = stride;
@@ -187,6 +202,9 @@ Value Node::concat(ArrayRef<Value> values, int64_t dim) {
   if (values.size() == 1)
     return values.front();
   SmallVector<AffineExpr> sizes = sizesIn(values.front());
+  for (Value value : values)
+    if (!demand(rankOf(value) == int64_t(sizes.size()) && dim < rankOf(value), "tensors of unequal rank do not join"))
+      return values.front();
   for (Value value : values.drop_front())
     sizes[dim] = sizes[dim] + sizesIn(value)[dim];
   return ConcatOp::create(builder, loc, tensorWithSizes(sizes, elementOf(values.front())), ValueRange(values),

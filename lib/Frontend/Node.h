@@ -49,13 +49,20 @@ public:
 
   //===--- refusing ---===//
   bool failed() const { return !reason.empty(); }
+  /// Refuses where `holds` is false; true as long as nothing has been refused. torch has checked the calls of its own
+  /// graphs; a file may say anything, and no function may read behind what there is.
+  bool demand(bool holds, const llvm::Twine &why) {
+    if (!holds)
+      refuse(why);
+    return !failed();
+  }
   Results refuse(const llvm::Twine &why) {
     if (reason.empty())
       reason = why.str();
     return Results::none();
   }
   Results refused() { return Results::none(); }
-  std::string reason;
+  mutable std::string reason;
 
   //===--- reading arguments ---===//
   const Arg *find(unsigned index, llvm::StringRef name) const;
@@ -84,8 +91,12 @@ public:
 
   //===--- types ---===//
   unsigned resultCount() const { return types.size(); }
-  RankedTensorType type(unsigned result = 0) const { return types[result]; } ///< null where the result is no tensor
-  Type element(unsigned result = 0) const { return types[result] ? types[result].getElementType() : f32(); }
+  /// Null where the result is no tensor.
+  RankedTensorType type(unsigned result = 0) const { return result < types.size() ? types[result] : missingType(); }
+  Type element(unsigned result = 0) const {
+    RankedTensorType of = type(result);
+    return of ? of.getElementType() : f32();
+  }
   Type f32() const { return Float32Type::get(&importer.context); }
   Type f64() const { return Float64Type::get(&importer.context); }
   Type i64() const { return IntegerType::get(&importer.context, 64); }
@@ -150,6 +161,12 @@ public:
 
 private:
   Value harmless();
+  /// Of a result that the graph does not have; refuses.
+  RankedTensorType missingType() const {
+    if (reason.empty())
+      reason = "it gives more results than the graph has for it";
+    return RankedTensorType::get({}, f32());
+  }
   const ArgList &args;
   const std::vector<std::pair<std::string, Arg>> &kwargs;
   ArrayRef<RankedTensorType> types;

@@ -96,7 +96,7 @@ template <int64_t spatial> Results avgPool(Node &n) {
 /// Windows are regular where the output's size divides the input's; an output of 1 is a mean.
 template <int64_t spatial> Results adaptiveAvgPool(Node &n) {
   Value x = n.tensor(0, "self");
-  if (n.failed())
+  if (!n.demand(n.rankOf(x) > spatial && n.type().getRank() == n.rankOf(x), "too few dimensions"))
     return n.refused();
   SmallVector<AffineExpr> in = n.sizesIn(x), out = sizesOf(n.type());
   SmallVector<int64_t> dims, kernel;

@@ -39,7 +39,7 @@ Results slice(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t dim = n.dim(1, "dim", n.rankOf(x), 0), step = n.integer(4, "step", 1);
   AffineExpr start = startOf(n, 2, "start");
-  if (n.failed())
+  if (!n.demand(n.rankOf(x) > 0 && n.type().getRank() == n.rankOf(x), "a slice has as many dimensions as its tensor"))
     return n.refused();
   AffineExpr kept = sizesOf(n.type())[dim];
   return n.sliceDim(x, dim, offsetOf(n, start, n.sizesIn(x)[dim], kept), kept, step);
@@ -47,6 +47,8 @@ Results slice(Node &n) {
 
 /// One index along `dim`, the dimension dropped.
 Value selectAt(Node &n, Value x, int64_t dim, AffineExpr index) {
+  if (!n.demand(n.rankOf(x) > 0, "a tensor without dimensions has no parts"))
+    return x;
   Value part = n.sliceDim(x, dim, offsetOf(n, index, n.sizesIn(x)[dim], n.constantSize(1)), n.constantSize(1));
   SmallVector<AffineExpr> sizes = n.sizesIn(part);
   sizes.erase(sizes.begin() + dim);
@@ -71,6 +73,8 @@ Results split(Node &n, unsigned dimIndex) {
   SmallVector<Value> parts;
   AffineExpr offset = n.constantSize(0);
   for (unsigned i = 0; i < n.resultCount(); ++i) {
+    if (!n.demand(n.rankOf(x) > 0 && n.type(i) && n.type(i).getRank() == n.rankOf(x), "parts have their tensor's rank"))
+      return n.refused();
     AffineExpr size = sizesOf(n.type(i))[dim];
     parts.push_back(n.sliceDim(x, dim, offset, size));
     offset = offset + size;
@@ -117,7 +121,7 @@ Results sliceScatter(Node &n) {
   Value base = n.tensor(0, "self"), part = n.tensor(1, "src");
   int64_t dim = n.dim(2, "dim", n.rankOf(base), 0), step = n.integer(5, "step", 1);
   AffineExpr start = startOf(n, 3, "start");
-  if (n.failed())
+  if (!n.demand(n.rankOf(base) > 0 && n.rankOf(part) == n.rankOf(base), "a part has its tensor's rank"))
     return n.refused();
   AffineExpr size = n.sizesIn(part)[dim];
   if (size == n.constantSize(0))
@@ -130,7 +134,7 @@ Results selectScatter(Node &n) {
   Value base = n.tensor(0, "self"), part = n.tensor(1, "src");
   int64_t dim = n.dim(2, "dim", n.rankOf(base));
   AffineExpr index = n.size(3, "index");
-  if (n.failed())
+  if (!n.demand(n.rankOf(base) > 0 && n.rankOf(part) + 1 == n.rankOf(base), "a part has a dimension less"))
     return n.refused();
   AffineExpr offset = offsetOf(n, index, n.sizesIn(base)[dim], n.constantSize(1));
   return replaceAlong(n, base, n.unsqueeze(n.cast(part, n.element()), dim), dim, offset, n.constantSize(1), 1);
@@ -144,7 +148,7 @@ Results sliceBackward(Node &n) {
   Value grad = n.tensor(0, "grad_output");
   int64_t dim = n.dim(2, "dim", n.rankOf(grad)), step = n.integer(5, "step", 1);
   AffineExpr start = startOf(n, 3, "start");
-  if (n.failed())
+  if (!n.demand(n.rankOf(grad) > 0 && n.type().getRank() == n.rankOf(grad), "a part has its tensor's rank"))
     return n.refused();
   AffineExpr size = n.sizesIn(grad)[dim];
   if (size == n.constantSize(0))
@@ -157,7 +161,7 @@ Results selectBackward(Node &n) {
   Value grad = n.tensor(0, "grad_output");
   int64_t dim = n.dim(2, "dim", n.rankOf(grad) + 1);
   AffineExpr index = n.size(3, "index");
-  if (n.failed())
+  if (!n.demand(n.type().getRank() == n.rankOf(grad) + 1, "a part has a dimension less"))
     return n.refused();
   AffineExpr offset = offsetOf(n, index, sizesOf(n.type())[dim], n.constantSize(1));
   return replaceAlong(n, zeros(n), n.unsqueeze(grad, dim), dim, offset, n.constantSize(1), 1);
@@ -168,7 +172,7 @@ Results selectBackward(Node &n) {
 Results unfold(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t dim = n.dim(1, "dimension", n.rankOf(x)), step = n.integer(3, "step");
-  if (n.failed())
+  if (!n.demand(n.type().getRank() == n.rankOf(x) + 1, "windows have a dimension more"))
     return n.refused();
   SmallVector<AffineExpr> sizes = sizesOf(n.type());
   if (n.rankOf(x) == 0)
@@ -193,7 +197,7 @@ Results diagonal(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t offset = n.integer(1, "offset", 0);
   int64_t a = n.dim(2, "dim1", n.rankOf(x), 0), b = n.dim(3, "dim2", n.rankOf(x), 1);
-  if (n.failed())
+  if (!n.demand(n.rankOf(x) > 1 && a != b && n.type().getRank() + 1 == n.rankOf(x), "a diagonal is of two dimensions"))
     return n.refused();
   // The two dimensions go last, are indexed together by iota and iota + offset.
   SmallVector<int64_t> order;

@@ -62,6 +62,8 @@ Results repeat(Node &n) {
   SmallVector<AffineExpr> sizes = n.sizesIn(x), apart, stretched;
   while (sizes.size() < times.size())
     sizes.insert(sizes.begin(), n.constantSize(1));
+  if (!n.demand(sizes.size() == times.size(), "repeats has fewer entries than the tensor has dimensions"))
+    return n.refused();
   for (auto [size, count] : llvm::zip_equal(sizes, times)) {
     apart.append({n.constantSize(1), size});
     stretched.append({count, size});
@@ -145,6 +147,8 @@ Results constantPad(Node &n) {
   if (n.failed())
     return n.refused();
   int64_t rank = n.rankOf(x);
+  if (!n.demand(int64_t(pads.size() / 2) <= rank, "pad has entries for more dimensions than there are"))
+    return n.refused();
   SmallVector<int64_t> low(rank, 0), high(rank, 0);
   for (size_t i = 0; i + 1 < pads.size(); i += 2) {
     int64_t dim = rank - 1 - int64_t(i / 2);

@@ -2,6 +2,7 @@
 #include "dialects/Graph/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "python/module/Call.h"
+#include "tilewright/ExportedModel.h"
 #include "tilewright/HostCode.h"
 #include "tilewright/Target.h"
 #include "llvm/Support/raw_ostream.h"
@@ -355,6 +356,10 @@ PYBIND11_MODULE(_tilewright, m) {
 
   releaseCompilerMemory(); // loading has touched every relocation of LLVM
 
+  m.def(
+      "import_exported",
+      [](const std::string &path) { (void)valueOf(valueOf(ExportedModel::open(path))->import(session().context())); },
+      "Reads and imports a .pt2; raises Refused with all reasons where it cannot.");
   m.def("knows", [](const std::string &target) { return GraphBuilder::knows(target); });
   m.def("target_names", &targetNames);
   m.def("has_amx", [] {

@@ -5,10 +5,11 @@ from __future__ import annotations
 from . import _tilewright
 from .any_batch import any_batch
 from .decompositions import register_decomposition
+from .exported import ExportError, export
 from .lowerings import LoweringError, register_lowering
 from .report import repack, report
 
-__all__ = ["LoweringError", "any_batch", "calibrate", "import_to_text", "register_decomposition", "register_lowering", "repack", "report"]
+__all__ = ["ExportError", "LoweringError", "any_batch", "calibrate", "export", "import_to_text", "register_decomposition", "register_lowering", "repack", "report"]
 __version__ = "0.1.0"
 
 

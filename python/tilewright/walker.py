@@ -336,7 +336,7 @@ class Walker:
         if node.target._schema.is_mutable:
             self.refuse(node, f"{node.target} writes into its arguments")
             return
-        values = value if isinstance(value, (list, tuple)) else [value]
+        values = value if isinstance(value, (list, tuple)) else [value] if value is not None else []
         try:
             for each in values:
                 reason = unsupported_tensor(each) if isinstance(each, torch.Tensor) else ""

@@ -11,7 +11,7 @@
 // RUN: not tilewright compile %s --target=cpx 2>&1 | FileCheck %s --check-prefix=NEARTARGET
 // RUN: not tilewright compile %s --cpu=pentium 2>&1 | FileCheck %s --check-prefix=CPU
 // RUN: not tilewright compile %s --rounding=up 2>&1 | FileCheck %s --check-prefix=ROUNDING
-// RUN: printf 'PK\003\004and so on' > %t.zip
+// RUN: printf 'PK\003\004and so on, but not to an end' > %t.zip
 // RUN: not tilewright compile %t.zip 2>&1 | FileCheck %s --check-prefix=ZIP
 // RUN: true > %t.empty && not tilewright compile %t.empty 2>&1 | FileCheck %s --check-prefix=EMPTY
 // RUN: not tilewright compile %S 2>&1 | FileCheck %s --check-prefix=FOLDER
@@ -29,8 +29,8 @@
 // NEARTARGET: unknown target 'cpx' (did you mean 'cpu'?); known targets
 // CPU: pentium
 // ROUNDING: rounding is 'fused' or 'eager', not 'up'
-// ZIP: is a zip archive, as .pt and .pt2 files are; tilewright compile reads MLIR
-// EMPTY: is empty; tilewright compile reads MLIR
+// ZIP: cannot read '{{.*}}.zip': its end is missing: the file is cut off, or something was added to it
+// EMPTY: is empty; Tilewright reads .pt2 files (tilewright.export in Python) and MLIR
 // FOLDER: tilewright compile: {{.*}}irectory
 // MACHINE: tilewright compile: unknown target 'abacus'; known targets: {{.*}}cpu
 // TEXT: lit.cfg.py:1:1: error

@@ -1,25 +1,25 @@
-//===- Compile.cpp - tilewright compile in.mlir --emit=<stage> ----------------------===//
+//===- Compile.cpp - tilewright compile model.pt2 --emit=<stage> --------------------===//
 //
-// Reads a module whose @main speaks `tw`, lowers it to the end of a stage and prints it; `--emit=asm` prints the
-// target's own language. `--emit=shared`, `static` and `obj` write a library, its C header and a manifest.
+// Reads a program of torch.export, or a module whose @main speaks `tw`, lowers it to the end of a stage and prints it;
+// `--emit=asm` prints the target's own language. `--emit=shared`, `static` and `obj` write a library, its C header and a
+// manifest.
 //
 // Tests: test/Tools/compile.mlir, test/Tools/compile-library.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
+#include "ModelFile.h"
 #include "tilewright/Compiler.h"
 #include "tilewright/Library.h"
 #include "tilewright/Pipelines.h"
 #include "tilewright/Target.h"
 
-#include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
@@ -31,8 +31,8 @@ namespace {
 /// The flags live only while the command runs; those that LLVM's static constructors have registered are dropped.
 struct CompileFlags {
   cl::OptionCategory category{"Flags of compile"};
-  cl::opt<std::string> input{cl::Positional, cl::desc("<in.mlir, or - for standard input>"), cl::Required,
-                             cl::cat(category)};
+  cl::opt<std::string> input{cl::Positional, cl::desc("<model.pt2, in.mlir, or - for MLIR on standard input>"),
+                             cl::Required, cl::cat(category)};
   cl::opt<std::string> emit{"emit",
                             cl::desc("the last stage to run, asm, or a library: shared, static, obj (default: target)"),
                             cl::init("target"), cl::value_desc("stage"), cl::cat(category)};
@@ -92,24 +92,13 @@ std::string libraryPath(llvm::StringRef output, llvm::StringRef input) {
   return result.str().str();
 }
 
-/// What a file is that is not MLIR, as far as its first bytes tell.
-std::string otherFormat(llvm::StringRef bytes) {
-  if (bytes.trim().empty())
-    return "is empty";
-  if (bytes.starts_with("PK\3\4"))
-    return "is a zip archive, as .pt and .pt2 files are";
-  if (bytes.take_front(4096).contains('\0') && !bytes.starts_with("ML\xefR"))
-    return "is a binary file";
-  return "";
-}
-
 } // namespace
 
 int runCompile(int argc, const char *const *argv) {
   cl::ResetCommandLineParser();
   CompileFlags flags;
   cl::HideUnrelatedOptions(flags.category);
-  if (!cl::ParseCommandLineOptions(argc, argv, "Lowers an MLIR file to a stage of the compiler.\n", &llvm::errs()))
+  if (!cl::ParseCommandLineOptions(argc, argv, "Lowers a model to a stage of the compiler.\n", &llvm::errs()))
     return 2;
 
   // -o model.so says enough.
@@ -132,20 +121,11 @@ int runCompile(int argc, const char *const *argv) {
   if (!target)
     return fail(problem);
 
-  auto buffer = openInputFile(flags.input, &problem);
-  if (!buffer)
-    return fail(problem);
-  if (std::string format = otherFormat(buffer->getBuffer()); !format.empty())
-    return fail("'" + flags.input + "' " + format +
-                "; tilewright compile reads MLIR, such as the 0-imported.mlir of "
-                "torch.compile(..., options={\"dump\": \"dir\"})");
   Session session;
-  llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
-  SourceMgrDiagnosticHandler diagnostics(sources, &session.context());
-  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &session.context());
-  if (!module)
-    return fail("'" + flags.input + "' is not MLIR that Tilewright reads; the lines above say where");
+  auto model = readModelFile(flags.input, session.context());
+  if (!model)
+    return fail(llvm::toString(model.takeError()));
+  ModuleOp module = *model->module;
 
   Options options;
   options.target = flags.target;
@@ -158,12 +138,14 @@ int runCompile(int argc, const char *const *argv) {
     library.kind = *kind;
     library.path = libraryPath(flags.output, flags.input);
     library.externalWeights = flags.weights == "external";
-    if (llvm::Error error = writeLibrary(session, *module, options, library))
+    if (model->exported)
+      library.weights = model->exported->weights();
+    if (llvm::Error error = writeLibrary(session, module, options, library))
       return fail(llvm::toString(std::move(error)));
     return 0;
   }
   if (llvm::Error error =
-          session.lowerTo(*module, wantsAssembly ? std::string("target") : flags.emit.getValue(), options))
+          session.lowerTo(module, wantsAssembly ? std::string("target") : flags.emit.getValue(), options))
     return fail(llvm::toString(std::move(error)));
 
   auto out = openOutputFile(flags.output, &problem);
@@ -173,7 +155,7 @@ int runCompile(int argc, const char *const *argv) {
     // lowerTo completed a copy of the options; print wants them complete, too.
     if (llvm::Error error = target->configure(options))
       return fail(llvm::toString(std::move(error)));
-    llvm::Expected<std::string> text = target->print(*module, options);
+    llvm::Expected<std::string> text = target->print(module, options);
     if (!text)
       return fail(llvm::toString(text.takeError()));
     out->os() << *text;
@@ -183,7 +165,7 @@ int runCompile(int argc, const char *const *argv) {
       printing.elideLargeElementsAttrs(64);
     if (flags.locations)
       printing.enableDebugInfo(true, /*prettyForm=*/true);
-    module->print(out->os(), printing);
+    module.print(out->os(), printing);
     out->os() << "\n";
   }
   out->keep();

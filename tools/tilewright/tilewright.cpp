@@ -1,7 +1,7 @@
 //===- tilewright.cpp - the driver: one program, a command a task -----------------===//
 //
-//   tilewright compile model.mlir --emit=structured
-//   tilewright run model.mlir --check
+//   tilewright compile model.pt2 --emit=structured
+//   tilewright run model.pt2 --input x=x.npy --output results
 //
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
@@ -23,9 +23,9 @@ constexpr Command commands[] = {
     {"bench", "measure models and kernels against eager, Inductor, OpenVINO and JAX", runBench},
     {"cache", "list, explain, prune or clear the compiled code that is kept", runCache},
     {"calibrate", "measure this machine for the choice of schedules, in two seconds", runCalibrate},
-    {"compile", "lower an MLIR file to a stage of the compiler, or to assembly", runCompile},
+    {"compile", "lower a model (.pt2 or MLIR) to a stage of the compiler, or to assembly", runCompile},
     {"machine", "describe this CPU as kernels see it, and measure its FMA peak", runMachine},
-    {"run", "compile an MLIR file and call it on random inputs; --check compares with the reference", runRun},
+    {"run", "compile a model and call it on .npy files or random inputs; --check compares with the reference", runRun},
 };
 
 std::vector<std::string> commandNames() {

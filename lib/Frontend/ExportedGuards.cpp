@@ -1,0 +1,108 @@
+//===- ExportedGuards.cpp - what torch.export assumes of the sizes of inputs ----------===//
+//
+//   (L['y'].size()[0] % 8) == 0 and L['x'].size()[0] <= 40
+//
+// is two comparisons. Sizes of inputs become their expressions over the symbols, and the range of the difference of the
+// two sides decides. A compiled model checks at a call what its types and the ranges say, and nothing else.
+//
+// Test: test/Python/test_exported.py
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Frontend/ExportedGuards.h"
+#include "dialects/Graph/Graph.h"
+
+using namespace mlir;
+using llvm::StringRef;
+
+namespace tilewright {
+namespace {
+
+/// A file may say anything: what is larger is not worked out.
+constexpr size_t longest = 4096, mostProducts = 8, mostSums = 16, deepest = 64;
+
+/// `text` with each "L['x'].size()[0]" in terms of symbols; nullopt where it speaks of something else.
+std::optional<std::string> inSymbols(StringRef text, InputSize sizeOf) {
+  constexpr StringRef name = "L['", size = "'].size()[";
+  std::string result;
+  for (size_t at = text.find(name); at != StringRef::npos; at = text.find(name)) {
+    result += text.take_front(at);
+    text = text.drop_front(at + name.size());
+    size_t end = text.find(size);
+    unsigned dim;
+    StringRef rest = end == StringRef::npos ? "" : text.drop_front(end + size.size());
+    if (rest.consumeInteger(10, dim) || !rest.consume_front("]"))
+      return std::nullopt;
+    std::optional<std::string> expression = sizeOf(text.take_front(end), dim);
+    if (!expression)
+      return std::nullopt;
+    result += "(" + *expression + ")";
+    text = rest;
+  }
+  return result + text.str();
+}
+
+bool isSmall(StringRef text) {
+  return text.size() <= longest && text.count('*') <= mostProducts && text.count('+') + text.count('-') <= mostSums &&
+         text.count('(') <= deepest;
+}
+
+struct Comparison {
+  StringRef lhs, sign, rhs;
+};
+
+/// Splits at the one comparison that is in no parentheses.
+std::optional<Comparison> comparisonIn(StringRef text) {
+  int depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+    if (depth == 0)
+      for (StringRef sign : {"==", "!=", "<=", ">=", "<", ">"})
+        if (text.substr(i).starts_with(sign))
+          return Comparison{text.take_front(i), sign, text.drop_front(i + sign.size())};
+  }
+  return std::nullopt;
+}
+
+bool follows(const Comparison &comparison, const llvm::StringMap<SizeSymbol> &symbols, MLIRContext *context) {
+  llvm::Expected<AffineExpr> lhs = parseSize(comparison.lhs, symbols, context),
+                             rhs = parseSize(comparison.rhs, symbols, context);
+  if (!lhs || !rhs) {
+    llvm::consumeError(lhs.takeError());
+    llvm::consumeError(rhs.takeError());
+    return false;
+  }
+  auto [low, high] = rangeOf(graph::canonicalSize(*lhs - *rhs), symbols);
+  auto isAtMost = [](AffineExpr expr, int64_t value) {
+    auto constant = dyn_cast<AffineConstantExpr>(expr);
+    return constant && constant.getValue() <= value;
+  };
+  StringRef sign = comparison.sign;
+  if (sign == "==")
+    return low == 0 && high == 0;
+  if (sign == "!=") // of 0 or 1: torch treats them apart, and runs them all the same
+    return low > 0 || high < 0 || isAtMost(*rhs, 1);
+  if (sign == "<=")
+    return high <= 0 || isAtMost(*lhs, 2);
+  if (sign == ">=")
+    return low >= 0 || isAtMost(*rhs, 2);
+  return sign == "<" ? high < 0 || isAtMost(*lhs, 1) : low > 0 || isAtMost(*rhs, 1);
+}
+
+} // namespace
+
+std::string unprovenGuard(StringRef guard, const llvm::StringMap<SizeSymbol> &symbols, InputSize sizeOf,
+                          MLIRContext *context) {
+  llvm::SmallVector<StringRef> parts;
+  guard.split(parts, " and ");
+  for (StringRef part : parts) {
+    std::optional<std::string> text = inSymbols(part, sizeOf);
+    if (!text)
+      continue;
+    std::optional<Comparison> comparison = comparisonIn(*text);
+    if (!comparison || !isSmall(*text) || !follows(*comparison, symbols, context))
+      return part.trim().str();
+  }
+  return "";
+}
+
+} // namespace tilewright

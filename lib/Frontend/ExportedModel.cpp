@@ -1,0 +1,445 @@
+//===- ExportedModel.cpp - the nodes of a .pt2 file through GraphBuilder ----------===//
+//
+// The walk over a program of torch.export, as python/tilewright/walker.py walks over an fx graph: the same table, the
+// same reasons. Sizes need no ops here: torch has written what every symbolic int is, so that the nodes which compute
+// them are passed over.
+//
+// Test: test/Python/test_exported.py, test/Tools/exported.test
+//
+//===----------------------------------------------------------------------===//
+#include "tilewright/ExportedModel.h"
+#include "dialects/Graph/Graph.h"
+#include "lib/Frontend/ExportedGuards.h"
+#include "lib/Frontend/ExportedProgram/Program.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "tilewright/GraphBuilder.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+namespace tilewright {
+
+struct ExportedModel::State {
+  std::string path;
+  std::unique_ptr<llvm::MemoryBuffer> file;
+  exported::Program program;
+  std::vector<const void *> weights;
+  std::vector<std::vector<uint8_t>> copies; ///< of weights that are not dense
+};
+
+namespace {
+
+using exported::Argument;
+using exported::Input;
+
+/// Why a tensor cannot be an input, or "".
+std::string unsupportedTensor(const exported::TensorMeta &meta) {
+  if (!meta.strided)
+    return "its layout is sparse; only strided tensors are supported";
+  if (meta.device != "cpu")
+    return "it is on " + meta.device + "; Tilewright compiles for cpu: move the model there before it is exported";
+  if (!scalarTypeFromName(meta.dtype))
+    return "its dtype " + meta.dtype + " is not supported";
+  return "";
+}
+
+TensorMeta metaOf(const exported::TensorMeta &meta, ScalarType dtype) { return {dtype, meta.sizes}; }
+
+/// The elements of a weight one after the other.
+std::vector<uint8_t> rowMajor(const exported::Weight &weight) {
+  unsigned width = exported::elementBytes(weight.meta.dtype), rank = weight.meta.sizes.size();
+  std::vector<int64_t> sizes, strides, place(rank, 0);
+  size_t count = 1;
+  for (unsigned dim = 0; dim < rank; ++dim) {
+    sizes.push_back(std::get<int64_t>(weight.meta.sizes[dim]));
+    strides.push_back(std::get<int64_t>(weight.meta.strides[dim]));
+    count *= sizes.back();
+  }
+  std::vector<uint8_t> bytes(count * width);
+  int64_t from = std::get<int64_t>(weight.meta.offset);
+  for (size_t i = 0; i < count; ++i) {
+    memcpy(&bytes[i * width], weight.storage.view.data() + from * width, width);
+    for (int dim = int(rank) - 1; dim >= 0; --dim) {
+      from += strides[dim];
+      if (++place[dim] < sizes[dim])
+        break;
+      from -= strides[dim] * sizes[dim];
+      place[dim] = 0;
+    }
+  }
+  return bytes;
+}
+
+/// One import: hands everything to a GraphBuilder and gathers what it refuses.
+class ProgramWalker {
+public:
+  ProgramWalker(const exported::Program &program, mlir::MLIRContext &context, std::vector<const void *> &weights,
+                std::vector<std::vector<uint8_t>> &copies)
+      : program(program), context(&context), builder(context), weights(weights), copies(copies) {}
+
+  llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> run() {
+    findUsed();
+    for (const exported::Output &output : program.outputs)
+      if (output.kind == exported::Output::Kind::Mutation)
+        complain("the model writes '" + output.name +
+                 "', and a compiled model keeps no state between calls: call model.eval() before it is "
+                 "exported, or return the new value instead");
+    addSymbols();
+    checkGuards();
+    for (const Input &input : program.inputs)
+      addInput(input);
+    for (const exported::Node &node : program.graph.nodes)
+      addNode(node);
+    if (problems.empty())
+      addOutputs();
+    if (!problems.empty())
+      return describe();
+    auto module = builder.finish();
+    if (!module)
+      return module.takeError();
+    auto main = (*module)->lookupSymbol<mlir::func::FuncOp>("main");
+    for (auto [i, name] : llvm::enumerate(outputNames))
+      main.setResultAttr(i, graph::nameAttrName, mlir::StringAttr::get(main.getContext(), name));
+    weights.resize(weights.size() + builderSeed, nullptr); // the seed is the caller's
+    return module;
+  }
+
+private:
+  void complain(std::string problem) {
+    if (complaints.insert(problem).second)
+      problems.push_back(std::move(problem));
+  }
+
+  static void visit(const Argument &argument, llvm::function_ref<void(const std::string &)> tensor) {
+    if (const auto *name = std::get_if<exported::TensorName>(&argument))
+      tensor(name->name);
+    if (const auto *list = std::get_if<exported::ArgumentList>(&argument))
+      for (const Argument &item : *list)
+        visit(item, tensor);
+  }
+
+  void findUsed() {
+    auto use = [&](const std::string &name) { used.insert(name); };
+    for (const exported::Node &node : program.graph.nodes) {
+      for (const Argument &argument : node.positional)
+        visit(argument, use);
+      for (const auto &[name, argument] : node.named)
+        visit(argument, use);
+    }
+    for (const exported::Output &output : program.outputs)
+      visit(output.value, use);
+  }
+
+  /// Those of the user's inputs: a call finds their values in the sizes of its tensors.
+  void addSymbols() {
+    llvm::SetVector<llvm::StringRef> symbols;
+    for (const Input &input : program.inputs) {
+      const auto *tensor = std::get_if<exported::TensorName>(&input.value);
+      if (input.kind != Input::Kind::User || !tensor)
+        continue;
+      for (const exported::Size &size : program.graph.tensors.at(tensor->name).sizes)
+        if (const auto *text = std::get_if<std::string>(&size))
+          for (llvm::StringRef rest = *text; rest.contains("Symbol('");) {
+            rest = rest.split("Symbol('").second;
+            symbols.insert(rest.take_until([](char c) { return c == '\''; }));
+          }
+    }
+    for (llvm::StringRef symbol : symbols) {
+      auto range = program.ranges.find(symbol.str());
+      int64_t low = 0, high = INT64_MAX;
+      if (range != program.ranges.end()) {
+        low = std::max<int64_t>(0, range->second.low.value_or(0));
+        high = range->second.high.value_or(INT64_MAX);
+      }
+      if (low > high)
+        complain("the range of the size " + symbol.str() + " is empty");
+      else if (llvm::Error error = builder.addSymbol(symbol, low, high))
+        complain(llvm::toString(std::move(error)));
+      sizeSymbols[symbol] = {mlir::getAffineSymbolExpr(sizeSymbols.size(), context), low, high};
+    }
+  }
+
+  /// What the ranges of the symbols do not say is checked by nobody at a call: better not at all than wrong.
+  void checkGuards() {
+    llvm::StringSet<> names;
+    for (const Input &input : program.inputs)
+      names.insert(input.name);
+    auto sizeOf = [&](llvm::StringRef name, unsigned dim) -> std::optional<std::string> {
+      auto tensor = program.graph.tensors.find(name.str());
+      if (!names.contains(name) || tensor == program.graph.tensors.end() || dim >= tensor->second.sizes.size())
+        return std::nullopt;
+      const exported::Size &size = tensor->second.sizes[dim];
+      const auto *number = std::get_if<int64_t>(&size);
+      return number ? std::to_string(*number) : std::get<std::string>(size);
+    };
+    for (const std::string &guard : program.guards)
+      if (std::string part = unprovenGuard(guard, sizeSymbols, sizeOf, context); !part.empty())
+        complain("it holds only where " + part +
+                 ", which no call of a compiled model checks: name the sizes with "
+                 "torch.export.Dim, as multiples (2 * n) or with ranges");
+  }
+
+  void addInput(const Input &input) {
+    if (input.kind == Input::Kind::Fixed)
+      return;
+    auto refuse = [&](const std::string &why) {
+      complain("the input '" + (input.weight.empty() ? input.name : input.weight) + "': " + why);
+      refused.insert(input.name);
+    };
+    if (const auto *foreign = std::get_if<exported::Foreign>(&input.value))
+      return refuse("it is " + foreign->what + ", not a tensor");
+    if (!std::holds_alternative<exported::TensorName>(input.value))
+      return refuse("it is a number that may vary; make it a tensor, or give torch.export a constant");
+    bool isUsers = input.kind == Input::Kind::User;
+    if (!isUsers && !used.contains(input.name))
+      return;
+    const exported::TensorMeta &meta = program.graph.tensors.at(input.name);
+    if (std::string why = unsupportedTensor(meta); !why.empty())
+      return refuse(why);
+    ScalarType dtype = *scalarTypeFromName(meta.dtype);
+    const exported::Weight *weight = isUsers ? nullptr : &program.weights.at(input.weight);
+    std::string name = isUsers ? input.name : input.weight;
+    auto built = builder.addInput(name, metaOf(meta, dtype), weight ? weight->meta.strides : std::vector<Size>(),
+                                  /*isStatic=*/!isUsers);
+    if (!built)
+      return refuse(llvm::toString(built.takeError()));
+    values[input.name] = built->value;
+    if (weight && !built->layout.dense)
+      copies.push_back(rowMajor(*weight));
+    const uint8_t *elements = nullptr;
+    if (weight)
+      elements = built->layout.dense ? reinterpret_cast<const uint8_t *>(weight->storage.view.data()) +
+                                           std::get<int64_t>(weight->meta.offset) * scalarTypeSize(dtype)
+                                     : copies.back().data();
+    static const char nothing = 0; // an empty tensor has an address, too
+    weights.push_back(weight && !elements ? static_cast<const void *>(&nothing) : elements);
+  }
+
+  /// An argument as GraphBuilder takes it; nullopt with a reason where it cannot.
+  std::optional<Arg> argOf(const Argument &argument, std::string &why) {
+    if (const auto *tensor = std::get_if<exported::TensorName>(&argument)) {
+      auto found = values.find(tensor->name);
+      if (found == values.end())
+        return std::nullopt;
+      return Arg(found->second);
+    }
+    if (const auto *list = std::get_if<exported::ArgumentList>(&argument)) {
+      ArgList items;
+      for (const Argument &item : *list) {
+        std::optional<Arg> converted = argOf(item, why);
+        if (!converted)
+          return std::nullopt;
+        items.push_back(std::move(*converted));
+      }
+      return Arg(std::move(items));
+    }
+    if (const auto *dtype = std::get_if<exported::DtypeName>(&argument)) {
+      if (auto type = scalarTypeFromName(dtype->name))
+        return Arg(*type);
+      why = "the dtype " + dtype->name + " is not supported";
+      return std::nullopt;
+    }
+    if (const auto *foreign = std::get_if<exported::Foreign>(&argument)) {
+      why = "an argument is " + foreign->what;
+      return std::nullopt;
+    }
+    if (const auto *size = std::get_if<exported::SizeValue>(&argument)) {
+      if (const auto *number = std::get_if<int64_t>(&size->size))
+        return Arg(*number);
+      return Arg(SymbolicInt{std::get<std::string>(size->size)});
+    }
+    if (const auto *flag = std::get_if<bool>(&argument))
+      return Arg(*flag);
+    if (const auto *integer = std::get_if<int64_t>(&argument))
+      return Arg(*integer);
+    if (const auto *number = std::get_if<double>(&argument))
+      return Arg(*number);
+    if (const auto *text = std::get_if<std::string>(&argument))
+      return Arg(*text);
+    return Arg();
+  }
+
+  static bool isNumber(const Argument &result) {
+    return std::holds_alternative<exported::SizeValue>(result) || std::holds_alternative<int64_t>(result) ||
+           std::holds_alternative<exported::Foreign>(result);
+  }
+
+  /// The results of a node as GraphBuilder takes them; a reason where it cannot.
+  std::string metasOf(const exported::Node &node, std::vector<std::optional<TensorMeta>> &metas) {
+    for (const Argument &result : node.results) {
+      const auto *tensor = std::get_if<exported::TensorName>(&result);
+      if (!tensor) {
+        metas.push_back(std::nullopt);
+        continue;
+      }
+      const exported::TensorMeta &meta = program.graph.tensors.at(tensor->name);
+      if (std::string why = unsupportedTensor(meta); !why.empty())
+        return "its result: " + why;
+      metas.push_back(metaOf(meta, *scalarTypeFromName(meta.dtype)));
+    }
+    return "";
+  }
+
+  /// as_strided reads the memory of its tensor: says how that lies there, and counts the offset from its first element
+  /// (lib/Frontend/Strided.cpp). A tensor that is a part of others' memory has gaps, and is refused there.
+  std::string addMemory(const exported::Node &node, ArgList &args, std::vector<std::pair<std::string, Arg>> &kwargs) {
+    const auto *self = node.positional.empty() ? nullptr : std::get_if<exported::TensorName>(&node.positional[0]);
+    if (!self)
+      return "its tensor is not its first argument";
+    const exported::TensorMeta &meta = program.graph.tensors.at(self->name);
+    ArgList strides;
+    for (const Size &stride : meta.strides)
+      if (const auto *number = std::get_if<int64_t>(&stride))
+        strides.push_back(*number);
+      else
+        strides.push_back(SymbolicInt{std::get<std::string>(stride)});
+    kwargs.push_back({"memory", std::move(strides)});
+    constexpr size_t offsetIndex = 3;
+    Arg *offset = args.size() > offsetIndex ? &args[offsetIndex] : nullptr;
+    for (auto &[name, arg] : kwargs)
+      if (name == "storage_offset")
+        offset = &arg;
+    if (!offset || std::holds_alternative<std::monostate>(*offset))
+      return "";
+    auto *number = std::get_if<int64_t>(offset);
+    const auto *first = std::get_if<int64_t>(&meta.offset);
+    if (!number || !first)
+      return "its offset is symbolic";
+    *offset = Arg(int64_t(uint64_t(*number) - uint64_t(*first)));
+    return "";
+  }
+
+  void addNode(const exported::Node &node) {
+    // Symbolic numbers are known where they are used.
+    if (!node.results.empty() && llvm::all_of(node.results, isNumber))
+      return;
+    std::vector<Frame> frames;
+    if (node.place)
+      frames.push_back({node.place->file, node.place->line, node.place->function});
+    bool follows = false;
+    auto see = [&](const std::string &name) { follows |= refused.contains(name); };
+    ArgList args;
+    std::vector<std::pair<std::string, Arg>> kwargs;
+    std::string why;
+    auto convert = [&](const Argument &argument) {
+      visit(argument, see);
+      std::optional<Arg> converted = argOf(argument, why);
+      if (!converted && why.empty())
+        why = "an argument is the result of no node before it";
+      return converted ? std::move(*converted) : Arg();
+    };
+    for (const Argument &argument : node.positional)
+      args.push_back(convert(argument));
+    for (const auto &[name, argument] : node.named)
+      kwargs.push_back({name, convert(argument)});
+    if (why.empty() && node.target == "aten.as_strided.default")
+      why = addMemory(node, args, kwargs);
+    std::vector<std::optional<TensorMeta>> metas;
+    if (why.empty())
+      why = metasOf(node, metas);
+    if (why.empty()) {
+      auto id = builder.addNode(node.target, args, kwargs, metas, frames);
+      if (id) {
+        for (auto [i, result] : llvm::enumerate(node.results))
+          if (const auto *tensor = std::get_if<exported::TensorName>(&result))
+            values[tensor->name] = {*id, unsigned(i)};
+        return;
+      }
+      why = llvm::toString(id.takeError());
+    } else {
+      why = node.target + (node.place ? " at " + node.place->file + ":" + std::to_string(node.place->line) : "") +
+            ": " + why;
+    }
+    for (const Argument &result : node.results)
+      visit(result, [&](const std::string &name) { refused.insert(name); });
+    if (!follows)
+      complain(why);
+  }
+
+  void addOutputs() {
+    std::vector<OutputSpec> specs;
+    for (const exported::Output &output : program.outputs) {
+      if (std::holds_alternative<std::monostate>(output.value)) // None, or a token
+        continue;
+      const auto *tensor = std::get_if<exported::TensorName>(&output.value);
+      if (!tensor) {
+        complain("the result '" + output.name + "' is a number, not a tensor; leave it out of what is returned");
+        continue;
+      }
+      auto value = values.find(tensor->name);
+      if (value == values.end()) {
+        complain("the result '" + output.name + "' is given by no node");
+        continue;
+      }
+      specs.push_back({value->second, {}});
+      outputNames.push_back(output.name);
+    }
+    if (problems.empty() && specs.empty())
+      complain("the model returns no tensor");
+    if (!problems.empty())
+      return;
+    builderSeed = builder.needsSeed();
+    auto layouts = builder.setOutputs(specs);
+    if (!layouts)
+      complain(llvm::toString(layouts.takeError()));
+  }
+
+  llvm::Error describe() {
+    std::string text =
+        std::to_string(problems.size()) + (problems.size() == 1 ? " thing" : " things") + " in it cannot be compiled:";
+    for (const std::string &problem : problems)
+      text += "\n  " + problem;
+    return llvm::createStringError(text);
+  }
+
+  const exported::Program &program;
+  mlir::MLIRContext *context;
+  GraphBuilder builder;
+  std::vector<const void *> &weights;
+  std::vector<std::vector<uint8_t>> &copies;
+  llvm::StringMap<ValueRef> values;
+  llvm::StringMap<SizeSymbol> sizeSymbols;
+  llvm::StringSet<> used, refused, complaints;
+  std::vector<std::string> problems; ///< each once
+  std::vector<std::string> outputNames;
+  bool builderSeed = false;
+};
+
+} // namespace
+
+ExportedModel::ExportedModel(std::unique_ptr<State> state) : state(std::move(state)) {}
+ExportedModel::~ExportedModel() = default;
+
+bool ExportedModel::looksExported(llvm::StringRef bytes) { return bytes.starts_with("PK\3\4"); }
+
+llvm::Expected<std::unique_ptr<ExportedModel>> ExportedModel::open(llvm::StringRef path) {
+  auto state = std::make_unique<State>();
+  state->path = path.str();
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!file)
+    return llvm::createStringError("cannot open '" + path + "': " + file.getError().message());
+  state->file = std::move(*file);
+  std::string error;
+  llvm::StringRef bytes = state->file->getBuffer();
+  std::optional<exported::Program> program = exported::readProgram({bytes.data(), bytes.size()}, error);
+  if (!program)
+    return llvm::createStringError("cannot read '" + path + "': " + error);
+  state->program = std::move(*program);
+  return std::unique_ptr<ExportedModel>(new ExportedModel(std::move(state)));
+}
+
+llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> ExportedModel::import(mlir::MLIRContext &context) {
+  state->weights.clear();
+  state->copies.clear();
+  auto module = ProgramWalker(state->program, context, state->weights, state->copies).run();
+  if (!module)
+    return llvm::createStringError("'" + state->path + "': " + llvm::toString(module.takeError()));
+  return module;
+}
+
+llvm::ArrayRef<const void *> ExportedModel::weights() const { return state->weights; }
+
+} // namespace tilewright

@@ -1,0 +1,90 @@
+"""Imports a .pt2 file many times, each time with something else in its graph changed, and checksums that are right.
+
+    python damaged_models_program.py FILE SCRATCH COUNT
+
+Every import gives a module or is refused with a reason; the last line counts both. A crash or a hang is the caller's to see:
+SCRATCH is then the file that was tried."""
+
+import json
+import random
+import sys
+import zipfile
+
+from tilewright import _tilewright
+
+INTEGERS = (0, 1, -1, 2, 3, -2, 7, 64, -64, 2**31, 2**40, 2**62, -(2**63), 2**63 - 1)
+NOT_READ = {"metadata", "module_call_graph"}
+
+
+def paths_in(value, path, found):
+    found.append(path)
+    if isinstance(value, dict):
+        for key in value.keys() - NOT_READ:
+            paths_in(value[key], (*path, key), found)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            paths_in(item, (*path, index), found)
+
+
+def at(value, path):
+    for key in path:
+        value = value[key]
+    return value
+
+
+class Damager:
+    def __init__(self, text):
+        self.text = text
+        self.good = json.loads(text)
+        self.paths = []
+        for top in (("graph_module", "graph"), ("range_constraints",)):
+            paths_in(at(self.good, top), top, self.paths)
+        self.paths.sort(key=str)  # an order that does not depend on hashes
+        self.integers = [p for p in self.paths if type(at(self.good, p)) is int]
+        self.names = [p for p in self.paths if p[-1] == "name"]
+        self.targets = [p for p in self.paths if p[-1] == "target"]
+        self.known = _tilewright.known_targets()
+
+    def damage(self, choose: random.Random) -> str:
+        model = json.loads(self.text)
+        for _ in range(choose.choice((1, 1, 2, 4))):
+            kind = choose.choice(("integer", "name", "target", "target", "swap", "drop"))
+            path = choose.choice({"integer": self.integers, "name": self.names, "target": self.targets}.get(kind, self.paths[1:]))
+            other = choose.choice(self.names if kind == "name" else self.paths)
+            try:
+                place = at(model, path[:-1])
+                if kind == "drop":
+                    del place[path[-1]]
+                elif kind == "integer":
+                    place[path[-1]] = choose.choice(INTEGERS)
+                elif kind == "target":
+                    place[path[-1]] = "torch.ops." + choose.choice(self.known)
+                else:
+                    place[path[-1]] = at(self.good, other)
+            except (KeyError, IndexError, TypeError):
+                pass  # an earlier change has taken the place away
+        return json.dumps(model)
+
+
+def main(file, scratch, count):
+    with zipfile.ZipFile(file) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    name = next(name for name in parts if name.endswith("/models/model.json"))
+    damager = Damager(parts[name])
+    imported = refused = 0
+    for seed in range(count):
+        parts[name] = damager.damage(random.Random(seed))
+        with zipfile.ZipFile(scratch, "w") as archive:
+            for entry, content in parts.items():
+                archive.writestr(entry, content)
+        try:
+            _tilewright.import_exported(scratch)
+            imported += 1
+        except _tilewright.Refused as error:
+            assert str(error)
+            refused += 1
+    print(f"{imported} imported, {refused} refused")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

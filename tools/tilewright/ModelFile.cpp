@@ -1,0 +1,62 @@
+//===- ModelFile.cpp - a model as the driver's commands read it -------------------===//
+//
+// Test: test/Tools/compile.mlir, test/Tools/exported.test
+//
+//===----------------------------------------------------------------------===//
+#include "ModelFile.h"
+
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+
+namespace tilewright::driver {
+namespace {
+
+/// What a file is that is not MLIR, as far as its first bytes tell.
+std::string otherFormat(llvm::StringRef bytes) {
+  if (bytes.trim().empty())
+    return "is empty";
+  if (bytes.take_front(4096).contains('\0') && !bytes.starts_with("ML\xefR"))
+    return "is a binary file";
+  return "";
+}
+
+} // namespace
+
+llvm::Expected<ModelFile> readModelFile(llvm::StringRef path, MLIRContext &context) {
+  ModelFile model;
+  std::string problem;
+  auto buffer = openInputFile(path, &problem);
+  if (!buffer)
+    return llvm::createStringError(problem);
+  if (ExportedModel::looksExported(buffer->getBuffer())) {
+    if (path == "-")
+      return llvm::createStringError("a .pt2 file is not read from standard input; name it");
+    auto exported = ExportedModel::open(path);
+    if (!exported)
+      return exported.takeError();
+    auto module = (*exported)->import(context);
+    if (!module)
+      return llvm::createStringError(llvm::toString(module.takeError()) +
+                                     "\ntilewright.export(model, inputs, path) in Python writes models in the ops that "
+                                     "Tilewright has");
+    model.exported = std::move(*exported);
+    model.module = std::move(*module);
+    return model;
+  }
+  if (std::string format = otherFormat(buffer->getBuffer()); !format.empty())
+    return llvm::createStringError("'" + path + "' " + format +
+                                   "; Tilewright reads .pt2 files (tilewright.export in Python) and MLIR, such as the "
+                                   "0-imported.mlir of torch.compile(..., options={\"dump\": \"dir\"})");
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
+  SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  model.module = parseSourceFile<ModuleOp>(sources, &context);
+  if (!model.module)
+    return llvm::createStringError("'" + path + "' is not MLIR that Tilewright reads; the lines above say where");
+  return model;
+}
+
+} // namespace tilewright::driver

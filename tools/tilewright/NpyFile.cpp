@@ -1,0 +1,156 @@
+//===- NpyFile.cpp - tensors in files of NumPy ---------------------------------------===//
+//
+//   "\x93NUMPY" major minor, u16 (2.0 and later: u32) bytes of the header, then
+//   {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } and spaces, a newline, the elements.
+//
+// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+//
+// Test: test/Python/test_exported.py
+//
+//===----------------------------------------------------------------------===//
+#include "NpyFile.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+using llvm::StringRef;
+
+namespace tilewright::driver {
+namespace {
+
+constexpr llvm::StringLiteral magic = "\x93NUMPY";
+
+struct NpyDtype {
+  std::string name, descr;
+};
+
+NpyDtype npyDtypeOf(mlir::Type element) {
+  unsigned bits = element.getIntOrFloatBitWidth();
+  std::string bytes = std::to_string(std::max(1u, bits / 8)), order = bits > 8 ? "<" : "|";
+  if (element.isInteger(1))
+    return {"bool", "|b1"};
+  if (element.isBF16())
+    return {"bfloat16", "<V2"};
+  if (mlir::isa<mlir::Float8E4M3FNType>(element))
+    return {"float8_e4m3fn", "|V1"};
+  if (mlir::isa<mlir::Float8E5M2Type>(element))
+    return {"float8_e5m2", "|V1"};
+  if (mlir::isa<mlir::FloatType>(element))
+    return {"float" + std::to_string(bits), order + "f" + bytes};
+  bool isUnsigned = element.isUnsignedInteger();
+  return {(isUnsigned ? "uint" : "int") + std::to_string(bits), order + (isUnsigned ? "u" : "i") + bytes};
+}
+
+/// What follows `'key':` in the header.
+StringRef valueOf(StringRef header, StringRef key) {
+  size_t at = header.find(("'" + key + "'").str());
+  return at == StringRef::npos ? "" : header.substr(at).split(':').second.ltrim();
+}
+
+/// The sizes in "(3, 4), ..."; nullopt where it says something else, or more than `most` bytes of elements.
+std::optional<std::vector<int64_t>> sizesIn(StringRef text, uint64_t width, uint64_t most) {
+  std::vector<int64_t> sizes;
+  uint64_t total = width;
+  if (!text.consume_front("(") || !text.contains(')'))
+    return std::nullopt;
+  llvm::SmallVector<StringRef> parts;
+  text.split(')').first.split(parts, ',');
+  for (StringRef part : parts) {
+    part = part.trim();
+    if (part.empty())
+      continue;
+    int64_t size;
+    if (part.getAsInteger(10, size) || size < 0 || size > INT32_MAX * int64_t(1024))
+      return std::nullopt;
+    sizes.push_back(size);
+  }
+  if (llvm::is_contained(sizes, 0))
+    return sizes;
+  for (int64_t size : sizes)
+    if (__builtin_mul_overflow(total, uint64_t(size), &total))
+      return std::nullopt;
+  return total <= most ? std::optional(sizes) : std::nullopt;
+}
+
+/// The elements of a column-major array, row by row.
+void copyToRows(HostTensor &tensor, const char *columns) {
+  unsigned width = tensor.width(), rank = tensor.sizes.size();
+  std::vector<int64_t> place(rank, 0), strides(rank, 1);
+  for (unsigned dim = 1; dim < rank; ++dim)
+    strides[dim] = strides[dim - 1] * tensor.sizes[dim - 1];
+  for (int64_t i = 0, count = tensor.count(); i < count; ++i) {
+    int64_t from = 0;
+    for (unsigned dim = 0; dim < rank; ++dim)
+      from += place[dim] * strides[dim];
+    memcpy(&tensor.bytes[i * width], columns + from * width, width);
+    for (int dim = int(rank) - 1; dim >= 0 && ++place[dim] == tensor.sizes[dim]; --dim)
+      place[dim] = 0;
+  }
+}
+
+} // namespace
+
+std::string dtypeNameOf(mlir::Type element) { return npyDtypeOf(element).name; }
+
+llvm::Expected<HostTensor> readNpy(StringRef path, mlir::Type element) {
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!file)
+    return llvm::createStringError("cannot open '" + path + "': " + file.getError().message());
+  auto fail = [&](const llvm::Twine &why) { return llvm::createStringError("'" + path + "' " + why); };
+  StringRef bytes = (*file)->getBuffer();
+  if (!bytes.starts_with(magic) || bytes.size() < 12)
+    return fail("is no .npy file; write it with numpy.save");
+  bool isLong = bytes[6] != 1;
+  uint64_t begin = isLong ? 12 : 10, size = isLong ? llvm::support::endian::read32le(bytes.data() + 8)
+                                                   : llvm::support::endian::read16le(bytes.data() + 8);
+  if (size > bytes.size() - begin)
+    return fail("is cut off in its header");
+  StringRef header = bytes.substr(begin, size), elements = bytes.drop_front(begin + size);
+  NpyDtype wanted = npyDtypeOf(element);
+  StringRef descr = valueOf(header, "descr");
+  descr = descr.consume_front("'") ? descr.take_until([](char c) { return c == '\''; }) : descr.take_front(20);
+  // NumPy writes raw bytes with either sign of order.
+  bool same =
+      descr == wanted.descr || (wanted.descr[1] == 'V' && descr.drop_front(!descr.empty()) == wanted.descr.substr(1));
+  if (!same)
+    return fail("has the dtype '" + descr + "'; " + wanted.name + " ('" + wanted.descr + "') is needed");
+  HostTensor tensor{element, {}, {}};
+  std::optional<std::vector<int64_t>> sizes = sizesIn(valueOf(header, "shape"), tensor.width(), elements.size());
+  if (!sizes)
+    return fail("has no shape in its header, or fewer elements than its shape says");
+  tensor.sizes = std::move(*sizes);
+  tensor.bytes.resize(std::max<int64_t>(1, tensor.count() * tensor.width()));
+  if (valueOf(header, "fortran_order").starts_with("True"))
+    copyToRows(tensor, elements.data());
+  else
+    memcpy(tensor.bytes.data(), elements.data(), tensor.count() * tensor.width());
+  return tensor;
+}
+
+llvm::Error writeNpy(StringRef path, const HostTensor &tensor) {
+  std::string header = "{'descr': '" + npyDtypeOf(tensor.element).descr + "', 'fortran_order': False, 'shape': (";
+  for (int64_t size : tensor.sizes)
+    header += std::to_string(size) + ", ";
+  header += "), }";
+  constexpr size_t prefix = 10, alignment = 64;
+  header.append(alignment - (prefix + header.size() + 1) % alignment, ' ');
+  header += '\n';
+  std::error_code problem;
+  llvm::raw_fd_ostream out(path, problem);
+  if (!problem) {
+    out << magic << '\1' << '\0' << char(header.size() & 255) << char(header.size() >> 8) << header;
+    out.write(reinterpret_cast<const char *>(tensor.bytes.data()), tensor.count() * tensor.width());
+    out.close();
+    problem = out.error();
+    out.clear_error();
+  }
+  if (problem)
+    return llvm::createStringError("cannot write '" + path + "': " + problem.message());
+  return llvm::Error::success();
+}
+
+} // namespace tilewright::driver

@@ -1,0 +1,39 @@
+//===- NpyFile.h - tensors in files of NumPy -------------------------------------===//
+#ifndef TILEWRIGHT_TOOLS_TILEWRIGHT_NPYFILE_H
+#define TILEWRIGHT_TOOLS_TILEWRIGHT_NPYFILE_H
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/Support/Error.h"
+#include <cstdint>
+#include <vector>
+
+namespace tilewright::driver {
+
+/// A dense tensor of the program, row-major.
+struct HostTensor {
+  mlir::Type element;
+  std::vector<int64_t> sizes;
+  std::vector<uint8_t> bytes; ///< at least one, so that an empty tensor has an address
+
+  unsigned width() const { return std::max(1u, element.getIntOrFloatBitWidth() / 8); }
+  int64_t count() const {
+    int64_t total = 1;
+    for (int64_t size : sizes)
+      total *= size;
+    return total;
+  }
+};
+
+/// The name of a dtype as NumPy and torch say it: "float32"; "bfloat16" and "float8_..." are bytes to NumPy.
+std::string dtypeNameOf(mlir::Type element);
+
+/// Reads a .npy file, in either order of elements, whose dtype must be `element`'s; bfloat16 is '<V2', float8 '|V1'.
+/// Errors name the file and say what it has.
+llvm::Expected<HostTensor> readNpy(llvm::StringRef path, mlir::Type element);
+
+/// Writes a .npy file of format 1.0.
+llvm::Error writeNpy(llvm::StringRef path, const HostTensor &tensor);
+
+} // namespace tilewright::driver
+
+#endif

@@ -1,0 +1,257 @@
+//===- RunInputs.cpp - what `tilewright run` calls a model with -----------------------===//
+//
+// A model's sizes follow from the inputs as in torch.compile: a size that is a symbol gives its value, then those that
+// are a linear function of one symbol, and at last every size must be what the symbols say.
+//
+// Test: test/Tools/run.mlir, test/Python/test_exported.py
+//
+//===----------------------------------------------------------------------===//
+#include "RunInputs.h"
+#include "dialects/Graph/Graph.h"
+#include "tilewright/Target.h"
+
+#include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+#include <map>
+#include <random>
+
+using namespace mlir;
+
+namespace tilewright::driver {
+namespace {
+
+constexpr llvm::StringLiteral seedName = "seed";
+
+/// A tensor argument of @main.
+struct TensorArgument {
+  std::string name;
+  RankedTensorType type;
+  const void *weight = nullptr;
+  bool isSeed = false; ///< of a model with random numbers: its last argument, which no file gives
+};
+
+std::vector<TensorArgument> tensorArguments(const ModelFile &model, func::FuncOp main) {
+  std::vector<TensorArgument> arguments;
+  for (BlockArgument argument : main.getArguments())
+    if (auto type = dyn_cast<RankedTensorType>(argument.getType())) {
+      auto name = main.getArgAttrOfType<StringAttr>(argument.getArgNumber(), graph::nameAttrName);
+      size_t index = arguments.size();
+      arguments.push_back({name ? name.str() : "input" + std::to_string(index), type, model.weight(index)});
+    }
+  if (!arguments.empty() && arguments.back().name == seedName) {
+    RankedTensorType type = arguments.back().type;
+    arguments.back().isSeed = type.getElementType().isInteger(64) && type.getShape() == ArrayRef<int64_t>{1};
+  }
+  return arguments;
+}
+
+/// Symbols in the order of @main's first arguments.
+struct SymbolNames {
+  std::vector<std::string> names;
+  explicit SymbolNames(func::FuncOp main) {
+    for (BlockArgument argument : main.getArguments())
+      if (isa<IndexType>(argument.getType())) {
+        auto name = main.getArgAttrOfType<StringAttr>(argument.getArgNumber(), graph::symbolAttrName);
+        names.push_back(name ? name.str() : "s" + std::to_string(names.size()));
+      }
+  }
+};
+
+std::optional<int64_t> evaluate(AffineExpr size, ArrayRef<int64_t> symbols) {
+  SmallVector<AffineExpr> values;
+  for (int64_t value : symbols)
+    values.push_back(getAffineConstantExpr(value, size.getContext()));
+  auto known = dyn_cast<AffineConstantExpr>(size.replaceSymbols(values));
+  return known ? std::optional(known.getValue()) : std::nullopt;
+}
+
+/// "float32[s0, 4]".
+std::string describe(RankedTensorType type, const SymbolNames &symbols) {
+  std::string text = dtypeNameOf(type.getElementType()) + "[";
+  llvm::raw_string_ostream out(text);
+  SmallVector<AffineExpr> sizes = graph::sizesOf(type);
+  llvm::interleaveComma(sizes, out, [&](AffineExpr size) {
+    if (auto symbol = dyn_cast<AffineSymbolExpr>(size); symbol && symbol.getPosition() < symbols.names.size())
+      out << symbols.names[symbol.getPosition()];
+    else
+      out << size;
+  });
+  return text + "]";
+}
+
+std::string describe(const HostTensor &tensor) {
+  std::string text = dtypeNameOf(tensor.element) + "[";
+  llvm::raw_string_ostream out(text);
+  llvm::interleaveComma(tensor.sizes, out);
+  return text + "]";
+}
+
+/// The values of the symbols that a size, together with those known, determines.
+void solve(AffineExpr size, int64_t value, std::vector<std::optional<int64_t>> &symbols) {
+  int unknown = -1;
+  unsigned unknowns = 0;
+  std::vector<int64_t> trial;
+  for (auto known : symbols)
+    trial.push_back(known.value_or(0));
+  for (unsigned i = 0; i < symbols.size(); ++i)
+    if (!symbols[i] && size.isFunctionOfSymbol(i)) {
+      unknown = i;
+      ++unknowns;
+    }
+  if (unknowns != 1)
+    return;
+  std::optional<int64_t> atZero = evaluate(size, trial);
+  trial[unknown] = 1;
+  std::optional<int64_t> atOne = evaluate(size, trial);
+  if (atZero && atOne && *atOne > *atZero && value >= *atZero && (value - *atZero) % (*atOne - *atZero) == 0)
+    symbols[unknown] = (value - *atZero) / (*atOne - *atZero);
+}
+
+using GivenTensors = std::vector<std::pair<const TensorArgument *, const HostTensor *>>;
+
+llvm::Expected<std::vector<int64_t>> solveSymbols(const SymbolNames &names, const GivenTensors &given) {
+  std::vector<std::optional<int64_t>> symbols(names.names.size());
+  for (bool bare : {true, false})
+    for (auto [argument, tensor] : given)
+      for (auto [size, value] : llvm::zip_equal(graph::sizesOf(argument->type), tensor->sizes))
+        if (isa<AffineSymbolExpr>(size) == bare)
+          solve(size, value, symbols);
+  std::vector<int64_t> values;
+  for (auto [name, symbol] : llvm::zip_equal(names.names, symbols)) {
+    if (!symbol)
+      return llvm::createStringError("the size " + name + " does not follow from the sizes of the inputs");
+    values.push_back(*symbol);
+  }
+  for (auto [argument, tensor] : given)
+    for (auto [size, value] : llvm::zip_equal(graph::sizesOf(argument->type), tensor->sizes))
+      if (std::optional<int64_t> expected = evaluate(size, values); expected != value) {
+        std::string text = "the input '" + argument->name + "' is " + describe(*tensor) + "; the model takes " +
+                           describe(argument->type, names);
+        for (auto [name, symbol] : llvm::zip_equal(names.names, values))
+          text += (name == names.names.front() ? ", with " : ", ") + name + " = " + std::to_string(symbol);
+        return llvm::createStringError(text);
+      }
+  return values;
+}
+
+llvm::Expected<std::vector<int64_t>> chooseSymbols(func::FuncOp main, ArrayRef<int64_t> given) {
+  std::vector<int64_t> values;
+  for (BlockArgument argument : main.getArguments()) {
+    if (!isa<IndexType>(argument.getType()))
+      continue;
+    auto bound = [&](StringRef name, int64_t otherwise) {
+      auto attribute = main.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), name);
+      return attribute ? attribute.getInt() : otherwise;
+    };
+    int64_t low = bound(graph::symbolMinAttrName, 0), high = bound(graph::symbolMaxAttrName, INT64_MAX);
+    values.push_back(values.size() < given.size() ? given[values.size()] : std::clamp<int64_t>(8, low, high));
+  }
+  if (given.size() > values.size())
+    return llvm::createStringError("--sizes has %zu values; @main has %zu symbolic sizes", given.size(), values.size());
+  return values;
+}
+
+void fillRandom(HostTensor &tensor, std::mt19937_64 &random) {
+  for (int64_t i = 0; i < tensor.count(); ++i) {
+    uint64_t bits = random() >> 63;
+    if (auto floats = dyn_cast<FloatType>(tensor.element)) {
+      llvm::APFloat value(double(int64_t(random() >> 11)) / double(int64_t(1) << 52) - 1);
+      bool lossy;
+      value.convert(floats.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &lossy);
+      bits = value.bitcastToAPInt().getZExtValue();
+    }
+    memcpy(&tensor.bytes[i * tensor.width()], &bits, tensor.width());
+  }
+}
+
+/// The tensors of the files, by the argument's number.
+llvm::Expected<std::map<size_t, HostTensor>> readFiles(ArrayRef<TensorArgument> arguments, const SymbolNames &symbols,
+                                                       ArrayRef<std::string> files) {
+  std::vector<std::string> names;
+  for (const TensorArgument &argument : arguments)
+    if (!argument.weight)
+      names.push_back(argument.name);
+  std::map<size_t, HostTensor> tensors;
+  for (StringRef file : files) {
+    auto [name, path] = file.split('=');
+    if (path.empty())
+      return llvm::createStringError("--input wants NAME=FILE.npy, not '" + file + "'");
+    size_t index = 0;
+    while (index < arguments.size() && (arguments[index].weight || arguments[index].name != name))
+      ++index;
+    if (index == arguments.size())
+      return llvm::createStringError("the model has no input '" + name + "'" + suggestName(name, names) +
+                                     "; its inputs are " + llvm::join(names, ", "));
+    const TensorArgument &argument = arguments[index];
+    auto tensor = readNpy(path, argument.type.getElementType());
+    if (!tensor)
+      return llvm::createStringError("the input '" + name + "': " + llvm::toString(tensor.takeError()));
+    if (int64_t(tensor->sizes.size()) != argument.type.getRank())
+      return llvm::createStringError("the input '" + name + "' is " + describe(*tensor) + "; the model takes " +
+                                     describe(argument.type, symbols));
+    if (!tensors.try_emplace(index, std::move(*tensor)).second)
+      return llvm::createStringError("the input '" + name + "' is given twice");
+  }
+  std::string missing;
+  for (auto [index, argument] : llvm::enumerate(arguments))
+    if (!files.empty() && !argument.weight && !argument.isSeed && !tensors.count(index))
+      missing += (missing.empty() ? "" : ", ") + argument.name + ": " + describe(argument.type, symbols);
+  if (!missing.empty())
+    return llvm::createStringError("some inputs are not given: " + missing + " (--input NAME=FILE.npy)");
+  return tensors;
+}
+
+} // namespace
+
+llvm::Expected<HostTensor> tensorOf(RankedTensorType type, ArrayRef<int64_t> symbols) {
+  HostTensor tensor;
+  tensor.element = type.getElementType();
+  for (AffineExpr size : graph::sizesOf(type)) {
+    std::optional<int64_t> known = evaluate(size, symbols);
+    if (!known || *known < 0)
+      return llvm::createStringError("a size does not follow from the symbolic sizes, or is negative; see --sizes");
+    tensor.sizes.push_back(*known);
+  }
+  tensor.bytes.resize(std::max<int64_t>(64, tensor.count() * tensor.width()));
+  return tensor;
+}
+
+llvm::Expected<RunInputs> makeInputs(const ModelFile &model, func::FuncOp main, ArrayRef<std::string> files,
+                                     ArrayRef<int64_t> sizes, uint64_t seed) {
+  std::vector<TensorArgument> arguments = tensorArguments(model, main);
+  SymbolNames names(main);
+  if (!files.empty() && !sizes.empty())
+    return llvm::createStringError("--sizes is for random inputs; with --input the sizes are those of the files");
+  llvm::Expected<std::map<size_t, HostTensor>> read = readFiles(arguments, names, files);
+  if (!read)
+    return read.takeError();
+  GivenTensors given;
+  for (auto &[index, tensor] : *read)
+    given.push_back({&arguments[index], &tensor});
+  auto symbols = files.empty() ? chooseSymbols(main, sizes) : solveSymbols(names, given);
+  if (!symbols)
+    return symbols.takeError();
+  RunInputs inputs;
+  inputs.symbols = std::move(*symbols);
+  std::mt19937_64 random{seed};
+  for (auto [index, argument] : llvm::enumerate(arguments)) {
+    if (argument.weight) {
+      inputs.pointers.push_back(argument.weight);
+      continue;
+    }
+    if (auto found = read->find(index); found != read->end()) {
+      inputs.tensors.push_back(std::move(found->second));
+    } else {
+      llvm::Expected<HostTensor> tensor = tensorOf(argument.type, inputs.symbols);
+      if (!tensor)
+        return tensor.takeError();
+      fillRandom(*tensor, random);
+      inputs.tensors.push_back(std::move(*tensor));
+    }
+    inputs.pointers.push_back(inputs.tensors.back().bytes.data()); // stays where it is when the tensor moves
+  }
+  return inputs;
+}
+
+} // namespace tilewright::driver
