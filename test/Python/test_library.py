@@ -174,3 +174,42 @@ def test_mistakes_of_the_command_line(example):
                env={**os.environ, "TMPDIR": "/proc/nowhere"})
     assert "cannot make a temporary folder" in said
     assert not list(example.glob("c.*"))
+
+
+@pytest.mark.parametrize("place", ["embedded", "external"])
+def test_exported_model(tmp_path, place):
+    """A .pt2 with a symbolic batch: the bits of `tilewright run`, for two batches, its weights in the library."""
+    class Mlp(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = torch.nn.Linear(64, 128), torch.nn.Linear(128, 10)
+
+        def forward(self, x):
+            return torch.softmax(self.second(torch.nn.functional.gelu(self.first(x))), -1)
+
+    torch.manual_seed(0)
+    batch = torch.export.Dim("batch", min=2, max=512)
+    exported = torch.export.export(Mlp().eval(), (torch.randn(8, 64),), dynamic_shapes={"x": {0: batch}})
+    torch.export.save(exported.run_decompositions({}), tmp_path / "mlp.pt2")
+    run(DRIVER, "compile", "mlp.pt2", "-o", "mlp.so", f"--weights={place}", cwd=tmp_path)
+    library = ctypes.CDLL(str(tmp_path / "mlp.so"))
+    library.mlp_create.restype = ctypes.c_void_p
+    library.mlp_error.restype = ctypes.c_char_p
+    assert library.mlp_num_inputs() == library.mlp_num_outputs() == 1
+
+    class Options(ctypes.Structure):
+        _fields_ = [("threads", ctypes.c_int32), ("weights_file", ctypes.c_char_p)]
+
+    error = ctypes.create_string_buffer(512)
+    options = Options(0, os.fsencode(tmp_path / "mlp.weights") if place == "external" else None)
+    model = ctypes.c_void_p(library.mlp_create(ctypes.byref(options), error, ctypes.c_size_t(len(error))))
+    assert model, error.value
+    for rows in (8, 100):
+        x, y = np.random.default_rng(rows).standard_normal((rows, 64), np.float32), np.empty((rows, 10), np.float32)
+        given, made = (Tensor * 1)(tensor_of(x)), (Tensor * 1)(tensor_of(y))
+        assert library.mlp_run(model, given, made) == 0, library.mlp_error(model)
+        np.save(tmp_path / "x.npy", x)
+        run(DRIVER, "run", "mlp.pt2", "--input", "x=x.npy", "--output", "results", cwd=tmp_path)
+        wanted = np.load(next((tmp_path / "results").glob("*.npy")))
+        assert y.tobytes() == wanted.tobytes()
+    library.mlp_destroy(model)
