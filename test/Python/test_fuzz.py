@@ -118,3 +118,24 @@ def test_bugs_that_nobody_knows_are_not_planted():
         planted.plant("nothing")
     text = (conformance / "fuzz" / "planted" / "bugs.patch").read_text()
     assert all(f'planted("{name}")' in text for name in planted.COMPILED)
+
+
+@pytest.mark.parametrize(("line", "state"), [("eager", "eager"), ("start", "crash")])
+def test_a_crash_of_eager_is_none_of_the_compiler(tmp_path, line, state):
+    from pool import Pool
+
+    worker = tmp_path / "worker.py"
+    worker.write_text(f"""
+import json, os, sys
+for answer in ({{"ready": True}}, {{"{line}": 0}}):
+    print(json.dumps(answer), flush=True)
+    if "ready" in answer:
+        asked = json.loads(sys.stdin.readline())
+        if asked["after"] == 0:
+            print(json.dumps({{"done": True, "reason": ""}}), flush=True)
+            sys.stdin.readline()
+os.abort()
+""")
+    told = {}
+    Pool(worker, lambda case: {"entry": case}, 1, 60, 30).run(["0"], lambda case, results, reason: told.update(results))
+    assert {index: outcome.state for index, outcome in told.items()} == {0: state} and "SIGABRT" in told[0].reason

@@ -14,6 +14,7 @@ from verdict import Outcome, Wrong, check_metadata, check_numbers, plain, short
 
 import tilewright
 from tilewright.backend import tilewright as backend
+from tilewright.eager_strides import results_of
 
 
 DRAWS = 12
@@ -85,7 +86,13 @@ class Compiled:
     so that Dynamo need not be reset between them (which would take as long as a graph)."""
 
     def __init__(self, program: Program, using):
-        self.program, self.using, self.module, self.first = program, using, None, None
+        self.program, self.module, self.first = program, None, None
+        self.using = torch._dynamo.lookup_backend(using) if isinstance(using, str) else using
+        self.fakes: list = []  # Dynamo's results: what it tells a backend
+
+    def backend(self, gm, inputs):
+        self.fakes = results_of(gm)
+        return self.using(gm, inputs)
 
     def run(self, program: Program) -> Run:
         return with_threads(self.program.threads, lambda: call(program, self.compiled))
@@ -93,21 +100,27 @@ class Compiled:
     def compiled(self, module):
         if self.module is None:
             self.first = module
-            self.module = torch.compile(module, backend=self.using, fullgraph=True, dynamic=self.program.mode == "dynamic")
+            self.module = torch.compile(module, backend=self.backend, fullgraph=True, dynamic=self.program.mode == "dynamic")
         for name, parameter in list(module.named_parameters()):
             setattr(self.first, name, parameter)  # those of this draw
         return self.module
 
 
-def told(program: Program, index: int, ours: torch.Tensor) -> bool:
+def hints(sizes) -> list[int]:
+    return [s.node.hint if isinstance(s, torch.SymInt) else s for s in sizes]
+
+
+def told(program: Program, index: int, ours: torch.Tensor, fakes: list) -> bool:
     """Whether tensor `index` of a run is laid out as torch's fake tensors say, who tell a compiler what results are. They
-    do not always say what eager's kernels do (log_sigmoid of a transposed tensor, pixel_unshuffle of nothing)."""
+    do not always say what eager's kernels do (log_sigmoid of a transposed tensor, pixel_unshuffle of nothing), nor
+    Dynamo's what those outside of it say (lerp of a stretched tensor)."""
     with FakeTensorMode(allow_non_fake_inputs=True) as mode:
-        fake = call(program, fake=mode).tensors[index]
-        return fake.shape == ours.shape and all(a == b for a, b, n in zip(ours.stride(), fake.stride(), ours.shape) if n > 1)
+        known = [call(program, fake=mode).tensors[index], fakes[index] if index < len(fakes) else None]
+        return any(fake is not None and hints(fake.shape) == list(ours.shape)
+                   and all(a == b for a, b, n in zip(ours.stride(), hints(fake.stride()), ours.shape) if n > 1) for fake in known)  # fmt: skip
 
 
-def rule_for_graphs(program: Program, got: Run, runs: list[Run], exact: Run) -> set[str]:
+def rule_for_graphs(program: Program, got: Run, runs: list[Run], exact: Run, fakes: list) -> set[str]:
     """Compares all; how it was judged. Raises what is wrong."""
     want = runs[0]
     if len(got.aliases) != len(want.aliases) or got.gradients != want.gradients:
@@ -120,7 +133,7 @@ def rule_for_graphs(program: Program, got: Run, runs: list[Run], exact: Run) -> 
         except Wrong as wrong:
             if wrong.kind == "strides" and what.startswith("gradient"):
                 continue  # nobody promises these: aot_eager's differ, too, where a tangent has other strides than eager's
-            if wrong.kind not in ("strides", "shape") or not told(program, index, ours):
+            if wrong.kind not in ("strides", "shape") or not told(program, index, ours, fakes):
                 raise
             words.add("told")
     if got.aliases != want.aliases:
@@ -196,7 +209,7 @@ def holds_over_draws(program: Program, compiled: Compiled) -> bool:
 def judged(program: Program, compiled: Compiled, runs: list[Run], exact: Run) -> set[str]:
     """rule_for_graphs, and over several draws where that says no by little."""
     try:
-        return rule_for_graphs(program, compiled.run(program), runs, exact)
+        return rule_for_graphs(program, compiled.run(program), runs, exact, compiled.fakes)
     except Wrong as wrong:
         if wrong.kind != "numbers" or not holds_over_draws(program, compiled):
             raise
@@ -250,14 +263,15 @@ def examine(program: Program, using) -> str:
     return " ".join(sorted(words))
 
 
-def judge(program: Program, using=None) -> Outcome:
-    """native or fallback where it is right; `reason` says how it was judged."""
+def judge(program: Program, using=None, eager_ran=lambda: None) -> Outcome:
+    """native or fallback where it is right; `reason` says how it was judged. `eager_ran` is called when eager has survived."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             references(program)
         except Exception as error:
             return Outcome("eager", short(str(error)), f"{type(error).__name__}: {error}")
+        eager_ran()
         tilewright.report(clear=True)
         try:
             words = examine(program, using or backend)

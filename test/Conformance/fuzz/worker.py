@@ -37,11 +37,11 @@ def main() -> None:
         torch._dynamo.reset()
         gc.collect()
         for index in range(asked["after"] + 1, asked["limit"]):
-            say(start=index)
+            say(eager=index)
             try:
                 named = asked["entry"]
                 program = generate(int(named) + index) if named.isdigit() else Program.from_json(Path(named).read_text())
-                outcome = judge(program)
+                outcome = judge(program, eager_ran=lambda index=index: say(start=index))
                 outcome.ops += [f"op {n.op}" for n in program.nodes] + [f"mode {program.mode}"]
             except MemoryError as error:
                 outcome = Outcome("memory", "", str(error))

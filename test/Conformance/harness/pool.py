@@ -21,6 +21,7 @@ from verdict import Outcome, short
 START = 300  # seconds until a worker is ready
 SAMPLES = 2000  # after which a worker is replaced: what torch keeps of each compile adds up
 STARTED = Outcome("crash", "")  # of a sample until the worker says otherwise
+IN_EAGER = Outcome("eager", "")  # while eager alone runs: should the worker end there, no compiler is to blame
 
 
 class Gone(Exception):
@@ -114,11 +115,12 @@ class Pool:
                     reason = self.run_case(worker, case, after, results)
                 except Gone as gone:
                     worker = None
-                    started = [i for i, outcome in results.items() if outcome is STARTED]
+                    started = [i for i, outcome in results.items() if outcome is STARTED or outcome is IN_EAGER]
+                    in_eager = bool(started) and results[started[0]] is IN_EAGER
                     if not started:  # it died without having begun a sample: another would, too
                         reason = ""
                     after = started[0] if started else -1
-                    results[after] = Outcome(gone.state, gone.reason, gone.reason)
+                    results[after] = Outcome("eager" if in_eager else gone.state, gone.reason, gone.reason)
             with self.lock:
                 tell(case, results, reason)
         if worker is not None:
@@ -132,6 +134,8 @@ class Pool:
                 return line["reason"]
             if "start" in line:
                 results[line["start"]] = STARTED
+            elif "eager" in line:
+                results[line["eager"]] = IN_EAGER
             else:
                 worker.ran += 1
                 index = line.pop("sample")
