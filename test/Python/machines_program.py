@@ -1,7 +1,9 @@
 """Products, attention and convolutions at sizes around every tile, in f32, bf16, f16 and int8: run by test_machines.py on the
-machine that TILEWRIGHT_CPU or TILEWRIGHT_EMULATE_AMX names. Prints the number of checks at the end."""
+machine that TILEWRIGHT_CPU or TILEWRIGHT_EMULATE_AMX names; `machines_program.py f16` runs those of f16 alone. Prints the number of
+checks at the end."""
 
 import copy
+import sys
 
 import torch
 import torch.nn.functional as F
@@ -61,7 +63,8 @@ def attention_gradient(q, k, v):
     return torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward(result, q, k, v, result, logsumexp, 0.0, True)
 
 
-for dtype in (torch.float32, torch.bfloat16, torch.float16):
+only_f16 = sys.argv[1:] == ["f16"]
+for dtype in (torch.float16,) if only_f16 else (torch.float32, torch.bfloat16, torch.float16):
     for m, n, k in products:
         check(None, [torch.randn(m, k, dtype=dtype)], torch.nn.Linear(k, n, dtype=dtype))
         # Neither side a parameter, the left one transposed.
@@ -106,10 +109,10 @@ def signed_bytes(*shape):
     return torch.randint(-128, 128, shape, dtype=torch.int8)
 
 
-for m, n, k in products:
+for m, n, k in [] if only_f16 else products:
     check_bytes(F.linear, signed_bytes(m, k), signed_bytes(n, k))
     check_bytes(torch.matmul, signed_bytes(k, m).t(), signed_bytes(k, n))
-for batch, channels, size, filters, window, stride, padding in convolutions:
+for batch, channels, size, filters, window, stride, padding in [] if only_f16 else convolutions:
     height, width = window if isinstance(window, tuple) else (window, window)
     check_bytes(lambda x, w: F.conv2d(x, w, None, stride, padding), signed_bytes(batch, channels, size, size),
                 signed_bytes(filters, channels, height, width))  # fmt: skip

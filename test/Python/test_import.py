@@ -1,5 +1,7 @@
 """Every op of the models imports, and the module verifies."""
 
+import os
+
 import pytest
 import torch
 
@@ -11,6 +13,8 @@ from models import MODELS, graphs_of
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["f32", "bf16"])
 @pytest.mark.parametrize("name", MODELS)
 def test_model_imports(name, dtype, training, dynamic):
+    if dynamic and dtype == torch.bfloat16 and not os.environ.get("TILEWRIGHT_TEST_FULL"):
+        pytest.skip("with --full: torch traces symbolic sizes for two minutes, and what is imported are the ops of f32 with other types")
     graphs = graphs_of(name, dtype, training, dynamic)
     kinds = [kind for kind, _, _ in graphs]
     assert kinds == (["forward", "backward"] if training else ["inference"])
