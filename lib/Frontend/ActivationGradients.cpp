@@ -81,7 +81,8 @@ Results hardtanhBackward(Node &n) {
 
 Results hardsigmoidBackward(Node &n) {
   Value g = grad(n), x = saved(n);
-  return masked(n, between(n, x, -3, 3), n.op<MulOp>(g, 1.0 / 6.0));
+  // eager's kernel has this constant in float32, for float64 as well
+  return masked(n, between(n, x, -3, 3), n.op<MulOp>(g, double(1.0f / 6.0f)));
 }
 
 /// x < -3: 0; x <= 3: x/3 + 1/2; else 1

@@ -229,3 +229,7 @@ def test_shuffled_channels_are_a_copy():
     shuffled = compiled_strictly(lambda x: torch.nn.functional.channel_shuffle(x, 2))(x)
     assert torch.equal(shuffled, x) and shuffled.data_ptr() != x.data_ptr()
     check(lambda x: torch.nn.functional.channel_shuffle(x, 3), torch.randn(2, 12, 5, 7))
+
+
+def test_gradient_of_hardsigmoid_in_float64():
+    check_gradient(F.hardsigmoid, torch.linspace(-4, 4, 1001, dtype=torch.float64))
