@@ -60,7 +60,7 @@ def compile_whole(gm, options, static, report, keep, watch=None, **layouts) -> P
 
 def compile_parts(gm, options, static, refusals, report, keep, orders, freezer=None) -> Parts:
     """Compiled segments between eager ones."""
-    from .partition import is_free
+    from .partition import copy_where_no_view_is, is_free
 
     refused = {r.node for r in refusals}
     parts, kinds = split(gm, refused)
@@ -92,6 +92,9 @@ def compile_parts(gm, options, static, refusals, report, keep, orders, freezer=N
             continue
         inputs = [n.meta.get("val") for n in part.graph.nodes if n.op == "placeholder"]
         setattr(parts, name, Segment(result, single, [getattr(v, "dtype", None) for v in inputs]))
+    for part in parts.children():
+        if isinstance(part, fx.GraphModule):  # runs in eager
+            copy_where_no_view_is(part)
     parts.recompile()
     return Parts(parts, orders)
 

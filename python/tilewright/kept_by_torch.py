@@ -23,9 +23,6 @@ from .compiled import CompiledGraph
 from .decompositions import registered_digest
 from .options import CompileOptions
 
-if hasattr(codecache.torch_key, "prefetch"):
-    codecache.torch_key.prefetch()  # reads torch's files for 0.2 s, beside Dynamo's tracing; part of every key
-
 
 def keeps(options: CompileOptions) -> bool:
     """Whether compiled graphs may outlive the process. Checks compare with the graph at hand, freezing with its parameters."""

@@ -46,3 +46,11 @@ def split(gm: fx.GraphModule, refused: set[str]) -> tuple[fx.GraphModule, dict[s
     parts = split_module(gm, None, lambda node: number[node], keep_original_order=True)
     kinds = {f"submod_{i}": kind for i, kind in enumerate(compiled)}
     return parts, kinds
+
+
+def copy_where_no_view_is(eager: fx.GraphModule) -> None:
+    """Views in a segment of eager become reshapes: results of other segments, and of some kernels of eager, have other strides than
+    their fake tensors, so that no view of that shape may be had."""
+    for node in eager.graph.find_nodes(op="call_function", target=torch.ops.aten.view.default):
+        node.target = torch.ops.aten.reshape.default
+    eager.recompile()

@@ -2,9 +2,10 @@
 
 import torch
 from torch import fx
+from torch.fx.experimental.proxy_tensor import make_fx
 
 import tilewright
-from tilewright.partition import sink_waits, split
+from tilewright.partition import copy_where_no_view_is, sink_waits, split
 
 
 def strictness(fn, *inputs):
@@ -65,3 +66,11 @@ def test_waits_sink():
     gm.graph.lint()
     parts, kinds = split(gm, {"started", "waited"})
     assert list(kinds.values()) == [True, False, True]
+
+
+def test_a_view_in_eager_is_a_copy_where_there_is_none():
+    # What another segment gives may have other strides than its fake tensor, by which the view was traced.
+    eager = make_fx(lambda x: torch.ops.aten.view.default(x, [12]))(torch.randn(3, 4))
+    copy_where_no_view_is(eager)
+    x = torch.randn(4, 3)
+    assert torch.equal(eager(x.t()), x.t().reshape(12)) and eager(x.t().contiguous())._is_view()
