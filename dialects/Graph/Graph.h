@@ -9,6 +9,7 @@
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace tilewright::graph {
@@ -32,6 +33,15 @@ namespace tilewright::graph {
 /// Argument attributes of a symbolic size (an `index` argument of a tw function): its name and its range.
 inline constexpr llvm::StringLiteral symbolAttrName = "tw.symbol", symbolMinAttrName = "tw.min",
                                      symbolMaxAttrName = "tw.max";
+
+/// A symbolic size of a function.
+struct SymbolicSize {
+  std::string name;
+  int64_t min = 0, max = INT64_MAX;
+};
+
+/// Those of `function`, in the order of its `index` arguments; one without a name is called s0, s1, ... by its place.
+llvm::SmallVector<SymbolicSize> symbolicSizesOf(mlir::FunctionOpInterface function);
 
 /// On ops that read or write at computed places: negative indices do not count from the end, they are errors.
 inline constexpr llvm::StringLiteral fromStartAttrName = "tw.from_start";

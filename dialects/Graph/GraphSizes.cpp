@@ -174,6 +174,24 @@ AffineExpr canonicalSize(AffineExpr size) {
   return rebuild(asPolynomial(size), size.getContext());
 }
 
+SmallVector<SymbolicSize> symbolicSizesOf(FunctionOpInterface function) {
+  SmallVector<SymbolicSize> symbols;
+  for (BlockArgument argument : function.getArguments()) {
+    if (!isa<IndexType>(argument.getType()))
+      continue;
+    auto attribute = [&](StringRef name) { return function.getArgAttr(argument.getArgNumber(), name); };
+    SymbolicSize symbol;
+    auto name = dyn_cast_or_null<StringAttr>(attribute(symbolAttrName));
+    symbol.name = name ? name.str() : "s" + std::to_string(symbols.size());
+    if (auto min = dyn_cast_or_null<IntegerAttr>(attribute(symbolMinAttrName)))
+      symbol.min = min.getInt();
+    if (auto max = dyn_cast_or_null<IntegerAttr>(attribute(symbolMaxAttrName)))
+      symbol.max = max.getInt();
+    symbols.push_back(std::move(symbol));
+  }
+  return symbols;
+}
+
 AffineExpr elementCount(RankedTensorType type) {
   AffineExpr product = getAffineConstantExpr(1, type.getContext());
   for (AffineExpr size : sizesOf(type))

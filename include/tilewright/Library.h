@@ -33,6 +33,9 @@ struct LibraryOptions {
   llvm::ArrayRef<const void *> weights;
 };
 
+/// ".so", ".a" or ".o".
+llvm::StringRef suffixOf(LibraryOptions::Kind kind);
+
 /// Compiles @main of `module`, which is consumed, and writes the files; all or none. Errors name the op, input or file,
 /// and what to do. Targets whose artifacts are the host's (cpu, reference) can; others say that they cannot.
 llvm::Error writeLibrary(Session &session, mlir::ModuleOp module, const Options &options,

@@ -38,16 +38,10 @@ public:
   LogicalResult run() {
     SmallVector<Attribute> names;
     SmallVector<int64_t> mins, maxs;
-    for (BlockArgument argument : main.getArguments()) {
-      if (!isa<IndexType>(argument.getType()))
-        continue;
-      auto attribute = [&](StringRef name) { return main.getArgAttr(argument.getArgNumber(), name); };
-      auto name = dyn_cast_or_null<StringAttr>(attribute(graph::symbolAttrName));
-      auto min = dyn_cast_or_null<IntegerAttr>(attribute(graph::symbolMinAttrName));
-      auto max = dyn_cast_or_null<IntegerAttr>(attribute(graph::symbolMaxAttrName));
-      names.push_back(name ? name : builder.getStringAttr("s" + Twine(names.size())));
-      mins.push_back(min ? min.getInt() : 0);
-      maxs.push_back(max ? max.getInt() : INT64_MAX);
+    for (const graph::SymbolicSize &symbol : graph::symbolicSizesOf(main)) {
+      names.push_back(builder.getStringAttr(symbol.name));
+      mins.push_back(symbol.min);
+      maxs.push_back(symbol.max);
     }
     symbols = names.size();
     auto program =

@@ -344,11 +344,11 @@ class Walker:
                     raise _tilewright.Refused("its result: " + reason)
             metas = [meta_of(v) for v in values]
             where = frames(node, self.frame_cache)
-            if node.target in whole.TABLE and node.target not in lowerings.registered:
-                self.refs[node] = whole.add(self, node, where)
-                return
             if node.target in lowerings.registered:
                 number = lowerings.import_lowering(self, node, metas, where)
+            elif node.target in whole.TABLE:
+                self.refs[node] = whole.add(self, node, where)
+                return
             else:
                 args, kwargs = strided.arguments(node) if node.target in strided.TARGETS else (node.args, node.kwargs)
                 args = [self.argument(a) for a in args]

@@ -40,20 +40,12 @@ def _parts(op, arguments: tuple) -> fx.Graph | None:
 
         def function(*given):
             rest = iter(given)
-            return TABLE[op](*(next(rest) if isinstance(a, _Operand) else a for a in arguments))
+            result = TABLE[op](*(next(rest) if isinstance(a, _Operand) else a for a in arguments))
+            return None if result is NotImplemented else result
 
-        refused = []
-
-        def traced(*given):
-            result = function(*given)
-            if result is NotImplemented:
-                refused.append(op)
-                return given[0].clone()
-            return result
-
-        graph = make_fx(traced, decomposition_table=decompositions())(*tensors).graph
+        graph = make_fx(function, decomposition_table=decompositions())(*tensors).graph
     graph.eliminate_dead_code()
-    return None if refused else graph
+    return graph if isinstance(graph.output_node().args[0], fx.Node) else None
 
 
 def add(walker, node: fx.Node, where: list):
@@ -68,14 +60,15 @@ def add(walker, node: fx.Node, where: list):
     if parts is None or node.kwargs:
         raise _tilewright.Refused(f"{node.target} of {held} is not taken apart")
 
+    shape = [walker.argument(s) for s in result.shape]
+
     def stretched(value, tensor):
         """Argument `value` as large as the result."""
         ref = walker.argument(value)
         dtype, own = meta_of(tensor)
         if tensor.dim() == 0 or own == sizes:
             return ref
-        wanted = [walker.argument(s) for s in result.shape]
-        return _tilewright.Ref(walker.graph.node("aten.expand.default", [ref, wanted], {}, [(dtype, sizes)], where))
+        return _tilewright.Ref(walker.graph.node("aten.expand.default", [ref, shape], {}, [(dtype, sizes)], where))
 
     inputs = iter([stretched(a, v) for a, v in zip(node.args, held) if isinstance(v, torch.Tensor)])
     known: dict[fx.Node, object] = {}
@@ -84,7 +77,7 @@ def add(walker, node: fx.Node, where: list):
         if isinstance(value, fx.Node):
             return known[value]
         if isinstance(value, (list, tuple)):
-            return [walker.argument(s) for s in result.shape] if list(value) == [_SIZE] else [given(v) for v in value]
+            return shape if list(value) == [_SIZE] else [given(v) for v in value]
         return walker.argument(value)
 
     for part in parts.nodes:

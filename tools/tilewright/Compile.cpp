@@ -1,8 +1,8 @@
 //===- Compile.cpp - tilewright compile model.pt2 --emit=<stage> --------------------===//
 //
 // Reads a program of torch.export, or a module whose @main speaks `tw`, lowers it to the end of a stage and prints it;
-// `--emit=asm` prints the target's own language. `--emit=shared`, `static` and `obj` write a library, its C header and a
-// manifest.
+// `--emit=asm` prints the target's own language. `--emit=shared`, `static` and `obj` write a library, its C header and
+// a manifest.
 //
 // Tests: test/Tools/compile.mlir, test/Tools/compile-library.mlir
 //
@@ -16,7 +16,6 @@
 
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -60,22 +59,37 @@ int fail(const llvm::Twine &text) {
   return 1;
 }
 
+/// What --emit calls a kind of library.
+struct LibraryName {
+  LibraryOptions::Kind kind;
+  llvm::StringLiteral name;
+};
+constexpr LibraryName libraryNames[] = {{LibraryOptions::Kind::Object, "obj"},
+                                        {LibraryOptions::Kind::Static, "static"},
+                                        {LibraryOptions::Kind::Shared, "shared"}};
+
 /// What --emit takes.
 std::vector<std::string> names(llvm::ArrayRef<llvm::StringLiteral> stages) {
   std::vector<std::string> all(stages.begin(), stages.end());
-  for (const char *name : {"asm", "obj", "static", "shared"})
-    all.push_back(name);
+  all.push_back("asm");
+  for (const LibraryName &library : libraryNames)
+    all.push_back(library.name.str());
   return all;
 }
 
 std::optional<LibraryOptions::Kind> libraryKind(llvm::StringRef emit) {
-  if (emit == "obj")
-    return LibraryOptions::Kind::Object;
-  if (emit == "static")
-    return LibraryOptions::Kind::Static;
-  if (emit == "shared")
-    return LibraryOptions::Kind::Shared;
+  for (const LibraryName &library : libraryNames)
+    if (emit == library.name)
+      return library.kind;
   return std::nullopt;
+}
+
+/// The one whose files end so; null: none does.
+const LibraryName *librarySuffixed(llvm::StringRef suffix) {
+  for (const LibraryName &library : libraryNames)
+    if (suffix == suffixOf(library.kind))
+      return &library;
+  return nullptr;
 }
 
 /// Where the files of a library go, without suffix: into the folder -o names (it ends in / or is there) by the input's
@@ -86,7 +100,7 @@ std::string libraryPath(llvm::StringRef output, llvm::StringRef input) {
   if (output == "-" || output.ends_with("/") || llvm::sys::fs::is_directory(output)) {
     result = output == "-" ? "" : output;
     path::append(result, input == "-" ? "model" : path::stem(input));
-  } else if (llvm::StringRef suffix = path::extension(output); suffix == ".so" || suffix == ".a" || suffix == ".o") {
+  } else if (librarySuffixed(path::extension(output))) {
     path::replace_extension(result, "");
   }
   return result.str().str();
@@ -102,12 +116,9 @@ int runCompile(int argc, const char *const *argv) {
     return 2;
 
   // -o model.so says enough.
-  if (!flags.emit.getNumOccurrences())
-    flags.emit = llvm::StringSwitch<std::string>(llvm::sys::path::extension(flags.output))
-                     .Case(".so", "shared")
-                     .Case(".a", "static")
-                     .Case(".o", "obj")
-                     .Default(flags.emit);
+  if (const LibraryName *library = librarySuffixed(llvm::sys::path::extension(flags.output));
+      library && !flags.emit.getNumOccurrences())
+    flags.emit = library->name.str();
   // What can be wrong with the flags is said before the file is read.
   bool wantsAssembly = flags.emit == "asm";
   std::optional<LibraryOptions::Kind> kind = libraryKind(flags.emit);

@@ -46,17 +46,7 @@ std::vector<TensorArgument> tensorArguments(const ModelFile &model, func::FuncOp
   return arguments;
 }
 
-/// Symbols in the order of @main's first arguments.
-struct SymbolNames {
-  std::vector<std::string> names;
-  explicit SymbolNames(func::FuncOp main) {
-    for (BlockArgument argument : main.getArguments())
-      if (isa<IndexType>(argument.getType())) {
-        auto name = main.getArgAttrOfType<StringAttr>(argument.getArgNumber(), graph::symbolAttrName);
-        names.push_back(name ? name.str() : "s" + std::to_string(names.size()));
-      }
-  }
-};
+using Symbols = ArrayRef<graph::SymbolicSize>;
 
 std::optional<int64_t> evaluate(AffineExpr size, ArrayRef<int64_t> symbols) {
   SmallVector<AffineExpr> values;
@@ -67,13 +57,13 @@ std::optional<int64_t> evaluate(AffineExpr size, ArrayRef<int64_t> symbols) {
 }
 
 /// "float32[s0, 4]".
-std::string describe(RankedTensorType type, const SymbolNames &symbols) {
+std::string describe(RankedTensorType type, Symbols symbols) {
   std::string text = dtypeNameOf(type.getElementType()) + "[";
   llvm::raw_string_ostream out(text);
   SmallVector<AffineExpr> sizes = graph::sizesOf(type);
   llvm::interleaveComma(sizes, out, [&](AffineExpr size) {
-    if (auto symbol = dyn_cast<AffineSymbolExpr>(size); symbol && symbol.getPosition() < symbols.names.size())
-      out << symbols.names[symbol.getPosition()];
+    if (auto symbol = dyn_cast<AffineSymbolExpr>(size); symbol && symbol.getPosition() < symbols.size())
+      out << symbols[symbol.getPosition()].name;
     else
       out << size;
   });
@@ -110,43 +100,35 @@ void solve(AffineExpr size, int64_t value, std::vector<std::optional<int64_t>> &
 
 using GivenTensors = std::vector<std::pair<const TensorArgument *, const HostTensor *>>;
 
-llvm::Expected<std::vector<int64_t>> solveSymbols(const SymbolNames &names, const GivenTensors &given) {
-  std::vector<std::optional<int64_t>> symbols(names.names.size());
+llvm::Expected<std::vector<int64_t>> solveSymbols(Symbols declared, const GivenTensors &given) {
+  std::vector<std::optional<int64_t>> symbols(declared.size());
   for (bool bare : {true, false})
     for (auto [argument, tensor] : given)
       for (auto [size, value] : llvm::zip_equal(graph::sizesOf(argument->type), tensor->sizes))
         if (isa<AffineSymbolExpr>(size) == bare)
           solve(size, value, symbols);
   std::vector<int64_t> values;
-  for (auto [name, symbol] : llvm::zip_equal(names.names, symbols)) {
+  for (auto [size, symbol] : llvm::zip_equal(declared, symbols)) {
     if (!symbol)
-      return llvm::createStringError("the size " + name + " does not follow from the sizes of the inputs");
+      return llvm::createStringError("the size " + size.name + " does not follow from the sizes of the inputs");
     values.push_back(*symbol);
   }
   for (auto [argument, tensor] : given)
     for (auto [size, value] : llvm::zip_equal(graph::sizesOf(argument->type), tensor->sizes))
       if (std::optional<int64_t> expected = evaluate(size, values); expected != value) {
         std::string text = "the input '" + argument->name + "' is " + describe(*tensor) + "; the model takes " +
-                           describe(argument->type, names);
-        for (auto [name, symbol] : llvm::zip_equal(names.names, values))
-          text += (name == names.names.front() ? ", with " : ", ") + name + " = " + std::to_string(symbol);
+                           describe(argument->type, declared);
+        for (auto [number, value] : llvm::enumerate(values))
+          text += (number ? ", " : ", with ") + declared[number].name + " = " + std::to_string(value);
         return llvm::createStringError(text);
       }
   return values;
 }
 
-llvm::Expected<std::vector<int64_t>> chooseSymbols(func::FuncOp main, ArrayRef<int64_t> given) {
+llvm::Expected<std::vector<int64_t>> chooseSymbols(Symbols declared, ArrayRef<int64_t> given) {
   std::vector<int64_t> values;
-  for (BlockArgument argument : main.getArguments()) {
-    if (!isa<IndexType>(argument.getType()))
-      continue;
-    auto bound = [&](StringRef name, int64_t otherwise) {
-      auto attribute = main.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), name);
-      return attribute ? attribute.getInt() : otherwise;
-    };
-    int64_t low = bound(graph::symbolMinAttrName, 0), high = bound(graph::symbolMaxAttrName, INT64_MAX);
-    values.push_back(values.size() < given.size() ? given[values.size()] : std::clamp<int64_t>(8, low, high));
-  }
+  for (const graph::SymbolicSize &size : declared)
+    values.push_back(values.size() < given.size() ? given[values.size()] : std::clamp<int64_t>(8, size.min, size.max));
   if (given.size() > values.size())
     return llvm::createStringError("--sizes has %zu values; @main has %zu symbolic sizes", given.size(), values.size());
   return values;
@@ -166,7 +148,7 @@ void fillRandom(HostTensor &tensor, std::mt19937_64 &random) {
 }
 
 /// The tensors of the files, by the argument's number.
-llvm::Expected<std::map<size_t, HostTensor>> readFiles(ArrayRef<TensorArgument> arguments, const SymbolNames &symbols,
+llvm::Expected<std::map<size_t, HostTensor>> readFiles(ArrayRef<TensorArgument> arguments, Symbols symbols,
                                                        ArrayRef<std::string> files) {
   std::vector<std::string> names;
   for (const TensorArgument &argument : arguments)
@@ -220,16 +202,16 @@ llvm::Expected<HostTensor> tensorOf(RankedTensorType type, ArrayRef<int64_t> sym
 llvm::Expected<RunInputs> makeInputs(const ModelFile &model, func::FuncOp main, ArrayRef<std::string> files,
                                      ArrayRef<int64_t> sizes, uint64_t seed) {
   std::vector<TensorArgument> arguments = tensorArguments(model, main);
-  SymbolNames names(main);
+  const SmallVector<graph::SymbolicSize> declared = graph::symbolicSizesOf(main);
   if (!files.empty() && !sizes.empty())
     return llvm::createStringError("--sizes is for random inputs; with --input the sizes are those of the files");
-  llvm::Expected<std::map<size_t, HostTensor>> read = readFiles(arguments, names, files);
+  llvm::Expected<std::map<size_t, HostTensor>> read = readFiles(arguments, declared, files);
   if (!read)
     return read.takeError();
   GivenTensors given;
   for (auto &[index, tensor] : *read)
     given.push_back({&arguments[index], &tensor});
-  auto symbols = files.empty() ? chooseSymbols(main, sizes) : solveSymbols(names, given);
+  auto symbols = files.empty() ? chooseSymbols(declared, sizes) : solveSymbols(declared, given);
   if (!symbols)
     return symbols.takeError();
   RunInputs inputs;

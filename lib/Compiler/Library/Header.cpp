@@ -135,17 +135,17 @@ std::string signatureOf(const Interface &interface) {
 
 std::string writeHeader(const Interface &interface, llvm::StringRef weightsFile) {
   const std::string upper = llvm::StringRef(interface.model).upper();
-  std::string dtypes;
+  std::string constants;
   for (int dtype = 0; dtype < numDTypes; ++dtype)
-    dtypes += "  " + upper + "_" + shortNameOf(DType(dtype)).str() + " = " + std::to_string(dtype) +
-              (dtype + 1 < numDTypes ? ",\n" : "\n");
+    constants += "  " + upper + "_" + dtypes[dtype].shortName + " = " + std::to_string(dtype) +
+                 (dtype + 1 < numDTypes ? ",\n" : "\n");
   std::string weights =
       weightsFile.empty()
           ? "  const char *weights_file; /* not used: the library holds its weights */\n"
           : "  const char *weights_file; /* path of " + commentText(weightsFile) + ", which is mapped */\n";
   std::string text = headerText;
   replaceAll(text, "{signature}", signatureOf(interface));
-  replaceAll(text, "{dtypes}", dtypes);
+  replaceAll(text, "{dtypes}", constants);
   replaceAll(text, "{weights}", weights);
   replaceAll(text, "{inputs}", std::to_string(interface.inputs.size()));
   replaceAll(text, "{outputs}", std::to_string(interface.outputs.size()));

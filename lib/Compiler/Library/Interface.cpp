@@ -10,15 +10,6 @@ using namespace mlir;
 namespace tilewright::library {
 namespace {
 
-struct DTypeNames {
-  StringLiteral name, shortName;
-};
-
-/// In the order of DType.
-constexpr DTypeNames dtypeNames[numDTypes] = {
-    {"bool", "BOOL"}, {"uint8", "U8"},    {"int8", "I8"},       {"int16", "I16"},   {"int32", "I32"},
-    {"int64", "I64"}, {"float16", "F16"}, {"bfloat16", "BF16"}, {"float32", "F32"}, {"float64", "F64"}};
-
 std::optional<DType> dtypeOf(Type type) {
   if (type.isInteger(1))
     return DType::Bool;
@@ -64,9 +55,8 @@ public:
   InterfaceReader(func::FuncOp main, ArrayRef<const void *> weights) : main(main), weights(weights) {}
 
   llvm::Expected<Interface> run() {
-    for (BlockArgument argument : main.getArguments())
-      if (isa<IndexType>(argument.getType()))
-        readSymbol(argument);
+    for (const graph::SymbolicSize &symbol : graph::symbolicSizesOf(main))
+      made.symbols.push_back({symbol.name, symbol.min, symbol.max});
     size_t number = 0;
     for (BlockArgument argument : main.getArguments()) {
       auto type = dyn_cast<RankedTensorType>(argument.getType());
@@ -98,18 +88,6 @@ public:
   }
 
 private:
-  void readSymbol(BlockArgument argument) {
-    auto attribute = [&](StringRef name) { return main.getArgAttr(argument.getArgNumber(), name); };
-    plan::Symbol symbol;
-    auto name = dyn_cast_or_null<StringAttr>(attribute(graph::symbolAttrName));
-    symbol.name = name ? name.str() : "s" + std::to_string(made.symbols.size());
-    if (auto min = dyn_cast_or_null<IntegerAttr>(attribute(graph::symbolMinAttrName)))
-      symbol.min = min.getInt();
-    if (auto max = dyn_cast_or_null<IntegerAttr>(attribute(graph::symbolMaxAttrName)))
-      symbol.max = max.getInt();
-    made.symbols.push_back(symbol);
-  }
-
   llvm::Error readTensor(RankedTensorType type, StringAttr name, size_t number, const char *what,
                          std::vector<InterfaceTensor> &list) {
     InterfaceTensor tensor;
@@ -172,10 +150,9 @@ private:
 
 } // namespace
 
-StringRef nameOf(DType dtype) { return dtypeNames[int(dtype)].name; }
-StringRef shortNameOf(DType dtype) { return dtypeNames[int(dtype)].shortName; }
-
-std::string InterfaceTensor::text() const { return nameOf(dtype).str() + " [" + llvm::join(sizeTexts, ", ") + "]"; }
+std::string InterfaceTensor::text() const {
+  return std::string(dtypes[int(dtype)].name) + " [" + llvm::join(sizeTexts, ", ") + "]";
+}
 
 std::string identifierFrom(StringRef text) {
   static const StringRef keywords[] = {

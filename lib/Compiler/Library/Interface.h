@@ -28,10 +28,6 @@ struct Interface {
   std::vector<InterfaceTensor> inputs, outputs;
 };
 
-/// numpy's name of the dtype, and its name in C: "float32", "F32".
-llvm::StringRef nameOf(DType dtype);
-llvm::StringRef shortNameOf(DType dtype);
-
 /// `text` as a C identifier.
 std::string identifierFrom(llvm::StringRef text);
 

@@ -166,13 +166,6 @@ llvm::Expected<std::string> withLocalNames(llvm::StringRef path, llvm::ArrayRef<
   return image;
 }
 
-llvm::Error writeFile(llvm::StringRef path, llvm::StringRef bytes) {
-  return llvm::writeToOutput(path, [&](llvm::raw_ostream &out) {
-    out << bytes;
-    return llvm::Error::success();
-  });
-}
-
 llvm::Error linkShared(const ScratchFolder &scratch, std::vector<std::string> arguments,
                        llvm::ArrayRef<std::string> exported, llvm::StringRef path) {
   llvm::Expected<std::string> script =
@@ -220,6 +213,13 @@ llvm::Error linkObject(LibraryOptions::Kind kind, const ScratchFolder &scratch, 
 }
 
 } // namespace
+
+llvm::Error writeFile(llvm::StringRef path, llvm::StringRef bytes) {
+  return llvm::writeToOutput(path, [&](llvm::raw_ostream &out) {
+    out << bytes;
+    return llvm::Error::success();
+  });
+}
 
 llvm::Error linkLibrary(LibraryOptions::Kind kind, llvm::ArrayRef<llvm::StringRef> objects,
                         llvm::ArrayRef<std::string> exported, llvm::StringRef path) {

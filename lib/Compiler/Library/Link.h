@@ -12,6 +12,9 @@ namespace tilewright::library {
 llvm::Error linkLibrary(LibraryOptions::Kind kind, llvm::ArrayRef<llvm::StringRef> objects,
                         llvm::ArrayRef<std::string> exported, llvm::StringRef path);
 
+/// Writes a file whole, or not at all.
+llvm::Error writeFile(llvm::StringRef path, llvm::StringRef bytes);
+
 /// The archive of the runtime (lib/Runtime/Library).
 llvm::StringRef runtimeArchive();
 

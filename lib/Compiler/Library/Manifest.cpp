@@ -18,7 +18,7 @@ static void writeTensors(llvm::json::OStream &json, llvm::StringRef what, llvm::
     for (const InterfaceTensor &tensor : tensors)
       json.object([&] {
         json.attribute("name", llvm::json::fixUTF8(tensor.name));
-        json.attribute("dtype", nameOf(tensor.dtype));
+        json.attribute("dtype", dtypes[int(tensor.dtype)].name);
         json.attributeArray("sizes", [&] {
           for (auto [text, size] : llvm::zip_equal(tensor.sizeTexts, tensor.fixedSizes))
             size >= 0 ? json.value(size) : json.value(llvm::json::fixUTF8(text));

@@ -163,13 +163,6 @@ private:
     return runtime::compileToObject(std::move(described), **target, codegen);
   }
 
-  static llvm::Error writeText(const std::string &path, llvm::StringRef text) {
-    return llvm::writeToOutput(path, [&](llvm::raw_ostream &out) {
-      out << text;
-      return llvm::Error::success();
-    });
-  }
-
   std::string weightsImage() const {
     WeightsFileHeader header{};
     memcpy(header.magic, weightsMagic, sizeof header.magic);
@@ -204,10 +197,7 @@ private:
       return described.takeError();
     llvm::SmallVector<StringRef> objects(parts.objects);
     objects.push_back((*described)->getBuffer());
-    const char *suffix = library.kind == LibraryOptions::Kind::Shared   ? ".so"
-                         : library.kind == LibraryOptions::Kind::Static ? ".a"
-                                                                        : ".o";
-    std::string path = library.path + suffix;
+    std::string path = library.path + suffixOf(library.kind).str();
     written.push_back(path);
     if (llvm::Error failed = linkLibrary(library.kind, objects, exportedNames(interface), path))
       return failed;
@@ -219,7 +209,7 @@ private:
       return failed;
     std::string manifest = writeManifest(interface, contents, files, options.target, graphHash, options.threads);
     written.push_back(library.path + ".json");
-    if (llvm::Error failed = writeText(library.path + ".json", manifest))
+    if (llvm::Error failed = writeFile(library.path + ".json", manifest))
       return failed;
     removeAll.release();
     return llvm::Error::success();
@@ -234,7 +224,7 @@ private:
     std::string path = library.path + suffix.str();
     written.push_back(path);
     note(role, path, bytes);
-    return writeText(path, bytes);
+    return writeFile(path, bytes);
   }
 
   Session &session;
@@ -252,6 +242,18 @@ private:
 };
 
 } // namespace
+
+llvm::StringRef suffixOf(LibraryOptions::Kind kind) {
+  switch (kind) {
+  case LibraryOptions::Kind::Shared:
+    return ".so";
+  case LibraryOptions::Kind::Static:
+    return ".a";
+  case LibraryOptions::Kind::Object:
+    return ".o";
+  }
+  llvm_unreachable("a kind of library");
+}
 
 llvm::Error writeLibrary(Session &session, ModuleOp module, const Options &options, const LibraryOptions &library) {
   return LibraryWriter(session, module, options, library).run();

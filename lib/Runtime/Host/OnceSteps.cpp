@@ -11,9 +11,9 @@ static bool allocatePacked(const plan::Plan &plan, PackedBuffers &packed, std::s
     if (buffer.kind != plan::Buffer::Kind::Packed)
       continue;
     std::string problem;
-    const int64_t bytes = plan::evaluate(buffer.bytes, nullptr, problem); // verified: depends on no symbol
-    if (!problem.empty() || bytes < 0 || bytes > int64_t(1) << 46) {
-      error = "a packed buffer has an impossible size: " + (problem.empty() ? std::to_string(bytes) : problem);
+    const int64_t bytes = plan::fixedBytes(buffer, problem); // verified: depends on no symbol
+    if (bytes < 0) {
+      error = "a packed buffer has an impossible size: " + problem;
       return false;
     }
     offsets.push_back(total);

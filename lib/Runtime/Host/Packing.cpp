@@ -126,9 +126,9 @@ static bool fillPackGroup(const plan::Plan &plan, const std::vector<int32_t> &sl
         return false;
       }
       std::string problem;
-      int64_t bytes = plan::evaluate(buffer.bytes, nullptr, problem);
-      if (!problem.empty() || bytes < 0 || bytes > int64_t(1) << 46) {
-        error = where + ", whose size is impossible: " + (problem.empty() ? std::to_string(bytes) : problem);
+      int64_t bytes = plan::fixedBytes(buffer, problem);
+      if (bytes < 0) {
+        error = where + ", whose size is impossible: " + problem;
         return false;
       }
       if (input) {

@@ -3,7 +3,6 @@
 #include "lib/Runtime/Host/ForkGeneration.h"
 #include "lib/Runtime/Host/ThreadTeam.h"
 
-#include <mutex>
 #include <pthread.h>
 
 namespace tilewright::runtime {
@@ -12,9 +11,9 @@ namespace tilewright::runtime {
 static std::atomic<uint64_t> forks{0};
 
 uint64_t forkGeneration() {
-  static std::once_flag registered;
-  std::call_once(registered,
-                 [] { pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); }); });
+  // A call's way leads here: a static that is there costs a load.
+  [[maybe_unused]] static const int registered =
+      pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
   return forks.load(std::memory_order_relaxed);
 }
 

@@ -8,14 +8,6 @@ using namespace tilewright::library;
 
 namespace {
 
-struct DTypeRow {
-  const char *name;
-  int64_t bytes;
-};
-
-constexpr DTypeRow dtypes[numDTypes] = {{"bool", 1},  {"uint8", 1},   {"int8", 1},     {"int16", 2},   {"int32", 4},
-                                        {"int64", 8}, {"float16", 2}, {"bfloat16", 2}, {"float32", 4}, {"float64", 8}};
-
 std::string textOf(const int64_t *sizes, int32_t rank) {
   std::string text = "[";
   for (int32_t dim = 0; dim < rank; ++dim)

@@ -19,6 +19,17 @@ namespace tilewright::library {
 enum class DType : int32_t { Bool, U8, I8, I16, I32, I64, F16, BF16, F32, F64 };
 inline constexpr int numDTypes = 10;
 
+/// Of an element type: numpy's name, the name in C ("F32"), and the bytes of an element.
+struct DTypeInfo {
+  const char *name, *shortName;
+  int64_t bytes;
+};
+
+/// In the order of DType.
+inline constexpr DTypeInfo dtypes[numDTypes] = {
+    {"bool", "BOOL", 1}, {"uint8", "U8", 1},    {"int8", "I8", 1},       {"int16", "I16", 2},   {"int32", "I32", 4},
+    {"int64", "I64", 8}, {"float16", "F16", 2}, {"bfloat16", "BF16", 2}, {"float32", "F32", 4}, {"float64", "F64", 8}};
+
 /// The most dimensions a tensor of the caller may have.
 inline constexpr int maxRank = 8;
 

@@ -124,4 +124,11 @@ std::string verify(const Expr &expr, size_t numSymbols) {
   return "";
 }
 
+int64_t fixedBytes(const Buffer &buffer, std::string &error) {
+  int64_t bytes = evaluate(buffer.bytes, nullptr, error);
+  if (error.empty() && (bytes < 0 || bytes > int64_t(1) << 46))
+    error = std::to_string(bytes);
+  return error.empty() ? bytes : -1;
+}
+
 } // namespace tilewright::plan

@@ -126,6 +126,9 @@ std::string verify(const Expr &expr, size_t numSymbols);
 /// `symbols` holds a value for each symbol of its plan (may be null when there is none).
 int64_t evaluate(const Expr &expr, const int64_t *symbols, std::string &error);
 
+/// The bytes of `buffer`, whose size depends on no symbol; -1 with a reason in `error` when that is no possible size.
+int64_t fixedBytes(const Buffer &buffer, std::string &error);
+
 /// A self-describing little-endian image with a magic, a version and a trailing hash; no pointers.
 std::vector<uint8_t> serialize(const Plan &plan);
 
