@@ -85,6 +85,11 @@ public:
   /// Forget all packed parameters; they are packed anew at the next call.
   virtual void repack() = 0;
 
+  /// Begins to pack parameters in a thread of its own; the first run() goes on from there. A null input is not known
+  /// yet. What `inputs` point to has to stay until endPackAhead() or a run() has returned.
+  virtual void packAhead(const void *const *inputs, const uint64_t *versions) {}
+  virtual void endPackAhead() {}
+
   /// From now on calls are timed step by step (true), or no longer. Not while a call is under way. A target that
   /// cannot leaves times() empty.
   virtual void profile(bool) {}

@@ -29,12 +29,17 @@ public:
 
   bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, const uint64_t *versions,
            int threads, std::string &error, CallersMemory *memory) override {
-    llvm::SmallVector<runtime::InputIdentity, 64> identities;
-    for (int32_t input = 0; versions && input < executable->plan().numInputs; ++input)
-      identities.push_back({inputs[input], versions[input]});
+    llvm::SmallVector<runtime::InputIdentity, 64> identities = identify(inputs, versions);
     return executable->run(inputs, outputs, symbols, threads, error, versions ? identities.data() : nullptr, memory) ||
            withLine(error);
   }
+
+  void packAhead(const void *const *inputs, const uint64_t *versions) override {
+    llvm::SmallVector<runtime::InputIdentity, 64> identities = identify(inputs, versions);
+    executable->packAhead(std::vector<const void *>(inputs, inputs + executable->plan().numInputs),
+                          std::vector<runtime::InputIdentity>(identities.begin(), identities.end()));
+  }
+  void endPackAhead() override { executable->endPackAhead(); }
 
   void repack() override { executable->repack(); }
   std::vector<bool> packedInputs() const override { return executable->packedInputs(); }
@@ -61,6 +66,14 @@ public:
   }
 
 private:
+  /// Empty without versions.
+  llvm::SmallVector<runtime::InputIdentity, 64> identify(const void *const *inputs, const uint64_t *versions) const {
+    llvm::SmallVector<runtime::InputIdentity, 64> identities;
+    for (int32_t input = 0; versions && input < executable->plan().numInputs; ++input)
+      identities.push_back({inputs[input], versions[input]});
+    return identities;
+  }
+
   /// "[step 7]" at the end of an error becomes the user's line. Returns false.
   bool withLine(std::string &error) const {
     size_t at = error.rfind(" [step ");

@@ -59,18 +59,6 @@ static std::string listOf(const int64_t *values, int64_t count) {
 }
 
 namespace {
-uint64_t versionOf(py::handle tensor) {
-  static PyObject *name = PyUnicode_InternFromString("_version");
-  PyObject *version = PyObject_GetAttr(tensor.ptr(), name);
-  if (!version) { // inference tensors have none
-    PyErr_Clear();
-    return 0;
-  }
-  uint64_t value = PyLong_AsUnsignedLongLong(version);
-  Py_DECREF(version);
-  return value;
-}
-
 /// A tensor argument read and checked against its specification.
 class InputReader {
 public:
@@ -400,6 +388,7 @@ py::list GraphCall::runSettled(std::vector<py::object> &held) {
       ok = program->run(pointers.data(), results.data(), values.data(), versions.data(), threads, error,
                         memory ? &*memory : nullptr);
     }
+    packedAhead.clear();
     if (memory)
       memory->rethrow();
     if (!ok)

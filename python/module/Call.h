@@ -67,6 +67,12 @@ public:
   /// are not written. Once, after everything else is set.
   void letGo(const std::vector<unsigned> &returned);
 
+  /// Begins to pack parameters: `arguments` as a call would have them, of which parameters count alone. One that is not
+  /// as the graph was compiled for, or is fake, is left to the call.
+  void packAhead(pybind11::list arguments);
+
+  ~GraphCall();
+
   /// Clears `arguments` and returns the list of results.
   pybind11::list run(pybind11::list arguments);
 
@@ -94,7 +100,8 @@ private:
   /// Until parameters are released calls take turns: a pointer read by one must not be freed by another.
   std::atomic<bool> settled{true};
   std::mutex settling;
-  size_t releasedBytes = 0; ///< since memory was last given back to the system
+  std::vector<pybind11::object> packedAhead; ///< what packAhead() reads, until a call has come
+  size_t releasedBytes = 0;                  ///< since memory was last given back to the system
 };
 
 } // namespace tilewright::python

@@ -335,6 +335,7 @@ PYBIND11_MODULE(_tilewright, m) {
              call.written = written;
            })
       .def("let_go", &GraphCall::letGo)
+      .def("pack_ahead", &GraphCall::packAhead)
       .def("repack",
            [](GraphCall &call) {
              if (call.program)

@@ -4,6 +4,7 @@
 
 #include "mlir/IR/AffineExpr.h"
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace tilewright::python {
@@ -44,6 +45,13 @@ public:
       }
     }
     return stack[0];
+  }
+
+  /// The value, if it depends on no symbol.
+  std::optional<int64_t> constant() const {
+    if (steps.size() != 1 || steps[0].first != mlir::AffineExprKind::Constant)
+      return std::nullopt;
+    return steps[0].second;
   }
 
 private:

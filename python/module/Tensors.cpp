@@ -101,4 +101,16 @@ py::object makeTensor(ScalarType type, const int64_t *sizes, const int64_t *stri
   return py::reinterpret_steal<py::object>(static_cast<PyObject *>(object));
 }
 
+uint64_t versionOf(py::handle tensor) {
+  static PyObject *name = PyUnicode_InternFromString("_version");
+  PyObject *version = PyObject_GetAttr(tensor.ptr(), name);
+  if (!version) { // inference tensors have none
+    PyErr_Clear();
+    return 0;
+  }
+  uint64_t value = PyLong_AsUnsignedLongLong(version);
+  Py_DECREF(version);
+  return value;
+}
+
 } // namespace tilewright::python

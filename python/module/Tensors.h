@@ -58,6 +58,9 @@ std::string dlpackTypeName(DLDataType type);
 pybind11::object makeTensor(ScalarType type, const int64_t *sizes, const int64_t *strides, int64_t rank, int64_t bytes,
                             void *&data);
 
+/// torch's counter of writes to the tensor; 0 for inference tensors, which have none.
+uint64_t versionOf(pybind11::handle tensor);
+
 } // namespace tilewright::python
 
 #endif

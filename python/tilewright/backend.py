@@ -141,7 +141,9 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
     if context is not None and context.output_strides is not None and kind != "backward":
         layouts = [layout for _, layout in laid_out(output.args[0], strides, first_saved)]
         context.output_strides.extend(layouts[tokens:])
-    return CompiledGraph(report, result)
+    compiled = CompiledGraph(report, result)
+    compiled.pack_ahead()
+    return compiled
 
 
 def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = None, mode: str | None = None):
@@ -151,7 +153,7 @@ def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = Non
     origin, traced = origin_of(example_inputs), results_of(gm)
     compiler = functools.partial(compile_graph, options=chosen, keep=keeps(chosen), origin=origin, freezer=freezer,
                                  traced=traced, apart=apart_from_arguments(gm, traced))  # fmt: skip
-    with kept_by_torch(chosen) as door, entered(origin):
+    with kept_by_torch(chosen) as door, entered(origin, list(example_inputs)):
         compiled = aot_autograd(
             fw_compiler=door(functools.partial(compiler, kind="forward")),
             bw_compiler=door(functools.partial(compiler, kind="backward")),

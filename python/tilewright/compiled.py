@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 
 import torch
 from torch import fx
+from torch._functorch import config as functorch_config
 from torch._functorch._aot_autograd.autograd_cache import BypassAOTAutogradCache
 from torch._inductor.output_code import OutputCode
 
 from . import _tilewright
 from .eager_strides import in_order
 from .options import CompileOptions
-from .origin import current
+from .origin import arguments, current
 from .report import GraphReport, add, describe
 from .walker import Imported
 
@@ -158,6 +159,12 @@ class CompiledGraph(OutputCode):
     def __call__(self, inputs):
         return self.run(inputs)
 
+    def pack_ahead(self) -> None:
+        """Parameters are packed while torch makes guards: those of the first call are known already."""
+        ahead_of_time = functorch_config.force_autograd_cache  # no call follows
+        if isinstance(self.body, Program) and self.report.kind != "backward" and not ahead_of_time:
+            self.body.call.pack_ahead(list(arguments()))
+
     # -- torch's caches ------------------------------------------------------
 
     def prepare_for_serialization(self) -> None:
@@ -177,6 +184,7 @@ class CompiledGraph(OutputCode):
         self.report.restored, self.report.origin = True, current()
         for program in self.body.programs():
             self.report.watch(program.call)
+        self.pack_ahead()
         warn_of(self.report.refusals)
         add(self.report)
 

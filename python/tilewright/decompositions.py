@@ -27,11 +27,12 @@ def native_group_norm_backward(grad_output, input, mean, rstd, gamma, N, C, HxW,
     return tuple(gradient if wanted else None for gradient, wanted in zip(gradients, output_mask))
 
 
-_registered: dict = {}  # by overload: the user's
+_registered: dict = {}  # by name of the overload: the user's
 
 
 def register(op, function, what: str, table: dict):
-    """Puts `function`, the `what` of operator `op`, into `table` by overload; without it, what does so when called with it."""
+    """Puts `function`, the `what` of operator `op`, into `table`; without it, what does so when called with it. Overloads go
+    by name: who defines an operator anew (a cell run twice) has other objects, and torch deletes the old ones when it likes."""
     import torch
 
     op = getattr(op, "_opoverload", op)  # of what torch.library.custom_op makes of a function
@@ -46,7 +47,7 @@ def register(op, function, what: str, table: dict):
         return functools.partial(register, op, what=what, table=table)
     if not callable(function):
         raise TypeError(f"tilewright: the {what} of {op} is a function of its arguments, not {function!r}")
-    table[op] = function
+    table[str(op)] = function
     return function
 
 
@@ -69,7 +70,7 @@ def registered_digest() -> str:
     from .lowerings import registered as lowerings
 
     digest = hashlib.sha256()
-    for op, function in sorted([*_registered.items(), *lowerings.items()], key=lambda item: str(item[0])):
+    for op, function in sorted([*_registered.items(), *lowerings.items()], key=lambda item: item[0]):
         code = getattr(function, "__code__", None)
         digest.update(f"{op} {marshal.dumps(code).hex() if code else f'{id(function)} {os.getpid()}'}".encode())
     return digest.hexdigest()[:16] if _registered or lowerings else ""
@@ -77,7 +78,18 @@ def registered_digest() -> str:
 
 def decompositions() -> dict:
     """For AOTAutograd: torch's and ours, those of libraries that are loaded, and the user's."""
-    return _of_torch() | of_libraries() | _registered
+    named = {_overload(name): function for name, function in _registered.items()}
+    return _of_torch() | of_libraries() | {op: function for op, function in named.items() if op is not None}
+
+
+def _overload(name: str):
+    """The one that is called so now; None where the operator is gone."""
+    import torch
+
+    try:
+        return functools.reduce(getattr, name.split("."), torch.ops)
+    except AttributeError:
+        return None
 
 
 class WhenTraced(Mapping):
@@ -88,10 +100,11 @@ class WhenTraced(Mapping):
     def _table(self) -> dict:
         from . import whole
 
-        return {op: fn for op, fn in decompositions().items() if op in _registered or op not in whole.TABLE}
+        return {op: fn for op, fn in decompositions().items() if str(op) in _registered or op not in whole.TABLE}
 
     def __getitem__(self, op):
-        return self._table[op]
+        registered = _registered.get(str(op)) if _registered else None
+        return registered or self._table[op]
 
     def __iter__(self):
         return iter(self._table)

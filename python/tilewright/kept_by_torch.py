@@ -22,6 +22,7 @@ from . import _tilewright
 from .compiled import CompiledGraph
 from .decompositions import registered_digest
 from .options import CompileOptions
+from .torch_key import restore_torch_key
 
 
 def keeps(options: CompileOptions) -> bool:
@@ -83,6 +84,7 @@ def kept_by_torch(options: CompileOptions):
         return SerializableAOTDispatchCompiler(CompiledGraph, compile_one)
 
     tag = torch.compiler.config.cache_key_tag
+    restore_torch_key()
     with (
         # For its key torch imports Inductor's backends (0.6 s), of whose passes this one uses none.
         mock.patch.object(codecache, "init_backend_registration", lambda: None),

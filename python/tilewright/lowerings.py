@@ -8,7 +8,7 @@ from torch import fx
 from . import _tilewright
 from .decompositions import register
 
-registered: dict = {}  # by overload: the user's functions
+registered: dict = {}  # by name of the overload: the user's functions
 
 
 class LoweringError(ValueError):
@@ -54,7 +54,7 @@ def import_lowering(walker, node: fx.Node, metas: list, where: list) -> int:
     place = f"{where[-1][0]}:{where[-1][1]}: " if where else ""
     results = [walker.graph.type_for(*meta) for meta in metas if meta is not None]
     try:
-        text = registered[node.target](*args, **kwargs, results=results)
+        text = registered[str(node.target)](*args, **kwargs, results=results)
         if not isinstance(text, str):
             raise TypeError(f"it returned {type(text).__name__}, not the text of a function")
     except Exception as error:

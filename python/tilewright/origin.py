@@ -69,13 +69,13 @@ def origin_of(example_inputs) -> Origin:
     return result
 
 
-_current: contextvars.ContextVar[Origin | None] = contextvars.ContextVar("tilewright_origin", default=None)
+_current: contextvars.ContextVar[tuple[Origin, list]] = contextvars.ContextVar("tilewright_origin", default=(Origin(), []))
 
 
 @contextlib.contextmanager
-def entered(origin: Origin):
-    """While torch may restore graphs of `origin` from its cache."""
-    token = _current.set(origin)
+def entered(origin: Origin, arguments: list):
+    """While torch compiles graphs of `origin`, or restores them from its cache. `arguments`: Dynamo's."""
+    token = _current.set((origin, arguments))
     try:
         yield
     finally:
@@ -83,4 +83,9 @@ def entered(origin: Origin):
 
 
 def current() -> Origin:
-    return _current.get() or Origin()
+    return _current.get()[0]
+
+
+def arguments() -> list:
+    """Of the first call, as far as Dynamo knows them while it compiles; empty outside of that."""
+    return _current.get()[1]

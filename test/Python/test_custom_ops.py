@@ -7,11 +7,7 @@ import tilewright
 from tilewright import decompositions, lowerings
 
 
-@pytest.fixture
-def library(monkeypatch):
-    """mylib::scale, with a fake implementation and a gradient; what is registered is forgotten afterwards."""
-    monkeypatch.setattr(decompositions, "_registered", {})
-
+def define_scale():
     @torch.library.custom_op("tilewright_test::scale", mutates_args=())
     def scale(x: torch.Tensor, factor: float) -> torch.Tensor:
         return x * factor + 1
@@ -24,6 +20,14 @@ def library(monkeypatch):
         return torch.ops.tilewright_test.scale(grad, ctx.factor) - 1, None
 
     scale.register_autograd(backward, setup_context=lambda ctx, inputs, output: setattr(ctx, "factor", inputs[1]))
+    return scale
+
+
+@pytest.fixture
+def library(monkeypatch):
+    """mylib::scale, with a fake implementation and a gradient; what is registered is forgotten afterwards."""
+    monkeypatch.setattr(decompositions, "_registered", {})
+    define_scale()
     tilewright.report(clear=True)
     yield torch.ops.tilewright_test.scale
 
@@ -103,6 +107,22 @@ def lowered(library, monkeypatch):
     """Registers what it is given, until the test ends."""
     monkeypatch.setattr(lowerings, "registered", {})
     return lambda function: tilewright.register_lowering(library, function)
+
+
+@pytest.mark.parametrize("how", ["decomposition", "lowering"])
+def test_operator_that_is_defined_again(lowered, library, how):
+    """As in a notebook, where a cell is run twice: other objects stand for the operator, and the old ones go when they go."""
+    if how == "lowering":
+        lowered(scale_and_one)
+    else:
+        tilewright.register_decomposition(library, lambda x, factor: x * factor + 1)
+    define_scale()
+    del torch.ops.tilewright_test.scale  # as when the first definition is collected after the second
+    assert torch.ops.tilewright_test.scale is not library
+    compiled = torch.compile(model, backend="tilewright", fullgraph=True, options={"strict": True})
+    x = torch.randn(4, 7)
+    torch.testing.assert_close(compiled(x), model(x))
+    assert not refused()
 
 
 def scale_and_one(x, factor, *, results):

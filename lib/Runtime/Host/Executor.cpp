@@ -41,7 +41,10 @@ private:
 };
 
 Executable::Executable() { Registry::process().add(this); }
-Executable::~Executable() { Registry::process().remove(this); }
+Executable::~Executable() {
+  endPackAhead();
+  Registry::process().remove(this);
+}
 
 std::unique_ptr<Executable> Executable::create(plan::Plan plan, std::vector<Kernel> kernels,
                                                std::vector<HostFunction> hostFunctions, std::string &error,
@@ -444,6 +447,10 @@ bool Executable::run(const void *const *inputs, void *const *outputs, const int6
   if (!checkPointers(frame->neededInputs, inputs, "input", error) ||
       (!memory && !checkPointers(frame->neededOutputs, const_cast<const void *const *>(outputs), "output", error)))
     return false;
+  if (ahead.load(std::memory_order_acquire)) {
+    endPackAhead();
+    lookUp(symbols, frame, packs);
+  }
   if (!isCurrent(*packs, inputs, identities) && !refreshPacks(inputs, identities, threads, packs, error))
     return false;
   if (!memory && packs->changing.empty())

@@ -48,6 +48,14 @@ public:
   bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, int threads, std::string &error,
            const InputIdentity *identities = nullptr, CallersMemory *memory = nullptr);
 
+  /// Packs, in a thread of its own, what run() would pack of these inputs, until all is packed or run() comes, which
+  /// packs the rest. A null pointer is an input that is not known yet. What they point to has to stay until
+  /// endPackAhead() or run() returns. Does nothing after onPacked(), and where there is one thread or little to pack.
+  void packAhead(std::vector<const void *> inputs, std::vector<InputIdentity> identities);
+
+  /// Returns when the thread of packAhead() reads no input any more.
+  void endPackAhead();
+
   /// The next run() packs every parameter anew: for writes that leave version and fingerprint alone.
   void repack();
 
@@ -78,6 +86,7 @@ public:
 private:
   class Exchange;
   class Registry;
+  struct Ahead;
 
   Executable();
   void forget(const PackedSet &set);
@@ -92,6 +101,7 @@ private:
   bool refreshPacks(const void *const *inputs, const InputIdentity *identities, int threads, SnapshotPointer &packs,
                     std::string &error);
   std::shared_ptr<Memory> pack(const PackGroup &group, const void *const *inputs, int threads, std::string &error);
+  bool packGroupAhead(size_t i, const void *const *inputs, const InputIdentity *identities);
   void releasePacked(size_t last, const void *const *inputs, PackSnapshot &packs);
   bool runFrame(const Frame &frame, const void *const *inputs, void *const *outputs, void *const *packed, int threads,
                 std::string &error, std::atomic<int64_t> *times = nullptr, Exchange *exchange = nullptr);
@@ -112,6 +122,9 @@ private:
   std::mutex stateMutex;            ///< guards the two below, for a few instructions only
   std::vector<FramePointer> frames; ///< most recently used first
   SnapshotPointer snapshot;
+
+  std::atomic<bool> ahead{false};    ///< the thread of packAhead() may be there
+  std::shared_ptr<Ahead> aheadState; ///< set before `ahead`
 
   std::mutex packMutex;               ///< one thread packs; never taken while stateMutex is held
   std::vector<PackHistory> histories; ///< by group, guarded by packMutex

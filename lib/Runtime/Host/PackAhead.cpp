@@ -1,0 +1,99 @@
+//===- PackAhead.cpp - parameters are packed before the first call comes ---===//
+//
+// Between the compiler's return and the first call torch makes guards, some tenths of a second on one core. Packing
+// reads and writes every parameter of a large model, about as long. So it begins at once, in one thread of its own, and
+// stops when a call comes, which packs the rest with all its threads. Nothing waits for more than one group, mostly one
+// weight. What it has packed is judged by the call like any pack: by place, version and fingerprint.
+//
+// Tests: test/Unit/Host/PackAheadTest.cpp, test/Python/test_pack_ahead.py
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Runtime/Host/Affinity.h"
+#include "lib/Runtime/Host/Executor.h"
+
+#include <condition_variable>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+
+namespace tilewright::runtime {
+
+/// Below this a thread is not worth starting.
+static constexpr int64_t leastBytes = int64_t(4) << 20;
+
+/// Outlives the executable in a thread that is about to end.
+struct Executable::Ahead {
+  const pid_t process = getpid(); ///< in a child of it the thread is not there
+  std::atomic<bool> stop{false};
+  std::mutex mutex;
+  std::condition_variable ended;
+  bool running = true;
+
+  void end() {
+    std::lock_guard<std::mutex> lock(mutex);
+    running = false;
+    ended.notify_all();
+  }
+};
+
+/// Packs group `i` unless somebody has. False: it makes no sense to go on.
+bool Executable::packGroupAhead(size_t i, const void *const *inputs, const InputIdentity *identities) {
+  const PackGroup &group = groups[i];
+  if (isReleased(group, inputs, identities))
+    return true; // unknown here
+  auto set = std::make_shared<PackedSet>();
+  set->stamps = stampInputs(group, inputs, identities);
+  if (PackCache::process().find(group.recipe, set->stamps))
+    return true; // the call shares it
+  std::string error;
+  set->memory = pack(group, inputs, /*threads=*/1, error);
+  if (!set->memory)
+    return false; // the call says why
+  std::lock_guard<std::mutex> packing(packMutex);
+  std::lock_guard<std::mutex> lock(stateMutex);
+  if (snapshot->sets[i])
+    return true;
+  auto fresh = std::make_shared<PackSnapshot>(*snapshot);
+  group.point(fresh->pointers, set->memory.get());
+  fresh->sets[i] = set;
+  histories[i].note(set->stamps);
+  PackCache::process().publish(group.recipe, set);
+  snapshot = std::move(fresh);
+  return true;
+}
+
+void Executable::packAhead(std::vector<const void *> inputs, std::vector<InputIdentity> identities) {
+  int64_t bytes = 0;
+  for (const PackGroup &group : groups)
+    bytes += group.bytes;
+  if (bytes < leastBytes || releaseInput || ahead.load(std::memory_order_acquire) || clipThreads(0) == 1)
+    return;
+  auto state = std::make_shared<Ahead>();
+  auto work = [this, state, inputs = std::move(inputs), identities = std::move(identities)] {
+    for (size_t i = 0; i < groups.size() && !state->stop.load(std::memory_order_relaxed); ++i)
+      if (!packGroupAhead(i, inputs.data(), identities.empty() ? nullptr : identities.data()))
+        break;
+    state->end();
+  };
+  try {
+    std::thread(std::move(work)).detach();
+  } catch (const std::system_error &) {
+    return; // no thread is to be had: the call packs
+  }
+  aheadState = std::move(state);
+  ahead.store(true, std::memory_order_release);
+}
+
+void Executable::endPackAhead() {
+  if (!ahead.load(std::memory_order_acquire))
+    return;
+  std::shared_ptr<Ahead> state = aheadState;
+  state->stop.store(true, std::memory_order_relaxed);
+  if (state->process == getpid()) {
+    std::unique_lock<std::mutex> lock(state->mutex);
+    state->ended.wait(lock, [&] { return !state->running; });
+  }
+  ahead.store(false, std::memory_order_release);
+}
+
+} // namespace tilewright::runtime

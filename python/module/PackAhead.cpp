@@ -1,0 +1,55 @@
+//===- PackAhead.cpp - parameters of a graph packed before its first call ------------===//
+#include "python/module/Call.h"
+
+namespace py = pybind11;
+
+namespace tilewright::python {
+
+/// The tensor's memory, if it is laid out as the program reads it; null: it is not, or it has none.
+static const void *dataOf(const TensorSpec &spec, py::handle object) {
+  DLTensor tensor;
+  if (exchange().tensorFromObject(object.ptr(), &tensor) != 0) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  DLDataType want = dlpackType(spec.dtype);
+  if (tensor.dtype.code != want.code || tensor.dtype.bits != want.bits || tensor.dtype.lanes != want.lanes ||
+      tensor.device.type != 1 || !tensor.data || tensor.ndim != int64_t(spec.sizes.size()))
+    return nullptr;
+  int64_t stride = 1;
+  for (size_t i = spec.sizes.size(); i-- > 0;) {
+    unsigned dim = spec.order[i];
+    std::optional<int64_t> size = spec.sizes[dim].constant();
+    if (!size || tensor.shape[dim] != *size || (*size != 1 && tensor.strides[dim] != stride))
+      return nullptr;
+    stride *= std::max<int64_t>(*size, 1);
+  }
+  return static_cast<const char *>(tensor.data) + tensor.byteOffset;
+}
+
+void GraphCall::packAhead(py::list arguments) {
+  if (!program || arguments.size() != argumentCount || !packedAhead.empty() || calls != 0 || !settled ||
+      threadSource().cast<int>() == 1)
+    return;
+  std::vector<const void *> pointers(inputs.size());
+  std::vector<uint64_t> versions(inputs.size(), 0);
+  size_t nextConstant = 0;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputArguments[i] == -2)
+      continue;
+    py::object object = inputArguments[i] >= 0 ? py::object(arguments[inputArguments[i]]) : constants[nextConstant++];
+    if (!inputs[i].isStatic || !(pointers[i] = dataOf(inputs[i], object)))
+      continue;
+    versions[i] = versionOf(object);
+    packedAhead.push_back(std::move(object));
+  }
+  if (!packedAhead.empty())
+    program->packAhead(pointers.data(), versions.data());
+}
+
+GraphCall::~GraphCall() {
+  if (program && !packedAhead.empty())
+    program->endPackAhead();
+}
+
+} // namespace tilewright::python

@@ -1,0 +1,80 @@
+"""torch's digest of its own source files, which is part of AOTAutogradCache's keys, kept between processes.
+
+Computing it reads 2,300 files, 0.15 s of every process's first compile. It is kept beside that cache under what the
+files look like from outside (path, size, time of the last write: what Python asks before it trusts a .pyc), 0.02 s.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import pathlib
+import tempfile
+
+import torch
+from torch._inductor import codecache
+from torch._inductor.runtime.cache_dir_utils import cache_dir
+
+
+def files_read() -> dict[str, os.stat_result]:
+    """The files of the package `torch` that torch's digest reads, and more."""
+    folders = [str(pathlib.Path(torch.__file__).parent)]
+    inductor = pathlib.Path(codecache.__file__).parent
+    extra = [inductor / "codegen/aoti_runtime/interface.cpp", inductor / "script.ld"]
+    found = {str(path): path.stat() for path in extra if path.exists()}
+    while folders:
+        for entry in os.scandir(folders.pop()):
+            if entry.name.endswith((".py", ".so")):
+                found[entry.path] = entry.stat()
+            elif "." not in entry.name and entry.name != "__pycache__" and os.path.exists(entry.path + "/__init__.py"):
+                folders.append(entry.path)
+    return found
+
+
+def _files_digest() -> str:
+    digest = hashlib.sha256(torch.__version__.encode())
+    for path, stat in sorted(files_read().items()):
+        digest.update(f"{path} {stat.st_size} {stat.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
+
+
+def _kept_in() -> pathlib.Path:
+    return pathlib.Path(cache_dir()) / "tilewright" / "torch_key.json"
+
+
+def _read(files: str) -> bytes | None:
+    try:
+        kept = json.loads(_kept_in().read_text())
+        key = bytes.fromhex(kept["key"])
+        return key if kept["files"] == files and len(key) == hashlib.sha256().digest_size else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _write(files: str, key: bytes) -> None:
+    path = _kept_in()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
+            file.write(json.dumps({"files": files, "key": key.hex()}))
+        os.replace(file.name, path)
+    except OSError:
+        pass  # the next process computes it, too
+
+
+@functools.cache
+def restore_torch_key() -> None:
+    """torch.compile's first look into AOTAutogradCache finds the digest made, or makes it, and it is kept."""
+    if not hasattr(codecache.torch_key, "set"):  # before torch 2.12
+        return
+    files = _files_digest()
+    key = _read(files)
+    if key is None:
+        _write(files, codecache.torch_key())
+        return
+    try:
+        codecache.torch_key.set(key)
+    except RuntimeError:
+        pass  # somebody has made it

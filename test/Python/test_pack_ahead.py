@@ -1,0 +1,72 @@
+"""Parameters are packed between compiling and the first call, and that call's numbers are the ones of its own arguments."""
+
+import pytest
+import torch
+
+import tilewright
+
+
+def network():
+    torch.manual_seed(0)
+    return torch.nn.Sequential(*[torch.nn.Linear(1024, 1024) for _ in range(4)]).eval()
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    """Calls that were given parameters ahead of their first call, with those parameters."""
+    from tilewright import compiled
+
+    found = []
+    right = compiled.CompiledGraph.pack_ahead
+
+    def pack_ahead(self):
+        found.append([type(a) for a in compiled.arguments()])
+        right(self)
+
+    monkeypatch.setattr(compiled.CompiledGraph, "pack_ahead", pack_ahead)
+    return found
+
+
+def test_first_call_is_right(seen):
+    model, x = network(), torch.randn(64, 1024)
+    with torch.no_grad():
+        torch.testing.assert_close(torch.compile(model, backend="tilewright", fullgraph=True)(x), model(x))
+    assert len(seen) == 1 and seen[0].count(torch.nn.Parameter) == 8
+
+
+def test_parameters_written_between_compiling_and_the_first_call():
+    """A backend around ours writes them after ours has returned."""
+    from tilewright.backend import tilewright as ours
+
+    model, x = network(), torch.randn(64, 1024)
+
+    def backend(gm, inputs):
+        call = ours(gm, inputs)
+        with torch.no_grad():
+            model[0].weight.mul_(3)
+            model[2].weight.add_(1)
+        return call
+
+    with torch.no_grad():
+        got = torch.compile(model, backend=backend, fullgraph=True)(x)
+        torch.testing.assert_close(got, model(x), rtol=1e-4, atol=1e-3)
+
+
+def test_training_step(seen):
+    model, x = network().train(), torch.randn(64, 1024)
+    torch.compile(model, backend="tilewright", fullgraph=True)(x).sum().backward()
+    got = [p.grad.clone() for p in model.parameters()]
+    model.zero_grad()
+    model(x).sum().backward()
+    for one, other in zip(got, model.parameters()):
+        torch.testing.assert_close(one, other.grad, rtol=1e-4, atol=1e-3)
+
+
+def test_frozen_parameters_are_released_all_the_same():
+    model, x = network(), torch.randn(64, 1024)
+    expected = model(x)
+    with torch.no_grad():
+        compiled = torch.compile(model, backend="tilewright", options={"freeze": True})
+        torch.testing.assert_close(compiled(x), expected)
+    report = tilewright.report(model)
+    assert any(g.frozen is not None and g.frozen.released for g in report), report
