@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs, builds and runs every test; the last line is "N passed, N failed, N skipped", and the exit status is 1 if
-# any test failed, a runner crashed or a runner ran nothing. --full also runs the slow ones (TILEWRIGHT_TEST_FULL=1).
+# any test failed, a runner crashed or a runner ran nothing. --full also runs the slow ones (TILEWRIGHT_TEST_FULL=1), and
+# all cases where one in two or three is chosen by the commit (test/Python/conftest.py says of which files).
 #
 # Each part leaves in build/test-results/ what its runner wrote (.json of GoogleTest, .xml of lit and pytest; nothing
 # for a script) and its exit status (.rc); tools/dev/sum_tests.py adds them up.
@@ -12,6 +13,7 @@ for argument in "$@"; do
     *) echo "usage: tools/test.sh [--full]" >&2; exit 2 ;;
   esac
 done
+[ -n "${TILEWRIGHT_TEST_FULL:-}" ] || export TILEWRIGHT_TEST_SHARES=1
 started=$SECONDS
 python=.venv/bin/python
 results=build/test-results
