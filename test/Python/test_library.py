@@ -213,3 +213,45 @@ def test_exported_model(tmp_path, place):
         wanted = np.load(next((tmp_path / "results").glob("*.npy")))
         assert y.tobytes() == wanted.tobytes()
     library.mlp_destroy(model)
+
+
+def test_run_calls_a_library(example):
+    """The CLI gives a library's results, which are those of the model that is compiled where it runs."""
+    np.save(example / "x.npy", np.random.default_rng(0).random((5, 2), dtype=np.float32))
+    run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", "--weights=external", cwd=example)
+    run(DRIVER, "run", "classify.so", "--input", "x=x.npy", "--output", "library", "--repeat", "3", cwd=example)
+    run(DRIVER, "run", "classify.mlir", "--input", "x=x.npy", "--output", "jit", cwd=example)
+    results = [np.load(example / folder / "probabilities.npy") for folder in ("library", "jit")]
+    assert results[0].shape == (5, 3)
+    np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize("arguments, said", [
+    ([], r"the input x: float32\[points, 2\] is not given"),
+    (["--input", "y=x.npy"], "the model has no input 'y'; did you mean 'x'|the model has no input 'y'"),
+    (["--input", "x=x.npy", "--input", "x=x.npy"], "given twice"),
+    (["--input", "x=none.npy"], "none.npy"),
+    (["--input", "x=wide.npy"], r"x.*\[5, 3\]|sizes"),
+    (["--input", "x=double.npy"], "'<f8'; float32"),
+    (["--input", "x=x.npy", "--check"], "--check is for models that are compiled here"),
+])  # fmt: skip
+def test_run_tells_what_does_not_fit_a_library(example, arguments, said):
+    for name, array in {"x": np.zeros((5, 2), "f4"), "wide": np.zeros((5, 3), "f4"), "double": np.zeros((5, 2))}.items():
+        np.save(example / f"{name}.npy", array)
+    run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example)
+    assert re.search(said, run(DRIVER, "run", "classify.so", *arguments, cwd=example, status=1))
+
+
+def test_damaged_library_is_not_loaded(example):
+    """The loader of the system would crash on some of these."""
+    np.save(example / "x.npy", np.zeros((5, 2), "f4"))
+    run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example)
+    right = (example / "classify.so").read_bytes()
+    random = np.random.default_rng(0)
+    for _ in range(20):
+        damaged = bytearray(right)
+        for place in random.integers(0, len(right), 4):
+            damaged[place] ^= int(random.integers(1, 256))
+        (example / "classify.so").write_bytes(damaged[: random.integers(1, len(right))] if random.random() < 0.3 else damaged)
+        said = run(DRIVER, "run", "classify.so", "--input", "x=x.npy", cwd=example, status=1)
+        assert "is not the file that the manifest of the model 'classify' was written with" in said

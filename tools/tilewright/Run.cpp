@@ -1,5 +1,7 @@
 //===- Run.cpp - tilewright run model.pt2: compile a graph and call it once ------------------===//
 //
+// A library (model.so) is loaded and called as it is.
+//
 // Inputs come from .npy files, --input NAME=FILE each, and results go to the folder --output. Without files inputs are
 // random and the same for the same --seed: floats uniform in [-1, 1], integers 0 or 1 (any index is in range then),
 // booleans 0 or 1. Of every result its type, sizes and a checksum are printed: the sum of the elements and the
@@ -9,19 +11,19 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
+#include "LibraryCall.h"
 #include "RunInputs.h"
+#include "RunResults.h"
 #include "dialects/Graph/Graph.h"
 #include "tilewright/Compiler.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/APFloat.h"
-#include "llvm/ADT/SmallString.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Path.h"
+#include <chrono>
 
 using namespace mlir;
 namespace cl = llvm::cl;
@@ -32,8 +34,9 @@ namespace {
 /// The flags live only while the command runs; those that LLVM's static constructors have registered are dropped.
 struct RunFlags {
   cl::OptionCategory category{"Flags of run"};
-  cl::opt<std::string> input{cl::Positional, cl::desc("<model.pt2, in.mlir, or - for MLIR on standard input>"),
-                             cl::Required, cl::cat(category)};
+  cl::opt<std::string> input{cl::Positional,
+                             cl::desc("<model.so, model.pt2, in.mlir, or - for MLIR on standard input>"), cl::Required,
+                             cl::cat(category)};
   cl::list<std::string> inputs{"input", cl::desc("an input of the model, by its name (default: all random)"),
                                cl::value_desc("NAME=FILE.npy"), cl::cat(category)};
   cl::opt<std::string> output{"output", cl::desc("write every result there, as .npy"), cl::value_desc("folder"),
@@ -46,6 +49,8 @@ struct RunFlags {
   cl::opt<int> seed{"seed", cl::desc("of the random inputs (default: 0)"), cl::init(0), cl::cat(category)};
   cl::list<int64_t> sizes{"sizes", cl::desc("values of the symbolic sizes, in order (default: 8, within their ranges)"),
                           cl::CommaSeparated, cl::value_desc("n,n..."), cl::cat(category)};
+  cl::opt<int> repeat{"repeat", cl::desc("call it so many times, and print the median of the times"), cl::init(0),
+                      cl::value_desc("calls"), cl::cat(category)};
   cl::opt<bool> check{"check", cl::desc("compare every kernel with the reference target"), cl::cat(category)};
 };
 
@@ -54,46 +59,24 @@ int failRun(const llvm::Twine &text) {
   return 1;
 }
 
-double numberAt(const HostTensor &tensor, int64_t index) {
-  uint64_t bits = 0;
-  memcpy(&bits, &tensor.bytes[index * tensor.width()], tensor.width());
-  if (auto floats = dyn_cast<FloatType>(tensor.element))
-    return llvm::APFloat(floats.getFloatSemantics(), llvm::APInt(tensor.width() * 8, bits)).convertToDouble();
-  unsigned shift = 64 - 8 * tensor.width();
-  return double(int64_t(bits << shift) >> shift);
-}
+int failRun(llvm::Error error) { return failRun(llvm::toString(std::move(error))); }
 
-void printResult(const HostTensor &tensor, size_t number, StringRef name) {
-  double sum = 0, magnitude = 0;
-  for (int64_t i = 0; i < tensor.count(); ++i) {
-    sum += numberAt(tensor, i);
-    magnitude += std::fabs(numberAt(tensor, i));
+/// `once` at least one time, and as often as --repeat says; with that the median of the times is printed.
+llvm::Error repeat(int times, llvm::function_ref<llvm::Error()> once) {
+  std::vector<double> milliseconds;
+  for (int call = 0; call < std::max(times, 1); ++call) {
+    auto begin = std::chrono::steady_clock::now();
+    if (llvm::Error failed = once())
+      return failed;
+    std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+    milliseconds.push_back(took.count());
   }
-  llvm::outs() << "result " << number << (name.empty() ? "" : " (" + name.str() + ")") << ": " << tensor.element << "[";
-  llvm::interleaveComma(tensor.sizes, llvm::outs());
-  llvm::outs() << "] sum " << llvm::format("%.5g", sum) << " magnitude " << llvm::format("%.5g", magnitude) << "\n";
-}
-
-/// The file of a result: its name, with '_' for what a file's name may not have.
-std::string fileOf(StringRef name, size_t number, llvm::StringSet<> &taken) {
-  std::string file = name.empty() ? std::to_string(number) : name.str();
-  for (char &c : file)
-    if (!llvm::isAlnum(c) && c != '_' && c != '-' && c != '.')
-      c = '_';
-  if (file[0] == '.' || !taken.insert(file).second)
-    file = "result" + std::to_string(number) + "-" + file;
-  return file + ".npy";
-}
-
-int writeResults(const std::vector<HostTensor> &results, ArrayRef<std::string> names, StringRef folder) {
-  llvm::StringSet<> taken;
-  for (auto [number, tensor] : llvm::enumerate(results)) {
-    llvm::SmallString<128> path(folder);
-    llvm::sys::path::append(path, fileOf(names[number], number, taken));
-    if (llvm::Error error = writeNpy(path, tensor))
-      return failRun(llvm::toString(std::move(error)));
+  if (times > 0) {
+    llvm::sort(milliseconds);
+    llvm::outs() << times << " calls, median " << llvm::format("%.3f", milliseconds[times / 2]) << " ms, least "
+                 << llvm::format("%.3f", milliseconds.front()) << " ms\n";
   }
-  return 0;
+  return llvm::Error::success();
 }
 
 int runOnce(const ModelFile &model, Session &session, RunFlags &flags) {
@@ -104,14 +87,14 @@ int runOnce(const ModelFile &model, Session &session, RunFlags &flags) {
   auto inputs = makeInputs(model, main, std::vector<std::string>(flags.inputs.begin(), flags.inputs.end()),
                            std::vector<int64_t>(flags.sizes.begin(), flags.sizes.end()), uint64_t(flags.seed));
   if (!inputs)
-    return failRun(llvm::toString(inputs.takeError()));
+    return failRun(inputs.takeError());
   std::vector<HostTensor> outputs;
   std::vector<std::string> names;
   for (auto [index, type] : llvm::enumerate(main.getResultTypes()))
     if (auto tensorType = dyn_cast<RankedTensorType>(type)) {
       llvm::Expected<HostTensor> tensor = tensorOf(tensorType, inputs->symbols);
       if (!tensor)
-        return failRun(llvm::toString(tensor.takeError()));
+        return failRun(tensor.takeError());
       outputs.push_back(std::move(*tensor));
       auto name = main.getResultAttrOfType<StringAttr>(index, graph::nameAttrName);
       names.push_back(name ? name.str() : "");
@@ -127,19 +110,41 @@ int runOnce(const ModelFile &model, Session &session, RunFlags &flags) {
   options.check = flags.check ? "reference" : "";
   llvm::Expected<std::shared_ptr<Program>> program = session.compile(module, options);
   if (!program)
-    return failRun(llvm::toString(program.takeError()));
-  std::string error;
-  if (!(*program)->run(inputs->pointers.data(), outputPointers.data(), inputs->symbols.data(), nullptr, flags.threads,
-                       error, nullptr))
-    return failRun(error);
+    return failRun(program.takeError());
+  llvm::Error failed = repeat(flags.repeat, [&] {
+    std::string error;
+    bool ok = (*program)->run(inputs->pointers.data(), outputPointers.data(), inputs->symbols.data(), nullptr,
+                              flags.threads, error, nullptr);
+    return ok ? llvm::Error::success() : llvm::createStringError(error);
+  });
+  if (failed)
+    return failRun(std::move(failed));
   const CompileReport &report = (*program)->report;
   llvm::outs() << report.operations << " operations, " << report.kernels << " kernels, " << report.distinctKernels
                << " of them distinct\n";
-  for (auto [number, tensor] : llvm::enumerate(outputs))
-    printResult(tensor, number, names[number]);
+  printResults(outputs, names);
   if (flags.check)
     llvm::outs() << "check: every kernel agrees with the reference\n";
-  return flags.output.empty() ? 0 : writeResults(outputs, names, flags.output);
+  llvm::Error unwritten = flags.output.empty() ? llvm::Error::success() : writeResults(outputs, names, flags.output);
+  return unwritten ? failRun(std::move(unwritten)) : 0;
+}
+
+int runLibrary(RunFlags &flags) {
+  for (cl::Option *flag : std::initializer_list<cl::Option *>{&flags.target, &flags.cpu, std::addressof(flags.sizes),
+                                                              &flags.seed, &flags.check})
+    if (flag->getNumOccurrences())
+      return failRun("--" + flag->ArgStr + " is for models that are compiled here; '" + flags.input +
+                     "' is a library, which is compiled, and takes its inputs from files");
+  auto call = LibraryCall::prepare(flags.input, std::vector<std::string>(flags.inputs.begin(), flags.inputs.end()),
+                                   flags.threads);
+  if (!call)
+    return failRun(call.takeError());
+  if (llvm::Error failed = repeat(flags.repeat, [&] { return (*call)->run(); }))
+    return failRun(std::move(failed));
+  printResults((*call)->outputs(), (*call)->names());
+  llvm::Error unwritten =
+      flags.output.empty() ? llvm::Error::success() : writeResults((*call)->outputs(), (*call)->names(), flags.output);
+  return unwritten ? failRun(std::move(unwritten)) : 0;
 }
 
 } // namespace
@@ -158,10 +163,12 @@ int runRun(int argc, const char *const *argv) {
     if (problem)
       return failRun("cannot make the folder '" + flags.output + "': " + problem.message());
   }
+  if (llvm::sys::path::extension(flags.input) == ".so")
+    return runLibrary(flags);
   Session session;
   auto model = readModelFile(flags.input, session.context());
   if (!model)
-    return failRun(llvm::toString(model.takeError()));
+    return failRun(model.takeError());
   return runOnce(*model, session, flags);
 }
 

@@ -86,8 +86,8 @@ private:
   Constant *kernels() {
     std::vector<Constant *> functions;
     auto *type = llvm::FunctionType::get(builder.getVoidTy(), false);
-    for (const std::string &name : contents.kernels) {
-      auto *function = llvm::cast<llvm::Function>(module.getOrInsertFunction(name, type).getCallee());
+    for (const LibraryManifest::Kernel &kernel : contents.kernels) {
+      auto *function = llvm::cast<llvm::Function>(module.getOrInsertFunction(kernel.name, type).getCallee());
       function->setVisibility(llvm::GlobalValue::HiddenVisibility);
       functions.push_back(function);
     }

@@ -3,6 +3,7 @@
 #define TILEWRIGHT_LIB_COMPILER_LIBRARY_DESCRIBE_H
 
 #include "lib/Compiler/Library/Interface.h"
+#include "tilewright/LoadedLibrary.h"
 #include "llvm/IR/Module.h"
 
 namespace tilewright::library {
@@ -10,7 +11,7 @@ namespace tilewright::library {
 /// What becomes a Description, beside the interface.
 struct Contents {
   std::vector<uint8_t> plan;        ///< serialized, without constants
-  std::vector<std::string> kernels; ///< in the plan's order
+  std::vector<LibraryManifest::Kernel> kernels; ///< in the plan's order
   std::vector<Weight> weights;
   std::vector<uint8_t> weightData;
   bool packed = true;      ///< weights lie as the kernels read them; else create() packs them

@@ -35,7 +35,7 @@ std::string writeManifest(const Interface &interface, const Contents &contents, 
   llvm::raw_string_ostream stream(text);
   llvm::json::OStream json(stream, 2);
   json.object([&] {
-    json.attribute("format", 1);
+    json.attribute("format", 2);
     json.attribute("model", interface.model);
     json.attributeObject("versions", [&] {
       json.attribute("tilewright", TILEWRIGHT_VERSION_STRING);
@@ -61,7 +61,15 @@ std::string writeManifest(const Interface &interface, const Contents &contents, 
     });
     writeTensors(json, "inputs", interface.inputs);
     writeTensors(json, "outputs", interface.outputs);
-    json.attribute("kernels", contents.kernels.size());
+    json.attributeArray("kernels", [&] {
+      for (const LibraryManifest::Kernel &kernel : contents.kernels)
+        json.object([&] {
+          json.attribute("name", kernel.name);
+          json.attribute("operations", llvm::json::fixUTF8(kernel.operations));
+          json.attribute("schedule", kernel.schedule);
+          json.attribute("calls", kernel.calls);
+        });
+    });
     json.attribute("weight_bytes", contents.weightData.size());
     json.attribute("weights_packed", contents.packed);
     json.attribute("graph_blake3", module);

@@ -142,7 +142,15 @@ private:
       return llvm::createStringError("the weights have %zu bytes, more than a library can hold; use "
                                      "--weights=external",
                                      contents.weightData.size());
-    contents.kernels = plan.kernels;
+    for (const std::string &kernel : plan.kernels)
+      contents.kernels.push_back({kernel, "", "", 0});
+    for (const plan::Step &step : plan.steps)
+      if (step.kind == plan::Step::Kind::Launch) {
+        LibraryManifest::Kernel &kernel = contents.kernels[step.callee];
+        kernel.operations = step.label;
+        kernel.schedule = step.schedule;
+        ++kernel.calls;
+      }
     contents.plan = plan::serialize(plan);
     contents.weightsId = hashOf(contents.weightData);
     contents.cpu = machine.name;

@@ -1,0 +1,130 @@
+//===- LoadLibrary.cpp - calls the functions of a library's header --------------------===//
+//
+// Tests: test/Unit/Compiler/LoadedLibraryTest.cpp, test/Python/test_library.py
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Compiler/Library/Interface.h"
+#include "lib/Runtime/Library/Description.h"
+#include "tilewright/LoadedLibrary.h"
+#include "llvm/Support/DynamicLibrary.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+namespace tilewright {
+
+using namespace library;
+
+/// The functions of the header, and the instance they are called with.
+struct LoadedLibrary::Functions {
+  tilewright_model *(*create)(const CallerOptions *, char *, size_t) = nullptr;
+  void (*destroy)(tilewright_model *) = nullptr;
+  int32_t (*shape)(tilewright_model *, const CallerTensor *, CallerTensor *) = nullptr;
+  int32_t (*run)(tilewright_model *, const CallerTensor *, const CallerTensor *) = nullptr;
+  const char *(*error)(const tilewright_model *) = nullptr;
+  int32_t (*numInputs)() = nullptr, (*numOutputs)() = nullptr;
+  tilewright_model *model = nullptr;
+};
+
+LoadedLibrary::LoadedLibrary() : functions(std::make_unique<Functions>()) {}
+
+LoadedLibrary::~LoadedLibrary() {
+  if (functions->model)
+    functions->destroy(functions->model); // the code stays: its threads may still be on their way out
+}
+
+template <typename Function>
+static llvm::Error findFunction(llvm::sys::DynamicLibrary &code, const std::string &name, Function &function) {
+  function = reinterpret_cast<Function>(code.getAddressOfSymbol(name.c_str()));
+  return function ? llvm::Error::success() : llvm::createStringError("the library has no function %s", name.c_str());
+}
+
+static llvm::Error loadFailed(llvm::StringRef path, const std::string &why) {
+  return llvm::createStringError("cannot load '%s': %s", path.str().c_str(), why.c_str());
+}
+
+llvm::Expected<std::unique_ptr<LoadedLibrary>> LoadedLibrary::load(llvm::StringRef path,
+                                                                   const LibraryManifest &manifest, int threads) {
+  llvm::SmallString<128> absolute(path);
+  if (std::error_code code = llvm::sys::fs::make_absolute(absolute)) // a bare name would be searched for
+    return loadFailed(path, code.message());
+  const llvm::StringRef name = llvm::sys::path::filename(absolute), folder = llvm::sys::path::parent_path(absolute);
+  if (std::none_of(manifest.files.begin(), manifest.files.end(),
+                   [&](const auto &file) { return file.role == "library" && file.name == name; }))
+    return loadFailed(path,
+                      "its manifest is not of a library of this name; do not rename a library without compiling anew");
+  if (manifest.model != identifierFrom(manifest.model))
+    return loadFailed(path, "the manifest's model '" + manifest.model + "' is no name of a C function");
+  if (llvm::Error failed = verifyFiles(manifest, folder))
+    return failed;
+  std::string error;
+  llvm::sys::DynamicLibrary code = llvm::sys::DynamicLibrary::getPermanentLibrary(absolute.c_str(), &error);
+  if (!code.isValid())
+    return loadFailed(path, error);
+  std::unique_ptr<LoadedLibrary> loaded(new LoadedLibrary);
+  Functions &f = *loaded->functions;
+  const std::string prefix = manifest.model + "_";
+  if (llvm::Error missing = llvm::joinErrors(
+          llvm::joinErrors(llvm::joinErrors(findFunction(code, prefix + "create", f.create),
+                                            findFunction(code, prefix + "destroy", f.destroy)),
+                           llvm::joinErrors(findFunction(code, prefix + "shape", f.shape),
+                                            findFunction(code, prefix + "run", f.run))),
+          llvm::joinErrors(findFunction(code, prefix + "error", f.error),
+                           llvm::joinErrors(findFunction(code, prefix + "num_inputs", f.numInputs),
+                                            findFunction(code, prefix + "num_outputs", f.numOutputs)))))
+    return loadFailed(path, llvm::toString(std::move(missing)));
+  if (size_t(f.numInputs()) != manifest.inputs.size() || size_t(f.numOutputs()) != manifest.outputs.size())
+    return loadFailed(path, "it has other inputs and outputs than its manifest");
+
+  std::string weights;
+  for (const LibraryManifest::File &file : manifest.files)
+    if (file.role == "weights")
+      weights = (folder + "/" + file.name).str();
+  CallerOptions options{threads, weights.empty() ? nullptr : weights.c_str()};
+  char text[512] = "";
+  f.model = f.create(&options, text, sizeof text);
+  if (!f.model)
+    return loadFailed(path, text);
+  return loaded;
+}
+
+static llvm::Expected<std::vector<CallerTensor>> callerTensors(llvm::ArrayRef<LibraryTensor> tensors) {
+  std::vector<CallerTensor> list;
+  for (const LibraryTensor &tensor : tensors) {
+    if (tensor.sizes.size() > size_t(maxRank))
+      return llvm::createStringError("a tensor of %zu dimensions; a library takes up to %d", tensor.sizes.size(),
+                                     maxRank);
+    CallerTensor one{tensor.data, tensor.dtype, int32_t(tensor.sizes.size()), {}, nullptr};
+    std::copy(tensor.sizes.begin(), tensor.sizes.end(), one.sizes);
+    list.push_back(one);
+  }
+  return list;
+}
+
+llvm::Expected<std::vector<LibraryTensor>> LoadedLibrary::shape(llvm::ArrayRef<LibraryTensor> inputs) {
+  if (inputs.size() != size_t(functions->numInputs()))
+    return llvm::createStringError("%zu inputs were given, the model takes %d", inputs.size(), functions->numInputs());
+  llvm::Expected<std::vector<CallerTensor>> in = callerTensors(inputs);
+  if (!in)
+    return in.takeError();
+  std::vector<CallerTensor> out(functions->numOutputs());
+  if (functions->shape(functions->model, in->data(), out.data()) != 0)
+    return llvm::createStringError("%s", functions->error(functions->model));
+  std::vector<LibraryTensor> outputs;
+  for (const CallerTensor &tensor : out)
+    outputs.push_back({nullptr, tensor.dtype, {tensor.sizes, tensor.sizes + tensor.rank}});
+  return outputs;
+}
+
+llvm::Error LoadedLibrary::run(llvm::ArrayRef<LibraryTensor> inputs, llvm::ArrayRef<LibraryTensor> outputs) {
+  if (inputs.size() != size_t(functions->numInputs()) || outputs.size() != size_t(functions->numOutputs()))
+    return llvm::createStringError("%zu inputs and %zu outputs were given, the model has %d and %d", inputs.size(),
+                                   outputs.size(), functions->numInputs(), functions->numOutputs());
+  llvm::Expected<std::vector<CallerTensor>> in = callerTensors(inputs), out = callerTensors(outputs);
+  if (!in || !out)
+    return llvm::joinErrors(in.takeError(), out.takeError());
+  if (functions->run(functions->model, in->data(), out->data()) != 0)
+    return llvm::createStringError("%s", functions->error(functions->model));
+  return llvm::Error::success();
+}
+
+} // namespace tilewright

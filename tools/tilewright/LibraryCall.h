@@ -1,0 +1,35 @@
+//===- LibraryCall.h - a compiled model, called on files -------------------------------===//
+#ifndef TILEWRIGHT_TOOLS_TILEWRIGHT_LIBRARYCALL_H
+#define TILEWRIGHT_TOOLS_TILEWRIGHT_LIBRARYCALL_H
+
+#include "NpyFile.h"
+#include "mlir/IR/MLIRContext.h"
+#include "tilewright/LoadedLibrary.h"
+
+namespace tilewright::driver {
+
+class LibraryCall {
+public:
+  /// Loads the library at `path` and reads `files`, each "NAME=x.npy", one per input. Errors name the input.
+  static llvm::Expected<std::unique_ptr<LibraryCall>> prepare(llvm::StringRef path, llvm::ArrayRef<std::string> files,
+                                                              int threads);
+  llvm::Error run();
+
+  llvm::ArrayRef<HostTensor> outputs() const { return results; }
+  llvm::ArrayRef<std::string> names() const { return resultNames; }
+
+private:
+  LibraryCall();
+  llvm::Error readInputs(llvm::ArrayRef<std::string> files);
+  llvm::Error makeOutputs();
+
+  mlir::MLIRContext context; ///< of the element types of the tensors
+  LibraryManifest manifest;
+  std::unique_ptr<LoadedLibrary> library;
+  std::vector<HostTensor> tensors, results; ///< in the model's order
+  std::vector<std::string> resultNames;
+};
+
+} // namespace tilewright::driver
+
+#endif
