@@ -41,10 +41,8 @@ function(tilewright_link_llvm_statically library)
       endforeach()
     endif()
   endforeach()
-  # LLVM's link-time optimization refers to Polly. lld brings it along, and is given no bitcode.
-  string(APPEND absent "void _Z18getPollyPluginInfov(void) { __builtin_trap(); }\n")
-  file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/absent_parts.c" CONTENT "${absent}" @ONLY)
-  target_sources(${library} PRIVATE "${PROJECT_BINARY_DIR}/absent_parts.c")
+  file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/absent_machines.c" CONTENT "${absent}" @ONLY)
+  target_sources(${library} PRIVATE "${PROJECT_BINARY_DIR}/absent_machines.c" "${PROJECT_SOURCE_DIR}/cmake/StandIns.c")
 
   # The archives refer to zlib (ZLIB::ZLIB, static too) and zstd; libz3, libxml2 and libedit are wanted only by members
   # that nothing here takes.

@@ -14,6 +14,7 @@ say() { printf '[%s] %s\n' "$(date +%H:%M:%S)" "$*"; }
 mlir_dir=${MLIR_DIR:-/usr/lib/llvm-22/lib/cmake/mlir}
 llvm_bin=$(cd "$mlir_dir/../../../bin" && pwd) || die "MLIR_DIR is $mlir_dir, and there is no LLVM."
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+[ -n "$SOURCE_DATE_EPOCH" ] || die "No commit says what time files in the wheel should have: set SOURCE_DATE_EPOCH."
 [ $# -gt 0 ] || set -- .venv/bin/python
 largest=$((60 * 1000 * 1000))
 
