@@ -3,7 +3,7 @@
 #
 #   tools/build-wheel.sh [PYTHON...]    one wheel for each interpreter, by default .venv's
 #
-# LLVM's static archives are linked into build-wheel/ (minutes, about 2 GB of memory; a second run takes seconds). The same
+# Compiles in build-wheel/ and links LLVM's static archives: minutes, but seconds when little has changed. The same
 # commit gives the same bytes: SOURCE_DATE_EPOCH is the commit's time where it is not set. MLIR_DIR names another LLVM 22.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

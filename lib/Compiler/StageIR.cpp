@@ -3,7 +3,7 @@
 // IR that was saved, edited and comes back (Options::startAt). Passes rely on what the stages before them have done:
 // IR of another stage must be refused by name, before a pass meets it.
 //
-// Test: test/Tools/start-at.mlir
+// Tests: test/Tools/start-at.mlir, test/Unit/Compiler/StageIRTest.cpp
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Compiler/StageIR.h"
