@@ -31,6 +31,7 @@ struct Options {
   std::string dumpDirectory;      ///< every stage's IR is written there, further graphs' into graph-1, ...; empty: no
   std::string scheduleFile;       ///< schedules of the user's, by kernel (lib/Tiled/OverrideSchedules.cpp); empty: none
   bool cache = true;              ///< look into the object cache on disk, and store there
+  std::string startAt; ///< the module has been lowered to the end of this stage, which is not run; empty: it is a graph
   std::string check;              ///< "reference": every call compares each kernel with the reference; empty: no
   int threads = 0;                ///< to plan for; 0: as many as the process may use
   bool portable = false; ///< code for every CPU with the machine's instruction sets, and not for the host alone

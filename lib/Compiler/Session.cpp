@@ -4,6 +4,7 @@
 #include "lib/Compiler/CheckReference.h"
 #include "lib/Compiler/CompileCache.h"
 #include "lib/Compiler/PlanFromIR.h"
+#include "lib/Compiler/StageIR.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
@@ -72,6 +73,7 @@ struct Stage {
   llvm::unique_function<void(OpPassManager &)> build;
 };
 
+/// Those that are still to run.
 std::vector<Stage> stagesOf(Target &target, const Options &options) {
   std::vector<Stage> stages;
   stages.push_back({"graph", [&](OpPassManager &pm) { buildGraphStage(pm, options.threads); }});
@@ -79,6 +81,9 @@ std::vector<Stage> stagesOf(Target &target, const Options &options) {
   stages.push_back({"tiled", [&](OpPassManager &pm) { target.buildTiled(pm, options); }});
   stages.push_back({"vector", [&](OpPassManager &pm) { target.buildVector(pm, options); }});
   stages.push_back({"target", [&](OpPassManager &pm) { target.buildLowering(pm, options); }});
+  auto done = llvm::find_if(stages, [&](const Stage &stage) { return stage.name == options.startAt; });
+  if (done != stages.end())
+    stages.erase(stages.begin(), done + 1);
   return stages;
 }
 
@@ -152,8 +157,11 @@ static llvm::Expected<Target *> chooseTarget(Options &options) {
   return target;
 }
 
-/// An error unless there is a @main: stages take a model's graph, and passes rely on it.
-static llvm::Error requireMain(ModuleOp module) {
+/// An error unless there is a model: stages take its graph, or what an earlier stage has made of it, and passes rely
+/// on it.
+static llvm::Error requireModel(ModuleOp module, const Options &options) {
+  if (!options.startAt.empty())
+    return checkStageIR(module, options.startAt);
   if (module.lookupSymbol<func::FuncOp>("main"))
     return llvm::Error::success();
   return llvm::createStringError("the module has no function @main: expected a model's graph of tw ops; "
@@ -170,8 +178,14 @@ llvm::Error Session::lowerTo(ModuleOp module, StringRef stage, const Options &gi
     return llvm::createStringError("unknown stage '" + stage + "'" + suggestName(stage, known) +
                                    "; known stages: " + llvm::join(known, ", "));
   }
-  if (llvm::Error failed = requireMain(module))
+  if (llvm::Error failed = requireModel(module, options))
     return failed;
+  if (stage == options.startAt)
+    return llvm::Error::success();
+  if (llvm::is_contained(stageNames(), options.startAt) &&
+      llvm::find(stageNames(), stage) < llvm::find(stageNames(), options.startAt))
+    return llvm::createStringError("stage '" + stage + "' lies before '" + options.startAt +
+                                   "', at whose end this IR was saved");
   for (Stage &step : stagesOf(**target, options)) {
     if (llvm::Error failed = runStage(module, step))
       return failed;
@@ -187,7 +201,9 @@ llvm::Expected<std::shared_ptr<Program>> Session::compile(ModuleOp module, const
   if (!chosen)
     return chosen.takeError();
   Target *target = *chosen;
-  if (llvm::Error failed = requireMain(module))
+  if (!options.startAt.empty())
+    return llvm::createStringError("a program is compiled from its graph: startAt is for lowerTo and libraries");
+  if (llvm::Error failed = requireModel(module, options))
     return std::move(failed);
   CompileReport report;
   module.lookupSymbol<func::FuncOp>("main").walk(

@@ -46,6 +46,14 @@ void loadTargets() {
   llvm::SmallVector<llvm::StringRef> paths;
   llvm::StringRef(plugins ? plugins : "").split(paths, ':', -1, /*KeepEmpty=*/false);
   for (llvm::StringRef path : paths) {
+    // A plug-in would bring, or look for, an LLVM of its own, and see none of ours.
+    if (TILEWRIGHT_HAS_LLVM_INSIDE) {
+      registry.pluginError +=
+          "plug-in " + path.str() +
+          ": this Tilewright comes from a wheel, which has LLVM linked into it and hidden; plug-ins "
+          "need one built from source with LLVM as a library; ";
+      continue;
+    }
     std::string reason;
     auto library = llvm::sys::DynamicLibrary::getPermanentLibrary(path.str().c_str(), &reason);
     void *entry = library.isValid() ? library.getAddressOfSymbol("tilewrightRegisterTarget") : nullptr;

@@ -2,9 +2,9 @@
 //
 // Reads a program of torch.export, or a module whose @main speaks `tw`, lowers it to the end of a stage and prints it;
 // `--emit=asm` prints the target's own language. `--emit=shared`, `static` and `obj` write a library, its C header and
-// a manifest.
+// a manifest. `--start-at=<stage>` continues what `--emit=<stage>` has printed.
 //
-// Tests: test/Tools/compile.mlir, test/Tools/compile-library.mlir
+// Tests: test/Tools/compile.mlir, test/Tools/start-at.mlir, test/Tools/compile-library.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
@@ -35,6 +35,11 @@ struct CompileFlags {
   cl::opt<std::string> emit{"emit",
                             cl::desc("the last stage to run, asm, or a library: shared, static, obj (default: target)"),
                             cl::init("target"), cl::value_desc("stage"), cl::cat(category)};
+  cl::alias stopAt{"stop-at", cl::desc("the same as --emit"), cl::aliasopt(emit), cl::cat(category)};
+  cl::opt<std::string> startAt{"start-at",
+                               cl::desc("the input is what --emit=<stage> --whole-constants wrote, edited or not: only "
+                                        "the stages behind that one run"),
+                               cl::value_desc("stage"), cl::cat(category)};
   cl::opt<std::string> target{"target", cl::desc("the machine to compile for (default: cpu)"), cl::init("cpu"),
                               cl::value_desc("name"), cl::cat(category)};
   cl::opt<std::string> cpu{"cpu", cl::desc("the CPU: native, or a name as TILEWRIGHT_CPU takes (default: native)"),
@@ -144,6 +149,7 @@ int runCompile(int argc, const char *const *argv) {
   options.threads = flags.threads;
   options.rounding = flags.rounding;
   options.scheduleFile = flags.scheduleFile;
+  options.startAt = flags.startAt;
   if (kind) {
     LibraryOptions library;
     library.kind = *kind;

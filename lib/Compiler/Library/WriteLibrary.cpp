@@ -53,6 +53,12 @@ public:
 
 private:
   llvm::Error prepare() {
+    // Later ones have settled what is packed once, which is wrong for weights that are inputs here.
+    if (!options.startAt.empty() && options.startAt != "graph" && options.startAt != "structured")
+      return llvm::createStringError("a library is made from IR of the stages graph and structured; later IR, such as "
+                                     "that of '%s', no longer says which inputs may change between calls: continue it "
+                                     "with --emit=asm",
+                                     options.startAt.c_str());
     auto main = module.lookupSymbol<func::FuncOp>("main");
     if (!main)
       return llvm::createStringError("the module has no function @main: expected a model's graph of tw ops");

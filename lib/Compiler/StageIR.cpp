@@ -1,0 +1,104 @@
+//===- StageIR.cpp - is this IR what a stage leaves behind? -----------------===//
+//
+// IR that was saved, edited and comes back (Options::startAt). Passes rely on what the stages before them have done:
+// IR of another stage must be refused by name, before a pass meets it.
+//
+// Tests: test/Tools/start-at.mlir, test/Unit/Compiler/StageIRTest.cpp
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Compiler/StageIR.h"
+#include "dialects/Plan/PlanDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "tilewright/Pipelines.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace tilewright {
+namespace {
+
+/// The dialects that are alive when a stage ends (include/tilewright/Pipelines.h).
+struct StageDialects {
+  llvm::StringLiteral stage;
+  llvm::StringLiteral dialects; ///< between spaces
+};
+constexpr StageDialects alive[] = {
+    {"graph", " tw func "},
+    {"structured", " linalg tw_tile tensor arith math affine func "},
+    {"tiled", " linalg tw_tile tensor arith math affine func scf "},
+    {"vector", " memref vector scf arith math affine func tw_plan tw_tile "},
+    {"target", " llvm tw_plan "},
+};
+
+bool has(const StageDialects &stage, StringRef dialect) { return stage.dialects.contains((" " + dialect + " ").str()); }
+
+/// "file.mlir:3: ", or nothing.
+std::string lineOf(Operation *op) {
+  auto file = op->getLoc()->findInstanceOf<FileLineColLoc>();
+  return file ? (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ": ").str() : "";
+}
+
+/// Constants that were too long to print are gone.
+llvm::Error checkConstants(ModuleOp module) {
+  Operation *emptied = nullptr;
+  module->walk([&](Operation *op) {
+    op->getAttrDictionary().walk([&](DenseResourceElementsAttr constant) {
+      if (!constant.getRawHandle().getBlob())
+        emptied = op;
+    });
+    return emptied ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (!emptied)
+    return llvm::Error::success();
+  return llvm::createStringError("%sthe elements of this constant were left out when the IR was saved: save it with "
+                                 "--whole-constants",
+                                 lineOf(emptied).c_str());
+}
+
+/// @main until the vector stage has made a plan of it.
+llvm::Error checkModel(ModuleOp module, StringRef stage) {
+  const bool planned = stage == "vector" || stage == "target";
+  if (planned ? !module.getOps<plan::ProgramOp>().empty() : module.lookupSymbol<func::FuncOp>("main") != nullptr)
+    return llvm::Error::success();
+  return llvm::createStringError("the module has no %s: this is not IR of the end of stage '%s'",
+                                 planned ? "tw_plan.program" : "function @main", stage.str().c_str());
+}
+
+} // namespace
+
+llvm::Error checkStageIR(ModuleOp module, StringRef stage) {
+  const auto *expected = llvm::find_if(alive, [&](const StageDialects &each) { return each.stage == stage; });
+  if (expected == std::end(alive)) {
+    SmallVector<StringRef> known =
+        llvm::map_to_vector(alive, [](const StageDialects &each) -> StringRef { return each.stage; });
+    return llvm::createStringError("cannot start at '%s': IR can be continued from the end of %s", stage.str().c_str(),
+                                   llvm::join(known, ", ").c_str());
+  }
+  Operation *stranger = nullptr;
+  SmallVector<StringRef> homes;
+  module->walk([&](Operation *op) {
+    StringRef dialect = op->getName().getDialectNamespace();
+    if (has(*expected, dialect))
+      return WalkResult::advance();
+    for (const StageDialects &each : alive)
+      if (has(each, dialect))
+        homes.push_back(each.stage);
+    if (homes.empty())
+      return WalkResult::advance();
+    stranger = op;
+    return WalkResult::interrupt();
+  });
+  if (stranger)
+    return llvm::createStringError(
+        "%s'%s' is an op of the IR that %s ends with, not '%s': which stage was this saved at?",
+        lineOf(stranger).c_str(), stranger->getName().getStringRef().str().c_str(), llvm::join(homes, " or ").c_str(),
+        stage.str().c_str());
+  if (llvm::Error failed = checkConstants(module))
+    return failed;
+  return checkModel(module, stage);
+}
+
+} // namespace tilewright

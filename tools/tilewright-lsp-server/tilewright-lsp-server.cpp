@@ -1,0 +1,18 @@
+//===- tilewright-lsp-server.cpp - IR in an editor --------------------------===//
+//
+// Speaks the language server protocol on standard input and output: errors as one types, definitions and uses of
+// values and symbols, hover. docs/how-to/work-on-ir.md sets editors up.
+//
+// Test: test/Tools/lsp-server.test
+//
+//===----------------------------------------------------------------------===//
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
+#include "tilewright/Pipelines.h"
+#include "llvm/Support/LogicalResult.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  tilewright::registerAllDialects(registry);
+  return llvm::failed(mlir::MlirLspServerMain(argc, argv, registry));
+}

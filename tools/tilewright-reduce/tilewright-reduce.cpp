@@ -1,0 +1,22 @@
+//===- tilewright-reduce.cpp - the smallest IR that still fails -------------===//
+//
+//   tilewright-reduce model.mlir --reduction-tree='traversal-mode=0 test=fails.sh'
+//
+// MLIR's reducer with every dialect of Tilewright: it drops what the test, a program that exits with 1 for interesting
+// IR, does not need. docs/how-to/work-on-ir.md has an example.
+//
+// Test: test/Tools/reduce.test
+//
+//===----------------------------------------------------------------------===//
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
+#include "tilewright/Pipelines.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  tilewright::registerAllDialects(registry);
+  tilewright::registerAllPasses();
+  mlir::MLIRContext context(registry);
+  return mlir::failed(mlir::mlirReduceMain(argc, argv, context));
+}
