@@ -15,6 +15,8 @@ struct Refusal {
   std::string why;
 };
 
+constexpr uint64_t kAlign = 256;
+
 struct Element {
   const char *name, *type;
   uint32_t bytes;
@@ -127,8 +129,11 @@ void readAll(const Json &root, const std::string &folder, LaunchFile &made) {
       made.buffers.back().name = name;
       readBuffer(made.buffers.back(), value, folder);
     }
-    for (LaunchFile::Buffer &buffer : made.buffers)
-      made.memory.add(buffer.array.bytes.data(), buffer.array.bytes.size(), buffer.name, buffer.initialised);
+    for (LaunchFile::Buffer &buffer : made.buffers) {
+      buffer.memory.resize(buffer.array.bytes.size() + 2 * kAlign);
+      std::copy(buffer.array.bytes.begin(), buffer.array.bytes.end(), buffer.data());
+      made.memory.add(buffer.data(), buffer.array.bytes.size(), buffer.name, buffer.initialised);
+    }
     size_t index = 0;
     for (const Json &value : arguments) {
       where = "arguments[" + std::to_string(index++) + "]";
@@ -139,7 +144,7 @@ void readAll(const Json &root, const std::string &folder, LaunchFile &made) {
         uint64_t address = 0;
         for (LaunchFile::Buffer &buffer : made.buffers)
           if (buffer.name == name)
-            address = reinterpret_cast<uint64_t>(buffer.array.bytes.data()) + value.value("offset", uint64_t(0));
+            address = reinterpret_cast<uint64_t>(buffer.data()) + value.value("offset", uint64_t(0));
         if (!address)
           throw Refusal{"there is no buffer '" + name + "'"};
         made.arguments.push_back(argument(address));
@@ -159,6 +164,10 @@ void readAll(const Json &root, const std::string &folder, LaunchFile &made) {
 }
 
 } // namespace
+
+uint8_t *LaunchFile::Buffer::data() {
+  return reinterpret_cast<uint8_t *>((reinterpret_cast<uint64_t>(memory.data()) + kAlign - 1) / kAlign * kAlign);
+}
 
 bool readLaunchFile(const std::string &path, LaunchFile &launch, std::string &error) {
   std::ifstream file(path);

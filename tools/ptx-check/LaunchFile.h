@@ -10,8 +10,10 @@ namespace tilewright::ptx {
 struct LaunchFile {
   struct Buffer {
     std::string name, out; ///< out: the .npy file to write it to; "": none
-    Array array;
+    Array array;                 ///< what was read or filled in
+    std::vector<uint8_t> memory; ///< holds the bytes that the kernel sees, aligned as a device's allocation is
     bool initialised = true;
+    uint8_t *data();
   };
   Launch launch;
   std::vector<Buffer> buffers;

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "tools/ptx-check/LaunchFile.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <sstream>
@@ -92,8 +93,10 @@ int main(int count, char **values) {
   if (!report)
     return refuse(error);
   fputs(json ? (report->json() + "\n").c_str() : report->text().c_str(), stdout);
-  for (const LaunchFile::Buffer &buffer : launch.buffers)
+  for (LaunchFile::Buffer &buffer : launch.buffers) {
+    std::copy_n(buffer.data(), buffer.array.bytes.size(), buffer.array.bytes.begin());
     if (!buffer.out.empty() && !writeNpy(buffer.out, buffer.array, error))
       return refuse(error);
+  }
   return report->findings.empty() && report->finished ? 0 : 1;
 }

@@ -12,7 +12,7 @@
 namespace tilewright::ptx {
 namespace {
 
-/// T f(T old, T b, T c); a red has no result.
+/// T f(T old, T b), or T f(T old, T b, T c, int) of a cas; a red has no result.
 template <class T, class F, bool hasResult, bool hasThird> void runAtomic(Exec &e, const Instr &in) {
   uint32_t first = hasResult ? 1 : 0;
   Cell<T> *result = hasResult ? e.row<Cell<T>>(in, 0) : nullptr;
@@ -25,7 +25,11 @@ template <class T, class F, bool hasResult, bool hasThird> void runAtomic(Exec &
     T bv = fromCell<T>(b[lane]), cv = fromCell<T>(c[lane]), old{};
     if (uint8_t *data = e.reach(lane, in.space, address, sizeof(T), Access::ReadWrite, true)) {
       std::memcpy(&old, data, sizeof(T));
-      T value = F{}(old, bv, cv);
+      T value;
+      if constexpr (hasThird)
+        value = F{}(old, bv, cv, 0);
+      else
+        value = F{}(old, bv);
       std::memcpy(data, &value, sizeof(T));
       e.observe(address);
       e.publish(address);
@@ -37,8 +41,7 @@ template <class T, class F, bool hasResult, bool hasThird> void runAtomic(Exec &
     e.acquire();
 }
 
-template <class T, class F> void add(Table &table, const std::string &operation, const std::string &type, F, bool third = false, const std::string &noftz = "") {
-  std::string letter = sizeof(T) == 2 ? "h" : sizeof(T) == 4 ? (type == ".f32" ? "f" : "w") : type == ".f64" ? "g" : "d";
+void addOpcodes(Table &table, const std::string &operation, const std::string &type, const std::string &letter, bool third, Handler atom, Handler red) {
   struct {
     const char *text;
     Space space;
@@ -50,27 +53,33 @@ template <class T, class F> void add(Table &table, const std::string &operation,
               form.mods = mods;
               form.space = space.space;
               form.signature = letter + "=m" + letter + (third ? letter : "");
-              form.run = third ? runAtomic<T, F, true, true> : runAtomic<T, F, true, false>;
-              table.add("atom" + middle + space.text + operation + noftz + type, form);
+              form.run = atom;
+              table.add("atom" + middle + space.text + operation + type, form);
               if (third || operation == ".exch")
                 return;
               form.signature = "m" + letter;
-              form.run = runAtomic<T, F, false, false>;
-              table.add("red" + middle + space.text + operation + noftz + type, form);
+              form.run = red;
+              table.add("red" + middle + space.text + operation + type, form);
             });
 }
 
+template <class T, class F> void add(Table &table, const std::string &operation, const std::string &type, F) {
+  constexpr bool third = std::is_invocable_v<F, T, T, T, int>;
+  std::string letter = sizeof(T) == 2 ? "h" : sizeof(T) == 4 ? (type == ".f32" ? "f" : "w") : type == ".f64" ? "g" : "d";
+  addOpcodes(table, operation, type, letter, third, runAtomic<T, F, true, third>, runAtomic<T, F, false, third>);
+}
+
 template <class T> void addBits(Table &table, const std::string &type) {
-  add<T>(table, ".and", type, [](T a, T b, T) { return T(a & b); });
-  add<T>(table, ".or", type, [](T a, T b, T) { return T(a | b); });
-  add<T>(table, ".xor", type, [](T a, T b, T) { return T(a ^ b); });
-  add<T>(table, ".exch", type, [](T, T b, T) { return b; });
-  add<T>(table, ".cas", type, [](T a, T b, T c) { return a == b ? c : a; }, true);
+  add<T>(table, ".and", type, [](T a, T b) { return T(a & b); });
+  add<T>(table, ".or", type, [](T a, T b) { return T(a | b); });
+  add<T>(table, ".xor", type, [](T a, T b) { return T(a ^ b); });
+  add<T>(table, ".exch", type, [](T, T b) { return b; });
+  add<T>(table, ".cas", type, [](T a, T b, T c, int) { return a == b ? c : a; });
 }
 template <class T> void addOrdered(Table &table, const std::string &type) {
-  add<T>(table, ".min", type, [](T a, T b, T) { return std::min(a, b); });
-  add<T>(table, ".max", type, [](T a, T b, T) { return std::max(a, b); });
-  add<T>(table, ".add", type, [](T a, T b, T) { return T(std::make_unsigned_t<T>(a) + std::make_unsigned_t<T>(b)); });
+  add<T>(table, ".min", type, [](T a, T b) { return std::min(a, b); });
+  add<T>(table, ".max", type, [](T a, T b) { return std::max(a, b); });
+  add<T>(table, ".add", type, [](T a, T b) { return T(std::make_unsigned_t<T>(a) + std::make_unsigned_t<T>(b)); });
 }
 Half plus(Half a, Half b) { return Half(uint16_t(encode(double(halfToFloat(uint16_t(a))) + halfToFloat(uint16_t(b)), kHalf))); }
 Brain plus(Brain a, Brain b) { return Brain(uint16_t(encode(sumToOdd(brainToFloat(uint16_t(a)), brainToFloat(uint16_t(b))), kBrain))); }
@@ -83,20 +92,20 @@ template <class T> uint32_t plusPair(uint32_t a, uint32_t b) {
 void addAtomicForms(Table &table) {
   addBits<uint32_t>(table, ".b32");
   addBits<uint64_t>(table, ".b64");
-  add<uint16_t>(table, ".cas", ".b16", [](uint16_t a, uint16_t b, uint16_t c) { return a == b ? c : a; }, true);
+  add<uint16_t>(table, ".cas", ".b16", [](uint16_t a, uint16_t b, uint16_t c, int) { return a == b ? c : a; });
   addOrdered<uint32_t>(table, ".u32");
   addOrdered<int32_t>(table, ".s32");
   addOrdered<uint64_t>(table, ".u64");
   addOrdered<int64_t>(table, ".s64");
   using U = uint32_t;
-  add<U>(table, ".inc", ".u32", [](U a, U b, U) { return a >= b ? 0u : a + 1; });
-  add<U>(table, ".dec", ".u32", [](U a, U b, U) { return a == 0 || a > b ? b : a - 1; });
-  add<float>(table, ".add", ".f32", [](float a, float b, float) { return toSingle(sumToOdd(a, b)); });
-  add<double>(table, ".add", ".f64", [](double a, double b, double) { return a + b; });
-  add<Half>(table, ".add", ".f16", [](Half a, Half b, Half) { return plus(a, b); }, false, ".noftz");
-  add<Brain>(table, ".add", ".bf16", [](Brain a, Brain b, Brain) { return plus(a, b); }, false, ".noftz");
-  add<U>(table, ".add", ".f16x2", [](U a, U b, U) { return plusPair<Half>(a, b); }, false, ".noftz");
-  add<U>(table, ".add", ".bf16x2", [](U a, U b, U) { return plusPair<Brain>(a, b); }, false, ".noftz");
+  add<U>(table, ".inc", ".u32", [](U a, U b) { return a >= b ? 0u : a + 1; });
+  add<U>(table, ".dec", ".u32", [](U a, U b) { return a == 0 || a > b ? b : a - 1; });
+  add<float>(table, ".add", ".f32", [](float a, float b) { return toSingle(sumToOdd(a, b)); });
+  add<double>(table, ".add", ".f64", [](double a, double b) { return a + b; });
+  add<Half>(table, ".add.noftz", ".f16", [](Half a, Half b) { return plus(a, b); });
+  add<Brain>(table, ".add.noftz", ".bf16", [](Brain a, Brain b) { return plus(a, b); });
+  add<U>(table, ".add.noftz", ".f16x2", [](U a, U b) { return plusPair<Half>(a, b); });
+  add<U>(table, ".add.noftz", ".bf16x2", [](U a, U b) { return plusPair<Brain>(a, b); });
 }
 
 } // namespace tilewright::ptx

@@ -104,30 +104,46 @@ template <class D, class S> D toNarrower(uint32_t mods, S source) {
 /// A narrow integer is extended to its register.
 template <class D> using Kept = std::conditional_t<sizeof(D) >= 4, D, std::conditional_t<std::is_signed_v<D>, int32_t, uint32_t>>;
 
-template <class D, class S> void addPair(Table &table, const std::string &dtype, const std::string &stype) {
-  std::string signature = std::string(1, sizeof(D) == 8 ? 'd' : 'v') + "=" + (sizeof(S) == 8 ? 'd' : 'n'), types = dtype + stype;
-  auto add = [&](const std::string &middle, uint32_t mods, Handler run) { table.add("cvt" + middle + types, signature.c_str(), run, mods); };
+enum class Way { Integers, ToInteger, Widen, Same, Narrow };
+
+/// The opcodes of one pair of types; no template, since there are 144 pairs.
+void addOpcodes(Table &table, Way way, const std::string &types, const std::string &signature, Handler run) {
+  auto add = [&](const std::string &middle, uint32_t mods) { table.add("cvt" + middle + types, signature.c_str(), run, mods); };
   std::initializer_list<Choice> rounds = {{".rn", 0}, {".rz", uint32_t(Round::Zero)}, {".rm", uint32_t(Round::Down)}, {".rp", uint32_t(Round::Up)}};
   std::initializer_list<Choice> wholes = {{".rni", 0}, {".rzi", uint32_t(Round::Zero)}, {".rmi", uint32_t(Round::Down)}, {".rpi", uint32_t(Round::Up)}};
   std::initializer_list<Choice> flush = {{"", 0}, {".ftz", ModFtz}}, saturate = {{"", 0}, {".sat", ModSat}};
-  if constexpr (kIsInteger<D> && kIsInteger<S>) {
-    Handler run = map<Kept<D>, S>([](uint32_t m, S a) { return Kept<D>(toNarrower<D, S>(m, a)); });
-    add("", 0, run);
-    add(".sat", ModSat, run);
-  } else if constexpr (kIsInteger<D>) {
-    Handler run = map<Kept<D>, S>([](uint32_t m, S a) { return Kept<D>(toInteger<D, S>(m, a)); });
-    combine("", {wholes, flush, saturate}, "", [&](const std::string &middle, uint32_t mods) { add(middle, mods, run); });
-  } else {
-    Handler run = map<D, S>([](uint32_t m, S a) { return toFloat<D, S>(m, a); });
-    bool widens = !kIsInteger<S> && sizeof(D) > sizeof(S), same = std::is_same_v<D, S>;
-    if (widens || same)
-      combine("", {flush, saturate}, "", [&](const std::string &middle, uint32_t mods) { add(middle, mods, run); });
-    if (same)
-      combine("", {wholes, flush, saturate}, "", [&](const std::string &middle, uint32_t mods) { add(middle, mods | ModHigh, run); });
-    if (!widens && !same)
-      combine("", {rounds, flush, {{"", 0}, {".sat", ModSat}, {".relu", ModRelu}, {".satfinite", ModFinite}, {".relu.satfinite", ModRelu | ModFinite}, {".satfinite.relu", ModRelu | ModFinite}}}, "",
-              [&](const std::string &middle, uint32_t mods) { add(middle, mods, run); });
+  switch (way) {
+  case Way::Integers:
+    add("", 0);
+    add(".sat", ModSat);
+    return;
+  case Way::ToInteger:
+    return combine("", {wholes, flush, saturate}, "", add);
+  case Way::Same: // to a whole number: ModHigh
+    combine("", {wholes, flush, saturate}, "", [&](const std::string &middle, uint32_t mods) { add(middle, mods | ModHigh); });
+    [[fallthrough]];
+  case Way::Widen:
+    return combine("", {flush, saturate}, "", add);
+  case Way::Narrow:
+    return combine("", {rounds, flush, {{"", 0}, {".sat", ModSat}, {".relu", ModRelu}, {".satfinite", ModFinite}, {".relu.satfinite", ModRelu | ModFinite}, {".satfinite.relu", ModRelu | ModFinite}}}, "", add);
   }
+}
+
+template <class D, class S> void addPair(Table &table, const std::string &dtype, const std::string &stype) {
+  std::string signature = std::string(1, sizeof(D) == 8 ? 'd' : 'v') + "=" + (sizeof(S) == 8 ? 'd' : 'n');
+  Way way = kIsInteger<D> && kIsInteger<S>                ? Way::Integers
+            : kIsInteger<D>                               ? Way::ToInteger
+            : std::is_same_v<D, S>                        ? Way::Same
+            : !kIsInteger<S> && sizeof(D) > sizeof(S)     ? Way::Widen
+                                                          : Way::Narrow;
+  Handler run;
+  if constexpr (kIsInteger<D> && kIsInteger<S>)
+    run = map<Kept<D>, S>([](uint32_t m, S a) { return Kept<D>(toNarrower<D, S>(m, a)); });
+  else if constexpr (kIsInteger<D>)
+    run = map<Kept<D>, S>([](uint32_t m, S a) { return Kept<D>(toInteger<D, S>(m, a)); });
+  else
+    run = map<D, S>([](uint32_t m, S a) { return toFloat<D, S>(m, a); });
+  addOpcodes(table, way, dtype + stype, signature, run);
 }
 
 template <class D> void addTo(Table &table, const std::string &dtype) {
