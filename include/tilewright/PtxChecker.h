@@ -1,7 +1,8 @@
 //===- PtxChecker.h - PTX executed and checked without a GPU ---------------------===//
 //
-// Reads a PTX module and runs a grid of one of its kernels on host memory, lane by lane as the ISA says, and reports what
-// the hardware would let pass or punish: accesses out of bounds, data races, barriers not all threads reach, and kin.
+// Reads a PTX module and runs a grid of one of its kernels on host memory, lane by lane as the ISA says, and reports
+// what the hardware would let pass or punish: accesses out of bounds, data races, barriers not all threads reach, and
+// kin.
 //
 //   std::string error;
 //   std::unique_ptr<ptx::Module> module = ptx::Module::read(text, "gemm.ptx", error);
@@ -10,8 +11,8 @@
 //   ptx::Launch launch{.kernel = "gemm", .grid = {4, 4, 1}, .block = {128, 1, 1}};
 //   std::optional<ptx::Report> report = ptx::run(*module, memory, launch, {ptx::argument(data)}, error);
 //
-// An address of the device is the host's address of the same byte. Plain C++: no LLVM, no CUDA. docs/targets/ptx-check.md
-// tells what is checked and how.
+// An address of the device is the host's address of the same byte. Plain C++: no LLVM, no CUDA.
+// docs/targets/ptx-check.md tells what is checked and how.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_PTXCHECKER_H
@@ -40,8 +41,8 @@ struct Parameter {
 /// A PTX module and the memory of its .global and .const variables.
 class Module {
 public:
-  /// On failure null, and `error` is "<file>:<line>:<column>: <what is wrong>". Instructions are looked at when a kernel
-  /// that reaches them is run.
+  /// On failure null, and `error` is "<file>:<line>:<column>: <what is wrong>". Instructions are looked at when a
+  /// kernel that reaches them is run.
   static std::unique_ptr<Module> read(const std::string &text, const std::string &file, std::string &error);
   ~Module();
 
@@ -83,12 +84,12 @@ using Dimensions = std::array<uint32_t, 3>;
 
 struct Launch {
   std::string kernel;
-  Dimensions grid = {1, 1, 1}; ///< blocks
-  Dimensions block = {1, 1, 1}; ///< threads
-  uint64_t dynamicShared = 0; ///< bytes
-  uint64_t seed = 0;          ///< of the order in which blocks and warps run; 0: blocks start in order
+  Dimensions grid = {1, 1, 1};            ///< blocks
+  Dimensions block = {1, 1, 1};           ///< threads
+  uint64_t dynamicShared = 0;             ///< bytes
+  uint64_t seed = 0;                      ///< of the order in which blocks and warps run; 0: blocks start in order
   uint64_t stepLimit = uint64_t(1) << 36; ///< instructions of a warp, all warps together
-  uint32_t residentBlocks = 8;           ///< blocks that run at the same time
+  uint32_t residentBlocks = 8;            ///< blocks that run at the same time
 };
 
 enum class Kind : uint8_t {
@@ -131,7 +132,7 @@ struct AccessCost {
   uint32_t line = 0;
   std::string instruction;
   uint64_t executions = 0;
-  uint64_t extraWavefronts = 0;               ///< shared memory: beyond one per phase, from bank conflicts
+  uint64_t extraWavefronts = 0;           ///< shared memory: beyond one per phase, from bank conflicts
   uint64_t sectors = 0, leastSectors = 0; ///< global memory: 32-byte sectors touched, and needed for the bytes
 };
 

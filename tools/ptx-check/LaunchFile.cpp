@@ -21,7 +21,10 @@ struct Element {
   const char *name, *type;
   uint32_t bytes;
 };
-constexpr Element kElements[] = {{"f64", "<f8", 8}, {"f32", "<f4", 4}, {"f16", "<f2", 2}, {"bf16", "<u2", 2}, {"e4m3", "|u1", 1}, {"e5m2", "|u1", 1}, {"s64", "<i8", 8}, {"u64", "<u8", 8}, {"s32", "<i4", 4}, {"u32", "<u4", 4}, {"s16", "<i2", 2}, {"u16", "<u2", 2}, {"s8", "|i1", 1}, {"u8", "|u1", 1}};
+constexpr Element kElements[] = {{"f64", "<f8", 8},  {"f32", "<f4", 4},  {"f16", "<f2", 2}, {"bf16", "<u2", 2},
+                                 {"e4m3", "|u1", 1}, {"e5m2", "|u1", 1}, {"s64", "<i8", 8}, {"u64", "<u8", 8},
+                                 {"s32", "<i4", 4},  {"u32", "<u4", 4},  {"s16", "<i2", 2}, {"u16", "<u2", 2},
+                                 {"s8", "|i1", 1},   {"u8", "|u1", 1}};
 
 const Element &elementOf(const std::string &name) {
   for (const Element &element : kElements)
@@ -40,7 +43,11 @@ uint64_t bitsOf(const Element &element, const Json &number) {
   double x = number.get<double>();
   if (name == "f64")
     return std::bit_cast<uint64_t>(x);
-  const Format &format = name == "f32" ? kSingle : name == "f16" ? kHalf : name == "bf16" ? kBrain : name == "e4m3" ? kE4M3 : kE5M2;
+  const Format &format = name == "f32"    ? kSingle
+                         : name == "f16"  ? kHalf
+                         : name == "bf16" ? kBrain
+                         : name == "e4m3" ? kE4M3
+                                          : kE5M2;
   return encode(x, format);
 }
 
@@ -71,7 +78,9 @@ void fill(LaunchFile::Buffer &buffer, const Element &element, const std::string 
     if (how == "iota")
       number = isFloat ? Json(double(i)) : Json(i);
     else if (how == "random") // floats in [-1, 1), integers in [-8, 8) or [0, 16)
-      number = isFloat ? Json(double(int64_t(random()) >> 11) * 0x1p-52) : element.name[0] == 's' ? Json(int64_t(random() & 15) - 8) : Json(random() & 15);
+      number = isFloat                  ? Json(double(int64_t(random()) >> 11) * 0x1p-52)
+               : element.name[0] == 's' ? Json(int64_t(random() & 15) - 8)
+                                        : Json(random() & 15);
     else
       throw Refusal{"unknown fill '" + how + "'; there are random, zeros, iota, uninitialised"};
     uint64_t bits = bitsOf(element, number);
@@ -108,7 +117,8 @@ void readAll(const Json &root, const std::string &folder, LaunchFile &made) {
   std::string where;
   try {
     for (const auto &[key, unused] : root.items())
-      if (key != "kernel" && key != "grid" && key != "block" && key != "dynamic_shared" && key != "seed" && key != "resident_blocks" && key != "step_limit" && key != "buffers" && key != "arguments")
+      if (key != "kernel" && key != "grid" && key != "block" && key != "dynamic_shared" && key != "seed" &&
+          key != "resident_blocks" && key != "step_limit" && key != "buffers" && key != "arguments")
         throw Refusal{"unknown key '" + key + "'"};
     made.launch.kernel = root.value("kernel", "");
     where = "grid";

@@ -9,7 +9,7 @@ namespace tilewright::ptx {
 
 struct LaunchFile {
   struct Buffer {
-    std::string name, out; ///< out: the .npy file to write it to; "": none
+    std::string name, out;       ///< out: the .npy file to write it to; "": none
     Array array;                 ///< what was read or filled in
     std::vector<uint8_t> memory; ///< holds the bytes that the kernel sees, aligned as a device's allocation is
     bool initialised = true;

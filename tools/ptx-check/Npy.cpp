@@ -50,7 +50,8 @@ bool readNpy(const std::string &path, Array &array, std::string &error) {
     bytes *= side;
   }
   if (text.size() - begin - length != bytes)
-    return fail("has " + std::to_string(text.size() - begin - length) + " bytes of data, and its shape asks for " + std::to_string(bytes));
+    return fail("has " + std::to_string(text.size() - begin - length) + " bytes of data, and its shape asks for " +
+                std::to_string(bytes));
   array.bytes.assign(text.begin() + std::ptrdiff_t(begin + length), text.end());
   return true;
 }

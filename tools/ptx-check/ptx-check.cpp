@@ -14,14 +14,15 @@ using namespace tilewright::ptx;
 
 namespace {
 
-constexpr const char *kUsage = "usage: ptx-check KERNEL.ptx --args LAUNCH.json [--seed N] [--json]\n"
-                               "       ptx-check KERNEL.ptx --list\n"
-                               "Runs a kernel on this machine's CPU and reports races, accesses out of bounds and kin.\n"
-                               "  --args FILE  the launch: grid, block, buffers, arguments (docs/targets/ptx-check.md)\n"
-                               "  --seed N     another order of blocks and warps\n"
-                               "  --json       the report as JSON\n"
-                               "  --list       the kernels of the file with their parameters\n"
-                               "Exit status: 0 no finding, 1 findings, 2 the kernel could not be run.\n";
+constexpr const char *kUsage =
+    "usage: ptx-check KERNEL.ptx --args LAUNCH.json [--seed N] [--json]\n"
+    "       ptx-check KERNEL.ptx --list\n"
+    "Runs a kernel on this machine's CPU and reports races, accesses out of bounds and kin.\n"
+    "  --args FILE  the launch: grid, block, buffers, arguments (docs/targets/ptx-check.md)\n"
+    "  --seed N     another order of blocks and warps\n"
+    "  --json       the report as JSON\n"
+    "  --list       the kernels of the file with their parameters\n"
+    "Exit status: 0 no finding, 1 findings, 2 the kernel could not be run.\n";
 
 int refuse(const std::string &why) {
   fprintf(stderr, "ptx-check: %s\n", why.c_str());

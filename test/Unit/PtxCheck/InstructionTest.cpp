@@ -1,7 +1,7 @@
 //===- InstructionTest.cpp - one instruction each, results worked out by hand ---------===//
 //
-// The sources stand in %r1.., %h1.., %rd1.. or %p1.., the result is the first register named. All cases run in one warp of
-// 32 lanes and in one of 5, so that both the whole-warp path and the masked one are taken.
+// The sources stand in %r1.., %h1.., %rd1.. or %p1.., the result is the first register named. All cases run in one warp
+// of 32 lanes and in one of 5, so that both the whole-warp path and the masked one are taken.
 //
 //===----------------------------------------------------------------------===//
 #include "Kernels.h"
@@ -32,7 +32,9 @@ void check(const std::vector<Case> &cases) {
     std::string text = cases[i].text;
     for (size_t s = 0; s < cases[i].sources.size(); ++s) {
       std::string number = std::to_string(s + 1), value = hex(cases[i].sources[s]);
-      auto uses = [&](const std::string &name) { return text.find(name + number) != std::string::npos && text.find(name + number) > 0; };
+      auto uses = [&](const std::string &name) {
+        return text.find(name + number) != std::string::npos && text.find(name + number) > 0;
+      };
       if (uses("%rd"))
         body += "mov.b64 %rd" + number + ", " + value + ";\n";
       else if (uses("%r"))
@@ -59,7 +61,9 @@ void check(const std::vector<Case> &cases) {
     std::string guarded = body;
     for (size_t at = 0; (at = guarded.find("st.global", at)) != std::string::npos; at += 20)
       guarded.insert(at, "@%p7 ");
-    Outcome outcome = runBody("mov.u32 %r63, %tid.x;\nsetp.eq.s32 %p7, %r63, " + std::to_string(lanes - 1) + ";\n" + guarded, threads(lanes), 2 * cases.size());
+    Outcome outcome =
+        runBody("mov.u32 %r63, %tid.x;\nsetp.eq.s32 %p7, %r63, " + std::to_string(lanes - 1) + ";\n" + guarded,
+                threads(lanes), 2 * cases.size());
     ASSERT_EQ(outcome.error, "");
     EXPECT_EQ(outcome.report.findings.size(), 0u) << outcome.report.text();
     for (size_t i = 0; i < cases.size(); ++i) {
@@ -272,9 +276,10 @@ TEST(Instruction, ComparesAndSelects) {
 }
 
 TEST(Instruction, VectorsPackAndUnpack) {
-  Outcome outcome = runBody("mov.b32 %r1, 0x22221111;\nmov.b32 {%h1, %h2}, %r1;\nmov.b32 %r2, {%h2, %h1};\nmov.b64 %rd1, {%r1, %r2};\n"
-                            "mov.b64 {%r3, _}, %rd1;\nst.global.b64 [%rd30], %rd1;\nst.global.b32 [%rd30+8], %r3;\n",
-                            threads(1));
+  Outcome outcome = runBody(
+      "mov.b32 %r1, 0x22221111;\nmov.b32 {%h1, %h2}, %r1;\nmov.b32 %r2, {%h2, %h1};\nmov.b64 %rd1, {%r1, %r2};\n"
+      "mov.b64 {%r3, _}, %rd1;\nst.global.b64 [%rd30], %rd1;\nst.global.b32 [%rd30+8], %r3;\n",
+      threads(1));
   ASSERT_EQ(outcome.error, "");
   EXPECT_TRUE(outcome.report.findings.empty()) << outcome.report.text();
   EXPECT_EQ(outcome.out[0], 0x22221111u);

@@ -32,7 +32,8 @@ struct Outcome {
   }
 };
 
-inline Outcome runText(const std::string &text, Launch launch = {}, size_t outWords = 1024, std::vector<uint32_t> in = {}) {
+inline Outcome runText(const std::string &text, Launch launch = {}, size_t outWords = 1024,
+                       std::vector<uint32_t> in = {}) {
   Outcome outcome;
   launch.kernel = "k";
   std::unique_ptr<Module> module = Module::read(text, "test.ptx", outcome.error);
@@ -44,12 +45,14 @@ inline Outcome runText(const std::string &text, Launch launch = {}, size_t outWo
   Memory memory;
   memory.add(outcome.out.data(), outcome.out.size() * 4, "out");
   memory.add(in.data(), in.size() * 4, "in");
-  std::optional<Report> report = run(*module, memory, launch, {argument(outcome.out.data()), argument(in.data())}, outcome.error);
+  std::optional<Report> report =
+      run(*module, memory, launch, {argument(outcome.out.data()), argument(in.data())}, outcome.error);
   if (report)
     outcome.report = *report;
   return outcome;
 }
-inline Outcome runBody(const std::string &body, Launch launch = {}, size_t outWords = 1024, std::vector<uint32_t> in = {}, const std::string &before = "") {
+inline Outcome runBody(const std::string &body, Launch launch = {}, size_t outWords = 1024,
+                       std::vector<uint32_t> in = {}, const std::string &before = "") {
   return runText(kernel(body, before), launch, outWords, std::move(in));
 }
 inline Launch threads(uint32_t count, uint32_t blocks = 1, uint64_t seed = 0) {

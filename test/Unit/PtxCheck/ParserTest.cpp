@@ -8,17 +8,19 @@ using namespace tilewright::ptx::test;
 
 namespace {
 
-std::string refusalOf(const std::string &body, const std::string &before = "") { return runBody(body, threads(32), 64, {}, before).error; }
+std::string refusalOf(const std::string &body, const std::string &before = "") {
+  return runBody(body, threads(32), 64, {}, before).error;
+}
 
 TEST(Parser, RefusalsNameThePlace) {
-  EXPECT_EQ(refusalOf("frobnicate.b32 %r1, %r2;"), "test.ptx:9:1: unknown instruction 'frobnicate.b32'");
-  EXPECT_EQ(refusalOf("add.s32 %r1, %r2;"), "test.ptx:9:1: add.s32: too few operands");
-  EXPECT_EQ(refusalOf("add.s32 %r1, %r2, %r3, %r4;"), "test.ptx:9:1: add.s32: too many operands");
-  EXPECT_EQ(refusalOf("add.s32 %r1, %r2, %rd3;"), "test.ptx:9:1: add.s32: the register %rd3 has 64 bits, expected 32");
-  EXPECT_EQ(refusalOf("bra $nowhere;"), "test.ptx:9:13: there is no label '$nowhere'");
-  EXPECT_EQ(refusalOf("add.s32 %r1, %r2, ?;"), "test.ptx:9:19: unexpected character '?'");
-  EXPECT_EQ(refusalOf("mov.u32 %r1, %nothing;"), "test.ptx:9:1: unknown register or function '%nothing'");
-  EXPECT_EQ(refusalOf("wgmma.fence.sync.aligned;"), "test.ptx:9:1: unknown instruction 'wgmma.fence.sync.aligned'");
+  EXPECT_EQ(refusalOf("frobnicate.b32 %r1, %r2;"), "test.ptx:12:1: unknown instruction 'frobnicate.b32'");
+  EXPECT_EQ(refusalOf("add.s32 %r1, %r2;"), "test.ptx:12:1: add.s32: too few operands");
+  EXPECT_EQ(refusalOf("add.s32 %r1, %r2, %r3, %r4;"), "test.ptx:12:1: add.s32: too many operands");
+  EXPECT_EQ(refusalOf("add.s32 %r1, %r2, %rd3;"), "test.ptx:12:1: add.s32: the register %rd3 has 64 bits, expected 32");
+  EXPECT_EQ(refusalOf("bra $nowhere;"), "test.ptx:12:13: there is no label '$nowhere'");
+  EXPECT_EQ(refusalOf("add.s32 %r1, %r2, ?;"), "test.ptx:12:19: unexpected character '?'");
+  EXPECT_EQ(refusalOf("mov.u32 %r1, %nothing;"), "test.ptx:12:1: unknown register or function '%nothing'");
+  EXPECT_EQ(refusalOf("wgmma.fence.sync.aligned;"), "test.ptx:12:1: unknown instruction 'wgmma.fence.sync.aligned'");
 }
 
 TEST(Parser, LaunchesThatNoDeviceTakes) {
@@ -30,10 +32,11 @@ TEST(Parser, LaunchesThatNoDeviceTakes) {
 }
 
 TEST(Parser, PlacesComeFromLocAndComments) {
-  Outcome outcome = runBody(".loc 1 12 3\n//@tw op=add\nadd.s32 %r1, %r2, 1;\n", threads(1), 8, {}, ".file 1 \"model.py\"\n");
+  Outcome outcome =
+      runBody(".loc 1 12 3\n//@tw op=add\nadd.s32 %r1, %r2, 1;\n", threads(1), 8, {}, ".file 1 \"model.py\"\n");
   ASSERT_EQ(outcome.report.findings.size(), 1u);
   EXPECT_EQ(outcome.report.findings[0].here.place, "model.py:12:3 op=add");
-  EXPECT_EQ(outcome.report.findings[0].here.line, 12u);
+  EXPECT_EQ(outcome.report.findings[0].here.line, 15u);
 }
 
 // Text with bytes changed, taken away or put twice: read and run, or refused; the sanitizers watch.
@@ -68,7 +71,10 @@ TEST(Parser, DamagedTextDoesNoHarm) {
     launch.kernel = "gemm_bf16";
     launch.stepLimit = 20000;
     uint32_t size = 64;
-    run(*module, memory, launch, {argument(buffer.data()), argument(buffer.data()), argument(buffer.data()), argument(size), argument(size), argument(size)}, error);
+    run(*module, memory, launch,
+        {argument(buffer.data()), argument(buffer.data()), argument(buffer.data()), argument(size), argument(size),
+         argument(size)},
+        error);
   }
 }
 

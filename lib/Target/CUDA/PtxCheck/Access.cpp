@@ -1,7 +1,8 @@
 //===- Access.cpp - a lane touches memory -------------------------------------------------===//
 //
-// Every access of every instruction comes through here: the space behind a generic address, bounds by object, alignment,
-// what was never written, races. After a finding the kernel goes on: a load gives zero, a store does nothing.
+// Every access of every instruction comes through here: the space behind a generic address, bounds by object,
+// alignment, what was never written, races. After a finding the kernel goes on: a load gives zero, a store does
+// nothing.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Machine.h"
@@ -48,7 +49,8 @@ uint64_t Exec::address(const Instr &in, uint32_t i, uint32_t lane, uint32_t numb
 
 GlobalObject *Exec::objectAt(uint64_t address, uint64_t bytes) {
   auto holds = [&](const GlobalObject &object) {
-    return address >= object.begin && address - object.begin < object.bytes && object.bytes - (address - object.begin) >= bytes;
+    return address >= object.begin && address - object.begin < object.bytes &&
+           object.bytes - (address - object.begin) >= bytes;
   };
   if (grid.lastObject < grid.objects.size() && holds(grid.objects[grid.lastObject]))
     return &grid.objects[grid.lastObject];
@@ -71,7 +73,9 @@ uint8_t *Exec::locate(uint32_t lane, Space &space, uint64_t &address, uint32_t b
       address &= ~kWindowMask;
   }
   auto refuse = [&](Kind kind, const std::string &why) -> uint8_t * {
-    find(kind, lane, std::string(verb(access)) + " of " + count(bytes) + " at " + hex(address) + " in " + nameOf(space) + " memory: " + why);
+    find(kind, lane,
+         std::string(verb(access)) + " of " + count(bytes) + " at " + hex(address) + " in " + nameOf(space) +
+             " memory: " + why);
     return nullptr;
   };
   if (address & (bytes - 1) && std::has_single_bit(bytes))
@@ -86,7 +90,8 @@ uint8_t *Exec::locate(uint32_t lane, Space &space, uint64_t &address, uint32_t b
     const SharedObject &object = *--next;
     uint64_t at = address - object.begin;
     if (at >= object.bytes || object.bytes - at < bytes)
-      return refuse(Kind::OutOfBounds, "'" + object.name + "' has " + count(object.bytes) + ", the access begins at byte " + std::to_string(at));
+      return refuse(Kind::OutOfBounds, "'" + object.name + "' has " + count(object.bytes) +
+                                           ", the access begins at byte " + std::to_string(at));
     return block.shared.data() + address;
   }
   case Space::Local: {
@@ -118,10 +123,12 @@ uint8_t *Exec::locate(uint32_t lane, Space &space, uint64_t &address, uint32_t b
     if (next != grid.objects.begin()) {
       const GlobalObject &left = *(next - 1);
       before = address - left.begin;
-      near += "; '" + left.allocation->name + "' has " + count(left.bytes) + ", the access begins at byte " + std::to_string(before);
+      near += "; '" + left.allocation->name + "' has " + count(left.bytes) + ", the access begins at byte " +
+              std::to_string(before);
     }
     if (next != grid.objects.end() && next->begin - address < before && next->begin - address < (1u << 20))
-      near = "no allocation holds them; '" + next->allocation->name + "' begins " + count(next->begin - address) + " behind";
+      near = "no allocation holds them; '" + next->allocation->name + "' begins " + count(next->begin - address) +
+             " behind";
     return refuse(Kind::OutOfBounds, near);
   }
   if (object->allocation->constant && access != Access::Read)
@@ -139,13 +146,14 @@ void Exec::noteRace(uint32_t lane, Space space, uint64_t address, const Epoch &o
   } else if (GlobalObject *object = objectAt(address, 1))
     what += " ('" + object->allocation->name + "' at byte " + std::to_string(address - object->begin) + ")";
   if (async)
-    find(Kind::AsyncNotWaited, lane, what + " while an asynchronous copy may still be at it: nothing waits for the copy", &other);
+    find(Kind::AsyncNotWaited, lane,
+         what + " while an asynchronous copy may still be at it: nothing waits for the copy", &other);
   else
     find(Kind::Race, lane,
          what + " that nothing orders behind an access by " +
-             (other.block != block.serial       ? "another block"
-              : other.warp != warp.index        ? "another warp"
-                                                : "another lane of the same warp"),
+             (other.block != block.serial ? "another block"
+              : other.warp != warp.index  ? "another warp"
+                                          : "another lane of the same warp"),
          &other);
 }
 
@@ -170,8 +178,10 @@ uint8_t *Exec::reach(uint32_t lane, Space space, uint64_t address, uint32_t byte
   if (other)
     noteRace(lane, space, address, *other, writes, reads);
   if (written && reads && std::memchr(written, 0, bytes) && !(other && other->flags & Epoch::Async)) {
-    std::string where = space == Space::Shared ? "shared memory" : "'" + grid.objects[grid.lastObject].allocation->name + "'";
-    find(Kind::UninitialisedMemory, lane, "read of " + count(bytes) + " of " + where + " at " + hex(address) + " that nothing has written");
+    std::string where =
+        space == Space::Shared ? "shared memory" : "'" + grid.objects[grid.lastObject].allocation->name + "'";
+    find(Kind::UninitialisedMemory, lane,
+         "read of " + count(bytes) + " of " + where + " at " + hex(address) + " that nothing has written");
   }
   if (written && writes)
     std::memset(written, 1, bytes);

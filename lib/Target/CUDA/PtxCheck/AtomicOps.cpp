@@ -41,14 +41,22 @@ template <class T, class F, bool hasResult, bool hasThird> void runAtomic(Exec &
     e.acquire();
 }
 
-void addOpcodes(Table &table, const std::string &operation, const std::string &type, const std::string &letter, bool third, Handler atom, Handler red) {
+void addOpcodes(Table &table, const std::string &operation, const std::string &type, const std::string &letter,
+                bool third, Handler atom, Handler red) {
   struct {
     const char *text;
     Space space;
-  } const spaces[] = {{"", Space::Generic}, {".global", Space::Global}, {".shared", Space::Shared}, {".shared::cta", Space::Shared}};
+  } const spaces[] = {
+      {"", Space::Generic}, {".global", Space::Global}, {".shared", Space::Shared}, {".shared::cta", Space::Shared}};
   for (const auto &space : spaces)
-    combine("", {{{"", 0}, {".relaxed", 0}, {".acquire", ModAcquire}, {".release", ModRelease}, {".acq_rel", ModAcquire | ModRelease}}, {{"", 0}, {".cta", 0}, {".cluster", 0}, {".gpu", 0}, {".sys", 0}}}, "",
-            [&](const std::string &middle, uint32_t mods) {
+    combine("",
+            {{{"", 0},
+              {".relaxed", 0},
+              {".acquire", ModAcquire},
+              {".release", ModRelease},
+              {".acq_rel", ModAcquire | ModRelease}},
+             {{"", 0}, {".cta", 0}, {".cluster", 0}, {".gpu", 0}, {".sys", 0}}},
+            "", [&](const std::string &middle, uint32_t mods) {
               Form form;
               form.mods = mods;
               form.space = space.space;
@@ -65,7 +73,10 @@ void addOpcodes(Table &table, const std::string &operation, const std::string &t
 
 template <class T, class F> void add(Table &table, const std::string &operation, const std::string &type, F) {
   constexpr bool third = std::is_invocable_v<F, T, T, T, int>;
-  std::string letter = sizeof(T) == 2 ? "h" : sizeof(T) == 4 ? (type == ".f32" ? "f" : "w") : type == ".f64" ? "g" : "d";
+  std::string letter = sizeof(T) == 2   ? "h"
+                       : sizeof(T) == 4 ? (type == ".f32" ? "f" : "w")
+                       : type == ".f64" ? "g"
+                                        : "d";
   addOpcodes(table, operation, type, letter, third, runAtomic<T, F, true, third>, runAtomic<T, F, false, third>);
 }
 
@@ -81,10 +92,15 @@ template <class T> void addOrdered(Table &table, const std::string &type) {
   add<T>(table, ".max", type, [](T a, T b) { return std::max(a, b); });
   add<T>(table, ".add", type, [](T a, T b) { return T(std::make_unsigned_t<T>(a) + std::make_unsigned_t<T>(b)); });
 }
-Half plus(Half a, Half b) { return Half(uint16_t(encode(double(halfToFloat(uint16_t(a))) + halfToFloat(uint16_t(b)), kHalf))); }
-Brain plus(Brain a, Brain b) { return Brain(uint16_t(encode(sumToOdd(brainToFloat(uint16_t(a)), brainToFloat(uint16_t(b))), kBrain))); }
+Half plus(Half a, Half b) {
+  return Half(uint16_t(encode(double(halfToFloat(uint16_t(a))) + halfToFloat(uint16_t(b)), kHalf)));
+}
+Brain plus(Brain a, Brain b) {
+  return Brain(uint16_t(encode(sumToOdd(brainToFloat(uint16_t(a)), brainToFloat(uint16_t(b))), kBrain)));
+}
 template <class T> uint32_t plusPair(uint32_t a, uint32_t b) {
-  return uint32_t(uint16_t(plus(T(uint16_t(a)), T(uint16_t(b))))) | uint32_t(uint16_t(plus(T(uint16_t(a >> 16)), T(uint16_t(b >> 16))))) << 16;
+  return uint32_t(uint16_t(plus(T(uint16_t(a)), T(uint16_t(b))))) |
+         uint32_t(uint16_t(plus(T(uint16_t(a >> 16)), T(uint16_t(b >> 16))))) << 16;
 }
 
 } // namespace

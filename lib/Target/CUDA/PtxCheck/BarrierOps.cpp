@@ -1,8 +1,8 @@
 //===- BarrierOps.cpp - the barriers of a block, and the end of threads ------------------------------------------===//
 //
-// A barrier counts threads, by whole warps where the instruction is .aligned. What each brings is known to all that wait
-// when it completes. A thread that exits while others wait for it is a finding; then they wait no longer for it, as on the
-// hardware.
+// A barrier counts threads, by whole warps where the instruction is .aligned. What each brings is known to all that
+// wait when it completes. A thread that exits while others wait for it is a finding; then they wait no longer for it,
+// as on the hardware.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Lanes.h"
@@ -13,7 +13,13 @@
 namespace tilewright::ptx {
 namespace {
 
-enum : uint32_t { Waits = ModUser, Popc = ModUser * 2, All = ModUser * 4, Any = ModUser * 8, HasPredicate = Popc | All | Any };
+enum : uint32_t {
+  Waits = ModUser,
+  Popc = ModUser * 2,
+  All = ModUser * 4,
+  Any = ModUser * 8,
+  HasPredicate = Popc | All | Any
+};
 
 /// Threads that a barrier without a count waits for: whole warps, but for those that are gone.
 uint32_t allThreads(const Block &block) {
@@ -57,7 +63,8 @@ void arrive(Exec &e, const Instr &in) {
     return step();
   }
   if (counted && (expected == 0 || expected % kLanes)) {
-    e.find(Kind::BadOperand, lane, "the number of threads is " + std::to_string(expected) + ", and it must be a multiple of 32");
+    e.find(Kind::BadOperand, lane,
+           "the number of threads is " + std::to_string(expected) + ", and it must be a multiple of 32");
     return step();
   }
   Barrier &barrier = e.block.barriers[number];
@@ -73,7 +80,10 @@ void arrive(Exec &e, const Instr &in) {
     other.block = e.block.serial;
     other.warp = uint8_t(barrier.firstWarp);
     other.pc = barrier.pc;
-    e.find(Kind::BarrierMismatch, lane, "barrier " + std::to_string(number) + " is for " + std::to_string(expected) + " threads here and for " + std::to_string(barrier.expected) + " there", &other);
+    e.find(Kind::BarrierMismatch, lane,
+           "barrier " + std::to_string(number) + " is for " + std::to_string(expected) + " threads here and for " +
+               std::to_string(barrier.expected) + " there",
+           &other);
   }
   barrier.arrived += came;
   barrier.clock.join(e.warp.clock, true, e.block.serial);
@@ -95,7 +105,9 @@ void arrive(Exec &e, const Instr &in) {
   } else
     step();
   if (barrier.arrived > barrier.expected)
-    e.find(Kind::BarrierMismatch, lane, "barrier " + std::to_string(number) + " is for " + std::to_string(barrier.expected) + " threads, and " + std::to_string(barrier.arrived) + " have come");
+    e.find(Kind::BarrierMismatch, lane,
+           "barrier " + std::to_string(number) + " is for " + std::to_string(barrier.expected) + " threads, and " +
+               std::to_string(barrier.arrived) + " have come");
   if (barrier.arrived >= barrier.expected)
     completeBarrier(e.grid, e.block, number);
 }
@@ -139,7 +151,9 @@ void exitLanes(Exec &e, uint32_t mask) {
     other.block = e.block.serial;
     other.warp = uint8_t(barrier.firstWarp);
     other.pc = barrier.pc;
-    e.find(Kind::ExitAtBarrier, lane, "exits while other warps wait at barrier " + std::to_string(number) + " for all threads of the block", &other);
+    e.find(Kind::ExitAtBarrier, lane,
+           "exits while other warps wait at barrier " + std::to_string(number) + " for all threads of the block",
+           &other);
     barrier.expected = all;
     if (barrier.arrived >= barrier.expected)
       completeBarrier(e.grid, e.block, number);

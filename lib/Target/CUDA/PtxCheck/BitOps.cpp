@@ -12,7 +12,8 @@ template <class T> void addLogic(Table &table, const std::string &type, const st
   table.add("and" + type, three.c_str(), map<T, T, T>([](T a, T b) { return T(uint64_t(a) & uint64_t(b)); }));
   table.add("or" + type, three.c_str(), map<T, T, T>([](T a, T b) { return T(uint64_t(a) | uint64_t(b)); }));
   table.add("xor" + type, three.c_str(), map<T, T, T>([](T a, T b) { return T(uint64_t(a) ^ uint64_t(b)); }));
-  table.add("not" + type, two.c_str(), map<T, T>([](T a) { return std::is_same_v<T, Flagged> ? T(!uint64_t(a)) : T(~uint64_t(a)); }));
+  table.add("not" + type, two.c_str(),
+            map<T, T>([](T a) { return std::is_same_v<T, Flagged> ? T(!uint64_t(a)) : T(~uint64_t(a)); }));
   if constexpr (!std::is_same_v<T, Flagged>)
     table.add("cnot" + type, two.c_str(), map<T, T>([](T a) { return T(a == 0); }));
 }
@@ -21,10 +22,13 @@ template <class T> void addShifts(Table &table, const std::string &bits, const s
   using S = std::make_signed_t<T>;
   constexpr uint32_t width = 8 * sizeof(T);
   std::string signature = letter + "=" + letter + "w";
-  table.add("shl.b" + bits, signature.c_str(), map<T, T, uint32_t>([](T a, uint32_t b) { return b >= width ? T(0) : T(a << b); }));
+  table.add("shl.b" + bits, signature.c_str(),
+            map<T, T, uint32_t>([](T a, uint32_t b) { return b >= width ? T(0) : T(a << b); }));
   for (const char *type : {"shr.u", "shr.b"})
-    table.add(type + bits, signature.c_str(), map<T, T, uint32_t>([](T a, uint32_t b) { return b >= width ? T(0) : T(a >> b); }));
-  table.add("shr.s" + bits, signature.c_str(), map<S, S, uint32_t>([](S a, uint32_t b) { return S(a >> std::min(b, width - 1)); }));
+    table.add(type + bits, signature.c_str(),
+              map<T, T, uint32_t>([](T a, uint32_t b) { return b >= width ? T(0) : T(a >> b); }));
+  table.add("shr.s" + bits, signature.c_str(),
+            map<S, S, uint32_t>([](S a, uint32_t b) { return S(a >> std::min(b, width - 1)); }));
 }
 
 template <class T> void addCounts(Table &table, const std::string &bits, const std::string &letter) {
@@ -98,7 +102,12 @@ uint32_t rotatedSelector(const std::string &mode, uint32_t c) {
   uint32_t s = 0;
   c &= 3;
   for (uint32_t i = 0; i < 4; ++i) {
-    uint32_t pick = mode == ".f4e" ? c + i : mode == ".b4e" ? (8 + c - i) & 7 : mode == ".rc8" ? c : mode == ".ecl" ? std::max(i, c) : mode == ".ecr" ? std::min(i, c) : i % 2 + 2 * (c & 1);
+    uint32_t pick = mode == ".f4e"   ? c + i
+                    : mode == ".b4e" ? (8 + c - i) & 7
+                    : mode == ".rc8" ? c
+                    : mode == ".ecl" ? std::max(i, c)
+                    : mode == ".ecr" ? std::min(i, c)
+                                     : i % 2 + 2 * (c & 1);
     s |= pick << (4 * i);
   }
   return s;
@@ -126,18 +135,29 @@ void addBitForms(Table &table) {
                   result |= (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
               return result;
             }));
-  table.add("shf.l.wrap.b32", "w=www", map<U, U, U, U>([](U a, U b, U c) { return U((uint64_t(b) << 32 | a) << (c & 31) >> 32); }));
-  table.add("shf.r.wrap.b32", "w=www", map<U, U, U, U>([](U a, U b, U c) { return U((uint64_t(b) << 32 | a) >> (c & 31)); }));
-  table.add("shf.l.clamp.b32", "w=www", map<U, U, U, U>([](U a, U b, U c) { return c >= 32 ? a : U((uint64_t(b) << 32 | a) << c >> 32); }));
-  table.add("shf.r.clamp.b32", "w=www", map<U, U, U, U>([](U a, U b, U c) { return U((uint64_t(b) << 32 | a) >> std::min(c, 32u)); }));
+  table.add("shf.l.wrap.b32", "w=www",
+            map<U, U, U, U>([](U a, U b, U c) { return U((uint64_t(b) << 32 | a) << (c & 31) >> 32); }));
+  table.add("shf.r.wrap.b32", "w=www",
+            map<U, U, U, U>([](U a, U b, U c) { return U((uint64_t(b) << 32 | a) >> (c & 31)); }));
+  table.add("shf.l.clamp.b32", "w=www",
+            map<U, U, U, U>([](U a, U b, U c) { return c >= 32 ? a : U((uint64_t(b) << 32 | a) << c >> 32); }));
+  table.add("shf.r.clamp.b32", "w=www",
+            map<U, U, U, U>([](U a, U b, U c) { return U((uint64_t(b) << 32 | a) >> std::min(c, 32u)); }));
   table.add("prmt.b32", "w=www", map<U, U, U, U>([](U a, U b, U c) { return permuted(a, b, c); }));
-  table.add("prmt.b32.f4e", "w=www", map<U, U, U, U>([](U a, U b, U c) { return permuted(a, b, rotatedSelector(".f4e", c)); }));
-  table.add("prmt.b32.b4e", "w=www", map<U, U, U, U>([](U a, U b, U c) { return permuted(a, b, rotatedSelector(".b4e", c)); }));
-  table.add("prmt.b32.rc8", "w=www", map<U, U, U, U>([](U a, U b, U c) { return permuted(a, b, rotatedSelector(".rc8", c)); }));
-  table.add("prmt.b32.ecl", "w=www", map<U, U, U, U>([](U a, U b, U c) { return permuted(a, b, rotatedSelector(".ecl", c)); }));
-  table.add("prmt.b32.ecr", "w=www", map<U, U, U, U>([](U a, U b, U c) { return permuted(a, b, rotatedSelector(".ecr", c)); }));
-  table.add("prmt.b32.rc16", "w=www", map<U, U, U, U>([](U a, U b, U c) { return permuted(a, b, rotatedSelector(".rc16", c)); }));
-  table.add("bmsk.clamp.b32", "w=ww", map<U, U, U>([](U a, U b) { return a >= 32 ? 0u : (b >= 32 ? ~0u : (1u << b) - 1) << a; }));
+  table.add("prmt.b32.f4e", "w=www",
+            map<U, U, U, U>([](U a, U b, U c) { return permuted(a, b, rotatedSelector(".f4e", c)); }));
+  table.add("prmt.b32.b4e", "w=www",
+            map<U, U, U, U>([](U a, U b, U c) { return permuted(a, b, rotatedSelector(".b4e", c)); }));
+  table.add("prmt.b32.rc8", "w=www",
+            map<U, U, U, U>([](U a, U b, U c) { return permuted(a, b, rotatedSelector(".rc8", c)); }));
+  table.add("prmt.b32.ecl", "w=www",
+            map<U, U, U, U>([](U a, U b, U c) { return permuted(a, b, rotatedSelector(".ecl", c)); }));
+  table.add("prmt.b32.ecr", "w=www",
+            map<U, U, U, U>([](U a, U b, U c) { return permuted(a, b, rotatedSelector(".ecr", c)); }));
+  table.add("prmt.b32.rc16", "w=www",
+            map<U, U, U, U>([](U a, U b, U c) { return permuted(a, b, rotatedSelector(".rc16", c)); }));
+  table.add("bmsk.clamp.b32", "w=ww",
+            map<U, U, U>([](U a, U b) { return a >= 32 ? 0u : (b >= 32 ? ~0u : (1u << b) - 1) << a; }));
   table.add("bmsk.wrap.b32", "w=ww", map<U, U, U>([](U a, U b) { return ((1u << (b & 31)) - 1) << (a & 31); }));
 }
 

@@ -1,7 +1,7 @@
 //===- Code.h - a kernel decoded for execution -------------------------------------===//
 //
-// All functions that a kernel reaches, in one flat array of instructions. A register is a row: 32 lanes of 32 bits, or of
-// 64 bits in two rows. Immediate operands are rows of a constant pool, so that a handler sees no difference.
+// All functions that a kernel reaches, in one flat array of instructions. A register is a row: 32 lanes of 32 bits, or
+// of 64 bits in two rows. Immediate operands are rows of a constant pool, so that a handler sees no difference.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_PTXCHECK_CODE_H
@@ -33,7 +33,7 @@ enum Mod : uint32_t {
   ModNan = 128,
   ModXorSign = 256,
   ModAbs = 512,
-  ModHigh = 1024,  ///< .hi, and what else has two halves
+  ModHigh = 1024,   ///< .hi, and what else has two halves
   ModStrong = 2048, ///< .volatile, .relaxed, .acquire, .release: no race with its like
   ModAcquire = 4096,
   ModRelease = 8192,
@@ -57,19 +57,19 @@ struct Instr {
   uint32_t mods = 0;
   uint32_t guard = kNoRow;
   bool guardNegated = false, isSigned = false;
-  uint8_t bytes = 0;   ///< of one element in memory
-  uint8_t count = 1;   ///< elements
+  uint8_t bytes = 0;                    ///< of one element in memory
+  uint8_t count = 1;                    ///< elements
   int64_t offset = 0, secondOffset = 0; ///< of the addresses
-  uint32_t target = 0; ///< a branch's; a table; a function
+  uint32_t target = 0;                  ///< a branch's; a table; a function
   uint32_t statement = 0, function = 0;
 };
 
 struct CodeFunction {
   const FunctionSyntax *syntax = nullptr;
   uint32_t entry = 0, rows = 0;
-  uint64_t frameBytes = 0;             ///< local memory of a call: variables and parameters
-  std::vector<uint64_t> place;         ///< of each variable, in its space
-  std::vector<uint32_t> rowOf;         ///< of each register
+  uint64_t frameBytes = 0;                        ///< local memory of a call: variables and parameters
+  std::vector<uint64_t> place;                    ///< of each variable, in its space
+  std::vector<uint32_t> rowOf;                    ///< of each register
   std::vector<std::pair<uint32_t, bool>> formals; ///< variables, results first
 };
 
@@ -93,11 +93,11 @@ struct Code {
   std::string kernel;
   std::vector<Instr> instrs;
   std::vector<uint32_t> operands;
-  std::vector<uint32_t> pool; ///< rows of 32 words
+  std::vector<uint32_t> pool;          ///< rows of 32 words
   std::vector<CodeFunction> functions; ///< the kernel first
   std::vector<CallSite> calls;
-  std::vector<std::vector<uint32_t>> tables; ///< of brx.idx: program counters
-  std::vector<SharedObject> shared;          ///< by address; the dynamic one last
+  std::vector<std::vector<uint32_t>> tables;  ///< of brx.idx: program counters
+  std::vector<SharedObject> shared;           ///< by address; the dynamic one last
   uint64_t sharedBytes = 0, staticShared = 0; ///< with and without the gaps between objects
   uint64_t parameterBytes = 0;
   std::vector<Variable> parameters;

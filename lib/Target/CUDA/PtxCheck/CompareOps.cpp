@@ -1,7 +1,7 @@
 //===- CompareOps.cpp - setp, set, selp, slct ---------------------------------------------------------===//
 //
-// setp.CMP{.BOOL}.type p{|q}, a, b{, c}: p = (a CMP b) BOOL c, q = !(a CMP b) BOOL c. A comparison of floats with u at its
-// end is also true where an operand is NaN.
+// setp.CMP{.BOOL}.type p{|q}, a, b{, c}: p = (a CMP b) BOOL c, q = !(a CMP b) BOOL c. A comparison of floats with u at
+// its end is also true where an operand is NaN.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Formats.h"
@@ -11,7 +11,24 @@
 namespace tilewright::ptx {
 namespace {
 
-enum : uint32_t { Eq, Ne, Lt, Le, Gt, Ge, Num, Nan, CompareMask = 7, Unordered = 8, Plain = 0, And = 16, Or = 32, Xor = 48, BoolMask = 48, Twin = 64 };
+enum : uint32_t {
+  Eq,
+  Ne,
+  Lt,
+  Le,
+  Gt,
+  Ge,
+  Num,
+  Nan,
+  CompareMask = 7,
+  Unordered = 8,
+  Plain = 0,
+  And = 16,
+  Or = 32,
+  Xor = 48,
+  BoolMask = 48,
+  Twin = 64
+};
 constexpr uint32_t kUnit = ModUser;
 
 template <class T> double asNumber(T x) {
@@ -103,7 +120,8 @@ template <class T> void runSetpPair(Exec &e, const Instr &in) {
   const uint32_t *a = e.row<uint32_t>(in, 2), *b = e.row<uint32_t>(in, 3);
   const uint32_t *c = in.sources > 2 ? e.row<uint32_t>(in, 4) : nullptr;
   forLanes(e.mask, [&](uint32_t lane) {
-    bool low = holds<T>(in.mods, T(uint16_t(a[lane])), T(uint16_t(b[lane]))), high = holds<T>(in.mods, T(uint16_t(a[lane] >> 16)), T(uint16_t(b[lane] >> 16)));
+    bool low = holds<T>(in.mods, T(uint16_t(a[lane])), T(uint16_t(b[lane]))),
+         high = holds<T>(in.mods, T(uint16_t(a[lane] >> 16)), T(uint16_t(b[lane] >> 16)));
     bool other = c ? c[lane] & 1 : false;
     p[lane] = joined(in.mods, low, other);
     if (q)
@@ -116,33 +134,47 @@ template <class T, bool Float> void runSet(Exec &e, const Instr &in) {
   const Cell<T> *a = e.row<Cell<T>>(in, 1), *b = e.row<Cell<T>>(in, 2);
   const uint32_t *c = in.sources > 2 ? e.row<uint32_t>(in, 3) : nullptr;
   forLanes(e.mask, [&](uint32_t lane) {
-    bool value = joined(in.mods, holds<T>(in.mods, fromCell<T>(a[lane]), fromCell<T>(b[lane])), c ? c[lane] & 1 : false);
+    bool value =
+        joined(in.mods, holds<T>(in.mods, fromCell<T>(a[lane]), fromCell<T>(b[lane])), c ? c[lane] & 1 : false);
     d[lane] = value ? (Float ? 0x3f800000u : ~0u) : 0;
   });
 }
 
 template <class T> void addType(Table &table, const std::string &type, const std::string &letter) {
   constexpr bool isFloat = !std::is_integral_v<T>;
-  std::vector<Choice> compares = {{".eq", Eq * kUnit}, {".ne", Ne * kUnit}, {".lt", Lt * kUnit}, {".le", Le * kUnit}, {".gt", Gt * kUnit}, {".ge", Ge * kUnit}};
+  std::vector<Choice> compares = {{".eq", Eq * kUnit}, {".ne", Ne * kUnit}, {".lt", Lt * kUnit},
+                                  {".le", Le * kUnit}, {".gt", Gt * kUnit}, {".ge", Ge * kUnit}};
   if (isFloat)
-    for (Choice more : {Choice{".equ", (Eq | Unordered) * kUnit}, {".neu", (Ne | Unordered) * kUnit}, {".ltu", (Lt | Unordered) * kUnit}, {".leu", (Le | Unordered) * kUnit}, {".gtu", (Gt | Unordered) * kUnit}, {".geu", (Ge | Unordered) * kUnit}, {".num", Num * kUnit}, {".nan", Nan * kUnit}})
+    for (Choice more : {Choice{".equ", (Eq | Unordered) * kUnit},
+                        {".neu", (Ne | Unordered) * kUnit},
+                        {".ltu", (Lt | Unordered) * kUnit},
+                        {".leu", (Le | Unordered) * kUnit},
+                        {".gtu", (Gt | Unordered) * kUnit},
+                        {".geu", (Ge | Unordered) * kUnit},
+                        {".num", Num * kUnit},
+                        {".nan", Nan * kUnit}})
       compares.push_back(more);
   else if (std::is_unsigned_v<T> && type[1] == 'u')
     for (Choice more : {Choice{".lo", Lt * kUnit}, {".ls", Le * kUnit}, {".hi", Gt * kUnit}, {".hs", Ge * kUnit}})
       compares.push_back(more);
   for (const Choice &compare : compares)
-    combine("", {{{"", 0}, {".and", And * kUnit}, {".or", Or * kUnit}, {".xor", Xor * kUnit}}, {{"", 0}, {".ftz", ModFtz}}}, type, [&](const std::string &rest, uint32_t mods) {
-      mods |= compare.mods;
-      bool third = mods / kUnit & BoolMask;
-      table.add(std::string("setp") + compare.text + rest, ("p|=" + letter + letter + (third ? "p" : "")).c_str(), runSetp<T>, mods);
-      for (const char *dtype : {".u32", ".s32", ".f32"}) {
-        std::string opcode = std::string("set") + compare.text + rest;
-        opcode.insert(opcode.size() - type.size(), dtype);
-        table.add(opcode, ("w=" + letter + letter + (third ? "p" : "")).c_str(), dtype[1] == 'f' ? runSet<T, true> : runSet<T, false>, mods);
-      }
-      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Brain>)
-        table.add(std::string("setp") + compare.text + rest + "x2", third ? "p|=wwp" : "p|=ww", runSetpPair<T>, mods);
-    });
+    combine("",
+            {{{"", 0}, {".and", And * kUnit}, {".or", Or * kUnit}, {".xor", Xor * kUnit}}, {{"", 0}, {".ftz", ModFtz}}},
+            type, [&](const std::string &rest, uint32_t mods) {
+              mods |= compare.mods;
+              bool third = mods / kUnit & BoolMask;
+              table.add(std::string("setp") + compare.text + rest,
+                        ("p|=" + letter + letter + (third ? "p" : "")).c_str(), runSetp<T>, mods);
+              for (const char *dtype : {".u32", ".s32", ".f32"}) {
+                std::string opcode = std::string("set") + compare.text + rest;
+                opcode.insert(opcode.size() - type.size(), dtype);
+                table.add(opcode, ("w=" + letter + letter + (third ? "p" : "")).c_str(),
+                          dtype[1] == 'f' ? runSet<T, true> : runSet<T, false>, mods);
+              }
+              if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Brain>)
+                table.add(std::string("setp") + compare.text + rest + "x2", third ? "p|=wwp" : "p|=ww", runSetpPair<T>,
+                          mods);
+            });
 }
 
 template <class T> void addSelect(Table &table, const std::string &bits, const std::string &letter) {
@@ -156,8 +188,10 @@ template <class T> void addSelect(Table &table, const std::string &bits, const s
     table.add("selp" + (type + bits), form);
     std::string select = letter + "=" + letter + letter;
     if (sizeof(T) > 2 || type[1] != 'f') {
-      table.add("slct" + (type + bits) + ".s32", (select + "w").c_str(), map<T, T, T, int32_t>([](T a, T b, int32_t c) { return c >= 0 ? a : b; }));
-      table.add("slct" + (type + bits) + ".f32", (select + "f").c_str(), map<T, T, T, float>([](T a, T b, float c) { return c >= 0 ? a : b; }));
+      table.add("slct" + (type + bits) + ".s32", (select + "w").c_str(),
+                map<T, T, T, int32_t>([](T a, T b, int32_t c) { return c >= 0 ? a : b; }));
+      table.add("slct" + (type + bits) + ".f32", (select + "f").c_str(),
+                map<T, T, T, float>([](T a, T b, float c) { return c >= 0 ? a : b; }));
     }
   }
 }

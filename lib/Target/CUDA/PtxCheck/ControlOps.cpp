@@ -18,7 +18,9 @@ void branchTable(Exec &e, const Instr &in) {
     forLanes(rest, [&](uint32_t other) { group |= uint32_t(index[other] == value) << other; });
     rest &= ~group;
     if (value >= targets.size()) {
-      e.find(Kind::BadOperand, lane, "the index is " + std::to_string(value) + ", and the table has " + std::to_string(targets.size()) + " labels");
+      e.find(Kind::BadOperand, lane,
+             "the index is " + std::to_string(value) + ", and the table has " + std::to_string(targets.size()) +
+                 " labels");
       exitLanes(e, group);
       if (e.warp.done())
         return;
@@ -46,7 +48,8 @@ void call(Exec &e, const Instr &in) {
   const CodeFunction &caller = code.functions[in.function];
   uint64_t localBase = fragment.localBase + caller.frameBytes, top = localBase + callee.frameBytes;
   if (top > kMaxLocal) {
-    e.find(Kind::OutOfBounds, uint32_t(std::countr_zero(e.mask)), "calls nest so deep that a thread's stack is over " + std::to_string(kMaxLocal) + " bytes");
+    e.find(Kind::OutOfBounds, uint32_t(std::countr_zero(e.mask)),
+           "calls nest so deep that a thread's stack is over " + std::to_string(kMaxLocal) + " bytes");
     exitLanes(e, e.fragment->mask);
     return;
   }
@@ -55,7 +58,8 @@ void call(Exec &e, const Instr &in) {
     if (state.local.size() < top)
       state.local.resize(top);
     for (const CallSite::Copy &copy : site.in)
-      std::memcpy(state.local.data() + localBase + copy.callee, state.local.data() + fragment.localBase + copy.caller, copy.bytes);
+      std::memcpy(state.local.data() + localBase + copy.callee, state.local.data() + fragment.localBase + copy.caller,
+                  copy.bytes);
   });
   fragment.frames.push_back({pc + 1, fragment.base, in.target, fragment.localBase});
   fragment.base += caller.rows;
@@ -119,7 +123,8 @@ void leaveFunction(Exec &e, const Instr &in) {
   forLanes(fragment.mask, [&](uint32_t lane) {
     Lane &state = e.warp.lanes[lane];
     for (const CallSite::Copy &copy : site.out)
-      std::memcpy(state.local.data() + frame.localBase + copy.caller, state.local.data() + fragment.localBase + copy.callee, copy.bytes);
+      std::memcpy(state.local.data() + frame.localBase + copy.caller,
+                  state.local.data() + fragment.localBase + copy.callee, copy.bytes);
   });
   fragment.base = frame.base;
   fragment.localBase = frame.localBase;

@@ -43,7 +43,8 @@ template <class D, class S> D toInteger(uint32_t mods, S source) {
   if (x != x)
     return sizeof(D) == 8 || sizeof(S) == 8 ? D(uint64_t(1) << (8 * sizeof(D) - 1)) : D(0);
   x = whole(x, mods);
-  double low = double(std::numeric_limits<D>::min()), high = std::ldexp(1.0, int(8 * sizeof(D)) - (std::is_signed_v<D> ? 1 : 0));
+  double low = double(std::numeric_limits<D>::min()),
+         high = std::ldexp(1.0, int(8 * sizeof(D)) - (std::is_signed_v<D> ? 1 : 0));
   if (x < low)
     return std::numeric_limits<D>::min();
   if (x >= high)
@@ -102,15 +103,20 @@ template <class D, class S> D toNarrower(uint32_t mods, S source) {
 }
 
 /// A narrow integer is extended to its register.
-template <class D> using Kept = std::conditional_t<sizeof(D) >= 4, D, std::conditional_t<std::is_signed_v<D>, int32_t, uint32_t>>;
+template <class D>
+using Kept = std::conditional_t<sizeof(D) >= 4, D, std::conditional_t<std::is_signed_v<D>, int32_t, uint32_t>>;
 
 enum class Way { Integers, ToInteger, Widen, Same, Narrow };
 
 /// The opcodes of one pair of types; no template, since there are 144 pairs.
 void addOpcodes(Table &table, Way way, const std::string &types, const std::string &signature, Handler run) {
-  auto add = [&](const std::string &middle, uint32_t mods) { table.add("cvt" + middle + types, signature.c_str(), run, mods); };
-  std::initializer_list<Choice> rounds = {{".rn", 0}, {".rz", uint32_t(Round::Zero)}, {".rm", uint32_t(Round::Down)}, {".rp", uint32_t(Round::Up)}};
-  std::initializer_list<Choice> wholes = {{".rni", 0}, {".rzi", uint32_t(Round::Zero)}, {".rmi", uint32_t(Round::Down)}, {".rpi", uint32_t(Round::Up)}};
+  auto add = [&](const std::string &middle, uint32_t mods) {
+    table.add("cvt" + middle + types, signature.c_str(), run, mods);
+  };
+  std::initializer_list<Choice> rounds = {
+      {".rn", 0}, {".rz", uint32_t(Round::Zero)}, {".rm", uint32_t(Round::Down)}, {".rp", uint32_t(Round::Up)}};
+  std::initializer_list<Choice> wholes = {
+      {".rni", 0}, {".rzi", uint32_t(Round::Zero)}, {".rmi", uint32_t(Round::Down)}, {".rpi", uint32_t(Round::Up)}};
   std::initializer_list<Choice> flush = {{"", 0}, {".ftz", ModFtz}}, saturate = {{"", 0}, {".sat", ModSat}};
   switch (way) {
   case Way::Integers:
@@ -120,22 +126,32 @@ void addOpcodes(Table &table, Way way, const std::string &types, const std::stri
   case Way::ToInteger:
     return combine("", {wholes, flush, saturate}, "", add);
   case Way::Same: // to a whole number: ModHigh
-    combine("", {wholes, flush, saturate}, "", [&](const std::string &middle, uint32_t mods) { add(middle, mods | ModHigh); });
+    combine("", {wholes, flush, saturate}, "",
+            [&](const std::string &middle, uint32_t mods) { add(middle, mods | ModHigh); });
     [[fallthrough]];
   case Way::Widen:
     return combine("", {flush, saturate}, "", add);
   case Way::Narrow:
-    return combine("", {rounds, flush, {{"", 0}, {".sat", ModSat}, {".relu", ModRelu}, {".satfinite", ModFinite}, {".relu.satfinite", ModRelu | ModFinite}, {".satfinite.relu", ModRelu | ModFinite}}}, "", add);
+    return combine("",
+                   {rounds,
+                    flush,
+                    {{"", 0},
+                     {".sat", ModSat},
+                     {".relu", ModRelu},
+                     {".satfinite", ModFinite},
+                     {".relu.satfinite", ModRelu | ModFinite},
+                     {".satfinite.relu", ModRelu | ModFinite}}},
+                   "", add);
   }
 }
 
 template <class D, class S> void addPair(Table &table, const std::string &dtype, const std::string &stype) {
   std::string signature = std::string(1, sizeof(D) == 8 ? 'd' : 'v') + "=" + (sizeof(S) == 8 ? 'd' : 'n');
-  Way way = kIsInteger<D> && kIsInteger<S>                ? Way::Integers
-            : kIsInteger<D>                               ? Way::ToInteger
-            : std::is_same_v<D, S>                        ? Way::Same
-            : !kIsInteger<S> && sizeof(D) > sizeof(S)     ? Way::Widen
-                                                          : Way::Narrow;
+  Way way = kIsInteger<D> && kIsInteger<S>            ? Way::Integers
+            : kIsInteger<D>                           ? Way::ToInteger
+            : std::is_same_v<D, S>                    ? Way::Same
+            : !kIsInteger<S> && sizeof(D) > sizeof(S) ? Way::Widen
+                                                      : Way::Narrow;
   Handler run;
   if constexpr (kIsInteger<D> && kIsInteger<S>)
     run = map<Kept<D>, S>([](uint32_t m, S a) { return Kept<D>(toNarrower<D, S>(m, a)); });

@@ -1,4 +1,5 @@
-//===- CopyOps.cpp - cp.async and its groups -------------------------------------------------------------------------------------===//
+//===- CopyOps.cpp - cp.async and its groups
+//-------------------------------------------------------------------------------------===//
 //
 // The bytes move as late as the program allows: when the thread that asked waits for their group. Until then whoever
 // touches the target, or writes the source, has a finding. A copy that nobody waits for never takes place.
@@ -24,7 +25,8 @@ void copy(Exec &e, const Instr &in) {
     pending.read = sizes ? sizes[lane] : size;
     pending.pc = e.pc;
     if (pending.read > size) {
-      e.find(Kind::BadOperand, lane, "copies " + std::to_string(size) + " bytes, and " + std::to_string(pending.read) + " are to be read");
+      e.find(Kind::BadOperand, lane,
+             "copies " + std::to_string(size) + " bytes, and " + std::to_string(pending.read) + " are to be read");
       pending.read = size;
     }
     to[lane] = pending.to;
@@ -50,7 +52,8 @@ void copy(Exec &e, const Instr &in) {
         if (const Epoch *other = object.shadow.read(who, source - object.begin, pending.read))
           e.noteRace(lane, Space::Global, source, *other, false, true);
         if (!object.written.empty() && std::memchr(object.written.data() + (source - object.begin), 0, pending.read))
-          e.find(Kind::UninitialisedMemory, lane, "copies bytes of '" + object.allocation->name + "' that nothing has written");
+          e.find(Kind::UninitialisedMemory, lane,
+                 "copies bytes of '" + object.allocation->name + "' that nothing has written");
       }
     }
     e.warp.lanes[lane].copies.push_back(pending);

@@ -1,7 +1,8 @@
 //===- Decode.cpp - syntax to code ---------------------------------------------------------------===//
 //
-// Looks every instruction up in the table, checks its operands against the signature, gives registers rows and variables
-// places. Shared variables are laid out with gaps between them, so that an access past one is never inside the next.
+// Looks every instruction up in the table, checks its operands against the signature, gives registers rows and
+// variables places. Shared variables are laid out with gaps between them, so that an access past one is never inside
+// the next.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Handlers.h"
@@ -48,7 +49,9 @@ private:
   }
 
   //===--- variables ---===//
-  static uint64_t aligned(uint64_t value, uint64_t align) { return align ? (value + align - 1) / align * align : value; }
+  static uint64_t aligned(uint64_t value, uint64_t align) {
+    return align ? (value + align - 1) / align * align : value;
+  }
 
   void placeShared(const Variable &variable, uint64_t &place) {
     if (variable.unsized) {
@@ -133,7 +136,8 @@ private:
   }
   /// The value of a variable's name: its address in its own space.
   uint64_t addressOf(const Statement &at, const Term &term, Space *space = nullptr) {
-    const Variable &variable = term.kind == Term::Kind::Local ? current->syntax->variables[term.index] : syntax.variables[term.index];
+    const Variable &variable =
+        term.kind == Term::Kind::Local ? current->syntax->variables[term.index] : syntax.variables[term.index];
     if (space)
       *space = variable.space;
     if (term.kind == Term::Kind::Local) {
@@ -154,20 +158,27 @@ private:
     if (term.kind != Term::Kind::Local)
       return false;
     const Variable &variable = current->syntax->variables[term.index];
-    return variable.space == Space::Local || (variable.space == Space::Param && !(current->syntax->entry && variable.role == Variable::Role::Formal));
+    return variable.space == Space::Local ||
+           (variable.space == Space::Param && !(current->syntax->entry && variable.role == Variable::Role::Formal));
   }
 
   uint32_t value(const Statement &at, const Term &term, char letter) {
-    unsigned bits = letter == 'p' ? 1 : letter == 'h' ? 16 : letter == 'w' || letter == 'f' || letter == 'n' || letter == 'v' ? 32 : letter == 'q' ? 128 : 64;
+    unsigned bits = letter == 'p'                                                      ? 1
+                    : letter == 'h'                                                    ? 16
+                    : letter == 'w' || letter == 'f' || letter == 'n' || letter == 'v' ? 32
+                    : letter == 'q'                                                    ? 128
+                                                                                       : 64;
     switch (term.kind) {
     case Term::Kind::Sink:
       return kNoRow;
     case Term::Kind::Register: {
       const RegisterName &name = current->syntax->registers[term.index];
       bool narrow = letter == 'n' && name.bits == 64;
-      bool fits = letter == 'x' || letter == 'n' || name.bits == bits || (letter == 'v' && name.bits <= 32 && name.bits > 1);
+      bool fits =
+          letter == 'x' || letter == 'n' || name.bits == bits || (letter == 'v' && name.bits <= 32 && name.bits > 1);
       if (!fits)
-        fail(at, at.opcode + ": the register " + name.name + " has " + std::to_string(name.bits) + " bits, expected " + std::to_string(bits));
+        fail(at, at.opcode + ": the register " + name.name + " has " + std::to_string(name.bits) + " bits, expected " +
+                     std::to_string(bits));
       uint32_t row = current->rowOf[term.index];
       if (narrow) { // the low bits of a wider register
         uint32_t low = temporary(false);
@@ -197,7 +208,11 @@ private:
         number = std::bit_cast<uint64_t>(double(std::bit_cast<float>(uint32_t(term.bits))));
       else if (term.kind == Term::Kind::Float64 && (letter == 'w' || letter == 'h'))
         fail(at, at.opcode + ": a double where the instruction wants " + std::to_string(bits) + " bits");
-      return constant(bits == 1 ? number & 1 : bits == 16 ? number & 0xffff : bits == 32 ? number & 0xffffffff : number, bits == 64);
+      return constant(bits == 1    ? number & 1
+                      : bits == 16 ? number & 0xffff
+                      : bits == 32 ? number & 0xffffffff
+                                   : number,
+                      bits == 64);
     }
     case Term::Kind::Local:
     case Term::Kind::Global:
@@ -215,8 +230,10 @@ private:
     }
   }
 
-  /// Two operands: the row of the base, and whether it has 64 bits. The space is the variable's where the opcode has none.
-  void memory(const Statement &at, const Term &term, Instr &in, std::vector<uint32_t> &sources, std::vector<uint32_t> &marks) {
+  /// Two operands: the row of the base, and whether it has 64 bits. The space is the variable's where the opcode has
+  /// none.
+  void memory(const Statement &at, const Term &term, Instr &in, std::vector<uint32_t> &sources,
+              std::vector<uint32_t> &marks) {
     if (term.kind != Term::Kind::Address || term.parts.size() != 1)
       fail(at, at.opcode + ": expected an address [base+offset]");
     const Term &base = term.parts[0];
@@ -391,7 +408,8 @@ private:
   }
 
   void decodeTable(const Statement &at, Instr &in) {
-    if (at.terms.size() != 2 || at.terms[1].kind != Term::Kind::Name || !current->syntax->tables.count(at.terms[1].name))
+    if (at.terms.size() != 2 || at.terms[1].kind != Term::Kind::Name ||
+        !current->syntax->tables.count(at.terms[1].name))
       fail(at, at.opcode + ": expected an index and a table of labels");
     in.target = uint32_t(code->tables.size());
     code->tables.push_back(current->syntax->tables.at(at.terms[1].name));
@@ -413,7 +431,12 @@ private:
       in.run = readSpecial;
       return emit(in, at, {value(at, to, letter)}, {});
     }
-    auto part = [&](size_t parts) { return bits / unsigned(parts) == 16 ? 'h' : bits / unsigned(parts) == 32 ? 'w' : bits / unsigned(parts) == 64 ? 'd' : 'p'; };
+    auto part = [&](size_t parts) {
+      return bits / unsigned(parts) == 16   ? 'h'
+             : bits / unsigned(parts) == 32 ? 'w'
+             : bits / unsigned(parts) == 64 ? 'd'
+                                            : 'p';
+    };
     std::vector<uint32_t> results, sources;
     if (from.kind == Term::Kind::Vector) {
       for (const Term &piece : from.parts)
@@ -462,7 +485,8 @@ private:
         fail(at, "the call of '" + callee->name + "' has too few arguments or results");
       const Term &given = *args[isArgument][index];
       if (!isFrame(given) || current->syntax->variables[given.index].bytes != formal.bytes)
-        fail(at, "the call of '" + callee->name + "': '" + formal.name + "' wants a .param variable of " + std::to_string(formal.bytes) + " bytes");
+        fail(at, "the call of '" + callee->name + "': '" + formal.name + "' wants a .param variable of " +
+                     std::to_string(formal.bytes) + " bytes");
       auto &list = isArgument ? site.in : site.out;
       list.push_back({current->place[given.index], code->functions[site.function].place[i], uint32_t(formal.bytes)});
     }

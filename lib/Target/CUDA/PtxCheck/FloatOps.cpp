@@ -1,8 +1,8 @@
 //===- FloatOps.cpp - arithmetic of f32 and f64 --------------------------------------------------===//
 //
 // f32 is computed in double and rounded as the instruction says (Formats.h). f64 rounds to nearest with the host's own
-// instructions; its directed roundings take the exact error's sign. The approximate functions (.approx) give the double's
-// value rounded: the hardware may differ by the error that the ISA states for each.
+// instructions; its directed roundings take the exact error's sign. The approximate functions (.approx) give the
+// double's value rounded: the hardware may differ by the error that the ISA states for each.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Formats.h"
@@ -29,7 +29,8 @@ double directed(double value, double error, uint32_t mods) {
   Round round = Round(mods & ModRound);
   if (round == Round::Near || error == 0 || !std::isfinite(value))
     return value;
-  bool down = round == Round::Down || (round == Round::Zero && value > 0), up = round == Round::Up || (round == Round::Zero && value < 0);
+  bool down = round == Round::Down || (round == Round::Zero && value > 0),
+       up = round == Round::Up || (round == Round::Zero && value < 0);
   if (down && error < 0)
     return std::nextafter(value, -INFINITY);
   if (up && error > 0)
@@ -93,18 +94,33 @@ void addFloatForms(Table &table) {
   std::initializer_list<Choice> optional = {{"", 0}, {".rn", 0}, {".rz", kZero}, {".rm", kDown}, {".rp", kUp}};
   std::initializer_list<Choice> required = {{".rn", 0}, {".rz", kZero}, {".rm", kDown}, {".rp", kUp}};
   std::initializer_list<Choice> flush = {{"", 0}, {".ftz", ModFtz}}, saturate = {{"", 0}, {".sat", ModSat}};
-  auto single = [&](const std::string &stem, std::initializer_list<Choice> rounds, const char *signature, Handler run, std::initializer_list<Choice> last) {
-    combine(stem, {rounds, flush, last}, ".f32", [&](const std::string &opcode, uint32_t mods) { table.add(opcode, signature, run, mods); });
+  auto single = [&](const std::string &stem, std::initializer_list<Choice> rounds, const char *signature, Handler run,
+                    std::initializer_list<Choice> last) {
+    combine(stem, {rounds, flush, last}, ".f32",
+            [&](const std::string &opcode, uint32_t mods) { table.add(opcode, signature, run, mods); });
   };
   std::initializer_list<Choice> none = {{"", 0}};
-  single("add", optional, "f=ff", map<float, float, float>([](uint32_t m, float a, float b) { return out(m, sumToOdd(in(m, a), in(m, b))); }), saturate);
-  single("sub", optional, "f=ff", map<float, float, float>([](uint32_t m, float a, float b) { return out(m, sumToOdd(in(m, a), -double(in(m, b)))); }), saturate);
-  single("mul", optional, "f=ff", map<float, float, float>([](uint32_t m, float a, float b) { return out(m, double(in(m, a)) * in(m, b)); }), saturate);
-  Handler fused = map<float, float, float, float>([](uint32_t m, float a, float b, float c) { return out(m, sumToOdd(double(in(m, a)) * in(m, b), in(m, c))); });
+  single("add", optional, "f=ff",
+         map<float, float, float>([](uint32_t m, float a, float b) { return out(m, sumToOdd(in(m, a), in(m, b))); }),
+         saturate);
+  single("sub", optional, "f=ff", map<float, float, float>([](uint32_t m, float a, float b) {
+           return out(m, sumToOdd(in(m, a), -double(in(m, b))));
+         }),
+         saturate);
+  single("mul", optional, "f=ff",
+         map<float, float, float>([](uint32_t m, float a, float b) { return out(m, double(in(m, a)) * in(m, b)); }),
+         saturate);
+  Handler fused = map<float, float, float, float>(
+      [](uint32_t m, float a, float b, float c) { return out(m, sumToOdd(double(in(m, a)) * in(m, b), in(m, c))); });
   single("fma", required, "f=fff", fused, saturate);
   single("mad", required, "f=fff", fused, saturate);
-  single("div", required, "f=ff", map<float, float, float>([](uint32_t m, float a, float b) { return out(m, quotientToOdd(in(m, a), in(m, b))); }), none);
-  single("div", {{".approx", 0}, {".full", 0}}, "f=ff", map<float, float, float>([](uint32_t m, float a, float b) { return out(m, double(in(m, a)) / in(m, b)); }), none);
+  single("div", required, "f=ff", map<float, float, float>([](uint32_t m, float a, float b) {
+           return out(m, quotientToOdd(in(m, a), in(m, b)));
+         }),
+         none);
+  single("div", {{".approx", 0}, {".full", 0}}, "f=ff",
+         map<float, float, float>([](uint32_t m, float a, float b) { return out(m, double(in(m, a)) / in(m, b)); }),
+         none);
   single("rcp", {{".rn", 0}, {".rz", kZero}, {".rm", kDown}, {".rp", kUp}, {".approx", 0}}, "f=f",
          map<float, float>([](uint32_t m, float a) { return out(m, quotientToOdd(1.0, in(m, a))); }), none);
   single("sqrt", {{".rn", 0}, {".rz", kZero}, {".rm", kDown}, {".rp", kUp}, {".approx", 0}}, "f=f",
@@ -118,19 +134,31 @@ void addFloatForms(Table &table) {
   table.add("tanh.approx.f32", "f=f", approx([](double a) { return std::tanh(a); }));
   single("abs", none, "f=f", map<float, float>([](uint32_t m, float a) { return std::fabs(in(m, a)); }), none);
   single("neg", none, "f=f", map<float, float>([](uint32_t m, float a) { return -in(m, a); }), none);
-  std::initializer_list<Choice> nan = {{"", 0}, {".NaN", ModNan}, {".xorsign.abs", ModXorSign | ModAbs}, {".NaN.xorsign.abs", ModNan | ModXorSign | ModAbs}};
-  single("min", none, "f=ff", map<float, float, float>([](uint32_t m, float a, float b) { return least(m, a, b, false); }), nan);
-  single("max", none, "f=ff", map<float, float, float>([](uint32_t m, float a, float b) { return least(m, a, b, true); }), nan);
+  std::initializer_list<Choice> nan = {{"", 0},
+                                       {".NaN", ModNan},
+                                       {".xorsign.abs", ModXorSign | ModAbs},
+                                       {".NaN.xorsign.abs", ModNan | ModXorSign | ModAbs}};
+  single("min", none, "f=ff",
+         map<float, float, float>([](uint32_t m, float a, float b) { return least(m, a, b, false); }), nan);
+  single("max", none, "f=ff",
+         map<float, float, float>([](uint32_t m, float a, float b) { return least(m, a, b, true); }), nan);
   table.add("copysign.f32", "f=ff", map<float, float, float>([](float a, float b) { return std::copysign(b, a); }));
-  table.add("copysign.f64", "g=gg", map<double, double, double>([](double a, double b) { return std::copysign(b, a); }));
+  table.add("copysign.f64", "g=gg",
+            map<double, double, double>([](double a, double b) { return std::copysign(b, a); }));
 
   auto twice = [&](const std::string &stem, std::initializer_list<Choice> rounds, const char *signature, Handler run) {
-    combine(stem, {rounds}, ".f64", [&](const std::string &opcode, uint32_t mods) { table.add(opcode, signature, run, mods); });
+    combine(stem, {rounds}, ".f64",
+            [&](const std::string &opcode, uint32_t mods) { table.add(opcode, signature, run, mods); });
   };
-  twice("add", optional, "g=gg", map<double, double, double>([](uint32_t m, double a, double b) { return sum64(m, a, b); }));
-  twice("sub", optional, "g=gg", map<double, double, double>([](uint32_t m, double a, double b) { return sum64(m, a, -b); }));
-  twice("mul", optional, "g=gg", map<double, double, double>([](uint32_t m, double a, double b) { return directed(a * b, std::fma(a, b, -(a * b)), m); }));
-  Handler fused64 = map<double, double, double, double>([](uint32_t m, double a, double b, double c) { return fma64(m, a, b, c); });
+  twice("add", optional, "g=gg",
+        map<double, double, double>([](uint32_t m, double a, double b) { return sum64(m, a, b); }));
+  twice("sub", optional, "g=gg",
+        map<double, double, double>([](uint32_t m, double a, double b) { return sum64(m, a, -b); }));
+  twice("mul", optional, "g=gg", map<double, double, double>([](uint32_t m, double a, double b) {
+          return directed(a * b, std::fma(a, b, -(a * b)), m);
+        }));
+  Handler fused64 =
+      map<double, double, double, double>([](uint32_t m, double a, double b, double c) { return fma64(m, a, b, c); });
   twice("fma", required, "g=ggg", fused64);
   twice("mad", required, "g=ggg", fused64);
   Handler quotient = map<double, double, double>([](uint32_t m, double a, double b) {
@@ -163,7 +191,9 @@ void addFloatForms(Table &table) {
   test("number", [](float a) { return Flagged(a == a); }, [](double a) { return Flagged(a == a); });
   test("notanumber", [](float a) { return Flagged(a != a); }, [](double a) { return Flagged(a != a); });
   test("normal", [](float a) { return Flagged(std::isnormal(a)); }, [](double a) { return Flagged(std::isnormal(a)); });
-  test("subnormal", [](float a) { return Flagged(std::fpclassify(a) == FP_SUBNORMAL); }, [](double a) { return Flagged(std::fpclassify(a) == FP_SUBNORMAL); });
+  test(
+      "subnormal", [](float a) { return Flagged(std::fpclassify(a) == FP_SUBNORMAL); },
+      [](double a) { return Flagged(std::fpclassify(a) == FP_SUBNORMAL); });
 }
 
 } // namespace tilewright::ptx

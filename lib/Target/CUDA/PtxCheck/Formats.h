@@ -75,8 +75,8 @@ inline uint32_t encode(double x, const Format &format, Round round = Round::Near
     more = rest && !sign;
     break;
   }
-  uint64_t field = (uint64_t(effective - format.least + 1) << format.mantissa) + kept + more -
-                   (uint64_t(1) << format.mantissa);
+  uint64_t field =
+      (uint64_t(effective - format.least + 1) << format.mantissa) + kept + more - (uint64_t(1) << format.mantissa);
   if (field > format.greatest) {
     bool towards = round == Round::Zero || (round == Round::Down && !sign) || (round == Round::Up && sign);
     if (saturate || (towards && format.infinity))
@@ -92,8 +92,9 @@ inline double decode(uint32_t bits, const Format &format) {
   if (magnitude > format.greatest)
     return magnitude == format.infinity && format.infinity ? sign * INFINITY : NAN;
   uint32_t field = magnitude >> format.mantissa, fraction = magnitude & ((1u << format.mantissa) - 1);
-  double value = field ? std::ldexp(double(fraction | 1u << format.mantissa), int(field) - 1 + format.least - format.mantissa)
-                       : std::ldexp(double(fraction), format.least - format.mantissa);
+  double value =
+      field ? std::ldexp(double(fraction | 1u << format.mantissa), int(field) - 1 + format.least - format.mantissa)
+            : std::ldexp(double(fraction), format.least - format.mantissa);
   return sign * value;
 }
 

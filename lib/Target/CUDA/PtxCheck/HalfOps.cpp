@@ -38,21 +38,28 @@ template <class T, class F> struct Pairs {
   static uint32_t two(uint32_t m, uint32_t a) { return both(F{}(m, T(uint16_t(a))), F{}(m, T(uint16_t(a >> 16)))); }
   static uint32_t both(T low, T high) { return uint32_t(uint16_t(low)) | uint32_t(uint16_t(high)) << 16; }
 };
-template <class T, class F> void unary(Table &table, const std::string &opcode, uint32_t mods, const std::string &type, F) {
+template <class T, class F>
+void unary(Table &table, const std::string &opcode, uint32_t mods, const std::string &type, F) {
   table.add(opcode + type, "h=h", map<T, T>([](uint32_t m, T a) { return F{}(m, a); }), mods);
-  table.add(opcode + type + "x2", "w=w", map<uint32_t, uint32_t>([](uint32_t m, uint32_t a) { return Pairs<T, F>::two(m, a); }), mods);
+  table.add(opcode + type + "x2", "w=w",
+            map<uint32_t, uint32_t>([](uint32_t m, uint32_t a) { return Pairs<T, F>::two(m, a); }), mods);
 }
-template <class T, class F> void binary(Table &table, const std::string &opcode, uint32_t mods, const std::string &type, F) {
+template <class T, class F>
+void binary(Table &table, const std::string &opcode, uint32_t mods, const std::string &type, F) {
   table.add(opcode + type, "h=hh", map<T, T, T>([](uint32_t m, T a, T b) { return F{}(m, a, b); }), mods);
   table.add(opcode + type + "x2", "w=ww", map<uint32_t, uint32_t, uint32_t>([](uint32_t m, uint32_t a, uint32_t b) {
-              return Pairs<T, F>::both(F{}(m, T(uint16_t(a)), T(uint16_t(b))), F{}(m, T(uint16_t(a >> 16)), T(uint16_t(b >> 16))));
+              return Pairs<T, F>::both(F{}(m, T(uint16_t(a)), T(uint16_t(b))),
+                                       F{}(m, T(uint16_t(a >> 16)), T(uint16_t(b >> 16))));
             }),
             mods);
 }
-template <class T, class F> void ternary(Table &table, const std::string &opcode, uint32_t mods, const std::string &type, F) {
+template <class T, class F>
+void ternary(Table &table, const std::string &opcode, uint32_t mods, const std::string &type, F) {
   table.add(opcode + type, "h=hhh", map<T, T, T, T>([](uint32_t m, T a, T b, T c) { return F{}(m, a, b, c); }), mods);
-  table.add(opcode + type + "x2", "w=www", map<uint32_t, uint32_t, uint32_t, uint32_t>([](uint32_t m, uint32_t a, uint32_t b, uint32_t c) {
-              return Pairs<T, F>::both(F{}(m, T(uint16_t(a)), T(uint16_t(b)), T(uint16_t(c))), F{}(m, T(uint16_t(a >> 16)), T(uint16_t(b >> 16)), T(uint16_t(c >> 16))));
+  table.add(opcode + type + "x2", "w=www",
+            map<uint32_t, uint32_t, uint32_t, uint32_t>([](uint32_t m, uint32_t a, uint32_t b, uint32_t c) {
+              return Pairs<T, F>::both(F{}(m, T(uint16_t(a)), T(uint16_t(b)), T(uint16_t(c))),
+                                       F{}(m, T(uint16_t(a >> 16)), T(uint16_t(b >> 16)), T(uint16_t(c >> 16))));
             }),
             mods);
 }
@@ -78,29 +85,50 @@ template <class T> void addType(Table &table, const std::string &type) {
   auto flush = half ? std::initializer_list<Choice>{{"", 0}, {".ftz", ModFtz}} : none;
   auto saturate = half ? std::initializer_list<Choice>{{"", 0}, {".sat", ModSat}} : none;
   combine("add", {rounds, flush, saturate}, "", [&](const std::string &o, uint32_t m) {
-    binary<T>(table, o, m, type, [](uint32_t m, T a, T b) { return rounded<T>(m, sumToOdd(value(a, m), value(b, m))); });
+    binary<T>(table, o, m, type,
+              [](uint32_t m, T a, T b) { return rounded<T>(m, sumToOdd(value(a, m), value(b, m))); });
   });
   combine("sub", {rounds, flush, saturate}, "", [&](const std::string &o, uint32_t m) {
-    binary<T>(table, o, m, type, [](uint32_t m, T a, T b) { return rounded<T>(m, sumToOdd(value(a, m), -value(b, m))); });
+    binary<T>(table, o, m, type,
+              [](uint32_t m, T a, T b) { return rounded<T>(m, sumToOdd(value(a, m), -value(b, m))); });
   });
   combine("mul", {rounds, flush, saturate}, "", [&](const std::string &o, uint32_t m) {
     binary<T>(table, o, m, type, [](uint32_t m, T a, T b) { return rounded<T>(m, value(a, m) * value(b, m)); });
   });
-  combine("fma", {{{".rn", 0}}, flush, {{"", 0}, {".sat", ModSat}, {".relu", ModRelu}}}, "", [&](const std::string &o, uint32_t m) {
-    ternary<T>(table, o, m, type, [](uint32_t m, T a, T b, T c) { return rounded<T>(m, sumToOdd(value(a, m) * value(b, m), value(c, m))); });
-  });
+  combine("fma", {{{".rn", 0}}, flush, {{"", 0}, {".sat", ModSat}, {".relu", ModRelu}}}, "",
+          [&](const std::string &o, uint32_t m) {
+            ternary<T>(table, o, m, type, [](uint32_t m, T a, T b, T c) {
+              return rounded<T>(m, sumToOdd(value(a, m) * value(b, m), value(c, m)));
+            });
+          });
   combine("neg", {flush}, "", [&](const std::string &o, uint32_t m) {
-    unary<T>(table, o, m, type, [](uint32_t m, T a) { return T(uint16_t(uint16_t(m & ModFtz ? rounded<T>(m, value(a, m)) : a) ^ 0x8000)); });
+    unary<T>(table, o, m, type, [](uint32_t m, T a) {
+      return T(uint16_t(uint16_t(m & ModFtz ? rounded<T>(m, value(a, m)) : a) ^ 0x8000));
+    });
   });
   combine("abs", {flush}, "", [&](const std::string &o, uint32_t m) {
-    unary<T>(table, o, m, type, [](uint32_t m, T a) { return T(uint16_t(uint16_t(m & ModFtz ? rounded<T>(m, value(a, m)) : a) & 0x7fff)); });
+    unary<T>(table, o, m, type, [](uint32_t m, T a) {
+      return T(uint16_t(uint16_t(m & ModFtz ? rounded<T>(m, value(a, m)) : a) & 0x7fff));
+    });
   });
-  combine("min", {flush, {{"", 0}, {".NaN", ModNan}, {".xorsign.abs", ModXorSign | ModAbs}, {".NaN.xorsign.abs", ModNan | ModXorSign | ModAbs}}}, "", [&](const std::string &o, uint32_t m) {
-    binary<T>(table, o, m, type, [](uint32_t m, T a, T b) { return least(m, a, b, false); });
-  });
-  combine("max", {flush, {{"", 0}, {".NaN", ModNan}, {".xorsign.abs", ModXorSign | ModAbs}, {".NaN.xorsign.abs", ModNan | ModXorSign | ModAbs}}}, "", [&](const std::string &o, uint32_t m) {
-    binary<T>(table, o, m, type, [](uint32_t m, T a, T b) { return least(m, a, b, true); });
-  });
+  combine("min",
+          {flush,
+           {{"", 0},
+            {".NaN", ModNan},
+            {".xorsign.abs", ModXorSign | ModAbs},
+            {".NaN.xorsign.abs", ModNan | ModXorSign | ModAbs}}},
+          "", [&](const std::string &o, uint32_t m) {
+            binary<T>(table, o, m, type, [](uint32_t m, T a, T b) { return least(m, a, b, false); });
+          });
+  combine("max",
+          {flush,
+           {{"", 0},
+            {".NaN", ModNan},
+            {".xorsign.abs", ModXorSign | ModAbs},
+            {".NaN.xorsign.abs", ModNan | ModXorSign | ModAbs}}},
+          "", [&](const std::string &o, uint32_t m) {
+            binary<T>(table, o, m, type, [](uint32_t m, T a, T b) { return least(m, a, b, true); });
+          });
   unary<T>(table, "tanh.approx", 0, type, [](uint32_t m, T a) { return rounded<T>(m, std::tanh(value(a))); });
   for (const char *opcode : {"ex2.approx", "ex2.approx.ftz"})
     unary<T>(table, opcode, 0, type, [](uint32_t m, T a) { return rounded<T>(m, std::exp2(value(a))); });

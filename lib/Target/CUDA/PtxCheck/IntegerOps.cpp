@@ -56,23 +56,28 @@ template <class T> void addType(Table &table, const std::string &type) {
   binary("rem", [](T a, T b) { return remainder(a, b); });
   binary("min", [](T a, T b) { return std::min(a, b); });
   binary("max", [](T a, T b) { return std::max(a, b); });
-  table.add("mad.lo" + type, four.c_str(), map<T, T, T, T>([](T a, T b, T c) { return wrapped<T>(Wide(a) * Wide(b) + Wide(c)); }));
+  table.add("mad.lo" + type, four.c_str(),
+            map<T, T, T, T>([](T a, T b, T c) { return wrapped<T>(Wide(a) * Wide(b) + Wide(c)); }));
   table.add("mad.hi" + type, four.c_str(), map<T, T, T, T>([](T a, T b, T c) {
               if constexpr (kSigned<T>)
                 return wrapped<T>(((Wide(a) * b) >> (8 * sizeof(T))) + c);
               else
                 return T(((static_cast<unsigned __int128>(a) * b) >> (8 * sizeof(T))) + c);
             }));
-  table.add("sad" + type, four.c_str(), map<T, T, T, T>([](T a, T b, T c) { return T(U(c) + (a > b ? U(a) - U(b) : U(b) - U(a))); }));
+  table.add("sad" + type, four.c_str(),
+            map<T, T, T, T>([](T a, T b, T c) { return T(U(c) + (a > b ? U(a) - U(b) : U(b) - U(a))); }));
   if constexpr (kSigned<T>) {
     table.add("abs" + type, two.c_str(), map<T, T>([](T a) { return a < 0 ? T(U(0) - U(a)) : a; }));
     table.add("neg" + type, two.c_str(), map<T, T>([](T a) { return T(U(0) - U(a)); }));
   }
   if constexpr (sizeof(T) < 8) {
-    using W = std::conditional_t<sizeof(T) == 2, std::conditional_t<kSigned<T>, int32_t, uint32_t>, std::conditional_t<kSigned<T>, int64_t, uint64_t>>;
+    using W = std::conditional_t<sizeof(T) == 2, std::conditional_t<kSigned<T>, int32_t, uint32_t>,
+                                 std::conditional_t<kSigned<T>, int64_t, uint64_t>>;
     std::string wide(1, sizeof(T) == 2 ? 'w' : 'd');
-    table.add("mul.wide" + type, (wide + "=" + letter + letter).c_str(), map<W, T, T>([](T a, T b) { return W(Wide(a) * Wide(b)); }));
-    table.add("mad.wide" + type, (wide + "=" + letter + letter + wide).c_str(), map<W, T, T, W>([](T a, T b, W c) { return wrapped<W>(Wide(a) * Wide(b) + Wide(c)); }));
+    table.add("mul.wide" + type, (wide + "=" + letter + letter).c_str(),
+              map<W, T, T>([](T a, T b) { return W(Wide(a) * Wide(b)); }));
+    table.add("mad.wide" + type, (wide + "=" + letter + letter + wide).c_str(),
+              map<W, T, T, W>([](T a, T b, W c) { return wrapped<W>(Wide(a) * Wide(b) + Wide(c)); }));
   }
 }
 
@@ -109,15 +114,23 @@ void addIntegerForms(Table &table) {
   addType<uint32_t>(table, ".u32");
   addType<int64_t>(table, ".s64");
   addType<uint64_t>(table, ".u64");
-  table.add("add.sat.s32", "w=ww", map<int32_t, int32_t, int32_t>([](int32_t a, int32_t b) { return saturated<int32_t>(Wide(a) + b); }));
-  table.add("sub.sat.s32", "w=ww", map<int32_t, int32_t, int32_t>([](int32_t a, int32_t b) { return saturated<int32_t>(Wide(a) - b); }));
+  table.add("add.sat.s32", "w=ww",
+            map<int32_t, int32_t, int32_t>([](int32_t a, int32_t b) { return saturated<int32_t>(Wide(a) + b); }));
+  table.add("sub.sat.s32", "w=ww",
+            map<int32_t, int32_t, int32_t>([](int32_t a, int32_t b) { return saturated<int32_t>(Wide(a) - b); }));
   table.add("mad.hi.sat.s32", "w=www", map<int32_t, int32_t, int32_t, int32_t>([](int32_t a, int32_t b, int32_t c) {
               return saturated<int32_t>(((Wide(a) * b) >> 32) + c);
             }));
-  table.add("mul24.lo.s32", "w=ww", map<int32_t, int32_t, int32_t>([](int32_t a, int32_t b) { return wrapped<int32_t>(Wide(signedMul24(a)) * signedMul24(b)); }));
-  table.add("mul24.lo.u32", "w=ww", map<uint32_t, uint32_t, uint32_t>([](uint32_t a, uint32_t b) { return uint32_t((a & 0xffffff) * uint64_t(b & 0xffffff)); }));
-  table.add("min.relu.s32", "w=ww", map<int32_t, int32_t, int32_t>([](int32_t a, int32_t b) { return std::max(0, std::min(a, b)); }));
-  table.add("max.relu.s32", "w=ww", map<int32_t, int32_t, int32_t>([](int32_t a, int32_t b) { return std::max(0, std::max(a, b)); }));
+  table.add("mul24.lo.s32", "w=ww", map<int32_t, int32_t, int32_t>([](int32_t a, int32_t b) {
+              return wrapped<int32_t>(Wide(signedMul24(a)) * signedMul24(b));
+            }));
+  table.add("mul24.lo.u32", "w=ww", map<uint32_t, uint32_t, uint32_t>([](uint32_t a, uint32_t b) {
+              return uint32_t((a & 0xffffff) * uint64_t(b & 0xffffff));
+            }));
+  table.add("min.relu.s32", "w=ww",
+            map<int32_t, int32_t, int32_t>([](int32_t a, int32_t b) { return std::max(0, std::min(a, b)); }));
+  table.add("max.relu.s32", "w=ww",
+            map<int32_t, int32_t, int32_t>([](int32_t a, int32_t b) { return std::max(0, std::max(a, b)); }));
   addDots<int8_t, int8_t>(table, ".s32.s32");
   addDots<int8_t, uint8_t>(table, ".s32.u32");
   addDots<uint8_t, int8_t>(table, ".u32.s32");

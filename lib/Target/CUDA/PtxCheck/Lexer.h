@@ -16,7 +16,8 @@ struct Token {
   uint32_t line = 0, column = 0;
 };
 
-/// The tokens of `text`, the last of kind End. False with "<line>:<column>: ..." at a character that no token starts with.
+/// The tokens of `text`, the last of kind End. False with "<line>:<column>: ..." at a character that no token starts
+/// with.
 bool tokenize(const std::string &text, std::vector<Token> &tokens, std::string &error);
 
 } // namespace tilewright::ptx

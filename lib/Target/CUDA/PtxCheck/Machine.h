@@ -111,7 +111,8 @@ struct Grid {
   std::vector<std::unique_ptr<Block>> running = {};
   uint64_t random = 1, steps = 0;
   uint32_t nextBlock = 0;
-  std::unordered_map<uint64_t, std::pair<VectorClock, uint32_t>> released = {}; ///< by address of a strong write: clock, block
+  std::unordered_map<uint64_t, std::pair<VectorClock, uint32_t>> released =
+      {}; ///< by address of a strong write: clock, block
   std::unordered_map<std::string, size_t> findings = {};
 
   uint64_t draw() {
@@ -157,10 +158,10 @@ struct Exec {
   uint64_t address(const Instr &in, uint32_t operand, uint32_t lane, uint32_t number = 0) const;
   void noteRace(uint32_t lane, Space space, uint64_t address, const Epoch &other, bool write, bool read);
 
-  void release();                  ///< what came before is seen by who acquires
-  void acquire();                  ///< what strong reads have seen is before what follows
-  void publish(uint64_t address);  ///< a strong write
-  void observe(uint64_t address);  ///< a strong read
+  void release();                 ///< what came before is seen by who acquires
+  void acquire();                 ///< what strong reads have seen is before what follows
+  void publish(uint64_t address); ///< a strong write
+  void observe(uint64_t address); ///< a strong read
   void finish(uint32_t lane, const PendingCopy &copy);
   void countShared(const uint64_t *addresses, uint32_t bytes);
   void countGlobal(const uint64_t *addresses, uint32_t bytes);

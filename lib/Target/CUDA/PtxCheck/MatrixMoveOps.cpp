@@ -1,7 +1,8 @@
-//===- MatrixMoveOps.cpp - ldmatrix and stmatrix ------------------------------------------------------------------------===//
+//===- MatrixMoveOps.cpp - ldmatrix and stmatrix
+//------------------------------------------------------------------------===//
 //
-// Matrices of 8 rows of 16 bytes. Lane 8 * m + r gives the address of row r of matrix m; lane t holds the elements 2 * (t % 4)
-// and the next of row t / 4, of the transposed matrix with .trans.
+// Matrices of 8 rows of 16 bytes. Lane 8 * m + r gives the address of row r of matrix m; lane t holds the elements 2 *
+// (t % 4) and the next of row t / 4, of the transposed matrix with .trans.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Lanes.h"
@@ -73,7 +74,8 @@ void addMatrixMoveForms(Table &table) {
   for (uint8_t count : {1, 2, 4})
     for (bool transposed : {false, true})
       for (const char *space : {".shared", ".shared::cta", ""}) {
-        std::string tail = ".sync.aligned.m8n8.x" + std::to_string(count) + (transposed ? ".trans" : "") + space + ".b16";
+        std::string tail =
+            ".sync.aligned.m8n8.x" + std::to_string(count) + (transposed ? ".trans" : "") + space + ".b16";
         Form form;
         form.flags = FlagAligned;
         form.count = count;

@@ -1,4 +1,5 @@
-//===- MatrixOps.cpp - mma.sync ---------------------------------------------------------------------------------------------===//
+//===- MatrixOps.cpp - mma.sync
+//---------------------------------------------------------------------------------------------===//
 //
 // D = A * B + C on fragments spread over a warp. With E elements in a register, g = lane / 4 and t = lane % 4:
 //
@@ -6,8 +7,8 @@
 //   B, register r, element i: row t * E + i + r * 4 * E, column g
 //   C and D: rows g and g + 8, columns 2 * t and 2 * t + 1
 //
-// which holds for every shape m16n8kX. Products of floats are exact; they are added in double in the order of k and with
-// C rounded once. The hardware's order and truncation differ; a kernel must not rely on either.
+// which holds for every shape m16n8kX. Products of floats are exact; they are added in double in the order of k and
+// with C rounded once. The hardware's order and truncation differ; a kernel must not rely on either.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Formats.h"
@@ -94,7 +95,9 @@ template <class A, class B, Sum sum, uint32_t wordsA> void multiply(Exec &e, con
       if constexpr (sum == Sum::F16) {
         uint32_t value = 0;
         for (uint32_t half = 0; half < 2; ++half)
-          value |= encode(sumToOdd(total[row + 8 * r][column + half], halfToFloat(uint16_t(c[lane] >> (16 * half)))), kHalf) << (16 * half);
+          value |=
+              encode(sumToOdd(total[row + 8 * r][column + half], halfToFloat(uint16_t(c[lane] >> (16 * half)))), kHalf)
+              << (16 * half);
         d[lane] = value;
       } else {
         Total product = total[row + 8 * (r >> 1)][column + (r & 1)];
@@ -103,7 +106,8 @@ template <class A, class B, Sum sum, uint32_t wordsA> void multiply(Exec &e, con
         else {
           int64_t value = product + int32_t(c[lane]);
           if (in.mods & ModFinite)
-            value = std::clamp<int64_t>(value, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max());
+            value =
+                std::clamp<int64_t>(value, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max());
           d[lane] = uint32_t(uint64_t(value));
         }
       }
@@ -113,7 +117,8 @@ template <class A, class B, Sum sum, uint32_t wordsA> void multiply(Exec &e, con
 
 /// f64: m8n8k4 with one register of A, m16n8k4/8/16 with 2, 4, 8.
 template <uint32_t wordsA> void multiplyDouble(Exec &e, const Instr &in) {
-  constexpr uint32_t M = wordsA == 1 ? 8 : 16, K = wordsA == 1 ? 4 : 2 * wordsA, wordsB = wordsA == 1 ? 1 : wordsA / 2, wordsC = wordsA == 1 ? 2 : 4;
+  constexpr uint32_t M = wordsA == 1 ? 8 : 16, K = wordsA == 1 ? 4 : 2 * wordsA, wordsB = wordsA == 1 ? 1 : wordsA / 2,
+                     wordsC = wordsA == 1 ? 2 : 4;
   double a[M][K], b[K][8], total[M][8] = {};
   for (uint32_t r = 0; r < wordsA; ++r)
     for (uint32_t lane = 0; lane < kLanes; ++lane)

@@ -1,7 +1,8 @@
 //===- MemoryOps.cpp - ld, st, fences, prefetch ----------------------------------------------------------===//
 //
-// The operators that only steer caches (.nc, .cg, eviction priorities, prefetch sizes) change nothing here. A strong access
-// does not race with its like; with .acquire or .release, or with a fence beside it, it orders what other warps did.
+// The operators that only steer caches (.nc, .cg, eviction priorities, prefetch sizes) change nothing here. A strong
+// access does not race with its like; with .acquire or .release, or with a fence beside it, it orders what other warps
+// did.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Lanes.h"
@@ -21,7 +22,9 @@ void count(Exec &e, const Instr &in, const uint64_t *addresses, uint32_t bytes) 
   Space space = in.space;
   for (uint32_t lane = 0; lane < kLanes && space == Space::Generic; ++lane)
     if (addresses[lane] != kInactive)
-      space = (addresses[lane] & kWindowMask) == kSharedWindow ? Space::Shared : addresses[lane] & kWindowMask ? Space::Local : Space::Global;
+      space = (addresses[lane] & kWindowMask) == kSharedWindow ? Space::Shared
+              : addresses[lane] & kWindowMask                  ? Space::Local
+                                                               : Space::Global;
   if (space == Space::Shared)
     e.countShared(addresses, bytes);
   else if (space == Space::Global)
@@ -108,7 +111,8 @@ struct SpaceName {
   Space space;
 };
 
-void addAccess(Table &table, bool isLoad, const std::string &stem, SpaceName space, const std::string &type, uint32_t bytes, bool isSigned, uint32_t mods) {
+void addAccess(Table &table, bool isLoad, const std::string &stem, SpaceName space, const std::string &type,
+               uint32_t bytes, bool isSigned, uint32_t mods) {
   for (uint32_t count : {1, 2, 4, 8}) {
     if (count * bytes > 32 || (count == 8 && bytes != 4))
       continue;
@@ -131,16 +135,48 @@ void addAccess(Table &table, bool isLoad, const std::string &stem, SpaceName spa
 } // namespace
 
 void addMemoryForms(Table &table) {
-  const SpaceName spaces[] = {{"", Space::Generic}, {".global", Space::Global}, {".shared", Space::Shared}, {".shared::cta", Space::Shared},
-                              {".local", Space::Local}, {".const", Space::Const}, {".param", Space::Param}, {".param::entry", Space::Param}, {".param::func", Space::Param}};
+  const SpaceName spaces[] = {{"", Space::Generic},          {".global", Space::Global},
+                              {".shared", Space::Shared},    {".shared::cta", Space::Shared},
+                              {".local", Space::Local},      {".const", Space::Const},
+                              {".param", Space::Param},      {".param::entry", Space::Param},
+                              {".param::func", Space::Param}};
   struct {
     const char *type;
     uint32_t bytes;
     bool isSigned;
-  } const types[] = {{".b8", 1, false}, {".u8", 1, false}, {".s8", 1, true}, {".b16", 2, false}, {".u16", 2, false}, {".s16", 2, true}, {".f16", 2, false}, {".b32", 4, false}, {".u32", 4, false}, {".s32", 4, true}, {".f32", 4, false}, {".b64", 8, false}, {".u64", 8, false}, {".s64", 8, true}, {".f64", 8, false}, {".b128", 16, false}};
-  std::vector<Choice> orders = {{"", 0}, {".weak", 0}, {".volatile", ModStrong}, {".relaxed.cta", ModStrong}, {".relaxed.cluster", ModStrong}, {".relaxed.gpu", ModStrong}, {".relaxed.sys", ModStrong}};
-  std::vector<std::string> caches = {""}, loadCaches = {"", ".ca", ".cg", ".cs", ".lu", ".cv", ".nc", ".nc.L1::no_allocate", ".nc.L1::evict_last", ".nc.L1::evict_first", ".L1::no_allocate", ".L1::evict_last", ".L1::evict_first", ".nc.L1::no_allocate.L2::128B", ".nc.L1::no_allocate.L2::256B", ".nc.L2::128B", ".nc.L2::256B", ".L2::128B", ".L2::256B"},
-                           storeCaches = {"", ".wb", ".cg", ".cs", ".wt", ".L1::no_allocate", ".L1::evict_last", ".L1::evict_first"};
+  } const types[] = {{".b8", 1, false},  {".u8", 1, false}, {".s8", 1, true},   {".b16", 2, false},
+                     {".u16", 2, false}, {".s16", 2, true}, {".f16", 2, false}, {".b32", 4, false},
+                     {".u32", 4, false}, {".s32", 4, true}, {".f32", 4, false}, {".b64", 8, false},
+                     {".u64", 8, false}, {".s64", 8, true}, {".f64", 8, false}, {".b128", 16, false}};
+  std::vector<Choice> orders = {{"", 0},
+                                {".weak", 0},
+                                {".volatile", ModStrong},
+                                {".relaxed.cta", ModStrong},
+                                {".relaxed.cluster", ModStrong},
+                                {".relaxed.gpu", ModStrong},
+                                {".relaxed.sys", ModStrong}};
+  std::vector<std::string>
+      caches = {""},
+      loadCaches = {"",
+                    ".ca",
+                    ".cg",
+                    ".cs",
+                    ".lu",
+                    ".cv",
+                    ".nc",
+                    ".nc.L1::no_allocate",
+                    ".nc.L1::evict_last",
+                    ".nc.L1::evict_first",
+                    ".L1::no_allocate",
+                    ".L1::evict_last",
+                    ".L1::evict_first",
+                    ".nc.L1::no_allocate.L2::128B",
+                    ".nc.L1::no_allocate.L2::256B",
+                    ".nc.L2::128B",
+                    ".nc.L2::256B",
+                    ".L2::128B",
+                    ".L2::256B"},
+      storeCaches = {"", ".wb", ".cg", ".cs", ".wt", ".L1::no_allocate", ".L1::evict_last", ".L1::evict_first"};
   for (const SpaceName &space : spaces)
     for (const auto &type : types)
       for (bool isLoad : {true, false}) {
@@ -148,17 +184,22 @@ void addMemoryForms(Table &table) {
           continue;
         std::string stem = isLoad ? "ld" : "st";
         for (const Choice &order : orders)
-          addAccess(table, isLoad, stem + order.text + space.text, space, type.type, type.bytes, type.isSigned, order.mods);
+          addAccess(table, isLoad, stem + order.text + space.text, space, type.type, type.bytes, type.isSigned,
+                    order.mods);
         for (const char *scope : {".cta", ".cluster", ".gpu", ".sys"})
-          addAccess(table, isLoad, stem + (isLoad ? ".acquire" : ".release") + scope + space.text, space, type.type, type.bytes, type.isSigned, ModStrong | (isLoad ? ModAcquire : ModRelease));
+          addAccess(table, isLoad, stem + (isLoad ? ".acquire" : ".release") + scope + space.text, space, type.type,
+                    type.bytes, type.isSigned, ModStrong | (isLoad ? ModAcquire : ModRelease));
         if (space.space == Space::Global || space.space == Space::Generic)
           for (const std::string &cache : isLoad ? loadCaches : storeCaches)
             if (!cache.empty())
               addAccess(table, isLoad, stem + space.text + cache, space, type.type, type.bytes, type.isSigned, 0);
       }
-  for (const char *opcode : {"membar.cta", "membar.gl", "membar.sys", "fence.cta", "fence.gpu", "fence.sys", "fence.sc.cta", "fence.sc.gpu", "fence.sc.sys", "fence.sc.cluster", "fence.acq_rel.cta", "fence.acq_rel.gpu", "fence.acq_rel.sys", "fence.acq_rel.cluster"})
+  for (const char *opcode : {"membar.cta", "membar.gl", "membar.sys", "fence.cta", "fence.gpu", "fence.sys",
+                             "fence.sc.cta", "fence.sc.gpu", "fence.sc.sys", "fence.sc.cluster", "fence.acq_rel.cta",
+                             "fence.acq_rel.gpu", "fence.acq_rel.sys", "fence.acq_rel.cluster"})
     table.add(opcode, "", fence);
-  for (const char *opcode : {"prefetch.global.L1", "prefetch.global.L2", "prefetch.L1", "prefetch.L2", "prefetch.local.L1", "prefetchu.L1", "discard.global.L2"})
+  for (const char *opcode : {"prefetch.global.L1", "prefetch.global.L2", "prefetch.L1", "prefetch.L2",
+                             "prefetch.local.L1", "prefetchu.L1", "discard.global.L2"})
     table.add(opcode, "m?w", nothing);
   table.add("nanosleep.u32", "w", nothing);
 }

@@ -45,9 +45,41 @@ template <uint64_t window> void isSpace(Exec &e, const Instr &in) {
 }
 
 enum Special : uint32_t {
-  None, TidX, TidY, TidZ, NtidX, NtidY, NtidZ, CtaidX, CtaidY, CtaidZ, NctaidX, NctaidY, NctaidZ, LaneId, WarpId, NwarpId,
-  MaskEq, MaskLe, MaskLt, MaskGe, MaskGt, Clock, Clock64, GlobalTimer, SmId, NsmId, GridId, DynamicShared, TotalShared,
-  ClusterId, ClusterCount, ClusterCtaId, ClusterCtaCount, ClusterRank, ClusterRankCount,
+  None,
+  TidX,
+  TidY,
+  TidZ,
+  NtidX,
+  NtidY,
+  NtidZ,
+  CtaidX,
+  CtaidY,
+  CtaidZ,
+  NctaidX,
+  NctaidY,
+  NctaidZ,
+  LaneId,
+  WarpId,
+  NwarpId,
+  MaskEq,
+  MaskLe,
+  MaskLt,
+  MaskGe,
+  MaskGt,
+  Clock,
+  Clock64,
+  GlobalTimer,
+  SmId,
+  NsmId,
+  GridId,
+  DynamicShared,
+  TotalShared,
+  ClusterId,
+  ClusterCount,
+  ClusterCtaId,
+  ClusterCtaCount,
+  ClusterRank,
+  ClusterRankCount,
 };
 
 uint64_t specialValue(const Exec &e, uint32_t which, uint32_t lane) {
@@ -112,12 +144,34 @@ uint64_t specialValue(const Exec &e, uint32_t which, uint32_t lane) {
 } // namespace
 
 uint32_t specialRegister(const std::string &name) {
-  static const std::unordered_map<std::string, uint32_t> names = {
-      {"%tid.x", TidX}, {"%tid.y", TidY}, {"%tid.z", TidZ}, {"%ntid.x", NtidX}, {"%ntid.y", NtidY}, {"%ntid.z", NtidZ},
-      {"%ctaid.x", CtaidX}, {"%ctaid.y", CtaidY}, {"%ctaid.z", CtaidZ}, {"%nctaid.x", NctaidX}, {"%nctaid.y", NctaidY}, {"%nctaid.z", NctaidZ},
-      {"%laneid", LaneId}, {"%warpid", WarpId}, {"%nwarpid", NwarpId}, {"%lanemask_eq", MaskEq}, {"%lanemask_le", MaskLe}, {"%lanemask_lt", MaskLt},
-      {"%lanemask_ge", MaskGe}, {"%lanemask_gt", MaskGt}, {"%clock", Clock}, {"%clock64", Clock64}, {"%globaltimer", GlobalTimer}, {"%smid", SmId},
-      {"%nsmid", NsmId}, {"%gridid", GridId}, {"%dynamic_smem_size", DynamicShared}, {"%total_smem_size", TotalShared}};
+  static const std::unordered_map<std::string, uint32_t> names = {{"%tid.x", TidX},
+                                                                  {"%tid.y", TidY},
+                                                                  {"%tid.z", TidZ},
+                                                                  {"%ntid.x", NtidX},
+                                                                  {"%ntid.y", NtidY},
+                                                                  {"%ntid.z", NtidZ},
+                                                                  {"%ctaid.x", CtaidX},
+                                                                  {"%ctaid.y", CtaidY},
+                                                                  {"%ctaid.z", CtaidZ},
+                                                                  {"%nctaid.x", NctaidX},
+                                                                  {"%nctaid.y", NctaidY},
+                                                                  {"%nctaid.z", NctaidZ},
+                                                                  {"%laneid", LaneId},
+                                                                  {"%warpid", WarpId},
+                                                                  {"%nwarpid", NwarpId},
+                                                                  {"%lanemask_eq", MaskEq},
+                                                                  {"%lanemask_le", MaskLe},
+                                                                  {"%lanemask_lt", MaskLt},
+                                                                  {"%lanemask_ge", MaskGe},
+                                                                  {"%lanemask_gt", MaskGt},
+                                                                  {"%clock", Clock},
+                                                                  {"%clock64", Clock64},
+                                                                  {"%globaltimer", GlobalTimer},
+                                                                  {"%smid", SmId},
+                                                                  {"%nsmid", NsmId},
+                                                                  {"%gridid", GridId},
+                                                                  {"%dynamic_smem_size", DynamicShared},
+                                                                  {"%total_smem_size", TotalShared}};
   auto found = names.find(name);
   return found == names.end() ? uint32_t(None) : found->second;
 }
@@ -155,7 +209,8 @@ void packVector(Exec &e, const Instr &in) {
   uint32_t size = std::max<uint32_t>(4, in.bytes), step = std::max<uint32_t>(4, part);
   forLanes(e.mask, [&](uint32_t lane) {
     for (uint32_t i = 0; i < in.sources; ++i)
-      std::memcpy(to + lane * size + i * part, reinterpret_cast<uint8_t *>(e.row<uint32_t>(in, 1 + i)) + lane * step, part);
+      std::memcpy(to + lane * size + i * part, reinterpret_cast<uint8_t *>(e.row<uint32_t>(in, 1 + i)) + lane * step,
+                  part);
   });
 }
 

@@ -5,16 +5,13 @@
 // line and column.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Target/CUDA/PtxCheck/Lexer.h"
-#include "lib/Target/CUDA/PtxCheck/Syntax.h"
+#include "lib/Target/CUDA/PtxCheck/Cursor.h"
 
 #include <bit>
 #include <cstring>
 
 namespace tilewright::ptx {
 namespace {
-
-struct Refusal {};
 
 /// The bits of a fundamental type (".f32"), 0 for another word. A packed one counts as a whole.
 unsigned bitsOf(const std::string &type) {
@@ -32,9 +29,9 @@ unsigned bitsOf(const std::string &type) {
   return 0;
 }
 
-class Parser {
+class Parser : Cursor {
 public:
-  Parser(Syntax &syntax, std::string &error) : syntax(syntax), error(error) {}
+  Parser(Syntax &syntax, std::string &error) : Cursor(syntax, error) {}
 
   bool run(const std::string &text) {
     if (!tokenize(text, tokens, error)) {
@@ -51,93 +48,6 @@ public:
   }
 
 private:
-  //===--- tokens ---===//
-  const Token &peek() {
-    while (tokens[at].kind == Token::Kind::Place) {
-      commentPlace = tokens[at++].text;
-      notePlace();
-    }
-    return tokens[at];
-  }
-  Token take() {
-    Token token = peek();
-    if (token.kind != Token::Kind::End)
-      ++at;
-    return token;
-  }
-  [[noreturn]] void fail(const Token &where, const std::string &what) {
-    error = syntax.file + ":" + std::to_string(where.line) + ":" + std::to_string(where.column) + ": " + what;
-    throw Refusal();
-  }
-  bool is(const char *text) {
-    const Token &token = peek();
-    return (token.kind == Token::Kind::Mark || token.kind == Token::Kind::Word) && token.text == text;
-  }
-  bool accept(const char *text) {
-    if (!is(text))
-      return false;
-    take();
-    return true;
-  }
-  void expect(const char *text) {
-    if (!is(text))
-      fail(peek(), std::string("expected '") + text + "', found " + shown(peek()));
-    take();
-  }
-  static std::string shown(const Token &token) {
-    if (token.kind == Token::Kind::End)
-      return "the end of the file";
-    return token.text.empty() ? "a number" : "'" + token.text + "'";
-  }
-  std::string word(const char *what) {
-    if (peek().kind != Token::Kind::Word)
-      fail(peek(), std::string("expected ") + what + ", found " + shown(peek()));
-    return take().text;
-  }
-  uint64_t integer() {
-    bool negative = accept("-");
-    if (peek().kind != Token::Kind::Integer)
-      fail(peek(), "expected an integer, found " + shown(peek()));
-    uint64_t value = take().bits;
-    return negative ? 0 - value : value;
-  }
-  std::vector<uint32_t> integers() {
-    std::vector<uint32_t> list = {uint32_t(integer())};
-    while (accept(","))
-      list.push_back(uint32_t(integer()));
-    return list;
-  }
-
-  //===--- places ---===//
-  void notePlace() {
-    std::string place = linePlace;
-    if (!commentPlace.empty())
-      place += (place.empty() ? "" : " ") + commentPlace;
-    for (place_ = 0; place_ < syntax.places.size(); ++place_)
-      if (syntax.places[place_] == place)
-        return;
-    syntax.places.push_back(place);
-  }
-  void fileDirective() {
-    uint32_t number = uint32_t(integer());
-    if (peek().kind != Token::Kind::String)
-      fail(peek(), "expected the name of a file");
-    files[number] = take().text;
-    while (accept(","))
-      integer();
-  }
-  void locDirective() {
-    uint32_t file = uint32_t(integer()), line = uint32_t(integer()), column = uint32_t(integer());
-    while (accept(",")) { // function_name <label>[+n], inlined_at <file> <line> <column>
-      word("a word");
-      while (peek().kind == Token::Kind::Integer || (peek().kind == Token::Kind::Word && peek().text[0] == '$') || is("+"))
-        take();
-    }
-    linePlace = files.count(file) ? files[file] : "file" + std::to_string(file);
-    linePlace += ":" + std::to_string(line) + ":" + std::to_string(column);
-    notePlace();
-  }
-
   //===--- the module ---===//
   void topLevel() {
     Token first = peek();
@@ -338,9 +248,7 @@ private:
       resolveLabels();
     } else
       expect(";");
-    linePlace.clear();
-    commentPlace.clear();
-    notePlace();
+    forgetPlace();
     syntax.functions.push_back(std::move(made));
   }
   void functionDirective() {
@@ -363,7 +271,7 @@ private:
     if (accept("{")) {
       if (open.size() > 64)
         fail(first, "scopes nest too deep");
-      scopes.emplace_back();
+      scopes.emplaceback();
       open.push_back(uint32_t(scopes.size() - 1));
       while (!accept("}"))
         statement();
@@ -448,7 +356,7 @@ private:
     }
     made.line = peek().line;
     made.column = peek().column;
-    made.place = place_;
+    made.place = place;
     made.opcode = word("an instruction");
     if (made.opcode[0] == '.' || made.opcode[0] == '%')
       fail(tokens[at - 1], "expected an instruction, found '" + made.opcode + "'");
@@ -498,7 +406,8 @@ private:
     }
     bool negative = accept("-");
     token = take();
-    if (token.kind == Token::Kind::Integer || token.kind == Token::Kind::Float32 || token.kind == Token::Kind::Float64) {
+    if (token.kind == Token::Kind::Integer || token.kind == Token::Kind::Float32 ||
+        token.kind == Token::Kind::Float64) {
       made.kind = token.kind == Token::Kind::Integer   ? Term::Kind::Integer
                   : token.kind == Token::Kind::Float32 ? Term::Kind::Float32
                                                        : Term::Kind::Float64;
@@ -580,19 +489,12 @@ private:
     Token where;
   };
 
-  Syntax &syntax;
-  std::string &error;
-  std::vector<Token> tokens;
-  size_t at = 0;
   Names globals;
   FunctionSyntax *current = nullptr;
   std::vector<Scope> scopes;  ///< all of the function
   std::vector<uint32_t> open; ///< those that are open
   std::vector<PendingLabel> pending;
   std::vector<PendingTable> pendingTables;
-  std::map<uint32_t, std::string> files;
-  std::string linePlace, commentPlace;
-  uint32_t place_ = 0;
   uint64_t ignored = 0;
   bool isExtern = false, sawPointer = false;
 };

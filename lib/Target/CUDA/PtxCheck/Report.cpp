@@ -34,8 +34,9 @@ Side sideOf(const Grid &grid, const Epoch &epoch) {
 }
 
 std::string shown(const Side &side) {
-  std::string text = "line " + std::to_string(side.line) + ": " + side.instruction + "  [block " + std::to_string(side.block[0]) + "," +
-                     std::to_string(side.block[1]) + "," + std::to_string(side.block[2]) + ", warp " + std::to_string(side.warp) + ", " +
+  std::string text = "line " + std::to_string(side.line) + ": " + side.instruction + "  [block " +
+                     std::to_string(side.block[0]) + "," + std::to_string(side.block[1]) + "," +
+                     std::to_string(side.block[2]) + ", warp " + std::to_string(side.warp) + ", " +
                      (side.lane == kSeveralLanes ? "several lanes" : "lane " + std::to_string(side.lane)) + "]";
   if (!side.place.empty())
     text += "  at " + side.place;
@@ -43,7 +44,9 @@ std::string shown(const Side &side) {
 }
 
 nlohmann::json asJson(const Side &side) {
-  return {{"line", side.line}, {"instruction", side.instruction}, {"place", side.place}, {"block", side.block}, {"warp", side.warp}, {"lane", side.lane}};
+  return {{"line", side.line},   {"instruction", side.instruction},
+          {"place", side.place}, {"block", side.block},
+          {"warp", side.warp},   {"lane", side.lane}};
 }
 
 } // namespace
@@ -81,7 +84,8 @@ const char *name(Kind kind) {
 }
 
 void Exec::find(Kind kind, uint32_t lane, const std::string &message, const Epoch *other) {
-  std::string key = std::to_string(int(kind)) + ":" + std::to_string(pc) + ":" + (other ? std::to_string(other->pc) : "");
+  std::string key =
+      std::to_string(int(kind)) + ":" + std::to_string(pc) + ":" + (other ? std::to_string(other->pc) : "");
   auto [entry, fresh] = grid.findings.try_emplace(key, grid.report.findings.size());
   if (!fresh) {
     if (entry->second < grid.report.findings.size())
@@ -105,7 +109,8 @@ void Exec::find(Kind kind, uint32_t lane, const std::string &message, const Epoc
 std::string Report::text() const {
   std::string text;
   for (const Finding &finding : findings) {
-    text += std::string(name(finding.kind)) + " in " + finding.kernel + ": " + finding.message + "\n  " + shown(finding.here) + "\n";
+    text += std::string(name(finding.kind)) + " in " + finding.kernel + ": " + finding.message + "\n  " +
+            shown(finding.here) + "\n";
     if (finding.other)
       text += "  other side: " + shown(*finding.other) + "\n";
     if (finding.count > 1)
@@ -114,13 +119,15 @@ std::string Report::text() const {
   for (const AccessCost &cost : costs) {
     text += "note: line " + std::to_string(cost.line) + ": " + cost.instruction + ": ";
     if (cost.extraWavefronts)
-      text += std::to_string(cost.extraWavefronts) + " bank conflicts in " + std::to_string(cost.executions) + " executions";
+      text += std::to_string(cost.extraWavefronts) + " bank conflicts in " + std::to_string(cost.executions) +
+              " executions";
     else
       text += std::to_string(cost.sectors) + " sectors where " + std::to_string(cost.leastSectors) + " hold the bytes";
     text += "\n";
   }
-  text += std::to_string(findings.size()) + (findings.size() == 1 ? " finding" : " findings") + ", " + std::to_string(instructions) +
-          " instructions of warps, seed " + std::to_string(seed) + (finished ? "\n" : ", not finished\n");
+  text += std::to_string(findings.size()) + (findings.size() == 1 ? " finding" : " findings") + ", " +
+          std::to_string(instructions) + " instructions of warps, seed " + std::to_string(seed) +
+          (finished ? "\n" : ", not finished\n");
   return text;
 }
 
@@ -128,14 +135,23 @@ std::string Report::json() const {
   nlohmann::json root = {{"instructions", instructions}, {"seed", seed}, {"finished", finished}};
   root["findings"] = nlohmann::json::array();
   for (const Finding &finding : findings) {
-    nlohmann::json entry = {{"kind", name(finding.kind)}, {"kernel", finding.kernel}, {"message", finding.message}, {"count", finding.count}, {"here", asJson(finding.here)}};
+    nlohmann::json entry = {{"kind", name(finding.kind)},
+                            {"kernel", finding.kernel},
+                            {"message", finding.message},
+                            {"count", finding.count},
+                            {"here", asJson(finding.here)}};
     if (finding.other)
       entry["other"] = asJson(*finding.other);
     root["findings"].push_back(std::move(entry));
   }
   root["costs"] = nlohmann::json::array();
   for (const AccessCost &cost : costs)
-    root["costs"].push_back({{"line", cost.line}, {"instruction", cost.instruction}, {"executions", cost.executions}, {"extra_wavefronts", cost.extraWavefronts}, {"sectors", cost.sectors}, {"least_sectors", cost.leastSectors}});
+    root["costs"].push_back({{"line", cost.line},
+                             {"instruction", cost.instruction},
+                             {"executions", cost.executions},
+                             {"extra_wavefronts", cost.extraWavefronts},
+                             {"sectors", cost.sectors},
+                             {"least_sectors", cost.leastSectors}});
   return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

@@ -17,7 +17,8 @@ std::string refusal(const Code &code, const Launch &launch, const std::vector<Ar
   uint64_t threads = uint64_t(block[0]) * block[1] * block[2];
   if (threads == 0 || block[0] > 1024 || block[1] > 1024 || block[2] > 64 || threads > 1024)
     return "a block of " + shown(block) + " threads: it must have 1 to 1024, at most 1024x1024x64";
-  if (!launch.grid[0] || !launch.grid[1] || !launch.grid[2] || launch.grid[0] > 0x7fffffff || launch.grid[1] > 65535 || launch.grid[2] > 65535)
+  if (!launch.grid[0] || !launch.grid[1] || !launch.grid[2] || launch.grid[0] > 0x7fffffff || launch.grid[1] > 65535 ||
+      launch.grid[2] > 65535)
     return "a grid of " + shown(launch.grid) + " blocks: each side must be at least 1, at most 2147483647x65535x65535";
   if (uint64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2] > 0xffffffff)
     return "a grid of " + shown(launch.grid) + " blocks is more than the checker counts (2^32)";
@@ -32,14 +33,20 @@ std::string refusal(const Code &code, const Launch &launch, const std::vector<Ar
     most *= side;
   if (threads > most)
     return "a block of " + std::to_string(threads) + " threads, and the kernel says .maxntid " + std::to_string(most);
-  uint64_t limit = code.syntax->target.compare(0, 4, "sm_9") == 0 || code.syntax->target.compare(0, 4, "sm_1") == 0 ? 232448 : code.syntax->target == "sm_86" || code.syntax->target == "sm_89" ? 101376 : 166912;
+  uint64_t limit = code.syntax->target.compare(0, 4, "sm_9") == 0 || code.syntax->target.compare(0, 4, "sm_1") == 0
+                       ? 232448
+                   : code.syntax->target == "sm_86" || code.syntax->target == "sm_89" ? 101376
+                                                                                      : 166912;
   if (code.staticShared > limit)
-    return std::to_string(code.staticShared) + " bytes of shared memory, and a block on " + code.syntax->target + " has at most " + std::to_string(limit);
+    return std::to_string(code.staticShared) + " bytes of shared memory, and a block on " + code.syntax->target +
+           " has at most " + std::to_string(limit);
   if (arguments.size() != code.parameters.size())
-    return std::to_string(arguments.size()) + " arguments, and the kernel has " + std::to_string(code.parameters.size()) + " parameters";
+    return std::to_string(arguments.size()) + " arguments, and the kernel has " +
+           std::to_string(code.parameters.size()) + " parameters";
   for (size_t i = 0; i < arguments.size(); ++i)
     if (arguments[i].size() != code.parameters[i].bytes)
-      return "argument " + std::to_string(i) + " has " + std::to_string(arguments[i].size()) + " bytes, and the parameter '" + code.parameters[i].name + "' has " +
+      return "argument " + std::to_string(i) + " has " + std::to_string(arguments[i].size()) +
+             " bytes, and the parameter '" + code.parameters[i].name + "' has " +
              std::to_string(code.parameters[i].bytes);
   if (!launch.residentBlocks)
     return "residentBlocks is 0";
@@ -98,7 +105,8 @@ std::pair<uint8_t *, size_t> Module::variable(const std::string &name) const {
 }
 
 void Memory::add(void *data, uint64_t bytes, std::string name, bool initialised, bool constant) {
-  list[reinterpret_cast<uint64_t>(data)] = {static_cast<uint8_t *>(data), bytes, std::move(name), initialised, constant};
+  list[reinterpret_cast<uint64_t>(data)] = {static_cast<uint8_t *>(data), bytes, std::move(name), initialised,
+                                            constant};
 }
 void Memory::remove(const void *data) { list.erase(reinterpret_cast<uint64_t>(data)); }
 
@@ -142,7 +150,8 @@ std::optional<Report> run(const Module &module, const Memory &memory, const Laun
   }
   grid.parameters.resize(code->parameterBytes);
   for (size_t i = 0; i < arguments.size(); ++i)
-    std::copy(arguments[i].begin(), arguments[i].end(), grid.parameters.begin() + std::ptrdiff_t(code->parameterPlaces[i]));
+    std::copy(arguments[i].begin(), arguments[i].end(),
+              grid.parameters.begin() + std::ptrdiff_t(code->parameterPlaces[i]));
   runGrid(grid);
   report.instructions = grid.steps;
   for (uint32_t pc = 0; pc < grid.costs.size(); ++pc) {

@@ -1,8 +1,8 @@
 //===- Scheduler.cpp - which warp runs next, and for how long ----------------------------===//
 //
-// Adversarial: warps of the resident blocks take turns in an order and for lengths that the seed draws. Within a warp the
-// fragment at the deepest call and the lowest place runs, so that parted lanes meet again; now and then another does, so
-// that lanes which wait for each other make progress.
+// Adversarial: warps of the resident blocks take turns in an order and for lengths that the seed draws. Within a warp
+// the fragment at the deepest call and the lowest place runs, so that parted lanes meet again; now and then another
+// does, so that lanes which wait for each other make progress.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Machine.h"
@@ -27,7 +27,8 @@ bool choose(Grid &grid, Warp &warp) {
   auto &list = warp.fragments;
   for (size_t i = 0; i < list.size(); ++i)
     for (size_t j = i + 1; j < list.size();)
-      if (list[i].state != Fragment::State::AtBarrier && list[j].state != Fragment::State::AtBarrier && samePlace(list[i], list[j])) {
+      if (list[i].state != Fragment::State::AtBarrier && list[j].state != Fragment::State::AtBarrier &&
+          samePlace(list[i], list[j])) {
         list[i].mask |= list[j].mask;
         list[i].state = Fragment::State::Ready;
         list.erase(list.begin() + std::ptrdiff_t(j));
@@ -38,9 +39,10 @@ bool choose(Grid &grid, Warp &warp) {
   for (size_t i = 0; i < list.size(); ++i) {
     if (list[i].state != Fragment::State::Ready)
       continue;
-    if (best == list.size() || (fair ? (grid.draw() & 1) == 0
-                                     : list[i].frames.size() > list[best].frames.size() ||
-                                           (list[i].frames.size() == list[best].frames.size() && list[i].pc < list[best].pc)))
+    if (best == list.size() ||
+        (fair ? (grid.draw() & 1) == 0
+              : list[i].frames.size() > list[best].frames.size() ||
+                    (list[i].frames.size() == list[best].frames.size() && list[i].pc < list[best].pc)))
       best = i;
   }
   if (best == list.size())
@@ -71,7 +73,8 @@ void checkSources(Exec &e, const Instr &in) {
     for (size_t r = 0; r < function.rowOf.size(); ++r)
       if (function.rowOf[r] == row)
         name = function.syntax->registers[r].name;
-    e.find(Kind::UninitialisedRegister, uint32_t(std::countr_zero(missing)), name + " is read, and nothing has written it");
+    e.find(Kind::UninitialisedRegister, uint32_t(std::countr_zero(missing)),
+           name + " is read, and nothing has written it");
     e.written(row) |= missing;
   }
 }
@@ -109,7 +112,8 @@ bool runWarp(Grid &grid, Block &block, Warp &warp, uint32_t quantum) {
         for (uint32_t lane = 0; lane < kLanes; ++lane)
           value |= (guard[lane] & 1) << lane;
         if (uint32_t missing = e.mask & ~e.written(in.guard)) {
-          e.find(Kind::UninitialisedRegister, uint32_t(std::countr_zero(missing)), "the guard is read, and nothing has written it");
+          e.find(Kind::UninitialisedRegister, uint32_t(std::countr_zero(missing)),
+                 "the guard is read, and nothing has written it");
           e.written(in.guard) |= missing;
         }
         e.mask &= in.guardNegated ? ~value : value;
@@ -130,8 +134,10 @@ bool runWarp(Grid &grid, Block &block, Warp &warp, uint32_t quantum) {
           break;
         }
         if (uint32_t missing = wanted & ~e.mask)
-          e.find(Kind::BarrierDivergence, uint32_t(std::countr_zero(missing)), warp.exited >> std::countr_zero(missing) & 1 ? "all threads that the instruction names must execute it, and this one has exited"
-                                                                      : "all threads that the instruction names must execute it, and the guard keeps this one away");
+          e.find(Kind::BarrierDivergence, uint32_t(std::countr_zero(missing)),
+                 warp.exited >> std::countr_zero(missing) & 1
+                     ? "all threads that the instruction names must execute it, and this one has exited"
+                     : "all threads that the instruction names must execute it, and the guard keeps this one away");
       }
       if (!(in.flags & FlagMove))
         checkSources(e, in);
@@ -198,7 +204,8 @@ void start(Grid &grid, const std::vector<uint32_t> &order) {
   auto block = std::make_unique<Block>();
   uint32_t number = order.empty() ? grid.nextBlock : order[grid.nextBlock];
   block->serial = ++grid.nextBlock;
-  block->index = {number % launch.grid[0], number / launch.grid[0] % launch.grid[1], number / launch.grid[0] / launch.grid[1]};
+  block->index = {number % launch.grid[0], number / launch.grid[0] % launch.grid[1],
+                  number / launch.grid[0] / launch.grid[1]};
   block->shared.resize(grid.code.sharedBytes);
   block->sharedWritten.resize(grid.code.sharedBytes);
   block->shadow.reset(grid.code.sharedBytes);
@@ -233,8 +240,8 @@ void reportDeadlock(Grid &grid) {
         uint32_t number = fragment.barrier;
         const Barrier &barrier = block->barriers[number & 15];
         e.find(Kind::Deadlock, uint32_t(std::countr_zero(fragment.mask)),
-               "waits for ever: barrier " + std::to_string(number) + " has " + std::to_string(barrier.arrived) + " of " +
-                   std::to_string(barrier.expected) + " threads, and no other thread can run");
+               "waits for ever: barrier " + std::to_string(number) + " has " + std::to_string(barrier.arrived) +
+                   " of " + std::to_string(barrier.expected) + " threads, and no other thread can run");
       }
 }
 
@@ -292,7 +299,8 @@ void runGrid(Grid &grid) {
       Exec e{grid, *warp->block, *warp, &warp->fragments.back()};
       e.pc = e.fragment->pc;
       e.find(Kind::StepLimit, uint32_t(std::countr_zero(e.fragment->mask)),
-             "still running after " + std::to_string(grid.steps) + " instructions of warps: a loop that does not end, or a step limit too small");
+             "still running after " + std::to_string(grid.steps) +
+                 " instructions of warps: a loop that does not end, or a step limit too small");
       return;
     }
   }

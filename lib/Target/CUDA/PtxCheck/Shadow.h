@@ -1,8 +1,8 @@
 //===- Shadow.h - who touched memory last, and what orders it -------------------------===//
 //
 // Each run of bytes has the last write and some of the reads since, as epochs: a warp, a lane and the warp's clock. An
-// access races with an earlier one unless the accessing warp's vector clock has reached its epoch. Runs are 16 bytes long
-// until an access asks for less; then all of the memory's runs are split.
+// access races with an earlier one unless the accessing warp's vector clock has reached its epoch. Runs are 16 bytes
+// long until an access asks for less; then all of the memory's runs are split.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_PTXCHECK_SHADOW_H
@@ -28,7 +28,7 @@ struct Epoch {
 
 /// What a warp knows of the others' clocks.
 struct VectorClock {
-  std::array<uint32_t, 32> own = {};              ///< of the warps of its block
+  std::array<uint32_t, 32> own = {};             ///< of the warps of its block
   std::unordered_map<uint64_t, uint32_t> others; ///< of warps of other blocks: block * 32 + warp
 
   void join(const VectorClock &from, bool sameBlock, uint32_t fromBlock);

@@ -3,8 +3,8 @@
 
 namespace tilewright::ptx {
 
-void combine(const std::string &stem, std::initializer_list<std::initializer_list<Choice>> lists, const std::string &type,
-             const std::function<void(const std::string &, uint32_t)> &take) {
+void combine(const std::string &stem, std::initializer_list<std::initializer_list<Choice>> lists,
+             const std::string &type, const std::function<void(const std::string &, uint32_t)> &take) {
   std::vector<std::pair<std::string, uint32_t>> made = {{stem, 0}};
   for (const auto &list : lists) {
     std::vector<std::pair<std::string, uint32_t>> longer;

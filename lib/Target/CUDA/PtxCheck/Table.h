@@ -6,7 +6,8 @@
 //   p predicate   h 16 bits   w 32 bits   d 64 bits   q 128 bits   f f32   g f64   x a register of any width
 //   v at most 32 bits   n the low 32 bits of any register
 //   W like w, but may be missing in the middle
-//   m address in memory   4w a vector of four   ? what follows may be missing   | (behind a result p) a second one by p|q
+//   m address in memory   4w a vector of four   ? what follows may be missing   | (behind a result p) a second one by
+//   p|q
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_PTXCHECK_TABLE_H
@@ -55,9 +56,10 @@ struct Choice {
   const char *text;
   uint32_t mods;
 };
-/// Every way to take one of each list, in order: "add" x {"", ".rn"} x {"", ".ftz"} -> add, add.rn, add.ftz, add.rn.ftz.
-void combine(const std::string &stem, std::initializer_list<std::initializer_list<Choice>> lists, const std::string &type,
-             const std::function<void(const std::string &opcode, uint32_t mods)> &take);
+/// Every way to take one of each list, in order: "add" x {"", ".rn"} x {"", ".ftz"} -> add, add.rn, add.ftz,
+/// add.rn.ftz.
+void combine(const std::string &stem, std::initializer_list<std::initializer_list<Choice>> lists,
+             const std::string &type, const std::function<void(const std::string &opcode, uint32_t mods)> &take);
 
 /// All instructions; built at the first call.
 const Table &table();

@@ -1,4 +1,5 @@
-//===- WarpOps.cpp - shfl, vote, match, redux, elect ---------------------------------------------------------------===//
+//===- WarpOps.cpp - shfl, vote, match, redux, elect
+//---------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Lanes.h"
 #include "lib/Target/CUDA/PtxCheck/Table.h"
 
@@ -58,7 +59,10 @@ uint32_t ballot(const Exec &e, const uint32_t *predicate) {
 enum class Vote { All, Any, Uniform, Ballot };
 template <Vote kind> void vote(Exec &e, const Instr &in) {
   uint32_t *d = e.row<uint32_t>(in, 0), votes = ballot(e, e.row<uint32_t>(in, 1));
-  uint32_t value = kind == Vote::All ? votes == e.mask : kind == Vote::Any ? votes != 0 : kind == Vote::Uniform ? votes == 0 || votes == e.mask : votes;
+  uint32_t value = kind == Vote::All       ? votes == e.mask
+                   : kind == Vote::Any     ? votes != 0
+                   : kind == Vote::Uniform ? votes == 0 || votes == e.mask
+                                           : votes;
   forLanes(e.mask, [&](uint32_t lane) { d[lane] = value; });
 }
 
@@ -93,7 +97,9 @@ template <class T, class F> void reduce(Exec &e, const Instr &in) {
   uint32_t *d = e.row<uint32_t>(in, 0);
   forLanes(e.mask, [&](uint32_t lane) { d[lane] = uint32_t(value); });
 }
-template <class T, class F> void addReduce(Table &table, const char *name, F) { table.add(std::string("redux.sync") + name, "w=ww", reduce<T, F>, 0, FlagMember); }
+template <class T, class F> void addReduce(Table &table, const char *name, F) {
+  table.add(std::string("redux.sync") + name, "w=ww", reduce<T, F>, 0, FlagMember);
+}
 
 void activeMask(Exec &e, const Instr &in) {
   uint32_t *d = e.row<uint32_t>(in, 0);
