@@ -15,7 +15,7 @@ struct Refusal {
   std::string why;
 };
 
-constexpr uint64_t kAlign = 256;
+constexpr uint64_t kAlign = 256, kGap = 1 << 16; ///< nothing lies that near to a buffer
 
 struct Element {
   const char *name, *type;
@@ -140,7 +140,7 @@ void readAll(const Json &root, const std::string &folder, LaunchFile &made) {
       readBuffer(made.buffers.back(), value, folder);
     }
     for (LaunchFile::Buffer &buffer : made.buffers) {
-      buffer.memory.resize(buffer.array.bytes.size() + 2 * kAlign);
+      buffer.memory.resize(buffer.array.bytes.size() + 2 * kGap);
       std::copy(buffer.array.bytes.begin(), buffer.array.bytes.end(), buffer.data());
       made.memory.add(buffer.data(), buffer.array.bytes.size(), buffer.name, buffer.initialised);
     }
@@ -176,7 +176,7 @@ void readAll(const Json &root, const std::string &folder, LaunchFile &made) {
 } // namespace
 
 uint8_t *LaunchFile::Buffer::data() {
-  return reinterpret_cast<uint8_t *>((reinterpret_cast<uint64_t>(memory.data()) + kAlign - 1) / kAlign * kAlign);
+  return reinterpret_cast<uint8_t *>((reinterpret_cast<uint64_t>(memory.data()) + kGap) / kAlign * kAlign);
 }
 
 bool readLaunchFile(const std::string &path, LaunchFile &launch, std::string &error) {

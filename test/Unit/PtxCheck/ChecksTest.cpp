@@ -89,7 +89,7 @@ TEST(Check, Bounds) {
                 .count(Kind::OutOfBounds),
             1u);
   EXPECT_EQ(runBody("st.const.b32 [c], 0;\n", threads(1), 8, {}, ".const .align 4 .b32 c[2] = {1, 2};\n").error,
-            "test.ptx:10:1: unknown instruction 'st.const.b32'");
+            "test.ptx:13:1: unknown instruction 'st.const.b32'");
   EXPECT_EQ(runBody("mov.b64 %rd1, c;\nst.b32 [%rd1], 0;\n", threads(1), 8, {}, ".const .align 4 .b32 c[2] = {1, 2};\n")
                 .count(Kind::ReadOnly),
             1u);
@@ -108,7 +108,16 @@ TEST(Check, Uninitialised) {
 
 TEST(Check, Barriers) {
   std::string half = "mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 16;\n";
-  EXPECT_EQ(runBody(half + "@%p1 bra $skip;\nbar.sync 0;\n$skip:\n", threads(32)).count(Kind::BarrierDivergence), 1u);
+  // Lanes that part and wait at two barriers; lanes that leave.
+  std::string parted = half + "@%p1 bra $other;\nbar.sync 0;\nbra $end;\n$other:\nbar.sync 1;\n$end:\n";
+  EXPECT_GE(runBody(parted, threads(32)).count(Kind::BarrierDivergence), 1u);
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    EXPECT_EQ(runBody(half + "@%p1 bra $skip;\nbar.sync 0;\n$skip:\n", threads(32, 1, seed)).count(Kind::ExitAtBarrier),
+              1u);
+    EXPECT_EQ(runBody("mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 32;\n@%p1 bar.sync 0;\n", threads(64, 1, seed))
+                  .count(Kind::ExitAtBarrier),
+              1u);
+  }
   Outcome meets = runBody(half + "@%p1 bra $skip;\nadd.s32 %r1, %r1, 1;\n$skip:\nbar.sync 0;\n", threads(32));
   EXPECT_TRUE(meets.report.findings.empty()) << meets.report.text();
   EXPECT_EQ(runBody("mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 32;\n@%p1 bar.sync 0;\n", threads(64))
@@ -127,9 +136,9 @@ TEST(Check, Barriers) {
   EXPECT_TRUE(reduced.report.findings.empty()) << reduced.report.text();
   EXPECT_EQ(reduced.out[95], 48u);
   // A producer that only arrives.
-  std::string pair =
-      kPlaces + "setp.lt.u32 %p1, %r1, 32;\n@%p1 st.shared.b32 [%r3], %r1;\n@%p1 bar.arrive 1, 64;\n@%p1 bra "
-                "$end;\nbar.sync 1, 64;\nld.shared.b32 %r4, [%r3+-128];\nst.global.b32 [%rd1], %r4;\n$end:\n";
+  std::string pair = kPlaces +
+                     "setp.lt.u32 %p1, %r1, 32;\n@%p1 st.shared.b32 [%r3], %r1;\n@%p1 bar.arrive 1, 64;\n@%p1 bra "
+                     "$end;\nbar.sync 1, 64;\nld.shared.b32 %r4, [%r3+-128];\nst.global.b32 [%rd1], %r4;\n$end:\n";
   Outcome produced = runBody(pair, threads(64), 64, {}, kShared);
   EXPECT_TRUE(produced.report.findings.empty()) << produced.report.text();
   EXPECT_EQ(produced.out[63], 31u);

@@ -67,12 +67,19 @@ void arrive(Exec &e, const Instr &in) {
            "the number of threads is " + std::to_string(expected) + ", and it must be a multiple of 32");
     return step();
   }
+  uint32_t gone = 0;
+  for (const Warp &warp : e.block.warps)
+    gone += uint32_t(std::popcount(warp.exited));
+  if (!counted && gone)
+    e.find(Kind::ExitAtBarrier, lane,
+           "waits for all threads of the block, and " + std::to_string(gone) + " have exited");
   Barrier &barrier = e.block.barriers[number];
   uint32_t live = e.warp.existing & ~e.warp.exited;
   uint32_t came = e.mask == live ? kLanes : uint32_t(std::popcount(e.mask));
   if (barrier.arrived == 0) {
     barrier = Barrier();
     barrier.expected = expected;
+    barrier.counted = counted;
     barrier.pc = pc;
     barrier.firstWarp = e.warp.index;
   } else if (barrier.expected != expected) {
@@ -145,7 +152,7 @@ void exitLanes(Exec &e, uint32_t mask) {
   for (uint32_t number = 0; number < e.block.barriers.size(); ++number) {
     Barrier &barrier = e.block.barriers[number];
     uint32_t all = allThreads(e.block);
-    if (!barrier.arrived || barrier.expected != all + kLanes)
+    if (!barrier.arrived || barrier.counted)
       continue;
     Epoch other;
     other.block = e.block.serial;

@@ -71,7 +71,8 @@ struct Warp {
 
 struct Barrier {
   uint32_t arrived = 0, expected = 0;
-  uint32_t pc = 0; ///< of the first that came
+  bool counted = false; ///< the number was given; else all threads of the block
+  uint32_t pc = 0;      ///< of the first that came
   uint32_t firstWarp = 0;
   VectorClock clock;
   uint32_t trueCount = 0;

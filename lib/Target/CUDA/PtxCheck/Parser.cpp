@@ -271,7 +271,7 @@ private:
     if (accept("{")) {
       if (open.size() > 64)
         fail(first, "scopes nest too deep");
-      scopes.emplaceback();
+      scopes.emplace_back();
       open.push_back(uint32_t(scopes.size() - 1));
       while (!accept("}"))
         statement();
