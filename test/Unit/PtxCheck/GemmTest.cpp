@@ -42,7 +42,7 @@ std::optional<Report> multiply(const std::string &text, Problem &problem, uint64
   launch.grid = {problem.n / 64, (problem.m + 63) / 64, 1};
   launch.block = {128, 1, 1};
   launch.seed = seed;
-  launch.stepLimit = 1 << 20;
+  launch.stepLimit = 1 << 14;
   return run(*module, memory, launch,
              {argument(problem.a.data()), argument(problem.b.data()), argument(problem.c.data()), argument(problem.m),
               argument(problem.n), argument(problem.k)},

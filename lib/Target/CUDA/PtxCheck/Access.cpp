@@ -201,9 +201,17 @@ void Exec::acquire() {
   warp.acquired = VectorClock();
 }
 
+/// Shared memory has the same addresses in every block: there a block's number is part of the key.
+static uint64_t releaseKey(const Block &block, uint64_t address) {
+  if ((address & kWindowMask) == kSharedWindow)
+    address &= ~kWindowMask;
+  return address >> 32 ? address : address | uint64_t(block.serial) << 32 | kSharedWindow;
+}
+
 void Exec::publish(uint64_t address) {
   if (!warp.hasReleased)
     return;
+  address = releaseKey(block, address);
   auto [entry, fresh] = grid.released.try_emplace(address);
   auto &[clock, from] = entry->second;
   if (fresh || from == block.serial) {
@@ -219,7 +227,7 @@ void Exec::publish(uint64_t address) {
 }
 
 void Exec::observe(uint64_t address) {
-  auto found = grid.released.find(address);
+  auto found = grid.released.find(releaseKey(block, address));
   if (found == grid.released.end())
     return;
   const auto &[clock, from] = found->second;

@@ -41,11 +41,10 @@ enum Mod : uint32_t {
 };
 
 enum Flag : uint8_t {
-  FlagControl = 1,    ///< sets the program counter itself
-  FlagAligned = 2,    ///< all threads of the warp must execute it together
-  FlagMember = 4,     ///< the lanes of its member mask (the last source) must
-  FlagMove = 8,       ///< carries what is uninitialised on, without a finding
-  FlagWhenEmpty = 16, ///< runs even if the guard is false everywhere
+  FlagControl = 1, ///< sets the program counter itself
+  FlagAligned = 2, ///< all threads of the warp must execute it together
+  FlagMember = 4,  ///< the lanes of its member mask (the last source) must
+  FlagMove = 8,    ///< carries what is uninitialised on, without a finding
 };
 
 struct Instr {

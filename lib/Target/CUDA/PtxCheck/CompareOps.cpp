@@ -26,8 +26,7 @@ enum : uint32_t {
   And = 16,
   Or = 32,
   Xor = 48,
-  BoolMask = 48,
-  Twin = 64
+  BoolMask = 48
 };
 constexpr uint32_t kUnit = ModUser;
 

@@ -126,8 +126,6 @@ void addAccess(Table &table, bool isLoad, const std::string &stem, SpaceName spa
     form.count = uint8_t(count);
     form.isSigned = isSigned;
     form.mods = mods;
-    if (!isLoad && (space.space == Space::Local || space.space == Space::Param))
-      form.flags = 0;
     table.add(stem + (count == 1 ? "" : ".v" + std::to_string(count)) + type, form);
   }
 }

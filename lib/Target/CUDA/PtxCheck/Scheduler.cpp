@@ -117,7 +117,7 @@ bool runWarp(Grid &grid, Block &block, Warp &warp, uint32_t quantum) {
           e.written(in.guard) |= missing;
         }
         e.mask &= in.guardNegated ? ~value : value;
-        if (!e.mask && !(in.flags & FlagWhenEmpty)) {
+        if (!e.mask) {
           ++fragment.pc;
           --quantum;
           ++grid.steps;
