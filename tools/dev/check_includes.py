@@ -33,6 +33,8 @@ ROOMS = {
     "lib/Vector": {"dialects/Tile", "dialects/Plan", *PASSES},
     # Targets ask the host about itself and load programs through HostCode.h, never through lib/Runtime.
     "lib/Target/*": {"dialects/Tile", "dialects/Plan", "dialects/HLS", "dialects/Schedule", "tilewright"},
+    # MLIR-free: hostile files are tried on it with sanitizers, and ptx-check links nothing else.
+    "lib/Target/CUDA/PtxCheck": {"tilewright/PtxChecker.h"},
     # MLIR-free: generated code and AOT libraries link these.
     "lib/Runtime/Plan": RUNTIME_ABI,
     "lib/Runtime/Host": {"lib/Runtime/Plan", *RUNTIME_ABI, *RATES, "tilewright/CallersMemory.h", "tilewright/OutputMemory.h"},
@@ -45,6 +47,7 @@ ROOMS = {
     "lib/Compiler": {"dialects", "lib/Runtime", "tilewright"},
     # The doors. The Python module and the driver speak of sizes and dtypes, which are `tw` types.
     "python": {"dialects/Graph", "tilewright"},
+    "tools/ptx-check": {"lib/Target/CUDA/PtxCheck", "tilewright/PtxChecker.h"},
     "tools": {"dialects/Graph", "tilewright"},
 }
 

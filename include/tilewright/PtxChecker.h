@@ -1,0 +1,165 @@
+//===- PtxChecker.h - PTX executed and checked without a GPU ---------------------===//
+//
+// Reads a PTX module and runs a grid of one of its kernels on host memory, lane by lane as the ISA says, and reports
+// what the hardware would let pass or punish: accesses out of bounds, data races, barriers not all threads reach, and
+// kin.
+//
+//   std::string error;
+//   std::unique_ptr<ptx::Module> module = ptx::Module::read(text, "gemm.ptx", error);
+//   ptx::Memory memory;
+//   memory.add(data, bytes, "A");
+//   ptx::Launch launch{.kernel = "gemm", .grid = {4, 4, 1}, .block = {128, 1, 1}};
+//   std::optional<ptx::Report> report = ptx::run(*module, memory, launch, {ptx::argument(data)}, error);
+//
+// An address of the device is the host's address of the same byte. Plain C++: no LLVM, no CUDA.
+// docs/targets/ptx-check.md tells what is checked and how.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_PTXCHECKER_H
+#define TILEWRIGHT_PTXCHECKER_H
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilewright::ptx {
+
+struct Syntax;
+
+/// A parameter of a kernel.
+struct Parameter {
+  std::string name;
+  uint64_t bytes = 0, align = 1;
+};
+
+/// A PTX module and the memory of its .global and .const variables.
+class Module {
+public:
+  /// On failure null, and `error` is "<file>:<line>:<column>: <what is wrong>". Instructions are looked at when a
+  /// kernel that reaches them is run.
+  static std::unique_ptr<Module> read(const std::string &text, const std::string &file, std::string &error);
+  ~Module();
+
+  std::vector<std::string> kernels() const;
+  /// Null when there is no such kernel.
+  std::optional<std::vector<Parameter>> parameters(const std::string &kernel) const;
+  /// A variable in .global or .const: where its bytes lie, and how many; null when there is none.
+  std::pair<uint8_t *, size_t> variable(const std::string &name) const;
+
+  const Syntax &syntax() const { return *tree; }
+
+private:
+  Module() = default;
+  std::unique_ptr<Syntax> tree;
+  std::map<std::string, std::vector<uint8_t>> storage;
+};
+
+/// The allocations that kernels may touch.
+class Memory {
+public:
+  struct Allocation {
+    uint8_t *data = nullptr;
+    uint64_t bytes = 0;
+    std::string name;
+    bool initialised = true; ///< false: a read of a byte that no kernel wrote is reported
+    bool constant = false;   ///< true: a write is reported
+  };
+  /// `data` must outlive the runs. Two allocations must not overlap.
+  void add(void *data, uint64_t bytes, std::string name, bool initialised = true, bool constant = false);
+  void remove(const void *data);
+  /// By address.
+  const std::map<uint64_t, Allocation> &all() const { return list; }
+
+private:
+  std::map<uint64_t, Allocation> list;
+};
+
+using Dimensions = std::array<uint32_t, 3>;
+
+struct Launch {
+  std::string kernel;
+  Dimensions grid = {1, 1, 1};            ///< blocks
+  Dimensions block = {1, 1, 1};           ///< threads
+  uint64_t dynamicShared = 0;             ///< bytes
+  uint64_t seed = 0;                      ///< of the order in which blocks and warps run; 0: blocks start in order
+  uint64_t stepLimit = uint64_t(1) << 36; ///< instructions of a warp, all warps together
+  uint32_t residentBlocks = 8;            ///< blocks that run at the same time
+};
+
+enum class Kind : uint8_t {
+  OutOfBounds,
+  Misaligned,
+  ReadOnly,            ///< a write to constant or parameter memory
+  UninitialisedMemory, ///< in shared memory, or in an allocation that says so
+  UninitialisedRegister,
+  Race,
+  AsyncNotWaited,    ///< memory touched that a cp.async in flight writes or reads
+  BarrierDivergence, ///< threads of a warp at different places where the instruction wants all of them at one
+  BarrierMismatch,   ///< counts that disagree, or do not fit
+  ExitAtBarrier,     ///< a thread exited while others wait for it
+  Deadlock,
+  StepLimit,
+  BadOperand, ///< a value that the ISA forbids
+};
+const char *name(Kind kind);
+
+/// One side of a finding.
+struct Side {
+  uint32_t line = 0;       ///< of the PTX text
+  std::string instruction; ///< as written
+  std::string place;       ///< the user's: from .loc and //@tw comments; may be empty
+  Dimensions block = {0, 0, 0};
+  uint32_t warp = 0, lane = 0; ///< lane 255: several
+};
+
+struct Finding {
+  Kind kind;
+  std::string kernel;
+  std::string message;
+  Side here;
+  std::optional<Side> other; ///< the other side of a race
+  uint64_t count = 1;        ///< how often it was seen
+};
+
+/// What an instruction's accesses cost; lines that cost no more than they must are left out.
+struct AccessCost {
+  uint32_t line = 0;
+  std::string instruction;
+  uint64_t executions = 0;
+  uint64_t extraWavefronts = 0;           ///< shared memory: beyond one per phase, from bank conflicts
+  uint64_t sectors = 0, leastSectors = 0; ///< global memory: 32-byte sectors touched, and needed for the bytes
+};
+
+struct Report {
+  std::vector<Finding> findings; ///< in the order found, equal ones counted together
+  std::vector<AccessCost> costs;
+  uint64_t instructions = 0; ///< of warps
+  uint64_t seed = 0;
+  bool finished = true; ///< false: deadlock or step limit, so results are not all there
+
+  std::string text() const;
+  std::string json() const;
+};
+
+/// The bytes of an argument.
+using Argument = std::vector<uint8_t>;
+template <class T> Argument argument(const T &value) {
+  Argument bytes(sizeof(T));
+  std::memcpy(bytes.data(), &value, sizeof(T));
+  return bytes;
+}
+
+/// Runs a grid to its end. Nullopt where it cannot start: unknown kernel or instruction, sizes that do not fit; `error`
+/// says which.
+std::optional<Report> run(const Module &module, const Memory &memory, const Launch &launch,
+                          const std::vector<Argument> &arguments, std::string &error);
+
+} // namespace tilewright::ptx
+
+#endif

@@ -1,0 +1,117 @@
+//===- CopyOps.cpp - cp.async and its groups
+//-------------------------------------------------------------------------------------===//
+//
+// The bytes move as late as the program allows: when the thread that asked waits for their group. Until then whoever
+// touches the target, or writes the source, has a finding. A copy that nobody waits for never takes place.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/CUDA/PtxCheck/Lanes.h"
+#include "lib/Target/CUDA/PtxCheck/Table.h"
+
+namespace tilewright::ptx {
+namespace {
+
+void copy(Exec &e, const Instr &in) {
+  uint64_t to[kLanes], from[kLanes];
+  std::fill_n(to, kLanes, ~uint64_t(0));
+  std::fill_n(from, kLanes, ~uint64_t(0));
+  uint32_t size = e.row<uint32_t>(in, 2)[0];
+  const uint32_t *sizes = in.sources > 3 ? e.row<uint32_t>(in, 3) : nullptr;
+  forLanes(e.mask, [&](uint32_t lane) {
+    PendingCopy pending;
+    pending.to = e.address(in, 0, lane, 0) & ~kWindowMask;
+    pending.from = e.address(in, 1, lane, 1);
+    pending.bytes = size;
+    pending.read = sizes ? sizes[lane] : size;
+    pending.pc = e.pc;
+    if (pending.read > size) {
+      e.find(Kind::BadOperand, lane,
+             "copies " + std::to_string(size) + " bytes, and " + std::to_string(pending.read) + " are to be read");
+      pending.read = size;
+    }
+    to[lane] = pending.to;
+    Space shared = Space::Shared, global = Space::Global;
+    uint64_t place = pending.to, source = pending.from;
+    Accessor who = e.accessor(lane, Epoch::Async);
+    if (!e.locate(lane, shared, place, size, Access::Write))
+      return;
+    if (const Epoch *other = e.block.shadow.write(who, place, size))
+      e.noteRace(lane, Space::Shared, place, *other, true, false);
+    if (source & (size - 1)) {
+      e.find(Kind::Misaligned, lane, "the source of the copy is no multiple of " + std::to_string(size) + " bytes");
+      return;
+    }
+    if (pending.read) {
+      from[lane] = source;
+      // Fewer bytes than an access has: bounds count for those that are read.
+      if (e.objectAt(source, pending.read) == nullptr) {
+        e.locate(lane, global, source, pending.read, Access::Read);
+        pending.read = 0;
+      } else {
+        GlobalObject &object = e.grid.objects[e.grid.lastObject];
+        if (const Epoch *other = object.shadow.read(who, source - object.begin, pending.read))
+          e.noteRace(lane, Space::Global, source, *other, false, true);
+        if (!object.written.empty() && std::memchr(object.written.data() + (source - object.begin), 0, pending.read))
+          e.find(Kind::UninitialisedMemory, lane,
+                 "copies bytes of '" + object.allocation->name + "' that nothing has written");
+      }
+    }
+    e.warp.lanes[lane].copies.push_back(pending);
+  });
+  e.countShared(to, size);
+  e.countGlobal(from, size);
+}
+
+void commit(Exec &e, const Instr &) {
+  forLanes(e.mask, [&](uint32_t lane) {
+    Lane &state = e.warp.lanes[lane];
+    state.groups.push_back(std::move(state.copies));
+    state.copies.clear();
+  });
+}
+
+void waitFor(Exec &e, uint32_t allowed, bool all) {
+  forLanes(e.mask, [&](uint32_t lane) {
+    Lane &state = e.warp.lanes[lane];
+    while (state.groups.size() > allowed) {
+      for (const PendingCopy &pending : state.groups.front())
+        e.finish(lane, pending);
+      state.groups.pop_front();
+    }
+    if (all) {
+      for (const PendingCopy &pending : state.copies)
+        e.finish(lane, pending);
+      state.copies.clear();
+    }
+  });
+}
+void waitGroup(Exec &e, const Instr &in) { waitFor(e, e.row<uint32_t>(in, 0)[0], false); }
+void waitAll(Exec &e, const Instr &) { waitFor(e, 0, true); }
+
+} // namespace
+
+void Exec::finish(uint32_t lane, const PendingCopy &copy) {
+  Accessor who = accessor(lane);
+  who.epoch.pc = copy.pc;
+  uint8_t *to = block.shared.data() + copy.to;
+  std::memset(to, 0, copy.bytes);
+  if (copy.read) {
+    std::memcpy(to, reinterpret_cast<const uint8_t *>(copy.from), copy.read);
+    GlobalObject *object = objectAt(copy.from, copy.read);
+    object->shadow.finishRead(who, copy.from - object->begin, copy.read);
+  }
+  std::memset(block.sharedWritten.data() + copy.to, 1, copy.bytes);
+  block.shadow.finishWrite(who, copy.to, copy.bytes);
+}
+
+void addCopyForms(Table &table) {
+  for (const char *cache : {".ca", ".cg"})
+    for (const char *space : {".shared.global", ".shared::cta.global"})
+      for (const char *hint : {"", ".L2::64B", ".L2::128B", ".L2::256B"})
+        table.add(std::string("cp.async") + cache + space + hint, "mmw?w", copy);
+  table.add("cp.async.commit_group", "", commit);
+  table.add("cp.async.wait_group", "w", waitGroup);
+  table.add("cp.async.wait_all", "", waitAll);
+}
+
+} // namespace tilewright::ptx

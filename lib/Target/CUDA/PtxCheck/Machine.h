@@ -1,0 +1,182 @@
+//===- Machine.h - the state of a running grid ------------------------------------------===//
+//
+// A warp is one or more fragments: lanes that stand at the same instruction. They part at a divergent branch and meet
+// again when they come to the same place; the lowest place runs first. An instruction that wants more lanes than its
+// fragment has waits for the others.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_TARGET_CUDA_PTXCHECK_MACHINE_H
+#define TILEWRIGHT_LIB_TARGET_CUDA_PTXCHECK_MACHINE_H
+
+#include "lib/Target/CUDA/PtxCheck/Code.h"
+#include "lib/Target/CUDA/PtxCheck/Shadow.h"
+#include "tilewright/PtxChecker.h"
+
+#include <cstring>
+#include <deque>
+
+namespace tilewright::ptx {
+
+/// Where the windows of the other spaces lie among generic addresses; all else is global.
+inline constexpr uint64_t kSharedWindow = uint64_t(1) << 56, kLocalWindow = uint64_t(2) << 56,
+                          kParamWindow = uint64_t(3) << 56, kWindowMask = uint64_t(255) << 56;
+inline constexpr uint64_t kSharedBase = 1024; ///< of the first shared variable, so that null is none
+
+struct Block;
+struct Warp;
+
+struct Frame {
+  uint32_t returnPc, base, call;
+  uint64_t localBase;
+};
+
+struct Fragment {
+  enum class State : uint8_t { Ready, Converging, AtBarrier };
+  uint32_t pc = 0, mask = 0;
+  uint32_t base = 0;      ///< of its registers
+  uint64_t localBase = 0; ///< of its function's local memory
+  uint32_t function = 0;
+  State state = State::Ready;
+  uint8_t barrier = 0;
+  std::vector<Frame> frames;
+};
+
+/// A cp.async that has not been waited for.
+struct PendingCopy {
+  uint64_t from = 0, to = 0;
+  uint32_t bytes = 0, read = 0; ///< to write; of these to read, the rest are zeroes
+  uint32_t pc = 0;
+};
+
+struct Lane {
+  std::vector<uint8_t> local;
+  std::vector<PendingCopy> copies;             ///< not yet in a group
+  std::deque<std::vector<PendingCopy>> groups; ///< oldest first
+};
+
+struct Warp {
+  Block *block = nullptr;
+  uint32_t index = 0;
+  uint32_t existing = 0, exited = 0; ///< lanes
+  std::vector<Fragment> fragments;   ///< the one that runs is the last
+  std::vector<uint32_t> registers;   ///< rows of 32 words
+  std::vector<uint32_t> written;     ///< by row: the lanes that have a value
+  std::array<Lane, kLanes> lanes;
+  VectorClock clock;
+  VectorClock released, acquired; ///< at the last fence; seen by strong reads since
+  bool hasReleased = false, hasAcquired = false;
+
+  bool done() const { return fragments.empty(); }
+};
+
+struct Barrier {
+  uint32_t arrived = 0, expected = 0;
+  bool counted = false; ///< the number was given; else all threads of the block
+  uint32_t pc = 0;      ///< of the first that came
+  uint32_t firstWarp = 0;
+  VectorClock clock;
+  uint32_t trueCount = 0;
+  bool all = true, any = false;
+};
+
+struct Block {
+  uint32_t serial = 0; ///< from 1, in the order of starting
+  Dimensions index = {0, 0, 0};
+  std::vector<Warp> warps;
+  std::vector<uint8_t> shared, sharedWritten;
+  Shadow shadow;
+  std::array<Barrier, 16> barriers;
+  uint32_t doneWarps = 0;
+};
+
+/// A global allocation or variable.
+struct GlobalObject {
+  uint64_t begin = 0, bytes = 0;
+  const Memory::Allocation *allocation = nullptr;
+  Shadow shadow;
+  std::vector<uint8_t> written; ///< empty: all of it is
+};
+
+struct Cost {
+  uint64_t executions = 0, extraWavefronts = 0, sectors = 0, leastSectors = 0;
+};
+
+struct Grid {
+  const Code &code;
+  const Launch &launch;
+  Report &report;
+  std::vector<GlobalObject> objects = {}; ///< by address
+  size_t lastObject = 0;
+  std::vector<uint8_t> parameters = {};
+  std::vector<Cost> costs = {}; ///< by program counter
+  std::vector<std::unique_ptr<Block>> running = {};
+  uint64_t random = 1, steps = 0;
+  uint32_t nextBlock = 0;
+  std::unordered_map<uint64_t, std::pair<VectorClock, uint32_t>> released =
+      {}; ///< by address of a strong write: clock, block
+  std::unordered_map<std::string, size_t> findings = {};
+
+  uint64_t draw() {
+    random ^= random << 13;
+    random ^= random >> 7;
+    return random ^= random << 17;
+  }
+};
+
+enum class Access : uint8_t { Read, Write, ReadWrite };
+
+/// An instruction at work: what its handler sees.
+struct Exec {
+  Grid &grid;
+  Block &block;
+  Warp &warp;
+  Fragment *fragment;
+  uint32_t mask = 0;
+  uint32_t *registers = nullptr; ///< of the present function
+  const uint32_t *operands = nullptr;
+  uint32_t pc = 0;
+  bool again = false; ///< set by a control handler that has to wait: the fragment stays
+
+  uint32_t operand(const Instr &in, uint32_t i) const { return operands[in.operands + i]; }
+  /// The row of an operand: results first, then sources.
+  template <class Cell> Cell *row(const Instr &in, uint32_t i) const { return rowAt<Cell>(operand(in, i)); }
+  template <class Cell> Cell *rowAt(uint32_t row) const {
+    uint32_t *words = row & kPool ? const_cast<uint32_t *>(grid.code.pool.data()) + size_t(row & ~kPool) * kLanes
+                                  : registers + size_t(row) * kLanes;
+    return reinterpret_cast<Cell *>(words);
+  }
+  uint32_t &written(uint32_t row) const { return warp.written[fragment->base + row]; }
+
+  void find(Kind kind, uint32_t lane, const std::string &message, const Epoch *other = nullptr);
+  Accessor accessor(uint32_t lane, uint16_t flags = 0) const;
+
+  /// The bytes at an address, after all checks and notes of the access; null, with a finding, where there are none.
+  uint8_t *reach(uint32_t lane, Space space, uint64_t address, uint32_t bytes, Access access, bool strong);
+  /// Bounds and alignment only; `space` and `address` become those behind a generic address.
+  uint8_t *locate(uint32_t lane, Space &space, uint64_t &address, uint32_t bytes, Access access);
+  GlobalObject *objectAt(uint64_t address, uint64_t bytes);
+  /// The address of the memory operand at `operand`, the instruction's first or second one, for a lane.
+  uint64_t address(const Instr &in, uint32_t operand, uint32_t lane, uint32_t number = 0) const;
+  void noteRace(uint32_t lane, Space space, uint64_t address, const Epoch &other, bool write, bool read);
+
+  void release();                 ///< what came before is seen by who acquires
+  void acquire();                 ///< what strong reads have seen is before what follows
+  void publish(uint64_t address); ///< a strong write
+  void observe(uint64_t address); ///< a strong read
+  void finish(uint32_t lane, const PendingCopy &copy);
+  void countShared(const uint64_t *addresses, uint32_t bytes);
+  void countGlobal(const uint64_t *addresses, uint32_t bytes);
+};
+
+/// Runs all blocks to their end, or until no warp can go on.
+void runGrid(Grid &grid);
+/// Ends lanes of the running fragment.
+void exitLanes(Exec &e, uint32_t mask);
+/// The lanes of the fragment that stay, and a fragment for those that leave, at another place.
+void leave(Exec &e, uint32_t mask, uint32_t pc);
+/// All of the barrier's threads are there: those that wait go on.
+void completeBarrier(Grid &grid, Block &block, uint32_t number);
+
+} // namespace tilewright::ptx
+
+#endif

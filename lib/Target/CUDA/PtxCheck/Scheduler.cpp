@@ -1,0 +1,309 @@
+//===- Scheduler.cpp - which warp runs next, and for how long ----------------------------===//
+//
+// Adversarial: warps of the resident blocks take turns in an order and for lengths that the seed draws. Within a warp
+// the fragment at the deepest call and the lowest place runs, so that parted lanes meet again; now and then another
+// does, so that lanes which wait for each other make progress.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/CUDA/PtxCheck/Machine.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace tilewright::ptx {
+namespace {
+
+bool samePlace(const Fragment &a, const Fragment &b) {
+  if (a.pc != b.pc || a.frames.size() != b.frames.size() || a.base != b.base || a.localBase != b.localBase)
+    return false;
+  for (size_t i = 0; i < a.frames.size(); ++i)
+    if (a.frames[i].returnPc != b.frames[i].returnPc || a.frames[i].localBase != b.frames[i].localBase)
+      return false;
+  return true;
+}
+
+/// Joins fragments at the same place, and puts the one to run last. False: none can run.
+bool choose(Grid &grid, Warp &warp) {
+  auto &list = warp.fragments;
+  for (size_t i = 0; i < list.size(); ++i)
+    for (size_t j = i + 1; j < list.size();)
+      if (list[i].state != Fragment::State::AtBarrier && list[j].state != Fragment::State::AtBarrier &&
+          samePlace(list[i], list[j])) {
+        list[i].mask |= list[j].mask;
+        list[i].state = Fragment::State::Ready;
+        list.erase(list.begin() + std::ptrdiff_t(j));
+      } else
+        ++j;
+  size_t best = list.size();
+  bool fair = list.size() > 1 && (grid.draw() & 15) == 0;
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (list[i].state != Fragment::State::Ready)
+      continue;
+    if (best == list.size() ||
+        (fair ? (grid.draw() & 1) == 0
+              : list[i].frames.size() > list[best].frames.size() ||
+                    (list[i].frames.size() == list[best].frames.size() && list[i].pc < list[best].pc)))
+      best = i;
+  }
+  if (best == list.size())
+    return false;
+  if (best + 1 != list.size())
+    std::swap(list[best], list.back());
+  return true;
+}
+
+uint32_t required(const Exec &e, const Instr &in) {
+  if (in.flags & FlagAligned)
+    return e.warp.existing & ~e.warp.exited;
+  uint32_t lane = uint32_t(std::countr_zero(e.mask));
+  return e.row<uint32_t>(in, uint32_t(in.results + in.sources) - 1)[lane] & e.warp.existing;
+}
+
+/// Findings on sources that have no value; they count as having one from then on.
+void checkSources(Exec &e, const Instr &in) {
+  for (uint32_t i = in.results; i < uint32_t(in.results) + in.sources; ++i) {
+    uint32_t row = e.operand(in, i);
+    if (row & kPool)
+      continue;
+    uint32_t missing = e.mask & ~e.written(row);
+    if (!missing)
+      continue;
+    const CodeFunction &function = e.grid.code.functions[in.function];
+    std::string name = "a register";
+    for (size_t r = 0; r < function.rowOf.size(); ++r)
+      if (function.rowOf[r] == row)
+        name = function.syntax->registers[r].name;
+    e.find(Kind::UninitialisedRegister, uint32_t(std::countr_zero(missing)),
+           name + " is read, and nothing has written it");
+    e.written(row) |= missing;
+  }
+}
+
+void setWritten(Exec &e, const Instr &in) {
+  uint32_t mask = e.mask;
+  if (in.flags & FlagMove)
+    for (uint32_t i = in.results; i < uint32_t(in.results) + in.sources; ++i)
+      if (uint32_t row = e.operand(in, i); !(row & kPool))
+        mask &= e.written(row);
+  for (uint32_t i = 0; i < in.results; ++i)
+    if (uint32_t row = e.operand(in, i); row != kNoRow)
+      e.written(row) = (e.written(row) & ~e.mask) | mask;
+}
+
+/// Runs a warp for some instructions. False: it could do nothing.
+bool runWarp(Grid &grid, Block &block, Warp &warp, uint32_t quantum) {
+  bool moved = false;
+  const Code &code = grid.code;
+  while (quantum) {
+    if (warp.done() || !choose(grid, warp))
+      return moved;
+    bool alone = warp.fragments.size() == 1; // else it may meet another after any instruction
+    Exec e{grid, block, warp, &warp.fragments.back()};
+    e.operands = code.operands.data();
+    while (quantum) {
+      Fragment &fragment = *e.fragment;
+      const Instr &in = code.instrs[fragment.pc];
+      e.pc = fragment.pc;
+      e.registers = warp.registers.data() + size_t(fragment.base) * kLanes;
+      e.mask = fragment.mask;
+      if (in.guard != kNoRow) {
+        const uint32_t *guard = e.rowAt<uint32_t>(in.guard);
+        uint32_t value = 0;
+        for (uint32_t lane = 0; lane < kLanes; ++lane)
+          value |= (guard[lane] & 1) << lane;
+        if (uint32_t missing = e.mask & ~e.written(in.guard)) {
+          e.find(Kind::UninitialisedRegister, uint32_t(std::countr_zero(missing)),
+                 "the guard is read, and nothing has written it");
+          e.written(in.guard) |= missing;
+        }
+        e.mask &= in.guardNegated ? ~value : value;
+        if (!e.mask) {
+          ++fragment.pc;
+          --quantum;
+          ++grid.steps;
+          moved = true;
+          if (!alone)
+            break;
+          continue;
+        }
+      }
+      if (in.flags & (FlagAligned | FlagMember) && fragment.state == Fragment::State::Ready) {
+        uint32_t wanted = required(e, in);
+        if (wanted & ~e.mask && fragment.mask != (warp.existing & ~warp.exited)) {
+          fragment.state = Fragment::State::Converging;
+          break;
+        }
+        if (uint32_t missing = wanted & ~e.mask)
+          e.find(Kind::BarrierDivergence, uint32_t(std::countr_zero(missing)),
+                 warp.exited >> std::countr_zero(missing) & 1
+                     ? "all threads that the instruction names must execute it, and this one has exited"
+                     : "all threads that the instruction names must execute it, and the guard keeps this one away");
+      }
+      if (!(in.flags & FlagMove))
+        checkSources(e, in);
+      --quantum;
+      ++grid.steps;
+      moved = true;
+      if (in.flags & FlagControl) {
+        e.again = false;
+        in.run(e, in);
+        break; // fragments may have come and gone
+      }
+      in.run(e, in);
+      setWritten(e, in);
+      ++fragment.pc;
+      if (!alone)
+        break;
+    }
+  }
+  return moved;
+}
+
+/// No fragment of the warp is ready. Those that wait for lanes which cannot come any more go on alone, with a finding.
+bool breakDivergence(Grid &grid, Block &block, Warp &warp) {
+  for (size_t i = 0; i < warp.fragments.size(); ++i) {
+    if (warp.fragments[i].state != Fragment::State::Converging)
+      continue;
+    std::swap(warp.fragments[i], warp.fragments.back());
+    Exec e{grid, block, warp, &warp.fragments.back()};
+    e.operands = grid.code.operands.data();
+    e.pc = e.fragment->pc;
+    e.mask = e.fragment->mask;
+    e.registers = warp.registers.data() + size_t(e.fragment->base) * kLanes;
+    const Instr &in = grid.code.instrs[e.pc];
+    Epoch other;
+    for (const Fragment &fragment : warp.fragments)
+      if (&fragment != e.fragment) {
+        other.block = block.serial;
+        other.warp = uint8_t(warp.index);
+        other.lane = uint8_t(std::countr_zero(fragment.mask));
+        other.pc = fragment.pc;
+      }
+    uint32_t missing = required(e, in) & ~e.mask;
+    e.find(Kind::BarrierDivergence, uint32_t(std::countr_zero(e.mask)),
+           std::to_string(std::popcount(missing)) + " of the warp's threads that the instruction needs are elsewhere" +
+               (warp.exited & required(e, in) ? ", some have exited" : ""),
+           other.block ? &other : nullptr);
+    // Run it with the lanes that are here: the state says that convergence was given up.
+    in.run(e, in);
+    if (!(in.flags & FlagControl)) {
+      setWritten(e, in);
+      ++e.fragment->pc;
+      e.fragment->state = Fragment::State::Ready;
+    } else if (e.fragment->state == Fragment::State::Converging)
+      e.fragment->state = Fragment::State::Ready;
+    return true;
+  }
+  return false;
+}
+
+void start(Grid &grid, const std::vector<uint32_t> &order) {
+  const Launch &launch = grid.launch;
+  const CodeFunction &kernel = grid.code.functions[0];
+  uint32_t threads = launch.block[0] * launch.block[1] * launch.block[2];
+  auto block = std::make_unique<Block>();
+  uint32_t number = order.empty() ? grid.nextBlock : order[grid.nextBlock];
+  block->serial = ++grid.nextBlock;
+  block->index = {number % launch.grid[0], number / launch.grid[0] % launch.grid[1],
+                  number / launch.grid[0] / launch.grid[1]};
+  block->shared.resize(grid.code.sharedBytes);
+  block->sharedWritten.resize(grid.code.sharedBytes);
+  block->shadow.reset(grid.code.sharedBytes);
+  block->warps.resize((threads + kLanes - 1) / kLanes);
+  for (uint32_t i = 0; i < block->warps.size(); ++i) {
+    Warp &warp = block->warps[i];
+    warp.block = block.get();
+    warp.index = i;
+    uint32_t lanes = std::min(kLanes, threads - i * kLanes);
+    warp.existing = lanes == kLanes ? ~0u : (1u << lanes) - 1;
+    warp.clock.own[i] = 1;
+    warp.registers.resize(size_t(kernel.rows) * kLanes);
+    warp.written.resize(kernel.rows);
+    Fragment fragment;
+    fragment.pc = kernel.entry;
+    fragment.mask = warp.existing;
+    warp.fragments.push_back(std::move(fragment));
+    if (kernel.frameBytes)
+      for (Lane &lane : warp.lanes)
+        lane.local.resize(kernel.frameBytes);
+  }
+  grid.running.push_back(std::move(block));
+}
+
+void reportDeadlock(Grid &grid) {
+  grid.report.finished = false;
+  for (auto &block : grid.running)
+    for (Warp &warp : block->warps)
+      for (Fragment &fragment : warp.fragments) {
+        Exec e{grid, *block, warp, &fragment};
+        e.pc = fragment.pc;
+        uint32_t number = fragment.barrier;
+        const Barrier &barrier = block->barriers[number & 15];
+        e.find(Kind::Deadlock, uint32_t(std::countr_zero(fragment.mask)),
+               "waits for ever: barrier " + std::to_string(number) + " has " + std::to_string(barrier.arrived) +
+                   " of " + std::to_string(barrier.expected) + " threads, and no other thread can run");
+      }
+}
+
+} // namespace
+
+void runGrid(Grid &grid) {
+  const Launch &launch = grid.launch;
+  uint64_t blocks = uint64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2];
+  std::vector<uint32_t> order;
+  if (launch.seed) {
+    order.resize(blocks);
+    for (uint32_t i = 0; i < blocks; ++i)
+      order[i] = i;
+    for (size_t i = blocks; i > 1; --i)
+      std::swap(order[i - 1], order[grid.draw() % i]);
+  }
+  std::vector<Warp *> ready;
+  while (true) {
+    while (grid.running.size() < launch.residentBlocks && grid.nextBlock < blocks)
+      start(grid, order);
+    if (grid.running.empty())
+      return;
+    ready.clear();
+    for (auto &block : grid.running)
+      for (Warp &warp : block->warps)
+        if (!warp.done())
+          ready.push_back(&warp);
+    for (size_t i = ready.size(); i > 1; --i)
+      std::swap(ready[i - 1], ready[grid.draw() % i]);
+    bool moved = false;
+    for (Warp *warp : ready)
+      moved |= runWarp(grid, *warp->block, *warp, 16 + uint32_t(grid.draw() & 511));
+    std::erase_if(grid.running, [](const auto &block) {
+      return std::all_of(block->warps.begin(), block->warps.end(), [](const Warp &warp) { return warp.done(); });
+    });
+    if (!moved && !grid.running.empty()) {
+      for (Warp *warp : ready)
+        if (!warp->done() && breakDivergence(grid, *warp->block, *warp)) {
+          moved = true;
+          break;
+        }
+      if (!moved && grid.nextBlock == blocks)
+        return reportDeadlock(grid);
+      if (!moved && grid.running.size() == launch.residentBlocks)
+        return reportDeadlock(grid);
+    }
+    if (grid.steps > launch.stepLimit) {
+      grid.report.finished = false;
+      Warp *warp = nullptr;
+      for (Warp *candidate : ready)
+        if (!candidate->done())
+          warp = candidate;
+      if (!warp)
+        continue;
+      Exec e{grid, *warp->block, *warp, &warp->fragments.back()};
+      e.pc = e.fragment->pc;
+      e.find(Kind::StepLimit, uint32_t(std::countr_zero(e.fragment->mask)),
+             "still running after " + std::to_string(grid.steps) +
+                 " instructions of warps: a loop that does not end, or a step limit too small");
+      return;
+    }
+  }
+}
+
+} // namespace tilewright::ptx

@@ -1,0 +1,79 @@
+//===- Shadow.h - who touched memory last, and what orders it -------------------------===//
+//
+// Each run of bytes has the last write and some of the reads since, as epochs: a warp, a lane and the warp's clock. An
+// access races with an earlier one unless the accessing warp's vector clock has reached its epoch. Runs are 16 bytes
+// long until an access asks for less; then all of the memory's runs are split.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_TARGET_CUDA_PTXCHECK_SHADOW_H
+#define TILEWRIGHT_LIB_TARGET_CUDA_PTXCHECK_SHADOW_H
+
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace tilewright::ptx {
+
+inline constexpr uint8_t kSeveralLanes = 255;
+
+struct Epoch {
+  enum : uint16_t { Strong = 1, Async = 2 };
+  uint32_t block = 0; ///< its number in the order of starting, from 1; 0: no access
+  uint32_t clock = 0;
+  uint32_t pc = 0;
+  uint8_t warp = 0, lane = 0;
+  uint16_t flags = 0;
+};
+
+/// What a warp knows of the others' clocks.
+struct VectorClock {
+  std::array<uint32_t, 32> own = {};             ///< of the warps of its block
+  std::unordered_map<uint64_t, uint32_t> others; ///< of warps of other blocks: block * 32 + warp
+
+  void join(const VectorClock &from, bool sameBlock, uint32_t fromBlock);
+};
+
+/// Who asks: a lane of a warp at its present clock.
+struct Accessor {
+  Epoch epoch;
+  const VectorClock *clock;
+
+  bool isAfter(const Epoch &earlier) const {
+    if (earlier.block == epoch.block) {
+      if (earlier.warp != epoch.warp)
+        return clock->own[earlier.warp] >= earlier.clock;
+      return earlier.lane == epoch.lane || earlier.clock < epoch.clock;
+    }
+    auto found = clock->others.find(uint64_t(earlier.block) * 32 + earlier.warp);
+    return found != clock->others.end() && found->second >= earlier.clock;
+  }
+};
+
+class Shadow {
+public:
+  void reset(uint64_t bytes);
+
+  /// Notes an access and says which earlier one it races with (null: none). `at` + `bytes` lie inside.
+  const Epoch *read(const Accessor &who, uint64_t at, uint64_t bytes);
+  const Epoch *write(const Accessor &who, uint64_t at, uint64_t bytes);
+  /// An asynchronous write (read) noted with Epoch::Async has taken place: from now on it is `who`'s own.
+  void finishWrite(const Accessor &who, uint64_t at, uint64_t bytes);
+  void finishRead(const Accessor &who, uint64_t at, uint64_t bytes);
+
+private:
+  struct Run {
+    Epoch write;
+    Epoch reads[4];
+  };
+  void split(uint64_t at, uint64_t bytes);
+
+  uint64_t size = 0;
+  uint32_t shift = 4, replaced = 0;
+  std::vector<Run> runs; ///< empty until the first access
+  Epoch conflict;        ///< what read() and write() point at
+};
+
+} // namespace tilewright::ptx
+
+#endif

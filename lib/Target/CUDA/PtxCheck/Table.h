@@ -1,0 +1,86 @@
+//===- Table.h - the instructions that there are -------------------------------------===//
+//
+// An entry is an opcode with all its modifiers, as written: "mul.wide.u32". What has no entry is refused by name. The
+// signature gives the operands, results before '=', by one letter each:
+//
+//   p predicate   h 16 bits   w 32 bits   d 64 bits   q 128 bits   f f32   g f64   x a register of any width
+//   v at most 32 bits   n the low 32 bits of any register
+//   W like w, but may be missing in the middle
+//   m address in memory   4w a vector of four   ? what follows may be missing   | (behind a result p) a second one by
+//   p|q
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_TARGET_CUDA_PTXCHECK_TABLE_H
+#define TILEWRIGHT_LIB_TARGET_CUDA_PTXCHECK_TABLE_H
+
+#include "lib/Target/CUDA/PtxCheck/Code.h"
+
+#include <functional>
+#include <initializer_list>
+#include <string>
+
+namespace tilewright::ptx {
+
+struct Form {
+  Handler run = nullptr;
+  std::string signature;
+  uint32_t mods = 0;
+  uint8_t flags = 0;
+  Space space = Space::Generic;
+  uint8_t bytes = 0, count = 1;
+  bool isSigned = false;
+};
+
+class Table {
+public:
+  void add(const std::string &opcode, Form form) { forms[opcode] = std::move(form); }
+  void add(const std::string &opcode, const char *signature, Handler run, uint32_t mods = 0, uint8_t flags = 0) {
+    Form form;
+    form.run = run;
+    form.signature = signature;
+    form.mods = mods;
+    form.flags = flags;
+    add(opcode, form);
+  }
+  const Form *find(const std::string &opcode) const {
+    auto found = forms.find(opcode);
+    return found == forms.end() ? nullptr : &found->second;
+  }
+
+private:
+  std::unordered_map<std::string, Form> forms;
+};
+
+/// A word of an opcode and the modifiers it stands for.
+struct Choice {
+  const char *text;
+  uint32_t mods;
+};
+/// Every way to take one of each list, in order: "add" x {"", ".rn"} x {"", ".ftz"} -> add, add.rn, add.ftz,
+/// add.rn.ftz.
+void combine(const std::string &stem, std::initializer_list<std::initializer_list<Choice>> lists,
+             const std::string &type, const std::function<void(const std::string &opcode, uint32_t mods)> &take);
+
+/// All instructions; built at the first call.
+const Table &table();
+
+void addIntegerForms(Table &table);
+void addBitForms(Table &table);
+void addFloatForms(Table &table);
+void addHalfForms(Table &table);
+void addCompareForms(Table &table);
+void addConvertForms(Table &table);
+void addPackedConvertForms(Table &table);
+void addMoveForms(Table &table);
+void addMemoryForms(Table &table);
+void addAtomicForms(Table &table);
+void addControlForms(Table &table);
+void addBarrierForms(Table &table);
+void addWarpForms(Table &table);
+void addMatrixMoveForms(Table &table);
+void addMatrixForms(Table &table);
+void addCopyForms(Table &table);
+
+} // namespace tilewright::ptx
+
+#endif

@@ -1,0 +1,202 @@
+//===- LaunchFile.cpp - the launch that a JSON file describes ---------------------------===//
+#include "tools/ptx-check/LaunchFile.h"
+
+#include "lib/Target/CUDA/PtxCheck/Formats.h"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+
+namespace tilewright::ptx {
+namespace {
+
+using Json = nlohmann::json;
+struct Refusal {
+  std::string why;
+};
+
+constexpr uint64_t kAlign = 256, kGap = 1 << 16; ///< nothing lies that near to a buffer
+
+struct Element {
+  const char *name, *type;
+  uint32_t bytes;
+};
+constexpr Element kElements[] = {{"f64", "<f8", 8},  {"f32", "<f4", 4},  {"f16", "<f2", 2}, {"bf16", "<u2", 2},
+                                 {"e4m3", "|u1", 1}, {"e5m2", "|u1", 1}, {"s64", "<i8", 8}, {"u64", "<u8", 8},
+                                 {"s32", "<i4", 4},  {"u32", "<u4", 4},  {"s16", "<i2", 2}, {"u16", "<u2", 2},
+                                 {"s8", "|i1", 1},   {"u8", "|u1", 1}};
+
+const Element &elementOf(const std::string &name) {
+  for (const Element &element : kElements)
+    if (name == element.name)
+      return element;
+  throw Refusal{"unknown dtype '" + name + "'; there are f64 f32 f16 bf16 e4m3 e5m2 s64 u64 s32 u32 s16 u16 s8 u8"};
+}
+
+/// The bytes of a number in an element's format.
+uint64_t bitsOf(const Element &element, const Json &number) {
+  std::string name = element.name;
+  if (name[0] == 's')
+    return uint64_t(number.get<int64_t>());
+  if (name[0] == 'u')
+    return number.get<uint64_t>();
+  double x = number.get<double>();
+  if (name == "f64")
+    return std::bit_cast<uint64_t>(x);
+  const Format &format = name == "f32"    ? kSingle
+                         : name == "f16"  ? kHalf
+                         : name == "bf16" ? kBrain
+                         : name == "e4m3" ? kE4M3
+                                          : kE5M2;
+  return encode(x, format);
+}
+
+Dimensions dimensions(const Json &value) {
+  Dimensions made = {1, 1, 1};
+  if (value.is_number_unsigned())
+    made[0] = value.get<uint32_t>();
+  else if (value.is_array() && value.size() <= 3)
+    for (size_t i = 0; i < value.size(); ++i)
+      made[i] = value[i].get<uint32_t>();
+  else
+    throw Refusal{"expected a number or up to three"};
+  return made;
+}
+
+void fill(LaunchFile::Buffer &buffer, const Element &element, const std::string &how, uint64_t seed) {
+  uint64_t count = buffer.array.bytes.size() / element.bytes;
+  if (how == "zeros" || how == "uninitialised") {
+    buffer.initialised = how == "zeros";
+    if (!buffer.initialised)
+      std::fill(buffer.array.bytes.begin(), buffer.array.bytes.end(), 0xff); // NaN where it is a float
+    return;
+  }
+  std::mt19937_64 random(seed);
+  bool isFloat = element.name[0] != 's' && element.name[0] != 'u';
+  for (uint64_t i = 0; i < count; ++i) {
+    Json number;
+    if (how == "iota")
+      number = isFloat ? Json(double(i)) : Json(i);
+    else if (how == "random") // floats in [-1, 1), integers in [-8, 8) or [0, 16)
+      number = isFloat                  ? Json(double(int64_t(random()) >> 11) * 0x1p-52)
+               : element.name[0] == 's' ? Json(int64_t(random() & 15) - 8)
+                                        : Json(random() & 15);
+    else
+      throw Refusal{"unknown fill '" + how + "'; there are random, zeros, iota, uninitialised"};
+    uint64_t bits = bitsOf(element, number);
+    std::memcpy(buffer.array.bytes.data() + i * element.bytes, &bits, element.bytes);
+  }
+}
+
+void readBuffer(LaunchFile::Buffer &buffer, const Json &value, const std::string &folder) {
+  std::string error;
+  for (const auto &[key, unused] : value.items())
+    if (key != "file" && key != "out" && key != "dtype" && key != "shape" && key != "fill" && key != "seed")
+      throw Refusal{"unknown key '" + key + "'"};
+  if (value.contains("out"))
+    buffer.out = folder + value["out"].get<std::string>();
+  if (value.contains("file")) {
+    if (!readNpy(folder + value["file"].get<std::string>(), buffer.array, error))
+      throw Refusal{error};
+    return;
+  }
+  const Element &element = elementOf(value.at("dtype").get<std::string>());
+  buffer.array.type = element.type;
+  buffer.array.shape = value.at("shape").get<std::vector<uint64_t>>();
+  uint64_t bytes = element.bytes;
+  for (uint64_t side : buffer.array.shape) {
+    if (side && bytes > (uint64_t(1) << 34) / side)
+      throw Refusal{"more than 16 GiB"};
+    bytes *= side;
+  }
+  buffer.array.bytes.resize(bytes);
+  fill(buffer, element, value.value("fill", "zeros"), value.value("seed", uint64_t(0)));
+}
+
+void readAll(const Json &root, const std::string &folder, LaunchFile &made) {
+  std::string where;
+  try {
+    for (const auto &[key, unused] : root.items())
+      if (key != "kernel" && key != "grid" && key != "block" && key != "dynamic_shared" && key != "seed" &&
+          key != "resident_blocks" && key != "step_limit" && key != "buffers" && key != "arguments")
+        throw Refusal{"unknown key '" + key + "'"};
+    made.launch.kernel = root.value("kernel", "");
+    where = "grid";
+    if (root.contains("grid"))
+      made.launch.grid = dimensions(root["grid"]);
+    where = "block";
+    if (root.contains("block"))
+      made.launch.block = dimensions(root["block"]);
+    where = "";
+    made.launch.dynamicShared = root.value("dynamic_shared", uint64_t(0));
+    made.launch.seed = root.value("seed", uint64_t(0));
+    made.launch.residentBlocks = root.value("resident_blocks", made.launch.residentBlocks);
+    made.launch.stepLimit = root.value("step_limit", made.launch.stepLimit);
+    const Json buffers = root.value("buffers", Json::object()), arguments = root.value("arguments", Json::array());
+    for (const auto &[name, value] : buffers.items()) {
+      where = "buffers." + name;
+      made.buffers.emplace_back();
+      made.buffers.back().name = name;
+      readBuffer(made.buffers.back(), value, folder);
+    }
+    for (LaunchFile::Buffer &buffer : made.buffers) {
+      buffer.memory.resize(buffer.array.bytes.size() + 2 * kGap);
+      std::copy(buffer.array.bytes.begin(), buffer.array.bytes.end(), buffer.data());
+      made.memory.add(buffer.data(), buffer.array.bytes.size(), buffer.name, buffer.initialised);
+    }
+    size_t index = 0;
+    for (const Json &value : arguments) {
+      where = "arguments[" + std::to_string(index++) + "]";
+      if (!value.is_object() || value.empty())
+        throw Refusal{"expected {\"buffer\": name} or {\"u32\": number} and kin"};
+      if (value.contains("buffer")) {
+        std::string name = value["buffer"].get<std::string>();
+        uint64_t address = 0;
+        for (LaunchFile::Buffer &buffer : made.buffers)
+          if (buffer.name == name)
+            address = reinterpret_cast<uint64_t>(buffer.data()) + value.value("offset", uint64_t(0));
+        if (!address)
+          throw Refusal{"there is no buffer '" + name + "'"};
+        made.arguments.push_back(argument(address));
+        continue;
+      }
+      const Element &element = elementOf(value.begin().key());
+      uint64_t bits = bitsOf(element, value.begin().value());
+      Argument bytes(element.bytes);
+      std::memcpy(bytes.data(), &bits, element.bytes);
+      made.arguments.push_back(std::move(bytes));
+    }
+  } catch (const Refusal &refusal) {
+    throw Refusal{(where.empty() ? "" : where + ": ") + refusal.why};
+  } catch (const Json::exception &problem) {
+    throw Refusal{(where.empty() ? "" : where + ": ") + problem.what()};
+  }
+}
+
+} // namespace
+
+uint8_t *LaunchFile::Buffer::data() {
+  return reinterpret_cast<uint8_t *>((reinterpret_cast<uint64_t>(memory.data()) + kGap) / kAlign * kAlign);
+}
+
+bool readLaunchFile(const std::string &path, LaunchFile &launch, std::string &error) {
+  std::ifstream file(path);
+  if (!file) {
+    error = path + ": cannot be read";
+    return false;
+  }
+  size_t slash = path.rfind('/');
+  try {
+    Json root = Json::parse(file);
+    readAll(root, slash == std::string::npos ? "" : path.substr(0, slash + 1), launch);
+  } catch (const Refusal &refusal) {
+    error = path + ": " + refusal.why;
+    return false;
+  } catch (const Json::exception &problem) {
+    error = path + ": " + problem.what();
+    return false;
+  }
+  return true;
+}
+
+} // namespace tilewright::ptx
