@@ -32,7 +32,7 @@ namespace {
 /// The flags live only while the command runs; those that LLVM's static constructors have registered are dropped.
 struct RunFlags {
   cl::OptionCategory category{"Flags of run"};
-  cl::opt<std::string> input{cl::Positional, cl::desc("<model.pt2, in.mlir, or - for MLIR on standard input>"),
+  cl::opt<std::string> input{cl::Positional, cl::desc("<model.pt2, model.onnx, in.mlir, or - for MLIR on standard input>"),
                              cl::Required, cl::cat(category)};
   cl::list<std::string> inputs{"input", cl::desc("an input of the model, by its name (default: all random)"),
                                cl::value_desc("NAME=FILE.npy"), cl::cat(category)};

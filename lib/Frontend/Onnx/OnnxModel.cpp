@@ -1,0 +1,431 @@
+//===- OnnxModel.cpp - the nodes of an .onnx file through the table ------------------===//
+//
+// The walk over a graph: names of sizes become symbols, inputs arguments, and every node is computed now (shapes, and
+// what follows from them), replaced by the model's own function of that name, or written by the table. What is refused
+// is gathered; nodes that follow from it are passed over, but for those that the table does not have at all.
+//
+// Test: test/Tools/onnx.test, test/Python/test_onnx.py
+//
+//===----------------------------------------------------------------------===//
+#include "tilewright/OnnxModel.h"
+#include "lib/Frontend/Onnx/OnnxNode.h"
+#include "lib/Frontend/Onnx/OnnxTable.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+namespace tilewright {
+
+struct OnnxModel::State {
+  std::string path;
+  std::unique_ptr<llvm::MemoryBuffer> file;
+  std::map<std::string, std::unique_ptr<llvm::MemoryBuffer>> beside; ///< files of external data
+  onnx::Model model;
+  std::vector<const void *> weights;
+  std::list<std::vector<uint8_t>> copies; ///< of constants that are not in the file as they are
+  std::list<onnx::Node> nodes;            ///< of functions, with the attributes of their calls
+};
+
+namespace {
+
+constexpr int64_t oldestOpset = 1, newestOpset = 28;
+constexpr unsigned deepestCalls = 16;
+constexpr size_t mostNodes = 1 << 20; ///< functions that call functions multiply
+
+class OnnxWalker {
+public:
+  OnnxWalker(const onnx::Model &model, std::list<onnx::Node> &nodes, MLIRContext &context,
+             std::vector<const void *> &weights, std::list<std::vector<uint8_t>> &copies)
+      : model(model), expanded(nodes), context(&context), graph(context, weights, copies), weights(weights) {}
+
+  llvm::Expected<OwningOpRef<ModuleOp>> run() {
+    for (const std::string &name : model.graph.sparseInitializers)
+      complain("the initializer '" + name + "' is sparse; only dense ones are supported");
+    auto version = model.opsets.find("");
+    if (version != model.opsets.end() && (version->second < oldestOpset || version->second > newestOpset))
+      complain("it is of operator set " + std::to_string(version->second) + "; those from " +
+               std::to_string(oldestOpset) + " to " + std::to_string(newestOpset) + " are supported");
+    OnnxScope scope;
+    addInitializers(model.graph, scope);
+    addSymbols();
+    for (const onnx::ValueInfo &input : model.graph.inputs)
+      addInput(input, scope);
+    addNodes(model.graph.nodes, scope, model.opsets, 0);
+    if (problems.empty())
+      addOutputs(scope);
+    if (!problems.empty())
+      return describe();
+    auto module = graph.builder.finish();
+    if (!module)
+      return module.takeError();
+    auto main = (*module)->lookupSymbol<func::FuncOp>("main");
+    for (auto [i, output] : llvm::enumerate(model.graph.outputs))
+      main.setResultAttr(i, graph::nameAttrName, StringAttr::get(main.getContext(), output.name));
+    weights.resize(weights.size() + needsSeed, nullptr); // the seed is the caller's
+    return module;
+  }
+
+private:
+  void complain(std::string problem) {
+    if (complaints.insert(problem).second)
+      problems.push_back(std::move(problem));
+  }
+
+  void addInitializers(const onnx::Graph &from, OnnxScope &scope) {
+    for (const auto &[name, tensor] : from.initializers) {
+      OnnxValue *value = graph.make();
+      value->tensor = &tensor;
+      scope.values[name] = value;
+    }
+  }
+
+  /// A name for `size` of an input: the model's, or one of its place.
+  static std::string symbolOf(const onnx::Size &size, const std::string &input, size_t dim) {
+    std::string name = std::holds_alternative<std::string>(size) ? std::get<std::string>(size)
+                                                                 : input + "_" + std::to_string(dim);
+    for (char &c : name)
+      if (!llvm::isAlnum(c) && c != '_')
+        c = '_';
+    return llvm::isDigit(name[0]) ? "_" + name : name;
+  }
+
+  void addSymbols() {
+    llvm::StringSet<> known;
+    for (const onnx::ValueInfo &input : model.graph.inputs)
+      if (input.sizes && !model.graph.initializers.count(input.name))
+        for (auto [dim, size] : llvm::enumerate(*input.sizes))
+          if (!std::holds_alternative<int64_t>(size)) {
+            std::string name = symbolOf(size, input.name, dim);
+            if (known.insert(name).second)
+              if (llvm::Error error = graph.builder.addSymbol(name, 1, INT64_MAX))
+                complain(llvm::toString(std::move(error)));
+          }
+  }
+
+  void addInput(const onnx::ValueInfo &input, OnnxScope &scope) {
+    if (model.graph.initializers.count(input.name)) // a default of the model's that stays
+      return;
+    OnnxValue *value = graph.make();
+    scope.values[input.name] = value;
+    auto refuse = [&](const std::string &why) {
+      complain("the input '" + input.name + "': " + why);
+      value->refused = true;
+    };
+    if (!input.foreign.empty())
+      return refuse("it is " + input.foreign + ", not a tensor");
+    auto dtype = scalarTypeOf(input.type);
+    if (!dtype)
+      return refuse("its elements of " + onnx::elementTypeName(input.type) + " are not supported");
+    if (!input.sizes)
+      return refuse("its rank is not known; give it a shape");
+    TensorMeta meta{*dtype, {}};
+    for (auto [dim, size] : llvm::enumerate(*input.sizes))
+      if (const auto *number = std::get_if<int64_t>(&size))
+        meta.sizes.push_back(*number);
+      else
+        meta.sizes.push_back(symbolOf(size, input.name, dim));
+    auto built = graph.addInput(input.name, meta);
+    if (!built)
+      return refuse(llvm::toString(built.takeError()));
+    value->value = *built;
+  }
+
+  static std::string nameOf(const onnx::Node &node) {
+    return node.domain.empty() ? node.op : node.domain + "." + node.op;
+  }
+
+  const onnx::Function *functionOf(const onnx::Node &node) const {
+    for (const onnx::Function &function : model.functions)
+      if (function.name == node.op && function.domain == node.domain && function.overload == node.overload)
+        return &function;
+    return nullptr;
+  }
+
+  void addNodes(const std::vector<onnx::Node> &nodes, OnnxScope &scope, const onnx::Opsets &opsets, unsigned depth) {
+    for (const onnx::Node &node : nodes)
+      addNode(node, scope, opsets, depth);
+  }
+
+  std::string describe(const onnx::Node &node, int64_t version, const std::string &why) {
+    return nameOf(node) + " (operator set " + std::to_string(version) + ")" +
+           (node.name.empty() ? "" : " '" + node.name + "'") + ": " + why;
+  }
+
+  void refuseResults(const onnx::Node &node, OnnxScope &scope) {
+    for (const std::string &output : node.outputs)
+      if (!output.empty()) {
+        scope.values[output] = graph.make();
+        scope.values[output]->refused = true;
+      }
+  }
+
+  void addNode(const onnx::Node &node, OnnxScope &scope, const onnx::Opsets &opsets, unsigned depth) {
+    if (++visited > mostNodes || depth > deepestCalls) {
+      complain("its functions call each other too often or too deep");
+      return refuseResults(node, scope);
+    }
+    auto opset = opsets.find(node.domain);
+    int64_t version = opset == opsets.end() ? 0 : opset->second;
+    if (const onnx::Function *function = functionOf(node))
+      return call(node, *function, scope, depth);
+    if (node.op == "If" && node.domain.empty() && branch(node, scope, opsets, depth))
+      return;
+    auto entry = onnxTable().find(nameOf(node));
+    bool follows = false;
+    for (const std::string &input : node.inputs)
+      if (const OnnxValue *value = input.empty() ? nullptr : scope.find(input))
+        follows |= value->refused;
+    std::string name = node.name.empty() ? node.op : node.op + " " + node.name;
+    OnnxNode n(graph, scope, node, version, NameLoc::get(StringAttr::get(context, name)));
+    Results results = Results::none();
+    bool folded = false;
+    if (!version)
+      n.refuse("the model does not import an operator set of its domain '" + node.domain + "'");
+    else if (!follows && foldOnnx(n))
+      folded = true;
+    else if (entry == onnxTable().end())
+      n.refuse("this operator is not supported");
+    else if (!follows && !n.failed())
+      results = entry->second(n);
+    if (n.failed() || follows) {
+      if (n.failed())
+        complain(describe(node, version, n.reason));
+      return refuseResults(node, scope);
+    }
+    setResults(node, n, results, folded, scope);
+  }
+
+  void setResults(const onnx::Node &node, OnnxNode &n, const Results &results, bool folded, OnnxScope &scope) {
+    for (auto [i, output] : llvm::enumerate(node.outputs)) {
+      if (output.empty())
+        continue;
+      OnnxValue *value = graph.make();
+      scope.values[output] = value;
+      if (folded && i < n.knownResults.size())
+        value->known = n.knownResults[i];
+      if (folded && n.constantResult)
+        value->tensor = n.constantResult;
+      if (folded)
+        continue;
+      if (i < results.values.size() && results.values[i]) {
+        value->value = results.values[i];
+        continue;
+      }
+      value->refused = true;
+      complain(describe(node, n.version, "its result " + std::to_string(i) + " ('" + output + "') is not supported"));
+    }
+  }
+
+  /// A call of the model's own function: its nodes stand in the call's place.
+  void call(const onnx::Node &node, const onnx::Function &function, OnnxScope &scope, unsigned depth) {
+    OnnxScope inner;
+    for (auto [i, name] : llvm::enumerate(function.inputs))
+      if (i < node.inputs.size() && !node.inputs[i].empty())
+        if (OnnxValue *value = scope.find(node.inputs[i]))
+          inner.values[name] = value;
+    for (const onnx::Node &original : function.nodes) {
+      expanded.push_back(original);
+      onnx::Node &copy = expanded.back();
+      for (std::string &input : copy.inputs) // an input that the call leaves out
+        if (!input.empty() && !inner.find(input) && llvm::is_contained(function.inputs, input))
+          input.clear();
+      for (auto entry = copy.attributes.begin(); entry != copy.attributes.end();) {
+        const std::string reference = entry->second.reference;
+        auto given = node.attributes.find(reference);
+        auto otherwise = function.defaults.find(reference);
+        if (!reference.empty() && given != node.attributes.end())
+          entry->second = given->second;
+        else if (!reference.empty() && otherwise != function.defaults.end())
+          entry->second = otherwise->second;
+        else if (!reference.empty()) {
+          entry = copy.attributes.erase(entry);
+          continue;
+        }
+        ++entry;
+      }
+      addNode(copy, inner, function.opsets, depth + 1);
+    }
+    returnFrom(inner, function.outputs, node, scope);
+  }
+
+  void returnFrom(OnnxScope &inner, ArrayRef<std::string> names, const onnx::Node &node, OnnxScope &scope) {
+    for (auto [i, output] : llvm::enumerate(node.outputs)) {
+      if (output.empty())
+        continue;
+      OnnxValue *value = i < names.size() ? inner.find(names[i]) : nullptr;
+      if (!value) {
+        complain(nameOf(node) + ": its body does not give its result " + std::to_string(i));
+        value = graph.make();
+        value->refused = true;
+      }
+      scope.values[output] = value;
+    }
+  }
+
+  /// An If whose condition is known is the one of its graphs. False where it is not known.
+  bool branch(const onnx::Node &node, OnnxScope &scope, const onnx::Opsets &opsets, unsigned depth) {
+    OnnxValue *condition = node.inputs.empty() ? nullptr : scope.find(node.inputs[0]);
+    const KnownElements *known = condition && !condition->refused ? graph.known(*condition) : nullptr;
+    auto values = known ? known->constants() : std::nullopt;
+    if (!values || values->size() != 1)
+      return false;
+    auto chosen = node.attributes.find((*values)[0] ? "then_branch" : "else_branch");
+    if (chosen == node.attributes.end() || !chosen->second.graph)
+      return false;
+    const onnx::Graph &body = *chosen->second.graph;
+    OnnxScope inner;
+    inner.around = &scope;
+    addInitializers(body, inner);
+    addNodes(body.nodes, inner, opsets, depth + 1);
+    SmallVector<std::string> names;
+    for (const onnx::ValueInfo &output : body.outputs)
+      names.push_back(output.name);
+    returnFrom(inner, names, node, scope);
+    return true;
+  }
+
+  void addOutputs(OnnxScope &scope) {
+    std::vector<OutputSpec> specs;
+    for (const onnx::ValueInfo &output : model.graph.outputs) {
+      OnnxValue *found = scope.find(output.name);
+      if (!found) {
+        complain("the output '" + output.name + "' is given by no node");
+        continue;
+      }
+      auto value = graph.materialize(*found, output.name);
+      if (!value) {
+        complain("the output '" + output.name + "': " + llvm::toString(value.takeError()));
+        continue;
+      }
+      checkOutput(output, Node::typeOf(*value));
+      specs.push_back({graph.refOf(*value), {}});
+    }
+    if (problems.empty() && specs.empty())
+      complain("the model has no outputs");
+    if (!problems.empty())
+      return;
+    needsSeed = graph.builder.needsSeed();
+    auto layouts = graph.builder.setOutputs(specs);
+    if (!layouts)
+      complain(llvm::toString(layouts.takeError()));
+  }
+
+  /// What the file says of an output must be what its nodes give.
+  void checkOutput(const onnx::ValueInfo &output, RankedTensorType type) {
+    Type element = elementTypeOf(output.type, context);
+    bool fits = output.foreign.empty() && (output.type == onnx::ElementType::Undefined || element == type.getElementType());
+    if (fits && output.sizes) {
+      fits = int64_t(output.sizes->size()) == type.getRank();
+      for (int64_t dim = 0; fits && dim < type.getRank(); ++dim)
+        if (const auto *size = std::get_if<int64_t>(&(*output.sizes)[dim]))
+          fits = type.isDynamicDim(dim) || type.getDimSize(dim) == *size;
+    }
+    if (fits)
+      return;
+    std::string said = output.foreign.empty() ? onnx::elementTypeName(output.type) : output.foreign;
+    if (output.sizes) {
+      said += "[";
+      for (auto [dim, size] : llvm::enumerate(*output.sizes))
+        said += (dim ? ", " : "") + (std::holds_alternative<int64_t>(size) ? std::to_string(std::get<int64_t>(size))
+                                     : std::holds_alternative<std::string>(size) ? std::get<std::string>(size)
+                                                                                 : "?");
+      said += "]";
+    }
+    complain("the output '" + output.name + "' is " + tensorName(type) + " by its nodes, and " + said +
+             " by what the file says of it");
+  }
+
+  llvm::Error describe() {
+    std::string text =
+        std::to_string(problems.size()) + (problems.size() == 1 ? " thing" : " things") + " in it cannot be compiled:";
+    for (const std::string &problem : problems)
+      text += "\n  " + problem;
+    return llvm::createStringError(text);
+  }
+
+  const onnx::Model &model;
+  std::list<onnx::Node> &expanded;
+  MLIRContext *context;
+  OnnxGraph graph;
+  std::vector<const void *> &weights;
+  llvm::StringSet<> complaints;
+  std::vector<std::string> problems; ///< each once
+  size_t visited = 0;
+  bool needsSeed = false;
+};
+
+} // namespace
+
+OnnxModel::OnnxModel(std::unique_ptr<State> state) : state(std::move(state)) {}
+OnnxModel::~OnnxModel() = default;
+
+bool OnnxModel::looksOnnx(llvm::StringRef path, llvm::StringRef bytes) {
+  // ir_version comes first in what all known writers write: field 1, varint, a small number.
+  return path.ends_with_insensitive(".onnx") ||
+         (bytes.size() > 2 && bytes[0] == 0x08 && bytes[1] > 0 && bytes[1] < 0x20);
+}
+
+llvm::Expected<std::unique_ptr<OnnxModel>> OnnxModel::open(llvm::StringRef path) {
+  auto state = std::make_unique<State>();
+  state->path = path.str();
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!file)
+    return llvm::createStringError("cannot open '" + path + "': " + file.getError().message());
+  state->file = std::move(*file);
+  llvm::SmallString<128> folder, realFolder;
+  folder = llvm::sys::path::parent_path(path);
+  if (folder.empty())
+    folder = ".";
+  State &s = *state;
+  // The reader has looked at the name; a link may still lead out of the folder.
+  auto open = [&](const std::string &name, std::string &why) -> std::optional<std::string_view> {
+    auto known = s.beside.find(name);
+    if (known == s.beside.end()) {
+      llvm::SmallString<128> place(folder), realPlace;
+      llvm::sys::path::append(place, name);
+      if (llvm::sys::fs::real_path(folder, realFolder) || llvm::sys::fs::real_path(place, realPlace)) {
+        why = "there is no such file beside the model";
+        return std::nullopt;
+      }
+      if (!realPlace.str().starts_with((realFolder + "/").str()) && realFolder != "/") {
+        why = "it is a link out of the model's folder; such are not followed";
+        return std::nullopt;
+      }
+      if (!llvm::sys::fs::is_regular_file(realPlace)) {
+        why = "it is not a file";
+        return std::nullopt;
+      }
+      auto data = llvm::MemoryBuffer::getFile(realPlace, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+      if (!data) {
+        why = data.getError().message();
+        return std::nullopt;
+      }
+      known = s.beside.try_emplace(name, std::move(*data)).first;
+    }
+    llvm::StringRef bytes = known->second->getBuffer();
+    return std::string_view(bytes.data(), bytes.size());
+  };
+  std::string error;
+  llvm::StringRef bytes = state->file->getBuffer();
+  std::optional<onnx::Model> model = onnx::readModel({bytes.data(), bytes.size()}, open, error);
+  if (!model)
+    return llvm::createStringError("cannot read '" + path + "': " + error);
+  state->model = std::move(*model);
+  return std::unique_ptr<OnnxModel>(new OnnxModel(std::move(state)));
+}
+
+llvm::Expected<OwningOpRef<ModuleOp>> OnnxModel::import(MLIRContext &context) {
+  state->weights.clear();
+  state->copies.clear();
+  state->nodes.clear();
+  auto module = OnnxWalker(state->model, state->nodes, context, state->weights, state->copies).run();
+  if (!module)
+    return llvm::createStringError("'" + state->path + "': " + llvm::toString(module.takeError()));
+  return module;
+}
+
+llvm::ArrayRef<const void *> OnnxModel::weights() const { return state->weights; }
+
+} // namespace tilewright

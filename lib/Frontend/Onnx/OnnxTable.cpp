@@ -1,0 +1,19 @@
+//===- OnnxTable.cpp - all families of operators together ---------------------------===//
+#include "lib/Frontend/Onnx/OnnxTable.h"
+
+namespace tilewright {
+
+const OnnxTable &onnxTable() {
+  static const OnnxTable table = [] {
+    OnnxTable t;
+    registerOnnxElementwise(t);
+    registerOnnxActivations(t);
+    registerOnnxShapes(t);
+    registerOnnxReductions(t);
+    registerOnnxContractions(t);
+    return t;
+  }();
+  return table;
+}
+
+} // namespace tilewright
