@@ -83,27 +83,6 @@ Results gemm(OnnxNode &n) {
   return n.cast(result, element);
 }
 
-/// Bytes less their zero points, as i32; `dim` is that of zero points that are a vector.
-Value centred(OnnxNode &n, Value x, Value zero, int64_t dim) {
-  Type i32 = n.builder.getI32Type();
-  x = n.cast(x, i32);
-  if (!zero)
-    return x;
-  zero = n.cast(zero, i32);
-  if (n.rankOf(zero) == 1)
-    zero = elementCount(n.typeOf(zero)) == n.constantSize(1) ? n.reshape(zero, ArrayRef<AffineExpr>())
-           : dim == 0 && n.rankOf(x) >= 2                    ? n.alongDim(zero, n.rankOf(x) - 2, n.rankOf(x))
-                                                             : zero;
-  return n.op<SubOp>({x, zero});
-}
-
-Results matMulInteger(OnnxNode &n) {
-  Value a = n.in(0), b = n.in(1), zeroA = n.optionalIn(2), zeroB = n.optionalIn(3);
-  if (n.failed())
-    return n.refused();
-  return product(n, centred(n, a, zeroA, 0), centred(n, b, zeroB, 1));
-}
-
 struct Equation {
   SmallVector<SmallVector<char>> operands;
   SmallVector<char> result;
@@ -321,7 +300,6 @@ Results einsum(OnnxNode &n) {
 void registerOnnxContractions(OnnxTable &t) {
   t["MatMul"] = matMul;
   t["Gemm"] = gemm;
-  t["MatMulInteger"] = matMulInteger;
   t["Einsum"] = einsum;
 }
 

@@ -11,6 +11,12 @@ const OnnxTable &onnxTable() {
     registerOnnxShapes(t);
     registerOnnxReductions(t);
     registerOnnxContractions(t);
+    registerOnnxConvolutions(t);
+    registerOnnxPooling(t);
+    registerOnnxNorms(t);
+    registerOnnxIndexing(t);
+    registerOnnxLosses(t);
+    registerOnnxQuantization(t);
     return t;
   }();
   return table;
