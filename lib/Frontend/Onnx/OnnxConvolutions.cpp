@@ -33,7 +33,8 @@ SmallVector<int64_t> kernelOf(OnnxNode &n, Value weight) {
 
 bool checkOperands(OnnxNode &n, Value x, Value weight) {
   int64_t rank = n.rankOf(x);
-  return n.demand(rank >= 3 && rank <= 5, "it has " + llvm::Twine(rank - 2) + " spatial dimensions; 1 to 3 are supported") &&
+  return n.demand(rank >= 3 && rank <= 5,
+                  "it has " + llvm::Twine(rank - 2) + " spatial dimensions; 1 to 3 are supported") &&
          n.demand(n.rankOf(weight) == rank, "its weight has another rank than its input");
 }
 
@@ -95,10 +96,10 @@ Results transposed(OnnxNode &n) {
     high[i + 2] = outside[i] - behind;
   }
   SmallVector<int64_t> none(spatial, 0);
-  Value result = n.call("aten.convolution.default",
-                        {n.ref(x), n.ref(weight), Arg(), n.list(stride), n.list(none), n.list(dilation), true,
-                         n.list(none), groups},
-                        tensorWithSizes(whole, n.elementOf(x)));
+  Value result = n.call(
+      "aten.convolution.default",
+      {n.ref(x), n.ref(weight), Arg(), n.list(stride), n.list(none), n.list(dilation), true, n.list(none), groups},
+      tensorWithSizes(whole, n.elementOf(x)));
   if (n.failed())
     return n.refused();
   result = withBias(n, n.pad(result, low, high), bias);
@@ -186,8 +187,8 @@ Value convolve(OnnxNode &n, Value x, Value weight, const OnnxWindows &w, int64_t
     x = paddedFor(n, x, w);
   SmallVector<int64_t> none(w.kernel.size(), 0);
   return n.call("aten.convolution.default",
-                {n.ref(x), n.ref(weight), Arg(), n.list(w.stride), n.list(symmetric ? w.low : none),
-                 n.list(w.dilation), false, n.list(none), groups},
+                {n.ref(x), n.ref(weight), Arg(), n.list(w.stride), n.list(symmetric ? w.low : none), n.list(w.dilation),
+                 false, n.list(none), groups},
                 windowedType(n, x, n.sizesIn(weight)[0], w));
 }
 

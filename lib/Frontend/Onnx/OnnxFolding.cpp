@@ -1,8 +1,8 @@
 //===- OnnxFolding.cpp - nodes that are computed when the model is compiled -----------===//
 //
 // Exports compute shapes by nodes: Shape, Gather, Concat, Reshape. Integers are expressions over the symbolic sizes
-// here, so that such a computation stays exact where sizes are symbolic; floats are numbers, rounded to their type after
-// every node. What is not here, or has too many elements, is written in tw like any other node.
+// here, so that such a computation stays exact where sizes are symbolic; floats are numbers, rounded to their type
+// after every node. What is not here, or has too many elements, is written in tw like any other node.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Frontend/Onnx/OnnxSizes.h"
@@ -136,21 +136,23 @@ Folded arithmetic(OnnxNode &n, const Known &a, const Known &b) {
         },
         std::divides<double>());
   if (op == "Mod" && !n.integer("fmod", 0))
-    return combine(a, b, element, constantsOnly([](int64_t x, int64_t y) -> I {
-                     return y == 0 ? std::nullopt : I(((x % y) + y) % y);
-                   }),
-                   nullptr);
+    return combine(
+        a, b, element,
+        constantsOnly([](int64_t x, int64_t y) -> I { return y == 0 ? std::nullopt : I(((x % y) + y) % y); }), nullptr);
   if (op == "Max" || op == "Min") {
     bool max = op == "Max";
     return combine(a, b, element,
                    constantsOnly([max](int64_t x, int64_t y) -> I { return max ? std::max(x, y) : std::min(x, y); }),
-                   [max](double x, double y) { return std::isnan(x) || std::isnan(y) ? NAN : max ? std::max(x, y) : std::min(x, y); });
+                   [max](double x, double y) {
+                     return std::isnan(x) || std::isnan(y) ? NAN : max ? std::max(x, y) : std::min(x, y);
+                   });
   }
   if (op == "Pow")
     return combine(a, b, element, nullptr, [](double x, double y) { return std::pow(x, y); });
   if (op == "And" || op == "Or") {
     bool both = op == "And";
-    return combine(a, b, i1, constantsOnly([both](int64_t x, int64_t y) -> I { return both ? x && y : x || y; }), nullptr);
+    return combine(a, b, i1, constantsOnly([both](int64_t x, int64_t y) -> I { return both ? x && y : x || y; }),
+                   nullptr);
   }
   if (op == "Equal")
     return combine(

@@ -6,7 +6,9 @@ namespace tilewright {
 
 using namespace mlir;
 
-std::optional<ScalarType> scalarTypeOf(onnx::ElementType type) { return scalarTypeFromName(onnx::elementTypeName(type)); }
+std::optional<ScalarType> scalarTypeOf(onnx::ElementType type) {
+  return scalarTypeFromName(onnx::elementTypeName(type));
+}
 
 Type elementTypeOf(onnx::ElementType type, MLIRContext *context) {
   auto scalar = scalarTypeOf(type);
@@ -110,16 +112,16 @@ llvm::Expected<Value> OnnxGraph::materialize(OnnxValue &value, llvm::StringRef n
   }
   const KnownElements *elements = known(value);
   if (!elements)
-    return llvm::createStringError(
-        value.tensor ? "'" + name.str() + "' has elements of " + onnx::elementTypeName(value.tensor->type) +
-                           ", which are not supported"
-                     : "'" + name.str() + "' is the result of no node before it");
+    return llvm::createStringError(value.tensor
+                                       ? "'" + name.str() + "' has elements of " +
+                                             onnx::elementTypeName(value.tensor->type) + ", which are not supported"
+                                       : "'" + name.str() + "' is the result of no node before it");
   auto single = [&](size_t i) -> Value {
     auto type = RankedTensorType::get({}, elements->element);
     if (!elements->isFloat() && !isa<AffineConstantExpr>(elements->integers[i])) {
       auto map = AffineMap::get(0, importer.symbols.size(), graph::canonicalSize(elements->integers[i]));
-      Value index = graph::FromIndexOp::create(b, loc, RankedTensorType::get({}, b.getI64Type()),
-                                               AffineMapAttr::get(map));
+      Value index =
+          graph::FromIndexOp::create(b, loc, RankedTensorType::get({}, b.getI64Type()), AffineMapAttr::get(map));
       return elements->element.isInteger(64)
                  ? index
                  : graph::CastOp::create(b, loc, TypeRange{type}, ValueRange{index}).getResult();
@@ -145,8 +147,8 @@ llvm::Expected<Value> OnnxGraph::materialize(OnnxValue &value, llvm::StringRef n
     for (size_t i = 0; i < elements->count(); ++i)
       parts.push_back(reshaped(single(i), {1}));
     auto type = RankedTensorType::get({int64_t(parts.size())}, elements->element);
-    value.value = reshaped(graph::ConcatOp::create(b, loc, type, ValueRange(parts), b.getI64IntegerAttr(0)),
-                           elements->sizes);
+    value.value =
+        reshaped(graph::ConcatOp::create(b, loc, type, ValueRange(parts), b.getI64IntegerAttr(0)), elements->sizes);
   } else {
     unsigned width = scalarTypeSize(*scalarTypeFromName(dtypeName(elements->element)));
     std::vector<uint8_t> bytes(elements->count() * width);

@@ -32,8 +32,8 @@ struct KnownElements {
 constexpr int64_t mostKnown = 1 << 16;
 
 struct OnnxValue {
-  mlir::Value value;                     ///< null: not written yet
-  const onnx::Tensor *tensor = nullptr;  ///< an initializer, or the value of a Constant
+  mlir::Value value;                    ///< null: not written yet
+  const onnx::Tensor *tensor = nullptr; ///< an initializer, or the value of a Constant
   std::optional<KnownElements> known;
   mlir::RankedTensorType type;
   bool refused = false; ///< the result of a node that cannot be imported, or of one that follows from such

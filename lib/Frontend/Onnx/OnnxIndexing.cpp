@@ -85,8 +85,8 @@ Results scatterElements(OnnxNode &n) {
   if (!n.demand(n.rankOf(x) > 0 && n.rankOf(x) == n.rankOf(index) && n.sizesIn(index) == n.sizesIn(source),
                 "its index and updates are not of one shape"))
     return n.refused();
-  return Value(ScatterOp::create(n.builder, n.loc, x.getType(), x, fromStart(n, index, n.sizesIn(x)[dim]), source, dim,
-                                 *kind));
+  return Value(
+      ScatterOp::create(n.builder, n.loc, x.getType(), x, fromStart(n, index, n.sizesIn(x)[dim]), source, dim, *kind));
 }
 
 Results scatterNd(OnnxNode &n) {
@@ -185,8 +185,8 @@ Results maxUnpool(OnnxNode &n) {
     count = count * size;
   AffineExpr all = elementCount(n.typeOf(x));
   Value zeros = n.broadcast(n.scalar(0, n.elementOf(x)), {canonicalSize(count)});
-  Value flat = ScatterOp::create(n.builder, n.loc, zeros.getType(), zeros, n.reshape(index, {all}), n.reshape(x, {all}), 0,
-                                 ScatterKind::Set);
+  Value flat = ScatterOp::create(n.builder, n.loc, zeros.getType(), zeros, n.reshape(index, {all}), n.reshape(x, {all}),
+                                 0, ScatterKind::Set);
   return n.reshape(flat, sizes);
 }
 

@@ -83,8 +83,8 @@ private:
 
   /// A name for `size` of an input: the model's, or one of its place.
   static std::string symbolOf(const onnx::Size &size, const std::string &input, size_t dim) {
-    std::string name = std::holds_alternative<std::string>(size) ? std::get<std::string>(size)
-                                                                 : input + "_" + std::to_string(dim);
+    std::string name =
+        std::holds_alternative<std::string>(size) ? std::get<std::string>(size) : input + "_" + std::to_string(dim);
     for (char &c : name)
       if (!llvm::isAlnum(c) && c != '_')
         c = '_';
@@ -315,7 +315,8 @@ private:
   /// What the file says of an output must be what its nodes give.
   void checkOutput(const onnx::ValueInfo &output, RankedTensorType type) {
     Type element = elementTypeOf(output.type, context);
-    bool fits = output.foreign.empty() && (output.type == onnx::ElementType::Undefined || element == type.getElementType());
+    bool fits =
+        output.foreign.empty() && (output.type == onnx::ElementType::Undefined || element == type.getElementType());
     if (fits && output.sizes) {
       fits = int64_t(output.sizes->size()) == type.getRank();
       for (int64_t dim = 0; fits && dim < type.getRank(); ++dim)

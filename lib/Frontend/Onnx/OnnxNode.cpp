@@ -159,9 +159,9 @@ int64_t OnnxNode::axis(int64_t value, int64_t rank) {
 SmallVector<Value> OnnxNode::callAll(llvm::StringRef target, const ArgList &args, ArrayRef<RankedTensorType> types) {
   SmallVector<Value> harmless;
   for (RankedTensorType type : types)
-    harmless.push_back(type ? Value(UnrealizedConversionCastOp::create(builder, loc, TypeRange{type}, ValueRange{})
-                                        .getResult(0))
-                            : Value());
+    harmless.push_back(
+        type ? Value(UnrealizedConversionCastOp::create(builder, loc, TypeRange{type}, ValueRange{}).getResult(0))
+             : Value());
   if (failed())
     return harmless;
   auto entry = importTable().find(target);

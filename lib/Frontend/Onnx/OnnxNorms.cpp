@@ -39,7 +39,8 @@ Results layerNorm(OnnxNode &n) {
   Value x = n.in(0), scale = n.in(1), bias = n.optionalIn(2);
   int64_t rank = n.rankOf(x), axis = n.axis(n.integer("axis", -1), rank);
   double eps = n.number("epsilon", 1e-5);
-  Type element = n.elementOf(x), compute = stashType(n, element), stash = n.elementNamed("stash_type", onnx::ElementType::F32);
+  Type element = n.elementOf(x), compute = stashType(n, element),
+       stash = n.elementNamed("stash_type", onnx::ElementType::F32);
   if (!n.demand(rank > 0, "a single number has no rows"))
     return n.refused();
   SmallVector<AffineExpr> sizes = n.sizesIn(x), stats = sizes;
@@ -78,8 +79,9 @@ Results rmsNorm(OnnxNode &n) {
     dims.push_back(dim);
   }
   if (n.elementOf(scale) == element && hasShape(n, scale, ArrayRef(sizes).drop_front(axis))) {
-    auto op = RMSNormOp::create(n.builder, n.loc, TypeRange{x.getType(), tensorWithSizes(stats, n.accumulator(element))},
-                                x, scale, n.builder.getI64IntegerAttr(rank - axis), n.builder.getF64FloatAttr(eps));
+    auto op =
+        RMSNormOp::create(n.builder, n.loc, TypeRange{x.getType(), tensorWithSizes(stats, n.accumulator(element))}, x,
+                          scale, n.builder.getI64IntegerAttr(rank - axis), n.builder.getF64FloatAttr(eps));
     return Value(op.getResult());
   }
   Value wide = n.cast(x, compute);
@@ -103,7 +105,8 @@ Results batchNorm(OnnxNode &n) {
   double eps = n.number("epsilon", 1e-5), momentum = n.number("momentum", 0.9);
   bool training = n.version >= 14 ? n.integer("training_mode", 0) : n.version < 7 && !n.integer("is_test", 0);
   int64_t rank = n.rankOf(x);
-  if (!n.demand(rank >= 2 && n.rankOf(scale) == 1 && n.rankOf(bias) == 1 && n.rankOf(mean) == 1 && n.rankOf(variance) == 1,
+  if (!n.demand(rank >= 2 && n.rankOf(scale) == 1 && n.rankOf(bias) == 1 && n.rankOf(mean) == 1 &&
+                    n.rankOf(variance) == 1,
                 "it needs channels, and vectors for them"))
     return n.refused();
   if (!training)
@@ -152,8 +155,8 @@ Results groupNorm(OnnxNode &n) {
   if (!n.demand(channels % groups == 0, "its channels are not a multiple of its groups"))
     return n.refused();
   Type element = n.elementOf(x), compute = n.accumulator(element);
-  SmallVector<AffineExpr> sizes = n.sizesIn(x), grouped = {sizes[0], n.constantSize(groups),
-                                                           n.constantSize(channels / groups)};
+  SmallVector<AffineExpr> sizes = n.sizesIn(x),
+                          grouped = {sizes[0], n.constantSize(groups), n.constantSize(channels / groups)};
   grouped.append(sizes.begin() + 2, sizes.end());
   SmallVector<int64_t> dims;
   for (int64_t dim = 2; dim <= rank; ++dim)

@@ -12,8 +12,8 @@ namespace {
 
 bool checkInput(OnnxNode &n, Value x) {
   int64_t rank = n.rankOf(x);
-  return !n.failed() &&
-         n.demand(rank >= 3 && rank <= 5, "it has " + llvm::Twine(rank - 2) + " spatial dimensions; 1 to 3 are supported");
+  return !n.failed() && n.demand(rank >= 3 && rank <= 5,
+                                 "it has " + llvm::Twine(rank - 2) + " spatial dimensions; 1 to 3 are supported");
 }
 
 /// Sums of the windows, channel by channel.

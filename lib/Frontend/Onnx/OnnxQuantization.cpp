@@ -70,7 +70,8 @@ Results quantizeLinear(OnnxNode &n) {
     element = n.elementNamed("output_dtype");
   if (n.failed())
     return n.refused();
-  Value result = quantized(n, x, besides(n, scale, x, axis, block), zero ? besides(n, zero, x, axis, block) : zero, element);
+  Value result =
+      quantized(n, x, besides(n, scale, x, axis, block), zero ? besides(n, zero, x, axis, block) : zero, element);
   return n.failed() ? n.refused() : Results(result);
 }
 
@@ -146,8 +147,8 @@ Results matMulInteger(OnnxNode &n) {
 }
 
 Results qlinearMatMul(OnnxNode &n) {
-  Value a = n.in(0), scaleA = n.in(1), zeroA = n.in(2), b = n.in(3), scaleB = n.in(4), zeroB = n.in(5),
-        scale = n.in(6), zero = n.in(7);
+  Value a = n.in(0), scaleA = n.in(1), zeroA = n.in(2), b = n.in(3), scaleB = n.in(4), zeroB = n.in(5), scale = n.in(6),
+        zero = n.in(7);
   if (!n.demand(n.rankOf(a) >= 2 && n.rankOf(b) >= 2, "products of bytes take matrices"))
     return n.refused();
   Value sums = product(n, centred(n, a, zeroA, n.rankOf(a) - 2), centred(n, b, zeroB, n.rankOf(b) - 1));

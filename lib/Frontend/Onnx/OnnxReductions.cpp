@@ -147,8 +147,7 @@ template <ReduceKind kind> Results place(OnnxNode &n) {
     sizes.erase(sizes.begin() + dim);
   if (last)
     x = FlipOp::create(n.builder, n.loc, x.getType(), x, n.builder.getDenseI64ArrayAttr({dim}));
-  Value found =
-      ArgReduceOp::create(n.builder, n.loc, tensorWithSizes(sizes, n.i64()), x, kind, dim, keepdims);
+  Value found = ArgReduceOp::create(n.builder, n.loc, tensorWithSizes(sizes, n.i64()), x, kind, dim, keepdims);
   if (last)
     found = n.op<SubOp>({n.indexScalar(size - 1, n.i64()), found});
   return found;
@@ -165,9 +164,9 @@ template <ScanKind kind> Results running(OnnxNode &n) {
     return n.refused();
   Type element = n.elementOf(x);
   auto turned = [&](Value value) -> Value {
-    return reverse ? Value(FlipOp::create(n.builder, n.loc, value.getType(), value,
-                                          n.builder.getDenseI64ArrayAttr({dim})))
-                   : value;
+    return reverse
+               ? Value(FlipOp::create(n.builder, n.loc, value.getType(), value, n.builder.getDenseI64ArrayAttr({dim})))
+               : value;
   };
   Value result = turned(x);
   if (exclusive) { // what stands before: one place later, the first is that of nothing
@@ -204,8 +203,8 @@ Results topK(OnnxNode &n) {
   sizes[dim] = n.constantSize(k[0]);
   Type element = n.elementOf(x);
   Value sorted = isa<FloatType>(element) ? x : n.cast(x, n.ordered(element));
-  auto op = SortOp::create(n.builder, n.loc, TypeRange{tensorWithSizes(sizes, n.elementOf(sorted)),
-                                                       tensorWithSizes(sizes, n.i64())},
+  auto op = SortOp::create(n.builder, n.loc,
+                           TypeRange{tensorWithSizes(sizes, n.elementOf(sorted)), tensorWithSizes(sizes, n.i64())},
                            sorted, dim, largest, n.builder.getI64IntegerAttr(k[0]));
   return {n.cast(op.getValues(), element), op.getIndices()};
 }

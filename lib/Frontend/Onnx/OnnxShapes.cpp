@@ -34,7 +34,8 @@ Results transpose(OnnxNode &n) {
 
 Results concat(OnnxNode &n) {
   SmallVector<Value> values = n.allIn();
-  int64_t dim = n.axis(n.integer("axis", n.version < 4 ? std::optional<int64_t>(1) : std::nullopt), n.rankOf(values[0]));
+  int64_t dim =
+      n.axis(n.integer("axis", n.version < 4 ? std::optional<int64_t>(1) : std::nullopt), n.rankOf(values[0]));
   if (!n.demand(n.rankOf(values[0]) > 0, "single numbers do not join"))
     return n.refused();
   return n.concat(values, dim);
@@ -216,9 +217,8 @@ Results pad(OnnxNode &n) {
   }
   if (mode == "constant") {
     if (numberKnown) {
-      Attribute attribute = isa<FloatType>(element)
-                                ? Attribute(n.builder.getFloatAttr(element, number))
-                                : Attribute(n.builder.getIntegerAttr(element, int64_t(number)));
+      Attribute attribute = isa<FloatType>(element) ? Attribute(n.builder.getFloatAttr(element, number))
+                                                    : Attribute(n.builder.getIntegerAttr(element, int64_t(number)));
       return n.pad(x, low, high, attribute);
     }
     // Where the padded mask is 0 stands the filler, which is known at a call only.
@@ -239,9 +239,7 @@ Results range(OnnxNode &n) {
   if (!start || !limit || !delta || start->count() != 1 || limit->count() != 1 || delta->count() != 1) {
     for (unsigned i : {0, 1, 2})
       if (!n.known(i))
-        (void)(i == 0   ? n.sizesFrom(0, "start")
-               : i == 1 ? n.sizesFrom(1, "limit")
-                        : n.sizesFrom(2, "delta"));
+        (void)(i == 0 ? n.sizesFrom(0, "start") : i == 1 ? n.sizesFrom(1, "limit") : n.sizesFrom(2, "delta"));
     return n.refuse("its start, limit and delta must be single numbers");
   }
   Type element = start->element;
@@ -255,9 +253,9 @@ Results range(OnnxNode &n) {
     auto step = dyn_cast<AffineConstantExpr>(delta->integers[0]);
     if (!n.demand(step && step.getValue() != 0, "its delta is symbolic or 0"))
       return n.refused();
-    SlicedDim part = slicedDim(n, n.constantSize(0), canonicalSize(step.getValue() > 0
-                                                                       ? limit->integers[0] - start->integers[0]
-                                                                       : start->integers[0] - limit->integers[0]),
+    SlicedDim part = slicedDim(n, n.constantSize(0),
+                               canonicalSize(step.getValue() > 0 ? limit->integers[0] - start->integers[0]
+                                                                 : start->integers[0] - limit->integers[0]),
                                std::abs(step.getValue()), n.constantSize(int64_t(1) << 40));
     if (n.failed()) { // the span is symbolic; it is no place in anything
       n.reason.clear();
@@ -304,8 +302,8 @@ Results eyeLike(OnnxNode &n) {
   if (!n.demand(like.getRank() == 2, "it needs a matrix"))
     return n.refused();
   SmallVector<AffineExpr> sizes = sizesOf(like);
-  Value diagonal = n.compare<EqOp>(n.iota(sizes, 1, n.i64()),
-                                   n.op<AddOp>({n.iota(sizes, 0, n.i64()), n.scalarInt(k, n.i64())}));
+  Value diagonal =
+      n.compare<EqOp>(n.iota(sizes, 1, n.i64()), n.op<AddOp>({n.iota(sizes, 0, n.i64()), n.scalarInt(k, n.i64())}));
   return n.cast(diagonal, element);
 }
 
@@ -375,7 +373,8 @@ Results centerCropPad(OnnxNode &n) {
 /// The first lengths[i] elements of each row in reversed order, the rest as it is.
 Results reverseSequence(OnnxNode &n) {
   Value x = n.in(0), lengths = n.in(1);
-  int64_t batch = n.axis(n.integer("batch_axis", 1), n.rankOf(x)), time = n.axis(n.integer("time_axis", 0), n.rankOf(x));
+  int64_t batch = n.axis(n.integer("batch_axis", 1), n.rankOf(x)),
+          time = n.axis(n.integer("time_axis", 0), n.rankOf(x));
   if (!n.demand(n.rankOf(x) >= 2 && batch != time && n.rankOf(lengths) == 1, "it needs a batch and a time axis"))
     return n.refused();
   SmallVector<AffineExpr> sizes = n.sizesIn(x);

@@ -17,6 +17,9 @@ const OnnxTable &onnxTable() {
     registerOnnxIndexing(t);
     registerOnnxLosses(t);
     registerOnnxQuantization(t);
+    registerOnnxResize(t);
+    registerOnnxRecurrent(t);
+    registerOnnxAttention(t);
     return t;
   }();
   return table;

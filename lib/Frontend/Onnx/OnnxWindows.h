@@ -11,10 +11,13 @@ struct OnnxWindows {
   SmallVector<int64_t> kernel, stride, dilation, low, high; ///< low, high: padding before and behind
   SmallVector<int64_t> more; ///< elements behind the padding that ceil_mode's last window reaches
   SmallVector<AffineExpr> count;
-  bool symmetric() const { return low == high && llvm::all_of(more, [](int64_t m) { return m == 0; }); }
+  bool symmetric() const {
+    return low == high && llvm::all_of(more, [](int64_t m) { return m == 0; });
+  }
 };
 
-/// Reads kernel_shape (unless `kernel` is given), strides, dilations, pads, auto_pad and ceil_mode for windows over `x`.
+/// Reads kernel_shape (unless `kernel` is given), strides, dilations, pads, auto_pad and ceil_mode for windows over
+/// `x`.
 OnnxWindows readWindows(OnnxNode &n, Value x, ArrayRef<int64_t> kernel = {});
 
 /// `x` with the spatial padding of `w` around it.

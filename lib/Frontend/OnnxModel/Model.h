@@ -63,8 +63,8 @@ std::string elementTypeName(ElementType type);
 /// Bits of one element in a file; 0: none that is a plain number (strings, unknown types).
 unsigned elementBits(ElementType type);
 
-/// The elements of an initializer or of an attribute: dense, row-major, little-endian; elements below 8 bits are packed,
-/// the first one lowest.
+/// The elements of an initializer or of an attribute: dense, row-major, little-endian; elements below 8 bits are
+/// packed, the first one lowest.
 struct Tensor {
   std::string name;
   ElementType type = ElementType::Undefined;
@@ -112,7 +112,7 @@ struct Graph {
   std::vector<Node> nodes;
   std::map<std::string, Tensor> initializers;
   std::vector<ValueInfo> inputs, outputs;
-  std::map<std::string, ValueInfo> values;      ///< of what stands between nodes, where the file says it
+  std::map<std::string, ValueInfo> values;     ///< of what stands between nodes, where the file says it
   std::vector<std::string> sparseInitializers; ///< by name; they are not read
 };
 
