@@ -46,6 +46,8 @@ struct RunFlags {
   cl::opt<int> seed{"seed", cl::desc("of the random inputs (default: 0)"), cl::init(0), cl::cat(category)};
   cl::list<int64_t> sizes{"sizes", cl::desc("values of the symbolic sizes, in order (default: 8, within their ranges)"),
                           cl::CommaSeparated, cl::value_desc("n,n..."), cl::cat(category)};
+  cl::opt<std::string> rounding{"rounding", cl::desc("of narrow floats between fused ops: fused, or eager (default: fused)"),
+                                cl::init("fused"), cl::value_desc("name"), cl::cat(category)};
   cl::opt<bool> check{"check", cl::desc("compare every kernel with the reference target"), cl::cat(category)};
 };
 
@@ -124,6 +126,7 @@ int runOnce(const ModelFile &model, Session &session, RunFlags &flags) {
   options.target = flags.target;
   options.cpu = flags.cpu;
   options.threads = flags.threads;
+  options.rounding = flags.rounding;
   options.check = flags.check ? "reference" : "";
   llvm::Expected<std::shared_ptr<Program>> program = session.compile(module, options);
   if (!program)

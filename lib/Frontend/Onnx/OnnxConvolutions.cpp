@@ -88,8 +88,8 @@ Results transposed(OnnxNode &n) {
       auto total = dyn_cast<AffineConstantExpr>(canonicalSize(full + outside[i] - target));
       if (!n.demand(bool(total), "its padding follows from a symbolic size"))
         return n.refused();
-      int64_t all = total.getValue(), half = all / 2;
-      before = mode == "SAME_UPPER" ? half : all - half;
+      int64_t all = total.getValue(), half = std::max<int64_t>(all, 0) / 2; // what is missing stands behind
+      before = mode == "SAME_UPPER" ? half : std::max<int64_t>(all, 0) - half;
       behind = all - before;
     }
     low[i + 2] = -before;

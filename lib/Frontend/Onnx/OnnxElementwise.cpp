@@ -1,5 +1,5 @@
 //===- OnnxElementwise.cpp - arithmetic, comparisons and conversions -----------------===//
-#include "lib/Frontend/Onnx/OnnxNode.h"
+#include "lib/Frontend/Onnx/OnnxNarrow.h"
 #include "lib/Frontend/Onnx/OnnxTable.h"
 
 namespace tilewright {
@@ -140,35 +140,32 @@ Results logicalNot(OnnxNode &n) {
   return n.op<LogicalNotOp>({x}, n.i1());
 }
 
-/// To 8-bit floats numbers that are too large become the largest one, unless saturate is 0.
-Value convertTo(OnnxNode &n, Value x, Type element) {
-  bool saturate = n.integer("saturate", 1);
-  if (isa<Float8E4M3FNType, Float8E5M2Type>(element) && isa<FloatType>(n.elementOf(x)) && saturate &&
-      n.elementOf(x) != element) {
-    double most = isa<Float8E5M2Type>(element) ? 57344.0 : 448.0;
-    Type wide = n.accumulator(n.elementOf(x));
-    if (wide.getIntOrFloatBitWidth() < 32)
-      wide = n.f32();
-    x = n.cast(x, wide);
-    x = n.op<MinimumOp>({n.op<MaximumOp>(x, -most), n.scalar(most, wide)});
+/// A conversion that the model asks for. To 8-bit floats numbers that are too large become the largest one, unless
+/// saturate is 0.
+Results convertTo(OnnxNode &n, onnx::ElementType type, Type element) {
+  if (isNarrow(type)) {
+    n.narrowResult = type;
+    bool saturate = n.integer("saturate", 1);
+    if (n.narrowOf(0) == type)
+      return n.anyIn(0);
+    Value bytes = numbersToNarrow(n, n.numbersOf(0), type, saturate);
+    return n.failed() ? n.refused() : Results(bytes);
   }
-  return n.convert(x, element);
+  Value x = n.numbersOf(0);
+  return n.failed() ? n.refused() : Results(n.convert(x, element));
 }
 
 Results castTo(OnnxNode &n) {
-  Value x = n.in(0);
-  Type element = n.elementNamed("to");
-  if (n.failed())
-    return n.refused();
-  return convertTo(n, x, element);
+  onnx::ElementType type = n.typeNamed("to");
+  return convertTo(n, type, isNarrow(type) ? Type() : n.elementNamed("to"));
 }
 
 Results castLike(OnnxNode &n) {
-  Value x = n.in(0);
+  onnx::ElementType narrow = n.narrowOf(1);
+  if (isNarrow(narrow))
+    return convertTo(n, narrow, {});
   RankedTensorType like = n.typeIn(1);
-  if (n.failed())
-    return n.refused();
-  return convertTo(n, x, like.getElementType());
+  return n.failed() ? n.refused() : convertTo(n, onnx::ElementType::Undefined, like.getElementType());
 }
 
 /// Of integers -min is min: their largest number is not left out by the bounds' defaults.
@@ -196,7 +193,10 @@ Results clip(OnnxNode &n) {
   return x;
 }
 
-Results identity(OnnxNode &n) { return n.in(0); }
+Results identity(OnnxNode &n) {
+  n.narrowResult = n.narrowOf(0);
+  return n.anyIn(0);
+}
 
 } // namespace
 

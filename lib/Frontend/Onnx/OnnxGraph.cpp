@@ -1,13 +1,14 @@
 //===- OnnxGraph.cpp - values that are known, and values in the module --------------===//
 #include "lib/Frontend/Onnx/OnnxGraph.h"
 #include "lib/Frontend/Node.h"
+#include "lib/Frontend/Onnx/OnnxNarrow.h"
 
 namespace tilewright {
 
 using namespace mlir;
 
 std::optional<ScalarType> scalarTypeOf(onnx::ElementType type) {
-  return scalarTypeFromName(onnx::elementTypeName(type));
+  return isNarrow(type) ? std::nullopt : scalarTypeFromName(onnx::elementTypeName(type));
 }
 
 Type elementTypeOf(onnx::ElementType type, MLIRContext *context) {
@@ -100,6 +101,15 @@ llvm::Expected<Value> OnnxGraph::materialize(OnnxValue &value, llvm::StringRef n
     return value.value;
   OpBuilder &b = importer.builder;
   Location loc = NameLoc::get(b.getStringAttr(name));
+  if (value.tensor && isNarrow(value.tensor->type)) {
+    value.narrow = value.tensor->type;
+    copies.push_back(narrowBytes(*value.tensor));
+    auto parameter = addParameter(name, elementTypeOf(storageOf(value.narrow), &importer.context), value.tensor->sizes,
+                                  copies.back().empty() ? nullptr : copies.back().data());
+    if (parameter)
+      value.value = *parameter;
+    return parameter;
+  }
   if (value.tensor && value.tensor->count() != 1) {
     Type element = elementTypeOf(value.tensor->type, &importer.context);
     if (!element)

@@ -36,6 +36,8 @@ struct OnnxValue {
   const onnx::Tensor *tensor = nullptr; ///< an initializer, or the value of a Constant
   std::optional<KnownElements> known;
   mlir::RankedTensorType type;
+  /// Its elements' type where that is narrow: they are bytes in the module then, one each (OnnxNarrow.h).
+  onnx::ElementType narrow = onnx::ElementType::Undefined;
   bool refused = false; ///< the result of a node that cannot be imported, or of one that follows from such
 };
 
@@ -51,7 +53,11 @@ struct OnnxScope {
   }
 };
 
-/// The element type of an ONNX type; null: Tilewright has none such.
+/// True for 8-bit floats and what is narrower than a byte; the types that hold them in the module.
+bool isNarrow(onnx::ElementType type);
+ScalarType storageOf(onnx::ElementType narrow);
+
+/// The element type of an ONNX type; null: Tilewright has none such, or it is narrow.
 mlir::Type elementTypeOf(onnx::ElementType type, mlir::MLIRContext *context);
 /// The same as GraphBuilder names it.
 std::optional<ScalarType> scalarTypeOf(onnx::ElementType type);

@@ -167,27 +167,29 @@ Results maxUnpool(OnnxNode &n) {
     return n.refused();
   stride.resize(spatial, 1);
   pads.resize(2 * spatial, 0);
-  SmallVector<AffineExpr> sizes = {n.sizesIn(x)[0], n.sizesIn(x)[1]}, pooled;
+  SmallVector<AffineExpr> pooled = {n.sizesIn(x)[0], n.sizesIn(x)[1]}; // what the indices count in
+  SmallVector<int64_t> before(spatial + 2, 0), behind(spatial + 2, 0);
   for (int64_t i = 0; i < spatial; ++i)
-    sizes.push_back(canonicalSize((n.sizesIn(x)[i + 2] - 1) * stride[i] + kernel[i] - pads[i] - pads[i + spatial]));
-  pooled = sizes; // what the indices count in
+    pooled.push_back(canonicalSize((n.sizesIn(x)[i + 2] - 1) * stride[i] + kernel[i] - pads[i] - pads[i + spatial]));
   if (n.given(2)) {
     SmallVector<int64_t> wanted = n.integersIn(2, "output_shape");
     if (!n.demand(int64_t(wanted.size()) == spatial + 2, "its output_shape has another rank"))
       return n.refused();
-    sizes.clear();
-    for (int64_t size : wanted)
-      sizes.push_back(n.constantSize(size));
-    pooled = sizes;
+    for (int64_t dim = 2; dim < spatial + 2; ++dim) {
+      auto more = dyn_cast<AffineConstantExpr>(canonicalSize(n.constantSize(wanted[dim]) - pooled[dim]));
+      if (!n.demand(bool(more), "its output_shape stands beside a symbolic size"))
+        return n.refused();
+      behind[dim] = more.getValue();
+    }
   }
   AffineExpr count = n.constantSize(1);
-  for (AffineExpr size : sizes)
+  for (AffineExpr size : pooled)
     count = count * size;
   AffineExpr all = elementCount(n.typeOf(x));
   Value zeros = n.broadcast(n.scalar(0, n.elementOf(x)), {canonicalSize(count)});
   Value flat = ScatterOp::create(n.builder, n.loc, zeros.getType(), zeros, n.reshape(index, {all}), n.reshape(x, {all}),
                                  0, ScatterKind::Set);
-  return n.reshape(flat, sizes);
+  return n.pad(n.reshape(flat, pooled), before, behind);
 }
 
 } // namespace

@@ -32,6 +32,7 @@ namespace {
 
 constexpr int64_t oldestOpset = 1, newestOpset = 28;
 constexpr unsigned deepestCalls = 16;
+constexpr int64_t mostSteps = 256; ///< of a loop, which is written out
 constexpr size_t mostNodes = 1 << 20; ///< functions that call functions multiply
 
 class OnnxWalker {
@@ -115,7 +116,8 @@ private:
     };
     if (!input.foreign.empty())
       return refuse("it is " + input.foreign + ", not a tensor");
-    auto dtype = scalarTypeOf(input.type);
+    auto dtype = isNarrow(input.type) ? std::optional(storageOf(input.type)) : scalarTypeOf(input.type);
+    value->narrow = isNarrow(input.type) ? input.type : onnx::ElementType::Undefined;
     if (!dtype)
       return refuse("its elements of " + onnx::elementTypeName(input.type) + " are not supported");
     if (!input.sizes)
@@ -172,6 +174,8 @@ private:
       return call(node, *function, scope, depth);
     if (node.op == "If" && node.domain.empty() && branch(node, scope, opsets, depth))
       return;
+    if ((node.op == "Scan" || node.op == "Loop") && node.domain.empty() && version >= 9)
+      return loop(node, scope, opsets, version, depth);
     auto entry = onnxTable().find(nameOf(node));
     bool follows = false;
     for (const std::string &input : node.inputs)
@@ -211,6 +215,7 @@ private:
         continue;
       if (i < results.values.size() && results.values[i]) {
         value->value = results.values[i];
+        value->narrow = n.narrowResult;
         continue;
       }
       value->refused = true;
@@ -286,6 +291,166 @@ private:
     return true;
   }
 
+  /// The values that one step of a loop's body gives; nullopt after a refusal.
+  std::optional<SmallVector<OnnxValue *>> step(const onnx::Graph &body, ArrayRef<OnnxValue *> inputs, OnnxScope &scope,
+                                               const onnx::Opsets &opsets, unsigned depth) {
+    OnnxScope inner;
+    inner.around = &scope;
+    addInitializers(body, inner);
+    for (auto [input, value] : llvm::zip(body.inputs, inputs))
+      inner.values[input.name] = value;
+    addNodes(body.nodes, inner, opsets, depth + 1);
+    SmallVector<OnnxValue *> results;
+    for (const onnx::ValueInfo &output : body.outputs) {
+      results.push_back(inner.find(output.name));
+      if (!results.back() || results.back()->refused)
+        return std::nullopt;
+    }
+    return results;
+  }
+
+  /// Scan, and Loop whose count is known: its steps are written out one after the other.
+  void loop(const onnx::Node &node, OnnxScope &scope, const onnx::Opsets &opsets, int64_t version, unsigned depth) {
+    OnnxNode n(graph, scope, node, version, NameLoc::get(StringAttr::get(context, node.op + " " + node.name)));
+    size_t before = problems.size();
+    SmallVector<Value> results = node.op == "Scan" ? scan(n, scope, opsets, depth) : counted(n, scope, opsets, depth);
+    if (!n.failed() && problems.size() == before && results.size() >= node.outputs.size())
+      return setResults(node, n, results, /*folded=*/false, scope);
+    if (n.failed())
+      complain(describe(node, version, n.reason));
+    refuseResults(node, scope);
+  }
+
+  /// The graph `body` of a loop, if it takes `inputs` values and gives at least `results`.
+  const onnx::Graph *bodyOf(OnnxNode &n, size_t inputs, size_t results) {
+    const onnx::Attribute *body = n.attribute("body");
+    n.demand(body && body->graph, "it has no body");
+    n.demand(body && body->graph && body->graph->inputs.size() == inputs && body->graph->outputs.size() >= results,
+             "its body does not fit its inputs");
+    for (unsigned i = 0; i < n.inputCount(); ++i)
+      if (const OnnxValue *value = n.given(i) ? n.scope.find(n.node.inputs[i]) : nullptr)
+        n.demand(!value->refused, "it follows from what is refused");
+    return n.failed() ? nullptr : body->graph.get();
+  }
+
+  Value written(OnnxNode &n, OnnxValue *value) {
+    auto result = graph.materialize(*value, n.node.op);
+    if (result && value->narrow == onnx::ElementType::Undefined)
+      return *result;
+    n.refuse(result ? "values of narrow types in loops are not supported" : llvm::toString(result.takeError()));
+    return n.scalar(0, n.f32());
+  }
+
+  /// What each step gave, joined along a new dimension.
+  Value stacked(OnnxNode &n, ArrayRef<Value> parts, int64_t axis, bool backwards) {
+    SmallVector<Value> rows;
+    for (Value part : parts)
+      rows.push_back(n.unsqueeze(part, n.axis(axis, n.rankOf(part) + 1)));
+    if (backwards)
+      std::reverse(rows.begin(), rows.end());
+    return n.concat(rows, n.axis(axis, n.rankOf(rows[0])));
+  }
+
+  SmallVector<Value> scan(OnnxNode &n, OnnxScope &scope, const onnx::Opsets &opsets, unsigned depth) {
+    int64_t scanned = n.integer("num_scan_inputs"), states = int64_t(n.inputCount()) - scanned;
+    SmallVector<int64_t> axes = n.integers("scan_input_axes"), directions = n.integers("scan_input_directions"),
+                         outAxes = n.integers("scan_output_axes"), outDirections = n.integers("scan_output_directions");
+    if (!n.demand(scanned > 0 && states >= 0, "its num_scan_inputs does not fit its inputs"))
+      return {};
+    const onnx::Graph *body = bodyOf(n, n.inputCount(), states);
+    if (!body)
+      return {};
+    size_t outs = body->outputs.size() - states;
+    axes.resize(scanned, 0);
+    directions.resize(scanned, 0);
+    outAxes.resize(outs, 0);
+    outDirections.resize(outs, 0);
+    SmallVector<Value> values = n.allIn();
+    int64_t steps = 0;
+    for (int64_t i = 0; i < scanned; ++i) {
+      axes[i] = n.axis(axes[i], n.rankOf(values[states + i]));
+      steps = n.staticSize(values[states + i], axes[i]);
+    }
+    if (n.failed() || !n.demand(steps > 0 && steps <= mostSteps, "loops of 1 to 256 steps are supported"))
+      return {};
+    SmallVector<OnnxValue *> state;
+    for (int64_t i = 0; i < states; ++i)
+      state.push_back(scope.find(n.node.inputs[i]));
+    SmallVector<SmallVector<Value>> collected(outs);
+    for (int64_t at = 0; at < steps; ++at) {
+      SmallVector<OnnxValue *> inputs(state);
+      for (int64_t i = 0; i < scanned; ++i) {
+        Value x = values[states + i];
+        SmallVector<AffineExpr> sizes = n.sizesIn(x);
+        if (!n.demand(sizes[axes[i]] == n.constantSize(steps), "its inputs have unequally many steps"))
+          return {};
+        sizes.erase(sizes.begin() + axes[i]);
+        int64_t place = directions[i] ? steps - 1 - at : at;
+        inputs.push_back(graph.make());
+        inputs.back()->value = n.reshape(n.sliceDim(x, axes[i], n.constantSize(place), n.constantSize(1)), sizes);
+      }
+      auto results = step(*body, inputs, scope, opsets, depth);
+      if (!results)
+        return {};
+      state.assign(results->begin(), results->begin() + states);
+      for (size_t i = 0; i < outs; ++i)
+        collected[i].push_back(written(n, (*results)[states + i]));
+    }
+    SmallVector<Value> all;
+    for (OnnxValue *value : state)
+      all.push_back(written(n, value));
+    for (size_t i = 0; i < outs && !n.failed(); ++i)
+      all.push_back(stacked(n, collected[i], outAxes[i], outDirections[i]));
+    return all;
+  }
+
+  SmallVector<Value> counted(OnnxNode &n, OnnxScope &scope, const onnx::Opsets &opsets, unsigned depth) {
+    size_t states = n.inputCount() < 2 ? 0 : n.inputCount() - 2;
+    const onnx::Graph *body = bodyOf(n, states + 2, states + 1);
+    SmallVector<int64_t> count = n.integersIn(0, "trip count");
+    SmallVector<int64_t> go = n.given(1) ? n.integersIn(1, "condition") : SmallVector<int64_t>{1};
+    if (!body || n.failed() || !n.demand(count.size() == 1 && go.size() == 1, "its count and condition are single"))
+      return {};
+    if (!n.demand(count[0] <= mostSteps && (count[0] > 0 || body->outputs.size() == states + 1),
+                  "loops of 1 to 256 steps are supported"))
+      return {};
+    size_t outs = body->outputs.size() - states - 1;
+    SmallVector<OnnxValue *> state;
+    for (size_t i = 0; i < states; ++i)
+      state.push_back(scope.find(n.node.inputs[i + 2]));
+    SmallVector<SmallVector<Value>> collected(outs);
+    bool running = go[0];
+    for (int64_t at = 0; at < count[0] && running; ++at) {
+      OnnxValue *place = graph.make(), *condition = graph.make();
+      place->known = KnownElements{n.i64(), {}, {n.constantSize(at)}, {}};
+      condition->known = KnownElements{n.i1(), {}, {n.constantSize(1)}, {}};
+      SmallVector<OnnxValue *> inputs = {place, condition};
+      inputs.append(state);
+      if (llvm::is_contained(state, nullptr)) {
+        n.refuse("one of its values is the result of no node before it");
+        return {};
+      }
+      auto results = step(*body, inputs, scope, opsets, depth);
+      if (!results)
+        return {};
+      const KnownElements *next = graph.known(*(*results)[0]);
+      auto constant = next ? next->constants() : std::nullopt;
+      if (!n.demand(constant && constant->size() == 1, "whether it goes on is known at a call only"))
+        return {};
+      running = (*constant)[0];
+      state.assign(results->begin() + 1, results->begin() + 1 + states);
+      for (size_t i = 0; i < outs; ++i)
+        collected[i].push_back(written(n, (*results)[states + 1 + i]));
+    }
+    SmallVector<Value> all;
+    for (OnnxValue *value : state)
+      all.push_back(written(n, value));
+    for (size_t i = 0; i < outs && !n.failed(); ++i)
+      if (n.demand(!collected[i].empty(), "a loop without a step has no results to join"))
+        all.push_back(stacked(n, collected[i], 0, false));
+    return all;
+  }
+
   void addOutputs(OnnxScope &scope) {
     std::vector<OutputSpec> specs;
     for (const onnx::ValueInfo &output : model.graph.outputs) {
@@ -299,7 +464,7 @@ private:
         complain("the output '" + output.name + "': " + llvm::toString(value.takeError()));
         continue;
       }
-      checkOutput(output, Node::typeOf(*value));
+      checkOutput(output, Node::typeOf(*value), found->narrow);
       specs.push_back({graph.refOf(*value), {}});
     }
     if (problems.empty() && specs.empty())
@@ -313,8 +478,10 @@ private:
   }
 
   /// What the file says of an output must be what its nodes give.
-  void checkOutput(const onnx::ValueInfo &output, RankedTensorType type) {
-    Type element = elementTypeOf(output.type, context);
+  void checkOutput(const onnx::ValueInfo &output, RankedTensorType type, onnx::ElementType narrow) {
+    Type element = isNarrow(output.type) && output.type == narrow ? elementTypeOf(storageOf(narrow), context)
+                   : narrow == onnx::ElementType::Undefined       ? elementTypeOf(output.type, context)
+                                                                  : Type();
     bool fits =
         output.foreign.empty() && (output.type == onnx::ElementType::Undefined || element == type.getElementType());
     if (fits && output.sizes) {

@@ -1,5 +1,6 @@
 //===- OnnxNode.cpp - reading inputs and attributes, and ops that many nodes write ----===//
 #include "lib/Frontend/Onnx/OnnxNode.h"
+#include "lib/Frontend/Onnx/OnnxNarrow.h"
 
 namespace tilewright {
 
@@ -11,7 +12,27 @@ OnnxValue *OnnxNode::slot(unsigned index) {
   return value;
 }
 
+onnx::ElementType OnnxNode::narrowOf(unsigned index) {
+  OnnxValue *value = given(index) ? scope.find(node.inputs[index]) : nullptr;
+  if (value && value->tensor && isNarrow(value->tensor->type))
+    return value->tensor->type;
+  return value ? value->narrow : onnx::ElementType::Undefined;
+}
+
 Value OnnxNode::in(unsigned index) {
+  if (onnx::ElementType narrow = narrowOf(index); narrow != onnx::ElementType::Undefined)
+    refuse("its input '" + node.inputs[index] + "' is of " + onnx::elementTypeName(narrow) +
+           ", which only Cast, QuantizeLinear and DequantizeLinear take");
+  return anyIn(index);
+}
+
+Value OnnxNode::numbersOf(unsigned index) {
+  Value value = anyIn(index);
+  onnx::ElementType narrow = narrowOf(index);
+  return narrow == onnx::ElementType::Undefined || failed() ? value : narrowToNumbers(*this, value, narrow);
+}
+
+Value OnnxNode::anyIn(unsigned index) {
   if (OnnxValue *value = slot(index)) {
     auto written = graph.materialize(*value, node.inputs[index]);
     if (written)

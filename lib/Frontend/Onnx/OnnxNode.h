@@ -43,6 +43,11 @@ public:
   bool given(unsigned index) const { return index < node.inputs.size() && !node.inputs[index].empty(); }
   /// The input as a tensor; refuses where it is not given.
   Value in(unsigned index);
+  /// The same where it may be of a narrow type: bytes then, as narrowOf says.
+  Value anyIn(unsigned index);
+  onnx::ElementType narrowOf(unsigned index);
+  /// As numbers: in f32 where it is narrow.
+  Value numbersOf(unsigned index);
   Value optionalIn(unsigned index) { return given(index) ? in(index) : Value(); }
   SmallVector<Value> allIn(unsigned first = 0);
   /// The elements, where they are known when the model is compiled; null otherwise.
@@ -68,7 +73,10 @@ public:
   SmallVector<int64_t> integers(llvm::StringRef name);
   SmallVector<double> numbers(llvm::StringRef name);
   SmallVector<std::string> texts(llvm::StringRef name);
-  /// The element type that an attribute names by its number.
+  /// The type that an attribute names by its number, and its element type.
+  onnx::ElementType typeNamed(llvm::StringRef name, std::optional<onnx::ElementType> otherwise = std::nullopt) {
+    return onnx::ElementType(integer(name, otherwise ? std::optional<int64_t>(int64_t(*otherwise)) : std::nullopt));
+  }
   Type elementNamed(llvm::StringRef name, std::optional<onnx::ElementType> otherwise = std::nullopt);
   /// A dimension, counted from the end where negative.
   int64_t axis(int64_t value, int64_t rank);
@@ -100,6 +108,8 @@ public:
 
   /// Elements of results that are known when the model is compiled, set by folding.
   SmallVector<std::optional<KnownElements>> knownResults;
+  /// Of results that are narrow.
+  onnx::ElementType narrowResult = onnx::ElementType::Undefined;
   const onnx::Tensor *constantResult = nullptr; ///< of Constant
 
 private:

@@ -5,6 +5,7 @@
 // (--tw-match-quantized).
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Frontend/Onnx/OnnxNarrow.h"
 #include "lib/Frontend/Onnx/OnnxTable.h"
 #include "lib/Frontend/Onnx/OnnxWindows.h"
 
@@ -34,7 +35,7 @@ Value besides(OnnxNode &n, Value value, Value x, int64_t axis, int64_t block) {
 }
 
 std::optional<std::pair<double, double>> rangeOf(Type element) {
-  if (isa<FloatType>(element) || !isa<IntegerType>(element))
+  if (!element || !isa<IntegerType>(element))
     return std::nullopt;
   unsigned width = element.getIntOrFloatBitWidth();
   if (width > 16 || width < 8)
@@ -43,40 +44,47 @@ std::optional<std::pair<double, double>> rangeOf(Type element) {
   return element.isUnsignedInteger() ? std::pair(0.0, span - 1) : std::pair(-span / 2, span / 2 - 1);
 }
 
-/// round(x / scale) + zero point within the range of `element`.
-Value quantized(OnnxNode &n, Value x, Value scale, Value zero, Type element) {
+/// round(x / scale) + zero point within the range of `element`, or of `narrow`; `zero` is a number there.
+Value quantized(OnnxNode &n, Value x, Value scale, Value zero, Type element, onnx::ElementType narrow = {}) {
   Type compute = n.elementOf(x).isF64() ? n.f64() : n.f32();
   Value ratio = n.op<DivOp>({n.cast(x, compute), n.cast(scale, compute)});
-  if (isa<Float8E4M3FNType, Float8E5M2Type>(element)) {
-    double most = isa<Float8E5M2Type>(element) ? 57344.0 : 448.0;
-    if (n.integer("saturate", 1))
-      ratio = n.op<MinimumOp>(n.op<MaximumOp>(ratio, -most), most);
-    return n.convert(ratio, element);
-  }
-  auto range = rangeOf(element);
-  if (!n.demand(range.has_value(), "quantizing to " + dtypeName(element) + " is not supported"))
+  auto small = narrowRange(narrow);
+  if (isNarrow(narrow) && !small)
+    return numbersToNarrow(n, ratio, narrow, n.integer("saturate", 1));
+  auto range = small ? std::optional(std::pair(double(small->first), double(small->second))) : rangeOf(element);
+  if (!n.demand(range.has_value(), "quantizing to its type is not supported"))
     return x;
   Value rounded = n.op<RoundOp>({ratio});
   if (zero)
     rounded = n.op<AddOp>({rounded, n.cast(zero, compute)});
-  return n.convert(n.op<MinimumOp>(n.op<MaximumOp>(rounded, range->first), range->second), element);
+  Value number = n.op<MinimumOp>(n.op<MaximumOp>(rounded, range->first), range->second);
+  return n.convert(number, small ? elementTypeOf(storageOf(narrow), &n.importer.context) : element);
 }
 
 Results quantizeLinear(OnnxNode &n) {
-  Value x = n.in(0), scale = n.in(1), zero = n.optionalIn(2);
+  Value x = n.in(0), scale = n.in(1), zero = n.given(2) ? n.numbersOf(2) : Value();
   int64_t axis = n.integer("axis", 1), block = n.integer("block_size", 0);
+  onnx::ElementType narrow = n.narrowOf(2);
   Type element = zero ? n.elementOf(zero) : Type(n.builder.getIntegerType(8, false));
-  if (!zero && n.integer("output_dtype", 0))
-    element = n.elementNamed("output_dtype");
+  if (!zero && n.integer("output_dtype", 0)) {
+    narrow = n.typeNamed("output_dtype");
+    element = isNarrow(narrow) ? Type() : n.elementNamed("output_dtype");
+  }
   if (n.failed())
     return n.refused();
-  Value result =
-      quantized(n, x, besides(n, scale, x, axis, block), zero ? besides(n, zero, x, axis, block) : zero, element);
+  n.narrowResult = isNarrow(narrow) ? narrow : onnx::ElementType::Undefined;
+  scale = besides(n, scale, x, axis, block);
+  zero = zero ? besides(n, zero, x, axis, block) : zero;
+  Value result = n.failed() ? x : quantized(n, x, scale, zero, element, narrow);
   return n.failed() ? n.refused() : Results(result);
 }
 
 Results dequantizeLinear(OnnxNode &n) {
-  Value x = n.in(0), scale = n.in(1), zero = n.optionalIn(2);
+  Value scale = n.in(1), zero = n.given(2) ? n.numbersOf(2) : Value();
+  bool narrow = isNarrow(n.narrowOf(0));
+  onnx::ElementType integers = narrowRange(n.narrowOf(0)) ? n.narrowOf(0) : onnx::ElementType::Undefined;
+  // Narrow integers are bytes already, of the same numbers.
+  Value x = narrow && integers == onnx::ElementType::Undefined ? n.numbersOf(0) : n.anyIn(0);
   int64_t axis = n.integer("axis", 1), block = n.integer("block_size", 0);
   if (n.failed())
     return n.refused();

@@ -6,7 +6,8 @@ namespace tilewright {
 namespace {
 
 Results reshape(OnnxNode &n) {
-  Value x = n.in(0);
+  n.narrowResult = n.narrowOf(0);
+  Value x = n.anyIn(0);
   SmallVector<AffineExpr> wanted;
   if (n.version < 5)
     for (int64_t size : n.integers("shape"))
@@ -21,7 +22,8 @@ Results reshape(OnnxNode &n) {
 }
 
 Results transpose(OnnxNode &n) {
-  Value x = n.in(0);
+  n.narrowResult = n.narrowOf(0);
+  Value x = n.anyIn(0);
   SmallVector<int64_t> order = n.integers("perm");
   if (n.failed())
     return n.refused();
@@ -42,7 +44,8 @@ Results concat(OnnxNode &n) {
 }
 
 Results slice(OnnxNode &n) {
-  Value x = n.in(0);
+  n.narrowResult = n.narrowOf(0);
+  Value x = n.anyIn(0);
   if (n.failed())
     return n.refused();
   auto slices = readSlices(n, n.sizesIn(x));
@@ -63,7 +66,8 @@ Results slice(OnnxNode &n) {
 }
 
 Results split(OnnxNode &n) {
-  Value x = n.in(0);
+  n.narrowResult = n.narrowOf(0);
+  Value x = n.anyIn(0);
   int64_t dim = n.axis(n.integer("axis", 0), n.rankOf(x));
   if (!n.demand(n.rankOf(x) > 0, "a single number has no parts"))
     return n.refused();
@@ -80,7 +84,8 @@ Results split(OnnxNode &n) {
 }
 
 Results squeeze(OnnxNode &n) {
-  Value x = n.in(0);
+  n.narrowResult = n.narrowOf(0);
+  Value x = n.anyIn(0);
   auto axes = n.axes(1, 13);
   if (n.failed())
     return n.refused();
@@ -100,7 +105,8 @@ Results squeeze(OnnxNode &n) {
 }
 
 Results unsqueeze(OnnxNode &n) {
-  Value x = n.in(0);
+  n.narrowResult = n.narrowOf(0);
+  Value x = n.anyIn(0);
   auto axes = n.axes(1, 13);
   if (!n.demand(axes.has_value(), "its axes are missing"))
     return n.refused();
@@ -118,7 +124,8 @@ Results unsqueeze(OnnxNode &n) {
 }
 
 Results flatten(OnnxNode &n) {
-  Value x = n.in(0);
+  n.narrowResult = n.narrowOf(0);
+  Value x = n.anyIn(0);
   int64_t rank = n.rankOf(x), axis = n.integer("axis", 1);
   axis = axis < 0 ? axis + rank : axis;
   if (!n.demand(axis >= 0 && axis <= rank, "its axis is none of its tensor"))
@@ -130,7 +137,8 @@ Results flatten(OnnxNode &n) {
 }
 
 Results expand(OnnxNode &n) {
-  Value x = n.in(0);
+  n.narrowResult = n.narrowOf(0);
+  Value x = n.anyIn(0);
   SmallVector<AffineExpr> wanted = n.sizesFrom(1, "shape");
   if (n.failed())
     return n.refused();

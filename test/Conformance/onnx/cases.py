@@ -38,10 +38,15 @@ def all_cases() -> dict[str, Case]:
     return cases
 
 
+def as_array(value):
+    return onnx.numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
+
+
 def loaded(test) -> Case | None:
     """A case in memory; some of the package's are files. Those that are downloaded are left out."""
     if test.model is not None:
-        return Case(test.name, test.model, [(list(i), list(o)) for i, o in test.data_sets or []], test.rtol, test.atol)
+        data = [([as_array(i) for i in inputs], [as_array(o) for o in outputs]) for inputs, outputs in test.data_sets or []]
+        return Case(test.name, test.model, data, test.rtol, test.atol)
     if test.model_dir is None:
         return None
     from pathlib import Path
