@@ -58,9 +58,10 @@ llvm::Expected<ModelFile> readModelFile(llvm::StringRef path, MLIRContext &conte
     return model;
   }
   if (std::string format = otherFormat(buffer->getBuffer()); !format.empty())
-    return llvm::createStringError("'" + path + "' " + format +
-                                   "; Tilewright reads .pt2 files (tilewright.export in Python), .onnx files and MLIR, such as the "
-                                   "0-imported.mlir of torch.compile(..., options={\"dump\": \"dir\"})");
+    return llvm::createStringError(
+        "'" + path + "' " + format +
+        "; Tilewright reads .pt2 files (tilewright.export in Python), .onnx files and MLIR, such as the "
+        "0-imported.mlir of torch.compile(..., options={\"dump\": \"dir\"})");
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
   SourceMgrDiagnosticHandler diagnostics(sources, &context);

@@ -22,8 +22,8 @@ struct ModelFile {
   const void *weight(size_t index) const { return index < weights().size() ? weights()[index] : nullptr; }
 };
 
-/// Reads MLIR, an ONNX model or a .pt2 of torch.export, told apart by name and first bytes; "-" is standard input, MLIR only. Of MLIR
-/// that does not parse the places are printed to standard error, as the parser finds them.
+/// Reads MLIR, an ONNX model or a .pt2 of torch.export, told apart by name and first bytes; "-" is standard input, MLIR
+/// only. Of MLIR that does not parse the places are printed to standard error, as the parser finds them.
 llvm::Expected<ModelFile> readModelFile(llvm::StringRef path, mlir::MLIRContext &context);
 
 } // namespace tilewright::driver

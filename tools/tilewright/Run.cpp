@@ -32,7 +32,8 @@ namespace {
 /// The flags live only while the command runs; those that LLVM's static constructors have registered are dropped.
 struct RunFlags {
   cl::OptionCategory category{"Flags of run"};
-  cl::opt<std::string> input{cl::Positional, cl::desc("<model.pt2, model.onnx, in.mlir, or - for MLIR on standard input>"),
+  cl::opt<std::string> input{cl::Positional,
+                             cl::desc("<model.pt2, model.onnx, in.mlir, or - for MLIR on standard input>"),
                              cl::Required, cl::cat(category)};
   cl::list<std::string> inputs{"input", cl::desc("an input of the model, by its name (default: all random)"),
                                cl::value_desc("NAME=FILE.npy"), cl::cat(category)};
@@ -46,7 +47,8 @@ struct RunFlags {
   cl::opt<int> seed{"seed", cl::desc("of the random inputs (default: 0)"), cl::init(0), cl::cat(category)};
   cl::list<int64_t> sizes{"sizes", cl::desc("values of the symbolic sizes, in order (default: 8, within their ranges)"),
                           cl::CommaSeparated, cl::value_desc("n,n..."), cl::cat(category)};
-  cl::opt<std::string> rounding{"rounding", cl::desc("of narrow floats between fused ops: fused, or eager (default: fused)"),
+  cl::opt<std::string> rounding{"rounding",
+                                cl::desc("of narrow floats between fused ops: fused, or eager (default: fused)"),
                                 cl::init("fused"), cl::value_desc("name"), cl::cat(category)};
   cl::opt<bool> check{"check", cl::desc("compare every kernel with the reference target"), cl::cat(category)};
 };

@@ -119,6 +119,16 @@ Results swish(OnnxNode &n) {
   return widened(n, [&](Value x) { return swishOf(n, x, alpha); });
 }
 
+Results swiGlu(OnnxNode &n) {
+  Value a = n.in(0), b = n.in(1);
+  double alpha = n.number("alpha", 1.0);
+  if (n.failed())
+    return n.refused();
+  Type element = n.elementOf(a), compute = n.accumulator(element);
+  Value gate = n.cast(swishOf(n, n.cast(a, compute), alpha), element);
+  return n.op<MulOp>({gate, b});
+}
+
 /// Softmax's axis: from operator set 13 on one dimension, before all from `axis` on as one.
 Results overRows(OnnxNode &n, llvm::function_ref<Value(Value, int64_t)> f) {
   Value x = n.in(0);
@@ -168,6 +178,7 @@ void registerOnnxActivations(OnnxTable &t) {
   t["Shrink"] = shrink;
   t["Gelu"] = gelu;
   t["Swish"] = swish;
+  t["SwiGLU"] = swiGlu;
   t["Softmax"] = softmax<false>;
   t["LogSoftmax"] = softmax<true>;
   t["Hardmax"] = hardmax;

@@ -23,11 +23,6 @@ int64_t countOf(ArrayRef<int64_t> sizes) {
   return count;
 }
 
-std::optional<int64_t> constantOf(AffineExpr expr) {
-  auto constant = dyn_cast<AffineConstantExpr>(expr);
-  return constant ? std::optional(constant.getValue()) : std::nullopt;
-}
-
 /// Places of an operand of sizes `from` for every element of `to`, by numpy's rule.
 SmallVector<size_t> broadcastPlaces(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
   SmallVector<size_t> places;
@@ -101,7 +96,7 @@ Folded combine(const Known &a, const Known &b, Type element,
 /// f of constants only.
 template <typename F> auto constantsOnly(F f) {
   return [f](AffineExpr a, AffineExpr b) -> AffineExpr {
-    auto x = constantOf(a), y = constantOf(b);
+    auto x = knownSize(a), y = knownSize(b);
     if (!x || !y)
       return {};
     std::optional<int64_t> value = f(*x, *y);
@@ -127,10 +122,10 @@ Folded arithmetic(OnnxNode &n, const Known &a, const Known &b) {
     return combine(
         a, b, element,
         [](AffineExpr x, AffineExpr y) -> AffineExpr {
-          auto divisor = constantOf(y);
+          auto divisor = knownSize(y);
           if (!divisor || *divisor == 0)
             return {};
-          if (auto dividend = constantOf(x))
+          if (auto dividend = knownSize(x))
             return getAffineConstantExpr(*dividend / *divisor, x.getContext());
           return *divisor > 0 ? x.floorDiv(*divisor) : AffineExpr(); // sizes are not negative
         },
@@ -158,7 +153,7 @@ Folded arithmetic(OnnxNode &n, const Known &a, const Known &b) {
     return combine(
         a, b, i1,
         [](AffineExpr x, AffineExpr y) -> AffineExpr { // a size is at least 1: it is never -1 or 0
-          auto p = constantOf(x), q = constantOf(y);
+          auto p = knownSize(x), q = knownSize(y);
           if (p && q)
             return getAffineConstantExpr(*p == *q, x.getContext());
           if (x == y)
@@ -202,7 +197,7 @@ Folded unary(OnnxNode &n, const Known &x) {
     return result;
   }
   for (AffineExpr integer : x.integers) {
-    auto constant = constantOf(integer);
+    auto constant = knownSize(integer);
     if (op == "Neg" && !x.element.isUnsignedInteger())
       result.integers.push_back(graph::canonicalSize(-integer));
     else if (op == "Not" && constant)
@@ -236,7 +231,7 @@ Folded converted(const Known &x, Type element) {
         return std::nullopt;
       continue;
     }
-    auto constant = constantOf(x.integers[i]);
+    auto constant = knownSize(x.integers[i]);
     if (auto floats = dyn_cast<FloatType>(element)) {
       if (!constant)
         return std::nullopt;
@@ -334,7 +329,7 @@ Folded sliced(OnnxNode &n, Known x) {
   if (!slices)
     return std::nullopt;
   for (auto &[dim, part] : *slices) {
-    auto first = constantOf(part.first), count = constantOf(part.count);
+    auto first = knownSize(part.first), count = knownSize(part.count);
     if (!first || !count)
       return std::nullopt;
     SmallVector<int64_t> kept;
@@ -387,7 +382,7 @@ Folded reshaped(OnnxNode &n, const Known &x) {
   Known result = x;
   result.sizes.clear();
   for (AffineExpr size : sizes) {
-    auto constant = constantOf(size);
+    auto constant = knownSize(size);
     if (!constant)
       return std::nullopt;
     result.sizes.push_back(*constant);
@@ -403,7 +398,7 @@ Folded reduced(OnnxNode &n, const Known &x) {
     return std::nullopt;
   AffineExpr result = x.integers[0];
   for (AffineExpr next : ArrayRef(x.integers).drop_front()) {
-    auto a = constantOf(result), b = constantOf(next);
+    auto a = knownSize(result), b = knownSize(next);
     if (op == "ReduceProd")
       result = result * next;
     else if (op == "ReduceSum")

@@ -32,7 +32,7 @@ namespace {
 
 constexpr int64_t oldestOpset = 1, newestOpset = 28;
 constexpr unsigned deepestCalls = 16;
-constexpr int64_t mostSteps = 256; ///< of a loop, which is written out
+constexpr int64_t mostSteps = 256;    ///< of a loop, which is written out
 constexpr size_t mostNodes = 1 << 20; ///< functions that call functions multiply
 
 class OnnxWalker {

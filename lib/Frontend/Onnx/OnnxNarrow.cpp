@@ -41,9 +41,7 @@ double numberOf(const llvm::fltSemantics &semantics, unsigned bits, uint64_t cod
 
 } // namespace
 
-bool isNarrow(T type) {
-  return semanticsOf(type) || type == T::I4 || type == T::U4 || type == T::I2 || type == T::U2;
-}
+bool isNarrow(T type) { return semanticsOf(type) || type == T::I4 || type == T::U4 || type == T::I2 || type == T::U2; }
 
 ScalarType storageOf(T narrow) { return narrow == T::I4 || narrow == T::I2 ? ScalarType::I8 : ScalarType::U8; }
 
@@ -124,7 +122,8 @@ Value numbersToNarrow(OnnxNode &n, Value numbers, T type, bool saturate) {
   if (unsignedZero) // no -0: that code is NaN, which also stands for what is too large
     negative = n.op<LogicalAndOp>({negative, n.compare<GtOp>(code, n.scalarInt(0, i32))}, n.i1());
   Value signedCode = n.where(negative, n.op<AddOp>(code, double(sign)), code);
-  unsigned notANumber = unsignedZero ? sign : four ? largest : largest + (type == T::F8E5M2 ? 2 : 1);
+  // Four bits have no NaN: it becomes -0, as the package onnx has it.
+  unsigned notANumber = unsignedZero || four ? sign : largest + (type == T::F8E5M2 ? 2 : 1);
   if (unsignedZero && !saturate)
     signedCode = n.where(n.compare<GtOp>(code, n.scalarInt(largest, i32)), n.scalarInt(sign, i32), signedCode);
   return n.convert(n.where(nan, n.scalarInt(notANumber, i32), signedCode), storage);

@@ -135,7 +135,7 @@ Value centred(OnnxNode &n, Value x, Value zero, int64_t dim) {
   return n.op<SubOp>({x, zero});
 }
 
-Value product(OnnxNode &n, Value a, Value b) {
+Value byteProduct(OnnxNode &n, Value a, Value b) {
   SmallVector<AffineExpr> sizesA = n.sizesIn(a), sizesB = n.sizesIn(b);
   if (!n.demand(sizesA.size() >= 2 && sizesA.size() == sizesB.size() && sizesA.back() == sizesB[sizesB.size() - 2],
                 "products of bytes take matrices of one rank"))
@@ -150,7 +150,7 @@ Results matMulInteger(OnnxNode &n) {
   Value a = n.in(0), b = n.in(1), zeroA = n.optionalIn(2), zeroB = n.optionalIn(3);
   if (!n.demand(n.rankOf(a) >= 2 && n.rankOf(b) >= 2, "products of bytes take matrices"))
     return n.refused();
-  Value result = product(n, centred(n, a, zeroA, n.rankOf(a) - 2), centred(n, b, zeroB, n.rankOf(b) - 1));
+  Value result = byteProduct(n, centred(n, a, zeroA, n.rankOf(a) - 2), centred(n, b, zeroB, n.rankOf(b) - 1));
   return n.failed() ? n.refused() : Results(result);
 }
 
@@ -159,7 +159,7 @@ Results qlinearMatMul(OnnxNode &n) {
         zero = n.in(7);
   if (!n.demand(n.rankOf(a) >= 2 && n.rankOf(b) >= 2, "products of bytes take matrices"))
     return n.refused();
-  Value sums = product(n, centred(n, a, zeroA, n.rankOf(a) - 2), centred(n, b, zeroB, n.rankOf(b) - 1));
+  Value sums = byteProduct(n, centred(n, a, zeroA, n.rankOf(a) - 2), centred(n, b, zeroB, n.rankOf(b) - 1));
   if (n.failed())
     return n.refused();
   auto along = [&](Value value, int64_t dim) { return n.cast(besides(n, value, sums, dim, 0), n.f32()); };

@@ -315,6 +315,25 @@ Results eyeLike(OnnxNode &n) {
   return n.cast(diagonal, element);
 }
 
+/// first - second * cos(2 pi i / n) + third * cos(4 pi i / n), computed now.
+Results window(OnnxNode &n, double first, double second, double third) {
+  SmallVector<int64_t> size = n.integersIn(0, "size");
+  bool periodic = n.integer("periodic", 1);
+  Type element = n.elementNamed("output_datatype", onnx::ElementType::F32);
+  if (!n.demand(size.size() == 1 && size[0] > 0 && size[0] <= mostKnown && isa<FloatType>(element),
+                "its size is out of range, or its output_datatype is no float"))
+    return n.refused();
+  double span = 2 * M_PI / double(std::max<int64_t>(1, size[0] - !periodic));
+  SmallVector<double> values;
+  for (int64_t i = 0; i < size[0]; ++i)
+    values.push_back(first - second * std::cos(span * double(i)) + third * std::cos(2 * span * double(i)));
+  Value result = n.vector(values, element);
+  return n.failed() ? n.refused() : Results(result);
+}
+Results hannWindow(OnnxNode &n) { return window(n, 0.5, 0.5, 0); }
+Results hammingWindow(OnnxNode &n) { return window(n, 25.0 / 46, 21.0 / 46, 0); }
+Results blackmanWindow(OnnxNode &n) { return window(n, 0.42, 0.5, 0.08); }
+
 Results trilu(OnnxNode &n) {
   Value x = n.in(0);
   bool upper = n.integer("upper", 1);
@@ -410,6 +429,9 @@ void registerOnnxShapes(OnnxTable &t) {
   t["Range"] = range;
   t["ConstantOfShape"] = constantOfShape;
   t["EyeLike"] = eyeLike;
+  t["HannWindow"] = hannWindow;
+  t["HammingWindow"] = hammingWindow;
+  t["BlackmanWindow"] = blackmanWindow;
   t["Trilu"] = trilu;
   t["DepthToSpace"] = depthToSpace;
   t["SpaceToDepth"] = spaceToDepth;

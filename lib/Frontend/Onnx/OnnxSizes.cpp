@@ -5,15 +5,10 @@
 namespace tilewright {
 namespace {
 
-std::optional<int64_t> constantOf(AffineExpr expr) {
-  auto constant = dyn_cast<AffineConstantExpr>(expr);
-  return constant ? std::optional(constant.getValue()) : std::nullopt;
-}
-
 /// A start or end within [0, size].
 AffineExpr bounded(OnnxNode &n, AffineExpr at, AffineExpr size, int64_t low, int64_t highOffset) {
   constexpr int64_t farAway = INT32_MAX;
-  auto index = constantOf(at), whole = constantOf(size);
+  auto index = knownSize(at), whole = knownSize(size);
   if (index && whole) {
     int64_t value = *index < 0 ? *index + *whole : *index;
     return n.constantSize(std::clamp<int64_t>(value, low, std::max<int64_t>(*whole + highOffset, low)));
@@ -32,6 +27,11 @@ AffineExpr bounded(OnnxNode &n, AffineExpr at, AffineExpr size, int64_t low, int
 
 } // namespace
 
+std::optional<int64_t> knownSize(AffineExpr expr) {
+  auto constant = dyn_cast<AffineConstantExpr>(expr);
+  return constant ? std::optional(constant.getValue()) : std::nullopt;
+}
+
 SmallVector<AffineExpr> reshapedSizes(OnnxNode &n, ArrayRef<AffineExpr> from, ArrayRef<AffineExpr> wanted,
                                       bool allowZero) {
   SmallVector<AffineExpr> sizes(wanted);
@@ -45,7 +45,7 @@ SmallVector<AffineExpr> reshapedSizes(OnnxNode &n, ArrayRef<AffineExpr> from, Ar
       if (!n.demand(open < 0, "two sizes are -1"))
         return sizes;
       open = i;
-    } else if (auto constant = constantOf(size); constant && *constant < 0) {
+    } else if (auto constant = knownSize(size); constant && *constant < 0) {
       n.refuse("a size is negative");
       return sizes;
     }
@@ -54,7 +54,7 @@ SmallVector<AffineExpr> reshapedSizes(OnnxNode &n, ArrayRef<AffineExpr> from, Ar
   auto factors = [&](ArrayRef<AffineExpr> list, int64_t skip, SmallVector<AffineExpr> &symbols) {
     int64_t product = 1;
     for (auto [i, size] : llvm::enumerate(list))
-      if (auto constant = constantOf(size); int64_t(i) != skip && constant)
+      if (auto constant = knownSize(size); int64_t(i) != skip && constant)
         n.demand(!__builtin_mul_overflow(product, *constant, &product), "its sizes are too large");
       else if (int64_t(i) != skip)
         symbols.push_back(size);
@@ -112,7 +112,7 @@ SlicedDim slicedDim(OnnxNode &n, AffineExpr start, AffineExpr end, int64_t step,
   }
   int64_t width = step > 0 ? step : -step;
   AffineExpr span = canonicalSize(step > 0 ? last - first : first - last);
-  if (auto constant = constantOf(span))
+  if (auto constant = knownSize(span))
     result.count = n.constantSize(*constant <= 0 ? 0 : (*constant + width - 1) / width);
   else if (rangeOf(span, n.importer.symbols).first < 0)
     n.refuse("whether a slice is empty is not known");
@@ -169,7 +169,7 @@ SmallVector<AffineExpr> splitSizes(OnnxNode &n, AffineExpr size) {
       sizes = n.sizesFrom(1, "split");
     AffineExpr sum = n.constantSize(0);
     for (AffineExpr part : sizes) {
-      auto constant = constantOf(part);
+      auto constant = knownSize(part);
       n.demand(!constant || *constant >= 0, "a part has a negative size");
       sum = sum + part;
     }
@@ -179,7 +179,7 @@ SmallVector<AffineExpr> splitSizes(OnnxNode &n, AffineExpr size) {
   }
   if (n.version >= 18 && n.attribute("num_outputs"))
     count = n.integer("num_outputs");
-  auto whole = constantOf(size);
+  auto whole = knownSize(size);
   if (!n.demand(whole.has_value(), "a symbolic size is not split into equal parts") ||
       !n.demand(count > 0 && count == int64_t(n.node.outputs.size()), "num_outputs is not the number of its results"))
     return sizes;
@@ -198,9 +198,9 @@ std::optional<SmallVector<AffineExpr>> broadcastShapes(ArrayRef<AffineExpr> a, A
   size_t offset = a.size() - b.size();
   for (auto [i, size] : llvm::enumerate(b)) {
     AffineExpr &slot = result[offset + i];
-    if (constantOf(slot) == 1)
+    if (knownSize(slot) == 1)
       slot = size;
-    else if (slot != size && constantOf(size) != 1)
+    else if (slot != size && knownSize(size) != 1)
       return std::nullopt;
   }
   return result;

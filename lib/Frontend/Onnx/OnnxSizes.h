@@ -6,6 +6,9 @@
 
 namespace tilewright {
 
+/// The number that a size is; nullopt: it is symbolic.
+std::optional<int64_t> knownSize(AffineExpr size);
+
 /// The sizes that Reshape means: 0 is the input's (unless `allowZero`), -1 what remains. Refuses through `n`.
 SmallVector<AffineExpr> reshapedSizes(OnnxNode &n, ArrayRef<AffineExpr> from, ArrayRef<AffineExpr> wanted,
                                       bool allowZero);

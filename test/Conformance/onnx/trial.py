@@ -61,19 +61,24 @@ def reason_of(text: str) -> str:
     return re.sub(r"-?\d+(\.\d+)?(e[+-]?\d+)?", "N", line)[:140]
 
 
+def is_numpys(dtype: np.dtype) -> bool:
+    """Not one of ml_dtypes'."""
+    return dtype.isbuiltin == 1
+
+
 def same(got: np.ndarray, want: np.ndarray, case: Case) -> str:
     """Why a result is not the expected one, or ''. The package's own tolerances, and its way to compare."""
     want = np.asarray(want)
     if got.shape != want.shape:
         return f"its shape is {got.shape}, expected is {want.shape}"
-    if want.dtype.kind not in "biufc" and got.dtype.itemsize == want.dtype.itemsize and got.dtype.kind in "Viu":
+    if not is_numpys(want.dtype) and got.dtype.itemsize == want.dtype.itemsize and got.dtype.kind in "Viu":
         got = got.view(want.dtype)  # bfloat16, and narrow types, which are bytes at the door
     if got.dtype != want.dtype:
         return f"its dtype is {got.dtype}, expected is {want.dtype}"
     rtol = case.rtol
     if want.dtype.name == "bfloat16":  # two units in the last place, as the package's own runner
         rtol = max(rtol, 2**-6)
-    if want.dtype.kind not in "biufc":  # ml_dtypes'
+    if not is_numpys(want.dtype):
         got, want = got.astype(np.float32), want.astype(np.float32)
     try:
         np.testing.assert_allclose(got, want, rtol=rtol, atol=case.atol)
@@ -91,7 +96,7 @@ def call(model: onnx.ModelProto, arrays: dict, folder: Path) -> subprocess.Compl
             array = array.view(np.dtype("V2"))
         elif array.dtype.name in ("int4", "int2"):
             array = array.astype(np.int8)
-        elif array.dtype.kind not in "biufc":  # 8-bit floats and what is narrower are bytes at the door
+        elif not is_numpys(array.dtype):  # 8-bit floats and what is narrower are bytes at the door
             array = array.view(np.uint8)
         np.save(folder / f"{number}.npy", array)
         command += ["--input", f"{name}={folder / f'{number}.npy'}"]

@@ -49,8 +49,7 @@ TEST(ReadModel, ReadsAllOfAModel) {
 }
 
 TEST(ReadModel, RefusesSizesThatDoNotFitTheirBytes) {
-  EXPECT_EQ(errorOfTensor(rawTensor("w", {2, 3}, weights)),
-            "the tensor 'w' needs 24 bytes for its sizes and has 16");
+  EXPECT_EQ(errorOfTensor(rawTensor("w", {2, 3}, weights)), "the tensor 'w' needs 24 bytes for its sizes and has 16");
   EXPECT_EQ(errorOfTensor(rawTensor("w", {-1, 4}, weights)), "the tensor 'w' has sizes that no tensor has");
   EXPECT_EQ(errorOfTensor(rawTensor("w", {int64_t(1) << 40, int64_t(1) << 40}, weights)),
             "the tensor 'w' has sizes that no tensor has");
@@ -67,7 +66,8 @@ TEST(ReadModel, StaysInItsFolder) {
 
 TEST(ReadModel, ReadsNothingBehindAnExternalFile) {
   for (auto [offset, length] : {std::pair("8", "8"), {"13", "8"}, {"18446744073709551615", "8"}, {"0", "16"}})
-    EXPECT_NE(errorOfTensor(externalTensor("e", "data/w.bin", offset, length)).find("behind the end"), std::string::npos)
+    EXPECT_NE(errorOfTensor(externalTensor("e", "data/w.bin", offset, length)).find("behind the end"),
+              std::string::npos)
         << offset;
   EXPECT_NE(errorOfTensor(externalTensor("e", "data/w.bin", "-4", "8")).find("is no place"), std::string::npos);
 }
@@ -78,7 +78,9 @@ TEST(ReadModel, RefusesDeepNesting) {
   for (int depth = 0; depth < 200; ++depth) {
     std::string outer;
     protozero::pbf_writer writer(outer);
-    message(writer, 1, node("If", {}, {}, attribute("then_branch", 5, [&](protozero::pbf_writer &a) { a.add_message(6, graph); })));
+    message(writer, 1, node("If", {}, {}, attribute("then_branch", 5, [&](protozero::pbf_writer &a) {
+                              a.add_message(6, graph);
+                            })));
     graph = outer;
   }
   EXPECT_EQ(errorOf(modelWith([&](protozero::pbf_writer &to) {
@@ -95,7 +97,7 @@ TEST(ReadModel, SaysWhatIsNoModel) {
   std::string newer;
   protozero::pbf_writer model(newer);
   model.add_int64(1, 99);
-  message(model, 7, [](protozero::pbf_writer &) {});
+  message(model, 7, [](protozero::pbf_writer &graph) { graph.add_string(2, "g"); });
   EXPECT_EQ(errorOf(newer), "its IR version is 99; those up to 14 are read");
 }
 

@@ -56,7 +56,8 @@ inline Fields batched(std::string name) {
   };
 }
 
-inline Fields node(std::string op, std::vector<std::string> inputs, std::vector<std::string> outputs, Fields more = {}) {
+inline Fields node(std::string op, std::vector<std::string> inputs, std::vector<std::string> outputs,
+                   Fields more = {}) {
   return [=](protozero::pbf_writer &node) {
     for (const std::string &input : inputs)
       node.add_string(1, input);
@@ -105,7 +106,9 @@ inline std::string smallModel() {
   };
   return modelWith(
       [&](protozero::pbf_writer &graph) {
-        message(graph, 1, node("Gemm", {"x", "w", "b"}, {"h"}, attribute("alpha", 1, [](protozero::pbf_writer &a) { a.add_float(2, 2.0f); })));
+        message(graph, 1, node("Gemm", {"x", "w", "b"}, {"h"}, attribute("alpha", 1, [](protozero::pbf_writer &a) {
+                                 a.add_float(2, 2.0f);
+                               })));
         message(graph, 1, node("If", {"c"}, {"i"}, [&](protozero::pbf_writer &n) {
                   attribute("then_branch", 5, branch("Relu"))(n);
                   attribute("else_branch", 5, branch("Neg"))(n);
