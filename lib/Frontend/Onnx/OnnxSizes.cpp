@@ -50,14 +50,23 @@ SmallVector<AffineExpr> reshapedSizes(OnnxNode &n, ArrayRef<AffineExpr> from, Ar
       return sizes;
     }
   }
-  // The product of the constants, and the sizes that are none; `skip` counts for nothing.
+  // The product of the constants, and what they multiply; `skip` counts for nothing.
   auto factors = [&](ArrayRef<AffineExpr> list, int64_t skip, SmallVector<AffineExpr> &symbols) {
     int64_t product = 1;
+    SmallVector<AffineExpr> todo;
     for (auto [i, size] : llvm::enumerate(list))
-      if (auto constant = knownSize(size); int64_t(i) != skip && constant)
+      if (int64_t(i) != skip)
+        todo.push_back(canonicalSize(size));
+    while (!todo.empty()) {
+      AffineExpr size = todo.pop_back_val();
+      auto pair = dyn_cast<AffineBinaryOpExpr>(size);
+      if (auto constant = knownSize(size))
         n.demand(!__builtin_mul_overflow(product, *constant, &product), "its sizes are too large");
-      else if (int64_t(i) != skip)
+      else if (pair && pair.getKind() == AffineExprKind::Mul)
+        todo.append({pair.getLHS(), pair.getRHS()});
+      else
         symbols.push_back(size);
+    }
     return product;
   };
   SmallVector<AffineExpr> above, below;
