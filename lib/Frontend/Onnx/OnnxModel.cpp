@@ -10,6 +10,8 @@
 #include "tilewright/OnnxModel.h"
 #include "lib/Frontend/Onnx/OnnxNode.h"
 #include "lib/Frontend/Onnx/OnnxTable.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
@@ -192,13 +194,30 @@ private:
     else if (entry == onnxTable().end())
       n.refuse("this operator is not supported");
     else if (!follows && !n.failed())
-      results = entry->second(n);
+      results = written(n, entry->second);
     if (n.failed() || follows) {
       if (n.failed())
         complain(describe(node, version, n.reason));
       return refuseResults(node, scope);
     }
     setResults(node, n, results, folded, scope);
+  }
+
+  /// What `write` makes of a node, each op of which must verify: a file may join what does not fit.
+  Results written(OnnxNode &n, OnnxImporting write) {
+    Block &block = graph.importer.function.front();
+    Operation *before = block.empty() ? nullptr : &block.back();
+    Results results = write(n);
+    std::string why;
+    ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
+      why += (why.empty() ? "" : "; ") + diagnostic.str();
+      return success();
+    });
+    for (Operation *op = before ? before->getNextNode() : block.empty() ? nullptr : &block.front(); op && !n.failed();
+         op = op->getNextNode())
+      if (mlir::failed(mlir::verify(op)))
+        n.refuse("its operands do not fit: " + why);
+    return results;
   }
 
   void setResults(const onnx::Node &node, OnnxNode &n, const Results &results, bool folded, OnnxScope &scope) {

@@ -1,7 +1,9 @@
 """One case through the door: `tilewright run model.onnx`, its outputs compared with the package's.
 
 A state is a word and a reason: "pass"; "pass: constant axes" where these inputs of the model had to be made initializers (a compiled
-model has them when it is compiled); "refused: ..." where the door says what it does not have; "wrong", "error", "crash" and "hang" are bugs.
+model has them when it is compiled); "refused: ..." where the door says what it does not have; "finer", which does not count as a pass,
+where a float16 result misses the expected one and is nearer to float64's than that is (exact.py); "wrong", "error", "crash" and "hang"
+are bugs.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 from cases import Case
+from exact import is_finer
 
 HANG = 120  # seconds for one call
 program = Path(os.environ.get("TILEWRIGHT_PROGRAM", Path(__file__).resolve().parents[3] / "build" / "bin" / "tilewright"))
@@ -124,8 +127,10 @@ def attempt(case: Case, inputs: list, outputs: list, constants: set[str]) -> str
             path = folder / "out" / (re.sub(r"[^A-Za-z0-9_.-]", "_", value.name) + ".npy")
             if not path.exists():
                 path = next((folder / "out").glob(f"result{number}-*.npy"))
-            if why := same(np.load(path), want, case):
-                return f"wrong: {value.name}: {why}"
+            got = np.load(path)
+            if why := same(got, want, case):
+                finer = got.shape == want.shape and got.dtype == want.dtype and is_finer(case, inputs, number, got, want)
+                return f"{'finer' if finer else 'wrong'}: {value.name}: {why}"
     return "pass"
 
 
@@ -149,6 +154,6 @@ def run(case: Case, details: bool = False) -> str:
         return state + (f"\n(inputs made initializers: {', '.join(sorted(constants))})" if constants else "")
     if state.startswith("refused: "):
         return "refused: " + reason_of(state.removeprefix("refused: "))
-    if state.startswith("wrong"):
-        return "wrong"
+    if state.startswith(("wrong", "finer")):
+        return state.split(":")[0]
     return state + (f": constant {', '.join(sorted(constants))}" if state == "pass" and constants else "")
