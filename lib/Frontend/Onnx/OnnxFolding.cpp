@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Frontend/Onnx/OnnxSizes.h"
 #include "lib/Frontend/Onnx/OnnxTable.h"
+#include "lib/Frontend/SizeExpression.h"
 #include <cmath>
 
 namespace tilewright {
@@ -121,19 +122,21 @@ Folded arithmetic(OnnxNode &n, const Known &a, const Known &b) {
   if (op == "Div")
     return combine(
         a, b, element,
-        [](AffineExpr x, AffineExpr y) -> AffineExpr {
+        [&](AffineExpr x, AffineExpr y) -> AffineExpr {
           auto divisor = knownSize(y);
-          if (!divisor || *divisor == 0)
+          if (!divisor || *divisor == 0 || *divisor == -1)
             return {};
           if (auto dividend = knownSize(x))
             return getAffineConstantExpr(*dividend / *divisor, x.getContext());
-          return *divisor > 0 ? x.floorDiv(*divisor) : AffineExpr(); // sizes are not negative
+          // Rounded towards zero is rounded down where nothing is negative.
+          return *divisor > 0 && rangeOf(x, n.importer.symbols).first >= 0 ? x.floorDiv(*divisor) : AffineExpr();
         },
         std::divides<double>());
   if (op == "Mod" && !n.integer("fmod", 0))
-    return combine(
-        a, b, element,
-        constantsOnly([](int64_t x, int64_t y) -> I { return y == 0 ? std::nullopt : I(((x % y) + y) % y); }), nullptr);
+    return combine(a, b, element, constantsOnly([](int64_t x, int64_t y) -> I {
+                     return y == 0 || y == -1 ? std::nullopt : I(((x % y) + y) % y);
+                   }),
+                   nullptr);
   if (op == "Max" || op == "Min") {
     bool max = op == "Max";
     return combine(a, b, element,

@@ -77,7 +77,7 @@ int64_t nearestOf(const ResizeMode &m, double place) {
 }
 
 Value resizeAxis(OnnxNode &n, Value x, const ResizeMode &m, const ResizedAxis &a) {
-  if (!n.demand(a.count < (1 << 20) && a.size > 0, "an axis is too large, or empty"))
+  if (!n.demand(a.count > 0 && a.count < (1 << 20) && a.size > 0, "an axis is too large, or empty"))
     return x;
   SmallVector<SmallVector<int64_t>> places; ///< per tap
   SmallVector<SmallVector<double>> weights;

@@ -353,7 +353,7 @@ Results depthToSpace(OnnxNode &n) {
   Value x = n.in(0);
   int64_t block = n.integer("blocksize");
   bool columns = n.text("mode", "DCR") == "CRD";
-  if (!n.demand(n.rankOf(x) == 4 && block > 0, "it needs a tensor of rank 4 and a blocksize"))
+  if (!n.demand(n.rankOf(x) == 4 && block > 0 && block < (1 << 16), "it needs a tensor of rank 4 and a blocksize"))
     return n.refused();
   SmallVector<AffineExpr> s = n.sizesIn(x);
   AffineExpr b = n.constantSize(block), c = s[1].floorDiv(block * block);
@@ -368,7 +368,7 @@ Results spaceToDepth(OnnxNode &n) {
   Value x = n.in(0);
   int64_t block = n.integer("blocksize");
   bool columns = n.text("mode", "DCR") == "CRD";
-  if (!n.demand(n.rankOf(x) == 4 && block > 0, "it needs a tensor of rank 4 and a blocksize"))
+  if (!n.demand(n.rankOf(x) == 4 && block > 0 && block < (1 << 16), "it needs a tensor of rank 4 and a blocksize"))
     return n.refused();
   SmallVector<AffineExpr> s = n.sizesIn(x);
   AffineExpr b = n.constantSize(block), h = s[2].floorDiv(block), w = s[3].floorDiv(block);
