@@ -174,10 +174,11 @@ def test_what_the_file_says_of_its_outputs(tmp_path):
 def test_refusals_name_operator_set_and_node(tmp_path):
     nodes = [helper.make_node("Unique", ["x"], ["u"], name="first"), helper.make_node("Relu", ["u"], ["y"]),
              helper.make_node("Relu", ["nowhere"], ["z"], name="second"),
-             helper.make_node("StringNormalizer", ["u"], ["s"], name="third")]  # fmt: skip
-    save(tmp_path / "m.onnx", nodes, [("x", F, [4])], [("y", F, ["k"]), ("z", F, [4]), ("s", F, [4])])
+             helper.make_node("StringNormalizer", ["u"], ["s"], name="third"), helper.make_node("Concat", [], ["c"], axis=0)]  # fmt: skip
+    save(tmp_path / "m.onnx", nodes, [("x", F, [4])], [("y", F, ["k"]), ("z", F, [4]), ("s", F, [4]), ("c", F, [4])])
     said = refusal(tmp_path / "m.onnx")
-    assert "3 things in it cannot be compiled" in said
+    assert "4 things in it cannot be compiled" in said
+    assert "Concat (operator set 17): it has no inputs" in said
     assert "Unique (operator set 17) 'first': this operator is not supported" in said
     assert "Relu (operator set 17) 'second': its input 'nowhere' is the result of no node before it" in said
     assert "StringNormalizer (operator set 17) 'third': this operator is not supported" in said

@@ -46,8 +46,10 @@ SmallVector<Value> OnnxNode::allIn(unsigned first) {
   SmallVector<Value> values;
   for (unsigned index = first; index < inputCount(); ++index)
     values.push_back(in(index));
-  if (values.empty())
+  if (values.empty()) {
     refuse("it has no inputs");
+    values.push_back(scalar(0, f32()));
+  }
   return values;
 }
 
