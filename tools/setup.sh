@@ -17,7 +17,7 @@ command -v "$python" >/dev/null || die "Tilewright needs Python 3.11 or newer, a
 # Debian packages.
 have() { dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed; }
 llvm_packages=(llvm-22-dev libmlir-22-dev mlir-22-tools clang-22 lld-22 liblld-22-dev llvm-22-tools libclang-rt-22-dev)
-other_packages=(ccache libgtest-dev nlohmann-json3-dev zlib1g-dev libzstd-dev)
+other_packages=(ccache libgtest-dev nlohmann-json3-dev libprotozero-dev zlib1g-dev libzstd-dev)
 command -v ninja >/dev/null || other_packages+=(ninja-build)
 if [ -n "${MLIR_DIR:-}" ]; then
   [ -f "$MLIR_DIR/MLIRConfig.cmake" ] || die "MLIR_DIR is $MLIR_DIR, and there is no MLIRConfig.cmake in it."
@@ -54,7 +54,7 @@ else
 fi
 
 # The virtual environment.
-requirements="torch==2.13.0 transformers numpy pybind11 lit pytest pytest-xdist hypothesis expecttest rich cmake"
+requirements="torch==2.13.0 transformers numpy pybind11 lit pytest pytest-xdist hypothesis expecttest rich cmake onnx==1.23.2 onnxscript==0.7.2"
 stamp=.venv/tilewright-requirements
 if [ ! -x .venv/bin/python ]; then
   say "making .venv"

@@ -77,5 +77,13 @@ else
   skip transformers "there is no test/Conformance/transformers/table.json"
 fi
 
+if [ -f test/Conformance/onnx/table.json ]; then
+  what=share
+  [ -n "${TILEWRIGHT_TEST_FULL:-}" ] && what=full
+  run onnx 1800 $python test/Conformance/onnx "$what"
+else
+  skip onnx "there is no test/Conformance/onnx/table.json"
+fi
+
 echo "== all: $((SECONDS - started)) s"
 $python tools/dev/sum_tests.py "$results"

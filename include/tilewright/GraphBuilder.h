@@ -35,6 +35,8 @@ template <typename OpTy> class OwningOpRef;
 
 namespace tilewright {
 
+struct Importer;
+
 /// torch's dtypes that a graph may name. Complex and quantized ones are refused where they appear.
 enum class ScalarType : uint8_t { Bool, U8, I8, I16, I32, I64, U16, U32, U64, F16, BF16, F32, F64, F8E4M3FN, F8E5M2 };
 
@@ -135,6 +137,9 @@ public:
 
   /// An expression as a normal form, e.g. to compare two sizes.
   llvm::Expected<std::string> normalize(llvm::StringRef expression);
+
+  /// What has been built so far, for readers in lib/Frontend that write `tw` themselves (lib/Frontend/Importer.h).
+  Importer &importer();
 
   /// The verified module. The builder is empty afterwards.
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> finish();

@@ -218,6 +218,8 @@ llvm::Expected<std::vector<DenseLayout>> GraphBuilder::setOutputs(const std::vec
   return layouts;
 }
 
+Importer &GraphBuilder::importer() { return state->importer; }
+
 bool GraphBuilder::needsSeed() const { return bool(state->importer.seed); }
 
 llvm::Expected<std::string> GraphBuilder::normalize(llvm::StringRef expression) {

@@ -30,7 +30,7 @@
 // CPU: pentium
 // ROUNDING: rounding is 'fused' or 'eager', not 'up'
 // ZIP: cannot read '{{.*}}.zip': its end is missing: the file is cut off, or something was added to it
-// EMPTY: is empty; Tilewright reads .pt2 files (tilewright.export in Python) and MLIR
+// EMPTY: is empty; Tilewright reads .pt2 files (tilewright.export in Python), .onnx files and MLIR
 // FOLDER: tilewright compile: {{.*}}irectory
 // MACHINE: tilewright compile: unknown target 'abacus'; known targets: {{.*}}cpu
 // TEXT: lit.cfg.py:1:1: error

@@ -155,8 +155,7 @@ int runCompile(int argc, const char *const *argv) {
     library.kind = *kind;
     library.path = libraryPath(flags.output, flags.input);
     library.externalWeights = flags.weights == "external";
-    if (model->exported)
-      library.weights = model->exported->weights();
+    library.weights = model->weights();
     if (llvm::Error error = writeLibrary(session, module, options, library))
       return fail(llvm::toString(std::move(error)));
     return 0;

@@ -1,6 +1,6 @@
 //===- ModelFile.cpp - a model as the driver's commands read it -------------------===//
 //
-// Test: test/Tools/compile.mlir, test/Tools/exported.test
+// Test: test/Tools/compile.mlir, test/Tools/exported.test, test/Tools/onnx.test
 //
 //===----------------------------------------------------------------------===//
 #include "ModelFile.h"
@@ -46,10 +46,22 @@ llvm::Expected<ModelFile> readModelFile(llvm::StringRef path, MLIRContext &conte
     model.module = std::move(*module);
     return model;
   }
+  if (path != "-" && OnnxModel::looksOnnx(path, buffer->getBuffer())) {
+    auto onnx = OnnxModel::open(path);
+    if (!onnx)
+      return onnx.takeError();
+    auto module = (*onnx)->import(context);
+    if (!module)
+      return module.takeError();
+    model.onnx = std::move(*onnx);
+    model.module = std::move(*module);
+    return model;
+  }
   if (std::string format = otherFormat(buffer->getBuffer()); !format.empty())
-    return llvm::createStringError("'" + path + "' " + format +
-                                   "; Tilewright reads .pt2 files (tilewright.export in Python) and MLIR, such as the "
-                                   "0-imported.mlir of torch.compile(..., options={\"dump\": \"dir\"})");
+    return llvm::createStringError(
+        "'" + path + "' " + format +
+        "; Tilewright reads .pt2 files (tilewright.export in Python), .onnx files and MLIR, such as the "
+        "0-imported.mlir of torch.compile(..., options={\"dump\": \"dir\"})");
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
   SourceMgrDiagnosticHandler diagnostics(sources, &context);

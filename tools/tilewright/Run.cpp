@@ -35,8 +35,8 @@ namespace {
 struct RunFlags {
   cl::OptionCategory category{"Flags of run"};
   cl::opt<std::string> input{cl::Positional,
-                             cl::desc("<model.so, model.pt2, in.mlir, or - for MLIR on standard input>"), cl::Required,
-                             cl::cat(category)};
+                             cl::desc("<model.so, model.pt2, model.onnx, in.mlir, or - for MLIR on standard input>"),
+                             cl::Required, cl::cat(category)};
   cl::list<std::string> inputs{"input", cl::desc("an input of the model, by its name (default: all random)"),
                                cl::value_desc("NAME=FILE.npy"), cl::cat(category)};
   cl::opt<std::string> output{"output", cl::desc("write every result there, as .npy"), cl::value_desc("folder"),
@@ -51,6 +51,9 @@ struct RunFlags {
                           cl::CommaSeparated, cl::value_desc("n,n..."), cl::cat(category)};
   cl::opt<int> repeat{"repeat", cl::desc("call it so many times, and print the median of the times"), cl::init(0),
                       cl::value_desc("calls"), cl::cat(category)};
+  cl::opt<std::string> rounding{"rounding",
+                                cl::desc("of narrow floats between fused ops: fused, or eager (default: fused)"),
+                                cl::init("fused"), cl::value_desc("name"), cl::cat(category)};
   cl::opt<bool> check{"check", cl::desc("compare every kernel with the reference target"), cl::cat(category)};
 };
 
@@ -107,6 +110,7 @@ int runOnce(const ModelFile &model, Session &session, RunFlags &flags) {
   options.target = flags.target;
   options.cpu = flags.cpu;
   options.threads = flags.threads;
+  options.rounding = flags.rounding;
   options.check = flags.check ? "reference" : "";
   llvm::Expected<std::shared_ptr<Program>> program = session.compile(module, options);
   if (!program)
@@ -131,7 +135,7 @@ int runOnce(const ModelFile &model, Session &session, RunFlags &flags) {
 
 int runLibrary(RunFlags &flags) {
   for (cl::Option *flag : std::initializer_list<cl::Option *>{&flags.target, &flags.cpu, std::addressof(flags.sizes),
-                                                              &flags.seed, &flags.check})
+                                                              &flags.seed, &flags.rounding, &flags.check})
     if (flag->getNumOccurrences())
       return failRun("--" + flag->ArgStr + " is for models that are compiled here; '" + flags.input +
                      "' is a library, which is compiled, and takes its inputs from files");

@@ -1,0 +1,28 @@
+//===- OnnxTable.cpp - all families of operators together ---------------------------===//
+#include "lib/Frontend/Onnx/OnnxTable.h"
+
+namespace tilewright {
+
+const OnnxTable &onnxTable() {
+  static const OnnxTable table = [] {
+    OnnxTable t;
+    registerOnnxElementwise(t);
+    registerOnnxActivations(t);
+    registerOnnxShapes(t);
+    registerOnnxReductions(t);
+    registerOnnxContractions(t);
+    registerOnnxConvolutions(t);
+    registerOnnxPooling(t);
+    registerOnnxNorms(t);
+    registerOnnxIndexing(t);
+    registerOnnxLosses(t);
+    registerOnnxQuantization(t);
+    registerOnnxResize(t);
+    registerOnnxRecurrent(t);
+    registerOnnxAttention(t);
+    return t;
+  }();
+  return table;
+}
+
+} // namespace tilewright

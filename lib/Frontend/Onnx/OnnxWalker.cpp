@@ -1,0 +1,542 @@
+//===- OnnxWalker.cpp - the nodes of an ONNX graph through the table ------------------===//
+//
+// The walk over a graph: names of sizes become symbols, inputs arguments, and every node is computed now (shapes, and
+// what follows from them), replaced by the model's own function of that name, or written by the table. What is refused
+// is gathered; nodes that follow from it are passed over, but for those that the table does not have at all.
+//
+// Test: test/Tools/onnx.test, test/Python/test_onnx.py
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Frontend/Onnx/OnnxWalker.h"
+#include "lib/Frontend/Onnx/OnnxNode.h"
+#include "lib/Frontend/Onnx/OnnxTable.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace tilewright {
+namespace {
+
+constexpr int64_t oldestOpset = 1, newestOpset = 28;
+constexpr unsigned deepestCalls = 16;
+constexpr int64_t mostSteps = 256;    ///< of a loop, which is written out
+constexpr size_t mostNodes = 1 << 17; ///< loops and functions multiply
+
+class OnnxWalker {
+public:
+  OnnxWalker(const onnx::Model &model, std::list<onnx::Node> &nodes, MLIRContext &context,
+             std::vector<const void *> &weights, std::list<std::vector<uint8_t>> &copies)
+      : model(model), expanded(nodes), context(&context), graph(context, weights, copies), weights(weights) {}
+
+  llvm::Expected<OwningOpRef<ModuleOp>> run() {
+    for (const std::string &name : model.graph.sparseInitializers)
+      complain("the initializer '" + name + "' is sparse; only dense ones are supported");
+    auto version = model.opsets.find("");
+    if (version != model.opsets.end() && (version->second < oldestOpset || version->second > newestOpset))
+      complain("it is of operator set " + std::to_string(version->second) + "; those from " +
+               std::to_string(oldestOpset) + " to " + std::to_string(newestOpset) + " are supported");
+    OnnxScope scope;
+    addInitializers(model.graph, scope);
+    addSymbols();
+    for (const onnx::ValueInfo &input : model.graph.inputs)
+      addInput(input, scope);
+    addNodes(model.graph.nodes, scope, model.opsets, 0);
+    if (problems.empty())
+      addOutputs(scope);
+    if (!problems.empty())
+      return describe();
+    auto module = graph.builder.finish();
+    if (!module)
+      return module.takeError();
+    auto main = (*module)->lookupSymbol<func::FuncOp>("main");
+    for (auto [i, output] : llvm::enumerate(model.graph.outputs))
+      main.setResultAttr(i, graph::nameAttrName, StringAttr::get(main.getContext(), output.name));
+    weights.resize(weights.size() + needsSeed, nullptr); // the seed is the caller's
+    return module;
+  }
+
+private:
+  void complain(std::string problem) {
+    if (complaints.insert(problem).second)
+      problems.push_back(std::move(problem));
+  }
+
+  void addInitializers(const onnx::Graph &from, OnnxScope &scope) {
+    for (const auto &[name, tensor] : from.initializers) {
+      OnnxValue *value = graph.make();
+      value->tensor = &tensor;
+      scope.values[name] = value;
+    }
+  }
+
+  /// A name for `size` of an input: the model's, or one of its place.
+  static std::string symbolOf(const onnx::Size &size, const std::string &input, size_t dim) {
+    std::string name =
+        std::holds_alternative<std::string>(size) ? std::get<std::string>(size) : input + "_" + std::to_string(dim);
+    for (char &c : name)
+      if (!llvm::isAlnum(c) && c != '_')
+        c = '_';
+    return llvm::isDigit(name[0]) ? "_" + name : name;
+  }
+
+  void addSymbols() {
+    llvm::StringSet<> known;
+    for (const onnx::ValueInfo &input : model.graph.inputs)
+      if (input.sizes && !model.graph.initializers.count(input.name))
+        for (auto [dim, size] : llvm::enumerate(*input.sizes))
+          if (!std::holds_alternative<int64_t>(size)) {
+            std::string name = symbolOf(size, input.name, dim);
+            if (known.insert(name).second)
+              if (llvm::Error error = graph.builder.addSymbol(name, 1, INT64_MAX))
+                complain(llvm::toString(std::move(error)));
+          }
+  }
+
+  void addInput(const onnx::ValueInfo &input, OnnxScope &scope) {
+    if (model.graph.initializers.count(input.name)) // a default of the model's that stays
+      return;
+    OnnxValue *value = graph.make();
+    scope.values[input.name] = value;
+    auto refuse = [&](const std::string &why) {
+      complain("the input '" + input.name + "': " + why);
+      value->refused = true;
+    };
+    if (!input.foreign.empty())
+      return refuse("it is " + input.foreign + ", not a tensor");
+    auto dtype = isNarrow(input.type) ? std::optional(storageOf(input.type)) : scalarTypeOf(input.type);
+    value->narrow = isNarrow(input.type) ? input.type : onnx::ElementType::Undefined;
+    if (!dtype)
+      return refuse("its elements of " + onnx::elementTypeName(input.type) + " are not supported");
+    if (!input.sizes)
+      return refuse("its rank is not known; give it a shape");
+    TensorMeta meta{*dtype, {}};
+    for (auto [dim, size] : llvm::enumerate(*input.sizes))
+      if (const auto *number = std::get_if<int64_t>(&size))
+        meta.sizes.push_back(*number);
+      else
+        meta.sizes.push_back(symbolOf(size, input.name, dim));
+    auto built = graph.addInput(input.name, meta);
+    if (!built)
+      return refuse(llvm::toString(built.takeError()));
+    value->value = *built;
+  }
+
+  static std::string nameOf(const onnx::Node &node) {
+    return node.domain.empty() ? node.op : node.domain + "." + node.op;
+  }
+
+  const onnx::Function *functionOf(const onnx::Node &node) const {
+    for (const onnx::Function &function : model.functions)
+      if (function.name == node.op && function.domain == node.domain && function.overload == node.overload)
+        return &function;
+    return nullptr;
+  }
+
+  void addNodes(const std::vector<onnx::Node> &nodes, OnnxScope &scope, const onnx::Opsets &opsets, unsigned depth) {
+    for (const onnx::Node &node : nodes)
+      addNode(node, scope, opsets, depth);
+  }
+
+  std::string describe(const onnx::Node &node, int64_t version, const std::string &why) {
+    return nameOf(node) + " (operator set " + std::to_string(version) + ")" +
+           (node.name.empty() ? "" : " '" + node.name + "'") + ": " + why;
+  }
+
+  void refuseResults(const onnx::Node &node, OnnxScope &scope) {
+    for (const std::string &output : node.outputs)
+      if (!output.empty()) {
+        scope.values[output] = graph.make();
+        scope.values[output]->refused = true;
+      }
+  }
+
+  void addNode(const onnx::Node &node, OnnxScope &scope, const onnx::Opsets &opsets, unsigned depth) {
+    if (++visited > mostNodes || depth > deepestCalls) {
+      complain("its functions and loops make too many nodes, or nest too deep");
+      return refuseResults(node, scope);
+    }
+    auto opset = opsets.find(node.domain);
+    int64_t version = opset == opsets.end() ? 0 : opset->second;
+    if (const onnx::Function *function = functionOf(node))
+      return call(node, *function, scope, depth);
+    if (node.op == "If" && node.domain.empty() && branch(node, scope, opsets, depth))
+      return;
+    if ((node.op == "Scan" || node.op == "Loop") && node.domain.empty() && version >= 9)
+      return loop(node, scope, opsets, version, depth);
+    auto entry = onnxTable().find(nameOf(node));
+    bool follows = false;
+    for (const std::string &input : node.inputs)
+      if (const OnnxValue *value = input.empty() ? nullptr : scope.find(input))
+        follows |= value->refused;
+    std::string name = node.name.empty() ? node.op : node.op + " " + node.name;
+    OnnxNode n(graph, scope, node, version, NameLoc::get(StringAttr::get(context, name)));
+    Results results = Results::none();
+    bool folded = false;
+    if (!version)
+      n.refuse("the model does not import an operator set of its domain '" + node.domain + "'");
+    else if (!follows && foldOnnx(n))
+      folded = true;
+    else if (entry == onnxTable().end())
+      n.refuse("this operator is not supported");
+    else if (!follows && !n.failed())
+      results = written(n, entry->second);
+    if (n.failed() || follows) {
+      if (n.failed())
+        complain(describe(node, version, n.reason));
+      return refuseResults(node, scope);
+    }
+    setResults(node, n, results, folded, scope);
+  }
+
+  /// What `write` makes of a node, each op of which must verify: a file may join what does not fit.
+  Results written(OnnxNode &n, OnnxImporting write) {
+    Block &block = graph.importer.function.front();
+    Operation *before = block.empty() ? nullptr : &block.back();
+    Results results = write(n);
+    std::string why;
+    ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
+      why += (why.empty() ? "" : "; ") + diagnostic.str();
+      return success();
+    });
+    for (Operation *op = before          ? before->getNextNode()
+                         : block.empty() ? nullptr
+                                         : &block.front();
+         op && !n.failed(); op = op->getNextNode())
+      if (mlir::failed(mlir::verify(op)))
+        n.refuse("its operands do not fit: " + why);
+    return results;
+  }
+
+  void setResults(const onnx::Node &node, OnnxNode &n, const Results &results, bool folded, OnnxScope &scope) {
+    for (auto [i, output] : llvm::enumerate(node.outputs)) {
+      if (output.empty())
+        continue;
+      OnnxValue *value = graph.make();
+      scope.values[output] = value;
+      if (folded && i < n.knownResults.size())
+        value->known = n.knownResults[i];
+      if (folded && n.constantResult)
+        value->tensor = n.constantResult;
+      if (folded)
+        continue;
+      if (i < results.values.size() && results.values[i]) {
+        value->value = results.values[i];
+        value->narrow = n.narrowResult;
+        continue;
+      }
+      value->refused = true;
+      complain(describe(node, n.version, "its result " + std::to_string(i) + " ('" + output + "') is not supported"));
+    }
+  }
+
+  /// A call of the model's own function: its nodes stand in the call's place.
+  void call(const onnx::Node &node, const onnx::Function &function, OnnxScope &scope, unsigned depth) {
+    OnnxScope inner;
+    for (auto [i, name] : llvm::enumerate(function.inputs))
+      if (i < node.inputs.size() && !node.inputs[i].empty())
+        if (OnnxValue *value = scope.find(node.inputs[i]))
+          inner.values[name] = value;
+    for (const onnx::Node &original : function.nodes) {
+      expanded.push_back(original);
+      onnx::Node &copy = expanded.back();
+      for (std::string &input : copy.inputs) // an input that the call leaves out
+        if (!input.empty() && !inner.find(input) && llvm::is_contained(function.inputs, input))
+          input.clear();
+      for (auto entry = copy.attributes.begin(); entry != copy.attributes.end();) {
+        const std::string reference = entry->second.reference;
+        auto given = node.attributes.find(reference);
+        auto otherwise = function.defaults.find(reference);
+        if (!reference.empty() && given != node.attributes.end())
+          entry->second = given->second;
+        else if (!reference.empty() && otherwise != function.defaults.end())
+          entry->second = otherwise->second;
+        else if (!reference.empty()) {
+          entry = copy.attributes.erase(entry);
+          continue;
+        }
+        ++entry;
+      }
+      addNode(copy, inner, function.opsets, depth + 1);
+    }
+    returnFrom(inner, function.outputs, node, scope);
+  }
+
+  void returnFrom(OnnxScope &inner, ArrayRef<std::string> names, const onnx::Node &node, OnnxScope &scope) {
+    for (auto [i, output] : llvm::enumerate(node.outputs)) {
+      if (output.empty())
+        continue;
+      OnnxValue *value = i < names.size() ? inner.find(names[i]) : nullptr;
+      if (!value) {
+        complain(nameOf(node) + ": its body does not give its result " + std::to_string(i));
+        value = graph.make();
+        value->refused = true;
+      }
+      scope.values[output] = value;
+    }
+  }
+
+  /// An If whose condition is known is the one of its graphs. False where it is not known.
+  bool branch(const onnx::Node &node, OnnxScope &scope, const onnx::Opsets &opsets, unsigned depth) {
+    OnnxValue *condition = node.inputs.empty() ? nullptr : scope.find(node.inputs[0]);
+    const KnownElements *known = condition && !condition->refused ? graph.known(*condition) : nullptr;
+    auto values = known ? known->constants() : std::nullopt;
+    if (!values || values->size() != 1)
+      return false;
+    auto chosen = node.attributes.find((*values)[0] ? "then_branch" : "else_branch");
+    if (chosen == node.attributes.end() || !chosen->second.graph)
+      return false;
+    const onnx::Graph &body = *chosen->second.graph;
+    OnnxScope inner;
+    inner.around = &scope;
+    addInitializers(body, inner);
+    addNodes(body.nodes, inner, opsets, depth + 1);
+    SmallVector<std::string> names;
+    for (const onnx::ValueInfo &output : body.outputs)
+      names.push_back(output.name);
+    returnFrom(inner, names, node, scope);
+    return true;
+  }
+
+  /// The values that one step of a loop's body gives; nullopt after a refusal.
+  std::optional<SmallVector<OnnxValue *>> step(const onnx::Graph &body, ArrayRef<OnnxValue *> inputs, OnnxScope &scope,
+                                               const onnx::Opsets &opsets, unsigned depth) {
+    OnnxScope inner;
+    inner.around = &scope;
+    addInitializers(body, inner);
+    for (auto [input, value] : llvm::zip(body.inputs, inputs))
+      inner.values[input.name] = value;
+    addNodes(body.nodes, inner, opsets, depth + 1);
+    SmallVector<OnnxValue *> results;
+    for (const onnx::ValueInfo &output : body.outputs) {
+      results.push_back(inner.find(output.name));
+      if (!results.back() || results.back()->refused)
+        return std::nullopt;
+    }
+    return results;
+  }
+
+  /// Scan, and Loop whose count is known: its steps are written out one after the other.
+  void loop(const onnx::Node &node, OnnxScope &scope, const onnx::Opsets &opsets, int64_t version, unsigned depth) {
+    OnnxNode n(graph, scope, node, version, NameLoc::get(StringAttr::get(context, node.op + " " + node.name)));
+    size_t before = problems.size();
+    SmallVector<Value> results = node.op == "Scan" ? scan(n, scope, opsets, depth) : counted(n, scope, opsets, depth);
+    if (!n.failed() && problems.size() == before && results.size() >= node.outputs.size())
+      return setResults(node, n, results, /*folded=*/false, scope);
+    if (n.failed())
+      complain(describe(node, version, n.reason));
+    refuseResults(node, scope);
+  }
+
+  /// The graph `body` of a loop, if it takes `inputs` values and gives at least `results`.
+  const onnx::Graph *bodyOf(OnnxNode &n, size_t inputs, size_t results) {
+    const onnx::Attribute *body = n.attribute("body");
+    n.demand(body && body->graph, "it has no body");
+    n.demand(body && body->graph && body->graph->inputs.size() == inputs && body->graph->outputs.size() >= results,
+             "its body does not fit its inputs");
+    for (unsigned i = 0; i < n.inputCount(); ++i)
+      if (const OnnxValue *value = n.given(i) ? n.scope.find(n.node.inputs[i]) : nullptr)
+        n.demand(!value->refused, "it follows from what is refused");
+    return n.failed() ? nullptr : body->graph.get();
+  }
+
+  Value written(OnnxNode &n, OnnxValue *value) {
+    auto result = graph.materialize(*value, n.node.op);
+    if (result && value->narrow == onnx::ElementType::Undefined)
+      return *result;
+    n.refuse(result ? "values of narrow types in loops are not supported" : llvm::toString(result.takeError()));
+    return n.scalar(0, n.f32());
+  }
+
+  /// What each step gave, joined along a new dimension.
+  Value stacked(OnnxNode &n, ArrayRef<Value> parts, int64_t axis, bool backwards) {
+    SmallVector<Value> rows;
+    for (Value part : parts)
+      rows.push_back(n.unsqueeze(part, n.axis(axis, n.rankOf(part) + 1)));
+    if (backwards)
+      std::reverse(rows.begin(), rows.end());
+    return n.concat(rows, n.axis(axis, n.rankOf(rows[0])));
+  }
+
+  SmallVector<Value> scan(OnnxNode &n, OnnxScope &scope, const onnx::Opsets &opsets, unsigned depth) {
+    int64_t scanned = n.integer("num_scan_inputs"), states = int64_t(n.inputCount()) - scanned;
+    SmallVector<int64_t> axes = n.integers("scan_input_axes"), directions = n.integers("scan_input_directions"),
+                         outAxes = n.integers("scan_output_axes"), outDirections = n.integers("scan_output_directions");
+    if (!n.demand(scanned > 0 && states >= 0, "its num_scan_inputs does not fit its inputs"))
+      return {};
+    const onnx::Graph *body = bodyOf(n, n.inputCount(), states);
+    if (!body)
+      return {};
+    size_t outs = body->outputs.size() - states;
+    axes.resize(scanned, 0);
+    directions.resize(scanned, 0);
+    outAxes.resize(outs, 0);
+    outDirections.resize(outs, 0);
+    SmallVector<Value> values = n.allIn();
+    int64_t steps = 0;
+    for (int64_t i = 0; i < scanned; ++i) {
+      axes[i] = n.axis(axes[i], n.rankOf(values[states + i]));
+      steps = n.staticSize(values[states + i], axes[i]);
+    }
+    if (n.failed() || !n.demand(steps > 0 && steps <= mostSteps, "loops of 1 to 256 steps are supported"))
+      return {};
+    SmallVector<OnnxValue *> state;
+    for (int64_t i = 0; i < states; ++i)
+      state.push_back(scope.find(n.node.inputs[i]));
+    SmallVector<SmallVector<Value>> collected(outs);
+    for (int64_t at = 0; at < steps; ++at) {
+      SmallVector<OnnxValue *> inputs(state);
+      for (int64_t i = 0; i < scanned; ++i) {
+        Value x = values[states + i];
+        SmallVector<AffineExpr> sizes = n.sizesIn(x);
+        if (!n.demand(sizes[axes[i]] == n.constantSize(steps), "its inputs have unequally many steps"))
+          return {};
+        sizes.erase(sizes.begin() + axes[i]);
+        int64_t place = directions[i] ? steps - 1 - at : at;
+        inputs.push_back(graph.make());
+        inputs.back()->value = n.reshape(n.sliceDim(x, axes[i], n.constantSize(place), n.constantSize(1)), sizes);
+      }
+      auto results = step(*body, inputs, scope, opsets, depth);
+      if (!results)
+        return {};
+      state.assign(results->begin(), results->begin() + states);
+      for (size_t i = 0; i < outs; ++i)
+        collected[i].push_back(written(n, (*results)[states + i]));
+    }
+    SmallVector<Value> all;
+    for (OnnxValue *value : state)
+      all.push_back(written(n, value));
+    for (size_t i = 0; i < outs && !n.failed(); ++i)
+      all.push_back(stacked(n, collected[i], outAxes[i], outDirections[i]));
+    return all;
+  }
+
+  SmallVector<Value> counted(OnnxNode &n, OnnxScope &scope, const onnx::Opsets &opsets, unsigned depth) {
+    size_t states = n.inputCount() < 2 ? 0 : n.inputCount() - 2;
+    const onnx::Graph *body = bodyOf(n, states + 2, states + 1);
+    SmallVector<int64_t> count = n.integersIn(0, "trip count");
+    SmallVector<int64_t> go = n.given(1) ? n.integersIn(1, "condition") : SmallVector<int64_t>{1};
+    if (!body || n.failed() || !n.demand(count.size() == 1 && go.size() == 1, "its count and condition are single"))
+      return {};
+    if (!n.demand(count[0] <= mostSteps && (count[0] > 0 || body->outputs.size() == states + 1),
+                  "loops of 1 to 256 steps are supported"))
+      return {};
+    size_t outs = body->outputs.size() - states - 1;
+    SmallVector<OnnxValue *> state;
+    for (size_t i = 0; i < states; ++i)
+      state.push_back(scope.find(n.node.inputs[i + 2]));
+    SmallVector<SmallVector<Value>> collected(outs);
+    bool running = go[0];
+    for (int64_t at = 0; at < count[0] && running; ++at) {
+      OnnxValue *place = graph.make(), *condition = graph.make();
+      place->known = KnownElements{n.i64(), {}, {n.constantSize(at)}, {}};
+      condition->known = KnownElements{n.i1(), {}, {n.constantSize(1)}, {}};
+      SmallVector<OnnxValue *> inputs = {place, condition};
+      inputs.append(state);
+      if (llvm::is_contained(state, nullptr)) {
+        n.refuse("one of its values is the result of no node before it");
+        return {};
+      }
+      auto results = step(*body, inputs, scope, opsets, depth);
+      if (!results)
+        return {};
+      const KnownElements *next = graph.known(*(*results)[0]);
+      auto constant = next ? next->constants() : std::nullopt;
+      if (!n.demand(constant && constant->size() == 1, "whether it goes on is known at a call only"))
+        return {};
+      running = (*constant)[0];
+      state.assign(results->begin() + 1, results->begin() + 1 + states);
+      for (size_t i = 0; i < outs; ++i)
+        collected[i].push_back(written(n, (*results)[states + 1 + i]));
+    }
+    SmallVector<Value> all;
+    for (OnnxValue *value : state)
+      all.push_back(written(n, value));
+    for (size_t i = 0; i < outs && !n.failed(); ++i)
+      if (n.demand(!collected[i].empty(), "a loop without a step has no results to join"))
+        all.push_back(stacked(n, collected[i], 0, false));
+    return all;
+  }
+
+  void addOutputs(OnnxScope &scope) {
+    std::vector<OutputSpec> specs;
+    for (const onnx::ValueInfo &output : model.graph.outputs) {
+      OnnxValue *found = scope.find(output.name);
+      if (!found) {
+        complain("the output '" + output.name + "' is given by no node");
+        continue;
+      }
+      auto value = graph.materialize(*found, output.name);
+      if (!value) {
+        complain("the output '" + output.name + "': " + llvm::toString(value.takeError()));
+        continue;
+      }
+      checkOutput(output, Node::typeOf(*value), found->narrow);
+      specs.push_back({graph.refOf(*value), {}});
+    }
+    if (problems.empty() && specs.empty())
+      complain("the model has no outputs");
+    if (!problems.empty())
+      return;
+    needsSeed = graph.builder.needsSeed();
+    auto layouts = graph.builder.setOutputs(specs);
+    if (!layouts)
+      complain(llvm::toString(layouts.takeError()));
+  }
+
+  /// What the file says of an output must be what its nodes give.
+  void checkOutput(const onnx::ValueInfo &output, RankedTensorType type, onnx::ElementType narrow) {
+    Type element = isNarrow(output.type) && output.type == narrow ? elementTypeOf(storageOf(narrow), context)
+                   : narrow == onnx::ElementType::Undefined       ? elementTypeOf(output.type, context)
+                                                                  : Type();
+    bool fits =
+        output.foreign.empty() && (output.type == onnx::ElementType::Undefined || element == type.getElementType());
+    if (fits && output.sizes) {
+      fits = int64_t(output.sizes->size()) == type.getRank();
+      for (int64_t dim = 0; fits && dim < type.getRank(); ++dim)
+        if (const auto *size = std::get_if<int64_t>(&(*output.sizes)[dim]))
+          fits = type.isDynamicDim(dim) || type.getDimSize(dim) == *size;
+    }
+    if (fits)
+      return;
+    std::string said = output.foreign.empty() ? onnx::elementTypeName(output.type) : output.foreign;
+    if (output.sizes) {
+      said += "[";
+      for (auto [dim, size] : llvm::enumerate(*output.sizes))
+        said += (dim ? ", " : "") + (std::holds_alternative<int64_t>(size) ? std::to_string(std::get<int64_t>(size))
+                                     : std::holds_alternative<std::string>(size) ? std::get<std::string>(size)
+                                                                                 : "?");
+      said += "]";
+    }
+    complain("the output '" + output.name + "' is " + tensorName(type) + " by its nodes, and " + said +
+             " by what the file says of it");
+  }
+
+  llvm::Error describe() {
+    std::string text =
+        std::to_string(problems.size()) + (problems.size() == 1 ? " thing" : " things") + " in it cannot be compiled:";
+    for (const std::string &problem : problems)
+      text += "\n  " + problem;
+    return llvm::createStringError(text);
+  }
+
+  const onnx::Model &model;
+  std::list<onnx::Node> &expanded;
+  MLIRContext *context;
+  OnnxGraph graph;
+  std::vector<const void *> &weights;
+  llvm::StringSet<> complaints;
+  std::vector<std::string> problems; ///< each once
+  size_t visited = 0;
+  bool needsSeed = false;
+};
+
+} // namespace
+
+llvm::Expected<OwningOpRef<ModuleOp>> importOnnx(const onnx::Model &model, std::list<onnx::Node> &nodes,
+                                                 MLIRContext &context, std::vector<const void *> &weights,
+                                                 std::list<std::vector<uint8_t>> &copies) {
+  return OnnxWalker(model, nodes, context, weights, copies).run();
+}
+
+} // namespace tilewright
