@@ -13,7 +13,7 @@ from torch._guards import TracingContext
 from . import reproducer
 from .compiled import CompiledGraph, Parts, Program, Segment, warn_of
 from .decompositions import WhenTraced
-from .eager_strides import dense, differing, orders_of, results_of
+from .eager_strides import dense, differing, orders_of, results_of, told
 from .freeze import Freezer, check_kind
 from .fresh_results import apart_from_arguments, separate
 from .kept_by_torch import keeps, kept_by_torch
@@ -125,10 +125,11 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
     if kind != "backward" and context is not None and (metadata := context.fw_metadata) is not None:
         first = len(metadata.tokens) + metadata.num_mutated_inp_runtime_indices
         separate(gm, metadata, first, apart)
-        for_user = differing(gm, traced, first)
-        strides = for_user | strides
+        for_user = told(gm, traced, first)
+        strides = differing(for_user) | strides
     result = compile_whole(gm, options, static, report, keep, watch, strides=strides, first_saved=first_saved)
     if isinstance(result, Imported):
+        # Eager's kernels do not always give the strides that are in the graph of decomposed ops, so that all are looked at.
         strides, first_saved = dense(for_user), MOST
         if options.strict:
             raise UnsupportedError("tilewright: strict mode, and these ops cannot be compiled:\n" + describe(result.refusals))

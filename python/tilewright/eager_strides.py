@@ -31,8 +31,9 @@ def _expressions(sizes) -> list:
     return [s.node.expr if isinstance(s, torch.SymInt) else s for s in sizes]
 
 
-def differing(gm: fx.GraphModule, fakes: list, first: int) -> dict[fx.Node, tuple]:
-    """Strides for results of an AOTAutograd graph, of which the user's begin at number `first`, where they are others."""
+def told(gm: fx.GraphModule, fakes: list, first: int) -> dict[fx.Node, tuple]:
+    """Strides for results of an AOTAutograd graph, of which the user's begin at number `first`, that are no views of
+    arguments or of each other."""
     output = gm.graph.output_node()
     values, found = output.args[0], {}
     shared = shared_memory(values)
@@ -42,10 +43,18 @@ def differing(gm: fx.GraphModule, fakes: list, first: int) -> dict[fx.Node, tupl
             continue
         if (root := view_chain(node)[0]).op == "placeholder" or root in shared:
             continue  # torch makes these views itself
-        ours, theirs, sizes = (_expressions(of) for of in (held.stride(), fake.stride(), held.shape))
-        if any(a != b for a, b, size in zip(ours, theirs, sizes) if size != 1):
-            found[node] = tuple(fake.stride())
+        found[node] = tuple(fake.stride())
     return found
+
+
+def differing(strides: dict[fx.Node, tuple]) -> dict[fx.Node, tuple]:
+    """Those that are not what AOTAutograd's graph says."""
+
+    def differs(held, theirs) -> bool:
+        ours, theirs, sizes = (_expressions(of) for of in (held.stride(), theirs, held.shape))
+        return any(a != b for a, b, size in zip(ours, theirs, sizes) if size != 1)
+
+    return {node: theirs for node, theirs in strides.items() if differs(node.meta["val"], theirs)}
 
 
 def _hints(sizes) -> list:

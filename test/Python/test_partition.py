@@ -74,3 +74,17 @@ def test_a_view_in_eager_is_a_copy_where_there_is_none():
     copy_where_no_view_is(eager)
     x = torch.randn(4, 3)
     assert torch.equal(eager(x.t()), x.t().reshape(12)) and eager(x.t().contiguous())._is_view()
+
+
+def test_results_of_eager_segments_have_the_strides_that_torch_was_told():
+    """Found by fuzz: what is left of a decomposed op in an eager segment gave another order than the op itself."""
+
+    @torch.library.custom_op("tilewright_test::turned", mutates_args=())
+    def turned(x: torch.Tensor) -> torch.Tensor:
+        return x.transpose(0, 1).contiguous().transpose(0, 1) + 1
+
+    turned.register_fake(lambda x: torch.empty(x.shape))
+    x = torch.randn(5, 7)
+    results = torch.compile(lambda x: (torch.ops.tilewright_test.turned(x), x.sin()), backend="tilewright", fullgraph=True)(x)
+    assert results[0].stride() == (7, 1)
+    torch.testing.assert_close(results, (x + 1, x.sin()))

@@ -23,7 +23,7 @@ constexpr Command commands[] = {
     {"bench", "measure models and kernels against eager, Inductor, OpenVINO and JAX", runBench},
     {"cache", "list, explain, prune or clear the compiled code that is kept", runCache},
     {"calibrate", "measure this machine for the choice of schedules, in two seconds", runCalibrate},
-    {"compile", "lower a model (.pt2 or MLIR) to a stage of the compiler, or to assembly", runCompile},
+    {"compile", "make a library of a model (.pt2, .onnx or MLIR), or print a stage of it, or its assembly", runCompile},
     {"inspect", "tell what a library is: inputs, outputs, weights, kernels, the CPU it needs", runInspect},
     {"machine", "describe this CPU as kernels see it, and measure its FMA peak", runMachine},
     {"run", "compile a model and call it on .npy files or random inputs; --check compares with the reference", runRun},

@@ -5,18 +5,6 @@
 
 namespace tilewright::plan {
 
-std::vector<LiveRange> liveRanges(const Plan &plan) {
-  std::vector<LiveRange> ranges(plan.buffers.size());
-  for (size_t i = 0; i < plan.steps.size(); ++i)
-    for (const Operand &operand : plan.steps[i].operands) {
-      LiveRange &range = ranges[operand.buffer];
-      if (range.empty())
-        range.first = int32_t(i);
-      range.last = int32_t(i);
-    }
-  return ranges;
-}
-
 bool planArena(const std::vector<ArenaRequest> &requests, ArenaLayout &layout, std::string &error) {
   // Far below 2^63, so that a sum of two of them does not overflow.
   constexpr int64_t largest = int64_t(1) << 60;

@@ -30,9 +30,6 @@ struct LiveRange {
   }
 };
 
-/// The live range of every buffer of a verified plan in `steps`, in the order of plan.buffers.
-std::vector<LiveRange> liveRanges(const Plan &plan);
-
 /// A buffer to place: its size in bytes and when it is alive. An empty range or a size of 0 takes no room.
 struct ArenaRequest {
   int64_t bytes = 0;
