@@ -11,8 +11,9 @@ namespace tilewright::driver {
 
 int runCalibrate(int argc, const char *const *argv) {
   if (argc > 1) {
-    llvm::errs() << "usage: tilewright calibrate\nMeasures this machine for about two seconds, best while it does nothing "
-                    "else.\nTILEWRIGHT_CACHE_DIR chooses the folder the result is kept in.\n";
+    llvm::errs()
+        << "usage: tilewright calibrate\nMeasures this machine for about two seconds, best while it does nothing "
+           "else.\nTILEWRIGHT_CACHE_DIR chooses the folder the result is kept in.\n";
     return 2;
   }
   std::string path;
