@@ -15,8 +15,9 @@ import os
 
 import torch
 
-# C++, by room: lib/Structured, lib/Vector, lib/Runtime.
+# C++, by room: lib/Frontend, lib/Structured, lib/Vector, lib/Runtime.
 COMPILED = {
+    "dropped-scale": "index_add forgets alpha",
     "cast-rounds": "a cast from float to integer rounds up instead of towards zero",
     "signed-bool": "true becomes -1.0",
     "narrow-sums": "sums of bf16 and f16 are accumulated in bf16 and f16",
@@ -79,14 +80,6 @@ def scatter_identity():
     scatters._identity = lambda dtype, reduce: 0
 
 
-def dropped_scale():
-    """index_add forgets alpha."""
-    from tilewright.decomposed import scatters
-
-    right = scatters.index_add
-    scatters.TABLE[torch.ops.aten.index_add.default] = lambda x, dim, index, source, *, alpha=1: right(x, dim, index, source)
-
-
 def strides_of_parts():
     """Every result is row-major."""
     from tilewright import outputs
@@ -103,7 +96,7 @@ def strides_of_parts():
 
 PYTHON = {
     "lost-alias": lost_alias, "lost-write": lost_write, "order": order_off_by_one, "search-side": search_side,
-    "scatter-identity": scatter_identity, "dropped-scale": dropped_scale, "strides": strides_of_parts,
+    "scatter-identity": scatter_identity, "strides": strides_of_parts,
 }  # fmt: skip
 
 

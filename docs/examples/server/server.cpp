@@ -1,0 +1,205 @@
+// Serves the library of classify.mlir by HTTP. Requests that wait at the same time are one call of the model.
+//
+//   POST /classify    [[1, 0], [0, 1]]   ->   [[0.84, 0.08, 0.07], [0.07, 0.08, 0.85]]
+//   GET  /statistics                     ->   {"calls": 3, "requests": 32, "points": 40}
+//
+//   ./server [PORT [MILLISECONDS]]: a call waits so long for company after its first request; by default it does not.
+#include "classify.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <future>
+#include <httplib.h>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <thread>
+
+using nlohmann::json;
+using Points = std::vector<float>; // rows, one after the other
+
+constexpr int64_t width = 2, classes = 3, mostPoints = 4096;
+
+// One instance of the model and one thread that calls it.
+class Batcher {
+public:
+  struct Statistics {
+    int64_t calls = 0, requests = 0, points = 0;
+  };
+
+  Batcher(classify *model, std::chrono::milliseconds patience)
+      : model(model), patience(patience), worker([this] { work(); }) {}
+
+  ~Batcher() {
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      stopping = true;
+    }
+    changed.notify_all();
+    worker.join();
+  }
+
+  std::future<Points> submit(Points points) {
+    std::lock_guard<std::mutex> lock(mutex);
+    queue.push_back({std::move(points), {}});
+    changed.notify_all();
+    return queue.back().result.get_future();
+  }
+
+  Statistics statistics() {
+    std::lock_guard<std::mutex> lock(mutex);
+    return counted;
+  }
+
+private:
+  struct Request {
+    Points points;
+    std::promise<Points> result;
+  };
+
+  void work() {
+    std::unique_lock<std::mutex> lock(mutex);
+    for (;;) {
+      changed.wait(lock, [&] { return stopping || !queue.empty(); });
+      if (queue.empty())
+        return;
+      changed.wait_for(lock, patience, [&] { return stopping || waiting() >= mostPoints; });
+      std::vector<Request> batch;
+      int64_t points = 0;
+      while (!queue.empty() && points + rows(queue.front()) <= mostPoints) {
+        points += rows(queue.front());
+        batch.push_back(std::move(queue.front()));
+        queue.pop_front();
+      }
+      ++counted.calls;
+      counted.requests += int64_t(batch.size());
+      counted.points += points;
+      lock.unlock();
+      call(batch, points);
+      lock.lock();
+    }
+  }
+
+  void call(std::vector<Request> &batch, int64_t points) {
+    Points in, out(size_t(points * classes));
+    for (const Request &request : batch)
+      in.insert(in.end(), request.points.begin(), request.points.end());
+    classify_tensor input = {in.data(), CLASSIFY_F32, 2, {points, width}, nullptr};
+    classify_tensor output = {out.data(), CLASSIFY_F32, 2, {points, classes}, nullptr};
+    if (classify_run(model, &input, &output) != 0) {
+      for (Request &request : batch)
+        request.result.set_exception(std::make_exception_ptr(std::runtime_error(classify_error(model))));
+      return;
+    }
+    auto next = out.begin();
+    for (Request &request : batch) {
+      auto end = next + rows(request) * classes;
+      request.result.set_value(Points(next, end));
+      next = end;
+    }
+  }
+
+  static int64_t rows(const Request &request) { return int64_t(request.points.size()) / width; }
+  int64_t waiting() const {
+    int64_t points = 0;
+    for (const Request &request : queue)
+      points += rows(request);
+    return points;
+  }
+
+  classify *model;
+  const std::chrono::milliseconds patience;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<Request> queue;
+  Statistics counted;
+  bool stopping = false;
+  std::thread worker; // last: it uses the others
+};
+
+// The points of a request; throws what is wrong with it.
+static Points pointsFrom(const std::string &body) {
+  json rows = json::parse(body);
+  if (!rows.is_array() || rows.empty() || rows.size() > size_t(mostPoints))
+    throw std::invalid_argument("expected a list of 1 to " + std::to_string(mostPoints) + " points");
+  Points points;
+  for (const json &row : rows) {
+    if (!row.is_array() || row.size() != size_t(width))
+      throw std::invalid_argument("a point has " + std::to_string(width) + " numbers: " + row.dump());
+    for (const json &number : row)
+      points.push_back(number.get<float>());
+  }
+  return points;
+}
+
+static json rowsOf(const Points &values) {
+  json rows = json::array();
+  for (size_t row = 0; row < values.size(); row += classes)
+    rows.push_back(std::vector<float>(values.begin() + row, values.begin() + row + classes));
+  return rows;
+}
+
+int main(int argc, char **argv) {
+  sigset_t ends; // waited for by a thread of their own: a handler may do next to nothing
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGINT);
+  sigaddset(&ends, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+
+  char error[512];
+  classify *model = classify_create(nullptr, error, sizeof error);
+  if (!model) {
+    fprintf(stderr, "%s\n", error);
+    return 1;
+  }
+  int port = argc > 1 ? atoi(argv[1]) : 8080;
+  {
+    Batcher batcher(model, std::chrono::milliseconds(argc > 2 ? atoi(argv[2]) : 0));
+    httplib::Server server;
+    server.new_task_queue = [] { return new httplib::ThreadPool(64); }; // each waits for its result
+    server.set_socket_options([](int socket) {                          // httplib's own let two servers share a port
+      int yes = 1;
+      setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    });
+    server.Post("/classify", [&](const httplib::Request &request, httplib::Response &response) {
+      try {
+        Points points = pointsFrom(request.body);
+        response.set_content(rowsOf(batcher.submit(std::move(points)).get()).dump() + "\n", "application/json");
+      } catch (const std::runtime_error &failed) { // of the model
+        response.status = 500;
+        response.set_content(std::string(failed.what()) + "\n", "text/plain");
+      } catch (const std::exception &wrong) {
+        response.status = 400;
+        response.set_content(std::string(wrong.what()) + "\n", "text/plain");
+      }
+    });
+    server.Get("/statistics", [&](const httplib::Request &, httplib::Response &response) {
+      Batcher::Statistics now = batcher.statistics();
+      json text = {{"calls", now.calls}, {"requests", now.requests}, {"points", now.points}};
+      response.set_content(text.dump() + "\n", "application/json");
+    });
+    std::thread ender([&] {
+      int signal;
+      sigwait(&ends, &signal);
+      server.stop();
+    });
+    if (port == 0)
+      port = server.bind_to_any_port("127.0.0.1");
+    else if (!server.bind_to_port("127.0.0.1", port))
+      port = -1;
+    if (port > 0) {
+      printf("http://127.0.0.1:%d/classify\n", port);
+      fflush(stdout);
+      server.listen_after_bind();
+    } else {
+      fprintf(stderr, "cannot listen on port %s\n", argc > 1 ? argv[1] : "8080");
+      kill(getpid(), SIGTERM); // for the thread above
+    }
+    ender.join();
+  }
+  classify_destroy(model);
+  return port > 0 ? 0 : 1;
+}

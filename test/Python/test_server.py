@@ -1,0 +1,84 @@
+"""docs/examples/server: built, asked by many at once, given bad requests, ended."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import urllib.error
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DRIVER = Path(os.environ.get("TILEWRIGHT_BUILD", ROOT / "build")) / "bin" / "tilewright"
+
+pytestmark = pytest.mark.skipif(
+    not shutil.which("c++") or not Path("/usr/include/httplib.h").exists(), reason="needs c++ and libcpp-httplib-dev")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("server")
+    shutil.copy(ROOT / "docs/examples/ahead-of-time/classify.mlir", folder)
+    shutil.copy(ROOT / "docs/examples/server/server.cpp", folder)
+    for command in ([DRIVER, "compile", "classify.mlir", "-o", "classify.so"],
+                    ["c++", "-std=c++17", "-Wall", "-Werror", "server.cpp", "./classify.so", "-Wl,-rpath,$ORIGIN",
+                     "-lcpp-httplib", "-lpthread", "-o", "server"]):  # fmt: skip
+        subprocess.run(command, cwd=folder, check=True, timeout=200)
+    return folder
+
+
+@pytest.fixture
+def server(folder):
+    """Its address; a call of the model waits 200 ms for company."""
+    process = subprocess.Popen(["./server", "0", "200"], cwd=folder, stdout=subprocess.PIPE, text=True)
+    yield process.stdout.readline().strip().removesuffix("/classify")
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=30) == 0
+
+
+def ask(url, body=None):
+    data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+    asked = urllib.request.Request(url, data, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(asked, timeout=30) as answer:
+        return json.load(answer)
+
+
+def expected(folder, points):
+    np.save(folder / "x.npy", np.float32(points))
+    subprocess.run([DRIVER, "run", "classify.so", "--input", "x=x.npy", "--output", "."], cwd=folder, check=True, timeout=60,
+                   stdout=subprocess.DEVNULL)  # fmt: skip
+    return np.load(folder / "probabilities.npy")
+
+
+def test_requests_are_batched_and_get_their_own_rows(folder, server):
+    random = np.random.default_rng(0)
+    requests = [random.random((1 + i % 5, 2)).round(3).tolist() for i in range(24)]
+    with ThreadPoolExecutor(len(requests)) as pool:
+        answers = list(pool.map(lambda points: ask(f"{server}/classify", points), requests))
+    for points, answer in zip(requests, answers):
+        np.testing.assert_allclose(answer, expected(folder, points), rtol=1e-5)
+    statistics = ask(f"{server}/statistics")
+    assert statistics["requests"] == 24 and statistics["points"] == sum(len(points) for points in requests)
+    assert statistics["calls"] < 24
+
+
+@pytest.mark.parametrize("body, said", [
+    (b"{", "parse error"), (b"[]", "a list of 1 to 4096 points"), (b"7", "a list of"), ([[1]], r"a point has 2 numbers: [1]"),
+    ([[1, "a"]], "type must be number"), ([[0, 0]] * 4097, "a list of 1 to 4096 points"),
+])  # fmt: skip
+def test_bad_requests_are_told_why(server, body, said):
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        ask(f"{server}/classify", body)
+    assert caught.value.code == 400 and said in caught.value.read().decode()
+    assert len(ask(f"{server}/classify", [[1, 0]])) == 1  # it lives on
+
+
+def test_a_port_that_is_taken(folder, server):
+    port = server.rsplit(":", 1)[1]
+    done = subprocess.run(["./server", port], cwd=folder, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 1 and f"cannot listen on port {port}" in done.stderr
