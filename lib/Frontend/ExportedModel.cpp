@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "tilewright/ExportedModel.h"
 #include "dialects/Graph/Graph.h"
+#include "lib/Frontend/Complaints.h"
 #include "lib/Frontend/ExportedGuards.h"
 #include "lib/Frontend/ExportedProgram/Program.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -84,19 +85,19 @@ public:
     findUsed();
     for (const exported::Output &output : program.outputs)
       if (output.kind == exported::Output::Kind::Mutation)
-        complain("the model writes '" + output.name +
-                 "', and a compiled model keeps no state between calls: call model.eval() before it is "
-                 "exported, or return the new value instead");
+        complaints.add("the model writes '" + output.name +
+                       "', and a compiled model keeps no state between calls: call model.eval() before it is "
+                       "exported, or return the new value instead");
     addSymbols();
     checkGuards();
     for (const Input &input : program.inputs)
       addInput(input);
     for (const exported::Node &node : program.graph.nodes)
       addNode(node);
-    if (problems.empty())
+    if (complaints.empty())
       addOutputs();
-    if (!problems.empty())
-      return describe();
+    if (!complaints.empty())
+      return complaints.error();
     auto module = builder.finish();
     if (!module)
       return module.takeError();
@@ -108,11 +109,6 @@ public:
   }
 
 private:
-  void complain(std::string problem) {
-    if (complaints.insert(problem).second)
-      problems.push_back(std::move(problem));
-  }
-
   static void visit(const Argument &argument, llvm::function_ref<void(const std::string &)> tensor) {
     if (const auto *name = std::get_if<exported::TensorName>(&argument))
       tensor(name->name);
@@ -155,9 +151,9 @@ private:
         high = range->second.high.value_or(INT64_MAX);
       }
       if (low > high)
-        complain("the range of the size " + symbol.str() + " is empty");
+        complaints.add("the range of the size " + symbol.str() + " is empty");
       else if (llvm::Error error = builder.addSymbol(symbol, low, high))
-        complain(llvm::toString(std::move(error)));
+        complaints.add(llvm::toString(std::move(error)));
       sizeSymbols[symbol] = {mlir::getAffineSymbolExpr(sizeSymbols.size(), context), low, high};
     }
   }
@@ -177,16 +173,16 @@ private:
     };
     for (const std::string &guard : program.guards)
       if (std::string part = unprovenGuard(guard, sizeSymbols, sizeOf, context); !part.empty())
-        complain("it holds only where " + part +
-                 ", which no call of a compiled model checks: name the sizes with "
-                 "torch.export.Dim, as multiples (2 * n) or with ranges");
+        complaints.add("it holds only where " + part +
+                       ", which no call of a compiled model checks: name the sizes with "
+                       "torch.export.Dim, as multiples (2 * n) or with ranges");
   }
 
   void addInput(const Input &input) {
     if (input.kind == Input::Kind::Fixed)
       return;
     auto refuse = [&](const std::string &why) {
-      complain("the input '" + (input.weight.empty() ? input.name : input.weight) + "': " + why);
+      complaints.add("the input '" + (input.weight.empty() ? input.name : input.weight) + "': " + why);
       refused.insert(input.name);
     };
     if (const auto *foreign = std::get_if<exported::Foreign>(&input.value))
@@ -356,7 +352,7 @@ private:
     for (const Argument &result : node.results)
       visit(result, [&](const std::string &name) { refused.insert(name); });
     if (!follows)
-      complain(why);
+      complaints.add(why);
   }
 
   void addOutputs() {
@@ -366,33 +362,25 @@ private:
         continue;
       const auto *tensor = std::get_if<exported::TensorName>(&output.value);
       if (!tensor) {
-        complain("the result '" + output.name + "' is a number, not a tensor; leave it out of what is returned");
+        complaints.add("the result '" + output.name + "' is a number, not a tensor; leave it out of what is returned");
         continue;
       }
       auto value = values.find(tensor->name);
       if (value == values.end()) {
-        complain("the result '" + output.name + "' is given by no node");
+        complaints.add("the result '" + output.name + "' is given by no node");
         continue;
       }
       specs.push_back({value->second, {}});
       outputNames.push_back(output.name);
     }
-    if (problems.empty() && specs.empty())
-      complain("the model returns no tensor");
-    if (!problems.empty())
+    if (complaints.empty() && specs.empty())
+      complaints.add("the model returns no tensor");
+    if (!complaints.empty())
       return;
     builderSeed = builder.needsSeed();
     auto layouts = builder.setOutputs(specs);
     if (!layouts)
-      complain(llvm::toString(layouts.takeError()));
-  }
-
-  llvm::Error describe() {
-    std::string text =
-        std::to_string(problems.size()) + (problems.size() == 1 ? " thing" : " things") + " in it cannot be compiled:";
-    for (const std::string &problem : problems)
-      text += "\n  " + problem;
-    return llvm::createStringError(text);
+      complaints.add(llvm::toString(layouts.takeError()));
   }
 
   const exported::Program &program;
@@ -402,8 +390,8 @@ private:
   std::vector<std::vector<uint8_t>> &copies;
   llvm::StringMap<ValueRef> values;
   llvm::StringMap<SizeSymbol> sizeSymbols;
-  llvm::StringSet<> used, refused, complaints;
-  std::vector<std::string> problems; ///< each once
+  llvm::StringSet<> used, refused;
+  Complaints complaints;
   std::vector<std::string> outputNames;
   bool builderSeed = false;
 };

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Frontend/Onnx/OnnxWalker.h"
+#include "lib/Frontend/Complaints.h"
 #include "lib/Frontend/Onnx/OnnxNode.h"
 #include "lib/Frontend/Onnx/OnnxTable.h"
 #include "mlir/IR/Diagnostics.h"
@@ -31,21 +32,21 @@ public:
 
   llvm::Expected<OwningOpRef<ModuleOp>> run() {
     for (const std::string &name : model.graph.sparseInitializers)
-      complain("the initializer '" + name + "' is sparse; only dense ones are supported");
+      complaints.add("the initializer '" + name + "' is sparse; only dense ones are supported");
     auto version = model.opsets.find("");
     if (version != model.opsets.end() && (version->second < oldestOpset || version->second > newestOpset))
-      complain("it is of operator set " + std::to_string(version->second) + "; those from " +
-               std::to_string(oldestOpset) + " to " + std::to_string(newestOpset) + " are supported");
+      complaints.add("it is of operator set " + std::to_string(version->second) + "; those from " +
+                     std::to_string(oldestOpset) + " to " + std::to_string(newestOpset) + " are supported");
     OnnxScope scope;
     addInitializers(model.graph, scope);
     addSymbols();
     for (const onnx::ValueInfo &input : model.graph.inputs)
       addInput(input, scope);
     addNodes(model.graph.nodes, scope, model.opsets, 0);
-    if (problems.empty())
+    if (complaints.empty())
       addOutputs(scope);
-    if (!problems.empty())
-      return describe();
+    if (!complaints.empty())
+      return complaints.error();
     auto module = graph.builder.finish();
     if (!module)
       return module.takeError();
@@ -57,11 +58,6 @@ public:
   }
 
 private:
-  void complain(std::string problem) {
-    if (complaints.insert(problem).second)
-      problems.push_back(std::move(problem));
-  }
-
   void addInitializers(const onnx::Graph &from, OnnxScope &scope) {
     for (const auto &[name, tensor] : from.initializers) {
       OnnxValue *value = graph.make();
@@ -89,7 +85,7 @@ private:
             std::string name = symbolOf(size, input.name, dim);
             if (known.insert(name).second)
               if (llvm::Error error = graph.builder.addSymbol(name, 1, INT64_MAX))
-                complain(llvm::toString(std::move(error)));
+                complaints.add(llvm::toString(std::move(error)));
           }
   }
 
@@ -99,7 +95,7 @@ private:
     OnnxValue *value = graph.make();
     scope.values[input.name] = value;
     auto refuse = [&](const std::string &why) {
-      complain("the input '" + input.name + "': " + why);
+      complaints.add("the input '" + input.name + "': " + why);
       value->refused = true;
     };
     if (!input.foreign.empty())
@@ -153,7 +149,7 @@ private:
 
   void addNode(const onnx::Node &node, OnnxScope &scope, const onnx::Opsets &opsets, unsigned depth) {
     if (++visited > mostNodes || depth > deepestCalls) {
-      complain("its functions and loops make too many nodes, or nest too deep");
+      complaints.add("its functions and loops make too many nodes, or nest too deep");
       return refuseResults(node, scope);
     }
     auto opset = opsets.find(node.domain);
@@ -183,7 +179,7 @@ private:
       results = written(n, entry->second);
     if (n.failed() || follows) {
       if (n.failed())
-        complain(describe(node, version, n.reason));
+        complaints.add(describe(node, version, n.reason));
       return refuseResults(node, scope);
     }
     setResults(node, n, results, folded, scope);
@@ -226,7 +222,8 @@ private:
         continue;
       }
       value->refused = true;
-      complain(describe(node, n.version, "its result " + std::to_string(i) + " ('" + output + "') is not supported"));
+      complaints.add(
+          describe(node, n.version, "its result " + std::to_string(i) + " ('" + output + "') is not supported"));
     }
   }
 
@@ -268,7 +265,7 @@ private:
         continue;
       OnnxValue *value = i < names.size() ? inner.find(names[i]) : nullptr;
       if (!value) {
-        complain(nameOf(node) + ": its body does not give its result " + std::to_string(i));
+        complaints.add(nameOf(node) + ": its body does not give its result " + std::to_string(i));
         value = graph.make();
         value->refused = true;
       }
@@ -319,12 +316,12 @@ private:
   /// Scan, and Loop whose count is known: its steps are written out one after the other.
   void loop(const onnx::Node &node, OnnxScope &scope, const onnx::Opsets &opsets, int64_t version, unsigned depth) {
     OnnxNode n(graph, scope, node, version, NameLoc::get(StringAttr::get(context, node.op + " " + node.name)));
-    size_t before = problems.size();
+    size_t before = complaints.size();
     SmallVector<Value> results = node.op == "Scan" ? scan(n, scope, opsets, depth) : counted(n, scope, opsets, depth);
-    if (!n.failed() && problems.size() == before && results.size() >= node.outputs.size())
+    if (!n.failed() && complaints.size() == before && results.size() >= node.outputs.size())
       return setResults(node, n, results, /*folded=*/false, scope);
     if (n.failed())
-      complain(describe(node, version, n.reason));
+      complaints.add(describe(node, version, n.reason));
     refuseResults(node, scope);
   }
 
@@ -463,25 +460,25 @@ private:
     for (const onnx::ValueInfo &output : model.graph.outputs) {
       OnnxValue *found = scope.find(output.name);
       if (!found) {
-        complain("the output '" + output.name + "' is given by no node");
+        complaints.add("the output '" + output.name + "' is given by no node");
         continue;
       }
       auto value = graph.materialize(*found, output.name);
       if (!value) {
-        complain("the output '" + output.name + "': " + llvm::toString(value.takeError()));
+        complaints.add("the output '" + output.name + "': " + llvm::toString(value.takeError()));
         continue;
       }
       checkOutput(output, Node::typeOf(*value), found->narrow);
       specs.push_back({graph.refOf(*value), {}});
     }
-    if (problems.empty() && specs.empty())
-      complain("the model has no outputs");
-    if (!problems.empty())
+    if (complaints.empty() && specs.empty())
+      complaints.add("the model has no outputs");
+    if (!complaints.empty())
       return;
     needsSeed = graph.builder.needsSeed();
     auto layouts = graph.builder.setOutputs(specs);
     if (!layouts)
-      complain(llvm::toString(layouts.takeError()));
+      complaints.add(llvm::toString(layouts.takeError()));
   }
 
   /// What the file says of an output must be what its nodes give.
@@ -508,16 +505,8 @@ private:
                                                                                  : "?");
       said += "]";
     }
-    complain("the output '" + output.name + "' is " + tensorName(type) + " by its nodes, and " + said +
-             " by what the file says of it");
-  }
-
-  llvm::Error describe() {
-    std::string text =
-        std::to_string(problems.size()) + (problems.size() == 1 ? " thing" : " things") + " in it cannot be compiled:";
-    for (const std::string &problem : problems)
-      text += "\n  " + problem;
-    return llvm::createStringError(text);
+    complaints.add("the output '" + output.name + "' is " + tensorName(type) + " by its nodes, and " + said +
+                   " by what the file says of it");
   }
 
   const onnx::Model &model;
@@ -525,8 +514,7 @@ private:
   MLIRContext *context;
   OnnxGraph graph;
   std::vector<const void *> &weights;
-  llvm::StringSet<> complaints;
-  std::vector<std::string> problems; ///< each once
+  Complaints complaints;
   size_t visited = 0;
   bool needsSeed = false;
 };

@@ -24,8 +24,8 @@ here = Path(__file__).resolve().parent
 sys.path[:0] = [str(here), str(here.parent / "harness")]
 
 import onnx  # noqa: E402
-import trial  # noqa: E402
-from cases import all_cases  # noqa: E402
+import onnx_trial as trial  # noqa: E402
+from onnx_cases import all_cases  # noqa: E402
 from shares import commit, share  # noqa: E402
 
 TABLE = here / "table.json"

@@ -30,14 +30,6 @@ enum : uint32_t {
 };
 constexpr uint32_t kUnit = ModUser;
 
-template <class T> double asNumber(T x) {
-  if constexpr (std::is_same_v<T, Half>)
-    return halfToFloat(uint16_t(x));
-  else if constexpr (std::is_same_v<T, Brain>)
-    return brainToFloat(uint16_t(x));
-  else
-    return double(x);
-}
 template <class T> bool holds(uint32_t mods, T a, T b) {
   uint32_t code = mods / kUnit;
   if constexpr (!std::is_integral_v<T>) {

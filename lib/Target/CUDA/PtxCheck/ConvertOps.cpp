@@ -13,14 +13,6 @@
 namespace tilewright::ptx {
 namespace {
 
-template <class T> double number(T x) {
-  if constexpr (std::is_same_v<T, Half>)
-    return halfToFloat(uint16_t(x));
-  else if constexpr (std::is_same_v<T, Brain>)
-    return brainToFloat(uint16_t(x));
-  else
-    return double(x);
-}
 template <class T> constexpr bool kIsInteger = std::is_integral_v<T>;
 
 /// Rounds to a whole number.
@@ -37,7 +29,7 @@ double whole(double x, uint32_t mods) {
   }
 }
 template <class D, class S> D toInteger(uint32_t mods, S source) {
-  double x = number(source);
+  double x = asNumber(source);
   if (mods & ModFtz && std::is_same_v<S, float>)
     x = flushed(float(x));
   if (x != x)
@@ -62,7 +54,7 @@ template <class S> double exactOrOdd(S source) {
     double x = std::ldexp(double(kept), shift);
     return source < 0 ? -x : x;
   } else
-    return number(source);
+    return asNumber(source);
 }
 template <class D, class S> D toFloat(uint32_t mods, S source) {
   double x = exactOrOdd(source);

@@ -7,6 +7,7 @@
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_PTXCHECK_LANES_H
 #define TILEWRIGHT_LIB_TARGET_CUDA_PTXCHECK_LANES_H
 
+#include "lib/Target/CUDA/PtxCheck/Formats.h"
 #include "lib/Target/CUDA/PtxCheck/Machine.h"
 
 #include <bit>
@@ -20,6 +21,16 @@ namespace tilewright::ptx {
 enum class Half : uint16_t {};
 enum class Brain : uint16_t {};
 enum class Flagged : uint8_t {};
+
+/// The number that `x` stands for.
+template <class T> double asNumber(T x) {
+  if constexpr (std::is_same_v<T, Half>)
+    return halfToFloat(uint16_t(x));
+  else if constexpr (std::is_same_v<T, Brain>)
+    return brainToFloat(uint16_t(x));
+  else
+    return double(x);
+}
 
 template <class T> using Cell = std::conditional_t<sizeof(T) <= 4, uint32_t, uint64_t>;
 

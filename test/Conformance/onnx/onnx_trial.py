@@ -2,7 +2,7 @@
 
 A state is a word and a reason: "pass"; "pass: constant axes" where these inputs of the model had to be made initializers (a compiled
 model has them when it is compiled); "refused: ..." where the door says what it does not have; "finer", which does not count as a pass,
-where a float16 result misses the expected one and is nearer to float64's than that is (exact.py); "wrong", "error", "crash" and "hang"
+where a float16 result misses the expected one and is nearer to float64's than that is (onnx_exact.py); "wrong", "error", "crash" and "hang"
 are bugs.
 """
 
@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-from cases import Case
-from exact import is_finer
+from onnx_cases import Case
+from onnx_exact import is_finer
 
 HANG = 120  # seconds for one call
 program = Path(os.environ.get("TILEWRIGHT_PROGRAM", Path(__file__).resolve().parents[3] / "build" / "bin" / "tilewright"))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
-from cases import Case
+from onnx_cases import Case
 from onnx.reference import ReferenceEvaluator
 
 HALF, DOUBLE = onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE
