@@ -109,8 +109,7 @@ public:
 
 private:
   void check(const TensorSpec &spec, const DLTensor &tensor, const int64_t *sizes) {
-    DLDataType want = dlpackType(spec.dtype);
-    if (tensor.dtype.code != want.code || tensor.dtype.bits != want.bits || tensor.dtype.lanes != want.lanes)
+    if (!hasType(tensor, spec.dtype))
       throw py::type_error("tilewright: argument " + spec.name + " is " + dlpackTypeName(tensor.dtype) +
                            "; the graph was compiled for " + scalarTypeName(spec.dtype).str() +
                            "; convert it, or call the torch.compile'd model, which compiles for other dtypes");

@@ -12,9 +12,8 @@ static const void *dataOf(const TensorSpec &spec, py::handle object) {
     PyErr_Clear();
     return nullptr;
   }
-  DLDataType want = dlpackType(spec.dtype);
-  if (tensor.dtype.code != want.code || tensor.dtype.bits != want.bits || tensor.dtype.lanes != want.lanes ||
-      tensor.device.type != 1 || !tensor.data || tensor.ndim != int64_t(spec.sizes.size()))
+  if (!hasType(tensor, spec.dtype) || tensor.device.type != 1 || !tensor.data ||
+      tensor.ndim != int64_t(spec.sizes.size()))
     return nullptr;
   int64_t stride = 1;
   for (size_t i = spec.sizes.size(); i-- > 0;) {

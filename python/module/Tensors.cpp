@@ -101,6 +101,11 @@ py::object makeTensor(ScalarType type, const int64_t *sizes, const int64_t *stri
   return py::reinterpret_steal<py::object>(static_cast<PyObject *>(object));
 }
 
+bool hasType(const DLTensor &tensor, ScalarType type) {
+  DLDataType want = dlpackType(type);
+  return tensor.dtype.code == want.code && tensor.dtype.bits == want.bits && tensor.dtype.lanes == want.lanes;
+}
+
 uint64_t versionOf(py::handle tensor) {
   static PyObject *name = PyUnicode_InternFromString("_version");
   PyObject *version = PyObject_GetAttr(tensor.ptr(), name);

@@ -51,6 +51,8 @@ struct DLPackExchangeAPI {
 const DLPackExchangeAPI &exchange();
 
 DLDataType dlpackType(ScalarType type);
+/// Whether the tensor has elements of the type.
+bool hasType(const DLTensor &tensor, ScalarType type);
 /// "float32" and so on, for messages.
 std::string dlpackTypeName(DLDataType type);
 

@@ -100,7 +100,7 @@ class WhenTraced(Mapping):
     def _table(self) -> dict:
         from . import whole
 
-        return {op: fn for op, fn in decompositions().items() if str(op) in _registered or op not in whole.TABLE}
+        return {op: fn for op, fn in decompositions().items() if op not in whole.TABLE or str(op) in _registered}
 
     def __getitem__(self, op):
         registered = _registered.get(str(op)) if _registered else None

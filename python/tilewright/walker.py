@@ -344,7 +344,7 @@ class Walker:
                     raise _tilewright.Refused("its result: " + reason)
             metas = [meta_of(v) for v in values]
             where = frames(node, self.frame_cache)
-            if str(node.target) in lowerings.registered:
+            if lowerings.registered and str(node.target) in lowerings.registered:
                 number = lowerings.import_lowering(self, node, metas, where)
             elif node.target in whole.TABLE:
                 self.refs[node] = whole.add(self, node, where)

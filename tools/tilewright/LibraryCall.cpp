@@ -98,7 +98,8 @@ static std::vector<LibraryTensor> passed(std::vector<HostTensor> &tensors) {
 }
 
 llvm::Error LibraryCall::makeOutputs() {
-  llvm::Expected<std::vector<LibraryTensor>> shapes = library->shape(passed(tensors));
+  passedTensors = passed(tensors);
+  llvm::Expected<std::vector<LibraryTensor>> shapes = library->shape(passedTensors);
   if (!shapes)
     return shapes.takeError();
   Dtypes dtypes(&context);
@@ -111,9 +112,10 @@ llvm::Error LibraryCall::makeOutputs() {
     results.push_back(std::move(tensor));
     resultNames.push_back(output.name);
   }
+  passedResults = passed(results);
   return llvm::Error::success();
 }
 
-llvm::Error LibraryCall::run() { return library->run(passed(tensors), passed(results)); }
+llvm::Error LibraryCall::run() { return library->run(passedTensors, passedResults); }
 
 } // namespace tilewright::driver

@@ -27,6 +27,7 @@ private:
   LibraryManifest manifest;
   std::unique_ptr<LoadedLibrary> library;
   std::vector<HostTensor> tensors, results; ///< in the model's order
+  std::vector<LibraryTensor> passedTensors, passedResults;
   std::vector<std::string> resultNames;
 };
 

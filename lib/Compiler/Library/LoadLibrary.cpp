@@ -32,12 +32,6 @@ LoadedLibrary::~LoadedLibrary() {
     functions->destroy(functions->model); // the code stays: its threads may still be on their way out
 }
 
-template <typename Function>
-static llvm::Error findFunction(llvm::sys::DynamicLibrary &code, const std::string &name, Function &function) {
-  function = reinterpret_cast<Function>(code.getAddressOfSymbol(name.c_str()));
-  return function ? llvm::Error::success() : llvm::createStringError("the library has no function %s", name.c_str());
-}
-
 static llvm::Error loadFailed(llvm::StringRef path, const std::string &why) {
   return llvm::createStringError("cannot load '%s': %s", path.str().c_str(), why.c_str());
 }
@@ -63,15 +57,22 @@ llvm::Expected<std::unique_ptr<LoadedLibrary>> LoadedLibrary::load(llvm::StringR
   std::unique_ptr<LoadedLibrary> loaded(new LoadedLibrary);
   Functions &f = *loaded->functions;
   const std::string prefix = manifest.model + "_";
-  if (llvm::Error missing = llvm::joinErrors(
-          llvm::joinErrors(llvm::joinErrors(findFunction(code, prefix + "create", f.create),
-                                            findFunction(code, prefix + "destroy", f.destroy)),
-                           llvm::joinErrors(findFunction(code, prefix + "shape", f.shape),
-                                            findFunction(code, prefix + "run", f.run))),
-          llvm::joinErrors(findFunction(code, prefix + "error", f.error),
-                           llvm::joinErrors(findFunction(code, prefix + "num_inputs", f.numInputs),
-                                            findFunction(code, prefix + "num_outputs", f.numOutputs)))))
-    return loadFailed(path, llvm::toString(std::move(missing)));
+  std::string missing;
+  auto find = [&](const char *name, auto &function) {
+    void *address = code.getAddressOfSymbol((prefix + name).c_str());
+    if (!address)
+      missing += (missing.empty() ? "" : ", ") + prefix + name;
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(address);
+  };
+  find("create", f.create);
+  find("destroy", f.destroy);
+  find("shape", f.shape);
+  find("run", f.run);
+  find("error", f.error);
+  find("num_inputs", f.numInputs);
+  find("num_outputs", f.numOutputs);
+  if (!missing.empty())
+    return loadFailed(path, "the library has no function " + missing);
   if (size_t(f.numInputs()) != manifest.inputs.size() || size_t(f.numOutputs()) != manifest.outputs.size())
     return loadFailed(path, "it has other inputs and outputs than its manifest");
 

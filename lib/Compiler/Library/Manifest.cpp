@@ -35,7 +35,7 @@ std::string writeManifest(const Interface &interface, const Contents &contents, 
   llvm::raw_string_ostream stream(text);
   llvm::json::OStream json(stream, 2);
   json.object([&] {
-    json.attribute("format", 2);
+    json.attribute("format", manifestFormat);
     json.attribute("model", interface.model);
     json.attributeObject("versions", [&] {
       json.attribute("tilewright", TILEWRIGHT_VERSION_STRING);

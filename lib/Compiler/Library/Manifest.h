@@ -6,6 +6,9 @@
 
 namespace tilewright::library {
 
+/// What writeManifest() writes and readManifest() reads.
+inline constexpr int64_t manifestFormat = 2;
+
 /// A file of the library, by its name in its folder.
 struct ManifestFile {
   std::string role, name; ///< "library", "header", "weights"

@@ -3,10 +3,10 @@
 // Tests: test/Unit/Compiler/LoadedLibraryTest.cpp, test/Python/test_library.py
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Compiler/Library/Manifest.h"
 #include "lib/Runtime/Host/InstructionSets.h"
 #include "tilewright/LoadedLibrary.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -77,7 +77,8 @@ static bool fromJSON(const Value &value, LibraryManifest &manifest, Path path) {
   Versions versions;
   if (!map || !map.map("format", format))
     return false;
-  if (format != 2)
+  static_assert(library::manifestFormat == 2, "the text below says so, too");
+  if (format != library::manifestFormat)
     return path.field("format").report("this version of tilewright reads format 2; compile the model anew"), false;
   if (!map.map("versions", versions))
     return false;
@@ -139,8 +140,8 @@ llvm::Error verifyFiles(const LibraryManifest &manifest, llvm::StringRef folder)
       return llvm::createStringError(buffer.getError(), "cannot read '%s' (%s): %s", path.c_str(), file.role.c_str(),
                                      buffer.getError().message().c_str());
     llvm::StringRef bytes = (*buffer)->getBuffer();
-    auto hash = llvm::BLAKE3::hash<32>(llvm::arrayRefFromStringRef(bytes));
-    if (int64_t(bytes.size()) != file.bytes || llvm::toHex(hash, /*LowerCase=*/true) != file.blake3)
+    if (int64_t(bytes.size()) != file.bytes ||
+        llvm::toHex(library::hashOf(llvm::arrayRefFromStringRef(bytes)), /*LowerCase=*/true) != file.blake3)
       return llvm::createStringError("'%s' is not the file that the manifest of the model '%s' was written with (%zu "
                                      "bytes, %lld expected): it is damaged, or of another compile",
                                      path.c_str(), manifest.model.c_str(), bytes.size(), (long long)file.bytes);

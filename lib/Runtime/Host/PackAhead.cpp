@@ -10,11 +10,11 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Host/Affinity.h"
 #include "lib/Runtime/Host/Executor.h"
+#include "lib/Runtime/Host/ForkGeneration.h"
 
 #include <condition_variable>
 #include <system_error>
 #include <thread>
-#include <unistd.h>
 
 namespace tilewright::runtime {
 
@@ -23,7 +23,7 @@ static constexpr int64_t leastBytes = int64_t(4) << 20;
 
 /// Outlives the executable in a thread that is about to end.
 struct Executable::Ahead {
-  const pid_t process = getpid(); ///< in a child of it the thread is not there
+  const uint64_t generation = forkGeneration(); ///< in a child of the process the thread is not there
   std::atomic<bool> stop{false};
   std::mutex mutex;
   std::condition_variable ended;
@@ -89,7 +89,7 @@ void Executable::endPackAhead() {
     return;
   std::shared_ptr<Ahead> state = aheadState;
   state->stop.store(true, std::memory_order_relaxed);
-  if (state->process == getpid()) {
+  if (state->generation == forkGeneration()) {
     std::unique_lock<std::mutex> lock(state->mutex);
     state->ended.wait(lock, [&] { return !state->running; });
   }

@@ -60,6 +60,32 @@ static bool races(const Accessor &who, const Epoch &earlier) {
   return !bothStrong(earlier, who.epoch) && !who.isAfter(earlier);
 }
 
+/// A warp has one slot: lanes that read at the same clock count as several.
+static bool refreshOwnSlot(const Accessor &who, Epoch &read) {
+  if (read.block != who.epoch.block || read.warp != who.epoch.warp || who.epoch.flags & Epoch::Async)
+    return false;
+  bool several = read.lane != who.epoch.lane && read.clock == who.epoch.clock;
+  read = who.epoch;
+  if (several)
+    read.lane = kSeveralLanes;
+  return true;
+}
+
+void Shadow::noteRead(const Accessor &who, Run &run) {
+  Epoch *slot = nullptr;
+  for (Epoch &read : run.reads) {
+    if (read.flags & Epoch::Async)
+      continue;
+    if (refreshOwnSlot(who, read))
+      return;
+    if (!slot && (!read.block || who.isAfter(read)))
+      slot = &read;
+  }
+  if (!slot)
+    slot = &run.reads[replaced++ & 3];
+  *slot = who.epoch;
+}
+
 const Epoch *Shadow::read(const Accessor &who, uint64_t at, uint64_t bytes) {
   split(at, bytes);
   const Epoch *found = nullptr;
@@ -69,26 +95,7 @@ const Epoch *Shadow::read(const Accessor &who, uint64_t at, uint64_t bytes) {
       conflict = run.write;
       found = &conflict;
     }
-    Epoch *slot = nullptr;
-    for (Epoch &read : run.reads) {
-      if (read.flags & Epoch::Async)
-        continue;
-      if (read.block == who.epoch.block && read.warp == who.epoch.warp && !(who.epoch.flags & Epoch::Async)) {
-        // A warp has one slot: lanes that read at the same clock count as several.
-        bool several = read.lane != who.epoch.lane && read.clock == who.epoch.clock;
-        read = who.epoch;
-        if (several)
-          read.lane = kSeveralLanes;
-        slot = nullptr;
-        goto next;
-      }
-      if (!slot && (!read.block || who.isAfter(read)))
-        slot = &read;
-    }
-    if (!slot)
-      slot = &run.reads[replaced++ & 3];
-    *slot = who.epoch;
-  next:;
+    noteRead(who, run);
   }
   return found;
 }

@@ -67,6 +67,8 @@ private:
     Epoch reads[4];
   };
   void split(uint64_t at, uint64_t bytes);
+  /// Keeps the read among those of the run.
+  void noteRead(const Accessor &who, Run &run);
 
   uint64_t size = 0;
   uint32_t shift = 4, replaced = 0;
