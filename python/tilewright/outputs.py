@@ -18,6 +18,7 @@ VIEWS = {
     aten.t.default, aten.transpose.int, aten.permute.default, aten.view.default, aten.expand.default,
     aten.unsqueeze.default, aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims, aten.slice.Tensor,
     aten.select.int, aten.alias.default, aten.detach.default, aten.diagonal.default, aten.unfold.default, aten.as_strided.default,
+    aten._unsafe_view.default,
 }  # fmt: skip
 # Ops that give several views, of which operator.getitem takes one.
 VIEW_LISTS = {aten.split.Tensor, aten.split_with_sizes.default, aten.unbind.int}
