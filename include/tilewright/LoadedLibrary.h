@@ -36,19 +36,23 @@ struct LibraryManifest {
     std::string name, operations, schedule;
     int64_t calls = 0; ///< in a run of the model
   };
+  struct Variant {
+    std::string cpu; ///< that the code is for
+    std::vector<std::string> instructionSets;
+    std::vector<Kernel> kernels;
+    bool weightsPacked = false;
+  };
   struct File {
     std::string role, name, blake3; ///< role: "library", "header" or "weights"; blake3: 64 hexadecimal digits
     int64_t bytes = 0;
   };
 
-  std::string model, target, cpu;
+  std::string model, target;
   std::string tilewrightVersion, llvmVersion;
-  std::vector<std::string> instructionSets;
   int64_t threads = 0, weightBytes = 0;
-  bool weightsPacked = false;
   std::vector<Symbol> symbols;
   std::vector<Tensor> inputs, outputs;
-  std::vector<Kernel> kernels;
+  std::vector<Variant> variants; ///< an instance takes the first that its CPU can run
   std::vector<File> files;
 };
 
@@ -73,9 +77,9 @@ struct LibraryTensor {
 class LoadedLibrary {
 public:
   /// Verifies the files of `manifest`, loads `path` and makes an instance that runs on up to `threads` threads (0:
-  /// all).
+  /// all) the code for `cpu` (empty: the best that this CPU can run).
   static llvm::Expected<std::unique_ptr<LoadedLibrary>> load(llvm::StringRef path, const LibraryManifest &manifest,
-                                                             int threads = 0);
+                                                             int threads = 0, const std::string &cpu = "");
   ~LoadedLibrary();
 
   /// Dtypes and sizes of the outputs for inputs of these dtypes and sizes.

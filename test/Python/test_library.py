@@ -64,7 +64,7 @@ def test_needs_the_c_library_alone(example):
     assert not [name for name in undefined if name.startswith(("_Z", "__cxa", "__gxx", "_Unwind", "__tls"))]
     exported = set(re.findall(r"GLOBAL +DEFAULT +\d+ (\S+)", symbols))
     assert exported == {f"classify_{name}" for name in
-                        ("create", "destroy", "run", "shape", "error", "num_inputs", "num_outputs", "input", "output")}
+                        ("create", "destroy", "run", "shape", "error", "cpu", "num_inputs", "num_outputs", "input", "output")}
     assert "(TEXTREL)" not in run(READELF, "-d", "classify.so", cwd=example)
 
 
@@ -75,7 +75,8 @@ def test_manifest(example):
     assert manifest["inputs"] == [{"name": "x", "dtype": "float32", "sizes": ["points", 2]}]
     assert manifest["outputs"] == [{"name": "probabilities", "dtype": "float32", "sizes": ["points", 3]}]
     assert manifest["symbols"] == [{"name": "points", "min": 1, "max": 1000000}]
-    assert manifest["cpu"] == "x86-64-v3" and "avx2" in manifest["instruction_sets"]
+    (variant,) = manifest["variants"]
+    assert variant["cpu"] == "x86-64-v3" and "avx2" in variant["instruction_sets"]
     assert {file["name"]: file["bytes"] for file in manifest["files"]} == {
         name: (example / "out" / name).stat().st_size for name in ("classify.so", "classify.h", "classify.weights")}
 
@@ -121,6 +122,40 @@ def test_cpu_without_the_instructions(example):
     said = run(sys.executable, "call.py", cwd=example, status=1)
     assert re.search(r"this library was compiled for graniterapids and needs (.*, )?amx-fp16, which this CPU or its system "
                      r"does not have; compile the model with --cpu=x86-64-v3", said)
+
+
+@pytest.mark.parametrize("weights", ["embedded", "external"])
+def test_code_for_several_cpus(example, weights):
+    """Each CPU's code gives what its own library gives; an instance takes the best that runs here."""
+    cpus = ["x86-64-v3", "graniterapids", "x86-64-v4"]
+    np.save(example / "x.npy", np.random.default_rng(0).standard_normal((37, 2), dtype=np.float32))
+    run(DRIVER, "compile", "classify.mlir", "-o", "all/classify.so", "--cpu=" + ",".join(cpus), f"--weights={weights}", cwd=example)
+    variants = json.loads((example / "all" / "classify.json").read_text())["variants"]
+    sizes = [len(v["instruction_sets"]) for v in variants]
+    assert {v["cpu"] for v in variants} == set(cpus) and sizes == sorted(sizes, reverse=True) and len(set(sizes)) == 3
+
+    def results(folder, *flags, status=0):
+        said = run(DRIVER, "run", f"{folder}/classify.so", "--input", "x=x.npy", "--output", "results", *flags, cwd=example, status=status)
+        return said if status else (example / "results" / "probabilities.npy").read_bytes()
+
+    inspected = run(DRIVER, "inspect", "all/classify.so", cwd=example)
+    runs = {name for name, has in re.findall(r"^cpu +(\S+): .*\n +this CPU (has all|lacks)", inspected, re.MULTILINE) if has == "has all"}
+    for cpu in cpus:
+        if cpu not in runs:
+            assert f"compiled for {cpu} and needs" in results("all", f"--cpu={cpu}", status=1)
+            continue
+        run(DRIVER, "compile", "classify.mlir", "-o", "one/classify.so", f"--cpu={cpu}", f"--weights={weights}", cwd=example)
+        assert results("all", f"--cpu={cpu}") == results("one")
+    if runs:
+        assert results("all") == results("all", f"--cpu={next(v['cpu'] for v in variants if v['cpu'] in runs)}")
+    assert "no code for the CPU 'z80'; it has for graniterapids, x86-64-v4, x86-64-v3" in results("all", "--cpu=z80", status=1)
+
+
+def test_lists_of_cpus_that_are_none(example):
+    for cpus, said in {"x86-64-v3,z80": "unknown CPU 'z80'", "x86-64-v3,x86-64-v3": "names x86-64-v3 twice", "x86-64-v3,": "has an empty name"}.items():
+        assert said in run(DRIVER, "compile", "classify.mlir", "-o", "no/classify.so", f"--cpu={cpus}", cwd=example, status=1)
+    assert "only a library can be for" in run(DRIVER, "compile", "classify.mlir", "--emit=asm", "--cpu=x86-64-v3,x86-64-v4", cwd=example, status=1)
+    assert not (example / "no").exists()
 
 
 class Tensor(ctypes.Structure):

@@ -15,8 +15,8 @@
 // HEADER: #ifndef TILEWRIGHT_MODEL_COMPILE_LIBRARY_H
 // HEADER: typedef struct compile_library compile_library;
 // HEADER: int32_t compile_library_run(
-// MANIFEST: "weight_bytes": {{[1-9][0-9]*}},
 // MANIFEST: "weights_packed": true,
+// MANIFEST: "weight_bytes": {{[1-9][0-9]*}},
 // SYMBOLS-NOT: kernel
 // SYMBOLS: compile_library_create
 // SYMBOLS-NOT: kernel

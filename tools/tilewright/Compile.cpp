@@ -42,8 +42,11 @@ struct CompileFlags {
                                cl::value_desc("stage"), cl::cat(category)};
   cl::opt<std::string> target{"target", cl::desc("the machine to compile for (default: cpu)"), cl::init("cpu"),
                               cl::value_desc("name"), cl::cat(category)};
-  cl::opt<std::string> cpu{"cpu", cl::desc("the CPU: native, or a name as TILEWRIGHT_CPU takes (default: native)"),
-                           cl::init("native"), cl::value_desc("name"), cl::cat(category)};
+  cl::opt<std::string> cpu{
+      "cpu",
+      cl::desc("the CPU: native, or a name as TILEWRIGHT_CPU takes (default: native); of a library also several with "
+               "commas: an instance runs the code of the best that its CPU can"),
+      cl::init("native"), cl::value_desc("name"), cl::cat(category)};
   cl::opt<std::string> rounding{"rounding", cl::desc("between fused ops: fused (none) or eager (as eager rounds)"),
                                 cl::init("fused"), cl::value_desc("mode"), cl::cat(category)};
   cl::opt<std::string> scheduleFile{"schedule-file", cl::desc("JSON: a kernel's name or ops -> {\"tiles\": [...]}"),
@@ -132,6 +135,10 @@ int runCompile(int argc, const char *const *argv) {
                 "; --emit takes " + llvm::join(names(stageNames()), ", "));
   if (flags.weights != "embedded" && flags.weights != "external")
     return fail("--weights takes embedded or external, not '" + flags.weights + "'");
+  if (!kind && llvm::StringRef(flags.cpu).contains(','))
+    return fail("--cpu=" + flags.cpu +
+                " names several CPUs, which only a library can be for (--emit=shared, static or "
+                "obj)");
   std::string problem;
   Target *target = findTarget(flags.target, problem);
   if (!target)

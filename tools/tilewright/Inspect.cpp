@@ -38,6 +38,26 @@ void printTensors(llvm::StringRef what, llvm::ArrayRef<LibraryManifest::Tensor> 
                  << llvm::join(tensor.sizes, ", ") << "]" << (tensor.written ? ", written by a call" : "") << "\n";
 }
 
+void printVariant(const LibraryManifest::Variant &variant, const LibraryManifest &manifest, bool kernels) {
+  llvm::raw_ostream &out = llvm::outs();
+  std::vector<std::string> missing = missingInstructionSets(variant.instructionSets);
+  out << "cpu      " << variant.cpu << ": " << llvm::join(variant.instructionSets, " ") << "\n";
+  out << "         " << (missing.empty() ? "this CPU has all of them" : "this CPU lacks " + llvm::join(missing, " "))
+      << (manifest.weightBytes == 0 ? ""
+          : variant.weightsPacked   ? "; its weights are packed as kernels read them"
+                                    : "; its weights are packed when an instance is created")
+      << "\n";
+  int64_t calls = 0;
+  for (const LibraryManifest::Kernel &kernel : variant.kernels)
+    calls += kernel.calls;
+  out << "kernels  " << variant.kernels.size() << ", called " << calls << " times, planned for " << manifest.threads
+      << " threads\n";
+  if (kernels)
+    for (const LibraryManifest::Kernel &kernel : variant.kernels)
+      out << "  " << kernel.name << "  " << kernel.calls << " x  " << kernel.operations
+          << (kernel.schedule.empty() ? "" : "  [" + kernel.schedule + "]") << "\n";
+}
+
 void printManifest(const LibraryManifest &manifest, bool kernels) {
   llvm::raw_ostream &out = llvm::outs();
   out << "model    " << manifest.model << ", for the target " << manifest.target << ", by tilewright "
@@ -47,24 +67,9 @@ void printManifest(const LibraryManifest &manifest, bool kernels) {
   for (const LibraryManifest::Symbol &symbol : manifest.symbols)
     out << "size     " << symbol.name << ": " << symbol.min << " or more"
         << (symbol.max ? ", at most " + std::to_string(*symbol.max) : "") << "\n";
-  out << "weights  " << manifest.weightBytes << " bytes"
-      << (manifest.weightBytes == 0 ? ""
-          : manifest.weightsPacked  ? ", packed as kernels read them"
-                                    : ", not packed")
-      << "\n";
-  int64_t calls = 0;
-  for (const LibraryManifest::Kernel &kernel : manifest.kernels)
-    calls += kernel.calls;
-  out << "kernels  " << manifest.kernels.size() << ", called " << calls << " times, planned for " << manifest.threads
-      << " threads\n";
-  if (kernels)
-    for (const LibraryManifest::Kernel &kernel : manifest.kernels)
-      out << "  " << kernel.name << "  " << kernel.calls << " x  " << kernel.operations
-          << (kernel.schedule.empty() ? "" : "  [" + kernel.schedule + "]") << "\n";
-  std::vector<std::string> missing = missingInstructionSets(manifest.instructionSets);
-  out << "cpu      " << manifest.cpu << ": " << llvm::join(manifest.instructionSets, " ") << "\n";
-  out << "         " << (missing.empty() ? "this CPU has all of them" : "this CPU lacks " + llvm::join(missing, " "))
-      << "\n";
+  out << "weights  " << manifest.weightBytes << " bytes\n";
+  for (const LibraryManifest::Variant &variant : manifest.variants)
+    printVariant(variant, manifest, kernels);
   for (const LibraryManifest::File &file : manifest.files)
     out << llvm::left_justify(file.role, 9) << file.name << ", " << file.bytes << " bytes\n";
 }

@@ -37,8 +37,8 @@ struct Dtypes {
 
 LibraryCall::LibraryCall() : context(mlir::MLIRContext::Threading::DISABLED) {}
 
-llvm::Expected<std::unique_ptr<LibraryCall>> LibraryCall::prepare(llvm::StringRef path,
-                                                                  llvm::ArrayRef<std::string> files, int threads) {
+llvm::Expected<std::unique_ptr<LibraryCall>>
+LibraryCall::prepare(llvm::StringRef path, llvm::ArrayRef<std::string> files, int threads, const std::string &cpu) {
   llvm::Expected<LibraryManifest> manifest = readManifest(path);
   if (!manifest)
     return manifest.takeError();
@@ -46,7 +46,7 @@ llvm::Expected<std::unique_ptr<LibraryCall>> LibraryCall::prepare(llvm::StringRe
   call->manifest = std::move(*manifest);
   if (llvm::Error failed = call->readInputs(files))
     return failed;
-  auto library = LoadedLibrary::load(path, call->manifest, threads);
+  auto library = LoadedLibrary::load(path, call->manifest, threads, cpu);
   if (!library)
     return library.takeError();
   call->library = std::move(*library);

@@ -10,9 +10,10 @@ namespace tilewright::driver {
 
 class LibraryCall {
 public:
-  /// Loads the library at `path` and reads `files`, each "NAME=x.npy", one per input. Errors name the input.
+  /// Loads the library at `path`, with its code for `cpu` (empty: the best this CPU can run), and reads `files`, each
+  /// "NAME=x.npy", one per input. Errors name the input.
   static llvm::Expected<std::unique_ptr<LibraryCall>> prepare(llvm::StringRef path, llvm::ArrayRef<std::string> files,
-                                                              int threads);
+                                                              int threads, const std::string &cpu);
   llvm::Error run();
 
   llvm::ArrayRef<HostTensor> outputs() const { return results; }

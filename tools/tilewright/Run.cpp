@@ -43,7 +43,9 @@ struct RunFlags {
                               cl::cat(category)};
   cl::opt<std::string> target{"target", cl::desc("the machine to compile for (default: cpu)"), cl::init("cpu"),
                               cl::value_desc("name"), cl::cat(category)};
-  cl::opt<std::string> cpu{"cpu", cl::desc("the CPU: native, or a name as TILEWRIGHT_CPU takes (default: native)"),
+  cl::opt<std::string> cpu{"cpu",
+                           cl::desc("the CPU: native, or a name as TILEWRIGHT_CPU takes (default: native); of a "
+                                    "library one that it has code for (default: the best)"),
                            cl::init("native"), cl::value_desc("name"), cl::cat(category)};
   cl::opt<int> threads{"threads", cl::desc("threads to run on (default: all)"), cl::init(0), cl::cat(category)};
   cl::opt<int> seed{"seed", cl::desc("of the random inputs (default: 0)"), cl::init(0), cl::cat(category)};
@@ -134,13 +136,13 @@ int runOnce(const ModelFile &model, Session &session, RunFlags &flags) {
 }
 
 int runLibrary(RunFlags &flags) {
-  for (cl::Option *flag : std::initializer_list<cl::Option *>{&flags.target, &flags.cpu, std::addressof(flags.sizes),
-                                                              &flags.seed, &flags.rounding, &flags.check})
+  for (cl::Option *flag : std::initializer_list<cl::Option *>{&flags.target, std::addressof(flags.sizes), &flags.seed,
+                                                              &flags.rounding, &flags.check})
     if (flag->getNumOccurrences())
       return failRun("--" + flag->ArgStr + " is for models that are compiled here; '" + flags.input +
                      "' is a library, which is compiled, and takes its inputs from files");
   auto call = LibraryCall::prepare(flags.input, std::vector<std::string>(flags.inputs.begin(), flags.inputs.end()),
-                                   flags.threads);
+                                   flags.threads, flags.cpu == "native" ? "" : flags.cpu.getValue());
   if (!call)
     return failRun(call.takeError());
   if (llvm::Error failed = repeat(flags.repeat, [&] { return (*call)->run(); }))

@@ -5,7 +5,8 @@
 
 int main(int argc, char **argv) {
   char error[512];
-  classify_options options = {1, argc > 1 ? argv[1] : NULL}; /* one thread; the weights' file, if they are in one */
+  /* One thread; the weights' file, if they are in one. */
+  classify_options options = {.threads = 1, .weights_file = argc > 1 ? argv[1] : NULL};
   classify *model = classify_create(&options, error, sizeof error);
   if (!model) {
     fprintf(stderr, "%s\n", error);

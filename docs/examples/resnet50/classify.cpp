@@ -15,7 +15,7 @@ class Model {
 public:
   Model() {
     char error[512];
-    resnet50_options options = {1, nullptr};
+    resnet50_options options = {1, nullptr, nullptr};
     model.reset(resnet50_create(&options, error, sizeof error));
     if (!model)
       throw std::runtime_error(error);

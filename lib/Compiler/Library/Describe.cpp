@@ -1,6 +1,6 @@
 //===- Describe.cpp - the constants of a library as an LLVM module -----------------===//
 //
-//   @description = constant { abi, name, plan, kernels, inputs, outputs, weights, ... }     lib/Runtime/Library
+//   @description = constant { abi, name, variants, inputs, outputs, weights, ... }          lib/Runtime/Library
 //   define ptr @model_create(ptr %options, ptr %error, i64 %bytes) {
 //     tail call @tilewright_library_create(@description, %options, %error, %bytes) }
 //
@@ -24,24 +24,18 @@ public:
     Constant *description = record({
         number(TILEWRIGHT_ABI_VERSION),
         text(interface.model),
-        bytes(contents.plan, 8),
-        number(contents.plan.size()),
-        kernels(),
-        number(contents.kernels.size()),
+        variants(),
+        number(contents.variants.size()),
         tensors(interface.inputs),
         number(interface.inputs.size()),
         tensors(interface.outputs),
         number(interface.outputs.size()),
-        weights(),
-        number(contents.weights.size()),
         contents.weightsFile.empty() ? bytes(contents.weightData, 64) : null(),
         number(contents.weightData.size()),
         contents.weightsFile.empty() ? null() : text(contents.weightsFile),
         bytes(contents.weightsId, 1),
-        number(contents.instructionSets),
-        text(contents.cpu),
     });
-    static_assert(sizeof(Description) == 18 * 8, "the list above is the struct's");
+    static_assert(sizeof(Description) == 12 * 8, "the list above is the struct's");
     Constant *global = constant(description, 8);
     llvm::Type *i32 = builder.getInt32Ty(), *i64 = builder.getInt64Ty();
     forward("create", pointer, {pointer, pointer, i64}, global);
@@ -49,6 +43,7 @@ public:
     forward("run", i32, {pointer, pointer, pointer});
     forward("shape", i32, {pointer, pointer, pointer});
     forward("error", pointer, {pointer});
+    forward("cpu", pointer, {pointer});
     forward("num_inputs", i32, {}, global);
     forward("num_outputs", i32, {}, global);
     forward("input", pointer, {i32}, global);
@@ -83,20 +78,31 @@ private:
     return constant(llvm::ConstantArray::get(llvm::ArrayType::get(values[0]->getType(), values.size()), values), 8);
   }
 
-  Constant *kernels() {
+  Constant *variants() {
+    std::vector<Constant *> rows;
+    for (const VariantContents &variant : contents.variants)
+      rows.push_back(record({text(variant.cpu), number(variant.instructionSets), bytes(variant.plan, 8),
+                             number(variant.plan.size()), kernels(variant), number(variant.kernels.size()),
+                             weights(variant), number(variant.weights.size())}));
+    static_assert(sizeof(Variant) == 8 * 8, "the list above is the struct's");
+    return array(rows);
+  }
+
+  Constant *kernels(const VariantContents &variant) {
     std::vector<Constant *> functions;
     auto *type = llvm::FunctionType::get(builder.getVoidTy(), false);
-    for (const LibraryManifest::Kernel &kernel : contents.kernels) {
-      auto *function = llvm::cast<llvm::Function>(module.getOrInsertFunction(kernel.name, type).getCallee());
+    for (const LibraryManifest::Kernel &kernel : variant.kernels) {
+      auto *function =
+          llvm::cast<llvm::Function>(module.getOrInsertFunction(variant.prefix + kernel.name, type).getCallee());
       function->setVisibility(llvm::GlobalValue::HiddenVisibility);
       functions.push_back(function);
     }
     return array(functions);
   }
 
-  Constant *weights() {
+  Constant *weights(const VariantContents &variant) {
     std::vector<Constant *> rows;
-    for (const Weight &weight : contents.weights)
+    for (const Weight &weight : variant.weights)
       rows.push_back(record({number(weight.number), number(weight.offset), number(weight.bytes)}));
     return array(rows);
   }
@@ -165,7 +171,7 @@ std::unique_ptr<llvm::Module> describeLibrary(llvm::LLVMContext &context, const 
 std::vector<std::string> exportedNames(const Interface &interface) {
   std::vector<std::string> names;
   for (const char *name :
-       {"create", "destroy", "run", "shape", "error", "num_inputs", "num_outputs", "input", "output"})
+       {"create", "destroy", "run", "shape", "error", "cpu", "num_inputs", "num_outputs", "input", "output"})
     names.push_back(interface.model + "_" + name);
   return names;
 }

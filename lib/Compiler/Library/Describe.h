@@ -8,17 +8,23 @@
 
 namespace tilewright::library {
 
+/// What becomes a Variant.
+struct VariantContents {
+  std::string cpu;
+  uint64_t instructionSets = 0;
+  std::vector<uint8_t> plan;                    ///< serialized, without constants
+  std::vector<LibraryManifest::Kernel> kernels; ///< in the plan's order
+  std::string prefix;                           ///< of the kernels' names in the object code
+  std::vector<Weight> weights;
+  bool packed = true; ///< weights lie as the kernels read them; else create() packs them
+};
+
 /// What becomes a Description, beside the interface.
 struct Contents {
-  std::vector<uint8_t> plan;        ///< serialized, without constants
-  std::vector<LibraryManifest::Kernel> kernels; ///< in the plan's order
-  std::vector<Weight> weights;
-  std::vector<uint8_t> weightData;
-  bool packed = true;      ///< weights lie as the kernels read them; else create() packs them
-  std::string weightsFile; ///< empty: the data are in the library
+  std::vector<VariantContents> variants; ///< the most instruction sets first
+  std::vector<uint8_t> weightData;       ///< of all variants
+  std::string weightsFile;               ///< empty: the data are in the library
   std::vector<uint8_t> weightsId;
-  uint64_t instructionSets = 0;
-  std::string cpu;
 };
 
 /// The module that defines the functions of the header, and the Description they pass to the runtime.

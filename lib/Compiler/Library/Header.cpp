@@ -11,7 +11,8 @@
 namespace tilewright::library {
 namespace {
 
-/// {m} is the model's name, {M} the same in capitals; {signature}, {dtypes}, {weights}, {inputs} and {outputs} follow.
+/// {m} is the model's name, {M} the same in capitals; {signature}, {dtypes}, {weights}, {cpus}, {inputs} and {outputs}
+/// follow.
 constexpr const char *headerText = R"(/* {m}.h: a model compiled by Tilewright. Plain C; include it from C or C++.
  *
 {signature} *
@@ -69,7 +70,7 @@ typedef struct {m}_tensor_info {
 
 typedef struct {m}_options {
   int32_t threads; /* the most a call may use; 0: OMP_NUM_THREADS, else all CPUs of the process */
-{weights}} {m}_options;
+{weights}{cpus}} {m}_options;
 
 /* Makes an instance: checks that the CPU has the instructions the model was compiled for, and packs the weights.
  * `options` may be NULL. NULL when it fails; why is then in `error`, cut to `error_bytes` bytes with the final 0. */
@@ -88,6 +89,9 @@ int32_t {m}_run({m} *model, const {m}_tensor *inputs, const {m}_tensor *outputs)
 
 /* Why the instance's last failed call failed; valid until its next call. */
 const char *{m}_error(const {m} *model);
+
+/* The CPU whose code the instance runs, by the name it was compiled for. */
+const char *{m}_cpu(const {m} *model);
 
 /* What there is; NULL for a number out of range. No instance is needed. */
 int32_t {m}_num_inputs(void);
@@ -133,7 +137,8 @@ std::string signatureOf(const Interface &interface) {
 
 } // namespace
 
-std::string writeHeader(const Interface &interface, llvm::StringRef weightsFile) {
+std::string writeHeader(const Interface &interface, const Contents &contents) {
+  llvm::StringRef weightsFile = contents.weightsFile;
   const std::string upper = llvm::StringRef(interface.model).upper();
   std::string constants;
   for (int dtype = 0; dtype < numDTypes; ++dtype)
@@ -147,6 +152,12 @@ std::string writeHeader(const Interface &interface, llvm::StringRef weightsFile)
   replaceAll(text, "{signature}", signatureOf(interface));
   replaceAll(text, "{dtypes}", constants);
   replaceAll(text, "{weights}", weights);
+  std::vector<std::string> cpus;
+  for (const VariantContents &variant : contents.variants)
+    cpus.push_back(commentText(variant.cpu));
+  replaceAll(text, "{cpus}",
+             "  const char *cpu; /* NULL: the first that this CPU can run of " + llvm::join(cpus, ", ") +
+                 "; or one of them */\n");
   replaceAll(text, "{inputs}", std::to_string(interface.inputs.size()));
   replaceAll(text, "{outputs}", std::to_string(interface.outputs.size()));
   replaceAll(text, "{rank}", std::to_string(maxRank));

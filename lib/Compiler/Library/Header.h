@@ -2,12 +2,12 @@
 #ifndef TILEWRIGHT_LIB_COMPILER_LIBRARY_HEADER_H
 #define TILEWRIGHT_LIB_COMPILER_LIBRARY_HEADER_H
 
-#include "lib/Compiler/Library/Interface.h"
+#include "lib/Compiler/Library/Describe.h"
 
 namespace tilewright::library {
 
-/// The text of <model>.h. `weightsFile` is empty where the library holds its weights.
-std::string writeHeader(const Interface &interface, llvm::StringRef weightsFile);
+/// The text of <model>.h.
+std::string writeHeader(const Interface &interface, const Contents &contents);
 
 } // namespace tilewright::library
 

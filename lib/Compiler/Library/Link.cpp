@@ -37,7 +37,7 @@ constexpr Stub stubs[] = {
                   "malloc memchr memcmp "
                   "memcpy memmove memset mmap mremap munmap open pthread_mutex_lock pthread_mutex_unlock "
                   "sched_getaffinity sigfillset "
-                  "strerror strlen strtol syscall"},
+                  "strcmp strerror strlen strtol syscall"},
     {"libpthread.so.0", "pthread_create pthread_join pthread_setname_np pthread_sigmask"},
     {"libm.so.6",
      "acos acosf acosh acoshf asin asinf asinh asinhf atan atan2 atan2f atanf atanh atanhf cbrt cbrtf ceil ceilf "
@@ -219,6 +219,37 @@ llvm::Error writeFile(llvm::StringRef path, llvm::StringRef bytes) {
     out << bytes;
     return llvm::Error::success();
   });
+}
+
+llvm::Expected<std::vector<std::string>> withPrefix(llvm::ArrayRef<llvm::StringRef> objects, llvm::StringRef prefix) {
+  std::vector<std::unique_ptr<llvm::MemoryBuffer>> buffers; // aligned, as ELF's readers want it
+  std::vector<std::unique_ptr<llvm::object::ObjectFile>> files;
+  llvm::StringMap<std::string> names;
+  for (llvm::StringRef image : objects) {
+    buffers.push_back(llvm::MemoryBuffer::getMemBufferCopy(image, "kernels"));
+    auto object = llvm::object::ObjectFile::createObjectFile(*buffers.back());
+    if (!object)
+      return object.takeError();
+    for (const llvm::object::SymbolRef &symbol : (*object)->symbols()) {
+      llvm::Expected<uint32_t> flags = symbol.getFlags();
+      llvm::Expected<llvm::StringRef> name = symbol.getName();
+      if (!flags || !name)
+        return llvm::joinErrors(flags.takeError(), name.takeError());
+      if ((*flags & llvm::object::SymbolRef::SF_Global) && !(*flags & llvm::object::SymbolRef::SF_Undefined))
+        names[*name] = (prefix + *name).str();
+    }
+    files.push_back(std::move(*object));
+  }
+  CopyConfig config;
+  for (const auto &[name, prefixed] : names)
+    config.Common.SymbolsToRename.insert({name, prefixed});
+  std::vector<std::string> images;
+  for (const auto &file : files) {
+    llvm::raw_string_ostream stream(images.emplace_back());
+    if (llvm::Error failed = llvm::objcopy::executeObjcopyOnBinary(config, *file, stream))
+      return std::move(failed);
+  }
+  return images;
 }
 
 llvm::Error linkLibrary(LibraryOptions::Kind kind, llvm::ArrayRef<llvm::StringRef> objects,

@@ -12,6 +12,10 @@ namespace tilewright::library {
 llvm::Error linkLibrary(LibraryOptions::Kind kind, llvm::ArrayRef<llvm::StringRef> objects,
                         llvm::ArrayRef<std::string> exported, llvm::StringRef path);
 
+/// `objects` with `prefix` before the name of every function and variable that one of them defines for all to see, so
+/// that they can be linked beside others with the same names.
+llvm::Expected<std::vector<std::string>> withPrefix(llvm::ArrayRef<llvm::StringRef> objects, llvm::StringRef prefix);
+
 /// Writes a file whole, or not at all.
 llvm::Error writeFile(llvm::StringRef path, llvm::StringRef bytes);
 

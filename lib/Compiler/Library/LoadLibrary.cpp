@@ -36,8 +36,8 @@ static llvm::Error loadFailed(llvm::StringRef path, const std::string &why) {
   return llvm::createStringError("cannot load '%s': %s", path.str().c_str(), why.c_str());
 }
 
-llvm::Expected<std::unique_ptr<LoadedLibrary>> LoadedLibrary::load(llvm::StringRef path,
-                                                                   const LibraryManifest &manifest, int threads) {
+llvm::Expected<std::unique_ptr<LoadedLibrary>>
+LoadedLibrary::load(llvm::StringRef path, const LibraryManifest &manifest, int threads, const std::string &cpu) {
   llvm::SmallString<128> absolute(path);
   if (std::error_code code = llvm::sys::fs::make_absolute(absolute)) // a bare name would be searched for
     return loadFailed(path, code.message());
@@ -80,7 +80,7 @@ llvm::Expected<std::unique_ptr<LoadedLibrary>> LoadedLibrary::load(llvm::StringR
   for (const LibraryManifest::File &file : manifest.files)
     if (file.role == "weights")
       weights = (folder + "/" + file.name).str();
-  CallerOptions options{threads, weights.empty() ? nullptr : weights.c_str()};
+  CallerOptions options{threads, weights.empty() ? nullptr : weights.c_str(), cpu.empty() ? nullptr : cpu.c_str()};
   char text[512] = "";
   f.model = f.create(&options, text, sizeof text);
   if (!f.model)

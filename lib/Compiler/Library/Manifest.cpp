@@ -29,6 +29,26 @@ static void writeTensors(llvm::json::OStream &json, llvm::StringRef what, llvm::
   });
 }
 
+static void writeVariant(llvm::json::OStream &json, const VariantContents &variant) {
+  json.attribute("cpu", variant.cpu);
+  json.attributeArray("instruction_sets", [&] {
+    int bit = 0;
+    for (const runtime::InstructionSet &set : runtime::instructionSets())
+      if (variant.instructionSets >> bit++ & 1)
+        json.value(set.name);
+  });
+  json.attribute("weights_packed", variant.packed);
+  json.attributeArray("kernels", [&] {
+    for (const LibraryManifest::Kernel &kernel : variant.kernels)
+      json.object([&] {
+        json.attribute("name", kernel.name);
+        json.attribute("operations", llvm::json::fixUTF8(kernel.operations));
+        json.attribute("schedule", kernel.schedule);
+        json.attribute("calls", kernel.calls);
+      });
+  });
+}
+
 std::string writeManifest(const Interface &interface, const Contents &contents, llvm::ArrayRef<ManifestFile> files,
                           llvm::StringRef target, llvm::StringRef module, int threads) {
   std::string text;
@@ -43,13 +63,6 @@ std::string writeManifest(const Interface &interface, const Contents &contents, 
       json.attribute("plan", TILEWRIGHT_ABI_VERSION);
     });
     json.attribute("target", target);
-    json.attribute("cpu", contents.cpu);
-    json.attributeArray("instruction_sets", [&] {
-      int bit = 0;
-      for (const runtime::InstructionSet &set : runtime::instructionSets())
-        if (contents.instructionSets >> bit++ & 1)
-          json.value(set.name);
-    });
     json.attribute("threads_planned_for", threads);
     json.attributeArray("symbols", [&] {
       for (const plan::Symbol &symbol : interface.symbols)
@@ -61,17 +74,11 @@ std::string writeManifest(const Interface &interface, const Contents &contents, 
     });
     writeTensors(json, "inputs", interface.inputs);
     writeTensors(json, "outputs", interface.outputs);
-    json.attributeArray("kernels", [&] {
-      for (const LibraryManifest::Kernel &kernel : contents.kernels)
-        json.object([&] {
-          json.attribute("name", kernel.name);
-          json.attribute("operations", llvm::json::fixUTF8(kernel.operations));
-          json.attribute("schedule", kernel.schedule);
-          json.attribute("calls", kernel.calls);
-        });
+    json.attributeArray("variants", [&] {
+      for (const VariantContents &variant : contents.variants)
+        json.object([&] { writeVariant(json, variant); });
     });
     json.attribute("weight_bytes", contents.weightData.size());
-    json.attribute("weights_packed", contents.packed);
     json.attribute("graph_blake3", module);
     json.attributeArray("files", [&] {
       for (const ManifestFile &file : files)

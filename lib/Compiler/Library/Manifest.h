@@ -7,7 +7,7 @@
 namespace tilewright::library {
 
 /// What writeManifest() writes and readManifest() reads.
-inline constexpr int64_t manifestFormat = 2;
+inline constexpr int64_t manifestFormat = 3;
 
 /// A file of the library, by its name in its folder.
 struct ManifestFile {

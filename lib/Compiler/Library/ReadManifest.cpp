@@ -65,6 +65,12 @@ static bool fromJSON(const Value &value, LibraryManifest::Kernel &kernel, Path p
          map.map("schedule", kernel.schedule) && map.map("calls", kernel.calls);
 }
 
+static bool fromJSON(const Value &value, LibraryManifest::Variant &variant, Path path) {
+  ObjectMapper map(value, path);
+  return map && map.map("cpu", variant.cpu) && map.map("instruction_sets", variant.instructionSets) &&
+         map.map("weights_packed", variant.weightsPacked) && map.map("kernels", variant.kernels);
+}
+
 static bool fromJSON(const Value &value, LibraryManifest::File &file, Path path) {
   ObjectMapper map(value, path);
   return map && map.map("role", file.role) && map.map("name", file.name) && map.map("bytes", file.bytes) &&
@@ -77,18 +83,17 @@ static bool fromJSON(const Value &value, LibraryManifest &manifest, Path path) {
   Versions versions;
   if (!map || !map.map("format", format))
     return false;
-  static_assert(library::manifestFormat == 2, "the text below says so, too");
+  static_assert(library::manifestFormat == 3, "the text below says so, too");
   if (format != library::manifestFormat)
-    return path.field("format").report("this version of tilewright reads format 2; compile the model anew"), false;
+    return path.field("format").report("this version of tilewright reads format 3; compile the model anew"), false;
   if (!map.map("versions", versions))
     return false;
   manifest.tilewrightVersion = std::move(versions.tilewright);
   manifest.llvmVersion = std::move(versions.llvm);
-  return map.map("model", manifest.model) && map.map("target", manifest.target) && map.map("cpu", manifest.cpu) &&
-         map.map("instruction_sets", manifest.instructionSets) && map.map("threads_planned_for", manifest.threads) &&
-         map.map("symbols", manifest.symbols) && map.map("inputs", manifest.inputs) &&
-         map.map("outputs", manifest.outputs) && map.map("kernels", manifest.kernels) &&
-         map.map("weight_bytes", manifest.weightBytes) && map.map("weights_packed", manifest.weightsPacked) &&
+  return map.map("model", manifest.model) && map.map("target", manifest.target) &&
+         map.map("threads_planned_for", manifest.threads) && map.map("symbols", manifest.symbols) &&
+         map.map("inputs", manifest.inputs) && map.map("outputs", manifest.outputs) &&
+         map.map("variants", manifest.variants) && map.map("weight_bytes", manifest.weightBytes) &&
          map.map("files", manifest.files);
 }
 

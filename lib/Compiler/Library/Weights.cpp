@@ -13,14 +13,17 @@
 #include "lib/Runtime/Host/Affinity.h"
 #include "lib/Runtime/Host/OnceSteps.h"
 #include "lib/Runtime/Jit/Jit.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/xxhash.h"
 
 namespace tilewright::library {
 namespace {
 
 class WeightTaker {
 public:
-  WeightTaker(plan::Plan &plan, llvm::ArrayRef<BoundInput> bound, Contents &contents)
-      : plan(plan), bound(bound), contents(contents), constants(std::move(plan.constants)) {
+  WeightTaker(plan::Plan &plan, llvm::ArrayRef<BoundInput> bound, VariantContents &variant, WeightStore &store)
+      : plan(plan), bound(bound), variant(variant), store(store), constants(std::move(plan.constants)) {
     plan.constants.clear();
   }
 
@@ -37,11 +40,11 @@ public:
     }
     if (llvm::Error failed = checkOnceSteps())
       return failed;
-    contents.packed = plan.once.empty() || packHere;
+    variant.packed = plan.once.empty() || packHere;
     if (!plan.once.empty() && packHere)
       if (llvm::Error failed = pack(artifact))
         return failed;
-    store();
+    keep();
     return llvm::Error::success();
   }
 
@@ -106,31 +109,24 @@ private:
     return llvm::Error::success();
   }
 
-  /// Appends what the plan still reads to the library's weights.
-  void store() {
+  /// Gives what the plan still reads to the library's weights.
+  void keep() {
     std::vector<bool> read(plan.numInputs, false);
     for (const std::vector<plan::Step> *steps : {&plan.once, &plan.steps})
       for (const plan::Step &step : *steps)
         for (const plan::Operand &operand : step.operands)
           if (const plan::Buffer &buffer = plan.buffers[operand.buffer]; buffer.kind == plan::Buffer::Kind::Input)
             read[buffer.index] = true;
-    size_t total = 0;
     for (const Part &part : parts)
-      total += read[part.number] ? (part.bytes + 63) / 64 * 64 : 0;
-    contents.weightData.reserve(total);
-    for (const Part &part : parts) {
-      if (!read[part.number])
-        continue;
-      contents.weightData.resize((contents.weightData.size() + 63) / 64 * 64);
-      contents.weights.push_back({part.number, int64_t(contents.weightData.size()), int64_t(part.bytes)});
-      const auto *first = static_cast<const uint8_t *>(part.data);
-      contents.weightData.insert(contents.weightData.end(), first, first + part.bytes);
-    }
+      if (read[part.number])
+        variant.weights.push_back(
+            {part.number, store.place({static_cast<const uint8_t *>(part.data), part.bytes}), int64_t(part.bytes)});
   }
 
   plan::Plan &plan;
   llvm::ArrayRef<BoundInput> bound;
-  Contents &contents;
+  VariantContents &variant;
+  WeightStore &store;
   std::vector<uint8_t> constants;
   runtime::PackedBuffers packed;
   std::vector<Part> parts;
@@ -138,9 +134,22 @@ private:
 
 } // namespace
 
+int64_t WeightStore::place(llvm::ArrayRef<uint8_t> bytes) {
+  const uint64_t hash = llvm::xxh3_64bits(bytes);
+  auto [first, last] = places.equal_range(hash);
+  for (auto [offset, size] : llvm::make_second_range(llvm::make_range(first, last)))
+    if (llvm::ArrayRef(data).slice(offset, size) == bytes)
+      return int64_t(offset);
+  data.resize(llvm::alignTo(data.size(), 64));
+  const size_t offset = data.size();
+  data.insert(data.end(), bytes.begin(), bytes.end());
+  places.insert({hash, {offset, bytes.size()}});
+  return int64_t(offset);
+}
+
 llvm::Error takeWeights(plan::Plan &plan, llvm::ArrayRef<BoundInput> bound, const HostArtifact &artifact, bool packHere,
-                        Contents &contents) {
-  return WeightTaker(plan, bound, contents).run(artifact, packHere);
+                        VariantContents &variant, WeightStore &store) {
+  return WeightTaker(plan, bound, variant, store).run(artifact, packHere);
 }
 
 } // namespace tilewright::library

@@ -1,9 +1,10 @@
 //===- WriteLibrary.cpp - a module becomes a library, a header and a manifest ---------===//
 //
 //   @main --readInterface--> Interface --------------------------------+--> model.h, model.json
-//   module --stages, target->emit--> plan, objects                     |
-//   plan's constants, LibraryOptions::weights --takeWeights--> weights |
-//   plan, weights, Interface --describeLibrary--> one more object <----+
+//   for each CPU:                                                      |
+//     module --stages, target->emit--> plan, objects                   |
+//     constants, LibraryOptions::weights --takeWeights--> weights      |
+//   plans, weights, Interface --describeLibrary--> one more object <---+
 //   objects + runtime --linkLibrary--> model.so
 //
 // Tests: test/Unit/Compiler/LibraryTest.cpp, test/Python/test_library.py
@@ -22,6 +23,7 @@
 #include "tilewright/Target.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -46,8 +48,22 @@ public:
   llvm::Error run() {
     if (llvm::Error failed = prepare())
       return failed;
-    if (llvm::Error failed = compile())
-      return failed;
+    llvm::Expected<std::vector<runtime::MachineDescription>> machines = machinesFor(options.cpu);
+    if (!machines)
+      return machines.takeError();
+    for (const runtime::MachineDescription &machine : *machines) {
+      OwningOpRef<ModuleOp> copy = module.clone(); // every CPU has schedules and layouts of its own
+      if (machines->size() > 1)
+        options.cpu = machine.name;
+      if (llvm::Error failed = compile(*copy, machine))
+        return failed;
+    }
+    contents.weightData = store.take();
+    contents.weightsId = hashOf(contents.weightData);
+    if (!library.externalWeights && contents.weightData.size() > mostEmbeddedBytes)
+      return llvm::createStringError("the weights have %zu bytes, more than a library can hold; use "
+                                     "--weights=external",
+                                     contents.weightData.size());
     return writeFiles();
   }
 
@@ -99,68 +115,99 @@ private:
     return llvm::Error::success();
   }
 
-  llvm::Error compile() {
-    if (llvm::Error failed = session.lowerTo(module, "target", options))
+  /// The machines that `cpus`, a list of names with commas, has; those with the most instruction sets first, because an
+  /// instance takes the first it can run.
+  static llvm::Expected<std::vector<runtime::MachineDescription>> machinesFor(StringRef cpus) {
+    std::vector<runtime::MachineDescription> machines;
+    llvm::SmallVector<StringRef> names;
+    cpus.split(names, ',');
+    for (StringRef name : names) {
+      runtime::MachineDescription machine;
+      std::string problem;
+      name = name.trim();
+      const bool native = names.size() == 1 && (name.empty() || name == "native");
+      if (!(native ? runtime::describeMachineFromEnvironment(machine, problem)
+                   : runtime::describeMachine(name.str().c_str(), machine, problem)))
+        return llvm::createStringError("%s", problem.c_str());
+      if (name.empty() && !native)
+        return llvm::createStringError("--cpu=%s has an empty name", cpus.str().c_str());
+      if (llvm::any_of(machines, [&](const auto &other) { return other.name == machine.name; }))
+        return llvm::createStringError("--cpu=%s names %s twice", cpus.str().c_str(), machine.name.c_str());
+      machines.push_back(std::move(machine));
+    }
+    llvm::stable_sort(machines, [](const auto &a, const auto &b) {
+      return llvm::popcount(runtime::maskOf(a.sets)) > llvm::popcount(runtime::maskOf(b.sets));
+    });
+    return machines;
+  }
+
+  llvm::Error compile(ModuleOp copy, const runtime::MachineDescription &machine) {
+    if (llvm::Error failed = session.lowerTo(copy, "target", options))
       return failed;
     std::string problem;
     Target *target = findTarget(options.target, problem); // lowerTo has found it
     if (llvm::Error failed = target->configure(options))
       return failed;
-    llvm::Expected<std::string> emitted = target->emit(module, options);
+    llvm::Expected<std::string> emitted = target->emit(copy, options);
     if (!emitted)
       return emitted.takeError();
-    artifact = std::move(*emitted);
-    llvm::Expected<HostArtifact> read = readHostArtifact(artifact);
+    llvm::Expected<HostArtifact> parts = readHostArtifact(*emitted);
     plan::Plan plan;
-    if (!read || !plan::deserialize(read->plan.bytes_begin(), read->plan.size(), plan, problem)) {
-      llvm::consumeError(read.takeError());
+    if (!parts || !plan::deserialize(parts->plan.bytes_begin(), parts->plan.size(), plan, problem)) {
+      llvm::consumeError(parts.takeError());
       return llvm::createStringError("target '%s' does not make code for this kind of host, which an ahead-of-time "
                                      "library is of; use --target=cpu",
                                      options.target.c_str());
     }
-    parts = std::move(*read);
-    return takePlan(std::move(plan));
+    VariantContents &variant = contents.variants.emplace_back();
+    variant.cpu = machine.name;
+    variant.instructionSets = runtime::maskOf(machine.sets);
+    if (llvm::Error failed = takePlan(std::move(plan), copy, *parts, machine, variant))
+      return failed;
+    return takeObjects(parts->objects, variant);
   }
 
   /// Makes `plan` the library's: without constants, with its weights apart.
-  llvm::Error takePlan(plan::Plan plan) {
+  llvm::Error takePlan(plan::Plan plan, ModuleOp copy, const HostArtifact &parts,
+                       const runtime::MachineDescription &machine, VariantContents &variant) {
     if (!plan.hostFunctions.empty())
       return llvm::createStringError("the model calls '%s' of the process it was traced in, which a library does not "
                                      "have; remove that call from the model",
                                      plan.hostFunctions.front().c_str());
-    runtime::MachineDescription machine;
-    std::string problem;
-    const bool native = options.cpu.empty() || options.cpu == "native";
-    if (!(native ? runtime::describeMachineFromEnvironment(machine, problem)
-                 : runtime::describeMachine(options.cpu.c_str(), machine, problem)))
-      return llvm::createStringError("%s", problem.c_str());
     const bool packHere =
         library.packed && machine.runsHere && (!machine.sets.amxTile || runtime::requestAmxPermission());
-    if (llvm::Error failed = takeWeights(plan, bound, parts, packHere, contents))
+    if (llvm::Error failed = takeWeights(plan, bound, parts, packHere, variant, store))
       return failed;
     // An error text of a call ends with the label of its step.
-    for (auto [step, line] : llvm::zip(plan.steps, stepLines(module)))
+    for (auto [step, line] : llvm::zip(plan.steps, stepLines(copy)))
       if (!line.empty())
         step.label += " (" + line + ")";
-    if (problem = plan::verify(plan); !problem.empty())
+    if (std::string problem = plan::verify(plan); !problem.empty())
       return llvm::createStringError("the plan of the library is invalid: %s", problem.c_str());
-    if (!library.externalWeights && contents.weightData.size() > mostEmbeddedBytes)
-      return llvm::createStringError("the weights have %zu bytes, more than a library can hold; use "
-                                     "--weights=external",
-                                     contents.weightData.size());
     for (const std::string &kernel : plan.kernels)
-      contents.kernels.push_back({kernel, "", "", 0});
+      variant.kernels.push_back({kernel, "", "", 0});
     for (const plan::Step &step : plan.steps)
       if (step.kind == plan::Step::Kind::Launch) {
-        LibraryManifest::Kernel &kernel = contents.kernels[step.callee];
+        LibraryManifest::Kernel &kernel = variant.kernels[step.callee];
         kernel.operations = step.label;
         kernel.schedule = step.schedule;
         ++kernel.calls;
       }
-    contents.plan = plan::serialize(plan);
-    contents.weightsId = hashOf(contents.weightData);
-    contents.cpu = machine.name;
-    contents.instructionSets = runtime::maskOf(machine.sets);
+    variant.plan = plan::serialize(plan);
+    return llvm::Error::success();
+  }
+
+  /// Kernels for several CPUs have the same names.
+  llvm::Error takeObjects(llvm::ArrayRef<StringRef> emitted, VariantContents &variant) {
+    if (size_t number = contents.variants.size(); number > 1) {
+      variant.prefix = "variant_" + std::to_string(number) + "_";
+      auto prefixed = withPrefix(emitted, variant.prefix);
+      if (!prefixed)
+        return prefixed.takeError();
+      llvm::move(*prefixed, std::back_inserter(objects));
+    } else {
+      llvm::append_range(objects, llvm::map_range(emitted, [](StringRef object) { return object.str(); }));
+    }
     return llvm::Error::success();
   }
 
@@ -209,17 +256,17 @@ private:
     auto described = describe();
     if (!described)
       return described.takeError();
-    llvm::SmallVector<StringRef> objects(parts.objects);
-    objects.push_back((*described)->getBuffer());
+    llvm::SmallVector<StringRef> linked(objects.begin(), objects.end());
+    linked.push_back((*described)->getBuffer());
     std::string path = library.path + suffixOf(library.kind).str();
     written.push_back(path);
-    if (llvm::Error failed = linkLibrary(library.kind, objects, exportedNames(interface), path))
+    if (llvm::Error failed = linkLibrary(library.kind, linked, exportedNames(interface), path))
       return failed;
-    auto linked = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-    if (!linked)
-      return llvm::createStringError(linked.getError(), "cannot read '%s'", path.c_str());
-    note("library", path, (*linked)->getBuffer());
-    if (llvm::Error failed = writePart("header", ".h", writeHeader(interface, contents.weightsFile)))
+    auto image = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+    if (!image)
+      return llvm::createStringError(image.getError(), "cannot read '%s'", path.c_str());
+    note("library", path, (*image)->getBuffer());
+    if (llvm::Error failed = writePart("header", ".h", writeHeader(interface, contents)))
       return failed;
     std::string manifest = writeManifest(interface, contents, files, options.target, graphHash, options.threads);
     written.push_back(library.path + ".json");
@@ -247,9 +294,9 @@ private:
   const LibraryOptions &library;
   Interface interface;
   std::vector<BoundInput> bound;
-  std::string artifact;
-  HostArtifact parts; ///< of `artifact`
+  WeightStore store;
   Contents contents;
+  std::vector<std::string> objects; ///< of all variants
   std::string graphHash;
   std::vector<ManifestFile> files;
   std::vector<std::string> written; ///< removed again when something fails

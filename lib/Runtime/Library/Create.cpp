@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <new>
+#include <span>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -25,25 +26,50 @@ bool tilewright_model::fail(std::string text) {
   return false;
 }
 
-/// Before any kernel runs: an instruction that the CPU lacks ends the process.
-bool tilewright_model::checkMachine() {
-  const uint64_t missing = description.instructionSets & ~runtime::maskOf(runtime::hostInstructionSets());
+/// The instruction sets of `variant` that this CPU or its system lacks; empty: none.
+static std::string missingSets(const Variant &variant) {
+  const uint64_t missing = variant.instructionSets & ~runtime::maskOf(runtime::hostInstructionSets());
   std::string names;
   int bit = 0;
-  bool amx = false;
-  for (const runtime::InstructionSet &set : runtime::instructionSets()) {
-    amx |= set.member == &runtime::InstructionSets::amxTile && (description.instructionSets >> bit & 1);
+  for (const runtime::InstructionSet &set : runtime::instructionSets())
     if (missing >> bit++ & 1)
       names += std::string(names.empty() ? "" : ", ") + set.name;
+  return missing && names.empty() ? "instructions" : names;
+}
+
+static bool usesAmx(const Variant &variant) {
+  int bit = 0;
+  for (const runtime::InstructionSet &set : runtime::instructionSets())
+    if (variant.instructionSets >> bit++ & 1 && set.member == &runtime::InstructionSets::amxTile)
+      return true;
+  return false;
+}
+
+/// Sets `variant` to the one for `cpu`, or to the first that runs here. Before any kernel runs: an instruction that the
+/// CPU lacks ends the process.
+bool tilewright_model::chooseVariant(const char *cpu) {
+  std::string offered, lacking;
+  bool amxRefused = false;
+  for (const Variant &one : std::span(description.variants, description.numVariants)) {
+    offered += std::string(offered.empty() ? "" : ", ") + one.cpu;
+    if (cpu && strcmp(cpu, one.cpu) != 0)
+      continue;
+    const std::string missing = missingSets(one);
+    if (missing.empty() && (!usesAmx(one) || runtime::requestAmxPermission())) {
+      variant = &one;
+      return true;
+    }
+    amxRefused = missing.empty();
+    lacking +=
+        (lacking.empty() ? "" : ", or for ") + std::string(one.cpu) + " and needs " + (amxRefused ? "AMX" : missing);
   }
-  if (missing)
-    return fail("this library was compiled for " + std::string(description.cpu) + " and needs " +
-                (names.empty() ? "instructions" : names) +
-                ", which this CPU or its system does not have; compile the model with --cpu=x86-64-v3");
-  if (amx && !runtime::requestAmxPermission())
-    return fail("the system does not permit this process to use AMX, which this library needs; compile the model "
-                "with --cpu=x86-64-v4");
-  return true;
+  if (lacking.empty())
+    return fail("this library has no code for the CPU '" + std::string(cpu ? cpu : "") + "'; it has for " + offered);
+  if (amxRefused)
+    return fail("this library was compiled for " + lacking +
+                ", which the system does not permit this process to use; compile the model with --cpu=x86-64-v4");
+  return fail("this library was compiled for " + lacking +
+              ", which this CPU or its system does not have; compile the model with --cpu=x86-64-v3");
 }
 
 static std::vector<plan::Expr> exprsOf(const Tensor &tensor) {
@@ -58,16 +84,16 @@ static std::vector<plan::Expr> exprsOf(const Tensor &tensor) {
 
 bool tilewright_model::readPlan() {
   std::string problem;
-  if (description.abi != TILEWRIGHT_ABI_VERSION || description.numKernels > description.planBytes)
+  if (description.abi != TILEWRIGHT_ABI_VERSION || variant->numKernels > variant->planBytes)
     return fail("this library is damaged: its description is of another version than its code");
-  if (!plan::deserialize(description.plan, description.planBytes, plan, problem))
+  if (!plan::deserialize(variant->plan, variant->planBytes, plan, problem))
     return fail("this library is damaged: " + problem);
   if (problem = plan::verify(plan); !problem.empty())
     return fail("this library is damaged: " + problem);
-  if (plan.kernels.size() != description.numKernels || !plan.hostFunctions.empty() || !plan.constants.empty())
+  if (plan.kernels.size() != variant->numKernels || !plan.hostFunctions.empty() || !plan.constants.empty())
     return fail("this library is damaged: its plan and its code do not fit together");
-  for (size_t i = 0; i < description.numKernels; ++i)
-    kernels.push_back({description.kernels[i], ""});
+  for (size_t i = 0; i < variant->numKernels; ++i)
+    kernels.push_back({variant->kernels[i], ""});
   inputPointers.resize(size_t(plan.numInputs));
   outputPointers.resize(size_t(plan.numOutputs));
   symbols.resize(plan.symbols.size());
@@ -107,8 +133,8 @@ bool tilewright_model::findWeights(const char *path) {
       return fail("'" + name + "' holds the weights of another model; use the file that was written with the library");
     weights = static_cast<const uint8_t *>(mapping) + sizeof(WeightsFileHeader);
   }
-  for (size_t i = 0; i < description.numWeights; ++i)
-    inputPointers[size_t(description.weights[i].number)] = weights + description.weights[i].offset;
+  for (size_t i = 0; i < variant->numWeights; ++i)
+    inputPointers[size_t(variant->weights[i].number)] = weights + variant->weights[i].offset;
   return true;
 }
 
@@ -124,7 +150,7 @@ static int threadsFor(int requested) {
 }
 
 bool tilewright_model::create(const CallerOptions &options) {
-  if (!checkMachine() || !readPlan() || !findWeights(options.weightsFile))
+  if (!chooseVariant(options.cpu) || !readPlan() || !findWeights(options.weightsFile))
     return false;
   threads = threadsFor(options.threads);
   return runtime::runOnceSteps(plan, kernels.data(), inputPointers.data(), team, threads, packed, error);
@@ -145,7 +171,7 @@ tilewright_model *tilewright_library_create(const Description *description, cons
     copyText("out of memory", error, errorBytes);
     return nullptr;
   }
-  if (!model->create(options ? *options : CallerOptions{0, nullptr})) {
+  if (!model->create(options ? *options : CallerOptions{0, nullptr, nullptr})) {
     copyText(model->error, error, errorBytes);
     return nullptr;
   }
@@ -156,6 +182,8 @@ tilewright_model *tilewright_library_create(const Description *description, cons
 const char *tilewright_library_error(const tilewright_model *model) {
   return model ? model->error.c_str() : "the model is a null pointer: it was not created; see the error text of create";
 }
+
+const char *tilewright_library_cpu(const tilewright_model *model) { return model ? model->cpu() : nullptr; }
 
 void tilewright_library_destroy(tilewright_model *model) { delete model; }
 

@@ -68,25 +68,31 @@ struct WeightsFileHeader {
 };
 inline constexpr char weightsMagic[17] = "TilewrightWeight";
 
-struct Description {
-  uint64_t abi; ///< TILEWRIGHT_ABI_VERSION
-  const char *model;
-  const uint8_t *plan; ///< as plan::serialize() wrote it
+/// The model's code for one kind of CPU.
+struct Variant {
+  const char *cpu;          ///< the machine compiled for
+  uint64_t instructionSets; ///< runtime::maskOf() of those the kernels use
+  const uint8_t *plan;      ///< as plan::serialize() wrote it
   uint64_t planBytes;
   const tilewright_kernel_fn *kernels; ///< in the plan's order
   uint64_t numKernels;
+  const Weight *weights; ///< places in the weights that all variants share
+  uint64_t numWeights;
+};
+
+struct Description {
+  uint64_t abi; ///< TILEWRIGHT_ABI_VERSION
+  const char *model;
+  const Variant *variants; ///< one at least, the most instruction sets first: an instance takes the first it can run
+  uint64_t numVariants;
   const Tensor *inputs;
   uint64_t numInputs;
   const Tensor *outputs;
   uint64_t numOutputs;
-  const Weight *weights;
-  uint64_t numWeights;
   const uint8_t *weightData; ///< null: they are in a file
   uint64_t weightBytes;
   const char *weightsFile; ///< the name it was written by; null: weightData has them
   const uint8_t *weightsId;
-  uint64_t instructionSets; ///< runtime::maskOf() of those the kernels use
-  const char *cpu;          ///< the machine compiled for
 };
 
 /// <model>_tensor of the generated header.
@@ -101,6 +107,7 @@ struct CallerTensor {
 struct CallerOptions {
   int32_t threads;
   const char *weightsFile;
+  const char *cpu; ///< null: the first variant this CPU can run
 };
 
 } // namespace tilewright::library
@@ -116,6 +123,7 @@ int tilewright_library_shape(tilewright_model *model, const tilewright::library:
 int tilewright_library_run(tilewright_model *model, const tilewright::library::CallerTensor *inputs,
                            const tilewright::library::CallerTensor *outputs);
 const char *tilewright_library_error(const tilewright_model *model);
+const char *tilewright_library_cpu(const tilewright_model *model);
 void tilewright_library_destroy(tilewright_model *model);
 int32_t tilewright_library_num_inputs(const tilewright::library::Description *description);
 int32_t tilewright_library_num_outputs(const tilewright::library::Description *description);

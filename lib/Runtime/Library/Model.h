@@ -30,6 +30,9 @@ struct tilewright_model {
   /// False with a reason in `error`; what the outputs then hold is undefined.
   bool run(const tilewright::library::CallerTensor *inputs, const tilewright::library::CallerTensor *outputs);
 
+  /// The machine whose code this instance runs.
+  const char *cpu() const { return variant->cpu; }
+
   std::string error; ///< of the last call that failed
   std::mutex mutex;  ///< held by a call: calls of one instance take turns
 
@@ -38,7 +41,7 @@ private:
 
   // Create.cpp
   bool fail(std::string text);
-  bool checkMachine();
+  bool chooseVariant(const char *cpu);
   bool readPlan();
   bool findWeights(const char *path);
 
@@ -56,6 +59,7 @@ private:
   bool walk(const tilewright::runtime::Frame &frame, const void *const *inputs, void *const *outputs);
 
   const tilewright::library::Description &description;
+  const tilewright::library::Variant *variant = nullptr; ///< of the description: set by create()
   tilewright::plan::Plan plan;
   std::vector<tilewright::runtime::Kernel> kernels;
   std::vector<Sizes> inputSizes, outputSizes;

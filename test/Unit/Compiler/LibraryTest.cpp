@@ -194,7 +194,7 @@ public:
   void runLibrary(const Loaded &loaded, int threads) {
     char error[512] = "";
     std::string weights = folder.file("net.weights");
-    CallerOptions callerOptions{threads, graph.external ? weights.c_str() : nullptr};
+    CallerOptions callerOptions{threads, graph.external ? weights.c_str() : nullptr, nullptr};
     void *model = loaded.create(&callerOptions, error, sizeof error);
     ASSERT_TRUE(model) << error;
     for (int call = 0; call < 3; ++call) {
@@ -543,7 +543,7 @@ TEST(Library, WeightsFileOfAnotherModel) {
   Loaded loaded(both.folder.file("net.so"), "net");
   auto problemWith = [&](const char *path) {
     char error[512] = "";
-    CallerOptions options{1, path};
+    CallerOptions options{1, path, nullptr};
     EXPECT_EQ(loaded.create(&options, error, sizeof error), nullptr);
     return std::string(error);
   };

@@ -9,13 +9,14 @@
 using namespace tilewright;
 
 static const std::string good = R"({
-  "format": 2, "model": "m", "versions": {"tilewright": "0.1.0", "llvm": "22.1.8", "plan": 3}, "target": "cpu",
-  "cpu": "native", "instruction_sets": ["avx2", "fma"], "threads_planned_for": 2,
+  "format": 3, "model": "m", "versions": {"tilewright": "0.1.0", "llvm": "22.1.8", "plan": 3}, "target": "cpu",
+  "threads_planned_for": 2,
   "symbols": [{"name": "n", "min": 1, "max": 64}, {"name": "k", "min": 2, "max": null}],
   "inputs": [{"name": "x", "dtype": "float32", "sizes": ["n", 3], "written": true}],
   "outputs": [{"name": "y", "dtype": "int64", "sizes": ["n + 1"]}],
-  "kernels": [{"name": "k0", "operations": "add", "schedule": "", "calls": 1}],
-  "weight_bytes": 12, "weights_packed": true, "graph_blake3": "00",
+  "variants": [{"cpu": "native", "instruction_sets": ["avx2", "fma"], "weights_packed": true,
+                "kernels": [{"name": "k0", "operations": "add", "schedule": "", "calls": 1}]}],
+  "weight_bytes": 12, "graph_blake3": "00",
   "files": [{"role": "library", "name": "m.so", "bytes": 4, "blake3": "ab"}]})";
 
 namespace {
@@ -54,7 +55,7 @@ TEST_F(Manifest, IsReadAsWritten) {
   EXPECT_EQ(manifest->inputs[0].sizes, (std::vector<std::string>{"n", "3"}));
   EXPECT_TRUE(manifest->inputs[0].written);
   EXPECT_EQ(manifest->outputs[0].sizes, (std::vector<std::string>{"n + 1"}));
-  EXPECT_EQ(manifest->kernels[0].operations, "add");
+  EXPECT_EQ(manifest->variants[0].kernels[0].operations, "add");
   EXPECT_EQ(manifest->files[0].bytes, 4);
 }
 
@@ -62,7 +63,7 @@ TEST_F(Manifest, ErrorsNameTheFileAndThePlace) {
   EXPECT_NE(problem("").find("m.json' is no manifest of a library"), std::string::npos);
   EXPECT_NE(problem(without("\"dtype\": \"float32\"", "\"dtype\": 3")).find("inputs[0].dtype"), std::string::npos);
   EXPECT_NE(problem(without("\"model\": \"m\",")).find("missing value at manifest.model"), std::string::npos);
-  EXPECT_NE(problem(without("\"format\": 2", "\"format\": 7")).find("format 2"), std::string::npos);
+  EXPECT_NE(problem(without("\"format\": 3", "\"format\": 7")).find("format 3"), std::string::npos);
   EXPECT_NE(problem(std::string(100000, '[')).find("nested too deeply"), std::string::npos);
   EXPECT_NE(problem(without("[\"n\", 3]", "[[]]")).find("sizes[0]"), std::string::npos);
 }
