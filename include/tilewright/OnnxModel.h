@@ -15,6 +15,7 @@
 #ifndef TILEWRIGHT_ONNXMODEL_H
 #define TILEWRIGHT_ONNXMODEL_H
 
+#include "tilewright/DynamicSizes.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -35,8 +36,10 @@ public:
   /// Maps `path` and the files of external data beside it. Errors name the file, and what is wrong with it.
   static llvm::Expected<std::unique_ptr<OnnxModel>> open(llvm::StringRef path);
 
-  /// The module, verified. weights() are then those of its arguments.
-  llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> import(mlir::MLIRContext &context);
+  /// The module, verified. weights() are then those of its arguments. Sizes of inputs that are among `dynamic` become
+  /// symbolic, though the file has a number or another range for them.
+  llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> import(mlir::MLIRContext &context,
+                                                           llvm::ArrayRef<DynamicSize> dynamic = {});
 
   /// Per tensor argument of the imported @main its elements, dense and row-major in the argument's type; null: the
   /// caller gives it. They live as long as the model.

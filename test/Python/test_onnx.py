@@ -4,7 +4,9 @@ import copy
 import os
 import pathlib
 import re
+import shutil
 import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -182,6 +184,39 @@ def test_refusals_name_operator_set_and_node(tmp_path):
     assert "Unique (operator set 17) 'first': this operator is not supported" in said
     assert "Relu (operator set 17) 'second': its input 'nowhere' is the result of no node before it" in said
     assert "StringNormalizer (operator set 17) 'third': this operator is not supported" in said
+
+
+def test_one_size_of_two_inputs_becomes_symbolic(tmp_path):
+    """Numbers of the file that --dynamic makes one symbol."""
+    save(tmp_path / "m.onnx", [helper.make_node("Add", ["a", "b"], ["s"]), helper.make_node("ReduceSum", ["s"], ["y"], keepdims=0)],
+         [("a", F, [1, 3, 4]), ("b", F, [1, 3, 4])], [("y", F, [])])  # fmt: skip
+    done = command("compile", tmp_path / "m.onnx", "--dynamic", "a:0,b:0=2..9", "--dynamic", "a:2,b:2=1..", "--emit=graph")
+    assert done.returncode == 0, done.stderr
+    assert 'tw.max = 9 : i64, tw.min = 2 : i64, tw.symbol = "a_0"' in done.stdout and done.stdout.count("tensor<?x3x?xf32") >= 3
+    apart = command("compile", tmp_path / "m.onnx", "--dynamic", "a:0=2..9", "--dynamic", "b:0=2..9", "--emit=graph")
+    assert apart.returncode == 1 and "Add (operator set 17)" in apart.stderr
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="there is no C compiler (cc) on this machine")
+def test_the_example(tmp_path):
+    """docs/examples/onnx: a model of one image, called from C on batches; what onnx's own evaluator gives."""
+    from onnx.reference import ReferenceEvaluator
+
+    shutil.copytree(PROGRAM.parents[2] / "docs" / "examples" / "onnx", tmp_path, dirs_exist_ok=True)
+    here = {"cwd": tmp_path, "check": True, "capture_output": True, "text": True, "timeout": 300}
+    subprocess.run([sys.executable, "make_model.py"], **here)
+    subprocess.run([PROGRAM, "compile", "digits.onnx", "--dynamic", "image:0=1..64", "-o", "digits.so"], **here)
+    subprocess.run(["cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "main.c", "./digits.so", "-Wl,-rpath,$ORIGIN", "-o", "digits"], **here)
+    said = subprocess.run(["./digits"], **here).stdout.splitlines()
+
+    x, y = np.meshgrid(np.arange(28) - 13.5, np.arange(28) - 13.5)
+    model = ReferenceEvaluator(str(tmp_path / "digits.onnx"))
+    lines = []
+    for number in range(5):
+        image = (np.abs(x * x + y * y - (4 + 2 * number) ** 2) < 12).astype(np.float32)
+        (row,) = model.run(None, {"image": image.reshape(1, 1, 28, 28)})[0]
+        lines.append(f"{row.argmax()} ({row.max():.3f})")
+    assert said == [f"batch of {n}: " + " ".join(lines[:n]) for n in (1, 3, 5)]
 
 
 def test_the_page(tmp_path, monkeypatch):

@@ -32,6 +32,11 @@ struct CompileFlags {
   cl::OptionCategory category{"Flags of compile"};
   cl::opt<std::string> input{cl::Positional, cl::desc("<model.pt2, in.mlir, or - for MLIR on standard input>"),
                              cl::Required, cl::cat(category)};
+  cl::list<std::string> dynamic{"dynamic",
+                                cl::desc("a size that varies, and its range: x:0=2..512; one of several inputs: "
+                                         "ids:0,mask:0=1..512. Sizes of ONNX models become symbolic, those of others "
+                                         "are and get the range"),
+                                cl::value_desc("input:dim=least..most"), cl::cat(category)};
   cl::opt<std::string> emit{"emit",
                             cl::desc("the last stage to run, asm, or a library: shared, static, obj (default: target)"),
                             cl::init("target"), cl::value_desc("stage"), cl::cat(category)};
@@ -144,8 +149,16 @@ int runCompile(int argc, const char *const *argv) {
   if (!target)
     return fail(problem);
 
+  std::vector<DynamicSize> dynamic;
+  for (const std::string &text : flags.dynamic) {
+    llvm::Expected<DynamicSize> size = parseDynamicSize(text);
+    if (!size)
+      return fail("--dynamic: " + llvm::toString(size.takeError()));
+    dynamic.push_back(std::move(*size));
+  }
+
   Session session;
-  auto model = readModelFile(flags.input, session.context());
+  auto model = readModelFile(flags.input, session.context(), dynamic);
   if (!model)
     return fail(llvm::toString(model.takeError()));
   ModuleOp module = *model->module;

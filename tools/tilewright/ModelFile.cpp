@@ -23,9 +23,9 @@ std::string otherFormat(llvm::StringRef bytes) {
   return "";
 }
 
-} // namespace
-
-llvm::Expected<ModelFile> readModelFile(llvm::StringRef path, MLIRContext &context) {
+/// As readModelFile(), before sizes are narrowed.
+llvm::Expected<ModelFile> readAsWritten(llvm::StringRef path, MLIRContext &context,
+                                        llvm::ArrayRef<DynamicSize> dynamic) {
   ModelFile model;
   std::string problem;
   auto buffer = openInputFile(path, &problem);
@@ -50,7 +50,7 @@ llvm::Expected<ModelFile> readModelFile(llvm::StringRef path, MLIRContext &conte
     auto onnx = OnnxModel::open(path);
     if (!onnx)
       return onnx.takeError();
-    auto module = (*onnx)->import(context);
+    auto module = (*onnx)->import(context, dynamic);
     if (!module)
       return module.takeError();
     model.onnx = std::move(*onnx);
@@ -68,6 +68,17 @@ llvm::Expected<ModelFile> readModelFile(llvm::StringRef path, MLIRContext &conte
   model.module = parseSourceFile<ModuleOp>(sources, &context);
   if (!model.module)
     return llvm::createStringError("'" + path + "' is not MLIR that Tilewright reads; the lines above say where");
+  return model;
+}
+
+} // namespace
+
+llvm::Expected<ModelFile> readModelFile(llvm::StringRef path, MLIRContext &context,
+                                        llvm::ArrayRef<DynamicSize> dynamic) {
+  llvm::Expected<ModelFile> model = readAsWritten(path, context, dynamic);
+  if (model && !model->onnx) // whose reader has known of them
+    if (llvm::Error failed = narrowSizes(*model->module, dynamic))
+      return std::move(failed);
   return model;
 }
 

@@ -23,8 +23,10 @@ struct ModelFile {
 };
 
 /// Reads MLIR, an ONNX model or a .pt2 of torch.export, told apart by name and first bytes; "-" is standard input, MLIR
-/// only. Of MLIR that does not parse the places are printed to standard error, as the parser finds them.
-llvm::Expected<ModelFile> readModelFile(llvm::StringRef path, mlir::MLIRContext &context);
+/// only. Sizes among `dynamic` get that range, or become symbolic where the format lets them. Of MLIR that does not
+/// parse the places are printed to standard error, as the parser finds them.
+llvm::Expected<ModelFile> readModelFile(llvm::StringRef path, mlir::MLIRContext &context,
+                                        llvm::ArrayRef<DynamicSize> dynamic = {});
 
 } // namespace tilewright::driver
 

@@ -81,11 +81,12 @@ llvm::Expected<std::unique_ptr<OnnxModel>> OnnxModel::open(llvm::StringRef path)
   return std::unique_ptr<OnnxModel>(new OnnxModel(std::move(state)));
 }
 
-llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> OnnxModel::import(mlir::MLIRContext &context) {
+llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> OnnxModel::import(mlir::MLIRContext &context,
+                                                                    llvm::ArrayRef<DynamicSize> dynamic) {
   state->weights.clear();
   state->copies.clear();
   state->nodes.clear();
-  auto module = importOnnx(state->model, state->nodes, context, state->weights, state->copies);
+  auto module = importOnnx(state->model, state->nodes, context, state->weights, state->copies, dynamic);
   if (!module)
     return llvm::createStringError("'" + state->path + "': " + llvm::toString(module.takeError()));
   return module;

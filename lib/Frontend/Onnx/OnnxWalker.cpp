@@ -28,9 +28,10 @@ class OnnxWalker {
 public:
   OnnxWalker(const onnx::Model &model, std::list<onnx::Node> &nodes, MLIRContext &context,
              std::vector<const void *> &weights, std::list<std::vector<uint8_t>> &copies)
-      : model(model), expanded(nodes), context(&context), graph(context, weights, copies), weights(weights) {}
+      : model(model), inputs(model.graph.inputs), expanded(nodes), context(&context), graph(context, weights, copies),
+        weights(weights) {}
 
-  llvm::Expected<OwningOpRef<ModuleOp>> run() {
+  llvm::Expected<OwningOpRef<ModuleOp>> run(llvm::ArrayRef<DynamicSize> dynamic) {
     for (const std::string &name : model.graph.sparseInitializers)
       complaints.add("the initializer '" + name + "' is sparse; only dense ones are supported");
     auto version = model.opsets.find("");
@@ -39,8 +40,10 @@ public:
                      std::to_string(oldestOpset) + " to " + std::to_string(newestOpset) + " are supported");
     OnnxScope scope;
     addInitializers(model.graph, scope);
+    for (const DynamicSize &size : dynamic)
+      makeDynamic(size);
     addSymbols();
-    for (const onnx::ValueInfo &input : model.graph.inputs)
+    for (const onnx::ValueInfo &input : inputs)
       addInput(input, scope);
     addNodes(model.graph.nodes, scope, model.opsets, 0);
     if (complaints.empty())
@@ -76,16 +79,49 @@ private:
     return llvm::isDigit(name[0]) ? "_" + name : name;
   }
 
+  /// The sizes at the places of `dynamic` become one symbol: that of the first which has one, else a new one.
+  void makeDynamic(const DynamicSize &dynamic) {
+    std::vector<onnx::Size *> sizes;
+    std::string name;
+    for (const auto &[input, dim] : dynamic.places) {
+      auto found = llvm::find_if(inputs, [&](const onnx::ValueInfo &info) {
+        return info.name == input && !model.graph.initializers.count(info.name);
+      });
+      if (found == inputs.end())
+        return complaints.add("it has no input '" + input + "', of which a size is to vary");
+      if (!found->sizes || size_t(dim) >= found->sizes->size())
+        return complaints.add("the input '" + input + "' has no dimension " + std::to_string(dim) +
+                              ", of which the size is to vary");
+      sizes.push_back(&(*found->sizes)[dim]);
+      if (name.empty() && !std::holds_alternative<int64_t>(*sizes.back()))
+        name = symbolOf(*sizes.back(), input, dim);
+    }
+    if (name.empty())
+      name = symbolOf({}, dynamic.places[0].input, dynamic.places[0].dim);
+    for (onnx::Size *size : sizes) {
+      const onnx::Size before = *size;
+      if (std::holds_alternative<std::string>(before))
+        for (onnx::ValueInfo &info : inputs) // every other size of that name is the same one
+          for (onnx::Size &other : info.sizes ? *info.sizes : noSizes)
+            if (other == before)
+              other = name;
+      *size = name;
+    }
+    ranges[name] = {dynamic.min, dynamic.max};
+  }
+
   void addSymbols() {
     llvm::StringSet<> known;
-    for (const onnx::ValueInfo &input : model.graph.inputs)
+    for (const onnx::ValueInfo &input : inputs)
       if (input.sizes && !model.graph.initializers.count(input.name))
         for (auto [dim, size] : llvm::enumerate(*input.sizes))
           if (!std::holds_alternative<int64_t>(size)) {
             std::string name = symbolOf(size, input.name, dim);
-            if (known.insert(name).second)
-              if (llvm::Error error = graph.builder.addSymbol(name, 1, INT64_MAX))
-                complaints.add(llvm::toString(std::move(error)));
+            if (!known.insert(name).second)
+              continue;
+            auto [min, max] = ranges.try_emplace(name, 1, INT64_MAX).first->second;
+            if (llvm::Error error = graph.builder.addSymbol(name, min, max))
+              complaints.add(llvm::toString(std::move(error)));
           }
   }
 
@@ -510,6 +546,9 @@ private:
   }
 
   const onnx::Model &model;
+  std::vector<onnx::ValueInfo> inputs; ///< of the model, with the sizes that are to vary
+  std::vector<onnx::Size> noSizes;
+  llvm::StringMap<std::pair<int64_t, int64_t>> ranges; ///< by symbol: where the user gave one
   std::list<onnx::Node> &expanded;
   MLIRContext *context;
   OnnxGraph graph;
@@ -523,8 +562,9 @@ private:
 
 llvm::Expected<OwningOpRef<ModuleOp>> importOnnx(const onnx::Model &model, std::list<onnx::Node> &nodes,
                                                  MLIRContext &context, std::vector<const void *> &weights,
-                                                 std::list<std::vector<uint8_t>> &copies) {
-  return OnnxWalker(model, nodes, context, weights, copies).run();
+                                                 std::list<std::vector<uint8_t>> &copies,
+                                                 llvm::ArrayRef<DynamicSize> dynamic) {
+  return OnnxWalker(model, nodes, context, weights, copies).run(dynamic);
 }
 
 } // namespace tilewright
