@@ -29,7 +29,7 @@ struct Options {
   std::string cpu = "native";     ///< as TILEWRIGHT_CPU
   std::string rounding = "fused"; ///< "fused": no rounding between fused ops; "eager": as eager rounds
   std::string dumpDirectory;      ///< every stage's IR is written there, further graphs' into graph-1, ...; empty: no
-  std::string scheduleFile;       ///< schedules of the user's, by kernel (lib/Tiled/OverrideSchedules.cpp); empty: none
+  std::string scheduleFile;       ///< the user's schedules, JSON (lib/Tiled/OverrideSchedules.cpp) or .mlir (ApplyScripts.cpp)
   bool cache = true;              ///< look into the object cache on disk, and store there
   std::string startAt; ///< the module has been lowered to the end of this stage, which is not run; empty: it is a graph
   std::string check;              ///< "reference": every call compares each kernel with the reference; empty: no

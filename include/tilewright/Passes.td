@@ -104,6 +104,12 @@ def OverrideSchedules : Pass<"tw-override-schedules", "::mlir::ModuleOp"> {
   let options = [Option<"file", "file", "std::string", "", "JSON: a kernel's name or ops -> {\"tiles\": [...]}">];
 }
 
+def ApplyScripts : Pass<"tw-apply-scripts", "::mlir::ModuleOp"> {
+  let summary = "A transform-dialect script cuts the kernels that it names, in the place of their schedules";
+  let dependentDialects = ["::mlir::transform::TransformDialect", "::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect"];
+  let options = [Option<"file", "file", "std::string", "", "MLIR: transform.named_sequence with tw.kernels">];
+}
+
 def ApplySchedule : Pass<"tw-apply-schedule", "::mlir::func::FuncOp"> {
   let summary = "Cut each kernel into parallel tiles, all members in one scf.forall, as its schedule says";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];

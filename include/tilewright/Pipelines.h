@@ -51,7 +51,7 @@ void buildGraphStage(mlir::OpPassManager &pm, int64_t threads = 0);
 /// `keepRoundings`: values of narrow floats are rounded between fused ops, too.
 void buildStructuredStage(mlir::OpPassManager &pm, bool keepRoundings = false);
 /// Schedules selected, layouts resolved, schedules applied. Alive after: + scf.forall.
-/// `scheduleFile`: of the user's schedules (lib/Tiled/OverrideSchedules.cpp); empty: none.
+/// `scheduleFile`: of the user's schedules (lib/Tiled/OverrideSchedules.cpp, ApplyScripts.cpp); empty: none.
 void buildTiledStage(mlir::OpPassManager &pm, const MachineShape &machine, llvm::StringRef scheduleFile = "");
 /// Memrefs, vectors, scratch; @main is the plan. Alive after: memref, vector, scf, arith, math, affine, func, tw_plan.
 void buildVectorStage(mlir::OpPassManager &pm, const MachineShape &machine);

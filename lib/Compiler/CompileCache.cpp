@@ -176,9 +176,10 @@ CompileCache::CompileCache(ModuleOp module, const Options &options, Target &targ
   add("target", target.name());
   add("machine", target.machineKey(options));
   add("rounding", options.rounding);
-  if (!options.scheduleFile.empty())
-    if (auto file = llvm::MemoryBuffer::getFile(options.scheduleFile))
-      add("schedules", (*file)->getBuffer());
+  if (!options.scheduleFile.empty()) {
+    auto file = llvm::MemoryBuffer::getFile(options.scheduleFile);
+    add("schedules", file ? (*file)->getBuffer() : "unreadable"); // which is an error of the stage that reads it
+  }
   add("threads", std::to_string(options.threads));
   if (options.portable)
     add("portable", "yes");

@@ -71,7 +71,9 @@ void buildTiledStage(OpPassManager &pm, const MachineShape &machine, StringRef s
   schedules.tileUnit = machine.amx;
   schedules.splitF16 = machine.splitF16;
   pm.addNestedPass<func::FuncOp>(createSelectSchedule(schedules));
-  if (!scheduleFile.empty())
+  if (scheduleFile.ends_with(".mlir"))
+    pm.addPass(createApplyScripts({scheduleFile.str()}));
+  else if (!scheduleFile.empty())
     pm.addPass(createOverrideSchedules({scheduleFile.str()}));
   pm.addNestedPass<func::FuncOp>(createApplySchedule());
   pm.addNestedPass<func::FuncOp>(createCSEPass());

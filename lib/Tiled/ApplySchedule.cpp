@@ -276,7 +276,7 @@ struct ApplySchedule : impl::ApplyScheduleBase<ApplySchedule> {
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
     auto schedule = kernel->getAttrOfType<DictionaryAttr>("tw.schedule");
-    if (!kernel->hasAttr("tw.kernel") || !schedule)
+    if (!kernel->hasAttr("tw.kernel") || !schedule || schedule.contains("script")) // which has cut it already
       return;
     auto tiles = schedule.getAs<DenseI64ArrayAttr>("tiles");
     if (!tiles) {

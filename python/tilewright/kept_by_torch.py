@@ -69,6 +69,16 @@ class _LazyBackward:
 _lazy_backward = _LazyBackward()
 
 
+def _contents(options: CompileOptions) -> str:
+    """Of the files that options name: they may change under their names."""
+    if not options.schedule_file:
+        return ""
+    try:
+        return hashlib.sha256(pathlib.Path(options.schedule_file).read_bytes()).hexdigest()
+    except OSError as error:
+        return str(error)
+
+
 @contextlib.contextmanager
 def kept_by_torch(options: CompileOptions):
     """What wraps compilers of this backend so that AOTAutogradCache takes their results, and the settings for it."""
@@ -88,7 +98,7 @@ def kept_by_torch(options: CompileOptions):
     with (
         # For its key torch imports Inductor's backends (0.6 s), of whose passes this one uses none.
         mock.patch.object(codecache, "init_backend_registration", lambda: None),
-        torch.compiler.config.patch(cache_key_tag=f"{tag} tilewright {identity()} {registered_digest()} {options}"),
+        torch.compiler.config.patch(cache_key_tag=f"{tag} tilewright {identity()} {registered_digest()} {options} {_contents(options)}"),
         functorch_config.patch(bundled_autograd_cache=True),
     ):
         yield door

@@ -29,7 +29,7 @@ class CompileOptions:
     cpu: str = _option("native")
     rounding: str = _option("fused", values=("fused", "eager"))  # eager: round between fused ops as eager does
     dump: str = _option("", older="TILEWRIGHT_DUMP_DIRECTORY")  # a folder for every stage's IR
-    schedule_file: str = _option("")  # JSON: a kernel's name or ops -> tile sizes
+    schedule_file: str = _option("")  # JSON: a kernel's name or ops -> tile sizes; .mlir: a transform-dialect script
     cache: bool = _option(True)  # compiled code is kept in TILEWRIGHT_CACHE_DIR, or ~/.cache/tilewright
     threads: int = _option(0)  # to plan for; 0: all there are
     freeze: bool = _option(False, native=False)  # release parameters once they are packed

@@ -1,6 +1,8 @@
 """Options by their public names: what each does, and what is said when one cannot be obeyed."""
 
+import contextlib
 import json
+import re
 
 import pytest
 import torch
@@ -128,6 +130,61 @@ def test_schedule_file_is_obeyed(model, tmp_path):
     got = run(layer, x, schedule_file=str(tmp_path / "s.json"), dump=str(tmp_path / "mine"))
     assert f"tiles = array<i64: 4, {tiles[1]}>" in (tmp_path / "mine" / "3-tiled.mlir").read_text()
     torch.testing.assert_close(got, want)
+
+
+@pytest.mark.parametrize("how", [lambda p: p.unlink(), lambda p: p.write_text("{")], ids=["removed", "damaged"])
+def test_caches_know_what_the_schedule_file_says(model, tmp_path, how):
+    """What was compiled by a file is not taken when the file is another one."""
+    layer, x = model
+    path = tmp_path / "s.json"
+    for text in ('{"matmul+*": {"tiles": [4, 48]}}', '{"matmul+*": {"tiles": [4, 24]}}', '{"nothing*": {"tiles": [1]}}'):
+        path.write_text(text)
+        with contextlib.suppress(Exception):
+            run(layer, x, schedule_file=str(path))
+    run(layer, x)
+    how(path)
+    with pytest.raises(Exception, match="schedule file"):
+        run(layer, x, schedule_file=str(path))
+
+
+SCRIPT = """
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @rows(%kernel: !transform.any_op {transform.readonly}) attributes {tw.kernels = "NAME"} {
+    %last = transform.structured.match attributes {tw.op = "add+relu"} in %kernel : (!transform.any_op) -> !transform.any_op
+    %tile, %loop = transform.structured.tile_using_forall %last tile_sizes [8, 0] : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+    %product = transform.structured.match ops{["tw_tile.matmul"]} in %kernel : (!transform.any_op) -> !transform.any_op
+    %inner, %same = transform.structured.fuse_into_containing_op %product into %loop
+      : (!transform.any_op, !transform.any_op) -> (!transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}
+"""
+
+
+def test_schedule_script_is_obeyed(model, tmp_path):
+    """In eight rows each task; the results are those of the house's schedule."""
+    layer, x = model
+    (tmp_path / "s.mlir").write_text(SCRIPT.replace("NAME", "matmul*"))
+    got = run(layer, x, schedule_file=str(tmp_path / "s.mlir"), dump=str(tmp_path / "mine"))
+    text = (tmp_path / "mine" / "3-tiled.mlir").read_text()
+    assert 'tw.schedule = {script = "rows"}' in text and re.search(r"scf.forall \(%\w+\) in \(4\)", text)
+    torch.testing.assert_close(got, run(layer, x))
+    run(layer, x, schedule_file=str(tmp_path / "s.mlir"), check="reference")
+
+
+@pytest.mark.parametrize("text, message", [
+    (None, "there is no such file"),
+    ("module {", "is not MLIR of the transform dialect"),
+    (SCRIPT.replace("tw.kernels", "kernels"), "has no transform.named_sequence with attributes"),
+    (SCRIPT.replace("NAME", "kernel_7"), r"is for 'kernel_7', but the graph's kernels are kernel_0 \(matmul"),
+    (SCRIPT.replace("NAME", "matmul*").replace("tw_tile.matmul", "tw_tile.scan"), r"leaves tw_tile.matmul outside of the scf.forall of kernel_0 \(matmul"),
+    (SCRIPT.replace("NAME", "matmul*").replace("add+relu", "add+gelu"), r"failed at @rows on kernel_0 \(matmul"),
+])  # fmt: skip
+def test_schedule_script_that_cannot_be_obeyed(model, tmp_path, text, message):
+    if text is not None:
+        (tmp_path / "s.mlir").write_text(text)
+    with pytest.raises(Exception, match=r"(?s)schedule script '.*s\.mlir'.*" + message):
+        run(*model, schedule_file=str(tmp_path / "s.mlir"))
 
 
 @pytest.mark.parametrize("text, message", [

@@ -54,7 +54,9 @@ struct CompileFlags {
       cl::init("native"), cl::value_desc("name"), cl::cat(category)};
   cl::opt<std::string> rounding{"rounding", cl::desc("between fused ops: fused (none) or eager (as eager rounds)"),
                                 cl::init("fused"), cl::value_desc("mode"), cl::cat(category)};
-  cl::opt<std::string> scheduleFile{"schedule-file", cl::desc("JSON: a kernel's name or ops -> {\"tiles\": [...]}"),
+  cl::opt<std::string> scheduleFile{"schedule-file",
+                                    cl::desc("JSON: a kernel's name or ops -> {\"tiles\": [...]}; or .mlir: a "
+                                             "transform-dialect script in the place of schedules"),
                                     cl::value_desc("file"), cl::cat(category)};
   cl::opt<int> threads{"threads", cl::desc("threads to plan for (default: all)"), cl::init(0), cl::cat(category)};
   cl::opt<std::string> output{"o",
