@@ -1,0 +1,7 @@
+// Two functions of two tensors: neither needs the other, so that nothing joins them into one kernel.
+func.func @main(%x: tensor<64x256xf32> {tw.name = "x"}, %y: tensor<64x256xf32> {tw.name = "y"})
+    -> (tensor<64x256xf32> {tw.name = "positive"}, tensor<64x256xf32> {tw.name = "power"}) {
+  %a = tw.relu %x : (tensor<64x256xf32>) -> tensor<64x256xf32>
+  %b = tw.exp %y : (tensor<64x256xf32>) -> tensor<64x256xf32>
+  return %a, %b : tensor<64x256xf32>, tensor<64x256xf32>
+}
