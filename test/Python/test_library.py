@@ -151,6 +151,25 @@ def test_code_for_several_cpus(example, weights):
     assert "no code for the CPU 'z80'; it has for graniterapids, x86-64-v4, x86-64-v3" in results("all", "--cpu=z80", status=1)
 
 
+def test_results_as_expected(example):
+    """--expect, of a library and of a model: what agrees, and what does not, with the worst element."""
+    x = np.array([[1, 0], [-1, 0.5]], dtype=np.float32)
+    np.save(example / "x.npy", x)
+    run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example)
+    for model in ("classify.so", "classify.mlir"):
+        call = (DRIVER, "run", model, "--input", "x=x.npy")
+        run(*call, "--output", "results", cwd=example)
+        wanted = np.load(example / "results" / "probabilities.npy")
+        said = run(*call, "--expect", "probabilities=results/probabilities.npy", cwd=example)
+        assert "expected: probabilities has an RMS error of 0.00e+00, 1.00e-05 allowed, from results/probabilities.npy" in said
+        for name, change, message in (("near", lambda a: a * (1 + 1e-3), r"RMS error is (1.00e-03|9.99e-04) of .* worst at \[\d, \d\]"), ("nan", lambda a: np.where(a > 0.6, np.nan, a), r"at \[0, 0\]: 0.84\d*, not nan"),
+                                      ("short", lambda a: a[:1], r"its sizes are \[2, 3\], not \[1, 3\]"), ("wide", lambda a: a.astype(np.float64), r"wide.npy")):
+            np.save(example / f"{name}.npy", change(wanted) if name == "wide" else change(wanted).astype(np.float32))
+            assert re.search(message, run(*call, "--expect", f"0={name}.npy", cwd=example, status=1)), name
+        run(*call, "--expect", "probabilities=near.npy", "--tolerance=0.01", cwd=example)
+        assert "no result 'y'; its results are probabilities" in run(*call, "--expect", "y=near.npy", cwd=example, status=1)
+
+
 def test_lists_of_cpus_that_are_none(example):
     for cpus, said in {"x86-64-v3,z80": "unknown CPU 'z80'", "x86-64-v3,x86-64-v3": "names x86-64-v3 twice", "x86-64-v3,": "has an empty name"}.items():
         assert said in run(DRIVER, "compile", "classify.mlir", "-o", "no/classify.so", f"--cpu={cpus}", cwd=example, status=1)

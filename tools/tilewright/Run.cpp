@@ -56,6 +56,11 @@ struct RunFlags {
   cl::opt<std::string> rounding{"rounding",
                                 cl::desc("of narrow floats between fused ops: fused, or eager (default: fused)"),
                                 cl::init("fused"), cl::value_desc("name"), cl::cat(category)};
+  cl::list<std::string> expect{"expect", cl::desc("what a result, by its name or number, should be"),
+                               cl::value_desc("NAME=FILE.npy"), cl::cat(category)};
+  cl::opt<double> tolerance{"tolerance",
+                            cl::desc("RMS of the difference from --expect over its RMS (default: 1e-5 for float32)"),
+                            cl::init(0), cl::value_desc("number"), cl::cat(category)};
   cl::opt<bool> check{"check", cl::desc("compare every kernel with the reference target"), cl::cat(category)};
 };
 
@@ -82,6 +87,17 @@ llvm::Error repeat(int times, llvm::function_ref<llvm::Error()> once) {
                  << llvm::format("%.3f", milliseconds.front()) << " ms\n";
   }
   return llvm::Error::success();
+}
+
+/// What is asked of results: files, and that they are as expected.
+int finish(llvm::ArrayRef<HostTensor> results, llvm::ArrayRef<std::string> names, RunFlags &flags) {
+  if (!flags.output.empty())
+    if (llvm::Error unwritten = writeResults(results, names, flags.output))
+      return failRun(std::move(unwritten));
+  std::vector<std::string> expected(flags.expect.begin(), flags.expect.end());
+  if (llvm::Error differs = compareResults(results, names, expected, flags.tolerance))
+    return failRun(std::move(differs));
+  return 0;
 }
 
 int runOnce(const ModelFile &model, Session &session, RunFlags &flags) {
@@ -131,8 +147,7 @@ int runOnce(const ModelFile &model, Session &session, RunFlags &flags) {
   printResults(outputs, names);
   if (flags.check)
     llvm::outs() << "check: every kernel agrees with the reference\n";
-  llvm::Error unwritten = flags.output.empty() ? llvm::Error::success() : writeResults(outputs, names, flags.output);
-  return unwritten ? failRun(std::move(unwritten)) : 0;
+  return finish(outputs, names, flags);
 }
 
 int runLibrary(RunFlags &flags) {
@@ -148,9 +163,7 @@ int runLibrary(RunFlags &flags) {
   if (llvm::Error failed = repeat(flags.repeat, [&] { return (*call)->run(); }))
     return failRun(std::move(failed));
   printResults((*call)->outputs(), (*call)->names());
-  llvm::Error unwritten =
-      flags.output.empty() ? llvm::Error::success() : writeResults((*call)->outputs(), (*call)->names(), flags.output);
-  return unwritten ? failRun(std::move(unwritten)) : 0;
+  return finish((*call)->outputs(), (*call)->names(), flags);
 }
 
 } // namespace

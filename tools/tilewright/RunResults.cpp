@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "RunResults.h"
+#include "tilewright/Target.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/APFloat.h"
@@ -12,6 +13,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include <cmath>
 
@@ -51,11 +53,96 @@ std::string fileOf(StringRef name, size_t number, llvm::StringSet<> &taken) {
   return file + ".npy";
 }
 
+double defaultTolerance(mlir::Type element) {
+  return element.isF64() ? 1e-12 : element.isF32() ? 1e-5 : element.isF16() ? 2e-3 : 1e-2;
+}
+
+std::string placeOf(const HostTensor &tensor, int64_t index) {
+  std::string place;
+  for (int64_t size : llvm::reverse(tensor.sizes)) {
+    place = std::to_string(index % size) + (place.empty() ? "" : ", ") + place;
+    index /= size;
+  }
+  return "[" + place + "]";
+}
+
+/// How the tensors differ; empty: no more than `tolerance`. Adds to `said` by how much.
+std::string difference(const HostTensor &got, const HostTensor &wanted, double tolerance, llvm::raw_ostream &said) {
+  if (got.sizes != wanted.sizes)
+    return "its sizes are [" +
+           llvm::join(llvm::map_range(got.sizes, [](int64_t n) { return std::to_string(n); }), ", ") + "], not [" +
+           llvm::join(llvm::map_range(wanted.sizes, [](int64_t n) { return std::to_string(n); }), ", ") + "]";
+  auto values = [&](int64_t i) {
+    std::string text = "at " + placeOf(got, i) + ": ";
+    llvm::raw_string_ostream(text) << llvm::format("%.9g, not %.9g", numberAt(got, i), numberAt(wanted, i));
+    return text;
+  };
+  if (!mlir::isa<mlir::FloatType>(got.element)) {
+    for (int64_t i = 0; i < got.count(); ++i)
+      if (memcmp(&got.bytes[i * got.width()], &wanted.bytes[i * got.width()], got.width()) != 0)
+        return values(i);
+    said << "is equal to";
+    return "";
+  }
+  double errors = 0, squares = 0, most = -1;
+  int64_t worst = 0;
+  for (int64_t i = 0; i < got.count(); ++i) {
+    double a = numberAt(got, i), b = numberAt(wanted, i);
+    if (a == b || (std::isnan(a) && std::isnan(b))) {
+      squares += std::isfinite(b) ? b * b : 0;
+      continue;
+    }
+    if (!std::isfinite(a) || !std::isfinite(b))
+      return values(i);
+    errors += (a - b) * (a - b);
+    squares += b * b;
+    if (std::fabs(a - b) > most) {
+      most = std::fabs(a - b);
+      worst = i;
+    }
+  }
+  // One division: an expected RMS of 0 allows no error at all.
+  const double error = std::sqrt(errors), allowed = tolerance * std::sqrt(squares);
+  if (error > allowed)
+    return llvm::formatv(
+        "its RMS error is {0:e2} of the RMS of what is expected, {1:e2} is allowed (--tolerance); worst {2}",
+        squares > 0 ? std::sqrt(errors / squares) : INFINITY, tolerance, values(worst));
+  said << llvm::formatv("has an RMS error of {0:e2}, {1:e2} allowed, from",
+                        squares > 0 ? std::sqrt(errors / squares) : 0.0, tolerance);
+  return "";
+}
+
 } // namespace
 
 void printResults(llvm::ArrayRef<HostTensor> results, llvm::ArrayRef<std::string> names) {
   for (auto [number, tensor] : llvm::enumerate(results))
     printResult(tensor, number, names[number]);
+}
+
+llvm::Error compareResults(llvm::ArrayRef<HostTensor> results, llvm::ArrayRef<std::string> names,
+                           llvm::ArrayRef<std::string> expected, double tolerance) {
+  std::string problems;
+  for (StringRef file : expected) {
+    auto [name, path] = file.rsplit('=');
+    if (path.empty())
+      return llvm::createStringError("--expect wants NAME=FILE.npy, not '" + file + "'");
+    size_t number = llvm::find(names, name) - names.begin();
+    if (number == names.size() && (name.getAsInteger(10, number) || number >= names.size()))
+      return llvm::createStringError("the model has no result '" + name + "'" + suggestName(name, names) +
+                                     "; its results are " + llvm::join(names, ", "));
+    llvm::Expected<HostTensor> wanted = readNpy(path, results[number].element);
+    if (!wanted)
+      return llvm::createStringError("the expected result '" + name + "': " + llvm::toString(wanted.takeError()));
+    std::string said;
+    llvm::raw_string_ostream stream(said);
+    std::string problem = difference(results[number], *wanted,
+                                     tolerance > 0 ? tolerance : defaultTolerance(results[number].element), stream);
+    if (problem.empty())
+      llvm::outs() << "expected: " << name << " " << said << " " << path << "\n";
+    else
+      problems += (problems.empty() ? "" : "\n") + ("the result '" + name + "' is not " + path + ": " + problem).str();
+  }
+  return problems.empty() ? llvm::Error::success() : llvm::createStringError(problems);
 }
 
 llvm::Error writeResults(llvm::ArrayRef<HostTensor> results, llvm::ArrayRef<std::string> names, StringRef folder) {
