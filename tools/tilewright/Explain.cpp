@@ -14,7 +14,9 @@
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/ToolOutputFile.h"
+#include <algorithm>
 
 using namespace mlir;
 namespace cl = llvm::cl;
@@ -25,9 +27,9 @@ namespace {
 /// The flags live only while the command runs; those that LLVM's static constructors have registered are dropped.
 struct ExplainFlags {
   cl::OptionCategory category{"Flags of explain"};
-  cl::opt<std::string> input{cl::Positional,
-                             cl::desc("<model.pt2, model.onnx, in.mlir, or - for MLIR on standard input>"),
-                             cl::Required, cl::cat(category)};
+  cl::opt<std::string> input{
+      cl::Positional, cl::desc("<model.pt2, model.onnx, in.mlir, - for MLIR on standard input, or a record.json>"),
+      cl::Required, cl::cat(category)};
   cl::opt<std::string> html{"html", cl::desc("write one page for a browser"), cl::value_desc("file"),
                             cl::cat(category)};
   cl::opt<std::string> json{"json", cl::desc("write the record, for programs and for --against"),
@@ -59,7 +61,8 @@ int failExplain(const llvm::Twine &text) {
   return 1;
 }
 
-/// Compiles a copy of `model` and calls it: once to pack its parameters, then `flags.calls` times.
+/// Compiles a copy of `model` and calls it: once to pack its parameters, then `flags.calls` times, of
+/// which it takes each step's median.
 llvm::Expected<ExplainMeasurement> measure(const ModelFile &model, Session &session, const Options &options,
                                            ExplainFlags &flags, std::vector<int64_t> &symbols) {
   OwningOpRef<ModuleOp> copy = model.module.get().clone();
@@ -84,21 +87,40 @@ llvm::Expected<ExplainMeasurement> measure(const ModelFile &model, Session &sess
   auto program = session.compile(*copy, options);
   if (!program)
     return program.takeError();
-  for (int call = 0; call <= flags.calls; ++call) {
-    if (call == 1)
-      (*program)->profile(true);
-    std::string error;
-    if (!(*program)->run(inputs->pointers.data(), pointers.data(), inputs->symbols.data(), nullptr, flags.threads,
-                         error, nullptr))
-      return llvm::createStringError(error);
-  }
   symbols = inputs->symbols;
   ExplainMeasurement measured;
-  measured.steps = (*program)->times(symbols.data());
-  measured.calls = flags.calls;
+  std::vector<std::vector<int64_t>> times; // by step, of all calls
+  for (int call = 0; call <= flags.calls; ++call) {
+    (*program)->profile(call > 0); // begins anew
+    std::string error;
+    if (!(*program)->run(inputs->pointers.data(), pointers.data(), symbols.data(), nullptr, flags.threads, error,
+                         nullptr))
+      return llvm::createStringError(error);
+    measured.steps = (*program)->times(symbols.data());
+    times.resize(measured.steps.size());
+    for (auto [step, taken] : llvm::zip_equal(measured.steps, times))
+      taken.push_back(step.nanoseconds);
+  }
+  for (auto [step, taken] : llvm::zip_equal(measured.steps, times)) {
+    auto middle = taken.begin() + taken.size() / 2;
+    std::nth_element(taken.begin(), middle, taken.end());
+    step.nanoseconds = *middle;
+  }
+  measured.calls = 1;
   measured.threads = flags.threads > 0 ? flags.threads : llvm::cantFail(describeHost("")).threads;
   measured.peaks = measureHostPeaks(measured.threads);
   return measured;
+}
+
+/// The text of the file; "-" is standard input.
+llvm::Expected<std::string> readText(llvm::StringRef path) {
+  std::string problem;
+  auto buffer = openInputFile(path, &problem);
+  if (!buffer)
+    return llvm::createStringError(problem);
+  if (buffer->getBuffer().empty())
+    return llvm::createStringError("'" + path + "' is empty; expected what `tilewright explain --json` wrote");
+  return buffer->getBuffer().str();
 }
 
 /// Writes `text`; "-" is standard output.
@@ -110,6 +132,32 @@ llvm::Error write(llvm::StringRef path, llvm::StringRef text) {
   out->os() << text;
   out->keep();
   return llvm::Error::success();
+}
+
+/// The record of the model that the flags name.
+llvm::Expected<std::string> explain(ExplainFlags &flags) {
+  Session session;
+  auto model = readModelFile(flags.input, session.context());
+  if (!model)
+    return model.takeError();
+  Options options;
+  options.target = flags.target;
+  options.cpu = flags.cpu;
+  options.threads = flags.threads;
+  options.rounding = flags.rounding;
+  options.scheduleFile = flags.scheduleFile;
+  options.startAt = flags.startAt;
+  ExplainOptions explain;
+  explain.model = flags.input;
+  explain.source = model->exported || model->onnx ? "" : flags.input.getValue();
+  explain.symbols.assign(flags.sizes.begin(), flags.sizes.end());
+  if (flags.measure) {
+    auto measured = measure(*model, session, options, flags, explain.symbols);
+    if (!measured)
+      return measured.takeError();
+    explain.measured = std::move(*measured);
+  }
+  return explainCompile(session, *model->module, options, explain);
 }
 
 /// What is asked of the record.
@@ -146,12 +194,10 @@ int runExplain(int argc, const char *const *argv) {
   if (!flags.against.empty()) {
     if (flags.html.empty())
       return failExplain("--against is shown by the page: add --html FILE");
-    auto buffer = openInputFile(flags.against, &problem);
-    if (!buffer)
-      return failExplain(problem);
-    against = buffer->getBuffer().str();
-    if (against.empty())
-      return failExplain("'" + flags.against + "' is empty; --against takes what --json wrote");
+    llvm::Expected<std::string> text = readText(flags.against);
+    if (!text)
+      return failExplain(llvm::toString(text.takeError()));
+    against = std::move(*text);
   }
   if (flags.measure && (flags.calls < 1 || !flags.startAt.empty()))
     return failExplain(flags.calls < 1 ? "--calls is at least 1"
@@ -159,28 +205,9 @@ int runExplain(int argc, const char *const *argv) {
   if (!findTarget(flags.target, problem))
     return failExplain(problem);
 
-  Session session;
-  auto model = readModelFile(flags.input, session.context());
-  if (!model)
-    return failExplain(llvm::toString(model.takeError()));
-  Options options;
-  options.target = flags.target;
-  options.cpu = flags.cpu;
-  options.threads = flags.threads;
-  options.rounding = flags.rounding;
-  options.scheduleFile = flags.scheduleFile;
-  options.startAt = flags.startAt;
-  ExplainOptions explain;
-  explain.model = flags.input;
-  explain.source = model->exported || model->onnx ? "" : flags.input.getValue();
-  explain.symbols.assign(flags.sizes.begin(), flags.sizes.end());
-  if (flags.measure) {
-    auto measured = measure(*model, session, options, flags, explain.symbols);
-    if (!measured)
-      return failExplain(llvm::toString(measured.takeError()));
-    explain.measured = std::move(*measured);
-  }
-  llvm::Expected<std::string> record = explainCompile(session, *model->module, options, explain);
+  // A record is shown as it is.
+  llvm::Expected<std::string> record =
+      llvm::sys::path::extension(flags.input) == ".json" ? readText(flags.input) : explain(flags);
   if (!record)
     return failExplain(llvm::toString(record.takeError()));
   if (llvm::Error failed = show(*record, against, flags))

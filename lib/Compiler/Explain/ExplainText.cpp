@@ -67,7 +67,7 @@ llvm::Expected<std::string> explainText(llvm::StringRef json) {
     return value.takeError();
   const Object *record = value->getAsObject();
   if (!record || !record->getArray("origins"))
-    return llvm::createStringError("no record of a compile");
+    return llvm::createStringError("no record of `tilewright explain --json`");
   std::string result;
   llvm::raw_string_ostream os(result);
   os << text(*record, "model") << ": " << record->getArray("origins")->size() << " operations, "

@@ -26,6 +26,12 @@ void readSchedule(plan::LaunchOp launch, KernelRecord &kernel) {
   if (!expected.getAsDouble(microseconds)) {
     kernel.expectedMicroseconds = microseconds;
     kernel.bound = bound.str();
+    // It stands apart now.
+    const std::string told = "time " + time.str();
+    if (size_t at = kernel.schedule.find(told); at != std::string::npos) {
+      const bool first = at < 2;
+      kernel.schedule.erase(first ? at : at - 2, told.size() + 2);
+    }
   }
 }
 

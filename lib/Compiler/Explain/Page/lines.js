@@ -49,7 +49,7 @@ class Pane {
     this.hits = this.view.chosen.size ? this.level.hits(this.view.chosen) : [];
     this.hitSet = new Set(this.hits);
     const lines = this.level.lines.length;
-    this.note.textContent = this.view.chosen.size ? `${format.count(this.hits.length)} of ${format.count(lines)} lines` :
+    this.note.textContent = this.view.chosen.size ? `${format.count(this.hits.length)} of ${format.count(lines)}` :
       `${format.count(lines)} lines`;
     const bins = new Set(this.hits.map((hit) => Math.floor((hit / lines) * 100)));
     this.marks.replaceChildren(...[...bins].map((bin) => {
@@ -127,7 +127,7 @@ class LinesView {
     this.row = make("div", { class: "panes" });
     this.more = make("button", { type: "button", click: () => this.add() }, "Add a level");
     this.fewer = make("button", { type: "button", click: () => this.drop() }, "Remove a level");
-    this.element = make("div", { class: "table" }, make("div", { class: "bar" },
+    this.element = make("div", { class: "fill" }, make("div", { class: "bar" },
       make("span", { class: "soft" }, "Click a line: lines of the same operations are marked at every level."),
       this.more, this.fewer, make("button", { type: "button", click: () => this.choose([]) }, "Clear")), this.row);
     const names = compile.levels.map((level) => level.name);

@@ -115,6 +115,10 @@ class Table {
     }, column.title)));
     this.list = new VirtualList(label, 27, (i) => this.row(this.visible[i], widths), (i) => open(this.visible[i]));
     this.element = make("div", { class: "table" }, this.head, this.list.box);
+    // The titles stand over their columns, whatever the scroll bar takes.
+    new ResizeObserver(() => {
+      this.head.style.paddingRight = `${12 + this.list.box.offsetWidth - this.list.box.clientWidth}px`;
+    }).observe(this.list.box);
   }
 
   row(row, widths) {

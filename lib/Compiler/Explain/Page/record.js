@@ -38,6 +38,15 @@ const format = {
 /** "/home/me/model.py" -> "model.py" */
 const shortName = (path) => path.split("/").pop();
 
+/** "softmax+softmax+add" -> "softmax ×2 + add" */
+function shortOperations(operations) {
+  const runs = [];
+  for (const name of operations.split("+"))
+    if (runs.at(-1)?.name === name) runs.at(-1).count++;
+    else runs.push({ name, count: 1 });
+  return runs.map((run) => run.name + (run.count > 1 ? ` ×${run.count}` : "")).join(" + ");
+}
+
 /** Lines of one level: {text, label, origins, head}; origins is an array, or null. */
 class Level {
   constructor(name, lines, functions = []) {

@@ -51,8 +51,9 @@ class Shell {
     this.compile = this.compiles[number];
     this.built = new Map();
     const name = this.compile.record.model;
-    document.getElementById("model").textContent = name;
-    document.title = `${name} - Tilewright explains`;
+    document.getElementById("model").textContent = shortName(name);
+    document.getElementById("model").title = name;
+    document.title = `${shortName(name)} - Tilewright explains`;
     if (show) this.open(this.current);
   }
 

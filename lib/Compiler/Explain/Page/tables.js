@@ -11,7 +11,7 @@ function overview(shell, compile) {
   const expected = compile.expectedMicroseconds();
   const cards = make("div", { class: "cards" },
     card("Machine", [record.cpu, record.machine].filter(Boolean).join(": ") || "—", `target ${record.target}, ${record.threads} threads, rounding ${record.rounding}`),
-    card("Model", `${format.count(record.origins.length)} operations`, record.start_at ? `read at the end of stage ${record.start_at}` : record.model),
+    card("Model", `${format.count(record.origins.length)} operations`, record.start_at ? `read at the end of stage ${record.start_at}` : shortName(record.model)),
     card("Kernels", `${format.count(running.length)} distinct`, `${format.count(steps)} steps per call; ${record.kernels.length - running.length} pack parameters once`),
     card("Fusion", `${format.count(record.edges.length - unfused.length)} edges fused`, `${format.count(unfused.length)} not, each with its reason`),
     card("A call", measured !== undefined ? format.time(measured) : expected !== undefined ? `≈ ${format.time(expected)}` : "—",
@@ -26,7 +26,7 @@ function overview(shell, compile) {
   const kernels = make("table", { class: "plain" }, make("tr", {}, ...["Kernel", "Operations", "Launches", record.measured ? "Measured" : "Expected"].map((title) => make("th", {}, title))),
     ...longest.map((kernel) => make("tr", {},
       make("td", {}, make("button", { type: "button", class: "link code", click: () => shell.showKernel(kernel.name) }, kernel.name)),
-      make("td", {}, kernel.operations), make("td", { class: "number" }, kernel.launches), make("td", { class: "number" }, value(kernel) ? format.time(value(kernel)) : "—"))));
+      make("td", {}, shortOperations(kernel.operations)), make("td", { class: "number" }, kernel.launches), make("td", { class: "number" }, value(kernel) ? format.time(value(kernel)) : "—"))));
   const reasons = new Map();
   unfused.forEach((edge) => reasons.set(edge.reason, (reasons.get(edge.reason) ?? 0) + 1));
   const why = make("table", { class: "plain" }, make("tr", {}, make("th", {}, "Edges"), make("th", {}, "Reason")),
@@ -41,7 +41,7 @@ function kernelsView(shell, compile) {
   const total = record.kernels.reduce((sum, kernel) => sum + (kernel.measured_us ?? 0), 0);
   const columns = [
     { title: "Kernel", width: "minmax(7em, 10em)", value: (k) => k.name },
-    { title: "Operations", width: "minmax(12em, 3fr)", value: (k) => k.operations, hint: "root and what is fused with it" },
+    { title: "Operations", width: "minmax(12em, 3fr)", value: (k) => k.operations, show: (k) => shortOperations(k.operations), hint: "root and what is fused with it" },
     { title: "Launches", width: "6em", number: true, value: (k) => k.launches, show: (k) => (k.once ? "once" : k.launches) },
     { title: "Schedule", width: "minmax(8em, 2fr)", value: (k) => k.schedule || "", hint: "tile sizes" },
     { title: "Expected", width: "7em", number: true, hint: "by the cost model, all launches", show: (k) => format.time(k.expected_us === undefined ? undefined : k.expected_us * k.launches),
@@ -50,14 +50,14 @@ function kernelsView(shell, compile) {
     ...(record.measured ? [
       { title: "Measured", width: "7em", number: true, value: (k) => k.measured_us, show: (k) => format.time(k.measured_us), hint: "all launches of a call, mean over threads" },
       { title: "Share", width: "5em", number: true, value: (k) => (k.measured_us === undefined ? undefined : k.measured_us / (total || 1)), show: (k) => (k.measured_us === undefined ? "" : format.percent(k.measured_us / (total || 1))), hint: "of all kernels' time" },
-      { title: "Of roof", width: "6em", number: true, value: (k) => (k.measured_us ? k.roof_us / k.measured_us : undefined), show: (k) => (k.measured_us && k.roof_us !== undefined ? format.percent(k.roof_us / k.measured_us) : ""), hint: "the time at the machine's peak over the time measured" },
+      { title: "Of roof", width: "6em", number: true, value: (k) => (k.measured_us ? k.roof_us / k.measured_us : undefined), show: (k) => (k.measured_us && k.roof_us !== undefined ? format.percent(k.roof_us / k.measured_us) : ""), hint: "the time at the machine's peak over the time measured; over 100% where the machine was busy while its peak was measured" },
     ] : []),
     { title: "GFLOP", width: "6em", number: true, value: (k) => k.flops / 1e9, show: (k) => (k.flops ? (k.flops / 1e9).toPrecision(3) : "") },
     { title: "Code", width: "6em", number: true, value: (k) => k.code_bytes, show: (k) => format.bytes(k.code_bytes) },
   ];
   const table = new Table("Kernels", columns, record.kernels, (kernel) => shell.showKernel(kernel.name));
   table.sort(record.measured ? 6 : 4, true);
-  return { element: make("div", { class: "table" }, make("div", { class: "bar" }, make("span", { class: "soft" },
+  return { element: make("div", { class: "fill" }, make("div", { class: "bar" }, make("span", { class: "soft" },
     "A kernel opens at all levels. Titles sort.")), table.element), tight: true, focus: table.list.box,
     search: (words) => shell.say(`${table.filter(words)} of ${record.kernels.length} kernels`), table };
 }
@@ -72,7 +72,7 @@ function fusionView(shell, compile) {
   ];
   const table = new Table("Edges", columns, edges, (edge) => {
     if (edge.set >= 0) shell.showOrigins(compile.record.sets[edge.set]);
-    else shell.say("this decision belongs to no operation that is left");
+    shell.say(edge.subject + (edge.reason ? `: ${edge.reason}` : ""));
   });
   const choice = make("select", { "aria-label": "Which edges", change: () => count(table.words) },
     make("option", { value: "apart" }, "not fused"), make("option", { value: "fused" }, "fused"), make("option", { value: "all" }, "all edges"));
@@ -82,6 +82,6 @@ function fusionView(shell, compile) {
     note.textContent = `${format.count(shown)} of ${format.count(edges.length)} edges; one opens at all levels.`;
   };
   count("");
-  return { element: make("div", { class: "table" }, make("div", { class: "bar" }, choice, note), table.element), tight: true,
+  return { element: make("div", { class: "fill" }, make("div", { class: "bar" }, choice, note), table.element), tight: true,
     focus: table.list.box, search: count, table };
 }
