@@ -173,7 +173,7 @@ class LinesView {
 
   tell(from) {
     const numbers = [...this.chosen];
-    if (!numbers.length) return this.shell.say(from ? "this line comes from no single operation" : "");
+    if (!numbers.length) return this.shell.say(from ? "no operation belongs to this line" : "");
     const kernels = new Set(numbers.flatMap((number) => [...(this.compile.kernelsOf[number] ?? [])]));
     const shown = numbers.slice(0, 3).map((number) => this.compile.describe(number)).join("; ");
     const more = numbers.length > 3 ? ` and ${numbers.length - 3} more` : "";
@@ -181,7 +181,7 @@ class LinesView {
       type: "button", class: "link", click: () => this.shell.showKernel(kernel),
     }, kernel));
     this.shell.say(`${numbers.length === 1 ? "1 operation" : `${numbers.length} operations`}: ${shown}${more}`,
-      ...(links.length ? ["in", ...links] : ["in no kernel"]));
+      ...(links.length ? ["in", ...links] : ["in no kernel: a view or a constant, which kernels read as it is"]));
   }
 
   /** Marks the kernel's operations, and shows its function at each level that has it. */
