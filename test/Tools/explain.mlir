@@ -10,6 +10,7 @@
 // RUN: echo '{"format": 99}' > %t.99.json && not tilewright explain %t.99.json --html %t.none 2>&1 | FileCheck %s --check-prefix=FORMAT
 // RUN: echo '[]' > %t.list.json && not tilewright explain %s --html %t.none --against %t.list.json 2>&1 | FileCheck %s --check-prefix=LIST
 // RUN: not tilewright explain %t.list.json 2>&1 | FileCheck %s --check-prefix=RECORD
+// RUN: echo '{"format": 1, "origins": []}' > %t.part.json && not tilewright explain %t.part.json 2>&1 | FileCheck %s --check-prefix=PART
 // RUN: true > %t.empty && not tilewright explain %s --html %t.none --against %t.empty 2>&1 | FileCheck %s --check-prefix=EMPTY
 // RUN: not tilewright explain %s --measure --calls=0 2>&1 | FileCheck %s --check-prefix=CALLS
 // RUN: not tilewright explain %s --target=abacus 2>&1 | FileCheck %s --check-prefix=TARGET
@@ -30,7 +31,8 @@
 // AGAINST: tilewright explain: --against is shown by the page: add --html FILE
 // FORMAT: a record of format 99, but this Tilewright has format 1: make it anew
 // LIST: cannot compare: no record of `tilewright explain --json`: it has no "format"
-// RECORD: no record of `tilewright explain --json`
+// RECORD: no record of `tilewright explain --json`: it has no "format"
+// PART: no record of `tilewright explain --json`: it has no list "sets"
 // EMPTY: is empty; expected what `tilewright explain --json` wrote
 // CALLS: --calls is at least 1
 // TARGET: unknown target 'abacus'

@@ -3,10 +3,10 @@
 // Test: test/Tools/explain.mlir
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Compiler/Explain/Record.h"
 #include "tilewright/Explain.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace tilewright {
@@ -62,12 +62,9 @@ void printKernels(const Object &record, llvm::raw_ostream &os) {
 } // namespace
 
 llvm::Expected<std::string> explainText(llvm::StringRef json) {
-  llvm::Expected<llvm::json::Value> value = llvm::json::parse(json);
-  if (!value)
-    return value.takeError();
-  const Object *record = value->getAsObject();
-  if (!record || !record->getArray("origins"))
-    return llvm::createStringError("no record of `tilewright explain --json`");
+  llvm::Expected<Object> record = explain::readRecord(json);
+  if (!record)
+    return record.takeError();
   std::string result;
   llvm::raw_string_ostream os(result);
   os << text(*record, "model") << ": " << record->getArray("origins")->size() << " operations, "

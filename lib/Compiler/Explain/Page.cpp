@@ -11,7 +11,6 @@
 #include "tilewright/Explain.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Base64.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/SHA256.h"
 
 namespace tilewright {
@@ -40,27 +39,6 @@ std::string hashOf(llvm::StringRef text) {
   return "'sha256-" + llvm::encodeBase64(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text))) + "'";
 }
 
-/// An error for JSON that the page could not show.
-llvm::Error checkRecord(llvm::StringRef json) {
-  llvm::Expected<llvm::json::Value> value = llvm::json::parse(json);
-  if (!value)
-    return llvm::createStringError("no record of `tilewright explain --json`: %s",
-                                   llvm::toString(value.takeError()).c_str());
-  const llvm::json::Object *record = value->getAsObject();
-  std::optional<int64_t> format = record ? record->getInteger("format") : std::nullopt;
-  if (!format)
-    return llvm::createStringError("no record of `tilewright explain --json`: it has no \"format\"");
-  if (*format != explain::recordFormat)
-    return llvm::createStringError("a record of format %lld, but this Tilewright has format %d: make it anew",
-                                   (long long)*format, explain::recordFormat);
-  for (llvm::StringRef part : {"origins", "sets", "sources", "stages", "kernels", "edges"})
-    if (!record->getArray(part))
-      return llvm::createStringError("no record of `tilewright explain --json`: it has no \"%s\"", part.data());
-  if (!record->getObject("plan"))
-    return llvm::createStringError("no record of `tilewright explain --json`: it has no \"plan\"");
-  return llvm::Error::success();
-}
-
 } // namespace
 
 llvm::Expected<std::string> explainPage(llvm::ArrayRef<std::string> records, llvm::StringRef against) {
@@ -68,15 +46,15 @@ llvm::Expected<std::string> explainPage(llvm::ArrayRef<std::string> records, llv
     return llvm::createStringError("there is no record to show: nothing was compiled");
   std::string data = "{\"records\":[";
   for (const std::string &record : records) {
-    if (llvm::Error failed = checkRecord(record))
-      return std::move(failed);
+    if (auto read = explain::readRecord(record); !read)
+      return read.takeError();
     data += data.back() == '[' ? "\n" : ",\n";
     append(data, record);
   }
   data += "],\"against\":";
   if (!against.empty())
-    if (llvm::Error failed = checkRecord(against))
-      return llvm::createStringError("cannot compare: %s", llvm::toString(std::move(failed)).c_str());
+    if (auto read = explain::readRecord(against); !read)
+      return llvm::createStringError("cannot compare: " + llvm::toString(read.takeError()));
   append(data, against.empty() ? "null" : against);
   data += "}";
 

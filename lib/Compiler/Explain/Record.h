@@ -10,6 +10,7 @@
 #include "lib/Compiler/Explain/CompileEvents.h"
 #include "lib/Compiler/Explain/StageText.h"
 #include "tilewright/Compiler.h"
+#include "llvm/Support/JSON.h"
 #include <optional>
 
 namespace tilewright::explain {
@@ -95,6 +96,9 @@ struct Record {
 
 /// As JSON.
 std::string writeRecord(const Record &record, const Origins &origins);
+
+/// What writeRecord() wrote, maybe long ago and elsewhere; an error for what is no record, or one of another format.
+llvm::Expected<llvm::json::Object> readRecord(llvm::StringRef json);
 
 /// The lines that `origins` come from: of `modelFile`, and of Python files.
 std::vector<SourceFile> readSources(const Origins &origins, llvm::StringRef modelFile);

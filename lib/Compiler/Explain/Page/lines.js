@@ -131,7 +131,7 @@ class LinesView {
       make("span", { class: "soft" }, "Click a line: lines of the same operations are marked at every level."),
       this.more, this.fewer, make("button", { type: "button", click: () => this.choose([]) }, "Clear")), this.row);
     const names = compile.levels.map((level) => level.name);
-    this.arrange(["source", "graph", "structured", "assembly"].filter((name) => names.includes(name)));
+    this.arrange(["source", names.includes("graph") ? "graph" : "model", "structured", "assembly"].filter((name) => names.includes(name)));
   }
 
   arrange(names) {
