@@ -192,7 +192,8 @@ void addCodeSizes(std::vector<KernelRecord> &kernels, llvm::StringRef artifact) 
   if (!parts)
     return llvm::consumeError(parts.takeError());
   for (llvm::StringRef object : parts->objects) {
-    auto file = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(object, "kernels"));
+    auto aligned = llvm::MemoryBuffer::getMemBufferCopy(object, "kernels"); // which it may not be in the artifact
+    auto file = llvm::object::ObjectFile::createObjectFile(*aligned);
     if (!file) {
       llvm::consumeError(file.takeError());
       continue;

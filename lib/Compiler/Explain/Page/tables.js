@@ -5,7 +5,8 @@ function overview(shell, compile) {
   const steps = record.plan.steps.length;
   const unfused = record.edges.filter((edge) => !edge.fused);
   const card = (title, value, note) => make("div", { class: "card" }, make("span", {}, title), make("b", {}, value), make("span", {}, note));
-  const code = record.kernels.reduce((sum, kernel) => sum + Math.max(0, kernel.code_bytes), 0);
+  const known = record.kernels.filter((kernel) => kernel.code_bytes >= 0);
+  const code = known.length ? known.reduce((sum, kernel) => sum + kernel.code_bytes, 0) : -1;
   const running = record.kernels.filter((kernel) => !kernel.once);
   const measured = record.measured ? running.reduce((sum, kernel) => sum + (kernel.measured_us ?? 0), 0) : undefined;
   const expected = compile.expectedMicroseconds();
