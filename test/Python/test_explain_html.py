@@ -101,7 +101,10 @@ def test_lines_belong_to_their_operations(record):
     """The gelus have their polynomial or erf, and no line of it is said to come from the layer norms."""
     stage = next(one for one in record["stages"] if one["name"] == "structured")
     rows = [(line, record["sets"][number]) for line, number in zip(stage["lines"], stage["sets"]) if number >= 0]
-    named = lambda name: {i for i, origin in enumerate(record["origins"]) if origin["operation"] == name}  # noqa: E731
+
+    def named(name):
+        return {i for i, origin in enumerate(record["origins"]) if origin["operation"] == name}
+
     erfs = [set(origins) for line, origins in rows if "math.erf" in line]
     assert erfs and all(origins == named("tw.gelu") for origins in erfs)  # both blocks: their kernels are one
     roots = [set(origins) for line, origins in rows if "math.rsqrt" in line]
@@ -176,10 +179,11 @@ def test_source_shows_python_files_only(tmp_path):
     """A model file names its sources, and may be a stranger's."""
     (tmp_path / "secret").write_text("not for the page\n")
     (tmp_path / "long.py").write_text("".join(f"line = {i}\n" for i in range(1, 101)))
-    places = [f"{tmp_path}/secret:1", f"{tmp_path}/long.py:50", f"{tmp_path}/absent.py:7", f"{tmp_path}:1"]
-    body = "".join(f'  %{i + 1} = tw.exp %{i} : (tensor<4xf32>) -> tensor<4xf32> loc("{place.rpartition(":")[0]}":{place.rpartition(":")[2]}:0)\n'
-                   for i, place in enumerate(places))  # fmt: skip
-    (tmp_path / "m.mlir").write_text(f"func.func @main(%0: tensor<4xf32>) -> tensor<4xf32> {{\n{body}  return %4 : tensor<4xf32>\n}}\n")
+    places = [(tmp_path / "secret", 1), (tmp_path / "long.py", 50), (tmp_path / "absent.py", 7), (tmp_path, 1)]
+    body = "".join(f'  %{i + 1} = tw.exp %{i} : (tensor<4xf32>) -> tensor<4xf32> loc("{file}":{line}:0)\n'
+                   for i, (file, line) in enumerate(places))  # fmt: skip
+    (tmp_path / "m.mlir").write_text(
+        f"func.func @main(%0: tensor<4xf32>) -> tensor<4xf32> {{\n{body}  return %4 : tensor<4xf32>\n}}\n")  # fmt: skip
     explain(tmp_path / "m.mlir", "--json", tmp_path / "m.json")
     text = (tmp_path / "m.json").read_text()
     files = {Path(file["name"]).name: file for file in json.loads(text)["sources"]}
@@ -215,14 +219,14 @@ def test_page_is_one_file_with_a_strict_policy(exported, record):
     assert not [attributes for _, attributes in found.starts if {"src", "href", "srcset", "style", "onclick"} & set(attributes)]
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", found.texts[("script", None)] + found.texts[("style", None)])
     policy = next(a["content"] for tag, a in found.starts if tag == "meta" and a.get("http-equiv") == "Content-Security-Policy")
-    hashed = lambda text: "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"  # noqa: E731
-    assert policy == (f"default-src 'none'; script-src {hashed(found.texts[('script', None)])}; "
-                      f"style-src {hashed(found.texts[('style', None)])}; base-uri 'none'; form-action 'none'")  # fmt: skip
+    script, style = ("'sha256-" + base64.b64encode(hashlib.sha256(found.texts[(tag, None)].encode()).digest()).decode() + "'"
+                     for tag in ("script", "style"))  # fmt: skip
+    assert policy == f"default-src 'none'; script-src {script}; style-src {style}; base-uri 'none'; form-action 'none'"
     data = json.loads(found.texts[("script", "data")])
     assert data["against"] is None and data["records"][0]["origins"] == record["origins"]
 
 
-HOSTILE = '</script><script>alert(1)</script><!--<b>&amp;"'
+HOSTILE = '</script><script>alert(1)</script><!--<b>&amp;"</script x="<!--<script '
 
 
 def hostile_model(folder: Path) -> Path:
@@ -243,6 +247,7 @@ def test_hostile_names_stay_text(tmp_path):
     page = (tmp_path / "page.html").read_text()
     found = Elements(page)
     assert [tag for tag, _ in found.starts].count("script") == 2 == page.count("</script>")
+    assert not set("<>&") & set(re.search(r'id="data">(.*)</script>\n<script>', page, re.DOTALL)[1])
     record = json.loads(found.texts[("script", "data")])["records"][0]
     assert record["model"] == str(path)
     assert record["origins"][0]["label"] == record["origins"][0]["file"] == HOSTILE

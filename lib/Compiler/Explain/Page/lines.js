@@ -7,15 +7,17 @@ class Pane {
     this.compile = compile;
     this.hits = [];
     this.hitSet = new Set();
-    this.choice = make("select", { "aria-label": "Level", change: () => this.show(this.choice.value, true) },
-      ...compile.levels.map((level) => make("option", { value: level.name }, level.name)));
-    this.functions = make("select", { "aria-label": "Go to function", change: () => this.goTo(this.functions.value) });
-    this.note = make("span", { class: "soft" });
-    this.marks = make("div", { class: "marks", "aria-hidden": true });
+    this.choice = make(
+        "select", {"aria-label": "Level", change: () => this.show(this.choice.value, true)},
+        ...compile.levels.map((level) => make("option", {value: level.name}, level.name)));
+    this.functions = make("select", {"aria-label": "Go to function", change: () => this.goTo(this.functions.value)});
+    this.note = make("span", {class: "soft"});
+    this.marks = make("div", {class: "marks", "aria-hidden": true});
     this.list = new VirtualList("Lines", 19, (i) => this.row(i), (i) => this.open(i), "lines");
     this.list.box.addEventListener("focus", () => (view.active = this));
-    this.element = make("section", { class: "pane" }, make("div", { class: "bar" }, this.choice, this.functions, this.note),
-      this.list.box, this.marks);
+    this.element = make(
+        "section", {class: "pane"}, make("div", {class: "bar"}, this.choice, this.functions, this.note), this.list.box,
+        this.marks);
     this.show(name, false);
   }
 
@@ -23,8 +25,9 @@ class Pane {
     this.level = this.compile.level(name) ?? this.compile.levels[0];
     this.choice.value = this.level.name;
     this.list.box.setAttribute("aria-label", `Lines: ${this.level.name}`);
-    this.functions.replaceChildren(make("option", { value: "" }, "functions"),
-      ...this.level.functions.map((one, i) => make("option", { value: i }, `@${one.name}`)));
+    this.functions.replaceChildren(
+        make("option", {value: ""}, "functions"),
+        ...this.level.functions.map((one, i) => make("option", {value: i}, `@${one.name}`)));
     this.functions.hidden = this.level.functions.length === 0;
     this.list.at = -1;
     this.list.box.scrollTop = 0;
@@ -50,7 +53,7 @@ class Pane {
     this.hitSet = new Set(this.hits);
     const lines = this.level.lines.length;
     this.note.textContent = this.view.chosen.size ? `${format.count(this.hits.length)} of ${format.count(lines)}` :
-      `${format.count(lines)} lines`;
+                                                    `${format.count(lines)} lines`;
     const bins = new Set(this.hits.map((hit) => Math.floor((hit / lines) * 100)));
     this.marks.replaceChildren(...[...bins].map((bin) => {
       const mark = make("i");
@@ -68,9 +71,11 @@ class Pane {
 
   row(i) {
     const line = this.level.lines[i];
-    const element = make("div", { class: line.head ? "head" : "" }, make("i", {}, line.label));
-    if (line.head) element.append(line.text);
-    else element.append(...paint(line.text, this.level.name));
+    const element = make("div", {class: line.head ? "head" : ""}, make("i", {}, line.label));
+    if (line.head)
+      element.append(line.text);
+    else
+      element.append(...paint(line.text, this.level.name));
     if (this.hitSet.has(i)) element.classList.add(i === this.list.at ? "chosen" : "hit");
     return element;
   }
@@ -83,7 +88,8 @@ class Pane {
   /** To the next (1) or last (-1) marked line. */
   step(way) {
     if (!this.hits.length) return;
-    const next = way > 0 ? this.hits.find((hit) => hit > this.list.at) : this.hits.findLast((hit) => hit < this.list.at);
+    const next =
+        way > 0 ? this.hits.find((hit) => hit > this.list.at) : this.hits.findLast((hit) => hit < this.list.at);
     this.list.moveTo(next ?? (way > 0 ? this.hits[0] : this.hits[this.hits.length - 1]), true);
   }
 
@@ -101,7 +107,8 @@ class Pane {
 }
 
 /** Parts of a line of IR, Python or assembly, colored: a sketch that is right often enough. */
-const parts = /("(?:[^"\\]|\\.)*"|'[^']*')|(\/\/.*|#(?![\w]).*)|(%[\w$.#:]+|@[\w$.]+|\^bb\d+)|\b(func\.func|return|def|class|for|if|else|in|[a-z_]+\.[a-z_][\w.]*)\b/g;
+const parts =
+    /("(?:[^"\\]|\\.)*"|'[^']*')|(\/\/.*|#(?![\w]).*)|(%[\w$.#:]+|@[\w$.]+|\^bb\d+)|\b(func\.func|return|def|class|for|if|else|in|[a-z_]+\.[a-z_][\w.]*)\b/g;
 
 function paint(text, level) {
   const pieces = [];
@@ -111,7 +118,7 @@ function paint(text, level) {
     if (level === "assembly" && !found[2]) continue;
     if (found.index > end) pieces.push(text.slice(end, found.index));
     const kind = found[1] ? "string" : found[2] ? "comment" : found[3] ? "name" : "word";
-    pieces.push(make("span", { class: kind }, found[0]));
+    pieces.push(make("span", {class: kind}, found[0]));
     end = found.index + found[0].length;
   }
   pieces.push(text.slice(end));
@@ -124,14 +131,19 @@ class LinesView {
     this.compile = compile;
     this.chosen = new Set();
     this.panes = [];
-    this.row = make("div", { class: "panes" });
-    this.more = make("button", { type: "button", click: () => this.add() }, "Add a level");
-    this.fewer = make("button", { type: "button", click: () => this.drop() }, "Remove a level");
-    this.element = make("div", { class: "fill" }, make("div", { class: "bar" },
-      make("span", { class: "soft" }, "Click a line: lines of the same operations are marked at every level."),
-      this.more, this.fewer, make("button", { type: "button", click: () => this.choose([]) }, "Clear")), this.row);
+    this.row = make("div", {class: "panes"});
+    this.more = make("button", {type: "button", click: () => this.add()}, "Add a level");
+    this.fewer = make("button", {type: "button", click: () => this.drop()}, "Remove a level");
+    this.element = make(
+        "div", {class: "fill"},
+        make(
+            "div", {class: "bar"},
+            make("span", {class: "soft"}, "Click a line: lines of the same operations are marked at every level."),
+            this.more, this.fewer, make("button", {type: "button", click: () => this.choose([])}, "Clear")),
+        this.row);
     const names = compile.levels.map((level) => level.name);
-    this.arrange(["source", names.includes("graph") ? "graph" : "model", "structured", "assembly"].filter((name) => names.includes(name)));
+    this.arrange(["source", names.includes("graph") ? "graph" : "model", "structured", "assembly"].filter(
+        (name) => names.includes(name)));
   }
 
   arrange(names) {
@@ -177,11 +189,17 @@ class LinesView {
     const kernels = new Set(numbers.flatMap((number) => [...(this.compile.kernelsOf[number] ?? [])]));
     const shown = numbers.slice(0, 3).map((number) => this.compile.describe(number)).join("; ");
     const more = numbers.length > 3 ? ` and ${numbers.length - 3} more` : "";
-    const links = [...kernels].slice(0, 6).map((kernel) => make("button", {
-      type: "button", class: "link", click: () => this.shell.showKernel(kernel),
-    }, kernel));
-    this.shell.say(`${numbers.length === 1 ? "1 operation" : `${numbers.length} operations`}: ${shown}${more}`,
-      ...(links.length ? ["in", ...links] : ["in no kernel: a view or a constant, which kernels read as it is"]));
+    const links = [...kernels].slice(0, 6).map(
+        (kernel) => make(
+            "button", {
+              type: "button",
+              class: "link",
+              click: () => this.shell.showKernel(kernel),
+            },
+            kernel));
+    this.shell.say(
+        `${numbers.length === 1 ? "1 operation" : `${numbers.length} operations`}: ${shown}${more}`,
+        ...(links.length ? ["in", ...links] : ["in no kernel: a view or a constant, which kernels read as it is"]));
   }
 
   /** Marks the kernel's operations, and shows its function at each level that has it. */
@@ -194,14 +212,19 @@ class LinesView {
   }
 
   search(words, isFinal) {
-    if (words && isFinal && !this.active.find(words.toLowerCase())) this.shell.say(`“${words}” is not in ${this.active.level.name}`);
+    if (words && isFinal && !this.active.find(words.toLowerCase()))
+      this.shell.say(`“${words}” is not in ${this.active.level.name}`);
   }
 
   key(event) {
-    if (event.key === "n") this.active.step(1);
-    else if (event.key === "N" || event.key === "p") this.active.step(-1);
-    else if (event.key === "Escape") this.choose([]);
-    else return false;
+    if (event.key === "n")
+      this.active.step(1);
+    else if (event.key === "N" || event.key === "p")
+      this.active.step(-1);
+    else if (event.key === "Escape")
+      this.choose([]);
+    else
+      return false;
     return true;
   }
 }

@@ -7,13 +7,20 @@ class VirtualList {
     this.render = render;
     this.open = open;
     this.count = 0;
-    this.at = -1; // the row that keys move
+    this.at = -1;  // the row that keys move
     this.shown = new Map();
-    this.room = make("div", { class: "room", role: "presentation" });
-    this.box = make("div", {
-      class: `list ${className}`, tabindex: 0, role: "listbox", "aria-label": label,
-      scroll: () => this.schedule(), keydown: (event) => this.key(event), click: (event) => this.click(event),
-    }, this.room);
+    this.room = make("div", {class: "room", role: "presentation"});
+    this.box = make(
+        "div", {
+          class: `list ${className}`,
+          tabindex: 0,
+          role: "listbox",
+          "aria-label": label,
+          scroll: () => this.schedule(),
+          keydown: (event) => this.key(event),
+          click: (event) => this.click(event),
+        },
+        this.room);
     this.id = `list${VirtualList.made++}`;
     new ResizeObserver(() => this.refresh()).observe(this.box);
   }
@@ -73,14 +80,17 @@ class VirtualList {
   scrollTo(i, center = false) {
     const top = i * this.rowHeight;
     const height = this.box.clientHeight;
-    if (center) this.box.scrollTop = top - height / 3;
-    else if (top < this.box.scrollTop) this.box.scrollTop = top;
-    else if (top + this.rowHeight > this.box.scrollTop + height) this.box.scrollTop = top + this.rowHeight - height;
+    if (center)
+      this.box.scrollTop = top - height / 3;
+    else if (top < this.box.scrollTop)
+      this.box.scrollTop = top;
+    else if (top + this.rowHeight > this.box.scrollTop + height)
+      this.box.scrollTop = top + this.rowHeight - height;
   }
 
   click(event) {
     const row = event.target.closest(".row");
-    if (!row || String(window.getSelection())) return; // text that is being copied
+    if (!row || String(window.getSelection())) return;  // text that is being copied
     const i = Number(row.dataset.row);
     this.moveTo(i);
     this.open(i);
@@ -88,7 +98,7 @@ class VirtualList {
 
   key(event) {
     const page = Math.max(1, Math.floor(this.box.clientHeight / this.rowHeight) - 1);
-    const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -this.count, End: this.count };
+    const moves = {ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -this.count, End: this.count};
     if (event.key in moves) {
       this.moveTo(Math.min(this.count - 1, Math.max(0, this.at + moves[event.key])));
       event.preventDefault();
@@ -108,13 +118,19 @@ class Table {
     this.keep = () => true;
     this.visible = rows;
     const widths = columns.map((column) => column.width).join(" ");
-    this.head = make("div", { class: "head" });
+    this.head = make("div", {class: "head"});
     this.head.style.gridTemplateColumns = widths;
-    columns.forEach((column, i) => this.head.append(make("button", {
-      type: "button", class: column.number ? "number" : "", title: column.hint, click: () => this.sort(i),
-    }, column.title)));
+    columns.forEach(
+        (column, i) => this.head.append(make(
+            "button", {
+              type: "button",
+              class: column.number ? "number" : "",
+              title: column.hint,
+              click: () => this.sort(i),
+            },
+            column.title)));
     this.list = new VirtualList(label, 27, (i) => this.row(this.visible[i], widths), (i) => open(this.visible[i]));
-    this.element = make("div", { class: "table" }, this.head, this.list.box);
+    this.element = make("div", {class: "table"}, this.head, this.list.box);
     // The titles stand over their columns, whatever the scroll bar takes.
     new ResizeObserver(() => {
       this.head.style.paddingRight = `${12 + this.list.box.offsetWidth - this.list.box.clientWidth}px`;
@@ -126,7 +142,7 @@ class Table {
     element.style.gridTemplateColumns = widths;
     for (const column of this.columns) {
       const shown = (column.show ?? column.value)(row);
-      const cell = make("span", { class: column.number ? "number" : "" }, shown ?? "");
+      const cell = make("span", {class: column.number ? "number" : ""}, shown ?? "");
       cell.title = cell.textContent;
       element.append(cell);
     }
@@ -148,7 +164,8 @@ class Table {
     });
     [...this.head.children].forEach((button, each) => {
       button.textContent = this.columns[each].title + (each === i ? (falling ? " ▾" : " ▴") : "");
-      each === i ? button.setAttribute("aria-sort", falling ? "descending" : "ascending") : button.removeAttribute("aria-sort");
+      each === i ? button.setAttribute("aria-sort", falling ? "descending" : "ascending") :
+                   button.removeAttribute("aria-sort");
     });
     this.filter(this.words);
   }
@@ -157,8 +174,10 @@ class Table {
   filter(words, keep = this.keep) {
     this.words = words.toLowerCase();
     this.keep = keep;
-    this.visible = this.rows.filter((row) => keep(row) && (!this.words || this.columns.some((column) =>
-      String(column.value(row) ?? "").toLowerCase().includes(this.words))));
+    this.visible = this.rows.filter(
+        (row) => keep(row) &&
+            (!this.words ||
+             this.columns.some((column) => String(column.value(row) ?? "").toLowerCase().includes(this.words))));
     this.list.box.scrollTop = 0;
     this.list.setCount(this.visible.length);
     return this.visible.length;

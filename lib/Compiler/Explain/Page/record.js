@@ -8,11 +8,13 @@ function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;
-    if (typeof value === "function") element.addEventListener(name, value);
-    else element.setAttribute(name, value === true ? "" : String(value));
+    if (typeof value === "function")
+      element.addEventListener(name, value);
+    else
+      element.setAttribute(name, value === true ? "" : String(value));
   }
-  element.append(...children.filter((child) => child !== null && child !== undefined).map((child) =>
-    child instanceof Node ? child : String(child)));
+  element.append(...children.filter((child) => child !== null && child !== undefined)
+                     .map((child) => child instanceof Node ? child : String(child)));
   return element;
 }
 
@@ -42,8 +44,10 @@ const shortName = (path) => path.split("/").pop();
 function shortOperations(operations) {
   const runs = [];
   for (const name of operations.split("+"))
-    if (runs.at(-1)?.name === name) runs.at(-1).count++;
-    else runs.push({ name, count: 1 });
+    if (runs.at(-1)?.name === name)
+      runs.at(-1).count++;
+    else
+      runs.push({name, count: 1});
   return runs.map((run) => run.name + (run.count > 1 ? ` ×${run.count}` : "")).join(" + ");
 }
 
@@ -73,7 +77,7 @@ class Level {
 
   /** The lines that come from any of the chosen origins. */
   hits(chosen) {
-    const known = new Map(); // by array: lines share them
+    const known = new Map();  // by array: lines share them
     const hits = [];
     this.lines.forEach((line, i) => {
       if (!line.origins) return;
@@ -91,7 +95,8 @@ class Compile {
     this.levels = [this.sourceLevel(), ...record.stages.map((stage) => this.stageLevel(stage))];
     this.kernelByName = new Map(record.kernels.map((kernel) => [kernel.name, kernel]));
     this.kernelsOf = record.origins.map(() => new Set());
-    for (const kernel of record.kernels) for (const origin of kernel.origins) this.kernelsOf[origin]?.add(kernel.name);
+    for (const kernel of record.kernels)
+      for (const origin of kernel.origins) this.kernelsOf[origin]?.add(kernel.name);
   }
 
   level(name) {
@@ -100,14 +105,16 @@ class Compile {
 
   stageLevel(stage) {
     const lines = stage.lines.map((text, i) => ({
-      text, label: i + 1, origins: stage.sets[i] >= 0 ? this.record.sets[stage.sets[i]] : null,
-    }));
+                                    text,
+                                    label: i + 1,
+                                    origins: stage.sets[i] >= 0 ? this.record.sets[stage.sets[i]] : null,
+                                  }));
     return new Level(stage.name, lines, stage.functions);
   }
 
   /** The user's files, and behind them operations that no line is known of, by name. */
   sourceLevel() {
-    const { sources, origins } = this.record;
+    const {sources, origins} = this.record;
     const lines = [];
     const homeless = [];
     const byLine = new Map();
@@ -117,19 +124,20 @@ class Compile {
       byLine.set(key, [...(byLine.get(key) ?? []), number]);
     });
     for (const file of sources) {
-      lines.push({ text: file.name + (file.problem ? ` (${file.problem})` : ""), label: "", origins: null, head: true });
+      lines.push({text: file.name + (file.problem ? ` (${file.problem})` : ""), label: "", origins: null, head: true});
       let last = null;
       for (const line of file.lines) {
-        if (last !== null && line.number > last + 1) lines.push({ text: "⋯", label: "", origins: null, head: true });
+        if (last !== null && line.number > last + 1) lines.push({text: "⋯", label: "", origins: null, head: true});
         const own = byLine.get(`${file.name}\n${line.number}`) ?? null;
-        const named = own && !line.text ? own.map((origin) => origins[origin].label || origins[origin].operation).join(", ") : "";
-        lines.push({ text: line.text || named, label: line.number, origins: own });
+        const named =
+            own && !line.text ? own.map((origin) => origins[origin].label || origins[origin].operation).join(", ") : "";
+        lines.push({text: line.text || named, label: line.number, origins: own});
         last = line.number;
       }
     }
-    if (homeless.length) lines.push({ text: "operations without a source line", label: "", origins: null, head: true });
+    if (homeless.length) lines.push({text: "operations without a source line", label: "", origins: null, head: true});
     for (const origin of homeless)
-      lines.push({ text: `${origins[origin].operation}  ${origins[origin].label}`, label: "", origins: [origin] });
+      lines.push({text: `${origins[origin].operation}  ${origins[origin].label}`, label: "", origins: [origin]});
     return new Level("source", lines);
   }
 
