@@ -177,7 +177,7 @@ public:
     std::string text;
     llvm::raw_string_ostream stream(text);
     kernel.setSymName("k");
-    kernel->print(stream, OpPrintingFlags().useLocalScope().assumeVerified());
+    kernel->print(stream, OpPrintingFlags().useLocalScope().assumeVerified().enableDebugInfo(false));
     kernel.setSymName(name);
     auto [entry, isNew] = kernelByText.try_emplace(text, name);
     if (isNew) {

@@ -19,7 +19,7 @@ MISSING = "there is no Chromium here (Debian: apt-get install chromium-headless-
 class Browser:
     """One page. Used as a context: `with Browser(width=1400) as page: page.open(path)`."""
 
-    def __init__(self, width=1400, height=900, dark=False, timeout=60):
+    def __init__(self, width=1400, height=900, dark=False, timeout=180):
         self.size, self.dark, self.deadline = (width, height), dark, time.monotonic() + timeout
         self.number, self.buffer, self.complaints, self.requests = 0, b"", [], []
 

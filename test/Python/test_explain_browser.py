@@ -11,6 +11,8 @@ import pytest
 from browser import MISSING, PROGRAM, Browser
 from test_explain_html import HOSTILE, STAGES, explain, exported, hostile_model, page_of, record  # noqa: F401
 
+import tilewright
+
 pytestmark = pytest.mark.skipif(not PROGRAM, reason=MISSING)
 
 ROWS = "document.querySelectorAll('.pane')[{pane}].querySelectorAll('.row{kind}')"
@@ -20,6 +22,7 @@ TEXTS = "[...document.querySelectorAll({selector!r})].map((one) => one.textConte
 @pytest.fixture
 def browser():
     with Browser() as page:
+        page.address = ""
         yield page
         assert page.complaints == []
         assert set(page.requests) == {page.address}
@@ -198,3 +201,14 @@ def test_levels(browser, exported):
     for _ in range(5):
         browser.click(".bar button", 1)
     assert len(texts(browser, ".pane")) == 1
+
+
+def test_several_graphs(browser, record, tmp_path):
+    """As report().html() writes them: one is shown, the others can be chosen."""
+    other = {**record, "model": "another", "kernels": record["kernels"][:1]}
+    (tmp_path / "page.html").write_text(tilewright._tilewright.explain_page([json.dumps(record), json.dumps(other)], ""))
+    show(browser, tmp_path / "page.html", "#view=kernels")
+    assert len(texts(browser, ".table .row")) == len(record["kernels"])
+    browser.value("""(() => { const choice = document.querySelector('#record');
+        choice.value = '1'; choice.dispatchEvent(new Event('change')); })()""")
+    assert len(texts(browser, ".table .row")) == 1 and texts(browser, "#model") == ["another"]
