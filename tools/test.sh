@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs, builds and runs every test; the last line is "N passed, N failed, N skipped", and the exit status is 1 if
-# any test failed, a runner crashed or a runner ran nothing. --full also runs the slow ones (TILEWRIGHT_TEST_FULL=1), and
-# all cases where one in two or three is chosen by the commit (test/Python/conftest.py says of which files).
+# any test failed, a runner crashed or a runner ran nothing. --full also runs the slow ones (TILEWRIGHT_TEST_FULL=1), those
+# in a browser (it installs Debian's chromium-headless-shell where it can: 96 MB), and all cases where one in two or
+# three is chosen by the commit (test/Python/conftest.py says of which files).
 #
 # Each part leaves in build/test-results/ what its runner wrote (.json of GoogleTest, .xml of lit and pytest; nothing
 # for a script) and its exit status (.rc); tools/dev/sum_tests.py adds them up.
@@ -31,6 +32,10 @@ skip() { echo "== $1: skipped, $2"; }
 
 bash tools/setup.sh || { echo "the build failed"; echo "0 passed, 1 failed, 0 skipped"; exit 1; }
 echo "== build: $((SECONDS - started)) s"
+if [ -n "${TILEWRIGHT_TEST_FULL:-}" ] && [ "$(id -u)" = 0 ] && ! command -v chromium-headless-shell chromium > /dev/null; then
+  { apt-get update && apt-get install -y --no-install-recommends chromium-headless-shell; } > build/chromium.log 2>&1 ||
+    echo "no browser could be installed (build/chromium.log): its tests are skipped"
+fi
 rm -rf "$results"
 mkdir -p "$results"
 # No test reads or fills the user's own cache.

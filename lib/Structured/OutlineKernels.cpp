@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -176,13 +177,14 @@ public:
     std::string text;
     llvm::raw_string_ostream stream(text);
     kernel.setSymName("k");
-    kernel->print(stream, OpPrintingFlags().useLocalScope().assumeVerified());
+    kernel->print(stream, OpPrintingFlags().useLocalScope().assumeVerified().enableDebugInfo(false));
     kernel.setSymName(name);
     auto [entry, isNew] = kernelByText.try_emplace(text, name);
     if (isNew) {
       kernel->setAttr("tw.ops", builder.getStringAttr(ops));
       ++count;
     } else {
+      noteLocations(module.lookupSymbol<func::FuncOp>(entry->second), kernel);
       kernel.erase();
     }
     auto call =
@@ -195,7 +197,23 @@ public:
     return success();
   }
 
+  /// The ops of a kernel come from all the places it stands for.
+  void fuseLocations() {
+    for (auto &[op, others] : locations) {
+      others.insert(others.begin(), op->getLoc());
+      op->setLoc(builder.getFusedLoc(others));
+    }
+  }
+
 private:
+  /// `same` is equal to `kept` but for the places its ops come from.
+  void noteLocations(func::FuncOp kept, func::FuncOp same) {
+    SmallVector<Operation *> ops;
+    kept->walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
+    auto next = ops.begin();
+    same->walk<WalkOrder::PreOrder>([&](Operation *op) { locations[*next++].push_back(op->getLoc()); });
+  }
+
   /// Whether `user`, or the op of @main in whose body it stands, is a member.
   bool isMember(Operation *user) { return memberSet.contains(main.getBody().front().findAncestorOpInBlock(*user)); }
 
@@ -259,6 +277,7 @@ private:
   SmallVector<Operation *> members;
   llvm::SmallPtrSet<Operation *, 16> memberSet;
   llvm::StringMap<std::string> kernelByText;
+  llvm::MapVector<Operation *, SmallVector<Location>> locations; ///< of ops that were equal to one that is kept
   llvm::DenseMap<AffineExpr, Value> valueByExpr;
   SmallVector<std::pair<Value, Value>> aliases; ///< index values equal to a canonical one
 };
@@ -273,6 +292,7 @@ LogicalResult outlineKernels(ModuleOp module, func::FuncOp main, ArrayRef<SmallV
   for (ArrayRef<Operation *> cluster : inOrder)
     if (failed(outliner.outline(cluster)))
       return failure();
+  outliner.fuseLocations();
   Block &body = main.getBody().front();
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
     if (isOpTriviallyDead(&op))

@@ -53,6 +53,7 @@ public:
   std::vector<bool> packedInputs; ///< Program::packedInputs(); may be empty
   unsigned argumentCount = 0;
   std::string name = "tilewright"; ///< of its spans in profiles
+  std::string record;              ///< Graph::explain() of it, if it was asked for
   pybind11::object seedSource, threadSource, makeDense;
   pybind11::object written; ///< called with the arguments that were written, and with their dense copies or None
   int64_t calls = 0, copies = 0;

@@ -2,6 +2,7 @@
 #include "dialects/Graph/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "python/module/Call.h"
+#include "tilewright/Explain.h"
 #include "tilewright/ExportedModel.h"
 #include "tilewright/HostCode.h"
 #include "tilewright/Target.h"
@@ -154,6 +155,18 @@ public:
     return result;
   }
 
+  /// The record of a compile (tilewright/Explain.h), which is another one than compile()'s.
+  std::string explain(const Options &options, const std::string &name) {
+    finish();
+    mlir::OwningOpRef<mlir::ModuleOp> copy = module->clone();
+    ExplainOptions explain;
+    explain.model = name;
+    auto record = explainCompile(session(), *copy, options, explain);
+    if (!record)
+      throw std::runtime_error(llvm::toString(record.takeError()));
+    return std::move(*record);
+  }
+
   std::shared_ptr<GraphCall> compile(const Options &options) {
     finish();
     auto call = std::make_shared<GraphCall>();
@@ -289,6 +302,10 @@ PYBIND11_MODULE(_tilewright, m) {
       .def_readwrite("check", &Options::check)
       .def_readwrite("threads", &Options::threads);
 
+  m.def("explain_page", [](const std::vector<std::string> &records, const std::string &against) {
+    return valueOf(explainPage(records, against));
+  });
+
   py::class_<Graph>(m, "Graph", "Takes the nodes of a graph one by one.")
       .def(py::init<>())
       .def("symbol", &Graph::symbol)
@@ -297,6 +314,7 @@ PYBIND11_MODULE(_tilewright, m) {
       .def("outputs", &Graph::setOutputs)
       .def("text", &Graph::text)
       .def("compile", &Graph::compile)
+      .def("explain", &Graph::explain)
       .def("type_of", &Graph::typeOf)
       .def("type_for", &Graph::typeFor)
       .def("normalize", &Graph::normalize)
@@ -352,6 +370,7 @@ PYBIND11_MODULE(_tilewright, m) {
       .def("packed_bytes", [](const GraphCall &call) { return call.program ? call.program->packedBytes() : 0; })
       .def("report", &reportOf)
       .def_readwrite("name", &GraphCall::name)
+      .def_readwrite("record", &GraphCall::record)
       .def_readonly("calls", &GraphCall::calls)
       .def_readonly("copies", &GraphCall::copies);
 

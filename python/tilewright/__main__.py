@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import runpy
 import sys
 
@@ -25,6 +26,8 @@ def _every_compile_is_ours():
 
 
 def explain(arguments) -> int:
+    if arguments.html:
+        os.environ["TILEWRIGHT_RECORD"] = "1"
     torch._dynamo.utils.set_compilation_metrics_limit(10_000)
     if arguments.force:
         _every_compile_is_ours()
@@ -40,6 +43,8 @@ def explain(arguments) -> int:
         if not report:
             text = "nothing was compiled by Tilewright: pass backend=\"tilewright\" to torch.compile, or --force here"
         print(text)
+        if arguments.html and report:
+            report.html(arguments.html)
     return code
 
 
@@ -48,6 +53,7 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     command = commands.add_parser("explain", help="run a program, then say what became of each compiled function")
     command.add_argument("--json", action="store_true", help="as JSON")
+    command.add_argument("--html", metavar="FILE", help="also write a page with every stage of every graph")
     command.add_argument("--force", action="store_true", help="every torch.compile uses Tilewright")
     command.add_argument("script")
     command.add_argument("arguments", nargs=argparse.REMAINDER)

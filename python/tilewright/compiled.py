@@ -77,7 +77,9 @@ class Program:
         """`keep`: it may be pickled later. `title` names its calls in profiles."""
         self.options, self.title = options, title
         self.kept = pickle.dumps(imported) if keep else None
+        record = imported.graph.explain(options.native(), title) if options.record else ""
         self.call = build(imported, options)
+        self.call.record = record
         self.call.name = title
         self.run = resolving(self.call, imported.negatives) if imported.negatives else self.call
         for text in self.call.report().get("warnings", []):

@@ -28,6 +28,7 @@ class CompileOptions:
     target: str = _option("cpu")
     cpu: str = _option("native")
     rounding: str = _option("fused", values=("fused", "eager"))  # eager: round between fused ops as eager does
+    record: bool = _option(False, native=False)  # keep what tilewright.report().html(path) shows; compiles twice
     dump: str = _option("", older="TILEWRIGHT_DUMP_DIRECTORY")  # a folder for every stage's IR
     schedule_file: str = _option("")  # JSON: a kernel's name or ops -> tile sizes; .mlir: a transform-dialect script
     cache: bool = _option(True)  # compiled code is kept in TILEWRIGHT_CACHE_DIR, or ~/.cache/tilewright

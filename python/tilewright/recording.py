@@ -39,6 +39,9 @@ class RecordedGraph:
         self.steps = None
         return self.graph.compile(options)
 
+    def explain(self, options: _tilewright.Options, name: str) -> str:
+        return self.graph.explain(options, name)
+
     def text(self) -> str:
         return self.graph.text()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import pathlib
 import threading
 import weakref
 from collections import deque
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 
 from torch._logging import trace_structured
 
+from . import _tilewright
 from .origin import Origin
 
 log = logging.getLogger(__name__)
@@ -45,11 +47,14 @@ class GraphReport:
     origin: Origin = field(default_factory=Origin)
     restored: bool = False  # by torch's AOTAutogradCache or from a saved function: AOTAutograd did not run
     programs: list[dict] = field(default_factory=list, repr=False)  # of each compiled segment, as it was compiled
+    records: list[str] = field(default_factory=list, repr=False)  # under options={"record": True}, of each compiled segment
     references: list = field(default_factory=list, repr=False)  # weak ones to the GraphCalls: a report keeps no code alive
 
     def watch(self, call) -> None:
         """Takes in a compiled segment."""
         self.programs.append(call.report())
+        if call.record:
+            self.records.append(call.record)
         self.references.append(weakref.ref(call))
 
     @property
@@ -58,7 +63,7 @@ class GraphReport:
         return [call for reference in self.references if (call := reference()) is not None]
 
     def __getstate__(self):
-        return vars(self) | {"programs": [], "references": [], "frozen": None}
+        return vars(self) | {"programs": [], "records": [], "references": [], "frozen": None}
 
     def packed_bytes(self) -> int:
         """Memory of packed parameters; graphs may share it."""
@@ -115,6 +120,14 @@ class Report(list):
 
     def to_json(self) -> str:
         return self.explanation().to_json()
+
+    def html(self, path) -> None:
+        """Writes one page that shows every graph compiled under options={"record": True}: docs/how-to/explain.md."""
+        records = [record for graph in self for record in graph.records]
+        if not records:
+            raise ValueError('tilewright: no graph of this report was recorded; compile with options={"record": True}, or '
+                             "with TILEWRIGHT_RECORD=1 in the environment")  # fmt: skip
+        pathlib.Path(path).write_text(_tilewright.explain_page(records, ""), encoding="utf-8")
 
     def __str__(self) -> str:
         return str(self.explanation()) if self else "nothing was compiled yet"

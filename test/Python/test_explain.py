@@ -127,3 +127,27 @@ def test_failed_compile_leaves_a_reproducer(tmp_path, monkeypatch, dynamic):
     schedules.write_text("{}")
     mended = subprocess.run([sys.executable, folder / "reproduce.py"], env=env, capture_output=True, text=True)
     assert mended.returncode == 0, mended.stderr
+
+
+def test_page_of_a_program(tmp_path):
+    """Both graphs of the program are in it, with its lines."""
+    run(tmp_path, "-m", "tilewright", "explain", "--html", "page.html", "program.py")
+    page = (tmp_path / "page.html").read_text()
+    records = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])["records"]
+    assert len(records) >= 2 and all(record["kernels"] for record in records)
+    texts = {line["text"].strip() for record in records for file in record["sources"] for line in file["lines"]}
+    assert "y = self.linear(x).relu()" in texts
+
+
+def test_page_needs_records(tmp_path):
+    model = torch.compile(torch.nn.Linear(4, 4), backend="tilewright")
+    with torch.no_grad():
+        model(torch.randn(2, 4))
+    with pytest.raises(ValueError, match="options={\"record\": True}"):
+        tilewright.report(model).html(tmp_path / "page.html")
+    torch._dynamo.reset()
+    model = torch.compile(torch.nn.Linear(4, 4), backend="tilewright", options={"record": True})
+    with torch.no_grad():
+        model(torch.randn(2, 4))
+    tilewright.report(model).html(tmp_path / "page.html")
+    assert "Content-Security-Policy" in (tmp_path / "page.html").read_text()

@@ -12,6 +12,8 @@ int runCache(int argc, const char *const *argv);
 int runCalibrate(int argc, const char *const *argv);
 /// `tilewright compile ...`: argv[0] is "compile". Returns the exit status: 0, 1 for an error, 2 for a wrong flag.
 int runCompile(int argc, const char *const *argv);
+/// `tilewright explain model.pt2`: what became of a model, as text or as a page.
+int runExplain(int argc, const char *const *argv);
 /// `tilewright inspect model.so`: prints its manifest.
 int runInspect(int argc, const char *const *argv);
 /// `tilewright run ...`, likewise.

@@ -24,6 +24,8 @@ constexpr Command commands[] = {
     {"cache", "list, explain, prune or clear the compiled code that is kept", runCache},
     {"calibrate", "measure this machine for the choice of schedules, in two seconds", runCalibrate},
     {"compile", "make a library of a model (.pt2, .onnx or MLIR), or print a stage of it, or its assembly", runCompile},
+    {"explain", "tell what becomes of a model: its kernels, why ops were not fused, every stage's lines; --html FILE",
+     runExplain},
     {"inspect", "tell what a library is: inputs, outputs, weights, kernels, the CPU it needs", runInspect},
     {"machine", "describe this CPU as kernels see it, and measure its FMA peak", runMachine},
     {"run", "compile a model and call it on .npy files or random inputs; --check compares with the reference", runRun},

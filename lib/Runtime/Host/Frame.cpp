@@ -65,13 +65,7 @@ private:
       if (bytes[i] < 0)
         return false;
     }
-    std::vector<plan::LiveRange> live(plan.buffers.size());
-    for (size_t i = 0; i < steps.size(); ++i)
-      for (const plan::Operand &operand : steps[i]->operands) {
-        plan::LiveRange &range = live[operand.buffer];
-        range.first = range.empty() ? int32_t(i) : range.first;
-        range.last = int32_t(i);
-      }
+    std::vector<plan::LiveRange> live = plan::liveRanges(steps, plan.buffers.size());
     std::vector<plan::ArenaRequest> requests(plan.buffers.size());
     for (size_t i = 0; i < plan.buffers.size(); ++i)
       if (plan.buffers[i].kind == plan::Buffer::Kind::Arena)

@@ -5,6 +5,17 @@
 
 namespace tilewright::plan {
 
+std::vector<LiveRange> liveRanges(const std::vector<const Step *> &steps, size_t buffers) {
+  std::vector<LiveRange> live(buffers);
+  for (size_t i = 0; i < steps.size(); ++i)
+    for (const Operand &operand : steps[i]->operands) {
+      LiveRange &range = live[operand.buffer];
+      range.first = range.empty() ? int32_t(i) : range.first;
+      range.last = int32_t(i);
+    }
+  return live;
+}
+
 bool planArena(const std::vector<ArenaRequest> &requests, ArenaLayout &layout, std::string &error) {
   // Far below 2^63, so that a sum of two of them does not overflow.
   constexpr int64_t largest = int64_t(1) << 60;

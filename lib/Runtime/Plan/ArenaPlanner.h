@@ -30,6 +30,9 @@ struct LiveRange {
   }
 };
 
+/// When each of `buffers` buffers is alive while `steps` run in order.
+std::vector<LiveRange> liveRanges(const std::vector<const Step *> &steps, size_t buffers);
+
 /// A buffer to place: its size in bytes and when it is alive. An empty range or a size of 0 takes no room.
 struct ArenaRequest {
   int64_t bytes = 0;

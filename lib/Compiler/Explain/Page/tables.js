@@ -1,0 +1,166 @@
+// tables.js - overview, kernels and fusion.
+
+function overview(shell, compile) {
+  const {record} = compile;
+  const steps = record.plan.steps.length;
+  const unfused = record.edges.filter((edge) => !edge.fused);
+  const card = (title, value, note) =>
+      make("div", {class: "card"}, make("span", {}, title), make("b", {}, value), make("span", {}, note));
+  const known = record.kernels.filter((kernel) => kernel.code_bytes >= 0);
+  const code = known.length ? known.reduce((sum, kernel) => sum + kernel.code_bytes, 0) : -1;
+  const running = record.kernels.filter((kernel) => !kernel.once);
+  const measured = record.measured ? running.reduce((sum, kernel) => sum + (kernel.measured_us ?? 0), 0) : undefined;
+  const expected = compile.expectedMicroseconds();
+  const cards = make(
+      "div", {class: "cards"},
+      card(
+          "Machine", [record.cpu, record.machine].filter(Boolean).join(": ") || "—",
+          `target ${record.target}, ${record.threads} threads, rounding ${record.rounding}`),
+      card(
+          "Model", `${format.count(record.origins.length)} operations`,
+          record.start_at ? `read at the end of stage ${record.start_at}` : shortName(record.model)),
+      card(
+          "Kernels", `${format.count(running.length)} distinct`,
+          `${format.count(steps)} steps per call; ${record.kernels.length - running.length} pack parameters once`),
+      card(
+          "Fusion", `${format.count(record.edges.length - unfused.length)} edges fused`,
+          `${format.count(unfused.length)} not, each with its reason`),
+      card(
+          "A call",
+          measured !== undefined     ? format.time(measured) :
+              expected !== undefined ? `≈ ${format.time(expected)}` :
+                                       "—",
+          measured !== undefined     ? "measured in kernels, mean over threads" :
+              expected !== undefined ? "as the cost model expects, of the kernels it knows; --measure measures" :
+                                       "the cost model knows none of the kernels; --measure measures"),
+      card(
+          "Compile time", format.time(compile.compileMilliseconds() * 1000),
+          `of it machine code ${format.time(record.codegen_ms * 1000)}`),
+      card("Machine code", format.bytes(code) || "—", "of all kernels"),
+      card(
+          "Arena", format.bytes(record.plan.arena_bytes) || "—",
+          record.plan.problem || "memory of one call, beside inputs and results"),
+      card(
+          "Parameters, packed", format.bytes(record.plan.packed_bytes) || "0 B",
+          `inputs ${format.bytes(record.plan.input_bytes)}, results ${format.bytes(record.plan.output_bytes)}`));
+  const value = (kernel) =>
+      kernel.measured_us ?? (kernel.expected_us === undefined ? 0 : kernel.expected_us * kernel.launches);
+  const longest = [...running].sort((a, b) => value(b) - value(a)).slice(0, 8);
+  const kernels = make(
+      "table", {class: "plain"},
+      make(
+          "tr", {},
+          ...["Kernel", "Operations", "Launches", record.measured ? "Measured" : "Expected"].map(
+              (title) => make("th", {}, title))),
+      ...longest.map(
+          (kernel) => make(
+              "tr", {},
+              make(
+                  "td", {},
+                  make(
+                      "button", {type: "button", class: "link code", click: () => shell.showKernel(kernel.name)},
+                      kernel.name)),
+              make("td", {}, shortOperations(kernel.operations)), make("td", {class: "number"}, kernel.launches),
+              make("td", {class: "number"}, value(kernel) ? format.time(value(kernel)) : "—"))));
+  const reasons = new Map();
+  unfused.forEach((edge) => reasons.set(edge.reason, (reasons.get(edge.reason) ?? 0) + 1));
+  const why = make(
+      "table", {class: "plain"}, make("tr", {}, make("th", {}, "Edges"), make("th", {}, "Reason")),
+      ...[...reasons]
+          .sort((a, b) => b[1] - a[1])
+          .slice(0, 8)
+          .map(
+              ([reason, count]) => make(
+                  "tr", {}, make("td", {class: "number"}, count),
+                  make(
+                      "td", {},
+                      make(
+                          "button", {type: "button", class: "link", click: () => shell.open("fusion", reason)},
+                          reason)))));
+  return {
+    element: make(
+        "div", {}, cards, make("h2", {}, record.measured ? "Longest kernels" : "Longest kernels, as expected"), kernels,
+        ...(reasons.size ? [make("h2", {}, "Why edges were not fused"), why] : []))
+  };
+}
+
+function kernelsView(shell, compile) {
+  const {record} = compile;
+  const total = record.kernels.reduce((sum, kernel) => sum + (kernel.measured_us ?? 0), 0);
+  const expected = (kernel) => (kernel.expected_us === undefined ? undefined : kernel.expected_us * kernel.launches);
+  const share = (kernel) => (kernel.measured_us === undefined ? undefined : kernel.measured_us / (total || 1));
+  const ofRoof = (kernel) => (kernel.measured_us && kernel.roof_us ? kernel.roof_us / kernel.measured_us : undefined);
+  const column = (title, width, value, more = {}) => ({title, width, value, ...more});
+  const number = (title, width, value, show, hint) =>
+      ({title, width, value, show: (kernel) => show(value(kernel)), hint, number: true});
+  const columns = [
+    column("Kernel", "minmax(7em, 10em)", (kernel) => kernel.name),
+    column(
+        "Operations", "minmax(12em, 3fr)", (kernel) => kernel.operations,
+        {show: (kernel) => shortOperations(kernel.operations), hint: "root and what is fused with it"}),
+    column(
+        "Launches", "6em", (kernel) => kernel.launches,
+        {show: (kernel) => (kernel.once ? "once" : kernel.launches), number: true}),
+    column("Schedule", "minmax(8em, 2fr)", (kernel) => kernel.schedule, {hint: "tile sizes"}),
+    number("Expected", "7em", expected, format.time, "by the cost model, all launches"),
+    column("Bound by", "6em", (kernel) => kernel.bound, {hint: "what limits it, by the cost model"}),
+  ];
+  if (record.measured) {
+    columns.push(number(
+        "Measured", "7em", (kernel) => kernel.measured_us, format.time, "all launches of a call, mean over threads"));
+    columns.push(number("Share", "5em", share, format.percent, "of all kernels' time"));
+    columns.push(number(
+        "Of roof", "6em", ofRoof, format.percent,
+        "the time at the machine's peak over the time measured; over 100% where it was busy while its peak was measured"));
+  }
+  columns.push(number("GFLOP", "6em", (kernel) => kernel.flops / 1e9, (value) => (value ? value.toPrecision(3) : "")));
+  columns.push(number("Code", "6em", (kernel) => kernel.code_bytes, format.bytes));
+  const table = new Table("Kernels", columns, record.kernels, (kernel) => shell.showKernel(kernel.name));
+  table.sort(record.measured ? 6 : 4, true);
+  return {
+    element: make(
+        "div", {class: "fill"},
+        make("div", {class: "bar"}, make("span", {class: "soft"}, "A kernel opens at all levels. Titles sort.")),
+        table.element),
+    tight: true,
+    focus: table.list.box,
+    search: (words) => shell.say(`${table.filter(words)} of ${record.kernels.length} kernels`),
+    table
+  };
+}
+
+function fusionView(shell, compile) {
+  const edges = compile.record.edges;
+  const columns = [
+    {
+      title: "",
+      width: "6em",
+      value: (e) => (e.fused ? "fused" : "apart"),
+      show: (e) => make("span", {class: e.fused ? "good" : "bad"}, e.fused ? "fused" : "apart")
+    },
+    {title: "Operations", width: "minmax(12em, 2fr)", value: (e) => e.subject},
+    {title: "Reason", width: "minmax(14em, 3fr)", value: (e) => e.reason},
+    {title: "Line", width: "minmax(8em, 1fr)", value: (e) => e.where, show: (e) => shortName(e.where)},
+  ];
+  const table = new Table("Edges", columns, edges, (edge) => {
+    if (edge.set >= 0) shell.showOrigins(compile.record.sets[edge.set]);
+    shell.say(edge.subject + (edge.reason ? `: ${edge.reason}` : ""));
+  });
+  const choice = make(
+      "select", {"aria-label": "Which edges", change: () => count(table.words)},
+      make("option", {value: "apart"}, "not fused"), make("option", {value: "fused"}, "fused"),
+      make("option", {value: "all"}, "all edges"));
+  const note = make("span", {class: "soft"});
+  const count = (words) => {
+    const shown = table.filter(words, (edge) => choice.value === "all" || edge.fused === (choice.value === "fused"));
+    note.textContent = `${format.count(shown)} of ${format.count(edges.length)} edges; one opens at all levels.`;
+  };
+  count("");
+  return {
+    element: make("div", {class: "fill"}, make("div", {class: "bar"}, choice, note), table.element),
+    tight: true,
+    focus: table.list.box,
+    search: count,
+    table
+  };
+}

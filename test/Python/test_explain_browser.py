@@ -1,0 +1,214 @@
+"""The page of tilewright explain in a browser: it loads, clicks and keys do what they say, and 500 kernels are no more work
+for the document than five."""
+
+# ruff: noqa: F811 (fixtures of the other file)
+import copy
+import json
+import re
+from pathlib import Path
+
+import pytest
+from browser import MISSING, PROGRAM, Browser
+from test_explain_html import HOSTILE, STAGES, explain, exported, hostile_model, page_of, record  # noqa: F401
+
+import tilewright
+
+pytestmark = pytest.mark.skipif(not PROGRAM, reason=MISSING)
+
+ROWS = "document.querySelectorAll('.pane')[{pane}].querySelectorAll('.row{kind}')"
+TEXTS = "[...document.querySelectorAll({selector!r})].map((one) => one.textContent)"
+
+
+@pytest.fixture
+def browser():
+    with Browser() as page:
+        page.address = ""
+        yield page
+        assert page.complaints == []
+        assert set(page.requests) == {page.address}
+
+
+def show(browser, path: Path, fragment: str = "") -> None:
+    browser.address = path.resolve().as_uri()
+    browser.open(path, fragment)
+
+
+def texts(browser, selector: str) -> list[str]:
+    return browser.value(TEXTS.format(selector=selector))
+
+
+def pane_rows(browser, pane: int, kind: str = "") -> list[str]:
+    return browser.value(f"[...{ROWS.format(pane=pane, kind=kind)}].map((row) => row.lastChild.parentNode.textContent)")
+
+
+def test_clicks_and_keys(browser, exported, record):
+    page_of(exported)
+    show(browser, exported.with_suffix(".html"))
+    for view in ("Overview", "Lines", "Kernels", "Fusion", "Memory", "Time", "Difference"):
+        assert view in texts(browser, "nav button")
+    assert f"{len(record['origins'])} operations" in texts(browser, ".card b")
+
+    # A line of the source marks its lines at every level.
+    browser.press("2")
+    source = texts(browser, ".pane:first-child .row")
+    gelu = next(i for i, text in enumerate(source) if "gelu" in text)
+    browser.click(".pane:first-child .row", gelu)
+    assert pane_rows(browser, 0, ".chosen") == [source[gelu]]
+    assert all("tw.gelu" in row for row in pane_rows(browser, 1, ".hit")) and len(pane_rows(browser, 1, ".hit")) == 2
+    assert browser.value("document.querySelector('#status').textContent").startswith("2 operations: tw.gelu (aten.gelu.default)")
+    assert pane_rows(browser, 2, ".hit") and pane_rows(browser, 3, ".hit")
+    # n goes to the next marked line of the level that was used last.
+    marked = pane_rows(browser, 1, ".hit")
+    browser.value("document.querySelectorAll('.list')[1].focus()")
+    for row in (*marked, marked[0]):
+        browser.press("n")
+        assert pane_rows(browser, 1, ".at") == [row]
+    browser.press("Escape")
+    assert not pane_rows(browser, 1, ".hit") + pane_rows(browser, 1, ".chosen")
+    # The search goes on in the level that is used.
+    browser.press("/")
+    assert browser.value("document.activeElement.id") == "search"
+    browser.call("Input.insertText", text="softmax_is_not_there")
+    browser.press("Enter")
+    assert "is not in graph" in browser.value("document.querySelector('#status').textContent")
+
+    # Another level, chosen from the list.
+    browser.value("""(() => { const choice = document.querySelectorAll('.pane')[1].querySelector('select');
+        choice.value = 'vector'; choice.dispatchEvent(new Event('change')); })()""")
+    stage = next(one for one in record["stages"] if one["name"] == "vector")
+    assert pane_rows(browser, 1)[0] == "1" + stage["lines"][0]
+
+    # Titles sort; a kernel opens where its code begins.
+    browser.click("#tab-kernels")
+    browser.click(".table .head button", len(texts(browser, ".table .head button")) - 1)
+    last = "[...document.querySelectorAll('.table .row')].sort((a, b) => a.dataset.row - b.dataset.row).map((row) => row.lastChild.textContent)"
+    sizes = [float(text.split()[0]) * {"B": 1, "KiB": 1024}[text.split()[1]] for text in browser.value(last)]
+    assert len(sizes) == len(record["kernels"]) and sizes == sorted(sizes, reverse=True)
+    browser.click(".table .row", 0)
+    kernel = max(record["kernels"], key=lambda one: one["code_bytes"])
+    assert any(f"{kernel['name']}:" in row for row in pane_rows(browser, 3, ".at"))
+
+    # Edges that are not fused, with their reasons; the search keeps some of them.
+    browser.press("4")
+    unfused = [edge for edge in record["edges"] if not edge["fused"]]
+    shown = texts(browser, ".table .row")
+    assert len(shown) == len(unfused) and all(edge["reason"] in "".join(shown) for edge in unfused)
+    browser.press("/")
+    browser.call("Input.insertText", text=unfused[0]["reason"])
+    assert 0 < len(texts(browser, ".table .row")) <= len(unfused)
+
+    # Memory and time.
+    browser.press("Escape")
+    browser.press("5")
+    assert len(texts(browser, "svg rect.buffer")) == len(record["plan"]["arena"])
+    browser.click("svg rect.buffer", 0)
+    assert "Made by step" in browser.value("document.querySelector('main').textContent")
+    browser.press("6")
+    passes = {one["name"] for stage in record["stages"] for one in stage["passes"]}
+    assert set(texts(browser, ".bars .pass")) == passes
+    browser.press("?")
+    assert browser.value("document.querySelector('#keys').open")
+
+
+def test_difference(browser, exported, record, tmp_path):
+    (tmp_path / "before.json").write_text(json.dumps(record))
+    explain(exported, "--cpu=x86-64-v3", "--html", tmp_path / "page.html", "--against", tmp_path / "before.json")
+    show(browser, tmp_path / "page.html", "#view=compare")
+    rows = browser.value("[...document.querySelectorAll('.plain tr')].map((row) => [...row.children].map((cell) => cell.textContent))")
+    cells = {row[0]: row[1:] for row in rows}
+    assert cells["CPU"][:2] == [record["cpu"], "x86-64-v3"]
+    assert cells["Kernels"] == [str(len(record["kernels"]))] * 2 + [""]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_light_and_dark(exported, dark):
+    page_of(exported)
+    with Browser(dark=dark) as page:
+        page.open(exported.with_suffix(".html"))
+        grounds = []
+        for _ in range(2):
+            ground = page.value("getComputedStyle(document.body).backgroundColor")
+            grounds.append(sum(map(int, re.findall(r"\d+", ground)[:3])) < 200)
+            page.click("#theme")
+        assert grounds == [dark, not dark]
+
+
+def test_hostile_names_do_nothing(browser, tmp_path):
+    path = hostile_model(tmp_path)
+    explain(path, "--json", tmp_path / "record.json")
+    explain(path, "--html", tmp_path / "page.html", "--against", tmp_path / "record.json")
+    for fragment in ("", "#view=lines&operations=0", "#view=kernels", "#view=fusion", "#view=compare", f"#view={HOSTILE}&operations=<b>"):
+        show(browser, tmp_path / "page.html", fragment)
+        assert browser.value("document.querySelectorAll('script, b:not(.card b)').length") == 2
+    show(browser, tmp_path / "page.html", "#view=lines&operations=0")
+    assert HOSTILE in browser.value("document.querySelector('#status').textContent")
+    assert any(HOSTILE in text for text in texts(browser, ".pane:first-child .row"))
+
+
+def large(record: dict, times: int) -> dict:
+    """The record of a model so many times as large."""
+    big = copy.deepcopy(record)
+    count, sets = len(record["origins"]), len(record["sets"])
+    big["origins"] = record["origins"] * times
+    big["sets"] = [[origin + i * count for origin in one] for i in range(times) for one in record["sets"]]
+    for stage, one in zip(record["stages"], big["stages"]):
+        length = len(stage["lines"])
+        one["lines"] = stage["lines"] * times
+        one["sets"] = [number + i * sets if number >= 0 else -1 for i in range(times) for number in stage["sets"]]
+        one["functions"] = [{"name": f"{f['name']}_{i}", "first": f["first"] + i * length, "last": f["last"] + i * length}
+                            for i in range(times) for f in stage["functions"]]  # fmt: skip
+    big["kernels"] = [{**kernel, "name": f"{kernel['name']}_{i}", "origins": [origin + i * count for origin in kernel["origins"]]}
+                      for i in range(times) for kernel in record["kernels"]]  # fmt: skip
+    big["edges"] = [{**edge, "set": edge["set"] + i * sets} for i in range(times) for edge in record["edges"]]
+    steps, arena = record["plan"]["steps"], record["plan"]["arena"]
+    big["plan"]["steps"] = steps * times
+    big["plan"]["arena"] = [{**buffer, "first": buffer["first"] + i * len(steps), "last": buffer["last"] + i * len(steps)}
+                            for i in range(times) for buffer in arena]  # fmt: skip
+    return big
+
+
+def test_five_hundred_kernels(browser, record, tmp_path):
+    big = large(record, 500 // len(record["kernels"]) + 1)
+    assert len(big["kernels"]) >= 500 and sum(len(stage["lines"]) for stage in big["stages"]) > 200_000
+    (tmp_path / "big.json").write_text(json.dumps(big))
+    explain(tmp_path / "big.json", "--html", tmp_path / "big.html")
+    show(browser, tmp_path / "big.html")
+    elements = "document.querySelectorAll('*').length"
+    for view, most in ("overview", 300), ("lines", 5000), ("kernels", 900), ("fusion", 600), ("memory", 3000), ("time", 500):
+        browser.click(f"#tab-{view}")
+        assert browser.value(elements) < most, view
+    browser.click("#tab-kernels")
+    browser.value("document.querySelector('.list').scrollTop = 1e9")
+    browser.until(f"[...document.querySelectorAll('.table .row')].some((row) => row.dataset.row == {len(big['kernels']) - 1})")
+    assert browser.value(elements) < 900
+    # The last kernel, opened at all levels.
+    browser.press("/")
+    browser.call("Input.insertText", text=big["kernels"][-1]["name"])
+    browser.click(".table .row", 0)
+    stage = next(one for one in big["stages"] if one["name"] == "structured")
+    first = next(one["first"] for one in stage["functions"] if one["name"] == big["kernels"][-1]["name"])
+    assert pane_rows(browser, 2, ".at") == [f"{first + 1}{stage['lines'][first]}"]
+    assert len(pane_rows(browser, 3)) < 100
+
+
+def test_levels(browser, exported):
+    page_of(exported)
+    show(browser, exported.with_suffix(".html"), "#view=lines")
+    assert browser.value("[...document.querySelector('.pane select').options].map((one) => one.value)") == ["source", *STAGES]
+    for _ in range(2):
+        browser.click(".bar button", 0)
+    assert len(texts(browser, ".pane")) == 6
+    for _ in range(5):
+        browser.click(".bar button", 1)
+    assert len(texts(browser, ".pane")) == 1
+
+
+def test_several_graphs(browser, record, tmp_path):
+    """As report().html() writes them: one is shown, the others can be chosen."""
+    other = {**record, "model": "another", "kernels": record["kernels"][:1]}
+    (tmp_path / "page.html").write_text(tilewright._tilewright.explain_page([json.dumps(record), json.dumps(other)], ""))
+    show(browser, tmp_path / "page.html", "#view=kernels")
+    assert len(texts(browser, ".table .row")) == len(record["kernels"])
+    browser.value("""(() => { const choice = document.querySelector('#record');
+        choice.value = '1'; choice.dispatchEvent(new Event('change')); })()""")
+    assert len(texts(browser, ".table .row")) == 1 and texts(browser, "#model") == ["another"]
