@@ -3,6 +3,7 @@
 #include "dialects/Graph/Graph.h"
 #include "lib/Compiler/CheckReference.h"
 #include "lib/Compiler/CompileCache.h"
+#include "lib/Compiler/GraphIR.h"
 #include "lib/Compiler/PlanFromIR.h"
 #include "lib/Compiler/StageIR.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -162,10 +163,7 @@ static llvm::Expected<Target *> chooseTarget(Options &options) {
 static llvm::Error requireModel(ModuleOp module, const Options &options) {
   if (!options.startAt.empty())
     return checkStageIR(module, options.startAt);
-  if (module.lookupSymbol<func::FuncOp>("main"))
-    return llvm::Error::success();
-  return llvm::createStringError("the module has no function @main: expected a model's graph of tw ops; "
-                                 "tilewright-opt runs single passes on anything else");
+  return checkGraph(module);
 }
 
 llvm::Error Session::lowerTo(ModuleOp module, StringRef stage, const Options &given) {
