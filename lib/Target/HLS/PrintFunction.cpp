@@ -225,12 +225,9 @@ void FunctionPrinter::statement(Operation &op) {
     return;
   }
   if (auto store = dyn_cast<affine::AffineStoreOp>(op)) {
-    SmallVector<std::string> indices;
-    for (AffineExpr expr : store.getAffineMap().getResults())
-      indices.push_back(affine(expr, store.getMapOperands()));
     std::string value = use(store.getValueToStore());
     indent();
-    out << indexed(store.getMemRef(), indices, use(store.getMemRef())) << " = " << value << ";\n";
+    out << access(store.getMemRef(), store.getAffineMap(), store.getMapOperands()) << " = " << value << ";\n";
     return;
   }
   if (auto store = dyn_cast<memref::StoreOp>(op)) {
@@ -385,6 +382,22 @@ std::string FunctionPrinter::operand(Value value) {
   return top ? "(" + text + ")" : text;
 }
 
+/// "x[i][j]", or "x[20 * i + j]" of a port.
+std::string FunctionPrinter::access(Value array, AffineMap map, ValueRange operands) {
+  auto type = cast<MemRefType>(array.getType());
+  SmallVector<std::string> indices;
+  if (memoryOf(type) == Memory::Dram) {
+    AffineExpr linear = getAffineConstantExpr(0, type.getContext());
+    for (auto [size, expr] : llvm::zip(type.getShape(), map.getResults()))
+      linear = linear * size + expr;
+    linear = simplifyAffineExpr(linear, map.getNumDims(), map.getNumSymbols());
+    return use(array) + "[" + affine(linear, operands) + "]";
+  }
+  for (AffineExpr expr : map.getResults())
+    indices.push_back(affine(expr, operands));
+  return indexed(array, indices, use(array));
+}
+
 std::string FunctionPrinter::affine(AffineExpr expr, ValueRange operands) {
   if (auto dim = dyn_cast<AffineDimExpr>(expr))
     return operand(operands[dim.getPosition()]);
@@ -444,12 +457,8 @@ std::string FunctionPrinter::expression(Operation &op) {
   }
   if (auto apply = dyn_cast<affine::AffineApplyOp>(op))
     return affine(apply.getAffineMap().getResult(0), apply.getMapOperands());
-  if (auto load = dyn_cast<affine::AffineLoadOp>(op)) {
-    SmallVector<std::string> indices;
-    for (AffineExpr expr : load.getAffineMap().getResults())
-      indices.push_back(affine(expr, load.getMapOperands()));
-    return indexed(load.getMemRef(), indices, use(load.getMemRef()));
-  }
+  if (auto load = dyn_cast<affine::AffineLoadOp>(op))
+    return access(load.getMemRef(), load.getAffineMap(), load.getMapOperands());
   if (auto load = dyn_cast<memref::LoadOp>(op))
     return indexed(load.getMemRef(), llvm::map_to_vector(load.getIndices(), [&](Value v) { return use(v); }),
                    use(load.getMemRef()));

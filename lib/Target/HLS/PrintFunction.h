@@ -37,7 +37,7 @@ private:
   std::string use(mlir::Value value);
   std::string operand(mlir::Value value);
   std::string affine(mlir::AffineExpr expr, mlir::ValueRange operands);
-  std::string element(mlir::Value array, llvm::ArrayRef<std::string> indices);
+  std::string access(mlir::Value array, mlir::AffineMap map, mlir::ValueRange operands);
   std::string binary(mlir::Operation &op, llvm::StringRef sign);
   std::string asUnsigned(mlir::Value value);
   void indent();
@@ -47,7 +47,6 @@ private:
   std::set<std::string> &problems;
   NameTable names;
   llvm::DenseMap<mlir::Value, std::string> written; ///< a name, or an expression for foldable values
-  llvm::DenseMap<mlir::Value, std::string> folded;
   unsigned depth = 1, temporaries = 0, loops = 0;
 };
 

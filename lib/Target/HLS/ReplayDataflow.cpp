@@ -18,7 +18,12 @@ struct Place {
 class Replay {
 public:
   Replay(const std::vector<ReplayTask> &tasks, size_t queues)
-      : tasks(tasks), places(tasks.size()), depth(queues, 2), held(queues, 0) {}
+      : tasks(tasks), places(tasks.size()), depth(queues, 2), held(queues, 0), writer(queues), reader(queues) {
+    for (size_t task = 0; task < tasks.size(); ++task)
+      for (const ReplayNest &nest : tasks[task].nests)
+        for (auto [queue, writes] : nest.accesses)
+          (writes ? writer : reader)[queue] = task;
+  }
 
   std::vector<int64_t> run() {
     while (true) {
@@ -67,19 +72,40 @@ private:
     return true;
   }
 
+  /// What the next access of a stuck task is; null: it waits for an array.
+  const ReplayNest::Access *nextAccess(size_t number) const {
+    const Place &place = places[number];
+    for (size_t other : tasks[number].after)
+      if (!places[other].done)
+        return nullptr;
+    return &tasks[number].nests[place.nest].accesses[place.access];
+  }
+
+  /// The task that a stuck task waits for: who makes its array, fills its queue, or empties it.
+  size_t awaited(size_t number) const {
+    if (const ReplayNest::Access *access = nextAccess(number))
+      return access->writes ? reader[access->queue] : writer[access->queue];
+    for (size_t other : tasks[number].after)
+      if (!places[other].done)
+        return other;
+    return number;
+  }
+
+  /// All are stuck. Following who waits for whom ends in a circle; one of its full queues becomes deeper.
   bool deepen() {
-    int64_t *shallowest = nullptr;
-    for (size_t number = 0; number < tasks.size(); ++number) {
-      const Place &place = places[number];
-      if (place.done || place.nest >= tasks[number].nests.size())
-        continue;
-      const ReplayNest &nest = tasks[number].nests[place.nest];
-      if (nest.accesses.empty())
-        continue;
-      auto [queue, writes] = nest.accesses[place.access];
-      if (writes && held[queue] == depth[queue] && (!shallowest || depth[queue] < *shallowest))
-        shallowest = &depth[queue];
+    size_t at = 0;
+    while (places[at].done)
+      ++at;
+    for (size_t step = 0; step < tasks.size(); ++step) {
+      at = awaited(at);
+      if (places[at].done)
+        return false; // an element is read that its writer has not left
     }
+    int64_t *shallowest = nullptr;
+    for (size_t step = 0; step < tasks.size(); ++step, at = awaited(at))
+      if (const ReplayNest::Access *access = nextAccess(at); access && access->writes)
+        if (int64_t &its = depth[access->queue]; !shallowest || its < *shallowest)
+          shallowest = &its;
     if (shallowest)
       ++*shallowest;
     return shallowest != nullptr;
@@ -88,6 +114,7 @@ private:
   const std::vector<ReplayTask> &tasks;
   std::vector<Place> places;
   std::vector<int64_t> depth, held;
+  std::vector<size_t> writer, reader; ///< tasks, by queue
 };
 
 } // namespace

@@ -51,6 +51,28 @@ def generate(model: Path, folder: Path, *flags: str) -> subprocess.CompletedProc
     return run([PROGRAM, "compile", model, "--target=hls", *flags, "-o", folder], folder.parent)
 
 
+def shallower(folder: Path) -> list[str]:
+    """The deepest queue is as deep as it must be: with one element less the tasks wait for each other for ever."""
+    text = (folder / "check" / "dataflow_check.cpp").read_text()
+    depths = {name: int(depth) for depth, name in re.findall(r"hls::stream<[^;]*, (\d+)> (\w+)\(", text)}
+    deepest = max(depths, key=depths.get, default=None)
+    if deepest is None or depths[deepest] == 2:  # which is the least that is printed
+        return []
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = Path(scratch) / "design"
+        shutil.copytree(folder, copy)
+        for path in ("kernel.cpp", "kernel.h", "check/dataflow_check.cpp"):
+            changed = (copy / path).read_text().replace(f", {depths[deepest]}> ", f", {depths[deepest] - 1}> ")
+            (copy / path).write_text(changed)
+        built = run(["g++", *STRICT, "-DTILEWRIGHT_THREADS", *SOURCES, "check/dataflow_check.cpp", "-pthread", "-o", "shallower"], copy)
+        if built.returncode != 0:
+            return [f"depth: does not compile: {said(built)}"]
+        ran = run(["./shallower"], copy)
+    if ran.returncode == 3 and "deadlock:" in ran.stderr:
+        return []
+    return [f"depth: {deepest} is {depths[deepest]} deep, and {depths[deepest] - 1} is enough: exit {ran.returncode}"]
+
+
 def check(name: str, folder: Path) -> Result:
     """Every check of a design that lies in `folder`."""
     result = Result(name)
@@ -71,6 +93,7 @@ def check(name: str, folder: Path) -> Result:
             result.failures.append(f"{what}: exit {ran.returncode}: {said(ran)}")
         elif match := re.search(r"error (\S+),", ran.stdout):
             result.error = match[1]
+    result.failures += shallower(folder)
     result.failures += [f"lint: {complaint}" for complaint in lint((folder / "kernel.cpp").read_text())]
     return result
 
