@@ -56,11 +56,11 @@ Memory memoryOf(MemRefType type) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult LoopAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef label, int64_t ii,
-                               int64_t unroll, bool) {
-  if (isIdentifier(label) && ii >= 0 && unroll >= 1)
+                               int64_t unroll, bool, int64_t distance) {
+  if (isIdentifier(label) && ii >= 0 && unroll >= 1 && distance >= 0)
     return success();
   return emitError() << "loop_c0: label '" << label << "', ii = " << ii << ", unroll = " << unroll
-                     << "; expected a C identifier, ii >= 0 and unroll >= 1";
+                     << "; expected a C identifier, ii >= 0, unroll >= 1 and distance >= 0";
 }
 
 LogicalResult StreamType::verify(function_ref<InFlightDiagnostic()> emitError, Type, int64_t depth) {

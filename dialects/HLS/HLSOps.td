@@ -35,8 +35,9 @@ def HLS_Dialect : Dialect {
     2. (loop_c2) `unroll` divides the trip count.
     3. (loop_c3) loops inside a pipelined loop are unrolled whole.
     4. (loop_c4) `flatten` is of a loop whose body is one loop and nothing else.
-    5. (interface_c1) an axi_master port is a memref in dram with a bundle, a stream port is a stream, an axi_lite port a scalar.
-    6. (schedule_c1) `order` is a permutation of the op's loops, `unroll` has a divisor of each loop's size.
+    5. (loop_c5) `distance` is of a pipelined loop.
+    6. (interface_c1) an axi_master port is a memref in dram with a bundle, a stream port is a stream, an axi_lite port a scalar.
+    7. (schedule_c1) `order` is a permutation of the op's loops, `unroll` has a divisor of each loop's size.
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
@@ -56,11 +57,13 @@ def HLS_LoopAttr : HLS_Attr<"Loop", "loop"> {
   let summary = "How a loop becomes hardware";
   let description = [{
     `#tw_hls.loop<label = "gemm_j", ii = 1, unroll = 4>`: its name in reports; an iteration begins every `ii` cycles (0: not
-    pipelined); `unroll` copies of its body; `flatten`: one counter with the loop inside.
-    (loop_c0) the label is a C identifier, `ii` at least 0, `unroll` at least 1.
+    pipelined); `unroll` copies of its body; `flatten`: one counter with the loop inside. `distance` of a pipelined loop: an
+    element that an iteration writes is read by one so many iterations later, and by none before (0: unknown).
+    (loop_c0) the label is a C identifier, `ii` and `distance` at least 0, `unroll` at least 1.
   }];
   let parameters = (ins StringRefParameter<"C identifier">:$label, DefaultValuedParameter<"int64_t", "0">:$ii,
-    DefaultValuedParameter<"int64_t", "1">:$unroll, DefaultValuedParameter<"bool", "false">:$flatten);
+    DefaultValuedParameter<"int64_t", "1">:$unroll, DefaultValuedParameter<"bool", "false">:$flatten,
+    DefaultValuedParameter<"int64_t", "0">:$distance);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

@@ -40,6 +40,8 @@ LogicalResult verifyLoop(Operation *op, LoopAttr loop) {
     if (walked.wasInterrupted())
       return failure();
   }
+  if (loop.getDistance() > 0 && loop.getIi() == 0)
+    return op->emitError("loop_c5: loop '") << loop.getLabel() << "' has a distance and is not pipelined";
   Block &body = *affineFor.getBody();
   if (loop.getFlatten() && !(llvm::hasNItems(body, 2) && isa<affine::AffineForOp>(body.front())))
     return op->emitError("loop_c4: loop '") << loop.getLabel() << "' is to be flattened, but holds more than a loop";

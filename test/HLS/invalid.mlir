@@ -55,6 +55,15 @@ func.func private @loop_c4(%x: memref<10xf32>) {
 
 // -----
 
+func.func private @loop_c5() {
+  // expected-error @below {{loop_c5: loop 'i' has a distance and is not pipelined}}
+  affine.for %i = 0 to 10 {
+  } {tw_hls.loop = #tw_hls.loop<label = "i", distance = 10>}
+  return
+}
+
+// -----
+
 // expected-error @below {{interface_c1: port 'x'}}
 func.func private @interface_c1(%x: memref<8xf32, #tw_hls.partition<none>, #tw_hls.memory<bram>> {tw_hls.interface = #tw_hls.interface<name = "x", protocol = axi_master, bundle = "g">}) {
   return

@@ -48,11 +48,11 @@ def test_lint_is_content(kernel):
         ("port", "port=w1 bundle=gmem1", "port=w1 bundle=gmem0"),
         ("port", "#pragma HLS interface m_axi port=w1 bundle=gmem1 offset=slave depth=4489\n", ""),
         ("bounds", "j < 67; ++j", "j < i; ++j"),
-        ("pipeline", "matmul_j: for (int j = 0; j < 67; ++j) {\n", "matmul_j: for (int j = 0; j < 67; ++j) {\n#pragma HLS pipeline II=1\nfor (int z = 0; z < 4; ++z) {\n}\n"),
+        ("pipeline", "matmul_j: for (int j = 0; j < 67; ++j) {\n", "matmul_j: for (int j = 0; j < 67; ++j) {\n#pragma HLS pipeline II=1\n  for (int z = 0; z < 4; ++z) {\n  }\n"),
         ("partition", "  float matmul_out_chip[1][67];\n", "  float matmul_out_chip[1][67];\n#pragma HLS array_partition variable=matmul_out_chip type=cyclic factor=68 dim=2\n"),
         ("name", "  float matmul_out_chip[1][67];\n", "  float matmul_out_chip[1][67];\n#pragma HLS array_partition variable=absent type=complete dim=1\n"),
         ("name", "load_w1_j: for", "load_w1_i: for"),
-        ("storage", "  float matmul_out[1][67];", "  static float matmul_out[1][67];"),
+        ("storage", "  float matmul_out_2[1][67];", "  static float matmul_out_2[1][67];"),
     ],
 )
 def test_lint_sees(kernel, rule, old, new):

@@ -71,6 +71,7 @@ public:
         outer.push_back(loop);
     if (outer.empty() && loops > 0 && llvm::all_of(unroll, [](int64_t copies) { return copies == 1; }))
       outer.push_back(order.back());
+    findDistance(outer);
     for (auto [depth, loop] : llvm::enumerate(outer)) {
       const bool last = depth + 1 == outer.size();
       enter(loop, sizes[loop] / unroll[loop], letter('i', loop), last ? ii : 0, 1, !last, unroll[loop]);
@@ -84,10 +85,27 @@ public:
   }
 
 private:
+  /// Iterations between two that accumulate into one element: those of the loops inside all reductions.
+  void findDistance(ArrayRef<int64_t> outer) {
+    if (op.getNumReductionLoops() == 0 || op.getNumDpsInits() != 1)
+      return;
+    AffineMap result = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+    int64_t iterations = 1;
+    for (int64_t loop : llvm::reverse(outer)) {
+      if (op.getIteratorTypesArray()[loop] == utils::IteratorType::reduction)
+        break;
+      if (!llvm::is_contained(result.getResults(), builder.getAffineDimExpr(loop)))
+        return;
+      iterations *= sizes[loop] / unroll[loop];
+    }
+    distance = iterations > 1 ? iterations : 0;
+  }
+
   void enter(int64_t loop, int64_t trips, const std::string &iv, int64_t pipelined, int64_t copies, bool flatten,
              int64_t scale) {
     auto made = affine::AffineForOp::create(builder, loc, 0, trips);
-    made->setAttr(loopAttrName, LoopAttr::get(builder.getContext(), label + "_" + iv, pipelined, copies, flatten));
+    made->setAttr(loopAttrName, LoopAttr::get(builder.getContext(), label + "_" + iv, pipelined, copies, flatten,
+                                              pipelined > 0 ? distance : 0));
     indexOf[loop] = indexOf[loop] + builder.getAffineDimExpr(ivs.size()) * scale;
     ivs.push_back(made.getInductionVar());
     builder.setInsertionPointToStart(made.getBody());
@@ -148,7 +166,7 @@ private:
   Location loc;
   unsigned loops;
   SmallVector<int64_t> sizes, order, unroll;
-  int64_t ii = 1;
+  int64_t ii = 1, distance = 0;
   std::string label;
   SmallVector<AffineExpr> indexOf; ///< per loop of the op: its index as a sum over `ivs`
   SmallVector<Value> ivs;

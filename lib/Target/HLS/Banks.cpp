@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Target/HLS/Banks.h"
 #include "dialects/HLS/HLS.h"
-#include "lib/Target/HLS/Names.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -66,9 +65,6 @@ public:
     for (func::FuncOp function : functions)
       retype(function);
     top.walk([&](BufferOp buffer) { retype(buffer.getMemory()); });
-    for (func::FuncOp function : functions)
-      if (function->hasAttr(moverAttrName))
-        widen(function);
     return success();
   }
 
@@ -122,70 +118,6 @@ private:
       retype(Value(argument));
     function.walk([&](BufferOp buffer) { retype(buffer.getMemory()); });
     function.setType(FunctionType::get(function.getContext(), function.getBody().getArgumentTypes(), {}));
-  }
-
-  /// One element a cycle becomes one from each bank along the last dimension, at most 512 bits.
-  void widen(func::FuncOp function) {
-    affine::AffineForOp innermost;
-    function.walk([&](affine::AffineForOp loop) {
-      if (auto attribute = loop->getAttrOfType<LoopAttr>(loopAttrName); attribute && attribute.getIi() > 0)
-        innermost = loop;
-    });
-    const int64_t trips = innermost.getConstantUpperBound();
-    int64_t width = trips;
-    for (BlockArgument argument : function.getArguments()) {
-      auto type = cast<MemRefType>(argument.getType());
-      if (type.getRank() == 0)
-        return;
-      width = std::gcd(width, std::max<int64_t>(1, 512 / type.getElementTypeBitWidth()));
-      PartitionAttr banks = banksOf(type);
-      if (memoryOf(type) == Memory::Dram)
-        continue;
-      if (type.getShape().back() != trips)
-        return;
-      width = std::gcd(width, banks.getBanks(type.getRank() - 1, trips));
-    }
-    if (width <= 1)
-      return;
-    OpBuilder builder(innermost);
-    auto old = innermost->getAttrOfType<LoopAttr>(loopAttrName);
-    auto outer = affine::AffineForOp::create(builder, innermost.getLoc(), 0, trips / width);
-    outer->setAttr(loopAttrName, old);
-    builder.setInsertionPointToStart(outer.getBody());
-    auto inner = affine::AffineForOp::create(builder, innermost.getLoc(), 0, width);
-    inner->setAttr(loopAttrName,
-                   LoopAttr::get(builder.getContext(), (old.getLabel().drop_back() + "u").str(), 0, width, false));
-    AffineExpr at = builder.getAffineDimExpr(0) * width + builder.getAffineDimExpr(1);
-    for (Operation &op : llvm::make_early_inc_range(innermost.getBody()->without_terminator()))
-      op.moveBefore(inner.getBody()->getTerminator());
-    for (Operation &op : llvm::make_early_inc_range(*inner.getBody())) {
-      builder.setInsertionPoint(&op);
-      auto compose = [&](AffineMap map, OperandRange operands, SmallVector<Value> &values) {
-        SmallVector<AffineExpr> dims;
-        for (Value operand : operands) {
-          if (operand == innermost.getInductionVar()) {
-            dims.push_back(at.shiftDims(2, values.size()));
-            llvm::append_values(values, outer.getInductionVar(), inner.getInductionVar());
-          } else {
-            dims.push_back(builder.getAffineDimExpr(values.size()));
-            values.push_back(operand);
-          }
-        }
-        return simplifyAffineMap(map.replaceDimsAndSymbols(dims, {}, values.size(), 0));
-      };
-      SmallVector<Value> values;
-      if (auto load = dyn_cast<affine::AffineLoadOp>(op)) {
-        AffineMap map = compose(load.getAffineMap(), load.getMapOperands(), values);
-        auto made = affine::AffineLoadOp::create(builder, op.getLoc(), load.getMemRef(), map, values);
-        load.replaceAllUsesWith(made.getResult());
-        load.erase();
-      } else if (auto store = dyn_cast<affine::AffineStoreOp>(op)) {
-        AffineMap map = compose(store.getAffineMap(), store.getMapOperands(), values);
-        affine::AffineStoreOp::create(builder, op.getLoc(), store.getValueToStore(), store.getMemRef(), map, values);
-        store.erase();
-      }
-    }
-    innermost.erase();
   }
 
   func::FuncOp top;

@@ -6,8 +6,7 @@
 
 namespace tilewright::hls {
 
-/// Gives every array of the design, and the arguments it is passed to, the banks that accesses in unrolled loops need;
-/// then lets tasks that only move data copy as many elements a cycle as there are banks along the last dimension.
+/// Gives every array of the design, and the arguments it is passed to, the banks that accesses in unrolled loops need.
 mlir::LogicalResult chooseBanks(mlir::func::FuncOp top);
 
 } // namespace tilewright::hls

@@ -18,6 +18,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -42,6 +43,17 @@ StringRef signOf(Operation &op) {
       .Case("shli", "<<")
       .Case("shrsi", ">>")
       .Default("");
+}
+
+/// Arrays that a loop's body reads and writes.
+SmallVector<Value> accumulated(Block &body) {
+  llvm::SmallSetVector<Value, 2> read, both;
+  body.walk([&](affine::AffineLoadOp load) { read.insert(load.getMemRef()); });
+  body.walk([&](affine::AffineStoreOp store) {
+    if (read.contains(store.getMemRef()))
+      both.insert(store.getMemRef());
+  });
+  return both.takeVector();
 }
 
 std::string indexed(Value array, ArrayRef<std::string> indices, const std::string &name) {
@@ -345,6 +357,10 @@ void FunctionPrinter::loop(Operation &op, Block &body, Value iv, const std::stri
       auto around = parent ? parent->getAttrOfType<LoopAttr>(loopAttrName) : LoopAttr();
       if (around && around.getFlatten())
         out << "#pragma HLS loop_flatten\n";
+      if (attribute.getDistance() > 0)
+        for (Value array : accumulated(body))
+          out << "#pragma HLS dependence variable=" << use(array)
+              << " type=inter direction=RAW distance=" << attribute.getDistance() << " true\n";
     }
     if (attribute.getUnroll() > 1)
       out << "#pragma HLS unroll\n";

@@ -25,8 +25,8 @@ struct ReplayTask {
 };
 
 /// Depths, at least 2 each, with which the tasks end: the replay lets every task go as far as it can, and where all
-/// are stuck, the shallowest full queue of those who wait for each other in a circle becomes one deeper. Empty: no depths help, a queue is read
-/// that nobody fills.
+/// are stuck, the shallowest full queue of those who wait for each other in a circle becomes one deeper. Empty: no
+/// depths help, a queue is read that nobody fills.
 std::vector<int64_t> sizeQueues(const std::vector<ReplayTask> &tasks, size_t queues);
 
 } // namespace tilewright::hls

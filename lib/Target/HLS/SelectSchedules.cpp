@@ -34,7 +34,7 @@ namespace {
 /// More copies than this along one loop would need more banks than tools allow, in two dimensions.
 constexpr int64_t mostCopies = 64, mostCopiesTogether = 1024;
 /// Reductions have so many iterations between two additions to one element, where sizes allow.
-constexpr int64_t wantedDistance = 64;
+constexpr int64_t wantedDistance = 1024;
 
 struct Choice {
   SmallVector<int64_t> order, unroll;

@@ -8,11 +8,13 @@
 // where the writer stores each element once and the reader loads each once, both in row-major order and one an
 // iteration. A kernel that is launched twice keeps its arrays. Then the whole region is replayed, element by element,
 // to find depths with which no task waits for ever: a queue beside a longer way of arrays becomes as deep as it must.
+// At last, tasks that move data to and from arrays use all ports of their banks.
 //
 // Test: test/Target/HLS/stream-channels.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/HLS/HLS.h"
+#include "lib/Target/HLS/DataMovers.h"
 #include "lib/Target/HLS/Names.h"
 #include "lib/Target/HLS/ReplayDataflow.h"
 #include "tilewright/Passes.h"
@@ -204,8 +206,11 @@ private:
 struct HlsStreamChannels : impl::HlsStreamChannelsBase<HlsStreamChannels> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr(topAttrName) && failed(Streamer(function).run()))
-        return signalPassFailure();
+      if (function->hasAttr(topAttrName)) {
+        if (failed(Streamer(function).run()))
+          return signalPassFailure();
+        widenMovers(function); // what is an array now, stays one
+      }
   }
 };
 

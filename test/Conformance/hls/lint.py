@@ -144,6 +144,8 @@ def lint_body(function: Function) -> list[str]:
             banks[name] = banks.get(name, 1) * parts
             if parts > size or banks[name] > 4096:
                 complaints.append(f"partition: {name} in {function.name} has {banks[name]} banks, {parts} of them along a size of {size}")
+        if (match := re.match(r"#pragma HLS dependence variable=(\w+) ", line)) and match[1] not in arrays:
+            complaints.append(f"name: a dependence of '{match[1]}', which is not there, in {function.name}")
         if line.endswith("{") and not line.endswith("= {"):
             loops.append({"line": line, "pipelined": False, "unrolled": True})
         if line in ("}", "};") and loops and line == "}":

@@ -17,7 +17,7 @@ func.func private @product(%a: memref<8x6xf32>, %b: memref<6x12xf32>, %c: memref
   // CHECK: arith.select %[[FIRST]], %{{.*}}, %[[OLD]]
   // CHECK: affine.store %{{.*}}, %[[OUT]][%[[I]], %[[J]] * 4 + %[[U]]]
   // CHECK: {tw_hls.loop = #tw_hls.loop<label = "product_u", unroll = 4>}
-  // CHECK: {tw_hls.loop = #tw_hls.loop<label = "product_j", ii = 1>}
+  // CHECK: {tw_hls.loop = #tw_hls.loop<label = "product_j", ii = 1, distance = 3>}
   // CHECK: {tw_hls.loop = #tw_hls.loop<label = "product_k", flatten = true>}
   // CHECK: {tw_hls.loop = #tw_hls.loop<label = "product_i", flatten = true>}
   %out = memref.alloc() : memref<8x12xf32>

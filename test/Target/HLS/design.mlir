@@ -18,7 +18,7 @@
 // CHECK: load_x_i: for (int i = 0; i < 8; ++i) {
 // CHECK: #pragma HLS pipeline II=1
 // CHECK: #pragma HLS loop_flatten
-// CHECK: to[i][j] = from[i * 6 + j];
+// CHECK: to[i][j * 2 + u] = from[i * 6 + j * 2 + u];
 // CHECK-LABEL: void matmul_add(const float x[8][6], const float w[6][12], const float b[12], {{.*}}y
 // CHECK: float matmul_out[8][12];
 // CHECK: matmul_k: for (int k = 0; k < 6; ++k) {
