@@ -3,6 +3,7 @@
 Whole designs are compiled and run by test/Conformance/hls (tools/test.sh).
 """
 
+import os
 import pathlib
 import re
 import subprocess
@@ -19,7 +20,8 @@ HEADERS = ROOT / "lib" / "Target" / "HLS" / "CheckHeaders"
 PROGRAM = pathlib.Path(tilewright.__file__).parents[2] / "bin" / "tilewright"
 sys.path.insert(0, str(ROOT / "test" / "Conformance" / "hls"))
 
-from lint import lint  # noqa: E402
+import hls_trial  # noqa: E402
+from hls_lint import lint  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="tilewright was not imported from a build tree")
 
@@ -173,7 +175,7 @@ def edges(width, signed):
     return st.one_of(st.sampled_from(sorted({low, high, 0, min(1, high), max(low, -1), high // 2})), st.integers(low, high))
 
 
-@settings(max_examples=1500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4000 if os.environ.get("TILEWRIGHT_TEST_FULL") else 400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_ap_int(calculator, data):
     number = data.draw(st.integers(0, len(kinds()) - 1))
@@ -200,6 +202,23 @@ def test_documented_example(tmp_path):
     assert done.stdout == re.search(r"```text\n(.*?)```", text, re.S)[1]
     shown = re.search(r"```cpp\n(.*?)```", text, re.S)[1]
     assert shown in (tmp_path / "out" / "kernel.cpp").read_text()
+
+
+def test_exported_model(tmp_path):
+    """A .pt2 of torch: the weights are the test bench's inputs, and the names are those of the model."""
+    import torch
+
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(12, 20), torch.nn.LayerNorm(20), torch.nn.GELU(), torch.nn.Linear(20, 5)).eval()
+    tilewright.export(model, (torch.randn(4, 12),), tmp_path / "model.pt2")
+    made = hls_trial.generate(tmp_path / "model.pt2", tmp_path / "out", "--part=xc7z020")
+    assert made.returncode == 0, made.stderr
+    kernel = (tmp_path / "out" / "kernel.cpp").read_text()
+    assert re.search(r"void model\(.*const float \*\w*0_weight, const float \*\w*0_bias", kernel), kernel[-2000:]
+    words = ["g++", *hls_trial.STRICT, *hls_trial.SOURCES, "-pthread", "-o", "bench"]
+    subprocess.run(words, cwd=tmp_path / "out", check=True, timeout=120)
+    done = subprocess.run(["./bench"], cwd=tmp_path / "out", capture_output=True, text=True, timeout=60)
+    assert done.stdout.endswith("PASS\n"), done.stdout + done.stderr
 
 
 def test_torch_is_told():

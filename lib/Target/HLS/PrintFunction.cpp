@@ -451,7 +451,7 @@ std::string FunctionPrinter::binary(Operation &op, StringRef sign) {
   Type type = op.getResult(0).getType();
   std::string text = operand(op.getOperand(0)) + " " + sign.str() + " " + operand(op.getOperand(1));
   auto integer = dyn_cast<IntegerType>(type);
-  if (!integer || integer.getWidth() >= 32)
+  if (!integer || integer.getWidth() >= 32 || integer.getWidth() == 1)
     return text;
   return "(" + cppType(type) + ")(" + text + ")";
 }

@@ -97,7 +97,7 @@ SmallVector<Choice> choicesOf(linalg::LinalgOp op) {
   SmallVector<int64_t> inside;
   int64_t distance = 1;
   for (int64_t loop : along)
-    if (inside.size() < 2 && distance < wantedDistance) {
+    if (distance < wantedDistance) {
       inside.insert(inside.begin(), loop);
       distance *= sizes[loop];
     }

@@ -17,10 +17,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from trial import Result, all_names, trial  # noqa: E402
+from hls_trial import Result, all_names, trial  # noqa: E402
 
-# Without --full: a product, a tree of tasks, reductions, windows, bytes.
-SMALL = ["gemm_small", "3mm_small", "atax_small", "softmax", "layer_norm", "conv", "max_pool", "attention", "int8", "elementwise"]
+# Without --full: a product, one matrix read by two tasks, reductions, windows, bytes, other shapes, a queue that is deep.
+SMALL = ["gemm_small", "atax_small", "softmax", "conv", "attention", "int8", "elementwise", "residual"]
 
 
 def run_all(names, *flags) -> list[Result]:

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from lint import lint
+from hls_lint import lint
 
 here = Path(__file__).resolve().parent
 DESIGNS = here / "designs"
