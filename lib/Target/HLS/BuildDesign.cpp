@@ -16,7 +16,7 @@
 // the elements in another shape, that copy reshapes. Banks of an array are what its accesses in unrolled loops need,
 // the same for a channel and for the arguments at its two ends.
 //
-// Test: test/Target/HLS/build-design.mlir
+// Test: test/Target/HLS/design.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/HLS/HLS.h"
@@ -156,6 +156,9 @@ private:
 
   void nameKernels() {
     symbols.take("model");
+    for (auto *ports : {&inputs, &outputs}) // a port would hide a function of its name
+      for (auto &[name, type] : *ports)
+        symbols.take(name);
     llvm::StringMap<std::string> names;
     for (plan::LaunchOp launch : launches) {
       auto kernel = module.lookupSymbol<func::FuncOp>(launch.getKernel());

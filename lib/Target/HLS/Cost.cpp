@@ -5,7 +5,7 @@
 // array are read off public reports of PolyBench kernels (shared/facts/fpga-and-tuning.md, A3 and A4: plain Vitis takes
 // 8 cycles an iteration on mvt and gesummv); the other latencies are assumptions until they are fitted.
 //
-// Test: test/Target/HLS/report.mlir
+// Test: test/Target/HLS/design.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/HLS/Cost.h"
@@ -126,8 +126,16 @@ OperatorCost operatorCost(Operation *op) {
     FloatCost cost = floatCost(op->getName().stripDialect());
     return {cost.latency, type.isF64() ? cost.wide : type.isF16() ? cost.half : cost.single};
   }
-  if (isa<arith::MulIOp>(op))
-    return {3, integerMultipliers(type.getIntOrFloatBitWidth())};
+  if (isa<arith::MulIOp>(op)) {
+    // What was widened just before is multiplied as wide as it was.
+    unsigned width = 0;
+    for (Value operand : op->getOperands()) {
+      Operation *from = operand.getDefiningOp();
+      Value source = from && isa<arith::ExtSIOp, arith::ExtUIOp>(from) ? from->getOperand(0) : operand;
+      width = std::max(width, source.getType().getIntOrFloatBitWidth());
+    }
+    return {3, integerMultipliers(width)};
+  }
   return {1, 0};
 }
 

@@ -1,6 +1,6 @@
 //===- PrintCpp.cpp - a design as C++ with the vendor's pragmas --------------------------===//
 //
-// Test: test/Target/HLS/print.mlir
+// Test: test/Target/HLS/design.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/HLS/PrintCpp.h"
