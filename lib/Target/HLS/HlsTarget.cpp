@@ -82,6 +82,11 @@ public:
     const Part &part = *llvm::cantFail(findPart(options.part));
     const Resources budget = llvm::cantFail(readBudget(options.budget, part));
     DesignEstimate design = estimateDesign(*top);
+    if (design.total.dsp > budget.dsp) // loops that have no schedule are not chosen under the budget
+      return llvm::createStringError(
+          "the budget cannot be met: this design needs dsp=%lld, and the budget has dsp=%lld; "
+          "the nearest that fits is --budget dsp=%lld",
+          (long long)design.total.dsp, (long long)budget.dsp, (long long)design.total.dsp);
     if (design.total.bram > budget.bram)
       return llvm::createStringError(
           "the budget cannot be met: the arrays of this model need bram=%lld (18 kbit each), "
