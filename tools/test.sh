@@ -90,5 +90,11 @@ else
   skip onnx "there is no test/Conformance/onnx/table.json"
 fi
 
+if [ -d test/Conformance/hls ]; then
+  run hls 900 $python test/Conformance/hls run
+else
+  skip hls "there is no test/Conformance/hls"
+fi
+
 echo "== all: $((SECONDS - started)) s"
 $python tools/dev/sum_tests.py "$results"

@@ -25,7 +25,7 @@ namespace tilewright {
 
 /// Everything a caller may choose. Names are those of `options=` in torch.compile and of the CLI's flags.
 struct Options {
-  std::string target = "cpu";     ///< a registered target: cpu, reference, or a plug-in's
+  std::string target = "cpu";     ///< a registered target: cpu, reference, hls, or a plug-in's
   std::string cpu = "native";     ///< as TILEWRIGHT_CPU
   std::string rounding = "fused"; ///< "fused": no rounding between fused ops; "eager": as eager rounds
   std::string dumpDirectory;      ///< every stage's IR is written there, further graphs' into graph-1, ...; empty: no
@@ -34,6 +34,8 @@ struct Options {
   std::string startAt; ///< the module has been lowered to the end of this stage, which is not run; empty: it is a graph
   std::string check;              ///< "reference": every call compares each kernel with the reference; empty: no
   int threads = 0;                ///< to plan for; 0: as many as the process may use
+  std::string part;       ///< of target hls: the device, as xcu280
+  std::string budget;     ///< of target hls: what a design may use, as "dsp=2560,bram=2016"; empty: the device's
   bool portable = false; ///< code for every CPU with the machine's instruction sets, and not for the host alone
 };
 

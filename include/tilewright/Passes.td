@@ -249,4 +249,35 @@ def DecomposeTile : Pass<"tw-decompose-tile", "::mlir::func::FuncOp"> {
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::affine::AffineDialect"];
 }
 
+//===----------------------------------------------------------------------===//
+// Target hls: linalg on buffers -> affine loops under tw_hls directives, and a tw_hls design
+//===----------------------------------------------------------------------===//
+
+def HlsAcceptModel : Pass<"tw-hls-accept-model", "::mlir::ModuleOp"> {
+  let summary = "Refuse what has no hardware form, all of it at once, and keep the names of the model's tensors";
+  let dependentDialects = ["::tilewright::hls::HLSDialect"];
+}
+
+def HlsSelectSchedules : Pass<"tw-hls-select-schedules", "::mlir::ModuleOp"> {
+  let summary = "Choose loop order and unrolling of every nest under a budget of resources";
+  let options = [Option<"part", "part", "std::string", "\"xcu280\"", "the device">,
+    Option<"budget", "budget", "std::string", "\"\"", "resource=count, between commas: dsp, bram, uram, lut, ff">];
+  let dependentDialects = ["::tilewright::hls::HLSDialect"];
+}
+
+def HlsApplySchedules : Pass<"tw-hls-apply-schedules", "::mlir::func::FuncOp"> {
+  let summary = "Each linalg op becomes the loop nest that its schedule says";
+  let dependentDialects = ["::tilewright::hls::HLSDialect", "::mlir::affine::AffineDialect"];
+}
+
+def HlsBuildDesign : Pass<"tw-hls-build-design", "::mlir::ModuleOp"> {
+  let summary = "The plan becomes a top function: ports, buffers and a dataflow region of tasks";
+  let dependentDialects = ["::tilewright::hls::HLSDialect", "::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def HlsStreamChannels : Pass<"tw-hls-stream-channels", "::mlir::ModuleOp"> {
+  let summary = "Buffers that are written and read once, in one order, become streams";
+  let dependentDialects = ["::tilewright::hls::HLSDialect", "::mlir::affine::AffineDialect"];
+}
+
 #endif

@@ -21,6 +21,12 @@ class OpPassManager;
 
 namespace tilewright {
 
+/// A file of a design folder.
+struct DesignFile {
+  std::string path; ///< inside the folder, with '/'
+  std::string text;
+};
+
 class Target {
 public:
   virtual ~Target();
@@ -47,6 +53,12 @@ public:
   virtual llvm::Expected<std::shared_ptr<Program>> load(llvm::StringRef artifact, const Options &options) = 0;
   /// Text of the lowered module in the machine's own language (assembly), for people.
   virtual llvm::Expected<std::string> print(mlir::ModuleOp module, const Options &options) = 0;
+
+  /// True for a target that makes source text for another tool instead of a program: it has files(), and emit() and
+  /// load() refuse.
+  virtual bool makesFiles() const { return false; }
+  /// The lowered module as files of a design folder, in no order.
+  virtual llvm::Expected<std::vector<DesignFile>> files(mlir::ModuleOp module, const Options &options);
 };
 
 /// Adds a target; one of the same name replaces the older.
@@ -64,6 +76,7 @@ std::vector<std::string> targetNames();
 /// The house's tenants.
 std::unique_ptr<Target> createCpuTarget();
 std::unique_ptr<Target> createReferenceTarget();
+std::unique_ptr<Target> createHlsTarget();
 /// As reference, but in the kernels' own precision; not in the list of targets, see lib/Compiler/CompareKernels.h.
 std::unique_ptr<Target> createPlainTarget();
 

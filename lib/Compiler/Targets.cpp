@@ -8,6 +8,10 @@ namespace tilewright {
 
 Target::~Target() = default;
 
+llvm::Expected<std::vector<DesignFile>> Target::files(mlir::ModuleOp, const Options &) {
+  return llvm::createStringError("target '" + name() + "' makes programs, not files of a design");
+}
+
 namespace {
 struct TargetRegistry {
   std::mutex mutex;
@@ -41,6 +45,7 @@ void loadTargets() {
     registry.loaded = true;
     registry.add(createCpuTarget());
     registry.add(createReferenceTarget());
+    registry.add(createHlsTarget());
   }
   const char *plugins = std::getenv("TILEWRIGHT_PLUGINS");
   llvm::SmallVector<llvm::StringRef> paths;

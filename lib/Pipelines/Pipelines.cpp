@@ -1,6 +1,7 @@
 //===- Pipelines.cpp - the whole compiler on one page -----------------------===//
 #include "tilewright/Pipelines.h"
 #include "dialects/Graph/Graph.h"
+#include "dialects/HLS/HLS.h"
 #include "dialects/Plan/PlanDialect.h"
 #include "dialects/Tile/Tile.h"
 #include "mlir/Conversion/Passes.h"
@@ -130,7 +131,7 @@ void registerAllDialects(DialectRegistry &registry) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   mlir::registerAllToLLVMIRTranslations(registry);
-  registry.insert<graph::TWDialect, tile::TileDialect, plan::PlanDialect>();
+  registry.insert<graph::TWDialect, tile::TileDialect, plan::PlanDialect, hls::HLSDialect>();
   tile::registerBufferizableOpInterfaceExternalModels(registry);
 }
 

@@ -2,12 +2,14 @@
 //
 // Reads a program of torch.export, or a module whose @main speaks `tw`, lowers it to the end of a stage and prints it;
 // `--emit=asm` prints the target's own language. `--emit=shared`, `static` and `obj` write a library, its C header and
-// a manifest. `--start-at=<stage>` continues what `--emit=<stage>` has printed.
+// a manifest. A target that makes files (hls) fills the folder of -o with a design. `--start-at=<stage>` continues what
+// `--emit=<stage>` has printed.
 //
 // Tests: test/Tools/compile.mlir, test/Tools/start-at.mlir, test/Tools/compile-library.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
+#include "Design.h"
 #include "ModelFile.h"
 #include "tilewright/Compiler.h"
 #include "tilewright/Library.h"
@@ -52,6 +54,11 @@ struct CompileFlags {
       cl::desc("the CPU: native, or a name as TILEWRIGHT_CPU takes (default: native); of a library also several with "
                "commas: an instance runs the code of the best that its CPU can"),
       cl::init("native"), cl::value_desc("name"), cl::cat(category)};
+  cl::opt<std::string> part{"part", cl::desc("of --target=hls: the device (default: xcu280)"), cl::value_desc("name"),
+                            cl::cat(category)};
+  cl::opt<std::string> budget{"budget",
+                              cl::desc("of --target=hls: what the design may use (default: all that the part has)"),
+                              cl::value_desc("dsp=N,bram=N"), cl::cat(category)};
   cl::opt<std::string> rounding{"rounding", cl::desc("between fused ops: fused (none) or eager (as eager rounds)"),
                                 cl::init("fused"), cl::value_desc("mode"), cl::cat(category)};
   cl::opt<std::string> scheduleFile{"schedule-file",
@@ -158,6 +165,13 @@ int runCompile(int argc, const char *const *argv) {
       return fail("--dynamic: " + llvm::toString(size.takeError()));
     dynamic.push_back(std::move(*size));
   }
+  for (cl::opt<std::string> *flag : {&flags.part, &flags.budget})
+    if (flag->getNumOccurrences() && !target->makesFiles())
+      return fail("--" + flag->ArgStr + " is for --target=hls; target '" + flags.target + "' has no such thing");
+  const bool wantsFiles = target->makesFiles() && !flags.emit.getNumOccurrences();
+  if (wantsFiles)
+    if (llvm::Error error = checkDesignFolder(flags.output))
+      return fail(llvm::toString(std::move(error)));
 
   Session session;
   auto model = readModelFile(flags.input, session.context(), dynamic);
@@ -172,6 +186,13 @@ int runCompile(int argc, const char *const *argv) {
   options.rounding = flags.rounding;
   options.scheduleFile = flags.scheduleFile;
   options.startAt = flags.startAt;
+  options.part = flags.part;
+  options.budget = flags.budget;
+  if (wantsFiles) {
+    if (llvm::Error error = writeDesign(session, *model, *target, options, flags.output))
+      return fail(llvm::toString(std::move(error)));
+    return 0;
+  }
   if (kind) {
     LibraryOptions library;
     library.kind = *kind;

@@ -1,0 +1,192 @@
+//===- HLSVerify.cpp - what tw_hls promises the vendor's tool ----------------===//
+//
+// Each constraint has a label of HLSOps.td in its message and a case in test/HLS/invalid.mlir.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/HLS/HLS.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/AffineMap.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/Sequence.h"
+
+using namespace mlir;
+
+namespace tilewright::hls {
+namespace {
+
+LogicalResult verifyLoop(Operation *op, LoopAttr loop) {
+  auto affineFor = dyn_cast<affine::AffineForOp>(op);
+  if (!affineFor)
+    return op->emitError("loop_c1: tw_hls.loop belongs on affine.for");
+  if (!affineFor.hasConstantBounds() || affineFor.getStepAsInt() != 1)
+    return op->emitError("loop_c1: loop '") << loop.getLabel() << "' has no constant bounds, or a step other than 1";
+  const int64_t trips = affineFor.getConstantUpperBound() - affineFor.getConstantLowerBound();
+  if (trips <= 0 || trips % loop.getUnroll() != 0)
+    return op->emitError("loop_c2: loop '")
+           << loop.getLabel() << "' of " << trips << " trips cannot be unrolled by " << loop.getUnroll();
+  if (loop.getIi() > 0) {
+    WalkResult walked = affineFor.getBody()->walk([&](affine::AffineForOp inner) {
+      auto its = inner->getAttrOfType<LoopAttr>(loopAttrName);
+      if (its && inner.hasConstantBounds() &&
+          its.getUnroll() == inner.getConstantUpperBound() - inner.getConstantLowerBound())
+        return WalkResult::advance();
+      inner.emitError("loop_c3: this loop lies in the pipelined loop '")
+          << loop.getLabel() << "' and is not unrolled whole";
+      return WalkResult::interrupt();
+    });
+    if (walked.wasInterrupted())
+      return failure();
+  }
+  if (loop.getDistance() > 0 && loop.getIi() == 0)
+    return op->emitError("loop_c5: loop '") << loop.getLabel() << "' has a distance and is not pipelined";
+  Block &body = *affineFor.getBody();
+  if (loop.getFlatten() && !(llvm::hasNItems(body, 2) && isa<affine::AffineForOp>(body.front())))
+    return op->emitError("loop_c4: loop '") << loop.getLabel() << "' is to be flattened, but holds more than a loop";
+  return success();
+}
+
+LogicalResult verifySchedule(Operation *op, ScheduleAttr schedule) {
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  if (!linalgOp)
+    return op->emitError("schedule_c1: tw_hls.schedule belongs on a linalg op");
+  const unsigned loops = linalgOp.getNumLoops();
+  SmallVector<int64_t> order(schedule.getOrder());
+  llvm::sort(order);
+  if (schedule.getUnroll().size() != loops || !llvm::equal(order, llvm::seq<int64_t>(0, loops)))
+    return op->emitError("schedule_c1: the op has ") << loops << " loops, its schedule another number, or no order";
+  for (auto [size, unroll] : llvm::zip(linalgOp.getStaticLoopRanges(), schedule.getUnroll()))
+    if (unroll < 1 || (!ShapedType::isDynamic(size) && size % unroll != 0))
+      return op->emitError("schedule_c1: a loop of ") << size << " trips cannot be unrolled by " << unroll;
+  return success();
+}
+
+/// The users of a channel or a port among the tasks of one dataflow region.
+struct Users {
+  TaskOp writer, reader;
+};
+
+} // namespace
+
+LogicalResult HLSDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (auto loop = dyn_cast<LoopAttr>(attribute.getValue()))
+    return verifyLoop(op, loop);
+  if (auto schedule = dyn_cast<ScheduleAttr>(attribute.getValue()))
+    return verifySchedule(op, schedule);
+  return success();
+}
+
+LogicalResult HLSDialect::verifyRegionArgAttribute(Operation *op, unsigned region, unsigned argument,
+                                                   NamedAttribute attribute) {
+  auto interface = dyn_cast<InterfaceAttr>(attribute.getValue());
+  if (!interface)
+    return success();
+  Type type = op->getRegion(region).getArgument(argument).getType();
+  auto memory = dyn_cast<MemRefType>(type);
+  bool fits = false;
+  switch (interface.getProtocol()) {
+  case Protocol::AxiMaster:
+    fits = memory && memoryOf(memory) == Memory::Dram && interface.getBundle();
+    break;
+  case Protocol::AxiLite:
+    fits = type.isIntOrIndexOrFloat();
+    break;
+  case Protocol::Stream:
+    fits = isa<StreamType>(type);
+    break;
+  }
+  if (fits && isIdentifier(interface.getName()))
+    return success();
+  return op->emitError("interface_c1: port '")
+         << interface.getName() << "' of type " << type << " cannot be " << stringifyProtocol(interface.getProtocol())
+         << " (a memref in dram with a bundle is axi_master, a scalar axi_lite, a stream stream)";
+}
+
+LogicalResult BufferOp::verify() {
+  auto type = cast<MemRefType>(getMemory().getType());
+  if (!isIdentifier(getName()) || memoryOf(type) == Memory::Dram)
+    return emitOpError("buffer_c1: '") << getName() << "' is no C identifier, or lies in dram, which is no memory of "
+                                       << "the chip";
+  if (auto value = getValue(); value && cast<ShapedType>(value->getType()).getShape() != type.getShape())
+    return emitOpError("buffer_c2: '") << getName() << "' has a value of type " << value->getType();
+  return success();
+}
+
+LogicalResult TaskOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto callee = symbols.lookupNearestSymbolFrom<func::FuncOp>(*this, getCalleeAttr());
+  if (!callee)
+    return emitOpError("task_c1: there is no function @") << getCallee();
+  if (TypeRange(callee.getArgumentTypes()) != TypeRange(getOperandTypes()) || callee.getNumResults() != 0)
+    return emitOpError("task_c1: @") << getCallee() << " is of type " << callee.getFunctionType()
+                                     << ", which these operands do not fit";
+  return success();
+}
+
+LogicalResult DataflowOp::verify() {
+  llvm::MapVector<Value, Users> users;
+  llvm::DenseMap<Operation *, int64_t> place;
+  int64_t next = 0;
+  for (Operation &op : getBody().front()) {
+    place[&op] = next++;
+    if (isa<BufferOp, StreamOp>(op))
+      users[op.getResult(0)];
+    else if (!isa<TaskOp>(op))
+      return op.emitError("dataflow_c1: a dataflow region holds buffers, streams and tasks, not '")
+             << op.getName() << "'";
+  }
+  llvm::DenseMap<StringAttr, TaskOp> bundles;
+  auto function = (*this)->getParentOfType<func::FuncOp>();
+  auto use = [&](TaskOp task, Value value, bool writes) -> LogicalResult {
+    const bool isPort = isa<BlockArgument>(value);
+    Users &of = users[value];
+    TaskOp &mine = writes ? of.writer : of.reader;
+    TaskOp &other = writes ? of.reader : of.writer;
+    if (mine && isPort)
+      return task.emitOpError("dataflow_c4: a port that @") << mine.getCallee() << " uses already";
+    if (mine)
+      return task.emitOpError("dataflow_c2: ")
+             << (writes ? "writes" : "reads") << " what @" << mine.getCallee() << (writes ? " writes" : " reads")
+             << " already; a channel has one " << (writes ? "producer" : "consumer");
+    mine = task;
+    if (other == task)
+      return task.emitOpError("dataflow_c3: @") << task.getCallee() << " reads what it writes: feedback";
+    if (isPort && other)
+      return task.emitOpError("dataflow_c4: a port that @") << other.getCallee() << " uses already";
+    if (!isPort || !function)
+      return success();
+    auto interface =
+        function.getArgAttrOfType<InterfaceAttr>(cast<BlockArgument>(value).getArgNumber(), interfaceAttrName);
+    if (!interface || !interface.getBundle())
+      return success();
+    auto [entry, isNew] = bundles.try_emplace(interface.getBundle(), task);
+    if (!isNew && entry->second != task)
+      return task.emitOpError("dataflow_c4: bundle '")
+             << interface.getBundle().getValue() << "' belongs to @" << entry->second.getCallee() << " already";
+    return success();
+  };
+  for (auto task : getBody().getOps<TaskOp>()) {
+    for (Value value : task.getReads())
+      if (failed(use(task, value, /*writes=*/false)))
+        return failure();
+    for (Value value : task.getWrites())
+      if (failed(use(task, value, /*writes=*/true)))
+        return failure();
+  }
+  for (auto &[value, of] : users) {
+    Operation *channel = value.getDefiningOp();
+    if (!channel || channel->getBlock() != &getBody().front())
+      continue;
+    auto buffer = dyn_cast<BufferOp>(channel);
+    const bool rom = buffer && buffer.getValue();
+    if (!of.reader || (!of.writer && !rom) || (of.writer && rom))
+      return channel->emitOpError("dataflow_c2: a channel has one producer and one consumer (a ROM no producer)");
+    if (of.writer && place[of.writer] > place[of.reader])
+      return of.writer.emitOpError("dataflow_c3: writes what @")
+             << of.reader.getCallee() << " has read before it: feedback";
+  }
+  return success();
+}
+
+} // namespace tilewright::hls

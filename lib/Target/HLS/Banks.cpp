@@ -1,0 +1,133 @@
+//===- Banks.cpp - how many banks an array needs -------------------------------------===//
+//
+// An access x[4 * i + u] in a loop over u that is unrolled by 4 needs 4 banks, cyclic: u says the bank. An array that
+// is passed on has the banks of the most demanding of its users: their least common multiple along each dimension.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/HLS/Banks.h"
+#include "dialects/HLS/HLS.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/MapVector.h"
+#include <numeric>
+
+using namespace mlir;
+
+namespace tilewright::hls {
+namespace {
+
+using Factors = SmallVector<int64_t>;
+
+/// Copies of the body of the loop of `iv`; 1: it is not unrolled.
+int64_t copiesOf(Value iv) {
+  affine::AffineForOp loop = affine::getForInductionVarOwner(iv);
+  auto attribute = loop ? loop->getAttrOfType<LoopAttr>(loopAttrName) : LoopAttr();
+  return attribute ? attribute.getUnroll() : 1;
+}
+
+/// The coefficient of dimension `position` in a linear expression; 0: it is not there.
+int64_t coefficientOf(AffineExpr expr, unsigned position) {
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return dim.getPosition() == position;
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return 0;
+  if (expr.getKind() == AffineExprKind::Add)
+    return coefficientOf(binary.getLHS(), position) + coefficientOf(binary.getRHS(), position);
+  auto factor = dyn_cast<AffineConstantExpr>(binary.getRHS());
+  return expr.getKind() == AffineExprKind::Mul && factor ? coefficientOf(binary.getLHS(), position) * factor.getValue()
+                                                         : 0;
+}
+
+class BankChooser {
+public:
+  explicit BankChooser(func::FuncOp top) : top(top), module(top->getParentOfType<ModuleOp>()) {}
+
+  LogicalResult run() {
+    SmallVector<func::FuncOp> functions;
+    top.walk([&](TaskOp task) {
+      auto function = module.lookupSymbol<func::FuncOp>(task.getCallee());
+      if (!llvm::is_contained(functions, function))
+        functions.push_back(function);
+      for (auto [operand, argument] : llvm::zip(task->getOperands(), argumentsOf(task, function)))
+        if (isa<MemRefType>(operand.getType()) && memoryOf(cast<MemRefType>(operand.getType())) != Memory::Dram)
+          same.unionSets(operand.getAsOpaquePointer(), argument.getAsOpaquePointer());
+    });
+    for (func::FuncOp function : functions)
+      function.walk([&](Operation *op) {
+        if (auto load = dyn_cast<affine::AffineLoadOp>(op))
+          need(load.getMemRef(), load.getAffineMap(), load.getMapOperands());
+        else if (auto store = dyn_cast<affine::AffineStoreOp>(op))
+          need(store.getMemRef(), store.getAffineMap(), store.getMapOperands());
+      });
+    for (func::FuncOp function : functions)
+      retype(function);
+    top.walk([&](BufferOp buffer) { retype(buffer.getMemory()); });
+    return success();
+  }
+
+  /// Arguments of the callee in the order of the task's operands: kernels take what they read first.
+  static SmallVector<Value> argumentsOf(TaskOp task, func::FuncOp function) {
+    return SmallVector<Value>(function.getArguments().begin(), function.getArguments().end());
+  }
+
+private:
+  Factors &factorsOf(Value array) {
+    const void *key = array.getAsOpaquePointer();
+    const void *leader = same.findLeader(key) == same.member_end() ? key : *same.findLeader(key);
+    Factors &factors = needed[leader];
+    factors.resize(cast<MemRefType>(array.getType()).getRank(), 1);
+    return factors;
+  }
+
+  void need(Value array, AffineMap map, OperandRange operands) {
+    if (memoryOf(cast<MemRefType>(array.getType())) == Memory::Dram)
+      return;
+    Factors &factors = factorsOf(array);
+    ArrayRef<int64_t> shape = cast<MemRefType>(array.getType()).getShape();
+    for (auto [dim, expr] : llvm::enumerate(map.getResults()))
+      for (auto [position, operand] : llvm::enumerate(operands.take_front(map.getNumDims())))
+        if (int64_t copies = copiesOf(operand); copies > 1)
+          if (int64_t stride = std::abs(coefficientOf(expr, position)))
+            factors[dim] = std::min(shape[dim], std::lcm(factors[dim], copies * stride));
+  }
+
+  void retype(Value array) {
+    auto type = dyn_cast<MemRefType>(array.getType());
+    if (!type || memoryOf(type) == Memory::Dram)
+      return;
+    const Factors &factors = factorsOf(array);
+    SmallVector<PartitionKind> kinds;
+    SmallVector<int64_t> counts;
+    bool whole = type.getRank() > 0;
+    for (auto [size, factor] : llvm::zip(type.getShape(), factors)) {
+      kinds.push_back(factor == 1      ? PartitionKind::None
+                      : factor == size ? PartitionKind::Complete
+                                       : PartitionKind::Cyclic);
+      counts.push_back(kinds.back() == PartitionKind::Cyclic ? factor : 1);
+      whole &= factor == size;
+    }
+    array.setType(withMemory(type, PartitionAttr::get(type.getContext(), kinds, counts),
+                             whole ? Memory::Register : Memory::Bram));
+  }
+
+  void retype(func::FuncOp function) {
+    for (BlockArgument argument : function.getArguments())
+      retype(Value(argument));
+    function.walk([&](BufferOp buffer) { retype(buffer.getMemory()); });
+    function.setType(FunctionType::get(function.getContext(), function.getBody().getArgumentTypes(), {}));
+  }
+
+  func::FuncOp top;
+  ModuleOp module;
+  llvm::EquivalenceClasses<const void *> same;
+  llvm::MapVector<const void *, Factors> needed;
+};
+
+} // namespace
+
+LogicalResult chooseBanks(func::FuncOp top) { return BankChooser(top).run(); }
+
+} // namespace tilewright::hls

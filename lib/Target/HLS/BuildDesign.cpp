@@ -1,0 +1,337 @@
+//===- BuildDesign.cpp - --tw-hls-build-design: the plan becomes a top function --------------===//
+//
+// Before:
+//   tw_plan.program ... { buffer 0 input 0 ; buffer 1 output 0 ; launch @kernel_0 [0, 1] writes 2 }
+// After:
+//   func @model(%x: memref<8x6xf32, dram> {tw_hls.interface = <name = "x", protocol = axi_master, bundle = "gmem0">},
+//               %y: ...) attributes {tw_hls.top} {
+//     tw_hls.dataflow {
+//       %x_0 = tw_hls.buffer "x_0" ; %y_0 = tw_hls.buffer "y_0"
+//       tw_hls.task @load_x reads(%x) writes(%x_0)
+//       tw_hls.task @softmax reads(%x_0) writes(%y_0)
+//       tw_hls.task @store_y reads(%y_0) writes(%y) } }
+//
+// Every reader of a plan's buffer has an array of its own, so that channels have one producer and one consumer: a load
+// writes all of them, and what a kernel makes for several readers goes through a task that copies. Where a reader sees
+// the elements in another shape, that copy reshapes. Banks of an array are what its accesses in unrolled loops need,
+// the same for a channel and for the arguments at its two ends.
+//
+// Test: test/Target/HLS/design.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/HLS/HLS.h"
+#include "lib/Target/HLS/Banks.h"
+#include "lib/Target/HLS/DataMovers.h"
+#include "lib/Target/HLS/Names.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "tilewright/Passes.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_HLSBUILDDESIGN
+#include "tilewright/Passes.h.inc"
+} // namespace tilewright
+
+namespace tilewright::hls {
+namespace {
+
+MemRefType chipType(ShapedType type) { return MemRefType::get(type.getShape(), type.getElementType()); }
+
+/// One who reads a buffer of the plan: an argument of a launch, or an output port.
+struct Reader {
+  int64_t launch = -1, argument = 0, output = -1;
+  MemRefType type;
+};
+
+/// A buffer of the plan.
+struct PlanBuffer {
+  plan::BufferOp op;
+  std::string name;
+  MemRefType type;
+  int64_t writer = -1, writerArgument = 0;
+  SmallVector<Reader> readers;
+};
+
+class DesignBuilder {
+public:
+  DesignBuilder(ModuleOp module, plan::ProgramOp program)
+      : module(module), program(program), builder(module.getContext()) {}
+
+  LogicalResult run() {
+    if (failed(collect()))
+      return failure();
+    nameKernels();
+    nameBuffers();
+    nameParameters();
+    makeTop();
+    for (PlanBuffer &buffer : buffers)
+      if (buffer.writer < 0)
+        feed(buffer);
+    for (size_t number = 0; number < launches.size(); ++number)
+      launch(number);
+    program.erase();
+    return chooseBanks(top);
+  }
+
+private:
+  /// The names and types of ports that --tw-hls-accept-model has kept.
+  std::vector<std::pair<std::string, MemRefType>> portsOf(StringRef attribute) {
+    std::vector<std::pair<std::string, MemRefType>> ports;
+    if (auto kept = module->getAttrOfType<ArrayAttr>(attribute))
+      for (auto entry : kept.getAsRange<ArrayAttr>())
+        ports.push_back(
+            {cast<StringAttr>(entry[0]).str(), chipType(cast<RankedTensorType>(cast<TypeAttr>(entry[1]).getValue()))});
+    return ports;
+  }
+
+  LogicalResult collect() {
+    inputs = portsOf(inputsAttrName);
+    outputs = portsOf(outputsAttrName);
+    for (auto op : program.getBody().getOps<plan::BufferOp>()) {
+      PlanBuffer buffer;
+      buffer.op = op;
+      if (op.getKind() == plan::BufferKind::Input) {
+        if (op.getInPlace())
+          return op.emitError("a model that writes its inputs in place has no hardware form yet");
+        buffer.type = inputs[op.getIndex()].second;
+      } else if (op.getKind() == plan::BufferKind::Output) {
+        buffer.type = outputs[op.getIndex()].second;
+      } else if (op.getKind() == plan::BufferKind::Constant) {
+        buffer.type = chipType(cast<ShapedType>(op.getValue()->getType()));
+      }
+      buffers.push_back(std::move(buffer));
+    }
+    for (auto op : program.getBody().getOps<plan::LaunchOp>()) {
+      auto kernel = module.lookupSymbol<func::FuncOp>(op.getKernel());
+      for (auto [argument, number] : llvm::enumerate(op.getBuffers())) {
+        auto type = chipType(cast<MemRefType>(kernel.getArgumentTypes()[argument]));
+        PlanBuffer &buffer = buffers[number];
+        if (argument >= 64 || (op.getWrites() >> argument & 1)) {
+          buffer.writer = launches.size();
+          buffer.writerArgument = argument;
+          if (!buffer.type)
+            buffer.type = type;
+          writerTypes[number] = type;
+        } else {
+          Reader reader;
+          reader.launch = launches.size();
+          reader.argument = argument;
+          reader.type = type;
+          buffer.readers.push_back(reader);
+        }
+      }
+      launches.push_back(op);
+      operands.emplace_back(op.getBuffers().size());
+    }
+    for (auto [number, buffer] : llvm::enumerate(buffers)) {
+      // The port's shape is the user's, the array on the chip has the kernel's.
+      if (buffer.op.getKind() == plan::BufferKind::Output) {
+        addOutput(buffer, buffer.op.getIndex());
+        if (buffer.writer >= 0)
+          buffer.type = writerTypes[number];
+      }
+    }
+    for (auto copy : program.getBody().getOps<plan::CopyOp>()) {
+      PlanBuffer &to = buffers[copy.getTo()];
+      if (to.op.getKind() != plan::BufferKind::Output)
+        return copy.emitError("a copy between two buffers of a plan has no hardware form yet");
+      to.readers.clear();
+      addOutput(buffers[copy.getFrom()], to.op.getIndex());
+    }
+    for (PlanBuffer &buffer : buffers)
+      if (buffer.writer >= 0 && buffer.readers.empty())
+        return launches[buffer.writer].emitError(
+            "a kernel makes a result that nobody reads, which has no hardware form yet");
+    return success();
+  }
+
+  void addOutput(PlanBuffer &buffer, int64_t output) {
+    Reader reader;
+    reader.output = output;
+    reader.type = outputs[output].second;
+    buffer.readers.push_back(reader);
+  }
+
+  void nameKernels() {
+    symbols.take("model");
+    for (auto *ports : {&inputs, &outputs}) // a port would hide a function of its name
+      for (auto &[name, type] : *ports)
+        symbols.take(name);
+    llvm::StringMap<std::string> names;
+    for (plan::LaunchOp launch : launches) {
+      auto kernel = module.lookupSymbol<func::FuncOp>(launch.getKernel());
+      auto [entry, isNew] = names.try_emplace(launch.getKernel());
+      if (isNew) {
+        auto operations = kernel->getAttrOfType<StringAttr>("tw.ops");
+        entry->second = symbols.take(kernelName(operations ? operations.getValue() : ""));
+      }
+      launch.setKernel(entry->second);
+      kernels.insert({kernel, entry->second});
+    }
+    for (auto &[kernel, name] : kernels) {
+      auto function = cast<func::FuncOp>(kernel);
+      function.setName(name);
+      for (unsigned argument = 0; argument < function.getNumArguments(); ++argument)
+        function.removeArgAttr(argument, "tw.sizes");
+    }
+  }
+
+  void nameBuffers() {
+    for (PlanBuffer &buffer : buffers)
+      switch (buffer.op.getKind()) {
+      case plan::BufferKind::Input:
+        buffer.name = inputs[buffer.op.getIndex()].first;
+        break;
+      case plan::BufferKind::Output:
+        buffer.name = outputs[buffer.op.getIndex()].first;
+        break;
+      case plan::BufferKind::Constant:
+        buffer.name = "constant" + std::to_string(buffer.op.getIndex());
+        break;
+      default:
+        buffer.name = launches[buffer.writer].getKernel().str() + "_out";
+      }
+  }
+
+  /// A kernel's parameters are called after what its first launch passes.
+  void nameParameters() {
+    for (plan::LaunchOp launch : llvm::reverse(launches))
+      for (auto [argument, number] : llvm::enumerate(launch.getBuffers()))
+        for (auto &[kernel, name] : kernels)
+          if (name == launch.getKernel())
+            cast<func::FuncOp>(kernel).setArgAttr(argument, parameterAttrName,
+                                                  builder.getStringAttr(buffers[number].name));
+  }
+
+  void makeTop() {
+    SmallVector<Type> types;
+    for (auto *ports : {&inputs, &outputs})
+      for (auto &[name, type] : *ports)
+        types.push_back(inDram(type));
+    builder.setInsertionPointToEnd(module.getBody());
+    top = func::FuncOp::create(builder, program.getLoc(), "model", builder.getFunctionType(types, {}));
+    top->setAttr(topAttrName, builder.getUnitAttr());
+    Block *entry = top.addEntryBlock();
+    unsigned port = 0;
+    for (auto *ports : {&inputs, &outputs})
+      for (auto &[name, type] : *ports) {
+        auto bundle = builder.getStringAttr("gmem" + std::to_string(port));
+        std::string unique = locals.take(name);
+        top.setArgAttr(port++, interfaceAttrName,
+                       InterfaceAttr::get(builder.getContext(), builder.getStringAttr(unique).getValue(),
+                                          Protocol::AxiMaster, bundle));
+      }
+    builder.setInsertionPointToStart(entry);
+    auto dataflow = DataflowOp::create(builder, top.getLoc());
+    func::ReturnOp::create(builder, top.getLoc());
+    builder.createBlock(&dataflow.getBody());
+    for (PlanBuffer &buffer : buffers)
+      buffer.name = buffer.name; // ports have taken the plain names
+  }
+
+  Value array(StringRef name, MemRefType type, Location loc, ElementsAttr value = {}) {
+    return BufferOp::create(builder, loc, type, builder.getStringAttr(locals.take(name)), value);
+  }
+
+  /// The array of a reader, known to its launch; or the output port itself.
+  Value place(PlanBuffer &buffer, const Reader &reader, ElementsAttr value = {}) {
+    if (reader.output >= 0)
+      return top.getArgument(inputs.size() + reader.output);
+    Value made = array(buffer.name + "_chip", reader.type, buffer.op.getLoc(), value);
+    operands[reader.launch][reader.argument] = made;
+    return made;
+  }
+
+  void mover(StringRef name, Value from, ArrayRef<Value> to, Location loc) {
+    std::string symbol = symbols.take(name);
+    makeMover(module, symbol, from.getType(), ValueRange(to).getTypes(), loc);
+    TaskOp::create(builder, loc, symbol, from, to);
+  }
+
+  /// What readers of an input or a constant see.
+  void feed(PlanBuffer &buffer) {
+    Location loc = buffer.op.getLoc();
+    if (auto value = buffer.op.getValue()) {
+      for (const Reader &reader : buffer.readers) {
+        if (reader.output < 0) {
+          place(buffer, reader, reshaped(*value, reader.type));
+          continue;
+        }
+        Value rom = array(buffer.name, buffer.type, loc, *value);
+        mover("store_" + outputs[reader.output].first, rom, place(buffer, reader), loc);
+      }
+      return;
+    }
+    if (buffer.op.getKind() != plan::BufferKind::Input || buffer.readers.empty())
+      return;
+    SmallVector<Value> places;
+    for (const Reader &reader : buffer.readers)
+      places.push_back(place(buffer, reader));
+    mover("load_" + buffer.name, top.getArgument(buffer.op.getIndex()), places, loc);
+  }
+
+  static ElementsAttr reshaped(ElementsAttr value, MemRefType type) {
+    auto shape = RankedTensorType::get(type.getShape(), type.getElementType());
+    if (auto dense = dyn_cast<DenseElementsAttr>(value))
+      return dense.reshape(shape);
+    if (auto resource = dyn_cast<DenseResourceElementsAttr>(value))
+      return DenseResourceElementsAttr::get(shape, resource.getRawHandle());
+    return value;
+  }
+
+  void launch(size_t number) {
+    plan::LaunchOp op = launches[number];
+    Location loc = op.getLoc();
+    SmallVector<PlanBuffer *> made;
+    for (PlanBuffer &buffer : buffers)
+      if (buffer.writer == int64_t(number)) {
+        made.push_back(&buffer);
+        // A single reader of the same shape reads what the kernel writes.
+        const Reader &first = buffer.readers.front();
+        bool direct = buffer.readers.size() == 1 && first.output < 0 && first.type == buffer.type;
+        Value chip = direct ? place(buffer, first) : array(buffer.name + "_chip", buffer.type, loc);
+        operands[number][buffer.writerArgument] = chip;
+        if (!direct)
+          late.push_back({&buffer, chip});
+      }
+    SmallVector<Value> reads, writes;
+    for (auto [argument, value] : llvm::enumerate(operands[number]))
+      (argument >= 64 || (op.getWrites() >> argument & 1) ? writes : reads).push_back(value);
+    TaskOp::create(builder, loc, op.getKernel(), reads, writes);
+    for (auto [buffer, chip] : late) {
+      SmallVector<Value> places;
+      for (const Reader &reader : buffer->readers)
+        places.push_back(place(*buffer, reader));
+      const bool stores = buffer->readers.size() == 1 && buffer->readers.front().output >= 0;
+      mover(stores ? "store_" + outputs[buffer->readers.front().output].first : "copy_" + buffer->name, chip, places,
+            loc);
+    }
+    late.clear();
+  }
+
+  ModuleOp module;
+  plan::ProgramOp program;
+  OpBuilder builder;
+  func::FuncOp top;
+  std::vector<std::pair<std::string, MemRefType>> inputs, outputs;
+  std::vector<PlanBuffer> buffers;
+  std::vector<plan::LaunchOp> launches;
+  std::vector<std::vector<Value>> operands; ///< per launch
+  SmallVector<std::pair<PlanBuffer *, Value>> late;
+  llvm::DenseMap<int64_t, MemRefType> writerTypes;
+  llvm::MapVector<Operation *, std::string> kernels;
+  NameTable symbols, locals;
+};
+
+struct HlsBuildDesign : impl::HlsBuildDesignBase<HlsBuildDesign> {
+  void runOnOperation() override {
+    for (auto program : llvm::make_early_inc_range(getOperation().getOps<plan::ProgramOp>()))
+      if (failed(DesignBuilder(getOperation(), program).run()))
+        return signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace tilewright::hls

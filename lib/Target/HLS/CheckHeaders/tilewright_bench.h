@@ -1,0 +1,98 @@
+// Made by Tilewright. What test_bench.cpp needs: data files, a deep stack for the arrays of the design, a comparison.
+#ifndef TILEWRIGHT_BENCH_H
+#define TILEWRIGHT_BENCH_H
+
+#include <math.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace tilewright {
+
+template <typename T> struct IsFloat : std::is_floating_point<T> {};
+
+class Bench {
+public:
+  /// The data lie in the folder that argument 1 names, or in data/.
+  Bench(int argc, char **argv) : folder(argc > 1 ? argv[1] : "data") {}
+
+  /// `count` elements of the file; a file that is missing or short ends the program.
+  template <typename T> std::vector<T> read(const char *name, size_t count) {
+    std::vector<T> elements(count);
+    const std::string path = folder + "/" + name;
+    FILE *file = fopen(path.c_str(), "rb");
+    if (!file || fread(elements.data(), sizeof(T), count, file) != count) {
+      fprintf(stderr, "cannot read %zu elements of '%s'\n", count, path.c_str());
+      exit(2);
+    }
+    fclose(file);
+    return elements;
+  }
+
+  /// Calls on a thread with a stack of so many bytes: arrays of the design are local variables.
+  void call(size_t stackBytes, const std::function<void()> &body) {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, stackBytes);
+    pthread_t thread;
+    auto run = [](void *function) -> void * {
+      (*static_cast<const std::function<void()> *>(function))();
+      return nullptr;
+    };
+    if (pthread_create(&thread, &attributes, run, const_cast<std::function<void()> *>(&body)) != 0) {
+      fprintf(stderr, "cannot make a thread with a stack of %zu bytes\n", stackBytes);
+      exit(2);
+    }
+    pthread_join(thread, nullptr);
+    pthread_attr_destroy(&attributes);
+  }
+
+  /// Against NAME.bin: integers are equal; of floats the root of the mean square of the differences is at most what
+  /// NAME.bound says, and NaN and infinities stand at the same places.
+  template <typename T> void compare(const char *shown, const char *name, const std::vector<T> &actual) {
+    const std::vector<T> expected = read<T>((std::string(name) + ".bin").c_str(), actual.size());
+    double bound = 0, squares = 0;
+    const std::string path = folder + "/" + name + ".bound";
+    FILE *file = fopen(path.c_str(), "r");
+    if (!file || fscanf(file, "%lf", &bound) != 1) {
+      fprintf(stderr, "cannot read '%s'\n", path.c_str());
+      exit(2);
+    }
+    fclose(file);
+    size_t misplaced = 0, finite = 0;
+    for (size_t i = 0; i < actual.size(); ++i) {
+      const double a = (double)actual[i], e = (double)expected[i];
+      if (a - a == 0 && e - e == 0) {
+        squares += (a - e) * (a - e);
+        ++finite;
+      } else if (!(a == e || (a != a && e != e))) {
+        ++misplaced;
+      }
+    }
+    const double error = finite ? sqrt(squares / (double)finite) : 0;
+    const bool good = misplaced == 0 && error <= bound;
+    printf("%s: error %.3g, bound %.3g, %zu elements%s\n", shown, error, bound, actual.size(),
+           good ? "" : misplaced ? ": FAIL, NaN or infinity misplaced" : ": FAIL");
+    failures += !good;
+  }
+
+  int finish() {
+    printf(failures ? "FAIL\n" : "PASS\n");
+    return failures ? 1 : 0;
+  }
+
+private:
+  std::string folder;
+  int failures = 0;
+};
+
+} // namespace tilewright
+
+#endif

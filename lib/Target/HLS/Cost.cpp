@@ -1,0 +1,231 @@
+//===- Cost.cpp - cycles and resources of hardware, estimated --------------------------===//
+//
+// Cycles of a pipelined nest: depth + II * (iterations - 1) + 2. The tables' numbers are for UltraScale+ at 300 MHz:
+// multipliers of float addition (2) and multiplication (3) and the 8 cycles between two additions to one element of an
+// array are read off public reports of PolyBench kernels (shared/facts/fpga-and-tuning.md, A3 and A4: plain Vitis takes
+// 8 cycles an iteration on mvt and gesummv); the other latencies are assumptions until they are fitted.
+//
+// Test: test/Target/HLS/design.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/HLS/Cost.h"
+#include "dialects/HLS/HLS.h"
+#include "lib/Target/HLS/Cpp.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace tilewright::hls {
+namespace {
+
+/// By the name of the op: cycles in f32, multipliers in f16, f32 and f64.
+struct FloatCost {
+  int64_t latency, half, single, wide;
+};
+FloatCost floatCost(StringRef name) {
+  return llvm::StringSwitch<FloatCost>(name)
+      .Cases({"addf", "subf"}, {7, 2, 2, 3})
+      .Case("mulf", {4, 2, 3, 8})
+      .Case("fma", {11, 4, 5, 11})
+      .Case("divf", {12, 0, 0, 0})
+      .Cases({"sqrt", "rsqrt"}, {14, 0, 0, 0})
+      .Cases({"exp", "exp2", "expm1"}, {14, 4, 7, 26})
+      .Cases({"log", "log2", "log10", "log1p"}, {16, 6, 12, 30})
+      .Cases({"tanh", "erf", "powf", "sin", "cos"}, {40, 20, 30, 90})
+      .Cases({"maxnumf", "minnumf", "maximumf", "minimumf", "cmpf"}, {2, 0, 0, 0})
+      .Cases({"sitofp", "uitofp", "fptosi", "fptoui", "extf", "truncf"}, {4, 0, 0, 0})
+      .Default({1, 0, 0, 0});
+}
+
+int64_t integerMultipliers(unsigned width) { return width <= 4 ? 0 : width <= 18 ? 1 : width <= 32 ? 3 : 10; }
+
+/// Cycles of the statements of a block one after another, and their multipliers; nests are appended.
+struct BlockEstimator {
+  std::vector<NestEstimate> &nests;
+
+  NestEstimate nest(affine::AffineForOp loop) {
+    NestEstimate estimate;
+    estimate.iterations = 1;
+    affine::AffineForOp at = loop;
+    while (true) {
+      auto attribute = at->getAttrOfType<LoopAttr>(loopAttrName);
+      estimate.iterations *= at.getConstantUpperBound() - at.getConstantLowerBound();
+      if (attribute) {
+        estimate.label = attribute.getLabel().str();
+        if (attribute.getIi() > 0) {
+          estimate.ii = attribute.getIi();
+          break;
+        }
+      }
+      auto inner = dyn_cast<affine::AffineForOp>(at.getBody()->front());
+      if (!inner || !llvm::hasNItems(*at.getBody(), 2))
+        break;
+      at = inner;
+    }
+    BodyCost body = bodyCost(*at.getBody());
+    at.getBody()->walk([&](affine::AffineForOp inner) {
+      estimate.copies *= inner.getConstantUpperBound() - inner.getConstantLowerBound();
+    });
+    estimate.dsp = llvm::divideCeil(body.dsp, std::max<int64_t>(1, estimate.ii)); // one operator serves II iterations
+    estimate.cycles = estimate.ii > 0 ? nestCycles(estimate.iterations, estimate.ii, body.depth)
+                                      : estimate.iterations * (body.depth + 1) + 2;
+    return estimate;
+  }
+
+  std::pair<int64_t, int64_t> block(Block &block) {
+    int64_t cycles = 0, dsp = 0;
+    for (Operation &op : block) {
+      if (auto loop = dyn_cast<affine::AffineForOp>(op)) {
+        NestEstimate estimate = nest(loop);
+        cycles += estimate.cycles;
+        dsp += estimate.dsp;
+        nests.push_back(std::move(estimate));
+        continue;
+      }
+      if (auto loop = dyn_cast<scf::ForOp>(op)) {
+        auto [inner, used] = this->block(*loop.getBody());
+        std::optional<llvm::APInt> trips = loop.getStaticTripCount();
+        cycles += (trips ? trips->getSExtValue() : 1) * (inner + 1) + 2;
+        dsp += used;
+        continue;
+      }
+      OperatorCost cost = operatorCost(&op);
+      cycles += cost.latency;
+      dsp += cost.dsp;
+      for (Region &region : op.getRegions())
+        for (Block &inner : region) {
+          auto [more, used] = this->block(inner);
+          cycles += more;
+          dsp += used;
+        }
+    }
+    return {cycles, dsp};
+  }
+};
+
+} // namespace
+
+OperatorCost operatorCost(Operation *op) {
+  if (isa<affine::AffineLoadOp, memref::LoadOp, ReadOp>(op))
+    return {1, 0};
+  if (isa<affine::AffineStoreOp, memref::StoreOp, WriteOp>(op))
+    return {1, 0};
+  if (op->getNumResults() != 1 || op->getNumOperands() == 0 ||
+      isa<arith::ConstantOp, affine::AffineApplyOp, arith::IndexCastOp>(op))
+    return {};
+  Type type = getElementTypeOrSelf(op->getOperand(0).getType());
+  if (isa<arith::SelectOp>(op) || type.isIndex())
+    return {};
+  if (isa<FloatType>(type) || isa<FloatType>(op->getResult(0).getType())) {
+    FloatCost cost = floatCost(op->getName().stripDialect());
+    return {cost.latency, type.isF64() ? cost.wide : type.isF16() ? cost.half : cost.single};
+  }
+  if (isa<arith::MulIOp>(op)) {
+    // What was widened just before is multiplied as wide as it was.
+    unsigned width = 0;
+    for (Value operand : op->getOperands()) {
+      Operation *from = operand.getDefiningOp();
+      Value source = from && isa<arith::ExtSIOp, arith::ExtUIOp>(from) ? from->getOperand(0) : operand;
+      width = std::max(width, source.getType().getIntOrFloatBitWidth());
+    }
+    return {3, integerMultipliers(width)};
+  }
+  return {1, 0};
+}
+
+BodyCost bodyCost(Block &body) {
+  BodyCost cost;
+  llvm::DenseMap<Value, int64_t> ready;
+  for (Operation &op : body) {
+    int64_t start = 0;
+    for (Value operand : op.getOperands())
+      start = std::max(start, ready.lookup(operand));
+    OperatorCost its = operatorCost(&op);
+    cost.dsp += its.dsp;
+    int64_t copies = 1;
+    if (auto loop = dyn_cast<affine::AffineForOp>(op))
+      copies = loop.getConstantUpperBound() - loop.getConstantLowerBound();
+    for (Region &region : op.getRegions())
+      for (Block &inner : region) {
+        BodyCost more = bodyCost(inner);
+        its.latency = std::max(its.latency, more.depth);
+        cost.dsp += more.dsp * copies;
+      }
+    for (Value result : op.getResults())
+      ready[result] = start + its.latency;
+    cost.depth = std::max(cost.depth, start + its.latency);
+  }
+  return cost;
+}
+
+int64_t chainLatency(Value from, Value to) {
+  if (from == to)
+    return 0;
+  Operation *op = to.getDefiningOp();
+  if (!op || op->getBlock() != from.getParentBlock())
+    return -1;
+  int64_t longest = -1;
+  for (Value operand : op->getOperands())
+    longest = std::max(longest, chainLatency(from, operand));
+  return longest < 0 ? -1 : longest + operatorCost(op).latency;
+}
+
+int64_t nestCycles(int64_t iterations, int64_t ii, int64_t depth) { return depth + ii * (iterations - 1) + 2; }
+
+int64_t blockMemories(MemRefType type) {
+  constexpr int64_t bitsOfBlock = 18 * 1024, bitsInLuts = 1024;
+  if (memoryOf(type) != Memory::Bram)
+    return 0;
+  PartitionAttr partition = banksOf(type);
+  const int64_t banks = partition ? partition.getBanks(type.getShape()) : 1;
+  const int64_t width = type.getElementType().isIndex() ? 32 : type.getElementTypeBitWidth();
+  const int64_t bits = llvm::divideCeil(type.getNumElements(), banks) * width;
+  return bits <= bitsInLuts ? 0 : banks * llvm::divideCeil(bits, bitsOfBlock);
+}
+
+DesignEstimate estimateDesign(func::FuncOp top) {
+  DesignEstimate design;
+  auto module = top->getParentOfType<ModuleOp>();
+  llvm::DenseMap<Value, int64_t> ready, ended; ///< of what tasks write: when a reader may begin, when all is there
+  top.walk([&](Operation *op) {
+    if (auto buffer = dyn_cast<BufferOp>(op)) // a channel is two arrays: one is filled while the other is read
+      design.channelBram += blockMemories(cast<MemRefType>(buffer.getMemory().getType())) * (buffer.getValue() ? 1 : 2);
+    auto task = dyn_cast<TaskOp>(op);
+    if (!task)
+      return;
+    auto function = module.lookupSymbol<func::FuncOp>(task.getCallee());
+    TaskEstimate estimate;
+    estimate.name = task.getCallee().str();
+    std::tie(estimate.cycles, estimate.dsp) = BlockEstimator{estimate.nests}.block(function.getBody().front());
+    function.walk(
+        [&](BufferOp buffer) { estimate.bram += blockMemories(cast<MemRefType>(buffer.getMemory().getType())); });
+    // A reader of a queue begins soon after its writer, and ends no sooner.
+    constexpr int64_t queueLatency = 4;
+    int64_t start = 0, end = 0;
+    for (Value value : task.getReads()) {
+      start = std::max(start, ready.lookup(value));
+      end = std::max(end, ended.lookup(value) + queueLatency);
+    }
+    end = std::max(end, start + estimate.cycles);
+    for (Value value : task.getWrites()) {
+      const bool queue = isa<StreamType>(value.getType());
+      ready[value] = queue ? start + queueLatency : end;
+      ended[value] = queue ? end : 0;
+    }
+    design.latency = std::max(design.latency, end);
+    design.interval = std::max(design.interval, estimate.cycles);
+    design.total.dsp += estimate.dsp;
+    design.total.bram += estimate.bram;
+    design.tasks.push_back(std::move(estimate));
+  });
+  design.total.bram += design.channelBram;
+  return design;
+}
+
+} // namespace tilewright::hls

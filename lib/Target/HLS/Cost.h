@@ -1,0 +1,56 @@
+//===- Cost.h - cycles and resources of hardware, estimated ----------------------------===//
+#ifndef TILEWRIGHT_TARGET_HLS_COST_H
+#define TILEWRIGHT_TARGET_HLS_COST_H
+
+#include "lib/Target/HLS/Parts.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include <vector>
+
+namespace tilewright::hls {
+
+/// An operator: cycles from operands to result when pipelined, and multipliers it takes.
+struct OperatorCost {
+  int64_t latency = 0, dsp = 0;
+};
+OperatorCost operatorCost(mlir::Operation *op);
+
+/// A loop body without inner loops, or with unrolled ones.
+struct BodyCost {
+  int64_t depth = 0; ///< cycles from the first load to the last store
+  int64_t dsp = 0;
+};
+BodyCost bodyCost(mlir::Block &body);
+
+/// Cycles of the longest way from `from` to `to` in one block; -1: there is none.
+int64_t chainLatency(mlir::Value from, mlir::Value to);
+
+/// Cycles of a pipelined nest: `iterations` that begin `ii` apart, each `depth` long, and two to enter and leave.
+int64_t nestCycles(int64_t iterations, int64_t ii, int64_t depth);
+
+/// Block memories of 18 kbit for an array: each bank of its own, small ones in LUTs.
+int64_t blockMemories(mlir::MemRefType type);
+
+/// A loop nest of a task.
+struct NestEstimate {
+  std::string label;
+  int64_t iterations = 0, ii = 0, copies = 1, cycles = 0, dsp = 0;
+};
+/// A task: its nests run one after another.
+struct TaskEstimate {
+  std::string name;
+  int64_t cycles = 0, dsp = 0, bram = 0;
+  std::vector<NestEstimate> nests;
+};
+/// A design: `latency` of one call, the longest chain of tasks; `interval` between two calls, the slowest task.
+struct DesignEstimate {
+  int64_t latency = 0, interval = 0, channelBram = 0;
+  Resources total;
+  std::vector<TaskEstimate> tasks;
+};
+DesignEstimate estimateDesign(mlir::func::FuncOp top);
+
+} // namespace tilewright::hls
+
+#endif

@@ -1,0 +1,25 @@
+//===- DataMovers.h - tasks that copy between ports and arrays --------------------------===//
+#ifndef TILEWRIGHT_TARGET_HLS_DATAMOVERS_H
+#define TILEWRIGHT_TARGET_HLS_DATAMOVERS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+namespace tilewright::hls {
+
+/// `type` as a port sees it, in memory off the chip.
+mlir::MemRefType inDram(mlir::MemRefType type);
+
+/// A function @name(from, to...) that copies the elements of `from`, in row-major order, into every `to`; shapes may
+/// differ, numbers of elements not. It copies one element a cycle until widenMovers().
+mlir::func::FuncOp makeMover(mlir::ModuleOp module, llvm::StringRef name, mlir::Type from, mlir::TypeRange to,
+                             mlir::Location loc);
+
+/// Lets the tasks of `top` that move data between arrays copy as many elements a cycle as the banks along the last
+/// dimension have ports, at most 512 bits.
+void widenMovers(mlir::func::FuncOp top);
+
+} // namespace tilewright::hls
+
+#endif

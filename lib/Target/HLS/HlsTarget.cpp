@@ -1,0 +1,126 @@
+//===- HlsTarget.cpp - the hls tenant: C++ for a vendor's high-level synthesis -----------------===//
+//
+// It makes files, not programs: a task per kernel under verified directives (dialects/HLS), with a test bench and a
+// report. Why so: docs/decisions/0027-hls-designs.md.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/HLS/HLS.h"
+#include "lib/Target/HLS/DesignFiles.h"
+#include "lib/Target/HLS/Names.h"
+#include "lib/Target/HLS/PrintCpp.h"
+#include "mlir/Dialect/Affine/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "tilewright/Passes.h"
+#include "tilewright/Target.h"
+
+using namespace mlir;
+
+namespace tilewright {
+namespace hls {
+namespace {
+
+class HlsTarget final : public Target {
+public:
+  StringRef name() const override { return "hls"; }
+
+  llvm::Error configure(Options &options) override {
+    if (options.part.empty())
+      options.part = "xcu280";
+    llvm::Expected<const Part *> part = findPart(options.part);
+    if (!part)
+      return part.takeError();
+    options.cache = false;
+    return readBudget(options.budget, **part).takeError();
+  }
+
+  std::string machineKey(const Options &options) override { return options.part + " " + options.budget; }
+
+  void buildTiled(OpPassManager &pm, const Options &) override {
+    pm.addNestedPass<func::FuncOp>(createDecomposeTile());
+    pm.addNestedPass<func::FuncOp>(createCSEPass());
+    pm.addPass(createHlsAcceptModel());
+  }
+
+  void buildVector(OpPassManager &pm, const Options &) override {
+    pm.addPass(createBuildPlan());
+    pm.addPass(createBufferizeKernels());
+    pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+    pm.addNestedPass<func::FuncOp>(createCSEPass());
+  }
+
+  void buildLowering(OpPassManager &pm, const Options &options) override {
+    HlsSelectSchedulesOptions schedules;
+    schedules.part = options.part;
+    schedules.budget = options.budget;
+    pm.addPass(createHlsSelectSchedules(schedules));
+    auto &kernel = pm.nest<func::FuncOp>();
+    kernel.addPass(createHlsApplySchedules());
+    kernel.addPass(memref::createFoldMemRefAliasOpsPass());
+    pm.addPass(createHlsBuildDesign());
+    pm.addPass(createHlsStreamChannels());
+  }
+
+  llvm::Expected<std::string> emit(ModuleOp, const Options &) override { return noProgram(); }
+  llvm::Expected<std::shared_ptr<Program>> load(StringRef, const Options &) override { return noProgram(); }
+
+  llvm::Expected<std::string> print(ModuleOp module, const Options &) override {
+    llvm::Expected<func::FuncOp> top = topOf(module);
+    return top ? printKernels(*top) : top.takeError();
+  }
+
+  bool makesFiles() const override { return true; }
+
+  llvm::Expected<std::vector<DesignFile>> files(ModuleOp module, const Options &options) override {
+    llvm::Expected<func::FuncOp> top = topOf(module);
+    if (!top)
+      return top.takeError();
+    llvm::Expected<std::string> kernels = printKernels(*top);
+    if (!kernels)
+      return kernels.takeError();
+    const Part &part = *llvm::cantFail(findPart(options.part));
+    const Resources budget = llvm::cantFail(readBudget(options.budget, part));
+    DesignEstimate design = estimateDesign(*top);
+    if (design.total.dsp > budget.dsp) // loops that have no schedule are not chosen under the budget
+      return llvm::createStringError(
+          "the budget cannot be met: this design needs dsp=%lld, and the budget has dsp=%lld; "
+          "the nearest that fits is --budget dsp=%lld",
+          (long long)design.total.dsp, (long long)budget.dsp, (long long)design.total.dsp);
+    if (design.total.bram > budget.bram)
+      return llvm::createStringError(
+          "the budget cannot be met: the arrays of this model need bram=%lld (18 kbit each), "
+          "and the budget has bram=%lld; fewer multipliers need fewer banks: lower dsp, which "
+          "is %lld here",
+          (long long)design.total.bram, (long long)budget.bram, (long long)design.total.dsp);
+    std::vector<DesignFile> files = checkHeaders();
+    files.push_back({"kernel.cpp", std::move(*kernels)});
+    files.push_back({"kernel.h", printHeader(*top)});
+    files.push_back({"test_bench.cpp", printBench(*top)});
+    files.push_back({"check/dataflow_check.cpp", printDataflowCheck(*top)});
+    files.push_back({"run_hls.tcl", printScript(part.device)});
+    files.push_back({"report.md", printReport(design, part, budget)});
+    files.push_back({"report.json", printJson(design, part, budget)});
+    return files;
+  }
+
+private:
+  static llvm::Error noProgram() {
+    return llvm::createStringError("target 'hls' makes C++ for a vendor's tool and no program to call: tilewright "
+                                   "compile model.pt2 --target=hls -o folder/");
+  }
+
+  static llvm::Expected<func::FuncOp> topOf(ModuleOp module) {
+    for (auto function : module.getOps<func::FuncOp>())
+      if (function->hasAttr(topAttrName))
+        return function;
+    return llvm::createStringError("the module has no design: no function with tw_hls.top");
+  }
+};
+
+} // namespace
+} // namespace hls
+
+std::unique_ptr<Target> createHlsTarget() { return std::make_unique<hls::HlsTarget>(); }
+
+} // namespace tilewright

@@ -1,0 +1,43 @@
+//===- InitialValues.cpp - sums that begin with their first term -------------------------===//
+#include "lib/Target/HLS/InitialValues.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace tilewright::hls {
+namespace {
+
+/// The op that accumulates into the array right after `fill`, or null: something else touches it first.
+linalg::LinalgOp accumulatorOf(linalg::FillOp fill) {
+  Value array = fill.getDpsInits()[0];
+  for (Operation *op = fill->getNextNode(); op; op = op->getNextNode()) {
+    bool touches = false;
+    op->walk([&](Operation *inner) { touches |= llvm::is_contained(inner->getOperands(), array); });
+    if (!touches)
+      continue;
+    auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+    const bool accumulates = linalgOp && linalgOp.getNumReductionLoops() > 0 && linalgOp.getNumDpsInits() == 1 &&
+                             linalgOp.getDpsInits()[0] == array && !llvm::is_contained(linalgOp.getDpsInputs(), array);
+    return accumulates ? linalgOp : linalg::LinalgOp();
+  }
+  return {};
+}
+
+} // namespace
+
+void absorbFills(func::FuncOp kernel) {
+  SmallVector<linalg::FillOp> fills;
+  kernel.walk([&](linalg::FillOp fill) { fills.push_back(fill); });
+  for (linalg::FillOp fill : fills) {
+    TypedAttr value;
+    linalg::LinalgOp accumulator = accumulatorOf(fill);
+    if (!accumulator || accumulator->hasAttr(initialAttrName) ||
+        !matchPattern(fill.getDpsInputs()[0], m_Constant(&value)))
+      continue;
+    accumulator->setAttr(initialAttrName, value);
+    fill.erase();
+  }
+}
+
+} // namespace tilewright::hls

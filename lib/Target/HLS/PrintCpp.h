@@ -1,0 +1,35 @@
+//===- PrintCpp.h - a design as C++ with the vendor's pragmas ----------------------------===//
+#ifndef TILEWRIGHT_TARGET_HLS_PRINTCPP_H
+#define TILEWRIGHT_TARGET_HLS_PRINTCPP_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+#include <string>
+
+namespace tilewright::hls {
+
+/// A port of the top function.
+struct Port {
+  std::string name, type;
+  mlir::MemRefType memory;
+  bool isOutput = false;
+};
+
+/// Ports of the top function, in order.
+std::vector<Port> portsOf(mlir::func::FuncOp top);
+
+/// "void softmax(const float x[20][16], float y[20][16])"; parameters that the body only reads are const.
+std::string printSignature(mlir::func::FuncOp function);
+/// "float chip[20][16]".
+std::string printArray(llvm::StringRef name, mlir::MemRefType type);
+
+/// kernel.cpp: a function per task, then the top function. The error lists all ops that have no form in C++.
+llvm::Expected<std::string> printKernels(mlir::func::FuncOp top);
+
+/// The functions that the tasks of `top` call, each once, in the order of the tasks.
+std::vector<mlir::func::FuncOp> taskFunctions(mlir::func::FuncOp top);
+
+} // namespace tilewright::hls
+
+#endif

@@ -1,0 +1,126 @@
+//===- ReplayDataflow.cpp - how deep queues must be ----------------------------------------===//
+//
+// Test: test/Target/HLS/stream-channels.mlir, test/Conformance/hls (a depth less is a deadlock on threads)
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/HLS/ReplayDataflow.h"
+
+namespace tilewright::hls {
+namespace {
+
+/// Where a task is.
+struct Place {
+  size_t nest = 0, access = 0;
+  int64_t iteration = 0;
+  bool done = false;
+};
+
+class Replay {
+public:
+  Replay(const std::vector<ReplayTask> &tasks, size_t queues)
+      : tasks(tasks), places(tasks.size()), depth(queues, 2), held(queues, 0), writer(queues), reader(queues) {
+    for (size_t task = 0; task < tasks.size(); ++task)
+      for (const ReplayNest &nest : tasks[task].nests)
+        for (auto [queue, writes] : nest.accesses)
+          (writes ? writer : reader)[queue] = task;
+  }
+
+  std::vector<int64_t> run() {
+    while (true) {
+      bool moved = false, all = true;
+      for (size_t task = 0; task < tasks.size(); ++task) {
+        moved |= advance(task);
+        all &= places[task].done;
+      }
+      if (all)
+        return depth;
+      if (!moved && !deepen())
+        return {};
+    }
+  }
+
+private:
+  /// As far as the task can go; true if that is anywhere.
+  bool advance(size_t number) {
+    const ReplayTask &task = tasks[number];
+    Place &place = places[number];
+    if (place.done)
+      return false;
+    for (size_t other : task.after)
+      if (!places[other].done)
+        return false;
+    bool moved = false;
+    while (place.nest < task.nests.size()) {
+      const ReplayNest &nest = task.nests[place.nest];
+      if (nest.accesses.empty() || place.iteration == nest.iterations) {
+        ++place.nest;
+        place.iteration = 0;
+        moved = true;
+        continue;
+      }
+      auto [queue, writes] = nest.accesses[place.access];
+      if (writes ? held[queue] == depth[queue] : held[queue] == 0)
+        return moved;
+      held[queue] += writes ? 1 : -1;
+      moved = true;
+      if (++place.access == nest.accesses.size()) {
+        place.access = 0;
+        ++place.iteration;
+      }
+    }
+    place.done = true;
+    return true;
+  }
+
+  /// What the next access of a stuck task is; null: it waits for an array.
+  const ReplayNest::Access *nextAccess(size_t number) const {
+    const Place &place = places[number];
+    for (size_t other : tasks[number].after)
+      if (!places[other].done)
+        return nullptr;
+    return &tasks[number].nests[place.nest].accesses[place.access];
+  }
+
+  /// The task that a stuck task waits for: who makes its array, fills its queue, or empties it.
+  size_t awaited(size_t number) const {
+    if (const ReplayNest::Access *access = nextAccess(number))
+      return access->writes ? reader[access->queue] : writer[access->queue];
+    for (size_t other : tasks[number].after)
+      if (!places[other].done)
+        return other;
+    return number;
+  }
+
+  /// All are stuck. Following who waits for whom ends in a circle; one of its full queues becomes deeper.
+  bool deepen() {
+    size_t at = 0;
+    while (places[at].done)
+      ++at;
+    for (size_t step = 0; step < tasks.size(); ++step) {
+      at = awaited(at);
+      if (places[at].done)
+        return false; // an element is read that its writer has not left
+    }
+    int64_t *shallowest = nullptr;
+    for (size_t step = 0; step < tasks.size(); ++step, at = awaited(at))
+      if (const ReplayNest::Access *access = nextAccess(at); access && access->writes)
+        if (int64_t &its = depth[access->queue]; !shallowest || its < *shallowest)
+          shallowest = &its;
+    if (shallowest)
+      ++*shallowest;
+    return shallowest != nullptr;
+  }
+
+  const std::vector<ReplayTask> &tasks;
+  std::vector<Place> places;
+  std::vector<int64_t> depth, held;
+  std::vector<size_t> writer, reader; ///< tasks, by queue
+};
+
+} // namespace
+
+std::vector<int64_t> sizeQueues(const std::vector<ReplayTask> &tasks, size_t queues) {
+  return Replay(tasks, queues).run();
+}
+
+} // namespace tilewright::hls

@@ -1,0 +1,56 @@
+//===- Report.cpp - what a design costs, for people and for programs -----------------------===//
+#include "lib/Target/HLS/DesignFiles.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace tilewright::hls {
+
+std::string printReport(const DesignEstimate &design, const Part &part, const Resources &budget) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << "# Estimate for " << part.name << ", 300 MHz\n\n"
+      << "Latency " << design.latency << " cycles, interval " << design.interval << " cycles. DSP " << design.total.dsp
+      << " of " << budget.dsp << ", BRAM (18 kbit) " << design.total.bram << " of " << budget.bram << ".\n\n"
+      << "| task | cycles | DSP | BRAM |\n|---|---|---|---|\n";
+  for (const TaskEstimate &task : design.tasks)
+    out << "| " << task.name << " | " << task.cycles << " | " << task.dsp << " | " << task.bram << " |\n";
+  out << "| channels between tasks | | | " << design.channelBram << " |\n\n"
+      << "| loop nest | iterations | II | copies | cycles | DSP |\n|---|---|---|---|---|---|\n";
+  for (const TaskEstimate &task : design.tasks)
+    for (const NestEstimate &nest : task.nests)
+      out << "| " << task.name << ": " << nest.label << " | " << nest.iterations << " | " << nest.ii << " | "
+          << nest.copies << " | " << nest.cycles << " | " << nest.dsp << " |\n";
+  return text;
+}
+
+std::string printJson(const DesignEstimate &design, const Part &part, const Resources &budget) {
+  llvm::json::Array tasks;
+  for (const TaskEstimate &task : design.tasks) {
+    llvm::json::Array nests;
+    for (const NestEstimate &nest : task.nests)
+      nests.push_back(llvm::json::Object{{"label", nest.label},
+                                         {"iterations", nest.iterations},
+                                         {"ii", nest.ii},
+                                         {"copies", nest.copies},
+                                         {"cycles", nest.cycles},
+                                         {"dsp", nest.dsp}});
+    tasks.push_back(llvm::json::Object{{"name", task.name},
+                                       {"cycles", task.cycles},
+                                       {"dsp", task.dsp},
+                                       {"bram", task.bram},
+                                       {"nests", std::move(nests)}});
+  }
+  llvm::json::Object report{{"made_by", "tilewright hls"},
+                            {"part", part.name},
+                            {"latency", design.latency},
+                            {"interval", design.interval},
+                            {"dsp", design.total.dsp},
+                            {"bram", design.total.bram},
+                            {"budget", llvm::json::Object{{"dsp", budget.dsp}, {"bram", budget.bram}}},
+                            {"tasks", std::move(tasks)}};
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::formatv("{0:2}", llvm::json::Value(std::move(report))) << "\n";
+  return text;
+}
+
+} // namespace tilewright::hls

@@ -1,0 +1,227 @@
+//===- SelectSchedules.cpp - --tw-hls-select-schedules: loop orders and copies under a budget ---===//
+//
+// Before:
+//   linalg.contract ins(%a, %b) outs(%c : memref<8x12xf32>)
+// After, with 20 multipliers for it:
+//   linalg.contract {tw_hls.schedule = #tw_hls.schedule<order = [0, 2, 1], unroll = [1, 4, 1], ii = 1>} ...
+//
+// Order: a reduction goes outside of the parallel loops that walk along the result's last dimensions, so that two
+// additions to one element are as many iterations apart as an addition takes; each element still adds in the same
+// order. A fill of what a sum goes into next becomes that sum's `tw_hls.initial`. Copies: of the innermost two loops by
+// divisors of their sizes. All nests are chosen together, the least sum of cycles that the multipliers of the budget
+// allow, by dynamic programming over the multipliers.
+//
+// Test: test/Target/HLS/select-schedules.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/HLS/HLS.h"
+#include "lib/Target/HLS/Cost.h"
+#include "lib/Target/HLS/InitialValues.h"
+#include "mlir/IR/Matchers.h"
+#include "tilewright/Passes.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_HLSSELECTSCHEDULES
+#include "tilewright/Passes.h.inc"
+} // namespace tilewright
+
+namespace tilewright::hls {
+namespace {
+
+/// More copies than this along one loop would need more banks than tools allow, in two dimensions.
+constexpr int64_t mostCopies = 64, mostCopiesTogether = 1024;
+/// Reductions have so many iterations between two additions to one element, where sizes allow.
+constexpr int64_t wantedDistance = 1024;
+
+struct Choice {
+  SmallVector<int64_t> order, unroll;
+  int64_t ii = 1, cycles = 0, dsp = 0;
+};
+
+struct Nest {
+  linalg::LinalgOp op;
+  int64_t launches = 1;
+  SmallVector<Choice> choices; ///< ever more multipliers, ever fewer cycles
+};
+
+SmallVector<int64_t> divisors(int64_t number) {
+  SmallVector<int64_t> all;
+  for (int64_t candidate = 1; candidate <= std::min(number, mostCopies); ++candidate)
+    if (number % candidate == 0)
+      all.push_back(candidate);
+  return all;
+}
+
+/// The parallel loops that walk along the result's last dimensions, the last dimension first.
+SmallVector<int64_t> loopsAlongResult(linalg::LinalgOp op) {
+  SmallVector<int64_t> loops;
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  for (AffineExpr expr : llvm::reverse(map.getResults()))
+    if (auto dim = dyn_cast<AffineDimExpr>(expr); dim && op.getStaticLoopRanges()[dim.getPosition()] > 1)
+      loops.push_back(dim.getPosition());
+  return loops;
+}
+
+/// Cycles between two additions to one element of a result; 0: nothing is accumulated.
+int64_t recurrence(linalg::LinalgOp op) {
+  int64_t longest = 0;
+  Block &body = *op.getBlock();
+  if (op.getNumReductionLoops() > 0)
+    for (auto [argument, yielded] : llvm::zip(op.getRegionOutputArgs(), body.getTerminator()->getOperands()))
+      longest = std::max(longest, chainLatency(argument, yielded) + 1);
+  return longest;
+}
+
+/// Accesses of one array in an iteration, over the two ports that a bank has.
+int64_t portInterval(linalg::LinalgOp op) {
+  llvm::DenseMap<Value, int64_t> accesses;
+  int64_t most = 1;
+  for (OpOperand &operand : op->getOpOperands())
+    if (isa<MemRefType>(operand.get().getType())) {
+      int64_t count = op.isDpsInit(&operand) && op.getNumReductionLoops() > 0 ? 2 : 1;
+      most = std::max<int64_t>(most, llvm::divideCeil(accesses[operand.get()] += count, 2));
+    }
+  return most;
+}
+
+SmallVector<Choice> choicesOf(linalg::LinalgOp op) {
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges(), along = loopsAlongResult(op);
+  const int64_t between = recurrence(op), ports = portInterval(op);
+  BodyCost body = bodyCost(*op.getBlock());
+  body.depth += 2; // load and store
+
+  // What lies inside the reductions.
+  SmallVector<int64_t> inside;
+  int64_t distance = 1;
+  for (int64_t loop : along)
+    if (distance < wantedDistance) {
+      inside.insert(inside.begin(), loop);
+      distance *= sizes[loop];
+    }
+  SmallVector<int64_t> order;
+  for (auto kind : {utils::IteratorType::parallel, utils::IteratorType::reduction})
+    for (auto [loop, its] : llvm::enumerate(op.getIteratorTypesArray()))
+      if (its == kind && !llvm::is_contained(inside, int64_t(loop)))
+        order.push_back(loop);
+  llvm::append_range(order, inside);
+
+  SmallVector<int64_t> copied; // loops that may be unrolled
+  for (int64_t loop : along)
+    if (copied.size() < 2)
+      copied.push_back(loop);
+  SmallVector<SmallVector<int64_t>> unrolls;
+  for (int64_t first : copied.empty() ? SmallVector<int64_t>{1} : divisors(sizes[copied[0]]))
+    for (int64_t second : copied.size() < 2 || body.dsp == 0 ? SmallVector<int64_t>{1} : divisors(sizes[copied[1]])) {
+      SmallVector<int64_t> unroll(sizes.size(), 1);
+      if (!copied.empty())
+        unroll[copied[0]] = first;
+      if (copied.size() > 1)
+        unroll[copied[1]] = second;
+      unrolls.push_back(std::move(unroll));
+    }
+
+  SmallVector<Choice> all;
+  for (SmallVector<int64_t> &unroll : unrolls) {
+    Choice choice;
+    int64_t iterations = 1, copies = 1, apart = 1;
+    for (auto [size, by] : llvm::zip(sizes, unroll)) {
+      iterations *= size / by;
+      copies *= by;
+    }
+    for (int64_t loop : inside)
+      apart *= sizes[loop] / unroll[loop];
+    if ((body.dsp == 0 && copies > 16) || copies > mostCopiesTogether || (iterations == 1 && copies > 1))
+      continue; // wires and banks are not free either, and something has to be pipelined
+    choice.ii = std::max({int64_t(1), ports, between == 0 ? 1 : int64_t(llvm::divideCeil(between, apart))});
+    choice.cycles = nestCycles(iterations, choice.ii, body.depth);
+    choice.dsp = llvm::divideCeil(body.dsp * copies, choice.ii); // one operator serves `ii` iterations
+    choice.dsp = std::max(choice.dsp, body.dsp > 0 ? int64_t(1) : int64_t(0));
+    choice.order = order;
+    choice.unroll = unroll;
+    all.push_back(std::move(choice));
+  }
+  // Those that cost more and are no faster are dropped.
+  llvm::sort(all, [](const Choice &a, const Choice &b) {
+    return std::tie(a.dsp, a.cycles, a.unroll) < std::tie(b.dsp, b.cycles, b.unroll);
+  });
+  SmallVector<Choice> best;
+  for (Choice &choice : all)
+    if (best.empty() || choice.cycles < best.back().cycles)
+      best.push_back(std::move(choice));
+  return best;
+}
+
+/// One choice per nest, with the least sum of cycles; empty: even the least choices need more than `budget`.
+SmallVector<size_t> chooseTogether(ArrayRef<Nest> nests, int64_t budget) {
+  constexpr int64_t never = std::numeric_limits<int64_t>::max() / 2;
+  std::vector<int64_t> least(budget + 1, 0);
+  std::vector<std::vector<uint16_t>> taken;
+  for (const Nest &nest : nests) {
+    std::vector<int64_t> next(budget + 1, never);
+    std::vector<uint16_t> which(budget + 1, 0);
+    for (auto [number, choice] : llvm::enumerate(nest.choices))
+      for (int64_t have = choice.dsp * nest.launches; have <= budget; ++have) {
+        int64_t cycles = least[have - choice.dsp * nest.launches] + choice.cycles * nest.launches;
+        if (cycles < next[have]) {
+          next[have] = cycles;
+          which[have] = number;
+        }
+      }
+    least = std::move(next);
+    taken.push_back(std::move(which));
+  }
+  if (least[budget] >= never)
+    return {};
+  SmallVector<size_t> picked(nests.size());
+  int64_t have = budget;
+  for (size_t index = nests.size(); index-- > 0;) {
+    picked[index] = taken[index][have];
+    have -= nests[index].choices[picked[index]].dsp * nests[index].launches;
+  }
+  return picked;
+}
+
+struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
+  using HlsSelectSchedulesBase::HlsSelectSchedulesBase;
+
+  void runOnOperation() override {
+    llvm::Expected<const Part *> device = findPart(part);
+    llvm::Expected<Resources> resources = device ? readBudget(budget, **device) : device.takeError();
+    if (!resources) {
+      emitError(UnknownLoc::get(&getContext())) << llvm::toString(resources.takeError());
+      return signalPassFailure();
+    }
+    llvm::StringMap<int64_t> launches;
+    getOperation().walk([&](plan::LaunchOp launch) { ++launches[launch.getKernel()]; });
+    SmallVector<Nest> nests;
+    int64_t least = 0;
+    for (auto kernel : getOperation().getOps<func::FuncOp>()) {
+      absorbFills(kernel);
+      kernel.walk([&](linalg::LinalgOp op) {
+        if (op->getNumOperands() == 0 || !op.hasPureBufferSemantics() ||
+            llvm::any_of(op.getStaticLoopRanges(), ShapedType::isDynamic) || op.getNumLoops() == 0)
+          return;
+        Nest nest{op, std::max<int64_t>(1, launches.lookup(kernel.getName())), choicesOf(op)};
+        least += nest.choices.front().dsp * nest.launches;
+        nests.push_back(std::move(nest));
+      });
+    }
+    SmallVector<size_t> picked = chooseTogether(nests, resources->dsp);
+    if (picked.size() != nests.size()) {
+      emitError(UnknownLoc::get(&getContext()))
+          << "the budget cannot be met: this model needs dsp=" << least << " with one copy of every operator, and the "
+          << "budget has dsp=" << resources->dsp << "; the nearest that fits is --budget dsp=" << least;
+      return signalPassFailure();
+    }
+    for (auto [nest, number] : llvm::zip(nests, picked)) {
+      const Choice &choice = nest.choices[number];
+      nest.op->setAttr(scheduleAttrName, ScheduleAttr::get(&getContext(), choice.order, choice.unroll, choice.ii));
+    }
+  }
+};
+
+} // namespace
+} // namespace tilewright::hls

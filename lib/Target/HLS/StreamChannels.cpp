@@ -1,0 +1,218 @@
+//===- StreamChannels.cpp - --tw-hls-stream-channels: arrays in one order become queues -------===//
+//
+// Before:
+//   %a = tw_hls.buffer "a" : memref<8x6xf32> ; task @load_x writes(%a) ; task @exp reads(%a)
+// After:
+//   %a = tw_hls.stream "a" : !tw_hls.stream<f32, 2>
+//
+// where the writer stores each element once and the reader loads each once, both in row-major order and one an
+// iteration. A kernel that is launched twice keeps its arrays. Then the whole region is replayed, element by element,
+// to find depths with which no task waits for ever: a queue beside a longer way of arrays becomes as deep as it must.
+// At last, tasks that move data to and from arrays use all ports of their banks.
+//
+// Test: test/Target/HLS/stream-channels.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/HLS/HLS.h"
+#include "lib/Target/HLS/DataMovers.h"
+#include "lib/Target/HLS/Names.h"
+#include "lib/Target/HLS/ReplayDataflow.h"
+#include "tilewright/Passes.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_HLSSTREAMCHANNELS
+#include "tilewright/Passes.h.inc"
+} // namespace tilewright
+
+namespace tilewright::hls {
+namespace {
+
+/// The one access of `array`, if that is a load (or a store, for `store`), and null if there are others.
+Operation *onlyAccess(Value array, bool store) {
+  if (!array.hasOneUse())
+    return nullptr;
+  Operation *user = *array.user_begin();
+  if (store) {
+    auto its = dyn_cast<affine::AffineStoreOp>(user);
+    return its && its.getMemRef() == array ? user : nullptr;
+  }
+  return isa<affine::AffineLoadOp>(user) ? user : nullptr;
+}
+
+/// True if the access visits the elements of its array in row-major order, each once, in loops that are not unrolled.
+bool inOrder(Operation *access, MemRefType type, AffineMap map, ValueRange operands) {
+  SmallVector<affine::AffineForOp> loops;
+  for (Operation *parent = access->getParentOp(); !isa<func::FuncOp>(parent); parent = parent->getParentOp()) {
+    auto loop = dyn_cast<affine::AffineForOp>(parent);
+    if (!loop || !loop.hasConstantBounds() || loop.getConstantLowerBound() != 0)
+      return false;
+    auto attribute = loop->getAttrOfType<LoopAttr>(loopAttrName);
+    if (!attribute || attribute.getUnroll() != 1)
+      return false;
+    loops.push_back(loop);
+  }
+  // The access's place and the number of the iteration, both over the loops' counters.
+  Builder builder(access->getContext());
+  SmallVector<AffineExpr> counters(map.getNumInputs());
+  AffineExpr number = builder.getAffineConstantExpr(0);
+  int64_t iterations = 1;
+  for (auto [depth, loop] : llvm::enumerate(llvm::reverse(loops))) {
+    for (auto [position, operand] : llvm::enumerate(operands))
+      if (operand == loop.getInductionVar())
+        counters[position] = builder.getAffineDimExpr(depth);
+    number = number * loop.getConstantUpperBound() + builder.getAffineDimExpr(depth);
+    iterations *= loop.getConstantUpperBound();
+  }
+  if (iterations != type.getNumElements() || !llvm::all_of(counters, [](AffineExpr expr) { return bool(expr); }))
+    return false;
+  AffineExpr place = builder.getAffineConstantExpr(0);
+  AffineMap overLoops = map.replaceDimsAndSymbols(counters, {}, loops.size(), 0);
+  for (auto [size, expr] : llvm::zip(type.getShape(), overLoops.getResults()))
+    place = place * size + expr;
+  return simplifyAffineExpr(place - number, loops.size(), 0) == builder.getAffineConstantExpr(0);
+}
+
+bool inOrder(Operation *access, MemRefType type) {
+  if (auto load = dyn_cast<affine::AffineLoadOp>(access))
+    return inOrder(access, type, load.getAffineMap(), load.getMapOperands());
+  auto store = cast<affine::AffineStoreOp>(access);
+  return inOrder(access, type, store.getAffineMap(), store.getMapOperands());
+}
+
+class Streamer {
+public:
+  explicit Streamer(func::FuncOp top) : top(top), module(top->getParentOfType<ModuleOp>()) {
+    top.walk([&](TaskOp task) {
+      tasks.push_back(task);
+      functions.push_back(module.lookupSymbol<func::FuncOp>(task.getCallee()));
+    });
+  }
+
+  LogicalResult run() {
+    SmallVector<BufferOp> buffers;
+    top.walk([&](BufferOp buffer) { buffers.push_back(buffer); });
+    for (BufferOp buffer : buffers)
+      stream(buffer);
+    return size();
+  }
+
+private:
+  /// The argument that `channel` is passed for, of the task that writes or reads it; null if its function has several
+  /// calls.
+  BlockArgument argumentOf(Value channel, bool writes) {
+    for (auto [task, function] : llvm::zip(tasks, functions)) {
+      if (!llvm::is_contained(writes ? task.getWrites() : task.getReads(), channel))
+        continue;
+      if (llvm::count(functions, function) > 1)
+        return {};
+      unsigned position = llvm::find(task->getOperands(), channel) - task->operand_begin();
+      return function.getArgument(position);
+    }
+    return {};
+  }
+
+  void stream(BufferOp buffer) {
+    auto type = cast<MemRefType>(buffer.getMemory().getType());
+    if (buffer.getValue() || type.getNumElements() < 2)
+      return;
+    BlockArgument written = argumentOf(buffer.getMemory(), true), read = argumentOf(buffer.getMemory(), false);
+    if (!written || !read)
+      return;
+    Operation *store = onlyAccess(written, true), *load = onlyAccess(read, false);
+    if (!store || !load || !inOrder(store, cast<MemRefType>(written.getType())) ||
+        !inOrder(load, cast<MemRefType>(read.getType())))
+      return;
+    auto queue = StreamType::get(top.getContext(), type.getElementType(), 2);
+    OpBuilder builder(buffer);
+    auto made = StreamOp::create(builder, buffer.getLoc(), queue, buffer.getNameAttr());
+    buffer.getMemory().replaceAllUsesWith(made.getQueue());
+    buffer.erase();
+    written.setType(queue);
+    builder.setInsertionPoint(store);
+    WriteOp::create(builder, store->getLoc(), cast<affine::AffineStoreOp>(store).getValueToStore(), written);
+    store->erase();
+    read.setType(queue);
+    builder.setInsertionPoint(load);
+    auto value = ReadOp::create(builder, load->getLoc(), queue.getElement(), read);
+    load->getResult(0).replaceAllUsesWith(value.getValue());
+    load->erase();
+    streams.push_back({made, written, read});
+  }
+
+  LogicalResult size() {
+    for (func::FuncOp function : functions)
+      function.setType(FunctionType::get(function.getContext(), function.getBody().getArgumentTypes(), {}));
+    if (streams.empty())
+      return success();
+    std::vector<ReplayTask> replay(tasks.size());
+    llvm::DenseMap<Value, size_t> writerOf;
+    for (auto [number, task] : llvm::enumerate(tasks)) {
+      for (Value value : task.getReads())
+        if (isa<MemRefType>(value.getType()) && writerOf.contains(value))
+          replay[number].after.push_back(writerOf[value]);
+      for (Value value : task.getWrites())
+        writerOf[value] = number;
+      functions[number].walk([&](Operation *op) {
+        auto read = dyn_cast<ReadOp>(op);
+        auto write = dyn_cast<WriteOp>(op);
+        if (!read && !write)
+          return;
+        Value argument = read ? read.getStream() : write.getStream();
+        size_t queue =
+            llvm::find_if(streams,
+                          [&](const Stream &stream) { return argument == (read ? stream.read : stream.written); }) -
+            streams.begin();
+        // Ops of one loop body take turns; those of other nests come before or after.
+        std::vector<ReplayNest> &nests = replay[number].nests;
+        if (nests.empty() || lastBlock != op->getBlock()) {
+          int64_t iterations = 1;
+          for (Operation *parent = op->getParentOp(); !isa<func::FuncOp>(parent); parent = parent->getParentOp())
+            iterations *= cast<affine::AffineForOp>(parent).getConstantUpperBound();
+          nests.push_back({iterations, {}});
+          lastBlock = op->getBlock();
+        }
+        nests.back().accesses.push_back({queue, write != nullptr});
+      });
+    }
+    std::vector<int64_t> depths = sizeQueues(replay, streams.size());
+    if (depths.empty())
+      return top.emitError("the tasks of this design would wait for each other whatever the depths of their queues");
+    for (auto [stream, depth] : llvm::zip(streams, depths)) {
+      auto type =
+          StreamType::get(top.getContext(), cast<StreamType>(stream.op.getQueue().getType()).getElement(), depth);
+      stream.op.getQueue().setType(type);
+      stream.written.setType(type);
+      stream.read.setType(type);
+    }
+    for (func::FuncOp function : functions)
+      function.setType(FunctionType::get(function.getContext(), function.getBody().getArgumentTypes(), {}));
+    return success();
+  }
+
+  struct Stream {
+    StreamOp op;
+    BlockArgument written, read;
+  };
+  func::FuncOp top;
+  ModuleOp module;
+  SmallVector<TaskOp> tasks;
+  SmallVector<func::FuncOp> functions;
+  SmallVector<Stream> streams;
+  Block *lastBlock = nullptr;
+};
+
+struct HlsStreamChannels : impl::HlsStreamChannelsBase<HlsStreamChannels> {
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function->hasAttr(topAttrName)) {
+        if (failed(Streamer(function).run()))
+          return signalPassFailure();
+        widenMovers(function); // what is an array now, stays one
+      }
+  }
+};
+
+} // namespace
+} // namespace tilewright::hls

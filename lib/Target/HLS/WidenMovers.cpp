@@ -1,0 +1,99 @@
+//===- WidenMovers.cpp - tasks that move data, more than one element a cycle ---------------===//
+//
+//   load_x_j: for (j < 6) { to[i][j] = from[i * 6 + j]; }
+// with one bank along j, of two ports, becomes
+//   load_x_j: for (j < 3) { for (u < 2) { to[i][j * 2 + u] = from[i * 6 + j * 2 + u]; } }
+//
+// Test: test/Target/HLS/design.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/HLS/HLS.h"
+#include "lib/Target/HLS/DataMovers.h"
+#include "lib/Target/HLS/Names.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include <numeric>
+
+using namespace mlir;
+
+namespace tilewright::hls {
+namespace {
+
+/// Accesses of a bank in one cycle.
+constexpr int64_t portsOfBank = 2;
+
+/// One element a cycle becomes two, one for each port, of each bank along the last dimension, at most 512 bits.
+void widen(func::FuncOp function) {
+  affine::AffineForOp innermost;
+  function.walk([&](affine::AffineForOp loop) {
+    if (auto attribute = loop->getAttrOfType<LoopAttr>(loopAttrName); attribute && attribute.getIi() > 0)
+      innermost = loop;
+  });
+  const int64_t trips = innermost.getConstantUpperBound();
+  int64_t width = trips;
+  for (BlockArgument argument : function.getArguments()) {
+    auto type = cast<MemRefType>(argument.getType());
+    if (type.getRank() == 0)
+      return;
+    width = std::gcd(width, std::max<int64_t>(1, 512 / type.getElementTypeBitWidth()));
+    PartitionAttr banks = banksOf(type);
+    if (memoryOf(type) == Memory::Dram)
+      continue;
+    if (type.getShape().back() != trips)
+      return;
+    width = std::gcd(width, portsOfBank * banks.getBanks(type.getRank() - 1, trips));
+  }
+  if (width <= 1)
+    return;
+  OpBuilder builder(innermost);
+  auto old = innermost->getAttrOfType<LoopAttr>(loopAttrName);
+  auto outer = affine::AffineForOp::create(builder, innermost.getLoc(), 0, trips / width);
+  outer->setAttr(loopAttrName, old);
+  builder.setInsertionPointToStart(outer.getBody());
+  auto inner = affine::AffineForOp::create(builder, innermost.getLoc(), 0, width);
+  inner->setAttr(loopAttrName,
+                 LoopAttr::get(builder.getContext(), (old.getLabel().drop_back() + "u").str(), 0, width, false, 0));
+  AffineExpr at = builder.getAffineDimExpr(0) * width + builder.getAffineDimExpr(1);
+  for (Operation &op : llvm::make_early_inc_range(innermost.getBody()->without_terminator()))
+    op.moveBefore(inner.getBody()->getTerminator());
+  for (Operation &op : llvm::make_early_inc_range(*inner.getBody())) {
+    builder.setInsertionPoint(&op);
+    auto compose = [&](AffineMap map, OperandRange operands, SmallVector<Value> &values) {
+      SmallVector<AffineExpr> dims;
+      for (Value operand : operands) {
+        if (operand == innermost.getInductionVar()) {
+          dims.push_back(at.shiftDims(2, values.size()));
+          llvm::append_values(values, outer.getInductionVar(), inner.getInductionVar());
+        } else {
+          dims.push_back(builder.getAffineDimExpr(values.size()));
+          values.push_back(operand);
+        }
+      }
+      return simplifyAffineMap(map.replaceDimsAndSymbols(dims, {}, values.size(), 0));
+    };
+    SmallVector<Value> values;
+    if (auto load = dyn_cast<affine::AffineLoadOp>(op)) {
+      AffineMap map = compose(load.getAffineMap(), load.getMapOperands(), values);
+      auto made = affine::AffineLoadOp::create(builder, op.getLoc(), load.getMemRef(), map, values);
+      load.replaceAllUsesWith(made.getResult());
+      load.erase();
+    } else if (auto store = dyn_cast<affine::AffineStoreOp>(op)) {
+      AffineMap map = compose(store.getAffineMap(), store.getMapOperands(), values);
+      affine::AffineStoreOp::create(builder, op.getLoc(), store.getValueToStore(), store.getMemRef(), map, values);
+      store.erase();
+    }
+  }
+  innermost.erase();
+}
+
+} // namespace
+
+void widenMovers(func::FuncOp top) {
+  auto module = top->getParentOfType<ModuleOp>();
+  top.walk([&](TaskOp task) {
+    auto function = module.lookupSymbol<func::FuncOp>(task.getCallee());
+    if (function->hasAttr(moverAttrName) && llvm::all_of(function.getArgumentTypes(), llvm::IsaPred<MemRefType>))
+      widen(function);
+  });
+}
+
+} // namespace tilewright::hls

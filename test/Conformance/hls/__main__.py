@@ -1,0 +1,76 @@
+"""Designs of target hls, each compiled, run and linted: docs/targets/hls.md says what is checked.
+
+    python test/Conformance/hls one gemm_small [folder]   one design; prints what was said, keeps it in the folder
+    python test/Conformance/hls run 'gemm.*'               those designs; exit 1 if one fails
+    python test/Conformance/hls run                        the small ones, as CI does; all with TILEWRIGHT_TEST_FULL
+    python test/Conformance/hls table [--dsp N]            all designs; prints the table of docs/targets/hls.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from hls_trial import Result, all_names, trial  # noqa: E402
+
+# Without --full: a product, one matrix read by two tasks, reductions, windows, bytes, other shapes, a queue that is deep.
+SMALL = ["gemm_small", "atax_small", "softmax", "conv", "attention", "int8", "elementwise", "residual"]
+
+
+def run_all(names, *flags) -> list[Result]:
+    with ThreadPoolExecutor(max(1, len(os.sched_getaffinity(0)))) as threads:
+        return list(threads.map(lambda name: trial(name, *flags), names))
+
+
+def tell(results: list[Result]) -> int:
+    for result in results:
+        print(f"{result.name}: {'; '.join(result.failures) or 'good'}")
+    bad = sum(bool(result.failures) for result in results)
+    print(f"{len(results) - bad} of {len(results)} designs are good")
+    return 1 if bad else 0
+
+
+def print_table(results: list[Result]) -> int:
+    print("| design | latency | interval | largest II | DSP | BRAM | runs | threads | lint |\n|---|---|---|---|---|---|---|---|---|")
+    for result in results:
+        if not result.report:
+            print(f"| {result.name} | | | | | | {'; '.join(result.failures)} | | |")
+            continue
+        intervals = [nest["ii"] for task in result.report["tasks"] for nest in task["nests"]]
+        state = {kind: "no" if any(f.startswith(kind) for f in result.failures) else "yes" for kind in ("g++", "clang", "threads", "lint")}
+        runs = "yes" if state["g++"] == state["clang"] == "yes" else "no"
+        print(f"| {result.name} | {result.report['latency']} | {result.report['interval']} | {max(intervals, default=0)} | "
+              f"{result.report['dsp']} | {result.report['bram']} | {runs} | {state['threads']} | {state['lint']} |")
+    return 1 if any(result.failures for result in results) else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("one")
+    one.add_argument("name", choices=all_names())
+    one.add_argument("folder", nargs="?", type=Path)
+    run = commands.add_parser("run")
+    run.add_argument("pattern", nargs="?")
+    table = commands.add_parser("table")
+    table.add_argument("--dsp", type=int, default=220)
+    words = parser.parse_args()
+    if words.command == "one":
+        return tell([trial(words.name, keep=words.folder and words.folder.resolve())])
+    if words.command == "table":
+        return print_table(run_all(all_names(), "--budget", f"dsp={words.dsp}"))
+    full = os.environ.get("TILEWRIGHT_TEST_FULL")
+    names = [n for n in all_names() if re.fullmatch(words.pattern, n)] if words.pattern else all_names() if full else SMALL
+    if not names:
+        sys.exit(f"no design is called '{words.pattern}'; there are {', '.join(all_names())}")
+    return tell(run_all(names, "--budget", "dsp=220"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+"""One design through every check: compiled by two compilers, run on its data with sanitizers and on threads, linted."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from hls_lint import lint
+
+here = Path(__file__).resolve().parent
+DESIGNS = here / "designs"
+PROGRAM = here.parents[2] / "build" / "bin" / "tilewright"
+# Vendors' pragmas and the labels of loops mean nothing to these compilers.
+STRICT = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-Wno-unused-label", "-I.", "-Icheck"]
+SOURCES = ["kernel.cpp", "test_bench.cpp"]
+LIMIT = 300
+
+
+@dataclasses.dataclass
+class Result:
+    name: str
+    failures: list[str] = dataclasses.field(default_factory=list)
+    report: dict = dataclasses.field(default_factory=dict)
+    error: str = ""
+
+
+def clang() -> str:
+    return shutil.which("clang++-22") or "clang++"
+
+
+def said(done: subprocess.CompletedProcess) -> str:
+    lines = (done.stdout + done.stderr).strip().splitlines()
+    return " | ".join(lines[:6])
+
+
+def run(words, folder) -> subprocess.CompletedProcess:
+    environment = os.environ | {"ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=0", "UBSAN_OPTIONS": "halt_on_error=1"}
+    try:
+        return subprocess.run([str(w) for w in words], cwd=folder, capture_output=True, text=True, timeout=LIMIT, env=environment)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(words, 124, "", f"no end after {LIMIT} s")
+
+
+def generate(model: Path, folder: Path, *flags: str) -> subprocess.CompletedProcess:
+    return run([PROGRAM, "compile", model, "--target=hls", *flags, "-o", folder], folder.parent)
+
+
+def shallower(folder: Path) -> list[str]:
+    """The deepest queue is as deep as it must be: with one element less the tasks wait for each other for ever."""
+    text = (folder / "check" / "dataflow_check.cpp").read_text()
+    depths = {name: int(depth) for depth, name in re.findall(r"hls::stream<[^;]*, (\d+)> (\w+)\(", text)}
+    deepest = max(depths, key=depths.get, default=None)
+    if deepest is None or depths[deepest] == 2:  # which is the least that is printed
+        return []
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = Path(scratch) / "design"
+        shutil.copytree(folder, copy)
+        for path in ("kernel.cpp", "kernel.h", "check/dataflow_check.cpp"):
+            changed = (copy / path).read_text().replace(f", {depths[deepest]}> ", f", {depths[deepest] - 1}> ")
+            (copy / path).write_text(changed)
+        built = run(["g++", *STRICT, "-DTILEWRIGHT_THREADS", *SOURCES, "check/dataflow_check.cpp", "-pthread", "-o", "shallower"], copy)
+        if built.returncode != 0:
+            return [f"depth: does not compile: {said(built)}"]
+        ran = run(["./shallower"], copy)
+    if ran.returncode == 3 and "deadlock:" in ran.stderr:
+        return []
+    return [f"depth: {deepest} is {depths[deepest]} deep, and {depths[deepest] - 1} is enough: exit {ran.returncode}"]
+
+
+def check(name: str, folder: Path) -> Result:
+    """Every check of a design that lies in `folder`."""
+    result = Result(name)
+    result.report = json.loads((folder / "report.json").read_text())
+    builds = {
+        "g++": ["g++", *STRICT, *SOURCES, "-pthread"],
+        "clang, sanitizers": [clang(), *STRICT, *SOURCES, "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-pthread"],
+        "threads": ["g++", *STRICT, "-DTILEWRIGHT_THREADS", *SOURCES, "check/dataflow_check.cpp", "-pthread"],
+    }
+    for what, words in builds.items():
+        program = "run_" + re.sub(r"\W+", "_", what)
+        built = run([*words, "-o", program], folder)
+        if built.returncode != 0:
+            result.failures.append(f"{what}: does not compile: {said(built)}")
+            continue
+        ran = run([f"./{program}"], folder)
+        if ran.returncode != 0 or not ran.stdout.endswith("PASS\n"):
+            result.failures.append(f"{what}: exit {ran.returncode}: {said(ran)}")
+        elif match := re.search(r"error (\S+),", ran.stdout):
+            result.error = match[1]
+    result.failures += shallower(folder)
+    result.failures += [f"lint: {complaint}" for complaint in lint((folder / "kernel.cpp").read_text())]
+    return result
+
+
+def trial(name: str, *flags: str, keep: Path | None = None) -> Result:
+    """A design of the folder designs/, by its name."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = keep or Path(scratch) / name
+        made = generate(DESIGNS / f"{name}.mlir", folder, *flags)
+        if made.returncode != 0:
+            return Result(name, [f"compile: {said(made)}"])
+        return check(name, folder)
+
+
+def all_names() -> list[str]:
+    return sorted(path.stem for path in DESIGNS.glob("*.mlir"))

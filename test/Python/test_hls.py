@@ -1,0 +1,229 @@
+"""Target hls: the linter sees what it should, the headers for checks compute like integers, the docs' example is true.
+
+Whole designs are compiled and run by test/Conformance/hls (tools/test.sh).
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import tilewright
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HEADERS = ROOT / "lib" / "Target" / "HLS" / "CheckHeaders"
+PROGRAM = pathlib.Path(tilewright.__file__).parents[2] / "bin" / "tilewright"
+sys.path.insert(0, str(ROOT / "test" / "Conformance" / "hls"))
+
+import hls_trial  # noqa: E402
+from hls_lint import lint  # noqa: E402
+
+pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="tilewright was not imported from a build tree")
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("hls") / "residual"
+    model = ROOT / "test" / "Conformance" / "hls" / "designs" / "residual.mlir"
+    subprocess.run([PROGRAM, "compile", model, "--target=hls", "-o", folder], check=True, timeout=120)
+    return (folder / "kernel.cpp").read_text()
+
+
+def test_lint_is_content(kernel):
+    assert lint(kernel) == []
+
+
+@pytest.mark.parametrize(
+    "rule, old, new",
+    [
+        ("region", "  load_x(x, x_chip, x_chip_2);", "  if (x)\n  load_x(x, x_chip, x_chip_2);"),
+        ("region", "#pragma HLS dataflow\n", ""),
+        ("channel", "  store_y(y_chip, y);\n", ""),
+        ("channel", "  load_x(x, x_chip, x_chip_2);", "  load_x(x, x_chip, x_chip_2);\n  load_x(x, x_chip, x_chip_2);"),
+        ("channel", "  load_w1(w1, w1_chip);\n", "  load_w1(w1, w1_chip);\n  float unused[4];\n"),
+        ("port", "  load_w1(w1, w1_chip);", "  load_w1(x, w1_chip);"),
+        ("port", "port=w1 bundle=gmem1", "port=w1 bundle=gmem0"),
+        ("port", "#pragma HLS interface m_axi port=w1 bundle=gmem1 offset=slave depth=4489\n", ""),
+        ("bounds", "j < 67; ++j", "j < i; ++j"),
+        ("pipeline", "matmul_j: for (int j = 0; j < 67; ++j) {\n", "matmul_j: for (int j = 0; j < 67; ++j) {\n#pragma HLS pipeline II=1\n  for (int z = 0; z < 4; ++z) {\n  }\n"),
+        ("partition", "  float matmul_out_chip[1][67];\n", "  float matmul_out_chip[1][67];\n#pragma HLS array_partition variable=matmul_out_chip type=cyclic factor=68 dim=2\n"),
+        ("name", "  float matmul_out_chip[1][67];\n", "  float matmul_out_chip[1][67];\n#pragma HLS array_partition variable=absent type=complete dim=1\n"),
+        ("name", "load_w1_j: for", "load_w1_i: for"),
+        ("storage", "  float matmul_out_2[1][67];", "  static float matmul_out_2[1][67];"),
+    ],
+)
+def test_lint_sees(kernel, rule, old, new):
+    assert old in kernel
+    complaints = lint(kernel.replace(old, new, 1))
+    assert any(complaint.startswith(rule + ":") for complaint in complaints), complaints
+
+
+# ap_int and ap_uint against Python's integers: pairs of widths and signs, every operator, through one program.
+
+PAIRS = [(1, 1), (2, 5), (5, 3), (7, 8), (8, 8), (13, 31), (16, 32), (31, 33), (32, 32), (33, 47), (48, 12), (63, 63), (63, 64), (64, 64), (65, 60), (100, 28), (127, 1), (128, 128)]
+OPERATORS = ["+", "-", "*", "/", "%", "&", "|", "^", "<", "==", "<<", ">>"]
+
+
+def kinds():
+    return [(signed, other, wide, narrow) for signed in (True, False) for other in (True, False) for wide, narrow in PAIRS]
+
+
+def type_of(signed, width):
+    return f"ap_{'' if signed else 'u'}int<{width}>"
+
+
+@pytest.fixture(scope="module")
+def calculator(tmp_path_factory):
+    """Reads 'case operator a b', answers 'bits'; numbers are 32 hexadecimal digits of two's complement."""
+    cases = "\n".join(
+        f"case {number}: return answer<{type_of(signed, wide)}, {type_of(other, narrow)}>(op, a, b);"
+        for number, (signed, other, wide, narrow) in enumerate(kinds())
+    )
+    text = f"""
+#include <ap_int.h>
+#include <stdio.h>
+typedef tilewright::UWide U;
+template <typename A, typename B> static U answer(int op, U x, U y) {{
+  const A a(x);
+  const B b(y);
+  switch (op) {{
+  case 0: return (a + b).bits;
+  case 1: return (a - b).bits;
+  case 2: return (a * b).bits;
+  case 3: return (a / b).bits;
+  case 4: return (a % b).bits;
+  case 5: return (a & b).bits;
+  case 6: return (a | b).bits;
+  case 7: return (a ^ b).bits;
+  case 8: return a < b;
+  case 9: return a == b;
+  case 10: return (a << (int)(unsigned)(y & 127)).bits;
+  default: return (a >> (int)(unsigned)(y & 127)).bits;
+  }}
+}}
+static U compute(int number, int op, U a, U b) {{
+  switch (number) {{
+  {cases}
+  }}
+  return 0;
+}}
+int main() {{
+  int number, op;
+  unsigned long long a, b, c, d;
+  while (scanf("%d %d %16llx%16llx %16llx%16llx", &number, &op, &a, &b, &c, &d) == 6) {{
+    const U result = compute(number, op, (U)a << 64 | b, (U)c << 64 | d);
+    printf("%016llx%016llx\\n", (unsigned long long)(result >> 64), (unsigned long long)result);
+    fflush(stdout);
+  }}
+}}
+"""
+    folder = tmp_path_factory.mktemp("ap_int")
+    (folder / "calculator.cpp").write_text(text)
+    words = ["g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsanitize=undefined", "-fno-sanitize-recover=all", "-I", HEADERS, "calculator.cpp", "-o", "calculator"]
+    subprocess.run(words, cwd=folder, check=True, timeout=120)
+    process = subprocess.Popen([folder / "calculator"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    yield process
+    process.stdin.close()
+    assert process.wait(timeout=10) == 0
+
+
+def wrap(value, width, signed):
+    value &= (1 << width) - 1
+    return value - (1 << width) if signed and value >> (width - 1) else value
+
+
+def expected(op, a, b, left, right):
+    """The exact result, cut to the width that the operator's result has."""
+    (sa, wa), (sb, wb) = left, right
+    signed = sa or sb
+    common = max(wa + (signed and not sa), wb + (signed and not sb))
+    cut = lambda value, width, its=signed: wrap(value, min(width, 128), its)  # noqa: E731
+    match op:
+        case "+":
+            return cut(a + b, common + 1)
+        case "-":
+            return cut(a - b, common + 1, True)
+        case "*":
+            return cut(a * b, wa + wb)
+        case "/":
+            return cut(abs(a) // abs(b) * (-1 if (a < 0) != (b < 0) else 1), wa + sb)
+        case "%":
+            return cut(abs(a) % abs(b) * (-1 if a < 0 else 1), min(wa, wb), sa)
+        case "&":
+            return cut(a & b, common)
+        case "|":
+            return cut(a | b, common)
+        case "^":
+            return cut(a ^ b, common)
+        case "<":
+            return int(a < b)
+        case "==":
+            return int(a == b)
+        case "<<":
+            return cut(a << (b & 127), wa, sa) if (b & 127) < wa else 0
+        case ">>":
+            return cut(a >> (b & 127), wa, sa)
+
+
+def edges(width, signed):
+    low, high = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if signed else (0, (1 << width) - 1)
+    return st.one_of(st.sampled_from(sorted({low, high, 0, min(1, high), max(low, -1), high // 2})), st.integers(low, high))
+
+
+@settings(max_examples=4000 if os.environ.get("TILEWRIGHT_TEST_FULL") else 400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_ap_int(calculator, data):
+    number = data.draw(st.integers(0, len(kinds()) - 1))
+    signed, other, wide, narrow = kinds()[number]
+    op = data.draw(st.sampled_from(OPERATORS))
+    a, b = data.draw(edges(wide, signed)), data.draw(edges(narrow, other))
+    if op in "/%" and b == 0:
+        return
+    digits = lambda value: f"{value & (1 << 128) - 1:032x}"  # noqa: E731
+    calculator.stdin.write(f"{number} {OPERATORS.index(op)} {digits(a)} {digits(b)}\n")
+    calculator.stdin.flush()
+    got = int(calculator.stdout.readline(), 16)
+    assert got == expected(op, a, b, (signed, wide), (other, narrow)) & (1 << 128) - 1, (kinds()[number], op, a, b)
+
+
+def test_documented_example(tmp_path):
+    """docs/targets/hls.md: the commands run as written, and print and make what it says."""
+    text = (ROOT / "docs" / "targets" / "hls.md").read_text()
+    model = re.search(r"```mlir\n(.*?)```", text, re.S)[1]
+    (tmp_path / "residual.mlir").write_text(model)
+    shell = re.search(r"```sh\n(.*?)```", text, re.S)[1]
+    done = subprocess.run(["bash", "-ec", shell], cwd=tmp_path, capture_output=True, text=True, timeout=300, env={"PATH": f"{PROGRAM.parent}:/usr/bin:/bin"})
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == re.search(r"```text\n(.*?)```", text, re.S)[1]
+    shown = re.search(r"```cpp\n(.*?)```", text, re.S)[1]
+    assert shown in (tmp_path / "out" / "kernel.cpp").read_text()
+
+
+def test_exported_model(tmp_path):
+    """A .pt2 of torch: the weights are the test bench's inputs, and the names are those of the model."""
+    import torch
+
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(12, 20), torch.nn.LayerNorm(20), torch.nn.GELU(), torch.nn.Linear(20, 5)).eval()
+    tilewright.export(model, (torch.randn(4, 12),), tmp_path / "model.pt2")
+    made = hls_trial.generate(tmp_path / "model.pt2", tmp_path / "out", "--part=xc7z020")
+    assert made.returncode == 0, made.stderr
+    kernel = (tmp_path / "out" / "kernel.cpp").read_text()
+    assert re.search(r"void model\(.*const float \*\w*0_weight, const float \*\w*0_bias", kernel), kernel[-2000:]
+    words = ["g++", *hls_trial.STRICT, *hls_trial.SOURCES, "-pthread", "-o", "bench"]
+    subprocess.run(words, cwd=tmp_path / "out", check=True, timeout=120)
+    done = subprocess.run(["./bench"], cwd=tmp_path / "out", capture_output=True, text=True, timeout=60)
+    assert done.stdout.endswith("PASS\n"), done.stdout + done.stderr
+
+
+def test_torch_is_told():
+    import torch
+
+    compiled = torch.compile(torch.nn.ReLU(), backend="tilewright", options={"target": "hls", "strict": True})
+    with pytest.raises(Exception, match="target 'hls' makes C\\+\\+ for a vendor's tool"):
+        compiled(torch.ones(4))

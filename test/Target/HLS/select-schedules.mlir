@@ -1,0 +1,41 @@
+// RUN: tilewright-opt %s --tw-hls-select-schedules=budget=dsp=20 -split-input-file | FileCheck %s
+// RUN: tilewright-opt %s --tw-hls-select-schedules=budget=dsp=5 -split-input-file | FileCheck %s --check-prefix=LEAST
+// RUN: not tilewright-opt %s --tw-hls-select-schedules=budget=dsp=0 -split-input-file 2>&1 | FileCheck %s --check-prefix=BUDGET
+// RUN: not tilewright-opt %s --tw-hls-select-schedules=part=abacus -split-input-file 2>&1 | FileCheck %s --check-prefix=PART
+// The reduction goes outside of the loops along the result; twenty multipliers are four multiplications and additions.
+
+// BUDGET: the budget cannot be met: this model needs dsp={{[0-9]+}} with one copy of every operator, and the budget has dsp=0; the nearest that fits is --budget dsp=
+// PART: unknown part 'abacus'; known parts: xcu280
+
+#a = affine_map<(i, j, k) -> (i, k)>
+#b = affine_map<(i, j, k) -> (k, j)>
+#c = affine_map<(i, j, k) -> (i, j)>
+// CHECK-LABEL: func.func private @product
+// LEAST-LABEL: func.func private @product
+func.func private @product(%a: memref<20x24xf32>, %b: memref<24x16xf32>, %c: memref<20x16xf32>) {
+  // The fill is absorbed.
+  // CHECK-NOT: linalg.fill
+  // CHECK: linalg.contract
+  // CHECK-SAME: tw_hls.initial = 0.000000e+00 : f32
+  // CHECK-SAME: tw_hls.schedule = #tw_hls.schedule<order = [2, 0, 1], unroll = [{{2, 2|1, 4|4, 1}}, 1], ii = 1>
+  // LEAST: tw_hls.schedule = #tw_hls.schedule<order = [2, 0, 1], unroll = [1, 1, 1], ii = 1>
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%c : memref<20x16xf32>)
+  linalg.contract indexing_maps = [#a, #b, #c] ins(%a, %b : memref<20x24xf32>, memref<24x16xf32>) outs(%c : memref<20x16xf32>)
+  return
+}
+
+// -----
+
+// A sum to one number cannot hide an addition's latency: an iteration begins when the last one is done.
+// CHECK-LABEL: func.func private @sum
+// CHECK: ii = 8
+func.func private @sum(%x: memref<64xf32>, %s: memref<f32>) {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%x : memref<64xf32>) outs(%s : memref<f32>) {
+  ^bb0(%in: f32, %out: f32):
+    %r = arith.addf %in, %out : f32
+    linalg.yield %r : f32
+  }
+  return
+}

@@ -1,0 +1,55 @@
+// RUN: tilewright-opt %s --tw-hls-stream-channels | FileCheck %s
+// @turn reads x as a whole, through an array, and @join meanwhile waits with the copy: its queue must hold all 16 elements.
+// What @turn writes goes on at once: two are enough.
+
+!dram = memref<16xf32, #tw_hls.partition<none>, #tw_hls.memory<dram>>
+!chip = memref<16xf32, #tw_hls.partition<none>, #tw_hls.memory<bram>>
+
+// CHECK-LABEL: func.func private @load
+// CHECK-SAME: !tw_hls.stream<f32, 16>
+func.func private @load(%from: !dram, %whole: !chip, %copy: !chip) {
+  affine.for %i = 0 to 16 {
+    %v = affine.load %from[%i] : !dram
+    affine.store %v, %whole[%i] : !chip
+    // CHECK: tw_hls.write
+    affine.store %v, %copy[%i] : !chip
+  } {tw_hls.loop = #tw_hls.loop<label = "load_i", ii = 1>}
+  return
+}
+// CHECK-LABEL: func.func private @turn
+func.func private @turn(%x: !chip, %y: !chip) {
+  affine.for %i = 0 to 16 {
+    // CHECK: affine.load
+    %v = affine.load %x[-%i + 15] : !chip
+    // CHECK: tw_hls.write
+    affine.store %v, %y[%i] : !chip
+  } {tw_hls.loop = #tw_hls.loop<label = "turn_i", ii = 1>}
+  return
+}
+// CHECK-LABEL: func.func private @join
+// CHECK-SAME: !tw_hls.stream<f32, 2>, %{{.*}}: !tw_hls.stream<f32, 16>
+func.func private @join(%x: !chip, %y: !chip, %to: !dram) {
+  affine.for %i = 0 to 16 {
+    // CHECK-COUNT-2: tw_hls.read
+    %v = affine.load %x[%i] : !chip
+    %w = affine.load %y[%i] : !chip
+    %s = arith.addf %v, %w : f32
+    affine.store %s, %to[%i] : !dram
+  } {tw_hls.loop = #tw_hls.loop<label = "join_i", ii = 1>}
+  return
+}
+// CHECK-LABEL: func.func @model
+func.func @model(%x: !dram, %y: !dram) attributes {tw_hls.top} {
+  tw_hls.dataflow {
+    // CHECK: tw_hls.buffer "whole"
+    // CHECK: tw_hls.stream "copy" : <f32, 16>
+    // CHECK: tw_hls.stream "turned" : <f32, 2>
+    %whole = tw_hls.buffer "whole" : !chip
+    %copy = tw_hls.buffer "copy" : !chip
+    %turned = tw_hls.buffer "turned" : !chip
+    tw_hls.task @load reads(%x) writes(%whole, %copy) : (!dram) -> (!chip, !chip)
+    tw_hls.task @turn reads(%whole) writes(%turned) : (!chip) -> !chip
+    tw_hls.task @join reads(%turned, %copy) writes(%y) : (!chip, !chip) -> !dram
+  }
+  return
+}

@@ -1,0 +1,26 @@
+//===- Design.h - the folder of a design -------------------------------------------------===//
+#ifndef TILEWRIGHT_TOOLS_TILEWRIGHT_DESIGN_H
+#define TILEWRIGHT_TOOLS_TILEWRIGHT_DESIGN_H
+
+#include "ModelFile.h"
+#include "tilewright/Compiler.h"
+#include "tilewright/Target.h"
+
+namespace tilewright::driver {
+
+/// An error where writeDesign() could not put a design there: no folder named, a file in its place, a folder of
+/// something else's, a parent that is not there or not writable.
+llvm::Error checkDesignFolder(llvm::StringRef folder);
+
+/// Compiles `model` for a target that makes files, and writes them with the data of a test bench into `folder`. They
+/// are written aside and take their place at the end: what fails leaves nothing. A design of before is replaced.
+llvm::Error writeDesign(Session &session, ModelFile &model, Target &target, const Options &options,
+                        llvm::StringRef folder);
+
+/// The data of a test bench: seeded inputs, the reference's results, and how far from them a result may be. Consumes
+/// copies of `module`.
+llvm::Expected<std::vector<DesignFile>> makeDesignData(const ModelFile &model, mlir::ModuleOp module);
+
+} // namespace tilewright::driver
+
+#endif

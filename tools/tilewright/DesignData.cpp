@@ -1,0 +1,139 @@
+//===- DesignData.cpp - inputs and results for the test bench of a design ------------------===//
+//
+// data/input_N.bin, data/output_N.bin: elements as they lie in memory. data/output_N.bound: how large the root of the
+// mean square of the differences may be, by the numbers rule: twice (three times below 1000 elements) the error of the
+// cpu target against the reference, or an eps of what the results are like; 0 for integers.
+//
+//===----------------------------------------------------------------------===//
+#include "Design.h"
+#include "RunInputs.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cmath>
+#include <random>
+
+using namespace mlir;
+
+namespace tilewright::driver {
+namespace {
+
+using Results = std::vector<HostTensor>;
+
+/// Integers of more than one bit from -100 to 99, so that sums and products have something to do.
+void fillIntegers(HostTensor &tensor, std::mt19937_64 &random) {
+  if (!tensor.element.isInteger() || tensor.element.isInteger(1))
+    return;
+  for (int64_t i = 0; i < tensor.count(); ++i) {
+    const int64_t value = int64_t(random() % 200) - 100;
+    memcpy(&tensor.bytes[i * tensor.width()], &value, tensor.width());
+  }
+}
+
+llvm::Expected<Results> runOn(llvm::StringRef target, ModuleOp module, const RunInputs &inputs) {
+  Results results;
+  for (Type type : module.lookupSymbol<func::FuncOp>("main").getResultTypes()) {
+    llvm::Expected<HostTensor> tensor = tensorOf(cast<RankedTensorType>(type), inputs.symbols);
+    if (!tensor)
+      return tensor.takeError();
+    results.push_back(std::move(*tensor));
+  }
+  std::vector<void *> pointers;
+  for (HostTensor &result : results)
+    pointers.push_back(result.bytes.data());
+  // A session of its own is not needed: a module is compiled in its own context.
+  Session session;
+  OwningOpRef<ModuleOp> own;
+  std::string text;
+  llvm::raw_string_ostream(text) << module;
+  own = parseSourceString<ModuleOp>(text, &session.context());
+  if (!own)
+    return llvm::createStringError("the model cannot be printed and read again for the test bench");
+  Options options;
+  options.target = target.str();
+  llvm::Expected<std::shared_ptr<Program>> program = session.compile(*own, options);
+  if (!program)
+    return program.takeError();
+  std::string error;
+  if (!(*program)->run(inputs.pointers.data(), pointers.data(), inputs.symbols.data(), nullptr, 0, error, nullptr))
+    return llvm::createStringError(error);
+  return results;
+}
+
+double valueAt(const HostTensor &tensor, int64_t index) {
+  auto type = dyn_cast<FloatType>(tensor.element);
+  if (!type)
+    return 0;
+  uint64_t bits = 0;
+  memcpy(&bits, &tensor.bytes[index * tensor.width()], tensor.width());
+  llvm::APFloat value(type.getFloatSemantics(), llvm::APInt(type.getWidth(), bits));
+  bool lossy;
+  value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &lossy);
+  return value.convertToDouble();
+}
+
+/// The root of the mean square of what `at` says of every element, where that is finite.
+double rms(int64_t count, llvm::function_ref<double(int64_t)> at) {
+  double squares = 0;
+  int64_t finite = 0;
+  for (int64_t i = 0; i < count; ++i)
+    if (double value = at(i); std::isfinite(value)) {
+      squares += value * value;
+      ++finite;
+    }
+  return finite ? std::sqrt(squares / double(finite)) : 0;
+}
+
+std::string bytesOf(const void *data, int64_t count) {
+  return std::string(static_cast<const char *>(data), size_t(count));
+}
+
+} // namespace
+
+llvm::Expected<std::vector<DesignFile>> makeDesignData(const ModelFile &model, ModuleOp module) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  llvm::Expected<RunInputs> inputs = makeInputs(model, main, {}, {}, /*seed=*/0);
+  if (!inputs)
+    return inputs.takeError();
+  std::mt19937_64 random{1};
+  for (HostTensor &tensor : inputs->tensors)
+    fillIntegers(tensor, random);
+  llvm::Expected<Results> expected = runOn("reference", module, *inputs);
+  if (!expected)
+    return expected.takeError();
+  llvm::Expected<Results> usual = runOn("cpu", module, *inputs);
+  if (!usual)
+    return usual.takeError();
+
+  std::vector<DesignFile> files;
+  auto name = [](llvm::StringRef kind, size_t number, llvm::StringRef suffix) {
+    return ("data/" + kind + "_" + llvm::Twine(number) + suffix).str();
+  };
+  size_t number = 0;
+  for (Type type : main.getArgumentTypes())
+    if (auto tensor = dyn_cast<RankedTensorType>(type)) {
+      const int64_t width = std::max(1u, tensor.getElementTypeBitWidth() / 8);
+      files.push_back(
+          {name("input", number, ".bin"), bytesOf(inputs->pointers[number], tensor.getNumElements() * width)});
+      ++number;
+    }
+  double largest = 0;
+  for (const HostTensor &result : *expected)
+    largest = std::max(largest, rms(result.count(), [&](int64_t i) { return valueAt(result, i); }));
+  for (auto [index, result] : llvm::enumerate(*expected)) {
+    files.push_back({name("output", index, ".bin"), bytesOf(result.bytes.data(), result.count() * result.width())});
+    double bound = 0;
+    if (auto type = dyn_cast<FloatType>(result.element)) {
+      const double eps = std::ldexp(1.0, 1 - int(type.getFPMantissaWidth()));
+      const HostTensor &other = (*usual)[index];
+      const double error = rms(result.count(), [&](int64_t i) { return valueAt(result, i) - valueAt(other, i); });
+      bound = (result.count() < 1000 ? 3 : 2) * std::max(error, eps * largest);
+    }
+    std::string text;
+    llvm::raw_string_ostream(text) << llvm::format("%.9g\n", bound);
+    files.push_back({name("output", index, ".bound"), text});
+  }
+  return files;
+}
+
+} // namespace tilewright::driver
