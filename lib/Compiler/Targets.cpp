@@ -41,6 +41,7 @@ void loadTargets() {
     registry.loaded = true;
     registry.add(createCpuTarget());
     registry.add(createReferenceTarget());
+    registry.add(createCudaTarget());
   }
   const char *plugins = std::getenv("TILEWRIGHT_PLUGINS");
   llvm::SmallVector<llvm::StringRef> paths;

@@ -1,7 +1,7 @@
 //===- Compile.cpp - tilewright compile model.pt2 --emit=<stage> --------------------===//
 //
 // Reads a program of torch.export, or a module whose @main speaks `tw`, lowers it to the end of a stage and prints it;
-// `--emit=asm` prints the target's own language. `--emit=shared`, `static` and `obj` write a library, its C header and
+// `--emit=asm` prints the target's own language, for cuda PTX (`--emit=ptx`, too). `--emit=shared`, `static` and `obj` write a library, its C header and
 // a manifest. `--start-at=<stage>` continues what `--emit=<stage>` has printed.
 //
 // Tests: test/Tools/compile.mlir, test/Tools/start-at.mlir, test/Tools/compile-library.mlir
@@ -33,7 +33,7 @@ struct CompileFlags {
   cl::opt<std::string> input{cl::Positional, cl::desc("<model.pt2, in.mlir, or - for MLIR on standard input>"),
                              cl::Required, cl::cat(category)};
   cl::opt<std::string> emit{"emit",
-                            cl::desc("the last stage to run, asm, or a library: shared, static, obj (default: target)"),
+                            cl::desc("the last stage to run, asm (of cuda also ptx), or a library: shared, static, obj (default: target)"),
                             cl::init("target"), cl::value_desc("stage"), cl::cat(category)};
   cl::alias stopAt{"stop-at", cl::desc("the same as --emit"), cl::aliasopt(emit), cl::cat(category)};
   cl::opt<std::string> startAt{"start-at",
@@ -44,6 +44,8 @@ struct CompileFlags {
                               cl::value_desc("name"), cl::cat(category)};
   cl::opt<std::string> cpu{"cpu", cl::desc("the CPU: native, or a name as TILEWRIGHT_CPU takes (default: native)"),
                            cl::init("native"), cl::value_desc("name"), cl::cat(category)};
+  cl::opt<std::string> arch{"arch", cl::desc("of target cuda: sm_80, sm_86, sm_89 or sm_90a (default: sm_80)"),
+                            cl::value_desc("name"), cl::cat(category)};
   cl::opt<std::string> rounding{"rounding", cl::desc("between fused ops: fused (none) or eager (as eager rounds)"),
                                 cl::init("fused"), cl::value_desc("mode"), cl::cat(category)};
   cl::opt<std::string> scheduleFile{"schedule-file", cl::desc("JSON: a kernel's name or ops -> {\"tiles\": [...]}"),
@@ -77,6 +79,7 @@ constexpr LibraryName libraryNames[] = {{LibraryOptions::Kind::Object, "obj"},
 std::vector<std::string> names(llvm::ArrayRef<llvm::StringLiteral> stages) {
   std::vector<std::string> all(stages.begin(), stages.end());
   all.push_back("asm");
+  all.push_back("ptx");
   for (const LibraryName &library : libraryNames)
     all.push_back(library.name.str());
   return all;
@@ -125,7 +128,7 @@ int runCompile(int argc, const char *const *argv) {
       library && !flags.emit.getNumOccurrences())
     flags.emit = library->name.str();
   // What can be wrong with the flags is said before the file is read.
-  bool wantsAssembly = flags.emit == "asm";
+  bool wantsAssembly = flags.emit == "asm" || flags.emit == "ptx";
   std::optional<LibraryOptions::Kind> kind = libraryKind(flags.emit);
   if (!wantsAssembly && !kind && !llvm::is_contained(stageNames(), llvm::StringRef(flags.emit)))
     return fail("unknown stage '" + flags.emit + "'" + suggestName(flags.emit, names(stageNames())) +
@@ -136,6 +139,8 @@ int runCompile(int argc, const char *const *argv) {
   Target *target = findTarget(flags.target, problem);
   if (!target)
     return fail(problem);
+  if (flags.emit == "ptx" && flags.target != "cuda")
+    return fail("--emit=ptx is for --target=cuda; target '" + flags.target + "' has --emit=asm");
 
   Session session;
   auto model = readModelFile(flags.input, session.context());
@@ -146,6 +151,7 @@ int runCompile(int argc, const char *const *argv) {
   Options options;
   options.target = flags.target;
   options.cpu = flags.cpu;
+  options.arch = flags.arch;
   options.threads = flags.threads;
   options.rounding = flags.rounding;
   options.scheduleFile = flags.scheduleFile;

@@ -1,0 +1,326 @@
+//===- EmitRows.cpp - the schedule `rows`: threads that share a row of a kernel ----------===//
+//
+// A kernel's rows (dialects/Tile/Rows.h) are the leading dimensions of what it computes; softmax and norms reduce what
+// lies behind them and read it again. Each row is one group's, a warp or a block:
+//
+//   softmax, 7 x 512 bf16, {group = 32, vector = 8}: lane l has the elements 8 l ... 8 l + 7 and 256 + 8 l ... of a row
+//     load them (once: every op asks for the same places) ; max in registers ; five shuffles ; exp, sum ; five shuffles
+//     ; divide, store
+//
+// A group of more than a warp passes through shared memory: a slot per warp, one barrier for each reduction. Rows that
+// are too long for registers, or of symbolic size, are read in a loop, once for each op.
+//
+// Test: test/Target/CUDA/emit-rows.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/Rows.h"
+#include "dialects/Tile/Sizes.h"
+#include "lib/Target/CUDA/ThreadKernel.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+namespace {
+
+/// A thread keeps so many elements of a row in registers.
+constexpr int64_t mostInRegisters = 32;
+
+class RowEmitter {
+public:
+  RowEmitter(ThreadKernel &kernel, tile::RowMap rows)
+      : kernel(kernel), builder(kernel.builder), elements(kernel.elements), loc(kernel.loc()), rows(std::move(rows)),
+        vector(kernel.schedule.vector), group(kernel.schedule.group) {}
+
+  LogicalResult run(Operation *anchor) {
+    placeRow(anchor->getResult(0));
+    for (Operation &op : kernel.from.getBody().front())
+      if (auto reduction = dyn_cast<linalg::LinalgOp>(op); reduction && reducesRow(reduction))
+        reduce(reduction);
+    for (auto [value, destination] : kernel.results())
+      if (failed(write(value, destination)))
+        return failure();
+    return success();
+  }
+
+private:
+  /// Neighbouring elements of a row that are one thread's: the places of the first dimensions and of the first element.
+  struct Place {
+    SmallVector<Value> at;
+    Value valid; ///< null: always
+  };
+
+  Value index(int64_t value) { return elements.constant(value); }
+
+  /// Which row is this thread's.
+  void placeRow(Value result) {
+    int64_t perBlock = kernel.schedule.threads / group;
+    Value inBlock = perBlock == 1 ? index(0) : arith::DivUIOp::create(builder, loc, kernel.thread, index(group));
+    lane = perBlock == 1 ? kernel.thread : arith::RemUIOp::create(builder, loc, kernel.thread, index(group));
+    Value row = elements.add(elements.multiply(kernel.block, index(perBlock)), inBlock);
+    SmallVector<Value> extents;
+    AffineExpr total = getAffineConstantExpr(1, builder.getContext());
+    Value count = index(1);
+    for (int64_t dim = 0; dim < rows.numRows; ++dim) {
+      extents.push_back(elements.size(result, dim));
+      count = elements.multiply(count, extents.back());
+      total = total * tile::sizeOf(result, dim);
+    }
+    auto known = dyn_cast<AffineConstantExpr>(total);
+    if (!known || known.getValue() % perBlock != 0) {
+      rowValid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, row, count);
+      row = arith::MinUIOp::create(builder, loc, row, arith::SubIOp::create(builder, loc, count, index(1)).getResult());
+    }
+    place = elements.delinearize(row, extents);
+    kernel.setGrid(total.ceilDiv(perBlock));
+  }
+
+  /// All that `op` reduces lies in one row.
+  bool reducesRow(linalg::LinalgOp op) {
+    auto found = rows.rowOfLoop.find(op);
+    if (found == rows.rowOfLoop.end() || op.getNumReductionLoops() == 0 || tile::isContractionRoot(op))
+      return false;
+    for (auto [kind, row] : llvm::zip_equal(op.getIteratorTypesArray(), found->second))
+      if ((kind == utils::IteratorType::parallel) != (row >= 0))
+        return false;
+    for (unsigned i = 0; i < op->getNumResults(); ++i)
+      if (!combinerOf(op, i))
+        return false;
+    return true;
+  }
+
+  void reduce(linalg::LinalgOp op) {
+    SmallVector<Value> loops;
+    SmallVector<unsigned> reduced;
+    SmallVector<Value> extents;
+    for (auto [loop, row] : llvm::enumerate(rows.rowOfLoop[op])) {
+      loops.push_back(row >= 0 ? place[row] : Value());
+      if (row >= 0)
+        continue;
+      reduced.push_back(loop);
+      extents.push_back(elements.loopExtent(op, loop));
+    }
+    SmallVector<Value> partial, initial;
+    for (unsigned i = 0; i < op->getNumResults(); ++i) {
+      partial.push_back(arith::ConstantOp::create(builder, loc, *arith::getNeutralElement(combinerOf(op, i))));
+      OpOperand *init = op.getDpsInitOperand(i);
+      SmallVector<Value> at;
+      for (AffineExpr expr : op.getMatchingIndexingMap(init).getResults())
+        at.push_back(elements.evaluate(expr, loops));
+      initial.push_back(elements.element(init->get(), at));
+    }
+    partial = overRow(extents, partial, [&](Place &at, SmallVector<Value> sofar) {
+      for (int64_t i = 0; i < vector; ++i) {
+        SmallVector<Value> places = neighbour(at, i);
+        for (auto [loop, value] : llvm::zip_equal(reduced, places))
+          loops[loop] = value;
+        SmallVector<Value> next = elements.yielded(op, loops, sofar);
+        for (auto [mine, added] : llvm::zip_equal(sofar, next))
+          mine = at.valid ? arith::SelectOp::create(builder, loc, at.valid, added, mine).getResult() : added;
+      }
+      return sofar;
+    });
+    for (unsigned i = 0; i < op->getNumResults(); ++i) {
+      Operation *combiner = combinerOf(op, i);
+      Value all = combine(builder, combiner, initial[i], inGroup(combiner, partial[i]));
+      elements.provide(op->getResult(i), [all](ArrayRef<Value>) { return all; });
+    }
+  }
+
+  /// What all threads of the group have, combined; each of them gets it.
+  Value inGroup(Operation *combiner, Value value) {
+    value = reduceInWarp(builder, loc, combiner, value);
+    if (group == warpSize)
+      return value;
+    // A slot per warp; each warp then reads all of them.
+    Type type = value.getType(), stored = memoryType(type);
+    int64_t warps = group / warpSize;
+    Value slots = kernel.allocateShared(warps * 8);
+    Value warp = arith::DivUIOp::create(builder, loc, kernel.thread, index(warpSize));
+    Value inWarp = arith::RemUIOp::create(builder, loc, kernel.thread, index(warpSize));
+    auto slot = [&](Value number) -> Value {
+      Value at = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), number);
+      return LLVM::GEPOp::create(builder, loc, slots.getType(), builder.getI64Type(), slots,
+                                 ArrayRef<LLVM::GEPArg>{at});
+    };
+    Value first = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, inWarp, index(0));
+    auto branch = scf::IfOp::create(builder, loc, TypeRange(), first, /*withElse=*/false);
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(&branch.getThenRegion().front());
+      Value word = stored == type ? value : arith::ExtUIOp::create(builder, loc, stored, value).getResult();
+      LLVM::StoreOp::create(builder, loc, word, slot(warp));
+    }
+    NVVM::Barrier0Op::create(builder, loc);
+    Value from = warps == warpSize ? inWarp : arith::RemUIOp::create(builder, loc, inWarp, index(warps)).getResult();
+    Value others = LLVM::LoadOp::create(builder, loc, stored, slot(from));
+    if (stored != type)
+      others = arith::TruncIOp::create(builder, loc, type, others);
+    if (warps != warpSize) {
+      Value neutral = arith::ConstantOp::create(builder, loc, *arith::getNeutralElement(combiner));
+      Value real = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, inWarp, index(warps));
+      others = arith::SelectOp::create(builder, loc, real, others, neutral);
+    }
+    return reduceInWarp(builder, loc, combiner, others);
+  }
+
+  SmallVector<Value> neighbour(const Place &at, int64_t i) {
+    SmallVector<Value> places(at.at);
+    if (!places.empty())
+      places.back() = neighbours[{places.back().getAsOpaquePointer(), i}]
+                          ? neighbours[{places.back().getAsOpaquePointer(), i}]
+                          : places.back();
+    return places;
+  }
+
+  Place placeAt(Value number, Value valid, ArrayRef<Value> extents) {
+    Place made{elements.delinearize(number, extents), valid};
+    if (!made.at.empty()) {
+      Value first = elements.multiply(made.at.back(), index(vector));
+      made.at.back() = first;
+      for (int64_t i = 0; i < vector; ++i)
+        neighbours[{first.getAsOpaquePointer(), i}] = elements.add(first, index(i));
+    }
+    return made;
+  }
+
+  /// Calls `body` for every place of a block of these extents that is this thread's.
+  SmallVector<Value> overRow(SmallVector<Value> extents, SmallVector<Value> carried,
+                             llvm::function_ref<SmallVector<Value>(Place &, SmallVector<Value>)> body) {
+    if (!extents.empty())
+      if (std::optional<int64_t> last = getConstantIntValue(extents.back()))
+        extents.back() = index(*last / vector);
+    Value count = index(1);
+    std::optional<int64_t> known = 1;
+    for (Value extent : extents) {
+      count = elements.multiply(count, extent);
+      std::optional<int64_t> size = getConstantIntValue(extent);
+      known = known && size ? std::optional<int64_t>(*known * *size) : std::nullopt;
+    }
+    if (known)
+      count = index(*known);
+    if (known && *known > 0 && llvm::divideCeil(*known, group) * vector <= mostInRegisters) {
+      std::vector<Place> &mine = placesOf(extents, *known);
+      for (Place &at : mine)
+        carried = body(at, carried);
+      return carried;
+    }
+    auto loop = scf::ForOp::create(builder, loc, index(0), count, index(group), carried);
+    elements.inScope([&] {
+      builder.setInsertionPointToStart(loop.getBody());
+      Value number = elements.add(loop.getInductionVar(), lane), valid;
+      if (!known || *known % group != 0) {
+        valid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, count);
+        number = arith::MinUIOp::create(builder, loc, number,
+                                        arith::SubIOp::create(builder, loc, count, index(1)).getResult());
+      }
+      Place at = placeAt(number, valid, extents);
+      SmallVector<Value> next =
+          body(at, SmallVector<Value>(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end()));
+      builder.setInsertionPointToEnd(loop.getBody());
+      if (!carried.empty())
+        scf::YieldOp::create(builder, loc, next);
+    });
+    return SmallVector<Value>(loop.getResults());
+  }
+
+  /// This thread's places of a block of these extents, the same values each time: what an op has loaded or computed
+  /// there is the next op's, too.
+  std::vector<Place> &placesOf(ArrayRef<Value> extents, int64_t count) {
+    std::vector<const void *> key;
+    for (Value extent : extents)
+      key.push_back(extent.getAsOpaquePointer());
+    std::vector<Place> &places = known[key];
+    for (int64_t first = 0; first < count && int64_t(places.size()) * group < count; first += group) {
+      Value number = elements.add(lane, index(first)), valid;
+      if (first + group > count) {
+        valid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, index(count));
+        number = arith::MinUIOp::create(builder, loc, number, index(count - 1));
+      }
+      places.push_back(placeAt(number, valid, extents));
+    }
+    return places;
+  }
+
+  LogicalResult write(Value value, BlockArgument destination) {
+    auto op = value.getDefiningOp<linalg::LinalgOp>();
+    auto found = op ? rows.rowOfLoop.find(op) : rows.rowOfLoop.end();
+    if (found == rows.rowOfLoop.end())
+      return kernel.from.emitOpError("its schedule `rows` writes results of structured ops only");
+    AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(cast<OpResult>(value).getResultNumber()));
+    SmallVector<Value> at(map.getNumResults()), extents;
+    SmallVector<unsigned> inRow;
+    for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+      auto loop = dyn_cast<AffineDimExpr>(expr);
+      int64_t row = loop ? found->second[loop.getPosition()] : -1;
+      if (row >= 0) {
+        at[dim] = place[row];
+        continue;
+      }
+      inRow.push_back(dim);
+      extents.push_back(elements.size(destination, dim));
+    }
+    Value pointer = kernel.pointers[destination];
+    auto both = [&](Value a, Value b) -> Value {
+      return a && b ? arith::AndIOp::create(builder, loc, a, b).getResult() : a ? a : b;
+    };
+    auto guarded = [&](Value condition, llvm::function_ref<void()> body) {
+      OpBuilder::InsertionGuard guard(builder);
+      if (condition)
+        builder.setInsertionPointToStart(
+            &scf::IfOp::create(builder, loc, TypeRange(), condition, /*withElse=*/false).getThenRegion().front());
+      body();
+    };
+    if (inRow.empty()) {
+      Value element = elements.element(value, at);
+      Value one = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lane, index(0));
+      guarded(both(one, rowValid), [&] { elements.store(element, destination, at, pointer); });
+      return success();
+    }
+    overRow(extents, {}, [&](Place &where, SmallVector<Value>) {
+      SmallVector<std::pair<Value, SmallVector<Value>>> made;
+      for (int64_t i = 0; i < vector; ++i) {
+        SmallVector<Value> places = neighbour(where, i);
+        for (auto [dim, value] : llvm::zip_equal(inRow, places))
+          at[dim] = value;
+        made.push_back({elements.element(value, at), at});
+      }
+      guarded(both(where.valid, rowValid), [&] {
+        for (auto &[element, places] : made)
+          elements.store(element, destination, places, pointer);
+      });
+      return SmallVector<Value>();
+    });
+    return success();
+  }
+
+  ThreadKernel &kernel;
+  OpBuilder &builder;
+  Elements &elements;
+  Location loc;
+  tile::RowMap rows;
+  int64_t vector, group;
+  Value lane;     ///< of the group
+  Value rowValid; ///< null: always
+  SmallVector<Value> place;
+  std::map<std::vector<const void *>, std::vector<Place>> known;
+  std::map<std::pair<const void *, int64_t>, Value> neighbours;
+};
+
+} // namespace
+
+LogicalResult emitRows(ThreadKernel &kernel) {
+  SmallVector<Operation *> members;
+  for (Operation &op : kernel.from.getBody().front())
+    if (isa<linalg::LinalgOp>(op) && !isa<linalg::FillOp>(op))
+      members.push_back(&op);
+  std::string reason = "it has no structured op";
+  std::optional<tile::RowMap> rows = members.empty() ? std::nullopt : tile::computeRows(members, reason);
+  if (!rows)
+    return kernel.from.emitOpError("its schedule `rows` does not fit: ") << reason;
+  return RowEmitter(kernel, std::move(*rows)).run(members.back());
+}
+
+} // namespace tilewright::cuda
