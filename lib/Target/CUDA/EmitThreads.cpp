@@ -11,7 +11,7 @@
 //
 // Parameters: a pointer per tensor, 16-byte aligned, then the sizes as i64, then the status where indices are checked
 // (include/tilewright/DeviceCode.h). How a kernel is laid over the grid is in its schedule (Schedule.h): this file has
-// the frame and the schedule `elements`; EmitRows.cpp has `rows`.
+// the frame and the schedule `elements`; EmitRows.cpp has `rows`, EmitMma.cpp `mma`.
 //
 // Test: test/Target/CUDA/emit-threads.mlir
 //
@@ -188,7 +188,9 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
   };
   kernel.block = special(NVVM::BlockIdXOp::create(builder, loc, builder.getI32Type()));
   kernel.thread = special(NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type()));
-  LogicalResult made = schedule->kind == Schedule::Kind::Rows ? emitRows(kernel) : emitElements(kernel);
+  LogicalResult made = schedule->kind == Schedule::Kind::Rows  ? emitRows(kernel)
+                       : schedule->kind == Schedule::Kind::Mma ? emitMma(kernel)
+                                                               : emitElements(kernel);
   builder.setInsertionPointToEnd(body);
   func::ReturnOp::create(builder, loc);
   if (failed(made) || elements.failed())

@@ -9,6 +9,7 @@
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Sizes.h"
 #include "lib/Target/CUDA/Arch.h"
+#include "lib/Target/CUDA/Product.h"
 #include "lib/Target/CUDA/ThreadKernel.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "tilewright/Passes.h"
@@ -79,7 +80,7 @@ LogicalResult refuseOps(func::FuncOp kernel) {
 
 class Selection {
 public:
-  explicit Selection(func::FuncOp kernel) : kernel(kernel) {
+  Selection(func::FuncOp kernel, const Arch &arch) : kernel(kernel), arch(arch) {
     for (Operation &op : kernel.getBody().front())
       if (auto structured = dyn_cast<linalg::LinalgOp>(op); structured && !isa<linalg::FillOp>(op))
         members.push_back(&op);
@@ -88,6 +89,9 @@ public:
   Schedule choose() {
     Schedule schedule;
     std::string reason;
+    if (std::optional<Product> product = matchProduct(kernel, reason))
+      if (Schedule mma = chooseMma(*product, arch.sharedBytes); whyNotMma(mma, arch.sharedBytes).empty())
+        return mma;
     bool reduces =
         llvm::any_of(members, [](Operation *op) { return cast<linalg::LinalgOp>(op).getNumReductionLoops() > 0; });
     if (reduces)
@@ -212,13 +216,15 @@ private:
   }
 
   func::FuncOp kernel;
+  const Arch &arch;
   SmallVector<Operation *> members;
 };
 
 struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
   using Base::Base;
   void runOnOperation() override {
-    if (llvm::Expected<Arch> known = findArch(arch); !known) {
+    llvm::Expected<Arch> known = findArch(arch);
+    if (!known) {
       getOperation().emitError() << llvm::toString(known.takeError());
       return signalPassFailure();
     }
@@ -230,7 +236,7 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
       return signalPassFailure();
     for (auto kernel : getOperation().getOps<func::FuncOp>())
       if (kernel->hasAttr("tw.kernel") && !kernel->hasAttr("tw.schedule"))
-        setSchedule(kernel, Selection(kernel).choose());
+        setSchedule(kernel, Selection(kernel, *known).choose());
   }
 };
 

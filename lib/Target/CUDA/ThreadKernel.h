@@ -37,6 +37,7 @@ struct ThreadKernel {
 /// Each emits the whole body; the error is of an op of `from`.
 mlir::LogicalResult emitElements(ThreadKernel &kernel);
 mlir::LogicalResult emitRows(ThreadKernel &kernel);
+mlir::LogicalResult emitMma(ThreadKernel &kernel);
 
 /// The op that combines two partial results of `op`'s result `number`, or null: the body yields combiner(so far, new).
 mlir::Operation *combinerOf(mlir::linalg::LinalgOp op, unsigned number);
