@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/EmitPtx.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "tilewright/DeviceCode.h"
@@ -71,9 +70,9 @@ public:
       return ptx.takeError();
     std::vector<DeviceKernel> kernels;
     for (auto function : module.getOps<LLVM::LLVMFuncOp>())
-      if (auto threads = function->getAttrOfType<DenseI32ArrayAttr>(NVVM::NVVMDialect::getReqntidAttrName())) {
+      if (auto threads = function->getAttrOfType<IntegerAttr>("tw_cuda.threads")) {
         auto shared = function->getAttrOfType<IntegerAttr>("tw_cuda.shared");
-        kernels.push_back({function.getName().str(), threads[0], shared ? shared.getInt() : 0});
+        kernels.push_back({function.getName().str(), threads.getInt(), shared ? shared.getInt() : 0});
       }
     return emitDeviceArtifact(module, *ptx, kernels);
   }

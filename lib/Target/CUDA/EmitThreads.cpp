@@ -6,7 +6,7 @@
 //     %0 = linalg.generic {exp} ins(%x) outs(%y) ; return %0 }
 // After:
 //   func @kernel_0(%x: !llvm.ptr<1> {llvm.align = 16, llvm.readonly}, %y: !llvm.ptr<1>)
-//       attributes {nvvm.kernel, nvvm.reqntid = array<i32: 256>, tw.grid = affine_map<() -> (12)>} {
+//       attributes {tw_cuda.threads = 256, tw.grid = affine_map<() -> (12)>} {
 //     %g = block * 256 + thread ; scf.if %g < 3072 { %i, %j = delinearize %g * 4 ; four loads, exp, stores } }
 //
 // Parameters: a pointer per tensor, 16-byte aligned, then the sizes as i64, then the status where indices are checked
@@ -162,8 +162,7 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
   for (StringRef name : {"tw.kernel", "tw.ops", "tw.schedule", "tw.checks", "tw.flops"})
     if (Attribute attr = from->getAttr(name))
       to->setAttr(name, attr);
-  to->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), builder.getUnitAttr());
-  to->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), builder.getDenseI32ArrayAttr({int32_t(schedule->threads)}));
+  to->setAttr("tw_cuda.threads", builder.getI64IntegerAttr(schedule->threads));
   to->setAttr("tw.scratch", AffineMapAttr::get(AffineMap::get(0, tile::indexArguments(from).size(),
                                                               getAffineConstantExpr(0, context))));
   to->setAttr("tw_cuda.index", builder.getI64IntegerAttr(fitsInt32(from) ? 32 : 64));

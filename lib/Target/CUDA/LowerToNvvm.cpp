@@ -63,6 +63,13 @@ struct LowerToNvvm : impl::LowerToNvvmBase<LowerToNvvm> {
     for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
       if (kernel->hasAttr("tw.kernel") && failed(lower(kernel)))
         return signalPassFailure();
+    Builder builder(&getContext());
+    for (auto kernel : getOperation().getOps<LLVM::LLVMFuncOp>())
+      if (auto threads = kernel->getAttrOfType<IntegerAttr>("tw_cuda.threads")) {
+        kernel->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), builder.getUnitAttr());
+        kernel->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
+                        builder.getDenseI32ArrayAttr({int32_t(threads.getInt())}));
+      }
   }
 };
 
