@@ -2,7 +2,7 @@
 //
 // The image is HostArtifact's: the plan, a line per kernel of it ("name threads shared-bytes"), and the PTX.
 //
-// Test: test/Tools/run-cuda.test
+// Tests: test/Target/CUDA, test/Python/test_cuda.py
 //
 //===----------------------------------------------------------------------===//
 #include "tilewright/DeviceCode.h"

@@ -1,8 +1,8 @@
 //===- Compile.cpp - tilewright compile model.pt2 --emit=<stage> --------------------===//
 //
 // Reads a program of torch.export, or a module whose @main speaks `tw`, lowers it to the end of a stage and prints it;
-// `--emit=asm` prints the target's own language, for cuda PTX (`--emit=ptx`, too). `--emit=shared`, `static` and `obj` write a library, its C header and
-// a manifest. `--start-at=<stage>` continues what `--emit=<stage>` has printed.
+// `--emit=asm` prints the target's own language, for cuda PTX (`--emit=ptx`, too). `--emit=shared`, `static` and `obj`
+// write a library, its C header and a manifest. `--start-at=<stage>` continues what `--emit=<stage>` has printed.
 //
 // Tests: test/Tools/compile.mlir, test/Tools/start-at.mlir, test/Tools/compile-library.mlir
 //
@@ -32,9 +32,10 @@ struct CompileFlags {
   cl::OptionCategory category{"Flags of compile"};
   cl::opt<std::string> input{cl::Positional, cl::desc("<model.pt2, in.mlir, or - for MLIR on standard input>"),
                              cl::Required, cl::cat(category)};
-  cl::opt<std::string> emit{"emit",
-                            cl::desc("the last stage to run, asm (of cuda also ptx), or a library: shared, static, obj (default: target)"),
-                            cl::init("target"), cl::value_desc("stage"), cl::cat(category)};
+  cl::opt<std::string> emit{
+      "emit",
+      cl::desc("the last stage to run, asm (of cuda also ptx), or a library: shared, static, obj (default: target)"),
+      cl::init("target"), cl::value_desc("stage"), cl::cat(category)};
   cl::alias stopAt{"stop-at", cl::desc("the same as --emit"), cl::aliasopt(emit), cl::cat(category)};
   cl::opt<std::string> startAt{"start-at",
                                cl::desc("the input is what --emit=<stage> --whole-constants wrote, edited or not: only "

@@ -47,7 +47,8 @@ struct RunFlags {
                            cl::init("native"), cl::value_desc("name"), cl::cat(category)};
   cl::opt<std::string> arch{"arch", cl::desc("of target cuda: sm_80, sm_86, sm_89 or sm_90a (default: sm_80)"),
                             cl::value_desc("name"), cl::cat(category)};
-  cl::opt<std::string> device{"device", cl::desc("of target cuda: emulated runs the kernels on ptx-check's interpreter"),
+  cl::opt<std::string> device{"device",
+                              cl::desc("of target cuda: emulated runs the kernels on ptx-check's interpreter"),
                               cl::value_desc("name"), cl::cat(category)};
   cl::opt<int> threads{"threads", cl::desc("threads to run on (default: all)"), cl::init(0), cl::cat(category)};
   cl::opt<int> seed{"seed", cl::desc("of the random inputs (default: 0)"), cl::init(0), cl::cat(category)};
@@ -140,8 +141,9 @@ int runOnce(const ModelFile &model, Session &session, RunFlags &flags) {
 }
 
 int runLibrary(RunFlags &flags) {
-  for (cl::Option *flag : std::initializer_list<cl::Option *>{&flags.target, &flags.cpu, &flags.arch, &flags.device, std::addressof(flags.sizes),
-                                                              &flags.seed, &flags.rounding, &flags.check})
+  for (cl::Option *flag :
+       std::initializer_list<cl::Option *>{&flags.target, &flags.cpu, &flags.arch, &flags.device,
+                                           std::addressof(flags.sizes), &flags.seed, &flags.rounding, &flags.check})
     if (flag->getNumOccurrences())
       return failRun("--" + flag->ArgStr + " is for models that are compiled here; '" + flags.input +
                      "' is a library, which is compiled, and takes its inputs from files");

@@ -1,6 +1,6 @@
 //===- Elements.cpp - the value of one element of a tensor, as one thread computes it --===//
 //
-// Tests: test/Target/CUDA/emit-threads.mlir, test/Python/test_cuda_ops.py
+// Tests: test/Target/CUDA/emit-threads.mlir, test/Python/test_cuda.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/Elements.h"

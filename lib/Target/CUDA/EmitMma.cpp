@@ -1,7 +1,7 @@
 //===- EmitMma.cpp - the schedule `mma`: products on tensor cores by mma.sync --------------===//
 //
-// A block computes a tile of C. Tiles of A and B go through a ring of `stages` slots in shared memory, by cp.async where
-// the operand's rows begin at multiples of 16 bytes, else element by element:
+// A block computes a tile of C. Tiles of A and B go through a ring of `stages` slots in shared memory, by cp.async
+// where the operand's rows begin at multiples of 16 bytes, else element by element:
 //
 //   load tiles 0 ... stages - 2
 //   for k tiles: wait for the oldest ; barrier ; load tile + stages - 1 into the slot that all have left ;
@@ -10,10 +10,10 @@
 //
 // A slot keeps an operand as memory has it: rows along m or n with k side by side, or rows along k. ldmatrix reads the
 // first as it is and turns the second over (.trans), so no order of the operands is copied. 16-byte chunks of a row are
-// swapped by its number, so that eight rows that ldmatrix reads lie in different banks. Beyond the edges of A and B there
-// are zeros, beyond those of C nothing is stored.
+// swapped by its number, so that eight rows that ldmatrix reads lie in different banks. Beyond the edges of A and B
+// there are zeros, beyond those of C nothing is stored.
 //
-// Fragments: PTX ISA, "Matrix Fragments for mma.m16n8k16". Test: test/Target/CUDA/emit-mma.mlir
+// Fragments: PTX ISA, "Matrix Fragments for mma.m16n8k16". Tests: test/Target/CUDA/product.mlir, test/Python/test_cuda.py
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Sizes.h"
@@ -87,14 +87,14 @@ private:
   /// A or B: where it lies in memory, and its tile in a slot.
   struct Operand {
     Value tensor, pointer;
-    bool alongK;               ///< k lies side by side
-    int64_t rows, columns;     ///< of the tile as it is stored: columns are side by side
-    int64_t bytes;             ///< of the tile
+    bool alongK;           ///< k lies side by side
+    int64_t rows, columns; ///< of the tile as it is stored: columns are side by side
+    int64_t bytes;         ///< of the tile
     int64_t slotOffset = 0;
-    Value origin;              ///< of the tile in m or n
+    Value origin;                             ///< of the tile in m or n
     Value rowExtent, columnExtent, rowStride; ///< of the whole
-    Value base;                ///< of this batch
-    bool aligned;              ///< every row begins at a multiple of 16 bytes
+    Value base;                               ///< of this batch
+    bool aligned;                             ///< every row begins at a multiple of 16 bytes
   };
 
   Value index(int64_t value) { return elements.constant(value); }
@@ -281,11 +281,12 @@ private:
     LLVM::StoreOp::create(builder, loc, all, to, /*alignment=*/chunkBytes);
   }
 
-  /// Four 8x8 matrices of a tile at `side` (in m or n) and `depth` (in k): those at depth + 8 are the third and fourth of A,
-  /// the second and fourth of B.
+  /// Four 8x8 matrices of a tile at `side` (in m or n) and `depth` (in k): those at depth + 8 are the third and fourth
+  /// of A, the second and fourth of B.
   SmallVector<Value> loadFragments(const Operand &operand, Value slot, Value side, int64_t depth, bool isLhs) {
     Value matrix = quotient(lane, 8), inMatrix = remainder(lane, 8);
-    Value low = elements.multiply(remainder(matrix, 2), index(8)), high = elements.multiply(quotient(matrix, 2), index(8));
+    Value low = elements.multiply(remainder(matrix, 2), index(8)),
+          high = elements.multiply(quotient(matrix, 2), index(8));
     Value alongSide = isLhs ? low : high, alongDepth = elements.add(isLhs ? high : low, index(depth));
     Value row, column;
     if (operand.alongK) {

@@ -1,6 +1,6 @@
 //===- EmitPtx.cpp - kernels of the llvm and nvvm dialects as PTX -----------------------===//
 //
-// Tests: test/Target/CUDA/ptx.mlir, test/Python/test_cuda_ops.py
+// Tests: test/Target/CUDA/product.mlir, test/Python/test_cuda.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/EmitPtx.h"

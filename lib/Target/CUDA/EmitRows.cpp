@@ -10,7 +10,7 @@
 // A group of more than a warp passes through shared memory: a slot per warp, one barrier for each reduction. Rows that
 // are too long for registers, or of symbolic size, are read in a loop, once for each op.
 //
-// Test: test/Target/CUDA/emit-rows.mlir
+// Tests: test/Target/CUDA/softmax.mlir, test/Target/CUDA/long-rows.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Rows.h"
@@ -40,8 +40,16 @@ public:
       if (auto reduction = dyn_cast<linalg::LinalgOp>(op); reduction && reducesRow(reduction))
         reduce(reduction);
     for (auto [value, destination] : kernel.results())
-      if (failed(write(value, destination)))
+      if (failed(describe(value, destination)))
         return failure();
+    // All that lies at the same places is computed before any of it is stored: a result may be written over an operand.
+    for (size_t first = 0; first < outputs.size();) {
+      size_t end = first + 1;
+      while (end < outputs.size() && outputs[end].extents == outputs[first].extents)
+        ++end;
+      write(ArrayRef(outputs).slice(first, end - first));
+      first = end;
+    }
     return success();
   }
 
@@ -80,7 +88,7 @@ private:
   /// All that `op` reduces lies in one row.
   bool reducesRow(linalg::LinalgOp op) {
     auto found = rows.rowOfLoop.find(op);
-    if (found == rows.rowOfLoop.end() || op.getNumReductionLoops() == 0 || tile::isContractionRoot(op))
+    if (found == rows.rowOfLoop.end() || op.getNumReductionLoops() == 0 || isProduct(op))
       return false;
     for (auto [kind, row] : llvm::zip_equal(op.getIteratorTypesArray(), found->second))
       if ((kind == utils::IteratorType::parallel) != (row >= 0))
@@ -169,9 +177,7 @@ private:
   SmallVector<Value> neighbour(const Place &at, int64_t i) {
     SmallVector<Value> places(at.at);
     if (!places.empty())
-      places.back() = neighbours[{places.back().getAsOpaquePointer(), i}]
-                          ? neighbours[{places.back().getAsOpaquePointer(), i}]
-                          : places.back();
+      places.back() = neighbours.at({places.back().getAsOpaquePointer(), i});
     return places;
   }
 
@@ -244,56 +250,78 @@ private:
     return places;
   }
 
-  LogicalResult write(Value value, BlockArgument destination) {
+  /// A result: the places of its rows are set, those inside a row are `inRow`.
+  struct Output {
+    Value value;
+    BlockArgument destination;
+    SmallVector<Value> at, extents;
+    SmallVector<unsigned> inRow;
+  };
+
+  LogicalResult describe(Value value, BlockArgument destination) {
     auto op = value.getDefiningOp<linalg::LinalgOp>();
     auto found = op ? rows.rowOfLoop.find(op) : rows.rowOfLoop.end();
     if (found == rows.rowOfLoop.end())
       return kernel.from.emitOpError("its schedule `rows` writes results of structured ops only");
     AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(cast<OpResult>(value).getResultNumber()));
-    SmallVector<Value> at(map.getNumResults()), extents;
-    SmallVector<unsigned> inRow;
+    Output made{value, destination, SmallVector<Value>(map.getNumResults()), {}, {}};
     for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
       auto loop = dyn_cast<AffineDimExpr>(expr);
       int64_t row = loop ? found->second[loop.getPosition()] : -1;
       if (row >= 0) {
-        at[dim] = place[row];
+        made.at[dim] = place[row];
         continue;
       }
-      inRow.push_back(dim);
-      extents.push_back(elements.size(destination, dim));
+      made.inRow.push_back(dim);
+      made.extents.push_back(elements.size(destination, dim));
     }
-    Value pointer = kernel.pointers[destination];
+    outputs.push_back(std::move(made));
+    return success();
+  }
+
+  void guarded(Value condition, llvm::function_ref<void()> body) {
+    OpBuilder::InsertionGuard guard(builder);
+    if (condition) {
+      auto branch = scf::IfOp::create(builder, loc, TypeRange(), condition, /*withElse=*/false);
+      builder.setInsertionPointToStart(&branch.getThenRegion().front());
+    }
+    body();
+  }
+
+  /// Outputs of the same extents in a row.
+  void write(ArrayRef<Output> outputs) {
+    struct Made {
+      Value element;
+      const Output *output;
+      SmallVector<Value> at;
+    };
+    SmallVector<Made> made;
+    auto storeAll = [&] {
+      for (Made &each : made)
+        elements.store(each.element, each.output->destination, each.at, kernel.pointers[each.output->destination]);
+    };
     auto both = [&](Value a, Value b) -> Value {
       return a && b ? arith::AndIOp::create(builder, loc, a, b).getResult() : a ? a : b;
     };
-    auto guarded = [&](Value condition, llvm::function_ref<void()> body) {
-      OpBuilder::InsertionGuard guard(builder);
-      if (condition)
-        builder.setInsertionPointToStart(
-            &scf::IfOp::create(builder, loc, TypeRange(), condition, /*withElse=*/false).getThenRegion().front());
-      body();
-    };
-    if (inRow.empty()) {
-      Value element = elements.element(value, at);
+    if (outputs.front().inRow.empty()) {
+      for (const Output &output : outputs)
+        made.push_back({elements.element(output.value, output.at), &output, output.at});
       Value one = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lane, index(0));
-      guarded(both(one, rowValid), [&] { elements.store(element, destination, at, pointer); });
-      return success();
+      guarded(both(one, rowValid), storeAll);
+      return;
     }
-    overRow(extents, {}, [&](Place &where, SmallVector<Value>) {
-      SmallVector<std::pair<Value, SmallVector<Value>>> made;
-      for (int64_t i = 0; i < vector; ++i) {
-        SmallVector<Value> places = neighbour(where, i);
-        for (auto [dim, value] : llvm::zip_equal(inRow, places))
-          at[dim] = value;
-        made.push_back({elements.element(value, at), at});
-      }
-      guarded(both(where.valid, rowValid), [&] {
-        for (auto &[element, places] : made)
-          elements.store(element, destination, places, pointer);
-      });
+    overRow(outputs.front().extents, {}, [&](Place &where, SmallVector<Value>) {
+      made.clear();
+      for (const Output &output : outputs)
+        for (int64_t i = 0; i < vector; ++i) {
+          SmallVector<Value> at = output.at;
+          for (auto [dim, value] : llvm::zip_equal(output.inRow, neighbour(where, i)))
+            at[dim] = value;
+          made.push_back({elements.element(output.value, at), &output, at});
+        }
+      guarded(both(where.valid, rowValid), storeAll);
       return SmallVector<Value>();
     });
-    return success();
   }
 
   ThreadKernel &kernel;
@@ -305,6 +333,7 @@ private:
   Value lane;     ///< of the group
   Value rowValid; ///< null: always
   SmallVector<Value> place;
+  std::vector<Output> outputs;
   std::map<std::vector<const void *>, std::vector<Place>> known;
   std::map<std::pair<const void *, int64_t>, Value> neighbours;
 };

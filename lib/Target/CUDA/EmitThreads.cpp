@@ -56,15 +56,20 @@ LogicalResult emitElements(ThreadKernel &kernel) {
   int64_t vector = kernel.schedule.vector, threads = kernel.schedule.threads;
   Value number = elements.add(elements.multiply(kernel.block, elements.constant(threads)), kernel.thread);
   SmallVector<AffineExpr> groups;
-  for (auto [value, destination] : kernel.results()) {
+  auto results = kernel.results();
+  for (size_t begin = 0; begin < results.size();) {
+    BlockArgument sample = results[begin].second;
+    SmallVector<Value> extents = elements.extents(sample);
+    size_t end = begin + 1;
+    while (end < results.size() && elements.extents(results[end].second) == extents)
+      ++end;
     AffineExpr total = getAffineConstantExpr(1, builder.getContext());
-    for (AffineExpr size : tile::sizesOf(destination))
+    for (AffineExpr size : tile::sizesOf(sample))
       total = total * size;
     groups.push_back(total.floorDiv(vector));
-    SmallVector<Value> extents = elements.extents(destination);
     // Groups of neighbours are what is counted.
     if (vector > 1)
-      extents.back() = elements.constant(cast<ShapedType>(destination.getType()).getShape().back() / vector);
+      extents.back() = elements.constant(cast<ShapedType>(sample.getType()).getShape().back() / vector);
     Value count = elements.constant(1);
     for (Value extent : extents)
       count = elements.multiply(count, extent);
@@ -74,15 +79,26 @@ LogicalResult emitElements(ThreadKernel &kernel) {
       builder.setInsertionPointToStart(&branch.getThenRegion().front());
       SmallVector<Value> at = elements.delinearize(number, extents);
       Value first = at.empty() ? Value() : elements.multiply(at.back(), elements.constant(vector));
-      SmallVector<std::pair<Value, SmallVector<Value>>> made;
-      for (int64_t lane = 0; lane < vector; ++lane) {
-        if (first)
-          at.back() = elements.add(first, elements.constant(lane));
-        made.push_back({elements.element(value, at), at});
-      }
-      for (auto &[each, place] : made)
-        elements.store(each, destination, place, kernel.pointers[destination]);
+      // All is computed before any of it is stored: a result may be written over an operand.
+      struct Made {
+        Value value;
+        BlockArgument destination;
+        SmallVector<Value> at;
+      };
+      SmallVector<Made> made;
+      SmallVector<Value> lanes;
+      for (int64_t lane = 0; lane < vector; ++lane)
+        lanes.push_back(first ? elements.add(first, elements.constant(lane)) : Value());
+      for (auto [value, destination] : ArrayRef(results).slice(begin, end - begin))
+        for (Value lane : lanes) {
+          if (lane)
+            at.back() = lane;
+          made.push_back({elements.element(value, at), destination, at});
+        }
+      for (Made &each : made)
+        elements.store(each.value, each.destination, each.at, kernel.pointers[each.destination]);
     });
+    begin = end;
   }
   // The most groups; where sizes are not known, their sum is enough.
   AffineExpr all = groups.front();
@@ -151,7 +167,7 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
       types.push_back(pointer);
       attributes.push_back(attrs.getDictionary(context));
     }
-  const bool checks = from->hasAttr("tw.checks");
+  const bool checks = from.walk([](tile::PlaceOp) { return WalkResult::interrupt(); }).wasInterrupted();
   for (size_t i = tile::indexArguments(from).size(); i > 0; --i)
     types.push_back(builder.getI64Type());
   if (checks)
@@ -159,9 +175,11 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
   attributes.resize(types.size(), builder.getDictionaryAttr({}));
   auto to = func::FuncOp::create(builder, loc, from.getName(), builder.getFunctionType(types, {}));
   to.setAllArgAttrs(attributes);
-  for (StringRef name : {"tw.kernel", "tw.ops", "tw.schedule", "tw.checks", "tw.flops"})
+  for (StringRef name : {"tw.kernel", "tw.ops", "tw.schedule", "tw.flops"})
     if (Attribute attr = from->getAttr(name))
       to->setAttr(name, attr);
+  if (checks)
+    to->setAttr("tw.checks", builder.getUnitAttr());
   to->setAttr("tw_cuda.threads", builder.getI64IntegerAttr(schedule->threads));
   to->setAttr("tw.scratch", AffineMapAttr::get(AffineMap::get(0, tile::indexArguments(from).size(),
                                                               getAffineConstantExpr(0, context))));

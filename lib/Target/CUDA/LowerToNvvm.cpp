@@ -3,7 +3,7 @@
 // One conversion for all dialects alive at this point. `index` is as wide as `tw_cuda.index` of the kernel says: 32
 // bits where all its places fit, which saves half the instructions that compute addresses.
 //
-// Test: test/Target/CUDA/lower-to-nvvm.mlir
+// Test: test/Target/CUDA/product.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"

@@ -10,8 +10,8 @@ namespace tilewright::cuda {
 /// C[b, m, n] = sum over k of A[b, m, k] * B[b, k, n] with operands stored in any order, and element-wise ops of C.
 struct Product {
   mlir::linalg::LinalgOp op;
-  unsigned m = 0, n = 0, k = 0;         ///< its loops
-  llvm::SmallVector<unsigned> batches;  ///< the other loops; an operand may be without them
+  unsigned m = 0, n = 0, k = 0;        ///< its loops
+  llvm::SmallVector<unsigned> batches; ///< the other loops; an operand may be without them
 
   mlir::OpOperand *lhs() { return op.getDpsInputOperand(0); }
   mlir::OpOperand *rhs() { return op.getDpsInputOperand(1); }

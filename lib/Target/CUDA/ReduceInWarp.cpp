@@ -11,6 +11,23 @@ using namespace mlir;
 
 namespace tilewright::cuda {
 
+bool isProduct(linalg::LinalgOp op) {
+  if (op.getNumReductionLoops() == 0)
+    return false;
+  int64_t reread = 0;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(input);
+    bool summed = false, repeated = false;
+    for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
+      bool used = map.isFunctionOfDim(loop);
+      summed |= used && kind == utils::IteratorType::reduction;
+      repeated |= !used && kind == utils::IteratorType::parallel;
+    }
+    reread += summed && repeated;
+  }
+  return reread > 1;
+}
+
 Operation *combinerOf(linalg::LinalgOp op, unsigned number) {
   Block &body = *op.getBlock();
   BlockArgument sofar = op.getMatchingBlockArgument(op.getDpsInitOperand(number));

@@ -3,7 +3,7 @@
 // Each kernel gets a schedule (Schedule.h) from its sizes and the architecture. What the tenant cannot compute is
 // refused with op, type, reason and the user's line: every such op of the module, not only the first.
 //
-// Test: test/Target/CUDA/select-schedule.mlir
+// Tests: test/Target/CUDA/refusals.mlir, test/Target/CUDA/product.mlir, test/Target/CUDA/softmax.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Rows.h"
@@ -146,7 +146,7 @@ private:
     bool wanted = false;
     for (Operation *member : members) {
       auto op = cast<linalg::LinalgOp>(member);
-      if (op.getNumReductionLoops() == 0 || tile::isContractionRoot(op))
+      if (op.getNumReductionLoops() == 0 || isProduct(op))
         continue;
       for (auto [kind, row] : llvm::zip_equal(op.getIteratorTypesArray(), rows.rowOfLoop.lookup(op)))
         if ((kind == utils::IteratorType::parallel) != (row >= 0))
@@ -189,7 +189,7 @@ private:
       if (loops.empty())
         continue;
       SmallVector<int64_t> ranges = op.getStaticLoopRanges();
-      if (tile::isContractionRoot(op))
+      if (isProduct(op))
         llvm::erase_if(
             loops, [&](unsigned loop) { return op.getIteratorTypesArray()[loop] == utils::IteratorType::reduction; });
       int64_t size = 1;

@@ -39,6 +39,10 @@ mlir::LogicalResult emitElements(ThreadKernel &kernel);
 mlir::LogicalResult emitRows(ThreadKernel &kernel);
 mlir::LogicalResult emitMma(ThreadKernel &kernel);
 
+/// A sum of products that reads two operands again and again, each without a loop of the result: a product of matrices,
+/// which has no schedule `rows`. A matrix times a vector reads the matrix once, and has.
+bool isProduct(mlir::linalg::LinalgOp op);
+
 /// The op that combines two partial results of `op`'s result `number`, or null: the body yields combiner(so far, new).
 mlir::Operation *combinerOf(mlir::linalg::LinalgOp op, unsigned number);
 
