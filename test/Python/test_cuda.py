@@ -187,3 +187,12 @@ def test_ptxas_takes_a_product(arch, tmp_path):
     told = subprocess.run([ptxas, f"-arch={arch}", "-v", ptx, "-o", tmp_path / "kernels.cubin"], capture_output=True, text=True)
     assert told.returncode == 0, told.stderr
     assert "0 bytes spill stores" in told.stderr
+
+
+def test_reductions_over_outer_dimensions():
+    """Few results of many elements each, none of them neighbours: the lanes of a warp have different results."""
+    x = torch.randn(2, 40, 44, 24)
+    check(lambda v: (v.mean((0, 1, 2)), v.amax((0, 1, 2))), x)
+    check(lambda v: v.sum(0), torch.randn(2000, 33))
+    check(lambda v: (v.bfloat16() > 0).sum(0), torch.randn(300, 33))
+    check(lambda v: torch.softmax(v, 0), torch.randn(70, 40))

@@ -65,8 +65,12 @@ private:
   /// Which row is this thread's.
   void placeRow(Value result) {
     int64_t perBlock = kernel.schedule.threads / group;
-    Value inBlock = perBlock == 1 ? index(0) : arith::DivUIOp::create(builder, loc, kernel.thread, index(group));
-    lane = perBlock == 1 ? kernel.thread : arith::RemUIOp::create(builder, loc, kernel.thread, index(group));
+    // Turned, neighbouring threads have neighbouring rows; else they share one.
+    int64_t neighbours = kernel.schedule.turned ? perBlock : group;
+    Value quotient = arith::DivUIOp::create(builder, loc, kernel.thread, index(neighbours));
+    Value remainder = arith::RemUIOp::create(builder, loc, kernel.thread, index(neighbours));
+    Value inBlock = perBlock == 1 ? index(0) : kernel.schedule.turned ? remainder : quotient;
+    lane = perBlock == 1 ? kernel.thread : kernel.schedule.turned ? quotient : remainder;
     Value row = elements.add(elements.multiply(kernel.block, index(perBlock)), inBlock);
     SmallVector<Value> extents;
     AffineExpr total = getAffineConstantExpr(1, builder.getContext());
@@ -139,6 +143,8 @@ private:
 
   /// What all threads of the group have, combined; each of them gets it.
   Value inGroup(Operation *combiner, Value value) {
+    if (kernel.schedule.turned)
+      return acrossWarps(combiner, value);
     value = reduceInWarp(builder, loc, combiner, value);
     if (group == warpSize)
       return value;
@@ -172,6 +178,30 @@ private:
       others = arith::SelectOp::create(builder, loc, real, others, neutral);
     }
     return reduceInWarp(builder, loc, combiner, others);
+  }
+
+  /// The same where the group is one thread of each warp: each has a slot, in the order of the lanes, and reads those of its
+  /// group.
+  Value acrossWarps(Operation *combiner, Value value) {
+    if (group == 1)
+      return value;
+    Type type = value.getType(), stored = memoryType(type);
+    Value slots = kernel.allocateShared(kernel.schedule.threads * stored.getIntOrFloatBitWidth() / 8);
+    auto slot = [&](Value number) -> Value {
+      Value at = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), number);
+      return LLVM::GEPOp::create(builder, loc, slots.getType(), stored, slots, ArrayRef<LLVM::GEPArg>{at});
+    };
+    Value word = stored == type ? value : arith::ExtUIOp::create(builder, loc, stored, value).getResult();
+    LLVM::StoreOp::create(builder, loc, word, slot(kernel.thread));
+    NVVM::Barrier0Op::create(builder, loc);
+    Value inWarp = arith::RemUIOp::create(builder, loc, kernel.thread, index(warpSize)), all;
+    for (int64_t warp = 0; warp < group; ++warp) {
+      Value other = LLVM::LoadOp::create(builder, loc, stored, slot(elements.add(inWarp, index(warp * warpSize))));
+      if (stored != type)
+        other = arith::TruncIOp::create(builder, loc, type, other);
+      all = all ? combine(builder, combiner, all, other) : other;
+    }
+    return all;
   }
 
   SmallVector<Value> neighbour(const Place &at, int64_t i) {

@@ -34,6 +34,8 @@ void setSchedule(func::FuncOp kernel, const Schedule &schedule) {
   }
   if (schedule.kind == Schedule::Kind::Rows)
     parts.append("group", builder.getI64IntegerAttr(schedule.group));
+  if (schedule.turned)
+    parts.append("turned", builder.getUnitAttr());
   kernel->setAttr(attrName, parts.getDictionary(kernel.getContext()));
 }
 
@@ -62,7 +64,10 @@ std::optional<Schedule> getSchedule(func::FuncOp kernel) {
       whole = true;
     } else if (kind == "rows" && number("vector", schedule.vector) && number("group", schedule.group)) {
       schedule.kind = Schedule::Kind::Rows;
-      whole = true;
+      schedule.turned = parts.contains("turned");
+      whole = schedule.turned ? schedule.group * warpSize == schedule.threads
+                              : schedule.group == warpSize || schedule.group == schedule.threads;
+      whole &= schedule.threads % warpSize == 0 && schedule.threads <= 1024;
     } else if (kind == "mma" && numbers("block", {&schedule.m, &schedule.n, &schedule.k}) &&
                numbers("warps", {&schedule.warpsM, &schedule.warpsN}) && number("stages", schedule.stages)) {
       schedule.kind = Schedule::Kind::Mma;

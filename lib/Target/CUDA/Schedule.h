@@ -7,7 +7,8 @@
 //
 // elements: a thread computes `vector` neighbouring elements of each result, its reductions in order.
 // rows: `group` threads share a row of the kernel; what a row has in common is reduced by shuffles, and through shared
-//   memory where the group is more than a warp.
+//   memory where the group is more than a warp. With `turned` a block has 32 rows, one a lane, for reductions over outer
+//   dimensions, whose neighbours in memory are of different rows: the warps share the rows.
 // mma: a block computes a tile (M, N; K at a time) of a product on tensor cores, by warps in M and N.
 //
 //===----------------------------------------------------------------------===//
@@ -26,6 +27,7 @@ struct Schedule {
   int64_t threads = 256; ///< of a block
   int64_t vector = 1;    ///< elements that lie side by side and are one thread's
   int64_t group = 32;    ///< threads that share a row: a warp, or the block
+  bool turned = false;   ///< of rows: the lanes of a warp have neighbouring rows, its warps share them
   // Of mma:
   int64_t m = 0, n = 0, k = 0;    ///< of a block's tile
   int64_t warpsM = 0, warpsN = 0; ///< that share it

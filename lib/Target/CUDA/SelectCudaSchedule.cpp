@@ -143,6 +143,7 @@ private:
   /// Threads should share a row where its reductions run over neighbours, or where what they give is read all over the
   /// row. Each op has to be one that they can share.
   bool wantsRows(const tile::RowMap &rows) {
+    constexpr int64_t many = 64; // elements of a reduction that are too many for one thread
     bool wanted = false;
     for (Operation *member : members) {
       auto op = cast<linalg::LinalgOp>(member);
@@ -159,8 +160,15 @@ private:
         if (map.getNumResults() == 0)
           continue;
         auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
-        wanted |= last && op.getIteratorTypesArray()[last.getPosition()] == utils::IteratorType::reduction;
+        bool along = last && op.getIteratorTypesArray()[last.getPosition()] == utils::IteratorType::reduction;
+        wanted |= along;
+        neighbours |= along || rows.numRows == 0;
       }
+      int64_t length = 1;
+      for (auto [kind, size] : llvm::zip_equal(op.getIteratorTypesArray(), op.getStaticLoopRanges()))
+        if (kind == utils::IteratorType::reduction)
+          length *= ShapedType::isDynamic(size) ? many : size;
+      wanted |= length >= many;
       for (Operation *user : op->getUsers())
         if (auto reader = dyn_cast<linalg::LinalgOp>(user))
           wanted |= !loopsInRow(reader, rows).empty();
@@ -204,6 +212,13 @@ private:
       if (size != 1)
         last.push_back(size);
     schedule.vector = vectorOf(last);
+    if (!neighbours) {
+      schedule.turned = true;
+      schedule.vector = 1;
+      schedule.group = std::min<int64_t>(32, std::max<int64_t>(2, llvm::PowerOf2Ceil(llvm::divideCeil(longest, 64))));
+      schedule.threads = schedule.group * warpSize;
+      return schedule;
+    }
     int64_t groups = llvm::divideCeil(longest, schedule.vector);
     if (groups <= warpSize * 4) {
       schedule.group = warpSize;
@@ -217,6 +232,7 @@ private:
 
   func::FuncOp kernel;
   const Arch &arch;
+  bool neighbours = false; ///< a reduction runs over what lies side by side
   SmallVector<Operation *> members;
 };
 
