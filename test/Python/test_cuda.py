@@ -196,3 +196,14 @@ def test_reductions_over_outer_dimensions():
     check(lambda v: v.sum(0), torch.randn(2000, 33))
     check(lambda v: (v.bfloat16() > 0).sum(0), torch.randn(300, 33))
     check(lambda v: torch.softmax(v, 0), torch.randn(70, 40))
+
+
+@pytest.mark.parametrize("fn", [torch.sin, torch.cos, torch.tan])
+def test_large_angles(fn):
+    x = torch.cat([torch.randn(64) * scale for scale in (1, 1e4, 1e6, 1e10, 1e20, 1e38)])
+    check(fn, torch.cat([x, torch.tensor([float("inf"), float("-inf"), float("nan"), 3.4e38, 100000.5, -131072.0])]))
+
+
+def test_loads_may_reach_beyond_a_tensor_only_within_sixteen_bytes():
+    check(lambda x: torch.argmin(x, 1), torch.randn(7, 13))
+    check(lambda x: torch.argmax(x, 1), torch.randn(33, 67))

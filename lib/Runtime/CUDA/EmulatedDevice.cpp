@@ -142,9 +142,9 @@ bool EmulatedDevice::walk(const Frame &frame, Call &call, std::string &error) co
     std::memcpy(status, call.status.data(), sizeof(status));
     if (frame.steps[i].checks && status[0]) {
       const plan::Step &step = program.steps[size_t(frame.steps[i].number)];
-      error = (step.label.empty() ? kernels[size_t(frame.steps[i].callee)].name : step.label) + ": index " +
-              std::to_string(status[1]) + " is out of range for size " + std::to_string(status[2]) + " [step " +
-              std::to_string(frame.steps[i].number) + "]";
+      error = "index " + std::to_string(status[1]) + " is out of range for a dimension of size " +
+              std::to_string(status[2]) + ", in " + step.label + " [step " + std::to_string(frame.steps[i].number) +
+              "]";
       return false;
     }
   }

@@ -30,8 +30,9 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// The oldest PTX that has what kernels of all architectures use; drivers read it from CUDA 12.0 on.
-constexpr llvm::StringLiteral ptxVersion = "+ptx80";
+/// The oldest PTX that has what kernels of all architectures use, and pragmas that say which bytes of a load count: merged
+/// loads may reach beyond the end of a tensor, within 16 bytes. Drivers read it from CUDA 12.3 on.
+constexpr llvm::StringLiteral ptxVersion = "+ptx83";
 
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const Arch &arch) {
   static std::once_flag once;

@@ -6,6 +6,7 @@
 // Test: test/Target/CUDA/product.mlir
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Target/CUDA/LargeAngles.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -28,8 +29,26 @@ namespace tilewright {
 namespace cuda {
 namespace {
 
+/// What NVPTX cannot select ends the process there, so it is refused here.
+LogicalResult refuseFunctions(func::FuncOp kernel) {
+  bool possible = true;
+  kernel.walk([&](Operation *op) {
+    if (!isa<math::MathDialect>(op->getDialect()) || !isa<FloatType>(op->getResult(0).getType()) ||
+        isa<math::SqrtOp, math::FmaOp, math::AbsFOp, math::CopySignOp, math::FloorOp, math::CeilOp, math::RoundOp,
+            math::RoundEvenOp, math::TruncOp>(op))
+      return;
+    op->emitError() << "target cuda: " << op->getName().stripDialect() << " of " << op->getResult(0).getType()
+                    << " has no implementation; target cpu computes it";
+    possible = false;
+  });
+  return success(possible);
+}
+
 LogicalResult lower(func::FuncOp kernel) {
   MLIRContext *context = kernel.getContext();
+  expandLargeAngles(kernel);
+  if (failed(refuseFunctions(kernel)))
+    return failure();
   {
     RewritePatternSet patterns(context);
     populateSCFToControlFlowConversionPatterns(patterns);
