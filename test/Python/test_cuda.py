@@ -176,11 +176,12 @@ def find_ptxas():
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_86", "sm_89", "sm_90a"])
-def test_ptxas_takes_a_product(arch, tmp_path):
+@pytest.mark.parametrize("name", ["product", "softmax", "long-rows"])
+def test_ptxas_spills_nothing(arch, name, tmp_path):
     ptxas = find_ptxas()
     if not ptxas:
         pytest.skip("there is no ptxas: neither a CUDA root nor triton's wheel")
-    source = pathlib.Path(__file__).parents[1] / "Target" / "CUDA" / "product.mlir"
+    source = pathlib.Path(__file__).parents[1] / "Target" / "CUDA" / f"{name}.mlir"
     driver = pathlib.Path(__file__).parents[2] / "build" / "bin" / "tilewright"
     ptx = tmp_path / "kernels.ptx"
     subprocess.run([driver, "compile", source, "--target=cuda", f"--arch={arch}", "--emit=ptx", "-o", ptx], check=True)

@@ -80,9 +80,9 @@ constexpr LibraryName libraryNames[] = {{LibraryOptions::Kind::Object, "obj"},
 std::vector<std::string> names(llvm::ArrayRef<llvm::StringLiteral> stages) {
   std::vector<std::string> all(stages.begin(), stages.end());
   all.push_back("asm");
-  all.push_back("ptx");
   for (const LibraryName &library : libraryNames)
     all.push_back(library.name.str());
+  all.push_back("ptx");
   return all;
 }
 
