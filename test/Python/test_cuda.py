@@ -208,3 +208,17 @@ def test_large_angles(fn):
 def test_loads_may_reach_beyond_a_tensor_only_within_sixteen_bytes():
     check(lambda x: torch.argmin(x, 1), torch.randn(7, 13))
     check(lambda x: torch.argmax(x, 1), torch.randn(33, 67))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_attention(dtype):
+    def attend(**how):
+        return lambda q, k, v: F.scaled_dot_product_attention(q, k, v, **how)
+
+    q, k, v = (torch.randn(2, 4, n, 16).to(dtype) for n in (24, 40, 40))
+    check(attend(), q, k, v)
+    check(attend(is_causal=True), q, k[:, :, :24], v[:, :, :24])
+    check(attend(enable_gqa=True), q, k[:, :2], v[:, :2])
+    mask = torch.rand(24, 40) > 0.3
+    check(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, mask), q, k, v)
+    check(attend(), q[:, :, :1], k, v)

@@ -13,7 +13,8 @@
 // swapped by its number, so that eight rows that ldmatrix reads lie in different banks. Beyond the edges of A and B
 // there are zeros, beyond those of C nothing is stored.
 //
-// Fragments: PTX ISA, "Matrix Fragments for mma.m16n8k16". Tests: test/Target/CUDA/product.mlir, test/Python/test_cuda.py
+// Fragments: PTX ISA, "Matrix Fragments for mma.m16n8k16". Tests: test/Target/CUDA/product.mlir,
+// test/Python/test_cuda.py
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Sizes.h"

@@ -30,8 +30,8 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// The oldest PTX that has what kernels of all architectures use, and pragmas that say which bytes of a load count: merged
-/// loads may reach beyond the end of a tensor, within 16 bytes. Drivers read it from CUDA 12.3 on.
+/// The oldest PTX that has what kernels of all architectures use, and pragmas that say which bytes of a load count:
+/// merged loads may reach beyond the end of a tensor, within 16 bytes. Drivers read it from CUDA 12.3 on.
 constexpr llvm::StringLiteral ptxVersion = "+ptx83";
 
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const Arch &arch) {

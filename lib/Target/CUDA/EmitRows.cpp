@@ -7,6 +7,8 @@
 //     load them (once: every op asks for the same places) ; max in registers ; five shuffles ; exp, sum ; five shuffles
 //     ; divide, store
 //
+// What a product reads again and again (the weights of attention) goes to shared memory first.
+//
 // A group of more than a warp passes through shared memory: a slot per warp, one barrier for each reduction. Rows that
 // are too long for registers, or of symbolic size, are read in a loop, once for each op.
 //
@@ -27,6 +29,8 @@ namespace {
 
 /// A thread keeps so many elements of a row in registers.
 constexpr int64_t mostInRegisters = 32;
+/// Bytes that a block may have without asking for more.
+constexpr int64_t mostShared = 48 * 1024;
 
 class RowEmitter {
 public:
@@ -36,9 +40,13 @@ public:
 
   LogicalResult run(Operation *anchor) {
     placeRow(anchor->getResult(0));
-    for (Operation &op : kernel.from.getBody().front())
-      if (auto reduction = dyn_cast<linalg::LinalgOp>(op); reduction && reducesRow(reduction))
-        reduce(reduction);
+    for (Operation &op : kernel.from.getBody().front()) {
+      auto member = dyn_cast<linalg::LinalgOp>(op);
+      if (member && reducesRow(member))
+        reduce(member);
+      else if (member && isMultiplied(member))
+        share(member);
+    }
     for (auto [value, destination] : kernel.results())
       if (failed(describe(value, destination)))
         return failure();
@@ -69,9 +77,9 @@ private:
     int64_t neighbours = kernel.schedule.turned ? perBlock : group;
     Value quotient = arith::DivUIOp::create(builder, loc, kernel.thread, index(neighbours));
     Value remainder = arith::RemUIOp::create(builder, loc, kernel.thread, index(neighbours));
-    Value inBlock = perBlock == 1 ? index(0) : kernel.schedule.turned ? remainder : quotient;
+    rowInBlock = perBlock == 1 ? index(0) : kernel.schedule.turned ? remainder : quotient;
     lane = perBlock == 1 ? kernel.thread : kernel.schedule.turned ? quotient : remainder;
-    Value row = elements.add(elements.multiply(kernel.block, index(perBlock)), inBlock);
+    Value row = elements.add(elements.multiply(kernel.block, index(perBlock)), rowInBlock);
     SmallVector<Value> extents;
     AffineExpr total = getAffineConstantExpr(1, builder.getContext());
     Value count = index(1);
@@ -141,6 +149,77 @@ private:
     }
   }
 
+  /// A product of the kernel reads all of the row that `op` makes for each element of its own.
+  bool isMultiplied(linalg::LinalgOp op) {
+    return rows.rowOfLoop.contains(op) && op->getNumResults() == 1 && !isa<linalg::FillOp>(op) &&
+           llvm::any_of(op->getUsers(), [](Operation *user) {
+             auto reader = dyn_cast<linalg::LinalgOp>(user);
+             return reader && isProduct(reader);
+           });
+  }
+
+  /// The row that `op` makes goes to shared memory, where all threads of the group find it.
+  void share(linalg::LinalgOp op) {
+    OpResult result = op->getResult(0);
+    auto type = cast<RankedTensorType>(result.getType());
+    Type stored = memoryType(type.getElementType());
+    AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+    SmallVector<Value> at(type.getRank()), extents;
+    SmallVector<unsigned> inRow;
+    int64_t size = 1;
+    for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+      auto loop = dyn_cast<AffineDimExpr>(expr);
+      int64_t row = loop ? rows.rowOfLoop[op][loop.getPosition()] : -1;
+      if (row >= 0) {
+        at[dim] = place[row];
+        continue;
+      }
+      inRow.push_back(dim);
+      extents.push_back(elements.size(result, dim));
+      size *= type.getDimSize(dim);
+    }
+    int64_t perBlock = kernel.schedule.threads / group;
+    if (inRow.empty() || !type.hasStaticShape() || kernel.sharedBytes + size * perBlock * 8 > mostShared)
+      return; // each reader computes what it needs
+    Value base = kernel.allocateShared(size * perBlock * stored.getIntOrFloatBitWidth() / 8);
+    Value first = elements.multiply(rowInBlock, index(size));
+    auto slot = [this, base, first, stored, extents](ArrayRef<Value> places) -> Value {
+      Value linear = elements.add(first, elements.linearize(places, extents));
+      Value number = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), linear);
+      return LLVM::GEPOp::create(builder, loc, base.getType(), stored, base, ArrayRef<LLVM::GEPArg>{number});
+    };
+    overRow(extents, {}, [&](Place &where, SmallVector<Value>) {
+      SmallVector<std::pair<Value, SmallVector<Value>>> made;
+      for (int64_t i = 0; i < vector; ++i) {
+        made.push_back({Value(), neighbour(where, i)});
+        for (auto [dim, value] : llvm::zip_equal(inRow, made.back().second))
+          at[dim] = value;
+        made.back().first = elements.element(result, at);
+      }
+      guarded(where.valid, [&] {
+        for (auto &[value, places] : made) {
+          Value word =
+              stored == value.getType() ? value : arith::ExtUIOp::create(builder, loc, stored, value).getResult();
+          LLVM::StoreOp::create(builder, loc, word, slot(places));
+        }
+      });
+      return SmallVector<Value>();
+    });
+    if (group == warpSize && !kernel.schedule.turned)
+      NVVM::SyncWarpOp::create(builder, loc, arith::ConstantIntOp::create(builder, loc, -1, 32).getResult());
+    else
+      NVVM::Barrier0Op::create(builder, loc);
+    elements.provide(result, [this, slot, stored, type, inRow](ArrayRef<Value> at) -> Value {
+      SmallVector<Value> places;
+      for (unsigned dim : inRow)
+        places.push_back(at[dim]);
+      Value value = LLVM::LoadOp::create(builder, loc, stored, slot(places));
+      return stored == type.getElementType()
+                 ? value
+                 : arith::TruncIOp::create(builder, loc, type.getElementType(), value).getResult();
+    });
+  }
+
   /// What all threads of the group have, combined; each of them gets it.
   Value inGroup(Operation *combiner, Value value) {
     if (kernel.schedule.turned)
@@ -180,8 +259,8 @@ private:
     return reduceInWarp(builder, loc, combiner, others);
   }
 
-  /// The same where the group is one thread of each warp: each has a slot, in the order of the lanes, and reads those of its
-  /// group.
+  /// The same where the group is one thread of each warp: each has a slot, in the order of the lanes, and reads those
+  /// of its group.
   Value acrossWarps(Operation *combiner, Value value) {
     if (group == 1)
       return value;
@@ -360,7 +439,8 @@ private:
   Location loc;
   tile::RowMap rows;
   int64_t vector, group;
-  Value lane;     ///< of the group
+  Value lane; ///< of the group
+  Value rowInBlock;
   Value rowValid; ///< null: always
   SmallVector<Value> place;
   std::vector<Output> outputs;

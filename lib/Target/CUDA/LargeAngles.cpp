@@ -3,9 +3,9 @@
 //   x = m 2^e with a whole m of 24 bits.  x 2/pi modulo 4 needs the bits of 2/pi from e - 3 places before the point on
 //   only: those before make multiples of 4, those 96 places behind are too small.
 //
-// The product of m, moved to the top of a word, with 192 bits of 2/pi is exact; the seven words of it are moved by e, so
-// that the first two bits are the quadrant and the 64 behind are how far x lies in it. That times pi/2 is r, |r| <= pi/4,
-// for the series of sine and cosine in f64.
+// The product of m, moved to the top of a word, with 192 bits of 2/pi is exact; the seven words of it are moved by e,
+// so that the first two bits are the quadrant and the 64 behind are how far x lies in it. That times pi/2 is r, |r| <=
+// pi/4, for the series of sine and cosine in f64.
 //
 // Test: test/Python/test_cuda.py (test_large_angles)
 //
@@ -105,8 +105,8 @@ private:
     turns = arith::AddIOp::create(b, turns, above);
     constexpr double halfPi = 1.57079632679489661923;
     r = mul(arith::SIToFPOp::create(b, b.getF64Type(), fraction), number(halfPi * 0x1p-64));
-    Value negative = arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
-                                           arith::AndIOp::create(b, bits, word(0x80000000)), word(0));
+    Value negative =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ne, arith::AndIOp::create(b, bits, word(0x80000000)), word(0));
     r = select(negative, arith::NegFOp::create(b, r), r);
     quadrant = select(negative, arith::SubIOp::create(b, word(0), turns), turns);
   }

@@ -7,8 +7,8 @@
 //
 // elements: a thread computes `vector` neighbouring elements of each result, its reductions in order.
 // rows: `group` threads share a row of the kernel; what a row has in common is reduced by shuffles, and through shared
-//   memory where the group is more than a warp. With `turned` a block has 32 rows, one a lane, for reductions over outer
-//   dimensions, whose neighbours in memory are of different rows: the warps share the rows.
+//   memory where the group is more than a warp. With `turned` a block has 32 rows, one a lane, for reductions over
+//   outer dimensions, whose neighbours in memory are of different rows: the warps share the rows.
 // mma: a block computes a tile (M, N; K at a time) of a product on tensor cores, by warps in M and N.
 //
 //===----------------------------------------------------------------------===//

@@ -12,6 +12,8 @@
 #include "lib/Target/CUDA/Product.h"
 #include "lib/Target/CUDA/ThreadKernel.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 #include "tilewright/Passes.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -243,6 +245,17 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
     if (!known) {
       getOperation().emitError() << llvm::toString(known.takeError());
       return signalPassFailure();
+    }
+    // Attention is what it is made of: products, and a softmax of rows between them.
+    OpPassManager decompose(func::FuncOp::getOperationName());
+    decompose.addPass(createDecomposeTile());
+    decompose.addPass(createCanonicalizerPass());
+    decompose.addPass(createCSEPass());
+    for (auto kernel : getOperation().getOps<func::FuncOp>()) {
+      auto isAttention = [](Operation *op) { return isa<tile::AttentionOp, tile::AttentionGradientOp>(op); };
+      if (llvm::any_of(kernel.getOps(), [&](Operation &op) { return isAttention(&op); }) &&
+          failed(runPipeline(decompose, kernel)))
+        return signalPassFailure();
     }
     bool possible = true;
     for (auto kernel : getOperation().getOps<func::FuncOp>())
