@@ -1,14 +1,15 @@
 """Target cuda on the emulated device: every kernel is executed by ptx-check, without a finding, and keeps the numbers rule."""
 
+import copy
+import pathlib
 import shutil
 import subprocess
-import pathlib
 
 import pytest
 import torch
 import torch.nn.functional as F
 
-from numbers_rule import check
+from numbers_rule import assert_numbers, check
 from tilewright.backend import tilewright
 
 EPILOGUES = {
@@ -144,12 +145,12 @@ def test_small_network():
 
 def test_everything_without_code_is_refused_at_once():
     def fn(x):
-        return x.double().exp(), torch.cumsum(x, 1), torch.sort(x, 1)[0]
+        return x.double().exp(), torch.sort(x, 1)[0], x.double().log()
 
     with pytest.raises(Exception) as caught:
         torch.compile(fn, backend=tilewright, options={"strict": True})(torch.randn(4, 8))
     message = str(caught.value)
-    for part in ("exp of float64", "scan", "sort", "test_cuda.py", "target cpu computes it"):
+    for part in ("exp of float64", "log of float64", "sort", "test_cuda.py", "target cpu computes it"):
         assert part in message
 
 
@@ -222,3 +223,60 @@ def test_attention(dtype):
     mask = torch.rand(24, 40) > 0.3
     check(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, mask), q, k, v)
     check(attend(), q[:, :, :1], k, v)
+
+
+def test_scan():
+    check(lambda x: torch.cumsum(x, 1), torch.randn(5, 33))
+    check(lambda x: torch.cumsum(x, 0), torch.randint(-5, 9, (17, 3)))
+    check(lambda x: torch.cumprod(x, 1), torch.rand(3, 9).bfloat16())
+
+
+def test_scatter():
+    x, source, index = torch.randn(9, 7), torch.randn(5, 7), torch.randint(0, 9, (5, 7))
+    check(lambda x, i, s: x.scatter_add(0, i, s), x, index, source)
+    check(lambda x, i, s: x.scatter(0, i, s), x, torch.stack([torch.randperm(9)[:5] for _ in range(7)], 1), source)
+    check(lambda x, i, s: torch.index_put(x, (i,), s, accumulate=True), x, torch.tensor([1, 8, 1, -2, 0]), source)
+    check(lambda x, s: torch.select_scatter(x, s, 1, 3), x, torch.randn(9))
+    compiled = torch.compile(lambda x, i, s: x.index_add(0, i, s), backend=tilewright, options={"strict": True})
+    with pytest.raises(IndexError, match="index 9 is out of range for a dimension of size 9"):
+        compiled(x, torch.tensor([1, 2, 3, 4, 9]), source)
+
+
+def small(name):
+    """Two layers of hidden size 256, 64 tokens."""
+    import transformers
+
+    sizes = dict(hidden_size=256, num_hidden_layers=2, num_attention_heads=4, intermediate_size=512, vocab_size=500,
+                 max_position_embeddings=64)  # fmt: skip
+    if name == "bert":
+        model = transformers.BertModel(transformers.BertConfig(**sizes))
+        return model, lambda model, tokens: model(input_ids=tokens).last_hidden_state
+    model = transformers.LlamaForCausalLM(transformers.LlamaConfig(num_key_value_heads=2, **sizes))
+    return model, lambda model, tokens: model(input_ids=tokens, use_cache=False).logits
+
+
+@pytest.mark.parametrize("name", ["bert", "llama"])
+def test_transformers_run_whole(name):
+    pytest.importorskip("transformers")
+    model, call = small(name)
+    model = model.eval()
+    tokens = torch.randint(0, 500, (1, 64))
+    wide = copy.deepcopy(model).double()
+    narrow = model.bfloat16()
+    compiled = torch.compile(lambda tokens: call(narrow, tokens), backend=tilewright, options={"strict": True})
+    with torch.no_grad():
+        assert_numbers([compiled(tokens)], [[call(narrow, tokens)]], [call(wide, tokens)])
+
+
+def test_training_step():
+    model = torch.nn.Sequential(torch.nn.Embedding(50, 24), torch.nn.Linear(24, 32), torch.nn.LayerNorm(32), torch.nn.GELU(),
+                                torch.nn.Linear(32, 10))  # fmt: skip
+    tokens, wanted = torch.randint(0, 50, (6, 5)), torch.randint(0, 10, (30,))
+
+    def gradients(model, call):
+        loss = F.cross_entropy(call(tokens).reshape(30, 10), wanted)
+        return [loss.detach(), *torch.autograd.grad(loss, list(model.parameters()))]
+
+    wide = copy.deepcopy(model).double()
+    compiled = torch.compile(model, backend=tilewright, options={"strict": True})
+    assert_numbers(gradients(model, compiled), [gradients(model, model)], gradients(wide, wide))

@@ -211,6 +211,10 @@ Value Elements::compute(OpResult result, ArrayRef<Value> at) {
     return insert(insertOp, at);
   if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
     return reshape(op, at);
+  if (isa<tile::ScanOp>(op))
+    return scan(op, at);
+  if (isa<tile::ScatterOp>(op))
+    return scatter(op, at);
   if (auto cast = dyn_cast<tensor::CastOp>(op))
     return element(cast.getSource(), at);
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {

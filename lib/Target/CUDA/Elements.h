@@ -68,6 +68,12 @@ private:
   mlir::Value structured(mlir::linalg::LinalgOp op, unsigned result, llvm::ArrayRef<mlir::Value> at);
   mlir::Value pad(mlir::tensor::PadOp op, llvm::ArrayRef<mlir::Value> at);
   mlir::Value insert(mlir::tensor::InsertSliceOp op, llvm::ArrayRef<mlir::Value> at);
+  mlir::Value scan(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
+  mlir::Value scatter(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
+  /// `body` for 0 ... extent - 1, given each and the value so far, which it returns anew.
+  mlir::Value inOrder(mlir::Value extent, mlir::Value initial,
+                      llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> body);
+  mlir::Value placeOrNone(mlir::Value number, mlir::Value limit, bool fromEnd);
   mlir::Value reshape(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
   mlir::Value choose(mlir::Value condition, mlir::Type type, llvm::function_ref<mlir::Value()> yes,
                      llvm::function_ref<mlir::Value()> no);

@@ -121,7 +121,7 @@ bool fitsInt32(func::FuncOp kernel) {
   constexpr int64_t most = (int64_t(1) << 31) - (1 << 20);
   bool fits = true;
   kernel.walk([&](Operation *op) {
-    fits &= !isa<tile::PlaceOp, tile::ReportOp>(op);
+    fits &= !isa<tile::PlaceOp, tile::ScatterOp>(op);
     for (Type type : llvm::concat<const Type>(op->getResultTypes(), op->getOperandTypes()))
       if (auto shaped = dyn_cast<ShapedType>(type))
         fits &= shaped.hasStaticShape() && shaped.getNumElements() < most;
@@ -167,7 +167,11 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
       types.push_back(pointer);
       attributes.push_back(attrs.getDictionary(context));
     }
-  const bool checks = from.walk([](tile::PlaceOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  const bool checks =
+      from.walk([](Operation *op) {
+            return isa<tile::PlaceOp, tile::ScatterOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+          })
+          .wasInterrupted();
   for (size_t i = tile::indexArguments(from).size(); i > 0; --i)
     types.push_back(builder.getI64Type());
   if (checks)

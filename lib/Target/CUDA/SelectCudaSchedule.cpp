@@ -44,7 +44,8 @@ std::string whyNot(Operation *op) {
     return reason;
   }
   if (isa<tensor::EmptyOp, tensor::PadOp, tensor::InsertSliceOp, tensor::ExtractSliceOp, tensor::ExpandShapeOp,
-          tensor::CollapseShapeOp, tensor::CastOp, affine::AffineApplyOp, func::ReturnOp, tensor::YieldOp>(op))
+          tensor::CollapseShapeOp, tensor::CastOp, affine::AffineApplyOp, func::ReturnOp, tensor::YieldOp, tile::ScanOp,
+          tile::ScatterOp>(op))
     return "";
   if (auto number = dyn_cast<arith::ConstantOp>(op)) {
     auto dense = dyn_cast<ElementsAttr>(number.getValue());
@@ -101,7 +102,8 @@ public:
         return chooseRows(*rows);
     schedule.kind = Schedule::Kind::Elements;
     schedule.threads = 256;
-    schedule.vector = reduces ? 1 : vectorOf(lastSizes());
+    bool searches = llvm::any_of(kernel.getOps(), [](Operation &op) { return isa<tile::ScanOp, tile::ScatterOp>(op); });
+    schedule.vector = reduces || searches ? 1 : vectorOf(lastSizes());
     return schedule;
   }
 

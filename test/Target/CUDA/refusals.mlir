@@ -6,7 +6,7 @@
 // RUN: not tilewright run %s --target=cuda 2>&1 | FileCheck %s --check-prefix=REFUSED
 
 // CHECK-DAG: refusals.mlir:[[@LINE+11]]: target cuda: exp of tensor<4x8xf64>: exp of float64 has no implementation; target cpu computes it
-// CHECK-DAG: refusals.mlir:[[@LINE+11]]: target cuda: scan of tensor<4x8xf32>: the target has no schedule for it; target cpu computes it
+// CHECK-DAG: refusals.mlir:[[@LINE+11]]: target cuda: log of tensor<4x8xf64>: log of float64 has no implementation; target cpu computes it
 // CHECK-DAG: refusals.mlir:[[@LINE+11]]: target cuda: sort of tensor<4x8xf32>: the target has no schedule for it; target cpu computes it
 
 // ARCH: target cuda knows no arch 'sm_75'; there are sm_80, sm_86, sm_89, sm_90a
@@ -14,10 +14,10 @@
 // PTX: --emit=ptx is for --target=cuda
 // REFUSED: target cuda: exp of tensor<4x8xf64>
 
-func.func @main(%x: tensor<4x8xf32>, %d: tensor<4x8xf64>) -> (tensor<4x8xf64>, tensor<4x8xf32>, tensor<4x8xf32>) {
+func.func @main(%x: tensor<4x8xf32>, %d: tensor<4x8xf64>) -> (tensor<4x8xf64>, tensor<4x8xf64>, tensor<4x8xf32>) {
   // The lines that the messages name.
   %0 = tw.exp %d : (tensor<4x8xf64>) -> tensor<4x8xf64>
-  %1 = tw.scan sum %x {dim = 1 : i64} : tensor<4x8xf32> -> tensor<4x8xf32>
+  %1 = tw.log %d : (tensor<4x8xf64>) -> tensor<4x8xf64>
   %2, %3 = tw.sort %x {dim = 1 : i64} : tensor<4x8xf32> -> tensor<4x8xf32>, tensor<4x8xi64>
-  return %0, %1, %2 : tensor<4x8xf64>, tensor<4x8xf32>, tensor<4x8xf32>
+  return %0, %1, %2 : tensor<4x8xf64>, tensor<4x8xf64>, tensor<4x8xf32>
 }
