@@ -231,9 +231,7 @@ def SplitReshapes : Pass<"tw-split-reshapes"> {
 
 def SelectCudaSchedule : Pass<"tw-cuda-select-schedule", "::mlir::ModuleOp"> {
   let summary = "Stamp a schedule of the cuda tenant on each kernel; refuse, all at once, those that it has none for";
-  let options = [
-    Option<"arch", "arch", "std::string", "\"sm_80\"", "what the kernels are for">,
-    Option<"tf32", "tf32", "bool", "false", "products of f32 may be computed in tf32">];
+  let options = [Option<"arch", "arch", "std::string", "\"sm_80\"", "what the kernels are for">];
 }
 
 def EmitThreads : Pass<"tw-cuda-emit-threads", "::mlir::ModuleOp"> {

@@ -1,6 +1,7 @@
 """Target cuda on the emulated device: every kernel is executed by ptx-check, without a finding, and keeps the numbers rule."""
 
 import copy
+import os
 import pathlib
 import shutil
 import subprocess
@@ -9,6 +10,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from models import MODELS, first_tensor
 from numbers_rule import assert_numbers, check
 from tilewright.backend import tilewright
 
@@ -155,7 +157,9 @@ def test_everything_without_code_is_refused_at_once():
 
 
 def test_options_are_checked():
-    run = lambda options: torch.compile(torch.exp, backend=tilewright, options=options)(torch.randn(4))
+    def run(options):
+        return torch.compile(torch.exp, backend=tilewright, options=options)(torch.randn(4))
+
     with pytest.raises(Exception, match="knows no arch 'sm_75'; there are sm_80, sm_86, sm_89, sm_90a"):
         run({"target": "cuda", "device": "emulated", "arch": "sm_75"})
     with pytest.raises(Exception, match="target 'cpu' takes no arch"):
@@ -193,6 +197,8 @@ def test_ptxas_spills_nothing(arch, name, tmp_path):
 
 def test_reductions_over_outer_dimensions():
     """Few results of many elements each, none of them neighbours: the lanes of a warp have different results."""
+    x = torch.randn(2, 24, 112, 112).to(memory_format=torch.channels_last)
+    check(lambda v: v.sum((0, 2, 3)), x)
     x = torch.randn(2, 40, 44, 24)
     check(lambda v: (v.mean((0, 1, 2)), v.amax((0, 1, 2))), x)
     check(lambda v: v.sum(0), torch.randn(2000, 33))
@@ -258,6 +264,8 @@ def small(name):
 @pytest.mark.parametrize("name", ["bert", "llama"])
 def test_transformers_run_whole(name):
     pytest.importorskip("transformers")
+    if name == "bert" and not os.environ.get("TILEWRIGHT_TEST_FULL"):
+        pytest.skip("it takes 10 s: --full")
     model, call = small(name)
     model = model.eval()
     tokens = torch.randint(0, 500, (1, 64))
@@ -266,6 +274,19 @@ def test_transformers_run_whole(name):
     compiled = torch.compile(lambda tokens: call(narrow, tokens), backend=tilewright, options={"strict": True})
     with torch.no_grad():
         assert_numbers([compiled(tokens)], [[call(narrow, tokens)]], [call(wide, tokens)])
+
+
+@pytest.mark.skipif(not os.environ.get("TILEWRIGHT_TEST_FULL"), reason="a minute: tools/test.sh --full")
+@pytest.mark.parametrize("name", ["gpt2", "vit", "resnet50"])
+def test_models_run_whole(name):
+    model, inputs = MODELS[name]()
+    model = model.eval()
+    wide = copy.deepcopy(model).double()
+    compiled = torch.compile(lambda x: first_tensor(model(x)), backend=tilewright, options={"strict": True})
+    (x,) = inputs
+    with torch.no_grad():
+        exact = first_tensor(wide(x.double() if x.is_floating_point() else x))
+        assert_numbers([compiled(x)], [[first_tensor(model(x))]], [exact])
 
 
 def test_training_step():

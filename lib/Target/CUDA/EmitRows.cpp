@@ -29,6 +29,8 @@ namespace {
 
 /// A thread keeps so many elements of a row in registers.
 constexpr int64_t mostInRegisters = 32;
+/// A longer row is summed up in chunks of so many elements.
+constexpr int64_t chunkLength = 16;
 /// Bytes that a block may have without asking for more.
 constexpr int64_t mostShared = 48 * 1024;
 
@@ -131,7 +133,13 @@ private:
         at.push_back(elements.evaluate(expr, loops));
       initial.push_back(elements.element(init->get(), at));
     }
-    partial = overRow(extents, partial, [&](Place &at, SmallVector<Value> sofar) {
+    auto merge = [&](ArrayRef<Value> sofar, ArrayRef<Value> chunk) {
+      SmallVector<Value> merged;
+      for (unsigned i = 0; i < op->getNumResults(); ++i)
+        merged.push_back(combine(builder, combinerOf(op, i), sofar[i], chunk[i]));
+      return merged;
+    };
+    auto add = [&](Place &at, SmallVector<Value> sofar) {
       for (int64_t i = 0; i < vector; ++i) {
         SmallVector<Value> places = neighbour(at, i);
         for (auto [loop, value] : llvm::zip_equal(reduced, places))
@@ -141,7 +149,8 @@ private:
           mine = at.valid ? arith::SelectOp::create(builder, loc, at.valid, added, mine).getResult() : added;
       }
       return sofar;
-    });
+    };
+    partial = overRow(extents, partial, add, merge);
     for (unsigned i = 0; i < op->getNumResults(); ++i) {
       Operation *combiner = combinerOf(op, i);
       Value all = combine(builder, combiner, initial[i], inGroup(combiner, partial[i]));
@@ -301,9 +310,12 @@ private:
     return made;
   }
 
-  /// Calls `body` for every place of a block of these extents that is this thread's.
-  SmallVector<Value> overRow(SmallVector<Value> extents, SmallVector<Value> carried,
-                             llvm::function_ref<SmallVector<Value>(Place &, SmallVector<Value>)> body) {
+  using Body = llvm::function_ref<SmallVector<Value>(Place &, SmallVector<Value>)>;
+  using Merge = llvm::function_ref<SmallVector<Value>(ArrayRef<Value>, ArrayRef<Value>)>;
+
+  /// Calls `body` for every place of a block of these extents that is this thread's. With `merge` a long row is summed
+  /// up in chunks, each from `carried`, so that errors do not add up along it.
+  SmallVector<Value> overRow(SmallVector<Value> extents, SmallVector<Value> carried, Body body, Merge merge = nullptr) {
     if (!extents.empty())
       if (std::optional<int64_t> last = getConstantIntValue(extents.back()))
         extents.back() = index(*last / vector);
@@ -322,11 +334,38 @@ private:
         carried = body(at, carried);
       return carried;
     }
-    auto loop = scf::ForOp::create(builder, loc, index(0), count, index(group), carried);
+    if (!merge)
+      return loopOver(index(0), count, extents, count, known && *known % group == 0, carried, body);
+    int64_t chunk = group * chunkLength;
+    auto outer = scf::ForOp::create(builder, loc, index(0), count, index(chunk), carried);
+    elements.inScope([&] {
+      builder.setInsertionPointToStart(outer.getBody());
+      Value begin = outer.getInductionVar();
+      Value end = arith::MinUIOp::create(builder, loc, elements.add(begin, index(chunk)), roundedUp(count, known));
+      SmallVector<Value> sum = loopOver(begin, end, extents, count, known && *known % group == 0, carried, body);
+      builder.setInsertionPointToEnd(outer.getBody());
+      SmallVector<Value> sofar(outer.getRegionIterArgs().begin(), outer.getRegionIterArgs().end());
+      scf::YieldOp::create(builder, loc, merge(sofar, sum));
+    });
+    return SmallVector<Value>(outer.getResults());
+  }
+
+  /// The next multiple of the group: a loop over the places of all its threads has as many rounds for each.
+  Value roundedUp(Value count, std::optional<int64_t> known) {
+    if (known)
+      return index(llvm::alignTo(*known, group));
+    Value more = elements.add(count, index(group - 1));
+    return elements.multiply(arith::DivUIOp::create(builder, loc, more, index(group)), index(group));
+  }
+
+  /// A loop over the group's places from `begin` to `end`; `whole`: none of them is behind `count`.
+  SmallVector<Value> loopOver(Value begin, Value end, ArrayRef<Value> extents, Value count, bool whole,
+                              SmallVector<Value> carried, Body body) {
+    auto loop = scf::ForOp::create(builder, loc, begin, end, index(group), carried);
     elements.inScope([&] {
       builder.setInsertionPointToStart(loop.getBody());
       Value number = elements.add(loop.getInductionVar(), lane), valid;
-      if (!known || *known % group != 0) {
+      if (!whole) {
         valid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, count);
         number = arith::MinUIOp::create(builder, loc, number,
                                         arith::SubIOp::create(builder, loc, count, index(1)).getResult());
