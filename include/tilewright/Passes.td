@@ -232,6 +232,27 @@ def SplitReshapes : Pass<"tw-split-reshapes"> {
 }
 
 //===----------------------------------------------------------------------===//
+// Target: cuda
+//===----------------------------------------------------------------------===//
+
+def SelectCudaSchedule : Pass<"tw-cuda-select-schedule", "::mlir::ModuleOp"> {
+  let summary = "Stamp a schedule of the cuda tenant on each kernel; refuse, all at once, those that it has none for";
+  let options = [Option<"arch", "arch", "std::string", "\"sm_80\"", "what the kernels are for">];
+}
+
+def EmitThreads : Pass<"tw-cuda-emit-threads", "::mlir::ModuleOp"> {
+  let summary = "Kernels on tensors become what one thread of a grid does, as their schedules say";
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect",
+    "::mlir::vector::VectorDialect"];
+}
+
+def LowerToNvvm : Pass<"tw-cuda-lower-to-nvvm", "::mlir::ModuleOp"> {
+  let summary = "Thread code becomes kernels of the llvm and nvvm dialects; index is 32 bits wide where sizes allow";
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
+}
+
+//===----------------------------------------------------------------------===//
 // Target: reference
 //===----------------------------------------------------------------------===//
 

@@ -37,6 +37,9 @@ public:
   /// Checks and completes `options` (the machine, for cpu); the error says what is wrong and what is possible.
   virtual llvm::Error configure(Options &options) = 0;
 
+  /// Whether it runs on a device beside the host, which `Options::arch` and `Options::device` choose.
+  virtual bool hasDevices() const { return false; }
+
   /// What the object cache has to know of the machine: two equal keys run each other's code.
   virtual std::string machineKey(const Options &options) = 0;
 
@@ -77,6 +80,7 @@ std::vector<std::string> targetNames();
 std::unique_ptr<Target> createCpuTarget();
 std::unique_ptr<Target> createReferenceTarget();
 std::unique_ptr<Target> createHlsTarget();
+std::unique_ptr<Target> createCudaTarget();
 /// As reference, but in the kernels' own precision; not in the list of targets, see lib/Compiler/CompareKernels.h.
 std::unique_ptr<Target> createPlainTarget();
 

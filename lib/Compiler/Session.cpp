@@ -153,6 +153,9 @@ static llvm::Expected<Target *> chooseTarget(Options &options) {
     return llvm::createStringError("check is 'reference' or empty, not '%s'", options.check.c_str());
   if (!options.check.empty())
     options.cache = false; // a checked program is three
+  if (!target->hasDevices() && !(options.arch.empty() && options.device.empty()))
+    return llvm::createStringError("target '%s' takes no %s: it runs on the host's CPU", options.target.c_str(),
+                                   options.arch.empty() ? "device" : "arch");
   if (llvm::Error failed = target->configure(options))
     return std::move(failed);
   return target;

@@ -46,6 +46,7 @@ void loadTargets() {
     registry.add(createCpuTarget());
     registry.add(createReferenceTarget());
     registry.add(createHlsTarget());
+    registry.add(createCudaTarget());
   }
   const char *plugins = std::getenv("TILEWRIGHT_PLUGINS");
   llvm::SmallVector<llvm::StringRef> paths;

@@ -295,6 +295,8 @@ PYBIND11_MODULE(_tilewright, m) {
       .def(py::init<>())
       .def_readwrite("target", &Options::target)
       .def_readwrite("cpu", &Options::cpu)
+      .def_readwrite("arch", &Options::arch)
+      .def_readwrite("device", &Options::device)
       .def_readwrite("rounding", &Options::rounding)
       .def_readwrite("dump", &Options::dumpDirectory)
       .def_readwrite("schedule_file", &Options::scheduleFile)

@@ -27,6 +27,8 @@ class CompileOptions:
     strict: bool = _option(False, native=False)  # refuse graphs with ops that would run in eager
     target: str = _option("cpu")
     cpu: str = _option("native")
+    arch: str = _option("")  # of target cuda: sm_80, sm_86, sm_89, sm_90a
+    device: str = _option("", values=("", "emulated"))  # of target cuda; emulated: kernels run on ptx-check's interpreter
     rounding: str = _option("fused", values=("fused", "eager"))  # eager: round between fused ops as eager does
     record: bool = _option(False, native=False)  # keep what tilewright.report().html(path) shows; compiles twice
     dump: str = _option("", older="TILEWRIGHT_DUMP_DIRECTORY")  # a folder for every stage's IR

@@ -1,9 +1,9 @@
 //===- Compile.cpp - tilewright compile model.pt2 --emit=<stage> --------------------===//
 //
 // Reads a program of torch.export, or a module whose @main speaks `tw`, lowers it to the end of a stage and prints it;
-// `--emit=asm` prints the target's own language. `--emit=shared`, `static` and `obj` write a library, its C header and
-// a manifest. A target that makes files (hls) fills the folder of -o with a design. `--start-at=<stage>` continues what
-// `--emit=<stage>` has printed.
+// `--emit=asm` prints the target's own language, for cuda PTX (`--emit=ptx`, too). `--emit=shared`, `static` and `obj`
+// write a library, its C header and a manifest. A target that makes files (hls) fills the folder of -o with a design.
+// `--start-at=<stage>` continues what `--emit=<stage>` has printed.
 //
 // Tests: test/Tools/compile.mlir, test/Tools/start-at.mlir, test/Tools/compile-library.mlir
 //
@@ -39,9 +39,10 @@ struct CompileFlags {
                                          "ids:0,mask:0=1..512. Sizes of ONNX models become symbolic, those of others "
                                          "are and get the range"),
                                 cl::value_desc("input:dim=least..most"), cl::cat(category)};
-  cl::opt<std::string> emit{"emit",
-                            cl::desc("the last stage to run, asm, or a library: shared, static, obj (default: target)"),
-                            cl::init("target"), cl::value_desc("stage"), cl::cat(category)};
+  cl::opt<std::string> emit{
+      "emit",
+      cl::desc("the last stage to run, asm (of cuda also ptx), or a library: shared, static, obj (default: target)"),
+      cl::init("target"), cl::value_desc("stage"), cl::cat(category)};
   cl::alias stopAt{"stop-at", cl::desc("the same as --emit"), cl::aliasopt(emit), cl::cat(category)};
   cl::opt<std::string> startAt{"start-at",
                                cl::desc("the input is what --emit=<stage> --whole-constants wrote, edited or not: only "
@@ -59,6 +60,8 @@ struct CompileFlags {
   cl::opt<std::string> budget{"budget",
                               cl::desc("of --target=hls: what the design may use (default: all that the part has)"),
                               cl::value_desc("dsp=N,bram=N"), cl::cat(category)};
+  cl::opt<std::string> arch{"arch", cl::desc("of target cuda: sm_80, sm_86, sm_89 or sm_90a (default: sm_80)"),
+                            cl::value_desc("name"), cl::cat(category)};
   cl::opt<std::string> rounding{"rounding", cl::desc("between fused ops: fused (none) or eager (as eager rounds)"),
                                 cl::init("fused"), cl::value_desc("mode"), cl::cat(category)};
   cl::opt<std::string> scheduleFile{"schedule-file",
@@ -96,6 +99,7 @@ std::vector<std::string> names(llvm::ArrayRef<llvm::StringLiteral> stages) {
   all.push_back("asm");
   for (const LibraryName &library : libraryNames)
     all.push_back(library.name.str());
+  all.push_back("ptx");
   return all;
 }
 
@@ -142,7 +146,7 @@ int runCompile(int argc, const char *const *argv) {
       library && !flags.emit.getNumOccurrences())
     flags.emit = library->name.str();
   // What can be wrong with the flags is said before the file is read.
-  bool wantsAssembly = flags.emit == "asm";
+  bool wantsAssembly = flags.emit == "asm" || flags.emit == "ptx";
   std::optional<LibraryOptions::Kind> kind = libraryKind(flags.emit);
   if (!wantsAssembly && !kind && !llvm::is_contained(stageNames(), llvm::StringRef(flags.emit)))
     return fail("unknown stage '" + flags.emit + "'" + suggestName(flags.emit, names(stageNames())) +
@@ -157,6 +161,8 @@ int runCompile(int argc, const char *const *argv) {
   Target *target = findTarget(flags.target, problem);
   if (!target)
     return fail(problem);
+  if (flags.emit == "ptx" && flags.target != "cuda")
+    return fail("--emit=ptx is for --target=cuda; target '" + flags.target + "' has --emit=asm");
 
   std::vector<DynamicSize> dynamic;
   for (const std::string &text : flags.dynamic) {
@@ -182,6 +188,7 @@ int runCompile(int argc, const char *const *argv) {
   Options options;
   options.target = flags.target;
   options.cpu = flags.cpu;
+  options.arch = flags.arch;
   options.threads = flags.threads;
   options.rounding = flags.rounding;
   options.scheduleFile = flags.scheduleFile;

@@ -47,6 +47,11 @@ struct RunFlags {
                            cl::desc("the CPU: native, or a name as TILEWRIGHT_CPU takes (default: native); of a "
                                     "library one that it has code for (default: the best)"),
                            cl::init("native"), cl::value_desc("name"), cl::cat(category)};
+  cl::opt<std::string> arch{"arch", cl::desc("of target cuda: sm_80, sm_86, sm_89 or sm_90a (default: sm_80)"),
+                            cl::value_desc("name"), cl::cat(category)};
+  cl::opt<std::string> device{"device",
+                              cl::desc("of target cuda: emulated runs the kernels on ptx-check's interpreter"),
+                              cl::value_desc("name"), cl::cat(category)};
   cl::opt<int> threads{"threads", cl::desc("threads to run on (default: all)"), cl::init(0), cl::cat(category)};
   cl::opt<int> seed{"seed", cl::desc("of the random inputs (default: 0)"), cl::init(0), cl::cat(category)};
   cl::list<int64_t> sizes{"sizes", cl::desc("values of the symbolic sizes, in order (default: 8, within their ranges)"),
@@ -127,6 +132,8 @@ int runOnce(const ModelFile &model, Session &session, RunFlags &flags) {
   Options options;
   options.target = flags.target;
   options.cpu = flags.cpu;
+  options.arch = flags.arch;
+  options.device = flags.device;
   options.threads = flags.threads;
   options.rounding = flags.rounding;
   options.check = flags.check ? "reference" : "";
@@ -151,8 +158,9 @@ int runOnce(const ModelFile &model, Session &session, RunFlags &flags) {
 }
 
 int runLibrary(RunFlags &flags) {
-  for (cl::Option *flag : std::initializer_list<cl::Option *>{&flags.target, std::addressof(flags.sizes), &flags.seed,
-                                                              &flags.rounding, &flags.check})
+  for (cl::Option *flag :
+       std::initializer_list<cl::Option *>{&flags.target, &flags.arch, &flags.device, std::addressof(flags.sizes),
+                                           &flags.seed, &flags.rounding, &flags.check})
     if (flag->getNumOccurrences())
       return failRun("--" + flag->ArgStr + " is for models that are compiled here; '" + flags.input +
                      "' is a library, which is compiled, and takes its inputs from files");

@@ -146,6 +146,11 @@ private:
       return failed;
     std::string problem;
     Target *target = findTarget(options.target, problem); // lowerTo has found it
+    if (target->hasDevices())
+      return llvm::createStringError(
+          "target '%s' makes code for a device, and no ahead-of-time library is of that yet; "
+          "use --target=cpu, or --emit=ptx",
+          options.target.c_str());
     if (llvm::Error failed = target->configure(options))
       return failed;
     llvm::Expected<std::string> emitted = target->emit(copy, options);

@@ -212,4 +212,16 @@ TEST(Control, CallsLoopsAndTables) {
   }
 }
 
+TEST(Check, ALoadIsJudgedByTheBytesThatItUses) {
+  // Words 60 to 63 of 63 words: the last is not there.
+  std::string load = "ld.global.v4.b32 {%r1, %r2, %r3, %r4}, [%rd30+240];\nst.global.b32 [%rd30], %r1;\n";
+  EXPECT_EQ(runBody(load, threads(1), 63).count(Kind::OutOfBounds), 1u);
+  Outcome right = runBody(".pragma \"used_bytes_mask 0xfff\";\n" + load, threads(1), 63);
+  EXPECT_EQ(right.error, "");
+  EXPECT_TRUE(right.report.findings.empty()) << right.report.text();
+  // It is of the next instruction only, and of the bytes that it names.
+  EXPECT_EQ(runBody(".pragma \"used_bytes_mask 0xfff\";\n" + load + load, threads(1), 63).count(Kind::OutOfBounds), 1u);
+  EXPECT_EQ(runBody(".pragma \"used_bytes_mask 0xf00f\";\n" + load, threads(1), 63).count(Kind::OutOfBounds), 1u);
+}
+
 } // namespace

@@ -259,6 +259,7 @@ private:
     in.results = uint8_t(results.size());
     in.sources = uint8_t(sources.size());
     in.statement = statementIndex;
+    in.usedBytes = at.usedBytes;
     in.function = functionIndex;
     code->operands.insert(code->operands.end(), results.begin(), results.end());
     code->operands.insert(code->operands.end(), sources.begin(), sources.end());

@@ -31,6 +31,23 @@ void count(Exec &e, const Instr &in, const uint64_t *addresses, uint32_t bytes) 
     e.countGlobal(addresses, bytes);
 }
 
+/// The bytes that a pragma names, run by run; the others may lie outside of the allocation.
+void readUsed(Exec &e, const Instr &in, uint32_t lane, uint64_t address, uint32_t bytes, uint8_t *values) {
+  for (uint32_t begin = 0; begin < bytes;) {
+    if (!(in.usedBytes >> begin & 1)) {
+      ++begin;
+      continue;
+    }
+    uint32_t end = begin;
+    while (end < bytes && in.usedBytes >> end & 1)
+      ++end;
+    uint8_t *data = e.reach(lane, in.space, address + begin, end - begin, Access::Read, /*strong=*/false);
+    if (data)
+      std::memcpy(values + begin, data, end - begin);
+    begin = end;
+  }
+}
+
 void load(Exec &e, const Instr &in) {
   uint32_t bytes = uint32_t(in.bytes) * in.count;
   uint64_t addresses[kLanes];
@@ -41,11 +58,15 @@ void load(Exec &e, const Instr &in) {
   forLanes(e.mask, [&](uint32_t lane) {
     uint64_t address = e.address(in, in.results, lane);
     addresses[lane] = address;
-    uint8_t *data = e.reach(lane, in.space, address, bytes, Access::Read, strong);
     std::memset(values[lane], 0, bytes);
-    if (!data)
-      return;
-    std::memcpy(values[lane], data, bytes);
+    if (in.usedBytes != ~0u && address % bytes == 0) {
+      readUsed(e, in, lane, address, bytes, values[lane]);
+    } else {
+      uint8_t *data = e.reach(lane, in.space, address, bytes, Access::Read, strong);
+      if (!data)
+        return;
+      std::memcpy(values[lane], data, bytes);
+    }
     valid |= 1u << lane;
     if (strong)
       e.observe(address);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Cursor.h"
 
+#include <utility>
 #include <bit>
 #include <cstring>
 
@@ -292,7 +293,7 @@ private:
     if (text == ".file")
       return fileDirective();
     if (text == ".pragma")
-      return skipTo(";");
+      return pragma();
     if (text == ".param" || text == ".local" || text == ".shared" || text == ".const" || text == ".global")
       return variables(current->variables, spaceOf(text), scopes[open.back()].names, Term::Kind::Local,
                        text == ".param" ? Variable::Role::CallParam : Variable::Role::Plain);
@@ -309,6 +310,14 @@ private:
     }
     --at;
     instruction();
+  }
+  /// "used_bytes_mask 0xfff" says which bytes the next load uses; other pragmas say nothing here.
+  void pragma() {
+    const std::string prefix = "used_bytes_mask ";
+    Token token = peek();
+    if (token.kind == Token::Kind::String && token.text.starts_with(prefix))
+      usedBytes = uint32_t(std::strtoul(token.text.c_str() + prefix.size(), nullptr, 0));
+    skipTo(";");
   }
   void registers() {
     Token type = take();
@@ -357,6 +366,7 @@ private:
     made.line = peek().line;
     made.column = peek().column;
     made.place = place;
+    made.usedBytes = std::exchange(usedBytes, ~0u);
     made.opcode = word("an instruction");
     if (made.opcode[0] == '.' || made.opcode[0] == '%')
       fail(tokens[at - 1], "expected an instruction, found '" + made.opcode + "'");
@@ -495,6 +505,7 @@ private:
   std::vector<uint32_t> open; ///< those that are open
   std::vector<PendingLabel> pending;
   std::vector<PendingTable> pendingTables;
+  uint32_t usedBytes = ~0u; ///< of the next instruction
   uint64_t ignored = 0;
   bool isExtern = false, sawPointer = false;
 };

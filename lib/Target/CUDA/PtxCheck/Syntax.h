@@ -63,6 +63,7 @@ struct Statement {
   std::vector<Term> terms;
   uint32_t line = 0, column = 0;
   uint32_t place = 0; ///< in Syntax::places
+  uint32_t usedBytes = ~0u; ///< of a load: .pragma "used_bytes_mask"
 };
 
 struct FunctionSyntax {

@@ -1,0 +1,33 @@
+//===- DeviceCode.h - kernels of a GPU and their plan, for tenants ---------------------===//
+//
+// What a tenant that runs on a device needs of the runtime, so that it includes nothing of it: an artifact (plan, a
+// table of kernels and PTX in one image), and its loading. HostCode.h is the same for the host's CPU.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_DEVICECODE_H
+#define TILEWRIGHT_DEVICECODE_H
+
+#include "tilewright/Compiler.h"
+
+namespace tilewright {
+
+/// How a kernel is launched. Its parameters are the buffers of its launch in order, then the launch's sizes (64 bits
+/// each) and, where the plan says that it checks its indices, the status: three int64_t, { not 0, index, size } once
+/// one was out of range. Every buffer begins at a multiple of 16 bytes.
+struct DeviceKernel {
+  std::string name;
+  int64_t threads = 0;     ///< of a block; the plan's grid is the number of blocks
+  int64_t sharedBytes = 0; ///< behind `extern .shared`
+};
+
+/// The artifact of `module`: its tw_plan.program, with `kernels` in `ptx`.
+llvm::Expected<std::string> emitDeviceArtifact(mlir::ModuleOp module, llvm::StringRef ptx,
+                                               llvm::ArrayRef<DeviceKernel> kernels);
+
+/// A program from it, on the device that `options` name. "emulated": on ptx-check's interpreter; what it finds is the
+/// call's error, with kernel and line. Another device is refused: there is no driver runtime yet.
+llvm::Expected<std::shared_ptr<Program>> loadDeviceArtifact(llvm::StringRef artifact, const Options &options);
+
+} // namespace tilewright
+
+#endif

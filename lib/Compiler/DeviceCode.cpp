@@ -1,0 +1,105 @@
+//===- DeviceCode.cpp - kernels of a GPU and their plan, for tenants -------------------===//
+//
+// The image is HostArtifact's: the plan, a line per kernel of it ("name threads shared-bytes"), and the PTX.
+//
+// Tests: test/Target/CUDA, test/Python/test_cuda.py
+//
+//===----------------------------------------------------------------------===//
+#include "tilewright/DeviceCode.h"
+#include "lib/Compiler/HostArtifact.h"
+#include "lib/Compiler/PlanFromIR.h"
+#include "lib/Runtime/CUDA/EmulatedDevice.h"
+#include "lib/Runtime/Plan/Plan.h"
+#include "llvm/ADT/StringExtras.h"
+#include <numeric>
+
+using namespace mlir;
+
+namespace tilewright {
+namespace {
+
+class EmulatedProgram final : public Program {
+public:
+  explicit EmulatedProgram(std::unique_ptr<runtime::EmulatedDevice> device) : device(std::move(device)) {}
+
+  bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, const uint64_t *, int,
+           std::string &error, CallersMemory *memory) override {
+    if (memory) { // all results at once: what is emulated spares no memory
+      std::vector<int32_t> all(size_t(device->numOutputs()));
+      std::iota(all.begin(), all.end(), 0);
+      if (!memory->take(all, error))
+        return false;
+    }
+    return device->run(inputs, outputs, symbols, error) || withLine(error);
+  }
+  void repack() override {} // packs are made anew at every call
+
+private:
+  /// "[step 7]" at the end of an error becomes the user's line. Returns false.
+  bool withLine(std::string &error) const {
+    size_t at = error.rfind(" [step "), step = 0;
+    if (at == std::string::npos || StringRef(error).substr(at + 7).consumeInteger(10, step))
+      return false;
+    error.resize(at);
+    if (step < report.stepLines.size() && !report.stepLines[step].empty())
+      error += " (" + report.stepLines[step] + ")";
+    return false;
+  }
+
+  std::unique_ptr<runtime::EmulatedDevice> device;
+};
+
+} // namespace
+
+llvm::Expected<std::string> emitDeviceArtifact(ModuleOp module, StringRef ptx, ArrayRef<DeviceKernel> kernels) {
+  auto programs = module.getOps<plan::ProgramOp>();
+  if (programs.empty())
+    return llvm::createStringError("the module holds no tw_plan.program");
+  llvm::Expected<plan::Plan> plan = planFromIR(*programs.begin());
+  if (!plan)
+    return plan.takeError();
+  if (std::string error = plan::verify(*plan); !error.empty())
+    return llvm::createStringError("the plan is invalid: %s", error.c_str());
+  std::string table;
+  for (const std::string &name : plan->kernels) {
+    const auto *kernel = llvm::find_if(kernels, [&](const DeviceKernel &each) { return each.name == name; });
+    if (kernel == kernels.end())
+      return llvm::createStringError("kernel %s of the plan has no code", name.c_str());
+    table += name + " " + std::to_string(kernel->threads) + " " + std::to_string(kernel->sharedBytes) + "\n";
+  }
+  std::vector<uint8_t> image = plan::serialize(*plan);
+  return packHostArtifact({StringRef(reinterpret_cast<const char *>(image.data()), image.size()), table, {ptx}});
+}
+
+llvm::Expected<std::shared_ptr<Program>> loadDeviceArtifact(StringRef artifact, const Options &options) {
+  if (options.device != "emulated")
+    return llvm::createStringError("target '%s' cannot run on a GPU yet: device \"emulated\" runs its kernels on the "
+                                   "CPU, checked (options={\"device\": \"emulated\"}, --device=emulated)",
+                                   options.target.c_str());
+  llvm::Expected<HostArtifact> parts = readHostArtifact(artifact);
+  if (!parts)
+    return parts.takeError();
+  plan::Plan plan;
+  std::string error;
+  if (!plan::deserialize(parts->plan.bytes_begin(), parts->plan.size(), plan, error))
+    return llvm::createStringError("the compiled plan cannot be read: %s", error.c_str());
+  std::vector<runtime::GridKernel> kernels;
+  for (StringRef line : llvm::split(parts->kernelNames.rtrim('\n'), '\n')) {
+    auto [name, numbers] = line.split(' ');
+    runtime::GridKernel kernel;
+    kernel.name = name.str();
+    auto [threads, shared] = numbers.split(' ');
+    if (line.empty())
+      continue;
+    if (threads.getAsInteger(10, kernel.threads) || shared.getAsInteger(10, kernel.sharedBytes))
+      return llvm::createStringError("the compiled table of kernels cannot be read");
+    kernels.push_back(std::move(kernel));
+  }
+  std::string ptx = parts->objects.empty() ? "" : parts->objects.front().str();
+  auto device = runtime::EmulatedDevice::create(std::move(plan), std::move(kernels), std::move(ptx), error);
+  if (!device)
+    return llvm::createStringError("the compiled program cannot be loaded: %s", error.c_str());
+  return std::make_shared<EmulatedProgram>(std::move(device));
+}
+
+} // namespace tilewright

@@ -1,0 +1,97 @@
+//===- CudaTarget.cpp - the cuda tenant ---------------------------------------------------===//
+//
+// NVIDIA GPUs through PTX. It takes the kernels as the structured stage formed them, and the plan as it is for all
+// targets; a schedule lays each kernel over a grid, and what one thread does is written from it (EmitThreads.cpp).
+// LLVM's NVPTX backend makes PTX in this process. docs/decisions/0028-cuda.md, docs/targets/cuda.md.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/CUDA/EmitPtx.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "tilewright/DeviceCode.h"
+#include "tilewright/Passes.h"
+#include "tilewright/Target.h"
+
+using namespace mlir;
+
+namespace tilewright {
+namespace cuda {
+namespace {
+
+class CudaTarget final : public Target {
+public:
+  StringRef name() const override { return "cuda"; }
+  bool hasDevices() const override { return true; }
+
+  llvm::Error configure(Options &options) override {
+    if (options.arch.empty())
+      options.arch = defaultArch.str();
+    llvm::Expected<Arch> arch = findArch(options.arch);
+    if (!arch)
+      return arch.takeError();
+    if (!options.device.empty() && options.device != "emulated")
+      return llvm::createStringError("target cuda knows no device '%s'; there is \"emulated\", and none for the GPU",
+                                     options.device.c_str());
+    if (!options.scheduleFile.empty())
+      return llvm::createStringError("target cuda reads no schedule file yet");
+    if (options.threads <= 0)
+      options.threads = 1;
+    return llvm::Error::success();
+  }
+
+  std::string machineKey(const Options &options) override { return options.arch + "|" + options.device; }
+
+  void buildTiled(OpPassManager &pm, const Options &options) override {
+    pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+    pm.addNestedPass<func::FuncOp>(createCSEPass());
+    SelectCudaScheduleOptions select;
+    select.arch = options.arch;
+    pm.addPass(createSelectCudaSchedule(select));
+  }
+
+  void buildVector(OpPassManager &pm, const Options &) override {
+    pm.addPass(createBuildPlan());
+    pm.addPass(createEmitThreads());
+    auto &kernel = pm.nest<func::FuncOp>();
+    kernel.addPass(createCanonicalizerPass());
+    kernel.addPass(createCSEPass());
+    pm.addPass(createFinishPlan());
+  }
+
+  void buildLowering(OpPassManager &pm, const Options &) override {
+    pm.addNestedPass<func::FuncOp>(createExpandMath());
+    pm.addPass(createLowerToNvvm());
+  }
+
+  llvm::Expected<std::string> emit(ModuleOp module, const Options &options) override {
+    llvm::Expected<std::string> ptx = print(module, options);
+    if (!ptx)
+      return ptx.takeError();
+    std::vector<DeviceKernel> kernels;
+    for (auto function : module.getOps<LLVM::LLVMFuncOp>())
+      if (auto threads = function->getAttrOfType<IntegerAttr>("tw_cuda.threads")) {
+        auto shared = function->getAttrOfType<IntegerAttr>("tw_cuda.shared");
+        kernels.push_back({function.getName().str(), threads.getInt(), shared ? shared.getInt() : 0});
+      }
+    return emitDeviceArtifact(module, *ptx, kernels);
+  }
+
+  llvm::Expected<std::shared_ptr<Program>> load(StringRef artifact, const Options &options) override {
+    return loadDeviceArtifact(artifact, options);
+  }
+
+  llvm::Expected<std::string> print(ModuleOp module, const Options &options) override {
+    Arch arch = llvm::cantFail(findArch(options.arch));
+    llvm::Expected<std::string> ptx = emitPtx(module, arch);
+    if (ptx && !arch.note.empty())
+      return ("// " + arch.note + "\n").str() + *ptx;
+    return ptx;
+  }
+};
+} // namespace
+} // namespace cuda
+
+std::unique_ptr<Target> createCudaTarget() { return std::make_unique<cuda::CudaTarget>(); }
+
+} // namespace tilewright

@@ -1,0 +1,546 @@
+//===- Elements.cpp - the value of one element of a tensor, as one thread computes it --===//
+//
+// Tests: test/Target/CUDA/emit-threads.mlir, test/Python/test_cuda.py
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/CUDA/Elements.h"
+#include "dialects/Tile/Rows.h"
+#include "dialects/Tile/Sizes.h"
+#include "dialects/Tile/Tile.h"
+#include "mlir/Dialect/Affine/Utils.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+
+Type memoryType(Type element) { return element.isInteger(1) ? IntegerType::get(element.getContext(), 8) : element; }
+
+Elements::Elements(OpBuilder &builder, func::FuncOp kernel, ArrayRef<Value> sizes, Value status)
+    : builder(builder), kernel(kernel), sizes(sizes.begin(), sizes.end()), status(status), scopes(1) {
+  constants[0] = arith::ConstantIndexOp::create(builder, kernel.getLoc(), 0);
+  anchor = arith::ConstantIntOp::create(builder, kernel.getLoc(), 0, 1);
+}
+
+Value Elements::constant(int64_t value) {
+  Value &known = constants[value];
+  if (!known) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(anchor);
+    known = arith::ConstantIndexOp::create(builder, kernel.getLoc(), value);
+  }
+  return known;
+}
+
+Value Elements::add(Value a, Value b) {
+  if (a == constant(0))
+    return b;
+  if (b == constant(0))
+    return a;
+  return arith::AddIOp::create(builder, kernel.getLoc(), a, b, arith::IntegerOverflowFlags::nsw);
+}
+
+Value Elements::multiply(Value a, Value b) {
+  if (a == constant(1) || b == constant(0))
+    return b;
+  if (b == constant(1) || a == constant(0))
+    return a;
+  return arith::MulIOp::create(builder, kernel.getLoc(), a, b, arith::IntegerOverflowFlags::nsw);
+}
+
+Value Elements::evaluate(AffineExpr expr, ArrayRef<Value> dims) {
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return dims[dim.getPosition()];
+  if (auto number = dyn_cast<AffineConstantExpr>(expr))
+    return constant(number.getValue());
+  if (auto binary = dyn_cast<AffineBinaryOpExpr>(expr)) {
+    Value a = evaluate(binary.getLHS(), dims), b = evaluate(binary.getRHS(), dims);
+    if (expr.getKind() == AffineExprKind::Add)
+      return add(a, b);
+    if (expr.getKind() == AffineExprKind::Mul)
+      return multiply(a, b);
+    AffineExpr lhs = getAffineDimExpr(0, expr.getContext()), rhs = getAffineDimExpr(1, expr.getContext());
+    if (auto number = dyn_cast<AffineConstantExpr>(binary.getRHS()))
+      rhs = number;
+    return affine::expandAffineExpr(builder, kernel.getLoc(), getAffineBinaryOpExpr(expr.getKind(), lhs, rhs), {a, b},
+                                    {});
+  }
+  return sizes[cast<AffineSymbolExpr>(expr).getPosition()];
+}
+
+Value Elements::size(Value tensor, int64_t dim) {
+  AffineExpr expr = tile::sizeOf(tensor, dim);
+  if (!expr) {
+    emitError(tensor.getLoc()) << "size " << dim << " of " << tensor.getType()
+                               << " does not follow from the kernel's sizes";
+    broken = true;
+    return constant(1);
+  }
+  if (auto number = dyn_cast<AffineConstantExpr>(expr))
+    return constant(number.getValue());
+  Value &known = sizeValues[expr];
+  if (!known) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(anchor);
+    known = evaluate(expr, {});
+  }
+  return known;
+}
+
+SmallVector<Value> Elements::extents(Value tensor) {
+  SmallVector<Value> all;
+  for (int64_t dim = 0; dim < cast<ShapedType>(tensor.getType()).getRank(); ++dim)
+    all.push_back(size(tensor, dim));
+  return all;
+}
+
+Value Elements::count(Value tensor) {
+  auto type = cast<ShapedType>(tensor.getType());
+  if (type.hasStaticShape())
+    return constant(type.getNumElements());
+  Value product = constant(1);
+  for (Value extent : extents(tensor))
+    product = multiply(product, extent);
+  return product;
+}
+
+SmallVector<Value> Elements::delinearize(Value linear, ArrayRef<Value> extents) {
+  SmallVector<Value> at(extents.size(), constant(0));
+  Value rest = linear;
+  for (int64_t dim = int64_t(extents.size()) - 1; dim >= 0; --dim) {
+    if (extents[dim] == constant(1))
+      continue;
+    if (llvm::all_of(extents.take_front(dim), [&](Value outer) { return outer == constant(1); })) {
+      at[dim] = rest;
+      break;
+    }
+    at[dim] = arith::RemUIOp::create(builder, kernel.getLoc(), rest, extents[dim]);
+    rest = arith::DivUIOp::create(builder, kernel.getLoc(), rest, extents[dim]);
+  }
+  return at;
+}
+
+Value Elements::linearize(ArrayRef<Value> at, ArrayRef<Value> extents) {
+  Value linear = constant(0);
+  for (auto [place, extent] : llvm::zip_equal(at, extents))
+    linear = add(multiply(linear, extent), place);
+  return linear;
+}
+
+Elements::Key Elements::keyOf(Value tensor, ArrayRef<Value> at) {
+  Key key{tensor.getAsOpaquePointer()};
+  for (Value place : at)
+    key.push_back(place.getAsOpaquePointer());
+  return key;
+}
+
+void Elements::remember(Value tensor, ArrayRef<Value> at, Value value) { scopes.back()[keyOf(tensor, at)] = value; }
+
+void Elements::inScope(llvm::function_ref<void()> body) {
+  OpBuilder::InsertionGuard guard(builder);
+  scopes.emplace_back();
+  body();
+  scopes.pop_back();
+}
+
+void Elements::provideMemory(Value tensor, Value pointer) {
+  Type element = cast<ShapedType>(tensor.getType()).getElementType();
+  SmallVector<Value> sizes = extents(tensor);
+  provide(tensor, [this, element, pointer, sizes](ArrayRef<Value> at) -> Value {
+    Location loc = kernel.getLoc();
+    Type stored = memoryType(element);
+    Value linear = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), linearize(at, sizes));
+    Value address =
+        LLVM::GEPOp::create(builder, loc, pointer.getType(), stored, pointer, ArrayRef<LLVM::GEPArg>{linear});
+    Value value = LLVM::LoadOp::create(builder, loc, stored, address);
+    if (stored == element)
+      return value;
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(stored));
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, value, zero);
+  });
+}
+
+void Elements::store(Value value, Value tensor, ArrayRef<Value> at, Value pointer) {
+  Location loc = kernel.getLoc();
+  Type stored = memoryType(value.getType());
+  if (stored != value.getType())
+    value = arith::ExtUIOp::create(builder, loc, stored, value);
+  Value linear = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), linearize(at, extents(tensor)));
+  Value address = LLVM::GEPOp::create(builder, loc, pointer.getType(), stored, pointer, ArrayRef<LLVM::GEPArg>{linear});
+  LLVM::StoreOp::create(builder, loc, value, address);
+}
+
+Value Elements::refuse(Operation *op, Type type) {
+  op->emitOpError("has no form in threads of the target cuda");
+  broken = true;
+  return arith::ConstantOp::create(builder, op->getLoc(), builder.getZeroAttr(type));
+}
+
+Value Elements::element(Value tensor, ArrayRef<Value> at) {
+  Key key = keyOf(tensor, at);
+  for (auto &scope : llvm::reverse(scopes))
+    if (auto found = scope.find(key); found != scope.end())
+      return found->second;
+  Value value;
+  if (auto source = provided.find(tensor); source != provided.end())
+    value = source->second(at);
+  else if (auto result = dyn_cast<OpResult>(tensor))
+    value = compute(result, at);
+  else // A destination: nobody has written it yet.
+    value = arith::ConstantOp::create(builder, tensor.getLoc(),
+                                      builder.getZeroAttr(cast<ShapedType>(tensor.getType()).getElementType()));
+  remember(tensor, at, value);
+  return value;
+}
+
+Value Elements::compute(OpResult result, ArrayRef<Value> at) {
+  Operation *op = result.getOwner();
+  Type type = cast<ShapedType>(result.getType()).getElementType();
+  if (auto fill = dyn_cast<linalg::FillOp>(op))
+    return outer(fill.value());
+  if (isa<tensor::EmptyOp>(op))
+    return arith::ConstantOp::create(builder, op->getLoc(), builder.getZeroAttr(type));
+  if (auto structuredOp = dyn_cast<linalg::LinalgOp>(op))
+    return structured(structuredOp, result.getResultNumber(), at);
+  if (auto padOp = dyn_cast<tensor::PadOp>(op))
+    return pad(padOp, at);
+  if (auto insertOp = dyn_cast<tensor::InsertSliceOp>(op))
+    return insert(insertOp, at);
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+    return reshape(op, at);
+  if (isa<tile::ScanOp>(op))
+    return scan(op, at);
+  if (isa<tile::ScatterOp>(op))
+    return scatter(op, at);
+  if (auto cast = dyn_cast<tensor::CastOp>(op))
+    return element(cast.getSource(), at);
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
+    llvm::SmallBitVector dropped = slice.getDroppedDims();
+    SmallVector<Value> from;
+    size_t next = 0;
+    for (auto [dim, offset] : llvm::enumerate(slice.getMixedOffsets())) {
+      Value place = dropped.test(dim) ? constant(0) : at[next++];
+      from.push_back(add(outer(offset), multiply(place, outer(slice.getMixedStrides()[dim]))));
+    }
+    return element(slice.getSource(), from);
+  }
+  if (auto number = dyn_cast<arith::ConstantOp>(op))
+    if (auto dense = dyn_cast<DenseElementsAttr>(number.getValue()); dense && dense.isSplat())
+      return arith::ConstantOp::create(builder, op->getLoc(), dense.getSplatValue<TypedAttr>());
+  return refuse(op, type);
+}
+
+Value Elements::loopExtent(linalg::LinalgOp op, unsigned loop) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isa<ShapedType>(operand.get().getType()))
+      continue;
+    for (auto [dim, expr] : llvm::enumerate(op.getMatchingIndexingMap(&operand).getResults()))
+      if (auto single = dyn_cast<AffineDimExpr>(expr); single && single.getPosition() == loop)
+        return size(operand.get(), dim);
+  }
+  return {};
+}
+
+/// One thread computes all of it: the loops that the result does not run over are loops in order.
+Value Elements::structured(linalg::LinalgOp op, unsigned number, ArrayRef<Value> at) {
+  SmallVector<Value> loops(op.getNumLoops());
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(number));
+  Type type = cast<ShapedType>(op->getResult(number).getType()).getElementType();
+  for (auto [expr, place] : llvm::zip_equal(map.getResults(), at)) {
+    if (auto dim = dyn_cast<AffineDimExpr>(expr))
+      loops[dim.getPosition()] = place;
+    else if (!isa<AffineConstantExpr>(expr))
+      return refuse(op, type);
+  }
+  SmallVector<Value> sofar;
+  for (OpOperand &init : op.getDpsInitsMutable()) {
+    SmallVector<Value> place;
+    bool known = true;
+    for (AffineExpr expr : op.getMatchingIndexingMap(&init).getResults())
+      if (auto dim = dyn_cast<AffineDimExpr>(expr))
+        known &= bool(loops[dim.getPosition()]);
+    Type element = cast<ShapedType>(init.get().getType()).getElementType();
+    if (!known) {
+      sofar.push_back(arith::ConstantOp::create(builder, op.getLoc(), builder.getZeroAttr(element)));
+      continue;
+    }
+    for (AffineExpr expr : op.getMatchingIndexingMap(&init).getResults())
+      place.push_back(evaluate(expr, loops));
+    sofar.push_back(op.payloadUsesValueFromOperand(&init)
+                        ? this->element(init.get(), place)
+                        : arith::ConstantOp::create(builder, op.getLoc(), builder.getZeroAttr(element)).getResult());
+  }
+  SmallVector<int64_t> reduced;
+  for (auto [loop, value] : llvm::enumerate(loops))
+    if (!value)
+      reduced.push_back(loop);
+  if (!reduced.empty()) {
+    std::function<SmallVector<Value>(size_t, SmallVector<Value>)> nest = [&](size_t depth, SmallVector<Value> carried) {
+      if (depth == reduced.size())
+        return yielded(op, loops, carried);
+      Value extent = loopExtent(op, reduced[depth]);
+      if (!extent) {
+        refuse(op, type);
+        return carried;
+      }
+      auto loop = scf::ForOp::create(builder, op.getLoc(), constant(0), extent, constant(1), carried);
+      inScope([&] {
+        builder.setInsertionPointToStart(loop.getBody());
+        loops[reduced[depth]] = loop.getInductionVar();
+        SmallVector<Value> inner =
+            nest(depth + 1, SmallVector<Value>(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end()));
+        builder.setInsertionPointToEnd(loop.getBody());
+        scf::YieldOp::create(builder, op.getLoc(), inner);
+      });
+      loops[reduced[depth]] = Value();
+      return SmallVector<Value>(loop.getResults());
+    };
+    sofar = nest(0, sofar);
+  } else {
+    sofar = yielded(op, loops, sofar);
+  }
+  for (auto [other, value] : llvm::enumerate(sofar))
+    if (op.getMatchingIndexingMap(op.getDpsInitOperand(other)) == map)
+      remember(op->getResult(other), at, value);
+  return sofar[number];
+}
+
+SmallVector<Value> Elements::yielded(linalg::LinalgOp op, ArrayRef<Value> loops, ArrayRef<Value> sofar) {
+  Block &body = *op.getBlock();
+  IRMapping mapping;
+  for (OpOperand &operand : op->getOpOperands()) {
+    BlockArgument argument = op.getMatchingBlockArgument(&operand);
+    if (op.isDpsInit(&operand)) {
+      mapping.map(argument, sofar[operand.getOperandNumber() - op.getNumDpsInputs()]);
+    } else if (!isa<ShapedType>(operand.get().getType())) {
+      mapping.map(argument, outer(operand.get()));
+    } else if (!argument.use_empty()) {
+      SmallVector<Value> at;
+      for (AffineExpr expr : op.getMatchingIndexingMap(&operand).getResults())
+        at.push_back(evaluate(expr, loops));
+      mapping.map(argument, element(operand.get(), at));
+    }
+  }
+  cloneBody(body, mapping, loops);
+  SmallVector<Value> results;
+  for (Value value : body.getTerminator()->getOperands())
+    results.push_back(mapping.contains(value) ? mapping.lookup(value) : outer(value));
+  return results;
+}
+
+void Elements::cloneBody(Block &body, IRMapping &mapping, ArrayRef<Value> loops) {
+  auto mapped = [&](Value value) { return mapping.contains(value) ? mapping.lookup(value) : outer(value); };
+  for (Operation &inner : body.without_terminator()) {
+    if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
+      mapping.map(index.getResult(), loops[index.getDim()]);
+    } else if (auto extract = dyn_cast<tensor::ExtractOp>(inner)) {
+      SmallVector<Value> at;
+      for (Value place : extract.getIndices())
+        at.push_back(mapped(place));
+      mapping.map(extract.getResult(), element(extract.getTensor(), at));
+    } else if (auto placed = dyn_cast<tile::PlaceOp>(inner)) {
+      mapping.map(placed.getPlace(), place(mapped(placed.getNumber()), mapped(placed.getLimit()), placed.getFromEnd()));
+    } else if (auto apply = dyn_cast<affine::AffineApplyOp>(inner)) {
+      SmallVector<Value> operands = llvm::map_to_vector(apply.getMapOperands(), mapped);
+      AffineMap map = apply.getAffineMap();
+      mapping.map(apply.getResult(), affine::expandAffineExpr(builder, inner.getLoc(), map.getResult(0),
+                                                              ArrayRef(operands).take_front(map.getNumDims()),
+                                                              ArrayRef(operands).drop_front(map.getNumDims())));
+    } else if (inner.getNumRegions() > 0) {
+      refuse(&inner, inner.getNumResults() ? inner.getResult(0).getType() : builder.getI1Type());
+      for (Value result : inner.getResults())
+        mapping.map(result, arith::ConstantOp::create(builder, inner.getLoc(), builder.getZeroAttr(result.getType())));
+    } else {
+      for (Value operand : inner.getOperands())
+        if (!mapping.contains(operand))
+          mapping.map(operand, outer(operand));
+      builder.clone(inner, mapping);
+    }
+  }
+}
+
+Value Elements::choose(Value condition, Type type, llvm::function_ref<Value()> yes, llvm::function_ref<Value()> no) {
+  auto branch = scf::IfOp::create(builder, kernel.getLoc(), TypeRange(type), condition, /*withElse=*/true);
+  inScope([&] {
+    builder.setInsertionPointToStart(&branch.getThenRegion().front());
+    scf::YieldOp::create(builder, kernel.getLoc(), yes());
+  });
+  inScope([&] {
+    builder.setInsertionPointToStart(&branch.getElseRegion().front());
+    scf::YieldOp::create(builder, kernel.getLoc(), no());
+  });
+  return branch.getResult(0);
+}
+
+Value Elements::pad(tensor::PadOp op, ArrayRef<Value> at) {
+  Location loc = op.getLoc();
+  Type type = op.getType().getElementType();
+  Value value = op.getConstantPaddingValue();
+  if (!value)
+    return refuse(op, type);
+  Value inside;
+  SmallVector<Value> from;
+  for (auto [dim, place] : llvm::enumerate(at)) {
+    Value low = outer(op.getMixedLowPad()[dim]);
+    bool padded = !isConstantIntValue(op.getMixedLowPad()[dim], 0) || !isConstantIntValue(op.getMixedHighPad()[dim], 0);
+    if (!padded) {
+      from.push_back(place);
+      continue;
+    }
+    Value moved = low == constant(0) ? place : arith::SubIOp::create(builder, loc, place, low).getResult();
+    // A place before the beginning is a very large unsigned number.
+    Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, moved, size(op.getSource(), dim));
+    inside = inside ? arith::AndIOp::create(builder, loc, inside, fits).getResult() : fits;
+    from.push_back(moved);
+  }
+  if (!inside)
+    return element(op.getSource(), from);
+  return choose(inside, type, [&] { return element(op.getSource(), from); }, [&] { return outer(value); });
+}
+
+Value Elements::insert(tensor::InsertSliceOp op, ArrayRef<Value> at) {
+  Location loc = op.getLoc();
+  Type type = op.getType().getElementType();
+  llvm::SmallBitVector dropped = op.getDroppedDims();
+  Value inside;
+  SmallVector<Value> from;
+  for (auto [dim, place] : llvm::enumerate(at)) {
+    Value offset = outer(op.getMixedOffsets()[dim]), extent = outer(op.getMixedSizes()[dim]);
+    OpFoldResult stride = op.getMixedStrides()[dim];
+    Value moved = offset == constant(0) ? place : arith::SubIOp::create(builder, loc, place, offset).getResult();
+    Value reach = multiply(extent, outer(stride));
+    Value fits;
+    if (!(offset == constant(0) && reach == size(op.getDest(), dim)))
+      fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, moved, reach);
+    if (!isConstantIntValue(stride, 1)) {
+      Value by = outer(stride), rest = arith::RemUIOp::create(builder, loc, moved, by);
+      Value exact = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, rest, constant(0));
+      fits = fits ? arith::AndIOp::create(builder, loc, fits, exact).getResult() : exact;
+      moved = arith::DivUIOp::create(builder, loc, moved, by);
+    }
+    if (fits)
+      inside = inside ? arith::AndIOp::create(builder, loc, inside, fits).getResult() : fits;
+    if (!dropped.test(dim))
+      from.push_back(moved);
+  }
+  if (!inside)
+    return element(op.getSource(), from);
+  return choose(inside, type, [&] { return element(op.getSource(), from); }, [&] { return element(op.getDest(), at); });
+}
+
+Value Elements::reshape(Operation *op, ArrayRef<Value> at) {
+  SmallVector<Value> from;
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
+    for (const ReassociationIndices &group : expand.getReassociationIndices()) {
+      SmallVector<Value> places, sizes;
+      for (int64_t dim : group) {
+        places.push_back(at[dim]);
+        sizes.push_back(size(expand.getResult(), dim));
+      }
+      from.push_back(linearize(places, sizes));
+    }
+    return element(expand.getSrc(), from);
+  }
+  auto collapse = cast<tensor::CollapseShapeOp>(op);
+  for (auto [group, place] : llvm::zip_equal(collapse.getReassociationIndices(), at)) {
+    SmallVector<Value> sizes;
+    for (int64_t dim : group)
+      sizes.push_back(size(collapse.getSrc(), dim));
+    llvm::append_range(from, delinearize(place, sizes));
+  }
+  return element(collapse.getSrc(), from);
+}
+
+Value Elements::place(Value number, Value limit, bool fromEnd) {
+  Location loc = kernel.getLoc();
+  Value none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(number.getType())), place = number;
+  if (fromEnd) {
+    Value negative = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, number, none);
+    place = arith::SelectOp::create(builder, loc, negative,
+                                    arith::AddIOp::create(builder, loc, number, limit).getResult(), number);
+  }
+  Value outside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, place, limit);
+  if (status) {
+    auto branch = scf::IfOp::create(builder, loc, TypeRange(), outside, /*withElse=*/false);
+    inScope([&] {
+      builder.setInsertionPointToStart(&branch.getThenRegion().front());
+      tell(number, limit);
+    });
+  }
+  return arith::SelectOp::create(builder, loc, outside, none, place);
+}
+
+/// The first thread that finds an index out of range writes what it is.
+void Elements::tell(Value number, Value limit) {
+  Location loc = kernel.getLoc();
+  Type i64 = builder.getI64Type();
+  auto wide = [&](Value value) -> Value {
+    if (value.getType() == i64)
+      return value;
+    return isa<IndexType>(value.getType()) ? arith::IndexCastOp::create(builder, loc, i64, value).getResult()
+                                           : arith::ExtSIOp::create(builder, loc, i64, value).getResult();
+  };
+  Value zero = arith::ConstantIntOp::create(builder, loc, 0, 64),
+        one = arith::ConstantIntOp::create(builder, loc, 1, 64);
+  auto exchange = LLVM::AtomicCmpXchgOp::create(builder, loc, status, zero, one, LLVM::AtomicOrdering::monotonic,
+                                                LLVM::AtomicOrdering::monotonic);
+  Value first = LLVM::ExtractValueOp::create(builder, loc, exchange, ArrayRef<int64_t>{1});
+  auto branch = scf::IfOp::create(builder, loc, TypeRange(), first, /*withElse=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&branch.getThenRegion().front());
+  for (auto [at, value] : llvm::enumerate(std::array{number, limit})) {
+    Value address =
+        LLVM::GEPOp::create(builder, loc, status.getType(), i64, status, ArrayRef<LLVM::GEPArg>{int32_t(at) + 1});
+    LLVM::StoreOp::create(builder, loc, wide(value), address);
+  }
+}
+
+/// A scalar of the kernel's own body, which follows from its sizes.
+Value Elements::outer(OpFoldResult given) {
+  if (auto attribute = dyn_cast<Attribute>(given))
+    return constant(cast<IntegerAttr>(attribute).getInt());
+  Value value = cast<Value>(given);
+  if (Value known = outers.lookup(value))
+    return known;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(anchor);
+  Value made;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    size_t number = 0;
+    for (BlockArgument other : kernel.getArguments()) {
+      if (other == argument)
+        break;
+      number += isa<IndexType>(other.getType());
+    }
+    if (!isa<IndexType>(argument.getType()) || argument.getOwner() != &kernel.getBody().front()) {
+      emitError(value.getLoc()) << "a scalar of this kernel is no size";
+      broken = true;
+      return constant(0);
+    }
+    made = sizes[number];
+  } else if (std::optional<int64_t> number =
+                 isa<IndexType>(value.getType()) ? getConstantIntValue(value) : std::nullopt) {
+    made = constant(*number);
+  } else if (auto apply = value.getDefiningOp<affine::AffineApplyOp>()) {
+    SmallVector<Value> operands = llvm::map_to_vector(apply.getMapOperands(), [&](Value each) { return outer(each); });
+    AffineMap map = apply.getAffineMap();
+    made = affine::expandAffineExpr(builder, value.getLoc(), map.getResult(0),
+                                    ArrayRef(operands).take_front(map.getNumDims()),
+                                    ArrayRef(operands).drop_front(map.getNumDims()));
+  } else {
+    Operation *op = value.getDefiningOp();
+    if (op->getNumRegions() > 0 || llvm::any_of(op->getOperandTypes(), [](Type type) { return isa<ShapedType>(type); }))
+      return refuse(op, value.getType());
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      mapping.map(operand, outer(operand));
+    made = builder.clone(*op, mapping)->getResult(cast<OpResult>(value).getResultNumber());
+  }
+  outers[value] = made;
+  return made;
+}
+
+} // namespace tilewright::cuda

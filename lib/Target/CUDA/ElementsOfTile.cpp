@@ -1,0 +1,174 @@
+//===- ElementsOfTile.cpp - elements of scans and scatters, as one thread computes them --===//
+//
+//   scan:     element (i, j) = x[i, 0] + ... + x[i, j], in order
+//   scatter:  element p = old[p], then what the source has for p, in order: the thread looks through all of the source
+//             that may go there. No atomics, and the same result in each run.
+//
+// Loops of a scatter that say directly where they write are no loops: only what indices decide is searched.
+//
+// Test: test/Python/test_cuda.py (test_scan, test_scatter)
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/Tile.h"
+#include "lib/Target/CUDA/Elements.h"
+#include "mlir/Dialect/Affine/Utils.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+namespace {
+
+template <typename FloatOp, typename IntOp> Value apply(OpBuilder &b, Location loc, Value x, Value y) {
+  if (isa<FloatType>(x.getType()))
+    return FloatOp::create(b, loc, x, y);
+  return IntOp::create(b, loc, x, y);
+}
+
+Value combine(OpBuilder &b, Location loc, tile::ScanKind kind, Value x, Value y) {
+  switch (kind) {
+  case tile::ScanKind::Sum:
+    return apply<arith::AddFOp, arith::AddIOp>(b, loc, x, y);
+  case tile::ScanKind::Prod:
+    return apply<arith::MulFOp, arith::MulIOp>(b, loc, x, y);
+  case tile::ScanKind::Max:
+    return apply<arith::MaximumFOp, arith::MaxSIOp>(b, loc, x, y);
+  case tile::ScanKind::Min:
+    return apply<arith::MinimumFOp, arith::MinSIOp>(b, loc, x, y);
+  }
+  return x;
+}
+
+Value combine(OpBuilder &b, Location loc, tile::ScatterKind kind, Value x, Value y) {
+  switch (kind) {
+  case tile::ScatterKind::Set:
+    return y;
+  case tile::ScatterKind::Add:
+    return combine(b, loc, tile::ScanKind::Sum, x, y);
+  case tile::ScatterKind::Mul:
+    return combine(b, loc, tile::ScanKind::Prod, x, y);
+  case tile::ScatterKind::Max:
+    return combine(b, loc, tile::ScanKind::Max, x, y);
+  case tile::ScatterKind::Min:
+    return combine(b, loc, tile::ScanKind::Min, x, y);
+  }
+  return x;
+}
+
+} // namespace
+
+Value Elements::inOrder(Value extent, Value initial, llvm::function_ref<Value(Value, Value)> body) {
+  auto loop = scf::ForOp::create(builder, kernel.getLoc(), constant(0), extent, constant(1), ValueRange{initial});
+  inScope([&] {
+    builder.setInsertionPointToStart(loop.getBody());
+    Value next = body(loop.getInductionVar(), loop.getRegionIterArgs()[0]);
+    builder.setInsertionPointToEnd(loop.getBody());
+    scf::YieldOp::create(builder, kernel.getLoc(), next);
+  });
+  return loop.getResult(0);
+}
+
+Value Elements::scan(Operation *op, ArrayRef<Value> at) {
+  auto scan = cast<tile::ScanOp>(op);
+  Location loc = op->getLoc();
+  Value input = scan.getInputs()[0];
+  int64_t dim = scan.getDim();
+  Type type = cast<ShapedType>(op->getResult(0).getType()).getElementType(), wide = type;
+  if (type.isBF16() || type.isF16())
+    wide = builder.getF32Type();
+  // As eager has it: a running sum or product of f32 is kept in f64.
+  if (type.isF32() && (scan.getKind() == tile::ScanKind::Sum || scan.getKind() == tile::ScanKind::Prod))
+    wide = builder.getF64Type();
+  auto load = [&](Value place) -> Value {
+    SmallVector<Value> from(at);
+    from[dim] = place;
+    Value x = element(input, from);
+    return wide == type ? x : arith::ExtFOp::create(builder, loc, wide, x).getResult();
+  };
+  Value first = load(constant(0));
+  Value sum = inOrder(at[dim], first, [&](Value j, Value sofar) {
+    return combine(builder, loc, scan.getKind(), sofar, load(add(j, constant(1))));
+  });
+  return wide == type ? sum : arith::TruncFOp::create(builder, loc, type, sum).getResult();
+}
+
+Value Elements::scatter(Operation *op, ArrayRef<Value> at) {
+  auto scatter = cast<tile::ScatterOp>(op);
+  Location loc = op->getLoc();
+  Value source = scatter.getInputs()[0], old = scatter.getOutputs()[0];
+  Type type = cast<ShapedType>(old.getType()).getElementType();
+  SmallVector<Value> loops(cast<ShapedType>(source.getType()).getRank());
+  AffineMap map = scatter.getDestMap();
+  Value reached;
+  auto both = [&](Value a, Value b) -> Value { return a ? arith::AndIOp::create(builder, loc, a, b).getResult() : b; };
+  SmallVector<unsigned> searched; // dimensions of the destination that a loop does not say directly
+  for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+    auto loop = dyn_cast<AffineDimExpr>(expr);
+    if (!loop || loops[loop.getPosition()]) {
+      searched.push_back(dim);
+      continue;
+    }
+    loops[loop.getPosition()] = at[dim];
+    Value extent = size(source, loop.getPosition());
+    if (extent != size(old, dim))
+      reached = both(reached, arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, at[dim], extent));
+  }
+  SmallVector<unsigned> free;
+  for (auto [loop, value] : llvm::enumerate(loops))
+    if (!value)
+      free.push_back(loop);
+  auto meet = [&](Value sofar) -> Value {
+    SmallVector<Value> indices;
+    for (auto [operand, indexMap] : llvm::zip_equal(scatter.getInputs().drop_front(), scatter.getIndexMaps())) {
+      SmallVector<Value> where;
+      for (AffineExpr expr : cast<AffineMapAttr>(indexMap).getValue().getResults())
+        where.push_back(evaluate(expr, loops));
+      indices.push_back(arith::IndexCastOp::create(builder, loc, builder.getIndexType(), element(operand, where)));
+    }
+    Value here;
+    for (unsigned dim : searched) {
+      AffineExpr expr = map.getResult(dim);
+      Value place = affine::expandAffineExpr(builder, loc, expr, loops, indices);
+      if (isa<AffineSymbolExpr>(expr))
+        place = placeOrNone(place, size(old, dim), !scatter->hasAttr("tw.from_start"));
+      here = both(here, arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, place, at[dim]));
+    }
+    auto taken = [&] { return combine(builder, loc, scatter.getKind(), sofar, element(source, loops)); };
+    return here ? choose(here, type, taken, [&] { return sofar; }) : taken();
+  };
+  std::function<Value(size_t, Value)> nest = [&](size_t depth, Value sofar) -> Value {
+    if (depth == free.size())
+      return meet(sofar);
+    return inOrder(size(source, free[depth]), sofar, [&](Value place, Value carried) {
+      loops[free[depth]] = place;
+      return nest(depth + 1, carried);
+    });
+  };
+  Value before = element(old, at);
+  if (!reached)
+    return nest(0, before);
+  return choose(reached, type, [&] { return nest(0, before); }, [&] { return before; });
+}
+
+/// `number` as a place, counted from the end where it is negative and may be; one that is outside is told, and no place
+/// of a tensor.
+Value Elements::placeOrNone(Value number, Value limit, bool fromEnd) {
+  Location loc = kernel.getLoc();
+  Value place = number;
+  if (fromEnd) {
+    Value negative = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, number, constant(0));
+    Value counted = arith::AddIOp::create(builder, loc, number, limit);
+    place = arith::SelectOp::create(builder, loc, negative, counted, number);
+  }
+  if (status) {
+    Value outside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, place, limit);
+    auto branch = scf::IfOp::create(builder, loc, TypeRange(), outside, /*withElse=*/false);
+    inScope([&] {
+      builder.setInsertionPointToStart(&branch.getThenRegion().front());
+      tell(number, limit);
+    });
+  }
+  return place;
+}
+
+} // namespace tilewright::cuda

@@ -1,0 +1,113 @@
+//===- EmitPtx.cpp - kernels of the llvm and nvvm dialects as PTX -----------------------===//
+//
+// Tests: test/Target/CUDA/product.mlir, test/Python/test_cuda.py
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/CUDA/EmitPtx.h"
+#include "dialects/Plan/PlanDialect.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Triple.h"
+#include <mutex>
+
+extern "C" {
+void LLVMInitializeNVPTXTarget();
+void LLVMInitializeNVPTXTargetInfo();
+void LLVMInitializeNVPTXTargetMC();
+void LLVMInitializeNVPTXAsmPrinter();
+}
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+namespace {
+
+/// The oldest PTX that has what kernels of all architectures use, and pragmas that say which bytes of a load count:
+/// merged loads may reach beyond the end of a tensor, within 16 bytes. Drivers read it from CUDA 12.3 on.
+constexpr llvm::StringLiteral ptxVersion = "+ptx83";
+
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const Arch &arch) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+  llvm::Triple triple("nvptx64-nvidia-cuda");
+  std::string error;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return llvm::createStringError("this LLVM has no NVPTX backend: " + error);
+  std::unique_ptr<llvm::TargetMachine> machine(
+      target->createTargetMachine(triple, arch.name, ptxVersion, llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
+                                  llvm::CodeGenOptLevel::Aggressive));
+  if (!machine)
+    return llvm::createStringError("this LLVM knows no GPU " + arch.name);
+  return machine;
+}
+
+void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = false; // a thread has no vectors, but for loads and stores, which are merged later
+  tuning.SLPVectorization = false;
+  llvm::PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
+}
+
+/// What is called and is no instruction.
+llvm::Error refuseCalls(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    if (function.isDeclaration() && !function.isIntrinsic())
+      return llvm::createStringError("kernels call '" + function.getName() +
+                                     "', which is no instruction of the GPU: the target cuda has no library");
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::Expected<std::string> emitPtx(ModuleOp module, const Arch &arch) {
+  auto machine = createMachine(arch);
+  if (!machine)
+    return machine.takeError();
+  OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
+  OpBuilder builder(kernels->getBodyRegion());
+  for (Operation &op : module.getBody()->getOperations())
+    if (!isa<plan::ProgramOp>(op))
+      builder.clone(op);
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> translated = translateModuleToLLVMIR(*kernels, context, "tilewright");
+  if (!translated)
+    return llvm::createStringError("a kernel cannot be translated to LLVM IR");
+  translated->setTargetTriple((*machine)->getTargetTriple());
+  translated->setDataLayout((*machine)->createDataLayout());
+  if (llvm::Error called = refuseCalls(*translated))
+    return std::move(called);
+  optimize(*translated, **machine);
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream stream(text);
+  llvm::legacy::PassManager codegen;
+  if ((*machine)->addPassesToEmitFile(codegen, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
+    return llvm::createStringError("LLVM's NVPTX backend writes no text");
+  codegen.run(*translated);
+  return text.str().str();
+}
+
+} // namespace tilewright::cuda

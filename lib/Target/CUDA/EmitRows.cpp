@@ -1,0 +1,504 @@
+//===- EmitRows.cpp - the schedule `rows`: threads that share a row of a kernel ----------===//
+//
+// A kernel's rows (dialects/Tile/Rows.h) are the leading dimensions of what it computes; softmax and norms reduce what
+// lies behind them and read it again. Each row is one group's, a warp or a block:
+//
+//   softmax, 7 x 512 bf16, {group = 32, vector = 8}: lane l has the elements 8 l ... 8 l + 7 and 256 + 8 l ... of a row
+//     load them (once: every op asks for the same places) ; max in registers ; five shuffles ; exp, sum ; five shuffles
+//     ; divide, store
+//
+// What a product reads again and again (the weights of attention) goes to shared memory first.
+//
+// A group of more than a warp passes through shared memory: a slot per warp, one barrier for each reduction. Rows that
+// are too long for registers, or of symbolic size, are read in a loop, once for each op.
+//
+// Tests: test/Target/CUDA/softmax.mlir, test/Target/CUDA/long-rows.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/Rows.h"
+#include "dialects/Tile/Sizes.h"
+#include "lib/Target/CUDA/ThreadKernel.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+namespace {
+
+/// A thread keeps so many elements of a row in registers.
+constexpr int64_t mostInRegisters = 32;
+/// A longer row is summed up in chunks of so many elements.
+constexpr int64_t chunkLength = 16;
+/// Bytes that a block may have without asking for more.
+constexpr int64_t mostShared = 48 * 1024;
+
+class RowEmitter {
+public:
+  RowEmitter(ThreadKernel &kernel, tile::RowMap rows)
+      : kernel(kernel), builder(kernel.builder), elements(kernel.elements), loc(kernel.loc()), rows(std::move(rows)),
+        vector(kernel.schedule.vector), group(kernel.schedule.group) {}
+
+  LogicalResult run(Operation *anchor) {
+    placeRow(anchor->getResult(0));
+    for (Operation &op : kernel.from.getBody().front()) {
+      auto member = dyn_cast<linalg::LinalgOp>(op);
+      if (member && reducesRow(member))
+        reduce(member);
+      else if (member && isMultiplied(member))
+        share(member);
+    }
+    for (auto [value, destination] : kernel.results())
+      if (failed(describe(value, destination)))
+        return failure();
+    // All that lies at the same places is computed before any of it is stored: a result may be written over an operand.
+    for (size_t first = 0; first < outputs.size();) {
+      size_t end = first + 1;
+      while (end < outputs.size() && outputs[end].extents == outputs[first].extents)
+        ++end;
+      write(ArrayRef(outputs).slice(first, end - first));
+      first = end;
+    }
+    return success();
+  }
+
+private:
+  /// Neighbouring elements of a row that are one thread's: the places of the first dimensions and of the first element.
+  struct Place {
+    SmallVector<Value> at;
+    Value valid; ///< null: always
+  };
+
+  Value index(int64_t value) { return elements.constant(value); }
+
+  /// Which row is this thread's.
+  void placeRow(Value result) {
+    int64_t perBlock = kernel.schedule.threads / group;
+    // Turned, neighbouring threads have neighbouring rows; else they share one.
+    int64_t neighbours = kernel.schedule.turned ? perBlock : group;
+    Value quotient = arith::DivUIOp::create(builder, loc, kernel.thread, index(neighbours));
+    Value remainder = arith::RemUIOp::create(builder, loc, kernel.thread, index(neighbours));
+    rowInBlock = perBlock == 1 ? index(0) : kernel.schedule.turned ? remainder : quotient;
+    lane = perBlock == 1 ? kernel.thread : kernel.schedule.turned ? quotient : remainder;
+    Value row = elements.add(elements.multiply(kernel.block, index(perBlock)), rowInBlock);
+    SmallVector<Value> extents;
+    AffineExpr total = getAffineConstantExpr(1, builder.getContext());
+    Value count = index(1);
+    for (int64_t dim = 0; dim < rows.numRows; ++dim) {
+      extents.push_back(elements.size(result, dim));
+      count = elements.multiply(count, extents.back());
+      total = total * tile::sizeOf(result, dim);
+    }
+    auto known = dyn_cast<AffineConstantExpr>(total);
+    if (!known || known.getValue() % perBlock != 0) {
+      rowValid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, row, count);
+      row = arith::MinUIOp::create(builder, loc, row, arith::SubIOp::create(builder, loc, count, index(1)).getResult());
+    }
+    place = elements.delinearize(row, extents);
+    kernel.setGrid(total.ceilDiv(perBlock));
+  }
+
+  /// All that `op` reduces lies in one row.
+  bool reducesRow(linalg::LinalgOp op) {
+    auto found = rows.rowOfLoop.find(op);
+    if (found == rows.rowOfLoop.end() || op.getNumReductionLoops() == 0 || isProduct(op))
+      return false;
+    for (auto [kind, row] : llvm::zip_equal(op.getIteratorTypesArray(), found->second))
+      if ((kind == utils::IteratorType::parallel) != (row >= 0))
+        return false;
+    for (unsigned i = 0; i < op->getNumResults(); ++i)
+      if (!combinerOf(op, i))
+        return false;
+    return true;
+  }
+
+  void reduce(linalg::LinalgOp op) {
+    SmallVector<Value> loops;
+    SmallVector<unsigned> reduced;
+    SmallVector<Value> extents;
+    for (auto [loop, row] : llvm::enumerate(rows.rowOfLoop[op])) {
+      loops.push_back(row >= 0 ? place[row] : Value());
+      if (row >= 0)
+        continue;
+      reduced.push_back(loop);
+      extents.push_back(elements.loopExtent(op, loop));
+    }
+    SmallVector<Value> partial, initial;
+    for (unsigned i = 0; i < op->getNumResults(); ++i) {
+      partial.push_back(arith::ConstantOp::create(builder, loc, *arith::getNeutralElement(combinerOf(op, i))));
+      OpOperand *init = op.getDpsInitOperand(i);
+      SmallVector<Value> at;
+      for (AffineExpr expr : op.getMatchingIndexingMap(init).getResults())
+        at.push_back(elements.evaluate(expr, loops));
+      initial.push_back(elements.element(init->get(), at));
+    }
+    auto merge = [&](ArrayRef<Value> sofar, ArrayRef<Value> chunk) {
+      SmallVector<Value> merged;
+      for (unsigned i = 0; i < op->getNumResults(); ++i)
+        merged.push_back(combine(builder, combinerOf(op, i), sofar[i], chunk[i]));
+      return merged;
+    };
+    auto add = [&](Place &at, SmallVector<Value> sofar) {
+      for (int64_t i = 0; i < vector; ++i) {
+        SmallVector<Value> places = neighbour(at, i);
+        for (auto [loop, value] : llvm::zip_equal(reduced, places))
+          loops[loop] = value;
+        SmallVector<Value> next = elements.yielded(op, loops, sofar);
+        for (auto [mine, added] : llvm::zip_equal(sofar, next))
+          mine = at.valid ? arith::SelectOp::create(builder, loc, at.valid, added, mine).getResult() : added;
+      }
+      return sofar;
+    };
+    partial = overRow(extents, partial, add, merge);
+    for (unsigned i = 0; i < op->getNumResults(); ++i) {
+      Operation *combiner = combinerOf(op, i);
+      Value all = combine(builder, combiner, initial[i], inGroup(combiner, partial[i]));
+      elements.provide(op->getResult(i), [all](ArrayRef<Value>) { return all; });
+    }
+  }
+
+  /// A product of the kernel reads all of the row that `op` makes for each element of its own.
+  bool isMultiplied(linalg::LinalgOp op) {
+    return rows.rowOfLoop.contains(op) && op->getNumResults() == 1 && !isa<linalg::FillOp>(op) &&
+           llvm::any_of(op->getUsers(), [](Operation *user) {
+             auto reader = dyn_cast<linalg::LinalgOp>(user);
+             return reader && isProduct(reader);
+           });
+  }
+
+  /// The row that `op` makes goes to shared memory, where all threads of the group find it.
+  void share(linalg::LinalgOp op) {
+    OpResult result = op->getResult(0);
+    auto type = cast<RankedTensorType>(result.getType());
+    Type stored = memoryType(type.getElementType());
+    AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+    SmallVector<Value> at(type.getRank()), extents;
+    SmallVector<unsigned> inRow;
+    int64_t size = 1;
+    for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+      auto loop = dyn_cast<AffineDimExpr>(expr);
+      int64_t row = loop ? rows.rowOfLoop[op][loop.getPosition()] : -1;
+      if (row >= 0) {
+        at[dim] = place[row];
+        continue;
+      }
+      inRow.push_back(dim);
+      extents.push_back(elements.size(result, dim));
+      size *= type.getDimSize(dim);
+    }
+    int64_t perBlock = kernel.schedule.threads / group;
+    if (inRow.empty() || !type.hasStaticShape() || kernel.sharedBytes + size * perBlock * 8 > mostShared)
+      return; // each reader computes what it needs
+    Value base = kernel.allocateShared(size * perBlock * stored.getIntOrFloatBitWidth() / 8);
+    Value first = elements.multiply(rowInBlock, index(size));
+    auto slot = [this, base, first, stored, extents](ArrayRef<Value> places) -> Value {
+      Value linear = elements.add(first, elements.linearize(places, extents));
+      Value number = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), linear);
+      return LLVM::GEPOp::create(builder, loc, base.getType(), stored, base, ArrayRef<LLVM::GEPArg>{number});
+    };
+    overRow(extents, {}, [&](Place &where, SmallVector<Value>) {
+      SmallVector<std::pair<Value, SmallVector<Value>>> made;
+      for (int64_t i = 0; i < vector; ++i) {
+        made.push_back({Value(), neighbour(where, i)});
+        for (auto [dim, value] : llvm::zip_equal(inRow, made.back().second))
+          at[dim] = value;
+        made.back().first = elements.element(result, at);
+      }
+      guarded(where.valid, [&] {
+        for (auto &[value, places] : made) {
+          Value word =
+              stored == value.getType() ? value : arith::ExtUIOp::create(builder, loc, stored, value).getResult();
+          LLVM::StoreOp::create(builder, loc, word, slot(places));
+        }
+      });
+      return SmallVector<Value>();
+    });
+    if (group == warpSize && !kernel.schedule.turned)
+      NVVM::SyncWarpOp::create(builder, loc, arith::ConstantIntOp::create(builder, loc, -1, 32).getResult());
+    else
+      NVVM::Barrier0Op::create(builder, loc);
+    elements.provide(result, [this, slot, stored, type, inRow](ArrayRef<Value> at) -> Value {
+      SmallVector<Value> places;
+      for (unsigned dim : inRow)
+        places.push_back(at[dim]);
+      Value value = LLVM::LoadOp::create(builder, loc, stored, slot(places));
+      return stored == type.getElementType()
+                 ? value
+                 : arith::TruncIOp::create(builder, loc, type.getElementType(), value).getResult();
+    });
+  }
+
+  /// What all threads of the group have, combined; each of them gets it.
+  Value inGroup(Operation *combiner, Value value) {
+    if (kernel.schedule.turned)
+      return acrossWarps(combiner, value);
+    value = reduceInWarp(builder, loc, combiner, value);
+    if (group == warpSize)
+      return value;
+    // A slot per warp; each warp then reads all of them.
+    Type type = value.getType(), stored = memoryType(type);
+    int64_t warps = group / warpSize;
+    Value slots = kernel.allocateShared(warps * 8);
+    Value warp = arith::DivUIOp::create(builder, loc, kernel.thread, index(warpSize));
+    Value inWarp = arith::RemUIOp::create(builder, loc, kernel.thread, index(warpSize));
+    auto slot = [&](Value number) -> Value {
+      Value at = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), number);
+      return LLVM::GEPOp::create(builder, loc, slots.getType(), builder.getI64Type(), slots,
+                                 ArrayRef<LLVM::GEPArg>{at});
+    };
+    Value first = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, inWarp, index(0));
+    auto branch = scf::IfOp::create(builder, loc, TypeRange(), first, /*withElse=*/false);
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(&branch.getThenRegion().front());
+      Value word = stored == type ? value : arith::ExtUIOp::create(builder, loc, stored, value).getResult();
+      LLVM::StoreOp::create(builder, loc, word, slot(warp));
+    }
+    NVVM::Barrier0Op::create(builder, loc);
+    Value from = warps == warpSize ? inWarp : arith::RemUIOp::create(builder, loc, inWarp, index(warps)).getResult();
+    Value others = LLVM::LoadOp::create(builder, loc, stored, slot(from));
+    if (stored != type)
+      others = arith::TruncIOp::create(builder, loc, type, others);
+    if (warps != warpSize) {
+      Value neutral = arith::ConstantOp::create(builder, loc, *arith::getNeutralElement(combiner));
+      Value real = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, inWarp, index(warps));
+      others = arith::SelectOp::create(builder, loc, real, others, neutral);
+    }
+    return reduceInWarp(builder, loc, combiner, others);
+  }
+
+  /// The same where the group is one thread of each warp: each has a slot, in the order of the lanes, and reads those
+  /// of its group.
+  Value acrossWarps(Operation *combiner, Value value) {
+    if (group == 1)
+      return value;
+    Type type = value.getType(), stored = memoryType(type);
+    Value slots = kernel.allocateShared(kernel.schedule.threads * stored.getIntOrFloatBitWidth() / 8);
+    auto slot = [&](Value number) -> Value {
+      Value at = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), number);
+      return LLVM::GEPOp::create(builder, loc, slots.getType(), stored, slots, ArrayRef<LLVM::GEPArg>{at});
+    };
+    Value word = stored == type ? value : arith::ExtUIOp::create(builder, loc, stored, value).getResult();
+    LLVM::StoreOp::create(builder, loc, word, slot(kernel.thread));
+    NVVM::Barrier0Op::create(builder, loc);
+    Value inWarp = arith::RemUIOp::create(builder, loc, kernel.thread, index(warpSize)), all;
+    for (int64_t warp = 0; warp < group; ++warp) {
+      Value other = LLVM::LoadOp::create(builder, loc, stored, slot(elements.add(inWarp, index(warp * warpSize))));
+      if (stored != type)
+        other = arith::TruncIOp::create(builder, loc, type, other);
+      all = all ? combine(builder, combiner, all, other) : other;
+    }
+    return all;
+  }
+
+  SmallVector<Value> neighbour(const Place &at, int64_t i) {
+    SmallVector<Value> places(at.at);
+    if (!places.empty())
+      places.back() = neighbours.at({places.back().getAsOpaquePointer(), i});
+    return places;
+  }
+
+  Place placeAt(Value number, Value valid, ArrayRef<Value> extents) {
+    Place made{elements.delinearize(number, extents), valid};
+    if (!made.at.empty()) {
+      Value first = elements.multiply(made.at.back(), index(vector));
+      made.at.back() = first;
+      for (int64_t i = 0; i < vector; ++i)
+        neighbours[{first.getAsOpaquePointer(), i}] = elements.add(first, index(i));
+    }
+    return made;
+  }
+
+  using Body = llvm::function_ref<SmallVector<Value>(Place &, SmallVector<Value>)>;
+  using Merge = llvm::function_ref<SmallVector<Value>(ArrayRef<Value>, ArrayRef<Value>)>;
+
+  /// Calls `body` for every place of a block of these extents that is this thread's. With `merge` a long row is summed
+  /// up in chunks, each from `carried`, so that errors do not add up along it.
+  SmallVector<Value> overRow(SmallVector<Value> extents, SmallVector<Value> carried, Body body, Merge merge = nullptr) {
+    if (!extents.empty())
+      if (std::optional<int64_t> last = getConstantIntValue(extents.back()))
+        extents.back() = index(*last / vector);
+    Value count = index(1);
+    std::optional<int64_t> known = 1;
+    for (Value extent : extents) {
+      count = elements.multiply(count, extent);
+      std::optional<int64_t> size = getConstantIntValue(extent);
+      known = known && size ? std::optional<int64_t>(*known * *size) : std::nullopt;
+    }
+    if (known)
+      count = index(*known);
+    if (known && *known > 0 && llvm::divideCeil(*known, group) * vector <= mostInRegisters) {
+      std::vector<Place> &mine = placesOf(extents, *known);
+      for (Place &at : mine)
+        carried = body(at, carried);
+      return carried;
+    }
+    if (!merge)
+      return loopOver(index(0), count, extents, count, known && *known % group == 0, carried, body);
+    int64_t chunk = group * chunkLength;
+    auto outer = scf::ForOp::create(builder, loc, index(0), count, index(chunk), carried);
+    elements.inScope([&] {
+      builder.setInsertionPointToStart(outer.getBody());
+      Value begin = outer.getInductionVar();
+      Value end = arith::MinUIOp::create(builder, loc, elements.add(begin, index(chunk)), roundedUp(count, known));
+      SmallVector<Value> sum = loopOver(begin, end, extents, count, known && *known % group == 0, carried, body);
+      builder.setInsertionPointToEnd(outer.getBody());
+      SmallVector<Value> sofar(outer.getRegionIterArgs().begin(), outer.getRegionIterArgs().end());
+      scf::YieldOp::create(builder, loc, merge(sofar, sum));
+    });
+    return SmallVector<Value>(outer.getResults());
+  }
+
+  /// The next multiple of the group: a loop over the places of all its threads has as many rounds for each.
+  Value roundedUp(Value count, std::optional<int64_t> known) {
+    if (known)
+      return index(llvm::alignTo(*known, group));
+    Value more = elements.add(count, index(group - 1));
+    return elements.multiply(arith::DivUIOp::create(builder, loc, more, index(group)), index(group));
+  }
+
+  /// A loop over the group's places from `begin` to `end`; `whole`: none of them is behind `count`.
+  SmallVector<Value> loopOver(Value begin, Value end, ArrayRef<Value> extents, Value count, bool whole,
+                              SmallVector<Value> carried, Body body) {
+    auto loop = scf::ForOp::create(builder, loc, begin, end, index(group), carried);
+    elements.inScope([&] {
+      builder.setInsertionPointToStart(loop.getBody());
+      Value number = elements.add(loop.getInductionVar(), lane), valid;
+      if (!whole) {
+        valid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, count);
+        number = arith::MinUIOp::create(builder, loc, number,
+                                        arith::SubIOp::create(builder, loc, count, index(1)).getResult());
+      }
+      Place at = placeAt(number, valid, extents);
+      SmallVector<Value> next =
+          body(at, SmallVector<Value>(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end()));
+      builder.setInsertionPointToEnd(loop.getBody());
+      if (!carried.empty())
+        scf::YieldOp::create(builder, loc, next);
+    });
+    return SmallVector<Value>(loop.getResults());
+  }
+
+  /// This thread's places of a block of these extents, the same values each time: what an op has loaded or computed
+  /// there is the next op's, too.
+  std::vector<Place> &placesOf(ArrayRef<Value> extents, int64_t count) {
+    std::vector<const void *> key;
+    for (Value extent : extents)
+      key.push_back(extent.getAsOpaquePointer());
+    std::vector<Place> &places = known[key];
+    for (int64_t first = 0; first < count && int64_t(places.size()) * group < count; first += group) {
+      Value number = elements.add(lane, index(first)), valid;
+      if (first + group > count) {
+        valid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, index(count));
+        number = arith::MinUIOp::create(builder, loc, number, index(count - 1));
+      }
+      places.push_back(placeAt(number, valid, extents));
+    }
+    return places;
+  }
+
+  /// A result: the places of its rows are set, those inside a row are `inRow`.
+  struct Output {
+    Value value;
+    BlockArgument destination;
+    SmallVector<Value> at, extents;
+    SmallVector<unsigned> inRow;
+  };
+
+  LogicalResult describe(Value value, BlockArgument destination) {
+    auto op = value.getDefiningOp<linalg::LinalgOp>();
+    auto found = op ? rows.rowOfLoop.find(op) : rows.rowOfLoop.end();
+    if (found == rows.rowOfLoop.end())
+      return kernel.from.emitOpError("its schedule `rows` writes results of structured ops only");
+    AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(cast<OpResult>(value).getResultNumber()));
+    Output made{value, destination, SmallVector<Value>(map.getNumResults()), {}, {}};
+    for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+      auto loop = dyn_cast<AffineDimExpr>(expr);
+      int64_t row = loop ? found->second[loop.getPosition()] : -1;
+      if (row >= 0) {
+        made.at[dim] = place[row];
+        continue;
+      }
+      made.inRow.push_back(dim);
+      made.extents.push_back(elements.size(destination, dim));
+    }
+    outputs.push_back(std::move(made));
+    return success();
+  }
+
+  void guarded(Value condition, llvm::function_ref<void()> body) {
+    OpBuilder::InsertionGuard guard(builder);
+    if (condition) {
+      auto branch = scf::IfOp::create(builder, loc, TypeRange(), condition, /*withElse=*/false);
+      builder.setInsertionPointToStart(&branch.getThenRegion().front());
+    }
+    body();
+  }
+
+  /// Outputs of the same extents in a row.
+  void write(ArrayRef<Output> outputs) {
+    struct Made {
+      Value element;
+      const Output *output;
+      SmallVector<Value> at;
+    };
+    SmallVector<Made> made;
+    auto storeAll = [&] {
+      for (Made &each : made)
+        elements.store(each.element, each.output->destination, each.at, kernel.pointers[each.output->destination]);
+    };
+    auto both = [&](Value a, Value b) -> Value {
+      return a && b ? arith::AndIOp::create(builder, loc, a, b).getResult() : a ? a : b;
+    };
+    if (outputs.front().inRow.empty()) {
+      for (const Output &output : outputs)
+        made.push_back({elements.element(output.value, output.at), &output, output.at});
+      Value one = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lane, index(0));
+      guarded(both(one, rowValid), storeAll);
+      return;
+    }
+    overRow(outputs.front().extents, {}, [&](Place &where, SmallVector<Value>) {
+      made.clear();
+      for (const Output &output : outputs)
+        for (int64_t i = 0; i < vector; ++i) {
+          SmallVector<Value> at = output.at;
+          for (auto [dim, value] : llvm::zip_equal(output.inRow, neighbour(where, i)))
+            at[dim] = value;
+          made.push_back({elements.element(output.value, at), &output, at});
+        }
+      guarded(both(where.valid, rowValid), storeAll);
+      return SmallVector<Value>();
+    });
+  }
+
+  ThreadKernel &kernel;
+  OpBuilder &builder;
+  Elements &elements;
+  Location loc;
+  tile::RowMap rows;
+  int64_t vector, group;
+  Value lane; ///< of the group
+  Value rowInBlock;
+  Value rowValid; ///< null: always
+  SmallVector<Value> place;
+  std::vector<Output> outputs;
+  std::map<std::vector<const void *>, std::vector<Place>> known;
+  std::map<std::pair<const void *, int64_t>, Value> neighbours;
+};
+
+} // namespace
+
+LogicalResult emitRows(ThreadKernel &kernel) {
+  SmallVector<Operation *> members;
+  for (Operation &op : kernel.from.getBody().front())
+    if (isa<linalg::LinalgOp>(op) && !isa<linalg::FillOp>(op))
+      members.push_back(&op);
+  std::string reason = "it has no structured op";
+  std::optional<tile::RowMap> rows = members.empty() ? std::nullopt : tile::computeRows(members, reason);
+  if (!rows)
+    return kernel.from.emitOpError("its schedule `rows` does not fit: ") << reason;
+  return RowEmitter(kernel, std::move(*rows)).run(members.back());
+}
+
+} // namespace tilewright::cuda

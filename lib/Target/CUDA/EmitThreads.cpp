@@ -1,0 +1,241 @@
+//===- EmitThreads.cpp - --tw-cuda-emit-threads: what one thread of a grid does --------===//
+//
+// Before:
+//   func @kernel_0(%x: tensor<128x96xf32>, %y: tensor<128x96xf32>) -> tensor<128x96xf32>
+//       attributes {tw.kernel, tw.schedule = {kind = "elements", threads = 256, vector = 4}} {
+//     %0 = linalg.generic {exp} ins(%x) outs(%y) ; return %0 }
+// After:
+//   func @kernel_0(%x: !llvm.ptr<1> {llvm.align = 16, llvm.readonly}, %y: !llvm.ptr<1>)
+//       attributes {tw_cuda.threads = 256, tw.grid = affine_map<() -> (12)>} {
+//     %g = block * 256 + thread ; scf.if %g < 3072 { %i, %j = delinearize %g * 4 ; four loads, exp, stores } }
+//
+// Parameters: a pointer per tensor, 16-byte aligned, then the sizes as i64, then the status where indices are checked
+// (include/tilewright/DeviceCode.h). How a kernel is laid over the grid is in its schedule (Schedule.h): this file has
+// the frame and the schedule `elements`; EmitRows.cpp has `rows`, EmitMma.cpp `mma`.
+//
+// Test: test/Target/CUDA/emit-threads.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/Sizes.h"
+#include "lib/Target/CUDA/ThreadKernel.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "tilewright/Passes.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_EMITTHREADS
+#include "tilewright/Passes.h.inc"
+namespace cuda {
+
+SmallVector<std::pair<Value, BlockArgument>> ThreadKernel::results() {
+  SmallVector<std::pair<Value, BlockArgument>> all;
+  auto terminator = cast<func::ReturnOp>(from.getBody().front().getTerminator());
+  unsigned first = from.getNumArguments() - terminator.getNumOperands();
+  for (auto [number, value] : llvm::enumerate(terminator.getOperands()))
+    all.push_back({value, from.getArgument(first + number)});
+  return all;
+}
+
+Value ThreadKernel::allocateShared(int64_t bytes) {
+  int64_t offset = sharedBytes;
+  sharedBytes += (bytes + 15) / 16 * 16;
+  auto type = LLVM::LLVMPointerType::get(builder.getContext(), sharedSpace);
+  Value base = LLVM::AddressOfOp::create(builder, loc(), type, (from.getName() + "_shared").str());
+  return LLVM::GEPOp::create(builder, loc(), type, builder.getI8Type(), base, ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+}
+
+void ThreadKernel::setGrid(AffineExpr blocks) {
+  unsigned symbols = tile::indexArguments(from).size();
+  to->setAttr("tw.grid", AffineMapAttr::get(AffineMap::get(0, symbols, blocks)));
+}
+
+LogicalResult emitElements(ThreadKernel &kernel) {
+  OpBuilder &builder = kernel.builder;
+  Elements &elements = kernel.elements;
+  int64_t vector = kernel.schedule.vector, threads = kernel.schedule.threads;
+  Value number = elements.add(elements.multiply(kernel.block, elements.constant(threads)), kernel.thread);
+  SmallVector<AffineExpr> groups;
+  auto results = kernel.results();
+  for (size_t begin = 0; begin < results.size();) {
+    BlockArgument sample = results[begin].second;
+    SmallVector<Value> extents = elements.extents(sample);
+    size_t end = begin + 1;
+    while (end < results.size() && elements.extents(results[end].second) == extents)
+      ++end;
+    AffineExpr total = getAffineConstantExpr(1, builder.getContext());
+    for (AffineExpr size : tile::sizesOf(sample))
+      total = total * size;
+    groups.push_back(total.floorDiv(vector));
+    // Groups of neighbours are what is counted.
+    if (vector > 1)
+      extents.back() = elements.constant(cast<ShapedType>(sample.getType()).getShape().back() / vector);
+    Value count = elements.constant(1);
+    for (Value extent : extents)
+      count = elements.multiply(count, extent);
+    auto inside = arith::CmpIOp::create(builder, kernel.loc(), arith::CmpIPredicate::ult, number, count);
+    auto branch = scf::IfOp::create(builder, kernel.loc(), TypeRange(), inside, /*withElse=*/false);
+    elements.inScope([&] {
+      builder.setInsertionPointToStart(&branch.getThenRegion().front());
+      SmallVector<Value> at = elements.delinearize(number, extents);
+      Value first = at.empty() ? Value() : elements.multiply(at.back(), elements.constant(vector));
+      // All is computed before any of it is stored: a result may be written over an operand.
+      struct Made {
+        Value value;
+        BlockArgument destination;
+        SmallVector<Value> at;
+      };
+      SmallVector<Made> made;
+      SmallVector<Value> lanes;
+      for (int64_t lane = 0; lane < vector; ++lane)
+        lanes.push_back(first ? elements.add(first, elements.constant(lane)) : Value());
+      for (auto [value, destination] : ArrayRef(results).slice(begin, end - begin))
+        for (Value lane : lanes) {
+          if (lane)
+            at.back() = lane;
+          made.push_back({elements.element(value, at), destination, at});
+        }
+      for (Made &each : made)
+        elements.store(each.value, each.destination, each.at, kernel.pointers[each.destination]);
+    });
+    begin = end;
+  }
+  // The most groups; where sizes are not known, their sum is enough.
+  AffineExpr all = groups.front();
+  for (AffineExpr other : ArrayRef(groups).drop_front()) {
+    auto a = dyn_cast<AffineConstantExpr>(all), b = dyn_cast<AffineConstantExpr>(other);
+    if (a && b)
+      all = a.getValue() < b.getValue() ? other : all;
+    else if (all != other)
+      all = all + other;
+  }
+  kernel.setGrid(all.ceilDiv(threads));
+  return success();
+}
+
+namespace {
+
+/// Whether places of all tensors fit 32 bits, signed, with room for a block beyond the end. Places that are read from
+/// tensors may be anything.
+bool fitsInt32(func::FuncOp kernel) {
+  constexpr int64_t most = (int64_t(1) << 31) - (1 << 20);
+  bool fits = true;
+  kernel.walk([&](Operation *op) {
+    fits &= !isa<tile::PlaceOp, tile::ScatterOp>(op);
+    for (Type type : llvm::concat<const Type>(op->getResultTypes(), op->getOperandTypes()))
+      if (auto shaped = dyn_cast<ShapedType>(type))
+        fits &= shaped.hasStaticShape() && shaped.getNumElements() < most;
+  });
+  for (Type type : kernel.getArgumentTypes())
+    if (auto shaped = dyn_cast<ShapedType>(type))
+      fits &= shaped.hasStaticShape() && shaped.getNumElements() < most;
+  return fits;
+}
+
+/// By kernel: the arguments that share memory with another argument of a launch.
+llvm::StringMap<llvm::SmallDenseSet<unsigned>> sharedArguments(ModuleOp module) {
+  llvm::StringMap<llvm::SmallDenseSet<unsigned>> shared;
+  module.walk([&](plan::LaunchOp launch) {
+    for (auto [i, a] : llvm::enumerate(launch.getBuffers()))
+      for (auto [j, b] : llvm::enumerate(launch.getBuffers()))
+        if (i != j && a == b)
+          shared[launch.getKernel()].insert(i);
+  });
+  return shared;
+}
+
+LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> &shared) {
+  std::optional<Schedule> schedule = getSchedule(from);
+  if (!schedule)
+    return failure();
+  MLIRContext *context = from.getContext();
+  OpBuilder builder(from);
+  Location loc = from.getLoc();
+  auto pointer = LLVM::LLVMPointerType::get(context, globalSpace);
+  SmallVector<Type> types;
+  SmallVector<DictionaryAttr> attributes;
+  unsigned firstResult = from.getNumArguments() - from.getNumResults();
+  for (BlockArgument argument : from.getArguments())
+    if (isa<RankedTensorType>(argument.getType())) {
+      NamedAttrList attrs;
+      attrs.append("llvm.align", builder.getI64IntegerAttr(16));
+      if (!shared.contains(types.size())) {
+        attrs.append("llvm.noalias", builder.getUnitAttr());
+        if (argument.getArgNumber() < firstResult)
+          attrs.append("llvm.readonly", builder.getUnitAttr());
+      }
+      types.push_back(pointer);
+      attributes.push_back(attrs.getDictionary(context));
+    }
+  const bool checks =
+      from.walk([](Operation *op) {
+            return isa<tile::PlaceOp, tile::ScatterOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+          })
+          .wasInterrupted();
+  for (size_t i = tile::indexArguments(from).size(); i > 0; --i)
+    types.push_back(builder.getI64Type());
+  if (checks)
+    types.push_back(pointer);
+  attributes.resize(types.size(), builder.getDictionaryAttr({}));
+  auto to = func::FuncOp::create(builder, loc, from.getName(), builder.getFunctionType(types, {}));
+  to.setAllArgAttrs(attributes);
+  for (StringRef name : {"tw.kernel", "tw.ops", "tw.schedule", "tw.flops"})
+    if (Attribute attr = from->getAttr(name))
+      to->setAttr(name, attr);
+  if (checks)
+    to->setAttr("tw.checks", builder.getUnitAttr());
+  to->setAttr("tw_cuda.threads", builder.getI64IntegerAttr(schedule->threads));
+  to->setAttr("tw.scratch", AffineMapAttr::get(AffineMap::get(0, tile::indexArguments(from).size(),
+                                                              getAffineConstantExpr(0, context))));
+  to->setAttr("tw_cuda.index", builder.getI64IntegerAttr(fitsInt32(from) ? 32 : 64));
+
+  Block *body = to.addEntryBlock();
+  builder.setInsertionPointToStart(body);
+  size_t tensors = llvm::count_if(from.getArgumentTypes(), [](Type type) { return isa<RankedTensorType>(type); });
+  SmallVector<Value> sizes;
+  for (size_t i = 0; i < tile::indexArguments(from).size(); ++i)
+    sizes.push_back(arith::IndexCastOp::create(builder, loc, builder.getIndexType(), body->getArgument(tensors + i)));
+  Elements elements(builder, from, sizes, checks ? body->getArguments().back() : Value());
+  ThreadKernel kernel(from, to, *schedule, builder, elements);
+  unsigned number = 0;
+  for (BlockArgument argument : from.getArguments())
+    if (isa<RankedTensorType>(argument.getType())) {
+      kernel.pointers[argument] = body->getArgument(number++);
+      if (argument.getArgNumber() < firstResult)
+        elements.provideMemory(argument, kernel.pointers[argument]);
+    }
+  auto special = [&](auto op) {
+    return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), op.getResult()).getResult();
+  };
+  kernel.block = special(NVVM::BlockIdXOp::create(builder, loc, builder.getI32Type()));
+  kernel.thread = special(NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type()));
+  LogicalResult made = schedule->kind == Schedule::Kind::Rows  ? emitRows(kernel)
+                       : schedule->kind == Schedule::Kind::Mma ? emitMma(kernel)
+                                                               : emitElements(kernel);
+  builder.setInsertionPointToEnd(body);
+  func::ReturnOp::create(builder, loc);
+  if (failed(made) || elements.failed())
+    return failure();
+  if (kernel.sharedBytes > 0) {
+    builder.setInsertionPoint(to);
+    LLVM::GlobalOp::create(builder, loc, LLVM::LLVMArrayType::get(builder.getI8Type(), kernel.sharedBytes),
+                           /*isConstant=*/false, LLVM::Linkage::Internal, (from.getName() + "_shared").str(),
+                           Attribute(), /*alignment=*/16, sharedSpace);
+  }
+  from.erase();
+  return success();
+}
+
+struct EmitThreads : impl::EmitThreadsBase<EmitThreads> {
+  void runOnOperation() override {
+    auto shared = sharedArguments(getOperation());
+    for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+      if (function->hasAttr("tw.kernel") && !function->hasAttr("tw.grid"))
+        if (failed(emitKernel(function, shared[function.getName()])))
+          return signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace cuda
+} // namespace tilewright

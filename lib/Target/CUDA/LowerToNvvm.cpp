@@ -1,0 +1,97 @@
+//===- LowerToNvvm.cpp - --tw-cuda-lower-to-nvvm: thread code becomes llvm functions -----===//
+//
+// One conversion for all dialects alive at this point. `index` is as wide as `tw_cuda.index` of the kernel says: 32
+// bits where all its places fit, which saves half the instructions that compute addresses.
+//
+// Test: test/Target/CUDA/product.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/CUDA/LargeAngles.h"
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "tilewright/Passes.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_LOWERTONVVM
+#include "tilewright/Passes.h.inc"
+namespace cuda {
+namespace {
+
+/// What NVPTX cannot select ends the process there, so it is refused here.
+LogicalResult refuseFunctions(func::FuncOp kernel) {
+  bool possible = true;
+  kernel.walk([&](Operation *op) {
+    if (!isa<math::MathDialect>(op->getDialect()) || !isa<FloatType>(op->getResult(0).getType()) ||
+        isa<math::SqrtOp, math::FmaOp, math::AbsFOp, math::CopySignOp, math::FloorOp, math::CeilOp, math::RoundOp,
+            math::RoundEvenOp, math::TruncOp>(op))
+      return;
+    op->emitError() << "target cuda: " << op->getName().stripDialect() << " of " << op->getResult(0).getType()
+                    << " has no implementation; target cpu computes it";
+    possible = false;
+  });
+  return success(possible);
+}
+
+LogicalResult lower(func::FuncOp kernel) {
+  MLIRContext *context = kernel.getContext();
+  expandLargeAngles(kernel);
+  if (failed(refuseFunctions(kernel)))
+    return failure();
+  {
+    RewritePatternSet patterns(context);
+    populateSCFToControlFlowConversionPatterns(patterns);
+    populateAffineToStdConversionPatterns(patterns);
+    arith::populateCeilFloorDivExpandOpsPatterns(patterns);
+    ConversionTarget target(*context);
+    target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+    target.addIllegalDialect<scf::SCFDialect, affine::AffineDialect>();
+    target.addIllegalOp<arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>();
+    if (failed(applyPartialConversion(kernel, target, std::move(patterns))))
+      return failure();
+  }
+  LowerToLLVMOptions options(context);
+  auto width = kernel->getAttrOfType<IntegerAttr>("tw_cuda.index");
+  options.overrideIndexBitwidth(width && width.getInt() == 32 ? 32 : 64);
+  LLVMTypeConverter converter(context, options);
+  RewritePatternSet patterns(context);
+  LLVMConversionTarget target(*context);
+  target.addLegalDialect<NVVM::NVVMDialect>();
+  arith::populateArithToLLVMConversionPatterns(converter, patterns);
+  populateMathToLLVMConversionPatterns(converter, patterns);
+  populateVectorToLLVMConversionPatterns(converter, patterns);
+  cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
+  ub::populateUBToLLVMConversionPatterns(converter, patterns);
+  populateFuncToLLVMConversionPatterns(converter, patterns);
+  return applyFullConversion(kernel, target, std::move(patterns));
+}
+
+struct LowerToNvvm : impl::LowerToNvvmBase<LowerToNvvm> {
+  void runOnOperation() override {
+    for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+      if (kernel->hasAttr("tw.kernel") && failed(lower(kernel)))
+        return signalPassFailure();
+    Builder builder(&getContext());
+    for (auto kernel : getOperation().getOps<LLVM::LLVMFuncOp>())
+      if (auto threads = kernel->getAttrOfType<IntegerAttr>("tw_cuda.threads")) {
+        kernel->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), builder.getUnitAttr());
+        kernel->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
+                        builder.getDenseI32ArrayAttr({int32_t(threads.getInt())}));
+      }
+  }
+};
+
+} // namespace
+} // namespace cuda
+} // namespace tilewright

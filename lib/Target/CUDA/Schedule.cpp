@@ -1,0 +1,84 @@
+//===- Schedule.cpp - how a kernel is laid over a grid, as data ------------------------===//
+#include "lib/Target/CUDA/Schedule.h"
+#include "mlir/IR/BuiltinAttributes.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+
+static constexpr llvm::StringLiteral attrName = "tw.schedule";
+
+static StringRef nameOf(Schedule::Kind kind) {
+  switch (kind) {
+  case Schedule::Kind::Elements:
+    return "elements";
+  case Schedule::Kind::Rows:
+    return "rows";
+  case Schedule::Kind::Mma:
+    return "mma";
+  }
+  return "";
+}
+
+void setSchedule(func::FuncOp kernel, const Schedule &schedule) {
+  Builder builder(kernel.getContext());
+  NamedAttrList parts;
+  parts.append("kind", builder.getStringAttr(nameOf(schedule.kind)));
+  parts.append("threads", builder.getI64IntegerAttr(schedule.threads));
+  if (schedule.kind == Schedule::Kind::Mma) {
+    parts.append("block", builder.getDenseI64ArrayAttr({schedule.m, schedule.n, schedule.k}));
+    parts.append("warps", builder.getDenseI64ArrayAttr({schedule.warpsM, schedule.warpsN}));
+    parts.append("stages", builder.getI64IntegerAttr(schedule.stages));
+  } else {
+    parts.append("vector", builder.getI64IntegerAttr(schedule.vector));
+  }
+  if (schedule.kind == Schedule::Kind::Rows)
+    parts.append("group", builder.getI64IntegerAttr(schedule.group));
+  if (schedule.turned)
+    parts.append("turned", builder.getUnitAttr());
+  kernel->setAttr(attrName, parts.getDictionary(kernel.getContext()));
+}
+
+std::optional<Schedule> getSchedule(func::FuncOp kernel) {
+  auto parts = kernel->getAttrOfType<DictionaryAttr>(attrName);
+  auto kind = parts ? parts.getAs<StringAttr>("kind") : StringAttr();
+  Schedule schedule;
+  auto number = [&](StringRef name, int64_t &into) {
+    auto value = parts.getAs<IntegerAttr>(name);
+    if (value)
+      into = value.getInt();
+    return value && into > 0;
+  };
+  auto numbers = [&](StringRef name, std::initializer_list<int64_t *> into) {
+    auto values = parts.getAs<DenseI64ArrayAttr>(name);
+    if (!values || values.size() != int64_t(into.size()))
+      return false;
+    for (auto [value, to] : llvm::zip_equal(values.asArrayRef(), into))
+      *to = value;
+    return llvm::all_of(values.asArrayRef(), [](int64_t value) { return value > 0; });
+  };
+  bool whole = false;
+  if (kind && number("threads", schedule.threads)) {
+    if (kind == "elements" && number("vector", schedule.vector)) {
+      schedule.kind = Schedule::Kind::Elements;
+      whole = true;
+    } else if (kind == "rows" && number("vector", schedule.vector) && number("group", schedule.group)) {
+      schedule.kind = Schedule::Kind::Rows;
+      schedule.turned = parts.contains("turned");
+      whole = schedule.turned ? schedule.group * warpSize == schedule.threads
+                              : schedule.group == warpSize || schedule.group == schedule.threads;
+      whole &= schedule.threads % warpSize == 0 && schedule.threads <= 1024;
+    } else if (kind == "mma" && numbers("block", {&schedule.m, &schedule.n, &schedule.k}) &&
+               numbers("warps", {&schedule.warpsM, &schedule.warpsN}) && number("stages", schedule.stages)) {
+      schedule.kind = Schedule::Kind::Mma;
+      whole = true;
+    }
+  }
+  if (whole)
+    return schedule;
+  kernel.emitOpError("has no schedule of the target cuda: expected tw.schedule = {kind = \"elements\", \"rows\" or "
+                     "\"mma\", threads = ..., ...}");
+  return std::nullopt;
+}
+
+} // namespace tilewright::cuda

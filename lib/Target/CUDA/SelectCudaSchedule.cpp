@@ -1,0 +1,276 @@
+//===- SelectCudaSchedule.cpp - --tw-cuda-select-schedule -----------------------------------===//
+//
+// Each kernel gets a schedule (Schedule.h) from its sizes and the architecture. What the tenant cannot compute is
+// refused with op, type, reason and the user's line: every such op of the module, not only the first.
+//
+// Tests: test/Target/CUDA/refusals.mlir, test/Target/CUDA/product.mlir, test/Target/CUDA/softmax.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/Rows.h"
+#include "dialects/Tile/Sizes.h"
+#include "lib/Target/CUDA/Arch.h"
+#include "lib/Target/CUDA/Product.h"
+#include "lib/Target/CUDA/ThreadKernel.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "tilewright/Passes.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_SELECTCUDASCHEDULE
+#include "tilewright/Passes.h.inc"
+namespace cuda {
+namespace {
+
+/// Why `op` of a kernel's body has no code; empty: it has.
+std::string whyNot(Operation *op) {
+  if (isa<linalg::LinalgOp>(op)) {
+    std::string reason;
+    op->walk([&](Operation *inner) {
+      if (inner == op || !reason.empty())
+        return;
+      if (inner->getNumRegions() > 0)
+        reason = "its body has control flow";
+      else if (isa<tile::ReportOp>(inner))
+        reason = "it writes at computed places";
+      else if (isa<math::MathDialect>(inner->getDialect()) && inner->getResult(0).getType().isF64() &&
+               !isa<math::SqrtOp, math::FmaOp, math::AbsFOp, math::CopySignOp, math::FloorOp, math::CeilOp,
+                    math::RoundEvenOp, math::TruncOp>(inner))
+        reason = (inner->getName().stripDialect() + " of float64 has no implementation").str();
+    });
+    return reason;
+  }
+  if (isa<tensor::EmptyOp, tensor::PadOp, tensor::InsertSliceOp, tensor::ExtractSliceOp, tensor::ExpandShapeOp,
+          tensor::CollapseShapeOp, tensor::CastOp, affine::AffineApplyOp, func::ReturnOp, tensor::YieldOp, tile::ScanOp,
+          tile::ScatterOp>(op))
+    return "";
+  if (auto number = dyn_cast<arith::ConstantOp>(op)) {
+    auto dense = dyn_cast<ElementsAttr>(number.getValue());
+    return !dense || dense.isSplat() ? "" : "a table of constants inside a kernel has no place in memory";
+  }
+  if (isa<arith::ArithDialect>(op->getDialect()))
+    return "";
+  return "the target has no schedule for it";
+}
+
+/// "softmax of tensor<7x512xf64>".
+std::string describeWithType(Operation *op) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << tile::describe(op);
+  for (Type type : op->getOperandTypes())
+    if (isa<RankedTensorType>(type)) {
+      stream << " of " << type;
+      break;
+    }
+  return text;
+}
+
+/// Tells of everything in the kernel that has no code.
+LogicalResult refuseOps(func::FuncOp kernel) {
+  bool possible = true;
+  for (Operation &op : kernel.getBody().front())
+    if (std::string reason = whyNot(&op); !reason.empty()) {
+      emitError(op.getLoc()) << "target cuda: " << describeWithType(&op) << ": " << reason
+                             << "; target cpu computes it";
+      possible = false;
+    }
+  return success(possible);
+}
+
+class Selection {
+public:
+  Selection(func::FuncOp kernel, const Arch &arch) : kernel(kernel), arch(arch) {
+    for (Operation &op : kernel.getBody().front())
+      if (auto structured = dyn_cast<linalg::LinalgOp>(op); structured && !isa<linalg::FillOp>(op))
+        members.push_back(&op);
+  }
+
+  Schedule choose() {
+    Schedule schedule;
+    std::string reason;
+    if (std::optional<Product> product = matchProduct(kernel, reason))
+      if (Schedule mma = chooseMma(*product, arch.sharedBytes); whyNotMma(mma, arch.sharedBytes).empty())
+        return mma;
+    bool reduces =
+        llvm::any_of(members, [](Operation *op) { return cast<linalg::LinalgOp>(op).getNumReductionLoops() > 0; });
+    if (reduces)
+      if (std::optional<tile::RowMap> rows = tile::computeRows(members, reason); rows && wantsRows(*rows))
+        return chooseRows(*rows);
+    schedule.kind = Schedule::Kind::Elements;
+    schedule.threads = 256;
+    bool searches = llvm::any_of(kernel.getOps(), [](Operation &op) { return isa<tile::ScanOp, tile::ScatterOp>(op); });
+    schedule.vector = reduces || searches ? 1 : vectorOf(lastSizes());
+    return schedule;
+  }
+
+private:
+  static int64_t bytesOf(Type type) {
+    return std::max<int64_t>(1, cast<ShapedType>(type).getElementTypeBitWidth() / 8);
+  }
+
+  /// Neighbours that make 16 bytes of the narrowest operand, as far as all of `sizes` are multiples of them.
+  int64_t vectorOf(ArrayRef<int64_t> sizes) {
+    int64_t narrowest = 16;
+    for (Type type : kernel.getArgumentTypes())
+      if (isa<RankedTensorType>(type))
+        narrowest = std::min(narrowest, bytesOf(type));
+    int64_t vector = std::min<int64_t>(8, 16 / narrowest);
+    for (int64_t size : sizes)
+      while (vector > 1 && (ShapedType::isDynamic(size) || size % vector != 0))
+        vector /= 2;
+    return vector;
+  }
+
+  /// The last size of each result.
+  SmallVector<int64_t> lastSizes() {
+    SmallVector<int64_t> sizes;
+    for (Type type : kernel.getResultTypes()) {
+      auto shaped = cast<RankedTensorType>(type);
+      sizes.push_back(shaped.getRank() ? shaped.getShape().back() : 1);
+    }
+    return sizes;
+  }
+
+  /// The loops of `op` that lie in a row.
+  static SmallVector<unsigned> loopsInRow(linalg::LinalgOp op, const tile::RowMap &rows) {
+    SmallVector<unsigned> loops;
+    for (auto [loop, row] : llvm::enumerate(rows.rowOfLoop.lookup(op)))
+      if (row < 0)
+        loops.push_back(loop);
+    return loops;
+  }
+
+  /// Threads should share a row where its reductions run over neighbours, or where what they give is read all over the
+  /// row. Each op has to be one that they can share.
+  bool wantsRows(const tile::RowMap &rows) {
+    constexpr int64_t many = 64; // elements of a reduction that are too many for one thread
+    bool wanted = false;
+    for (Operation *member : members) {
+      auto op = cast<linalg::LinalgOp>(member);
+      if (op.getNumReductionLoops() == 0 || isProduct(op))
+        continue;
+      for (auto [kind, row] : llvm::zip_equal(op.getIteratorTypesArray(), rows.rowOfLoop.lookup(op)))
+        if ((kind == utils::IteratorType::parallel) != (row >= 0))
+          return false;
+      for (unsigned i = 0; i < op->getNumResults(); ++i)
+        if (!combinerOf(op, i))
+          return false;
+      for (OpOperand *input : op.getDpsInputOperands()) {
+        AffineMap map = op.getMatchingIndexingMap(input);
+        if (map.getNumResults() == 0)
+          continue;
+        auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
+        bool along = last && op.getIteratorTypesArray()[last.getPosition()] == utils::IteratorType::reduction;
+        wanted |= along;
+        neighbours |= along || rows.numRows == 0;
+      }
+      int64_t length = 1;
+      for (auto [kind, size] : llvm::zip_equal(op.getIteratorTypesArray(), op.getStaticLoopRanges()))
+        if (kind == utils::IteratorType::reduction)
+          length *= ShapedType::isDynamic(size) ? many : size;
+      wanted |= length >= many;
+      for (Operation *user : op->getUsers())
+        if (auto reader = dyn_cast<linalg::LinalgOp>(user))
+          wanted |= !loopsInRow(reader, rows).empty();
+    }
+    for (Value returned : kernel.getBody().front().getTerminator()->getOperands()) {
+      auto op = returned.getDefiningOp<linalg::LinalgOp>();
+      if (!op || !rows.rowOfLoop.contains(op))
+        return false;
+      for (AffineExpr expr :
+           op.getMatchingIndexingMap(op.getDpsInitOperand(cast<OpResult>(returned).getResultNumber())).getResults())
+        if (!isa<AffineDimExpr>(expr))
+          return false;
+    }
+    return wanted;
+  }
+
+  Schedule chooseRows(const tile::RowMap &rows) {
+    constexpr int64_t unknown = 4096; // elements of a row of symbolic size
+    Schedule schedule;
+    schedule.kind = Schedule::Kind::Rows;
+    SmallVector<int64_t> last;
+    int64_t longest = 1;
+    for (Operation *member : members) {
+      auto op = cast<linalg::LinalgOp>(member);
+      SmallVector<unsigned> loops = loopsInRow(op, rows);
+      if (loops.empty())
+        continue;
+      SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+      if (isProduct(op))
+        llvm::erase_if(
+            loops, [&](unsigned loop) { return op.getIteratorTypesArray()[loop] == utils::IteratorType::reduction; });
+      int64_t size = 1;
+      for (unsigned loop : loops)
+        size *= ShapedType::isDynamic(ranges[loop]) ? unknown : ranges[loop];
+      if (!loops.empty())
+        last.push_back(ranges[loops.back()]);
+      longest = std::max(longest, size);
+    }
+    // A result's last dimension in the row may be another loop than the op's last.
+    for (int64_t size : lastSizes())
+      if (size != 1)
+        last.push_back(size);
+    schedule.vector = vectorOf(last);
+    if (!neighbours) {
+      schedule.turned = true;
+      schedule.vector = 1;
+      schedule.group = std::min<int64_t>(32, std::max<int64_t>(2, llvm::PowerOf2Ceil(llvm::divideCeil(longest, 64))));
+      schedule.threads = schedule.group * warpSize;
+      return schedule;
+    }
+    int64_t groups = llvm::divideCeil(longest, schedule.vector);
+    if (groups <= warpSize * 4) {
+      schedule.group = warpSize;
+      schedule.threads = 128;
+    } else {
+      schedule.group = std::min<int64_t>(1024, std::max<int64_t>(64, llvm::PowerOf2Ceil(llvm::divideCeil(groups, 4))));
+      schedule.threads = schedule.group;
+    }
+    return schedule;
+  }
+
+  func::FuncOp kernel;
+  const Arch &arch;
+  bool neighbours = false; ///< a reduction runs over what lies side by side
+  SmallVector<Operation *> members;
+};
+
+struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
+  using Base::Base;
+  void runOnOperation() override {
+    llvm::Expected<Arch> known = findArch(arch);
+    if (!known) {
+      getOperation().emitError() << llvm::toString(known.takeError());
+      return signalPassFailure();
+    }
+    // Attention is what it is made of: products, and a softmax of rows between them.
+    OpPassManager decompose(func::FuncOp::getOperationName());
+    decompose.addPass(createDecomposeTile());
+    decompose.addPass(createCanonicalizerPass());
+    decompose.addPass(createCSEPass());
+    for (auto kernel : getOperation().getOps<func::FuncOp>()) {
+      auto isAttention = [](Operation *op) { return isa<tile::AttentionOp, tile::AttentionGradientOp>(op); };
+      if (llvm::any_of(kernel.getOps(), [&](Operation &op) { return isAttention(&op); }) &&
+          failed(runPipeline(decompose, kernel)))
+        return signalPassFailure();
+    }
+    bool possible = true;
+    for (auto kernel : getOperation().getOps<func::FuncOp>())
+      if (kernel->hasAttr("tw.kernel"))
+        possible &= succeeded(refuseOps(kernel));
+    if (!possible)
+      return signalPassFailure();
+    for (auto kernel : getOperation().getOps<func::FuncOp>())
+      if (kernel->hasAttr("tw.kernel") && !kernel->hasAttr("tw.schedule"))
+        setSchedule(kernel, Selection(kernel, *known).choose());
+  }
+};
+
+} // namespace
+} // namespace cuda
+} // namespace tilewright

@@ -1,0 +1,303 @@
+"""Target cuda on the emulated device: every kernel is executed by ptx-check, without a finding, and keeps the numbers rule."""
+
+import copy
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from models import MODELS, first_tensor
+from numbers_rule import assert_numbers, check
+from tilewright.backend import tilewright
+
+EPILOGUES = {
+    "none": lambda y, bias, residual: y,
+    "bias": lambda y, bias, residual: y + bias,
+    "gelu": lambda y, bias, residual: F.gelu(y + bias),
+    "residual": lambda y, bias, residual: F.relu(y + bias) + residual,
+    "scale": lambda y, bias, residual: (y * 0.125).float(),
+}
+
+
+@pytest.fixture(autouse=True)
+def emulated(monkeypatch):
+    monkeypatch.setenv("TILEWRIGHT_TARGET", "cuda")
+    monkeypatch.setenv("TILEWRIGHT_DEVICE", "emulated")
+
+
+def product(m, n, k, dtype, turned_a=False, turned_b=False):
+    a = torch.randn(k, m).t() if turned_a else torch.randn(m, k)
+    b = torch.randn(n, k).t() if turned_b else torch.randn(k, n)
+    return a.to(dtype), b.to(dtype)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("turned_a", [False, True])
+@pytest.mark.parametrize("turned_b", [False, True])
+def test_product_in_every_order(dtype, turned_a, turned_b):
+    check(lambda a, b: a @ b, *product(128, 128, 128, dtype, turned_a, turned_b))
+
+
+@pytest.mark.parametrize("epilogue", EPILOGUES)
+def test_product_with_what_follows(epilogue):
+    a, b = product(100, 130, 70, torch.bfloat16)
+    check(lambda a, b, bias, residual: EPILOGUES[epilogue](a @ b, bias, residual), a, b,
+          torch.randn(130).bfloat16(), torch.randn(100, 130).bfloat16())  # fmt: skip
+
+
+@pytest.mark.parametrize("rows", [1, 3, 17])
+def test_product_of_few_rows(rows):
+    a, b = product(rows, 96, 80, torch.bfloat16, turned_b=True)
+    check(lambda a, b, bias: F.silu(a @ b + bias), a, b, torch.randn(96).bfloat16())
+
+
+@pytest.mark.parametrize("sizes", [(256, 384, 512), (64, 65, 33), (129, 63, 47)])
+def test_product_sizes(sizes):
+    check(lambda a, b: a @ b, *product(*sizes, torch.bfloat16))
+
+
+def test_product_batched():
+    check(torch.matmul, torch.randn(3, 40, 48).bfloat16(), torch.randn(3, 48, 56).bfloat16())
+    check(torch.matmul, torch.randn(2, 3, 24, 32).half(), torch.randn(2, 3, 40, 32).half().transpose(-1, -2))
+
+
+def test_product_of_symbolic_rows():
+    check(lambda a, b: F.relu(a @ b), *product(70, 64, 72, torch.bfloat16), dynamic=True)
+
+
+def test_product_of_f32_is_f32():
+    check(lambda a, b: a @ b, torch.randn(33, 50), torch.randn(50, 41))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("columns", [7, 512, 4099])
+def test_rows(dtype, columns):
+    x, weight, bias = torch.randn(5, columns).to(dtype), torch.randn(columns).to(dtype), torch.randn(columns).to(dtype)
+    check(lambda x: torch.softmax(x, -1), x)
+    check(lambda x, w, b: F.layer_norm(x, [columns], w, b), x, weight, bias)
+    check(lambda x, w: F.rms_norm(x, [columns], w, 1e-5), x, weight)
+
+
+def test_long_row():
+    check(lambda x: torch.softmax(x, -1), torch.randn(2, 40000))
+
+
+@pytest.mark.parametrize("dims", [0, 1, 2, (0, 1), (0, 2), (1, 2), (0, 1, 2)])
+def test_reductions(dims):
+    x = torch.randn(6, 17, 33)
+    for fn in (torch.sum, torch.mean, torch.amax):
+        check(lambda x: fn(x, dims), x)
+    check(lambda x: torch.sum(x, dims), torch.randint(-9, 9, (6, 17, 33)))
+
+
+def test_rows_of_symbolic_size():
+    check(lambda x: torch.softmax(x * 2, -1), torch.randn(9, 70), dynamic=True)
+
+
+def test_views_cost_no_copy():
+    def fn(x, index):
+        y = torch.cat([x.flip(0)[:, 1:], F.pad(x, (1, 2))], 1)
+        return y[index].transpose(0, 1) + x.reshape(-1)[:68, None].expand(68, 4)
+
+    check(fn, torch.randn(6, 33), torch.tensor([3, 0, 5, -1]))
+
+
+def test_results_and_arguments_at_any_address():
+    x = torch.randn(4 * 64 + 1)[1:].view(4, 64)
+    assert x.data_ptr() % 16
+    check(lambda x: x.exp() + 1, x)
+
+
+def test_in_place():
+    def step(p, g):
+        p.sub_(0.1 * g)
+        return p * 2
+
+    p, g = torch.randn(33, 8), torch.randn(33, 8)
+    wanted, own = p.clone(), p.clone()
+    torch.testing.assert_close(torch.compile(step, backend=tilewright, options={"strict": True})(own, g), step(wanted, g))
+    torch.testing.assert_close(own, wanted)
+
+
+def test_index_out_of_range_is_told():
+    compiled = torch.compile(lambda x, i: x[i], backend=tilewright, options={"strict": True})
+    x = torch.randn(5, 8)
+    torch.testing.assert_close(compiled(x, torch.tensor([1, 4])), x[[1, 4]])
+    with pytest.raises(Exception, match="index 9 is out of range"):
+        compiled(x, torch.tensor([1, 9]))
+
+
+def test_small_network():
+    torch.manual_seed(1)
+    model = torch.nn.Sequential(torch.nn.Linear(48, 96), torch.nn.GELU(), torch.nn.LayerNorm(96), torch.nn.Linear(96, 10))
+    model = model.bfloat16().eval()
+    with torch.no_grad():
+        own = [p.detach() for p in model.parameters()]
+
+        def forward(x, w0, b0, scale, shift, w1, b1):
+            hidden = F.layer_norm(F.gelu(F.linear(x, w0, b0)), [96], scale, shift)
+            return torch.softmax(F.linear(hidden, w1, b1).float(), -1)
+
+        check(forward, torch.randn(17, 48).bfloat16(), *own)
+
+
+def test_everything_without_code_is_refused_at_once():
+    def fn(x):
+        return x.double().exp(), torch.sort(x, 1)[0], x.double().log()
+
+    with pytest.raises(Exception) as caught:
+        torch.compile(fn, backend=tilewright, options={"strict": True})(torch.randn(4, 8))
+    message = str(caught.value)
+    for part in ("exp of float64", "log of float64", "sort", "test_cuda.py", "target cpu computes it"):
+        assert part in message
+
+
+def test_options_are_checked():
+    def run(options):
+        return torch.compile(torch.exp, backend=tilewright, options=options)(torch.randn(4))
+
+    with pytest.raises(Exception, match="knows no arch 'sm_75'; there are sm_80, sm_86, sm_89, sm_90a"):
+        run({"target": "cuda", "device": "emulated", "arch": "sm_75"})
+    with pytest.raises(Exception, match="target 'cpu' takes no arch"):
+        run({"target": "cpu", "device": "", "arch": "sm_80"})
+    with pytest.raises(Exception, match="options\\['device'\\] is '' or 'emulated'"):
+        run({"target": "cuda", "device": "tpu"})
+
+
+def find_ptxas():
+    """ptxas of a CUDA root, of PATH or of triton's wheel."""
+    if found := shutil.which("ptxas") or shutil.which("/usr/local/cuda/bin/ptxas"):
+        return found
+    try:
+        import triton
+    except ImportError:
+        return None
+    inside = pathlib.Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "ptxas"
+    return str(inside) if inside.exists() else None
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_86", "sm_89", "sm_90a"])
+@pytest.mark.parametrize("name", ["product", "softmax", "long-rows"])
+def test_ptxas_spills_nothing(arch, name, tmp_path):
+    ptxas = find_ptxas()
+    if not ptxas:
+        pytest.skip("there is no ptxas: neither a CUDA root nor triton's wheel")
+    source = pathlib.Path(__file__).parents[1] / "Target" / "CUDA" / f"{name}.mlir"
+    driver = pathlib.Path(__file__).parents[2] / "build" / "bin" / "tilewright"
+    ptx = tmp_path / "kernels.ptx"
+    subprocess.run([driver, "compile", source, "--target=cuda", f"--arch={arch}", "--emit=ptx", "-o", ptx], check=True)
+    told = subprocess.run([ptxas, f"-arch={arch}", "-v", ptx, "-o", tmp_path / "kernels.cubin"], capture_output=True, text=True)
+    assert told.returncode == 0, told.stderr
+    assert "0 bytes spill stores" in told.stderr
+
+
+def test_reductions_over_outer_dimensions():
+    """Few results of many elements each, none of them neighbours: the lanes of a warp have different results."""
+    x = torch.randn(2, 24, 112, 112).to(memory_format=torch.channels_last)
+    check(lambda v: v.sum((0, 2, 3)), x)
+    x = torch.randn(2, 40, 44, 24)
+    check(lambda v: (v.mean((0, 1, 2)), v.amax((0, 1, 2))), x)
+    check(lambda v: v.sum(0), torch.randn(2000, 33))
+    check(lambda v: (v.bfloat16() > 0).sum(0), torch.randn(300, 33))
+    check(lambda v: torch.softmax(v, 0), torch.randn(70, 40))
+
+
+@pytest.mark.parametrize("fn", [torch.sin, torch.cos, torch.tan])
+def test_large_angles(fn):
+    x = torch.cat([torch.randn(64) * scale for scale in (1, 1e4, 1e6, 1e10, 1e20, 1e38)])
+    check(fn, torch.cat([x, torch.tensor([float("inf"), float("-inf"), float("nan"), 3.4e38, 100000.5, -131072.0])]))
+
+
+def test_loads_may_reach_beyond_a_tensor_only_within_sixteen_bytes():
+    check(lambda x: torch.argmin(x, 1), torch.randn(7, 13))
+    check(lambda x: torch.argmax(x, 1), torch.randn(33, 67))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_attention(dtype):
+    def attend(**how):
+        return lambda q, k, v: F.scaled_dot_product_attention(q, k, v, **how)
+
+    q, k, v = (torch.randn(2, 4, n, 16).to(dtype) for n in (24, 40, 40))
+    check(attend(), q, k, v)
+    check(attend(is_causal=True), q, k[:, :, :24], v[:, :, :24])
+    check(attend(enable_gqa=True), q, k[:, :2], v[:, :2])
+    mask = torch.rand(24, 40) > 0.3
+    check(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, mask), q, k, v)
+    check(attend(), q[:, :, :1], k, v)
+
+
+def test_scan():
+    check(lambda x: torch.cumsum(x, 1), torch.randn(5, 33))
+    check(lambda x: torch.cumsum(x, 0), torch.randint(-5, 9, (17, 3)))
+    check(lambda x: torch.cumprod(x, 1), torch.rand(3, 9).bfloat16())
+
+
+def test_scatter():
+    x, source, index = torch.randn(9, 7), torch.randn(5, 7), torch.randint(0, 9, (5, 7))
+    check(lambda x, i, s: x.scatter_add(0, i, s), x, index, source)
+    check(lambda x, i, s: x.scatter(0, i, s), x, torch.stack([torch.randperm(9)[:5] for _ in range(7)], 1), source)
+    check(lambda x, i, s: torch.index_put(x, (i,), s, accumulate=True), x, torch.tensor([1, 8, 1, -2, 0]), source)
+    check(lambda x, s: torch.select_scatter(x, s, 1, 3), x, torch.randn(9))
+    compiled = torch.compile(lambda x, i, s: x.index_add(0, i, s), backend=tilewright, options={"strict": True})
+    with pytest.raises(IndexError, match="index 9 is out of range for a dimension of size 9"):
+        compiled(x, torch.tensor([1, 2, 3, 4, 9]), source)
+
+
+def small(name):
+    """Two layers of hidden size 256, 64 tokens."""
+    import transformers
+
+    sizes = dict(hidden_size=256, num_hidden_layers=2, num_attention_heads=4, intermediate_size=512, vocab_size=500,
+                 max_position_embeddings=64)  # fmt: skip
+    if name == "bert":
+        model = transformers.BertModel(transformers.BertConfig(**sizes))
+        return model, lambda model, tokens: model(input_ids=tokens).last_hidden_state
+    model = transformers.LlamaForCausalLM(transformers.LlamaConfig(num_key_value_heads=2, **sizes))
+    return model, lambda model, tokens: model(input_ids=tokens, use_cache=False).logits
+
+
+@pytest.mark.parametrize("name", ["bert", "llama"])
+def test_transformers_run_whole(name):
+    pytest.importorskip("transformers")
+    if name == "bert" and not os.environ.get("TILEWRIGHT_TEST_FULL"):
+        pytest.skip("it takes 10 s: --full")
+    model, call = small(name)
+    model = model.eval()
+    tokens = torch.randint(0, 500, (1, 64))
+    wide = copy.deepcopy(model).double()
+    narrow = model.bfloat16()
+    compiled = torch.compile(lambda tokens: call(narrow, tokens), backend=tilewright, options={"strict": True})
+    with torch.no_grad():
+        assert_numbers([compiled(tokens)], [[call(narrow, tokens)]], [call(wide, tokens)])
+
+
+@pytest.mark.skipif(not os.environ.get("TILEWRIGHT_TEST_FULL"), reason="a minute: tools/test.sh --full")
+@pytest.mark.parametrize("name", ["gpt2", "vit", "resnet50"])
+def test_models_run_whole(name):
+    model, inputs = MODELS[name]()
+    model = model.eval()
+    wide = copy.deepcopy(model).double()
+    compiled = torch.compile(lambda x: first_tensor(model(x)), backend=tilewright, options={"strict": True})
+    (x,) = inputs
+    with torch.no_grad():
+        exact = first_tensor(wide(x.double() if x.is_floating_point() else x))
+        assert_numbers([compiled(x)], [[first_tensor(model(x))]], [exact])
+
+
+def test_training_step():
+    model = torch.nn.Sequential(torch.nn.Embedding(50, 24), torch.nn.Linear(24, 32), torch.nn.LayerNorm(32), torch.nn.GELU(),
+                                torch.nn.Linear(32, 10))  # fmt: skip
+    tokens, wanted = torch.randint(0, 50, (6, 5)), torch.randint(0, 10, (30,))
+
+    def gradients(model, call):
+        loss = F.cross_entropy(call(tokens).reshape(30, 10), wanted)
+        return [loss.detach(), *torch.autograd.grad(loss, list(model.parameters()))]
+
+    wide = copy.deepcopy(model).double()
+    compiled = torch.compile(model, backend=tilewright, options={"strict": True})
+    assert_numbers(gradients(model, compiled), [gradients(model, model)], gradients(wide, wide))

@@ -1,0 +1,19 @@
+// A block shares a long row: one slot of shared memory per warp and reduction, one barrier each.
+// RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s --check-prefix=TILED
+// RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
+// RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT
+
+// TILED: tw.schedule = {group = 512 : i64, kind = "rows", threads = 512 : i64, vector = 4 : i64}
+
+// CHECK: .entry kernel_0(
+// CHECK: .shared .align 16 .b8 kernel_0_shared[256];
+// CHECK-COUNT-4: ld.global.nc.v4.b32
+// CHECK-COUNT-2: bar.sync
+// CHECK-NOT: bar.sync
+// CHECK-COUNT-4: st.global.v4.b32
+
+// RESULT: f32[2, 8192] sum 2
+func.func @main(%x: tensor<2x8192xf32>) -> tensor<2x8192xf32> {
+  %s = tw.softmax %x {dim = 1 : i64} : tensor<2x8192xf32> -> tensor<2x8192xf32>
+  return %s : tensor<2x8192xf32>
+}

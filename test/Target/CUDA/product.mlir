@@ -1,0 +1,31 @@
+// A product on tensor cores, with what follows it fused: the schedule, and the PTX.
+// RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s --check-prefix=TILED
+// RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
+// RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=ptx | FileCheck %s --check-prefix=HOPPER
+// RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT
+
+// TILED: tw.schedule = {block = array<i64: 64, 64, 32>, kind = "mma", stages = 4 : i64, threads = 128 : i64, warps = array<i64: 2, 2>}
+
+// CHECK: .target sm_80
+// CHECK: .entry kernel_0(
+// CHECK-COUNT-4: .align 16
+// CHECK: .reqntid 128
+// CHECK: cp.async.cg.shared.global
+// CHECK: cp.async.commit_group
+// CHECK: cp.async.wait_group
+// CHECK: bar.sync
+// CHECK: ldmatrix.sync.aligned.m8n8.x4.shared.b16
+// CHECK: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+// CHECK-NOT: call
+
+// HOPPER: // kernels for sm_90a are those of sm_80 yet: no wgmma, no TMA, no clusters
+// HOPPER: .target sm_90a
+
+// RESULT: 4 operations, 1 kernels
+func.func @main(%x: tensor<128x64xbf16>, %w: tensor<96x64xbf16> {tw.static}, %b: tensor<96xbf16> {tw.static}, %r: tensor<128x96xbf16>) -> tensor<128x96xbf16> {
+  %wt = tw.permute %w {permutation = array<i64: 1, 0>} : tensor<96x64xbf16> -> tensor<64x96xbf16>
+  %m = tw.matmul %x, %wt : (tensor<128x64xbf16>, tensor<64x96xbf16>) -> tensor<128x96xbf16>
+  %a = tw.add %m, %b : (tensor<128x96xbf16>, tensor<96xbf16>) -> tensor<128x96xbf16>
+  %o = tw.add %a, %r : (tensor<128x96xbf16>, tensor<128x96xbf16>) -> tensor<128x96xbf16>
+  return %o : tensor<128x96xbf16>
+}

@@ -1,0 +1,23 @@
+// What has no code is refused with op, type, reason and line, all of it at once; so is an arch that there is not.
+// RUN: not tilewright compile %s --target=cuda 2>&1 | FileCheck %s
+// RUN: not tilewright compile %s --target=cuda --arch=sm_75 2>&1 | FileCheck %s --check-prefix=ARCH
+// RUN: not tilewright compile %s --target=cpu --arch=sm_80 2>&1 | FileCheck %s --check-prefix=CPU
+// RUN: not tilewright compile %s --target=cpu --emit=ptx 2>&1 | FileCheck %s --check-prefix=PTX
+// RUN: not tilewright run %s --target=cuda 2>&1 | FileCheck %s --check-prefix=REFUSED
+
+// CHECK-DAG: refusals.mlir:[[@LINE+11]]: target cuda: exp of tensor<4x8xf64>: exp of float64 has no implementation; target cpu computes it
+// CHECK-DAG: refusals.mlir:[[@LINE+11]]: target cuda: log of tensor<4x8xf64>: log of float64 has no implementation; target cpu computes it
+// CHECK-DAG: refusals.mlir:[[@LINE+11]]: target cuda: sort of tensor<4x8xf32>: the target has no schedule for it; target cpu computes it
+
+// ARCH: target cuda knows no arch 'sm_75'; there are sm_80, sm_86, sm_89, sm_90a
+// CPU: target 'cpu' takes no arch
+// PTX: --emit=ptx is for --target=cuda
+// REFUSED: target cuda: exp of tensor<4x8xf64>
+
+func.func @main(%x: tensor<4x8xf32>, %d: tensor<4x8xf64>) -> (tensor<4x8xf64>, tensor<4x8xf64>, tensor<4x8xf32>) {
+  // The lines that the messages name.
+  %0 = tw.exp %d : (tensor<4x8xf64>) -> tensor<4x8xf64>
+  %1 = tw.log %d : (tensor<4x8xf64>) -> tensor<4x8xf64>
+  %2, %3 = tw.sort %x {dim = 1 : i64} : tensor<4x8xf32> -> tensor<4x8xf32>, tensor<4x8xi64>
+  return %0, %1, %2 : tensor<4x8xf64>, tensor<4x8xf64>, tensor<4x8xf32>
+}

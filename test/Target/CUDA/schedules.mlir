@@ -1,0 +1,24 @@
+// A schedule that does not fit is refused before anything is made of it.
+// RUN: tilewright-opt %s -split-input-file -verify-diagnostics --tw-cuda-emit-threads
+
+// expected-error @+1 {{has no schedule of the target cuda: expected tw.schedule = {kind = "elements", "rows" or "mma"}}
+func.func private @none(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> attributes {tw.kernel, tw.schedule = {tiles = array<i64: 4>}} {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{its schedule `mma` does not fit: it is no product of two matrices}}
+func.func private @no_product(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> attributes {tw.kernel, tw.schedule = {kind = "mma", threads = 128 : i64, block = array<i64: 64, 64, 32>, warps = array<i64: 2, 2>, stages = 3 : i64}} {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{its schedule `mma` cannot be: it needs 65536 bytes of shared memory, and a block has 49152}}
+func.func private @too_large(%a: tensor<256x64xbf16>, %b: tensor<64x256xbf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> attributes {tw.kernel, tw.schedule = {kind = "mma", threads = 128 : i64, block = array<i64: 128, 128, 32>, warps = array<i64: 2, 2>, stages = 4 : i64}} {
+  %zero = arith.constant 0.0 : f32
+  %0 = linalg.fill ins(%zero : f32) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
+  %1 = linalg.contract indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] ins(%a, %b : tensor<256x64xbf16>, tensor<64x256xbf16>) outs(%0 : tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %1 : tensor<256x256xf32>
+}

@@ -1,0 +1,27 @@
+// Rows of a softmax: a warp has one, each element is read once, and two butterflies combine the lanes.
+// RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s --check-prefix=TILED
+// RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
+// RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT
+// RUN: not tilewright compile %s --target=cuda -o %t.so 2>&1 | FileCheck %s --check-prefix=LIBRARY
+// RUN: not tilewright run %s --target=cuda 2>&1 | FileCheck %s --check-prefix=DEVICE
+
+// LIBRARY: target 'cuda' makes code for a device, and no ahead-of-time library is of that yet; use --target=cpu, or --emit=ptx
+// DEVICE: target 'cuda' cannot run on a GPU yet: device "emulated" runs its kernels on the CPU
+
+// TILED: tw.schedule = {group = 32 : i64, kind = "rows", threads = 128 : i64, vector = 8 : i64}
+
+// CHECK: .entry kernel_0(
+// CHECK-COUNT-2: ld.global.nc.v4.b32
+// CHECK-NOT: ld.global
+// CHECK-COUNT-10: shfl.sync.bfly.b32
+// CHECK-NOT: shfl
+// CHECK-NOT: bar.sync
+// CHECK-COUNT-2: st.global.v4.b32
+// CHECK-NOT: st.global
+
+// RESULT: 1 operations, 1 kernels
+// RESULT: bf16[7, 512] sum 6.99
+func.func @main(%x: tensor<7x512xbf16>) -> tensor<7x512xbf16> {
+  %s = tw.softmax %x {dim = 1 : i64} : tensor<7x512xbf16> -> tensor<7x512xbf16>
+  return %s : tensor<7x512xbf16>
+}
