@@ -31,13 +31,14 @@ struct Options {
   std::string device;             ///< of cuda: "emulated" runs on ptx-check's interpreter; empty: the machine's own
   std::string rounding = "fused"; ///< "fused": no rounding between fused ops; "eager": as eager rounds
   std::string dumpDirectory;      ///< every stage's IR is written there, further graphs' into graph-1, ...; empty: no
-  std::string scheduleFile;       ///< the user's schedules, JSON (lib/Tiled/OverrideSchedules.cpp) or .mlir (ApplyScripts.cpp)
-  bool cache = true;              ///< look into the object cache on disk, and store there
+  std::string
+      scheduleFile;    ///< the user's schedules, JSON (lib/Tiled/OverrideSchedules.cpp) or .mlir (ApplyScripts.cpp)
+  bool cache = true;   ///< look into the object cache on disk, and store there
   std::string startAt; ///< the module has been lowered to the end of this stage, which is not run; empty: it is a graph
-  std::string check;              ///< "reference": every call compares each kernel with the reference; empty: no
-  int threads = 0;                ///< to plan for; 0: as many as the process may use
-  std::string part;       ///< of target hls: the device, as xcu280
-  std::string budget;     ///< of target hls: what a design may use, as "dsp=2560,bram=2016"; empty: the device's
+  std::string check;   ///< "reference": every call compares each kernel with the reference; empty: no
+  int threads = 0;     ///< to plan for; 0: as many as the process may use
+  std::string part;    ///< of target hls: the device, as xcu280
+  std::string budget;  ///< of target hls: what a design may use, as "dsp=2560,bram=2016"; empty: the device's
   bool portable = false; ///< code for every CPU with the machine's instruction sets, and not for the host alone
 };
 
@@ -123,8 +124,10 @@ public:
   /// Compiles @main of `module`, which is consumed stage by stage. Errors name the op, its types and the user's line.
   llvm::Expected<std::shared_ptr<Program>> compile(mlir::ModuleOp module, const Options &options);
 
-  /// Lowers `module` to the end of `stage` (graph, structured, tiled, vector, target, runtime) in place.
-  llvm::Error lowerTo(mlir::ModuleOp module, llvm::StringRef stage, const Options &options);
+  /// Lowers `module` to the end of `stage` (graph, structured, tiled, vector, target, runtime) in place. `after` is
+  /// told of each stage that has run.
+  llvm::Error lowerTo(mlir::ModuleOp module, llvm::StringRef stage, const Options &options,
+                      llvm::function_ref<void(llvm::StringRef stage)> after = {});
 
 private:
   struct State;

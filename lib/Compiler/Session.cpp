@@ -169,7 +169,8 @@ static llvm::Error requireModel(ModuleOp module, const Options &options) {
   return checkGraph(module);
 }
 
-llvm::Error Session::lowerTo(ModuleOp module, StringRef stage, const Options &given) {
+llvm::Error Session::lowerTo(ModuleOp module, StringRef stage, const Options &given,
+                             llvm::function_ref<void(StringRef stage)> after) {
   Options options = given;
   llvm::Expected<Target *> target = chooseTarget(options);
   if (!target)
@@ -190,6 +191,8 @@ llvm::Error Session::lowerTo(ModuleOp module, StringRef stage, const Options &gi
   for (Stage &step : stagesOf(**target, options)) {
     if (llvm::Error failed = runStage(module, step))
       return failed;
+    if (after)
+      after(step.name);
     if (step.name == stage)
       break;
   }

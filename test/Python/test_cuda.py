@@ -168,6 +168,50 @@ def test_options_are_checked():
         run({"target": "cuda", "device": "tpu"})
 
 
+def test_long_sums_of_positive_numbers():
+    """2304 terms each: their errors must not add up along all of them."""
+    check(lambda x, w: F.conv2d(x, w, padding=1), torch.rand(1, 256, 8, 8), torch.rand(8, 256, 3, 3))
+
+
+def test_remainder_of_floats_is_refused():
+    """LLVM's own is none where the quotient is large."""
+    with pytest.raises(Exception, match="the remainder of floats has no exact implementation"):
+        torch.compile(torch.fmod, backend=tilewright, fullgraph=True)(torch.randn(9), torch.randn(9))
+
+
+PROGRAM = pathlib.Path(__file__).parents[2] / "build" / "bin" / "tilewright"
+MODEL = """
+func.func @main(%x: tensor<7x510xf32>) -> tensor<7x510xf32> {
+  %e = tw.exp %x : (tensor<7x510xf32>) -> tensor<7x510xf32>
+  return %e : tensor<7x510xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("change", [("vector = 2", "vector = 4"), ("threads = 256", "threads = 5000"), ("threads = 256", "threads = 100")])
+def test_schedules_that_do_not_fit_are_refused(tmp_path, change):
+    (tmp_path / "m.mlir").write_text(MODEL)
+    driver = [PROGRAM, "compile", "--target=cuda"]
+    subprocess.run([*driver, tmp_path / "m.mlir", "--emit=tiled", "--whole-constants", "-o", tmp_path / "t.mlir"], check=True, timeout=60)
+    text = (tmp_path / "t.mlir").read_text()
+    assert change[0] in text, text
+    (tmp_path / "t.mlir").write_text(text.replace(*change))
+    done = subprocess.run([*driver, tmp_path / "t.mlir", "--start-at=tiled", "--emit=ptx"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "has no schedule of the target cuda" in done.stderr
+
+
+def test_out_of_memory_is_told(tmp_path):
+    (tmp_path / "big.mlir").write_text("""
+func.func @main(%x: tensor<1000000x8xbf16>, %y: tensor<8x1000000xbf16>, %z: tensor<1000000x1xbf16>) -> tensor<1000000x1xbf16> {
+  %m = tw.matmul %x, %y : (tensor<1000000x8xbf16>, tensor<8x1000000xbf16>) -> tensor<1000000x1000000xbf16>
+  %n = tw.matmul %m, %z : (tensor<1000000x1000000xbf16>, tensor<1000000x1xbf16>) -> tensor<1000000x1xbf16>
+  return %n : tensor<1000000x1xbf16>
+}
+""")
+    done = subprocess.run([PROGRAM, "run", tmp_path / "big.mlir", "--target=cuda", "--device=emulated"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1 and "out of memory: this call needs an arena of" in done.stderr
+
+
 def find_ptxas():
     """ptxas of a CUDA root, of PATH or of triton's wheel."""
     if found := shutil.which("ptxas") or shutil.which("/usr/local/cuda/bin/ptxas"):
@@ -187,7 +231,7 @@ def test_ptxas_spills_nothing(arch, name, tmp_path):
     if not ptxas:
         pytest.skip("there is no ptxas: neither a CUDA root nor triton's wheel")
     source = pathlib.Path(__file__).parents[1] / "Target" / "CUDA" / f"{name}.mlir"
-    driver = pathlib.Path(__file__).parents[2] / "build" / "bin" / "tilewright"
+    driver = PROGRAM
     ptx = tmp_path / "kernels.ptx"
     subprocess.run([driver, "compile", source, "--target=cuda", f"--arch={arch}", "--emit=ptx", "-o", ptx], check=True)
     told = subprocess.run([ptxas, f"-arch={arch}", "-v", ptx, "-o", tmp_path / "kernels.cubin"], capture_output=True, text=True)

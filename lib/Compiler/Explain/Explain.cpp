@@ -78,13 +78,8 @@ private:
   llvm::Error lower() {
     CompileEvents events(session.context());
     record.stages.push_back({printStage("model", module, origins), 0, {}});
-    Options options = record.options;
-    for (StringRef stage : stageNames()) {
-      if (stage == "runtime" || isDone(stage))
-        continue;
-      auto begin = std::chrono::steady_clock::now();
-      if (llvm::Error failed = session.lowerTo(module, stage, options))
-        return failed;
+    auto begin = std::chrono::steady_clock::now();
+    return session.lowerTo(module, "target", record.options, [&](StringRef stage) {
       const double milliseconds = since(begin);
       if (stage == "structured") {
         takeDecisions(events);
@@ -92,15 +87,8 @@ private:
       }
       findDtypes();
       record.stages.push_back({printStage(stage, module, origins), milliseconds, events.takePasses()});
-      options.startAt = stage.str();
-    }
-    return llvm::Error::success();
-  }
-
-  /// Whether the stage had run before the module was saved.
-  bool isDone(StringRef stage) const {
-    auto last = llvm::find(stageNames(), StringRef(record.options.startAt));
-    return last != stageNames().end() && llvm::find(stageNames(), stage) <= last;
+      begin = std::chrono::steady_clock::now();
+    });
   }
 
   /// Each remark of kernel formation is also a decision; earlier decisions, of other passes, have none.

@@ -16,7 +16,8 @@ class Block {
 public:
   explicit Block(size_t bytes)
       : memory(static_cast<uint8_t *>(std::aligned_alloc(256, (bytes + 511) / 256 * 256)), &std::free) {
-    std::memset(memory.get(), 0, bytes + 1);
+    if (memory)
+      std::memset(memory.get(), 0, bytes + 1);
   }
   uint8_t *data() const { return memory.get(); }
 
@@ -52,7 +53,7 @@ struct EmulatedDevice::Call {
     if (reinterpret_cast<uintptr_t>(data) % bufferAlignment == 0)
       return static_cast<uint8_t *>(const_cast<void *>(data));
     staged.push_back({written ? const_cast<void *>(data) : nullptr, size_t(bytes), Block(size_t(bytes))});
-    if (data)
+    if (data && staged.back().copy.data())
       std::memcpy(staged.back().copy.data(), data, size_t(bytes));
     return staged.back().copy.data();
   }
@@ -122,12 +123,25 @@ bool EmulatedDevice::run(const void *const *inputs, void *const *outputs, const 
     }
     (isInput ? call.inputs : call.outputs)[size_t(buffer.index)] =
         call.stage(data, bytes, isInput ? buffer.inPlace : true);
+    if (data && !(isInput ? call.inputs : call.outputs)[size_t(buffer.index)]) {
+      error = "out of memory: a copy of a tensor of " + std::to_string(bytes) + " bytes at a multiple of 16 bytes";
+      return false;
+    }
   }
   for (int64_t bytes : packedBytes) {
     call.blocks.emplace_back(size_t(bytes));
     call.packed.push_back(call.blocks.back().data());
+    if (!call.packed.back()) {
+      error = "out of memory: " + std::to_string(bytes) + " bytes of packed constants";
+      return false;
+    }
   }
   call.arena = Block(size_t(frame.arenaBytes));
+  if (!call.arena.data()) {
+    error = "out of memory: this call needs an arena of " + std::to_string(frame.arenaBytes) +
+            " bytes for what it computes on the way; use smaller inputs";
+    return false;
+  }
   if (!walk(first, call, error) || !walk(frame, call, error))
     return false;
   call.writeBack();

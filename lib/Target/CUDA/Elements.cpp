@@ -17,6 +17,9 @@ using namespace mlir;
 
 namespace tilewright::cuda {
 
+/// Terms that one sum of floats takes one after the other, at most.
+constexpr int64_t longestSum = 32;
+
 Type memoryType(Type element) { return element.isInteger(1) ? IntegerType::get(element.getContext(), 8) : element; }
 
 Elements::Elements(OpBuilder &builder, func::FuncOp kernel, ArrayRef<Value> sizes, Value status)
@@ -244,6 +247,17 @@ Value Elements::loopExtent(linalg::LinalgOp op, unsigned loop) {
   return {};
 }
 
+/// Whether every result is a sum of floats: what was there plus something else.
+static bool addsUp(linalg::LinalgOp op) {
+  Operation *yield = op.getBlock()->getTerminator();
+  for (auto [argument, value] : llvm::zip_equal(op.getRegionOutputArgs(), yield->getOperands())) {
+    auto sum = value.getDefiningOp<arith::AddFOp>();
+    if (!sum || !argument.hasOneUse() || !llvm::is_contained(sum->getOperands(), argument))
+      return false;
+  }
+  return true;
+}
+
 /// One thread computes all of it: the loops that the result does not run over are loops in order.
 Value Elements::structured(linalg::LinalgOp op, unsigned number, ArrayRef<Value> at) {
   SmallVector<Value> loops(op.getNumLoops());
@@ -278,6 +292,32 @@ Value Elements::structured(linalg::LinalgOp op, unsigned number, ArrayRef<Value>
     if (!value)
       reduced.push_back(loop);
   if (!reduced.empty()) {
+    const bool sums = addsUp(op);
+    auto add = [&](ArrayRef<Value> a, ArrayRef<Value> b) {
+      return llvm::map_to_vector(llvm::zip_equal(a, b), [&](auto pair) -> Value {
+        return arith::AddFOp::create(builder, op.getLoc(), std::get<0>(pair), std::get<1>(pair));
+      });
+    };
+    const SmallVector<Value> zeros =
+        sums ? llvm::map_to_vector(sofar,
+                                   [&](Value of) -> Value {
+                                     return arith::ConstantOp::create(builder, op.getLoc(),
+                                                                      builder.getZeroAttr(of.getType()));
+                                   })
+             : SmallVector<Value>();
+    auto loopOver = [&](Value from, Value to, Value step, ArrayRef<Value> start,
+                        llvm::function_ref<SmallVector<Value>(Value, SmallVector<Value>)> body) {
+      auto loop = scf::ForOp::create(builder, op.getLoc(), from, to, step, start);
+      inScope([&] {
+        builder.setInsertionPointToStart(loop.getBody());
+        SmallVector<Value> inner = body(loop.getInductionVar(), SmallVector<Value>(loop.getRegionIterArgs()));
+        builder.setInsertionPointToEnd(loop.getBody());
+        scf::YieldOp::create(builder, op.getLoc(), inner);
+      });
+      return SmallVector<Value>(loop.getResults());
+    };
+    // Sums of floats: each loop, and each part of a long one, adds up on its own, so that errors do not add up along
+    // all.
     std::function<SmallVector<Value>(size_t, SmallVector<Value>)> nest = [&](size_t depth, SmallVector<Value> carried) {
       if (depth == reduced.size())
         return yielded(op, loops, carried);
@@ -286,17 +326,23 @@ Value Elements::structured(linalg::LinalgOp op, unsigned number, ArrayRef<Value>
         refuse(op, type);
         return carried;
       }
-      auto loop = scf::ForOp::create(builder, op.getLoc(), constant(0), extent, constant(1), carried);
-      inScope([&] {
-        builder.setInsertionPointToStart(loop.getBody());
-        loops[reduced[depth]] = loop.getInductionVar();
-        SmallVector<Value> inner =
-            nest(depth + 1, SmallVector<Value>(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end()));
-        builder.setInsertionPointToEnd(loop.getBody());
-        scf::YieldOp::create(builder, op.getLoc(), inner);
-      });
+      auto each = [&](Value place, SmallVector<Value> within) {
+        loops[reduced[depth]] = place;
+        return sums && depth + 1 < reduced.size() ? add(within, nest(depth + 1, zeros)) : nest(depth + 1, within);
+      };
+      std::optional<int64_t> known = getConstantIntValue(extent);
+      SmallVector<Value> found;
+      if (sums && (!known || *known > longestSum))
+        found =
+            loopOver(constant(0), extent, constant(longestSum), carried, [&](Value first, SmallVector<Value> within) {
+              Value end = arith::AddIOp::create(builder, op.getLoc(), first, constant(longestSum));
+              end = arith::MinUIOp::create(builder, op.getLoc(), end, extent);
+              return add(within, loopOver(first, end, constant(1), zeros, each));
+            });
+      else
+        found = loopOver(constant(0), extent, constant(1), carried, each);
       loops[reduced[depth]] = Value();
-      return SmallVector<Value>(loop.getResults());
+      return found;
     };
     sofar = nest(0, sofar);
   } else {

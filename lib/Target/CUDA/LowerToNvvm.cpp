@@ -33,9 +33,10 @@ namespace {
 LogicalResult refuseFunctions(func::FuncOp kernel) {
   bool possible = true;
   kernel.walk([&](Operation *op) {
-    if (!isa<math::MathDialect>(op->getDialect()) || !isa<FloatType>(op->getResult(0).getType()) ||
-        isa<math::SqrtOp, math::FmaOp, math::AbsFOp, math::CopySignOp, math::FloorOp, math::CeilOp, math::RoundOp,
-            math::RoundEvenOp, math::TruncOp>(op))
+    if (!isa<arith::RemFOp>(op) &&
+        (!isa<math::MathDialect>(op->getDialect()) || !isa<FloatType>(op->getResult(0).getType()) ||
+         isa<math::SqrtOp, math::FmaOp, math::AbsFOp, math::CopySignOp, math::FloorOp, math::CeilOp, math::RoundOp,
+             math::RoundEvenOp, math::TruncOp>(op)))
       return;
     op->emitError() << "target cuda: " << op->getName().stripDialect() << " of " << op->getResult(0).getType()
                     << " has no implementation; target cpu computes it";

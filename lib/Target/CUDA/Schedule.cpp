@@ -39,6 +39,15 @@ void setSchedule(func::FuncOp kernel, const Schedule &schedule) {
   kernel->setAttr(attrName, parts.getDictionary(kernel.getContext()));
 }
 
+/// Whether the rows of every result fall into vectors.
+static bool inVectors(func::FuncOp kernel, int64_t vector) {
+  return vector == 1 || llvm::all_of(kernel.getResultTypes(), [&](Type type) {
+           auto shaped = dyn_cast<ShapedType>(type);
+           return shaped && shaped.getRank() > 0 && !shaped.isDynamicDim(shaped.getRank() - 1) &&
+                  shaped.getShape().back() % vector == 0;
+         });
+}
+
 std::optional<Schedule> getSchedule(func::FuncOp kernel) {
   auto parts = kernel->getAttrOfType<DictionaryAttr>(attrName);
   auto kind = parts ? parts.getAs<StringAttr>("kind") : StringAttr();
@@ -61,7 +70,7 @@ std::optional<Schedule> getSchedule(func::FuncOp kernel) {
   if (kind && number("threads", schedule.threads)) {
     if (kind == "elements" && number("vector", schedule.vector)) {
       schedule.kind = Schedule::Kind::Elements;
-      whole = true;
+      whole = schedule.threads % warpSize == 0 && schedule.threads <= 1024 && inVectors(kernel, schedule.vector);
     } else if (kind == "rows" && number("vector", schedule.vector) && number("group", schedule.group)) {
       schedule.kind = Schedule::Kind::Rows;
       schedule.turned = parts.contains("turned");
@@ -77,7 +86,7 @@ std::optional<Schedule> getSchedule(func::FuncOp kernel) {
   if (whole)
     return schedule;
   kernel.emitOpError("has no schedule of the target cuda: expected tw.schedule = {kind = \"elements\", \"rows\" or "
-                     "\"mma\", threads = ..., ...}");
+                     "\"mma\", threads = ..., ...}, threads up to 1024 in warps of 32, and a vector that divides rows");
   return std::nullopt;
 }
 
