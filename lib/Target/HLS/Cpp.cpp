@@ -73,6 +73,10 @@ std::string integerLiteral(const llvm::APInt &value, Type type) {
   if (type.isInteger(1))
     return value.isZero() ? "false" : "true";
   SmallString<32> text;
+  if (type.isUnsignedInteger()) {
+    value.toStringUnsigned(text);
+    return (text + (value.getBitWidth() == 64 ? "ULL" : "U")).str();
+  }
   value.toStringSigned(text);
   if (type.isInteger(64))
     return value.isMinSignedValue() ? "INT64_MIN" : (text + "LL").str();

@@ -10,6 +10,7 @@
 #include "lib/Target/HLS/PrintCpp.h"
 #include "mlir/Dialect/Affine/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "tilewright/Passes.h"
@@ -110,7 +111,10 @@ private:
                                    "compile model.pt2 --target=hls -o folder/");
   }
 
+  /// The top function of a design that is verified whatever the session does.
   static llvm::Expected<func::FuncOp> topOf(ModuleOp module) {
+    if (failed(verify(module)))
+      return llvm::createStringError("the design does not pass its verifier: this is a bug of Tilewright's");
     for (auto function : module.getOps<func::FuncOp>())
       if (function->hasAttr(topAttrName))
         return function;
