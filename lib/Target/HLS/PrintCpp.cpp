@@ -97,6 +97,8 @@ std::string printSignature(func::FuncOp function) {
       text += "hls::stream<" + cppType(stream.getElement()) + ", " + std::to_string(stream.getDepth()) + "> &" + name;
       continue;
     }
+    if (argument.use_empty()) // a port of the model's signature that no task reads
+      text += "[[maybe_unused]] ";
     auto type = dyn_cast<MemRefType>(argument.getType());
     if (!type) {
       text += cppType(argument.getType()) + " " + name;
