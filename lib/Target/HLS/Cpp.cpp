@@ -1,5 +1,6 @@
 //===- Cpp.cpp - what C++ calls types and functions ----------------------------------===//
 #include "lib/Target/HLS/Cpp.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -54,6 +55,14 @@ std::optional<std::string> mathFunction(Operation *op) {
   if (type.isF64())
     return name.str();
   return type.isF32() || type.isF16() ? std::optional((name + "f").str()) : std::nullopt;
+}
+
+bool isProductOfHalves(Operation &op) {
+  return isa<arith::MulIOp>(op) && llvm::all_of(op.getOperands(), [](Value value) {
+           auto extended = value.getDefiningOp<arith::ExtSIOp>();
+           return extended &&
+                  2 * extended.getIn().getType().getIntOrFloatBitWidth() <= extended.getType().getIntOrFloatBitWidth();
+         });
 }
 
 std::string floatLiteral(const llvm::APFloat &value, Type type) {

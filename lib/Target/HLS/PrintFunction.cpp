@@ -46,15 +46,6 @@ StringRef signOf(Operation &op) {
       .Default("");
 }
 
-/// A product of numbers that have half its width, or less: it cannot overflow.
-bool isProductOfHalves(Operation &op) {
-  return isa<arith::MulIOp>(op) && llvm::all_of(op.getOperands(), [](Value value) {
-           auto extended = value.getDefiningOp<arith::ExtSIOp>();
-           return extended &&
-                  2 * extended.getIn().getType().getIntOrFloatBitWidth() <= extended.getType().getIntOrFloatBitWidth();
-         });
-}
-
 /// Arrays that a loop's body reads and writes.
 SmallVector<Value> accumulated(Block &body) {
   llvm::SmallSetVector<Value, 2> read, both;
