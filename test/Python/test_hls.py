@@ -221,6 +221,72 @@ def test_exported_model(tmp_path):
     assert done.stdout.endswith("PASS\n"), done.stdout + done.stderr
 
 
+def build_and_run(folder):
+    words = ["g++", *hls_trial.STRICT, "-DTILEWRIGHT_THREADS", *hls_trial.SOURCES, "check/dataflow_check.cpp", "-pthread", "-o", "bench"]
+    built = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=120)
+    assert built.returncode == 0, built.stderr[:3000]
+    return subprocess.run(["./bench"], cwd=folder, capture_output=True, text=True, timeout=60)
+
+
+def make(tmp_path, text):
+    (tmp_path / "model.mlir").write_text(text)
+    made = hls_trial.generate(tmp_path / "model.mlir", tmp_path / "out")
+    assert made.returncode == 0, made.stderr
+    return tmp_path / "out"
+
+
+def test_tensors_with_reserved_names(tmp_path):
+    """Words of C++, macros, functions that the printer calls, the helpers, the test bench's own names."""
+    table = (ROOT / "lib" / "Target" / "HLS" / "Names.cpp").read_text()
+    words = re.findall(r'"(\w+)"', re.search(r"reserved\[\] = \{(.*?)\};", table, re.S)[1])
+    words += ["NAN", "INFINITY", "linux", "unix", "model", "bench", "argc", "argv", "tasks", "expf", "nullptr", "decltype", "larger", "max_or_nan"]
+    words = list(dict.fromkeys(words))
+    inputs = ", ".join(f'%a{i}: tensor<2xf32> {{tw.name = "{word}"}}' for i, word in enumerate(words))
+    kind = "(tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>"
+    lines, results = [], []
+    for begin in range(0, len(words), 40):
+        last = f"%a{begin}"
+        for i in range(begin + 1, min(begin + 40, len(words))):
+            lines.append(f"  %s{i} = tw.add {last}, %a{i} : {kind}")
+            last = f"%s{i}"
+        lines.append(f"  %t{begin} = tw.exp {last} : (tensor<2xf32>) -> tensor<2xf32>")
+        results.append(f"%t{begin}")
+    types = ", ".join(["tensor<2xf32>"] * len(results))
+    folder = make(tmp_path, f"func.func @main({inputs}) -> ({types}) {{\n" + "\n".join(lines) + f"\n  return {', '.join(results)} : {types}\n}}\n")
+    done = build_and_run(folder)
+    assert done.stdout.endswith("PASS\n"), done.stdout + done.stderr
+
+
+def test_bench_sees_the_last_bit(tmp_path):
+    """An int64_t that differs by less than a double holds."""
+    folder = make(tmp_path, 'func.func @main(%x: tensor<4xi64>) -> tensor<4xi64> {\n  %y = tw.mul %x, %x : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64>\n  return %y : tensor<4xi64>\n}\n')
+    (folder / "data" / "input_0.bin").write_bytes((2**30).to_bytes(8, "little") * 4)
+    (folder / "data" / "output_0.bin").write_bytes((2**60).to_bytes(8, "little") * 4)
+    assert build_and_run(folder).stdout.endswith("PASS\n")
+    (folder / "data" / "output_0.bin").write_bytes((2**60 + 1).to_bytes(8, "little") * 4)
+    assert "FAIL, integers differ" in build_and_run(folder).stdout
+
+
+def test_more_than_64_operands_and_an_unused_input(tmp_path):
+    inputs = ", ".join(f"%a{i}: tensor<6xf32>" for i in range(71))
+    kind = "(tensor<6xf32>, tensor<6xf32>) -> tensor<6xf32>"
+    sums = "\n".join(f"  %s{i} = tw.add {'%a0' if i == 1 else f'%s{i - 1}'}, %a{i} : {kind}" for i in range(1, 70))
+    folder = make(tmp_path, f"func.func @main({inputs}) -> tensor<6xf32> {{\n{sums}\n  return %s69 : tensor<6xf32>\n}}\n")
+    assert build_and_run(folder).stdout.endswith("PASS\n")
+
+
+def test_seven_dimensions(tmp_path):
+    """Labels of loops are different at any rank."""
+    model = """func.func @main(%x: tensor<2x1x2x1x2x3x2xf32>) -> tensor<2x1x2x1x2x2x3xf32> {
+  %p = tw.permute %x {permutation = array<i64: 0, 1, 2, 3, 4, 6, 5>} : tensor<2x1x2x1x2x3x2xf32> -> tensor<2x1x2x1x2x2x3xf32>
+  return %p : tensor<2x1x2x1x2x2x3xf32>
+}
+"""
+    folder = make(tmp_path, model)
+    assert lint((folder / "kernel.cpp").read_text()) == []
+    assert build_and_run(folder).stdout.endswith("PASS\n")
+
+
 def test_torch_is_told():
     import torch
 

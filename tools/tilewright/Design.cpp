@@ -4,7 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Design.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -15,19 +18,74 @@ namespace path = llvm::sys::path;
 namespace tilewright::driver {
 namespace {
 
-/// What only a design of ours has at its top.
-constexpr llvm::StringLiteral mark = "report.json";
+/// At the top of a design: who made it, and its list of files, by which a later run knows what it may replace.
+constexpr llvm::StringLiteral mark = "report.json", filesKey = "files";
 
 std::string parentOf(llvm::StringRef folder) {
   llvm::StringRef parent = path::parent_path(folder.rtrim('/'));
   return parent.empty() ? "." : parent.str();
 }
 
+/// The files that the report in `folder` lists; nothing where it is no report of ours.
+std::optional<llvm::StringSet<>> listedFiles(llvm::StringRef folder) {
+  llvm::SmallString<128> at(folder);
+  path::append(at, mark);
+  auto buffer = llvm::MemoryBuffer::getFile(at, /*IsText=*/true);
+  if (!buffer)
+    return std::nullopt;
+  llvm::Expected<llvm::json::Value> report = llvm::json::parse((*buffer)->getBuffer());
+  if (!report) {
+    llvm::consumeError(report.takeError());
+    return std::nullopt;
+  }
+  const llvm::json::Object *object = report->getAsObject();
+  const llvm::json::Array *list = object ? object->getArray(filesKey) : nullptr;
+  if (!list || object->getString("made_by") != "tilewright hls")
+    return std::nullopt;
+  llvm::StringSet<> files;
+  for (const llvm::json::Value &entry : *list)
+    if (auto name = entry.getAsString())
+      files.insert(*name);
+  return files;
+}
+
+/// The first entry below `folder` that is neither a listed file nor a folder of listed files; "" if there is none.
+std::string strangerIn(llvm::StringRef folder, const llvm::StringSet<> &files) {
+  std::error_code code;
+  for (fs::recursive_directory_iterator at(folder, code, /*follow_symlinks=*/false), end; at != end && !code;
+       at.increment(code)) {
+    llvm::StringRef name = llvm::StringRef(at->path()).substr(folder.size()).ltrim('/');
+    const bool isFolder = at->type() == fs::file_type::directory_file;
+    const bool known =
+        isFolder
+            ? llvm::any_of(files.keys(), [&](llvm::StringRef file) { return file.starts_with((name + "/").str()); })
+            : files.contains(name);
+    if (!known)
+      return name.str();
+  }
+  return code ? code.message() : "";
+}
+
+/// Adds the list of all files to the report, which is one of them.
+void listFiles(std::vector<DesignFile> &files) {
+  for (DesignFile &report : files) {
+    if (report.path != mark)
+      continue;
+    llvm::json::Value value = llvm::cantFail(llvm::json::parse(report.text));
+    llvm::json::Array names;
+    for (const DesignFile &file : files)
+      names.push_back(file.path);
+    (*value.getAsObject())[filesKey] = std::move(names);
+    report.text.clear();
+    llvm::raw_string_ostream(report.text) << llvm::formatv("{0:2}", value) << "\n";
+  }
+}
+
 llvm::Error writeFile(const llvm::Twine &folder, const DesignFile &file) {
   llvm::SmallString<128> at;
   folder.toVector(at);
   path::append(at, file.path);
-  std::error_code code = fs::create_directories(path::parent_path(at));
+  std::error_code code = fs::create_directories(path::parent_path(at), /*IgnoreExisting=*/true, fs::all_all);
   if (!code) {
     llvm::raw_fd_ostream out(at, code);
     if (!code) {
@@ -47,21 +105,37 @@ llvm::Error checkDesignFolder(llvm::StringRef folder) {
   if (folder == "-" || folder.empty())
     return llvm::createStringError("a design is a folder of files: say which with -o FOLDER");
   const std::string shown = folder.str(), parent = parentOf(folder);
+  llvm::StringRef last = path::filename(folder.rtrim('/'));
+  if (last.empty() || last == "." || last == ".." || folder.rtrim('/').empty())
+    return llvm::createStringError("'%s' cannot be replaced by a design: give a folder of its own a name, as in "
+                                   "-o design",
+                                   shown.c_str());
   if (!fs::is_directory(parent))
     return llvm::createStringError("cannot make the folder '%s': there is no folder '%s'", shown.c_str(),
                                    parent.c_str());
   if (std::error_code code = fs::access(parent, fs::AccessMode::Write))
     return llvm::createStringError(code, "cannot make the folder '%s': %s", shown.c_str(), code.message().c_str());
+  const std::string place = folder.rtrim('/').str();
+  if (fs::is_symlink_file(place))
+    return llvm::createStringError("'%s' is a link, and a design is a folder: name the folder itself", shown.c_str());
   if (!fs::exists(folder))
     return llvm::Error::success();
   std::error_code code;
   if (!fs::is_directory(folder))
     return llvm::createStringError("'%s' is a file, and a design is a folder", shown.c_str());
-  const bool empty = fs::directory_iterator(folder, code) == fs::directory_iterator();
-  if (empty || fs::exists(shown + "/" + mark))
+  llvm::SmallString<128> real, here;
+  if (!fs::real_path(place, real) && !fs::current_path(here) && !fs::real_path(here, here) &&
+      (here + "/").str().starts_with((real + "/").str()))
+    return llvm::createStringError("the folder '%s' holds the one in which this program runs; name another",
+                                   shown.c_str());
+  if (fs::directory_iterator(place, code) == fs::directory_iterator() && !code)
     return llvm::Error::success();
-  return llvm::createStringError("the folder '%s' holds other things than a design of Tilewright's; name another",
-                                 shown.c_str());
+  std::optional<llvm::StringSet<>> files = listedFiles(place);
+  const std::string stranger = files ? strangerIn(place, *files) : "";
+  if (files && stranger.empty())
+    return llvm::Error::success();
+  return llvm::createStringError("the folder '%s' holds other things than a design of Tilewright's%s; name another",
+                                 shown.c_str(), stranger.empty() ? "" : (": '" + stranger + "'").c_str());
 }
 
 llvm::Error writeDesign(Session &session, ModelFile &model, Target &target, const Options &given,
@@ -80,6 +154,7 @@ llvm::Error writeDesign(Session &session, ModelFile &model, Target &target, cons
   if (!data)
     return data.takeError();
   files->insert(files->end(), data->begin(), data->end());
+  listFiles(*files);
 
   const std::string place = folder.rtrim('/').str();
   llvm::SmallString<128> aside;
@@ -94,12 +169,24 @@ llvm::Error writeDesign(Session &session, ModelFile &model, Target &target, cons
   for (const DesignFile &file : *files)
     if (llvm::Error failed = writeFile(aside, file))
       return drop(std::move(failed));
-  if (fs::exists(place))
-    if (std::error_code code = fs::remove_directories(place, /*IgnoreErrors=*/false))
+  fs::setPermissions(aside, static_cast<fs::perms>(fs::all_all & ~fs::getUmask()));
+  // Again, since compiling takes a while. The older design is dropped when the new one has its place.
+  if (llvm::Error changed = checkDesignFolder(place))
+    return drop(std::move(changed));
+  const std::string older = (aside + ".older").str();
+  const bool replaces = fs::exists(place);
+  if (replaces)
+    if (std::error_code code = fs::rename(place, older))
       return drop(llvm::createStringError(code, "cannot replace '%s': %s", place.c_str(), code.message().c_str()));
-  if (std::error_code code = fs::rename(aside, place))
+  if (std::error_code code = fs::rename(aside, place)) {
+    if (replaces)
+      fs::rename(older, place);
     return drop(llvm::createStringError(code, "cannot make '%s': %s", place.c_str(), code.message().c_str()));
-  fs::setPermissions(place, static_cast<fs::perms>(0755));
+  }
+  if (replaces)
+    if (std::error_code code = fs::remove_directories(older, /*IgnoreErrors=*/false))
+      return llvm::createStringError(code, "cannot remove the older design, now '%s': %s", older.c_str(),
+                                     code.message().c_str());
   return llvm::Error::success();
 }
 

@@ -20,12 +20,14 @@ namespace {
 
 using Results = std::vector<HostTensor>;
 
-/// Integers of more than one bit from -100 to 99, so that sums and products have something to do.
+/// Integers of more than one bit from -100 to 99, so that sums and products have something to do; one in eight over
+/// the whole width, so that they overflow, too.
 void fillIntegers(HostTensor &tensor, std::mt19937_64 &random) {
   if (!tensor.element.isInteger() || tensor.element.isInteger(1))
     return;
   for (int64_t i = 0; i < tensor.count(); ++i) {
-    const int64_t value = int64_t(random() % 200) - 100;
+    const uint64_t bits = random();
+    const int64_t value = bits % 8 ? int64_t(bits / 8 % 200) - 100 : int64_t(random());
     memcpy(&tensor.bytes[i * tensor.width()], &value, tensor.width());
   }
 }

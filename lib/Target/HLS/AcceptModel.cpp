@@ -91,6 +91,15 @@ private:
 
   std::string operationsWithoutForm() {
     std::set<std::string> problems;
+    getOperation().walk([&](Operation *op) {
+      for (Type type : op->getResultTypes())
+        if (isEmpty(type))
+          problems.insert("\n  the empty tensor " + dtypeText(type) + lineOf(op));
+    });
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      for (BlockArgument argument : function.getArguments())
+        if (function.getName() == "main" && isEmpty(argument.getType()))
+          problems.insert("\n  the empty input " + dtypeText(argument.getType()) + lineOf(function));
     for (auto kernel : getOperation().getOps<func::FuncOp>()) {
       if (kernel.getName() == "main")
         continue;
@@ -105,6 +114,11 @@ private:
       });
     }
     return llvm::join(problems, "");
+  }
+
+  static bool isEmpty(Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && llvm::is_contained(tensor.getShape(), 0);
   }
 
   static std::string dtypeText(Type type) {

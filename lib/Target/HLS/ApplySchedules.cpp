@@ -33,12 +33,6 @@ namespace tilewright {
 namespace tilewright::hls {
 namespace {
 
-/// i, j, k, ... of a loop by its number; u, v, ... of copies. Behind the last letter of six come numbers.
-std::string letter(char first, size_t number) {
-  std::string name(1, char(first + number % 6));
-  return number < 6 ? name : name + std::to_string(number / 6);
-}
-
 std::string opLabel(Operation *op) {
   if (auto name = op->getAttrOfType<StringAttr>("tw.op"))
     return kernelName(name.getValue());

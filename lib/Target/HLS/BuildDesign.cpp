@@ -23,7 +23,10 @@
 #include "lib/Target/HLS/Banks.h"
 #include "lib/Target/HLS/DataMovers.h"
 #include "lib/Target/HLS/Names.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "tilewright/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -36,6 +39,17 @@ namespace tilewright {
 
 namespace tilewright::hls {
 namespace {
+
+/// Does the kernel write what this value is, by itself or through another view?
+bool isWritten(Value array) {
+  return llvm::any_of(array.getUsers(), [&](Operation *user) {
+    if (auto store = dyn_cast<affine::AffineStoreOp>(user))
+      return store.getMemRef() == array;
+    if (auto view = dyn_cast<ViewLikeOpInterface>(user))
+      return view.getViewSource() == array && isWritten(user->getResult(0));
+    return hasEffect<MemoryEffects::Write>(user, array);
+  });
+}
 
 MemRefType chipType(ShapedType type) { return MemRefType::get(type.getShape(), type.getElementType()); }
 
@@ -108,7 +122,9 @@ private:
       for (auto [argument, number] : llvm::enumerate(op.getBuffers())) {
         auto type = chipType(cast<MemRefType>(kernel.getArgumentTypes()[argument]));
         PlanBuffer &buffer = buffers[number];
-        if (argument >= 64 || (op.getWrites() >> argument & 1)) {
+        if (writesArgument(op, argument)) {
+          if (buffer.writer >= 0)
+            return op.emitError("two kernels write one buffer, which has no hardware form yet");
           buffer.writer = launches.size();
           buffer.writerArgument = argument;
           if (!buffer.type)
@@ -145,6 +161,13 @@ private:
         return launches[buffer.writer].emitError(
             "a kernel makes a result that nobody reads, which has no hardware form yet");
     return success();
+  }
+
+  /// The plan's mask has 64 bits; behind them, what the kernel's body does.
+  bool writesArgument(plan::LaunchOp op, size_t argument) {
+    if (argument < 64)
+      return op.getWrites() >> argument & 1;
+    return isWritten(module.lookupSymbol<func::FuncOp>(op.getKernel()).getArgument(argument));
   }
 
   void addOutput(PlanBuffer &buffer, int64_t output) {
@@ -227,8 +250,6 @@ private:
     auto dataflow = DataflowOp::create(builder, top.getLoc());
     func::ReturnOp::create(builder, top.getLoc());
     builder.createBlock(&dataflow.getBody());
-    for (PlanBuffer &buffer : buffers)
-      buffer.name = buffer.name; // ports have taken the plain names
   }
 
   Value array(StringRef name, MemRefType type, Location loc, ElementsAttr value = {}) {
@@ -298,7 +319,7 @@ private:
       }
     SmallVector<Value> reads, writes;
     for (auto [argument, value] : llvm::enumerate(operands[number]))
-      (argument >= 64 || (op.getWrites() >> argument & 1) ? writes : reads).push_back(value);
+      (writesArgument(op, argument) ? writes : reads).push_back(value);
     TaskOp::create(builder, loc, op.getKernel(), reads, writes);
     for (auto [buffer, chip] : late) {
       SmallVector<Value> places;

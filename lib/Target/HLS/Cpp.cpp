@@ -1,5 +1,6 @@
 //===- Cpp.cpp - what C++ calls types and functions ----------------------------------===//
 #include "lib/Target/HLS/Cpp.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -56,6 +57,14 @@ std::optional<std::string> mathFunction(Operation *op) {
   return type.isF32() || type.isF16() ? std::optional((name + "f").str()) : std::nullopt;
 }
 
+bool isProductOfHalves(Operation &op) {
+  return isa<arith::MulIOp>(op) && llvm::all_of(op.getOperands(), [](Value value) {
+           auto extended = value.getDefiningOp<arith::ExtSIOp>();
+           return extended &&
+                  2 * extended.getIn().getType().getIntOrFloatBitWidth() <= extended.getType().getIntOrFloatBitWidth();
+         });
+}
+
 std::string floatLiteral(const llvm::APFloat &value, Type type) {
   if (value.isNaN())
     return "NAN";
@@ -73,6 +82,10 @@ std::string integerLiteral(const llvm::APInt &value, Type type) {
   if (type.isInteger(1))
     return value.isZero() ? "false" : "true";
   SmallString<32> text;
+  if (type.isUnsignedInteger()) {
+    value.toStringUnsigned(text);
+    return (text + (value.getBitWidth() == 64 ? "ULL" : "U")).str();
+  }
   value.toStringSigned(text);
   if (type.isInteger(64))
     return value.isMinSignedValue() ? "INT64_MIN" : (text + "LL").str();

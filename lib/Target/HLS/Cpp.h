@@ -20,6 +20,8 @@ std::optional<std::string> mathFunction(mlir::Operation *op);
 std::string floatLiteral(const llvm::APFloat &value, mlir::Type type);
 /// "7", "-3", "true".
 std::string integerLiteral(const llvm::APInt &value, mlir::Type type);
+/// A product of numbers that have half its width, or less: it cannot overflow.
+bool isProductOfHalves(mlir::Operation &op);
 
 } // namespace tilewright::hls
 

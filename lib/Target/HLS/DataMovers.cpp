@@ -53,7 +53,7 @@ func::FuncOp makeMover(ModuleOp module, StringRef name, Type from, TypeRange to,
   for (auto [dim, size] : llvm::enumerate(loops)) {
     const bool last = dim + 1 == loops.size();
     auto loop = affine::AffineForOp::create(builder, loc, 0, size);
-    std::string label = (name + "_" + StringRef("ijklmn").substr(std::min<size_t>(dim, 5), 1)).str();
+    std::string label = (name + "_" + letter('i', dim)).str();
     loop->setAttr(loopAttrName, LoopAttr::get(builder.getContext(), label, last ? 1 : 0, 1, !last, 0));
     ivs.push_back(loop.getInductionVar());
     own.push_back(builder.getAffineDimExpr(dim));

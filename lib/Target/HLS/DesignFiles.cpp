@@ -107,7 +107,7 @@ std::string printDataflowCheck(func::FuncOp top) {
   signature.insert(signature.find('('), "_threads");
   out << madeBy
       << "// The top function with a thread for each task; compile with -DTILEWRIGHT_THREADS -Icheck.\n"
-         "#include \"kernel.h\"\n#include \"tilewright_tasks.h\"\n\n"
+         "#include \"kernel.h\"\n#include \"tilewright_tasks.h\"\n#include <math.h>\n\n"
       << signature << ";\n"
       << signature << " {\n  tilewright::Tasks tasks;\n";
   llvm::DenseMap<Value, std::string> names;
@@ -119,9 +119,11 @@ std::string printDataflowCheck(func::FuncOp top) {
       auto type = cast<MemRefType>(buffer.getMemory().getType());
       std::string name = buffer.getName().str();
       names[buffer.getMemory()] = name;
-      out << "  " << arrayPointer(name, type) << "\n";
-      if (!buffer.getValue())
-        out << "  tilewright::Filled " << name << "_filled(\"" << name << "\");\n";
+      if (auto value = buffer.getValue()) {
+        out << "  " << printConstant(name, type, *value) << ";\n";
+        return;
+      }
+      out << "  " << arrayPointer(name, type) << "\n  tilewright::Filled " << name << "_filled(\"" << name << "\");\n";
       releases += "  delete[] " + name + ";\n";
     } else if (auto stream = dyn_cast<StreamOp>(op)) {
       auto type = cast<StreamType>(stream.getQueue().getType());

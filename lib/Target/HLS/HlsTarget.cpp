@@ -9,7 +9,9 @@
 #include "lib/Target/HLS/Names.h"
 #include "lib/Target/HLS/PrintCpp.h"
 #include "mlir/Dialect/Affine/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "tilewright/Passes.h"
@@ -110,7 +112,20 @@ private:
                                    "compile model.pt2 --target=hls -o folder/");
   }
 
+  /// The top function of a design that is verified whatever the session does.
   static llvm::Expected<func::FuncOp> topOf(ModuleOp module) {
+    std::string parts;
+    module.walk([&](memref::SubViewOp view) { // banks are chosen per array, not per view
+      if (!parts.empty() || view.getSourceType().getMemorySpace() == view.getType().getMemorySpace())
+        return;
+      auto line = view.getLoc()->findInstanceOf<FileLineColLoc>();
+      parts = line ? (" (" + line.getFilename().getValue() + ":" + Twine(line.getLine()) + ")").str() : " ";
+    });
+    if (!parts.empty())
+      return llvm::createStringError("this model has no hardware form yet: a slice, a concatenation or a padding" +
+                                     StringRef(parts).rtrim());
+    if (failed(verify(module)))
+      return llvm::createStringError("the design does not pass its verifier: this is a bug of Tilewright's");
     for (auto function : module.getOps<func::FuncOp>())
       if (function->hasAttr(topAttrName))
         return function;

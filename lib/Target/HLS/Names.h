@@ -25,6 +25,9 @@ private:
   llvm::StringMap<int> taken;
 };
 
+/// i, j, k, ... of a loop by its number; u, v, ... of copies. Behind the last letter of six come numbers.
+std::string letter(char first, size_t number);
+
 /// "softmax" for "softmax+softmax", "matmul_add" for "matmul+add": at most three ops of a kernel.
 std::string kernelName(llvm::StringRef operations);
 

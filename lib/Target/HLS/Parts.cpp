@@ -9,6 +9,7 @@
 #include "tilewright/Target.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace tilewright::hls {
 namespace {
@@ -34,16 +35,16 @@ llvm::Expected<const Part *> findPart(llvm::StringRef name) {
 llvm::Expected<Resources> readBudget(llvm::StringRef text, const Part &part) {
   Resources budget = part.has;
   llvm::SmallVector<llvm::StringRef> words;
+  llvm::StringSet<> given;
   text.split(words, ',', -1, /*KeepEmpty=*/false);
   for (llvm::StringRef word : words) {
     auto [name, count] = word.split('=');
-    int64_t *entry = name == "dsp"    ? &budget.dsp
-                     : name == "bram" ? &budget.bram
-                     : name == "uram" ? &budget.uram
-                                      : nullptr;
+    if (!given.insert(name).second)
+      return llvm::createStringError("--budget names '" + name + "' twice: give each once");
+    int64_t *entry = name == "dsp" ? &budget.dsp : name == "bram" ? &budget.bram : nullptr;
     int64_t value = 0;
     if (!entry || count.getAsInteger(10, value) || value < 0)
-      return llvm::createStringError("--budget takes dsp=N, bram=N and uram=N between commas, not '" + word + "'");
+      return llvm::createStringError("--budget takes dsp=N and bram=N between commas, not '" + word + "'");
     if (value > *entry)
       return llvm::createStringError("--budget " + name + "=" + count + " is more than " + part.name +
                                      " has, which is " + std::to_string(*entry));

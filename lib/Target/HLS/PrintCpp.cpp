@@ -71,6 +71,20 @@ std::string printArray(StringRef name, MemRefType type) {
   return text;
 }
 
+std::string printConstant(StringRef name, MemRefType type, ElementsAttr value) {
+  std::string text = "static const " + printArray(name, type) + " = {";
+  Type element = type.getElementType();
+  auto print = [&](auto values, auto literal) {
+    for (auto [number, one] : llvm::enumerate(values))
+      text += (number ? ", " : "") + std::string(number % 16 ? "" : "\n      ") + literal(one, element);
+  };
+  if (isa<FloatType>(element))
+    print(value.getValues<APFloat>(), floatLiteral);
+  else
+    print(value.getValues<APInt>(), integerLiteral);
+  return text + "}";
+}
+
 std::string printSignature(func::FuncOp function) {
   std::set<std::string> none;
   FunctionPrinter printer(function, llvm::nulls(), none);
@@ -83,6 +97,8 @@ std::string printSignature(func::FuncOp function) {
       text += "hls::stream<" + cppType(stream.getElement()) + ", " + std::to_string(stream.getDepth()) + "> &" + name;
       continue;
     }
+    if (argument.use_empty()) // a port of the model's signature that no task reads
+      text += "[[maybe_unused]] ";
     auto type = dyn_cast<MemRefType>(argument.getType());
     if (!type) {
       text += cppType(argument.getType()) + " " + name;
@@ -112,7 +128,7 @@ llvm::Expected<std::string> printKernels(func::FuncOp top) {
       "the last.\n#include \"kernel.h\"\n#include <math.h>\n\n";
   bool any = false;
   for (const Helper &helper : helpers)
-    if (StringRef(body).contains((helper.name + "(").str())) {
+    if (StringRef(body).contains((helper.name + "(").str()) || StringRef(body).contains((helper.name + "<").str())) {
       text += helper.text;
       any = true;
     }

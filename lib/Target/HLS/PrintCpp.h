@@ -23,6 +23,8 @@ std::vector<Port> portsOf(mlir::func::FuncOp top);
 std::string printSignature(mlir::func::FuncOp function);
 /// "float chip[20][16]".
 std::string printArray(llvm::StringRef name, mlir::MemRefType type);
+/// "static const float c[2] = {1.0f, 2.0f}" without its semicolon: the array with its elements.
+std::string printConstant(llvm::StringRef name, mlir::MemRefType type, mlir::ElementsAttr value);
 
 /// kernel.cpp: a function per task, then the top function. The error lists all ops that have no form in C++.
 llvm::Expected<std::string> printKernels(mlir::func::FuncOp top);

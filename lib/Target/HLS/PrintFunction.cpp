@@ -18,6 +18,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -193,25 +194,7 @@ void FunctionPrinter::statement(Operation &op) {
     if (!buffer.getValue()) {
       out << printArray(name, type) << ";\n";
     } else {
-      out << "static const " << printArray(name, type) << " = {";
-      Type element = type.getElementType();
-      auto print = [&](auto values, auto literal) {
-        size_t number = 0;
-        llvm::interleave(
-            values, out,
-            [&](const auto &value) {
-              if (number++ % 16 == 0)
-                out << "\n      ";
-              out << literal(value, element);
-            },
-            ", ");
-      };
-      ElementsAttr value = *buffer.getValue();
-      if (isa<FloatType>(element))
-        print(value.getValues<APFloat>(), floatLiteral);
-      else
-        print(value.getValues<APInt>(), integerLiteral);
-      out << "};\n";
+      out << printConstant(name, type, *buffer.getValue()) << ";\n";
     }
     pragmas(buffer.getMemory(), name);
     return;
@@ -446,14 +429,44 @@ std::string FunctionPrinter::asUnsigned(Value value) {
   return "(unsigned " + std::string(value.getType().isInteger(64) ? "long long" : "int") + ")" + operand(value);
 }
 
-/// Narrow integers are computed as int by C++: the result is cut to the type.
+/// Narrow integers are computed as int by C++: the result is cut to the type. What wraps around in the IR and may not
+/// in C++ is computed without a sign.
 std::string FunctionPrinter::binary(Operation &op, StringRef sign) {
   Type type = op.getResult(0).getType();
-  std::string text = operand(op.getOperand(0)) + " " + sign.str() + " " + operand(op.getOperand(1));
+  std::string left = operand(op.getOperand(0)), right = operand(op.getOperand(1));
   auto integer = dyn_cast<IntegerType>(type);
-  if (!integer || integer.getWidth() >= 32 || integer.getWidth() == 1)
+  const unsigned width = integer ? integer.getWidth() : 0;
+  const bool isShift = isa<arith::ShLIOp, arith::ShRSIOp>(op),
+             isNative = llvm::is_contained({8u, 16u, 32u, 64u}, width);
+  if (isShift && isNative && !matchPattern(op.getOperand(1), m_Constant())) // IR has no value for a longer shift
+    right = "(" + right + " & " + std::to_string(width - 1) + ")";
+  const bool mayWrap =
+      isNative && (isa<arith::ShLIOp>(op) ||
+                   (width >= 32 && isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op) && !isProductOfHalves(op)));
+  if (mayWrap) {
+    const std::string without = width == 64 ? "(uint64_t)" : "(uint32_t)";
+    left = without + left;
+    if (!isShift)
+      right = without + right;
+  }
+  std::string text = left + " " + sign.str() + " " + right;
+  if (!integer || width == 1 || (width >= 32 && isNative && !mayWrap))
     return text;
   return "(" + cppType(type) + ")(" + text + ")";
+}
+
+/// Of integers by their bits as numbers without a sign.
+std::string FunctionPrinter::unsignedBinary(Operation &op) {
+  Type type = op.getResult(0).getType();
+  auto integer = dyn_cast<IntegerType>(type);
+  if (!integer || !llvm::is_contained({8u, 16u, 32u, 64u}, integer.getWidth()))
+    return "";
+  const std::string without = "u" + cppType(type), left = operand(op.getOperand(0)), right = operand(op.getOperand(1));
+  if (isa<arith::DivUIOp, arith::RemUIOp>(op))
+    return "(" + cppType(type) + ")((" + without + ")" + left + (isa<arith::DivUIOp>(op) ? " / (" : " % (") + without +
+           ")" + right + ")";
+  return "(" + cppType(type) + ")" + (isa<arith::MaxUIOp>(op) ? "larger<" : "smaller<") + without + ">(" +
+         use(op.getOperand(0)) + ", " + use(op.getOperand(1)) + ")";
 }
 
 std::string FunctionPrinter::expression(Operation &op) {
@@ -531,6 +544,10 @@ std::string FunctionPrinter::expression(Operation &op) {
     }
     if (name == "negf")
       return "-" + operand(op.getOperand(0));
+    // Where a literal has another type than the helper's other operand, the helper is told which.
+    Type result = op.getResult(0).getType();
+    const bool isPlain = result.isF32() || result.isF64() || result.isInteger(32) || result.isIndex();
+    const std::string typed = isPlain ? "" : "<" + cppType(result) + ">";
     if (StringRef helper = llvm::StringSwitch<StringRef>(name)
                                .Case("maximumf", "max_or_nan")
                                .Case("minimumf", "min_or_nan")
@@ -539,7 +556,10 @@ std::string FunctionPrinter::expression(Operation &op) {
                                .Cases({"maxsi", "minsi"}, name.drop_back(2))
                                .Default("");
         !helper.empty())
-      return call(helper == "max" ? "larger" : helper == "min" ? "smaller" : helper);
+      return call((helper == "max" ? "larger" : helper == "min" ? "smaller" : helper).str() + typed);
+    if (isa<arith::MaxUIOp, arith::MinUIOp, arith::DivUIOp, arith::RemUIOp>(op))
+      if (std::string text = unsignedBinary(op); !text.empty())
+        return text;
     if (llvm::is_contained({"extf", "truncf", "sitofp", "fptosi", "extsi", "trunci", "index_cast"}, name)) {
       // A boolean is one bit: as a signed number it is 0 or -1.
       if ((name == "extsi" || name == "sitofp") && op.getOperand(0).getType().isInteger(1))

@@ -39,6 +39,7 @@ private:
   std::string affine(mlir::AffineExpr expr, mlir::ValueRange operands);
   std::string access(mlir::Value array, mlir::AffineMap map, mlir::ValueRange operands);
   std::string binary(mlir::Operation &op, llvm::StringRef sign);
+  std::string unsignedBinary(mlir::Operation &op);
   std::string asUnsigned(mlir::Value value);
   void indent();
 

@@ -40,7 +40,7 @@ def said(done: subprocess.CompletedProcess) -> str:
 
 
 def run(words, folder) -> subprocess.CompletedProcess:
-    environment = os.environ | {"ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=0", "UBSAN_OPTIONS": "halt_on_error=1"}
+    environment = os.environ | {"ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=0", "UBSAN_OPTIONS": "halt_on_error=1", "TILEWRIGHT_VERIFY": "1"}
     try:
         return subprocess.run([str(w) for w in words], cwd=folder, capture_output=True, text=True, timeout=LIMIT, env=environment)
     except subprocess.TimeoutExpired:

@@ -27,3 +27,15 @@ module {
     return %x : tensor<?x8xbf16>
   }
 }
+
+// -----
+
+// REFUSED: this model has no hardware form yet:
+// REFUSED-NEXT: the empty input tensor<0x4xf32> ({{.*}}accept-model.mlir:37)
+// REFUSED-NEXT: the empty tensor tensor<0x4xf32> ({{.*}}accept-model.mlir:38)
+module {
+  func.func @main(%x: tensor<0x4xf32>) -> tensor<0x4xf32> {
+    %y = math.exp %x : tensor<0x4xf32>
+    return %y : tensor<0x4xf32>
+  }
+}
