@@ -157,11 +157,14 @@ llvm::Error writeDesign(Session &session, ModelFile &model, Target &target, cons
   listFiles(*files);
 
   const std::string place = folder.rtrim('/').str();
-  llvm::SmallString<128> aside;
-  if (std::error_code code = fs::createUniqueDirectory(parentOf(folder) + "/.tilewright-design", aside)) {
-    // createUniqueDirectory puts relative names into the system's folder for temporary files.
-    return llvm::createStringError(code, "cannot write beside '%s': %s", place.c_str(), code.message().c_str());
-  }
+  // Beside the folder, so that renaming it crosses no file system: relative names would go where temporary files are.
+  llvm::SmallString<128> beside(parentOf(folder)), aside;
+  std::error_code unplaced = fs::make_absolute(beside);
+  path::append(beside, ".tilewright-design");
+  if (!unplaced)
+    unplaced = fs::createUniqueDirectory(beside, aside);
+  if (unplaced)
+    return llvm::createStringError(unplaced, "cannot write beside '%s': %s", place.c_str(), unplaced.message().c_str());
   auto drop = [&](llvm::Error failed) {
     fs::remove_directories(aside);
     return failed;
