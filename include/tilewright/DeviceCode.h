@@ -16,8 +16,7 @@ namespace tilewright {
 /// one was out of range. Every buffer begins at a multiple of 16 bytes.
 struct DeviceKernel {
   std::string name;
-  int64_t threads = 0;     ///< of a block; the plan's grid is the number of blocks
-  int64_t sharedBytes = 0; ///< behind `extern .shared`
+  int64_t threads = 0; ///< of a block; the plan's grid is the number of blocks
 };
 
 /// The artifact of `module`: its tw_plan.program, with `kernels` in `ptx`.

@@ -1,6 +1,6 @@
 //===- DeviceCode.cpp - kernels of a GPU and their plan, for tenants -------------------===//
 //
-// The image is HostArtifact's: the plan, a line per kernel of it ("name threads shared-bytes"), and the PTX.
+// The image is HostArtifact's: the plan, a line per kernel of it ("name threads"), and the PTX.
 //
 // Tests: test/Target/CUDA, test/Python/test_cuda.py
 //
@@ -30,42 +30,26 @@ public:
       if (!memory->take(all, error))
         return false;
     }
-    return device->run(inputs, outputs, symbols, error) || withLine(error);
+    return device->run(inputs, outputs, symbols, error) || withLine(error, report.stepLines);
   }
   void repack() override {} // packs are made anew at every call
 
 private:
-  /// "[step 7]" at the end of an error becomes the user's line. Returns false.
-  bool withLine(std::string &error) const {
-    size_t at = error.rfind(" [step "), step = 0;
-    if (at == std::string::npos || StringRef(error).substr(at + 7).consumeInteger(10, step))
-      return false;
-    error.resize(at);
-    if (step < report.stepLines.size() && !report.stepLines[step].empty())
-      error += " (" + report.stepLines[step] + ")";
-    return false;
-  }
-
   std::unique_ptr<runtime::EmulatedDevice> device;
 };
 
 } // namespace
 
 llvm::Expected<std::string> emitDeviceArtifact(ModuleOp module, StringRef ptx, ArrayRef<DeviceKernel> kernels) {
-  auto programs = module.getOps<plan::ProgramOp>();
-  if (programs.empty())
-    return llvm::createStringError("the module holds no tw_plan.program");
-  llvm::Expected<plan::Plan> plan = planFromIR(*programs.begin());
+  llvm::Expected<plan::Plan> plan = planOf(module);
   if (!plan)
     return plan.takeError();
-  if (std::string error = plan::verify(*plan); !error.empty())
-    return llvm::createStringError("the plan is invalid: %s", error.c_str());
   std::string table;
   for (const std::string &name : plan->kernels) {
     const auto *kernel = llvm::find_if(kernels, [&](const DeviceKernel &each) { return each.name == name; });
     if (kernel == kernels.end())
       return llvm::createStringError("kernel %s of the plan has no code", name.c_str());
-    table += name + " " + std::to_string(kernel->threads) + " " + std::to_string(kernel->sharedBytes) + "\n";
+    table += name + " " + std::to_string(kernel->threads) + "\n";
   }
   std::vector<uint8_t> image = plan::serialize(*plan);
   return packHostArtifact({StringRef(reinterpret_cast<const char *>(image.data()), image.size()), table, {ptx}});
@@ -85,13 +69,12 @@ llvm::Expected<std::shared_ptr<Program>> loadDeviceArtifact(StringRef artifact, 
     return llvm::createStringError("the compiled plan cannot be read: %s", error.c_str());
   std::vector<runtime::GridKernel> kernels;
   for (StringRef line : llvm::split(parts->kernelNames.rtrim('\n'), '\n')) {
-    auto [name, numbers] = line.split(' ');
+    auto [name, threads] = line.split(' ');
     runtime::GridKernel kernel;
     kernel.name = name.str();
-    auto [threads, shared] = numbers.split(' ');
     if (line.empty())
       continue;
-    if (threads.getAsInteger(10, kernel.threads) || shared.getAsInteger(10, kernel.sharedBytes))
+    if (threads.getAsInteger(10, kernel.threads))
       return llvm::createStringError("the compiled table of kernels cannot be read");
     kernels.push_back(std::move(kernel));
   }

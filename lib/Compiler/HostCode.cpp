@@ -31,7 +31,7 @@ public:
            int threads, std::string &error, CallersMemory *memory) override {
     llvm::SmallVector<runtime::InputIdentity, 64> identities = identify(inputs, versions);
     return executable->run(inputs, outputs, symbols, threads, error, versions ? identities.data() : nullptr, memory) ||
-           withLine(error);
+           withLine(error, report.stepLines);
   }
 
   void packAhead(const void *const *inputs, const uint64_t *versions) override {
@@ -72,18 +72,6 @@ private:
     for (int32_t input = 0; versions && input < executable->plan().numInputs; ++input)
       identities.push_back({inputs[input], versions[input]});
     return identities;
-  }
-
-  /// "[step 7]" at the end of an error becomes the user's line. Returns false.
-  bool withLine(std::string &error) const {
-    size_t at = error.rfind(" [step ");
-    size_t step = 0;
-    if (at == std::string::npos || StringRef(error).substr(at + 7).consumeInteger(10, step))
-      return false;
-    error.resize(at);
-    if (step < report.stepLines.size() && !report.stepLines[step].empty())
-      error += " (" + report.stepLines[step] + ")";
-    return false;
   }
 
   std::unique_ptr<runtime::Executable> executable;
@@ -298,14 +286,9 @@ static std::string nameKernels(ModuleOp module, const plan::Plan &plan, const Op
 }
 
 llvm::Expected<std::string> emitHostArtifact(ModuleOp module, const Options &options) {
-  auto programs = module.getOps<plan::ProgramOp>();
-  if (programs.empty())
-    return llvm::createStringError("the module holds no tw_plan.program");
-  llvm::Expected<plan::Plan> plan = planFromIR(*programs.begin());
+  llvm::Expected<plan::Plan> plan = planOf(module);
   if (!plan)
     return plan.takeError();
-  if (std::string error = plan::verify(*plan); !error.empty())
-    return llvm::createStringError("the plan is invalid: %s", error.c_str());
   std::string names = nameKernels(module, *plan, options);
   llvm::Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>> objects = compileKernels(module, options);
   if (!objects)

@@ -153,6 +153,27 @@ llvm::Expected<plan::Plan> planFromIR(plan::ProgramOp program) {
   return out;
 }
 
+llvm::Expected<plan::Plan> planOf(ModuleOp module) {
+  auto programs = module.getOps<plan::ProgramOp>();
+  if (programs.empty())
+    return llvm::createStringError("the module holds no tw_plan.program");
+  llvm::Expected<plan::Plan> plan = planFromIR(*programs.begin());
+  if (plan)
+    if (std::string error = plan::verify(*plan); !error.empty())
+      return llvm::createStringError("the plan is invalid: %s", error.c_str());
+  return plan;
+}
+
+bool withLine(std::string &error, llvm::ArrayRef<std::string> lines) {
+  size_t at = error.rfind(" [step "), step = 0;
+  if (at == std::string::npos || StringRef(error).substr(at + 7).consumeInteger(10, step))
+    return false;
+  error.resize(at);
+  if (step < lines.size() && !lines[step].empty())
+    error += " (" + lines[step] + ")";
+  return false;
+}
+
 std::vector<std::string> stepLines(ModuleOp module) {
   std::vector<std::string> lines;
   for (auto program : module.getOps<plan::ProgramOp>())

@@ -19,7 +19,7 @@
 // Test: test/Tiled/apply-scripts.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "lib/Tiled/NamedKernels.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/Dialect/Transform/IR/TransformDialect.h"
 #include "mlir/Dialect/Transform/IR/TransformOps.h"
@@ -30,7 +30,6 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "tilewright/Passes.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/GlobPattern.h"
 
 using namespace mlir;
 
@@ -44,11 +43,7 @@ constexpr llvm::StringLiteral kernelsAttrName = "tw.kernels";
 
 class Scripts {
 public:
-  Scripts(ModuleOp module, StringRef file) : module(module), file(file) {
-    for (auto kernel : module.getOps<func::FuncOp>())
-      if (kernel->hasAttr("tw.schedule"))
-        kernels.push_back(kernel);
-  }
+  Scripts(ModuleOp module, StringRef file) : module(module), file(file), kernels(module) {}
 
   LogicalResult run() {
     if (!llvm::sys::fs::exists(file))
@@ -76,11 +71,6 @@ private:
     return emitError(UnknownLoc::get(module.getContext())) << "schedule script '" << file << "' " << text;
   }
 
-  static StringRef opsOf(func::FuncOp kernel) {
-    auto ops = kernel->getAttrOfType<StringAttr>("tw.ops");
-    return ops ? ops.getValue() : "";
-  }
-
   LogicalResult readPatterns(transform::NamedSequenceOp sequence, SmallVectorImpl<StringRef> &patterns) {
     Attribute said = sequence->getAttr(kernelsAttrName);
     if (!said)
@@ -96,25 +86,18 @@ private:
   }
 
   LogicalResult applyTo(StringRef key, transform::NamedSequenceOp sequence) {
-    llvm::Expected<llvm::GlobPattern> pattern = llvm::GlobPattern::create(key);
-    if (!pattern)
-      return fail("has the pattern '" + key + "': " + llvm::toString(pattern.takeError()));
-    bool found = false;
-    std::string known;
-    for (func::FuncOp kernel : kernels) {
-      known += (known.empty() ? "" : ", ") + kernel.getName().str() + " (" + opsOf(kernel).str() + ")";
-      if (kernel.getName() != key && opsOf(kernel) != key && !pattern->match(opsOf(kernel)))
-        continue;
-      found = true;
+    llvm::Expected<SmallVector<func::FuncOp>> found = kernels.find(key);
+    if (!found)
+      return fail("has the pattern '" + key + "': " + llvm::toString(found.takeError()));
+    for (func::FuncOp kernel : *found) {
       if (!done.insert(kernel).second)
         return fail("has two sequences for " + kernel.getName() + " (" + opsOf(kernel) + ")");
       if (failed(applyScript(kernel, sequence)))
         return failure();
     }
-    // A pattern may be for kernels of other graphs, a name is not.
-    if (found || key.find_first_of("*?[{") != StringRef::npos)
+    if (!found->empty() || isPattern(key))
       return success();
-    return fail("is for '" + key + "', but the graph's kernels are " + known);
+    return fail("is for '" + key + "', but the graph's kernels are " + kernels.list());
   }
 
   LogicalResult applyScript(func::FuncOp kernel, transform::NamedSequenceOp sequence) {
@@ -142,7 +125,7 @@ private:
 
   ModuleOp module;
   StringRef file;
-  SmallVector<func::FuncOp> kernels;
+  NamedKernels kernels;
   llvm::SmallPtrSet<Operation *, 8> done;
 };
 

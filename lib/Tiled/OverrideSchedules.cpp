@@ -15,8 +15,8 @@
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Sizes.h"
 #include "dialects/Tile/Tile.h"
+#include "lib/Tiled/NamedKernels.h"
 #include "tilewright/Passes.h"
-#include "llvm/Support/GlobPattern.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -28,8 +28,6 @@ namespace tilewright {
 namespace tiled {
 using namespace tile;
 namespace {
-
-bool isPattern(StringRef key) { return key.find_first_of("*?[{") != StringRef::npos; }
 
 /// A row of tiles whose size is free, in multiples of `unit`.
 struct OpenRow {
@@ -66,11 +64,7 @@ std::optional<SmallVector<OpenRow>> openRows(func::FuncOp kernel) {
 
 class Overrides {
 public:
-  Overrides(ModuleOp module, StringRef file) : module(module), file(file) {
-    for (auto kernel : module.getOps<func::FuncOp>())
-      if (kernel->hasAttr("tw.schedule"))
-        kernels.push_back(kernel);
-  }
+  Overrides(ModuleOp module, StringRef file) : module(module), file(file), kernels(module) {}
 
   LogicalResult run() {
     auto buffer = llvm::MemoryBuffer::getFile(file);
@@ -95,11 +89,6 @@ private:
     return emitError(UnknownLoc::get(module.getContext())) << "schedule file '" << file << "' " << text;
   }
 
-  static StringRef opsOf(func::FuncOp kernel) {
-    auto ops = kernel->getAttrOfType<StringAttr>("tw.ops");
-    return ops ? ops.getValue() : "";
-  }
-
   LogicalResult apply(StringRef key, const llvm::json::Value &entry) {
     auto *object = entry.getAsObject();
     const llvm::json::Array *list = object && object->size() == 1 ? object->getArray("tiles") : nullptr;
@@ -109,24 +98,15 @@ private:
         tiles.push_back(*size);
     if (!list || tiles.size() != list->size())
       return fail("says of '" + key + "' something else than {\"tiles\": [sizes, 0 for a whole dimension]}");
-    llvm::Expected<llvm::GlobPattern> pattern = llvm::GlobPattern::create(key);
-    if (!pattern)
-      return fail("has the pattern '" + key + "': " + llvm::toString(pattern.takeError()));
-    bool found = false;
-    for (func::FuncOp kernel : kernels) {
-      bool named = kernel.getName() == key || opsOf(kernel) == key;
-      if (!named && !(isPattern(key) && pattern->match(opsOf(kernel))))
-        continue;
-      found = true;
+    llvm::Expected<SmallVector<func::FuncOp>> found = kernels.find(key);
+    if (!found)
+      return fail("has the pattern '" + key + "': " + llvm::toString(found.takeError()));
+    for (func::FuncOp kernel : *found)
       if (failed(replace(key, kernel, tiles)))
         return failure();
-    }
-    if (found || isPattern(key))
+    if (!found->empty() || isPattern(key))
       return success();
-    std::string known;
-    for (func::FuncOp kernel : kernels)
-      known += (known.empty() ? "" : ", ") + kernel.getName().str() + " (" + opsOf(kernel).str() + ")";
-    return fail("names '" + key + "', but the graph's kernels are " + known);
+    return fail("names '" + key + "', but the graph's kernels are " + kernels.list());
   }
 
   LogicalResult replace(StringRef key, func::FuncOp kernel, ArrayRef<int64_t> tiles) {
@@ -160,7 +140,7 @@ private:
 
   ModuleOp module;
   StringRef file;
-  SmallVector<func::FuncOp> kernels;
+  NamedKernels kernels;
 };
 
 struct OverrideSchedules : impl::OverrideSchedulesBase<OverrideSchedules> {

@@ -8,6 +8,7 @@
 #include "tilewright/Explain.h"
 #include "lib/Compiler/Explain/PlanRecord.h"
 #include "lib/Compiler/Explain/Record.h"
+#include "lib/Compiler/PlanFromIR.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -45,7 +46,7 @@ public:
       record.machine = StringRef(host->key).split('|').first.str();
     else
       llvm::consumeError(host.takeError());
-    std::optional<plan::Plan> plan = planOf(module, problem);
+    llvm::Expected<plan::Plan> plan = planOf(module);
     if (plan) {
       record.plan = recordPlan(module, *plan, explain.symbols, origins);
       record.kernels = recordKernels(module, *plan, record.plan, dtypes, origins);
@@ -55,7 +56,7 @@ public:
           return std::move(failed);
       record.measured = explain.measured.has_value();
     } else {
-      record.plan.problem = problem;
+      record.plan.problem = llvm::toString(plan.takeError());
     }
     auto begin = std::chrono::steady_clock::now();
     llvm::Expected<std::string> artifact = target->emit(module, record.options);

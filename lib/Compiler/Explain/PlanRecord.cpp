@@ -86,22 +86,6 @@ bool recordMemory(const plan::Plan &plan, const std::vector<int64_t> &symbols, P
 
 } // namespace
 
-std::optional<plan::Plan> planOf(ModuleOp module, std::string &problem) {
-  auto programs = module.getOps<plan::ProgramOp>();
-  if (programs.empty()) {
-    problem = "this target makes no plan";
-    return std::nullopt;
-  }
-  llvm::Expected<plan::Plan> plan = planFromIR(*programs.begin());
-  if (!plan) {
-    problem = llvm::toString(plan.takeError());
-    return std::nullopt;
-  }
-  if (problem = plan::verify(*plan); !problem.empty())
-    return std::nullopt;
-  return std::move(*plan);
-}
-
 PlanRecord recordPlan(ModuleOp module, const plan::Plan &plan, llvm::ArrayRef<int64_t> symbols, Origins &origins) {
   PlanRecord record;
   std::vector<int64_t> values;

@@ -9,9 +9,6 @@
 
 namespace tilewright::explain {
 
-/// The plan of `module`, which has been lowered to the end of a stage that has one; nothing where there is none.
-std::optional<plan::Plan> planOf(mlir::ModuleOp module, std::string &problem);
-
 /// Steps and memory of `plan`, which `module` holds, where the first symbols have the values `symbols`.
 PlanRecord recordPlan(mlir::ModuleOp module, const plan::Plan &plan, llvm::ArrayRef<int64_t> symbols, Origins &origins);
 

@@ -224,7 +224,6 @@ bool EmulatedDevice::launch(const Frame &frame, size_t number, Call &call, std::
   launch.kernel = kernel.name;
   launch.grid = {uint32_t(step.grid), 1, 1};
   launch.block = {kernel.threads, 1, 1};
-  launch.dynamicShared = kernel.sharedBytes;
   std::optional<ptx::Report> report = ptx::run(*module, memory, launch, arguments, error);
   if (!report) {
     error = "kernel " + kernel.name + " cannot be emulated: " + error;

@@ -21,7 +21,6 @@ namespace tilewright::runtime {
 struct GridKernel {
   std::string name;
   uint32_t threads = 0;
-  uint64_t sharedBytes = 0;
 };
 
 class EmulatedDevice {

@@ -70,10 +70,8 @@ public:
       return ptx.takeError();
     std::vector<DeviceKernel> kernels;
     for (auto function : module.getOps<LLVM::LLVMFuncOp>())
-      if (auto threads = function->getAttrOfType<IntegerAttr>("tw_cuda.threads")) {
-        auto shared = function->getAttrOfType<IntegerAttr>("tw_cuda.shared");
-        kernels.push_back({function.getName().str(), threads.getInt(), shared ? shared.getInt() : 0});
-      }
+      if (auto threads = function->getAttrOfType<IntegerAttr>("tw_cuda.threads"))
+        kernels.push_back({function.getName().str(), threads.getInt()});
     return emitDeviceArtifact(module, *ptx, kernels);
   }
 

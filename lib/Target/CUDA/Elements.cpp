@@ -502,21 +502,32 @@ Value Elements::reshape(Operation *op, ArrayRef<Value> at) {
 
 Value Elements::place(Value number, Value limit, bool fromEnd) {
   Location loc = kernel.getLoc();
-  Value none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(number.getType())), place = number;
-  if (fromEnd) {
-    Value negative = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, number, none);
-    place = arith::SelectOp::create(builder, loc, negative,
-                                    arith::AddIOp::create(builder, loc, number, limit).getResult(), number);
-  }
+  Value place = placeOrNone(number, limit, fromEnd);
+  Value none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(number.getType()));
   Value outside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, place, limit);
+  return arith::SelectOp::create(builder, loc, outside, none, place);
+}
+
+/// `number` as a place, counted from the end where it is negative and may be; one that is outside is told, and no place
+/// of a tensor.
+Value Elements::placeOrNone(Value number, Value limit, bool fromEnd) {
+  Location loc = kernel.getLoc();
+  Value place = number;
+  if (fromEnd) {
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(number.getType()));
+    Value negative = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, number, zero);
+    Value counted = arith::AddIOp::create(builder, loc, number, limit);
+    place = arith::SelectOp::create(builder, loc, negative, counted, number);
+  }
   if (status) {
+    Value outside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, place, limit);
     auto branch = scf::IfOp::create(builder, loc, TypeRange(), outside, /*withElse=*/false);
     inScope([&] {
       builder.setInsertionPointToStart(&branch.getThenRegion().front());
       tell(number, limit);
     });
   }
-  return arith::SelectOp::create(builder, loc, outside, none, place);
+  return place;
 }
 
 /// The first thread that finds an index out of range writes what it is.

@@ -150,25 +150,4 @@ Value Elements::scatter(Operation *op, ArrayRef<Value> at) {
   return choose(reached, type, [&] { return nest(0, before); }, [&] { return before; });
 }
 
-/// `number` as a place, counted from the end where it is negative and may be; one that is outside is told, and no place
-/// of a tensor.
-Value Elements::placeOrNone(Value number, Value limit, bool fromEnd) {
-  Location loc = kernel.getLoc();
-  Value place = number;
-  if (fromEnd) {
-    Value negative = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, number, constant(0));
-    Value counted = arith::AddIOp::create(builder, loc, number, limit);
-    place = arith::SelectOp::create(builder, loc, negative, counted, number);
-  }
-  if (status) {
-    Value outside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, place, limit);
-    auto branch = scf::IfOp::create(builder, loc, TypeRange(), outside, /*withElse=*/false);
-    inScope([&] {
-      builder.setInsertionPointToStart(&branch.getThenRegion().front());
-      tell(number, limit);
-    });
-  }
-  return place;
-}
-
 } // namespace tilewright::cuda

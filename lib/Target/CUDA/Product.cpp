@@ -148,7 +148,7 @@ std::optional<Product> matchProduct(func::FuncOp kernel, std::string &reason) {
   return product;
 }
 
-Schedule chooseMma(Product product, int64_t sharedBytes) {
+Schedule chooseMma(Product product) {
   constexpr int64_t multiprocessors = 100, unknown = 1024;
   auto known = [](int64_t size) { return ShapedType::isDynamic(size) ? unknown : size; };
   int64_t m = known(product.sizeOf(product.m)), n = known(product.sizeOf(product.n)), batches = 1;

@@ -22,8 +22,8 @@ struct Product {
 /// The product of `kernel` for tensor cores, or null with the reason.
 std::optional<Product> matchProduct(mlir::func::FuncOp kernel, std::string &reason);
 
-/// A schedule for it on a block of at most `sharedBytes`.
-Schedule chooseMma(Product product, int64_t sharedBytes);
+/// A schedule for it, which whyNotMma() may yet refuse.
+Schedule chooseMma(Product product);
 /// Why a schedule cannot be emitted on such a block; empty: it can.
 std::string whyNotMma(const Schedule &schedule, int64_t sharedBytes);
 

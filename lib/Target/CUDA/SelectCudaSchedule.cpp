@@ -95,7 +95,7 @@ public:
     Schedule schedule;
     std::string reason;
     if (std::optional<Product> product = matchProduct(kernel, reason))
-      if (Schedule mma = chooseMma(*product, arch.sharedBytes); whyNotMma(mma, arch.sharedBytes).empty())
+      if (Schedule mma = chooseMma(*product); whyNotMma(mma, arch.sharedBytes).empty())
         return mma;
     bool reduces =
         llvm::any_of(members, [](Operation *op) { return cast<linalg::LinalgOp>(op).getNumReductionLoops() > 0; });

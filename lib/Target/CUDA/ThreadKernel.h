@@ -23,7 +23,6 @@ struct ThreadKernel {
   llvm::DenseMap<mlir::Value, mlir::Value> pointers; ///< by tensor argument of `from`
   mlir::Value block, thread;                         ///< their numbers, of type index
   int64_t sharedBytes = 0;                           ///< of the static array, which begins at a multiple of 16
-  int64_t dynamicBytes = 0;                          ///< of `extern .shared`
 
   mlir::Location loc() { return from.getLoc(); }
   /// What `from` returns, and the arguments that it is written to.
