@@ -99,9 +99,31 @@ def SelectSchedule : Pass<"tw-select-schedule", "::mlir::func::FuncOp"> {
     Option<"splitF16", "split-f16", "bool", "false", "each task of an f16 product splits its rows of A">];
 }
 
+def DescribeSpaces : Pass<"tw-describe-spaces", "::mlir::func::FuncOp"> {
+  let summary = "Say which schedules each kernel may have, and what the cost model expects of them";
+  let options = [
+    Option<"threads", "threads", "int64_t", "2", "threads to plan for">,
+    Option<"cacheBytes", "cache-bytes", "int64_t", "1048576", "second-level cache of one core">,
+    Option<"sharedBytes", "shared-bytes", "int64_t", "33554432", "last-level cache, shared by cores; 0: none">,
+    Option<"rates", "rates", "std::string", "\"\"", "how fast the machine is, as MachineRates.h writes it">,
+    Option<"tileUnit", "tile-unit", "bool", "false", "products of 16 and 8 bits run on tiles">,
+    Option<"splitF16", "split-f16", "bool", "false", "each task of an f16 product splits its rows of A">];
+}
+
+def ApplyRecords : Pass<"tw-apply-records", "::mlir::ModuleOp"> {
+  let summary = "Schedules that were measured replace those that were selected";
+  let options = [
+    Option<"records", "records", "std::string", "\"\"", "the folder of tuning records; empty: none">,
+    Option<"target", "target", "std::string", "\"cpu\"", "the target that kernels are compiled for">,
+    Option<"machine", "machine", "std::string", "\"\"", "what tells machines apart">,
+    Option<"strict", "strict", "bool", "false", "a kernel without a record is an error">,
+    Option<"deterministic", "deterministic", "bool", "false", "records must sum in the default's order">,
+    Option<"stamp", "stamp", "bool", "false", "note each kernel's key on it">];
+}
+
 def OverrideSchedules : Pass<"tw-override-schedules", "::mlir::ModuleOp"> {
   let summary = "Schedules of the user's file replace those that were selected";
-  let options = [Option<"file", "file", "std::string", "", "JSON: a kernel's name or ops -> {\"tiles\": [...]}">];
+  let options = [Option<"file", "file", "std::string", "", "JSON: a kernel's name or ops -> {\"tiles\": [...], \"order\": 1}">];
 }
 
 def ApplyScripts : Pass<"tw-apply-scripts", "::mlir::ModuleOp"> {

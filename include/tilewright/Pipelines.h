@@ -12,6 +12,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
+#include <string>
 
 namespace mlir {
 class DialectRegistry;
@@ -50,9 +51,16 @@ void buildGraphStage(mlir::OpPassManager &pm, int64_t threads = 0);
 /// tw -> linalg, tw_tile; kernels formed. Alive after: linalg, tw_tile, tensor, arith, math, affine, func.
 /// `keepRoundings`: values of narrow floats are rounded between fused ops, too.
 void buildStructuredStage(mlir::OpPassManager &pm, bool keepRoundings = false);
+/// What replaces the schedules that the model selects.
+struct ScheduleSources {
+  std::string file;    ///< the user's (lib/Tiled/OverrideSchedules.cpp, ApplyScripts.cpp); empty: none
+  std::string records; ///< the folder of measured ones (lib/Tuner/ApplyRecords.cpp); empty: none
+  std::string machine; ///< what records know it by
+  bool strict = false, deterministic = false, stamp = false; ///< as the pass tw-apply-records has them
+};
+
 /// Schedules selected, layouts resolved, schedules applied. Alive after: + scf.forall.
-/// `scheduleFile`: of the user's schedules (lib/Tiled/OverrideSchedules.cpp, ApplyScripts.cpp); empty: none.
-void buildTiledStage(mlir::OpPassManager &pm, const MachineShape &machine, llvm::StringRef scheduleFile = "");
+void buildTiledStage(mlir::OpPassManager &pm, const MachineShape &machine, const ScheduleSources &sources = {});
 /// Memrefs, vectors, scratch; @main is the plan. Alive after: memref, vector, scf, arith, math, affine, func, tw_plan.
 void buildVectorStage(mlir::OpPassManager &pm, const MachineShape &machine);
 /// The cpu tenant's lowering. Alive after: llvm, tw_plan.

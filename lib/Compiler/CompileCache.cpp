@@ -10,6 +10,7 @@
 #include "dialects/Graph/Decisions.h"
 #include "lib/Compiler/ObjectCache.h"
 #include "mlir/Pass/PassManager.h"
+#include "tilewright/Tuner.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -179,6 +180,11 @@ CompileCache::CompileCache(ModuleOp module, const Options &options, Target &targ
   if (!options.scheduleFile.empty()) {
     auto file = llvm::MemoryBuffer::getFile(options.scheduleFile);
     add("schedules", file ? (*file)->getBuffer() : "unreadable"); // which is an error of the stage that reads it
+  }
+  if (std::string records = recordsDigest(options.records); !records.empty()) {
+    add("records", records);
+    add("deterministic", options.deterministic ? "yes" : "no");
+    add("tune", options.tune);
   }
   add("threads", std::to_string(options.threads));
   if (options.portable)

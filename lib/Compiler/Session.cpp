@@ -12,6 +12,7 @@
 #include "tilewright/Compiler.h"
 #include "tilewright/Pipelines.h"
 #include "tilewright/Target.h"
+#include "tilewright/Tuner.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -157,6 +158,8 @@ static llvm::Expected<Target *> chooseTarget(Options &options) {
     return llvm::createStringError("target '%s' takes no %s: it runs on the host's CPU", options.target.c_str(),
                                    options.arch.empty() ? "device" : "arch");
   if (llvm::Error failed = target->configure(options))
+    return std::move(failed);
+  if (llvm::Error failed = completeTuneOptions(options))
     return std::move(failed);
   return target;
 }

@@ -53,7 +53,7 @@ void buildStructuredStage(OpPassManager &pm, bool keepRoundings) {
   pm.addPass(createVerifyStructured());
 }
 
-void buildTiledStage(OpPassManager &pm, const MachineShape &machine, StringRef scheduleFile) {
+void buildTiledStage(OpPassManager &pm, const MachineShape &machine, const ScheduleSources &sources) {
   ResolveLayoutsOptions layouts;
   layouts.vectorLanes = machine.lanes;
   layouts.bf16Group = machine.bf16Group;
@@ -72,10 +72,29 @@ void buildTiledStage(OpPassManager &pm, const MachineShape &machine, StringRef s
   schedules.tileUnit = machine.amx;
   schedules.splitF16 = machine.splitF16;
   pm.addNestedPass<func::FuncOp>(createSelectSchedule(schedules));
-  if (scheduleFile.ends_with(".mlir"))
-    pm.addPass(createApplyScripts({scheduleFile.str()}));
-  else if (!scheduleFile.empty())
-    pm.addPass(createOverrideSchedules({scheduleFile.str()}));
+  if (sources.stamp || sources.strict) {
+    DescribeSpacesOptions spaces;
+    spaces.threads = schedules.threads;
+    spaces.cacheBytes = schedules.cacheBytes;
+    spaces.sharedBytes = schedules.sharedBytes;
+    spaces.rates = schedules.rates;
+    spaces.tileUnit = schedules.tileUnit;
+    spaces.splitF16 = schedules.splitF16;
+    pm.addNestedPass<func::FuncOp>(createDescribeSpaces(spaces));
+  }
+  if (sources.stamp || !sources.records.empty()) {
+    ApplyRecordsOptions records;
+    records.records = sources.records;
+    records.machine = sources.machine;
+    records.strict = sources.strict;
+    records.deterministic = sources.deterministic;
+    records.stamp = sources.stamp;
+    pm.addPass(createApplyRecords(records));
+  }
+  if (StringRef(sources.file).ends_with(".mlir"))
+    pm.addPass(createApplyScripts({sources.file}));
+  else if (!sources.file.empty())
+    pm.addPass(createOverrideSchedules({sources.file}));
   pm.addNestedPass<func::FuncOp>(createApplySchedule());
   pm.addNestedPass<func::FuncOp>(createCSEPass());
   pm.addNestedPass<func::FuncOp>(createMergeReductions());

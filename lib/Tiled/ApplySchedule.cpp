@@ -17,6 +17,7 @@
 // Test: test/Tiled/apply-schedule.mlir
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Tile/Knobs.h"
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Sizes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -71,10 +72,15 @@ public:
     // One loop per row that is cut; a size of 0 leaves the row whole.
     SmallVector<AffineExpr> rowSizes = rowSizesOf(*rows);
     Folds lower, upper, step;
-    SmallVector<int64_t> loopOfRow(rows->numRows, -1);
-    for (auto [row, size] : llvm::enumerate(tiles)) {
-      if (size == 0)
-        continue;
+    SmallVector<int64_t> loopOfRow(rows->numRows, -1), order;
+    for (auto [row, size] : llvm::enumerate(tiles))
+      if (size != 0)
+        order.push_back(row);
+    // Tasks follow each other along the last of them.
+    if (knobOr(kernel, orderKnob, 0) == 1 && order.size() > 1)
+      std::swap(order[order.size() - 1], order[order.size() - 2]);
+    for (int64_t row : order) {
+      const int64_t size = tiles[row];
       loopOfRow[row] = lower.size();
       lower.push_back(builder.getIndexAttr(0));
       upper.push_back(tile::materialize(builder, loc, rowSizes[row], symbols));

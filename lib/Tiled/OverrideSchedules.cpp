@@ -2,19 +2,19 @@
 //
 // The file (option schedule_file):
 //   { "kernel_0": {"tiles": [64, 48]},          // a kernel's name, or its ops as the report and dumps show them
-//     "layer_norm*": {"tiles": [4]} }            // or a pattern over its ops, which may match any number of kernels
+//     "layer_norm*": {"tiles": [4]},             // or a pattern over its ops, which may match any number of kernels
+//     "kernel_1": {"tiles": [64, 96], "order": 1, "depth": 256} }   // with knobs, as `tilewright tune --list` has them
 // Before:  func @kernel_0(...) attributes {tw.schedule = {tiles = array<i64: 32, 48>}}
 // After:   func @kernel_0(...) attributes {tw.schedule = {tiles = array<i64: 64, 48>}}
 //
 // Only sizes that a kernel leaves open may change: not the panel that a contraction's operand is packed in. What cannot
-// be obeyed is an error that names the file, the entry and the kernels there are.
+// be obeyed is an error that names the file, the entry and the kernels there are. KnobAttrs.h has the knobs.
 //
 // Test: test/Tiled/override-schedules.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Tile/Rows.h"
-#include "dialects/Tile/Sizes.h"
-#include "dialects/Tile/Tile.h"
+#include "lib/Tiled/KernelShapes.h"
+#include "lib/Tiled/KnobAttrs.h"
 #include "lib/Tiled/NamedKernels.h"
 #include "tilewright/Passes.h"
 #include "llvm/Support/JSON.h"
@@ -26,41 +26,7 @@ namespace tilewright {
 #define GEN_PASS_DEF_OVERRIDESCHEDULES
 #include "tilewright/Passes.h.inc"
 namespace tiled {
-using namespace tile;
 namespace {
-
-/// A row of tiles whose size is free, in multiples of `unit`.
-struct OpenRow {
-  int64_t row, unit;
-};
-
-/// The rows of `kernel` whose tile size is the user's to choose; no value: all of them.
-std::optional<SmallVector<OpenRow>> openRows(func::FuncOp kernel) {
-  SmallVector<Operation *> members;
-  for (Operation &op : kernel.getBody().front())
-    if ((isa<linalg::LinalgOp>(op) && !isa<linalg::FillOp>(op)) || op.getName().getDialectNamespace() == "tw_tile")
-      members.push_back(&op);
-  std::string reason;
-  std::optional<RowMap> rows;
-  for (Operation *member : members) {
-    if (isa<PackOp, AttentionGradientOp>(member))
-      return SmallVector<OpenRow>{};
-    if (isa<AttentionOp>(member))
-      return SmallVector<OpenRow>{{2, 1}};
-    if (!isa<MatmulOp, ConvolutionOp>(member))
-      continue;
-    if (!rows && !(rows = computeRows(members, reason)))
-      return SmallVector<OpenRow>{};
-    // The rows of a matrix, the lines of an image; columns or filters in whole panels.
-    ArrayRef<int64_t> rowOfLoop = rows->rowOfLoop[member];
-    if (auto matmul = dyn_cast<MatmulOp>(member)) {
-      int64_t loops = numLoops(member);
-      return SmallVector<OpenRow>{{rowOfLoop[loops - 2], 1}, {rowOfLoop[loops - 1], int64_t(matmul.getPanel())}};
-    }
-    return SmallVector<OpenRow>{{rowOfLoop[1], 1}, {rowOfLoop[3], int64_t(cast<ConvolutionOp>(member).getPanel())}};
-  }
-  return std::nullopt;
-}
 
 class Overrides {
 public:
@@ -91,25 +57,42 @@ private:
 
   LogicalResult apply(StringRef key, const llvm::json::Value &entry) {
     auto *object = entry.getAsObject();
-    const llvm::json::Array *list = object && object->size() == 1 ? object->getArray("tiles") : nullptr;
+    const llvm::json::Array *list = object ? object->getArray("tiles") : nullptr;
     SmallVector<int64_t> tiles;
     for (const llvm::json::Value &number : list ? *list : llvm::json::Array())
       if (std::optional<int64_t> size = number.getAsInteger(); size && *size >= 0)
         tiles.push_back(*size);
-    if (!list || tiles.size() != list->size())
-      return fail("says of '" + key + "' something else than {\"tiles\": [sizes, 0 for a whole dimension]}");
+    bool good = list && tiles.size() == list->size();
+    SmallVector<std::pair<StringRef, int64_t>> knobs;
+    if (good)
+      for (const auto &[name, value] : *object) {
+        if (StringRef(name) == "tiles")
+          continue;
+        std::optional<int64_t> number = value.getAsInteger();
+        const KnobAttr *knob = findKnobAttr(name);
+        good &= number && knob;
+        if (number && knob && (*number < knob->least || *number > knob->most))
+          return fail("says of '" + key + "' " + StringRef(name) + " = " + Twine(*number) + "; it is " + Twine(knob->least) +
+                      " to " + Twine(knob->most) + " (" + knob->meaning + ")");
+        if (good)
+          knobs.push_back({knob->name, *number});
+      }
+    if (!good)
+      return fail("says of '" + key + "' something else than {\"tiles\": [sizes, 0 for a whole dimension]}, with " +
+                  knobNames() + " if wanted");
     llvm::Expected<SmallVector<func::FuncOp>> found = kernels.find(key);
     if (!found)
       return fail("has the pattern '" + key + "': " + llvm::toString(found.takeError()));
     for (func::FuncOp kernel : *found)
-      if (failed(replace(key, kernel, tiles)))
+      if (failed(replace(key, kernel, tiles, knobs)))
         return failure();
     if (!found->empty() || isPattern(key))
       return success();
     return fail("names '" + key + "', but the graph's kernels are " + kernels.list());
   }
 
-  LogicalResult replace(StringRef key, func::FuncOp kernel, ArrayRef<int64_t> tiles) {
+  LogicalResult replace(StringRef key, func::FuncOp kernel, ArrayRef<int64_t> tiles,
+                        ArrayRef<std::pair<StringRef, int64_t>> knobs) {
     auto schedule = kernel->getAttrOfType<DictionaryAttr>("tw.schedule");
     ArrayRef<int64_t> chosen = schedule.getAs<DenseI64ArrayAttr>("tiles").asArrayRef();
     auto told = [&](const Twine &text) {
@@ -133,8 +116,10 @@ private:
                     ", the width of the operand's panels");
     }
     Builder builder(kernel.getContext());
-    kernel->setAttr("tw.schedule",
-                    builder.getDictionaryAttr({builder.getNamedAttr("tiles", builder.getDenseI64ArrayAttr(tiles))}));
+    SmallVector<NamedAttribute> attributes{builder.getNamedAttr("tiles", builder.getDenseI64ArrayAttr(tiles))};
+    for (auto [name, value] : knobs)
+      attributes.push_back(builder.getNamedAttr(name, builder.getI64IntegerAttr(value)));
+    kernel->setAttr("tw.schedule", builder.getDictionaryAttr(attributes));
     return success();
   }
 

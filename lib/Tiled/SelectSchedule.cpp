@@ -16,6 +16,7 @@
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Sizes.h"
 #include "lib/Tiled/CostModel.h"
+#include "lib/Tiled/KernelShapes.h"
 #include "tilewright/Passes.h"
 
 using namespace mlir;
@@ -26,13 +27,6 @@ namespace tilewright {
 namespace tiled {
 using namespace tile;
 namespace {
-
-constexpr int64_t unknownSize = 128; ///< what a symbolic size is taken for
-
-int64_t estimate(AffineExpr size) {
-  auto constant = dyn_cast_or_null<AffineConstantExpr>(size);
-  return constant ? constant.getValue() : unknownSize;
-}
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -167,27 +161,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
   /// Rows and columns per task of `matmul`, whose result has the sizes `own`; `wholeRows`: its columns are not cut.
   std::pair<int64_t, int64_t> productTiles(MatmulOp matmul, ArrayRef<AffineExpr> own, bool wholeRows) {
     const int64_t rank = own.size();
-    Type element = cast<ShapedType>(matmul.getInputs()[1].getType()).getElementType();
-    ProductShape shape;
-    for (AffineExpr size : own.drop_back(2))
-      shape.batches *= std::max<int64_t>(1, estimate(size));
-    shape.m = std::max<int64_t>(1, estimate(own[rank - 2]));
-    shape.panelColumns = matmul.getPanel();
-    shape.panels = std::max<int64_t>(1, ceilDiv(estimate(own[rank - 1]), shape.panelColumns));
-    shape.k = std::max<int64_t>(1, estimate(tile::sizeOf(matmul.getInputs()[0], matmul.getLhsPermutation().back())));
-    shape.bytes = cast<ShapedType>(matmul.getInputs()[0].getType()).getElementTypeBitWidth() / 8;
-    // Packed in groups for an instruction that multiplies them as they are; or split, or widened to f32.
-    const bool split = splitF16 && element.isF16(), widened = shape.bytes == 2 && matmul.getGroup() == 1;
-    const bool grouped = matmul.getGroup() > 1 && !split;
-    // A whose rows lie across its k is turned by each task, too.
-    const bool turned = matmul.getLhsPermutation().back() + 1 != int64_t(matmul.getLhsPermutation().size());
-    shape.prepared = turned || ((split || widened) && shape.m > rowsNotSplit);
-    shape.tiles = tileUnit && (grouped || split);
-    const MachineRates &rates = machine.rates;
-    shape.rate = !grouped && !split     ? rates.f32
-                 : element.isF16()      ? rates.f16
-                 : element.isInteger(8) ? rates.int8
-                                        : rates.bf16;
+    const ProductShape shape = productShapeOf(matmul, own, {tileUnit, splitF16, machine.rates});
+    const bool turned = readsTurned(matmul), grouped = isGrouped(matmul, splitF16);
     // So many rows of A that half of the second-level cache keeps them, and more where products are so fast that a
     // panel must serve many: the micro-kernels keep copies of A that is turned on the stack (PanelEmitter.h,
     // TurnedKernel.h), block of k by block of k.
@@ -242,14 +217,6 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     const int64_t panels = std::max<int64_t>(1, ceilDiv(filters, panel));
     const int64_t most = std::max<int64_t>(1, resultBytes / (4 * width * panel));
     return panel * ceilDiv(panels, ceilDiv(panels, most));
-  }
-
-  /// How many times the dimensions behind the rows are computed.
-  static int64_t outside(const RowMap &rows, ArrayRef<AffineExpr> sizes) {
-    int64_t product = 1;
-    for (AffineExpr size : sizes.take_front(rows.numRows))
-      product *= std::max<int64_t>(1, estimate(size));
-    return product;
   }
 
   CostMachine machine;
@@ -311,30 +278,11 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
       return tiles;
     }
     // Rows: take the inner ones whole until a task has about `grain` elements.
-    int64_t rank = sizes.size(), inside = 1;
-    auto count = [](ArrayRef<AffineExpr> of) {
-      int64_t product = 1;
-      for (AffineExpr size : of)
-        product *= std::max<int64_t>(1, estimate(size));
-      return product;
-    };
-    for (int64_t dim = rows->numRows; dim < rank; ++dim)
-      inside *= std::max<int64_t>(1, estimate(sizes[dim]));
-    for (Operation *member : members)
-      for (OpOperand &operand : member->getOpOperands())
-        if (auto type = dyn_cast<RankedTensorType>(operand.get().getType()); type && type.getRank() > rank)
-          inside = std::max<int64_t>(inside, ceilDiv(count(tile::sizesOf(operand.get())), count(sizes)));
-    // What rows are reduced for reads them again: they stay in the first-level cache.
-    bool again = members.size() > 1 && llvm::any_of(members, [](Operation *member) {
-                   auto generic = dyn_cast<linalg::GenericOp>(member);
-                   return generic && generic.getNumReductionLoops() > 0;
-                 });
-    const int64_t elements = std::max<int64_t>(inside, 1) * outside(*rows, sizes);
-    double bytes = 0;
-    for (Value argument : anchor->getParentOfType<func::FuncOp>().getArguments())
-      if (auto type = dyn_cast<RankedTensorType>(argument.getType()); type && type.getElementType().isIntOrFloat())
-        bytes += double(count(tile::sizesOf(argument))) * std::max(1u, type.getElementTypeBitWidth() / 8);
-    bytes /= double(elements);
+    const RowsShape shape = rowsShapeOf(members, *rows);
+    const int64_t rank = sizes.size(), elements = shape.elements;
+    const double bytes = shape.bytesPerElement;
+    const bool again = shape.readAgain;
+    int64_t inside = shape.inside;
     const int64_t grain = sizesAreKnown(anchor->getParentOfType<func::FuncOp>())
                               ? chooseGrain(elements, bytes, again ? 4096 : 16384, machine)
                               : (again ? 4096 : 16384);

@@ -13,6 +13,7 @@
 // Test: test/Vector/vectorize-loops.mlir
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Tile/Knobs.h"
 #include "lib/Vector/BodyEmitter.h"
 #include "lib/Vector/TransposedLoops.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -34,7 +35,8 @@ namespace {
 class LoopEmitter {
 public:
   LoopEmitter(linalg::LinalgOp op, int64_t lanes)
-      : op(op), choice(chooseVectorLoop(op, lanes)), body(op, choice), builder(op), loc(op.getLoc()) {}
+      : op(op), choice(chooseVectorLoop(op, lanes)), body(op, choice), builder(op), loc(op.getLoc()),
+        chains(tile::knobOr(op->getParentOfType<func::FuncOp>(), tile::chainsKnob, 4)) {}
 
   LogicalResult run() {
     if (op.getNumLoops() > 0)
@@ -151,7 +153,6 @@ private:
 
   /// overVectorRange() of a reduction: long ranges in `chains` sets of accumulators, because one waits for its own last
   /// step. `identities` are what the further sets begin with.
-  static constexpr int64_t chains = 4;
   SmallVector<Value> overChains(Value from, OpFoldResult size, SmallVector<Value> carried, ValueRange identities,
                                 ArrayRef<Operation *> combiners,
                                 function_ref<SmallVector<Value>(ValueRange, Value)> step) {
@@ -185,9 +186,18 @@ private:
     }
     SmallVector<Value> totals;
     for (size_t number = 0; number < outputs; ++number) {
-      auto of = [&](int64_t chain) { return loop.getResult(chain * outputs + number); };
-      totals.push_back(combine(combiners[number], combine(combiners[number], of(0), of(1)),
-                               combine(combiners[number], of(2), of(3))));
+      SmallVector<Value> parts; // in pairs, and these in pairs
+      for (int64_t chain = 0; chain < chains; ++chain)
+        parts.push_back(loop.getResult(chain * outputs + number));
+      while (parts.size() > 1) {
+        SmallVector<Value> pairs;
+        for (size_t i = 0; i + 1 < parts.size(); i += 2)
+          pairs.push_back(combine(combiners[number], parts[i], parts[i + 1]));
+        if (parts.size() % 2)
+          pairs.push_back(parts.back());
+        parts = pairs;
+      }
+      totals.push_back(parts.front());
     }
     return overVectorRange(end, apply(d0 % wide), totals, step);
   }
@@ -471,6 +481,7 @@ private:
   BodyEmitter body;
   OpBuilder builder;
   Location loc;
+  const int64_t chains; ///< vectors that a long reduction sums side by side
   Value zero;
   SmallVector<OpFoldResult> sizes;
   SmallVector<unsigned> parallel, reductions;

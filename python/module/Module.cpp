@@ -6,6 +6,7 @@
 #include "tilewright/ExportedModel.h"
 #include "tilewright/HostCode.h"
 #include "tilewright/Target.h"
+#include "tilewright/Tuner.h"
 #include "llvm/Support/raw_ostream.h"
 #include <pybind11/stl.h>
 
@@ -167,6 +168,40 @@ public:
     return std::move(*record);
   }
 
+  /// Tunes a copy of the graph at `tier` ("quick" or "full") in processes that `worker` starts; the lines of the
+  /// report.
+  std::vector<std::string> tune(const Options &options, const std::string &tier, std::vector<std::string> worker) {
+    finish();
+    mlir::OwningOpRef<mlir::ModuleOp> copy = module->clone();
+    TuneOptions how;
+    how.tier = tier == "full" ? TuneTier::Full : TuneTier::Quick;
+    how.deterministic = options.deterministic;
+    how.worker = std::move(worker);
+    std::vector<std::string> lines;
+    how.progress = [&](const std::string &line, size_t, size_t, double) { lines.push_back(line); };
+    // Ctrl-C ends the search; what was measured is kept, and the exception is raised when it has returned.
+    how.interrupted = [] {
+      py::gil_scoped_acquire held;
+      return PyErr_CheckSignals() != 0;
+    };
+    llvm::Expected<TuneReport> report = [&] {
+      py::gil_scoped_release released;
+      return tuneModel(session(), *copy, options, how);
+    }();
+    if (PyErr_Occurred())
+      throw py::error_already_set();
+    if (!report)
+      throw std::runtime_error(llvm::toString(report.takeError()));
+    char text[160];
+    if (report->untunedNanoseconds > 0)
+      snprintf(text, sizeof text, "the whole graph: %.3f of the untuned time [%.3f, %.3f]; ", report->ratio,
+               report->low, report->high);
+    else
+      snprintf(text, sizeof text, "the whole graph: ");
+    lines.push_back(text + report->verdict);
+    return lines;
+  }
+
   std::shared_ptr<GraphCall> compile(const Options &options) {
     finish();
     auto call = std::make_shared<GraphCall>();
@@ -302,7 +337,17 @@ PYBIND11_MODULE(_tilewright, m) {
       .def_readwrite("schedule_file", &Options::scheduleFile)
       .def_readwrite("cache", &Options::cache)
       .def_readwrite("check", &Options::check)
+      .def_readwrite("tune", &Options::tune)
+      .def_readwrite("records", &Options::records)
+      .def_readwrite("deterministic", &Options::deterministic)
       .def_readwrite("threads", &Options::threads);
+
+  m.def("records_digest",
+        [](const std::string &folder) { return recordsDigest(folder.empty() ? defaultRecordsFolder() : folder); });
+  m.def("tune_worker", [] {
+    py::gil_scoped_release released;
+    return runTuneWorker();
+  });
 
   m.def("explain_page", [](const std::vector<std::string> &records, const std::string &against) {
     return valueOf(explainPage(records, against));
@@ -317,6 +362,7 @@ PYBIND11_MODULE(_tilewright, m) {
       .def("text", &Graph::text)
       .def("compile", &Graph::compile)
       .def("explain", &Graph::explain)
+      .def("tune", &Graph::tune)
       .def("type_of", &Graph::typeOf)
       .def("type_for", &Graph::typeFor)
       .def("normalize", &Graph::normalize)

@@ -21,6 +21,7 @@ from .eager_strides import in_order
 from .options import CompileOptions
 from .origin import arguments, current
 from .report import GraphReport, add, describe
+from .tuning import tune
 from .walker import Imported
 
 
@@ -61,6 +62,8 @@ def resolving(call, negatives: list[int]):
 def build(imported: Imported, options: CompileOptions) -> _tilewright.GraphCall:
     """Compiles what was imported without refusals."""
     needs_seed = imported.graph.needs_seed()
+    if options.tune in ("quick", "full"):
+        tune(imported.graph, options)
     call = imported.graph.compile(options.native())
     inputs = imported.inputs + [-2] * needs_seed
     call.configure(imported.argument_count, inputs, imported.constants, imported.symbol_sources, imported.recipes,

@@ -70,11 +70,12 @@ _lazy_backward = _LazyBackward()
 
 
 def _contents(options: CompileOptions) -> str:
-    """Of the files that options name: they may change under their names."""
+    """Of the files that options name, and of the records of schedules: they may change under their names."""
+    records = "" if options.tune == "off" else _tilewright.records_digest(options.records)
     if not options.schedule_file:
-        return ""
+        return records
     try:
-        return hashlib.sha256(pathlib.Path(options.schedule_file).read_bytes()).hexdigest()
+        return records + hashlib.sha256(pathlib.Path(options.schedule_file).read_bytes()).hexdigest()
     except OSError as error:
         return str(error)
 

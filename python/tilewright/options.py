@@ -10,9 +10,9 @@ from . import _tilewright
 
 MODES = {
     "reduce-overhead": "it is a CUDA-graph mode; Tilewright has nothing to reduce on the CPU",
-    "max-autotune": "tuning is not part of torch.compile yet",
-    "max-autotune-no-cudagraphs": "tuning is not part of torch.compile yet",
 }
+# Modes of torch.compile that are options here.
+TUNING_MODES = {"max-autotune": "quick", "max-autotune-no-cudagraphs": "quick"}
 
 
 def _option(default, *, native: bool = True, values: tuple = (), older: str = ""):
@@ -34,6 +34,11 @@ class CompileOptions:
     dump: str = _option("", older="TILEWRIGHT_DUMP_DIRECTORY")  # a folder for every stage's IR
     schedule_file: str = _option("")  # JSON: a kernel's name or ops -> tile sizes; .mlir: a transform-dialect script
     cache: bool = _option(True)  # compiled code is kept in TILEWRIGHT_CACHE_DIR, or ~/.cache/tilewright
+    # Schedules: records takes measured ones where there are any; quick and full measure first (seconds, minutes) and keep
+    # records; strict refuses kernels without a record; off takes none. docs/tuning.md
+    tune: str = _option("records", values=("records", "quick", "full", "strict", "off"))
+    records: str = _option("")  # their folder; empty: TILEWRIGHT_RECORDS_DIR, or beside the cache
+    deterministic: bool = _option(False)  # tuned schedules keep every bit of the results
     threads: int = _option(0)  # to plan for; 0: all there are
     freeze: bool = _option(False, native=False)  # release parameters once they are packed
     check: str = _option("", native=False, values=("", "reference", "eager"))  # kernels against plain loops, nodes against torch
@@ -48,6 +53,7 @@ class CompileOptions:
             if f.metadata["native"]:
                 setattr(result, f.name, getattr(self, f.name))
         result.check = "reference" if self.check == "reference" else ""
+        result.tune = "records" if self.tune in ("quick", "full") else self.tune
         return result
 
 
@@ -91,8 +97,10 @@ def _check_values(result: CompileOptions) -> None:
 
 def read_options(options: dict | None, mode: str | None) -> CompileOptions:
     """Checks the arguments of torch.compile; errors name what exists."""
-    if mode not in (None, "", "default"):
-        why = MODES.get(mode, "no such mode" + _hint(str(mode), ["default", *MODES]))
+    if mode in TUNING_MODES:
+        options = {"tune": TUNING_MODES[mode]} | (options or {})
+    elif mode not in (None, "", "default"):
+        why = MODES.get(mode, "no such mode" + _hint(str(mode), ["default", *TUNING_MODES, *MODES]))
         raise ValueError(f"tilewright: mode={mode!r} is not supported: {why}. Leave mode out and use options=")
     known = {f.name: f for f in fields(CompileOptions)}
     values = {}

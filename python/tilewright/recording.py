@@ -39,6 +39,9 @@ class RecordedGraph:
         self.steps = None
         return self.graph.compile(options)
 
+    def tune(self, options: _tilewright.Options, tier: str, worker: list[str]) -> list[str]:
+        return self.graph.tune(options, tier, worker)
+
     def explain(self, options: _tilewright.Options, name: str) -> str:
         return self.graph.explain(options, name)
 

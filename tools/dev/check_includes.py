@@ -30,7 +30,7 @@ ROOMS = {
     "lib/Frontend/OnnxModel": set(),
     "lib/Graph": {"dialects/Graph", *PASSES},
     "lib/Structured": {"dialects/Graph", "dialects/Tile", *PASSES},
-    "lib/Tiled": {"dialects/Tile", "dialects/Schedule", *PASSES, *RATES},
+    "lib/Tiled": {"dialects/Tile", "dialects/Schedule", "tilewright/ScheduleSpace.h", "tilewright/SpaceText.h", *PASSES, *RATES},
     "lib/Vector": {"dialects/Tile", "dialects/Plan", *PASSES},
     # Targets ask the host about itself and load programs through HostCode.h, never through lib/Runtime.
     "lib/Target/*": {"dialects/Tile", "dialects/Plan", "dialects/HLS", "dialects/Schedule", "tilewright"},
@@ -46,7 +46,7 @@ ROOMS = {
     "lib/Runtime/CUDA": {"lib/Runtime/Plan", "lib/Runtime/Host/Frame.h", "tilewright/PtxChecker.h", *RUNTIME_ABI},
     "lib/Tuner": {"dialects/Schedule", "dialects/Tile", "tilewright"},
     "lib/Pipelines": {"dialects", "tilewright"},
-    "lib/Compiler": {"dialects", "lib/Runtime", "tilewright"},
+    "lib/Compiler": {"dialects", "lib/Runtime", "lib/Tuner", "tilewright"},
     # The doors. The Python module and the driver speak of sizes and dtypes, which are `tw` types.
     "python": {"dialects/Graph", "tilewright"},
     "tools/ptx-check": {"lib/Target/CUDA/PtxCheck", "tilewright/PtxChecker.h"},

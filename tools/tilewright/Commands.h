@@ -19,6 +19,9 @@ int runInspect(int argc, const char *const *argv);
 /// `tilewright run ...`, likewise.
 int runRun(int argc, const char *const *argv);
 
+/// `tilewright tune model.pt2`: searches schedules, and looks after the records of them.
+int runTune(int argc, const char *const *argv);
+
 /// `tilewright machine`: the machine description, a line each.
 int runMachine(int argc, const char *const *argv);
 

@@ -11,6 +11,7 @@
 #include "Commands.h"
 #include "Design.h"
 #include "ModelFile.h"
+#include "Tune.h"
 #include "tilewright/Compiler.h"
 #include "tilewright/Library.h"
 #include "tilewright/Pipelines.h"
@@ -68,6 +69,16 @@ struct CompileFlags {
                                     cl::desc("JSON: a kernel's name or ops -> {\"tiles\": [...]}; or .mlir: a "
                                              "transform-dialect script in the place of schedules"),
                                     cl::value_desc("file"), cl::cat(category)};
+  cl::opt<std::string> tune{
+      "tune",
+      cl::desc("records: measured schedules where there are any; strict: a kernel without a record "
+               "is an error; off: none; quick, full: tune first (default: records)"),
+      cl::init("records"), cl::value_desc("mode"), cl::cat(category)};
+  cl::opt<std::string> records{
+      "records", cl::desc("folder of tuning records (default: TILEWRIGHT_RECORDS_DIR, or beside the cache)"),
+      cl::value_desc("folder"), cl::cat(category)};
+  cl::opt<bool> deterministic{"deterministic", cl::desc("tuned schedules keep every bit of the results"),
+                              cl::cat(category)};
   cl::opt<int> threads{"threads", cl::desc("threads to plan for (default: all)"), cl::init(0), cl::cat(category)};
   cl::opt<std::string> output{"o",
                               cl::desc("where to write (default: standard output); of a library the folder, or the "
@@ -195,6 +206,14 @@ int runCompile(int argc, const char *const *argv) {
   options.startAt = flags.startAt;
   options.part = flags.part;
   options.budget = flags.budget;
+  options.tune = flags.tune;
+  options.records = flags.records;
+  options.deterministic = flags.deterministic;
+  if (flags.tune == "quick" || flags.tune == "full") {
+    if (llvm::Error error = tuneFirst(session, module, options, flags.tune))
+      return fail(llvm::toString(std::move(error)));
+    options.tune = "records";
+  }
   if (wantsFiles) {
     if (llvm::Error error = writeDesign(session, *model, *target, options, flags.output))
       return fail(llvm::toString(std::move(error)));

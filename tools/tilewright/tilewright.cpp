@@ -29,6 +29,7 @@ constexpr Command commands[] = {
     {"inspect", "tell what a library is: inputs, outputs, weights, kernels, the CPU it needs", runInspect},
     {"machine", "describe this CPU as kernels see it, and measure its FMA peak", runMachine},
     {"run", "compile a model and call it on .npy files or random inputs; --check compares with the reference", runRun},
+    {"tune", "search schedules for the kernels of a model, and keep the best as records", runTune},
 };
 
 std::vector<std::string> commandNames() {

@@ -151,7 +151,7 @@ private:
           "target '%s' makes code for a device, and no ahead-of-time library is of that yet; "
           "use --target=cpu, or --emit=ptx",
           options.target.c_str());
-    if (llvm::Error failed = target->configure(options))
+    if (llvm::Error failed = target->configure(options)) // emit() asks for no schedules: those are applied
       return failed;
     llvm::Expected<std::string> emitted = target->emit(copy, options);
     if (!emitted)

@@ -35,7 +35,14 @@ public:
   }
 
   void buildTiled(OpPassManager &pm, const Options &options) override {
-    buildTiledStage(pm, shapeOf(options), options.scheduleFile);
+    ScheduleSources sources;
+    sources.file = options.scheduleFile;
+    sources.records = options.tune == "records" || options.tune == "strict" ? options.records : "";
+    sources.machine = machineKey(options);
+    sources.strict = options.tune == "strict";
+    sources.deterministic = options.deterministic;
+    sources.stamp = options.tune == "stamp";
+    buildTiledStage(pm, shapeOf(options), sources);
   }
   void buildVector(OpPassManager &pm, const Options &options) override { buildVectorStage(pm, shapeOf(options)); }
   void buildLowering(OpPassManager &pm, const Options &options) override { buildCpuStage(pm, shapeOf(options)); }

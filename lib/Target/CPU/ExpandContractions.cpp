@@ -18,6 +18,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Blocks.h"
+#include "dialects/Tile/Knobs.h"
 #include "lib/Target/CPU/PackPanels.h"
 #include "lib/Target/CPU/PackWindows.h"
 #include "lib/Target/CPU/SplitKernel.h"
@@ -286,6 +287,9 @@ private:
   /// From which row on access.rowsDone is still to be called; null: it never was.
   Value emit(BlockAccess &access, OpFoldResult rows, int64_t panel, int64_t group) {
     access.tileRows = tileRows;
+    auto kernel = op->getParentOfType<func::FuncOp>();
+    access.reductionBlock = tile::knobOr(kernel, tile::depthKnob, defaultReductionBlock);
+    access.blockRows = tile::knobOr(kernel, tile::blockKnob, 0);
     if (onTiles(access.rhs, group) && liesTurned(access)) {
       emitTurnedPanels(builder, loc, access, rows, panel);
       return {};

@@ -107,7 +107,7 @@ static void emitRows(OpBuilder &builder, Location loc, PanelEmitter &emitter, Op
 }
 
 /// min(begin + reductionBlock, depth).
-static Value blockEnd(OpBuilder &builder, Location loc, Value begin, Value depth) {
+static Value blockEnd(OpBuilder &builder, Location loc, Value begin, Value depth, int64_t reductionBlock) {
   AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
   return getValueOrCreateConstantIndexOp(
       builder, loc,
@@ -149,7 +149,7 @@ static Value packedLhs(OpBuilder &builder, Location loc, const BlockAccess &acce
       access.lhsDepthContiguous() || access.lhsRowDim + 1 != type.getRank() || access.lhsRowStep != 1 ||
       staticStride(access.lhs, access.lhsRowDim) != 1)
     return {};
-  int64_t blocks = llvm::divideCeil(*count, blockRows), depth = reductionBlock + reductionBlock / 2;
+  int64_t blocks = llvm::divideCeil(*count, blockRows), depth = access.reductionBlock + access.reductionBlock / 2;
   if (blocks * blockRows * depth * 4 > mostBytes)
     return {};
   return onStack(builder, loc, {blocks, depth, blockRows}, builder.getF32Type());
@@ -170,7 +170,8 @@ int64_t mostRows(OpFoldResult rows) {
 /// all rows, where that is less work than to widen them at each use.
 static void widenBlocks(OpBuilder &builder, Location loc, PanelEmitter &emitter, const BlockAccess &access,
                         OpFoldResult rows, int64_t blockRows, int64_t columns) {
-  constexpr int64_t depth = reductionBlock + reductionBlock / 2, mostBytes = 256 * 1024;
+  constexpr int64_t mostBytes = 256 * 1024;
+  const int64_t depth = access.reductionBlock + access.reductionBlock / 2;
   if (!access.widens || (!access.hasOneRun() && !access.runsApart()))
     return;
   int64_t most = mostRows(rows);
@@ -186,9 +187,12 @@ static void widenBlocks(OpBuilder &builder, Location loc, PanelEmitter &emitter,
 static void emitSteps(OpBuilder &builder, Location loc, BlockAccess &access, OpFoldResult rows, int64_t vectors,
                       int64_t lanes, int64_t registers, Product product, Value elements) {
   PanelEmitter emitter(builder, loc, access, vectors, lanes, product, elements);
+  const int64_t reductionBlock = access.reductionBlock;
   emitter.totalRows = getConstantIntValue(rows).value_or(0);
   // vpdpbusd's column sums and the 128 that makes them.
   int64_t blockRows = rowsPerBlock(vectors, registers, product == Product::ByteDot ? vectors + 1 : 0);
+  if (access.blockRows > 0)
+    blockRows = std::min(blockRows, access.blockRows);
   emitter.packed = packedLhs(builder, loc, access, rows, blockRows, product);
   if (product == Product::Fma)
     widenBlocks(builder, loc, emitter, access, rows, blockRows, vectors * lanes);
@@ -222,21 +226,21 @@ static void emitSteps(OpBuilder &builder, Location loc, BlockAccess &access, OpF
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(loop.getBody());
       emitter.innermostBegin = loop.getInductionVar();
-      emitter.innermostEnd = blockEnd(builder, loc, emitter.innermostBegin, depth);
+      emitter.innermostEnd = blockEnd(builder, loc, emitter.innermostBegin, depth, reductionBlock);
       emitter.accumulate = true;
       everyPanel();
     });
   }
   if (!access.hasOneRun() || (constant && *constant <= reductionBlock + reductionBlock / 2))
     return everyPanel();
-  emitter.innermostEnd = blockEnd(builder, loc, emitter.constant(0), depth);
+  emitter.innermostEnd = blockEnd(builder, loc, emitter.constant(0), depth, reductionBlock);
   everyPanel();
   auto loop =
       scf::ForOp::create(builder, loc, emitter.constant(reductionBlock), depth, emitter.constant(reductionBlock));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   emitter.innermostBegin = loop.getInductionVar();
-  emitter.innermostEnd = blockEnd(builder, loc, emitter.innermostBegin, depth);
+  emitter.innermostEnd = blockEnd(builder, loc, emitter.innermostBegin, depth, reductionBlock);
   emitter.accumulate = true;
   everyPanel();
 }

@@ -12,6 +12,11 @@
 
 namespace tilewright::cpu {
 
+/// The innermost reduction runs in blocks of this many steps unless a schedule's `depth` says another number, each
+/// summed on its own and then added to C: a block of B (24 KiB of a 48-column panel) shares the first-level cache with
+/// A, and the error of a long sum grows with the block, not with K.
+inline constexpr int64_t defaultReductionBlock = 128;
+
 /// Where the operands of one block lie.
 struct BlockAccess {
   mlir::Value lhs, rhs, out;
@@ -39,7 +44,9 @@ struct BlockAccess {
   std::function<void(mlir::OpBuilder &, mlir::Value from, mlir::Value to)> rowsDone;
   bool rhsNear = false;     ///< the task packed B itself: it is in the second-level cache, nothing is fetched ahead
   bool wholePanels = false; ///< columns is a multiple of the panel
-  int64_t tileRows = 0;     ///< of the matrix unit's tiles of A and C; 0: as rowsOfTiles() has them
+  int64_t reductionBlock = defaultReductionBlock; ///< steps of the innermost reduction that are summed in registers
+  int64_t blockRows = 0;                          ///< rows in registers at a time; 0: as many as fit
+  int64_t tileRows = 0; ///< of the matrix unit's tiles of A and C; 0: as rowsOfTiles() has them
   /// Dimensions of A that rows and the innermost reduction run over, and of C that rows run over; a row of the tile is
   /// `lhsRowStep` elements of A's dimension (a convolution's stride).
   int64_t lhsRowDim = 0, lhsDepthDim = 1, outRowDim = 0, lhsRowStep = 1;
@@ -74,11 +81,6 @@ int64_t mostRows(mlir::OpFoldResult rows);
 
 /// Rows at a time for `vectors` accumulator vectors per row and `registers` vector registers, `others` of them taken.
 int64_t rowsPerBlock(int64_t vectors, int64_t registers, int64_t others = 0);
-
-/// The innermost reduction runs in blocks of this many steps, each summed on its own and then added to C: a block of B
-/// (24 KiB of a 48-column panel) shares the first-level cache with A, and the error of a long sum grows with the block,
-/// not with K.
-inline constexpr int64_t reductionBlock = 128;
 
 /// How a step of the reduction multiplies: one k in f32; a pair of k in f32, one after the other; a pair of bf16 by
 /// vdpbf16ps; four bytes by vpdpbusd; a pair of bytes, widened, by vpmaddwd. B holds the k of a step side by side.

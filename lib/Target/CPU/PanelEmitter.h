@@ -150,7 +150,7 @@ private:
     if (access.rhsNear || total < 2 * rows || (!access.rowsBefore && !access.hasOneRun()))
       return;
     std::optional<int64_t> depth = getConstantIntValue(access.reductionSizes.back());
-    int64_t block = depth ? std::min(*depth, reductionBlock) : reductionBlock;
+    int64_t block = depth ? std::min(*depth, access.reductionBlock) : access.reductionBlock;
     NextBlock next;
     Value from = first;
     if (access.rowsBefore) {

@@ -1,0 +1,32 @@
+# Writes OUTPUT, a header with a hash of the sources that shape each kind of kernel: what a tuning record holds for.
+#
+#   cmake -DSOURCE=<repository> -DLLVM=<version> -DOUTPUT=<file> -P WriteEpochs.cmake
+#
+# TILEWRIGHT_EPOCH_CPU_ROWS: kernels of the cpu without products. TILEWRIGHT_EPOCH_CPU_PRODUCTS: with products,
+# convolutions or attention. TILEWRIGHT_EPOCH_ALL: any kernel of another target.
+function(epoch variable)
+  set(text "${LLVM}")
+  foreach(pattern ${ARGN})
+    file(GLOB_RECURSE files "${SOURCE}/${pattern}")
+    list(SORT files)
+    foreach(file ${files})
+      file(SHA256 "${file}" hash)
+      file(RELATIVE_PATH name "${SOURCE}" "${file}")
+      string(APPEND text "${name} ${hash}\n")
+    endforeach()
+  endforeach()
+  string(SHA256 hash "${text}")
+  string(SUBSTRING "${hash}" 0 12 hash)
+  set(${variable} "${hash}" PARENT_SCOPE)
+endfunction()
+
+set(rows "lib/Tiled/*.cpp" "lib/Tiled/*.h" "lib/Vector/*.cpp" "lib/Vector/*.h" "lib/Target/CPU/*Math*")
+epoch(cpu_rows ${rows})
+epoch(cpu_products ${rows} "lib/Target/CPU/*.cpp" "lib/Target/CPU/*.h")
+epoch(all ${rows} "lib/Target/*.cpp" "lib/Target/*.h")
+set(content "// Written by cmake/WriteEpochs.cmake.
+#define TILEWRIGHT_EPOCH_CPU_ROWS \"${cpu_rows}\"
+#define TILEWRIGHT_EPOCH_CPU_PRODUCTS \"${cpu_products}\"
+#define TILEWRIGHT_EPOCH_ALL \"${all}\"
+")
+file(CONFIGURE OUTPUT "${OUTPUT}" CONTENT "${content}" @ONLY)

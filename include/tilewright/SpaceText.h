@@ -1,0 +1,16 @@
+//===- SpaceText.h - schedule spaces as JSON, for attributes and tables ---------------------===//
+#ifndef TILEWRIGHT_SPACETEXT_H
+#define TILEWRIGHT_SPACETEXT_H
+
+#include "tilewright/ScheduleSpace.h"
+
+namespace tilewright {
+
+std::string spaceToText(const ScheduleSpace &space);
+
+/// Nothing, with the reason in `why`, for what spaceToText() has not written.
+std::optional<ScheduleSpace> spaceFromText(std::string_view text, std::string &why);
+
+} // namespace tilewright
+
+#endif

@@ -1,0 +1,17 @@
+//===- LowerStructured.h - from the structured stage to code ---------------------------------------===//
+#ifndef TILEWRIGHT_LIB_COMPILER_TUNE_LOWERSTRUCTURED_H
+#define TILEWRIGHT_LIB_COMPILER_TUNE_LOWERSTRUCTURED_H
+
+#include "tilewright/Target.h"
+
+namespace tilewright {
+
+/// The target of `options`, which are completed.
+llvm::Expected<Target *> configuredTarget(Options &options);
+
+/// Runs the stages tiled, or all from tiled to target, on `module`; errors have the stage's text.
+llvm::Error lowerStructured(mlir::ModuleOp module, Target &target, const Options &options, bool onlyTiled = false);
+
+} // namespace tilewright
+
+#endif

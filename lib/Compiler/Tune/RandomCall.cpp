@@ -1,0 +1,126 @@
+//===- RandomCall.cpp - a call of a program with made-up inputs -----------------------------------===//
+#include "lib/Compiler/Tune/RandomCall.h"
+#include "dialects/Graph/Graph.h"
+#include "dialects/Tile/Sizes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/APFloat.h"
+
+#include <random>
+
+using namespace mlir;
+
+namespace tilewright {
+namespace {
+
+std::optional<int64_t> evaluate(AffineExpr size, ArrayRef<int64_t> symbols) {
+  SmallVector<AffineExpr> values;
+  for (int64_t value : symbols)
+    values.push_back(getAffineConstantExpr(value, size.getContext()));
+  auto known = dyn_cast<AffineConstantExpr>(size.replaceSymbols(values));
+  return known && known.getValue() >= 0 ? std::optional(known.getValue()) : std::nullopt;
+}
+
+int64_t widthOf(Type element) { return std::max<int64_t>(1, llvm::divideCeil(element.getIntOrFloatBitWidth(), 8)); }
+
+/// Random elements; long buffers repeat a block, so that filling them takes no time.
+void fill(char *to, int64_t count, Type element, std::mt19937_64 &random) {
+  const int64_t width = widthOf(element), block = std::min<int64_t>(count, 1 << 16);
+  for (int64_t i = 0; i < block; ++i) {
+    uint64_t bits = random() >> 63;
+    if (auto floats = dyn_cast<FloatType>(element)) {
+      llvm::APFloat value(double(int64_t(random() >> 11)) / double(int64_t(1) << 52) - 1);
+      bool lossy;
+      value.convert(floats.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &lossy);
+      bits = value.bitcastToAPInt().getZExtValue();
+    }
+    memcpy(to + i * width, &bits, size_t(width));
+  }
+  for (int64_t i = block; i < count; i += block)
+    memcpy(to + i * width, to, size_t(std::min(block, count - i) * width));
+}
+} // namespace
+
+llvm::Expected<RandomCall> RandomCall::make(ModuleOp module, llvm::ArrayRef<int64_t> sizes) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  RandomCall call;
+  for (BlockArgument argument : main.getArguments()) {
+    if (!isa<IndexType>(argument.getType()))
+      continue;
+    auto bound = [&](StringRef name, int64_t otherwise) {
+      auto value = main.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), name);
+      return value ? value.getInt() : otherwise;
+    };
+    const int64_t least = bound(graph::symbolMinAttrName, 0), most = bound(graph::symbolMaxAttrName, 128);
+    const int64_t wanted = call.symbols.size() < sizes.size() ? sizes[call.symbols.size()] : 128;
+    call.symbols.push_back(std::clamp(wanted, least, std::max(least, most)));
+  }
+  auto allocate = [&](Value value, Type &element, int64_t &count) -> llvm::Expected<char *> {
+    auto type = cast<RankedTensorType>(value.getType());
+    element = type.getElementType();
+    count = 1;
+    SmallVector<AffineExpr> exprs = tile::sizesOf(value);
+    if (!element.isIntOrFloat() || int64_t(exprs.size()) != type.getRank())
+      return llvm::createStringError("a size or type of an input or result is not known");
+    for (AffineExpr expr : exprs) {
+      std::optional<int64_t> size = evaluate(expr, call.symbols);
+      if (!size)
+        return llvm::createStringError("a size is not known for these symbolic sizes");
+      count *= *size;
+    }
+    void *made = ::operator new(size_t(std::max<int64_t>(count * widthOf(element), 64)) + 64, std::align_val_t(64),
+                                std::nothrow);
+    if (!made)
+      return llvm::createStringError("out of memory for the inputs");
+    call.memory.emplace_back(made);
+    return static_cast<char *>(made);
+  };
+  std::mt19937_64 random(0);
+  for (BlockArgument argument : main.getArguments()) {
+    if (!isa<RankedTensorType>(argument.getType()))
+      continue;
+    Type element;
+    int64_t count = 0;
+    llvm::Expected<char *> made = allocate(argument, element, count);
+    if (!made)
+      return made.takeError();
+    fill(*made, count, element, random);
+    call.bytes += count * widthOf(element);
+    call.inputs.push_back(*made);
+    if (!main.getArgAttr(argument.getArgNumber(), graph::staticAttrName))
+      call.activations.emplace_back(*made, count * widthOf(element));
+  }
+  for (Value result : main.getBody().front().getTerminator()->getOperands()) {
+    if (!isa<RankedTensorType>(result.getType()))
+      return llvm::createStringError("a result is no tensor");
+    Type element;
+    int64_t count = 0;
+    llvm::Expected<char *> made = allocate(result, element, count);
+    if (!made)
+      return made.takeError();
+    call.outputs.push_back(*made);
+  }
+  return call;
+}
+
+void RandomCall::cool(int64_t size) {
+  constexpr int64_t line = 64;
+  others.resize(size_t(size), 1);
+  int64_t sum = 0;
+  for (int64_t at = 0; at < size; at += line)
+    sum += ++others[size_t(at)];
+  for (auto [from, count] : activations)
+    for (int64_t at = 0; at < count; at += line)
+      sum += from[at];
+  volatile int64_t kept = sum; // else nothing would be read
+  (void)kept;
+}
+
+llvm::Error RandomCall::run(Program &program, int threads) {
+  std::string error;
+  std::vector<uint64_t> versions(inputs.size(), 0);
+  if (program.run(inputs.data(), outputs.data(), symbols.data(), versions.data(), threads, error, nullptr))
+    return llvm::Error::success();
+  return llvm::createStringError(error);
+}
+
+} // namespace tilewright

@@ -1,0 +1,119 @@
+//===- TunableKernels.cpp - the kernels of a model with their spaces and keys -------------------------------===//
+//
+// Keys are those of the kernels in the model (tw-apply-records sees them there); a kernel that would have another one
+// by itself, because its operands lie otherwise, is not tuned: what is measured must be what the model runs.
+//
+// Test: test/Tuner/tune.test
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Compiler/Tune/TunableKernels.h"
+#include "lib/Compiler/Tune/LowerStructured.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tilewright/SpaceText.h"
+
+using namespace mlir;
+
+namespace tilewright {
+namespace {
+
+std::string textOf(func::FuncOp kernel, StringRef name) {
+  auto value = kernel->getAttrOfType<StringAttr>(name);
+  return value ? value.str() : "";
+}
+
+/// A copy of `module` as it is when its schedules have been applied, with what the tuner wants to know on its kernels.
+llvm::Expected<OwningOpRef<ModuleOp>> stamped(ModuleOp module, Target &target, Options options) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  options.tune = "stamp";
+  options.records.clear();
+  if (llvm::Error failed = lowerStructured(*copy, target, options, /*onlyTiled=*/true))
+    return std::move(failed);
+  return std::move(copy);
+}
+
+void describe(TunableKernel &of, func::FuncOp kernel, const std::string &machine, const Options &options) {
+  of.record.key = {textOf(kernel, "tw.signature"), options.target, machine, textOf(kernel, "tw.epoch")};
+  of.record.family = textOf(kernel, "tw.family");
+  of.record.operations = of.kernel.operations;
+  if (auto sizes = kernel->getAttrOfType<DenseI64ArrayAttr>("tw.sizes_of_family"))
+    of.record.sizes = sizes.asArrayRef().vec();
+  auto schedule = kernel->getAttrOfType<DictionaryAttr>("tw.schedule");
+  if (auto tiles = schedule ? schedule.getAs<DenseI64ArrayAttr>("tiles") : DenseI64ArrayAttr())
+    of.tiles = tiles.asArrayRef().vec();
+  std::string text = textOf(kernel, "tw.space"), why;
+  if (text.empty())
+    return;
+  std::optional<ScheduleSpace> space = spaceFromText(text, why);
+  if (!space)
+    return;
+  of.searched.space = std::move(*space);
+  of.searched.points = of.searched.space.points();
+  if (auto predicted = kernel->getAttrOfType<DenseF64ArrayAttr>("tw.predicted");
+      predicted && predicted.size() == int64_t(of.searched.points.size()))
+    of.searched.predicted = predicted.asArrayRef().vec();
+  of.record.initial = of.searched.space.print(of.searched.space.initial());
+  of.record.initialClass = of.searched.space.numericsClass(of.searched.space.initial());
+}
+} // namespace
+
+llvm::Expected<std::vector<TunableKernel>> tunableKernels(ModuleOp module, Target &target, const Options &options) {
+  llvm::Expected<OwningOpRef<ModuleOp>> whole = stamped(module, target, options);
+  if (!whole)
+    return whole.takeError();
+  const std::string machine = target.machineKey(options);
+  std::vector<TunableKernel> kernels;
+  for (KernelModule &made : kernelModules(module)) {
+    TunableKernel &of = kernels.emplace_back();
+    of.kernel = std::move(made);
+    auto inModel = (**whole).lookupSymbol<func::FuncOp>(of.kernel.name);
+    if (!inModel || !inModel->hasAttr("tw.signature")) {
+      of.refusal = "target " + options.target + " does not say what schedules it may have";
+      continue;
+    }
+    describe(of, inModel, machine, options);
+    if (!of.kernel.module) {
+      of.refusal = "a size of what it reads is born inside the model";
+      continue;
+    }
+    if (of.searched.points.size() < 2)
+      continue;
+    llvm::Expected<OwningOpRef<ModuleOp>> alone = stamped(*of.kernel.module, target, options);
+    if (!alone) {
+      of.refusal = llvm::toString(alone.takeError());
+      continue;
+    }
+    auto byItself = (**alone).lookupSymbol<func::FuncOp>(of.kernel.name);
+    if (!byItself || textOf(byItself, "tw.signature") != of.record.key.signature)
+      of.refusal = "its operands lie otherwise in the model than by themselves";
+  }
+  return kernels;
+}
+
+std::string scheduleEntry(const TunableKernel &kernel, const SchedulePoint &point) {
+  const ScheduleSpace &space = kernel.searched.space;
+  if (point.empty() || point == space.initial())
+    return "";
+  std::vector<int64_t> tiles = kernel.tiles;
+  std::string others;
+  for (size_t i = 0; i < point.size(); ++i) {
+    StringRef name = space.knobs[i].name;
+    size_t row = 0;
+    if (name.consume_front("tile") && !name.getAsInteger(10, row) && row < tiles.size())
+      tiles[row] = point[i];
+    else
+      others += ", \"" + space.knobs[i].name + "\": " + std::to_string(point[i]);
+  }
+  std::string list;
+  for (int64_t size : tiles)
+    list += (list.empty() ? "" : ", ") + std::to_string(size);
+  return "{\"tiles\": [" + list + "]" + others + "}";
+}
+
+llvm::Error lowerToStructured(Session &session, ModuleOp module, const Options &options) {
+  if (llvm::Error failed = session.lowerTo(module, "structured", options))
+    return failed;
+  module->removeAttr("tw.decisions");
+  return llvm::Error::success();
+}
+
+} // namespace tilewright

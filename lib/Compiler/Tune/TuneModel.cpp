@@ -1,0 +1,459 @@
+//===- TuneModel.cpp - the kernels of a model, those that matter first -------------------------------------===//
+//
+// 1. The model to the end of the structured stage; each distinct kernel as a module of its own.
+// 2. A profile of the untuned model says which kernels its time goes to.
+// 3. Each of them is searched (lib/Tuner/Search.h) on worker processes, the largest share first, until the time is
+// over.
+// 4. The whole model with all that was found races the untuned one. If it is not faster there, the finds are taken
+// back.
+// 5. A record for each kernel, also where the default stays.
+//
+// Test: test/Tuner/tune.test
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Compiler/Tune/LowerStructured.h"
+#include "lib/Compiler/Tune/TunableKernels.h"
+#include "lib/Compiler/Tune/WorkerBench.h"
+#include "lib/Tuner/Table.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "tilewright/Tuner.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+using namespace mlir;
+
+namespace tilewright {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// A folder that is removed with all that is in it.
+class TemporaryFolder {
+public:
+  static llvm::Expected<std::unique_ptr<TemporaryFolder>> make() {
+    llvm::SmallString<128> path;
+    if (std::error_code code = llvm::sys::fs::createUniqueDirectory("tilewright-tune", path))
+      return llvm::createStringError(code, "cannot make a folder for temporary files");
+    auto folder = std::make_unique<TemporaryFolder>();
+    folder->path = path.str().str();
+    return folder;
+  }
+  ~TemporaryFolder() {
+    if (!path.empty())
+      llvm::sys::fs::remove_directories(path);
+  }
+  std::string file(const llvm::Twine &name) const {
+    llvm::SmallString<128> full(path);
+    llvm::sys::path::append(full, name);
+    return full.str().str();
+  }
+  std::string path;
+};
+
+llvm::Error writeModule(ModuleOp module, const std::string &path) {
+  std::error_code code;
+  llvm::raw_fd_ostream out(path, code);
+  if (code)
+    return llvm::createStringError(code, "cannot write '%s'", path.c_str());
+  if (failed(writeBytecodeToFile(module, out)))
+    return llvm::createStringError("a kernel cannot be written as bytecode");
+  out.close();
+  if (!out.has_error())
+    return llvm::Error::success();
+  code = out.error();
+  out.clear_error();
+  return llvm::createStringError(code, "cannot write '%s'", path.c_str());
+}
+
+/// A worker's death must not be the tuner's.
+class WithoutSigpipe {
+public:
+  WithoutSigpipe() : before(std::signal(SIGPIPE, SIG_IGN)) {}
+  ~WithoutSigpipe() { std::signal(SIGPIPE, before); }
+
+private:
+  void (*before)(int);
+};
+
+class ModelTuner {
+public:
+  ModelTuner(Session &session, ModuleOp module, const Options &given, const TuneOptions &tune)
+      : session(session), module(module), options(given), tune(tune), start(Clock::now()),
+        seconds(tune.seconds > 0              ? tune.seconds
+                : tune.tier == TuneTier::Full ? 900
+                                              : 90) {}
+
+  llvm::Error prepare() {
+    llvm::Expected<Target *> chosen = configuredTarget(options);
+    if (!chosen)
+      return chosen.takeError();
+    target = *chosen;
+    if (options.target != "cpu")
+      return llvm::createStringError("target '%s' has no schedule space that can be measured here; only cpu has",
+                                     options.target.c_str());
+    options.tune = "off";
+    if (llvm::Error failed = lowerToStructured(session, module, options))
+      return failed;
+    llvm::Expected<std::vector<TunableKernel>> found = tunableKernels(module, *target, options);
+    if (!found)
+      return found.takeError();
+    kernels = std::move(*found);
+    llvm::Expected<std::unique_ptr<TemporaryFolder>> made = TemporaryFolder::make();
+    if (!made)
+      return made.takeError();
+    folder = std::move(*made);
+    const unsigned cpus = std::max(1u, std::thread::hardware_concurrency());
+    workers = std::make_unique<Workers>(tune.worker, std::min(cpus, 8u));
+    return llvm::Error::success();
+  }
+
+  /// A bench of `kernel` in a folder of its own.
+  llvm::Expected<std::unique_ptr<WorkerBench>> benchOf(const TunableKernel &kernel) {
+    const std::string file = folder->file(kernel.kernel.name + ".mlirbc");
+    if (llvm::Error failed = writeModule(*kernel.kernel.module, file))
+      return std::move(failed);
+    BenchSubject subject;
+    subject.module = file;
+    subject.sizes = tune.sizes;
+    subject.coldBytes = coldBytes;
+    const TunableKernel *of = &kernel;
+    subject.schedule = [of](const SchedulePoint &point) {
+      std::string entry = scheduleEntry(*of, point);
+      return entry.empty() ? "" : "{\"" + of->kernel.name + "\": " + entry + "}";
+    };
+    return makeBench(std::move(subject), kernel.kernel.name);
+  }
+
+  llvm::Expected<std::unique_ptr<WorkerBench>> makeBench(BenchSubject subject, const std::string &name) {
+    const std::string own = folder->file(name);
+    llvm::sys::fs::remove_directories(own);
+    if (std::error_code code = llvm::sys::fs::create_directory(own))
+      return llvm::createStringError(code, "cannot make a folder for temporary files");
+    auto bench = std::make_unique<WorkerBench>(*workers, options, std::move(subject), own, [this] { return isOver(); });
+    llvm::Expected<int64_t> bytes = bench->load();
+    if (!bytes)
+      return bytes.takeError();
+    inputBytes = *bytes;
+    return bench;
+  }
+
+  bool isOver() const { return interrupted() || secondsSince(start) > seconds; }
+  bool interrupted() const { return tune.interrupted && tune.interrupted(); }
+
+  llvm::Expected<TuneReport> run() {
+    tuner::RecordStore store(options.records);
+    if (allRecorded(store))
+      return std::move(report);
+    const std::string whole = folder->file("model.mlirbc");
+    if (llvm::Error failed = writeModule(module, whole))
+      return std::move(failed);
+    BenchSubject subject;
+    subject.module = whole;
+    subject.sizes = tune.sizes;
+    subject.schedule = [this](const SchedulePoint &point) { return point.empty() ? "" : allChosen(); };
+    llvm::Expected<std::unique_ptr<WorkerBench>> model = makeBench(subject, "model");
+    if (!model)
+      return model.takeError();
+    const int64_t modelBytes = inputBytes;
+    llvm::Expected<std::map<std::string, double>> profile = (*model)->profile();
+    if (!profile)
+      return llvm::createStringError("the untuned model cannot be measured: " + llvm::toString(profile.takeError()));
+    double total = 0;
+    for (const auto &[name, time] : *profile)
+      total += time;
+    for (TunableKernel &kernel : kernels) {
+      TunedKernel &row = report.kernels.emplace_back();
+      describeRow(kernel, row);
+      row.share = total > 0 ? (*profile)[kernel.kernel.name] / total : 0;
+    }
+    std::vector<size_t> order(kernels.size());
+    for (size_t i = 0; i < order.size(); ++i)
+      order[i] = i;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return report.kernels[a].share > report.kernels[b].share; });
+    // What a model reads in a call beyond the last cache is not there at the next call; so it is with its kernels.
+    if (modelBytes > largeModel)
+      coldBytes = largeModel;
+    size_t done = 0;
+    for (size_t number : order) {
+      tuneKernel(kernels[number], report.kernels[number], store);
+      ++done;
+      const TunedKernel &row = report.kernels[number];
+      if (tune.progress)
+        tune.progress(lineOf(row), done, kernels.size(), std::max(0.0, seconds - secondsSince(start)));
+    }
+    if (llvm::Error failed = raceModels(subject, store))
+      return std::move(failed);
+    report.interrupted = interrupted();
+    std::vector<TunedKernel> sorted;
+    for (size_t number : order)
+      sorted.push_back(std::move(report.kernels[number]));
+    report.kernels = std::move(sorted);
+    report.seconds = secondsSince(start);
+    return std::move(report);
+  }
+
+  std::vector<TunableKernel> kernels;
+
+private:
+  static std::string lineOf(const TunedKernel &row) {
+    std::string text;
+    llvm::raw_string_ostream out(text);
+    out << row.name << " (" << row.operations << ", " << llvm::format("%.1f", 100 * row.share) << "% of the time): ";
+    if (row.recorded)
+      out << "recorded";
+    else if (row.chosen != row.initial)
+      out << row.chosen << ", " << llvm::format("%.3f", row.ratio) << " of the default's time";
+    else
+      out << "the default";
+    out << "; " << row.verdict;
+    return text;
+  }
+
+  /// Every kernel that can be tuned has a record: the report says so, and nothing is compiled or measured.
+  bool allRecorded(const tuner::RecordStore &store) {
+    if (tune.again)
+      return false;
+    for (const TunableKernel &kernel : kernels) {
+      std::string why;
+      if (kernel.refusal.empty() && kernel.searched.points.size() >= 2 && !store.find(kernel.record.key, why))
+        return false;
+    }
+    for (TunableKernel &kernel : kernels) {
+      describeRow(kernel, report.kernels.emplace_back());
+      tuneKernel(kernel, report.kernels.back(), store);
+    }
+    report.verdict = "every kernel has a record";
+    report.seconds = secondsSince(start);
+    return true;
+  }
+
+  static void describeRow(const TunableKernel &kernel, TunedKernel &row) {
+    row.name = kernel.kernel.name;
+    row.operations = kernel.kernel.operations;
+    row.calls = kernel.kernel.calls;
+    row.key = kernel.record.key.signature.empty() ? "" : kernel.record.key.hash();
+    row.points = int64_t(kernel.searched.points.size());
+    row.initial = row.chosen = kernel.record.initial;
+  }
+
+  void tuneKernel(TunableKernel &kernel, TunedKernel &row, const tuner::RecordStore &store) {
+    if (!kernel.refusal.empty()) {
+      row.verdict = kernel.refusal;
+      return;
+    }
+    if (kernel.searched.points.size() < 2) {
+      row.verdict = "it has one schedule";
+      return;
+    }
+    std::string why;
+    if (std::optional<tuner::KernelRecord> record = store.find(kernel.record.key, why); record && !tune.again) {
+      row.recorded = true;
+      row.chosen = record->chosen;
+      row.verdict = record->verdict;
+      row.noise = record->noise;
+      row.initialNanoseconds = record->initialNanoseconds;
+      for (const auto &seen : record->seen)
+        row.seen.push_back({seen.schedule, seen.ratio, seen.low, seen.high});
+      return;
+    }
+    if (isOver()) {
+      row.verdict = interrupted() ? "interrupted before it was measured" : "no time was left for it";
+      return;
+    }
+    auto begin = Clock::now();
+    tuner::SearchOptions search;
+    search.tier = tune.tier;
+    search.measurements = tune.trials;
+    search.deterministic = tune.deterministic;
+    for (const tuner::KernelRecord &near : store.neighbours(kernel.record, 3))
+      if (auto values = parsePoint(near.chosen))
+        search.neighbours.push_back(kernel.searched.space.nearest(*values));
+    llvm::Expected<std::unique_ptr<WorkerBench>> bench = benchOf(kernel);
+    if (!bench) {
+      row.verdict = "it cannot be called by itself: " + llvm::toString(bench.takeError());
+      return;
+    }
+    tuner::SearchResult result = tuner::search(kernel.searched, **bench, search);
+    const ScheduleSpace &space = kernel.searched.space;
+    row.seconds = secondsSince(begin);
+    row.measurements = result.measurements;
+    row.chosen = space.print(result.best);
+    row.ratio = result.ratio.median;
+    row.low = result.ratio.low;
+    row.high = result.ratio.high;
+    row.noise = result.noise;
+    row.initialNanoseconds = result.defaultNanoseconds;
+    row.verdict = result.verdict;
+    for (const tuner::Measured &seen : result.measured)
+      row.seen.push_back({space.print(seen.point), seen.ratio.median, seen.ratio.low, seen.ratio.high});
+    for (const auto &[point, reason] : result.failures)
+      row.failures.emplace_back(space.print(point), reason);
+    if (interrupted() || !result.decided)
+      return; // half a search decides nothing for others
+    chosen[kernel.kernel.name] = scheduleEntry(kernel, result.best);
+    tuner::KernelRecord &record = kernel.record;
+    record.chosen = row.chosen;
+    record.chosenClass = space.numericsClass(result.best);
+    record.tier = tune.tier == TuneTier::Full ? "full" : tune.tier == TuneTier::Model ? "model" : "quick";
+    record.verdict = result.verdict;
+    record.measurements = result.measurements;
+    record.initialNanoseconds = result.defaultNanoseconds;
+    record.noise = result.noise;
+    for (const TunedKernel::Seen &seen : row.seen)
+      if (record.seen.size() < tuner::KernelRecord::mostSeen)
+        record.seen.push_back({seen.schedule, seen.ratio, seen.low, seen.high});
+    record.failures = row.failures;
+    fresh.push_back(&kernel);
+  }
+
+  /// A schedule file with all that was found.
+  std::string allChosen() const {
+    std::string text;
+    for (const auto &[name, entry] : chosen)
+      if (!entry.empty())
+        text += (text.empty() ? "{\"" : ", \"") + name + "\": " + entry;
+    return text.empty() ? "" : text + "}";
+  }
+
+  /// The whole model, tuned against untuned; then the records.
+  llvm::Error raceModels(const BenchSubject &subject, const tuner::RecordStore &store) {
+    report.verdict = "nothing was changed";
+    if (!allChosen().empty() && !interrupted()) {
+      seconds = secondsSince(start) + 60; // the last race is always run
+      llvm::Expected<std::unique_ptr<WorkerBench>> model = makeBench(subject, "model");
+      if (!model)
+        return model.takeError();
+      const SchedulePoint untuned, tuned{1};
+      double incumbent = 0;
+      std::string wrong;
+      std::vector<tuner::Lane> lanes = tuner::steadyRace(**model, {untuned, tuned, untuned}, 15, incumbent, wrong);
+      if (lanes.empty() || lanes[1].nanoseconds.empty()) {
+        if (!lanes.empty())
+          wrong = lanes[1].failure;
+        wrong = "taken back: the whole model could not be measured" + (wrong.empty() ? "" : ": " + wrong);
+      } else {
+        tuner::Ratio ratio = tuner::ratioOf(lanes[1].nanoseconds, lanes[0].nanoseconds);
+        report.ratio = ratio.median;
+        report.low = ratio.low;
+        report.high = ratio.high;
+        report.untunedNanoseconds = tuner::median(lanes[0].nanoseconds);
+        if (ratio.median >= 1)
+          wrong = "taken back: the whole model was not faster with it";
+      }
+      report.verdict = wrong.empty() ? "tuned" : wrong;
+      if (!wrong.empty())
+        for (TunableKernel *kernel : fresh) {
+          if (kernel->record.chosen == kernel->record.initial)
+            continue;
+          kernel->record.chosen = kernel->record.initial;
+          kernel->record.chosenClass = kernel->record.initialClass;
+          kernel->record.verdict = wrong;
+          for (TunedKernel &row : report.kernels)
+            if (row.name == kernel->kernel.name) {
+              row.chosen = row.initial;
+              row.verdict = wrong;
+            }
+        }
+    }
+    for (TunableKernel *kernel : fresh)
+      if (llvm::Error failed = store.store(kernel->record, tune.again))
+        return failed;
+    return llvm::Error::success();
+  }
+
+  Session &session;
+  ModuleOp module;
+  Options options;
+  const TuneOptions &tune;
+  Clock::time_point start;
+  double seconds;
+  static constexpr int64_t largeModel = 64 << 20;
+  int64_t coldBytes = 0, inputBytes = 0;
+  Target *target = nullptr;
+  std::unique_ptr<TemporaryFolder> folder;
+  std::unique_ptr<Workers> workers;
+  std::map<std::string, std::string> chosen; ///< entries of a schedule file by kernel
+  std::vector<TunableKernel *> fresh;        ///< those that were measured now
+  TuneReport report;
+};
+} // namespace
+
+llvm::Expected<TuneReport> tuneModel(Session &session, ModuleOp module, const Options &given, const TuneOptions &tune) {
+  WithoutSigpipe guard;
+  Options options = given;
+  if (options.records.empty())
+    options.records = defaultRecordsFolder();
+  if (options.records.empty())
+    return llvm::createStringError("there is no folder for records: set TILEWRIGHT_RECORDS_DIR, or HOME");
+  ModelTuner tuner(session, module, options, tune);
+  if (llvm::Error failed = tuner.prepare())
+    return std::move(failed);
+  return tuner.run();
+}
+
+llvm::Error recordTables(Session &session, ModuleOp module, const Options &given, const TuneOptions &tune,
+                         StringRef folder, int64_t most) {
+  WithoutSigpipe guard;
+  TuneOptions whole = tune;
+  whole.seconds = 1e9;
+  ModelTuner tuner(session, module, given, whole);
+  if (llvm::Error failed = tuner.prepare())
+    return failed;
+  if (std::error_code code = llvm::sys::fs::create_directories(folder))
+    return llvm::createStringError(code, "cannot make the folder '" + folder + "'");
+  for (const TunableKernel &kernel : tuner.kernels) {
+    const std::vector<SchedulePoint> &points = kernel.searched.points;
+    if (!kernel.refusal.empty() || points.size() < 2 || int64_t(points.size()) > most)
+      continue;
+    llvm::Expected<std::unique_ptr<WorkerBench>> bench = tuner.benchOf(kernel);
+    if (!bench)
+      return bench.takeError();
+    tuner::Table table;
+    table.operations = kernel.kernel.operations;
+    table.family = kernel.record.family;
+    table.sizes = kernel.record.sizes;
+    table.machine = kernel.record.key.machine;
+    table.searched = kernel.searched;
+    table.nanoseconds.assign(points.size(), 0);
+    // In groups, each with the default, to whose time all are scaled: the machine's speed changes while it lasts.
+    const SchedulePoint own = kernel.searched.space.initial();
+    constexpr size_t group = 24;
+    double reference = 0;
+    for (size_t first = 0; first < points.size() && !tuner.interrupted(); first += group) {
+      std::vector<SchedulePoint> list{own};
+      for (size_t i = first; i < std::min(first + group, points.size()); ++i)
+        list.push_back(points[i]);
+      std::vector<tuner::Lane> lanes = (*bench)->race(list, 9, 0);
+      if (lanes[0].nanoseconds.empty())
+        return llvm::createStringError("the default schedule of " + kernel.kernel.name +
+                                       " cannot be measured: " + lanes[0].failure);
+      if (reference == 0)
+        reference = tuner::median(lanes[0].nanoseconds);
+      for (size_t i = 1; i < list.size(); ++i)
+        table.nanoseconds[first + i - 1] =
+            lanes[i].nanoseconds.empty()
+                ? 0
+                : reference * tuner::ratioOf(lanes[i].nanoseconds, lanes[0].nanoseconds).median;
+      if (tune.progress)
+        tune.progress(kernel.kernel.name + " (" + kernel.kernel.operations + ")",
+                      std::min(first + group, points.size()), points.size(), 0);
+    }
+    if (tuner.interrupted())
+      return llvm::createStringError("interrupted");
+    if (llvm::Error failed = tuner::writeTable(table, folder))
+      return failed;
+  }
+  return llvm::Error::success();
+}
+
+} // namespace tilewright

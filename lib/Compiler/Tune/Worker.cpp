@@ -1,0 +1,307 @@
+//===- Worker.cpp - the process in which schedules are compiled or measured -------------------------===//
+//
+// One JSON object a line. Requests on standard input:
+//   {"do": "load", "module": FILE, "target": .., "cpu": .., "threads": N, "sizes": [..], "cold": BYTES}
+//   {"do": "build", "schedule": FILE or "", "artifact": FILE}
+//   {"do": "race", "artifacts": [FILES], "rounds": N, "limit": NANOSECONDS}
+//   {"do": "check", "schedule": FILE or ""}
+//   {"do": "profile", "artifact": FILE}
+// Answers on standard output: {"ok": ..} or {"error": TEXT} ends a request; a race says {"lane": N} before it first
+// runs that program, so that whoever listens knows which one crashed or hangs.
+//
+// TILEWRIGHT_TUNE_TIMES=made-up runs every program, but answers with times that follow from the schedule's text: for
+// tests, which must not depend on how quiet a machine is.
+// TILEWRIGHT_TUNE_FAULT="crash:TEXT", "hang:TEXT" or "kill:TEXT" makes runs of artifacts whose name holds TEXT fail:
+// for tests.
+//
+// Test: test/Tuner/tune.test
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Compiler/CheckReference.h"
+#include "lib/Compiler/Tune/LowerStructured.h"
+#include "lib/Compiler/Tune/RandomCall.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "tilewright/Tuner.h"
+#include "llvm/Support/DJB.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <chrono>
+#include <csignal>
+#include <iostream>
+#include <thread>
+
+using namespace mlir;
+namespace json = llvm::json;
+
+namespace tilewright {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double nanosecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+}
+
+void say(const json::Value &value) {
+  llvm::outs() << llvm::formatv("{0}\n", value);
+  llvm::outs().flush();
+}
+
+/// Of a race whose times tests make up, a number that follows from the schedule in the artifact's name:
+/// "artifact-3-64-48" is of schedule "-64-48"; of whole models "-1" is the tuned one, faster than the untuned "".
+double madeUpTime(llvm::StringRef artifact) {
+  llvm::StringRef schedule = llvm::sys::path::filename(artifact).split('-').second.ltrim("0123456789");
+  if (schedule.empty() || schedule == "-1")
+    return schedule.empty() ? 2000 : 1500;
+  return 1000 + double(llvm::djbHash(schedule) % 1000);
+}
+
+/// What tests plant; see above.
+void fault(llvm::StringRef artifact) {
+  const char *planted = std::getenv("TILEWRIGHT_TUNE_FAULT");
+  if (!planted)
+    return;
+  auto [kind, text] = llvm::StringRef(planted).split(':');
+  if (!artifact.contains(text))
+    return;
+  if (kind == "crash")
+    std::raise(SIGSEGV);
+  if (kind == "kill")
+    std::raise(SIGKILL);
+  while (kind == "hang")
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+}
+
+class Worker {
+public:
+  llvm::Expected<json::Value> answer(const json::Object &request) {
+    llvm::StringRef what = request.getString("do").value_or("");
+    if (what == "load")
+      return load(request);
+    if (!module)
+      return llvm::createStringError("nothing is loaded");
+    if (what == "build")
+      return build(request);
+    if (what == "race")
+      return race(request);
+    if (what == "check")
+      return check(request);
+    if (what == "profile")
+      return profile(request);
+    return llvm::createStringError("there is no request '" + what + "'");
+  }
+
+private:
+  llvm::Expected<json::Value> load(const json::Object &request) {
+    programs.clear();
+    call.reset();
+    module = nullptr;
+    options = Options();
+    options.target = request.getString("target").value_or("cpu").str();
+    options.cpu = request.getString("cpu").value_or("native").str();
+    options.threads = int(request.getInteger("threads").value_or(0));
+    options.tune = "off";
+    options.cache = false;
+    if (auto records = request.getString("records")) {
+      options.tune = "records";
+      options.records = records->str();
+    }
+    llvm::Expected<Target *> chosen = configuredTarget(options);
+    if (!chosen)
+      return chosen.takeError();
+    target = *chosen;
+    const std::string file = request.getString("module").value_or("").str();
+    module = parseSourceFile<ModuleOp>(file, ParserConfig(&session.context()));
+    if (!module)
+      return llvm::createStringError("cannot read the module '" + file + "'");
+    std::vector<int64_t> sizes;
+    if (const json::Array *given = request.getArray("sizes"))
+      for (const json::Value &size : *given)
+        sizes.push_back(size.getAsInteger().value_or(0));
+    coldBytes = request.getInteger("cold").value_or(0);
+    llvm::Expected<RandomCall> made = RandomCall::make(*module, sizes);
+    if (!made)
+      return made.takeError();
+    call = std::make_unique<RandomCall>(std::move(*made));
+    return json::Value(json::Object{{"ok", true}, {"bytes", call->inputBytes()}});
+  }
+
+  Options with(const json::Object &request) const {
+    Options chosen = options;
+    chosen.scheduleFile = request.getString("schedule").value_or("").str();
+    return chosen;
+  }
+
+  llvm::Expected<json::Value> build(const json::Object &request) {
+    OwningOpRef<ModuleOp> copy = module->clone();
+    const Options chosen = with(request);
+    if (llvm::Error failed = lowerStructured(*copy, *target, chosen))
+      return std::move(failed);
+    llvm::Expected<std::string> artifact = target->emit(*copy, chosen);
+    if (!artifact)
+      return artifact.takeError();
+    const std::string path = request.getString("artifact").value_or("").str();
+    std::error_code code;
+    llvm::raw_fd_ostream out(path, code);
+    if (code)
+      return llvm::createStringError(code, "cannot write '%s'", path.c_str());
+    out << *artifact;
+    out.close();
+    if (out.has_error()) {
+      code = out.error();
+      out.clear_error();
+      return llvm::createStringError(code, "cannot write '%s'", path.c_str());
+    }
+    return json::Value(json::Object{{"ok", true}});
+  }
+
+  llvm::Expected<Program *> program(const std::string &path) {
+    std::shared_ptr<Program> &made = programs[path];
+    if (made)
+      return made.get();
+    auto bytes = llvm::MemoryBuffer::getFile(path);
+    if (!bytes)
+      return llvm::createStringError(bytes.getError(), "cannot read '%s'", path.c_str());
+    llvm::Expected<std::shared_ptr<Program>> loaded = target->load((*bytes)->getBuffer(), options);
+    if (!loaded)
+      return loaded.takeError();
+    made = std::move(*loaded);
+    return made.get();
+  }
+
+  /// Each program in each round as often as takes a tenth of a millisecond, in an order that turns with the rounds.
+  llvm::Expected<json::Value> race(const json::Object &request) {
+    const int64_t rounds = request.getInteger("rounds").value_or(1);
+    const double limit = request.getNumber("limit").value_or(0);
+    std::vector<Program *> lanes;
+    std::vector<std::string> names;
+    for (const json::Value &artifact : *request.getArray("artifacts")) {
+      names.push_back(artifact.getAsString().value_or("").str());
+      llvm::Expected<Program *> made = program(names.back());
+      if (!made)
+        return made.takeError();
+      lanes.push_back(*made);
+    }
+    std::vector<std::vector<double>> times(lanes.size());
+    std::vector<std::string> failures(lanes.size());
+    std::vector<int64_t> repeats(lanes.size(), 1);
+    for (size_t lane = 0; lane < lanes.size(); ++lane) {
+      say(json::Object{{"lane", int64_t(lane)}});
+      fault(names[lane]);
+      // The first call packs parameters; the second is timed.
+      double once = 0;
+      for (int warm = 0; warm < 2 && failures[lane].empty(); ++warm) {
+        auto start = Clock::now();
+        if (llvm::Error failed = call->run(*lanes[lane], options.threads))
+          failures[lane] = llvm::toString(std::move(failed));
+        once = nanosecondsSince(start);
+      }
+      if (failures[lane].empty() && limit > 0 && once > limit && !std::getenv("TILEWRIGHT_TUNE_TIMES"))
+        failures[lane] = "it takes more than three times the default's time";
+      repeats[lane] = std::clamp<int64_t>(int64_t(1e5 / std::max(once, 1.0)), 1, 64);
+    }
+    // All lanes alike, so that none sees its inputs in another state of the caches than the others.
+    int64_t most = 1;
+    for (size_t lane = 0; lane < lanes.size(); ++lane)
+      if (failures[lane].empty())
+        most = std::max(most, repeats[lane]);
+    say(json::Object{{"lane", int64_t(lanes.size())}});
+    const bool madeUp = std::getenv("TILEWRIGHT_TUNE_TIMES") != nullptr;
+    for (size_t lane = 0; madeUp && lane < lanes.size(); ++lane)
+      times[lane].assign(size_t(rounds), madeUpTime(names[lane]));
+    for (int64_t round = 0; round < rounds && !madeUp; ++round)
+      for (size_t turn = 0; turn < lanes.size(); ++turn) {
+        // Forth in one round, back in the next: what drifts within a round cancels.
+        const size_t place = round % 2 ? lanes.size() - 1 - turn : turn;
+        const size_t lane = (place + size_t(round / 2)) % lanes.size();
+        if (!failures[lane].empty())
+          continue;
+        double total = 0;
+        const int64_t calls = coldBytes > 0 ? 3 : most;
+        for (int64_t i = 0; i < calls && failures[lane].empty(); ++i) {
+          if (coldBytes > 0)
+            call->cool(coldBytes);
+          auto start = Clock::now();
+          if (llvm::Error failed = call->run(*lanes[lane], options.threads))
+            failures[lane] = llvm::toString(std::move(failed));
+          total += nanosecondsSince(start);
+        }
+        times[lane].push_back(total / double(calls));
+      }
+    json::Array answer;
+    for (size_t lane = 0; lane < lanes.size(); ++lane) {
+      json::Array list;
+      if (failures[lane].empty())
+        for (double time : times[lane])
+          list.push_back(time);
+      answer.push_back(json::Object{{"times", std::move(list)}, {"failure", failures[lane]}});
+    }
+    programs.clear();
+    return json::Value(json::Object{{"ok", true}, {"lanes", std::move(answer)}});
+  }
+
+  llvm::Expected<json::Value> check(const json::Object &request) {
+    OwningOpRef<ModuleOp> copy = module->clone();
+    llvm::Expected<std::shared_ptr<Program>> checked = compileChecked(*copy, *target, with(request));
+    if (!checked)
+      return checked.takeError();
+    std::string wrong;
+    if (llvm::Error failed = call->run(**checked, options.threads))
+      wrong = llvm::toString(std::move(failed));
+    return json::Value(json::Object{{"ok", true}, {"wrong", wrong}});
+  }
+
+  llvm::Expected<json::Value> profile(const json::Object &request) {
+    llvm::Expected<Program *> made = program(request.getString("artifact").value_or("").str());
+    if (!made)
+      return made.takeError();
+    for (int warm = 0; warm < 2; ++warm)
+      if (llvm::Error failed = call->run(**made, options.threads))
+        return std::move(failed);
+    (*made)->profile(true);
+    for (int round = 0; round < 5; ++round)
+      if (llvm::Error failed = call->run(**made, options.threads))
+        return std::move(failed);
+    json::Array steps;
+    for (const KernelTime &time : (*made)->times(call->symbolValues().data()))
+      steps.push_back(json::Object{{"kernel", time.kernel}, {"nanoseconds", time.nanoseconds}});
+    (*made)->profile(false);
+    programs.clear();
+    return json::Value(json::Object{{"ok", true}, {"steps", std::move(steps)}});
+  }
+
+  Session session;
+  Options options;
+  Target *target = nullptr;
+  OwningOpRef<ModuleOp> module;
+  std::unique_ptr<RandomCall> call;
+  int64_t coldBytes = 0; ///< read before each timed call; 0: calls follow each other
+  std::map<std::string, std::shared_ptr<Program>> programs;
+};
+} // namespace
+
+int runTuneWorker() {
+  std::signal(SIGINT, SIG_IGN); // the tuner decides when its workers end
+  Worker worker;
+  std::string line;
+  while (std::getline(std::cin, line)) {
+    llvm::Expected<json::Value> request = json::parse(line);
+    const json::Object *object = request ? request->getAsObject() : nullptr;
+    if (!object) {
+      if (!request)
+        llvm::consumeError(request.takeError());
+      say(json::Object{{"error", "the request is not a JSON object"}});
+      continue;
+    }
+    llvm::Expected<json::Value> answer = worker.answer(*object);
+    say(answer ? std::move(*answer) : json::Value(json::Object{{"error", llvm::toString(answer.takeError())}}));
+  }
+  return 0;
+}
+
+} // namespace tilewright

@@ -1,0 +1,389 @@
+//===- Search.cpp - races of schedules ----------------------------------------------------===//
+//
+// Test: test/Unit/Tuner/SearchTest.cpp
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Tuner/Search.h"
+#include "lib/Tuner/Surrogate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace tilewright::tuner {
+namespace {
+
+constexpr int screeningRounds = 7, finalRounds = 25, finalists = 4, batch = 8;
+
+class Searcher {
+public:
+  Searcher(const Searched &kernel, Bench &bench, const SearchOptions &options)
+      : kernel(kernel), bench(bench), options(options), own(kernel.space.initial()),
+        budget(options.measurements > 0         ? options.measurements
+               : options.tier == TuneTier::Full ? 64
+                                                : 16) {
+    for (size_t number = 0; number < kernel.points.size(); ++number)
+      numberOf[kernel.points[number]] = number;
+  }
+
+  SearchResult run() {
+    result.best = own;
+    result.measurements = 1; // the default is always in the race
+    raced.insert(own);
+    if (kernel.points.size() < 2) {
+      result.decided = true;
+      result.verdict = "there is one schedule";
+      return result;
+    }
+    if (options.tier == TuneTier::Model) {
+      result.best = bestByModel(kernel, options.deterministic);
+      result.isDefault = result.best == own;
+      result.decided = true;
+      result.verdict = "the model's choice; nothing was measured";
+      return result;
+    }
+    const int quick = std::min(budget, 16);
+    measure(firstByModel(std::min(quick - 1, 6)), quick);
+    for (int step = 0; step < 4 && result.measurements < quick && !over(); ++step) {
+      std::vector<SchedulePoint> next = together();
+      append(next, around(best(), /*modelled=*/false));
+      append(next, around(best(), /*modelled=*/true));
+      const int before = result.measurements;
+      next.resize(std::min<size_t>(next.size(), 4));
+      measure(next, quick);
+      if (result.measurements == before)
+        measure(firstByModel(4), quick);
+    }
+    while (options.tier == TuneTier::Full && result.measurements < budget && !over()) {
+      std::vector<SchedulePoint> next = promising();
+      if (next.empty())
+        break;
+      measure(next, budget);
+    }
+    decide();
+    return result;
+  }
+
+private:
+  bool over() { return bench.stopped() || !aborted.empty(); }
+
+  bool allowed(const SchedulePoint &point) const {
+    return kernel.space.contains(point) &&
+           (!options.deterministic || kernel.space.numericsClass(point) == kernel.space.numericsClass(own));
+  }
+
+  void append(std::vector<SchedulePoint> &list, const std::vector<SchedulePoint> &more) const {
+    for (const SchedulePoint &point : more)
+      if (!raced.count(point) && std::find(list.begin(), list.end(), point) == list.end())
+        list.push_back(point);
+  }
+
+  double predicted(const SchedulePoint &point) const {
+    auto found = numberOf.find(point);
+    return kernel.predicted.empty() || found == numberOf.end() ? 0 : kernel.predicted[found->second];
+  }
+
+  /// Whether the model tells the values of knob `knob` apart.
+  bool isModelled(size_t knob) const {
+    if (kernel.predicted.empty())
+      return false;
+    for (int64_t value : kernel.space.knobs[knob].values) {
+      SchedulePoint other = own;
+      other[knob] = value;
+      if (std::abs(predicted(other) - predicted(own)) > 1e-6 * predicted(own) && predicted(other) > 0)
+        return true;
+    }
+    return false;
+  }
+
+  /// The neighbours', then those that the model ranks first; knobs it says nothing of stay as the default has them.
+  std::vector<SchedulePoint> firstByModel(int count) const {
+    std::vector<SchedulePoint> list;
+    for (const SchedulePoint &point : options.neighbours)
+      if (allowed(point))
+        append(list, {point});
+    std::vector<bool> modelled;
+    for (size_t knob = 0; knob < own.size(); ++knob)
+      modelled.push_back(isModelled(knob));
+    std::vector<std::pair<double, SchedulePoint>> ranked;
+    for (const SchedulePoint &point : kernel.points) {
+      bool plain = true;
+      for (size_t knob = 0; knob < own.size(); ++knob)
+        plain &= modelled[knob] || kernel.predicted.empty() || point[knob] == own[knob];
+      if (plain && allowed(point))
+        ranked.push_back({predicted(point), point});
+    }
+    std::stable_sort(ranked.begin(), ranked.end(), [](auto &a, auto &b) { return a.first < b.first; });
+    // Without a model: evenly over the space.
+    if (kernel.predicted.empty())
+      for (size_t i = 0, step = std::max<size_t>(1, ranked.size() / 7); i < ranked.size(); i += step)
+        append(list, {ranked[i].second});
+    for (const auto &[time, point] : ranked) {
+      if (int(list.size()) >= count)
+        break;
+      append(list, {point});
+    }
+    list.resize(std::min(list.size(), size_t(std::max(count, 0))));
+    return list;
+  }
+
+  /// One knob of `point` a step up or down its ladder.
+  std::vector<SchedulePoint> around(const SchedulePoint &point, bool modelled) const {
+    std::vector<SchedulePoint> list;
+    for (size_t knob = 0; knob < own.size(); ++knob) {
+      if (isModelled(knob) != modelled)
+        continue;
+      const std::vector<int64_t> &values = kernel.space.knobs[knob].values;
+      long place = std::lower_bound(values.begin(), values.end(), point[knob]) - values.begin();
+      for (long next : {place + 1, place - 1})
+        if (next >= 0 && next < long(values.size())) {
+          SchedulePoint other = point;
+          other[knob] = values[size_t(next)];
+          if (allowed(other))
+            append(list, {other});
+        }
+    }
+    return list;
+  }
+
+  /// The best, with each other knob that helped by itself set as it helped.
+  std::vector<SchedulePoint> together() const {
+    SchedulePoint combined = best();
+    const double bestRatio = ratios.count(combined) ? ratios.at(combined).ratio.median : 1;
+    std::map<size_t, double> gains;
+    for (const auto &[point, seen] : ratios) {
+      size_t differs = 0, knob = 0;
+      for (size_t i = 0; i < own.size(); ++i)
+        if (point[i] != best()[i]) {
+          ++differs;
+          knob = i;
+        }
+      // What is nearly as good in one other knob may be better with the rest.
+      if (differs != 1 || seen.ratio.median > bestRatio * 1.01)
+        continue;
+      if (auto found = gains.find(knob); found == gains.end() || seen.ratio.median < found->second) {
+        gains[knob] = seen.ratio.median;
+        combined[knob] = point[knob];
+      }
+    }
+    if (gains.size() < 2 || !allowed(combined) || raced.count(combined))
+      return {};
+    return {combined};
+  }
+
+  /// What the surrogate expects most of, and steps around the best.
+  std::vector<SchedulePoint> promising() {
+    std::vector<size_t> numbers{numberOf.at(own)};
+    std::vector<double> seen{1};
+    for (const auto &[point, measured] : ratios)
+      if (auto found = numberOf.find(point); found != numberOf.end()) {
+        numbers.push_back(found->second);
+        seen.push_back(measured.ratio.median);
+      }
+    const double bestRatio = *std::min_element(seen.begin(), seen.end());
+    std::vector<SchedulePoint> list;
+    for (int count = 0; count < batch; ++count) {
+      Surrogate surrogate(kernel, numbers, seen);
+      double most = 0;
+      size_t chosen = kernel.points.size();
+      for (size_t number = 0; number < kernel.points.size(); ++number) {
+        const SchedulePoint &point = kernel.points[number];
+        if (raced.count(point) || std::find(list.begin(), list.end(), point) != list.end() || !allowed(point))
+          continue;
+        if (double gain = surrogate.expectedImprovement(number, bestRatio); gain > most) {
+          most = gain;
+          chosen = number;
+        }
+      }
+      if (chosen == kernel.points.size() || most < 1e-4)
+        break;
+      list.push_back(kernel.points[chosen]);
+      // As if it had been measured: the next one lies elsewhere.
+      numbers.push_back(chosen);
+      seen.push_back(std::exp(surrogate.at(chosen).mean));
+    }
+    if (list.size() > batch - 2)
+      list.resize(batch - 2);
+    std::vector<SchedulePoint> near = together();
+    append(near, around(best(), /*modelled=*/true));
+    append(near, around(best(), /*modelled=*/false));
+    near.resize(std::min<size_t>(near.size(), 2));
+    append(list, near);
+    return list;
+  }
+
+  SchedulePoint best() const {
+    SchedulePoint found = own;
+    double least = 1;
+    for (const auto &[point, seen] : ratios)
+      if (seen.ratio.median < least) {
+        least = seen.ratio.median;
+        found = point;
+      }
+    return found;
+  }
+
+  /// The default, `list` and the default again.
+  std::vector<Lane> race(const std::vector<SchedulePoint> &list, int rounds) {
+    std::vector<SchedulePoint> all{own};
+    all.insert(all.end(), list.begin(), list.end());
+    all.push_back(own);
+    return steadyRace(bench, all, rounds, incumbent, aborted);
+  }
+
+  void measure(std::vector<SchedulePoint> list, int most) {
+    std::erase_if(list, [&](const SchedulePoint &point) { return raced.count(point) > 0; });
+    if (int room = most - result.measurements; int(list.size()) > room)
+      list.resize(size_t(std::max(room, 0)));
+    if (list.empty() || over())
+      return;
+    std::vector<Lane> lanes = race(list, screeningRounds);
+    if (lanes.empty())
+      return;
+    incumbent = median(lanes.front().nanoseconds);
+    for (size_t i = 0; i < list.size(); ++i) {
+      ++result.measurements;
+      raced.insert(list[i]);
+      const Lane &lane = lanes[i + 1];
+      if (lane.nanoseconds.empty())
+        result.failures.push_back({list[i], lane.failure});
+      else
+        ratios[list[i]] = {list[i], ratioOf(lane.nanoseconds, lanes.front().nanoseconds), median(lane.nanoseconds)};
+    }
+  }
+
+  void decide() {
+    std::vector<Measured> order;
+    for (const auto &[point, seen] : ratios)
+      order.push_back(seen);
+    std::stable_sort(order.begin(), order.end(), [](auto &a, auto &b) { return a.ratio.median < b.ratio.median; });
+    result.measured = order;
+    std::vector<SchedulePoint> last;
+    for (const Measured &seen : order)
+      if (int(last.size()) < finalists && seen.ratio.median < 1)
+        last.push_back(seen.point);
+    result.verdict = "no other schedule was faster";
+    if (!over() && last.empty() && !order.empty())
+      result.decided = true;
+    if (last.empty() || over()) {
+      if (over())
+        result.verdict = "the default: " + (aborted.empty() ? "the search was interrupted" : aborted);
+      return;
+    }
+    std::vector<Lane> lanes = race(last, finalRounds);
+    if (lanes.empty()) {
+      result.verdict = "the default: " + (aborted.empty() ? "the last race was interrupted" : aborted);
+      return;
+    }
+    result.decided = true;
+    result.noise = noiseOf(lanes.front().nanoseconds, lanes.back().nanoseconds);
+    result.defaultNanoseconds = median(lanes.front().nanoseconds);
+    std::vector<Measured> finals;
+    for (size_t i = 0; i < last.size(); ++i)
+      if (!lanes[i + 1].nanoseconds.empty())
+        finals.push_back(
+            {last[i], ratioOf(lanes[i + 1].nanoseconds, lanes.front().nanoseconds), median(lanes[i + 1].nanoseconds)});
+    std::stable_sort(finals.begin(), finals.end(), [](auto &a, auto &b) { return a.ratio.median < b.ratio.median; });
+    for (const Measured &seen : finals) {
+      auto place = std::find_if(result.measured.begin(), result.measured.end(),
+                                [&](const Measured &other) { return other.point == seen.point; });
+      *place = seen;
+    }
+    std::stable_sort(result.measured.begin(), result.measured.end(),
+                     [](auto &a, auto &b) { return a.ratio.median < b.ratio.median; });
+    result.verdict = "no other schedule was faster beyond the noise";
+    for (const Measured &seen : finals) {
+      if (!wins(seen.ratio, result.noise))
+        break;
+      std::string wrong = bench.check(seen.point);
+      if (!wrong.empty()) {
+        result.failures.push_back({seen.point, "wrong numbers: " + wrong});
+        continue;
+      }
+      result.best = seen.point;
+      result.isDefault = false;
+      result.ratio = seen.ratio;
+      result.verdict = "faster beyond the noise in the last race";
+      return;
+    }
+  }
+
+  const Searched &kernel;
+  Bench &bench;
+  const SearchOptions &options;
+  const SchedulePoint own;
+  const int budget;
+  std::map<SchedulePoint, size_t> numberOf;
+  std::set<SchedulePoint> raced;
+  std::map<SchedulePoint, Measured> ratios;
+  double incumbent = 0; ///< nanoseconds of the default
+  std::string aborted;
+  SearchResult result;
+};
+} // namespace
+
+std::vector<Lane> steadyRace(Bench &bench, const std::vector<SchedulePoint> &points, int rounds, double &incumbent,
+                             std::string &aborted) {
+  constexpr double mostDrift = 0.05;
+  std::vector<Lane> kept(points.size());
+  for (int attempt = 0; attempt < 4 && !bench.stopped(); ++attempt) {
+    const size_t missing = size_t(rounds) - kept.front().nanoseconds.size();
+    std::vector<Lane> lanes = bench.race(points, int(missing), 3 * incumbent);
+    if (lanes.size() != points.size() || lanes.front().nanoseconds.empty() || lanes.back().nanoseconds.empty()) {
+      const std::string why = lanes.empty() ? "" : lanes.front().failure;
+      aborted = "the default schedule could not be measured" + (why.empty() ? "" : ": " + why);
+      return {};
+    }
+    if (incumbent == 0)
+      incumbent = median(lanes.front().nanoseconds);
+    for (size_t round = 0; round < missing; ++round) {
+      if (std::abs(lanes.back().nanoseconds[round] / lanes.front().nanoseconds[round] - 1) > mostDrift)
+        continue;
+      for (size_t i = 0; i < points.size(); ++i)
+        if (kept[i].failure.empty() && round < lanes[i].nanoseconds.size())
+          kept[i].nanoseconds.push_back(lanes[i].nanoseconds[round]);
+    }
+    for (size_t i = 0; i < points.size(); ++i)
+      if (!lanes[i].failure.empty())
+        kept[i] = {{}, lanes[i].failure};
+    if (kept.front().nanoseconds.size() == size_t(rounds))
+      return kept;
+  }
+  if (!bench.stopped())
+    aborted = "the machine's speed changed by more than 5% within most rounds; other programs may be running";
+  return {};
+}
+
+SearchResult search(const Searched &kernel, Bench &bench, const SearchOptions &options) {
+  return Searcher(kernel, bench, options).run();
+}
+
+SchedulePoint bestByModel(const Searched &kernel, bool deterministic) {
+  SchedulePoint best = kernel.space.initial();
+  if (kernel.predicted.empty())
+    return best;
+  const SchedulePoint own = best;
+  const std::string ownClass = kernel.space.numericsClass(own);
+  // Of those that the model ranks alike, the one with most of the default's values.
+  auto likeness = [&](const SchedulePoint &point) {
+    size_t same = 0;
+    for (size_t knob = 0; knob < own.size(); ++knob)
+      same += point[knob] == own[knob];
+    return same;
+  };
+  auto place = std::find(kernel.points.begin(), kernel.points.end(), own);
+  double least = place == kernel.points.end() ? 0 : kernel.predicted[size_t(place - kernel.points.begin())];
+  for (size_t i = 0; i < kernel.points.size(); ++i) {
+    const SchedulePoint &point = kernel.points[i];
+    if (deterministic && kernel.space.numericsClass(point) != ownClass)
+      continue;
+    if (kernel.predicted[i] < least || (kernel.predicted[i] == least && likeness(point) > likeness(best))) {
+      least = kernel.predicted[i];
+      best = point;
+    }
+  }
+  return best;
+}
+
+} // namespace tilewright::tuner

@@ -1,0 +1,116 @@
+//===- Surrogate.cpp - a Gaussian process over a schedule space --------------------------===//
+//
+// Test: test/Unit/Tuner/SearchTest.cpp
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Tuner/Surrogate.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilewright::tuner {
+
+/// Measurements of one schedule differ by so much of their logarithm.
+static constexpr double noise = 0.01;
+
+Surrogate::Surrogate(const Searched &kernel, const std::vector<size_t> &numbers, const std::vector<double> &ratios)
+    : kernel(kernel), numbers(numbers) {
+  for (const SchedulePoint &point : kernel.points) {
+    std::vector<double> &row = features.emplace_back();
+    for (size_t i = 0; i < point.size(); ++i) {
+      const std::vector<int64_t> &values = kernel.space.knobs[i].values;
+      auto place = std::lower_bound(values.begin(), values.end(), point[i]);
+      row.push_back(values.size() < 2 ? 0 : double(place - values.begin()) / double(values.size() - 1));
+    }
+  }
+  for (size_t i = 0; i < numbers.size(); ++i)
+    targets.push_back(std::log(ratios[i]) - prior(numbers[i]));
+  for (double target : targets)
+    offset += target / double(targets.size());
+  double sum = 0;
+  for (double &target : targets) {
+    target -= offset;
+    sum += target * target;
+  }
+  variance = std::max(sum / double(targets.size()), 1e-4);
+  double best = 0, chosen = 0;
+  for (double candidate : {0.15, 0.3, 0.6, 1.2})
+    if (double likelihood = fit(candidate); chosen == 0 || likelihood > best) {
+      best = likelihood;
+      chosen = candidate;
+    }
+  fit(scale = chosen);
+}
+
+double Surrogate::prior(size_t number) const {
+  return kernel.predicted.empty() ? 0 : std::log(std::max(kernel.predicted[number], 1.0));
+}
+
+double Surrogate::kernelOf(const std::vector<double> &a, const std::vector<double> &b, double by) const {
+  double distance = 0;
+  for (size_t i = 0; i < a.size(); ++i)
+    distance += (a[i] - b[i]) * (a[i] - b[i]);
+  return variance * std::exp(-distance / (2 * by * by));
+}
+
+/// Sets factor and weights; the logarithm of the likelihood, but for a constant.
+double Surrogate::fit(double by) {
+  const size_t n = numbers.size();
+  factor.assign(n * n, 0);
+  double logDeterminant = 0;
+  for (size_t i = 0; i < n; ++i)
+    for (size_t j = 0; j <= i; ++j) {
+      double sum =
+          kernelOf(features[numbers[i]], features[numbers[j]], by) + (i == j ? noise * noise + 1e-6 * variance : 0);
+      for (size_t k = 0; k < j; ++k)
+        sum -= factor[i * n + k] * factor[j * n + k];
+      factor[i * n + j] = i == j ? std::sqrt(std::max(sum, 1e-12)) : sum / factor[j * n + j];
+      if (i == j)
+        logDeterminant += std::log(factor[i * n + i]);
+    }
+  weights = targets;
+  for (size_t i = 0; i < n; ++i) {
+    for (size_t k = 0; k < i; ++k)
+      weights[i] -= factor[i * n + k] * weights[k];
+    weights[i] /= factor[i * n + i];
+  }
+  double fitted = 0;
+  for (double weight : weights)
+    fitted += weight * weight;
+  for (size_t i = n; i-- > 0;) {
+    for (size_t k = i + 1; k < n; ++k)
+      weights[i] -= factor[k * n + i] * weights[k];
+    weights[i] /= factor[i * n + i];
+  }
+  return -fitted / 2 - logDeterminant;
+}
+
+Surrogate::Guess Surrogate::at(size_t number) const {
+  const size_t n = numbers.size();
+  std::vector<double> column(n);
+  double mean = 0;
+  for (size_t i = 0; i < n; ++i) {
+    column[i] = kernelOf(features[number], features[numbers[i]], scale);
+    mean += column[i] * weights[i];
+  }
+  double left = variance;
+  for (size_t i = 0; i < n; ++i) {
+    for (size_t k = 0; k < i; ++k)
+      column[i] -= factor[i * n + k] * column[k];
+    column[i] /= factor[i * n + i];
+    left -= column[i] * column[i];
+  }
+  return {mean + offset + prior(number), std::sqrt(std::max(left, 0.0))};
+}
+
+double Surrogate::expectedImprovement(size_t number, double best) const {
+  Guess guess = at(number);
+  double gain = std::log(best) - guess.mean;
+  if (guess.deviation < 1e-9)
+    return std::max(gain, 0.0);
+  double z = gain / guess.deviation;
+  double density = std::exp(-z * z / 2) / std::sqrt(2 * M_PI), below = std::erfc(-z / std::sqrt(2.0)) / 2;
+  return gain * below + guess.deviation * density;
+}
+
+} // namespace tilewright::tuner

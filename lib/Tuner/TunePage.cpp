@@ -1,0 +1,135 @@
+//===- TunePage.cpp - a tuning as a page ---------------------------------------------------------------===//
+//
+// Test: test/Tuner/tune.test
+//
+//===----------------------------------------------------------------------===//
+#include "tilewright/Tuner.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilewright {
+namespace {
+
+constexpr llvm::StringLiteral head = R"(<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Tuning</title><style>
+:root { color-scheme: light dark; --ink: light-dark(#1b1d22, #e6e8ec); --soft: light-dark(#68707d, #98a1af);
+  --line: light-dark(#d8dce3, #363c47); --page: light-dark(#ffffff, #15181d); --own: light-dark(#7a828f, #8c95a3);
+  --best: light-dark(#0b6bcb, #5aa9ff); --seen: light-dark(#9cc3ec, #2f5f94); --bad: light-dark(#b3261e, #ff8a80); }
+body { margin: 2rem auto; max-width: 62rem; padding: 0 1rem; font: 15px/1.5 system-ui, sans-serif; color: var(--ink);
+  background: var(--page); }
+h1 { font-size: 1.4rem; } h2 { font-size: 1.05rem; margin: 2rem 0 .2rem; } p { margin: .3rem 0; }
+.soft { color: var(--soft); } code { font: 13px ui-monospace, monospace; }
+table { border-collapse: collapse; width: 100%; } th, td { text-align: right; padding: .25rem .6rem;
+  border-bottom: 1px solid var(--line); } th:last-child, td:last-child { text-align: left; }
+svg { display: block; width: 100%; height: auto; } svg text { fill: var(--soft); font: 12px ui-monospace, monospace; }
+summary { cursor: pointer; }
+</style></head><body>
+)";
+
+std::string escaped(llvm::StringRef text) {
+  std::string out;
+  for (char c : text)
+    switch (c) {
+    case '&':
+      out += "&amp;";
+      break;
+    case '<':
+      out += "&lt;";
+      break;
+    case '>':
+      out += "&gt;";
+      break;
+    case '"':
+      out += "&quot;";
+      break;
+    default:
+      out += c;
+    }
+  return out;
+}
+
+/// Schedules as seen, the fastest first: the median of ratios to the default and its interval, on a common scale.
+void drawSeen(llvm::raw_ostream &out, const TunedKernel &row) {
+  constexpr double left = 330, width = 480, step = 20;
+  double least = 1, most = 1;
+  for (const TunedKernel::Seen &seen : row.seen) {
+    least = std::min(least, seen.low);
+    most = std::max(most, std::min(seen.high, 2.0));
+  }
+  least = std::floor(least * 20) / 20;
+  most = std::ceil(most * 20) / 20;
+  if (most - least < 0.1)
+    most = least + 0.1;
+  auto x = [&](double ratio) { return left + width * (std::clamp(ratio, least, most) - least) / (most - least); };
+  const double height = step * double(row.seen.size()) + 34;
+  out << llvm::format("<svg viewBox=\"0 0 %g %g\" role=\"img\" aria-label=\"schedules against the default\">",
+                      left + width + 60, height);
+  out << llvm::format("<line x1=\"%g\" x2=\"%g\" y1=\"0\" y2=\"%g\" stroke=\"var(--own)\" stroke-dasharray=\"4 3\"/>",
+                      x(1), x(1), height - 22);
+  double y = 12;
+  for (const TunedKernel::Seen &seen : row.seen) {
+    const bool chosen = seen.schedule == row.chosen;
+    const char *color = chosen ? "var(--best)" : "var(--seen)";
+    out << llvm::format("<text x=\"%g\" y=\"%g\" text-anchor=\"end\">", left - 12, y + 4) << escaped(seen.schedule)
+        << "</text>"
+        << llvm::format("<line x1=\"%g\" x2=\"%g\" y1=\"%g\" y2=\"%g\" stroke=\"%s\" stroke-width=\"3\"/>", x(seen.low),
+                        x(seen.high), y, y, color)
+        << llvm::format("<circle cx=\"%g\" cy=\"%g\" r=\"5\" fill=\"%s\"/>", x(seen.ratio), y, color)
+        << llvm::format("<text x=\"%g\" y=\"%g\">%.3f</text>", left + width + 10, y + 4, seen.ratio);
+    y += step;
+  }
+  for (double tick : {least, (least + most) / 2, most})
+    out << llvm::format("<text x=\"%g\" y=\"%g\" text-anchor=\"middle\">%.2f</text>", x(tick), height - 6, tick);
+  out << "</svg>\n";
+}
+} // namespace
+
+std::string tunePage(const TuneReport &report, llvm::StringRef model) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << head << "<h1>Tuning of " << escaped(model) << "</h1>\n<p>";
+  if (report.untunedNanoseconds > 0)
+    out << llvm::format("The whole model takes %.3f [%.3f, %.3f] of the untuned time, which is %.3f ms: ", report.ratio,
+                        report.low, report.high, report.untunedNanoseconds / 1e6);
+  out << escaped(report.verdict) << llvm::format(". %.1f s in all.</p>\n", report.seconds);
+  out << "<p class=\"soft\">Ratios are medians over paired rounds, with 95% intervals; the dashed line is the default "
+         "schedule. "
+         "A schedule is chosen when it beats the default beyond max(2%, 3 times the noise).</p>\n";
+  out << "<table><thead><tr><th>share</th><th>calls</th><th>schedules</th><th>measured</th><th>seconds</th><th>ratio</"
+         "th>"
+         "<th>noise</th><th>kernel</th></tr></thead><tbody>\n";
+  for (const TunedKernel &row : report.kernels) {
+    out << llvm::format("<tr><td>%.1f%%</td><td>%lld</td><td>%lld</td><td>%lld</td><td>%.1f</td><td>", 100 * row.share,
+                        (long long)row.calls, (long long)row.points, (long long)row.measurements, row.seconds);
+    if (row.chosen != row.initial && !row.recorded)
+      out << llvm::format("%.3f", row.ratio);
+    out << llvm::format("</td><td>%.1f%%</td><td>", 100 * row.noise) << "<a href=\"#" << escaped(row.name) << "\">"
+        << escaped(row.name) << "</a> " << escaped(row.operations) << "</td></tr>\n";
+  }
+  out << "</tbody></table>\n";
+  for (const TunedKernel &row : report.kernels) {
+    out << "<h2 id=\"" << escaped(row.name) << "\">" << escaped(row.name) << " <span class=\"soft\">"
+        << escaped(row.operations) << "</span></h2>\n<p><code>"
+        << escaped(row.chosen != row.initial ? row.chosen : "default " + row.initial)
+        << "</code>: " << escaped(row.verdict) << "</p>\n";
+    if (!row.key.empty())
+      out << "<p class=\"soft\">key " << escaped(row.key.substr(0, 12))
+          << llvm::format(", default %.1f us", row.initialNanoseconds / 1000) << "</p>\n";
+    if (!row.seen.empty())
+      drawSeen(out, row);
+    if (!row.failures.empty()) {
+      out << "<details><summary>" << row.failures.size() << " failed</summary><ul>\n";
+      for (const auto &[schedule, reason] : row.failures)
+        out << "<li><code>" << escaped(schedule) << "</code>: " << escaped(reason) << "</li>\n";
+      out << "</ul></details>\n";
+    }
+  }
+  out << "</body></html>\n";
+  return text;
+}
+
+} // namespace tilewright

@@ -1,0 +1,109 @@
+"""options={"tune": ...}: records are made, used, and never change a bit in deterministic mode. docs/tuning.md"""
+
+import copy
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+from numbers_rule import assert_numbers, leaves, widen, with_threads
+
+
+import tilewright
+
+PROGRAM = Path(tilewright.__file__).parents[2] / "bin" / "tilewright"
+
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch):
+    """Schedules are compiled, run and checked, but their times are made up: a busy machine decides nothing."""
+    monkeypatch.setenv("TILEWRIGHT_TUNE_TIMES", "made-up")
+
+
+def _mlp():
+    torch.manual_seed(0)
+    return torch.nn.Sequential(torch.nn.Linear(96, 192), torch.nn.GELU(), torch.nn.Linear(192, 96), torch.nn.LayerNorm(96)).eval()
+
+
+def _run(model, *inputs, mode=None, **options):
+    torch._dynamo.reset()
+    tilewright.report(clear=True)
+    options = None if mode else {"strict": True, "cache": False, **options}
+    with torch.no_grad():
+        return torch.compile(model, backend="tilewright", mode=mode, options=options)(*inputs)
+
+
+@pytest.mark.parametrize("how", [{"tune": "quick"}, {"mode": "max-autotune"}])
+def test_tunes_then_compiles(tmp_path, monkeypatch, how):
+    monkeypatch.setenv("TILEWRIGHT_RECORDS_DIR", str(tmp_path))
+    monkeypatch.setenv("TILEWRIGHT_CACHE", "0")
+    model, x = _mlp(), torch.randn(64, 96)
+    result = _run(model, x, **how)
+    records = {path.name: path.read_bytes() for path in tmp_path.glob("*.json")}
+    assert len(records) >= 2
+    assert torch.equal(result, _run(model, x, **how))
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("*.json")} == records, "nothing is measured again"
+    with torch.no_grad():
+        _check_numbers(result, model, [x], copy.deepcopy(model).double())
+
+
+def test_deterministic_tunings_keep_every_bit(tmp_path):
+    model, x = _mlp(), torch.randn(64, 96)
+    plain = _run(model, x, tune="off")
+    for run in range(3):
+        assert torch.equal(plain, _run(model, x, tune="quick", records=str(tmp_path / str(run)), deterministic=True))
+
+
+CASES = {
+    "product": (lambda a, b: a @ b, [(100, 130), (130, 70)], torch.float32),
+    "long product": (lambda a, b: torch.relu(a @ b), [(37, 700), (700, 96)], torch.float32),
+    "bf16 product": (lambda a, b: a @ b, [(100, 130), (130, 70)], torch.bfloat16),
+    "softmax": (lambda a: a.softmax(-1), [(37, 515)], torch.float32),
+    "layer norm": (lambda a: torch.nn.functional.layer_norm(a, a.shape[-1:]), [(37, 515)], torch.float32),
+    "sum of columns": (lambda a: a.sum(0), [(515, 70)], torch.float32),
+    "gelu": (lambda a: torch.nn.functional.gelu(a) + 1, [(37, 515)], torch.float32),
+    "convolution": (lambda a, w: torch.nn.functional.conv2d(a, w, padding=1), [(2, 16, 14, 14), (48, 16, 3, 3)], torch.float32),
+    "attention": (torch.nn.functional.scaled_dot_product_attention, [(1, 2, 100, 32)] * 3, torch.float32),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_schedules_of_a_class_give_the_same_bits(tmp_path, case):
+    """What deterministic mode relies on; all others keep the numbers rule."""
+    function, sizes, dtype = CASES[case]
+    torch.manual_seed(1)
+    inputs = [torch.randn(size).to(dtype) for size in sizes]
+    plain = _run(function, *inputs, tune="off", dump=str(tmp_path))
+
+    def draw(count, *flags):
+        command = [str(PROGRAM), "tune", str(tmp_path / "0-imported.mlir"), f"--draw={count}", *flags]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+    same = draw(20, "--deterministic")
+    assert same
+    for number, line in enumerate(same):
+        (tmp_path / f"{number}.json").write_text(line)
+        assert torch.equal(plain, _run(function, *inputs, tune="off", schedule_file=str(tmp_path / f"{number}.json"))), line
+    for number, line in enumerate(draw(4, "--seed=3")):
+        (tmp_path / f"other{number}.json").write_text(line)
+        _check_numbers(_run(function, *inputs, tune="off", schedule_file=str(tmp_path / f"other{number}.json")), function, inputs, function)
+
+
+def _check_numbers(ours, function, inputs, exact):
+    eager = [leaves(with_threads(count, function, *inputs)) for count in (1, 2)]
+    assert_numbers(leaves(ours), eager, leaves(exact(*[widen(value) for value in inputs])))
+
+
+@pytest.mark.parametrize("options, text", [
+    ({"tune": "quik"}, r"'records' or 'quick' or 'full' or 'strict' or 'off', not 'quik' \(did you mean 'quick'\?\)"),
+    ({"tune": "quick", "target": "reference"}, "target 'reference' has no schedules that can be measured"),
+    ({"records": "/nowhere/at/all"}, "there is no folder of tuning records '/nowhere/at/all'"),
+])  # fmt: skip
+def test_bad_options(options, text):
+    with pytest.raises(Exception, match=text):
+        _run(lambda x: x * 2, torch.ones(3), **options)
+
+
+def test_strict_names_the_kernel_without_a_record(tmp_path):
+    with pytest.raises(Exception, match=r"no tuning record for kernel kernel_\w+ \(.*, key [0-9a-f]+\)"):
+        _run(_mlp(), torch.randn(64, 96), tune="strict", records=str(tmp_path))

@@ -1,0 +1,95 @@
+//===- ScheduleSpaceTest.cpp - points, constraints, texts -----------------------===//
+#include "tilewright/ScheduleSpace.h"
+#include "tilewright/SpaceText.h"
+
+#include <gtest/gtest.h>
+#include <algorithm>
+
+using namespace tilewright;
+
+/// A product of 64 x 192, panels of 48.
+static ScheduleSpace product() {
+  ScheduleSpace space;
+  space.knobs = {{"tile0", {8, 16, 32, 64}, 32},
+                 {"tile1", {48, 96, 192}, 96},
+                 {"order", {0, 1}, 0},
+                 {"depth", {64, 128}, 128, true}};
+  space.constraints = {{Constraint::Kind::ProductAtMost, {0, 1}, {}, 4, 16384, 0, "results fit"},
+                       {Constraint::Kind::TasksAtLeast, {0, 1}, {64, 192}, 1, 2, 0, "every thread has a task"},
+                       {Constraint::Kind::Together, {2, 0, 1}, {0, 64, 192}, 1, 0, 1, "two directions"}};
+  return space;
+}
+
+TEST(ScheduleSpace, EnumeratesWhatMeetsEveryConstraint) {
+  ScheduleSpace space = product();
+  int64_t visited = 0;
+  std::vector<SchedulePoint> points = space.points(&visited);
+  // By hand: all combinations, each constraint as it is said.
+  std::vector<SchedulePoint> expected;
+  for (int64_t rows : {8, 16, 32, 64})
+    for (int64_t columns : {48, 96, 192})
+      for (int64_t order : {0, 1})
+        for (int64_t depth : {64, 128}) {
+          int64_t tasks = (64 + rows - 1) / rows * ((192 + columns - 1) / columns);
+          if (4 * rows * columns <= 16384 && tasks >= 2 && !(order == 1 && (rows >= 64 || columns >= 192)))
+            expected.push_back({rows, columns, order, depth});
+        }
+  EXPECT_EQ(points, expected);
+  // Cut early: 64 rows of 96 columns are never completed.
+  EXPECT_LT(visited, 4 + 12 + 24 + 48);
+}
+
+TEST(ScheduleSpace, TheDefaultIsAlwaysThere) {
+  ScheduleSpace space = product();
+  space.knobs[0].initial = 64;
+  space.knobs[1].initial = 192; // breaks both limits
+  std::vector<SchedulePoint> points = space.points();
+  EXPECT_TRUE(std::is_sorted(points.begin(), points.end()));
+  EXPECT_TRUE(std::find(points.begin(), points.end(), space.initial()) != points.end());
+  EXPECT_TRUE(space.contains(space.initial()));
+  EXPECT_FALSE(space.contains({64, 192, 0, 64}));
+}
+
+TEST(ScheduleSpace, PointsAreText) {
+  ScheduleSpace space = product();
+  std::string why;
+  for (const SchedulePoint &point : space.points())
+    EXPECT_EQ(space.parse(space.print(point), why), point) << why;
+  EXPECT_EQ(space.print(space.initial()), "tile0=32 tile1=96 order=0 depth=128");
+  EXPECT_FALSE(space.parse("tile0=32 tile1=96 order=0", why));
+  EXPECT_EQ(why, "it says nothing of depth");
+  EXPECT_FALSE(space.parse("tile0=33 tile1=96 order=0 depth=128", why));
+  EXPECT_EQ(why, "tile0=33 is not among its values");
+  EXPECT_FALSE(space.parse("tile9=33", why));
+  EXPECT_EQ(why, "there is no knob 'tile9'");
+  EXPECT_FALSE(space.parse("tile0=64 tile1=96 order=0 depth=128", why));
+  EXPECT_EQ(why, "it breaks a constraint: results fit");
+  for (const char *bad : {"tile0", "=3", "tile0=", "tile0=3x", "tile0=1 =", "tile0=99999999999999999999"})
+    EXPECT_FALSE(space.parse(bad, why)) << bad;
+}
+
+TEST(ScheduleSpace, ClassesAreOrdersOfSums) {
+  ScheduleSpace space = product();
+  EXPECT_EQ(space.numericsClass({8, 48, 0, 64}), "depth=64");
+  EXPECT_EQ(space.numericsClass({8, 48, 0, 128}), space.numericsClass({32, 96, 1, 128}));
+}
+
+TEST(ScheduleSpace, NearestIsInTheSpace) {
+  ScheduleSpace space = product();
+  EXPECT_EQ(space.nearest({{"tile0", 10}, {"tile1", 100}, {"order", 1}, {"unknown", 5}}),
+            (SchedulePoint{8, 96, 1, 128}));
+  EXPECT_TRUE(space.contains(space.nearest({{"tile0", 4096}, {"tile1", 4096}, {"order", 1}})));
+}
+
+TEST(ScheduleSpace, IsJson) {
+  ScheduleSpace space = product();
+  std::string why;
+  std::optional<ScheduleSpace> again = spaceFromText(spaceToText(space), why);
+  ASSERT_TRUE(again) << why;
+  EXPECT_EQ(again->points(), space.points());
+  EXPECT_EQ(again->print(), space.print());
+  for (const char *bad : {"", "[]", "{}", "{\"knobs\": [{}], \"constraints\": []}",
+                          "{\"knobs\": [{\"name\": \"a\", \"values\": [1], \"initial\": 2}], \"constraints\": []}",
+                          "{\"knobs\": [], \"constraints\": [{\"kind\": \"tasks at most\", \"knobs\": [0], \"sizes\": [1]}]}"})
+    EXPECT_FALSE(spaceFromText(bad, why)) << bad;
+}

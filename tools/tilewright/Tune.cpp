@@ -1,0 +1,305 @@
+//===- Tune.cpp - tilewright tune ------------------------------------------------------------------------===//
+//
+//   tilewright tune model.pt2 --tier=quick        measures, and writes records
+//   tilewright tune --list model.pt2              knobs, constraints and numbers of schedules
+//   tilewright tune --explain[=KEY] | --merge=DIR | --export=DIR       records
+//   tilewright tune --record-tables=DIR model.mlir | --replay-tables=DIR   every schedule measured; the tuner tried on
+//   it
+//
+// `tilewright tune --worker` is what it starts to compile and to measure (lib/Compiler/Tune/Worker.cpp).
+//
+// Tests: test/Tuner/tune.test, test/Tuner/tune-faults.test, test/Tuner/replay.test
+//
+//===----------------------------------------------------------------------===//
+#include "Tune.h"
+#include "Commands.h"
+#include "ModelFile.h"
+
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/Process.h"
+#include <cmath>
+#include <csignal>
+
+using namespace mlir;
+namespace cl = llvm::cl;
+
+namespace tilewright::driver {
+namespace {
+
+/// The flags live only while the command runs; those that LLVM's static constructors have registered are dropped.
+struct TuneFlags {
+  cl::OptionCategory category{"Flags of tune"};
+  cl::opt<std::string> input{
+      cl::Positional, cl::desc("<model.pt2, model.onnx, in.mlir, or - for MLIR on standard input>"), cl::cat(category)};
+  cl::opt<std::string> tier{
+      "tier",
+      cl::desc("model: measure nothing; quick: at most 16 schedules of a kernel; full: at most 64, "
+               "chosen by a model of what was seen (default: quick)"),
+      cl::init("quick"), cl::value_desc("name"), cl::cat(category)};
+  cl::opt<double> seconds{"seconds", cl::desc("for the whole model at most (default: 90, of full 900)"), cl::init(0),
+                          cl::value_desc("number"), cl::cat(category)};
+  cl::opt<int> trials{"trials", cl::desc("schedules measured per kernel at most (default: as the tier has it)"),
+                      cl::init(0), cl::value_desc("number"), cl::cat(category)};
+  cl::opt<bool> deterministic{"deterministic", cl::desc("keep every bit of the results"), cl::cat(category)};
+  cl::opt<bool> again{"again", cl::desc("measure also kernels that have a record"), cl::cat(category)};
+  cl::opt<std::string> records{"records",
+                               cl::desc("their folder (default: TILEWRIGHT_RECORDS_DIR, or beside the cache)"),
+                               cl::value_desc("folder"), cl::cat(category)};
+  cl::opt<std::string> cpu{"cpu", cl::desc("the CPU: native, or a name as TILEWRIGHT_CPU takes (default: native)"),
+                           cl::init("native"), cl::value_desc("name"), cl::cat(category)};
+  cl::opt<std::string> target{"target", cl::desc("the machine (default: cpu)"), cl::init("cpu"), cl::value_desc("name"),
+                              cl::cat(category)};
+  cl::opt<int> threads{"threads", cl::desc("threads to plan for (default: all)"), cl::init(0), cl::cat(category)};
+  cl::list<int64_t> sizes{"sizes",
+                          cl::desc("values of the symbolic sizes, in order (default: 128, within their ranges)"),
+                          cl::CommaSeparated, cl::value_desc("n,n..."), cl::cat(category)};
+  cl::opt<std::string> report{"report", cl::desc("write a page about it there"), cl::value_desc("file.html"),
+                              cl::cat(category)};
+  cl::opt<bool> list{"list", cl::desc("print the schedules that the kernels may have, and measure nothing"),
+                     cl::cat(category)};
+  cl::opt<int> draw{"draw",
+                    cl::desc("print so many schedules of each kernel, drawn by --seed, as a schedule file has them"),
+                    cl::init(0), cl::value_desc("number"), cl::cat(category)};
+  cl::opt<std::string> explain{"explain",
+                               cl::desc("tell of the records, or in full of those whose key begins with KEY: why they "
+                                        "are used here or not"),
+                               cl::ValueOptional, cl::value_desc("KEY"), cl::cat(category)};
+  cl::opt<std::string> merge{"merge", cl::desc("take the records of a folder that are better measured than those here"),
+                             cl::value_desc("folder"), cl::cat(category)};
+  cl::opt<std::string> exportTo{"export", cl::desc("copy the records to a folder, for others to --merge"),
+                                cl::value_desc("folder"), cl::cat(category)};
+  cl::opt<std::string> recordTables{"record-tables", cl::desc("measure every schedule of every kernel, into a folder"),
+                                    cl::value_desc("folder"), cl::cat(category)};
+  cl::opt<int64_t> most{"most", cl::desc("of --record-tables: spaces with more schedules are left out (default: 1000)"),
+                        cl::init(1000), cl::value_desc("number"), cl::cat(category)};
+  cl::opt<std::string> replayTables{"replay-tables",
+                                    cl::desc("try the tuner on such tables, and print how near it comes"),
+                                    cl::value_desc("folder"), cl::cat(category)};
+  cl::opt<double> noise{"noise", cl::desc("of --replay-tables: of a time, in parts of it (default: 0.01)"),
+                        cl::init(0.01), cl::value_desc("number"), cl::cat(category)};
+  cl::opt<double> faults{"faults",
+                         cl::desc("of --replay-tables: parts of the schedules that crash, hang or are killed"),
+                         cl::init(0), cl::value_desc("number"), cl::cat(category)};
+  cl::opt<int> runs{"runs", cl::desc("of --replay-tables: tunings per table (default: 10)"), cl::init(10),
+                    cl::value_desc("number"), cl::cat(category)};
+  cl::opt<int> seed{"seed", cl::desc("of --replay-tables and --draw (default: 0)"), cl::init(0),
+                    cl::value_desc("number"), cl::cat(category)};
+  cl::opt<bool> worker{"worker", cl::desc("answer requests; for the tuner itself"), cl::ReallyHidden,
+                       cl::cat(category)};
+};
+
+int failTune(const llvm::Twine &text) {
+  llvm::errs() << "tilewright tune: " << text << "\n";
+  return 1;
+}
+int failTune(llvm::Error error) { return failTune(llvm::toString(std::move(error))); }
+
+volatile std::sig_atomic_t interruptions = 0;
+
+void onInterrupt(int) {
+  // The second one ends the process as usual.
+  if (++interruptions > 1)
+    std::signal(SIGINT, SIG_DFL);
+}
+
+int replay(const TuneFlags &flags) {
+  ReplayOptions options;
+  options.noise = flags.noise;
+  options.faults = flags.faults;
+  options.runs = flags.runs;
+  options.seed = uint64_t(flags.seed);
+  llvm::Expected<std::vector<ReplayedTable>> rows = replayTables(flags.replayTables, options);
+  if (!rows)
+    return failTune(rows.takeError());
+  auto &out = llvm::outs();
+  out << "best / chosen; spread is median / best; seed " << flags.seed << ", noise "
+      << llvm::format("%g", options.noise) << ", faults " << llvm::format("%g", options.faults) << ", " << options.runs
+      << " tunings of each\n";
+  out << "schedules spread tier 0  quick (measured)   full (measured)  transfer agreed false slower lost  table\n";
+  double logarithms[4] = {0, 0, 0, 0}, agreed = 0, falseWins = 0, slower = 0;
+  int counted[4] = {0, 0, 0, 0}, lost = 0;
+  for (const ReplayedTable &row : *rows) {
+    out << llvm::format("%9lld %6.2f %6.3f %6.3f (%4.1f) %10.3f (%4.1f)", (long long)row.points, row.spread,
+                        row.initial, row.quick, row.quickMeasurements, row.full, row.fullMeasurements);
+    if (row.transfer > 0)
+      out << llvm::format("%10.3f", row.transfer);
+    else
+      out << "         -";
+    out << llvm::format(" %5.0f%% %4.1f%% %5.1f%% %4d  ", 100 * row.agreed, 100 * row.falseWins, 100 * row.slower,
+                        row.lost)
+        << row.name << "\n";
+    const double scores[] = {row.initial, row.quick, row.full, row.transfer};
+    for (int i = 0; i < 4; ++i)
+      if (scores[i] > 0) {
+        logarithms[i] += std::log(scores[i]);
+        ++counted[i];
+      }
+    agreed += row.agreed;
+    falseWins += row.falseWins;
+    slower += row.slower;
+    lost += row.lost;
+  }
+  const double count = double(rows->size());
+  auto mean = [&](int i) { return counted[i] ? std::exp(logarithms[i] / counted[i]) : 0; };
+  out << llvm::format("%zu tables, geometric means: tier 0 %.3f, quick %.3f, full %.3f", rows->size(), mean(0), mean(1),
+                      mean(2));
+  if (counted[3])
+    out << llvm::format(", transfer %.3f (%d tables)", mean(3), counted[3]);
+  out << llvm::format("; agreed %.1f%%, false wins %.2f%%, slower than the default %.2f%%, lost %d\n",
+                      100 * agreed / count, 100 * falseWins / count, 100 * slower / count, lost);
+  return 0;
+}
+
+void printReport(const TuneReport &report) {
+  auto &out = llvm::outs();
+  out << "  share  calls schedules measured  ratio [95%]             noise  kernel\n";
+  for (const TunedKernel &row : report.kernels) {
+    out << llvm::format("%6.1f%% %6lld %9lld %8lld", 100 * row.share, (long long)row.calls, (long long)row.points,
+                        (long long)row.measurements);
+    if (row.chosen != row.initial && !row.recorded)
+      out << llvm::format("  %.3f [%.3f, %.3f]", row.ratio, row.low, row.high);
+    else
+      out << "  -                   ";
+    out << llvm::format("  %5.1f%%  ", 100 * row.noise) << row.name << " (" << row.operations << ")\n";
+    out << "          " << (row.chosen != row.initial ? row.chosen : "default " + row.initial) << ": " << row.verdict
+        << "\n";
+    for (const auto &[schedule, reason] : row.failures)
+      out << "          failed: " << schedule << ": " << reason << "\n";
+  }
+  if (report.untunedNanoseconds > 0)
+    out << llvm::format("the whole model: %.3f of the untuned time [%.3f, %.3f], untuned %.3f ms; ", report.ratio,
+                        report.low, report.high, report.untunedNanoseconds / 1e6);
+  else
+    out << "the whole model: ";
+  out << report.verdict << "; " << llvm::format("%.1f", report.seconds) << " s\n";
+  if (report.interrupted)
+    out << "interrupted: what was measured before is kept\n";
+}
+
+int tune(TuneFlags &flags) {
+  Options options;
+  options.target = flags.target;
+  options.cpu = flags.cpu;
+  options.threads = flags.threads;
+  options.records = flags.records.empty() ? defaultRecordsFolder() : flags.records.getValue();
+  if (flags.explain.getNumOccurrences() || flags.merge.getNumOccurrences() || flags.exportTo.getNumOccurrences()) {
+    if (options.records.empty())
+      return failTune("there is no folder of records: give --records, or set TILEWRIGHT_RECORDS_DIR");
+    if (flags.explain.getNumOccurrences()) {
+      llvm::Expected<std::string> text = explainRecords(options.records, flags.explain, options);
+      if (!text)
+        return failTune(text.takeError());
+      llvm::outs() << *text;
+      return 0;
+    }
+    const bool in = flags.merge.getNumOccurrences();
+    const std::string from = in ? flags.merge.getValue() : options.records,
+                      to = in ? options.records : flags.exportTo.getValue();
+    std::vector<std::string> warnings;
+    llvm::Expected<int64_t> copied = mergeRecords(from, to, warnings);
+    if (!copied)
+      return failTune(copied.takeError());
+    for (const std::string &warning : warnings)
+      llvm::errs() << "tilewright tune: left out: " << warning << "\n";
+    llvm::outs() << *copied << (*copied == 1 ? " record" : " records") << " copied to " << to << "\n";
+    return 0;
+  }
+  if (flags.input.empty())
+    return failTune("no model is given; `tilewright tune --help` lists the flags");
+  TuneOptions how = tuneOptions();
+  if (flags.tier == "model")
+    how.tier = TuneTier::Model;
+  else if (flags.tier == "full")
+    how.tier = TuneTier::Full;
+  else if (flags.tier != "quick")
+    return failTune("--tier is model, quick or full, not '" + flags.tier + "'");
+  if (flags.seconds < 0 || flags.trials < 0)
+    return failTune("--seconds and --trials are not negative");
+  how.seconds = flags.seconds;
+  how.trials = flags.trials;
+  how.deterministic = flags.deterministic;
+  how.again = flags.again;
+  how.sizes.assign(flags.sizes.begin(), flags.sizes.end());
+  Session session;
+  auto model = readModelFile(flags.input, session.context());
+  if (!model)
+    return failTune(model.takeError());
+  if (flags.list) {
+    llvm::Expected<std::string> text = listSpaces(session, *model->module, options);
+    if (!text)
+      return failTune(text.takeError());
+    llvm::outs() << *text;
+    return 0;
+  }
+  if (flags.draw > 0) {
+    llvm::Expected<std::string> text =
+        drawSchedules(session, *model->module, options, flags.draw, uint64_t(flags.seed), flags.deterministic);
+    if (!text)
+      return failTune(text.takeError());
+    llvm::outs() << *text;
+    return 0;
+  }
+  if (!flags.recordTables.empty()) {
+    if (llvm::Error failed = recordTables(session, *model->module, options, how, flags.recordTables, flags.most))
+      return failTune(std::move(failed));
+    return 0;
+  }
+  llvm::Expected<TuneReport> report = tuneModel(session, *model->module, options, how);
+  if (!report)
+    return failTune(report.takeError());
+  printReport(*report);
+  if (!flags.report.empty()) {
+    std::error_code code;
+    llvm::raw_fd_ostream out(flags.report, code);
+    if (code)
+      return failTune("cannot write '" + flags.report + "': " + code.message());
+    out << tunePage(*report, flags.input);
+  }
+  return report->interrupted ? 130 : 0;
+}
+} // namespace
+
+TuneOptions tuneOptions() {
+  TuneOptions how;
+  how.worker = {llvm::sys::fs::getMainExecutable("tilewright", reinterpret_cast<void *>(&onInterrupt)), "tune",
+                "--worker"};
+  std::signal(SIGINT, onInterrupt);
+  how.interrupted = [] { return interruptions > 0; };
+  const bool terminal = llvm::sys::Process::StandardErrIsDisplayed();
+  how.progress = [terminal](const std::string &line, size_t done, size_t all, double left) {
+    if (terminal)
+      llvm::errs() << llvm::format("[%zu/%zu, %.0f s left] ", done, all, left) << line << "\n";
+  };
+  return how;
+}
+
+llvm::Error tuneFirst(Session &session, ModuleOp module, const Options &options, llvm::StringRef tier) {
+  TuneOptions how = tuneOptions();
+  how.tier = tier == "full" ? TuneTier::Full : TuneTier::Quick;
+  how.deterministic = options.deterministic;
+  OwningOpRef<ModuleOp> copy = module.clone();
+  llvm::Expected<TuneReport> report = tuneModel(session, *copy, options, how);
+  if (!report)
+    return report.takeError();
+  if (report->interrupted)
+    return llvm::createStringError("interrupted; what was measured is kept as records");
+  return llvm::Error::success();
+}
+
+int runTune(int argc, const char *const *argv) {
+  cl::ResetCommandLineParser();
+  TuneFlags flags;
+  cl::HideUnrelatedOptions(flags.category);
+  if (!cl::ParseCommandLineOptions(argc, argv, "Searches schedules for the kernels of a model, and keeps the best.\n",
+                                   &llvm::errs()))
+    return 2;
+  if (flags.worker)
+    return runTuneWorker();
+  if (!flags.replayTables.empty())
+    return replay(flags);
+  return tune(flags);
+}
+
+} // namespace tilewright::driver
