@@ -14,6 +14,9 @@ inline constexpr llvm::StringLiteral orderKnob = "order";   ///< of tasks (lib/T
 inline constexpr llvm::StringLiteral depthKnob = "depth";   ///< of a product's blocks (lib/Target/CPU/MicroKernel.h)
 inline constexpr llvm::StringLiteral blockKnob = "block";   ///< rows of a product in registers, the same
 inline constexpr llvm::StringLiteral chainsKnob = "chains"; ///< of a reduction (lib/Vector/VectorizeLoops.cpp)
+inline constexpr llvm::StringLiteral straightKnob = "straight"; ///< vectors without a loop, the same
+inline constexpr llvm::StringLiteral keysKnob = "keys"; ///< of attention, at a time (lib/Vector/ExpandAttention.cpp)
+inline constexpr llvm::StringLiteral scoresKnob = "scores"; ///< rows of them at a time, the same
 
 /// The value of `knob` in the schedule of `kernel`, or `otherwise`.
 inline int64_t knobOr(mlir::func::FuncOp kernel, llvm::StringRef knob, int64_t otherwise) {

@@ -12,6 +12,7 @@
 // Test: test/Tiled/describe-spaces.mlir
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Tile/Blocks.h"
 #include "dialects/Tile/Sizes.h"
 #include "lib/Tiled/KernelShapes.h"
 #include "lib/Tiled/KnobAttrs.h"
@@ -27,12 +28,13 @@ namespace tiled {
 using namespace tile;
 namespace {
 
-/// unit * 1, 2, 3, 4, 6, 8, 12, 16, ... from `least` up to `size`, `size` itself and what is chosen now.
-std::vector<int64_t> ladder(int64_t size, int64_t unit, int64_t least, int64_t chosen, bool coarse) {
+/// unit * 1, 2, 3, 4, 6, 8, 12, 16, ... from `least` up to `size`, `size` itself and what is chosen now; between powers
+/// of two only from unit * `fineFrom` on.
+std::vector<int64_t> ladder(int64_t size, int64_t unit, int64_t least, int64_t chosen, int64_t fineFrom = 1) {
   std::vector<int64_t> values{chosen};
   for (int64_t step = 1; step * unit <= size; step *= 2) {
     values.push_back(step * unit);
-    if (!coarse && step > 1 && step / 2 * 3 * unit <= size)
+    if (step >= 2 * fineFrom && step / 2 * 3 * unit <= size)
       values.push_back(step / 2 * 3 * unit);
   }
   const int64_t whole = (size + unit - 1) / unit * unit;
@@ -75,10 +77,10 @@ public:
 
 private:
   /// The knob of the size of row `row`; nothing where it is left whole or has but one value.
-  std::optional<size_t> tileKnob(int64_t row, int64_t size, int64_t unit, int64_t least, bool coarse = false) {
+  std::optional<size_t> tileKnob(int64_t row, int64_t size, int64_t unit, int64_t least, int64_t fineFrom = 1) {
     if (row < 0 || row >= int64_t(tiles.size()) || tiles[row] == 0)
       return std::nullopt;
-    std::vector<int64_t> values = ladder(std::max<int64_t>(size, 1), unit, least, tiles[row], coarse);
+    std::vector<int64_t> values = ladder(std::max<int64_t>(size, 1), unit, least, tiles[row], fineFrom);
     if (values.size() < 2)
       return std::nullopt;
     space.knobs.push_back({"tile" + std::to_string(row), values, tiles[row]});
@@ -123,7 +125,8 @@ private:
     const int64_t rank = own.size(), panel = matmul ? matmul.getPanel() : convolution.getPanel();
     const int64_t rowLoop = matmul ? rank - 2 : 1, columnLoop = rank - 1;
     const int64_t m = estimate(own[rowLoop]), n = estimate(own[columnLoop]);
-    std::optional<size_t> ofRows = tileKnob(rowOfLoop[rowLoop], m, 1, matmul ? std::min<int64_t>(m, 8) : 1),
+    std::optional<size_t> ofRows =
+                              tileKnob(rowOfLoop[rowLoop], m, 1, matmul ? std::min<int64_t>(m, 8) : 1, matmul ? 64 : 1),
                           ofColumns = tileKnob(rowOfLoop[columnLoop], n, panel, panel);
     int64_t others = 1;
     for (int64_t loop = 0; loop + 1 < rank; ++loop)
@@ -163,11 +166,11 @@ private:
                                : tile::sizeOf(convolution.getInputs()[0], 3);
       const int64_t steps = llvm::divideCeil(estimate(size), group);
       std::vector<int64_t> depths;
-      for (int64_t value : {64, 128, 256, 512})
+      for (int64_t value : {128, 256, 512})
         if (value == depth || (2 * value <= 3 * steps && steps > 96))
           depths.push_back(value);
       plainKnob(depthKnob, depths, depth, /*reorders=*/element.isFloat());
-      plainKnob(blockKnob, {4, 6}, 16, /*reorders=*/false); // 16: as many as fit
+      plainKnob(blockKnob, {6}, 16, /*reorders=*/false); // 16: as many as fit
     }
     if (matmul && ofRows && ofColumns) {
       ProductShape shape = productShapeOf(matmul, own, products);
@@ -182,12 +185,34 @@ private:
     return !space.knobs.empty();
   }
 
+  int64_t keysOf() {
+    auto attention = cast<AttentionOp>(members.back());
+    constexpr int64_t key = 1, row = 2;
+    std::optional<ArrayRef<int64_t>> places = attention.getPermutations();
+    return estimate(tile::sizeOf(attention.getInputs()[key], places ? (*places)[4 * key + row] : row));
+  }
+
   bool attention() {
     Value sums = members.back()->getResult(1);
     const int64_t length = estimate(tile::sizeOf(sums, 2)),
                   heads = estimate(tile::sizeOf(sums, 1)) * estimate(tile::sizeOf(sums, 0));
-    if (std::optional<size_t> knob = tileKnob(2, length, 8, std::min<int64_t>(length, 16)))
+    constexpr int64_t unit = 16;
+    if (std::optional<size_t> knob = tileKnob(2, length, unit, std::min<int64_t>(length, unit))) {
+      std::vector<int64_t> &values = space.knobs[*knob].values;
+      for (int64_t rows = unit; rows < std::min<int64_t>(length, 512); rows += unit)
+        values.push_back(rows);
+      llvm::sort(values);
+      values.erase(std::unique(values.begin(), values.end()), values.end());
       limitTasks({{*knob, length}}, heads);
+    }
+    const int64_t keys = keysOf();
+    std::vector<int64_t> blocks;
+    for (int64_t block : {64, 128, 256})
+      if (block < keys)
+        blocks.push_back(block);
+    plainKnob(keysKnob, blocks, tile::attentionKeys, /*reorders=*/true);
+    if (length > 8)
+      plainKnob(scoresKnob, {16, 64}, tile::attentionRows, /*reorders=*/false);
     return !space.knobs.empty();
   }
 
@@ -217,6 +242,7 @@ private:
     });
     if (sums)
       plainKnob(chainsKnob, {1, 2, 4, 8}, 4, /*reorders=*/true);
+    plainKnob(straightKnob, {1, 16}, 4, /*reorders=*/false);
     const RowsShape shape = rowsShapeOf(members, *rows);
     std::vector<std::pair<int64_t, int64_t>> whole; // knob or -1, size of the tile
     for (int64_t row = 0; row < rows->numRows; ++row) {

@@ -17,6 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Blocks.h"
+#include "dialects/Tile/Knobs.h"
 #include "lib/Vector/AttentionEmitter.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/Support/MathExtras.h"
@@ -50,13 +51,16 @@ public:
       return op.emitOpError("expected rows before columns in every operand");
     OpFoldResult rows = size(q, 0), keys = size(k, 0), columns = size(v, 1);
     std::optional<int64_t> staticKeys = getConstantIntValue(keys);
-    int64_t block = staticKeys ? std::min(*staticKeys, tile::attentionKeys) : tile::attentionKeys;
-    once = staticKeys && *staticKeys <= tile::attentionKeys;
+    auto kernel = op->getParentOfType<func::FuncOp>();
+    const int64_t mostKeys = tile::knobOr(kernel, tile::keysKnob, tile::attentionKeys),
+                  scoreRows = tile::knobOr(kernel, tile::scoresKnob, tile::attentionRows);
+    int64_t block = staticKeys ? std::min(*staticKeys, mostKeys) : mostKeys;
+    once = staticKeys && *staticKeys <= mostKeys;
 
     // Of scores and weights there are a few rows at a time: they stay in the caches, where the keys' and values' panels
     // pass by.
-    OpFoldResult few = fold(std::min(tile::attentionRows, getConstantIntValue(rows).value_or(tile::attentionRows)));
-    direct = getConstantIntValue(rows).value_or(tile::attentionRows) <= (group > 1 ? fewRowsOfPairs : fewRows);
+    OpFoldResult few = fold(std::min(scoreRows, getConstantIntValue(rows).value_or(scoreRows)));
+    direct = getConstantIntValue(rows).value_or(scoreRows) <= (group > 1 ? fewRowsOfPairs : fewRows);
     if (direct)
       group = depth = 1;
     Value scores = scoreRoom(few, block, f32), packedK, packedV;
@@ -79,7 +83,7 @@ public:
         kBlock = packed(kBlock, packedK, /*columnsFirst=*/true);
         vBlock = packed(vBlock, packedV, /*columnsFirst=*/false);
       }
-      overRowBlocks(rows, tile::attentionRows, [&](Value from, OpFoldResult number) {
+      overRowBlocks(rows, scoreRows, [&](Value from, OpFoldResult number) {
         Value s = slice(scores, {fold(0), fold(0)}, {number, width});
         Value p = weights ? slice(weights, {fold(0), fold(0)}, {number, width}) : s;
         Value top = slice(m, {from}, {number}), sums = slice(l, {from}, {number}),

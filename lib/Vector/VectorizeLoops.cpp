@@ -36,7 +36,8 @@ class LoopEmitter {
 public:
   LoopEmitter(linalg::LinalgOp op, int64_t lanes)
       : op(op), choice(chooseVectorLoop(op, lanes)), body(op, choice), builder(op), loc(op.getLoc()),
-        chains(tile::knobOr(op->getParentOfType<func::FuncOp>(), tile::chainsKnob, 4)) {}
+        chains(tile::knobOr(op->getParentOfType<func::FuncOp>(), tile::chainsKnob, 4)),
+        straightVectors(tile::knobOr(op->getParentOfType<func::FuncOp>(), tile::straightKnob, 4)) {}
 
   LogicalResult run() {
     if (op.getNumLoops() > 0)
@@ -86,9 +87,6 @@ private:
       return step(carried, Value());
     return overVectorRange(zero, sizes[choice.loop], carried, step);
   }
-
-  /// So many vectors need no loop: the epilogue of a panel is two or three.
-  static constexpr int64_t straightVectors = 4;
 
   /// The same over [from, from + size).
   SmallVector<Value> overVectorRange(Value from, OpFoldResult size, SmallVector<Value> carried,
@@ -481,7 +479,8 @@ private:
   BodyEmitter body;
   OpBuilder builder;
   Location loc;
-  const int64_t chains; ///< vectors that a long reduction sums side by side
+  const int64_t chains;          ///< vectors that a long reduction sums side by side
+  const int64_t straightVectors; ///< so many need no loop: the epilogue of a panel is two or three
   Value zero;
   SmallVector<OpFoldResult> sizes;
   SmallVector<unsigned> parallel, reductions;

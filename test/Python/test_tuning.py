@@ -1,13 +1,13 @@
 """options={"tune": ...}: records are made, used, and never change a bit in deterministic mode. docs/tuning.md"""
 
 import copy
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 import torch
 from numbers_rule import assert_numbers, leaves, widen, with_threads
-
 
 import tilewright
 
@@ -107,3 +107,17 @@ def test_bad_options(options, text):
 def test_strict_names_the_kernel_without_a_record(tmp_path):
     with pytest.raises(Exception, match=r"no tuning record for kernel kernel_\w+ \(.*, key [0-9a-f]+\)"):
         _run(_mlp(), torch.randn(64, 96), tune="strict", records=str(tmp_path))
+
+
+def test_the_docs_example(tmp_path):
+    """docs/tuning.md: its model, its commands, and the knobs that it shows."""
+    text = (Path(__file__).parents[2] / "docs" / "tuning.md").read_text()
+    blocks = dict(re.findall(r"```(mlir|sh|text)\n(.*?)```", text, re.S))
+    (tmp_path / "mlp.mlir").write_text(blocks["mlir"])
+    for number, command in enumerate(blocks["sh"].splitlines()):
+        done = subprocess.run(command.replace("tilewright", str(PROGRAM), 1).split(), cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        if number == 0:
+            for line in blocks["text"].splitlines():
+                assert re.search(".*".join(re.escape(part) for part in line.split("{{.*}}")), done.stdout), line
+    assert (tmp_path / "mlp.so").exists() and "<svg" in (tmp_path / "tuning.html").read_text()
