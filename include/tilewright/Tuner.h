@@ -22,10 +22,12 @@ enum class TuneTier {
 
 struct TuneOptions {
   TuneTier tier = TuneTier::Quick;
-  double seconds = 0;              ///< for the whole model; 0: 90 for quick, 900 for full
-  int trials = 0;                  ///< schedules per kernel at most; 0: as the tier has it
-  bool deterministic = false;      ///< results keep every bit: only schedules that sum in the default's order
-  bool again = false;              ///< measure also what has a record already
+  double seconds = 0;         ///< for the whole model; 0: 90 for quick, 900 for full
+  int trials = 0;             ///< schedules per kernel at most; 0: as the tier has it
+  bool deterministic = false; ///< results keep every bit: only schedules that sum in the default's order
+  bool again = false;         ///< measure also what has a record already
+  double replay =
+      0; ///< measure such a part of what has a record, chosen against default, and nothing else; keep nothing
   std::vector<int64_t> sizes;      ///< of the symbolic sizes, in order; empty: 8 to 128, within their ranges
   std::vector<std::string> worker; ///< a program and its arguments that call runTuneWorker()
   /// Told of each kernel as it is done, and of what is left: kernels done, kernels in all, seconds to go at most.

@@ -44,6 +44,11 @@ struct TuneFlags {
                       cl::init(0), cl::value_desc("number"), cl::cat(category)};
   cl::opt<bool> deterministic{"deterministic", cl::desc("keep every bit of the results"), cl::cat(category)};
   cl::opt<bool> again{"again", cl::desc("measure also kernels that have a record"), cl::cat(category)};
+  cl::opt<double> replay{
+      "replay",
+      cl::desc("measure such a part of the recorded kernels again, chosen against default, and say how "
+               "far they have drifted; 1: all"),
+      cl::init(0), cl::value_desc("part"), cl::cat(category)};
   cl::opt<std::string> records{"records",
                                cl::desc("their folder (default: TILEWRIGHT_RECORDS_DIR, or beside the cache)"),
                                cl::value_desc("folder"), cl::cat(category)};
@@ -217,6 +222,9 @@ int tune(TuneFlags &flags) {
     return failTune("--tier is model, quick or full, not '" + flags.tier + "'");
   if (flags.seconds < 0 || flags.trials < 0)
     return failTune("--seconds and --trials are not negative");
+  if (flags.replay < 0 || flags.replay > 1)
+    return failTune("--replay is a part: a number from 0 to 1");
+  how.replay = flags.replay;
   how.seconds = flags.seconds;
   how.trials = flags.trials;
   how.deterministic = flags.deterministic;

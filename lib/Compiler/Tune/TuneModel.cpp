@@ -221,7 +221,7 @@ private:
 
   /// Every kernel that can be tuned has a record: the report says so, and nothing is compiled or measured.
   bool allRecorded(const tuner::RecordStore &store) {
-    if (tune.again)
+    if (tune.again || tune.replay > 0)
       return false;
     for (const TunableKernel &kernel : kernels) {
       std::string why;
@@ -264,6 +264,12 @@ private:
       row.initialNanoseconds = record->initialNanoseconds;
       for (const auto &seen : record->seen)
         row.seen.push_back({seen.schedule, seen.ratio, seen.low, seen.high});
+      if (tune.replay > 0)
+        replay(kernel, *record, row);
+      return;
+    }
+    if (tune.replay > 0) {
+      row.verdict = "it has no record";
       return;
     }
     if (isOver()) {
@@ -314,6 +320,53 @@ private:
         record.seen.push_back({seen.schedule, seen.ratio, seen.low, seen.high});
     record.failures = row.failures;
     fresh.push_back(&kernel);
+  }
+
+  /// Races what `record` has chosen with the default again, and says how far the ratio is from the recorded one.
+  void replay(const TunableKernel &kernel, const tuner::KernelRecord &record, TunedKernel &row) {
+    // The same kernels at every replay of the same part.
+    uint64_t drawn = 0;
+    if (StringRef(record.key.hash()).take_front(8).getAsInteger(16, drawn) ||
+        double(drawn) >= tune.replay * double(uint64_t(1) << 32)) {
+      row.verdict = "not among the part that is replayed";
+      return;
+    }
+    if (record.chosen == record.initial) {
+      row.verdict = "the default, as recorded";
+      return;
+    }
+    std::string why;
+    const ScheduleSpace &space = kernel.searched.space;
+    std::optional<SchedulePoint> point = space.parse(record.chosen, why);
+    if (!point) {
+      row.verdict = "the record's schedule is none of the space: " + why;
+      return;
+    }
+    llvm::Expected<std::unique_ptr<WorkerBench>> bench = benchOf(kernel);
+    if (!bench) {
+      row.verdict = "it cannot be called by itself: " + llvm::toString(bench.takeError());
+      return;
+    }
+    double incumbent = 0;
+    std::string aborted;
+    std::vector<tuner::Lane> lanes =
+        tuner::steadyRace(**bench, {space.initial(), *point, space.initial()}, 25, incumbent, aborted);
+    if (lanes.empty() || lanes[1].nanoseconds.empty()) {
+      row.verdict = "it could not be measured: " + (lanes.empty() ? aborted : lanes[1].failure);
+      return;
+    }
+    const double recorded = record.seen.empty() ? 1 : record.seen.front().ratio;
+    tuner::Ratio ratio = tuner::ratioOf(lanes[1].nanoseconds, lanes[0].nanoseconds);
+    row.recorded = false;
+    row.measurements = 2;
+    row.ratio = ratio.median;
+    row.low = ratio.low;
+    row.high = ratio.high;
+    row.noise = tuner::noiseOf(lanes[0].nanoseconds, lanes[2].nanoseconds);
+    row.initialNanoseconds = tuner::median(lanes[0].nanoseconds);
+    row.verdict.clear();
+    llvm::raw_string_ostream(row.verdict)
+        << llvm::format("recorded with %.3f, drift %+.1f%%", recorded, 100 * (ratio.median / recorded - 1));
   }
 
   /// A schedule file with all that was found.
