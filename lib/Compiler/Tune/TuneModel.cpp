@@ -11,143 +11,20 @@
 // Test: test/Tuner/tune.test
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Compiler/Tune/LowerStructured.h"
-#include "lib/Compiler/Tune/TunableKernels.h"
-#include "lib/Compiler/Tune/WorkerBench.h"
-#include "lib/Tuner/Table.h"
-#include "mlir/Bytecode/BytecodeWriter.h"
-#include "tilewright/Tuner.h"
-#include "llvm/Support/FileSystem.h"
+#include "lib/Compiler/Tune/TuneSession.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
-#include <chrono>
-#include <csignal>
-#include <thread>
 
 using namespace mlir;
 
 namespace tilewright {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-/// A folder that is removed with all that is in it.
-class TemporaryFolder {
+class ModelTuner : public TuneSession {
 public:
-  static llvm::Expected<std::unique_ptr<TemporaryFolder>> make() {
-    llvm::SmallString<128> path;
-    if (std::error_code code = llvm::sys::fs::createUniqueDirectory("tilewright-tune", path))
-      return llvm::createStringError(code, "cannot make a folder for temporary files");
-    auto folder = std::make_unique<TemporaryFolder>();
-    folder->path = path.str().str();
-    return folder;
-  }
-  ~TemporaryFolder() {
-    if (!path.empty())
-      llvm::sys::fs::remove_directories(path);
-  }
-  std::string file(const llvm::Twine &name) const {
-    llvm::SmallString<128> full(path);
-    llvm::sys::path::append(full, name);
-    return full.str().str();
-  }
-  std::string path;
-};
-
-llvm::Error writeModule(ModuleOp module, const std::string &path) {
-  std::error_code code;
-  llvm::raw_fd_ostream out(path, code);
-  if (code)
-    return llvm::createStringError(code, "cannot write '%s'", path.c_str());
-  if (failed(writeBytecodeToFile(module, out)))
-    return llvm::createStringError("a kernel cannot be written as bytecode");
-  out.close();
-  if (!out.has_error())
-    return llvm::Error::success();
-  code = out.error();
-  out.clear_error();
-  return llvm::createStringError(code, "cannot write '%s'", path.c_str());
-}
-
-/// A worker's death must not be the tuner's.
-class WithoutSigpipe {
-public:
-  WithoutSigpipe() : before(std::signal(SIGPIPE, SIG_IGN)) {}
-  ~WithoutSigpipe() { std::signal(SIGPIPE, before); }
-
-private:
-  void (*before)(int);
-};
-
-class ModelTuner {
-public:
-  ModelTuner(Session &session, ModuleOp module, const Options &given, const TuneOptions &tune)
-      : session(session), module(module), options(given), tune(tune), start(Clock::now()),
-        seconds(tune.seconds > 0              ? tune.seconds
-                : tune.tier == TuneTier::Full ? 900
-                                              : 90) {}
-
-  llvm::Error prepare() {
-    llvm::Expected<Target *> chosen = configuredTarget(options);
-    if (!chosen)
-      return chosen.takeError();
-    target = *chosen;
-    if (options.target != "cpu")
-      return llvm::createStringError("target '%s' has no schedule space that can be measured here; only cpu has",
-                                     options.target.c_str());
-    options.tune = "off";
-    if (llvm::Error failed = lowerToStructured(session, module, options))
-      return failed;
-    llvm::Expected<std::vector<TunableKernel>> found = tunableKernels(module, *target, options);
-    if (!found)
-      return found.takeError();
-    kernels = std::move(*found);
-    llvm::Expected<std::unique_ptr<TemporaryFolder>> made = TemporaryFolder::make();
-    if (!made)
-      return made.takeError();
-    folder = std::move(*made);
-    const unsigned cpus = std::max(1u, std::thread::hardware_concurrency());
-    workers = std::make_unique<Workers>(tune.worker, std::min(cpus, 8u));
-    return llvm::Error::success();
-  }
-
-  /// A bench of `kernel` in a folder of its own.
-  llvm::Expected<std::unique_ptr<WorkerBench>> benchOf(const TunableKernel &kernel) {
-    const std::string file = folder->file(kernel.kernel.name + ".mlirbc");
-    if (llvm::Error failed = writeModule(*kernel.kernel.module, file))
-      return std::move(failed);
-    BenchSubject subject;
-    subject.module = file;
-    subject.sizes = tune.sizes;
-    subject.coldBytes = coldBytes;
-    const TunableKernel *of = &kernel;
-    subject.schedule = [of](const SchedulePoint &point) {
-      std::string entry = scheduleEntry(*of, point);
-      return entry.empty() ? "" : "{\"" + of->kernel.name + "\": " + entry + "}";
-    };
-    return makeBench(std::move(subject), kernel.kernel.name);
-  }
-
-  llvm::Expected<std::unique_ptr<WorkerBench>> makeBench(BenchSubject subject, const std::string &name) {
-    const std::string own = folder->file(name);
-    llvm::sys::fs::remove_directories(own);
-    if (std::error_code code = llvm::sys::fs::create_directory(own))
-      return llvm::createStringError(code, "cannot make a folder for temporary files");
-    auto bench = std::make_unique<WorkerBench>(*workers, options, std::move(subject), own, [this] { return isOver(); });
-    llvm::Expected<int64_t> bytes = bench->load();
-    if (!bytes)
-      return bytes.takeError();
-    inputBytes = *bytes;
-    return bench;
-  }
-
-  bool isOver() const { return interrupted() || secondsSince(start) > seconds; }
-  bool interrupted() const { return tune.interrupted && tune.interrupted(); }
+  using TuneSession::TuneSession;
 
   llvm::Expected<TuneReport> run() {
     tuner::RecordStore store(options.records);
@@ -189,7 +66,7 @@ public:
       ++done;
       const TunedKernel &row = report.kernels[number];
       if (tune.progress)
-        tune.progress(lineOf(row), done, kernels.size(), std::max(0.0, seconds - secondsSince(start)));
+        tune.progress(lineOf(row), done, kernels.size(), std::max(0.0, seconds - secondsSpent()));
     }
     if (llvm::Error failed = raceModels(subject, store))
       return std::move(failed);
@@ -198,11 +75,9 @@ public:
     for (size_t number : order)
       sorted.push_back(std::move(report.kernels[number]));
     report.kernels = std::move(sorted);
-    report.seconds = secondsSince(start);
+    report.seconds = secondsSpent();
     return std::move(report);
   }
-
-  std::vector<TunableKernel> kernels;
 
 private:
   static std::string lineOf(const TunedKernel &row) {
@@ -233,7 +108,7 @@ private:
       tuneKernel(kernel, report.kernels.back(), store);
     }
     report.verdict = "every kernel has a record";
-    report.seconds = secondsSince(start);
+    report.seconds = secondsSpent();
     return true;
   }
 
@@ -276,7 +151,7 @@ private:
       row.verdict = interrupted() ? "interrupted before it was measured" : "no time was left for it";
       return;
     }
-    auto begin = Clock::now();
+    const double begin = secondsSpent();
     tuner::SearchOptions search;
     search.tier = tune.tier;
     search.measurements = tune.trials;
@@ -291,7 +166,7 @@ private:
     }
     tuner::SearchResult result = tuner::search(kernel.searched, **bench, search);
     const ScheduleSpace &space = kernel.searched.space;
-    row.seconds = secondsSince(begin);
+    row.seconds = secondsSpent() - begin;
     row.measurements = result.measurements;
     row.chosen = space.print(result.best);
     row.ratio = result.ratio.median;
@@ -382,18 +257,20 @@ private:
   llvm::Error raceModels(const BenchSubject &subject, const tuner::RecordStore &store) {
     report.verdict = "nothing was changed";
     if (!allChosen().empty() && !interrupted()) {
-      seconds = secondsSince(start) + 60; // the last race is always run
+      seconds = secondsSpent() + 60; // the last race is always run
       llvm::Expected<std::unique_ptr<WorkerBench>> model = makeBench(subject, "model");
       if (!model)
         return model.takeError();
       const SchedulePoint untuned, tuned{1};
       double incumbent = 0;
       std::string wrong;
+      bool measured = true; // else another tuning decides
       std::vector<tuner::Lane> lanes = tuner::steadyRace(**model, {untuned, tuned, untuned}, 15, incumbent, wrong);
       if (lanes.empty() || lanes[1].nanoseconds.empty()) {
         if (!lanes.empty())
           wrong = lanes[1].failure;
-        wrong = "taken back: the whole model could not be measured" + (wrong.empty() ? "" : ": " + wrong);
+        wrong = "not kept: the whole model could not be measured" + (wrong.empty() ? "" : ": " + wrong);
+        measured = false;
       } else {
         tuner::Ratio ratio = tuner::ratioOf(lanes[1].nanoseconds, lanes[0].nanoseconds);
         report.ratio = ratio.median;
@@ -410,7 +287,7 @@ private:
             continue;
           kernel->record.chosen = kernel->record.initial;
           kernel->record.chosenClass = kernel->record.initialClass;
-          kernel->record.verdict = wrong;
+          kernel->record.verdict = measured ? wrong : "";
           for (TunedKernel &row : report.kernels)
             if (row.name == kernel->kernel.name) {
               row.chosen = row.initial;
@@ -419,22 +296,14 @@ private:
         }
     }
     for (TunableKernel *kernel : fresh)
-      if (llvm::Error failed = store.store(kernel->record, tune.again))
+      if (kernel->record.verdict.empty())
+        continue;
+      else if (llvm::Error failed = store.store(kernel->record, tune.again))
         return failed;
     return llvm::Error::success();
   }
 
-  Session &session;
-  ModuleOp module;
-  Options options;
-  const TuneOptions &tune;
-  Clock::time_point start;
-  double seconds;
   static constexpr int64_t largeModel = 64 << 20;
-  int64_t coldBytes = 0, inputBytes = 0;
-  Target *target = nullptr;
-  std::unique_ptr<TemporaryFolder> folder;
-  std::unique_ptr<Workers> workers;
   std::map<std::string, std::string> chosen; ///< entries of a schedule file by kernel
   std::vector<TunableKernel *> fresh;        ///< those that were measured now
   TuneReport report;
@@ -452,61 +321,6 @@ llvm::Expected<TuneReport> tuneModel(Session &session, ModuleOp module, const Op
   if (llvm::Error failed = tuner.prepare())
     return std::move(failed);
   return tuner.run();
-}
-
-llvm::Error recordTables(Session &session, ModuleOp module, const Options &given, const TuneOptions &tune,
-                         StringRef folder, int64_t most) {
-  WithoutSigpipe guard;
-  TuneOptions whole = tune;
-  whole.seconds = 1e9;
-  ModelTuner tuner(session, module, given, whole);
-  if (llvm::Error failed = tuner.prepare())
-    return failed;
-  if (std::error_code code = llvm::sys::fs::create_directories(folder))
-    return llvm::createStringError(code, "cannot make the folder '" + folder + "'");
-  for (const TunableKernel &kernel : tuner.kernels) {
-    const std::vector<SchedulePoint> &points = kernel.searched.points;
-    if (!kernel.refusal.empty() || points.size() < 2 || int64_t(points.size()) > most)
-      continue;
-    llvm::Expected<std::unique_ptr<WorkerBench>> bench = tuner.benchOf(kernel);
-    if (!bench)
-      return bench.takeError();
-    tuner::Table table;
-    table.operations = kernel.kernel.operations;
-    table.family = kernel.record.family;
-    table.sizes = kernel.record.sizes;
-    table.machine = kernel.record.key.machine;
-    table.searched = kernel.searched;
-    table.nanoseconds.assign(points.size(), 0);
-    // In groups, each with the default, to whose time all are scaled: the machine's speed changes while it lasts.
-    const SchedulePoint own = kernel.searched.space.initial();
-    constexpr size_t group = 24;
-    double reference = 0;
-    for (size_t first = 0; first < points.size() && !tuner.interrupted(); first += group) {
-      std::vector<SchedulePoint> list{own};
-      for (size_t i = first; i < std::min(first + group, points.size()); ++i)
-        list.push_back(points[i]);
-      std::vector<tuner::Lane> lanes = (*bench)->race(list, 9, 0);
-      if (lanes[0].nanoseconds.empty())
-        return llvm::createStringError("the default schedule of " + kernel.kernel.name +
-                                       " cannot be measured: " + lanes[0].failure);
-      if (reference == 0)
-        reference = tuner::median(lanes[0].nanoseconds);
-      for (size_t i = 1; i < list.size(); ++i)
-        table.nanoseconds[first + i - 1] =
-            lanes[i].nanoseconds.empty()
-                ? 0
-                : reference * tuner::ratioOf(lanes[i].nanoseconds, lanes[0].nanoseconds).median;
-      if (tune.progress)
-        tune.progress(kernel.kernel.name + " (" + kernel.kernel.operations + ")",
-                      std::min(first + group, points.size()), points.size(), 0);
-    }
-    if (tuner.interrupted())
-      return llvm::createStringError("interrupted");
-    if (llvm::Error failed = tuner::writeTable(table, folder))
-      return failed;
-  }
-  return llvm::Error::success();
 }
 
 } // namespace tilewright

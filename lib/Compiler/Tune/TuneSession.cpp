@@ -1,0 +1,121 @@
+//===- TuneSession.cpp - what a tuning of a model is made of -------------------------------------------------===//
+//
+// Test: test/Tuner/tune.test
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Compiler/Tune/TuneSession.h"
+#include "lib/Compiler/Tune/LowerStructured.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <csignal>
+#include <thread>
+
+using namespace mlir;
+
+namespace tilewright {
+
+WithoutSigpipe::WithoutSigpipe() : before(std::signal(SIGPIPE, SIG_IGN)) {}
+WithoutSigpipe::~WithoutSigpipe() { std::signal(SIGPIPE, before); }
+
+llvm::Expected<std::unique_ptr<TemporaryFolder>> TemporaryFolder::make() {
+  llvm::SmallString<128> path;
+  if (std::error_code code = llvm::sys::fs::createUniqueDirectory("tilewright-tune", path))
+    return llvm::createStringError(code, "cannot make a folder for temporary files");
+  auto folder = std::make_unique<TemporaryFolder>();
+  folder->path = path.str().str();
+  return folder;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  if (!path.empty())
+    llvm::sys::fs::remove_directories(path);
+}
+
+std::string TemporaryFolder::file(const llvm::Twine &name) const {
+  llvm::SmallString<128> full(path);
+  llvm::sys::path::append(full, name);
+  return full.str().str();
+}
+
+llvm::Error writeModule(ModuleOp module, const std::string &path) {
+  std::error_code code;
+  llvm::raw_fd_ostream out(path, code);
+  if (code)
+    return llvm::createStringError(code, "cannot write '%s'", path.c_str());
+  if (failed(writeBytecodeToFile(module, out)))
+    return llvm::createStringError("a kernel cannot be written as bytecode");
+  out.close();
+  if (!out.has_error())
+    return llvm::Error::success();
+  code = out.error();
+  out.clear_error();
+  return llvm::createStringError(code, "cannot write '%s'", path.c_str());
+}
+
+TuneSession::TuneSession(Session &session, ModuleOp module, const Options &given, const TuneOptions &tune)
+    : module(module), options(given), tune(tune), seconds(tune.seconds > 0              ? tune.seconds
+                                                          : tune.tier == TuneTier::Full ? 900
+                                                                                        : 90),
+      session(session) {}
+
+double TuneSession::secondsSpent() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+llvm::Error TuneSession::prepare() {
+  llvm::Expected<Target *> chosen = configuredTarget(options);
+  if (!chosen)
+    return chosen.takeError();
+  target = *chosen;
+  if (options.target != "cpu")
+    return llvm::createStringError("target '%s' has no schedule space that can be measured here; only cpu has",
+                                   options.target.c_str());
+  options.tune = "off";
+  if (llvm::Error failed = lowerToStructured(session, module, options))
+    return failed;
+  llvm::Expected<std::vector<TunableKernel>> found = tunableKernels(module, *target, options);
+  if (!found)
+    return found.takeError();
+  kernels = std::move(*found);
+  llvm::Expected<std::unique_ptr<TemporaryFolder>> made = TemporaryFolder::make();
+  if (!made)
+    return made.takeError();
+  folder = std::move(*made);
+  const unsigned cpus = std::max(1u, std::thread::hardware_concurrency());
+  workers = std::make_unique<Workers>(tune.worker, std::min(cpus, 8u));
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::unique_ptr<WorkerBench>> TuneSession::benchOf(const TunableKernel &kernel) {
+  const std::string file = folder->file(kernel.kernel.name + ".mlirbc");
+  if (llvm::Error failed = writeModule(*kernel.kernel.module, file))
+    return std::move(failed);
+  BenchSubject subject;
+  subject.module = file;
+  subject.sizes = tune.sizes;
+  subject.coldBytes = coldBytes;
+  const TunableKernel *of = &kernel;
+  subject.schedule = [of](const SchedulePoint &point) {
+    std::string entry = scheduleEntry(*of, point);
+    return entry.empty() ? "" : "{\"" + of->kernel.name + "\": " + entry + "}";
+  };
+  return makeBench(std::move(subject), kernel.kernel.name);
+}
+
+llvm::Expected<std::unique_ptr<WorkerBench>> TuneSession::makeBench(BenchSubject subject, const std::string &name) {
+  const std::string own = folder->file(name);
+  llvm::sys::fs::remove_directories(own);
+  if (std::error_code code = llvm::sys::fs::create_directory(own))
+    return llvm::createStringError(code, "cannot make a folder for temporary files");
+  auto bench = std::make_unique<WorkerBench>(*workers, options, std::move(subject), own, [this] { return isOver(); });
+  llvm::Expected<int64_t> bytes = bench->load();
+  if (!bytes)
+    return bytes.takeError();
+  inputBytes = *bytes;
+  return bench;
+}
+
+} // namespace tilewright

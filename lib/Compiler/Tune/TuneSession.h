@@ -1,0 +1,70 @@
+//===- TuneSession.h - what a tuning of a model is made of --------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_COMPILER_TUNE_TUNESESSION_H
+#define TILEWRIGHT_LIB_COMPILER_TUNE_TUNESESSION_H
+
+#include "lib/Compiler/Tune/TunableKernels.h"
+#include "lib/Compiler/Tune/WorkerBench.h"
+#include "tilewright/Tuner.h"
+
+#include <chrono>
+
+namespace tilewright {
+
+/// A worker's death must not be the tuner's: SIGPIPE is ignored while this lives.
+class WithoutSigpipe {
+public:
+  WithoutSigpipe();
+  ~WithoutSigpipe();
+
+private:
+  void (*before)(int);
+};
+
+/// A folder that is removed with all that is in it.
+class TemporaryFolder {
+public:
+  static llvm::Expected<std::unique_ptr<TemporaryFolder>> make();
+  ~TemporaryFolder();
+  std::string file(const llvm::Twine &name) const;
+
+private:
+  std::string path;
+};
+
+llvm::Error writeModule(mlir::ModuleOp module, const std::string &path);
+
+/// The kernels of a model, workers, and a clock.
+class TuneSession {
+public:
+  TuneSession(Session &session, mlir::ModuleOp module, const Options &given, const TuneOptions &tune);
+
+  /// Lowers the model, finds its kernels and starts nothing yet; an error where the target cannot be measured.
+  llvm::Error prepare();
+
+  /// A bench of `kernel`; the workers are told of it.
+  llvm::Expected<std::unique_ptr<WorkerBench>> benchOf(const TunableKernel &kernel);
+  llvm::Expected<std::unique_ptr<WorkerBench>> makeBench(BenchSubject subject, const std::string &name);
+
+  double secondsSpent() const;
+  bool interrupted() const { return tune.interrupted && tune.interrupted(); }
+  bool isOver() const { return interrupted() || secondsSpent() > seconds; }
+
+  std::vector<TunableKernel> kernels;
+  mlir::ModuleOp module;
+  Options options;
+  const TuneOptions &tune;
+  double seconds;         ///< after so many nothing more is begun
+  int64_t coldBytes = 0;  ///< RandomCall::cool() of kernels
+  int64_t inputBytes = 0; ///< of the last bench that was made
+  std::unique_ptr<TemporaryFolder> folder;
+
+private:
+  Session &session;
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+  Target *target = nullptr;
+  std::unique_ptr<Workers> workers;
+};
+
+} // namespace tilewright
+
+#endif
