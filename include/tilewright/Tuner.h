@@ -73,6 +73,22 @@ llvm::Expected<TuneReport> tuneModel(Session &session, mlir::ModuleOp module, co
 /// time went. No network, light and dark.
 std::string tunePage(const TuneReport &report, llvm::StringRef model);
 
+/// A design of target hls, as its estimator has it; nothing is measured.
+struct DesignPoint {
+  int64_t offered = 0; ///< multipliers (DSP) that it was allowed
+  int64_t latency = 0, interval = 0, dsp = 0, bram = 0;
+  bool best = false;   ///< no other has both a lower latency and fewer DSP
+  std::string refusal; ///< why there is none
+};
+
+/// Designs of `module` at more and more multipliers, up to what options.budget has; those whose block memories it does
+/// not have are refused, each with the reason. The last that is best is the fastest that fits.
+llvm::Expected<std::vector<DesignPoint>> tuneDesign(Session &session, mlir::ModuleOp module, const Options &options,
+                                                    const TuneOptions &tune);
+
+/// One HTML file with latency over DSP.
+std::string designPage(const std::vector<DesignPoint> &points, llvm::StringRef model);
+
 /// Reads requests on standard input and answers on standard output until it is closed: the process in which schedules
 /// are compiled, or measured. The exit status.
 int runTuneWorker();

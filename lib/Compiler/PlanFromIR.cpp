@@ -64,6 +64,8 @@ std::string textOf(DictionaryAttr schedule) {
       llvm::interleave(sizes.asArrayRef(), stream, "x");
     else if (auto words = dyn_cast<StringAttr>(part.getValue()))
       stream << words.getValue();
+    else if (auto number = dyn_cast<IntegerAttr>(part.getValue()))
+      stream << number.getInt();
     else
       stream << part.getValue();
   }

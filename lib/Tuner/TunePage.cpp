@@ -132,4 +132,65 @@ std::string tunePage(const TuneReport &report, llvm::StringRef model) {
   return text;
 }
 
+std::string designPage(const std::vector<DesignPoint> &points, llvm::StringRef model) {
+  constexpr double left = 90, top = 20, width = 700, height = 320;
+  double leastDsp = 0, mostDsp = 1, leastLatency = 0, mostLatency = 1;
+  bool first = true;
+  for (const DesignPoint &point : points) {
+    if (!point.refusal.empty())
+      continue;
+    const double dsp = std::log2(double(std::max<int64_t>(point.dsp, 1))),
+                 latency = std::log2(double(std::max<int64_t>(point.latency, 1)));
+    leastDsp = first ? dsp : std::min(leastDsp, dsp);
+    mostDsp = first ? dsp : std::max(mostDsp, dsp);
+    leastLatency = first ? latency : std::min(leastLatency, latency);
+    mostLatency = first ? latency : std::max(mostLatency, latency);
+    first = false;
+  }
+  auto x = [&](const DesignPoint &point) {
+    return left +
+           width * (std::log2(double(std::max<int64_t>(point.dsp, 1))) - leastDsp) / std::max(mostDsp - leastDsp, 1e-9);
+  };
+  auto y = [&](const DesignPoint &point) {
+    return top + height * (mostLatency - std::log2(double(std::max<int64_t>(point.latency, 1)))) /
+                     std::max(mostLatency - leastLatency, 1e-9);
+  };
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << head << "<h1>Designs of " << escaped(model)
+      << "</h1>\n<p class=\"soft\">Estimated cycles over multipliers (DSP), both "
+      << "axes logarithmic. Filled: no other design has fewer of both. Nothing was measured.</p>\n"
+      << llvm::format("<svg viewBox=\"0 0 %g %g\" role=\"img\" aria-label=\"latency over DSP\">", left + width + 60,
+                      top + height + 50);
+  std::string path;
+  for (const DesignPoint &point : points) {
+    if (!point.refusal.empty())
+      continue;
+    out << llvm::format("<circle cx=\"%g\" cy=\"%g\" r=\"5\" fill=\"%s\" stroke=\"var(--best)\"><title>", x(point),
+                        y(point), point.best ? "var(--best)" : "none")
+        << point.dsp << " DSP, " << point.latency << " cycles, " << point.bram << " BRAM</title></circle>";
+    if (point.best)
+      llvm::raw_string_ostream(path) << llvm::format("%s%g %g", path.empty() ? "M" : " L", x(point), y(point));
+  }
+  out << "<path d=\"" << path << "\" fill=\"none\" stroke=\"var(--seen)\" stroke-width=\"2\"/>"
+      << llvm::format(
+             "<text x=\"%g\" y=\"%g\">%.0f DSP</text><text x=\"%g\" y=\"%g\" text-anchor=\"end\">%.0f DSP</text>", left,
+             top + height + 40, std::exp2(leastDsp), left + width, top + height + 40, std::exp2(mostDsp))
+      << llvm::format("<text x=\"%g\" y=\"%g\" text-anchor=\"end\">%.0f</text><text x=\"%g\" y=\"%g\" "
+                      "text-anchor=\"end\">%.0f</text></svg>\n",
+                      left - 14, top + 4, std::exp2(mostLatency), left - 14, top + height + 4, std::exp2(leastLatency))
+      << "<table><thead><tr><th>offered</th><th>DSP</th><th>BRAM</th><th>latency</th><th>interval</th><th></th></tr></"
+         "thead><tbody>\n";
+  for (const DesignPoint &point : points) {
+    out << "<tr><td>" << point.offered << "</td>";
+    if (point.refusal.empty())
+      out << "<td>" << point.dsp << "</td><td>" << point.bram << "</td><td>" << point.latency << "</td><td>"
+          << point.interval << "</td><td>" << (point.best ? "best" : "") << "</td></tr>\n";
+    else
+      out << "<td colspan=\"4\"></td><td>" << escaped(point.refusal) << "</td></tr>\n";
+  }
+  out << "</tbody></table>\n</body></html>\n";
+  return text;
+}
+
 } // namespace tilewright

@@ -2,6 +2,7 @@
 //
 //   tilewright tune model.pt2 --tier=quick        measures, and writes records
 //   tilewright tune --list model.pt2              knobs, constraints and numbers of schedules
+//   tilewright tune --target=hls model.mlir       designs at more and more multipliers, by the estimator
 //   tilewright tune --explain[=KEY] | --merge=DIR | --export=DIR       records
 //   tilewright tune --record-tables=DIR model.mlir | --replay-tables=DIR   every schedule measured; the tuner tried on
 //   it
@@ -60,6 +61,11 @@ struct TuneFlags {
   cl::list<int64_t> sizes{"sizes",
                           cl::desc("values of the symbolic sizes, in order (default: 128, within their ranges)"),
                           cl::CommaSeparated, cl::value_desc("n,n..."), cl::cat(category)};
+  cl::opt<std::string> part{"part", cl::desc("of --target=hls: the device (default: xcu280)"), cl::value_desc("name"),
+                            cl::cat(category)};
+  cl::opt<std::string> budget{"budget",
+                              cl::desc("of --target=hls: what a design may use (default: all that the part has)"),
+                              cl::value_desc("dsp=N,bram=N"), cl::cat(category)};
   cl::opt<std::string> report{"report", cl::desc("write a page about it there"), cl::value_desc("file.html"),
                               cl::cat(category)};
   cl::opt<bool> list{"list", cl::desc("print the schedules that the kernels may have, and measure nothing"),
@@ -183,11 +189,48 @@ void printReport(const TuneReport &report) {
     out << "interrupted: what was measured before is kept\n";
 }
 
+int writePage(const std::string &path, const std::string &page) {
+  std::error_code code;
+  llvm::raw_fd_ostream out(path, code);
+  if (code)
+    return failTune("cannot write '" + path + "': " + code.message());
+  out << page;
+  return 0;
+}
+
+/// Target hls has an estimator instead of a machine.
+int tuneDesigns(Session &session, ModuleOp module, const Options &options, const TuneOptions &how, TuneFlags &flags) {
+  llvm::Expected<std::vector<DesignPoint>> points = tuneDesign(session, module, options, how);
+  if (!points)
+    return failTune(points.takeError());
+  auto &out = llvm::outs();
+  out << "  offered     DSP    BRAM    latency   interval  DSP x latency\n";
+  const DesignPoint *fastest = nullptr;
+  for (const DesignPoint &point : *points) {
+    if (!point.refusal.empty()) {
+      out << llvm::format("%9lld  ", (long long)point.offered) << point.refusal << "\n";
+      continue;
+    }
+    out << llvm::format("%9lld %7lld %7lld %10lld %10lld %14lld%s\n", (long long)point.offered, (long long)point.dsp,
+                        (long long)point.bram, (long long)point.latency, (long long)point.interval,
+                        (long long)(point.dsp * point.latency), point.best ? "  best" : "");
+    if (!fastest || point.latency < fastest->latency)
+      fastest = &point;
+  }
+  if (!fastest)
+    return failTune("no design fits the budget");
+  out << "the fastest that fits: --budget dsp=" << fastest->offered << ": " << fastest->latency << " cycles, "
+      << fastest->dsp << " DSP, " << fastest->bram << " BRAM; estimated, nothing was measured\n";
+  return flags.report.empty() ? 0 : writePage(flags.report, designPage(*points, flags.input));
+}
+
 int tune(TuneFlags &flags) {
   Options options;
   options.target = flags.target;
   options.cpu = flags.cpu;
   options.threads = flags.threads;
+  options.part = flags.part;
+  options.budget = flags.budget;
   options.records = flags.records.empty() ? defaultRecordsFolder() : flags.records.getValue();
   if (flags.explain.getNumOccurrences() || flags.merge.getNumOccurrences() || flags.exportTo.getNumOccurrences()) {
     if (options.records.empty())
@@ -254,17 +297,15 @@ int tune(TuneFlags &flags) {
       return failTune(std::move(failed));
     return 0;
   }
+  if (flags.target == "hls")
+    return tuneDesigns(session, *model->module, options, how, flags);
   llvm::Expected<TuneReport> report = tuneModel(session, *model->module, options, how);
   if (!report)
     return failTune(report.takeError());
   printReport(*report);
-  if (!flags.report.empty()) {
-    std::error_code code;
-    llvm::raw_fd_ostream out(flags.report, code);
-    if (code)
-      return failTune("cannot write '" + flags.report + "': " + code.message());
-    out << tunePage(*report, flags.input);
-  }
+  if (!flags.report.empty())
+    if (int failed = writePage(flags.report, tunePage(*report, flags.input)))
+      return failed;
   return report->interrupted ? 130 : 0;
 }
 } // namespace

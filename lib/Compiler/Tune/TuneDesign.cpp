@@ -1,0 +1,129 @@
+//===- TuneDesign.cpp - designs of target hls at more and more multipliers ---------------------------------------===//
+//
+// The target's own search (lib/Target/HLS) makes the fastest design of a number of multipliers, and refuses one whose
+// arrays need more block memories than there are: more copies of an operator need more banks. Here the number goes up a
+// ladder, so that the fastest that has enough of both is found, and what each more buys is seen.
+//
+// Test: test/Tuner/tune-design.test
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Compiler/Tune/LowerStructured.h"
+#include "tilewright/Tuner.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace tilewright {
+namespace {
+
+/// "dsp=2560,bram=600" without its dsp, and that number; 0: none is said.
+std::string withoutDsp(StringRef budget, int64_t &dsp) {
+  llvm::SmallVector<StringRef> parts, others;
+  budget.split(parts, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef part : parts) {
+    StringRef number = part.trim();
+    if (!number.consume_front("dsp=") || number.getAsInteger(10, dsp))
+      others.push_back(part);
+  }
+  return llvm::join(others, ",");
+}
+
+/// One design; its numbers from its report.
+llvm::Expected<DesignPoint> design(Session &session, ModuleOp graph, Options options, const std::string &others,
+                                   int64_t dsp) {
+  options.tune = "off";
+  options.budget = "dsp=" + std::to_string(dsp) + (others.empty() ? "" : "," + others);
+  OwningOpRef<ModuleOp> copy = graph.clone();
+  if (llvm::Error failed = session.lowerTo(*copy, "target", options))
+    return std::move(failed);
+  llvm::Expected<Target *> target = configuredTarget(options);
+  if (!target)
+    return target.takeError();
+  llvm::Expected<std::vector<DesignFile>> files = (*target)->files(*copy, options);
+  if (!files)
+    return files.takeError();
+  DesignPoint point;
+  point.offered = dsp;
+  for (const DesignFile &file : *files)
+    if (file.path == "report.json") {
+      llvm::Expected<llvm::json::Value> report = llvm::json::parse(file.text);
+      if (!report)
+        return report.takeError();
+      const llvm::json::Object *object = report->getAsObject();
+      for (auto [name, into] : {std::pair("latency", &point.latency),
+                                {"interval", &point.interval},
+                                {"dsp", &point.dsp},
+                                {"bram", &point.bram}})
+        *into = object ? object->getInteger(name).value_or(0) : 0;
+    }
+  return point;
+}
+
+/// "the nearest that fits is --budget dsp=5" at the end of a refusal.
+int64_t nearestThatFits(StringRef refusal) {
+  int64_t dsp = 0;
+  size_t at = refusal.rfind("dsp=");
+  if (!refusal.contains("the nearest that fits") || at == StringRef::npos ||
+      refusal.substr(at + 4).take_while(llvm::isDigit).getAsInteger(10, dsp))
+    return 0;
+  return dsp;
+}
+} // namespace
+
+llvm::Expected<std::vector<DesignPoint>> tuneDesign(Session &session, ModuleOp module, const Options &options,
+                                                    const TuneOptions &tune) {
+  int64_t most = 0;
+  const std::string others = withoutDsp(options.budget, most);
+  int64_t least = 1;
+  if (most == 0)
+    most = int64_t(1) << 30; // the part will say what it has
+  std::vector<DesignPoint> points;
+  const double step = std::sqrt(2.0);
+  for (double offered = 1; !(tune.interrupted && tune.interrupted());) {
+    const int64_t dsp = std::max(least, std::min(most, int64_t(std::llround(offered))));
+    llvm::Expected<DesignPoint> made = design(session, module, options, others, dsp);
+    if (!made) {
+      std::string why = llvm::toString(made.takeError());
+      int64_t next = nearestThatFits(why);
+      // The first one says how many the model needs at least, and what else is wrong with it.
+      if (points.empty() && next > dsp && next <= most) {
+        least = next;
+        offered = double(next);
+        continue;
+      }
+      // The part has fewer: "is more than xcu280 has, which is 9024".
+      int64_t there = 0;
+      if (size_t at = why.rfind("has, which is ");
+          at != std::string::npos && !StringRef(why).substr(at + 14).getAsInteger(10, there) && there < dsp) {
+        most = there;
+        continue;
+      }
+      if (points.empty() && next > most && dsp != most) { // told of the budget that was given
+        offered = double(most);
+        continue;
+      }
+      if (points.empty())
+        return llvm::createStringError(why);
+      points.push_back({dsp, 0, 0, 0, 0, false, why});
+    } else if (points.empty() || !points.back().refusal.empty() || made->dsp != points.back().dsp ||
+               made->latency != points.back().latency) {
+      points.push_back(*made);
+    }
+    if (dsp >= most)
+      break;
+    offered = std::max(offered, double(dsp)) * step;
+  }
+  for (DesignPoint &point : points) {
+    point.best = point.refusal.empty();
+    for (const DesignPoint &other : points)
+      if (other.refusal.empty() && other.dsp <= point.dsp && other.latency <= point.latency &&
+          (other.dsp < point.dsp || other.latency < point.latency))
+        point.best = false;
+  }
+  return points;
+}
+
+} // namespace tilewright
