@@ -62,6 +62,7 @@ struct TuneReport {
   double untunedNanoseconds = 0;
   std::string verdict; ///< of the whole model
   bool interrupted = false;
+  std::vector<std::string> problems; ///< why records could not be written
 };
 
 /// Tunes the kernels of `module` (a graph), the ones that take most of its time first, and writes records. No record

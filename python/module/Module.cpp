@@ -199,6 +199,8 @@ public:
     else
       snprintf(text, sizeof text, "the whole graph: ");
     lines.push_back(text + report->verdict);
+    for (const std::string &problem : report->problems)
+      lines.push_back("no record is kept: " + problem);
     return lines;
   }
 

@@ -306,7 +306,9 @@ int tune(TuneFlags &flags) {
   if (!flags.report.empty())
     if (int failed = writePage(flags.report, tunePage(*report, flags.input)))
       return failed;
-  return report->interrupted ? 130 : 0;
+  for (const std::string &problem : report->problems)
+    failTune("no record is kept: " + problem);
+  return report->interrupted ? 130 : report->problems.empty() ? 0 : 1;
 }
 } // namespace
 

@@ -295,11 +295,13 @@ private:
             }
         }
     }
-    for (TunableKernel *kernel : fresh)
+    for (TunableKernel *kernel : fresh) {
       if (kernel->record.verdict.empty())
         continue;
-      else if (llvm::Error failed = store.store(kernel->record, tune.again))
-        return failed;
+      // A full disk loses the record, not what was found.
+      if (llvm::Error failed = store.store(kernel->record, tune.again))
+        report.problems.push_back(llvm::toString(std::move(failed)));
+    }
     return llvm::Error::success();
   }
 
