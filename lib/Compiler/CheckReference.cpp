@@ -18,10 +18,9 @@
 #include "dialects/Tile/Sizes.h"
 #include "dialects/Tile/Tile.h"
 #include "lib/Compiler/CompareKernels.h"
+#include "lib/Compiler/LowerStructured.h"
 #include "lib/Compiler/PlanFromIR.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Diagnostics.h"
-#include "mlir/Pass/PassManager.h"
 #include <new>
 #include <numeric>
 
@@ -243,20 +242,9 @@ LogicalResult giveKernelResults(func::FuncOp main) {
 
 /// From the structured stage to a program.
 llvm::Expected<std::shared_ptr<Program>> finishProgram(ModuleOp module, Target &target, const Options &options) {
-  MLIRContext &context = *module.getContext();
-  std::string text;
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-      text += (text.empty() ? "" : "\n") + diagnostic.str();
-  });
-  PassManager pm(&context, ModuleOp::getOperationName());
-  pm.enableVerifier(std::getenv("TILEWRIGHT_VERIFY") != nullptr);
-  target.buildTiled(pm, options);
-  target.buildVector(pm, options);
-  target.buildLowering(pm, options);
-  if (failed(pm.run(module)))
+  if (llvm::Error failed = lowerStructured(module, target, options))
     return llvm::createStringError("check=reference, target " + target.name() + ": " +
-                                   (text.empty() ? "failed without a message" : text));
+                                   llvm::toString(std::move(failed)));
   llvm::Expected<std::string> artifact = target.emit(module, options);
   if (!artifact)
     return artifact.takeError();

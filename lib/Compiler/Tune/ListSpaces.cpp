@@ -3,7 +3,7 @@
 // Test: test/Tuner/tune.test, test/Python/test_tuning.py
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Compiler/Tune/LowerStructured.h"
+#include "lib/Compiler/LowerStructured.h"
 #include "lib/Compiler/Tune/TunableKernels.h"
 #include "tilewright/Tuner.h"
 #include "llvm/Support/raw_ostream.h"

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Compiler/Tune/TunableKernels.h"
-#include "lib/Compiler/Tune/LowerStructured.h"
+#include "lib/Compiler/LowerStructured.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tilewright/SpaceText.h"
 

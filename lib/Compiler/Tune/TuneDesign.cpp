@@ -7,7 +7,7 @@
 // Test: test/Tuner/tune-design.test
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Compiler/Tune/LowerStructured.h"
+#include "lib/Compiler/LowerStructured.h"
 #include "tilewright/Tuner.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"

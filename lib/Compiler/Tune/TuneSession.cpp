@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Compiler/Tune/TuneSession.h"
-#include "lib/Compiler/Tune/LowerStructured.h"
+#include "lib/Compiler/LowerStructured.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"

@@ -18,7 +18,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Compiler/CheckReference.h"
-#include "lib/Compiler/Tune/LowerStructured.h"
+#include "lib/Compiler/LowerStructured.h"
 #include "lib/Compiler/Tune/RandomCall.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"

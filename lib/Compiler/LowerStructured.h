@@ -1,6 +1,6 @@
 //===- LowerStructured.h - from the structured stage to code ---------------------------------------===//
-#ifndef TILEWRIGHT_LIB_COMPILER_TUNE_LOWERSTRUCTURED_H
-#define TILEWRIGHT_LIB_COMPILER_TUNE_LOWERSTRUCTURED_H
+#ifndef TILEWRIGHT_LIB_COMPILER_LOWERSTRUCTURED_H
+#define TILEWRIGHT_LIB_COMPILER_LOWERSTRUCTURED_H
 
 #include "tilewright/Target.h"
 

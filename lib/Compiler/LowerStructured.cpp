@@ -1,5 +1,5 @@
 //===- LowerStructured.cpp - from the structured stage to code --------------------------------------===//
-#include "lib/Compiler/Tune/LowerStructured.h"
+#include "lib/Compiler/LowerStructured.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
 
