@@ -168,6 +168,12 @@ def test_options_are_checked():
         run({"target": "cuda", "device": "tpu"})
 
 
+def test_functions_of_float64_that_need_no_polynomial():
+    x = torch.rand(3, 33, dtype=torch.float64) + 0.5
+    check(lambda x: (torch.rsqrt(x), torch.sqrt(x), torch.round(x * 3), torch.floor(x), x.abs().trunc()), x)
+    check(lambda x: F.rms_norm(x, [33], None, 1e-5), x)
+
+
 def test_long_sums_of_positive_numbers():
     """2304 terms each: their errors must not add up along all of them."""
     check(lambda x, w: F.conv2d(x, w, padding=1), torch.rand(1, 256, 8, 8), torch.rand(8, 256, 3, 3))

@@ -67,16 +67,18 @@ std::optional<Schedule> getSchedule(func::FuncOp kernel) {
     return llvm::all_of(values.asArrayRef(), [](int64_t value) { return value > 0; });
   };
   bool whole = false;
+  constexpr int64_t mostNeighbours = 32; // each is written out
   if (kind && number("threads", schedule.threads)) {
     if (kind == "elements" && number("vector", schedule.vector)) {
       schedule.kind = Schedule::Kind::Elements;
-      whole = schedule.threads % warpSize == 0 && schedule.threads <= 1024 && inVectors(kernel, schedule.vector);
+      whole = schedule.threads % warpSize == 0 && schedule.threads <= 1024 && inVectors(kernel, schedule.vector) &&
+              schedule.vector <= mostNeighbours;
     } else if (kind == "rows" && number("vector", schedule.vector) && number("group", schedule.group)) {
       schedule.kind = Schedule::Kind::Rows;
       schedule.turned = parts.contains("turned");
       whole = schedule.turned ? schedule.group * warpSize == schedule.threads
                               : schedule.group == warpSize || schedule.group == schedule.threads;
-      whole &= schedule.threads % warpSize == 0 && schedule.threads <= 1024;
+      whole &= schedule.threads % warpSize == 0 && schedule.threads <= 1024 && schedule.vector <= mostNeighbours;
     } else if (kind == "mma" && numbers("block", {&schedule.m, &schedule.n, &schedule.k}) &&
                numbers("warps", {&schedule.warpsM, &schedule.warpsN}) && number("stages", schedule.stages)) {
       schedule.kind = Schedule::Kind::Mma;
@@ -85,8 +87,9 @@ std::optional<Schedule> getSchedule(func::FuncOp kernel) {
   }
   if (whole)
     return schedule;
-  kernel.emitOpError("has no schedule of the target cuda: expected tw.schedule = {kind = \"elements\", \"rows\" or "
-                     "\"mma\", threads = ..., ...}, threads up to 1024 in warps of 32, and a vector that divides rows");
+  kernel.emitOpError(
+      "has no schedule of the target cuda: expected tw.schedule = {kind = \"elements\", \"rows\" or "
+      "\"mma\", threads = ..., ...}, threads up to 1024 in warps of 32, and a vector up to 32 that divides rows");
   return std::nullopt;
 }
 

@@ -9,9 +9,9 @@
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Sizes.h"
 #include "lib/Target/CUDA/Arch.h"
+#include "lib/Target/CUDA/MathWithCode.h"
 #include "lib/Target/CUDA/Product.h"
 #include "lib/Target/CUDA/ThreadKernel.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "tilewright/Passes.h"
@@ -38,9 +38,8 @@ std::string whyNot(Operation *op) {
         reason = "it writes at computed places";
       else if (isa<arith::RemFOp>(inner)) // LLVM's x - trunc(x / y) * y is none for large quotients
         reason = "the remainder of floats has no exact implementation";
-      else if (isa<math::MathDialect>(inner->getDialect()) && inner->getResult(0).getType().isF64() &&
-               !isa<math::SqrtOp, math::FmaOp, math::AbsFOp, math::CopySignOp, math::FloorOp, math::CeilOp,
-                    math::RoundEvenOp, math::TruncOp>(inner))
+      else if (isa<math::MathDialect>(inner->getDialect()) && inner->getOperand(0).getType().isF64() &&
+               !hasCodeOfItsOwn(inner))
         reason = (inner->getName().stripDialect() + " of float64 has no implementation").str();
     });
     return reason;

@@ -9,6 +9,8 @@ namespace tilewright::cuda {
 
 /// Address spaces of pointers.
 inline constexpr unsigned globalSpace = 1, sharedSpace = 3;
+/// Bytes of shared memory that a block may have without asking for more.
+inline constexpr int64_t mostStaticShared = 48 * 1024;
 
 /// What the files that emit kernels share. `from` is the kernel on tensors, `to` the function that the builder fills.
 struct ThreadKernel {

@@ -22,3 +22,45 @@ func.func private @too_large(%a: tensor<256x64xbf16>, %b: tensor<64x256xbf16>, %
   %1 = linalg.contract indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] ins(%a, %b : tensor<256x64xbf16>, tensor<64x256xbf16>) outs(%0 : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %1 : tensor<256x256xf32>
 }
+
+// -----
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+// expected-error @+1 {{its schedule `rows` cannot be: a row of 510 does not fall into vectors of 4}}
+func.func private @no_vectors(%x: tensor<7x510xf32>, %y: tensor<7xf32>) -> tensor<7xf32> attributes {tw.kernel, tw.schedule = {kind = "rows", threads = 128 : i64, vector = 4 : i64, group = 32 : i64}} {
+  %zero = arith.constant 0.0 : f32
+  %0 = linalg.fill ins(%zero : f32) outs(%y : tensor<7xf32>) -> tensor<7xf32>
+  %1 = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<7x510xf32>) outs(%0 : tensor<7xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %2 = arith.addf %in, %out : f32
+    linalg.yield %2 : f32
+  } -> tensor<7xf32>
+  return %1 : tensor<7xf32>
+}
+
+// -----
+
+// expected-error @+1 {{is no kernel of the target cuda: it takes ranked tensors and sizes of type index, then a tensor for each result}}
+func.func private @scalar(%x: f32, %y: tensor<4xf32>) -> tensor<4xf32> attributes {tw.kernel, tw.schedule = {kind = "elements", threads = 32 : i64, vector = 1 : i64}} {
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{is no kernel of the target cuda}}
+func.func private @no_result(%x: tensor<4xf32>) attributes {tw.kernel, tw.schedule = {kind = "elements", threads = 32 : i64, vector = 1 : i64}} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{is no kernel of the target cuda}}
+func.func private @another_type(%x: tensor<4xf32>, %y: tensor<8xf32>) -> tensor<4xf32> attributes {tw.kernel, tw.schedule = {kind = "elements", threads = 32 : i64, vector = 1 : i64}} {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{is no kernel of the target cuda}}
+func.func private @declared(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> attributes {tw.kernel, tw.schedule = {kind = "elements", threads = 32 : i64, vector = 1 : i64}}
