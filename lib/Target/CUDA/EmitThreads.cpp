@@ -233,6 +233,8 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
   if (checks)
     to->setAttr("tw.checks", builder.getUnitAttr());
   to->setAttr("tw_cuda.threads", builder.getI64IntegerAttr(schedule->threads));
+  if (schedule->kind == Schedule::Kind::Mma || schedule->kind == Schedule::Kind::Attention)
+    to->setAttr("tw_cuda.many_registers", builder.getUnitAttr());
   to->setAttr("tw.scratch", AffineMapAttr::get(AffineMap::get(0, tile::indexArguments(from).size(),
                                                               getAffineConstantExpr(0, context))));
   to->setAttr("tw_cuda.index", builder.getI64IntegerAttr(fitsInt32(from) ? 32 : 64));
@@ -257,9 +259,20 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
   };
   kernel.block = special(NVVM::BlockIdXOp::create(builder, loc, builder.getI32Type()));
   kernel.thread = special(NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type()));
-  LogicalResult made = schedule->kind == Schedule::Kind::Rows  ? emitRows(kernel)
-                       : schedule->kind == Schedule::Kind::Mma ? emitMma(kernel)
-                                                               : emitElements(kernel);
+  auto emit = [&] {
+    switch (schedule->kind) {
+    case Schedule::Kind::Elements:
+      return emitElements(kernel);
+    case Schedule::Kind::Rows:
+      return emitRows(kernel);
+    case Schedule::Kind::Mma:
+      return emitMma(kernel);
+    case Schedule::Kind::Attention:
+      return emitAttention(kernel);
+    }
+    return failure();
+  };
+  LogicalResult made = emit();
   builder.setInsertionPointToEnd(body);
   func::ReturnOp::create(builder, loc);
   if (failed(made) || elements.failed())

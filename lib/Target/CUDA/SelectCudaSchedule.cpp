@@ -9,6 +9,7 @@
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Sizes.h"
 #include "lib/Target/CUDA/Arch.h"
+#include "lib/Target/CUDA/Attention.h"
 #include "lib/Target/CUDA/MathWithCode.h"
 #include "lib/Target/CUDA/Product.h"
 #include "lib/Target/CUDA/ThreadKernel.h"
@@ -46,7 +47,7 @@ std::string whyNot(Operation *op) {
   }
   if (isa<tensor::EmptyOp, tensor::PadOp, tensor::InsertSliceOp, tensor::ExtractSliceOp, tensor::ExpandShapeOp,
           tensor::CollapseShapeOp, tensor::CastOp, affine::AffineApplyOp, func::ReturnOp, tensor::YieldOp, tile::ScanOp,
-          tile::ScatterOp>(op))
+          tile::ScatterOp, tile::AttentionOp>(op)) // attention: with its schedule
     return "";
   if (auto number = dyn_cast<arith::ConstantOp>(op)) {
     auto dense = dyn_cast<ElementsAttr>(number.getValue());
@@ -249,15 +250,25 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
       getOperation().emitError() << llvm::toString(known.takeError());
       return signalPassFailure();
     }
-    // Attention is what it is made of: products, and a softmax of rows between them.
+    // Attention that tensor cores do not take is what it is made of: products, and a softmax of rows between them.
     OpPassManager decompose(func::FuncOp::getOperationName());
     decompose.addPass(createDecomposeTile());
     decompose.addPass(createCanonicalizerPass());
     decompose.addPass(createCSEPass());
     for (auto kernel : getOperation().getOps<func::FuncOp>()) {
       auto isAttention = [](Operation *op) { return isa<tile::AttentionOp, tile::AttentionGradientOp>(op); };
-      if (llvm::any_of(kernel.getOps(), [&](Operation &op) { return isAttention(&op); }) &&
-          failed(runPipeline(decompose, kernel)))
+      if (llvm::none_of(kernel.getOps(), [&](Operation &op) { return isAttention(&op); }))
+        continue;
+      std::string reason;
+      if (std::optional<Attention> attention = matchAttention(kernel, reason)) {
+        Schedule schedule = chooseAttention(*attention);
+        if (kernel->hasAttr("tw.schedule") || whyNotAttention(schedule, *attention).empty()) {
+          if (!kernel->hasAttr("tw.schedule"))
+            setSchedule(kernel, schedule);
+          continue;
+        }
+      }
+      if (failed(runPipeline(decompose, kernel)))
         return signalPassFailure();
     }
     bool possible = true;

@@ -64,3 +64,28 @@ func.func private @another_type(%x: tensor<4xf32>, %y: tensor<8xf32>) -> tensor<
 
 // expected-error @+1 {{is no kernel of the target cuda}}
 func.func private @declared(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> attributes {tw.kernel, tw.schedule = {kind = "elements", threads = 32 : i64, vector = 1 : i64}}
+
+// -----
+
+// expected-error @+1 {{its schedule `attention` does not fit: it is no attention}}
+func.func private @no_attention(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> attributes {tw.kernel, tw.schedule = {kind = "attention", threads = 128 : i64, block = array<i64: 64, 64>, stages = 2 : i64}} {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{its schedule `attention` cannot be: it needs 65536 bytes of shared memory, and a block has 49152}}
+func.func private @too_many_keys(%q: tensor<1x2x64x128xbf16>, %k: tensor<1x2x64x128xbf16>, %v: tensor<1x2x64x128xbf16>, %r: tensor<1x2x64x128xbf16>) -> tensor<1x2x64x128xbf16> attributes {tw.kernel, tw.schedule = {kind = "attention", threads = 128 : i64, block = array<i64: 64, 64>, stages = 2 : i64}} {
+  %l = tensor.empty() : tensor<1x2x64xf32>
+  %0:2 = tw_tile.attention {scale = 1.250000e-01 : f64} ins(%q, %k, %v : tensor<1x2x64x128xbf16>, tensor<1x2x64x128xbf16>, tensor<1x2x64x128xbf16>) outs(%r, %l : tensor<1x2x64x128xbf16>, tensor<1x2x64xf32>) -> tensor<1x2x64x128xbf16>, tensor<1x2x64xf32>
+  return %0#0 : tensor<1x2x64x128xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{its schedule `attention` cannot be: a block of 64 threads has 32 rows, and it says 64}}
+func.func private @too_few_warps(%q: tensor<1x2x64x64xbf16>, %k: tensor<1x2x64x64xbf16>, %v: tensor<1x2x64x64xbf16>, %r: tensor<1x2x64x64xbf16>) -> tensor<1x2x64x64xbf16> attributes {tw.kernel, tw.schedule = {kind = "attention", threads = 64 : i64, block = array<i64: 64, 64>, stages = 2 : i64}} {
+  %l = tensor.empty() : tensor<1x2x64xf32>
+  %0:2 = tw_tile.attention {scale = 1.250000e-01 : f64} ins(%q, %k, %v : tensor<1x2x64x64xbf16>, tensor<1x2x64x64xbf16>, tensor<1x2x64x64xbf16>) outs(%r, %l : tensor<1x2x64x64xbf16>, tensor<1x2x64xf32>) -> tensor<1x2x64x64xbf16>, tensor<1x2x64xf32>
+  return %0#0 : tensor<1x2x64x64xbf16>
+}

@@ -1,0 +1,78 @@
+//===- TileCode.h - tiles of matrices in shared memory, and tensor cores on them --------===//
+//
+// What the schedules on tensor cores share. A tile keeps a matrix as memory has it: rows along m or n with k side by
+// side, or rows along k. ldmatrix reads the first as it is and turns the second over (.trans), so no order of operands
+// is copied. 16-byte chunks of a row are swapped by its number, so that eight rows that ldmatrix reads lie in different
+// banks.
+//
+// Fragments: PTX ISA, "Matrix Fragments for mma.m16n8k16".
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_TARGET_CUDA_TILECODE_H
+#define TILEWRIGHT_LIB_TARGET_CUDA_TILECODE_H
+
+#include "lib/Target/CUDA/ThreadKernel.h"
+
+namespace tilewright::cuda {
+
+/// Elements of bf16 or f16 in a chunk of 16 bytes, which is what cp.async and ldmatrix take.
+inline constexpr int64_t chunkElements = 8, chunkBytes = 16;
+
+/// A tile of bf16 or f16 in a slot of shared memory.
+struct SharedTile {
+  bool alongK;           ///< k lies side by side, else m or n
+  int64_t rows, columns; ///< as it is stored: columns are side by side, a power of two of chunks
+  int64_t slotOffset;    ///< where it begins in its slot
+  int64_t bytes() const { return rows * columns * 2; }
+};
+
+/// The base of what emits a schedule on tensor cores.
+class TileCode {
+protected:
+  /// `element` is bf16 or f16.
+  TileCode(ThreadKernel &kernel, mlir::Type element);
+
+  mlir::Value index(int64_t value) { return elements.constant(value); }
+  mlir::Value divideUp(mlir::Value value, int64_t by);
+  mlir::Value remainder(mlir::Value value, int64_t by);
+  mlir::Value quotient(mlir::Value value, int64_t by);
+  mlir::Value toI32(mlir::Value value);
+  mlir::Value isLess(mlir::Value a, mlir::Value b);
+  /// Both; either may be null, which is true.
+  mlir::Value both(mlir::Value a, mlir::Value b);
+  /// Whether it is known that `extent` is a multiple of `by`.
+  bool dividesEvenly(mlir::Value extent, int64_t by);
+  /// Code under a condition, or always where it is null.
+  void when(mlir::Value condition, llvm::function_ref<void()> body);
+
+  /// `offset` bytes behind a pointer to shared memory.
+  mlir::Value address(mlir::Value pointer, mlir::Value offset);
+  /// Where chunk `chunk` of row `row` lies in a tile of so many columns, in bytes.
+  mlir::Value chunkOffset(int64_t columns, mlir::Value row, mlir::Value chunk);
+  /// Calls `body` with this thread's chunks of a tile of a slot: row, chunk of the row, and where it goes.
+  void forChunks(const SharedTile &tile, mlir::Value slot,
+                 llvm::function_ref<void(mlir::Value, mlir::Value, mlir::Value)> body);
+  /// Sixteen bytes at `from` by cp.async, or zeros where `inside` (null: always) is not; `from` is memory in any case.
+  void copyChunk(mlir::Value to, mlir::Value from, mlir::Value inside);
+
+  /// Four 8x8 matrices of a tile at `side` (in m or n) and `depth` (in k): those at depth + 8 are the third and fourth
+  /// of A, the second and fourth of B.
+  llvm::SmallVector<mlir::Value> loadFragments(const SharedTile &tile, mlir::Value slot, mlir::Value side,
+                                               int64_t depth, bool isLhs);
+  /// A word of two elements as the nvvm dialect wants it: pairs of f16 are vectors, pairs of bf16 words.
+  mlir::Value asFragment(mlir::Value word);
+  /// Four sums of 16 x 8, in place, and A (four words) times B (two words).
+  void multiply(mlir::ValueRange a, mlir::ValueRange b, llvm::MutableArrayRef<mlir::Value> sums);
+
+  ThreadKernel &kernel;
+  mlir::OpBuilder &builder;
+  Elements &elements;
+  mlir::Location loc;
+  Schedule schedule;
+  mlir::Type element;
+  mlir::Value lane, warp; ///< of this thread, and of the block
+};
+
+} // namespace tilewright::cuda
+
+#endif
