@@ -70,8 +70,35 @@ def test_product_of_symbolic_rows():
     check(lambda a, b: F.relu(a @ b), *product(70, 64, 72, torch.bfloat16), dynamic=True)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int32, torch.int8])
+@pytest.mark.parametrize("turned", [(False, False), (False, True), (True, False)])
+def test_product_of_other_types(dtype, turned):
+    a, b = product(100, 130, 70, torch.float64, *turned)
+    check(lambda a, b: a @ b, (a * 9).to(dtype), (b * 9).to(dtype))
+
+
 def test_product_of_f32_is_f32():
     check(lambda a, b: a @ b, torch.randn(33, 50), torch.randn(50, 41))
+    check(lambda a, b, c: F.gelu(a @ b + c) * 2, torch.randn(3, 300), torch.randn(300, 65), torch.randn(65))
+    check(torch.matmul, torch.randn(2, 3, 24, 32), torch.randn(2, 3, 40, 32).transpose(-1, -2))
+    check(lambda a, b: F.relu(a @ b), *product(70, 64, 72, torch.float32), dynamic=True)
+    # Beyond the sum's end there is nothing to multiply infinities with.
+    a, b = torch.randn(20, 37), torch.randn(37, 20)
+    a[3, 36], b[5, 7] = float("inf"), float("nan")
+    check(lambda a, b: a @ b, a, b)
+
+
+def test_product_of_a_large_tile():
+    check(lambda a, b: a @ b, torch.randn(1200, 20), torch.randn(20, 1300))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("how", [dict(padding=1), dict(stride=2, padding=1), dict(dilation=2)])
+def test_convolution(dtype, how):
+    x, w, b = torch.randn(2, 16, 9, 11).to(dtype), torch.randn(24, 16, 3, 3).to(dtype), torch.randn(24).to(dtype)
+    check(lambda x, w, b: F.relu(F.conv2d(x, w, b, **how)), x, w, b)
+    check(lambda x, w, b: F.conv2d(x, w, b, **how), x.to(memory_format=torch.channels_last), w, b)
+    check(lambda x, w: F.conv2d(x, w), x, torch.randn(24, 16, 1, 1).to(dtype))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -232,7 +259,7 @@ def find_ptxas():
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_86", "sm_89", "sm_90a"])
-@pytest.mark.parametrize("name", ["product", "softmax", "long-rows", "attention"])
+@pytest.mark.parametrize("name", ["product", "softmax", "long-rows", "attention", "fma"])
 def test_ptxas_spills_nothing(arch, name, tmp_path):
     ptxas = find_ptxas()
     if not ptxas:

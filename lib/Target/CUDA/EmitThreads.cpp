@@ -233,7 +233,8 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
   if (checks)
     to->setAttr("tw.checks", builder.getUnitAttr());
   to->setAttr("tw_cuda.threads", builder.getI64IntegerAttr(schedule->threads));
-  if (schedule->kind == Schedule::Kind::Mma || schedule->kind == Schedule::Kind::Attention)
+  if (schedule->kind == Schedule::Kind::Mma || schedule->kind == Schedule::Kind::Fma ||
+      schedule->kind == Schedule::Kind::Attention)
     to->setAttr("tw_cuda.many_registers", builder.getUnitAttr());
   to->setAttr("tw.scratch", AffineMapAttr::get(AffineMap::get(0, tile::indexArguments(from).size(),
                                                               getAffineConstantExpr(0, context))));
@@ -267,6 +268,8 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
       return emitRows(kernel);
     case Schedule::Kind::Mma:
       return emitMma(kernel);
+    case Schedule::Kind::Fma:
+      return emitFma(kernel);
     case Schedule::Kind::Attention:
       return emitAttention(kernel);
     }

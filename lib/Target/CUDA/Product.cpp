@@ -31,14 +31,52 @@ static bool multipliesAndAdds(linalg::LinalgOp op) {
          (a == body.getArgument(1) && b == body.getArgument(0));
 }
 
+bool isFollowedElementwise(func::FuncOp kernel, linalg::LinalgOp op, std::string &reason) {
+  SmallVector<Operation *> members;
+  for (Operation &other : kernel.getBody().front())
+    if (isa<linalg::LinalgOp>(other) && !isa<linalg::FillOp>(other) &&
+        (&other == op.getOperation() || op->isBeforeInBlock(&other)))
+      members.push_back(&other);
+  // Each has one loop for each dimension of C, and reads C at its own place.
+  std::optional<tile::RowMap> rows = tile::computeRows(members, reason);
+  if (!rows)
+    return false;
+  auto rank = cast<ShapedType>(op->getResult(0).getType()).getRank();
+  for (Operation *member : members) {
+    SmallVector<utils::IteratorType> kinds = cast<linalg::LinalgOp>(member).getIteratorTypesArray();
+    for (auto [loop, row] : llvm::enumerate(rows->rowOfLoop.lookup(member)))
+      if (row < 0 && !(member == op.getOperation() && kinds[loop] == utils::IteratorType::reduction)) {
+        reason = "what follows the product is not element by element";
+        return false;
+      }
+  }
+  AffineMap made = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  SmallVector<int64_t> madeRows = rows->rowOfLoop.lookup(op);
+  for (Value returned : kernel.getBody().front().getTerminator()->getOperands()) {
+    auto maker = returned.getDefiningOp<linalg::LinalgOp>();
+    if (!maker || !rows->rowOfLoop.contains(maker) || cast<ShapedType>(returned.getType()).getRank() != rank) {
+      reason = "a result is not of the product's size";
+      return false;
+    }
+    AffineMap map = maker.getMatchingIndexingMap(maker.getDpsInitOperand(cast<OpResult>(returned).getResultNumber()));
+    SmallVector<int64_t> rowOfLoop = rows->rowOfLoop.lookup(maker);
+    for (auto [mine, other] : llvm::zip_equal(map.getResults(), made.getResults())) {
+      auto here = dyn_cast<AffineDimExpr>(mine), there = dyn_cast<AffineDimExpr>(other);
+      if (!here || !there || rowOfLoop[here.getPosition()] != madeRows[there.getPosition()]) {
+        reason = "a result is stored in another order than the product's";
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 std::optional<Product> matchProduct(func::FuncOp kernel, std::string &reason) {
   Product product;
-  SmallVector<Operation *> members;
   for (Operation &op : kernel.getBody().front()) {
     auto structured = dyn_cast<linalg::LinalgOp>(op);
     if (!structured || isa<linalg::FillOp>(op))
       continue;
-    members.push_back(&op);
     if (structured.getNumReductionLoops() == 0)
       continue;
     if (product.op) {
@@ -114,37 +152,8 @@ std::optional<Product> matchProduct(func::FuncOp kernel, std::string &reason) {
     reason = "its sums do not begin at zero";
     return std::nullopt;
   }
-  // What follows has one loop for each dimension of C, and reads C at its own place.
-  std::optional<tile::RowMap> rows = tile::computeRows(members, reason);
-  if (!rows)
+  if (!isFollowedElementwise(kernel, op, reason))
     return std::nullopt;
-  auto rank = cast<ShapedType>(op->getResult(0).getType()).getRank();
-  for (Operation *member : members) {
-    SmallVector<int64_t> rowOfLoop = rows->rowOfLoop.lookup(member);
-    for (auto [loop, row] : llvm::enumerate(rowOfLoop))
-      if (row < 0 && !(member == op.getOperation() && loop == product.k)) {
-        reason = "what follows the product is not element by element";
-        return std::nullopt;
-      }
-  }
-  for (Value returned : kernel.getBody().front().getTerminator()->getOperands()) {
-    auto maker = returned.getDefiningOp<linalg::LinalgOp>();
-    if (!maker || !rows->rowOfLoop.contains(maker) || cast<ShapedType>(returned.getType()).getRank() != rank) {
-      reason = "a result is not of the product's size";
-      return std::nullopt;
-    }
-    AffineMap map = maker.getMatchingIndexingMap(maker.getDpsInitOperand(cast<OpResult>(returned).getResultNumber()));
-    SmallVector<int64_t> rowOfLoop = rows->rowOfLoop.lookup(maker);
-    AffineMap made = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
-    SmallVector<int64_t> madeRows = rows->rowOfLoop.lookup(op);
-    for (auto [mine, other] : llvm::zip_equal(map.getResults(), made.getResults())) {
-      auto here = dyn_cast<AffineDimExpr>(mine), there = dyn_cast<AffineDimExpr>(other);
-      if (!here || !there || rowOfLoop[here.getPosition()] != madeRows[there.getPosition()]) {
-        reason = "a result is stored in another order than the product's";
-        return std::nullopt;
-      }
-    }
-  }
   return product;
 }
 

@@ -19,6 +19,10 @@ struct Product {
   int64_t sizeOf(unsigned loop) { return op.getStaticLoopRanges()[loop]; }
 };
 
+/// Whether all that the kernel computes from `op`'s result, and returns, is computed element by element, at the places
+/// of `op`'s result; else the reason.
+bool isFollowedElementwise(mlir::func::FuncOp kernel, mlir::linalg::LinalgOp op, std::string &reason);
+
 /// The product of `kernel` for tensor cores, or null with the reason.
 std::optional<Product> matchProduct(mlir::func::FuncOp kernel, std::string &reason);
 

@@ -16,6 +16,8 @@ static StringRef nameOf(Schedule::Kind kind) {
     return "rows";
   case Schedule::Kind::Mma:
     return "mma";
+  case Schedule::Kind::Fma:
+    return "fma";
   case Schedule::Kind::Attention:
     return "attention";
   }
@@ -31,6 +33,9 @@ void setSchedule(func::FuncOp kernel, const Schedule &schedule) {
     parts.append("block", builder.getDenseI64ArrayAttr({schedule.m, schedule.n, schedule.k}));
     parts.append("warps", builder.getDenseI64ArrayAttr({schedule.warpsM, schedule.warpsN}));
     parts.append("stages", builder.getI64IntegerAttr(schedule.stages));
+  } else if (schedule.kind == Schedule::Kind::Fma) {
+    parts.append("block", builder.getDenseI64ArrayAttr({schedule.m, schedule.n, schedule.k}));
+    parts.append("tile", builder.getDenseI64ArrayAttr({schedule.tileM, schedule.tileN}));
   } else if (schedule.kind == Schedule::Kind::Attention) {
     parts.append("block", builder.getDenseI64ArrayAttr({schedule.m, schedule.n}));
     parts.append("stages", builder.getI64IntegerAttr(schedule.stages));
@@ -87,6 +92,10 @@ std::optional<Schedule> getSchedule(func::FuncOp kernel) {
     } else if (kind == "mma" && numbers("block", {&schedule.m, &schedule.n, &schedule.k}) &&
                numbers("warps", {&schedule.warpsM, &schedule.warpsN}) && number("stages", schedule.stages)) {
       schedule.kind = Schedule::Kind::Mma;
+      whole = true;
+    } else if (kind == "fma" && numbers("block", {&schedule.m, &schedule.n, &schedule.k}) &&
+               numbers("tile", {&schedule.tileM, &schedule.tileN})) {
+      schedule.kind = Schedule::Kind::Fma;
       whole = true;
     } else if (kind == "attention" && numbers("block", {&schedule.m, &schedule.n}) &&
                number("stages", schedule.stages)) {

@@ -10,6 +10,7 @@
 #include "dialects/Tile/Sizes.h"
 #include "lib/Target/CUDA/Arch.h"
 #include "lib/Target/CUDA/Attention.h"
+#include "lib/Target/CUDA/Contraction.h"
 #include "lib/Target/CUDA/MathWithCode.h"
 #include "lib/Target/CUDA/Product.h"
 #include "lib/Target/CUDA/ThreadKernel.h"
@@ -97,6 +98,9 @@ public:
     if (std::optional<Product> product = matchProduct(kernel, reason))
       if (Schedule mma = chooseMma(*product); whyNotMma(mma, arch.sharedBytes).empty())
         return mma;
+    if (std::optional<Contraction> contraction = matchContraction(kernel, reason))
+      if (std::optional<Schedule> fma = chooseFma(*contraction); fma && whyNotFma(*fma, *contraction).empty())
+        return *fma;
     bool reduces =
         llvm::any_of(members, [](Operation *op) { return cast<linalg::LinalgOp>(op).getNumReductionLoops() > 0; });
     if (reduces)
@@ -250,7 +254,8 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
       getOperation().emitError() << llvm::toString(known.takeError());
       return signalPassFailure();
     }
-    // Attention that tensor cores do not take is what it is made of: products, and a softmax of rows between them.
+    // Attention that tensor cores do not take is what it is made of: products, and a softmax of rows between them. So
+    // are convolutions in groups.
     OpPassManager decompose(func::FuncOp::getOperationName());
     decompose.addPass(createDecomposeTile());
     decompose.addPass(createCanonicalizerPass());

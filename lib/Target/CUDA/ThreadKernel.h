@@ -39,6 +39,7 @@ struct ThreadKernel {
 mlir::LogicalResult emitElements(ThreadKernel &kernel);
 mlir::LogicalResult emitRows(ThreadKernel &kernel);
 mlir::LogicalResult emitMma(ThreadKernel &kernel);
+mlir::LogicalResult emitFma(ThreadKernel &kernel);
 mlir::LogicalResult emitAttention(ThreadKernel &kernel);
 
 /// A sum of products that reads two operands again and again, each without a loop of the result: a product of matrices,

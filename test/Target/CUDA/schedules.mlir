@@ -89,3 +89,30 @@ func.func private @too_few_warps(%q: tensor<1x2x64x64xbf16>, %k: tensor<1x2x64x6
   %0:2 = tw_tile.attention {scale = 1.250000e-01 : f64} ins(%q, %k, %v : tensor<1x2x64x64xbf16>, tensor<1x2x64x64xbf16>, tensor<1x2x64x64xbf16>) outs(%r, %l : tensor<1x2x64x64xbf16>, tensor<1x2x64xf32>) -> tensor<1x2x64x64xbf16>, tensor<1x2x64xf32>
   return %0#0 : tensor<1x2x64x64xbf16>
 }
+
+// -----
+
+// expected-error @+1 {{its schedule `fma` does not fit: it is no sum of products of two operands}}
+func.func private @no_contraction(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> attributes {tw.kernel, tw.schedule = {kind = "fma", threads = 256 : i64, block = array<i64: 64, 64, 16>, tile = array<i64: 4, 4>}} {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{its schedule `fma` cannot be: it needs about 368 registers, and a thread has 255}}
+func.func private @large_tiles(%a: tensor<256x64xf32>, %b: tensor<64x256xf32>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> attributes {tw.kernel, tw.schedule = {kind = "fma", threads = 64 : i64, block = array<i64: 64, 128, 8>, tile = array<i64: 8, 16>}} {
+  %zero = arith.constant 0.0 : f32
+  %0 = linalg.fill ins(%zero : f32) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
+  %1 = linalg.contract indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] ins(%a, %b : tensor<256x64xf32>, tensor<64x256xf32>) outs(%0 : tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %1 : tensor<256x256xf32>
+}
+
+// -----
+
+// expected-error @+1 {{its schedule `fma` cannot be: threads are 128, and its tiles need 256, which must be a multiple of 32 up to 1024}}
+func.func private @threads(%a: tensor<256x64xf32>, %b: tensor<64x256xf32>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> attributes {tw.kernel, tw.schedule = {kind = "fma", threads = 128 : i64, block = array<i64: 64, 64, 16>, tile = array<i64: 4, 4>}} {
+  %zero = arith.constant 0.0 : f32
+  %0 = linalg.fill ins(%zero : f32) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
+  %1 = linalg.contract indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] ins(%a, %b : tensor<256x64xf32>, tensor<64x256xf32>) outs(%0 : tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %1 : tensor<256x256xf32>
+}
