@@ -99,6 +99,14 @@ def test_convolution(dtype, how):
     check(lambda x, w, b: F.relu(F.conv2d(x, w, b, **how)), x, w, b)
     check(lambda x, w, b: F.conv2d(x, w, b, **how), x.to(memory_format=torch.channels_last), w, b)
     check(lambda x, w: F.conv2d(x, w), x, torch.randn(24, 16, 1, 1).to(dtype))
+    check(lambda x, w: F.conv2d(x, w, **how), torch.randn(1, 3, 12, 13).to(dtype), torch.randn(24, 3, 3, 3).to(dtype))
+
+
+def test_products_stored_in_another_order():
+    a, b = product(70, 40, 48, torch.bfloat16)
+    check(lambda a, b: (a @ b).t().contiguous(), a, b)
+    check(lambda a, b: torch.relu(a @ b).permute(2, 0, 1).contiguous(), torch.randn(2, 24, 48).bfloat16(), b)
+    check(lambda a, b: (a @ b).t().contiguous(), a.float(), b.float())
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -259,7 +267,7 @@ def find_ptxas():
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_86", "sm_89", "sm_90a"])
-@pytest.mark.parametrize("name", ["product", "softmax", "long-rows", "attention", "fma"])
+@pytest.mark.parametrize("name", ["product", "softmax", "long-rows", "attention", "fma", "convolution"])
 def test_ptxas_spills_nothing(arch, name, tmp_path):
     ptxas = find_ptxas()
     if not ptxas:

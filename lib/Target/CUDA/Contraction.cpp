@@ -1,6 +1,7 @@
 //===- Contraction.cpp - a kernel that is a sum of products with what follows it --------===//
 #include "lib/Target/CUDA/Contraction.h"
-#include "lib/Target/CUDA/Product.h"
+#include "dialects/Tile/Rows.h"
+#include "dialects/Tile/Sizes.h"
 #include "lib/Target/CUDA/ThreadKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -20,6 +21,15 @@ int64_t Contraction::sizeOf(ArrayRef<unsigned> loops) {
       return ShapedType::kDynamic;
     size *= ranges[loop];
   }
+  return size;
+}
+
+AffineExpr Contraction::sizeExpr(ArrayRef<unsigned> loops) {
+  AffineExpr size = getAffineConstantExpr(1, op.getContext());
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  for (auto [dim, expr] : llvm::enumerate(map.getResults()))
+    if (auto single = dyn_cast<AffineDimExpr>(expr); single && llvm::is_contained(loops, single.getPosition()))
+      size = size * tile::sizeOf(op->getResult(0), int64_t(dim));
   return size;
 }
 
@@ -62,6 +72,52 @@ static bool isZeroFill(Value value) {
   return whole && whole.getValue().isZero();
 }
 
+/// For each value that `kernel` returns, which loop of `op` each of its dimensions is, where all of them are computed
+/// from `op`'s result element by element; else null with the reason.
+static std::optional<SmallVector<SmallVector<unsigned>>> placesOfResults(func::FuncOp kernel, linalg::LinalgOp op,
+                                                                         std::string &reason) {
+  SmallVector<Operation *> members;
+  for (Operation &other : kernel.getBody().front())
+    if (isa<linalg::LinalgOp>(other) && !isa<linalg::FillOp>(other) &&
+        (&other == op.getOperation() || op->isBeforeInBlock(&other)))
+      members.push_back(&other);
+  // Each has one loop for each dimension of C, and reads C at its own place.
+  std::optional<tile::RowMap> rows = tile::computeRows(members, reason);
+  if (!rows)
+    return std::nullopt;
+  auto rank = cast<ShapedType>(op->getResult(0).getType()).getRank();
+  for (Operation *member : members) {
+    SmallVector<utils::IteratorType> kinds = cast<linalg::LinalgOp>(member).getIteratorTypesArray();
+    for (auto [loop, row] : llvm::enumerate(rows->rowOfLoop.lookup(member)))
+      if (row < 0 && !(member == op.getOperation() && kinds[loop] == utils::IteratorType::reduction)) {
+        reason = "what follows the product is not element by element";
+        return std::nullopt;
+      }
+  }
+  SmallVector<int64_t> madeRows = rows->rowOfLoop.lookup(op);
+  SmallVector<SmallVector<unsigned>> places;
+  for (Value returned : kernel.getBody().front().getTerminator()->getOperands()) {
+    auto maker = returned.getDefiningOp<linalg::LinalgOp>();
+    if (!maker || !rows->rowOfLoop.contains(maker) || cast<ShapedType>(returned.getType()).getRank() != rank) {
+      reason = "a result is not of the product's size";
+      return std::nullopt;
+    }
+    AffineMap map = maker.getMatchingIndexingMap(maker.getDpsInitOperand(cast<OpResult>(returned).getResultNumber()));
+    SmallVector<int64_t> rowOfLoop = rows->rowOfLoop.lookup(maker);
+    places.emplace_back();
+    for (AffineExpr expr : map.getResults()) {
+      auto dim = dyn_cast<AffineDimExpr>(expr);
+      auto *found = dim ? llvm::find(madeRows, rowOfLoop[dim.getPosition()]) : madeRows.end();
+      if (found == madeRows.end()) {
+        reason = "a result is not computed at the product's places";
+        return std::nullopt;
+      }
+      places.back().push_back(unsigned(found - madeRows.begin()));
+    }
+  }
+  return places;
+}
+
 std::optional<Contraction> matchContraction(func::FuncOp kernel, std::string &reason) {
   Contraction found;
   for (Operation &op : kernel.getBody().front()) {
@@ -97,8 +153,10 @@ std::optional<Contraction> matchContraction(func::FuncOp kernel, std::string &re
     reason = "it has no rows, no columns or nothing to sum up";
     return std::nullopt;
   }
-  if (!isFollowedElementwise(kernel, op, reason))
+  auto places = placesOfResults(kernel, op, reason);
+  if (!places)
     return std::nullopt;
+  found.results = std::move(*places);
   return found;
 }
 

@@ -15,11 +15,15 @@ struct Contraction {
   llvm::SmallVector<unsigned> rows;    ///< loops of A alone
   llvm::SmallVector<unsigned> columns; ///< loops of B alone
   llvm::SmallVector<unsigned> depth;   ///< loops of the sum
+  /// For each result of the kernel, the loop that each of its dimensions is.
+  llvm::SmallVector<llvm::SmallVector<unsigned>> results;
 
   mlir::OpOperand *lhs() { return op.getDpsInputOperand(0); }
   mlir::OpOperand *rhs() { return op.getDpsInputOperand(1); }
   /// Elements of a loop nest of these; kDynamic where one is not known.
   int64_t sizeOf(llvm::ArrayRef<unsigned> loops);
+  /// The product of their sizes over the kernel's index arguments; they are loops of the result.
+  mlir::AffineExpr sizeExpr(llvm::ArrayRef<unsigned> loops);
   /// Bytes of a tile of A and B of `schedule` in shared memory, of which there are two.
   int64_t bytesOfTiles(const Schedule &schedule);
 };

@@ -14,7 +14,6 @@
 // Tests: test/Target/CUDA/fma.mlir, test/Python/test_cuda.py
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Tile/Sizes.h"
 #include "lib/Target/CUDA/Contraction.h"
 #include "lib/Target/CUDA/ThreadKernel.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -140,22 +139,14 @@ private:
 
   /// Which tile is this block's, and which part of it this thread's.
   void placeTile() {
-    linalg::LinalgOp op = contraction.op;
-    AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
-    auto sizeExpr = [&](ArrayRef<unsigned> group) {
-      AffineExpr size = getAffineConstantExpr(1, builder.getContext());
-      for (auto [dim, expr] : llvm::enumerate(map.getResults()))
-        if (auto single = dyn_cast<AffineDimExpr>(expr); single && llvm::is_contained(group, single.getPosition()))
-          size = size * tile::sizeOf(op->getResult(0), int64_t(dim));
-      return size;
-    };
-    kernel.setGrid(sizeExpr(contraction.batches) * sizeExpr(contraction.rows).ceilDiv(schedule.m) *
-                   sizeExpr(contraction.columns).ceilDiv(schedule.n));
+    kernel.setGrid(contraction.sizeExpr(contraction.batches) *
+                   contraction.sizeExpr(contraction.rows).ceilDiv(schedule.m) *
+                   contraction.sizeExpr(contraction.columns).ceilDiv(schedule.n));
     SmallVector<Value> extents = extentsOf(contraction.batches);
     extents.push_back(divideUp(extentOf(contraction.rows), schedule.m));
     extents.push_back(divideUp(extentOf(contraction.columns), schedule.n));
     SmallVector<Value> at = elements.delinearize(kernel.block, extents);
-    loops.assign(op.getNumLoops(), index(0));
+    loops.assign(contraction.op.getNumLoops(), index(0));
     for (auto [loop, place] : llvm::zip(contraction.batches, at))
       loops[loop] = place;
     rowOrigin = elements.multiply(at[at.size() - 2], index(schedule.m));
@@ -298,20 +289,17 @@ private:
       BlockArgument destination;
       SmallVector<Value> at;
     };
-    linalg::LinalgOp op = contraction.op;
-    AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
     SmallVector<Made> made;
     SmallVector<Value> places = loops;
     setLoops(places, contraction.rows, row);
     for (auto [number, sum] : llvm::enumerate(sums)) {
       setLoops(places, contraction.columns, elements.add(column, index(int64_t(number))));
-      SmallVector<Value> at;
-      for (AffineExpr expr : map.getResults())
-        at.push_back(elements.evaluate(expr, places));
       Value mine = sum;
-      elements.provide(op->getResult(0), [mine](ArrayRef<Value>) { return mine; });
-      for (auto [value, destination] : kernel.results())
-        made.push_back({elements.element(value, at), destination, at});
+      elements.provide(contraction.op->getResult(0), [mine](ArrayRef<Value>) { return mine; });
+      for (auto [result, of] : llvm::zip_equal(kernel.results(), contraction.results)) {
+        SmallVector<Value> at = llvm::map_to_vector(of, [&](unsigned loop) { return places[loop]; });
+        made.push_back({elements.element(result.first, at), result.second, at});
+      }
     }
     for (Made &each : made)
       elements.store(each.value, each.destination, each.at, kernel.pointers[each.destination]);

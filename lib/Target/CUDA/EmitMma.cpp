@@ -28,17 +28,17 @@ namespace {
 
 class MmaEmitter : TileCode {
 public:
-  MmaEmitter(ThreadKernel &kernel, Product product)
+  MmaEmitter(ThreadKernel &kernel, Contraction product)
       : TileCode(kernel, getElementTypeOrSelf(product.lhs()->get().getType())), product(std::move(product)) {}
 
   LogicalResult run() {
     placeTile();
-    Operand a = describe(product.lhs(), product.m, schedule.m, rowOrigin);
-    Operand b = describe(product.rhs(), product.n, schedule.n, columnOrigin);
+    Operand a = describe(product.lhs(), product.rows, schedule.m, rowOrigin);
+    Operand b = describe(product.rhs(), product.columns, schedule.n, columnOrigin);
     int64_t slotBytes = a.bytes() + b.bytes();
     Value shared = kernel.allocateShared(slotBytes * schedule.stages);
     b.slotOffset = a.bytes();
-    Value depth = extent(product.k);
+    Value depth = extentOf(product.depth);
     Value tiles = divideUp(depth, schedule.k);
     auto slot = [&](Value tile) {
       Value number = arith::RemUIOp::create(builder, loc, tile, index(schedule.stages));
@@ -80,38 +80,40 @@ private:
   /// A or B: where it lies in memory, and its tile in a slot.
   struct Operand : SharedTile {
     Value tensor, pointer;
+    AffineMap map;
+    ArrayRef<unsigned> rowLoops, columnLoops; ///< of the whole; neighbours of the last column loop lie side by side
     Value origin;                             ///< of the tile in m or n
-    Value rowExtent, columnExtent, rowStride; ///< of the whole
-    Value base;                               ///< of this batch
-    bool aligned;                             ///< every row begins at a multiple of 16 bytes
+    Value rowExtent, columnExtent;            ///< of the whole
+    bool aligned;                             ///< chunks lie side by side, at multiples of 16 bytes
   };
 
   int64_t tilesM() const { return schedule.m / schedule.warpsM / 16; }
   int64_t tilesN() const { return schedule.n / schedule.warpsN / 8; }
-  Value extent(unsigned loop) { return elements.loopExtent(product.op, loop); }
+  SmallVector<Value> extentsOf(ArrayRef<unsigned> group) {
+    return llvm::map_to_vector(group, [&](unsigned loop) { return elements.loopExtent(product.op, loop); });
+  }
+  Value extentOf(ArrayRef<unsigned> group) {
+    if (int64_t known = product.sizeOf(group); !ShapedType::isDynamic(known))
+      return index(known);
+    Value all = index(1);
+    for (Value extent : extentsOf(group))
+      all = elements.multiply(all, extent);
+    return all;
+  }
+  void setLoops(SmallVector<Value> &at, ArrayRef<unsigned> group, Value place) {
+    for (auto [loop, value] : llvm::zip_equal(group, elements.delinearize(place, extentsOf(group))))
+      at[loop] = value;
+  }
 
   /// Which tile is this block's, and which part of it this warp's.
   void placeTile() {
-    linalg::LinalgOp op = product.op;
-    SmallVector<Value> extents;
-    AffineExpr grid = getAffineConstantExpr(1, builder.getContext());
-    auto sizeExpr = [&](unsigned loop) {
-      AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
-      for (auto [dim, expr] : llvm::enumerate(map.getResults()))
-        if (auto single = dyn_cast<AffineDimExpr>(expr); single && single.getPosition() == loop)
-          return tile::sizeOf(op->getResult(0), dim);
-      return getAffineConstantExpr(1, builder.getContext());
-    };
-    for (unsigned loop : product.batches) {
-      extents.push_back(extent(loop));
-      grid = grid * sizeExpr(loop);
-    }
-    extents.push_back(divideUp(extent(product.m), schedule.m));
-    extents.push_back(divideUp(extent(product.n), schedule.n));
-    grid = grid * sizeExpr(product.m).ceilDiv(schedule.m) * sizeExpr(product.n).ceilDiv(schedule.n);
-    kernel.setGrid(grid);
+    kernel.setGrid(product.sizeExpr(product.batches) * product.sizeExpr(product.rows).ceilDiv(schedule.m) *
+                   product.sizeExpr(product.columns).ceilDiv(schedule.n));
+    SmallVector<Value> extents = extentsOf(product.batches);
+    extents.push_back(divideUp(extentOf(product.rows), schedule.m));
+    extents.push_back(divideUp(extentOf(product.columns), schedule.n));
     SmallVector<Value> at = elements.delinearize(kernel.block, extents);
-    loops.resize(op.getNumLoops());
+    loops.assign(product.op.getNumLoops(), index(0));
     for (auto [loop, place] : llvm::zip(product.batches, at))
       loops[loop] = place;
     rowOrigin = elements.multiply(at[at.size() - 2], index(schedule.m));
@@ -120,35 +122,25 @@ private:
     warpColumn = elements.multiply(remainder(warp, schedule.warpsN), index(schedule.n / schedule.warpsN));
   }
 
-  Operand describe(OpOperand *operand, unsigned side, int64_t size, Value origin) {
+  Operand describe(OpOperand *operand, ArrayRef<unsigned> side, int64_t size, Value origin) {
     Operand made{};
     made.tensor = operand->get();
     made.pointer = kernel.pointers[made.tensor];
-    AffineMap map = product.op.getMatchingIndexingMap(operand);
-    made.alongK = cast<AffineDimExpr>(map.getResults().back()).getPosition() == product.k;
+    made.map = product.op.getMatchingIndexingMap(operand);
+    made.alongK = cast<AffineDimExpr>(made.map.getResults().back()).getPosition() == product.depth.back();
     made.rows = made.alongK ? size : schedule.k;
     made.columns = made.alongK ? schedule.k : size;
+    made.rowLoops = made.alongK ? side : ArrayRef<unsigned>(product.depth);
+    made.columnLoops = made.alongK ? ArrayRef<unsigned>(product.depth) : side;
+    made.rowExtent = extentOf(made.rowLoops);
+    made.columnExtent = extentOf(made.columnLoops);
     made.origin = origin;
-    made.base = index(0);
-    made.aligned = true;
-    Value stride = index(1);
-    int64_t known = 1;
-    for (int64_t dim = map.getNumResults() - 1; dim >= 0; --dim) {
-      auto loop = dyn_cast<AffineDimExpr>(map.getResult(dim));
-      bool last = dim == int64_t(map.getNumResults()) - 1;
-      if (!last)
-        made.aligned &= known % chunkElements == 0;
-      if (loop && (loop.getPosition() == side || loop.getPosition() == product.k)) {
-        (last ? made.columnExtent : made.rowExtent) = elements.size(made.tensor, dim);
-        if (!last)
-          made.rowStride = stride;
-      } else if (loop) {
-        made.base = elements.add(made.base, elements.multiply(loops[loop.getPosition()], stride));
-      }
-      stride = elements.multiply(stride, elements.size(made.tensor, dim));
-      int64_t here = cast<ShapedType>(made.tensor.getType()).getDimSize(dim);
-      known = ShapedType::isDynamic(here) ? (known % chunkElements == 0 ? chunkElements : 1) : known * here;
-    }
+    // All but the last dimension lie multiples of 16 bytes apart, and a chunk has neighbours of one of them.
+    auto type = cast<ShapedType>(made.tensor.getType());
+    int64_t last = type.getShape().back();
+    made.aligned = type.getRank() == 1 || (!ShapedType::isDynamic(last) && last % chunkElements == 0);
+    if (made.columnLoops.size() > 1)
+      made.aligned &= dividesEvenly(extentsOf(made.columnLoops).back(), chunkElements);
     return made;
   }
 
@@ -166,11 +158,16 @@ private:
   }
 
   Value globalAddress(const Operand &operand, Value row, Value column) {
-    Value linear = elements.add(operand.base, elements.add(elements.multiply(row, operand.rowStride), column));
-    Value at = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), linear);
-    Type element = getElementTypeOrSelf(operand.tensor.getType());
+    SmallVector<Value> at = loops;
+    setLoops(at, operand.rowLoops, row);
+    setLoops(at, operand.columnLoops, column);
+    SmallVector<Value> place;
+    for (AffineExpr expr : operand.map.getResults())
+      place.push_back(elements.evaluate(expr, at));
+    Value linear = elements.linearize(place, elements.extents(operand.tensor));
+    linear = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), linear);
     return LLVM::GEPOp::create(builder, loc, operand.pointer.getType(), element, operand.pointer,
-                               ArrayRef<LLVM::GEPArg>{at});
+                               ArrayRef<LLVM::GEPArg>{linear});
   }
 
   /// Null where `row` and `column` are inside whatever they are.
@@ -230,11 +227,10 @@ private:
 
   /// Lane l has rows l / 4 and l / 4 + 8 of each 16 x 8, columns 2 (l % 4) and the next.
   void writeTile(ArrayRef<Value> sums) {
-    linalg::LinalgOp op = product.op;
     Value rowInTile = quotient(lane, 4), columnInTile = elements.multiply(remainder(lane, 4), index(2));
-    bool wholeRows = dividesEvenly(extent(product.m), schedule.m);
-    bool wholeColumns = dividesEvenly(extent(product.n), schedule.n), evenColumns = dividesEvenly(extent(product.n), 2);
-    AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+    Value rows = extentOf(product.rows), columns = extentOf(product.columns);
+    bool wholeRows = dividesEvenly(rows, schedule.m);
+    bool wholeColumns = dividesEvenly(columns, schedule.n), evenColumns = dividesEvenly(columns, 2);
     for (int64_t i = 0; i < tilesM(); ++i)
       for (int64_t half = 0; half < 2; ++half) {
         Value row = elements.add(rowOrigin, elements.add(warpRow, elements.add(index(i * 16 + half * 8), rowInTile)));
@@ -245,40 +241,40 @@ private:
           for (int64_t first = 0; first < 2; first += together) {
             Value at = elements.add(column, index(first)), inside;
             if (!wholeRows)
-              inside = isLess(row, extent(product.m));
+              inside = isLess(row, rows);
             if (!wholeColumns)
-              inside = both(inside, isLess(at, extent(product.n)));
+              inside = both(inside, isLess(at, columns));
             const Value *sum = &sums[size_t((i * tilesN() + j) * 4 + half * 2 + first)];
-            when(inside, [&] { writeElements(map, row, at, ArrayRef(sum, size_t(together))); });
+            when(inside, [&] { writeElements(row, at, ArrayRef(sum, size_t(together))); });
           }
         }
       }
   }
 
-  void writeElements(AffineMap map, Value row, Value column, ArrayRef<Value> sums) {
+  void writeElements(Value row, Value column, ArrayRef<Value> sums) {
     struct Made {
       Value value;
       BlockArgument destination;
       SmallVector<Value> at;
     };
     SmallVector<Made> made;
+    SmallVector<Value> places = loops;
+    setLoops(places, product.rows, row);
     for (auto [number, sum] : llvm::enumerate(sums)) {
-      loops[product.m] = row;
-      loops[product.n] = elements.add(column, index(int64_t(number)));
-      SmallVector<Value> at;
-      for (AffineExpr expr : map.getResults())
-        at.push_back(elements.evaluate(expr, loops));
+      setLoops(places, product.columns, elements.add(column, index(int64_t(number))));
       Value mine = sum;
       elements.provide(product.op->getResult(0), [mine](ArrayRef<Value>) { return mine; });
-      for (auto [value, destination] : kernel.results())
-        made.push_back({elements.element(value, at), destination, at});
+      for (auto [result, of] : llvm::zip_equal(kernel.results(), product.results)) {
+        SmallVector<Value> at = llvm::map_to_vector(of, [&](unsigned loop) { return places[loop]; });
+        made.push_back({elements.element(result.first, at), result.second, at});
+      }
     }
     for (Made &each : made)
       elements.store(each.value, each.destination, each.at, kernel.pointers[each.destination]);
   }
 
-  Product product;
-  SmallVector<Value> loops; ///< places of the product's loops
+  Contraction product;
+  SmallVector<Value> loops; ///< places of the product's loops: those of the batch are set
   Value rowOrigin, columnOrigin, warpRow, warpColumn;
 };
 
@@ -286,8 +282,10 @@ private:
 
 LogicalResult emitMma(ThreadKernel &kernel) {
   std::string reason;
-  std::optional<Product> product = matchProduct(kernel.from, reason);
-  if (!product)
+  std::optional<Contraction> product = matchContraction(kernel.from, reason);
+  if (product)
+    reason = whyNotOnTensorCores(*product);
+  if (!reason.empty())
     return kernel.from.emitOpError("its schedule `mma` does not fit: ") << reason;
   // The architecture has been asked when the schedule was chosen.
   if (std::string wrong = whyNotMma(kernel.schedule, INT64_MAX); !wrong.empty())

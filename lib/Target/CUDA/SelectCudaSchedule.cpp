@@ -10,7 +10,6 @@
 #include "dialects/Tile/Sizes.h"
 #include "lib/Target/CUDA/Arch.h"
 #include "lib/Target/CUDA/Attention.h"
-#include "lib/Target/CUDA/Contraction.h"
 #include "lib/Target/CUDA/MathWithCode.h"
 #include "lib/Target/CUDA/Product.h"
 #include "lib/Target/CUDA/ThreadKernel.h"
@@ -95,12 +94,13 @@ public:
   Schedule choose() {
     Schedule schedule;
     std::string reason;
-    if (std::optional<Product> product = matchProduct(kernel, reason))
-      if (Schedule mma = chooseMma(*product); whyNotMma(mma, arch.sharedBytes).empty())
-        return mma;
-    if (std::optional<Contraction> contraction = matchContraction(kernel, reason))
+    if (std::optional<Contraction> contraction = matchContraction(kernel, reason)) {
+      if (whyNotOnTensorCores(*contraction).empty())
+        if (Schedule mma = chooseMma(*contraction); whyNotMma(mma, arch.sharedBytes).empty())
+          return mma;
       if (std::optional<Schedule> fma = chooseFma(*contraction); fma && whyNotFma(*fma, *contraction).empty())
         return *fma;
+    }
     bool reduces =
         llvm::any_of(members, [](Operation *op) { return cast<linalg::LinalgOp>(op).getNumReductionLoops() > 0; });
     if (reduces)

@@ -8,7 +8,7 @@ func.func private @none(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> a
 
 // -----
 
-// expected-error @+1 {{its schedule `mma` does not fit: it is no product of two matrices}}
+// expected-error @+1 {{its schedule `mma` does not fit: it is no sum of products of two operands}}
 func.func private @no_product(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> attributes {tw.kernel, tw.schedule = {kind = "mma", threads = 128 : i64, block = array<i64: 64, 64, 32>, warps = array<i64: 2, 2>, stages = 3 : i64}} {
   return %x : tensor<4xf32>
 }
