@@ -88,6 +88,14 @@ def test_product_of_f32_is_f32():
     check(lambda a, b: a @ b, a, b)
 
 
+@pytest.mark.parametrize("turned_b", [False, True])
+def test_product_of_int8_on_tensor_cores(turned_b):
+    """Sums wrap; copied by 16 numbers where they lie along k, else gathered."""
+    a, b = product(129, 72, 144, torch.float64, turned_b=turned_b)
+    check(lambda a, b: a @ b, (a * 40).to(torch.int8), (b * 40).to(torch.int8))
+    check(torch.matmul, torch.full((2, 17, 70), -128, dtype=torch.int8), torch.full((2, 70, 16), 127, dtype=torch.int8))
+
+
 def test_product_of_a_large_tile():
     check(lambda a, b: a @ b, torch.randn(1200, 20), torch.randn(20, 1300))
 
@@ -267,7 +275,7 @@ def find_ptxas():
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_86", "sm_89", "sm_90a"])
-@pytest.mark.parametrize("name", ["product", "softmax", "long-rows", "attention", "fma", "convolution"])
+@pytest.mark.parametrize("name", ["product", "softmax", "long-rows", "attention", "fma", "convolution", "product-i8"])
 def test_ptxas_spills_nothing(arch, name, tmp_path):
     ptxas = find_ptxas()
     if not ptxas:

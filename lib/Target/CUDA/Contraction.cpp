@@ -9,9 +9,9 @@ using namespace mlir;
 
 namespace tilewright::cuda {
 
-static int64_t bytesOf(Type type) { return memoryType(type).getIntOrFloatBitWidth() / 8; }
+static int64_t bytesInMemory(Type type) { return memoryType(type).getIntOrFloatBitWidth() / 8; }
 
-int64_t paddingOf(Type type) { return std::max<int64_t>(1, 16 / bytesOf(type)); }
+int64_t paddingOf(Type type) { return std::max<int64_t>(1, 16 / bytesInMemory(type)); }
 
 int64_t Contraction::sizeOf(ArrayRef<unsigned> loops) {
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
@@ -36,7 +36,7 @@ AffineExpr Contraction::sizeExpr(ArrayRef<unsigned> loops) {
 int64_t Contraction::bytesOfTiles(const Schedule &schedule) {
   auto tile = [&](OpOperand *operand, int64_t side) {
     Type type = getElementTypeOrSelf(operand->get().getType());
-    return llvm::alignTo(schedule.k * (side + paddingOf(type)) * bytesOf(type), 16);
+    return llvm::alignTo(schedule.k * (side + paddingOf(type)) * bytesInMemory(type), 16);
   };
   return int64_t(tile(lhs(), schedule.m) + tile(rhs(), schedule.n));
 }
@@ -207,7 +207,7 @@ std::string whyNotFma(const Schedule &schedule, Contraction contraction) {
   if (bytes > mostStaticShared)
     return "it needs " + text(bytes) + " bytes of shared memory, and a block has " + text(mostStaticShared);
   // Sums so far and of a step, what is loaded, and what addresses take; 64 bits are two registers.
-  int64_t words = std::max<int64_t>(1, bytesOf(getElementTypeOrSelf(contraction.op->getResult(0).getType())) / 4);
+  int64_t words = std::max<int64_t>(1, bytesInMemory(getElementTypeOrSelf(contraction.op->getResult(0).getType())) / 4);
   int64_t used = words * (2 * schedule.tileM * schedule.tileN + 2 * (schedule.tileM + schedule.tileN)) +
                  words * (schedule.m + schedule.n) * schedule.k / threads + 40;
   if (used > registers)

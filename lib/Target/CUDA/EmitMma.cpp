@@ -56,7 +56,8 @@ public:
     };
     for (int64_t stage = 0; stage + 1 < schedule.stages; ++stage)
       load(index(stage));
-    Value zero = arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
+    Type sumType = element.isInteger() ? Type(builder.getI32Type()) : builder.getF32Type();
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(sumType));
     SmallVector<Value> sums(size_t(tilesM() * tilesN() * 4), zero);
     auto loop = scf::ForOp::create(builder, loc, index(0), tiles, index(1), sums);
     elements.inScope([&] {
@@ -67,7 +68,7 @@ public:
       load(elements.add(tile, index(schedule.stages - 1)));
       SmallVector<Value> next(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
       Value from = slot(tile);
-      for (int64_t step = 0; step < schedule.k / 16; ++step)
+      for (int64_t step = 0; step < schedule.k / stepOf(element); ++step)
         multiplyTiles(a, b, from, step, next);
       scf::YieldOp::create(builder, loc, next);
     });
@@ -127,7 +128,9 @@ private:
     made.tensor = operand->get();
     made.pointer = kernel.pointers[made.tensor];
     made.map = product.op.getMatchingIndexingMap(operand);
-    made.alongK = cast<AffineDimExpr>(made.map.getResults().back()).getPosition() == product.depth.back();
+    bool liesAlongK = cast<AffineDimExpr>(made.map.getResults().back()).getPosition() == product.depth.back();
+    made.elementBytes = bytesOf(element);
+    made.alongK = liesAlongK || made.elementBytes == 1;
     made.rows = made.alongK ? size : schedule.k;
     made.columns = made.alongK ? schedule.k : size;
     made.rowLoops = made.alongK ? side : ArrayRef<unsigned>(product.depth);
@@ -138,7 +141,8 @@ private:
     // All but the last dimension lie multiples of 16 bytes apart, and a chunk has neighbours of one of them.
     auto type = cast<ShapedType>(made.tensor.getType());
     int64_t last = type.getShape().back();
-    made.aligned = type.getRank() == 1 || (!ShapedType::isDynamic(last) && last % chunkElements == 0);
+    made.aligned = made.alongK == liesAlongK &&
+                   (type.getRank() == 1 || (!ShapedType::isDynamic(last) && last % chunkElements == 0));
     if (made.columnLoops.size() > 1)
       made.aligned &= dividesEvenly(extentsOf(made.columnLoops).back(), chunkElements);
     return made;
@@ -192,10 +196,10 @@ private:
 
   /// Eight elements one by one, zeros where there are none.
   void gatherChunk(const Operand &operand, Value row, Value column, Value to) {
-    Type element = getElementTypeOrSelf(operand.tensor.getType()), bits = builder.getI16Type();
+    Type bits = builder.getIntegerType(unsigned(bytesOf(element)) * 8);
     auto type = VectorType::get({chunkElements}, bits);
     Value all = LLVM::UndefOp::create(builder, loc, type);
-    Value zero = arith::ConstantIntOp::create(builder, loc, 0, 16);
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(bits));
     for (int64_t i = 0; i < chunkElements; ++i) {
       Value at = elements.add(column, index(i)), fromRow = row;
       Value inside = insideOf(operand, row, at);
@@ -204,7 +208,8 @@ private:
         at = arith::SelectOp::create(builder, loc, inside, at, index(0));
       }
       Value value = LLVM::LoadOp::create(builder, loc, element, globalAddress(operand, fromRow, at));
-      value = arith::BitcastOp::create(builder, loc, bits, value);
+      if (element != bits)
+        value = arith::BitcastOp::create(builder, loc, bits, value);
       if (inside)
         value = arith::SelectOp::create(builder, loc, inside, value, zero);
       Value lane = LLVM::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(int32_t(i)));
@@ -216,9 +221,11 @@ private:
   void multiplyTiles(const Operand &a, const Operand &b, Value slot, int64_t step, SmallVector<Value> &sums) {
     SmallVector<SmallVector<Value>> left, right;
     for (int64_t i = 0; i < tilesM(); ++i)
-      left.push_back(loadFragments(a, slot, elements.add(warpRow, index(i * 16)), step * 16, /*isLhs=*/true));
+      left.push_back(
+          loadFragments(a, slot, elements.add(warpRow, index(i * 16)), step * stepOf(element), /*isLhs=*/true));
     for (int64_t j = 0; j < tilesN(); j += 2)
-      right.push_back(loadFragments(b, slot, elements.add(warpColumn, index(j * 8)), step * 16, /*isLhs=*/false));
+      right.push_back(
+          loadFragments(b, slot, elements.add(warpColumn, index(j * 8)), step * stepOf(element), /*isLhs=*/false));
     for (int64_t i = 0; i < tilesM(); ++i)
       for (int64_t j = 0; j < tilesN(); ++j)
         multiply(left[size_t(i)], ArrayRef<Value>(right[size_t(j / 2)]).slice(size_t(j % 2) * 2, 2),
@@ -263,6 +270,9 @@ private:
     for (auto [number, sum] : llvm::enumerate(sums)) {
       setLoops(places, product.columns, elements.add(column, index(int64_t(number))));
       Value mine = sum;
+      Type type = getElementTypeOrSelf(product.op->getResult(0).getType());
+      if (type != mine.getType()) // of i8, whose sums wrap the same
+        mine = arith::TruncIOp::create(builder, loc, type, mine);
       elements.provide(product.op->getResult(0), [mine](ArrayRef<Value>) { return mine; });
       for (auto [result, of] : llvm::zip_equal(kernel.results(), product.results)) {
         SmallVector<Value> at = llvm::map_to_vector(of, [&](unsigned loop) { return places[loop]; });
@@ -288,7 +298,7 @@ LogicalResult emitMma(ThreadKernel &kernel) {
   if (!reason.empty())
     return kernel.from.emitOpError("its schedule `mma` does not fit: ") << reason;
   // The architecture has been asked when the schedule was chosen.
-  if (std::string wrong = whyNotMma(kernel.schedule, INT64_MAX); !wrong.empty())
+  if (std::string wrong = whyNotMma(kernel.schedule, *product, INT64_MAX); !wrong.empty())
     return kernel.from.emitOpError("its schedule `mma` cannot be: ") << wrong;
   return MmaEmitter(kernel, std::move(*product)).run();
 }

@@ -1,19 +1,23 @@
 //===- Product.cpp - contractions that tensor cores take ---------------------------------===//
 #include "lib/Target/CUDA/Product.h"
+#include "lib/Target/CUDA/TileCode.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 
 namespace tilewright::cuda {
 
-/// Bytes of an element of A and B.
-static constexpr int64_t elementBytes = 2;
+static Type elementOf(Contraction product) { return getElementTypeOrSelf(product.lhs()->get().getType()); }
 
 std::string whyNotOnTensorCores(Contraction product) {
   linalg::LinalgOp op = product.op;
   Type a = getElementTypeOrSelf(product.lhs()->get().getType()),
        b = getElementTypeOrSelf(product.rhs()->get().getType()), c = getElementTypeOrSelf(op->getResult(0).getType());
-  if (a != b || !(a.isBF16() || a.isF16()) || !c.isF32())
-    return "tensor cores multiply bf16 and f16 into f32";
+  bool isSigned = llvm::none_of(*op.getBlock(), [](Operation &inner) { return isa<arith::ExtUIOp>(inner); });
+  bool floats = (a.isBF16() || a.isF16()) && c.isF32();
+  bool integers = a.isInteger(8) && isSigned && (c.isInteger(32) || c.isInteger(8));
+  if (a != b || !(floats || integers))
+    return "tensor cores multiply bf16 and f16 into f32, and signed i8 into i32 or i8";
   if (!isa<BlockArgument>(product.lhs()->get()) || !isa<BlockArgument>(product.rhs()->get()))
     return "an operand is computed in the kernel";
   auto liesSideBySide = [&](OpOperand *operand, ArrayRef<unsigned> side) {
@@ -47,7 +51,7 @@ Schedule chooseMma(Contraction product) {
   schedule.kind = Schedule::Kind::Mma;
   schedule.m = chosen->m;
   schedule.n = chosen->n;
-  schedule.k = 32;
+  schedule.k = 2 * stepOf(elementOf(product));
   schedule.warpsM = chosen->warpsM;
   schedule.warpsN = chosen->warpsN;
   schedule.stages = chosen->stages;
@@ -55,15 +59,16 @@ Schedule chooseMma(Contraction product) {
   return schedule;
 }
 
-std::string whyNotMma(const Schedule &schedule, int64_t sharedBytes) {
+std::string whyNotMma(const Schedule &schedule, Contraction product, int64_t sharedBytes) {
   constexpr int64_t staticBytes = 48 * 1024, registers = 255;
   int64_t rows = schedule.m / schedule.warpsM, columns = schedule.n / schedule.warpsN;
   if (schedule.m % schedule.warpsM != 0 || rows % 16 != 0)
     return "a warp's rows are " + std::to_string(rows) + ", and must be a multiple of 16";
   if (schedule.n % schedule.warpsN != 0 || columns % 16 != 0)
     return "a warp's columns are " + std::to_string(columns) + ", and must be a multiple of 16";
-  if (schedule.k % 16 != 0)
-    return "k is " + std::to_string(schedule.k) + ", and must be a multiple of 16";
+  int64_t step = stepOf(elementOf(product));
+  if (schedule.k % step != 0)
+    return "k is " + std::to_string(schedule.k) + ", and must be a multiple of " + std::to_string(step);
   if (!llvm::isPowerOf2_64(schedule.m) || !llvm::isPowerOf2_64(schedule.n) || !llvm::isPowerOf2_64(schedule.k))
     return "the sizes of a block's tile must be powers of two";
   if (schedule.stages < 2)
@@ -73,7 +78,7 @@ std::string whyNotMma(const Schedule &schedule, int64_t sharedBytes) {
            std::to_string(schedule.warpsM * schedule.warpsN * warpSize);
   if (schedule.threads > 1024)
     return "a block has at most 1024 threads";
-  int64_t bytes = (schedule.m + schedule.n) * schedule.k * elementBytes * schedule.stages;
+  int64_t bytes = (schedule.m + schedule.n) * schedule.k * bytesOf(elementOf(product)) * schedule.stages;
   int64_t most = std::min(sharedBytes, staticBytes);
   if (bytes > most)
     return "it needs " + std::to_string(bytes) + " bytes of shared memory, and a block has " + std::to_string(most);

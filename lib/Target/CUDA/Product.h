@@ -12,7 +12,7 @@ std::string whyNotOnTensorCores(Contraction product);
 /// A schedule for it, which whyNotMma() may yet refuse.
 Schedule chooseMma(Contraction product);
 /// Why a schedule cannot be emitted on such a block; empty: it can.
-std::string whyNotMma(const Schedule &schedule, int64_t sharedBytes);
+std::string whyNotMma(const Schedule &schedule, Contraction product, int64_t sharedBytes);
 
 } // namespace tilewright::cuda
 

@@ -96,7 +96,7 @@ public:
     std::string reason;
     if (std::optional<Contraction> contraction = matchContraction(kernel, reason)) {
       if (whyNotOnTensorCores(*contraction).empty())
-        if (Schedule mma = chooseMma(*contraction); whyNotMma(mma, arch.sharedBytes).empty())
+        if (Schedule mma = chooseMma(*contraction); whyNotMma(mma, *contraction, arch.sharedBytes).empty())
           return mma;
       if (std::optional<Schedule> fma = chooseFma(*contraction); fma && whyNotFma(*fma, *contraction).empty())
         return *fma;
@@ -114,7 +114,7 @@ public:
   }
 
 private:
-  static int64_t bytesOf(Type type) {
+  static int64_t bytesOfElement(Type type) {
     return std::max<int64_t>(1, cast<ShapedType>(type).getElementTypeBitWidth() / 8);
   }
 
@@ -123,7 +123,7 @@ private:
     int64_t narrowest = 16;
     for (Type type : kernel.getArgumentTypes())
       if (isa<RankedTensorType>(type))
-        narrowest = std::min(narrowest, bytesOf(type));
+        narrowest = std::min(narrowest, bytesOfElement(type));
     int64_t vector = std::min<int64_t>(8, 16 / narrowest);
     for (int64_t size : sizes)
       while (vector > 1 && (ShapedType::isDynamic(size) || size % vector != 0))

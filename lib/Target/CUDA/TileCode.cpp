@@ -10,7 +10,7 @@ namespace tilewright::cuda {
 
 TileCode::TileCode(ThreadKernel &kernel, Type element)
     : kernel(kernel), builder(kernel.builder), elements(kernel.elements), loc(kernel.loc()), schedule(kernel.schedule),
-      element(element) {
+      element(element), chunkElements(chunkBytes / bytesOf(element)) {
   warp = quotient(kernel.thread, warpSize);
   lane = remainder(kernel.thread, warpSize);
 }
@@ -53,8 +53,7 @@ Value TileCode::address(Value pointer, Value offset) {
                              ArrayRef<LLVM::GEPArg>{toI32(offset)});
 }
 
-Value TileCode::chunkOffset(int64_t columns, Value row, Value chunk) {
-  int64_t chunks = columns / chunkElements;
+Value TileCode::chunkOffset(int64_t chunks, Value row, Value chunk) {
   // As many rows as make 128 bytes have the same number: their chunks are in different banks as they are.
   Value number = chunks >= 8 ? row : quotient(row, 8 / chunks);
   Value mixed = arith::XOrIOp::create(builder, loc, chunk, remainder(number, std::min<int64_t>(chunks, 8)));
@@ -62,12 +61,12 @@ Value TileCode::chunkOffset(int64_t columns, Value row, Value chunk) {
 }
 
 void TileCode::forChunks(const SharedTile &tile, Value slot, llvm::function_ref<void(Value, Value, Value)> body) {
-  int64_t chunksOfRow = tile.columns / chunkElements, chunks = tile.rows * chunksOfRow;
+  int64_t chunksOfRow = tile.chunksOfRow(), chunks = tile.rows * chunksOfRow;
   for (int64_t first = 0; first < chunks; first += schedule.threads) {
     Value number = elements.add(kernel.thread, index(first));
     when(first + schedule.threads <= chunks ? Value() : isLess(number, index(chunks)), [&] {
       Value row = quotient(number, chunksOfRow), chunk = remainder(number, chunksOfRow);
-      body(row, chunk, address(slot, elements.add(index(tile.slotOffset), chunkOffset(tile.columns, row, chunk))));
+      body(row, chunk, address(slot, elements.add(index(tile.slotOffset), chunkOffset(chunksOfRow, row, chunk))));
     });
   }
 }
@@ -84,9 +83,9 @@ void TileCode::copyChunk(Value to, Value from, Value inside) {
 
 SmallVector<Value> TileCode::loadFragments(const SharedTile &tile, Value slot, Value side, int64_t depth, bool isLhs) {
   Value matrix = quotient(lane, 8), inMatrix = remainder(lane, 8);
-  Value low = elements.multiply(remainder(matrix, 2), index(8)),
-        high = elements.multiply(quotient(matrix, 2), index(8));
-  Value alongSide = isLhs ? low : high, alongDepth = elements.add(isLhs ? high : low, index(depth));
+  Value low = remainder(matrix, 2), high = quotient(matrix, 2);
+  Value alongSide = elements.multiply(isLhs ? low : high, index(8));
+  Value alongDepth = elements.add(elements.multiply(isLhs ? high : low, index(chunkElements)), index(depth));
   Value row, column;
   if (tile.alongK) {
     row = elements.add(side, elements.add(alongSide, inMatrix));
@@ -95,7 +94,7 @@ SmallVector<Value> TileCode::loadFragments(const SharedTile &tile, Value slot, V
     row = elements.add(alongDepth, inMatrix);
     column = elements.add(side, alongSide);
   }
-  Value offset = chunkOffset(tile.columns, row, quotient(column, chunkElements));
+  Value offset = chunkOffset(tile.chunksOfRow(), row, quotient(column, chunkElements));
   Value from = address(slot, elements.add(index(tile.slotOffset), offset));
   Type i32 = builder.getI32Type();
   auto four = LLVM::LLVMStructType::getLiteral(builder.getContext(), {i32, i32, i32, i32});
@@ -115,15 +114,20 @@ Value TileCode::asFragment(Value word) {
 }
 
 void TileCode::multiply(ValueRange a, ValueRange b, MutableArrayRef<Value> sums) {
-  NVVM::MMATypes type = element.isF16() ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
-  Type f32 = builder.getF32Type();
-  auto four = LLVM::LLVMStructType::getLiteral(builder.getContext(), {f32, f32, f32, f32});
-  Value made =
-      NVVM::MmaOp::create(builder, loc, four, a, b, ValueRange(ArrayRef<Value>(sums)), ArrayRef<int64_t>{16, 8, 16},
-                          std::nullopt, std::nullopt, std::array<NVVM::MMATypes, 2>{type, type},
-                          std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row, NVVM::MMALayout::col});
-  for (auto [number, sum] : llvm::enumerate(sums))
-    sum = LLVM::ExtractValueOp::create(builder, loc, made, ArrayRef<int64_t>{int64_t(number)});
+  bool isInteger = element.isInteger();
+  NVVM::MMATypes type = isInteger ? NVVM::MMATypes::s8 : element.isF16() ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
+  Type sum = sums.front().getType();
+  auto four = LLVM::LLVMStructType::getLiteral(builder.getContext(), {sum, sum, sum, sum});
+  // Sums of integers wrap, as those of a loop do.
+  std::optional<NVVM::MMAIntOverflow> overflow;
+  if (isInteger)
+    overflow = NVVM::MMAIntOverflow::wrapped;
+  Value made = NVVM::MmaOp::create(builder, loc, four, a, b, ValueRange(ArrayRef<Value>(sums)),
+                                   ArrayRef<int64_t>{16, 8, stepOf(element)}, std::nullopt, overflow,
+                                   std::array<NVVM::MMATypes, 2>{type, type},
+                                   std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row, NVVM::MMALayout::col});
+  for (auto [number, each] : llvm::enumerate(sums))
+    each = LLVM::ExtractValueOp::create(builder, loc, made, ArrayRef<int64_t>{int64_t(number)});
 }
 
 } // namespace tilewright::cuda
