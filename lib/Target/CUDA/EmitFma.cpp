@@ -14,8 +14,7 @@
 // Tests: test/Target/CUDA/fma.mlir, test/Python/test_cuda.py
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Target/CUDA/Contraction.h"
-#include "lib/Target/CUDA/ThreadKernel.h"
+#include "lib/Target/CUDA/ContractionCode.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -25,17 +24,15 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-class FmaEmitter {
+class FmaEmitter : ThreadCode {
 public:
   FmaEmitter(ThreadKernel &kernel, Contraction contraction)
-      : kernel(kernel), builder(kernel.builder), elements(kernel.elements), loc(kernel.loc()),
-        schedule(kernel.schedule), contraction(std::move(contraction)) {}
+      : ThreadCode(kernel), code(kernel, std::move(contraction)), contraction(code.contraction) {}
 
   LogicalResult run() {
-    placeTile();
-    Side a = describe(contraction.lhs(), contraction.rows, schedule.m, rowOrigin);
-    Side b = describe(contraction.rhs(), contraction.columns, schedule.n, columnOrigin);
-    Value depth = extentOf(contraction.depth);
+    Side a = describe(contraction.lhs(), contraction.rows, schedule.m, code.rowOrigin);
+    Side b = describe(contraction.rhs(), contraction.columns, schedule.n, code.columnOrigin);
+    Value depth = code.extentOf(contraction.depth);
     Value tiles = divideUp(depth, schedule.k);
     // Where there is nothing to sum up there is nothing to load.
     Value there = getConstantIntValue(depth) ? Value() : isLess(index(0), depth);
@@ -79,78 +76,22 @@ private:
     AffineMap map;
     Type stored;
     ArrayRef<unsigned> loops; ///< of the rows or columns
-    SmallVector<Value> extents;
-    Value extent;     ///< their product
-    Value origin;     ///< of the tile in it
-    int64_t size;     ///< of the tile in rows or columns
-    int64_t pitch;    ///< from k to k, in elements
-    bool alongK;      ///< neighbours in memory are neighbours in k
-    Value shared;     ///< the first tile
-    Value first;      ///< this thread's first row or column in the tile
-    int64_t mine = 0; ///< how many it has
+    Value extent;             ///< their product
+    Value origin;             ///< of the tile in it
+    int64_t size;             ///< of the tile in rows or columns
+    int64_t pitch;            ///< from k to k, in elements
+    bool alongK;              ///< neighbours in memory are neighbours in k
+    Value shared;             ///< the first tile
+    Value first;              ///< this thread's first row or column in the tile
+    int64_t mine = 0;         ///< how many it has
   };
 
-  Value index(int64_t value) { return elements.constant(value); }
-  Value quotient(Value value, int64_t by) { return arith::DivUIOp::create(builder, loc, value, index(by)); }
-  Value remainder(Value value, int64_t by) { return arith::RemUIOp::create(builder, loc, value, index(by)); }
-  Value isLess(Value a, Value b) { return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, a, b); }
-  Value divideUp(Value value, int64_t by) {
-    if (std::optional<int64_t> known = getConstantIntValue(value))
-      return index(llvm::divideCeil(*known, by));
-    return quotient(elements.add(value, index(by - 1)), by);
-  }
-  bool dividesEvenly(Value extent, int64_t by) {
-    std::optional<int64_t> known = getConstantIntValue(extent);
-    return known && *known % by == 0;
-  }
   /// `place`, or the last one where it is behind all of them.
   Value clamped(Value place, Value extent, int64_t by) {
     if (dividesEvenly(extent, by))
       return place;
     Value last = arith::SubIOp::create(builder, loc, extent, index(1));
     return arith::MinUIOp::create(builder, loc, place, last);
-  }
-  void when(Value condition, llvm::function_ref<void()> body) {
-    if (!condition)
-      return body();
-    auto branch = scf::IfOp::create(builder, loc, TypeRange(), condition, /*withElse=*/false);
-    elements.inScope([&] {
-      builder.setInsertionPointToStart(&branch.getThenRegion().front());
-      body();
-    });
-  }
-
-  SmallVector<Value> extentsOf(ArrayRef<unsigned> loops) {
-    return llvm::map_to_vector(loops, [&](unsigned loop) { return elements.loopExtent(contraction.op, loop); });
-  }
-  Value extentOf(ArrayRef<unsigned> loops) {
-    std::optional<int64_t> known = contraction.sizeOf(loops);
-    if (!ShapedType::isDynamic(*known))
-      return index(*known);
-    Value product = index(1);
-    for (Value extent : extentsOf(loops))
-      product = elements.multiply(product, extent);
-    return product;
-  }
-  void setLoops(SmallVector<Value> &at, ArrayRef<unsigned> group, Value place) {
-    for (auto [loop, value] : llvm::zip_equal(group, elements.delinearize(place, extentsOf(group))))
-      at[loop] = value;
-  }
-
-  /// Which tile is this block's, and which part of it this thread's.
-  void placeTile() {
-    kernel.setGrid(contraction.sizeExpr(contraction.batches) *
-                   contraction.sizeExpr(contraction.rows).ceilDiv(schedule.m) *
-                   contraction.sizeExpr(contraction.columns).ceilDiv(schedule.n));
-    SmallVector<Value> extents = extentsOf(contraction.batches);
-    extents.push_back(divideUp(extentOf(contraction.rows), schedule.m));
-    extents.push_back(divideUp(extentOf(contraction.columns), schedule.n));
-    SmallVector<Value> at = elements.delinearize(kernel.block, extents);
-    loops.assign(contraction.op.getNumLoops(), index(0));
-    for (auto [loop, place] : llvm::zip(contraction.batches, at))
-      loops[loop] = place;
-    rowOrigin = elements.multiply(at[at.size() - 2], index(schedule.m));
-    columnOrigin = elements.multiply(at.back(), index(schedule.n));
   }
 
   Side describe(OpOperand *operand, ArrayRef<unsigned> group, int64_t size, Value origin) {
@@ -159,8 +100,7 @@ private:
     side.map = contraction.op.getMatchingIndexingMap(operand);
     side.stored = memoryType(getElementTypeOrSelf(side.tensor.getType()));
     side.loops = group;
-    side.extents = extentsOf(group);
-    side.extent = extentOf(group);
+    side.extent = code.extentOf(group);
     side.origin = origin;
     side.size = size;
     side.pitch = size + paddingOf(side.stored);
@@ -188,12 +128,9 @@ private:
     for (int64_t first = 0; first < side.size * schedule.k; first += schedule.threads) {
       auto [k, place] = placeInTile(side, elements.add(kernel.thread, index(first)));
       k = elements.add(elements.multiply(tile, index(schedule.k)), k);
-      SmallVector<Value> at = loops;
-      setLoops(at, side.loops, clamped(elements.add(side.origin, place), side.extent, side.size));
-      setLoops(at, contraction.depth, clamped(k, depth, schedule.k));
-      SmallVector<Value> from;
-      for (AffineExpr expr : side.map.getResults())
-        from.push_back(elements.evaluate(expr, at));
+      Value at = clamped(elements.add(side.origin, place), side.extent, side.size);
+      SmallVector<Value> from =
+          code.placeOf(side.map, side.loops, at, contraction.depth, clamped(k, depth, schedule.k));
       Value value = elements.element(side.tensor, from);
       if (value.getType() != side.stored)
         value = arith::ExtUIOp::create(builder, loc, side.stored, value);
@@ -265,54 +202,24 @@ private:
     int64_t across = schedule.n / schedule.tileN;
     Value firstRow = elements.multiply(quotient(kernel.thread, across), index(schedule.tileM));
     Value firstColumn = elements.multiply(remainder(kernel.thread, across), index(schedule.tileN));
-    Value rows = extentOf(contraction.rows), columns = extentOf(contraction.columns);
+    Value rows = code.extentOf(contraction.rows), columns = code.extentOf(contraction.columns);
     // Columns of a thread are all inside or all outside where that is known, else one is or is not.
     int64_t together = dividesEvenly(columns, schedule.tileN) ? schedule.tileN : 1;
     for (int64_t i = 0; i < schedule.tileM; ++i) {
-      Value row = elements.add(rowOrigin, elements.add(firstRow, index(i)));
+      Value row = elements.add(code.rowOrigin, elements.add(firstRow, index(i)));
       for (int64_t j = 0; j < schedule.tileN; j += together) {
-        Value column = elements.add(columnOrigin, elements.add(firstColumn, index(j))), inside;
+        Value column = elements.add(code.columnOrigin, elements.add(firstColumn, index(j))), inside;
         if (!dividesEvenly(rows, schedule.m))
           inside = isLess(row, rows);
-        if (!dividesEvenly(columns, schedule.n)) {
-          Value fits = isLess(column, columns);
-          inside = inside ? arith::AndIOp::create(builder, loc, inside, fits).getResult() : fits;
-        }
-        when(inside, [&] { writeElements(row, column, sums.slice(size_t(i * schedule.tileN + j), size_t(together))); });
+        if (!dividesEvenly(columns, schedule.n))
+          inside = both(inside, isLess(column, columns));
+        when(inside, [&] { code.write(row, column, sums.slice(size_t(i * schedule.tileN + j), size_t(together))); });
       }
     }
   }
 
-  void writeElements(Value row, Value column, ArrayRef<Value> sums) {
-    struct Made {
-      Value value;
-      BlockArgument destination;
-      SmallVector<Value> at;
-    };
-    SmallVector<Made> made;
-    SmallVector<Value> places = loops;
-    setLoops(places, contraction.rows, row);
-    for (auto [number, sum] : llvm::enumerate(sums)) {
-      setLoops(places, contraction.columns, elements.add(column, index(int64_t(number))));
-      Value mine = sum;
-      elements.provide(contraction.op->getResult(0), [mine](ArrayRef<Value>) { return mine; });
-      for (auto [result, of] : llvm::zip_equal(kernel.results(), contraction.results)) {
-        SmallVector<Value> at = llvm::map_to_vector(of, [&](unsigned loop) { return places[loop]; });
-        made.push_back({elements.element(result.first, at), result.second, at});
-      }
-    }
-    for (Made &each : made)
-      elements.store(each.value, each.destination, each.at, kernel.pointers[each.destination]);
-  }
-
-  ThreadKernel &kernel;
-  OpBuilder &builder;
-  Elements &elements;
-  Location loc;
-  Schedule schedule;
-  Contraction contraction;
-  SmallVector<Value> loops; ///< places of its loops: those of the batch are set
-  Value rowOrigin, columnOrigin;
+  ContractionCode code;
+  Contraction &contraction;
 };
 
 } // namespace

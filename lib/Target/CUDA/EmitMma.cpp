@@ -14,7 +14,7 @@
 // Tests: test/Target/CUDA/product.mlir, test/Python/test_cuda.py
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Tile/Sizes.h"
+#include "lib/Target/CUDA/ContractionCode.h"
 #include "lib/Target/CUDA/Product.h"
 #include "lib/Target/CUDA/TileCode.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -29,16 +29,18 @@ namespace {
 class MmaEmitter : TileCode {
 public:
   MmaEmitter(ThreadKernel &kernel, Contraction product)
-      : TileCode(kernel, getElementTypeOrSelf(product.lhs()->get().getType())), product(std::move(product)) {}
+      : TileCode(kernel, getElementTypeOrSelf(product.lhs()->get().getType())), code(kernel, std::move(product)),
+        product(code.contraction) {}
 
   LogicalResult run() {
-    placeTile();
-    Operand a = describe(product.lhs(), product.rows, schedule.m, rowOrigin);
-    Operand b = describe(product.rhs(), product.columns, schedule.n, columnOrigin);
+    warpRow = elements.multiply(quotient(warp, schedule.warpsN), index(schedule.m / schedule.warpsM));
+    warpColumn = elements.multiply(remainder(warp, schedule.warpsN), index(schedule.n / schedule.warpsN));
+    Operand a = describe(product.lhs(), product.rows, schedule.m, code.rowOrigin);
+    Operand b = describe(product.rhs(), product.columns, schedule.n, code.columnOrigin);
     int64_t slotBytes = a.bytes() + b.bytes();
     Value shared = kernel.allocateShared(slotBytes * schedule.stages);
     b.slotOffset = a.bytes();
-    Value depth = extentOf(product.depth);
+    Value depth = code.extentOf(product.depth);
     Value tiles = divideUp(depth, schedule.k);
     auto slot = [&](Value tile) {
       Value number = arith::RemUIOp::create(builder, loc, tile, index(schedule.stages));
@@ -90,39 +92,6 @@ private:
 
   int64_t tilesM() const { return schedule.m / schedule.warpsM / 16; }
   int64_t tilesN() const { return schedule.n / schedule.warpsN / 8; }
-  SmallVector<Value> extentsOf(ArrayRef<unsigned> group) {
-    return llvm::map_to_vector(group, [&](unsigned loop) { return elements.loopExtent(product.op, loop); });
-  }
-  Value extentOf(ArrayRef<unsigned> group) {
-    if (int64_t known = product.sizeOf(group); !ShapedType::isDynamic(known))
-      return index(known);
-    Value all = index(1);
-    for (Value extent : extentsOf(group))
-      all = elements.multiply(all, extent);
-    return all;
-  }
-  void setLoops(SmallVector<Value> &at, ArrayRef<unsigned> group, Value place) {
-    for (auto [loop, value] : llvm::zip_equal(group, elements.delinearize(place, extentsOf(group))))
-      at[loop] = value;
-  }
-
-  /// Which tile is this block's, and which part of it this warp's.
-  void placeTile() {
-    kernel.setGrid(product.sizeExpr(product.batches) * product.sizeExpr(product.rows).ceilDiv(schedule.m) *
-                   product.sizeExpr(product.columns).ceilDiv(schedule.n));
-    SmallVector<Value> extents = extentsOf(product.batches);
-    extents.push_back(divideUp(extentOf(product.rows), schedule.m));
-    extents.push_back(divideUp(extentOf(product.columns), schedule.n));
-    SmallVector<Value> at = elements.delinearize(kernel.block, extents);
-    loops.assign(product.op.getNumLoops(), index(0));
-    for (auto [loop, place] : llvm::zip(product.batches, at))
-      loops[loop] = place;
-    rowOrigin = elements.multiply(at[at.size() - 2], index(schedule.m));
-    columnOrigin = elements.multiply(at.back(), index(schedule.n));
-    warpRow = elements.multiply(quotient(warp, schedule.warpsN), index(schedule.m / schedule.warpsM));
-    warpColumn = elements.multiply(remainder(warp, schedule.warpsN), index(schedule.n / schedule.warpsN));
-  }
-
   Operand describe(OpOperand *operand, ArrayRef<unsigned> side, int64_t size, Value origin) {
     Operand made{};
     made.tensor = operand->get();
@@ -135,8 +104,8 @@ private:
     made.columns = made.alongK ? schedule.k : size;
     made.rowLoops = made.alongK ? side : ArrayRef<unsigned>(product.depth);
     made.columnLoops = made.alongK ? ArrayRef<unsigned>(product.depth) : side;
-    made.rowExtent = extentOf(made.rowLoops);
-    made.columnExtent = extentOf(made.columnLoops);
+    made.rowExtent = code.extentOf(made.rowLoops);
+    made.columnExtent = code.extentOf(made.columnLoops);
     made.origin = origin;
     // All but the last dimension lie multiples of 16 bytes apart, and a chunk has neighbours of one of them.
     auto type = cast<ShapedType>(made.tensor.getType());
@@ -144,7 +113,7 @@ private:
     made.aligned = made.alongK == liesAlongK &&
                    (type.getRank() == 1 || (!ShapedType::isDynamic(last) && last % chunkElements == 0));
     if (made.columnLoops.size() > 1)
-      made.aligned &= dividesEvenly(extentsOf(made.columnLoops).back(), chunkElements);
+      made.aligned &= dividesEvenly(code.extentsOf(made.columnLoops).back(), chunkElements);
     return made;
   }
 
@@ -162,12 +131,7 @@ private:
   }
 
   Value globalAddress(const Operand &operand, Value row, Value column) {
-    SmallVector<Value> at = loops;
-    setLoops(at, operand.rowLoops, row);
-    setLoops(at, operand.columnLoops, column);
-    SmallVector<Value> place;
-    for (AffineExpr expr : operand.map.getResults())
-      place.push_back(elements.evaluate(expr, at));
+    SmallVector<Value> place = code.placeOf(operand.map, operand.rowLoops, row, operand.columnLoops, column);
     Value linear = elements.linearize(place, elements.extents(operand.tensor));
     linear = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), linear);
     return LLVM::GEPOp::create(builder, loc, operand.pointer.getType(), element, operand.pointer,
@@ -235,14 +199,16 @@ private:
   /// Lane l has rows l / 4 and l / 4 + 8 of each 16 x 8, columns 2 (l % 4) and the next.
   void writeTile(ArrayRef<Value> sums) {
     Value rowInTile = quotient(lane, 4), columnInTile = elements.multiply(remainder(lane, 4), index(2));
-    Value rows = extentOf(product.rows), columns = extentOf(product.columns);
+    Value rows = code.extentOf(product.rows), columns = code.extentOf(product.columns);
     bool wholeRows = dividesEvenly(rows, schedule.m);
     bool wholeColumns = dividesEvenly(columns, schedule.n), evenColumns = dividesEvenly(columns, 2);
     for (int64_t i = 0; i < tilesM(); ++i)
       for (int64_t half = 0; half < 2; ++half) {
-        Value row = elements.add(rowOrigin, elements.add(warpRow, elements.add(index(i * 16 + half * 8), rowInTile)));
+        Value row =
+            elements.add(code.rowOrigin, elements.add(warpRow, elements.add(index(i * 16 + half * 8), rowInTile)));
         for (int64_t j = 0; j < tilesN(); ++j) {
-          Value column = elements.add(columnOrigin, elements.add(warpColumn, elements.add(index(j * 8), columnInTile)));
+          Value column =
+              elements.add(code.columnOrigin, elements.add(warpColumn, elements.add(index(j * 8), columnInTile)));
           // Two columns at a time where they are both inside or both outside.
           int64_t together = wholeColumns || evenColumns ? 2 : 1;
           for (int64_t first = 0; first < 2; first += together) {
@@ -252,40 +218,15 @@ private:
             if (!wholeColumns)
               inside = both(inside, isLess(at, columns));
             const Value *sum = &sums[size_t((i * tilesN() + j) * 4 + half * 2 + first)];
-            when(inside, [&] { writeElements(row, at, ArrayRef(sum, size_t(together))); });
+            when(inside, [&] { code.write(row, at, ArrayRef(sum, size_t(together))); });
           }
         }
       }
   }
 
-  void writeElements(Value row, Value column, ArrayRef<Value> sums) {
-    struct Made {
-      Value value;
-      BlockArgument destination;
-      SmallVector<Value> at;
-    };
-    SmallVector<Made> made;
-    SmallVector<Value> places = loops;
-    setLoops(places, product.rows, row);
-    for (auto [number, sum] : llvm::enumerate(sums)) {
-      setLoops(places, product.columns, elements.add(column, index(int64_t(number))));
-      Value mine = sum;
-      Type type = getElementTypeOrSelf(product.op->getResult(0).getType());
-      if (type != mine.getType()) // of i8, whose sums wrap the same
-        mine = arith::TruncIOp::create(builder, loc, type, mine);
-      elements.provide(product.op->getResult(0), [mine](ArrayRef<Value>) { return mine; });
-      for (auto [result, of] : llvm::zip_equal(kernel.results(), product.results)) {
-        SmallVector<Value> at = llvm::map_to_vector(of, [&](unsigned loop) { return places[loop]; });
-        made.push_back({elements.element(result.first, at), result.second, at});
-      }
-    }
-    for (Made &each : made)
-      elements.store(each.value, each.destination, each.at, kernel.pointers[each.destination]);
-  }
-
-  Contraction product;
-  SmallVector<Value> loops; ///< places of the product's loops: those of the batch are set
-  Value rowOrigin, columnOrigin, warpRow, warpColumn;
+  ContractionCode code;
+  Contraction &product;
+  Value warpRow, warpColumn; ///< of this warp in the block's tile
 };
 
 } // namespace

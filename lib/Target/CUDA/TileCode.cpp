@@ -1,51 +1,15 @@
 //===- TileCode.cpp - tiles of matrices in shared memory, and tensor cores on them ------===//
 #include "lib/Target/CUDA/TileCode.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 
 namespace tilewright::cuda {
 
 TileCode::TileCode(ThreadKernel &kernel, Type element)
-    : kernel(kernel), builder(kernel.builder), elements(kernel.elements), loc(kernel.loc()), schedule(kernel.schedule),
-      element(element), chunkElements(chunkBytes / bytesOf(element)) {
+    : ThreadCode(kernel), element(element), chunkElements(chunkBytes / bytesOf(element)) {
   warp = quotient(kernel.thread, warpSize);
   lane = remainder(kernel.thread, warpSize);
-}
-
-Value TileCode::divideUp(Value value, int64_t by) {
-  if (std::optional<int64_t> known = getConstantIntValue(value))
-    return index(llvm::divideCeil(*known, by));
-  Value more = elements.add(value, index(by - 1));
-  return arith::DivUIOp::create(builder, loc, more, index(by));
-}
-
-Value TileCode::remainder(Value value, int64_t by) { return arith::RemUIOp::create(builder, loc, value, index(by)); }
-Value TileCode::quotient(Value value, int64_t by) { return arith::DivUIOp::create(builder, loc, value, index(by)); }
-Value TileCode::toI32(Value value) { return arith::IndexCastOp::create(builder, loc, builder.getI32Type(), value); }
-Value TileCode::isLess(Value a, Value b) {
-  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, a, b);
-}
-
-Value TileCode::both(Value a, Value b) {
-  return a && b ? arith::AndIOp::create(builder, loc, a, b).getResult() : a ? a : b;
-}
-
-bool TileCode::dividesEvenly(Value extent, int64_t by) {
-  std::optional<int64_t> known = getConstantIntValue(extent);
-  return known && *known % by == 0;
-}
-
-void TileCode::when(Value condition, llvm::function_ref<void()> body) {
-  if (!condition)
-    return body();
-  auto branch = scf::IfOp::create(builder, loc, TypeRange(), condition, /*withElse=*/false);
-  elements.inScope([&] {
-    builder.setInsertionPointToStart(&branch.getThenRegion().front());
-    body();
-  });
 }
 
 Value TileCode::address(Value pointer, Value offset) {

@@ -12,7 +12,7 @@
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_TILECODE_H
 #define TILEWRIGHT_LIB_TARGET_CUDA_TILECODE_H
 
-#include "lib/Target/CUDA/ThreadKernel.h"
+#include "lib/Target/CUDA/ThreadCode.h"
 
 namespace tilewright::cuda {
 
@@ -35,23 +35,10 @@ struct SharedTile {
 };
 
 /// The base of what emits a schedule on tensor cores.
-class TileCode {
+class TileCode : protected ThreadCode {
 protected:
   /// `element` is bf16, f16 or i8.
   TileCode(ThreadKernel &kernel, mlir::Type element);
-
-  mlir::Value index(int64_t value) { return elements.constant(value); }
-  mlir::Value divideUp(mlir::Value value, int64_t by);
-  mlir::Value remainder(mlir::Value value, int64_t by);
-  mlir::Value quotient(mlir::Value value, int64_t by);
-  mlir::Value toI32(mlir::Value value);
-  mlir::Value isLess(mlir::Value a, mlir::Value b);
-  /// Both; either may be null, which is true.
-  mlir::Value both(mlir::Value a, mlir::Value b);
-  /// Whether it is known that `extent` is a multiple of `by`.
-  bool dividesEvenly(mlir::Value extent, int64_t by);
-  /// Code under a condition, or always where it is null.
-  void when(mlir::Value condition, llvm::function_ref<void()> body);
 
   /// `offset` bytes behind a pointer to shared memory.
   mlir::Value address(mlir::Value pointer, mlir::Value offset);
@@ -72,11 +59,6 @@ protected:
   /// Four sums of 16 x 8 (f32, i32 of i8), in place, and A (four words) times B (two words).
   void multiply(mlir::ValueRange a, mlir::ValueRange b, llvm::MutableArrayRef<mlir::Value> sums);
 
-  ThreadKernel &kernel;
-  mlir::OpBuilder &builder;
-  Elements &elements;
-  mlir::Location loc;
-  Schedule schedule;
   mlir::Type element;
   int64_t chunkElements;  ///< of a chunk
   mlir::Value lane, warp; ///< of this thread, and of the block
