@@ -25,7 +25,7 @@ template <typename FloatOp, typename IntOp> Value apply(OpBuilder &b, Location l
   return IntOp::create(b, loc, x, y);
 }
 
-Value combine(OpBuilder &b, Location loc, tile::ScanKind kind, Value x, Value y) {
+Value combineByKind(OpBuilder &b, Location loc, tile::ScanKind kind, Value x, Value y) {
   switch (kind) {
   case tile::ScanKind::Sum:
     return apply<arith::AddFOp, arith::AddIOp>(b, loc, x, y);
@@ -39,18 +39,18 @@ Value combine(OpBuilder &b, Location loc, tile::ScanKind kind, Value x, Value y)
   return x;
 }
 
-Value combine(OpBuilder &b, Location loc, tile::ScatterKind kind, Value x, Value y) {
+Value combineByKind(OpBuilder &b, Location loc, tile::ScatterKind kind, Value x, Value y) {
   switch (kind) {
   case tile::ScatterKind::Set:
     return y;
   case tile::ScatterKind::Add:
-    return combine(b, loc, tile::ScanKind::Sum, x, y);
+    return combineByKind(b, loc, tile::ScanKind::Sum, x, y);
   case tile::ScatterKind::Mul:
-    return combine(b, loc, tile::ScanKind::Prod, x, y);
+    return combineByKind(b, loc, tile::ScanKind::Prod, x, y);
   case tile::ScatterKind::Max:
-    return combine(b, loc, tile::ScanKind::Max, x, y);
+    return combineByKind(b, loc, tile::ScanKind::Max, x, y);
   case tile::ScatterKind::Min:
-    return combine(b, loc, tile::ScanKind::Min, x, y);
+    return combineByKind(b, loc, tile::ScanKind::Min, x, y);
   }
   return x;
 }
@@ -87,7 +87,7 @@ Value Elements::scan(Operation *op, ArrayRef<Value> at) {
   };
   Value first = load(constant(0));
   Value sum = inOrder(at[dim], first, [&](Value j, Value sofar) {
-    return combine(builder, loc, scan.getKind(), sofar, load(add(j, constant(1))));
+    return combineByKind(builder, loc, scan.getKind(), sofar, load(add(j, constant(1))));
   });
   return wide == type ? sum : arith::TruncFOp::create(builder, loc, type, sum).getResult();
 }
@@ -133,7 +133,7 @@ Value Elements::scatter(Operation *op, ArrayRef<Value> at) {
         place = placeOrNone(place, size(old, dim), !scatter->hasAttr("tw.from_start"));
       here = both(here, arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, place, at[dim]));
     }
-    auto taken = [&] { return combine(builder, loc, scatter.getKind(), sofar, element(source, loops)); };
+    auto taken = [&] { return combineByKind(builder, loc, scatter.getKind(), sofar, element(source, loops)); };
     return here ? choose(here, type, taken, [&] { return sofar; }) : taken();
   };
   std::function<Value(size_t, Value)> nest = [&](size_t depth, Value sofar) -> Value {

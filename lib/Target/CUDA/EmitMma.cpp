@@ -8,18 +8,15 @@
 //                for each 16 k: ldmatrix A and B, mma.m16n8k16
 //   each pair of sums goes through what the kernel computes from C (Elements.h), and is stored
 //
-// A slot keeps an operand as memory has it: rows along m or n with k side by side, or rows along k. ldmatrix reads the
-// first as it is and turns the second over (.trans), so no order of the operands is copied. 16-byte chunks of a row are
-// swapped by its number, so that eight rows that ldmatrix reads lie in different banks. Beyond the edges of A and B
-// there are zeros, beyond those of C nothing is stored.
+// How a tile lies in its slot: TileCode.h. Beyond the edges of A and B there are zeros, beyond those of C nothing is
+// stored.
 //
-// Fragments: PTX ISA, "Matrix Fragments for mma.m16n8k16". Tests: test/Target/CUDA/product.mlir,
-// test/Python/test_cuda.py
+// Tests: test/Target/CUDA/product.mlir, test/Python/test_cuda.py
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Tile/Sizes.h"
+#include "lib/Target/CUDA/ContractionCode.h"
 #include "lib/Target/CUDA/Product.h"
-#include "lib/Target/CUDA/ThreadKernel.h"
+#include "lib/Target/CUDA/TileCode.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -29,22 +26,21 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-constexpr int64_t chunkElements = 8, chunkBytes = 16;
-
-class MmaEmitter {
+class MmaEmitter : TileCode {
 public:
-  MmaEmitter(ThreadKernel &kernel, Product product)
-      : kernel(kernel), builder(kernel.builder), elements(kernel.elements), loc(kernel.loc()),
-        schedule(kernel.schedule), product(std::move(product)) {}
+  MmaEmitter(ThreadKernel &kernel, Contraction product)
+      : TileCode(kernel, getElementTypeOrSelf(product.lhs()->get().getType())), code(kernel, std::move(product)),
+        product(code.contraction) {}
 
   LogicalResult run() {
-    placeTile();
-    Operand a = describe(product.lhs(), product.m, schedule.m, rowOrigin);
-    Operand b = describe(product.rhs(), product.n, schedule.n, columnOrigin);
-    int64_t slotBytes = (a.bytes + b.bytes);
+    warpRow = elements.multiply(quotient(warp, schedule.warpsN), index(schedule.m / schedule.warpsM));
+    warpColumn = elements.multiply(remainder(warp, schedule.warpsN), index(schedule.n / schedule.warpsN));
+    Operand a = describe(product.lhs(), product.rows, schedule.m, code.rowOrigin);
+    Operand b = describe(product.rhs(), product.columns, schedule.n, code.columnOrigin);
+    int64_t slotBytes = a.bytes() + b.bytes();
     Value shared = kernel.allocateShared(slotBytes * schedule.stages);
-    b.slotOffset = a.bytes;
-    Value depth = extent(product.k);
+    b.slotOffset = a.bytes();
+    Value depth = code.extentOf(product.depth);
     Value tiles = divideUp(depth, schedule.k);
     auto slot = [&](Value tile) {
       Value number = arith::RemUIOp::create(builder, loc, tile, index(schedule.stages));
@@ -53,9 +49,7 @@ public:
     auto load = [&](Value tile) {
       // Behind the last tile there is nothing to load, but a group to count.
       Value there = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, tile, tiles);
-      auto branch = scf::IfOp::create(builder, loc, TypeRange(), there, /*withElse=*/false);
-      elements.inScope([&] {
-        builder.setInsertionPointToStart(&branch.getThenRegion().front());
+      when(there, [&] {
         Value to = slot(tile);
         loadTile(a, tile, to);
         loadTile(b, tile, to);
@@ -64,7 +58,8 @@ public:
     };
     for (int64_t stage = 0; stage + 1 < schedule.stages; ++stage)
       load(index(stage));
-    Value zero = arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
+    Type sumType = element.isInteger() ? Type(builder.getI32Type()) : builder.getF32Type();
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(sumType));
     SmallVector<Value> sums(size_t(tilesM() * tilesN() * 4), zero);
     auto loop = scf::ForOp::create(builder, loc, index(0), tiles, index(1), sums);
     elements.inScope([&] {
@@ -75,8 +70,8 @@ public:
       load(elements.add(tile, index(schedule.stages - 1)));
       SmallVector<Value> next(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
       Value from = slot(tile);
-      for (int64_t step = 0; step < schedule.k / 16; ++step)
-        multiply(a, b, from, step, next);
+      for (int64_t step = 0; step < schedule.k / stepOf(element); ++step)
+        multiplyTiles(a, b, from, step, next);
       scf::YieldOp::create(builder, loc, next);
     });
     NVVM::CpAsyncWaitGroupOp::create(builder, loc, 0);
@@ -86,151 +81,61 @@ public:
 
 private:
   /// A or B: where it lies in memory, and its tile in a slot.
-  struct Operand {
+  struct Operand : SharedTile {
     Value tensor, pointer;
-    bool alongK;           ///< k lies side by side
-    int64_t rows, columns; ///< of the tile as it is stored: columns are side by side
-    int64_t bytes;         ///< of the tile
-    int64_t slotOffset = 0;
+    AffineMap map;
+    ArrayRef<unsigned> rowLoops, columnLoops; ///< of the whole; neighbours of the last column loop lie side by side
     Value origin;                             ///< of the tile in m or n
-    Value rowExtent, columnExtent, rowStride; ///< of the whole
-    Value base;                               ///< of this batch
-    bool aligned;                             ///< every row begins at a multiple of 16 bytes
+    Value rowExtent, columnExtent;            ///< of the whole
+    bool aligned;                             ///< chunks lie side by side, at multiples of 16 bytes
   };
 
-  Value index(int64_t value) { return elements.constant(value); }
   int64_t tilesM() const { return schedule.m / schedule.warpsM / 16; }
   int64_t tilesN() const { return schedule.n / schedule.warpsN / 8; }
-  Value extent(unsigned loop) { return elements.loopExtent(product.op, loop); }
-  Value divideUp(Value value, int64_t by) {
-    if (std::optional<int64_t> known = getConstantIntValue(value))
-      return index(llvm::divideCeil(*known, by));
-    Value more = elements.add(value, index(by - 1));
-    return arith::DivUIOp::create(builder, loc, more, index(by));
-  }
-  Value remainder(Value value, int64_t by) { return arith::RemUIOp::create(builder, loc, value, index(by)); }
-  Value quotient(Value value, int64_t by) { return arith::DivUIOp::create(builder, loc, value, index(by)); }
-  Value toI32(Value value) { return arith::IndexCastOp::create(builder, loc, builder.getI32Type(), value); }
-  Value isLess(Value a, Value b) { return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, a, b); }
-  /// `offset` bytes behind a pointer to shared memory.
-  Value address(Value pointer, Value offset) {
-    return LLVM::GEPOp::create(builder, loc, pointer.getType(), builder.getI8Type(), pointer,
-                               ArrayRef<LLVM::GEPArg>{toI32(offset)});
-  }
-
-  /// Which tile is this block's, and which part of it this warp's.
-  void placeTile() {
-    linalg::LinalgOp op = product.op;
-    SmallVector<Value> extents;
-    AffineExpr grid = getAffineConstantExpr(1, builder.getContext());
-    auto sizeExpr = [&](unsigned loop) {
-      AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
-      for (auto [dim, expr] : llvm::enumerate(map.getResults()))
-        if (auto single = dyn_cast<AffineDimExpr>(expr); single && single.getPosition() == loop)
-          return tile::sizeOf(op->getResult(0), dim);
-      return getAffineConstantExpr(1, builder.getContext());
-    };
-    for (unsigned loop : product.batches) {
-      extents.push_back(extent(loop));
-      grid = grid * sizeExpr(loop);
-    }
-    extents.push_back(divideUp(extent(product.m), schedule.m));
-    extents.push_back(divideUp(extent(product.n), schedule.n));
-    grid = grid * sizeExpr(product.m).ceilDiv(schedule.m) * sizeExpr(product.n).ceilDiv(schedule.n);
-    kernel.setGrid(grid);
-    SmallVector<Value> at = elements.delinearize(kernel.block, extents);
-    loops.resize(op.getNumLoops());
-    for (auto [loop, place] : llvm::zip(product.batches, at))
-      loops[loop] = place;
-    rowOrigin = elements.multiply(at[at.size() - 2], index(schedule.m));
-    columnOrigin = elements.multiply(at.back(), index(schedule.n));
-    Value warp = quotient(kernel.thread, warpSize);
-    lane = remainder(kernel.thread, warpSize);
-    warpRow = elements.multiply(quotient(warp, schedule.warpsN), index(schedule.m / schedule.warpsM));
-    warpColumn = elements.multiply(remainder(warp, schedule.warpsN), index(schedule.n / schedule.warpsN));
-  }
-
-  Operand describe(OpOperand *operand, unsigned side, int64_t size, Value origin) {
+  Operand describe(OpOperand *operand, ArrayRef<unsigned> side, int64_t size, Value origin) {
     Operand made{};
     made.tensor = operand->get();
     made.pointer = kernel.pointers[made.tensor];
-    AffineMap map = product.op.getMatchingIndexingMap(operand);
-    made.alongK = cast<AffineDimExpr>(map.getResults().back()).getPosition() == product.k;
+    made.map = product.op.getMatchingIndexingMap(operand);
+    bool liesAlongK = cast<AffineDimExpr>(made.map.getResults().back()).getPosition() == product.depth.back();
+    made.elementBytes = bytesOf(element);
+    made.alongK = liesAlongK || made.elementBytes == 1;
     made.rows = made.alongK ? size : schedule.k;
     made.columns = made.alongK ? schedule.k : size;
-    made.bytes = made.rows * made.columns * 2;
+    made.rowLoops = made.alongK ? side : ArrayRef<unsigned>(product.depth);
+    made.columnLoops = made.alongK ? ArrayRef<unsigned>(product.depth) : side;
+    made.rowExtent = code.extentOf(made.rowLoops);
+    made.columnExtent = code.extentOf(made.columnLoops);
     made.origin = origin;
-    made.base = index(0);
-    made.aligned = true;
-    Value stride = index(1);
-    int64_t known = 1;
-    for (int64_t dim = map.getNumResults() - 1; dim >= 0; --dim) {
-      auto loop = dyn_cast<AffineDimExpr>(map.getResult(dim));
-      bool last = dim == int64_t(map.getNumResults()) - 1;
-      if (!last)
-        made.aligned &= known % chunkElements == 0;
-      if (loop && (loop.getPosition() == side || loop.getPosition() == product.k)) {
-        (last ? made.columnExtent : made.rowExtent) = elements.size(made.tensor, dim);
-        if (!last)
-          made.rowStride = stride;
-      } else if (loop) {
-        made.base = elements.add(made.base, elements.multiply(loops[loop.getPosition()], stride));
-      }
-      stride = elements.multiply(stride, elements.size(made.tensor, dim));
-      int64_t here = cast<ShapedType>(made.tensor.getType()).getDimSize(dim);
-      known = ShapedType::isDynamic(here) ? (known % chunkElements == 0 ? chunkElements : 1) : known * here;
-    }
+    // All but the last dimension lie multiples of 16 bytes apart, and a chunk has neighbours of one of them.
+    auto type = cast<ShapedType>(made.tensor.getType());
+    int64_t last = type.getShape().back();
+    made.aligned = made.alongK == liesAlongK &&
+                   (type.getRank() == 1 || (!ShapedType::isDynamic(last) && last % chunkElements == 0));
+    if (made.columnLoops.size() > 1)
+      made.aligned &= dividesEvenly(code.extentsOf(made.columnLoops).back(), chunkElements);
     return made;
   }
 
-  /// Where chunk `chunk` of row `row` lies in a tile.
-  Value chunkOffset(const Operand &operand, Value row, Value chunk) {
-    int64_t chunks = operand.columns / chunkElements;
-    // As many rows as make 128 bytes have the same number: their chunks are in different banks as they are.
-    Value number = chunks >= 8 ? row : quotient(row, 8 / chunks);
-    Value mixed = arith::XOrIOp::create(builder, loc, chunk, remainder(number, std::min<int64_t>(chunks, 8)));
-    return elements.multiply(elements.add(elements.multiply(row, index(chunks)), mixed), index(chunkBytes));
-  }
-
   void loadTile(const Operand &operand, Value tile, Value slot) {
-    int64_t chunksOfRow = operand.columns / chunkElements, chunks = operand.rows * chunksOfRow;
     Value depth = elements.multiply(tile, index(schedule.k));
     Value rowOrigin = operand.alongK ? operand.origin : depth, columnOrigin = operand.alongK ? depth : operand.origin;
-    for (int64_t first = 0; first < chunks; first += schedule.threads) {
-      Value number = elements.add(kernel.thread, index(first));
-      auto one = [&] {
-        Value row = quotient(number, chunksOfRow), chunk = remainder(number, chunksOfRow);
-        Value to = address(slot, elements.add(index(operand.slotOffset), chunkOffset(operand, row, chunk)));
-        Value fromRow = elements.add(rowOrigin, row);
-        Value fromColumn = elements.add(columnOrigin, elements.multiply(chunk, index(chunkElements)));
-        if (operand.aligned)
-          copyChunk(operand, fromRow, fromColumn, to);
-        else
-          gatherChunk(operand, fromRow, fromColumn, to);
-      };
-      if (first + schedule.threads <= chunks) {
-        one();
-        continue;
-      }
-      auto branch = scf::IfOp::create(builder, loc, TypeRange(), isLess(number, index(chunks)), /*withElse=*/false);
-      elements.inScope([&] {
-        builder.setInsertionPointToStart(&branch.getThenRegion().front());
-        one();
-      });
-    }
+    forChunks(operand, slot, [&](Value row, Value chunk, Value to) {
+      Value fromRow = elements.add(rowOrigin, row);
+      Value fromColumn = elements.add(columnOrigin, elements.multiply(chunk, index(chunkElements)));
+      if (operand.aligned)
+        copyInside(operand, fromRow, fromColumn, to);
+      else
+        gatherChunk(operand, fromRow, fromColumn, to);
+    });
   }
 
   Value globalAddress(const Operand &operand, Value row, Value column) {
-    Value linear = elements.add(operand.base, elements.add(elements.multiply(row, operand.rowStride), column));
-    Value at = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), linear);
-    Type element = getElementTypeOrSelf(operand.tensor.getType());
+    SmallVector<Value> place = code.placeOf(operand.map, operand.rowLoops, row, operand.columnLoops, column);
+    Value linear = elements.linearize(place, elements.extents(operand.tensor));
+    linear = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), linear);
     return LLVM::GEPOp::create(builder, loc, operand.pointer.getType(), element, operand.pointer,
-                               ArrayRef<LLVM::GEPArg>{at});
-  }
-
-  bool dividesEvenly(Value extent, int64_t by) {
-    std::optional<int64_t> known = getConstantIntValue(extent);
-    return known && *known % by == 0;
+                               ArrayRef<LLVM::GEPArg>{linear});
   }
 
   /// Null where `row` and `column` are inside whatever they are.
@@ -238,33 +143,27 @@ private:
     Value inside;
     if (!dividesEvenly(operand.rowExtent, operand.rows))
       inside = isLess(row, operand.rowExtent);
-    if (!dividesEvenly(operand.columnExtent, operand.columns)) {
-      Value fits = isLess(column, operand.columnExtent);
-      inside = inside ? arith::AndIOp::create(builder, loc, inside, fits).getResult() : fits;
-    }
+    if (!dividesEvenly(operand.columnExtent, operand.columns))
+      inside = both(inside, isLess(column, operand.columnExtent));
     return inside;
   }
 
-  /// Sixteen bytes by cp.async, or zeros. Rows are multiples of 16 bytes, so a chunk is inside or outside.
-  void copyChunk(const Operand &operand, Value row, Value column, Value to) {
-    Value bytes;
-    if (Value inside = insideOf(operand, row, column)) {
+  /// A chunk by cp.async. Rows are multiples of 16 bytes, so it is inside or outside.
+  void copyInside(const Operand &operand, Value row, Value column, Value to) {
+    Value inside = insideOf(operand, row, column);
+    if (inside) {
       row = arith::SelectOp::create(builder, loc, inside, row, index(0));
       column = arith::SelectOp::create(builder, loc, inside, column, index(0));
-      Value all = arith::ConstantIntOp::create(builder, loc, chunkBytes, 32);
-      Value none = arith::ConstantIntOp::create(builder, loc, 0, 32);
-      bytes = arith::SelectOp::create(builder, loc, inside, all, none);
     }
-    NVVM::CpAsyncOp::create(builder, loc, to, globalAddress(operand, row, column), uint32_t(chunkBytes),
-                            NVVM::LoadCacheModifierKind::CG, bytes);
+    copyChunk(to, globalAddress(operand, row, column), inside);
   }
 
   /// Eight elements one by one, zeros where there are none.
   void gatherChunk(const Operand &operand, Value row, Value column, Value to) {
-    Type element = getElementTypeOrSelf(operand.tensor.getType()), bits = builder.getI16Type();
+    Type bits = builder.getIntegerType(unsigned(bytesOf(element)) * 8);
     auto type = VectorType::get({chunkElements}, bits);
     Value all = LLVM::UndefOp::create(builder, loc, type);
-    Value zero = arith::ConstantIntOp::create(builder, loc, 0, 16);
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(bits));
     for (int64_t i = 0; i < chunkElements; ++i) {
       Value at = elements.add(column, index(i)), fromRow = row;
       Value inside = insideOf(operand, row, at);
@@ -273,7 +172,8 @@ private:
         at = arith::SelectOp::create(builder, loc, inside, at, index(0));
       }
       Value value = LLVM::LoadOp::create(builder, loc, element, globalAddress(operand, fromRow, at));
-      value = arith::BitcastOp::create(builder, loc, bits, value);
+      if (element != bits)
+        value = arith::BitcastOp::create(builder, loc, bits, value);
       if (inside)
         value = arith::SelectOp::create(builder, loc, inside, value, zero);
       Value lane = LLVM::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(int32_t(i)));
@@ -282,143 +182,64 @@ private:
     LLVM::StoreOp::create(builder, loc, all, to, /*alignment=*/chunkBytes);
   }
 
-  /// Four 8x8 matrices of a tile at `side` (in m or n) and `depth` (in k): those at depth + 8 are the third and fourth
-  /// of A, the second and fourth of B.
-  SmallVector<Value> loadFragments(const Operand &operand, Value slot, Value side, int64_t depth, bool isLhs) {
-    Value matrix = quotient(lane, 8), inMatrix = remainder(lane, 8);
-    Value low = elements.multiply(remainder(matrix, 2), index(8)),
-          high = elements.multiply(quotient(matrix, 2), index(8));
-    Value alongSide = isLhs ? low : high, alongDepth = elements.add(isLhs ? high : low, index(depth));
-    Value row, column;
-    if (operand.alongK) {
-      row = elements.add(side, elements.add(alongSide, inMatrix));
-      column = alongDepth;
-    } else {
-      row = elements.add(alongDepth, inMatrix);
-      column = elements.add(side, alongSide);
-    }
-    Value offset = chunkOffset(operand, row, quotient(column, chunkElements));
-    Value from = address(slot, elements.add(index(operand.slotOffset), offset));
-    Type i32 = builder.getI32Type();
-    auto four = LLVM::LLVMStructType::getLiteral(builder.getContext(), {i32, i32, i32, i32});
-    Value loaded = NVVM::LdMatrixOp::create(
-        builder, loc, four, from, 4u, operand.alongK ? NVVM::MMALayout::row : NVVM::MMALayout::col,
-        NVVM::LdStMatrixShapeAttr::get(builder.getContext(), 8, 8), NVVM::LdStMatrixEltType::B16);
-    SmallVector<Value> words;
-    for (int64_t i = 0; i < 4; ++i)
-      words.push_back(asFragment(LLVM::ExtractValueOp::create(builder, loc, loaded, ArrayRef<int64_t>{i})));
-    return words;
-  }
-
-  /// The nvvm dialect wants pairs of f16 as vectors, and pairs of bf16 as words.
-  Value asFragment(Value word) {
-    if (!getElementTypeOrSelf(product.lhs()->get().getType()).isF16())
-      return word;
-    return LLVM::BitcastOp::create(builder, loc, VectorType::get({2}, builder.getF16Type()), word);
-  }
-
-  void multiply(const Operand &a, const Operand &b, Value slot, int64_t step, SmallVector<Value> &sums) {
-    bool half = getElementTypeOrSelf(a.tensor.getType()).isF16();
-    NVVM::MMATypes type = half ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
+  void multiplyTiles(const Operand &a, const Operand &b, Value slot, int64_t step, SmallVector<Value> &sums) {
     SmallVector<SmallVector<Value>> left, right;
     for (int64_t i = 0; i < tilesM(); ++i)
-      left.push_back(loadFragments(a, slot, elements.add(warpRow, index(i * 16)), step * 16, /*isLhs=*/true));
+      left.push_back(
+          loadFragments(a, slot, elements.add(warpRow, index(i * 16)), step * stepOf(element), /*isLhs=*/true));
     for (int64_t j = 0; j < tilesN(); j += 2)
-      right.push_back(loadFragments(b, slot, elements.add(warpColumn, index(j * 8)), step * 16, /*isLhs=*/false));
-    Type f32 = builder.getF32Type();
-    auto four = LLVM::LLVMStructType::getLiteral(builder.getContext(), {f32, f32, f32, f32});
+      right.push_back(
+          loadFragments(b, slot, elements.add(warpColumn, index(j * 8)), step * stepOf(element), /*isLhs=*/false));
     for (int64_t i = 0; i < tilesM(); ++i)
-      for (int64_t j = 0; j < tilesN(); ++j) {
-        MutableArrayRef<Value> mine = MutableArrayRef<Value>(sums).slice(size_t(i * tilesN() + j) * 4, 4);
-        ArrayRef<Value> columns = ArrayRef<Value>(right[size_t(j / 2)]).slice(size_t(j % 2) * 2, 2);
-        Value made = NVVM::MmaOp::create(builder, loc, four, left[size_t(i)], columns, ValueRange(mine),
-                                         ArrayRef<int64_t>{16, 8, 16}, std::nullopt, std::nullopt,
-                                         std::array<NVVM::MMATypes, 2>{type, type},
-                                         std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row, NVVM::MMALayout::col});
-        for (auto [number, sum] : llvm::enumerate(mine))
-          sum = LLVM::ExtractValueOp::create(builder, loc, made, ArrayRef<int64_t>{int64_t(number)});
-      }
+      for (int64_t j = 0; j < tilesN(); ++j)
+        multiply(left[size_t(i)], ArrayRef<Value>(right[size_t(j / 2)]).slice(size_t(j % 2) * 2, 2),
+                 MutableArrayRef<Value>(sums).slice(size_t(i * tilesN() + j) * 4, 4));
   }
 
   /// Lane l has rows l / 4 and l / 4 + 8 of each 16 x 8, columns 2 (l % 4) and the next.
   void writeTile(ArrayRef<Value> sums) {
-    linalg::LinalgOp op = product.op;
     Value rowInTile = quotient(lane, 4), columnInTile = elements.multiply(remainder(lane, 4), index(2));
-    bool wholeRows = dividesEvenly(extent(product.m), schedule.m);
-    bool wholeColumns = dividesEvenly(extent(product.n), schedule.n), evenColumns = dividesEvenly(extent(product.n), 2);
-    AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+    Value rows = code.extentOf(product.rows), columns = code.extentOf(product.columns);
+    bool wholeRows = dividesEvenly(rows, schedule.m);
+    bool wholeColumns = dividesEvenly(columns, schedule.n), evenColumns = dividesEvenly(columns, 2);
     for (int64_t i = 0; i < tilesM(); ++i)
       for (int64_t half = 0; half < 2; ++half) {
-        Value row = elements.add(rowOrigin, elements.add(warpRow, elements.add(index(i * 16 + half * 8), rowInTile)));
+        Value row =
+            elements.add(code.rowOrigin, elements.add(warpRow, elements.add(index(i * 16 + half * 8), rowInTile)));
         for (int64_t j = 0; j < tilesN(); ++j) {
-          Value column = elements.add(columnOrigin, elements.add(warpColumn, elements.add(index(j * 8), columnInTile)));
+          Value column =
+              elements.add(code.columnOrigin, elements.add(warpColumn, elements.add(index(j * 8), columnInTile)));
           // Two columns at a time where they are both inside or both outside.
           int64_t together = wholeColumns || evenColumns ? 2 : 1;
           for (int64_t first = 0; first < 2; first += together) {
             Value at = elements.add(column, index(first)), inside;
             if (!wholeRows)
-              inside = isLess(row, extent(product.m));
-            if (!wholeColumns) {
-              Value fits = isLess(at, extent(product.n));
-              inside = inside ? arith::AndIOp::create(builder, loc, inside, fits).getResult() : fits;
-            }
+              inside = isLess(row, rows);
+            if (!wholeColumns)
+              inside = both(inside, isLess(at, columns));
             const Value *sum = &sums[size_t((i * tilesN() + j) * 4 + half * 2 + first)];
-            auto write = [&] { writeElements(map, row, at, ArrayRef(sum, size_t(together))); };
-            if (!inside) {
-              write();
-              continue;
-            }
-            auto branch = scf::IfOp::create(builder, loc, TypeRange(), inside, /*withElse=*/false);
-            elements.inScope([&] {
-              builder.setInsertionPointToStart(&branch.getThenRegion().front());
-              write();
-            });
+            when(inside, [&] { code.write(row, at, ArrayRef(sum, size_t(together))); });
           }
         }
       }
   }
 
-  void writeElements(AffineMap map, Value row, Value column, ArrayRef<Value> sums) {
-    struct Made {
-      Value value;
-      BlockArgument destination;
-      SmallVector<Value> at;
-    };
-    SmallVector<Made> made;
-    for (auto [number, sum] : llvm::enumerate(sums)) {
-      loops[product.m] = row;
-      loops[product.n] = elements.add(column, index(int64_t(number)));
-      SmallVector<Value> at;
-      for (AffineExpr expr : map.getResults())
-        at.push_back(elements.evaluate(expr, loops));
-      Value mine = sum;
-      elements.provide(product.op->getResult(0), [mine](ArrayRef<Value>) { return mine; });
-      for (auto [value, destination] : kernel.results())
-        made.push_back({elements.element(value, at), destination, at});
-    }
-    for (Made &each : made)
-      elements.store(each.value, each.destination, each.at, kernel.pointers[each.destination]);
-  }
-
-  ThreadKernel &kernel;
-  OpBuilder &builder;
-  Elements &elements;
-  Location loc;
-  Schedule schedule;
-  Product product;
-  SmallVector<Value> loops; ///< places of the product's loops
-  Value rowOrigin, columnOrigin, lane, warpRow, warpColumn;
+  ContractionCode code;
+  Contraction &product;
+  Value warpRow, warpColumn; ///< of this warp in the block's tile
 };
 
 } // namespace
 
 LogicalResult emitMma(ThreadKernel &kernel) {
   std::string reason;
-  std::optional<Product> product = matchProduct(kernel.from, reason);
-  if (!product)
+  std::optional<Contraction> product = matchContraction(kernel.from, reason);
+  if (product)
+    reason = whyNotOnTensorCores(*product);
+  if (!reason.empty())
     return kernel.from.emitOpError("its schedule `mma` does not fit: ") << reason;
   // The architecture has been asked when the schedule was chosen.
-  if (std::string wrong = whyNotMma(kernel.schedule, INT64_MAX); !wrong.empty())
+  if (std::string wrong = whyNotMma(kernel.schedule, *product, INT64_MAX); !wrong.empty())
     return kernel.from.emitOpError("its schedule `mma` cannot be: ") << wrong;
   return MmaEmitter(kernel, std::move(*product)).run();
 }

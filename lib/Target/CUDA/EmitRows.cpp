@@ -31,8 +31,6 @@ namespace {
 constexpr int64_t mostInRegisters = 32;
 /// A longer row is summed up in chunks of so many elements.
 constexpr int64_t chunkLength = 16;
-/// Bytes that a block may have without asking for more.
-constexpr int64_t mostShared = 48 * 1024;
 
 class RowEmitter {
 public:
@@ -42,6 +40,17 @@ public:
 
   LogicalResult run(Operation *anchor) {
     placeRow(anchor->getResult(0));
+    // All reductions pass through two places in turn: who is at the second barrier from here has read the first.
+    int64_t reservedBytes = kernel.schedule.turned ? kernel.schedule.threads * 8
+                            : group > warpSize     ? group / warpSize * 8
+                                                   : 0;
+    const bool reduces = llvm::any_of(rows.rowOfLoop, [&](auto &entry) {
+      auto op = dyn_cast<linalg::LinalgOp>(entry.first);
+      return op && reducesRow(op);
+    });
+    for (Value &slots : slotsInTurn)
+      if (reduces && reservedBytes > 0)
+        slots = kernel.allocateShared(reservedBytes);
     for (Operation &op : kernel.from.getBody().front()) {
       auto member = dyn_cast<linalg::LinalgOp>(op);
       if (member && reducesRow(member))
@@ -60,6 +69,8 @@ public:
       write(ArrayRef(outputs).slice(first, end - first));
       first = end;
     }
+    if (!whyNot.empty())
+      return kernel.from.emitOpError("its schedule `rows` cannot be: ") << whyNot;
     return success();
   }
 
@@ -188,7 +199,7 @@ private:
       size *= type.getDimSize(dim);
     }
     int64_t perBlock = kernel.schedule.threads / group;
-    if (inRow.empty() || !type.hasStaticShape() || kernel.sharedBytes + size * perBlock * 8 > mostShared)
+    if (inRow.empty() || !type.hasStaticShape() || kernel.sharedBytes + size * perBlock * 8 > mostStaticShared)
       return; // each reader computes what it needs
     Value base = kernel.allocateShared(size * perBlock * stored.getIntOrFloatBitWidth() / 8);
     Value first = elements.multiply(rowInBlock, index(size));
@@ -229,6 +240,11 @@ private:
     });
   }
 
+  Value nextSlots() {
+    std::swap(slotsInTurn[0], slotsInTurn[1]);
+    return slotsInTurn[1];
+  }
+
   /// What all threads of the group have, combined; each of them gets it.
   Value inGroup(Operation *combiner, Value value) {
     if (kernel.schedule.turned)
@@ -239,7 +255,7 @@ private:
     // A slot per warp; each warp then reads all of them.
     Type type = value.getType(), stored = memoryType(type);
     int64_t warps = group / warpSize;
-    Value slots = kernel.allocateShared(warps * 8);
+    Value slots = nextSlots();
     Value warp = arith::DivUIOp::create(builder, loc, kernel.thread, index(warpSize));
     Value inWarp = arith::RemUIOp::create(builder, loc, kernel.thread, index(warpSize));
     auto slot = [&](Value number) -> Value {
@@ -274,7 +290,7 @@ private:
     if (group == 1)
       return value;
     Type type = value.getType(), stored = memoryType(type);
-    Value slots = kernel.allocateShared(kernel.schedule.threads * stored.getIntOrFloatBitWidth() / 8);
+    Value slots = nextSlots();
     auto slot = [&](Value number) -> Value {
       Value at = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), number);
       return LLVM::GEPOp::create(builder, loc, slots.getType(), stored, slots, ArrayRef<LLVM::GEPArg>{at});
@@ -316,9 +332,14 @@ private:
   /// Calls `body` for every place of a block of these extents that is this thread's. With `merge` a long row is summed
   /// up in chunks, each from `carried`, so that errors do not add up along it.
   SmallVector<Value> overRow(SmallVector<Value> extents, SmallVector<Value> carried, Body body, Merge merge = nullptr) {
-    if (!extents.empty())
-      if (std::optional<int64_t> last = getConstantIntValue(extents.back()))
+    if (!extents.empty()) {
+      std::optional<int64_t> last = getConstantIntValue(extents.back());
+      if (vector > 1 && (!last || *last % vector != 0) && whyNot.empty())
+        whyNot = "a row of " + (last ? std::to_string(*last) : "symbolic size") + " does not fall into vectors of " +
+                 std::to_string(vector);
+      if (last)
         extents.back() = index(*last / vector);
+    }
     Value count = index(1);
     std::optional<int64_t> known = 1;
     for (Value extent : extents) {
@@ -483,6 +504,8 @@ private:
   Value rowValid; ///< null: always
   SmallVector<Value> place;
   std::vector<Output> outputs;
+  std::array<Value, 2> slotsInTurn; ///< shared memory of reductions
+  std::string whyNot;               ///< the schedule does not fit
   std::map<std::vector<const void *>, std::vector<Place>> known;
   std::map<std::pair<const void *, int64_t>, Value> neighbours;
 };

@@ -115,20 +115,47 @@ LogicalResult emitElements(ThreadKernel &kernel) {
 
 namespace {
 
-/// Whether places of all tensors fit 32 bits, signed, with room for a block beyond the end. Places that are read from
-/// tensors may be anything.
+/// Whether places of all tensors, and all that counts loops, fit 32 bits, signed, with room for a block beyond the end.
+/// Places that are read from tensors or computed by the kernel's own arithmetic may be anything.
 bool fitsInt32(func::FuncOp kernel) {
   constexpr int64_t most = (int64_t(1) << 31) - (1 << 20);
-  bool fits = true;
+  auto fitsAll = [](ArrayRef<int64_t> sizes) {
+    int64_t product = 1;
+    for (int64_t size : sizes) {
+      if (ShapedType::isDynamic(size) || size >= most)
+        return false;
+      // Beside a size of zero the others still count loops.
+      product *= std::max<int64_t>(size, 1);
+      if (product >= most)
+        return false;
+    }
+    return true;
+  };
+  auto fitsType = [&](Type type) {
+    auto shaped = dyn_cast<ShapedType>(type);
+    return !shaped || isa<VectorType>(type) || (shaped.hasRank() && fitsAll(shaped.getShape()));
+  };
+  auto fitsMap = [&](AffineMap map) {
+    bool fits = true;
+    map.walkExprs([&](AffineExpr expr) {
+      auto number = dyn_cast<AffineConstantExpr>(expr);
+      fits &= !number || std::abs(number.getValue()) < most;
+    });
+    return fits;
+  };
+  bool fits = llvm::all_of(kernel.getArgumentTypes(), fitsType);
   kernel.walk([&](Operation *op) {
-    fits &= !isa<tile::PlaceOp, tile::ScatterOp>(op);
-    for (Type type : llvm::concat<const Type>(op->getResultTypes(), op->getOperandTypes()))
-      if (auto shaped = dyn_cast<ShapedType>(type))
-        fits &= shaped.hasStaticShape() && shaped.getNumElements() < most;
+    fits &= !isa<tile::PlaceOp, tile::ScatterOp>(op) && llvm::all_of(op->getResultTypes(), fitsType);
+    if (auto apply = dyn_cast<affine::AffineApplyOp>(op))
+      fits &= fitsMap(apply.getAffineMap());
+    else if (auto number = dyn_cast<arith::ConstantIndexOp>(op))
+      fits &= std::abs(number.value()) < most;
+    else if (isa<arith::ArithDialect>(op->getDialect()) && !isa<arith::ConstantOp>(op))
+      fits &= llvm::none_of(op->getResultTypes(), [](Type type) { return isa<IndexType>(type); });
+    if (auto structured = dyn_cast<linalg::LinalgOp>(op))
+      fits &= llvm::all_of(structured.getIndexingMapsArray(), fitsMap) &&
+              llvm::all_of(structured.getStaticLoopRanges(), [&](int64_t range) { return fitsAll(range); });
   });
-  for (Type type : kernel.getArgumentTypes())
-    if (auto shaped = dyn_cast<ShapedType>(type))
-      fits &= shaped.hasStaticShape() && shaped.getNumElements() < most;
   return fits;
 }
 
@@ -144,7 +171,28 @@ llvm::StringMap<llvm::SmallDenseSet<unsigned>> sharedArguments(ModuleOp module) 
   return shared;
 }
 
+/// Kernels come from formation, and from people's files.
+LogicalResult checkSignature(func::FuncOp kernel) {
+  auto wrong = [&] {
+    return kernel.emitOpError(
+        "is no kernel of the target cuda: it takes ranked tensors and sizes of type index, then a "
+        "tensor for each result, of its type, and has one block");
+  };
+  unsigned results = kernel.getNumResults(), arguments = kernel.getNumArguments();
+  if (!kernel.getBody().hasOneBlock() || results == 0 || results > arguments ||
+      !isa<func::ReturnOp>(kernel.getBody().front().back()))
+    return wrong();
+  for (Type type : kernel.getArgumentTypes())
+    if (!isa<RankedTensorType, IndexType>(type))
+      return wrong();
+  if (kernel.getArgumentTypes().take_back(results) != kernel.getResultTypes())
+    return wrong();
+  return success();
+}
+
 LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> &shared) {
+  if (failed(checkSignature(from)))
+    return failure();
   std::optional<Schedule> schedule = getSchedule(from);
   if (!schedule)
     return failure();
@@ -185,6 +233,9 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
   if (checks)
     to->setAttr("tw.checks", builder.getUnitAttr());
   to->setAttr("tw_cuda.threads", builder.getI64IntegerAttr(schedule->threads));
+  if (schedule->kind == Schedule::Kind::Mma || schedule->kind == Schedule::Kind::Fma ||
+      schedule->kind == Schedule::Kind::Attention)
+    to->setAttr("tw_cuda.many_registers", builder.getUnitAttr());
   to->setAttr("tw.scratch", AffineMapAttr::get(AffineMap::get(0, tile::indexArguments(from).size(),
                                                               getAffineConstantExpr(0, context))));
   to->setAttr("tw_cuda.index", builder.getI64IntegerAttr(fitsInt32(from) ? 32 : 64));
@@ -209,13 +260,29 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
   };
   kernel.block = special(NVVM::BlockIdXOp::create(builder, loc, builder.getI32Type()));
   kernel.thread = special(NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type()));
-  LogicalResult made = schedule->kind == Schedule::Kind::Rows  ? emitRows(kernel)
-                       : schedule->kind == Schedule::Kind::Mma ? emitMma(kernel)
-                                                               : emitElements(kernel);
+  auto emit = [&] {
+    switch (schedule->kind) {
+    case Schedule::Kind::Elements:
+      return emitElements(kernel);
+    case Schedule::Kind::Rows:
+      return emitRows(kernel);
+    case Schedule::Kind::Mma:
+      return emitMma(kernel);
+    case Schedule::Kind::Fma:
+      return emitFma(kernel);
+    case Schedule::Kind::Attention:
+      return emitAttention(kernel);
+    }
+    return failure();
+  };
+  LogicalResult made = emit();
   builder.setInsertionPointToEnd(body);
   func::ReturnOp::create(builder, loc);
   if (failed(made) || elements.failed())
     return failure();
+  if (kernel.sharedBytes > mostStaticShared)
+    return from.emitOpError("its schedule needs ")
+           << kernel.sharedBytes << " bytes of shared memory, and a block has " << mostStaticShared;
   if (kernel.sharedBytes > 0) {
     builder.setInsertionPoint(to);
     LLVM::GlobalOp::create(builder, loc, LLVM::LLVMArrayType::get(builder.getI8Type(), kernel.sharedBytes),

@@ -1,31 +1,18 @@
-//===- Product.h - a kernel that is a product of matrices with what follows it ----------===//
+//===- Product.h - contractions that tensor cores take -----------------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_PRODUCT_H
 #define TILEWRIGHT_LIB_TARGET_CUDA_PRODUCT_H
 
-#include "lib/Target/CUDA/Schedule.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "lib/Target/CUDA/Contraction.h"
 
 namespace tilewright::cuda {
 
-/// C[b, m, n] = sum over k of A[b, m, k] * B[b, k, n] with operands stored in any order, and element-wise ops of C.
-struct Product {
-  mlir::linalg::LinalgOp op;
-  unsigned m = 0, n = 0, k = 0;        ///< its loops
-  llvm::SmallVector<unsigned> batches; ///< the other loops; an operand may be without them
-
-  mlir::OpOperand *lhs() { return op.getDpsInputOperand(0); }
-  mlir::OpOperand *rhs() { return op.getDpsInputOperand(1); }
-  /// Static sizes of the loops, or ShapedType::kDynamic.
-  int64_t sizeOf(unsigned loop) { return op.getStaticLoopRanges()[loop]; }
-};
-
-/// The product of `kernel` for tensor cores, or null with the reason.
-std::optional<Product> matchProduct(mlir::func::FuncOp kernel, std::string &reason);
+/// Why tensor cores do not compute it; empty: they do, by a schedule `mma`.
+std::string whyNotOnTensorCores(Contraction product);
 
 /// A schedule for it, which whyNotMma() may yet refuse.
-Schedule chooseMma(Product product);
+Schedule chooseMma(Contraction product);
 /// Why a schedule cannot be emitted on such a block; empty: it can.
-std::string whyNotMma(const Schedule &schedule, int64_t sharedBytes);
+std::string whyNotMma(const Schedule &schedule, Contraction product, int64_t sharedBytes);
 
 } // namespace tilewright::cuda
 

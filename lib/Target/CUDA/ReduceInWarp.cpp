@@ -46,8 +46,7 @@ Value combine(OpBuilder &builder, Operation *combiner, Value a, Value b) {
   return builder.clone(*combiner, mapping)->getResult(0);
 }
 
-/// `value` of the lane whose number differs in the bits of `mask`.
-static Value shuffle(OpBuilder &builder, Location loc, Value value, int32_t mask) {
+Value shuffle(OpBuilder &builder, Location loc, Value value, int32_t mask) {
   Type type = value.getType(), i32 = builder.getI32Type();
   unsigned width = type.getIntOrFloatBitWidth();
   auto number = [&](int64_t n) { return arith::ConstantIntOp::create(builder, loc, n, 32).getResult(); };

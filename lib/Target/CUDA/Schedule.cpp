@@ -16,6 +16,10 @@ static StringRef nameOf(Schedule::Kind kind) {
     return "rows";
   case Schedule::Kind::Mma:
     return "mma";
+  case Schedule::Kind::Fma:
+    return "fma";
+  case Schedule::Kind::Attention:
+    return "attention";
   }
   return "";
 }
@@ -28,6 +32,12 @@ void setSchedule(func::FuncOp kernel, const Schedule &schedule) {
   if (schedule.kind == Schedule::Kind::Mma) {
     parts.append("block", builder.getDenseI64ArrayAttr({schedule.m, schedule.n, schedule.k}));
     parts.append("warps", builder.getDenseI64ArrayAttr({schedule.warpsM, schedule.warpsN}));
+    parts.append("stages", builder.getI64IntegerAttr(schedule.stages));
+  } else if (schedule.kind == Schedule::Kind::Fma) {
+    parts.append("block", builder.getDenseI64ArrayAttr({schedule.m, schedule.n, schedule.k}));
+    parts.append("tile", builder.getDenseI64ArrayAttr({schedule.tileM, schedule.tileN}));
+  } else if (schedule.kind == Schedule::Kind::Attention) {
+    parts.append("block", builder.getDenseI64ArrayAttr({schedule.m, schedule.n}));
     parts.append("stages", builder.getI64IntegerAttr(schedule.stages));
   } else {
     parts.append("vector", builder.getI64IntegerAttr(schedule.vector));
@@ -67,26 +77,37 @@ std::optional<Schedule> getSchedule(func::FuncOp kernel) {
     return llvm::all_of(values.asArrayRef(), [](int64_t value) { return value > 0; });
   };
   bool whole = false;
+  constexpr int64_t mostNeighbours = 32; // each is written out
   if (kind && number("threads", schedule.threads)) {
     if (kind == "elements" && number("vector", schedule.vector)) {
       schedule.kind = Schedule::Kind::Elements;
-      whole = schedule.threads % warpSize == 0 && schedule.threads <= 1024 && inVectors(kernel, schedule.vector);
+      whole = schedule.threads % warpSize == 0 && schedule.threads <= 1024 && inVectors(kernel, schedule.vector) &&
+              schedule.vector <= mostNeighbours;
     } else if (kind == "rows" && number("vector", schedule.vector) && number("group", schedule.group)) {
       schedule.kind = Schedule::Kind::Rows;
       schedule.turned = parts.contains("turned");
       whole = schedule.turned ? schedule.group * warpSize == schedule.threads
                               : schedule.group == warpSize || schedule.group == schedule.threads;
-      whole &= schedule.threads % warpSize == 0 && schedule.threads <= 1024;
+      whole &= schedule.threads % warpSize == 0 && schedule.threads <= 1024 && schedule.vector <= mostNeighbours;
     } else if (kind == "mma" && numbers("block", {&schedule.m, &schedule.n, &schedule.k}) &&
                numbers("warps", {&schedule.warpsM, &schedule.warpsN}) && number("stages", schedule.stages)) {
       schedule.kind = Schedule::Kind::Mma;
+      whole = true;
+    } else if (kind == "fma" && numbers("block", {&schedule.m, &schedule.n, &schedule.k}) &&
+               numbers("tile", {&schedule.tileM, &schedule.tileN})) {
+      schedule.kind = Schedule::Kind::Fma;
+      whole = true;
+    } else if (kind == "attention" && numbers("block", {&schedule.m, &schedule.n}) &&
+               number("stages", schedule.stages)) {
+      schedule.kind = Schedule::Kind::Attention;
       whole = true;
     }
   }
   if (whole)
     return schedule;
-  kernel.emitOpError("has no schedule of the target cuda: expected tw.schedule = {kind = \"elements\", \"rows\" or "
-                     "\"mma\", threads = ..., ...}, threads up to 1024 in warps of 32, and a vector that divides rows");
+  kernel.emitOpError(
+      "has no schedule of the target cuda: expected tw.schedule = {kind = \"elements\", \"rows\" or "
+      "\"mma\", threads = ..., ...}, threads up to 1024 in warps of 32, and a vector up to 32 that divides rows");
   return std::nullopt;
 }
 

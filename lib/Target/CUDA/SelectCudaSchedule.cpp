@@ -9,9 +9,10 @@
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Sizes.h"
 #include "lib/Target/CUDA/Arch.h"
+#include "lib/Target/CUDA/Attention.h"
+#include "lib/Target/CUDA/MathWithCode.h"
 #include "lib/Target/CUDA/Product.h"
 #include "lib/Target/CUDA/ThreadKernel.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "tilewright/Passes.h"
@@ -38,16 +39,15 @@ std::string whyNot(Operation *op) {
         reason = "it writes at computed places";
       else if (isa<arith::RemFOp>(inner)) // LLVM's x - trunc(x / y) * y is none for large quotients
         reason = "the remainder of floats has no exact implementation";
-      else if (isa<math::MathDialect>(inner->getDialect()) && inner->getResult(0).getType().isF64() &&
-               !isa<math::SqrtOp, math::FmaOp, math::AbsFOp, math::CopySignOp, math::FloorOp, math::CeilOp,
-                    math::RoundEvenOp, math::TruncOp>(inner))
+      else if (isa<math::MathDialect>(inner->getDialect()) && inner->getOperand(0).getType().isF64() &&
+               !hasCodeOfItsOwn(inner))
         reason = (inner->getName().stripDialect() + " of float64 has no implementation").str();
     });
     return reason;
   }
   if (isa<tensor::EmptyOp, tensor::PadOp, tensor::InsertSliceOp, tensor::ExtractSliceOp, tensor::ExpandShapeOp,
           tensor::CollapseShapeOp, tensor::CastOp, affine::AffineApplyOp, func::ReturnOp, tensor::YieldOp, tile::ScanOp,
-          tile::ScatterOp>(op))
+          tile::ScatterOp, tile::AttentionOp>(op)) // attention: with its schedule
     return "";
   if (auto number = dyn_cast<arith::ConstantOp>(op)) {
     auto dense = dyn_cast<ElementsAttr>(number.getValue());
@@ -94,9 +94,13 @@ public:
   Schedule choose() {
     Schedule schedule;
     std::string reason;
-    if (std::optional<Product> product = matchProduct(kernel, reason))
-      if (Schedule mma = chooseMma(*product); whyNotMma(mma, arch.sharedBytes).empty())
-        return mma;
+    if (std::optional<Contraction> contraction = matchContraction(kernel, reason)) {
+      if (whyNotOnTensorCores(*contraction).empty())
+        if (Schedule mma = chooseMma(*contraction); whyNotMma(mma, *contraction, arch.sharedBytes).empty())
+          return mma;
+      if (std::optional<Schedule> fma = chooseFma(*contraction); fma && whyNotFma(*fma, *contraction).empty())
+        return *fma;
+    }
     bool reduces =
         llvm::any_of(members, [](Operation *op) { return cast<linalg::LinalgOp>(op).getNumReductionLoops() > 0; });
     if (reduces)
@@ -110,7 +114,7 @@ public:
   }
 
 private:
-  static int64_t bytesOf(Type type) {
+  static int64_t bytesOfElement(Type type) {
     return std::max<int64_t>(1, cast<ShapedType>(type).getElementTypeBitWidth() / 8);
   }
 
@@ -119,7 +123,7 @@ private:
     int64_t narrowest = 16;
     for (Type type : kernel.getArgumentTypes())
       if (isa<RankedTensorType>(type))
-        narrowest = std::min(narrowest, bytesOf(type));
+        narrowest = std::min(narrowest, bytesOfElement(type));
     int64_t vector = std::min<int64_t>(8, 16 / narrowest);
     for (int64_t size : sizes)
       while (vector > 1 && (ShapedType::isDynamic(size) || size % vector != 0))
@@ -250,15 +254,26 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
       getOperation().emitError() << llvm::toString(known.takeError());
       return signalPassFailure();
     }
-    // Attention is what it is made of: products, and a softmax of rows between them.
+    // Attention that tensor cores do not take is what it is made of: products, and a softmax of rows between them. So
+    // are convolutions in groups.
     OpPassManager decompose(func::FuncOp::getOperationName());
     decompose.addPass(createDecomposeTile());
     decompose.addPass(createCanonicalizerPass());
     decompose.addPass(createCSEPass());
     for (auto kernel : getOperation().getOps<func::FuncOp>()) {
       auto isAttention = [](Operation *op) { return isa<tile::AttentionOp, tile::AttentionGradientOp>(op); };
-      if (llvm::any_of(kernel.getOps(), [&](Operation &op) { return isAttention(&op); }) &&
-          failed(runPipeline(decompose, kernel)))
+      if (llvm::none_of(kernel.getOps(), [&](Operation &op) { return isAttention(&op); }))
+        continue;
+      std::string reason;
+      if (std::optional<Attention> attention = matchAttention(kernel, reason)) {
+        Schedule schedule = chooseAttention(*attention);
+        if (kernel->hasAttr("tw.schedule") || whyNotAttention(schedule, *attention).empty()) {
+          if (!kernel->hasAttr("tw.schedule"))
+            setSchedule(kernel, schedule);
+          continue;
+        }
+      }
+      if (failed(runPipeline(decompose, kernel)))
         return signalPassFailure();
     }
     bool possible = true;

@@ -9,6 +9,8 @@ namespace tilewright::cuda {
 
 /// Address spaces of pointers.
 inline constexpr unsigned globalSpace = 1, sharedSpace = 3;
+/// Bytes of shared memory that a block may have without asking for more.
+inline constexpr int64_t mostStaticShared = 48 * 1024;
 
 /// What the files that emit kernels share. `from` is the kernel on tensors, `to` the function that the builder fills.
 struct ThreadKernel {
@@ -37,6 +39,8 @@ struct ThreadKernel {
 mlir::LogicalResult emitElements(ThreadKernel &kernel);
 mlir::LogicalResult emitRows(ThreadKernel &kernel);
 mlir::LogicalResult emitMma(ThreadKernel &kernel);
+mlir::LogicalResult emitFma(ThreadKernel &kernel);
+mlir::LogicalResult emitAttention(ThreadKernel &kernel);
 
 /// A sum of products that reads two operands again and again, each without a loop of the result: a product of matrices,
 /// which has no schedule `rows`. A matrix times a vector reads the matrix once, and has.
@@ -47,6 +51,8 @@ mlir::Operation *combinerOf(mlir::linalg::LinalgOp op, unsigned number);
 
 /// Combines `value` of the lanes of a warp by the op `combiner`; each lane gets all of it.
 mlir::Value reduceInWarp(mlir::OpBuilder &builder, mlir::Location loc, mlir::Operation *combiner, mlir::Value value);
+/// `value` of the lane whose number differs in the bits of `mask`.
+mlir::Value shuffle(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, int32_t mask);
 mlir::Value combine(mlir::OpBuilder &builder, mlir::Operation *combiner, mlir::Value a, mlir::Value b);
 
 } // namespace tilewright::cuda

@@ -2,6 +2,7 @@
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #columns = affine_map<(d0, d1) -> (d1)>
+#rows = affine_map<(d0, d1) -> (d0)>
 #turned = affine_map<(d0, d1) -> (d1, d0)>
 
 // Four neighbours a thread; the broadcast operand is read at the same column; 32-bit places.
@@ -78,4 +79,61 @@ func.func private @gather(%x: tensor<8xf32>, %i: tensor<5xi64>, %y: tensor<5xf32
     linalg.yield %3 : f32
   } -> tensor<5xf32>
   return %0 : tensor<5xf32>
+}
+
+// Numbers that 32 bits do not hold: places are 64 bits wide.
+// CHECK-LABEL: func @wide_constant(
+// CHECK-SAME: tw_cuda.index = 64 : i64
+func.func private @wide_constant(%x: tensor<8xi64>, %y: tensor<8xi64>) -> tensor<8xi64> attributes {tw.kernel, tw.schedule = {kind = "elements", threads = 32 : i64, vector = 1 : i64}} {
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x : tensor<8xi64>) outs(%y : tensor<8xi64>) {
+  ^bb0(%in: i64, %out: i64):
+    %i = linalg.index 0 : index
+    %large = arith.constant 5000000000 : index
+    %p = arith.muli %i, %large : index
+    %w = arith.index_cast %p : index to i64
+    %s = arith.addi %w, %in : i64
+    linalg.yield %s : i64
+  } -> tensor<8xi64>
+  return %0 : tensor<8xi64>
+}
+
+// CHECK-LABEL: func @wide_loop(
+// CHECK-SAME: tw_cuda.index = 64 : i64
+func.func private @wide_loop(%x: tensor<8x0x5000000000xf32>, %y: tensor<8xf32>) -> tensor<8xf32> attributes {tw.kernel, tw.schedule = {kind = "elements", threads = 32 : i64, vector = 1 : i64}} {
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0)>], iterator_types = ["parallel", "reduction", "reduction"]} ins(%x : tensor<8x0x5000000000xf32>) outs(%y : tensor<8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %s = arith.addf %out, %in : f32
+    linalg.yield %s : f32
+  } -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// Reductions of a block pass through two places in turn, however many they are.
+// CHECK: llvm.mlir.global internal @three_reductions_shared() {{.*}} : !llvm.array<128 x i8>
+// CHECK-LABEL: func @three_reductions(
+// CHECK-COUNT-3: nvvm.barrier
+func.func private @three_reductions(%x: tensor<7x4096xf32>, %a: tensor<7xf32>, %b: tensor<7xf32>, %c: tensor<7xf32>) -> (tensor<7xf32>, tensor<7xf32>, tensor<7xf32>) attributes {tw.kernel, tw.schedule = {kind = "rows", threads = 256 : i64, vector = 4 : i64, group = 256 : i64}} {
+  %zero = arith.constant 0.0 : f32
+  %0 = linalg.fill ins(%zero : f32) outs(%a : tensor<7xf32>) -> tensor<7xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%b : tensor<7xf32>) -> tensor<7xf32>
+  %2 = linalg.fill ins(%zero : f32) outs(%c : tensor<7xf32>) -> tensor<7xf32>
+  %3 = linalg.generic {indexing_maps = [#id, #rows], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<7x4096xf32>) outs(%0 : tensor<7xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %s = arith.addf %out, %in : f32
+    linalg.yield %s : f32
+  } -> tensor<7xf32>
+  %4 = linalg.generic {indexing_maps = [#id, #rows, #rows], iterator_types = ["parallel", "reduction"]} ins(%x, %3 : tensor<7x4096xf32>, tensor<7xf32>) outs(%1 : tensor<7xf32>) {
+  ^bb0(%in: f32, %m: f32, %out: f32):
+    %d = arith.subf %in, %m : f32
+    %s = arith.addf %out, %d : f32
+    linalg.yield %s : f32
+  } -> tensor<7xf32>
+  %5 = linalg.generic {indexing_maps = [#id, #rows, #rows, #rows], iterator_types = ["parallel", "reduction"]} ins(%x, %3, %4 : tensor<7x4096xf32>, tensor<7xf32>, tensor<7xf32>) outs(%2 : tensor<7xf32>) {
+  ^bb0(%in: f32, %m: f32, %n: f32, %out: f32):
+    %d = arith.mulf %in, %m : f32
+    %e = arith.subf %d, %n : f32
+    %s = arith.addf %out, %e : f32
+    linalg.yield %s : f32
+  } -> tensor<7xf32>
+  return %3, %4, %5 : tensor<7xf32>, tensor<7xf32>, tensor<7xf32>
 }

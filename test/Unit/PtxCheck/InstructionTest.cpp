@@ -132,6 +132,8 @@ TEST(Instruction, Bits) {
       {"not.b16 %h0, %h1", {0xff}, 0xff00},
       {"xor.pred %p0, %p1, %p2", {1, 1}, 0},
       {"not.pred %p0, %p1", {0}, 1},
+      {"mov.pred %p0, %p1", {1}, 1},
+      {"mov.pred %p0, %p1", {0}, 0},
   });
 }
 

@@ -423,7 +423,7 @@ private:
       fail(at, at.opcode + ": expected two operands");
     const Term &to = at.terms[0], &from = at.terms[1];
     unsigned bits = in.bytes * 8u;
-    char letter = bits == 1 || bits == 8 ? 'p' : bits == 16 ? 'h' : bits == 32 ? 'w' : bits == 64 ? 'd' : 'q';
+    char letter = bits == 0 || bits == 8 ? 'p' : bits == 16 ? 'h' : bits == 32 ? 'w' : bits == 64 ? 'd' : 'q';
     if (from.kind == Term::Kind::Name) {
       uint32_t which = specialRegister(from.name);
       if (!which)

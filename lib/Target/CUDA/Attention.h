@@ -1,0 +1,36 @@
+//===- Attention.h - a kernel that is attention of a shape that tensor cores take -------===//
+#ifndef TILEWRIGHT_LIB_TARGET_CUDA_ATTENTION_H
+#define TILEWRIGHT_LIB_TARGET_CUDA_ATTENTION_H
+
+#include "dialects/Tile/Tile.h"
+#include "lib/Target/CUDA/Schedule.h"
+
+namespace tilewright::cuda {
+
+/// The one attention of a kernel, of bf16 or f16, whose operands are the kernel's arguments.
+struct Attention {
+  mutable tile::AttentionOp op; ///< mutable: ops read themselves by functions that are not const
+  int64_t headSize;             ///< of queries, keys and values
+  int64_t queryHeads;           ///< of each head of keys and values
+  int64_t groupedRows;          ///< rows of all query heads of a head of keys where they are few, else 0
+
+  enum Operand : unsigned { Query, Key, Value, Result };
+  /// Where dimension `dim` of (batch, head, row, column) lies in an operand.
+  int64_t position(Operand operand, unsigned dim) const {
+    auto places = op.getPermutations();
+    return places ? (*places)[operand * 4 + dim] : dim;
+  }
+  int64_t sizeOf(Operand operand, unsigned dim) const;
+};
+
+/// The attention of `kernel` for tensor cores, or null with the reason.
+std::optional<Attention> matchAttention(mlir::func::FuncOp kernel, std::string &reason);
+
+/// A schedule for it: rows of queries for a block, 16 for each warp, and keys at a time.
+Schedule chooseAttention(const Attention &attention);
+/// Why a schedule cannot be emitted; empty: it can.
+std::string whyNotAttention(const Schedule &schedule, const Attention &attention);
+
+} // namespace tilewright::cuda
+
+#endif

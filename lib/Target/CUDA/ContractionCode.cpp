@@ -1,0 +1,77 @@
+//===- ContractionCode.cpp - where a block's tile of a contraction lies -----------------===//
+#include "lib/Target/CUDA/ContractionCode.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+
+ContractionCode::ContractionCode(ThreadKernel &kernel, Contraction contraction)
+    : ThreadCode(kernel), contraction(std::move(contraction)) {
+  Contraction &all = this->contraction;
+  kernel.setGrid(all.sizeExpr(all.batches) * all.sizeExpr(all.rows).ceilDiv(schedule.m) *
+                 all.sizeExpr(all.columns).ceilDiv(schedule.n));
+  SmallVector<Value> extents = extentsOf(all.batches);
+  extents.push_back(divideUp(extentOf(all.rows), schedule.m));
+  extents.push_back(divideUp(extentOf(all.columns), schedule.n));
+  SmallVector<Value> at = elements.delinearize(kernel.block, extents);
+  loops.assign(all.op.getNumLoops(), index(0));
+  for (auto [loop, place] : llvm::zip(all.batches, at))
+    loops[loop] = place;
+  rowOrigin = elements.multiply(at[at.size() - 2], index(schedule.m));
+  columnOrigin = elements.multiply(at.back(), index(schedule.n));
+}
+
+SmallVector<Value> ContractionCode::extentsOf(ArrayRef<unsigned> group) {
+  return llvm::map_to_vector(group, [&](unsigned loop) { return elements.loopExtent(contraction.op, loop); });
+}
+
+Value ContractionCode::extentOf(ArrayRef<unsigned> group) {
+  if (int64_t known = contraction.sizeOf(group); !ShapedType::isDynamic(known))
+    return index(known);
+  Value all = index(1);
+  for (Value extent : extentsOf(group))
+    all = elements.multiply(all, extent);
+  return all;
+}
+
+void ContractionCode::setLoops(SmallVector<Value> &at, ArrayRef<unsigned> group, Value place) {
+  for (auto [loop, value] : llvm::zip_equal(group, elements.delinearize(place, extentsOf(group))))
+    at[loop] = value;
+}
+
+SmallVector<Value> ContractionCode::placeOf(AffineMap map, ArrayRef<unsigned> one, Value at, ArrayRef<unsigned> other,
+                                            Value otherAt) {
+  SmallVector<Value> places = loops;
+  setLoops(places, one, at);
+  setLoops(places, other, otherAt);
+  return llvm::map_to_vector(map.getResults(), [&](AffineExpr expr) { return elements.evaluate(expr, places); });
+}
+
+void ContractionCode::write(Value row, Value column, ArrayRef<Value> sums) {
+  struct Made {
+    Value value;
+    BlockArgument destination;
+    SmallVector<Value> at;
+  };
+  Type type = getElementTypeOrSelf(contraction.op->getResult(0).getType());
+  SmallVector<Made> made;
+  SmallVector<Value> places = loops;
+  setLoops(places, contraction.rows, row);
+  for (auto [number, sum] : llvm::enumerate(sums)) {
+    setLoops(places, contraction.columns, elements.add(column, index(int64_t(number))));
+    Value mine = sum;
+    if (type != mine.getType()) // of i8, whose sums wrap the same
+      mine = arith::TruncIOp::create(builder, loc, type, mine);
+    elements.provide(contraction.op->getResult(0), [mine](ArrayRef<Value>) { return mine; });
+    for (auto [result, of] : llvm::zip_equal(kernel.results(), contraction.results)) {
+      SmallVector<Value> at = llvm::map_to_vector(of, [&](unsigned loop) { return places[loop]; });
+      made.push_back({elements.element(result.first, at), result.second, at});
+    }
+  }
+  // All is computed before any of it is stored: a result may be written over an operand.
+  for (Made &each : made)
+    elements.store(each.value, each.destination, each.at, kernel.pointers[each.destination]);
+}
+
+} // namespace tilewright::cuda

@@ -1,0 +1,37 @@
+//===- ContractionCode.h - where a block's tile of a contraction lies -------------------===//
+#ifndef TILEWRIGHT_LIB_TARGET_CUDA_CONTRACTIONCODE_H
+#define TILEWRIGHT_LIB_TARGET_CUDA_CONTRACTIONCODE_H
+
+#include "lib/Target/CUDA/Contraction.h"
+#include "lib/Target/CUDA/ThreadCode.h"
+
+namespace tilewright::cuda {
+
+/// What the schedules `mma` and `fma` share: tiles of a grid, places of loops, and what becomes of a sum.
+class ContractionCode : ThreadCode {
+public:
+  /// Sets the grid, a block for each tile.
+  ContractionCode(ThreadKernel &kernel, Contraction contraction);
+
+  /// How far the loops of a group run, each and together.
+  llvm::SmallVector<mlir::Value> extentsOf(llvm::ArrayRef<unsigned> group);
+  mlir::Value extentOf(llvm::ArrayRef<unsigned> group);
+  /// The element of `tensor`, read by `map`, where the loops of two groups are at these places: its place in each
+  /// dimension.
+  llvm::SmallVector<mlir::Value> placeOf(mlir::AffineMap map, llvm::ArrayRef<unsigned> one, mlir::Value at,
+                                         llvm::ArrayRef<unsigned> other, mlir::Value otherAt);
+  /// Computes all that the kernel returns from the sums of neighbouring columns, and stores it.
+  void write(mlir::Value row, mlir::Value column, llvm::ArrayRef<mlir::Value> sums);
+
+  Contraction contraction;
+  mlir::Value rowOrigin, columnOrigin; ///< of this block's tile
+
+private:
+  void setLoops(llvm::SmallVector<mlir::Value> &at, llvm::ArrayRef<unsigned> group, mlir::Value place);
+
+  llvm::SmallVector<mlir::Value> loops; ///< places of the loops: those of the batch are set
+};
+
+} // namespace tilewright::cuda
+
+#endif

@@ -1,0 +1,386 @@
+//===- EmitAttention.cpp - the schedule `attention`: online softmax on tensor cores --------===//
+//
+// A block has rows of queries of one head, 16 for each warp, and walks over the keys. Tiles of keys and values go
+// through a ring of slots in shared memory, by cp.async. Queries, scores, weights and sums stay in registers:
+//
+//   load queries ; sums = 0, max = -inf, total = 0
+//   for tiles of keys: wait for the oldest ; barrier ; load the next into the slot that all have left
+//     scores = queries x keys (mma) * scale + mask, -inf where not seen
+//     max' = max of max and scores ; weights = exp(scores - max') ; sums, total *= exp(max - max') ; total += weights
+//     sums += weights x values (mma)
+//   result = sums / total, 0 for a row that sees nothing ; logsumexp = max + log total
+//
+// The fragments of two neighbouring tiles of scores are those of the left operand of the second product, so weights
+// need no shared memory. Where all heads that share keys have few rows (a step of decoding), a block has those of all
+// of them, so that keys are read once. exp is ex2.approx, within 2 ulp.
+//
+// Tests: test/Target/CUDA/attention.mlir, test/Python/test_cuda_attention.py
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/Sizes.h"
+#include "lib/Target/CUDA/Attention.h"
+#include "lib/Target/CUDA/TileCode.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+namespace {
+
+class AttentionEmitter : TileCode {
+public:
+  AttentionEmitter(ThreadKernel &kernel, Attention attention)
+      : TileCode(kernel, getElementTypeOrSelf(attention.op.getInputs()[0].getType())), attention(attention),
+        f32(builder.getF32Type()), zero(number(0)), lowest(number(-std::numeric_limits<double>::infinity())) {}
+
+  LogicalResult run() {
+    placeRows();
+    SmallVector<SmallVector<Value>> queries = loadQueries();
+    SharedTile keys{/*alongK=*/true, schedule.n, attention.headSize, 0};
+    SharedTile values{/*alongK=*/false, schedule.n, attention.headSize, keys.bytes()};
+    int64_t slotBytes = keys.bytes() + values.bytes();
+    Value shared = kernel.allocateShared(slotBytes * schedule.stages);
+    Value tiles = divideUp(columnsSeen(), schedule.n);
+    auto slot = [&](Value tile) {
+      Value number = arith::RemUIOp::create(builder, loc, tile, index(schedule.stages));
+      return address(shared, elements.multiply(number, index(slotBytes)));
+    };
+    auto load = [&](Value tile) {
+      // Behind the last tile there is nothing to load, but a group to count.
+      when(isLess(tile, tiles), [&] {
+        Value to = slot(tile);
+        loadTile(keys, Attention::Key, tile, to);
+        loadTile(values, Attention::Value, tile, to);
+      });
+      NVVM::CpAsyncCommitGroupOp::create(builder, loc);
+    };
+    for (int64_t stage = 0; stage + 1 < schedule.stages; ++stage)
+      load(index(stage));
+    // Sums, then for both rows of the thread the maximum and this thread's part of the total.
+    SmallVector<Value> state(size_t(attention.headSize / 2), zero);
+    state.append({lowest, lowest, zero, zero});
+    auto loop = scf::ForOp::create(builder, loc, index(0), tiles, index(1), state);
+    elements.inScope([&] {
+      builder.setInsertionPointToStart(loop.getBody());
+      Value tile = loop.getInductionVar();
+      NVVM::CpAsyncWaitGroupOp::create(builder, loc, int32_t(schedule.stages - 2));
+      NVVM::Barrier0Op::create(builder, loc);
+      load(elements.add(tile, index(schedule.stages - 1)));
+      SmallVector<Value> next(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+      step(keys, values, queries, tile, slot(tile), next);
+      scf::YieldOp::create(builder, loc, next);
+    });
+    NVVM::CpAsyncWaitGroupOp::create(builder, loc, 0);
+    write(SmallVector<Value>(loop.getResults()));
+    return success();
+  }
+
+private:
+  Value number(double value) { return arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(float(value))); }
+  Value operand(Attention::Operand which) { return attention.op.getInputs()[which]; }
+  Value size(Attention::Operand which, unsigned dim) {
+    return elements.size(operand(which), attention.position(which, dim));
+  }
+  Value columns() { return size(Attention::Key, 2); }
+
+  /// Which head and rows are this block's, and which two rows this thread's.
+  void placeRows() {
+    Value query = operand(Attention::Query);
+    bool grouped = attention.groupedRows > 0;
+    Value length = size(Attention::Query, 2), rows = grouped ? index(attention.groupedRows) : length;
+    int64_t heads = attention.sizeOf(grouped ? Attention::Key : Attention::Query, 1);
+    AffineExpr rowsExpr = grouped ? getAffineConstantExpr(attention.groupedRows, builder.getContext())
+                                  : tile::sizeOf(query, attention.position(Attention::Query, 2));
+    kernel.setGrid(tile::sizeOf(query, attention.position(Attention::Query, 0)) * heads * rowsExpr.ceilDiv(schedule.m));
+    SmallVector<Value> at =
+        elements.delinearize(kernel.block, {size(Attention::Query, 0), index(heads), divideUp(rows, schedule.m)});
+    batch = at[0];
+    keyHead = grouped || attention.queryHeads == 1 ? at[1] : quotient(at[1], attention.queryHeads);
+    blockRow = elements.multiply(at[2], index(schedule.m));
+    warpRow = elements.add(blockRow, elements.multiply(warp, index(16)));
+    for (int64_t half = 0; half < 2; ++half) {
+      Row &mine = row[half];
+      Value place = elements.add(warpRow, elements.add(index(half * 8), quotient(lane, 4)));
+      if (!dividesEvenly(rows, schedule.m)) {
+        mine.valid = isLess(place, rows);
+        Value last = arith::SubIOp::create(builder, loc, rows, index(1));
+        place = arith::MinUIOp::create(builder, loc, place, last);
+      }
+      mine.head = at[1];
+      mine.place = place;
+      if (grouped) {
+        Value inGroup = arith::DivUIOp::create(builder, loc, place, length);
+        mine.head = elements.add(elements.multiply(at[1], index(attention.queryHeads)), inGroup);
+        mine.place = arith::RemUIOp::create(builder, loc, place, length);
+      }
+    }
+    pair = elements.multiply(remainder(lane, 4), index(2));
+  }
+
+  /// The address of an element, in the order (batch, head, row, column).
+  Value globalAddress(Attention::Operand which, std::array<Value, 4> at) {
+    SmallVector<Value> place(4);
+    for (unsigned dim = 0; dim < 4; ++dim)
+      place[size_t(attention.position(which, dim))] = at[dim];
+    Value tensor = operand(which), pointer = kernel.pointers[tensor];
+    Value linear = elements.linearize(place, elements.extents(tensor));
+    linear = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), linear);
+    return LLVM::GEPOp::create(builder, loc, pointer.getType(), element, pointer, ArrayRef<LLVM::GEPArg>{linear});
+  }
+
+  /// The left operand of the first product, four words for each 16 numbers of a head.
+  SmallVector<SmallVector<Value>> loadQueries() {
+    SmallVector<SmallVector<Value>> words;
+    for (int64_t depth = 0; depth < attention.headSize; depth += 16) {
+      words.emplace_back();
+      for (int64_t part = 0; part < 4; ++part) {
+        const Row &mine = row[part % 2];
+        Value column = elements.add(pair, index(depth + part / 2 * 8));
+        Value from = globalAddress(Attention::Query, {batch, mine.head, mine.place, column});
+        words.back().push_back(
+            asFragment(LLVM::LoadOp::create(builder, loc, builder.getI32Type(), from, /*alignment=*/4).getResult()));
+      }
+    }
+    return words;
+  }
+
+  /// How many columns a row of this block sees at most.
+  Value columnsSeen() {
+    if (!attention.op.getCausal())
+      return columns();
+    Value seen = attention.groupedRows > 0 ? size(Attention::Query, 2) : elements.add(blockRow, index(schedule.m));
+    return arith::MinUIOp::create(builder, loc, columns(), seen);
+  }
+
+  void loadTile(const SharedTile &tile, Attention::Operand which, Value number, Value slot) {
+    Value first = elements.multiply(number, index(schedule.n));
+    forChunks(tile, slot, [&](Value rowInTile, Value chunk, Value to) {
+      Value key = elements.add(first, rowInTile), inside;
+      if (!dividesEvenly(columns(), schedule.n)) {
+        inside = isLess(key, columns());
+        key = arith::SelectOp::create(builder, loc, inside, key, index(0));
+      }
+      Value column = elements.multiply(chunk, index(chunkElements));
+      copyChunk(to, globalAddress(which, {batch, keyHead, key, column}), inside);
+    });
+  }
+
+  Value maximum(Value a, Value b) { return arith::MaximumFOp::create(builder, loc, a, b); }
+  Value times(Value a, Value b) { return arith::MulFOp::create(builder, loc, a, b); }
+  Value plus(Value a, Value b) { return arith::AddFOp::create(builder, loc, a, b); }
+  /// exp(a - b).
+  Value expOfDifference(Value a, Value b) {
+    constexpr double log2OfE = 1.4426950408889634;
+    Value difference = arith::SubFOp::create(builder, loc, a, b);
+    return LLVM::Exp2Op::create(builder, loc, times(difference, number(log2OfE)));
+  }
+  /// The four lanes that share a row, combined.
+  Value inQuad(Value value, llvm::function_ref<Value(Value, Value)> combine) {
+    for (int32_t mask : {1, 2})
+      value = combine(value, shuffle(builder, loc, value, mask));
+    return value;
+  }
+
+  void step(const SharedTile &keys, const SharedTile &values, ArrayRef<SmallVector<Value>> queries, Value tile,
+            Value slot, SmallVector<Value> &state) {
+    SmallVector<Value> scores(size_t(schedule.n / 2), zero);
+    auto four = [](MutableArrayRef<Value> all, int64_t number) { return all.slice(size_t(number) * 4, 4); };
+    for (auto [part, left] : llvm::enumerate(queries))
+      for (int64_t j = 0; j < schedule.n / 8; j += 2) {
+        SmallVector<Value> right = loadFragments(keys, slot, index(j * 8), int64_t(part) * 16, /*isLhs=*/false);
+        for (int64_t next = 0; next < 2; ++next)
+          multiply(left, ArrayRef(right).slice(size_t(next) * 2, 2), four(scores, j + next));
+      }
+    Value scale = number(attention.op.getScale().convertToDouble());
+    for (Value &score : scores)
+      score = times(score, scale);
+    Value firstColumn = elements.add(elements.multiply(tile, index(schedule.n)), pair);
+    addMask(firstColumn, scores);
+    hideUnseen(tile, firstColumn, scores);
+
+    MutableArrayRef<Value> sums = MutableArrayRef<Value>(state).drop_back(4),
+                           max = MutableArrayRef<Value>(state).take_back(4).take_front(2),
+                           total = MutableArrayRef<Value>(state).take_back(2);
+    for (int64_t half = 0; half < 2; ++half) {
+      Value found = max[half];
+      auto mine = [&](int64_t j) { return four(scores, j).slice(size_t(half) * 2, 2); };
+      Value here = maximum(mine(0)[0], mine(0)[1]);
+      for (int64_t j = 1; j < schedule.n / 8; ++j)
+        here = maximum(here, maximum(mine(j)[0], mine(j)[1]));
+      Value larger = maximum(found, inQuad(here, [&](Value a, Value b) { return maximum(a, b); }));
+      Value base = orZero(larger), shrink = expOfDifference(found, base), added = zero;
+      for (int64_t j = 0; j < schedule.n / 8; ++j)
+        for (Value &score : mine(j)) {
+          score = expOfDifference(score, base);
+          added = plus(added, score);
+        }
+      total[half] = plus(times(total[half], shrink), added);
+      max[half] = larger;
+      for (int64_t j = 0; j < attention.headSize / 8; ++j)
+        for (Value &sum : four(sums, j).slice(size_t(half) * 2, 2))
+          sum = times(sum, shrink);
+    }
+
+    for (int64_t depth = 0; depth < schedule.n / 16; ++depth) {
+      SmallVector<Value> left;
+      for (int64_t part = 0; part < 4; ++part)
+        left.push_back(packed(four(scores, depth * 2 + part / 2).slice(size_t(part % 2) * 2, 2)));
+      for (int64_t j = 0; j < attention.headSize / 8; j += 2) {
+        SmallVector<Value> right = loadFragments(values, slot, index(j * 8), depth * 16, /*isLhs=*/false);
+        for (int64_t next = 0; next < 2; ++next)
+          multiply(left, ArrayRef(right).slice(size_t(next) * 2, 2), four(sums, j + next));
+      }
+    }
+  }
+
+  /// `max`, or 0 for a row that has seen nothing, so that its exponentials are 0.
+  Value orZero(Value max) {
+    Value none = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, max, lowest);
+    return arith::SelectOp::create(builder, loc, none, zero, max);
+  }
+
+  /// Two weights in the type of the values, as a fragment.
+  Value packed(ArrayRef<Value> two) {
+    Value both = LLVM::UndefOp::create(builder, loc, VectorType::get({2}, f32));
+    for (auto [number, value] : llvm::enumerate(two)) {
+      Value lane = LLVM::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(int32_t(number)));
+      both = LLVM::InsertElementOp::create(builder, loc, both, value, lane);
+    }
+    Value narrow = LLVM::FPTruncOp::create(builder, loc, VectorType::get({2}, element), both);
+    return element.isF16() ? narrow : LLVM::BitcastOp::create(builder, loc, builder.getI32Type(), narrow).getResult();
+  }
+
+  void addMask(Value firstColumn, MutableArrayRef<Value> scores) {
+    if (attention.op.getInputs().size() < 4)
+      return;
+    Value mask = attention.op.getInputs()[3];
+    auto type = cast<RankedTensorType>(mask.getType());
+    bool ragged = !dividesEvenly(columns(), schedule.n);
+    for (auto [position, score] : llvm::enumerate(scores)) {
+      const Row &mine = row[position / 2 % 2];
+      Value column = elements.add(firstColumn, index(int64_t(position / 4 * 8 + position % 2)));
+      if (ragged) {
+        Value last = arith::SubIOp::create(builder, loc, columns(), index(1));
+        column = arith::MinUIOp::create(builder, loc, column, last);
+      }
+      SmallVector<Value> at{batch, mine.head, mine.place, column};
+      at.erase(at.begin(), at.end() - type.getRank());
+      for (auto [dim, place] : llvm::enumerate(at))
+        if (type.getDimSize(int64_t(dim)) == 1)
+          place = index(0);
+      Value value = elements.element(mask, at);
+      if (isa<IntegerType>(value.getType())) {
+        Value none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(value.getType()));
+        Value seen = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, value, none);
+        score = arith::SelectOp::create(builder, loc, seen, score, lowest);
+        continue;
+      }
+      if (value.getType() != f32)
+        value = arith::ExtFOp::create(builder, loc, f32, value);
+      score = plus(score, value);
+    }
+  }
+
+  /// -inf for columns behind the last one and, where it is causal, behind the row. Tiles that need it are few.
+  void hideUnseen(Value tile, Value firstColumn, MutableArrayRef<Value> scores) {
+    bool ragged = !dividesEvenly(columns(), schedule.n), causal = attention.op.getCausal();
+    if (!ragged && !causal)
+      return;
+    Value end = elements.multiply(elements.add(tile, index(1)), index(schedule.n));
+    Value needed = ragged ? isLess(columns(), end) : Value();
+    if (causal) {
+      Value firstRow = attention.groupedRows > 0 ? index(0) : warpRow;
+      Value crosses = isLess(elements.add(firstRow, index(1)), end);
+      needed = needed ? arith::OrIOp::create(builder, loc, needed, crosses).getResult() : crosses;
+    }
+    SmallVector<Type> types(scores.size(), f32);
+    auto branch = scf::IfOp::create(builder, loc, types, needed, /*withElse=*/true);
+    elements.inScope([&] {
+      builder.setInsertionPointToStart(&branch.getThenRegion().front());
+      SmallVector<Value> rest, hidden(scores.begin(), scores.end());
+      for (const Row &mine : row) {
+        Value seen = columns();
+        if (causal)
+          seen = arith::MinUIOp::create(builder, loc, seen, elements.add(mine.place, index(1)));
+        rest.push_back(arith::SubIOp::create(builder, loc, seen, firstColumn));
+      }
+      for (auto [position, score] : llvm::enumerate(hidden)) {
+        Value at = index(int64_t(position / 4 * 8 + position % 2));
+        Value seen = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, at, rest[position / 2 % 2]);
+        score = arith::SelectOp::create(builder, loc, seen, score, lowest);
+      }
+      scf::YieldOp::create(builder, loc, hidden);
+      builder.setInsertionPointToStart(&branch.getElseRegion().front());
+      scf::YieldOp::create(builder, loc, SmallVector<Value>(scores.begin(), scores.end()));
+    });
+    llvm::copy(branch.getResults(), scores.begin());
+  }
+
+  void write(SmallVector<Value> state) {
+    ArrayRef<Value> sums = ArrayRef<Value>(state).drop_back(4), max = ArrayRef<Value>(state).take_back(4).take_front(2),
+                    total = ArrayRef<Value>(state).take_back(2);
+    for (int64_t half = 0; half < 2; ++half) {
+      const Row &mine = row[half];
+      Value all = inQuad(total[size_t(half)], [&](Value a, Value b) { return plus(a, b); });
+      Value none = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, all, zero);
+      Value factor = arith::DivFOp::create(builder, loc, number(1), all);
+      factor = arith::SelectOp::create(builder, loc, none, zero, factor);
+      for (auto [value, destination] : kernel.results()) {
+        Type type = cast<ShapedType>(destination.getType()).getElementType();
+        Value pointer = kernel.pointers[destination];
+        auto rounded = [&](Value x) {
+          return type == f32 ? x : arith::TruncFOp::create(builder, loc, type, x).getResult();
+        };
+        if (cast<OpResult>(value).getResultNumber() == 1) {
+          Value first = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, pair, index(0));
+          when(both(mine.valid, first), [&] {
+            Value logarithm = plus(orZero(max[size_t(half)]), math::LogOp::create(builder, loc, all));
+            elements.store(rounded(logarithm), destination, {batch, mine.head, mine.place}, pointer);
+          });
+          continue;
+        }
+        when(mine.valid, [&] {
+          for (int64_t j = 0; j < attention.headSize / 8; ++j)
+            for (int64_t next = 0; next < 2; ++next) {
+              Value column = elements.add(pair, index(j * 8 + next));
+              std::array<Value, 4> at{batch, mine.head, mine.place, column};
+              SmallVector<Value> place(4);
+              for (unsigned dim = 0; dim < 4; ++dim)
+                place[size_t(attention.position(Attention::Result, dim))] = at[dim];
+              Value sum = sums[size_t(j * 4 + half * 2 + next)];
+              elements.store(rounded(times(sum, factor)), destination, place, pointer);
+            }
+        });
+      }
+    }
+  }
+
+  struct Row {
+    Value head, place;
+    Value valid; ///< null: always; a row that is not is the last one
+  };
+
+  Attention attention;
+  Type f32;
+  Value zero, lowest;
+  Value batch, keyHead, blockRow, warpRow;
+  Value pair; ///< the first of the two columns of each eight that are this thread's
+  std::array<Row, 2> row;
+};
+
+} // namespace
+
+LogicalResult emitAttention(ThreadKernel &kernel) {
+  std::string reason;
+  std::optional<Attention> attention = matchAttention(kernel.from, reason);
+  if (!attention)
+    return kernel.from.emitOpError("its schedule `attention` does not fit: ") << reason;
+  if (std::string wrong = whyNotAttention(kernel.schedule, *attention); !wrong.empty())
+    return kernel.from.emitOpError("its schedule `attention` cannot be: ") << wrong;
+  return AttentionEmitter(kernel, *attention).run();
+}
+
+} // namespace tilewright::cuda

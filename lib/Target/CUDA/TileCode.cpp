@@ -1,0 +1,97 @@
+//===- TileCode.cpp - tiles of matrices in shared memory, and tensor cores on them ------===//
+#include "lib/Target/CUDA/TileCode.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+
+TileCode::TileCode(ThreadKernel &kernel, Type element)
+    : ThreadCode(kernel), element(element), chunkElements(chunkBytes / bytesOf(element)) {
+  warp = quotient(kernel.thread, warpSize);
+  lane = remainder(kernel.thread, warpSize);
+}
+
+Value TileCode::address(Value pointer, Value offset) {
+  return LLVM::GEPOp::create(builder, loc, pointer.getType(), builder.getI8Type(), pointer,
+                             ArrayRef<LLVM::GEPArg>{toI32(offset)});
+}
+
+Value TileCode::chunkOffset(int64_t chunks, Value row, Value chunk) {
+  // As many rows as make 128 bytes have the same number: their chunks are in different banks as they are.
+  Value number = chunks >= 8 ? row : quotient(row, 8 / chunks);
+  Value mixed = arith::XOrIOp::create(builder, loc, chunk, remainder(number, std::min<int64_t>(chunks, 8)));
+  return elements.multiply(elements.add(elements.multiply(row, index(chunks)), mixed), index(chunkBytes));
+}
+
+void TileCode::forChunks(const SharedTile &tile, Value slot, llvm::function_ref<void(Value, Value, Value)> body) {
+  int64_t chunksOfRow = tile.chunksOfRow(), chunks = tile.rows * chunksOfRow;
+  for (int64_t first = 0; first < chunks; first += schedule.threads) {
+    Value number = elements.add(kernel.thread, index(first));
+    when(first + schedule.threads <= chunks ? Value() : isLess(number, index(chunks)), [&] {
+      Value row = quotient(number, chunksOfRow), chunk = remainder(number, chunksOfRow);
+      body(row, chunk, address(slot, elements.add(index(tile.slotOffset), chunkOffset(chunksOfRow, row, chunk))));
+    });
+  }
+}
+
+void TileCode::copyChunk(Value to, Value from, Value inside) {
+  Value bytes;
+  if (inside) {
+    Value all = arith::ConstantIntOp::create(builder, loc, chunkBytes, 32);
+    Value none = arith::ConstantIntOp::create(builder, loc, 0, 32);
+    bytes = arith::SelectOp::create(builder, loc, inside, all, none);
+  }
+  NVVM::CpAsyncOp::create(builder, loc, to, from, uint32_t(chunkBytes), NVVM::LoadCacheModifierKind::CG, bytes);
+}
+
+SmallVector<Value> TileCode::loadFragments(const SharedTile &tile, Value slot, Value side, int64_t depth, bool isLhs) {
+  Value matrix = quotient(lane, 8), inMatrix = remainder(lane, 8);
+  Value low = remainder(matrix, 2), high = quotient(matrix, 2);
+  Value alongSide = elements.multiply(isLhs ? low : high, index(8));
+  Value alongDepth = elements.add(elements.multiply(isLhs ? high : low, index(chunkElements)), index(depth));
+  Value row, column;
+  if (tile.alongK) {
+    row = elements.add(side, elements.add(alongSide, inMatrix));
+    column = alongDepth;
+  } else {
+    row = elements.add(alongDepth, inMatrix);
+    column = elements.add(side, alongSide);
+  }
+  Value offset = chunkOffset(tile.chunksOfRow(), row, quotient(column, chunkElements));
+  Value from = address(slot, elements.add(index(tile.slotOffset), offset));
+  Type i32 = builder.getI32Type();
+  auto four = LLVM::LLVMStructType::getLiteral(builder.getContext(), {i32, i32, i32, i32});
+  Value loaded = NVVM::LdMatrixOp::create(
+      builder, loc, four, from, 4u, tile.alongK ? NVVM::MMALayout::row : NVVM::MMALayout::col,
+      NVVM::LdStMatrixShapeAttr::get(builder.getContext(), 8, 8), NVVM::LdStMatrixEltType::B16);
+  SmallVector<Value> words;
+  for (int64_t i = 0; i < 4; ++i)
+    words.push_back(asFragment(LLVM::ExtractValueOp::create(builder, loc, loaded, ArrayRef<int64_t>{i})));
+  return words;
+}
+
+Value TileCode::asFragment(Value word) {
+  if (!element.isF16())
+    return word;
+  return LLVM::BitcastOp::create(builder, loc, VectorType::get({2}, builder.getF16Type()), word);
+}
+
+void TileCode::multiply(ValueRange a, ValueRange b, MutableArrayRef<Value> sums) {
+  bool isInteger = element.isInteger();
+  NVVM::MMATypes type = isInteger ? NVVM::MMATypes::s8 : element.isF16() ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
+  Type sum = sums.front().getType();
+  auto four = LLVM::LLVMStructType::getLiteral(builder.getContext(), {sum, sum, sum, sum});
+  // Sums of integers wrap, as those of a loop do.
+  std::optional<NVVM::MMAIntOverflow> overflow;
+  if (isInteger)
+    overflow = NVVM::MMAIntOverflow::wrapped;
+  Value made = NVVM::MmaOp::create(builder, loc, four, a, b, ValueRange(ArrayRef<Value>(sums)),
+                                   ArrayRef<int64_t>{16, 8, stepOf(element)}, std::nullopt, overflow,
+                                   std::array<NVVM::MMATypes, 2>{type, type},
+                                   std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row, NVVM::MMALayout::col});
+  for (auto [number, each] : llvm::enumerate(sums))
+    each = LLVM::ExtractValueOp::create(builder, loc, made, ArrayRef<int64_t>{int64_t(number)});
+}
+
+} // namespace tilewright::cuda

@@ -1,0 +1,92 @@
+"""Attention on tensor cores on the emulated device: executed by ptx-check, without a finding, by the numbers rule."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from numbers_rule import check
+
+
+@pytest.fixture(autouse=True)
+def emulated(monkeypatch):
+    monkeypatch.setenv("TILEWRIGHT_TARGET", "cuda")
+    monkeypatch.setenv("TILEWRIGHT_DEVICE", "emulated")
+
+
+def operands(rows, columns, size=64, heads=2, key_heads=2, dtype=torch.bfloat16, batches=1):
+    return (torch.randn(batches, heads, rows, size).to(dtype), torch.randn(batches, key_heads, columns, size).to(dtype),
+            torch.randn(batches, key_heads, columns, size).to(dtype))  # fmt: skip
+
+
+def attend(**how):
+    return lambda q, k, v: F.scaled_dot_product_attention(q, k, v, **how)
+
+
+@pytest.mark.parametrize("size", [64, 128])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_plain_and_causal(dtype, size):
+    for rows, columns in ((64, 96), (70, 70), (17, 130)):
+        check(attend(), *operands(rows, columns, size, dtype=dtype))
+    check(attend(is_causal=True), *operands(100, 100, size, dtype=dtype))
+    check(attend(is_causal=True, scale=0.3), *operands(96, 40, size, dtype=dtype))
+
+
+@pytest.mark.parametrize("rows", [96, 13])
+def test_masks(rows):
+    q, k, v = operands(rows, 75, batches=2)
+    for mask in (torch.rand(rows, 75) > 0.4, torch.randn(2, 1, rows, 75).bfloat16(), torch.randn(1, 75).bfloat16()):
+        check(lambda q, k, v, mask: F.scaled_dot_product_attention(q, k, v, mask), q, k, v, mask)
+
+
+def test_rows_that_see_nothing():
+    q, k, v = operands(32, 64)
+    mask = torch.rand(32, 64) > 0.3
+    mask[5] = False
+    compiled = torch.compile(lambda q, k, v, mask: F.scaled_dot_product_attention(q, k, v, mask), backend="tilewright")
+    out = compiled(q, k, v, mask)
+    assert out.isfinite().all() and (out[:, :, 5] == 0).all()
+    # The lowest number is no infinity: what is hidden by it counts, where nothing else does.
+    q, k, v = q.float().half(), k.half(), v.half()
+    lowest = torch.zeros(32, 64)
+    lowest[7] = lowest[:, 9] = torch.finfo(torch.float32).min
+    hidden = compiled(q, k, v, lowest)
+    torch.testing.assert_close(hidden[:, :, 7].float(), v.float().mean(2), atol=2e-3, rtol=2e-3)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 80])
+def test_grouped_heads(rows):
+    """A step of decoding: the heads that share keys are rows of one block."""
+    q, k, v = operands(rows, 90, heads=8, key_heads=2)
+    check(attend(enable_gqa=True), q, k, v)
+    mask = torch.rand(rows, 90) > 0.3
+    mask[:, 0] = True
+    check(lambda q, k, v, mask: F.scaled_dot_product_attention(q, k, v, mask, enable_gqa=True), q, k, v, mask)
+    if rows > 1:
+        check(attend(enable_gqa=True, is_causal=True), q, k[:, :, :rows], v[:, :, :rows])
+
+
+def test_a_step_of_decoding():
+    check(attend(), *operands(1, 300, size=128, heads=4, key_heads=4))
+
+
+def test_operands_as_projections_give_them():
+    """Heads lie between rows and numbers, and so they do in the result."""
+    def forward(q, k, v):
+        q, k, v = (x.view(2, 40, 3, 64).transpose(1, 2) for x in (q, k, v))
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(2, 40, 192)
+
+    check(forward, *(torch.randn(2, 40, 192).bfloat16() for _ in range(3)))
+
+
+def test_symbolic_lengths():
+    q, k, v = operands(50, 70)
+    for value in (q, k, v):
+        torch._dynamo.mark_dynamic(value, 2)
+    check(attend(), q, k, v)
+    check(attend(is_causal=True), q, k, v)
+
+
+def test_logsumexp_of_training():
+    from numbers_rule import check_gradient
+
+    check_gradient(attend(is_causal=True), *operands(24, 24, heads=1, key_heads=1))

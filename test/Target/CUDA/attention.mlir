@@ -1,0 +1,43 @@
+// Attention on tensor cores: the schedule, and the PTX. Weights go from one product into the next in registers.
+// RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s --check-prefix=TILED
+// RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
+// RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT
+
+// Causal, with fewer heads of keys; a mask that is added; a step of decoding, whose four heads of each group are one block's rows.
+// TILED: tw.schedule = {block = array<i64: 64, 32>, kind = "attention", stages = 2 : i64, threads = 128 : i64}
+// TILED: tw.schedule = {block = array<i64: 64, 64>, kind = "attention", stages = 2 : i64, threads = 128 : i64}
+// TILED: tw.schedule = {block = array<i64: 16, 64>, kind = "attention", stages = 2 : i64, threads = 32 : i64}
+// Heads of 16 numbers are rows of queries for warps.
+// TILED: tw.schedule = {group = 32 : i64, kind = "rows"
+
+// CHECK: .entry kernel_0(
+// CHECK: .reqntid 128
+// CHECK-NOT: st.shared
+// CHECK: cp.async.cg.shared.global
+// CHECK-NOT: st.shared
+// CHECK: ldmatrix.sync.aligned.m8n8.x4.shared.b16
+// CHECK-NOT: st.shared
+// CHECK: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+// CHECK-NOT: st.shared
+// CHECK: shfl.sync.bfly
+// CHECK-NOT: st.shared
+// CHECK: ex2.approx
+// CHECK-NOT: st.shared
+// CHECK: cvt.rn.bf16x2.f32
+// CHECK-NOT: st.shared
+// CHECK: ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
+// CHECK-NOT: st.shared
+// CHECK: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+// CHECK-NOT: st.shared
+// CHECK: .entry kernel_
+
+// RESULT: 4 operations
+func.func @main(%q: tensor<1x4x70x128xbf16>, %k: tensor<1x2x70x128xbf16>, %p: tensor<2x2x64x64xf16>, %m: tensor<64x64xf32>,
+                %d: tensor<1x8x1x64xbf16>, %c: tensor<1x2x90x64xbf16>, %s: tensor<1x2x8x16xbf16>)
+    -> (tensor<1x4x70x128xbf16>, tensor<2x2x64x64xf16>, tensor<1x8x1x64xbf16>, tensor<1x2x8x16xbf16>) {
+  %r0, %l0 = tw.attention %q, %k, %k {scale = 0.125 : f64, causal} : tensor<1x4x70x128xbf16>, tensor<1x2x70x128xbf16>, tensor<1x2x70x128xbf16> -> tensor<1x4x70x128xbf16>, tensor<1x4x70xf32>
+  %r1, %l1 = tw.attention %p, %p, %p mask(%m : tensor<64x64xf32>) {scale = 0.25 : f64} : tensor<2x2x64x64xf16>, tensor<2x2x64x64xf16>, tensor<2x2x64x64xf16> -> tensor<2x2x64x64xf16>, tensor<2x2x64xf32>
+  %r2, %l2 = tw.attention %d, %c, %c {scale = 0.125 : f64} : tensor<1x8x1x64xbf16>, tensor<1x2x90x64xbf16>, tensor<1x2x90x64xbf16> -> tensor<1x8x1x64xbf16>, tensor<1x8x1xf32>
+  %r3, %l3 = tw.attention %s, %s, %s {scale = 0.25 : f64} : tensor<1x2x8x16xbf16>, tensor<1x2x8x16xbf16>, tensor<1x2x8x16xbf16> -> tensor<1x2x8x16xbf16>, tensor<1x2x8xf32>
+  return %r0, %r1, %r2, %r3 : tensor<1x4x70x128xbf16>, tensor<2x2x64x64xf16>, tensor<1x8x1x64xbf16>, tensor<1x2x8x16xbf16>
+}

@@ -1,0 +1,25 @@
+// Products and convolutions of f32, f64 and integers: tiles of sums in registers. f32 stays f32.
+// RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s --check-prefix=TILED
+// RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
+// RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT
+
+// TILED-LABEL: func private @kernel_0(
+// TILED-SAME: tw.schedule = {block = array<i64: 64, 64, 16>, kind = "fma", threads = 256 : i64, tile = array<i64: 4, 4>}
+// TILED-LABEL: func private @kernel_1(
+// TILED-SAME: tw.schedule = {block = array<i64: 16, 64, 16>, kind = "fma", threads = 128 : i64, tile = array<i64: 2, 4>}
+
+// CHECK: .entry kernel_0(
+// CHECK: .reqntid 256
+// CHECK: st.shared
+// CHECK: bar.sync
+// CHECK: ld.shared.v4.b32
+// CHECK: fma.rn.f32
+// CHECK-NOT: mma.sync
+
+// RESULT: 3 operations, 2 kernels
+func.func @main(%x: tensor<128x64xf32>, %w: tensor<64x96xf32>, %b: tensor<96xf32>, %i: tensor<10x33xi64>, %j: tensor<33x40xi64>) -> (tensor<128x96xf32>, tensor<10x40xi64>) {
+  %m = tw.matmul %x, %w : (tensor<128x64xf32>, tensor<64x96xf32>) -> tensor<128x96xf32>
+  %a = tw.add %m, %b : (tensor<128x96xf32>, tensor<96xf32>) -> tensor<128x96xf32>
+  %n = tw.matmul %i, %j : (tensor<10x33xi64>, tensor<33x40xi64>) -> tensor<10x40xi64>
+  return %a, %n : tensor<128x96xf32>, tensor<10x40xi64>
+}

@@ -1,0 +1,17 @@
+// Products of 8-bit integers on tensor cores: sums of 32 bits that wrap.
+// RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s --check-prefix=TILED
+// RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
+// RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT
+
+// TILED: tw.schedule = {block = array<i64: 64, 64, 64>, kind = "mma"
+// CHECK: cp.async.cg.shared.global
+// CHECK: ldmatrix.sync.aligned.m8n8.x4.shared.b16
+// CHECK: mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32
+// CHECK-NOT: satfinite
+
+// RESULT: result 0: i8[100, 96]
+func.func @main(%x: tensor<100x64xi8>, %w: tensor<96x64xi8>) -> tensor<100x96xi8> {
+  %t = tw.permute %w {permutation = array<i64: 1, 0>} : tensor<96x64xi8> -> tensor<64x96xi8>
+  %m = tw.matmul %x, %t : (tensor<100x64xi8>, tensor<64x96xi8>) -> tensor<100x96xi8>
+  return %m : tensor<100x96xi8>
+}
