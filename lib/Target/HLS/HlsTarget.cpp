@@ -122,7 +122,7 @@ private:
       parts = line ? (" (" + line.getFilename().getValue() + ":" + Twine(line.getLine()) + ")").str() : " ";
     });
     if (!parts.empty())
-      return llvm::createStringError("this model has no hardware form yet: a slice, a concatenation or a padding" +
+      return llvm::createStringError("this model has no hardware form yet: a slice that begins where only a run says" +
                                      StringRef(parts).rtrim());
     if (failed(verify(module)))
       return llvm::createStringError("the design does not pass its verifier: this is a bug of Tilewright's");

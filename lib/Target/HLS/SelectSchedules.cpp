@@ -87,9 +87,17 @@ int64_t portInterval(linalg::LinalgOp op) {
   return most;
 }
 
+/// Loads of one array from within the body, at places that no map says: no choice of banks keeps them apart.
+int64_t scatteredLoads(linalg::LinalgOp op) {
+  llvm::DenseMap<Value, int64_t> loads;
+  int64_t most = 0;
+  op->walk([&](memref::LoadOp load) { most = std::max(most, ++loads[load.getMemRef()]); });
+  return most;
+}
+
 SmallVector<Choice> choicesOf(linalg::LinalgOp op) {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges(), along = loopsAlongResult(op);
-  const int64_t between = recurrence(op), ports = portInterval(op);
+  const int64_t between = recurrence(op), ports = portInterval(op), scattered = scatteredLoads(op);
   BodyCost body = bodyCost(*op.getBlock());
   body.depth += 2; // load and store
 
@@ -135,7 +143,8 @@ SmallVector<Choice> choicesOf(linalg::LinalgOp op) {
       apart *= sizes[loop] / unroll[loop];
     if ((body.dsp == 0 && copies > 16) || copies > mostCopiesTogether || (iterations == 1 && copies > 1))
       continue; // wires and banks are not free either, and something has to be pipelined
-    choice.ii = std::max({int64_t(1), ports, between == 0 ? 1 : int64_t(llvm::divideCeil(between, apart))});
+    choice.ii = std::max({int64_t(1), ports, int64_t(llvm::divideCeil(scattered * copies, 2)),
+                          between == 0 ? 1 : int64_t(llvm::divideCeil(between, apart))});
     choice.cycles = nestCycles(iterations, choice.ii, body.depth);
     choice.dsp = llvm::divideCeil(body.dsp * copies, choice.ii); // one operator serves `ii` iterations
     choice.dsp = std::max(choice.dsp, body.dsp > 0 ? int64_t(1) : int64_t(0));
