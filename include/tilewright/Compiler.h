@@ -39,6 +39,7 @@ struct Options {
   int threads = 0;     ///< to plan for; 0: as many as the process may use
   std::string part;    ///< of target hls: the device, as xcu280
   std::string budget;  ///< of target hls: what a design may use, as "dsp=2560,bram=2016"; empty: the device's
+  std::string weights; ///< of target hls: "embedded" in the design, "external" as its ports; empty: by their size
   bool portable = false; ///< code for every CPU with the machine's instruction sets, and not for the host alone
 };
 

@@ -92,7 +92,8 @@ std::string bytesOf(const void *data, int64_t count) {
 
 } // namespace
 
-llvm::Expected<std::vector<DesignFile>> makeDesignData(const ModelFile &model, ModuleOp module) {
+llvm::Expected<std::vector<DesignFile>> makeDesignData(const ModelFile &model, ModuleOp module,
+                                                       llvm::ArrayRef<int64_t> embedded) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   llvm::Expected<RunInputs> inputs = makeInputs(model, main, {}, {}, /*seed=*/0);
   if (!inputs)
@@ -111,12 +112,16 @@ llvm::Expected<std::vector<DesignFile>> makeDesignData(const ModelFile &model, M
   auto name = [](llvm::StringRef kind, size_t number, llvm::StringRef suffix) {
     return ("data/" + kind + "_" + llvm::Twine(number) + suffix).str();
   };
-  size_t number = 0;
+  size_t number = 0, port = 0;
   for (Type type : main.getArgumentTypes())
     if (auto tensor = dyn_cast<RankedTensorType>(type)) {
+      if (llvm::is_contained(embedded, int64_t(number))) {
+        ++number;
+        continue;
+      }
       const int64_t width = std::max(1u, tensor.getElementTypeBitWidth() / 8);
       files.push_back(
-          {name("input", number, ".bin"), bytesOf(inputs->pointers[number], tensor.getNumElements() * width)});
+          {name("input", port++, ".bin"), bytesOf(inputs->pointers[number], tensor.getNumElements() * width)});
       ++number;
     }
   double largest = 0;

@@ -194,8 +194,13 @@ DesignEstimate estimateDesign(func::FuncOp top) {
   auto module = top->getParentOfType<ModuleOp>();
   llvm::DenseMap<Value, int64_t> ready, ended; ///< of what tasks write: when a reader may begin, when all is there
   top.walk([&](Operation *op) {
-    if (auto buffer = dyn_cast<BufferOp>(op)) // a channel is two arrays: one is filled while the other is read
-      design.channelBram += blockMemories(cast<MemRefType>(buffer.getMemory().getType())) * (buffer.getValue() ? 1 : 2);
+    if (auto buffer = dyn_cast<BufferOp>(op)) {
+      const int64_t blocks = blockMemories(cast<MemRefType>(buffer.getMemory().getType()));
+      if (buffer.getValue())
+        design.romBram += blocks;
+      else // a channel is two arrays: one is filled while the other is read
+        design.channelBram += 2 * blocks;
+    }
     auto task = dyn_cast<TaskOp>(op);
     if (!task)
       return;
@@ -224,7 +229,7 @@ DesignEstimate estimateDesign(func::FuncOp top) {
     design.total.bram += estimate.bram;
     design.tasks.push_back(std::move(estimate));
   });
-  design.total.bram += design.channelBram;
+  design.total.bram += design.channelBram + design.romBram;
   return design;
 }
 

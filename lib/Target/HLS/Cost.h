@@ -45,7 +45,7 @@ struct TaskEstimate {
 };
 /// A design: `latency` of one call, the longest chain of tasks; `interval` between two calls, the slowest task.
 struct DesignEstimate {
-  int64_t latency = 0, interval = 0, channelBram = 0;
+  int64_t latency = 0, interval = 0, channelBram = 0, romBram = 0;
   Resources total;
   std::vector<TaskEstimate> tasks;
 };

@@ -13,8 +13,7 @@ namespace {
 linalg::LinalgOp accumulatorOf(linalg::FillOp fill) {
   Value array = fill.getDpsInits()[0];
   // Of an array with views, others than those who name it may touch it.
-  if (array.getDefiningOp<ViewLikeOpInterface>() ||
-      llvm::any_of(array.getUsers(), llvm::IsaPred<ViewLikeOpInterface>))
+  if (array.getDefiningOp<ViewLikeOpInterface>() || llvm::any_of(array.getUsers(), llvm::IsaPred<ViewLikeOpInterface>))
     return {};
   for (Operation *op = fill->getNextNode(); op; op = op->getNextNode()) {
     bool touches = false;

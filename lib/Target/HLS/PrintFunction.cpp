@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/HLS/PrintFunction.h"
+#include "lib/Target/HLS/Cost.h"
 #include "lib/Target/HLS/Cpp.h"
 #include "lib/Target/HLS/PrintCpp.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -103,6 +104,9 @@ void FunctionPrinter::pragmas(Value array, StringRef name) {
     }
   if (isa<BlockArgument>(array) || !array.getDefiningOp<BufferOp>())
     return;
+  if (array.getDefiningOp<BufferOp>().getValue() && memoryOf(type) == Memory::Bram)
+    out << "#pragma HLS bind_storage variable=" << name
+        << " type=rom_2p impl=" << (blockMemories(type) ? "bram" : "lutram") << "\n";
   if (memoryOf(type) == Memory::Uram || memoryOf(type) == Memory::Lutram)
     out << "#pragma HLS bind_storage variable=" << name << " type=ram_t2p impl=" << stringifyMemory(memoryOf(type))
         << "\n";
@@ -150,12 +154,8 @@ void FunctionPrinter::statement(Operation &op) {
     auto type = cast<MemRefType>(buffer.getMemory().getType());
     std::string name = names.take(buffer.getName());
     written[buffer.getMemory()] = name;
-    indent();
-    if (!buffer.getValue()) {
-      out << printArray(name, type) << ";\n";
-    } else {
-      out << printConstant(name, type, *buffer.getValue()) << ";\n";
-    }
+    if (!buffer.getValue()) // ROMs lie in weights.h
+      indent(), out << printArray(name, type) << ";\n";
     pragmas(buffer.getMemory(), name);
     return;
   }

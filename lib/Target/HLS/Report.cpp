@@ -14,8 +14,10 @@ std::string printReport(const DesignEstimate &design, const Part &part, const Re
       << "| task | cycles | DSP | BRAM |\n|---|---|---|---|\n";
   for (const TaskEstimate &task : design.tasks)
     out << "| " << task.name << " | " << task.cycles << " | " << task.dsp << " | " << task.bram << " |\n";
-  out << "| channels between tasks | | | " << design.channelBram << " |\n\n"
-      << "| loop nest | iterations | II | copies | cycles | DSP |\n|---|---|---|---|---|---|\n";
+  out << "| channels between tasks | | | " << design.channelBram << " |\n";
+  if (design.romBram > 0)
+    out << "| weights and constants in ROMs | | | " << design.romBram << " |\n";
+  out << "\n| loop nest | iterations | II | copies | cycles | DSP |\n|---|---|---|---|---|---|\n";
   for (const TaskEstimate &task : design.tasks)
     for (const NestEstimate &nest : task.nests)
       out << "| " << task.name << ": " << nest.label << " | " << nest.iterations << " | " << nest.ii << " | "
@@ -40,14 +42,12 @@ std::string printJson(const DesignEstimate &design, const Part &part, const Reso
                                        {"bram", task.bram},
                                        {"nests", std::move(nests)}});
   }
-  llvm::json::Object report{{"made_by", "tilewright hls"},
-                            {"part", part.name},
-                            {"latency", design.latency},
-                            {"interval", design.interval},
-                            {"dsp", design.total.dsp},
-                            {"bram", design.total.bram},
-                            {"budget", llvm::json::Object{{"dsp", budget.dsp}, {"bram", budget.bram}}},
-                            {"tasks", std::move(tasks)}};
+  llvm::json::Object report{
+      {"made_by", "tilewright hls"}, {"part", part.name},
+      {"latency", design.latency},   {"interval", design.interval},
+      {"dsp", design.total.dsp},     {"bram", design.total.bram},
+      {"rom_bram", design.romBram},  {"budget", llvm::json::Object{{"dsp", budget.dsp}, {"bram", budget.bram}}},
+      {"tasks", std::move(tasks)}};
   std::string text;
   llvm::raw_string_ostream(text) << llvm::formatv("{0:2}", llvm::json::Value(std::move(report))) << "\n";
   return text;
