@@ -2,7 +2,8 @@
 //
 // data/input_N.bin, data/output_N.bin: elements as they lie in memory. data/output_N.bound: how large the root of the
 // mean square of the differences may be, by the numbers rule: twice (three times below 1000 elements) the error of the
-// cpu target against the reference, or an eps of what the results are like; 0 for integers.
+// cpu target against the reference, or an eps of what the results are like, but at most the root of eps of that (half
+// the digits: a target that is wrong must not make a bound that anything meets); 0 for integers.
 //
 //===----------------------------------------------------------------------===//
 #include "Design.h"
@@ -135,6 +136,7 @@ llvm::Expected<std::vector<DesignFile>> makeDesignData(const ModelFile &model, M
       const HostTensor &other = (*usual)[index];
       const double error = rms(result.count(), [&](int64_t i) { return valueAt(result, i) - valueAt(other, i); });
       bound = (result.count() < 1000 ? 3 : 2) * std::max(error, eps * largest);
+      bound = std::min(bound, std::sqrt(eps) * largest);
     }
     std::string text;
     llvm::raw_string_ostream(text) << llvm::format("%.9g\n", bound);

@@ -178,16 +178,30 @@ int64_t chainLatency(Value from, Value to) {
 
 int64_t nestCycles(int64_t iterations, int64_t ii, int64_t depth) { return depth + ii * (iterations - 1) + 2; }
 
+/// Of a memory of `depth` words in one piece. A block is a memory of 512 words of 36 bits, or of more, narrower ones:
+/// 1024 of 18, 2048 of 9, ... (AMD UG573, UG473); wider words and deeper memories take several.
+static int64_t blocksFor(int64_t depth, int64_t width) {
+  constexpr int64_t bitsInLuts = 1024;
+  if (depth * width <= bitsInLuts)
+    return 0;
+  constexpr std::pair<int64_t, int64_t> forms[] = {{512, 36}, {1024, 18}, {2048, 9}, {4096, 4}, {8192, 2}, {16384, 1}};
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (auto [words, bits] : forms)
+    least = std::min<int64_t>(least, llvm::divideCeil(depth, words) * llvm::divideCeil(width, bits));
+  return least;
+}
+
+static int64_t widthOf(Type element) { return element.isIndex() ? 32 : element.getIntOrFloatBitWidth(); }
+
 int64_t blockMemories(MemRefType type) {
-  constexpr int64_t bitsOfBlock = 18 * 1024, bitsInLuts = 1024;
   if (memoryOf(type) != Memory::Bram)
     return 0;
   PartitionAttr partition = banksOf(type);
   const int64_t banks = partition ? partition.getBanks(type.getShape()) : 1;
-  const int64_t width = type.getElementType().isIndex() ? 32 : type.getElementTypeBitWidth();
-  const int64_t bits = llvm::divideCeil(type.getNumElements(), banks) * width;
-  return bits <= bitsInLuts ? 0 : banks * llvm::divideCeil(bits, bitsOfBlock);
+  return banks * blocksFor(llvm::divideCeil(type.getNumElements(), banks), widthOf(type.getElementType()));
 }
+
+int64_t blockMemories(StreamType type) { return blocksFor(type.getDepth(), widthOf(type.getElement())); }
 
 DesignEstimate estimateDesign(func::FuncOp top) {
   DesignEstimate design;
@@ -201,6 +215,8 @@ DesignEstimate estimateDesign(func::FuncOp top) {
       else // a channel is two arrays: one is filled while the other is read
         design.channelBram += 2 * blocks;
     }
+    if (auto stream = dyn_cast<StreamOp>(op))
+      design.channelBram += blockMemories(cast<StreamType>(stream.getQueue().getType()));
     auto task = dyn_cast<TaskOp>(op);
     if (!task)
       return;

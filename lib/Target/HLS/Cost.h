@@ -2,6 +2,7 @@
 #ifndef TILEWRIGHT_TARGET_HLS_COST_H
 #define TILEWRIGHT_TARGET_HLS_COST_H
 
+#include "dialects/HLS/HLS.h"
 #include "lib/Target/HLS/Parts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -31,6 +32,8 @@ int64_t nestCycles(int64_t iterations, int64_t ii, int64_t depth);
 
 /// Block memories of 18 kbit for an array: each bank of its own, small ones in LUTs.
 int64_t blockMemories(mlir::MemRefType type);
+/// The same for a queue.
+int64_t blockMemories(StreamType type);
 
 /// A loop nest of a task.
 struct NestEstimate {

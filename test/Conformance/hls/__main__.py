@@ -20,8 +20,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from hls_trial import Result, all_names, trial  # noqa: E402
 
 # Without --full: a product, one matrix read by two tasks, reductions, windows, bytes, other shapes, a queue
-# that is deep, integers that wrap around, a ROM.
-SMALL = ["gemm_small", "atax_small", "softmax", "conv", "attention", "int8", "elementwise", "residual", "integers", "constant"]
+# that is deep, integers that wrap around, a ROM, slices and a frame around, padding, and a whole model of torch with
+# its weights.
+SMALL = ["gemm_small", "atax_small", "softmax", "conv", "attention", "int8", "elementwise", "residual", "integers", "constant", "slices", "padded_pool", "lenet_int8"]
 
 
 def run_all(names, *flags) -> list[Result]:

@@ -8,9 +8,11 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
+import torch_models
 from hls_lint import lint
 
 here = Path(__file__).resolve().parent
@@ -96,14 +98,19 @@ def check(name: str, folder: Path) -> Result:
 
 
 def trial(name: str, *flags: str, keep: Path | None = None) -> Result:
-    """A design of the folder designs/, by its name."""
+    """A design of the folder designs/ or of torch_models.py, by its name."""
     with tempfile.TemporaryDirectory() as scratch:
-        folder = keep or Path(scratch) / name
-        made = generate(DESIGNS / f"{name}.mlir", folder, *flags)
+        folder, model = keep or Path(scratch) / name, DESIGNS / f"{name}.mlir"
+        if name in torch_models.NAMES:
+            model = Path(scratch) / f"{name}.pt2"
+            exported = run([sys.executable, "-W", "ignore", torch_models.__file__, name, model], scratch)
+            if exported.returncode != 0:
+                return Result(name, [f"export: {said(exported)}"])
+        made = generate(model, folder, *flags)
         if made.returncode != 0:
             return Result(name, [f"compile: {said(made)}"])
         return check(name, folder)
 
 
 def all_names() -> list[str]:
-    return sorted(path.stem for path in DESIGNS.glob("*.mlir"))
+    return sorted([*(path.stem for path in DESIGNS.glob("*.mlir")), *torch_models.NAMES])
