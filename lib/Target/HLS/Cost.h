@@ -46,9 +46,10 @@ struct TaskEstimate {
   int64_t cycles = 0, dsp = 0, bram = 0;
   std::vector<NestEstimate> nests;
 };
-/// A design: `latency` of one call, the longest chain of tasks; `interval` between two calls, the slowest task.
+/// A design: `latency` of one call, the longest chain of tasks; `kernelLatency` the same if ports took no time, all
+/// inputs being on the chip; `interval` between two calls, the slowest task.
 struct DesignEstimate {
-  int64_t latency = 0, interval = 0, channelBram = 0, romBram = 0;
+  int64_t latency = 0, kernelLatency = 0, interval = 0, channelBram = 0, romBram = 0;
   Resources total;
   std::vector<TaskEstimate> tasks;
 };
