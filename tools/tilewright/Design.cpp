@@ -4,7 +4,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Design.h"
-#include "dialects/HLS/HLS.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
@@ -22,6 +21,9 @@ namespace {
 
 /// At the top of a design: who made it, and its list of files, by which a later run knows what it may replace.
 constexpr llvm::StringLiteral mark = "report.json", filesKey = "files";
+
+/// As the dialect tw_hls describes them: the elements of a weight; which tensors have become part of the design.
+constexpr llvm::StringLiteral valueAttrName = "tw_hls.value", embeddedAttrName = "tw_hls.embedded";
 
 std::string parentOf(llvm::StringRef folder) {
   llvm::StringRef parent = path::parent_path(folder.rtrim('/'));
@@ -144,7 +146,7 @@ void attachWeights(ModelFile &model) {
   auto main = model.module->lookupSymbol<func::FuncOp>("main");
   if (!main || model.weights().empty())
     return;
-  main.getContext()->getOrLoadDialect<hls::HLSDialect>();
+  main.getContext()->getOrLoadDialect("tw_hls");
   size_t tensor = 0;
   for (BlockArgument argument : main.getArguments()) {
     auto type = dyn_cast<RankedTensorType>(argument.getType());
@@ -155,7 +157,7 @@ void attachWeights(ModelFile &model) {
     if (!elements || !type.hasStaticShape() || type.getElementTypeBitWidth() % 8 != 0 || type.getNumElements() == 0)
       continue;
     const size_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
-    main.setArgAttr(argument.getArgNumber(), hls::valueAttrName,
+    main.setArgAttr(argument.getArgNumber(), valueAttrName,
                     DenseElementsAttr::getFromRawBuffer(type, llvm::ArrayRef<char>(elements, bytes)));
   }
 }
@@ -173,7 +175,7 @@ llvm::Error writeDesign(Session &session, ModelFile &model, Target &target, cons
   llvm::Expected<std::vector<DesignFile>> files = target.files(module, options);
   if (!files)
     return files.takeError();
-  auto embedded = module->getAttrOfType<DenseI64ArrayAttr>(hls::embeddedAttrName);
+  auto embedded = module->getAttrOfType<DenseI64ArrayAttr>(embeddedAttrName);
   llvm::Expected<std::vector<DesignFile>> data =
       makeDesignData(model, *original, embedded ? embedded.asArrayRef() : llvm::ArrayRef<int64_t>());
   if (!data)
