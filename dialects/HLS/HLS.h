@@ -28,6 +28,10 @@ inline constexpr llvm::StringLiteral loopAttrName = "tw_hls.loop";
 inline constexpr llvm::StringLiteral interfaceAttrName = "tw_hls.interface";
 inline constexpr llvm::StringLiteral scheduleAttrName = "tw_hls.schedule";
 
+/// On an argument of @main: the elements that it has in every call, a weight's; and on the module, after
+/// --tw-hls-embed-weights: which of the model's tensor arguments, by number, are constants of the design.
+inline constexpr llvm::StringLiteral valueAttrName = "tw_hls.value", embeddedAttrName = "tw_hls.embedded";
+
 /// Vendors' tools split an array into no more parts.
 inline constexpr int64_t mostBanks = 4096;
 

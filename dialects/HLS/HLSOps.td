@@ -30,7 +30,9 @@ def HLS_Dialect : Dialect {
     Discardable attributes, checked wherever they stand:
     - `tw_hls.loop` on affine.for, a #tw_hls.loop;
     - `tw_hls.interface` on arguments of a top function, a #tw_hls.interface;
-    - `tw_hls.schedule` on a linalg op, a #tw_hls.schedule.
+    - `tw_hls.schedule` on a linalg op, a #tw_hls.schedule;
+    - `tw_hls.value` on arguments of @main, the elements of a weight; `tw_hls.embedded` on the module, which tensor
+      arguments of the model have become constants of the design.
     1. (loop_c1) a loop with directives has constant bounds and a step of 1.
     2. (loop_c2) `unroll` divides the trip count.
     3. (loop_c3) loops inside a pipelined loop are unrolled whole.

@@ -301,6 +301,14 @@ def HlsAcceptModel : Pass<"tw-hls-accept-model", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tilewright::hls::HLSDialect"];
 }
 
+def HlsEmbedWeights : Pass<"tw-hls-embed-weights", "::mlir::ModuleOp"> {
+  let summary = "Weights of the model file become constants of the design, where block memories hold them";
+  let options = [Option<"part", "part", "std::string", "\"xcu280\"", "the device">,
+    Option<"budget", "budget", "std::string", "\"\"", "as of --tw-hls-select-schedules">,
+    Option<"place", "place", "std::string", "\"\"", "embedded, external, or empty: by size">];
+  let dependentDialects = ["::tilewright::hls::HLSDialect", "::mlir::arith::ArithDialect"];
+}
+
 def HlsSelectSchedules : Pass<"tw-hls-select-schedules", "::mlir::ModuleOp"> {
   let summary = "Choose loop order and unrolling of every nest under a budget of resources";
   let options = [Option<"part", "part", "std::string", "\"xcu280\"", "the device">,

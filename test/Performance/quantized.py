@@ -17,7 +17,7 @@ import torch
 from tilewright.bench import workloads
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Python"))
-from test_quantized_models import quantize  # noqa: E402
+from quantized_layers import quantize  # noqa: E402
 
 
 def measure(workload: str, threads: int, rounds: int) -> dict[str, float]:

@@ -205,20 +205,44 @@ def test_documented_example(tmp_path):
 
 
 def test_exported_model(tmp_path):
-    """A .pt2 of torch: the weights are the test bench's inputs, and the names are those of the model."""
+    """A .pt2 of torch: the weights are ROMs or ports, and the names are those of the model."""
     import torch
 
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(12, 20), torch.nn.LayerNorm(20), torch.nn.GELU(), torch.nn.Linear(20, 5)).eval()
     tilewright.export(model, (torch.randn(4, 12),), tmp_path / "model.pt2")
-    made = hls_trial.generate(tmp_path / "model.pt2", tmp_path / "out", "--part=xc7z020")
-    assert made.returncode == 0, made.stderr
-    kernel = (tmp_path / "out" / "kernel.cpp").read_text()
-    assert re.search(r"void model\(.*const float \*\w*0_weight, const float \*\w*0_bias", kernel), kernel[-2000:]
-    words = ["g++", *hls_trial.STRICT, *hls_trial.SOURCES, "-pthread", "-o", "bench"]
-    subprocess.run(words, cwd=tmp_path / "out", check=True, timeout=120)
-    done = subprocess.run(["./bench"], cwd=tmp_path / "out", capture_output=True, text=True, timeout=60)
-    assert done.stdout.endswith("PASS\n"), done.stdout + done.stderr
+    for place in ("external", "embedded", ""):
+        folder = tmp_path / f"out{place}"
+        made = hls_trial.generate(tmp_path / "model.pt2", folder, "--part=xc7z020", *([f"--weights={place}"] if place else []))
+        assert made.returncode == 0, made.stderr
+        kernel = (folder / "kernel.cpp").read_text()
+        ports = re.search(r"void model\((.*)\) \{", kernel)[1]
+        if place == "external":
+            assert re.match(r"const float \*\w*0_weight, const float \*\w*0_bias", ports), ports
+            assert not (folder / "weights.h").exists()
+        else:
+            assert re.fullmatch(r"const float \*\w+, float \*\w+", ports), ports
+            constants = (folder / "weights.h").read_text()
+            first = model[0].weight[0, 0].item()
+            assert re.search(r"static const float \w*0_weight\[20\]\[12\] =\s*\{\{" + re.escape(f"{first:.7g}"[:8]), constants), constants[:500]
+            assert re.search(r"bind_storage variable=\w*0_weight type=rom_2p impl=(bram|lutram)", kernel)
+            assert len(list((folder / "data").glob("input_*"))) == 1
+        assert hls_trial.lint_folder(folder) == []
+        done = build_and_run(folder)
+        assert done.stdout.endswith("PASS\n"), done.stdout + done.stderr
+
+
+def test_weights_that_do_not_fit(tmp_path):
+    """By size they stay ports; who insists is told what they need."""
+    import torch
+
+    tilewright.export(torch.nn.Linear(64, 64).eval(), (torch.randn(1, 64),), tmp_path / "model.pt2")
+    made = hls_trial.generate(tmp_path / "model.pt2", tmp_path / "out", "--budget=bram=15,dsp=10")
+    assert "bram=15" in made.stderr and "ROMs" not in made.stderr, made.stderr
+    made = hls_trial.generate(tmp_path / "model.pt2", tmp_path / "out", "--budget=bram=2,dsp=10", "--weights=embedded")
+    assert re.search(r"bram=\d+ \(18 kbit each\), \d+ of them for weights in ROMs, and the budget has bram=2; --weights=external makes them ports", made.stderr), made.stderr
+    made = hls_trial.generate(tmp_path / "model.pt2", tmp_path / "out", "--weights=rom")
+    assert "--weights takes embedded or external, not 'rom'" in made.stderr
 
 
 def build_and_run(folder):

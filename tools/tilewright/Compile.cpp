@@ -84,8 +84,11 @@ struct CompileFlags {
                               cl::desc("where to write (default: standard output); of a library the folder, or the "
                                        "file beside which its header and manifest lie"),
                               cl::init("-"), cl::value_desc("file"), cl::cat(category)};
-  cl::opt<std::string> weights{"weights", cl::desc("of a library: embedded, or external in a file (default: embedded)"),
-                               cl::init("embedded"), cl::value_desc("place"), cl::cat(category)};
+  cl::opt<std::string> weights{
+      "weights",
+      cl::desc("of a library: embedded, or external in a file (default: embedded); of --target=hls: "
+               "embedded as ROMs, or external as ports (default: by size)"),
+      cl::init("embedded"), cl::value_desc("place"), cl::cat(category)};
   cl::opt<bool> locations{"locations", cl::desc("print the user's file and line of every op"), cl::cat(category)};
   cl::opt<bool> wholeConstants{"whole-constants", cl::desc("print large constants in full"), cl::cat(category)};
 };
@@ -206,6 +209,8 @@ int runCompile(int argc, const char *const *argv) {
   options.startAt = flags.startAt;
   options.part = flags.part;
   options.budget = flags.budget;
+  if (target->makesFiles() && flags.weights.getNumOccurrences())
+    options.weights = flags.weights;
   options.tune = flags.tune;
   options.records = flags.records;
   options.deterministic = flags.deterministic;
@@ -229,6 +234,8 @@ int runCompile(int argc, const char *const *argv) {
       return fail(llvm::toString(std::move(error)));
     return 0;
   }
+  if (target->makesFiles() && (wantsAssembly || flags.emit == "target"))
+    attachWeights(*model);
   if (llvm::Error error =
           session.lowerTo(module, wantsAssembly ? std::string("target") : flags.emit.getValue(), options))
     return fail(llvm::toString(std::move(error)));

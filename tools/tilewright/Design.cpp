@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Design.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
@@ -20,6 +21,9 @@ namespace {
 
 /// At the top of a design: who made it, and its list of files, by which a later run knows what it may replace.
 constexpr llvm::StringLiteral mark = "report.json", filesKey = "files";
+
+/// As the dialect tw_hls describes them: the elements of a weight; which tensors have become part of the design.
+constexpr llvm::StringLiteral valueAttrName = "tw_hls.value", embeddedAttrName = "tw_hls.embedded";
 
 std::string parentOf(llvm::StringRef folder) {
   llvm::StringRef parent = path::parent_path(folder.rtrim('/'));
@@ -138,10 +142,31 @@ llvm::Error checkDesignFolder(llvm::StringRef folder) {
                                  shown.c_str(), stranger.empty() ? "" : (": '" + stranger + "'").c_str());
 }
 
+void attachWeights(ModelFile &model) {
+  auto main = model.module->lookupSymbol<func::FuncOp>("main");
+  if (!main || model.weights().empty())
+    return;
+  main.getContext()->getOrLoadDialect("tw_hls");
+  size_t tensor = 0;
+  for (BlockArgument argument : main.getArguments()) {
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    if (!type)
+      continue;
+    const char *elements = static_cast<const char *>(model.weight(tensor++));
+    // Packed bits are another form than the file's bytes.
+    if (!elements || !type.hasStaticShape() || type.getElementTypeBitWidth() % 8 != 0 || type.getNumElements() == 0)
+      continue;
+    const size_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+    main.setArgAttr(argument.getArgNumber(), valueAttrName,
+                    DenseElementsAttr::getFromRawBuffer(type, llvm::ArrayRef<char>(elements, bytes)));
+  }
+}
+
 llvm::Error writeDesign(Session &session, ModelFile &model, Target &target, const Options &given,
                         llvm::StringRef folder) {
   ModuleOp module = *model.module;
   OwningOpRef<ModuleOp> original(cast<ModuleOp>(module->clone()));
+  attachWeights(model);
   Options options = given;
   if (llvm::Error failed = session.lowerTo(module, "target", options))
     return failed;
@@ -150,7 +175,9 @@ llvm::Error writeDesign(Session &session, ModelFile &model, Target &target, cons
   llvm::Expected<std::vector<DesignFile>> files = target.files(module, options);
   if (!files)
     return files.takeError();
-  llvm::Expected<std::vector<DesignFile>> data = makeDesignData(model, *original);
+  auto embedded = module->getAttrOfType<DenseI64ArrayAttr>(embeddedAttrName);
+  llvm::Expected<std::vector<DesignFile>> data =
+      makeDesignData(model, *original, embedded ? embedded.asArrayRef() : llvm::ArrayRef<int64_t>());
   if (!data)
     return data.takeError();
   files->insert(files->end(), data->begin(), data->end());

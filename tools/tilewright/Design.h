@@ -12,14 +12,18 @@ namespace tilewright::driver {
 /// something else's, a parent that is not there or not writable.
 llvm::Error checkDesignFolder(llvm::StringRef folder);
 
+/// Tells the module of `model` the elements of its weights, so that a target can make them part of a design.
+void attachWeights(ModelFile &model);
+
 /// Compiles `model` for a target that makes files, and writes them with the data of a test bench into `folder`. They
 /// are written aside and take their place at the end: what fails leaves nothing. A design of before is replaced.
 llvm::Error writeDesign(Session &session, ModelFile &model, Target &target, const Options &options,
                         llvm::StringRef folder);
 
-/// The data of a test bench: seeded inputs, the reference's results, and how far from them a result may be. Consumes
-/// copies of `module`.
-llvm::Expected<std::vector<DesignFile>> makeDesignData(const ModelFile &model, mlir::ModuleOp module);
+/// The data of a test bench: seeded inputs but those tensors whose numbers are in `embedded`, the reference's results,
+/// and how far from them a result may be. Consumes copies of `module`.
+llvm::Expected<std::vector<DesignFile>> makeDesignData(const ModelFile &model, mlir::ModuleOp module,
+                                                       llvm::ArrayRef<int64_t> embedded);
 
 } // namespace tilewright::driver
 

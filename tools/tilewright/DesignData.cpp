@@ -2,7 +2,8 @@
 //
 // data/input_N.bin, data/output_N.bin: elements as they lie in memory. data/output_N.bound: how large the root of the
 // mean square of the differences may be, by the numbers rule: twice (three times below 1000 elements) the error of the
-// cpu target against the reference, or an eps of what the results are like; 0 for integers.
+// cpu target against the reference, or an eps of what the results are like, but at most the root of eps of that (half
+// the digits: a target that is wrong must not make a bound that anything meets); 0 for integers.
 //
 //===----------------------------------------------------------------------===//
 #include "Design.h"
@@ -92,7 +93,8 @@ std::string bytesOf(const void *data, int64_t count) {
 
 } // namespace
 
-llvm::Expected<std::vector<DesignFile>> makeDesignData(const ModelFile &model, ModuleOp module) {
+llvm::Expected<std::vector<DesignFile>> makeDesignData(const ModelFile &model, ModuleOp module,
+                                                       llvm::ArrayRef<int64_t> embedded) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   llvm::Expected<RunInputs> inputs = makeInputs(model, main, {}, {}, /*seed=*/0);
   if (!inputs)
@@ -111,12 +113,16 @@ llvm::Expected<std::vector<DesignFile>> makeDesignData(const ModelFile &model, M
   auto name = [](llvm::StringRef kind, size_t number, llvm::StringRef suffix) {
     return ("data/" + kind + "_" + llvm::Twine(number) + suffix).str();
   };
-  size_t number = 0;
+  size_t number = 0, port = 0;
   for (Type type : main.getArgumentTypes())
     if (auto tensor = dyn_cast<RankedTensorType>(type)) {
+      if (llvm::is_contained(embedded, int64_t(number))) {
+        ++number;
+        continue;
+      }
       const int64_t width = std::max(1u, tensor.getElementTypeBitWidth() / 8);
       files.push_back(
-          {name("input", number, ".bin"), bytesOf(inputs->pointers[number], tensor.getNumElements() * width)});
+          {name("input", port++, ".bin"), bytesOf(inputs->pointers[number], tensor.getNumElements() * width)});
       ++number;
     }
   double largest = 0;
@@ -130,6 +136,7 @@ llvm::Expected<std::vector<DesignFile>> makeDesignData(const ModelFile &model, M
       const HostTensor &other = (*usual)[index];
       const double error = rms(result.count(), [&](int64_t i) { return valueAt(result, i) - valueAt(other, i); });
       bound = (result.count() < 1000 ? 3 : 2) * std::max(error, eps * largest);
+      bound = std::min(bound, std::sqrt(eps) * largest);
     }
     std::string text;
     llvm::raw_string_ostream(text) << llvm::format("%.9g\n", bound);

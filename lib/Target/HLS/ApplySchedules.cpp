@@ -12,12 +12,13 @@
 // The loops of `order` are outside, the last one pipelined; the copies of `unroll` lie inside it, unrolled whole. The
 // loops around the pipelined one are flattened with it. A sum with `tw_hls.initial` reads that instead of its array in
 // the first iteration. Arrays inside a kernel become tw_hls.buffer, named after the op that fills them. An op without a
-// schedule keeps its own order and is not unrolled.
+// schedule keeps its own order and is not unrolled. Accesses of slices and reshapes become accesses of their arrays.
 //
 // Test: test/Target/HLS/apply-schedules.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/HLS/HLS.h"
+#include "lib/Target/HLS/FoldViews.h"
 #include "lib/Target/HLS/InitialValues.h"
 #include "lib/Target/HLS/Names.h"
 #include "mlir/IR/IRMapping.h"
@@ -83,6 +84,9 @@ private:
   void findDistance(ArrayRef<int64_t> outer) {
     if (op.getNumReductionLoops() == 0 || op.getNumDpsInits() != 1)
       return;
+    Value sum = arrayOf(op.getDpsInits()[0]);
+    if (llvm::any_of(op.getDpsInputs(), [&](Value input) { return arrayOf(input) == sum; }))
+      return; // it may read what another iteration has just written
     AffineMap result = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
     int64_t iterations = 1;
     for (int64_t loop : llvm::reverse(outer)) {
@@ -240,6 +244,7 @@ struct HlsApplySchedules : impl::HlsApplySchedulesBase<HlsApplySchedules> {
       }
       NestBuilder(cast<linalg::LinalgOp>(op), labels).build();
     }
+    foldViews(kernel);
   }
 };
 

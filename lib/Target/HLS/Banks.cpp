@@ -2,10 +2,13 @@
 //
 // An access x[4 * i + u] in a loop over u that is unrolled by 4 needs 4 banks, cyclic: u says the bank. An array that
 // is passed on has the banks of the most demanding of its users: their least common multiple along each dimension.
+// Loads and stores of whole rows ask for enough banks to keep a port of 512 bits busy.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/HLS/Banks.h"
 #include "dialects/HLS/HLS.h"
+#include "lib/Target/HLS/DataMovers.h"
+#include "lib/Target/HLS/Names.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -63,6 +66,9 @@ public:
           need(store.getMemRef(), store.getAffineMap(), store.getMapOperands());
       });
     for (func::FuncOp function : functions)
+      if (function->hasAttr(moverAttrName))
+        needForMover(function);
+    for (func::FuncOp function : functions)
       retype(function);
     top.walk([&](BufferOp buffer) { retype(buffer.getMemory()); });
     return success();
@@ -92,6 +98,39 @@ private:
         if (int64_t copies = copiesOf(operand); copies > 1)
           if (int64_t stride = std::abs(coefficientOf(expr, position)))
             factors[dim] = std::min(shape[dim], std::lcm(factors[dim], copies * stride));
+  }
+
+  /// A task that moves rows takes 512 bits a cycle where its arrays have a bank for every two elements of that. More
+  /// banks than twice what the kernels need, and banks that would be almost empty, are not made for it.
+  void needForMover(func::FuncOp function) {
+    SmallVector<Value> arrays;
+    int64_t width = 0;
+    for (BlockArgument argument : function.getArguments()) {
+      auto type = cast<MemRefType>(argument.getType());
+      if (type.getRank() == 0)
+        return;
+      width = std::gcd(std::gcd(width, type.getShape().back()), elementsOfWord(type));
+      if (memoryOf(type) != Memory::Dram)
+        arrays.push_back(argument);
+    }
+    for (Value array : arrays) {
+      auto type = cast<MemRefType>(array.getType());
+      ArrayRef<int64_t> shape = type.getShape();
+      Factors &factors = factorsOf(array);
+      int64_t others = 1;
+      for (int64_t factor : ArrayRef<int64_t>(factors).drop_back())
+        others *= factor;
+      for (int64_t wanted = width / portsOfBank; wanted > 1; wanted /= 2) {
+        const int64_t banks = std::lcm(factors.back(), wanted);
+        const int64_t inBank = type.getNumElements() / (banks * others);
+        const bool isFull = inBank >= 256 || inBank <= 2 * elementsOfWord(type); // or LUTs hold it
+        if (banks > 2 * std::max(factors.back(), wanted) || banks > shape.back() || banks * others > mostBanks ||
+            !isFull)
+          continue;
+        factors.back() = banks;
+        break;
+      }
+    }
   }
 
   void retype(Value array) {

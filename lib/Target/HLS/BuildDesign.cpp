@@ -212,6 +212,8 @@ private:
         break;
       case plan::BufferKind::Constant:
         buffer.name = "constant" + std::to_string(buffer.op.getIndex());
+        if (auto name = dyn_cast<NameLoc>(buffer.op.getLoc())) // a weight of the model's
+          buffer.name = name.getName().str();
         break;
       default:
         buffer.name = launches[buffer.writer].getKernel().str() + "_out";
@@ -253,14 +255,21 @@ private:
   }
 
   Value array(StringRef name, MemRefType type, Location loc, ElementsAttr value = {}) {
-    return BufferOp::create(builder, loc, type, builder.getStringAttr(locals.take(name)), value);
+    std::string unique = locals.take(name);
+    while (value) { // it lies beside the functions
+      std::string symbol = symbols.take(unique);
+      if (symbol == unique)
+        break;
+      unique = locals.take(symbol);
+    }
+    return BufferOp::create(builder, loc, type, builder.getStringAttr(unique), value);
   }
 
   /// The array of a reader, known to its launch; or the output port itself.
   Value place(PlanBuffer &buffer, const Reader &reader, ElementsAttr value = {}) {
     if (reader.output >= 0)
       return top.getArgument(inputs.size() + reader.output);
-    Value made = array(buffer.name + "_chip", reader.type, buffer.op.getLoc(), value);
+    Value made = array(value ? buffer.name : buffer.name + "_chip", reader.type, buffer.op.getLoc(), value);
     operands[reader.launch][reader.argument] = made;
     return made;
   }

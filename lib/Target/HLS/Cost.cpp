@@ -18,6 +18,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <limits>
 
 using namespace mlir;
 
@@ -109,6 +110,60 @@ struct BlockEstimator {
   }
 };
 
+/// Of a memory of `depth` words in one piece. A block is a memory of 512 words of 36 bits, or of more, narrower ones:
+/// 1024 of 18, 2048 of 9, ... (AMD UG573, UG473); wider words and deeper memories take several.
+int64_t blocksFor(int64_t depth, int64_t width) {
+  constexpr int64_t bitsInLuts = 1024;
+  if (depth * width <= bitsInLuts)
+    return 0;
+  constexpr std::pair<int64_t, int64_t> forms[] = {{512, 36}, {1024, 18}, {2048, 9}, {4096, 4}, {8192, 2}, {16384, 1}};
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (auto [words, bits] : forms)
+    least = std::min<int64_t>(least, llvm::divideCeil(depth, words) * llvm::divideCeil(width, bits));
+  return least;
+}
+
+int64_t widthOf(Type element) { return element.isIndex() ? 32 : element.getIntOrFloatBitWidth(); }
+
+/// When the tasks of a design end, one after another as what they read becomes ready.
+struct Chain {
+  llvm::DenseMap<Value, int64_t> ready, ended; ///< of what tasks write: when a reader may begin, when all is there
+  int64_t latency = 0;
+
+  void add(TaskOp task, int64_t cycles) {
+    // A reader of a queue begins soon after its writer, and ends no sooner.
+    constexpr int64_t queueLatency = 4;
+    int64_t start = 0, end = 0;
+    for (Value value : task.getReads()) {
+      start = std::max(start, ready.lookup(value));
+      end = std::max(end, ended.lookup(value) + queueLatency);
+    }
+    end = std::max(end, start + cycles);
+    for (Value value : task.getWrites()) {
+      const bool queue = isa<StreamType>(value.getType());
+      ready[value] = queue ? start + queueLatency : end;
+      ended[value] = queue ? end : 0;
+    }
+    latency = std::max(latency, end);
+  }
+};
+
+/// Of an unrolled loop whose copies add to one element, one after another: cycles that each but the first adds; else 0.
+int64_t chainThrough(affine::AffineForOp loop) {
+  int64_t longest = 0;
+  loop.walk([&](affine::AffineStoreOp store) {
+    if (llvm::is_contained(store.getMapOperands(), loop.getInductionVar()))
+      return;
+    for (Operation *user : store.getMemRef().getUsers())
+      if (auto load = dyn_cast<affine::AffineLoadOp>(user); load && load->getBlock() == store->getBlock())
+        longest = std::max(longest, chainLatency(load.getResult(), store.getValueToStore()));
+  });
+  return longest;
+}
+
+/// Does the task move data to or from a port?
+bool usesPort(TaskOp task) { return llvm::any_of(task->getOperands(), llvm::IsaPred<BlockArgument>); }
+
 } // namespace
 
 OperatorCost operatorCost(Operation *op) {
@@ -149,12 +204,15 @@ BodyCost bodyCost(Block &body) {
     OperatorCost its = operatorCost(&op);
     cost.dsp += its.dsp;
     int64_t copies = 1;
-    if (auto loop = dyn_cast<affine::AffineForOp>(op))
+    int64_t added = 0;
+    if (auto loop = dyn_cast<affine::AffineForOp>(op)) {
       copies = loop.getConstantUpperBound() - loop.getConstantLowerBound();
+      added = (copies - 1) * chainThrough(loop);
+    }
     for (Region &region : op.getRegions())
       for (Block &inner : region) {
         BodyCost more = bodyCost(inner);
-        its.latency = std::max(its.latency, more.depth);
+        its.latency = std::max(its.latency, more.depth + added);
         cost.dsp += more.dsp * copies;
       }
     for (Value result : op.getResults())
@@ -179,23 +237,29 @@ int64_t chainLatency(Value from, Value to) {
 int64_t nestCycles(int64_t iterations, int64_t ii, int64_t depth) { return depth + ii * (iterations - 1) + 2; }
 
 int64_t blockMemories(MemRefType type) {
-  constexpr int64_t bitsOfBlock = 18 * 1024, bitsInLuts = 1024;
   if (memoryOf(type) != Memory::Bram)
     return 0;
   PartitionAttr partition = banksOf(type);
   const int64_t banks = partition ? partition.getBanks(type.getShape()) : 1;
-  const int64_t width = type.getElementType().isIndex() ? 32 : type.getElementTypeBitWidth();
-  const int64_t bits = llvm::divideCeil(type.getNumElements(), banks) * width;
-  return bits <= bitsInLuts ? 0 : banks * llvm::divideCeil(bits, bitsOfBlock);
+  return banks * blocksFor(llvm::divideCeil(type.getNumElements(), banks), widthOf(type.getElementType()));
 }
+
+int64_t blockMemories(StreamType type) { return blocksFor(type.getDepth(), widthOf(type.getElement())); }
 
 DesignEstimate estimateDesign(func::FuncOp top) {
   DesignEstimate design;
   auto module = top->getParentOfType<ModuleOp>();
-  llvm::DenseMap<Value, int64_t> ready, ended; ///< of what tasks write: when a reader may begin, when all is there
+  Chain all, inside;
   top.walk([&](Operation *op) {
-    if (auto buffer = dyn_cast<BufferOp>(op)) // a channel is two arrays: one is filled while the other is read
-      design.channelBram += blockMemories(cast<MemRefType>(buffer.getMemory().getType())) * (buffer.getValue() ? 1 : 2);
+    if (auto buffer = dyn_cast<BufferOp>(op)) {
+      const int64_t blocks = blockMemories(cast<MemRefType>(buffer.getMemory().getType()));
+      if (buffer.getValue())
+        design.romBram += blocks;
+      else // a channel is two arrays: one is filled while the other is read
+        design.channelBram += 2 * blocks;
+    }
+    if (auto stream = dyn_cast<StreamOp>(op))
+      design.channelBram += blockMemories(cast<StreamType>(stream.getQueue().getType()));
     auto task = dyn_cast<TaskOp>(op);
     if (!task)
       return;
@@ -205,26 +269,16 @@ DesignEstimate estimateDesign(func::FuncOp top) {
     std::tie(estimate.cycles, estimate.dsp) = BlockEstimator{estimate.nests}.block(function.getBody().front());
     function.walk(
         [&](BufferOp buffer) { estimate.bram += blockMemories(cast<MemRefType>(buffer.getMemory().getType())); });
-    // A reader of a queue begins soon after its writer, and ends no sooner.
-    constexpr int64_t queueLatency = 4;
-    int64_t start = 0, end = 0;
-    for (Value value : task.getReads()) {
-      start = std::max(start, ready.lookup(value));
-      end = std::max(end, ended.lookup(value) + queueLatency);
-    }
-    end = std::max(end, start + estimate.cycles);
-    for (Value value : task.getWrites()) {
-      const bool queue = isa<StreamType>(value.getType());
-      ready[value] = queue ? start + queueLatency : end;
-      ended[value] = queue ? end : 0;
-    }
-    design.latency = std::max(design.latency, end);
+    all.add(task, estimate.cycles);
+    inside.add(task, usesPort(task) ? 0 : estimate.cycles);
     design.interval = std::max(design.interval, estimate.cycles);
     design.total.dsp += estimate.dsp;
     design.total.bram += estimate.bram;
     design.tasks.push_back(std::move(estimate));
   });
-  design.total.bram += design.channelBram;
+  design.latency = all.latency;
+  design.kernelLatency = inside.latency;
+  design.total.bram += design.channelBram + design.romBram;
   return design;
 }
 

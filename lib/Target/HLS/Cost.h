@@ -2,6 +2,7 @@
 #ifndef TILEWRIGHT_TARGET_HLS_COST_H
 #define TILEWRIGHT_TARGET_HLS_COST_H
 
+#include "dialects/HLS/HLS.h"
 #include "lib/Target/HLS/Parts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -31,6 +32,8 @@ int64_t nestCycles(int64_t iterations, int64_t ii, int64_t depth);
 
 /// Block memories of 18 kbit for an array: each bank of its own, small ones in LUTs.
 int64_t blockMemories(mlir::MemRefType type);
+/// The same for a queue.
+int64_t blockMemories(StreamType type);
 
 /// A loop nest of a task.
 struct NestEstimate {
@@ -43,9 +46,10 @@ struct TaskEstimate {
   int64_t cycles = 0, dsp = 0, bram = 0;
   std::vector<NestEstimate> nests;
 };
-/// A design: `latency` of one call, the longest chain of tasks; `interval` between two calls, the slowest task.
+/// A design: `latency` of one call, the longest chain of tasks; `kernelLatency` the same if ports took no time, all
+/// inputs being on the chip; `interval` between two calls, the slowest task.
 struct DesignEstimate {
-  int64_t latency = 0, interval = 0, channelBram = 0;
+  int64_t latency = 0, kernelLatency = 0, interval = 0, channelBram = 0, romBram = 0;
   Resources total;
   std::vector<TaskEstimate> tasks;
 };

@@ -21,6 +21,12 @@ SmallVector<AffineExpr> placeOf(AffineExpr linear, ArrayRef<int64_t> shape) {
 
 } // namespace
 
+int64_t elementsOfWord(MemRefType type) {
+  constexpr int64_t wordBits = 512;
+  Type element = type.getElementType();
+  return std::max<int64_t>(1, wordBits / (element.isIndex() ? 32 : element.getIntOrFloatBitWidth()));
+}
+
 MemRefType inDram(MemRefType type) {
   SmallVector<PartitionKind> kinds(type.getRank(), PartitionKind::None);
   SmallVector<int64_t> factors(type.getRank(), 1);

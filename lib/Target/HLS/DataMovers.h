@@ -8,6 +8,11 @@
 
 namespace tilewright::hls {
 
+/// Accesses of a bank in one cycle.
+inline constexpr int64_t portsOfBank = 2;
+/// Elements that a port moves in one cycle: 512 bits.
+int64_t elementsOfWord(mlir::MemRefType type);
+
 /// `type` as a port sees it, in memory off the chip.
 mlir::MemRefType inDram(mlir::MemRefType type);
 

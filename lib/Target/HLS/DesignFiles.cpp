@@ -21,7 +21,9 @@ int64_t bytesOf(MemRefType type) {
 /// Enough for the arrays of the design and of its tasks, and for sanitizers' gaps between them.
 int64_t stackBytes(func::FuncOp top) {
   int64_t bytes = 0;
-  auto count = [&](BufferOp buffer) { bytes += bytesOf(cast<MemRefType>(buffer.getMemory().getType())); };
+  auto count = [&](BufferOp buffer) {
+    bytes += buffer.getValue() ? 0 : bytesOf(cast<MemRefType>(buffer.getMemory().getType()));
+  };
   top.walk(count);
   for (func::FuncOp function : taskFunctions(top))
     function.walk(count);
@@ -67,6 +69,18 @@ std::string printHeader(func::FuncOp top) {
   return text + "\n" + declarations + "\n#endif\n";
 }
 
+std::string printWeights(func::FuncOp top) {
+  SmallVector<BufferOp> all = roms(top);
+  if (all.empty())
+    return "";
+  std::string text = (madeBy + "// What never changes: weights and constants of the model.\n#ifndef WEIGHTS_H\n#define "
+                               "WEIGHTS_H\n\n#include <math.h>\n#include \"kernel.h\"\n\n")
+                         .str();
+  for (BufferOp rom : all)
+    text += printConstant(rom.getName(), cast<MemRefType>(rom.getMemory().getType()), *rom.getValue()) + ";\n";
+  return text + "\n#endif\n";
+}
+
 std::string printBench(func::FuncOp top) {
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -107,9 +121,10 @@ std::string printDataflowCheck(func::FuncOp top) {
   signature.insert(signature.find('('), "_threads");
   out << madeBy
       << "// The top function with a thread for each task; compile with -DTILEWRIGHT_THREADS -Icheck.\n"
-         "#include \"kernel.h\"\n#include \"tilewright_tasks.h\"\n#include <math.h>\n\n"
-      << signature << ";\n"
-      << signature << " {\n  tilewright::Tasks tasks;\n";
+         "#include \"kernel.h\"\n#include \"tilewright_tasks.h\"\n";
+  if (!roms(top).empty())
+    out << "#include \"" << weightsFile << "\"\n";
+  out << "\n" << signature << ";\n" << signature << " {\n  tilewright::Tasks tasks;\n";
   llvm::DenseMap<Value, std::string> names;
   for (auto [argument, port] : llvm::zip(top.getArguments(), portsOf(top)))
     names[argument] = port.name;
@@ -119,10 +134,8 @@ std::string printDataflowCheck(func::FuncOp top) {
       auto type = cast<MemRefType>(buffer.getMemory().getType());
       std::string name = buffer.getName().str();
       names[buffer.getMemory()] = name;
-      if (auto value = buffer.getValue()) {
-        out << "  " << printConstant(name, type, *value) << ";\n";
+      if (buffer.getValue())
         return;
-      }
       out << "  " << arrayPointer(name, type) << "\n  tilewright::Filled " << name << "_filled(\"" << name << "\");\n";
       releases += "  delete[] " + name + ";\n";
     } else if (auto stream = dyn_cast<StreamOp>(op)) {

@@ -9,6 +9,8 @@ namespace tilewright::hls {
 
 /// kernel.h: the functions of kernel.cpp.
 std::string printHeader(mlir::func::FuncOp top);
+/// weights.h: the arrays that never change; empty if there are none.
+std::string printWeights(mlir::func::FuncOp top);
 /// test_bench.cpp: calls the top function on data/input_N.bin and compares with data/output_N.bin.
 std::string printBench(mlir::func::FuncOp top);
 /// check/dataflow_check.cpp: the top function with a thread for each task.

@@ -37,11 +37,14 @@ public:
     return readBudget(options.budget, **part).takeError();
   }
 
-  std::string machineKey(const Options &options) override { return options.part + " " + options.budget; }
+  std::string machineKey(const Options &options) override {
+    return options.part + " " + options.budget + " " + options.weights;
+  }
 
-  void buildTiled(OpPassManager &pm, const Options &) override {
+  void buildTiled(OpPassManager &pm, const Options &options) override {
     pm.addNestedPass<func::FuncOp>(createDecomposeTile());
     pm.addNestedPass<func::FuncOp>(createCSEPass());
+    pm.addPass(createHlsEmbedWeights({options.part, options.budget, options.weights}));
     pm.addPass(createHlsAcceptModel());
   }
 
@@ -67,9 +70,13 @@ public:
   llvm::Expected<std::string> emit(ModuleOp, const Options &) override { return noProgram(); }
   llvm::Expected<std::shared_ptr<Program>> load(StringRef, const Options &) override { return noProgram(); }
 
-  llvm::Expected<std::string> print(ModuleOp module, const Options &) override {
+  llvm::Expected<std::string> print(ModuleOp module, const Options &options) override {
     llvm::Expected<func::FuncOp> top = topOf(module);
-    return top ? printKernels(*top) : top.takeError();
+    if (!top)
+      return top.takeError();
+    if (llvm::Error over = overBudget(estimateDesign(*top), options))
+      return over;
+    return printKernels(*top);
   }
 
   bool makesFiles() const override { return true; }
@@ -84,20 +91,13 @@ public:
     const Part &part = *llvm::cantFail(findPart(options.part));
     const Resources budget = llvm::cantFail(readBudget(options.budget, part));
     DesignEstimate design = estimateDesign(*top);
-    if (design.total.dsp > budget.dsp) // loops that have no schedule are not chosen under the budget
-      return llvm::createStringError(
-          "the budget cannot be met: this design needs dsp=%lld, and the budget has dsp=%lld; "
-          "the nearest that fits is --budget dsp=%lld",
-          (long long)design.total.dsp, (long long)budget.dsp, (long long)design.total.dsp);
-    if (design.total.bram > budget.bram)
-      return llvm::createStringError(
-          "the budget cannot be met: the arrays of this model need bram=%lld (18 kbit each), "
-          "and the budget has bram=%lld; fewer multipliers need fewer banks: lower dsp, which "
-          "is %lld here",
-          (long long)design.total.bram, (long long)budget.bram, (long long)design.total.dsp);
+    if (llvm::Error over = overBudget(design, options))
+      return over;
     std::vector<DesignFile> files = checkHeaders();
     files.push_back({"kernel.cpp", std::move(*kernels)});
     files.push_back({"kernel.h", printHeader(*top)});
+    if (std::string weights = printWeights(*top); !weights.empty())
+      files.push_back({weightsFile.str(), std::move(weights)});
     files.push_back({"test_bench.cpp", printBench(*top)});
     files.push_back({"check/dataflow_check.cpp", printDataflowCheck(*top)});
     files.push_back({"run_hls.tcl", printScript(part.device)});
@@ -112,6 +112,28 @@ private:
                                    "compile model.pt2 --target=hls -o folder/");
   }
 
+  /// An error if the design needs more than it may use.
+  static llvm::Error overBudget(const DesignEstimate &design, const Options &options) {
+    const Resources budget = llvm::cantFail(readBudget(options.budget, *llvm::cantFail(findPart(options.part))));
+    if (design.total.dsp > budget.dsp) // loops that have no schedule are not chosen under the budget
+      return llvm::createStringError(
+          "the budget cannot be met: this design needs dsp=%lld, and the budget has dsp=%lld; "
+          "the nearest that fits is --budget dsp=%lld",
+          (long long)design.total.dsp, (long long)budget.dsp, (long long)design.total.dsp);
+    if (design.total.bram > budget.bram && design.romBram > budget.bram / 2)
+      return llvm::createStringError(
+          "the budget cannot be met: this design needs bram=%lld (18 kbit each), %lld of them for weights in ROMs, "
+          "and the budget has bram=%lld; --weights=external makes them ports",
+          (long long)design.total.bram, (long long)design.romBram, (long long)budget.bram);
+    if (design.total.bram > budget.bram)
+      return llvm::createStringError(
+          "the budget cannot be met: the arrays of this model need bram=%lld (18 kbit each), "
+          "and the budget has bram=%lld; fewer multipliers need fewer banks: lower dsp, which "
+          "is %lld here",
+          (long long)design.total.bram, (long long)budget.bram, (long long)design.total.dsp);
+    return llvm::Error::success();
+  }
+
   /// The top function of a design that is verified whatever the session does.
   static llvm::Expected<func::FuncOp> topOf(ModuleOp module) {
     std::string parts;
@@ -122,7 +144,7 @@ private:
       parts = line ? (" (" + line.getFilename().getValue() + ":" + Twine(line.getLine()) + ")").str() : " ";
     });
     if (!parts.empty())
-      return llvm::createStringError("this model has no hardware form yet: a slice, a concatenation or a padding" +
+      return llvm::createStringError("this model has no hardware form yet: a slice that begins where only a run says" +
                                      StringRef(parts).rtrim());
     if (failed(verify(module)))
       return llvm::createStringError("the design does not pass its verifier: this is a bug of Tilewright's");

@@ -2,6 +2,7 @@
 #include "lib/Target/HLS/InitialValues.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
 
@@ -11,6 +12,9 @@ namespace {
 /// The op that accumulates into the array right after `fill`, or null: something else touches it first.
 linalg::LinalgOp accumulatorOf(linalg::FillOp fill) {
   Value array = fill.getDpsInits()[0];
+  // Of an array with views, others than those who name it may touch it.
+  if (array.getDefiningOp<ViewLikeOpInterface>() || llvm::any_of(array.getUsers(), llvm::IsaPred<ViewLikeOpInterface>))
+    return {};
   for (Operation *op = fill->getNextNode(); op; op = op->getNextNode()) {
     bool touches = false;
     op->walk([&](Operation *inner) { touches |= llvm::is_contained(inner->getOperands(), array); });

@@ -72,17 +72,41 @@ std::string printArray(StringRef name, MemRefType type) {
 }
 
 std::string printConstant(StringRef name, MemRefType type, ElementsAttr value) {
-  std::string text = "static const " + printArray(name, type) + " = {";
+  std::string text = "static const " + printArray(name, type) + " =";
   Type element = type.getElementType();
+  // A brace at the begin and the end of every row, plane, ...
+  SmallVector<int64_t> pieces{1};
+  for (int64_t size : llvm::reverse(type.getShape()))
+    pieces.push_back(pieces.back() * size);
+  pieces.erase(pieces.begin());
+  if (pieces.empty())
+    pieces.push_back(1);
   auto print = [&](auto values, auto literal) {
-    for (auto [number, one] : llvm::enumerate(values))
-      text += (number ? ", " : "") + std::string(number % 16 ? "" : "\n      ") + literal(one, element);
+    constexpr size_t onLine = 8;
+    for (auto [number, one] : llvm::enumerate(values)) {
+      auto at = [&](int64_t place) {
+        return llvm::count_if(pieces, [&](int64_t piece) { return place % piece == 0; });
+      };
+      const size_t opened = at(number), closed = at(number + 1);
+      const bool breaks = number % pieces.front() % onLine == 0;
+      text += std::string(number && !breaks ? " " : "") + (breaks ? "\n    " : "") + std::string(opened, '{') +
+              literal(one, element) + std::string(closed, '}') + (int64_t(number) + 1 == pieces.back() ? "" : ",");
+    }
   };
   if (isa<FloatType>(element))
     print(value.getValues<APFloat>(), floatLiteral);
   else
     print(value.getValues<APInt>(), integerLiteral);
-  return text + "}";
+  return text;
+}
+
+SmallVector<BufferOp> roms(func::FuncOp top) {
+  SmallVector<BufferOp> all;
+  top.walk([&](BufferOp buffer) {
+    if (buffer.getValue())
+      all.push_back(buffer);
+  });
+  return all;
 }
 
 std::string printSignature(func::FuncOp function) {
@@ -126,6 +150,8 @@ llvm::Expected<std::string> printKernels(func::FuncOp top) {
   std::string text =
       "// Made by Tilewright: tilewright compile --target=hls. One function per task; the top function is "
       "the last.\n#include \"kernel.h\"\n#include <math.h>\n\n";
+  if (!roms(top).empty())
+    text.insert(text.find("#include <math.h>"), ("#include \"" + weightsFile + "\"\n").str());
   bool any = false;
   for (const Helper &helper : helpers)
     if (StringRef(body).contains((helper.name + "(").str()) || StringRef(body).contains((helper.name + "<").str())) {

@@ -2,6 +2,7 @@
 #ifndef TILEWRIGHT_TARGET_HLS_PRINTCPP_H
 #define TILEWRIGHT_TARGET_HLS_PRINTCPP_H
 
+#include "dialects/HLS/HLS.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
@@ -25,6 +26,11 @@ std::string printSignature(mlir::func::FuncOp function);
 std::string printArray(llvm::StringRef name, mlir::MemRefType type);
 /// "static const float c[2] = {1.0f, 2.0f}" without its semicolon: the array with its elements.
 std::string printConstant(llvm::StringRef name, mlir::MemRefType type, mlir::ElementsAttr value);
+
+/// The file of the arrays that never change, beside kernel.cpp.
+inline constexpr llvm::StringLiteral weightsFile = "weights.h";
+/// The arrays of the design that never change.
+llvm::SmallVector<BufferOp> roms(mlir::func::FuncOp top);
 
 /// kernel.cpp: a function per task, then the top function. The error lists all ops that have no form in C++.
 llvm::Expected<std::string> printKernels(mlir::func::FuncOp top);

@@ -9,13 +9,16 @@ std::string printReport(const DesignEstimate &design, const Part &part, const Re
   std::string text;
   llvm::raw_string_ostream out(text);
   out << "# Estimate for " << part.name << ", 300 MHz\n\n"
-      << "Latency " << design.latency << " cycles, interval " << design.interval << " cycles. DSP " << design.total.dsp
-      << " of " << budget.dsp << ", BRAM (18 kbit) " << design.total.bram << " of " << budget.bram << ".\n\n"
+      << "Latency " << design.latency << " cycles, " << design.kernelLatency << " without ports, interval "
+      << design.interval << " cycles. DSP " << design.total.dsp << " of " << budget.dsp << ", BRAM (18 kbit) "
+      << design.total.bram << " of " << budget.bram << ".\n\n"
       << "| task | cycles | DSP | BRAM |\n|---|---|---|---|\n";
   for (const TaskEstimate &task : design.tasks)
     out << "| " << task.name << " | " << task.cycles << " | " << task.dsp << " | " << task.bram << " |\n";
-  out << "| channels between tasks | | | " << design.channelBram << " |\n\n"
-      << "| loop nest | iterations | II | copies | cycles | DSP |\n|---|---|---|---|---|---|\n";
+  out << "| channels between tasks | | | " << design.channelBram << " |\n";
+  if (design.romBram > 0)
+    out << "| weights and constants in ROMs | | | " << design.romBram << " |\n";
+  out << "\n| loop nest | iterations | II | copies | cycles | DSP |\n|---|---|---|---|---|---|\n";
   for (const TaskEstimate &task : design.tasks)
     for (const NestEstimate &nest : task.nests)
       out << "| " << task.name << ": " << nest.label << " | " << nest.iterations << " | " << nest.ii << " | "
@@ -43,9 +46,11 @@ std::string printJson(const DesignEstimate &design, const Part &part, const Reso
   llvm::json::Object report{{"made_by", "tilewright hls"},
                             {"part", part.name},
                             {"latency", design.latency},
+                            {"kernel_latency", design.kernelLatency},
                             {"interval", design.interval},
                             {"dsp", design.total.dsp},
                             {"bram", design.total.bram},
+                            {"rom_bram", design.romBram},
                             {"budget", llvm::json::Object{{"dsp", budget.dsp}, {"bram", budget.bram}}},
                             {"tasks", std::move(tasks)}};
   std::string text;

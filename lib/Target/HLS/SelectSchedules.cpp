@@ -8,13 +8,15 @@
 // Order: a reduction goes outside of the parallel loops that walk along the result's last dimensions, so that two
 // additions to one element are as many iterations apart as an addition takes; each element still adds in the same
 // order. A fill of what a sum goes into next becomes that sum's `tw_hls.initial`. Copies: of the innermost two loops by
-// divisors of their sizes. All nests are chosen together, the least sum of cycles that the multipliers of the budget
-// allow, by dynamic programming over the multipliers.
+// divisors of their sizes; where the result has one loop only, of the innermost reduction, too: the copies add one
+// after another, and as many fit as the iterations between two additions to one element leave time for. All nests are
+// chosen together (ChooseTogether.h).
 //
 // Test: test/Target/HLS/select-schedules.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/HLS/HLS.h"
+#include "lib/Target/HLS/ChooseTogether.h"
 #include "lib/Target/HLS/Cost.h"
 #include "lib/Target/HLS/InitialValues.h"
 #include "mlir/IR/Matchers.h"
@@ -32,7 +34,7 @@ namespace tilewright::hls {
 namespace {
 
 /// More copies than this along one loop would need more banks than tools allow, in two dimensions.
-constexpr int64_t mostCopies = 64, mostCopiesTogether = 1024;
+constexpr int64_t mostCopies = 64, mostCopiesTogether = 1024, mostReductionCopies = 16;
 /// Reductions have so many iterations between two additions to one element, where sizes allow.
 constexpr int64_t wantedDistance = 1024;
 
@@ -87,9 +89,17 @@ int64_t portInterval(linalg::LinalgOp op) {
   return most;
 }
 
+/// Loads of one array from within the body, at places that no map says: no choice of banks keeps them apart.
+int64_t scatteredLoads(linalg::LinalgOp op) {
+  llvm::DenseMap<Value, int64_t> loads;
+  int64_t most = 0;
+  op->walk([&](memref::LoadOp load) { most = std::max(most, ++loads[load.getMemRef()]); });
+  return most;
+}
+
 SmallVector<Choice> choicesOf(linalg::LinalgOp op) {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges(), along = loopsAlongResult(op);
-  const int64_t between = recurrence(op), ports = portInterval(op);
+  const int64_t between = recurrence(op), ports = portInterval(op), scattered = scatteredLoads(op);
   BodyCost body = bodyCost(*op.getBlock());
   body.depth += 2; // load and store
 
@@ -112,6 +122,12 @@ SmallVector<Choice> choicesOf(linalg::LinalgOp op) {
   for (int64_t loop : along)
     if (copied.size() < 2)
       copied.push_back(loop);
+  int64_t reduction = -1; // the innermost one, copied where the result has one loop only
+  for (int64_t loop : order)
+    if (op.getIteratorTypesArray()[loop] == utils::IteratorType::reduction && sizes[loop] > 1)
+      reduction = loop;
+  if (copied.size() != 1 || between == 0 || body.dsp == 0)
+    reduction = -1;
   SmallVector<SmallVector<int64_t>> unrolls;
   for (int64_t first : copied.empty() ? SmallVector<int64_t>{1} : divisors(sizes[copied[0]]))
     for (int64_t second : copied.size() < 2 || body.dsp == 0 ? SmallVector<int64_t>{1} : divisors(sizes[copied[1]])) {
@@ -120,7 +136,13 @@ SmallVector<Choice> choicesOf(linalg::LinalgOp op) {
         unroll[copied[0]] = first;
       if (copied.size() > 1)
         unroll[copied[1]] = second;
-      unrolls.push_back(std::move(unroll));
+      for (int64_t terms : reduction < 0 ? SmallVector<int64_t>{1} : divisors(sizes[reduction])) {
+        if (terms > mostReductionCopies)
+          break;
+        if (reduction >= 0)
+          unroll[reduction] = terms;
+        unrolls.push_back(unroll);
+      }
     }
 
   SmallVector<Choice> all;
@@ -133,10 +155,16 @@ SmallVector<Choice> choicesOf(linalg::LinalgOp op) {
     }
     for (int64_t loop : inside)
       apart *= sizes[loop] / unroll[loop];
+    // The terms of one iteration are added in a row.
+    const int64_t terms = reduction < 0 ? 1 : unroll[reduction];
+    const int64_t chain = between == 0 ? 0 : between + (terms - 1) * (between - 1);
     if ((body.dsp == 0 && copies > 16) || copies > mostCopiesTogether || (iterations == 1 && copies > 1))
       continue; // wires and banks are not free either, and something has to be pipelined
-    choice.ii = std::max({int64_t(1), ports, between == 0 ? 1 : int64_t(llvm::divideCeil(between, apart))});
-    choice.cycles = nestCycles(iterations, choice.ii, body.depth);
+    if (terms > 1 && chain > apart)
+      continue; // waiting for additions, fewer copies are as fast
+    choice.ii = std::max({int64_t(1), ports, int64_t(llvm::divideCeil(scattered * copies, 2)),
+                          chain == 0 ? 1 : int64_t(llvm::divideCeil(chain, apart))});
+    choice.cycles = nestCycles(iterations, choice.ii, body.depth + (terms - 1) * std::max<int64_t>(0, between - 1));
     choice.dsp = llvm::divideCeil(body.dsp * copies, choice.ii); // one operator serves `ii` iterations
     choice.dsp = std::max(choice.dsp, body.dsp > 0 ? int64_t(1) : int64_t(0));
     choice.order = order;
@@ -154,34 +182,24 @@ SmallVector<Choice> choicesOf(linalg::LinalgOp op) {
   return best;
 }
 
-/// One choice per nest, with the least sum of cycles; empty: even the least choices need more than `budget`.
-SmallVector<size_t> chooseTogether(ArrayRef<Nest> nests, int64_t budget) {
-  constexpr int64_t never = std::numeric_limits<int64_t>::max() / 2;
-  std::vector<int64_t> least(budget + 1, 0);
-  std::vector<std::vector<uint16_t>> taken;
-  for (const Nest &nest : nests) {
-    std::vector<int64_t> next(budget + 1, never);
-    std::vector<uint16_t> which(budget + 1, 0);
-    for (auto [number, choice] : llvm::enumerate(nest.choices))
-      for (int64_t have = choice.dsp * nest.launches; have <= budget; ++have) {
-        int64_t cycles = least[have - choice.dsp * nest.launches] + choice.cycles * nest.launches;
-        if (cycles < next[have]) {
-          next[have] = cycles;
-          which[have] = number;
-        }
-      }
-    least = std::move(next);
-    taken.push_back(std::move(which));
-  }
-  if (least[budget] >= never)
-    return {};
-  SmallVector<size_t> picked(nests.size());
-  int64_t have = budget;
-  for (size_t index = nests.size(); index-- > 0;) {
-    picked[index] = taken[index][have];
-    have -= nests[index].choices[picked[index]].dsp * nests[index].launches;
-  }
-  return picked;
+/// Per launch of the plan, in order: the nests of its kernel, and which launches make what it reads.
+SmallVector<LaunchStep> stepsOf(ModuleOp module, ArrayRef<Nest> nests) {
+  SmallVector<LaunchStep> steps;
+  llvm::DenseMap<int64_t, size_t> writerOf;
+  module.walk([&](plan::LaunchOp launch) {
+    LaunchStep step;
+    for (auto [number, nest] : llvm::enumerate(nests))
+      if (Operation *op = nest.op; op->getParentOfType<func::FuncOp>().getName() == launch.getKernel())
+        step.nests.push_back(number);
+    for (int64_t buffer : launch.getBuffers())
+      if (auto found = writerOf.find(buffer); found != writerOf.end())
+        step.after.push_back(found->second);
+    for (auto [argument, buffer] : llvm::enumerate(launch.getBuffers()))
+      if (argument < 64 && (launch.getWrites() >> argument & 1))
+        writerOf[buffer] = steps.size();
+    steps.push_back(std::move(step));
+  });
+  return steps;
 }
 
 struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
@@ -209,7 +227,14 @@ struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
         nests.push_back(std::move(nest));
       });
     }
-    SmallVector<size_t> picked = chooseTogether(nests, resources->dsp);
+    SmallVector<NestCosts> costs;
+    for (const Nest &nest : nests) {
+      NestCosts &its = costs.emplace_back();
+      its.launches = nest.launches;
+      for (const Choice &choice : nest.choices)
+        its.choices.push_back({choice.cycles, choice.dsp});
+    }
+    SmallVector<size_t> picked = chooseTogether(costs, stepsOf(getOperation(), nests), resources->dsp);
     if (picked.size() != nests.size()) {
       emitError(UnknownLoc::get(&getContext()))
           << "the budget cannot be met: this model needs dsp=" << least << " with one copy of every operator, and the "

@@ -18,9 +18,6 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// Accesses of a bank in one cycle.
-constexpr int64_t portsOfBank = 2;
-
 /// One element a cycle becomes two, one for each port, of each bank along the last dimension, at most 512 bits.
 void widen(func::FuncOp function) {
   affine::AffineForOp innermost;
@@ -34,7 +31,7 @@ void widen(func::FuncOp function) {
     auto type = cast<MemRefType>(argument.getType());
     if (type.getRank() == 0)
       return;
-    width = std::gcd(width, std::max<int64_t>(1, 512 / type.getElementTypeBitWidth()));
+    width = std::gcd(width, elementsOfWord(type));
     PartitionAttr banks = banksOf(type);
     if (memoryOf(type) == Memory::Dram)
       continue;

@@ -8,7 +8,7 @@ Each complaint begins with the rule's name:
   pipeline   a pipelined loop holds no loop that is not unrolled
   partition  an array has at most 4096 banks, each factor is at most the dimension's size
   name       a pragma names a variable of its function; labels are there once
-  storage    no array but a constant is static, nothing is allocated
+  storage    no array of a function is static, nothing is allocated; constants lie in weights.h
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 
 FUNCTION = re.compile(r"^(?:static )?void (\w+)\((.*)\) \{$")
-ARRAY = re.compile(r"^(static const )?(?:[\w:]+(?:<[^>]*>)?) (\w+)((?:\[\d+\])+)( = \{.*)?;?$")
+ARRAY = re.compile(r"^(static const )?(?:[\w:]+(?:<[^>]*>)?) (\w+)((?:\[\d+\])+)( =.*)?;?$")
 STREAM = re.compile(r"^hls::stream<.*> (\w+)\(")
 CALL = re.compile(r"^(\w+)\((.*)\);$")
 FOR = re.compile(r"^(?:(\w+): )?for \(int (\w+) = (\S+); (\w+) < (\S+); (.*)\) \{$")
@@ -56,22 +56,28 @@ def functions_of(text: str) -> dict[str, Function]:
     return found
 
 
+def constants_of(text: str) -> dict[str, list[int]]:
+    """Arrays beside the functions, which are ROMs: their sizes."""
+    found = {}
+    for line in text.splitlines():
+        if (match := ARRAY.match(line)) and match[1]:
+            found[match[2]] = [int(n) for n in re.findall(r"\[(\d+)\]", match[3])]
+    return found
+
+
 def name_of(parameter: str) -> str:
     return re.sub(r"[\[&*].*", "", parameter.split()[-1].lstrip("*&")) if parameter else ""
 
 
-def lint_region(top: Function, functions) -> list[str]:
-    complaints, channels, used = [], {}, {}
+def lint_region(top: Function, functions, constants) -> list[str]:
+    complaints, channels, used = [], {name: ["ROM"] for name in constants}, {}
     ports = {name_of(p) for p in top.parameters}
-    open_constant = False
     for raw in top.lines:
         line = raw.strip()
-        if open_constant or not line or line.startswith(("#pragma", "//")):
-            open_constant = open_constant and not line.endswith("};")
+        if not line or line.startswith(("#pragma", "//")):
             continue
         if match := ARRAY.match(line):
-            channels[match[2]] = ["ROM"] if match[1] else []
-            open_constant = line.endswith("= {")
+            channels[match[2]] = []
         elif match := STREAM.match(line):
             channels[match[1]] = []
         elif (match := CALL.match(line)) and match[1] in functions:
@@ -104,9 +110,9 @@ def lint_interfaces(top: Function) -> list[str]:
     return complaints + [f"port: {p} has no m_axi bundle" for p in sorted(pointers - {p for p, _ in bundles})]
 
 
-def lint_body(function: Function) -> list[str]:
+def lint_body(function: Function, constants) -> list[str]:
     complaints, labels, loops = [], set(), []
-    arrays = {}
+    arrays = dict(constants)
     for parameter in function.parameters:
         arrays[name_of(parameter)] = [int(n) for n in re.findall(r"\[(\d+)\]", parameter)]
     banks: dict[str, int] = {}
@@ -116,7 +122,7 @@ def lint_body(function: Function) -> list[str]:
             arrays[match[2]] = [int(n) for n in re.findall(r"\[(\d+)\]", match[3])]
         if match := STREAM.match(line):
             arrays[match[1]] = []
-        if line.startswith("static ") and not line.startswith("static const "):
+        if line.startswith("static "):
             complaints.append(f"storage: '{line}' in {function.name}")
         if re.search(r"\b(malloc|new|free|delete)\b", line):
             complaints.append(f"storage: '{line}' in {function.name}")
@@ -155,12 +161,13 @@ def lint_body(function: Function) -> list[str]:
     return complaints
 
 
-def lint(text: str) -> list[str]:
-    functions = functions_of(text)
+def lint(text: str, weights: str = "") -> list[str]:
+    """Of kernel.cpp and, where there is one, weights.h."""
+    functions, constants = functions_of(text), constants_of(weights)
     tops = [f for f in functions.values() if any(line.startswith("#pragma HLS dataflow") for line in f.lines)]
     complaints = [] if len(tops) == 1 else [f"region: {len(tops)} functions have a dataflow region, expected 1"]
     for top in tops:
-        complaints += lint_region(top, functions) + lint_interfaces(top)
+        complaints += lint_region(top, functions, constants) + lint_interfaces(top)
     for function in functions.values():
-        complaints += lint_body(function)
+        complaints += lint_body(function, constants)
     return complaints

@@ -8,9 +8,11 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
+import torch_models
 from hls_lint import lint
 
 here = Path(__file__).resolve().parent
@@ -39,8 +41,8 @@ def said(done: subprocess.CompletedProcess) -> str:
     return " | ".join(lines[:6])
 
 
-def run(words, folder) -> subprocess.CompletedProcess:
-    environment = os.environ | {"ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=0", "UBSAN_OPTIONS": "halt_on_error=1", "TILEWRIGHT_VERIFY": "1"}
+def run(words, folder, **more: str) -> subprocess.CompletedProcess:
+    environment = os.environ | more | {"ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=0", "UBSAN_OPTIONS": "halt_on_error=1", "TILEWRIGHT_VERIFY": "1"}
     try:
         return subprocess.run([str(w) for w in words], cwd=folder, capture_output=True, text=True, timeout=LIMIT, env=environment)
     except subprocess.TimeoutExpired:
@@ -51,26 +53,22 @@ def generate(model: Path, folder: Path, *flags: str) -> subprocess.CompletedProc
     return run([PROGRAM, "compile", model, "--target=hls", *flags, "-o", folder], folder.parent)
 
 
-def shallower(folder: Path) -> list[str]:
-    """The deepest queue is as deep as it must be: with one element less the tasks wait for each other for ever."""
+def shallower(folder: Path, program: str) -> list[str]:
+    """Queues are as deep as they must be: with one element less in any, the tasks wait for each other for ever."""
     text = (folder / "check" / "dataflow_check.cpp").read_text()
-    depths = {name: int(depth) for depth, name in re.findall(r"hls::stream<[^;]*, (\d+)> (\w+)\(", text)}
-    deepest = max(depths, key=depths.get, default=None)
-    if deepest is None or depths[deepest] == 2:  # which is the least that is printed
-        return []
-    with tempfile.TemporaryDirectory() as scratch:
-        copy = Path(scratch) / "design"
-        shutil.copytree(folder, copy)
-        for path in ("kernel.cpp", "kernel.h", "check/dataflow_check.cpp"):
-            changed = (copy / path).read_text().replace(f", {depths[deepest]}> ", f", {depths[deepest] - 1}> ")
-            (copy / path).write_text(changed)
-        built = run(["g++", *STRICT, "-DTILEWRIGHT_THREADS", *SOURCES, "check/dataflow_check.cpp", "-pthread", "-o", "shallower"], copy)
-        if built.returncode != 0:
-            return [f"depth: does not compile: {said(built)}"]
-        ran = run(["./shallower"], copy)
-    if ran.returncode == 3 and "deadlock:" in ran.stderr:
-        return []
-    return [f"depth: {deepest} is {depths[deepest]} deep, and {depths[deepest] - 1} is enough: exit {ran.returncode}"]
+    failures = []
+    for depth, name in re.findall(r"hls::stream<[^;]*, (\d+)> (\w+)\(", text):
+        if depth == "2":  # the least that is printed
+            continue
+        ran = run([f"./{program}"], folder, TILEWRIGHT_SHALLOWER=name)
+        if ran.returncode != 3 or "deadlock:" not in ran.stderr:
+            failures.append(f"depth: {name} is {depth} deep, and one less is enough: exit {ran.returncode}")
+    return failures
+
+
+def lint_folder(folder: Path) -> list[str]:
+    weights = folder / "weights.h"
+    return lint((folder / "kernel.cpp").read_text(), weights.read_text() if weights.exists() else "")
 
 
 def check(name: str, folder: Path) -> Result:
@@ -93,20 +91,26 @@ def check(name: str, folder: Path) -> Result:
             result.failures.append(f"{what}: exit {ran.returncode}: {said(ran)}")
         elif match := re.search(r"error (\S+),", ran.stdout):
             result.error = match[1]
-    result.failures += shallower(folder)
-    result.failures += [f"lint: {complaint}" for complaint in lint((folder / "kernel.cpp").read_text())]
+        if what == "threads" and ran.returncode == 0:
+            result.failures += shallower(folder, program)
+    result.failures += [f"lint: {complaint}" for complaint in lint_folder(folder)]
     return result
 
 
 def trial(name: str, *flags: str, keep: Path | None = None) -> Result:
-    """A design of the folder designs/, by its name."""
+    """A design of the folder designs/ or of torch_models.py, by its name."""
     with tempfile.TemporaryDirectory() as scratch:
-        folder = keep or Path(scratch) / name
-        made = generate(DESIGNS / f"{name}.mlir", folder, *flags)
+        folder, model = keep or Path(scratch) / name, DESIGNS / f"{name}.mlir"
+        if name in torch_models.NAMES:
+            model = Path(scratch) / f"{name}.pt2"
+            exported = run([sys.executable, "-W", "ignore", torch_models.__file__, name, model], scratch)
+            if exported.returncode != 0:
+                return Result(name, [f"export: {said(exported)}"])
+        made = generate(model, folder, *flags)
         if made.returncode != 0:
             return Result(name, [f"compile: {said(made)}"])
         return check(name, folder)
 
 
 def all_names() -> list[str]:
-    return sorted(path.stem for path in DESIGNS.glob("*.mlir"))
+    return sorted([*(path.stem for path in DESIGNS.glob("*.mlir")), *torch_models.NAMES])

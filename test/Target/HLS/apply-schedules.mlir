@@ -32,3 +32,46 @@ func.func private @product(%a: memref<8x6xf32>, %b: memref<6x12xf32>, %c: memref
   memref.copy %c, %c : memref<8x12xf32> to memref<8x12xf32>
   return
 }
+
+#ij = affine_map<(i, j) -> (i, j)>
+// Slices and reshapes: what is accessed is the array.
+// CHECK-LABEL: func.func private @views
+func.func private @views(%a: memref<8x12xf32>, %b: memref<3x8xf32>, %c: memref<24xf32>) {
+  // CHECK-NOT: memref.
+  // CHECK: affine.load %arg0[%[[I:.*]] + 1, %[[J:.*]] * 2 + 4]
+  // CHECK: affine.store %{{.*}}, %arg1[%[[I]], %[[J]]]
+  %v = memref.subview %a[1, 4] [3, 4] [1, 2] : memref<8x12xf32> to memref<3x4xf32, strided<[12, 2], offset: 16>>
+  %w = memref.subview %b[0, 0] [3, 4] [1, 1] : memref<3x8xf32> to memref<3x4xf32, strided<[8, 1]>>
+  memref.copy %v, %w : memref<3x4xf32, strided<[12, 2], offset: 16>> to memref<3x4xf32, strided<[8, 1]>>
+  // A column: its dimension is gone.
+  // CHECK: affine.load %arg0[%[[R:.*]], 5]
+  // CHECK: affine.store %{{.*}}, %arg2[%[[R]] + 16]
+  %column = memref.subview %a[0, 5] [8, 1] [1, 1] : memref<8x12xf32> to memref<8xf32, strided<[12], offset: 5>>
+  %tail = memref.subview %c[16] [8] [1] : memref<24xf32> to memref<8xf32, strided<[1], offset: 16>>
+  memref.copy %column, %tail : memref<8xf32, strided<[12], offset: 5>> to memref<8xf32, strided<[1], offset: 16>>
+  // CHECK: affine.load %arg2[%[[R:.*]] * 8 + %[[C:.*]]]
+  // CHECK: affine.store %{{.*}}, %arg1[%[[R]], %[[C]]]
+  %rows = memref.expand_shape %c [[0, 1]] output_shape [3, 8] : memref<24xf32> into memref<3x8xf32>
+  memref.copy %rows, %b : memref<3x8xf32> to memref<3x8xf32>
+  // CHECK: affine.load %arg1[%[[K:.*]] floordiv 8, %[[K]] mod 8]
+  %flat = memref.collapse_shape %b [[0, 1]] : memref<3x8xf32> into memref<24xf32>
+  memref.copy %flat, %c : memref<24xf32> to memref<24xf32>
+  return
+}
+
+#m = affine_map<(i, k) -> (i, k)>
+#r = affine_map<(i, k) -> (i)>
+// A sum that reads the array it goes into has no distance to promise.
+// CHECK-LABEL: func.func private @reads_its_sum
+func.func private @reads_its_sum(%a: memref<8x6xf32>) {
+  // CHECK: label = "sum_i", ii = 1>
+  %from = memref.subview %a[0, 1] [8, 5] [1, 1] : memref<8x6xf32> to memref<8x5xf32, strided<[6, 1], offset: 1>>
+  %to = memref.subview %a[0, 0] [8, 1] [1, 1] : memref<8x6xf32> to memref<8xf32, strided<[6]>>
+  linalg.generic {indexing_maps = [#m, #r], iterator_types = ["parallel", "reduction"], tw.op = "sum", tw_hls.schedule = #tw_hls.schedule<order = [1, 0], unroll = [1, 1], ii = 1>}
+    ins(%from : memref<8x5xf32, strided<[6, 1], offset: 1>>) outs(%to : memref<8xf32, strided<[6]>>) {
+  ^bb0(%in: f32, %out: f32):
+    %s = arith.addf %in, %out : f32
+    linalg.yield %s : f32
+  }
+  return
+}

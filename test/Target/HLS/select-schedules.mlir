@@ -39,3 +39,40 @@ func.func private @sum(%x: memref<64xf32>, %s: memref<f32>) {
   }
   return
 }
+
+// -----
+
+#m = affine_map<(i, k) -> (i, k)>
+#v = affine_map<(i, k) -> (k)>
+#r = affine_map<(i, k) -> (i)>
+// With one loop along the result, terms of the sum are copied, too: 62 has no divisor 4, and 31 iterations between two
+// additions to one element are enough for two terms (15 cycles), 62 for four (29).
+// CHECK-LABEL: func.func private @rows
+// CHECK: tw_hls.schedule = #tw_hls.schedule<order = [1, 0], unroll = [{{2, 2|1, 4}}], ii = 1>
+func.func private @rows(%a: memref<62x64xf32>, %b: memref<64xf32>, %c: memref<62xf32>) {
+  linalg.generic {indexing_maps = [#m, #v, #r], iterator_types = ["parallel", "reduction"]} ins(%a, %b : memref<62x64xf32>, memref<64xf32>) outs(%c : memref<62xf32>) {
+  ^bb0(%x: f32, %y: f32, %out: f32):
+    %p = arith.mulf %x, %y : f32
+    %s = arith.addf %p, %out : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+#m = affine_map<(i, k) -> (i, k)>
+#v = affine_map<(i, k) -> (k)>
+#r = affine_map<(i, k) -> (i)>
+// Too few rows for two terms in one iteration.
+// CHECK-LABEL: func.func private @few_rows
+// CHECK: unroll = [{{[0-9]+}}, 1], ii =
+func.func private @few_rows(%a: memref<10x64xf32>, %b: memref<64xf32>, %c: memref<10xf32>) {
+  linalg.generic {indexing_maps = [#m, #v, #r], iterator_types = ["parallel", "reduction"]} ins(%a, %b : memref<10x64xf32>, memref<64xf32>) outs(%c : memref<10xf32>) {
+  ^bb0(%x: f32, %y: f32, %out: f32):
+    %p = arith.mulf %x, %y : f32
+    %s = arith.addf %p, %out : f32
+    linalg.yield %s : f32
+  }
+  return
+}

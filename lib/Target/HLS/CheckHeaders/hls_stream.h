@@ -1,6 +1,7 @@
 // Made by Tilewright. A stand-in for the vendor's header of this name, for checks by ordinary compilers: a queue of at
 // most DEPTH elements. With TILEWRIGHT_THREADS a full or empty queue makes its task wait; without, tasks run one after
-// another, a queue grows as needed, and a read of an empty one ends the program.
+// another, a queue grows as needed, and a read of an empty one ends the program. The queue that the environment variable
+// TILEWRIGHT_SHALLOWER names holds one element less: is its depth needed?
 #ifndef TILEWRIGHT_HLS_STREAM_H
 #define TILEWRIGHT_HLS_STREAM_H
 
@@ -20,7 +21,10 @@ namespace hls {
 template <typename T, size_t DEPTH = 2> class stream {
 public:
   stream() = default;
-  explicit stream(const char *name) : name(name) {}
+  explicit stream(const char *name) : name(name) {
+    const char *shallower = getenv("TILEWRIGHT_SHALLOWER");
+    depth -= shallower && this->name == shallower ? 1 : 0;
+  }
   stream(const stream &) = delete;
   stream &operator=(const stream &) = delete;
 
@@ -29,7 +33,7 @@ public:
     tilewright::Monitor &monitor = tilewright::Monitor::get();
     std::unique_lock<std::mutex> lock(monitor.mutex);
     const std::string what = name + " is full";
-    monitor.wait(lock, what, [this] { return elements.size() < DEPTH; });
+    monitor.wait(lock, what, [this] { return elements.size() < depth; });
     elements.push_back(value);
     if (elements.size() > most)
       most = elements.size();
@@ -69,7 +73,7 @@ public:
 private:
   std::string name = "stream";
   std::deque<T> elements;
-  size_t most = 0;
+  size_t depth = DEPTH, most = 0;
 };
 
 } // namespace hls

@@ -1,0 +1,124 @@
+//===- ChooseTogether.cpp - one schedule per nest, all under one budget ---------------------===//
+//
+// The least weighted sum of cycles comes from dynamic programming over the multipliers. Launches that run side by side
+// share time, and a sum does not know: after each round, the nests of a launch count as much less as the longest path
+// through it is shorter than the longest of all, so that multipliers move to where time is spent. The round with the
+// shortest path is taken. Then nests give multipliers back, as long as path and slowest launch become at most 1 %
+// longer together.
+//
+// Test: test/Target/HLS/choose-together.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/HLS/ChooseTogether.h"
+#include "llvm/ADT/STLExtras.h"
+#include <limits>
+#include <vector>
+
+namespace tilewright::hls {
+namespace {
+
+using Picked = llvm::SmallVector<size_t>;
+
+/// The least sum of cycles x weight.
+Picked leastSum(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<double> weights, int64_t budget) {
+  constexpr double never = std::numeric_limits<double>::infinity();
+  std::vector<double> least(budget + 1, 0);
+  std::vector<std::vector<uint16_t>> taken;
+  for (auto [nest, weight] : llvm::zip(nests, weights)) {
+    std::vector<double> next(budget + 1, never);
+    std::vector<uint16_t> which(budget + 1, 0);
+    for (auto [number, choice] : llvm::enumerate(nest.choices)) {
+      const int64_t dsp = choice.dsp * nest.launches;
+      const double cycles = double(choice.cycles) * double(nest.launches) * weight;
+      for (int64_t have = dsp; have <= budget; ++have)
+        if (least[have - dsp] + cycles < next[have]) {
+          next[have] = least[have - dsp] + cycles;
+          which[have] = uint16_t(number);
+        }
+    }
+    least = std::move(next);
+    taken.push_back(std::move(which));
+  }
+  if (least[budget] == never)
+    return {};
+  Picked picked(nests.size());
+  for (size_t index = nests.size(); index-- > 0;) {
+    picked[index] = taken[index][budget];
+    budget -= nests[index].choices[picked[index]].dsp * nests[index].launches;
+  }
+  return picked;
+}
+
+/// How long launches take with these choices.
+struct Times {
+  int64_t latency = 0, slowest = 0;
+  std::vector<int64_t> through; ///< per launch: the longest path that it is on
+
+  Times(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps, const Picked &picked) {
+    std::vector<int64_t> cycles(steps.size()), end(steps.size()), tail(steps.size());
+    for (auto [number, step] : llvm::enumerate(steps)) {
+      for (size_t nest : step.nests)
+        cycles[number] += nests[nest].choices[picked[nest]].cycles;
+      for (size_t before : step.after)
+        end[number] = std::max(end[number], end[before]);
+      end[number] += cycles[number];
+      latency = std::max(latency, end[number]);
+      slowest = std::max(slowest, cycles[number]);
+    }
+    for (size_t number = steps.size(); number-- > 0;)
+      for (size_t before : steps[number].after)
+        tail[before] = std::max(tail[before], tail[number] + cycles[number]);
+    for (size_t number = 0; number < steps.size(); ++number)
+      through.push_back(end[number] + tail[number]);
+  }
+};
+
+/// Takes multipliers from nests whose loss is hardly seen, those that have the most first.
+void giveBack(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps, Picked &picked) {
+  const Times before(nests, steps, picked);
+  const int64_t latency = before.latency + before.latency / 100, slowest = before.slowest + before.slowest / 100;
+  auto order = llvm::to_vector(llvm::seq<size_t>(0, nests.size()));
+  llvm::stable_sort(order, [&](size_t a, size_t b) {
+    return nests[a].choices[picked[a]].dsp * nests[a].launches > nests[b].choices[picked[b]].dsp * nests[b].launches;
+  });
+  for (size_t nest : order)
+    while (picked[nest] > 0) {
+      --picked[nest];
+      const Times now(nests, steps, picked);
+      if (now.latency <= latency && now.slowest <= slowest)
+        continue;
+      ++picked[nest];
+      break;
+    }
+}
+
+} // namespace
+
+Picked chooseTogether(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps, int64_t budget) {
+  constexpr int rounds = 12;
+  std::vector<double> weights(nests.size(), 1);
+  Picked best = leastSum(nests, weights, budget);
+  if (best.empty() || steps.empty())
+    return best;
+  int64_t shortest = Times(nests, steps, best).latency;
+  Picked picked = best;
+  for (int round = 0; round < rounds; ++round) {
+    const Times times(nests, steps, picked);
+    std::vector<double> share(nests.size(), 0);
+    for (auto [number, step] : llvm::enumerate(steps))
+      for (size_t nest : step.nests)
+        share[nest] =
+            std::max(share[nest], double(times.through[number]) / double(std::max<int64_t>(1, times.latency)));
+    for (auto [weight, its] : llvm::zip(weights, share))
+      weight = std::max(weight * its, 1e-6);
+    picked = leastSum(nests, weights, budget);
+    if (int64_t latency = Times(nests, steps, picked).latency; latency < shortest) {
+      shortest = latency;
+      best = picked;
+    }
+  }
+  giveBack(nests, steps, best);
+  return best;
+}
+
+} // namespace tilewright::hls

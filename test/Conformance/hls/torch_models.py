@@ -1,0 +1,65 @@
+"""Models of torch that become designs: exported with seeded weights, in f32 or with layers quantized to int8."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+tests = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(tests.parent / "build" / "python"), str(tests / "Python")]
+
+NAMES = ["encoder", "encoder_int8", "lenet", "lenet_int8", "mlp", "mlp_int8", "residual_block", "residual_block_int8"]
+
+
+def make(name: str):
+    """The model in eval mode, not quantized, and its input."""
+    import torch
+    from torch import nn
+
+    class Block(nn.Module):
+        """Two convolutions and a way around them; where sizes change, that has a convolution, too."""
+
+        def __init__(self, channels: int, to: int, stride: int = 1):
+            super().__init__()
+            self.first = nn.Conv2d(channels, to, 3, stride, 1)
+            self.second = nn.Conv2d(to, to, 3, 1, 1)
+            self.around = nn.Conv2d(channels, to, 1, stride) if stride != 1 or channels != to else nn.Identity()
+
+        def forward(self, x):
+            return torch.relu(self.second(torch.relu(self.first(x))) + self.around(x))
+
+    torch.manual_seed(0)
+    match name:
+        case "mlp":
+            return nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10)), torch.randn(4, 64)
+        case "lenet":
+            layers = [nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten()]
+            layers += [nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10)]
+            return nn.Sequential(*layers), torch.randn(1, 1, 28, 28)
+        case "residual_block":
+            return Block(8, 16, 2), torch.randn(1, 8, 12, 12)
+        case "encoder":
+            layer = nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=True)
+            return layer, torch.randn(1, 16, 32)
+    raise ValueError(f"no model is called '{name}'")
+
+
+def export(name: str, path: Path) -> None:
+    """Writes the .pt2 of a name in NAMES."""
+    warnings.simplefilter("ignore")
+    import torch
+    from quantized_layers import quantize
+
+    import tilewright
+
+    model, x = make(name.removesuffix("_int8"))
+    model = model.eval()
+    if name.endswith("_int8"):
+        model = quantize(model, x)
+    with torch.no_grad():
+        tilewright.export(model, (x,), path)
+
+
+if __name__ == "__main__":
+    export(sys.argv[1], Path(sys.argv[2]))
