@@ -84,10 +84,7 @@ llvm::Expected<RandomCall> RandomCall::make(ModuleOp module, llvm::ArrayRef<int6
     if (!made)
       return made.takeError();
     fill(*made, count, element, random);
-    call.bytes += count * widthOf(element);
     call.inputs.push_back(*made);
-    if (!main.getArgAttr(argument.getArgNumber(), graph::staticAttrName))
-      call.activations.emplace_back(*made, count * widthOf(element));
   }
   for (Value result : main.getBody().front().getTerminator()->getOperands()) {
     if (!isa<RankedTensorType>(result.getType()))
@@ -100,19 +97,6 @@ llvm::Expected<RandomCall> RandomCall::make(ModuleOp module, llvm::ArrayRef<int6
     call.outputs.push_back(*made);
   }
   return call;
-}
-
-void RandomCall::cool(int64_t size) {
-  constexpr int64_t line = 64;
-  others.resize(size_t(size), 1);
-  int64_t sum = 0;
-  for (int64_t at = 0; at < size; at += line)
-    sum += ++others[size_t(at)];
-  for (auto [from, count] : activations)
-    for (int64_t at = 0; at < count; at += line)
-      sum += from[at];
-  volatile int64_t kept = sum; // else nothing would be read
-  (void)kept;
 }
 
 llvm::Error RandomCall::run(Program &program, int threads) {

@@ -16,14 +16,9 @@ public:
   /// `sizes`: of the symbolic sizes in order; those that are not given are 128 within their ranges.
   static llvm::Expected<RandomCall> make(mlir::ModuleOp module, llvm::ArrayRef<int64_t> sizes);
 
-  /// Drives parameters out of the caches, as the other layers of a large model do from call to call, by reading `bytes`
-  /// of something else, and brings in what a kernel's predecessor would just have written.
-  void cool(int64_t bytes);
-
   /// Runs `program` once, and says what went wrong.
   llvm::Error run(Program &program, int threads);
 
-  int64_t inputBytes() const { return bytes; }
   llvm::ArrayRef<int64_t> symbolValues() const { return symbols; }
 
 private:
@@ -35,10 +30,7 @@ private:
   std::vector<int64_t> symbols;
   std::vector<Memory> memory;
   std::vector<const void *> inputs;
-  std::vector<std::pair<const char *, int64_t>> activations; ///< inputs that are no parameters, and their bytes
   std::vector<void *> outputs;
-  std::vector<char> others; ///< what cool() reads
-  int64_t bytes = 0;        ///< of all inputs
 };
 
 } // namespace tilewright

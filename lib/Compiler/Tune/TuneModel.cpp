@@ -40,7 +40,6 @@ public:
     llvm::Expected<std::unique_ptr<WorkerBench>> model = makeBench(subject, "model");
     if (!model)
       return model.takeError();
-    const int64_t modelBytes = inputBytes;
     llvm::Expected<std::map<std::string, double>> profile = (*model)->profile();
     if (!profile)
       return llvm::createStringError("the untuned model cannot be measured: " + llvm::toString(profile.takeError()));
@@ -57,9 +56,8 @@ public:
       order[i] = i;
     std::stable_sort(order.begin(), order.end(),
                      [&](size_t a, size_t b) { return report.kernels[a].share > report.kernels[b].share; });
-    // What a model reads in a call beyond the last cache is not there at the next call; so it is with its kernels.
-    if (modelBytes > largeModel)
-      coldBytes = largeModel;
+    // A part of the time is the last race's.
+    const double allSeconds = std::exchange(seconds, std::max(seconds - lastRace, seconds / 2));
     size_t done = 0;
     for (size_t number : order) {
       tuneKernel(kernels[number], report.kernels[number], store);
@@ -68,7 +66,7 @@ public:
       if (tune.progress)
         tune.progress(lineOf(row), done, kernels.size(), std::max(0.0, seconds - secondsSpent()));
     }
-    if (llvm::Error failed = raceModels(subject, store))
+    if (llvm::Error failed = raceModels(subject, store, allSeconds))
       return std::move(failed);
     report.interrupted = interrupted();
     std::vector<TunedKernel> sorted;
@@ -149,6 +147,17 @@ private:
     }
     if (isOver()) {
       row.verdict = interrupted() ? "interrupted before it was measured" : "no time was left for it";
+      return;
+    }
+    if (tune.tier == TuneTier::Quick && !tune.again && row.share < smallShare) {
+      row.verdict = "less than 0.5% of the model's time: not measured";
+      row.measurements = 1;
+      kernel.record.chosen = kernel.record.initial;
+      kernel.record.chosenClass = kernel.record.initialClass;
+      kernel.record.tier = "quick";
+      kernel.record.verdict = row.verdict;
+      kernel.record.measurements = 1;
+      fresh.push_back(&kernel);
       return;
     }
     const double begin = secondsSpent();
@@ -254,10 +263,10 @@ private:
   }
 
   /// The whole model, tuned against untuned; then the records.
-  llvm::Error raceModels(const BenchSubject &subject, const tuner::RecordStore &store) {
+  llvm::Error raceModels(const BenchSubject &subject, const tuner::RecordStore &store, double total) {
     report.verdict = "nothing was changed";
     if (!allChosen().empty() && !interrupted()) {
-      seconds = secondsSpent() + 60; // the last race is always run
+      seconds = std::max(total, secondsSpent() + lastRace); // the last race is always run
       llvm::Expected<std::unique_ptr<WorkerBench>> model = makeBench(subject, "model");
       if (!model)
         return model.takeError();
@@ -265,7 +274,7 @@ private:
       double incumbent = 0;
       std::string wrong;
       bool measured = true; // else another tuning decides
-      std::vector<tuner::Lane> lanes = tuner::steadyRace(**model, {untuned, tuned, untuned}, 15, incumbent, wrong);
+      std::vector<tuner::Lane> lanes = tuner::steadyRace(**model, {untuned, tuned, untuned}, 11, incumbent, wrong);
       if (lanes.empty() || lanes[1].nanoseconds.empty()) {
         if (!lanes.empty())
           wrong = lanes[1].failure;
@@ -305,9 +314,10 @@ private:
     return llvm::Error::success();
   }
 
-  static constexpr int64_t largeModel = 64 << 20;
-  std::map<std::string, std::string> chosen; ///< entries of a schedule file by kernel
-  std::vector<TunableKernel *> fresh;        ///< those that were measured now
+  static constexpr double smallShare = 0.005; ///< of the time: what is less is not measured by tier quick
+  static constexpr double lastRace = 25;      ///< seconds
+  std::map<std::string, std::string> chosen;  ///< entries of a schedule file by kernel
+  std::vector<TunableKernel *> fresh;         ///< those that were measured now
   TuneReport report;
 };
 } // namespace

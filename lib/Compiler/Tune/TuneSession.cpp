@@ -96,7 +96,6 @@ llvm::Expected<std::unique_ptr<WorkerBench>> TuneSession::benchOf(const TunableK
   BenchSubject subject;
   subject.module = file;
   subject.sizes = tune.sizes;
-  subject.coldBytes = coldBytes;
   const TunableKernel *of = &kernel;
   subject.schedule = [of](const SchedulePoint &point) {
     std::string entry = scheduleEntry(*of, point);
@@ -111,10 +110,8 @@ llvm::Expected<std::unique_ptr<WorkerBench>> TuneSession::makeBench(BenchSubject
   if (std::error_code code = llvm::sys::fs::create_directory(own))
     return llvm::createStringError(code, "cannot make a folder for temporary files");
   auto bench = std::make_unique<WorkerBench>(*workers, options, std::move(subject), own, [this] { return isOver(); });
-  llvm::Expected<int64_t> bytes = bench->load();
-  if (!bytes)
-    return bytes.takeError();
-  inputBytes = *bytes;
+  if (llvm::Error failed = bench->load())
+    return std::move(failed);
   return bench;
 }
 

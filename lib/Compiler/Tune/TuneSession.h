@@ -53,9 +53,7 @@ public:
   mlir::ModuleOp module;
   Options options;
   const TuneOptions &tune;
-  double seconds;         ///< after so many nothing more is begun
-  int64_t coldBytes = 0;  ///< RandomCall::cool() of kernels
-  int64_t inputBytes = 0; ///< of the last bench that was made
+  double seconds; ///< after so many nothing more is begun
   std::unique_ptr<TemporaryFolder> folder;
 
 private:

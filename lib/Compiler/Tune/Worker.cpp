@@ -1,7 +1,7 @@
 //===- Worker.cpp - the process in which schedules are compiled or measured -------------------------===//
 //
 // One JSON object a line. Requests on standard input:
-//   {"do": "load", "module": FILE, "target": .., "cpu": .., "threads": N, "sizes": [..], "cold": BYTES}
+//   {"do": "load", "module": FILE, "target": .., "cpu": .., "threads": N, "sizes": [..]}
 //   {"do": "build", "schedule": FILE or "", "artifact": FILE}
 //   {"do": "race", "artifacts": [FILES], "rounds": N, "limit": NANOSECONDS}
 //   {"do": "check", "schedule": FILE or ""}
@@ -123,12 +123,11 @@ private:
     if (const json::Array *given = request.getArray("sizes"))
       for (const json::Value &size : *given)
         sizes.push_back(size.getAsInteger().value_or(0));
-    coldBytes = request.getInteger("cold").value_or(0);
     llvm::Expected<RandomCall> made = RandomCall::make(*module, sizes);
     if (!made)
       return made.takeError();
     call = std::make_unique<RandomCall>(std::move(*made));
-    return json::Value(json::Object{{"ok", true}, {"bytes", call->inputBytes()}});
+    return json::Value(json::Object{{"ok", true}});
   }
 
   Options with(const json::Object &request) const {
@@ -225,17 +224,11 @@ private:
         const size_t lane = (place + size_t(round / 2)) % lanes.size();
         if (!failures[lane].empty())
           continue;
-        double total = 0;
-        const int64_t calls = coldBytes > 0 ? 3 : most;
-        for (int64_t i = 0; i < calls && failures[lane].empty(); ++i) {
-          if (coldBytes > 0)
-            call->cool(coldBytes);
-          auto start = Clock::now();
+        auto start = Clock::now();
+        for (int64_t i = 0; i < most && failures[lane].empty(); ++i)
           if (llvm::Error failed = call->run(*lanes[lane], options.threads))
             failures[lane] = llvm::toString(std::move(failed));
-          total += nanosecondsSince(start);
-        }
-        times[lane].push_back(total / double(calls));
+        times[lane].push_back(nanosecondsSince(start) / double(most));
       }
     json::Array answer;
     for (size_t lane = 0; lane < lanes.size(); ++lane) {
@@ -284,7 +277,6 @@ private:
   Target *target = nullptr;
   OwningOpRef<ModuleOp> module;
   std::unique_ptr<RandomCall> call;
-  int64_t coldBytes = 0; ///< read before each timed call; 0: calls follow each other
   std::map<std::string, std::shared_ptr<Program>> programs;
 };
 } // namespace

@@ -29,24 +29,21 @@ WorkerBench::WorkerBench(Workers &workers, const Options &options, BenchSubject 
     : workers(workers), options(options), subject(std::move(subject)), folder(std::move(folder)),
       stop(std::move(stop)) {}
 
-llvm::Expected<int64_t> WorkerBench::load() {
-  auto request = [&](int64_t cold) {
+llvm::Error WorkerBench::load() {
+  auto request = [&] {
     json::Array sizes;
     for (int64_t size : subject.sizes)
       sizes.push_back(size);
     return json::Object{{"do", "load"},       {"module", subject.module},   {"target", options.target},
-                        {"cpu", options.cpu}, {"threads", options.threads}, {"sizes", std::move(sizes)},
-                        {"cold", cold}};
+                        {"cpu", options.cpu}, {"threads", options.threads}, {"sizes", std::move(sizes)}};
   };
   for (auto &builder : workers.builders) {
-    llvm::Expected<json::Object> answer = builder->load(request(0), loadDeadline);
+    llvm::Expected<json::Object> answer = builder->load(request(), loadDeadline);
     if (!answer)
       return answer.takeError();
   }
-  llvm::Expected<json::Object> answer = workers.runner.load(request(subject.coldBytes), loadDeadline);
-  if (!answer)
-    return answer.takeError();
-  return answer->getInteger("bytes").value_or(0);
+  llvm::Expected<json::Object> answer = workers.runner.load(request(), loadDeadline);
+  return answer ? llvm::Error::success() : answer.takeError();
 }
 
 llvm::Expected<std::string> WorkerBench::scheduleFile(const SchedulePoint &point) {

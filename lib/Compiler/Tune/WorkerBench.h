@@ -21,9 +21,8 @@ struct Workers {
 
 /// What a bench is about: a module at the end of the structured stage in a file.
 struct BenchSubject {
-  std::string module;         ///< file
-  std::vector<int64_t> sizes; ///< of the symbolic sizes
-  int64_t coldBytes = 0;      ///< RandomCall::cool() before each timed call; 0: calls follow each other
+  std::string module;                                         ///< file
+  std::vector<int64_t> sizes;                                 ///< of the symbolic sizes
   std::function<std::string(const SchedulePoint &)> schedule; ///< the schedule file's text for a point; "" for none
 };
 
@@ -34,8 +33,8 @@ public:
   WorkerBench(Workers &workers, const Options &options, BenchSubject subject, std::string folder,
               std::function<bool()> stop);
 
-  /// Tells the workers of the subject, and gives the bytes of its inputs; an error when it cannot be called at all.
-  llvm::Expected<int64_t> load();
+  /// Tells the workers of the subject; an error when it cannot be called at all.
+  llvm::Error load();
 
   std::vector<tuner::Lane> race(const std::vector<SchedulePoint> &points, int rounds, double deadline) override;
   std::string check(const SchedulePoint &point) override;

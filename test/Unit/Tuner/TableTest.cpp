@@ -118,3 +118,34 @@ TEST_F(Tables, NoFalseWinsInAThousandRaces) {
     wrong += !search(made.searched, *simulatedBench(made, Disturbance(), seed), {}).isDefault;
   EXPECT_LT(wrong, 10);
 }
+
+TEST(RecordedTables, TheTunerComesNearTheBestOfThem) {
+  ReplayOptions options;
+  options.runs = 5;
+  llvm::Expected<std::vector<ReplayedTable>> rows = replayTables(TILEWRIGHT_TUNER_TABLES, options);
+  ASSERT_TRUE(bool(rows)) << llvm::toString(rows.takeError());
+  int large = 0, transfers = 0;
+  double initial = 0, quick = 0, full = 0, transfer = 0, falseWins = 0, slower = 0;
+  for (const ReplayedTable &row : *rows) {
+    falseWins += row.falseWins;
+    slower += row.slower;
+    EXPECT_EQ(row.lost, 0) << row.name;
+    if (row.transfer > 0) {
+      ++transfers;
+      transfer += std::log(row.transfer);
+    }
+    if (row.points < 200)
+      continue;
+    ++large;
+    initial += std::log(row.initial);
+    quick += std::log(row.quick);
+    full += std::log(row.full);
+  }
+  EXPECT_GE(large, 12);
+  EXPECT_GE(std::exp(initial / large), 0.85);
+  EXPECT_GE(std::exp(quick / large), 0.95);
+  EXPECT_GE(std::exp(full / large), 0.98);
+  EXPECT_GE(std::exp(transfer / transfers), 0.93);
+  EXPECT_LT(falseWins / double(rows->size()), 0.01);
+  EXPECT_EQ(slower, 0);
+}
