@@ -23,6 +23,21 @@ TEST(Parser, RefusalsNameThePlace) {
   EXPECT_EQ(refusalOf("wgmma.fence.sync.aligned;"), "test.ptx:12:1: unknown instruction 'wgmma.fence.sync.aligned'");
 }
 
+TEST(Parser, ClustersAreRefused) {
+  auto kernel = [](const std::string &directive) {
+    return runText(
+               ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u64 in) " +
+                   directive + " {\n  ret;\n}\n",
+               threads(32))
+        .error;
+  };
+  EXPECT_NE(kernel(".reqnctapercluster 2, 1, 1").find("clusters of more than one block cannot be run yet"),
+            std::string::npos);
+  EXPECT_NE(kernel(".blocksareclusters").find("clusters that a launch makes cannot be run yet"), std::string::npos);
+  EXPECT_EQ(kernel(".reqnctapercluster 1, 1, 1"), "");
+  EXPECT_EQ(kernel(".maxclusterrank 8"), "");
+}
+
 TEST(Parser, LaunchesThatNoDeviceTakes) {
   Launch launch = threads(2048);
   EXPECT_NE(runBody("", launch).error.find("a block of 2048x1x1 threads"), std::string::npos);

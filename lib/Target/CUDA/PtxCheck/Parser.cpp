@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Cursor.h"
 
-#include <utility>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 namespace tilewright::ptx {
 namespace {
@@ -258,12 +258,19 @@ private:
       current->requiredThreads = integers();
     else if (token.text == ".maxntid")
       current->maximalThreads = integers();
-    else if (token.text == ".minnctapersm" || token.text == ".maxnreg" || token.text == ".reqnctapercluster" ||
-             token.text == ".maxclusterrank" || token.text == ".abi_preserve" || token.text == ".abi_preserve_control")
+    else if (token.text == ".minnctapersm" || token.text == ".maxnreg" || token.text == ".maxclusterrank" ||
+             token.text == ".abi_preserve" || token.text == ".abi_preserve_control")
       integers();
+    else if (token.text == ".reqnctapercluster") {
+      // A block would be a cluster of its own, which is another program.
+      for (uint32_t blocks : integers())
+        if (blocks != 1)
+          fail(token, "clusters of more than one block cannot be run yet");
+    } else if (token.text == ".explicitcluster" || token.text == ".blocksareclusters")
+      fail(token, "clusters that a launch makes cannot be run yet");
     else if (token.text == ".pragma")
       skipTo(";");
-    else if (token.text != ".noreturn" && token.text != ".explicitcluster" && token.text != ".blocksareclusters")
+    else if (token.text != ".noreturn")
       fail(token, "unknown directive " + shown(token) + " of a function");
   }
 
