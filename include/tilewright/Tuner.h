@@ -28,7 +28,7 @@ struct TuneOptions {
   bool again = false;         ///< measure also what has a record already
   double replay =
       0; ///< measure such a part of what has a record, chosen against default, and nothing else; keep nothing
-  std::vector<int64_t> sizes;      ///< of the symbolic sizes, in order; empty: 8 to 128, within their ranges
+  std::vector<int64_t> sizes;      ///< of the symbolic sizes, in order; those not given are 8, within their ranges
   std::vector<std::string> worker; ///< a program and its arguments that call runTuneWorker()
   /// Told of each kernel as it is done, and of what is left: kernels done, kernels in all, seconds to go at most.
   std::function<void(const std::string &line, size_t done, size_t all, double secondsLeft)> progress;

@@ -170,13 +170,15 @@ public:
 
   /// Tunes a copy of the graph at `tier` ("quick" or "full") in processes that `worker` starts; the lines of the
   /// report.
-  std::vector<std::string> tune(const Options &options, const std::string &tier, std::vector<std::string> worker) {
+  std::vector<std::string> tune(const Options &options, const std::string &tier, std::vector<std::string> worker,
+                                std::vector<int64_t> sizes) {
     finish();
     mlir::OwningOpRef<mlir::ModuleOp> copy = module->clone();
     TuneOptions how;
     how.tier = tier == "full" ? TuneTier::Full : TuneTier::Quick;
     how.deterministic = options.deterministic;
     how.worker = std::move(worker);
+    how.sizes = std::move(sizes);
     std::vector<std::string> lines;
     how.progress = [&](const std::string &line, size_t, size_t, double) { lines.push_back(line); };
     // Ctrl-C ends the search; what was measured is kept, and the exception is raised when it has returned.

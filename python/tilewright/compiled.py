@@ -63,7 +63,7 @@ def build(imported: Imported, options: CompileOptions) -> _tilewright.GraphCall:
     """Compiles what was imported without refusals."""
     needs_seed = imported.graph.needs_seed()
     if options.tune in ("quick", "full"):
-        tune(imported.graph, options)
+        tune(imported.graph, options, imported.hints)
     call = imported.graph.compile(options.native())
     inputs = imported.inputs + [-2] * needs_seed
     call.configure(imported.argument_count, inputs, imported.constants, imported.symbol_sources, imported.recipes,

@@ -39,8 +39,8 @@ class RecordedGraph:
         self.steps = None
         return self.graph.compile(options)
 
-    def tune(self, options: _tilewright.Options, tier: str, worker: list[str]) -> list[str]:
-        return self.graph.tune(options, tier, worker)
+    def tune(self, options: _tilewright.Options, tier: str, worker: list[str], sizes: list[int]) -> list[str]:
+        return self.graph.tune(options, tier, worker, sizes)
 
     def explain(self, options: _tilewright.Options, name: str) -> str:
         return self.graph.explain(options, name)

@@ -39,6 +39,7 @@ class Imported:
     inputs: list[int] = field(default_factory=list)  # per input of the program: the argument
     constants: list[torch.Tensor] = field(default_factory=list)
     symbols: list[str] = field(default_factory=list)
+    hints: list[int] = field(default_factory=list)  # per symbol declared, its value in the traced call: what tuning measures at
     symbol_sources: list[tuple[int, int, int, int]] = field(default_factory=list)
     recipes: list[tuple[str, int, object]] = field(default_factory=list)
     copied_inputs: list[str] = field(default_factory=list)
@@ -202,6 +203,8 @@ class Walker:
         if shape_env is not None and symbol in shape_env.var_to_range:
             bounds = shape_env.var_to_range[symbol]
             low, high = finite(bounds.lower, least), finite(bounds.upper, MOST)
+        hint = getattr(shape_env, "backed_var_to_val", {}).get(symbol) if shape_env is not None else None
+        self.result.hints.append(int(hint) if hint is not None else 8)
         self.graph.symbol(str(symbol), max(low, least), min(high, MOST))
 
     def declare_unknown(self):

@@ -47,6 +47,20 @@ def test_tunes_then_compiles(tmp_path, monkeypatch, how):
         _check_numbers(result, model, [x], copy.deepcopy(model).double())
 
 
+def test_symbolic_sizes_are_measured_at_the_traced_ones(tmp_path, monkeypatch):
+    import tilewright.compiled
+
+    seen = []
+    original = tilewright.compiled.tune
+    monkeypatch.setattr(tilewright.compiled, "tune", lambda graph, options, sizes: (seen.append(sizes), original(graph, options, sizes)))
+    model, x = _mlp(), torch.randn(24, 96)
+    torch._dynamo.mark_dynamic(x, 0)
+    result = _run(model, x, tune="quick", records=str(tmp_path))
+    assert seen == [[24]] and list(tmp_path.glob("*.json"))
+    with torch.no_grad():
+        _check_numbers(result, model, [x], copy.deepcopy(model).double())
+
+
 def test_deterministic_tunings_keep_every_bit(tmp_path):
     model, x = _mlp(), torch.randn(64, 96)
     plain = _run(model, x, tune="off")
@@ -112,7 +126,7 @@ def test_strict_names_the_kernel_without_a_record(tmp_path):
 def test_the_docs_example(tmp_path):
     """docs/tuning.md: its model, its commands, and the knobs that it shows."""
     text = (Path(__file__).parents[2] / "docs" / "tuning.md").read_text()
-    blocks = dict(re.findall(r"```(mlir|sh|text)\n(.*?)```", text, re.S))
+    blocks = dict(reversed(re.findall(r"```(mlir|sh|text)\n(.*?)```", text, re.S)))  # the first of each kind
     (tmp_path / "mlp.mlir").write_text(blocks["mlir"])
     for number, command in enumerate(blocks["sh"].splitlines()):
         done = subprocess.run(command.replace("tilewright", str(PROGRAM), 1).split(), cwd=tmp_path, capture_output=True, text=True)

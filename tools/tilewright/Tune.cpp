@@ -59,7 +59,7 @@ struct TuneFlags {
                               cl::cat(category)};
   cl::opt<int> threads{"threads", cl::desc("threads to plan for (default: all)"), cl::init(0), cl::cat(category)};
   cl::list<int64_t> sizes{"sizes",
-                          cl::desc("values of the symbolic sizes, in order (default: 128, within their ranges)"),
+                          cl::desc("values of the symbolic sizes, in order (default: 8, within their ranges)"),
                           cl::CommaSeparated, cl::value_desc("n,n..."), cl::cat(category)};
   cl::opt<std::string> part{"part", cl::desc("of --target=hls: the device (default: xcu280)"), cl::value_desc("name"),
                             cl::cat(category)};

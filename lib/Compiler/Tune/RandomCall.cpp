@@ -51,7 +51,7 @@ llvm::Expected<RandomCall> RandomCall::make(ModuleOp module, llvm::ArrayRef<int6
       return value ? value.getInt() : otherwise;
     };
     const int64_t least = bound(graph::symbolMinAttrName, 0), most = bound(graph::symbolMaxAttrName, 128);
-    const int64_t wanted = call.symbols.size() < sizes.size() ? sizes[call.symbols.size()] : 128;
+    const int64_t wanted = call.symbols.size() < sizes.size() ? sizes[call.symbols.size()] : 8;
     call.symbols.push_back(std::clamp(wanted, least, std::max(least, most)));
   }
   auto allocate = [&](Value value, Type &element, int64_t &count) -> llvm::Expected<char *> {

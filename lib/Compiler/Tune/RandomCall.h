@@ -13,7 +13,7 @@ namespace tilewright {
 
 class RandomCall {
 public:
-  /// `sizes`: of the symbolic sizes in order; those that are not given are 128 within their ranges.
+  /// `sizes`: of the symbolic sizes in order; those that are not given are 8 within their ranges.
   static llvm::Expected<RandomCall> make(mlir::ModuleOp module, llvm::ArrayRef<int64_t> sizes);
 
   /// Runs `program` once, and says what went wrong.
