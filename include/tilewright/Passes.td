@@ -88,26 +88,23 @@ def ResolveLayouts : Pass<"tw-resolve-layouts", "::mlir::ModuleOp"> {
     Option<"int8Depth", "int8-depth", "int64_t", "2", "k of packed bytes are padded to a multiple of this">];
 }
 
-def SelectSchedule : Pass<"tw-select-schedule", "::mlir::func::FuncOp"> {
-  let summary = "Stamp a schedule on each kernel, from its sizes and the machine";
-  let options = [
+// What the cost model is told of the machine.
+defvar costOptions = [
     Option<"threads", "threads", "int64_t", "2", "threads to plan for">,
     Option<"cacheBytes", "cache-bytes", "int64_t", "1048576", "second-level cache of one core">,
     Option<"sharedBytes", "shared-bytes", "int64_t", "33554432", "last-level cache, shared by cores; 0: none">,
     Option<"rates", "rates", "std::string", "\"\"", "how fast the machine is, as MachineRates.h writes it">,
     Option<"tileUnit", "tile-unit", "bool", "false", "products of 16 and 8 bits run on tiles">,
     Option<"splitF16", "split-f16", "bool", "false", "each task of an f16 product splits its rows of A">];
+
+def SelectSchedule : Pass<"tw-select-schedule", "::mlir::func::FuncOp"> {
+  let summary = "Stamp a schedule on each kernel, from its sizes and the machine";
+  let options = costOptions;
 }
 
 def DescribeSpaces : Pass<"tw-describe-spaces", "::mlir::func::FuncOp"> {
   let summary = "Say which schedules each kernel may have, and what the cost model expects of them";
-  let options = [
-    Option<"threads", "threads", "int64_t", "2", "threads to plan for">,
-    Option<"cacheBytes", "cache-bytes", "int64_t", "1048576", "second-level cache of one core">,
-    Option<"sharedBytes", "shared-bytes", "int64_t", "33554432", "last-level cache, shared by cores; 0: none">,
-    Option<"rates", "rates", "std::string", "\"\"", "how fast the machine is, as MachineRates.h writes it">,
-    Option<"tileUnit", "tile-unit", "bool", "false", "products of 16 and 8 bits run on tiles">,
-    Option<"splitF16", "split-f16", "bool", "false", "each task of an f16 product splits its rows of A">];
+  let options = costOptions;
 }
 
 def ApplyRecords : Pass<"tw-apply-records", "::mlir::ModuleOp"> {

@@ -48,6 +48,12 @@ struct Constraint {
 
 using SchedulePoint = std::vector<int64_t>; ///< a value per knob
 
+/// A schedule that was raced: its time to the default's, and the 95% interval.
+struct SeenSchedule {
+  std::string schedule;
+  double ratio = 1, low = 1, high = 1;
+};
+
 struct ScheduleSpace {
   std::vector<Knob> knobs;
   std::vector<Constraint> constraints;

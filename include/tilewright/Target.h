@@ -70,6 +70,9 @@ void registerTarget(std::unique_ptr<Target> target);
 /// The target of that name, or null. The house's are there from the first call on, and those of TILEWRIGHT_PLUGINS.
 Target *findTarget(llvm::StringRef name, std::string &error);
 
+/// The target of `options`, which it has checked and completed.
+llvm::Expected<Target *> configuredTarget(Options &options);
+
 /// " (did you mean 'x'?)" for the name in `known` that is nearest to `name`; empty when none is near.
 std::string suggestName(llvm::StringRef name, llvm::ArrayRef<std::string> known);
 

@@ -10,6 +10,7 @@
 #define TILEWRIGHT_TUNER_H
 
 #include "tilewright/Compiler.h"
+#include "tilewright/ScheduleSpace.h"
 #include <functional>
 
 namespace tilewright {
@@ -46,11 +47,7 @@ struct TunedKernel {
   std::string initial, chosen; ///< schedules; equal: the default stays
   double initialNanoseconds = 0, ratio = 1, low = 1, high = 1, noise = 0, seconds = 0;
   std::string verdict;
-  struct Seen {
-    std::string schedule;
-    double ratio = 1, low = 1, high = 1;
-  };
-  std::vector<Seen> seen;                                    ///< the fastest first
+  std::vector<SeenSchedule> seen;                            ///< the fastest first
   std::vector<std::pair<std::string, std::string>> failures; ///< schedule and reason
 };
 

@@ -63,10 +63,9 @@ llvm::Expected<std::shared_ptr<Program>> loadDeviceArtifact(StringRef artifact, 
   llvm::Expected<HostArtifact> parts = readHostArtifact(artifact);
   if (!parts)
     return parts.takeError();
-  plan::Plan plan;
-  std::string error;
-  if (!plan::deserialize(parts->plan.bytes_begin(), parts->plan.size(), plan, error))
-    return llvm::createStringError("the compiled plan cannot be read: %s", error.c_str());
+  llvm::Expected<plan::Plan> plan = planOf(*parts);
+  if (!plan)
+    return plan.takeError();
   std::vector<runtime::GridKernel> kernels;
   for (StringRef line : llvm::split(parts->kernelNames.rtrim('\n'), '\n')) {
     auto [name, threads] = line.split(' ');
@@ -79,7 +78,8 @@ llvm::Expected<std::shared_ptr<Program>> loadDeviceArtifact(StringRef artifact, 
     kernels.push_back(std::move(kernel));
   }
   std::string ptx = parts->objects.empty() ? "" : parts->objects.front().str();
-  auto device = runtime::EmulatedDevice::create(std::move(plan), std::move(kernels), std::move(ptx), error);
+  std::string error;
+  auto device = runtime::EmulatedDevice::create(std::move(*plan), std::move(kernels), std::move(ptx), error);
   if (!device)
     return llvm::createStringError("the compiled program cannot be loaded: %s", error.c_str());
   return std::make_shared<EmulatedProgram>(std::move(device));

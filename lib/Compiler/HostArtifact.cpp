@@ -34,4 +34,12 @@ llvm::Expected<HostArtifact> readHostArtifact(llvm::StringRef image) {
   return HostArtifact{blocks[0], blocks[1], {blocks.begin() + 2, blocks.end()}};
 }
 
+llvm::Expected<plan::Plan> planOf(const HostArtifact &parts) {
+  plan::Plan plan;
+  std::string error;
+  if (!plan::deserialize(parts.plan.bytes_begin(), parts.plan.size(), plan, error))
+    return llvm::createStringError("the compiled plan cannot be read: %s", error.c_str());
+  return plan;
+}
+
 } // namespace tilewright

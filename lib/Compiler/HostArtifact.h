@@ -2,6 +2,7 @@
 #ifndef TILEWRIGHT_LIB_COMPILER_HOSTARTIFACT_H
 #define TILEWRIGHT_LIB_COMPILER_HOSTARTIFACT_H
 
+#include "lib/Runtime/Plan/Plan.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -20,6 +21,9 @@ std::string packHostArtifact(const HostArtifact &parts);
 
 /// The parts of `image`; an error when it is truncated.
 llvm::Expected<HostArtifact> readHostArtifact(llvm::StringRef image);
+
+/// The plan of `parts`; an error when it cannot be read.
+llvm::Expected<plan::Plan> planOf(const HostArtifact &parts);
 
 } // namespace tilewright
 

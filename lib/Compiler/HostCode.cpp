@@ -326,17 +326,16 @@ llvm::Expected<std::shared_ptr<Program>> loadHostArtifact(llvm::StringRef artifa
   llvm::Expected<HostArtifact> parts = readHostArtifact(artifact);
   if (!parts)
     return parts.takeError();
-  plan::Plan plan;
-  std::string error;
-  if (!plan::deserialize(parts->plan.bytes_begin(), parts->plan.size(), plan, error))
-    return llvm::createStringError("the compiled plan cannot be read: %s", error.c_str());
+  llvm::Expected<plan::Plan> plan = planOf(*parts);
+  if (!plan)
+    return plan.takeError();
   llvm::Expected<std::unique_ptr<runtime::Jit>> jit = runtime::Jit::create(runtime::kernelSymbols());
   if (!jit)
     return jit.takeError();
   for (llvm::StringRef object : parts->objects)
     if (llvm::Error failed = (*jit)->addObject(llvm::MemoryBuffer::getMemBufferCopy(object, "kernels")))
       return std::move(failed);
-  llvm::Expected<std::vector<void *>> functions = (*jit)->lookupAll(plan.kernels);
+  llvm::Expected<std::vector<void *>> functions = (*jit)->lookupAll(plan->kernels);
   if (!functions)
     return functions.takeError();
   std::vector<runtime::Kernel> kernels;
@@ -347,7 +346,8 @@ llvm::Expected<std::shared_ptr<Program>> loadHostArtifact(llvm::StringRef artifa
     names = rest;
   }
   std::shared_ptr<void> code = std::shared_ptr<runtime::Jit>(std::move(*jit));
-  auto executable = runtime::Executable::create(std::move(plan), std::move(kernels), {}, error, code);
+  std::string error;
+  auto executable = runtime::Executable::create(std::move(*plan), std::move(kernels), {}, error, code);
   if (!executable)
     return llvm::createStringError("the compiled plan is invalid: %s", error.c_str());
   return std::make_shared<HostProgram>(std::move(executable));

@@ -7,16 +7,6 @@ using namespace mlir;
 
 namespace tilewright {
 
-llvm::Expected<Target *> configuredTarget(Options &options) {
-  std::string error;
-  Target *target = findTarget(options.target, error);
-  if (!target)
-    return llvm::createStringError(error);
-  if (llvm::Error failed = target->configure(options))
-    return std::move(failed);
-  return target;
-}
-
 llvm::Error lowerStructured(ModuleOp module, Target &target, const Options &options, bool onlyTiled) {
   MLIRContext &context = *module.getContext();
   std::string text;

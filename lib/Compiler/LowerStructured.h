@@ -6,9 +6,6 @@
 
 namespace tilewright {
 
-/// The target of `options`, which are completed.
-llvm::Expected<Target *> configuredTarget(Options &options);
-
 /// Runs the stages tiled, or all from tiled to target, on `module`; errors have the stage's text.
 llvm::Error lowerStructured(mlir::ModuleOp module, Target &target, const Options &options, bool onlyTiled = false);
 

@@ -116,4 +116,14 @@ std::vector<std::string> targetNames() {
   return names;
 }
 
+llvm::Expected<Target *> configuredTarget(Options &options) {
+  std::string error;
+  Target *target = findTarget(options.target, error);
+  if (!target)
+    return llvm::createStringError(error);
+  if (llvm::Error failed = target->configure(options))
+    return std::move(failed);
+  return target;
+}
+
 } // namespace tilewright

@@ -64,24 +64,18 @@ void buildTiledStage(OpPassManager &pm, const MachineShape &machine, const Sched
   layouts.int8Group = machine.int8Group;
   layouts.int8Depth = machine.int8Depth;
   pm.addPass(createResolveLayouts(layouts));
-  SelectScheduleOptions schedules;
-  schedules.threads = machine.threads;
-  schedules.cacheBytes = machine.l2Bytes;
-  schedules.sharedBytes = machine.l3Bytes;
-  schedules.rates = printRates(machine.rates);
-  schedules.tileUnit = machine.amx;
-  schedules.splitF16 = machine.splitF16;
-  pm.addNestedPass<func::FuncOp>(createSelectSchedule(schedules));
-  if (sources.stamp || sources.strict) {
-    DescribeSpacesOptions spaces;
-    spaces.threads = schedules.threads;
-    spaces.cacheBytes = schedules.cacheBytes;
-    spaces.sharedBytes = schedules.sharedBytes;
-    spaces.rates = schedules.rates;
-    spaces.tileUnit = schedules.tileUnit;
-    spaces.splitF16 = schedules.splitF16;
-    pm.addNestedPass<func::FuncOp>(createDescribeSpaces(spaces));
-  }
+  auto ofMachine = [&](auto options) {
+    options.threads = machine.threads;
+    options.cacheBytes = machine.l2Bytes;
+    options.sharedBytes = machine.l3Bytes;
+    options.rates = printRates(machine.rates);
+    options.tileUnit = machine.amx;
+    options.splitF16 = machine.splitF16;
+    return options;
+  };
+  pm.addNestedPass<func::FuncOp>(createSelectSchedule(ofMachine(SelectScheduleOptions())));
+  if (sources.stamp || sources.strict)
+    pm.addNestedPass<func::FuncOp>(createDescribeSpaces(ofMachine(DescribeSpacesOptions())));
   if (sources.stamp || !sources.records.empty()) {
     ApplyRecordsOptions records;
     records.records = sources.records;

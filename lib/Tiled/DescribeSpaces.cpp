@@ -185,13 +185,6 @@ private:
     return !space.knobs.empty();
   }
 
-  int64_t keysOf() {
-    auto attention = cast<AttentionOp>(members.back());
-    constexpr int64_t key = 1, row = 2;
-    std::optional<ArrayRef<int64_t>> places = attention.getPermutations();
-    return estimate(tile::sizeOf(attention.getInputs()[key], places ? (*places)[4 * key + row] : row));
-  }
-
   bool attention() {
     Value sums = members.back()->getResult(1);
     const int64_t length = estimate(tile::sizeOf(sums, 2)),
@@ -205,7 +198,7 @@ private:
       values.erase(std::unique(values.begin(), values.end()), values.end());
       limitTasks({{*knob, length}}, heads);
     }
-    const int64_t keys = keysOf();
+    const int64_t keys = estimate(keysOf(cast<AttentionOp>(members.back())));
     std::vector<int64_t> blocks;
     for (int64_t block : {64, 128, 256})
       if (block < keys)
@@ -220,6 +213,7 @@ private:
   bool plain() {
     SmallVector<AffineExpr> sizes = tile::sizesOf(members.back()->getResult(0));
     SmallVector<std::pair<size_t, int64_t>> cut;
+    std::vector<std::pair<int64_t, int64_t>> whole; // per row: its knob or -1, and the size of its tile
     int64_t others = 1, left = 2;
     for (int64_t row = 0; row < rows->numRows; ++row)
       left -= estimate(sizes[row]) > 1;
@@ -234,6 +228,7 @@ private:
         cut.push_back({*knob, size});
       else if (row < int64_t(tiles.size()) && tiles[row] > 0)
         others *= llvm::divideCeil(size, tiles[row]);
+      whole.push_back({knob ? int64_t(*knob) : -1, std::min(size, tiles[row] > 0 ? tiles[row] : size)});
     }
     limitTasks(cut, others);
     const bool sums = llvm::any_of(members, [](Operation *member) {
@@ -244,13 +239,6 @@ private:
       plainKnob(chainsKnob, {1, 2, 4, 8}, 4, /*reorders=*/true);
     plainKnob(straightKnob, {1, 16}, 4, /*reorders=*/false);
     const RowsShape shape = rowsShapeOf(members, *rows);
-    std::vector<std::pair<int64_t, int64_t>> whole; // knob or -1, size of the tile
-    for (int64_t row = 0; row < rows->numRows; ++row) {
-      auto knob =
-          llvm::find_if(space.knobs, [&](const Knob &knob) { return knob.name == "tile" + std::to_string(row); });
-      const int64_t size = std::max<int64_t>(1, estimate(sizes[row])), tile = tiles[row] > 0 ? tiles[row] : size;
-      whole.push_back({knob == space.knobs.end() ? -1 : knob - space.knobs.begin(), std::min(size, tile)});
-    }
     predict = [this, shape, whole](const SchedulePoint &point) {
       int64_t grain = shape.inside;
       for (auto [knob, tile] : whole)
@@ -277,13 +265,11 @@ struct DescribeSpaces : impl::DescribeSpacesBase<DescribeSpaces> {
     auto schedule = kernel->getAttrOfType<DictionaryAttr>("tw.schedule");
     if (!kernel->hasAttr("tw.kernel") || !schedule || !schedule.getAs<DenseI64ArrayAttr>("tiles"))
       return;
-    CostMachine machine{MachineRates(), threads, cacheBytes, sharedBytes};
-    if (!parseRates(std::string_view(rates), machine.rates)) {
-      kernel.emitError("the rates '") << rates << "' are not as MachineRates.h writes them";
+    FailureOr<CostMachine> machine = costMachineOf(kernel, threads, cacheBytes, sharedBytes, rates);
+    if (failed(machine))
       return signalPassFailure();
-    }
-    ProductMachine products{tileUnit, splitF16, machine.rates};
-    SpaceOfKernel of(kernel, machine, products);
+    ProductMachine products{tileUnit, splitF16, machine->rates};
+    SpaceOfKernel of(kernel, *machine, products);
     if (!of.run())
       return;
     Builder builder(&getContext());

@@ -18,6 +18,15 @@ int64_t estimate(AffineExpr size) {
   return constant ? constant.getValue() : unknownSize;
 }
 
+FailureOr<CostMachine> costMachineOf(func::FuncOp kernel, int64_t threads, int64_t cacheBytes, int64_t sharedBytes,
+                                     StringRef rates) {
+  CostMachine machine{MachineRates(), threads, cacheBytes, sharedBytes};
+  if (parseRates(rates, machine.rates))
+    return machine;
+  kernel.emitError("the rates '") << rates << "' are not as MachineRates.h writes them";
+  return failure();
+}
+
 static int64_t countOf(ArrayRef<AffineExpr> sizes) {
   int64_t product = 1;
   for (AffineExpr size : sizes)

@@ -3,6 +3,7 @@
 #define TILEWRIGHT_LIB_TILED_KERNELSHAPES_H
 
 #include "dialects/Tile/Rows.h"
+#include "dialects/Tile/Sizes.h"
 #include "dialects/Tile/Tile.h"
 #include "lib/Tiled/CostModel.h"
 
@@ -13,6 +14,17 @@ int64_t estimate(mlir::AffineExpr size);
 
 /// Its members: the ops that compute, in order.
 llvm::SmallVector<mlir::Operation *> membersOf(mlir::func::FuncOp kernel);
+
+/// The number of keys (and values) of a head, for attention and its gradient.
+template <typename Op> mlir::AffineExpr keysOf(Op attention) {
+  constexpr int64_t key = 1, rows = 2;
+  std::optional<llvm::ArrayRef<int64_t>> places = attention.getPermutations();
+  return tile::sizeOf(attention.getInputs()[key], places ? (*places)[4 * key + rows] : rows);
+}
+
+/// The machine as the passes' options describe it; `rates` that cannot be read are an error at `kernel`.
+llvm::FailureOr<CostMachine> costMachineOf(mlir::func::FuncOp kernel, int64_t threads, int64_t cacheBytes,
+                                           int64_t sharedBytes, llvm::StringRef rates);
 
 struct ProductMachine {
   bool tileUnit = false, splitF16 = false; ///< products of 16 and 8 bits run on tiles; those of f16 in two parts

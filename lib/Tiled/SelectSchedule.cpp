@@ -30,13 +30,6 @@ namespace {
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// The number of keys (and values) of a head.
-template <typename Op> AffineExpr keysOf(Op attention) {
-  constexpr int64_t key = 1, rows = 2;
-  std::optional<ArrayRef<int64_t>> places = attention.getPermutations();
-  return tile::sizeOf(attention.getInputs()[key], places ? (*places)[4 * key + rows] : rows);
-}
-
 /// Multiplications and additions of a contraction, over the kernel's index arguments; null when a size cannot be told.
 AffineExpr flopsOf(Operation *op) {
   AffineExpr total = getAffineConstantExpr(2, op->getContext());
@@ -137,16 +130,11 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     noteFlops(kernel);
     if (kernel->hasAttr("tw.schedule"))
       return;
-    SmallVector<Operation *> members;
-    for (Operation &op : kernel.getBody().front())
-      if ((isa<linalg::LinalgOp>(op) && !isa<linalg::FillOp>(op)) || op.getName().getDialectNamespace() == "tw_tile" ||
-          isa<tensor::PadOp, tensor::InsertSliceOp>(op))
-        members.push_back(&op);
-    machine = {MachineRates(), threads, cacheBytes, sharedBytes};
-    if (!parseRates(std::string_view(rates), machine.rates)) {
-      kernel.emitError("the rates '") << rates << "' are not as MachineRates.h writes them";
+    SmallVector<Operation *> members = membersOf(kernel);
+    FailureOr<CostMachine> described = costMachineOf(kernel, threads, cacheBytes, sharedBytes, rates);
+    if (failed(described))
       return signalPassFailure();
-    }
+    machine = *described;
     cost.reset();
     SmallVector<int64_t> tiles = members.empty() ? SmallVector<int64_t>{} : tilesFor(members);
     Builder builder(&getContext());

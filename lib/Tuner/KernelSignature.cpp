@@ -5,21 +5,13 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Tuner/KernelSignature.h"
 #include "dialects/Tile/Tile.h"
+#include "lib/Tuner/Digest.h"
 #include "lib/Tuner/Epochs.h"
 #include "mlir/IR/OpImplementation.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/BLAKE3.h"
 
 using namespace mlir;
 
 namespace tilewright::tuner {
-
-static std::string digest(StringRef text) {
-  llvm::BLAKE3 hash;
-  hash.update(text);
-  auto bytes = hash.final<16>();
-  return llvm::toHex(ArrayRef<uint8_t>(bytes), /*LowerCase=*/true);
-}
 
 KernelSignature signatureOf(func::FuncOp kernel) {
   // A copy without what is said of it: attributes of functions are few, its body is what is long.

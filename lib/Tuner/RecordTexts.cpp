@@ -3,11 +3,10 @@
 // Test: test/Tuner/tune.test
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Tuner/Digest.h"
 #include "lib/Tuner/Records.h"
 #include "tilewright/Target.h"
 #include "tilewright/Tuner.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Path.h"
@@ -34,22 +33,15 @@ std::string recordsDigest(llvm::StringRef folder) {
   if (files.empty())
     return "";
   llvm::sort(files);
-  llvm::BLAKE3 hash;
-  for (const std::string &file : files)
-    hash.update(file);
-  auto bytes = hash.final<16>();
-  return llvm::toHex(llvm::ArrayRef<uint8_t>(bytes), /*LowerCase=*/true);
+  return tuner::digest(llvm::join(files, ""));
 }
 
 llvm::Expected<std::string> explainRecords(llvm::StringRef folder, llvm::StringRef key, const Options &given) {
   Options options = given;
-  std::string error;
-  Target *target = findTarget(options.target, error);
+  llvm::Expected<Target *> target = configuredTarget(options);
   if (!target)
-    return llvm::createStringError(error);
-  if (llvm::Error failed = target->configure(options))
-    return std::move(failed);
-  const std::string machine = target->machineKey(options);
+    return target.takeError();
+  const std::string machine = (*target)->machineKey(options);
   std::vector<std::string> damaged;
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -73,7 +65,7 @@ llvm::Expected<std::string> explainRecords(llvm::StringRef folder, llvm::StringR
         << record.measurements << " schedules measured, noise " << llvm::format("%.1f%%", 100 * record.noise)
         << "\n  default    " << record.initial << ", " << llvm::format("%.1f us", record.initialNanoseconds / 1000)
         << "\n  verdict    " << record.verdict << "\n";
-    for (const KernelRecord::Seen &seen : record.seen)
+    for (const SeenSchedule &seen : record.seen)
       out << "  seen       " << seen.schedule << "  "
           << llvm::format("%.3f [%.3f, %.3f]", seen.ratio, seen.low, seen.high) << "\n";
     for (const auto &[schedule, reason] : record.failures)

@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Tuner/Records.h"
+#include "lib/Tuner/Digest.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -24,13 +23,6 @@ namespace tilewright::tuner {
 namespace {
 
 constexpr int64_t recordFormat = 1;
-
-std::string digest(llvm::StringRef text) {
-  llvm::BLAKE3 hash;
-  hash.update(text);
-  auto bytes = hash.final<16>();
-  return llvm::toHex(llvm::ArrayRef<uint8_t>(bytes), /*LowerCase=*/true);
-}
 
 std::string printed(const json::Value &value) {
   std::string text;
@@ -88,7 +80,7 @@ llvm::Error writeWhole(const std::string &path, llvm::StringRef text) {
 
 /// The seen of both, each schedule once as `first` has it.
 void unite(KernelRecord &first, const KernelRecord &second) {
-  for (const KernelRecord::Seen &seen : second.seen)
+  for (const SeenSchedule &seen : second.seen)
     if (llvm::none_of(first.seen, [&](auto &other) { return other.schedule == seen.schedule; }))
       first.seen.push_back(seen);
   llvm::stable_sort(first.seen, [](auto &a, auto &b) { return a.ratio < b.ratio; });
@@ -106,7 +98,7 @@ json::Value toJson(const KernelRecord &record) {
   json::Array sizes, seen, failures;
   for (int64_t size : record.sizes)
     sizes.push_back(size);
-  for (const KernelRecord::Seen &entry : record.seen)
+  for (const SeenSchedule &entry : record.seen)
     seen.push_back(
         json::Object{{"schedule", entry.schedule}, {"ratio", entry.ratio}, {"low", entry.low}, {"high", entry.high}});
   for (const auto &[schedule, reason] : record.failures)
@@ -263,22 +255,26 @@ std::vector<KernelRecord> RecordStore::all(std::vector<std::string> *damaged) co
 }
 
 std::vector<KernelRecord> RecordStore::neighbours(const KernelRecord &of, size_t most) const {
-  std::vector<std::pair<double, KernelRecord>> near;
-  for (KernelRecord &record : all()) {
+  return nearestRecords(all(), of, most);
+}
+
+std::vector<KernelRecord> nearestRecords(llvm::ArrayRef<KernelRecord> records, const KernelRecord &of, size_t most) {
+  std::vector<std::pair<double, const KernelRecord *>> near;
+  for (const KernelRecord &record : records) {
     if (record.family != of.family || record.key.target != of.key.target || record.key.machine != of.key.machine ||
         record.sizes.size() != of.sizes.size() || record.key == of.key)
       continue;
     double distance = 0;
     for (auto [a, b] : llvm::zip_equal(record.sizes, of.sizes))
       distance += std::abs(std::log2(double(std::max<int64_t>(a, 1))) - std::log2(double(std::max<int64_t>(b, 1))));
-    near.emplace_back(distance, std::move(record));
+    near.emplace_back(distance, &record);
   }
   llvm::stable_sort(near, [](auto &a, auto &b) { return a.first < b.first; });
-  std::vector<KernelRecord> records;
-  for (auto &[distance, record] : near)
-    if (records.size() < most)
-      records.push_back(std::move(record));
-  return records;
+  std::vector<KernelRecord> nearest;
+  for (auto [distance, record] : near)
+    if (nearest.size() < most)
+      nearest.push_back(*record);
+  return nearest;
 }
 
 } // namespace tilewright::tuner

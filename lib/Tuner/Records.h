@@ -9,6 +9,8 @@
 #ifndef TILEWRIGHT_LIB_TUNER_RECORDS_H
 #define TILEWRIGHT_LIB_TUNER_RECORDS_H
 
+#include "tilewright/ScheduleSpace.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
@@ -38,11 +40,7 @@ struct KernelRecord {
   std::string tier, verdict;
   int64_t measurements = 0;
   double initialNanoseconds = 0, noise = 0;
-  struct Seen {
-    std::string schedule;
-    double ratio = 1, low = 1, high = 1;
-  };
-  std::vector<Seen> seen; ///< the fastest first, at most `mostSeen`
+  std::vector<SeenSchedule> seen; ///< the fastest first, at most `mostSeen`
   std::vector<std::pair<std::string, std::string>> failures;
 
   static constexpr size_t mostSeen = 8;
@@ -67,7 +65,7 @@ public:
   /// All that can be read; the names of damaged files with the reason go to `damaged`.
   std::vector<KernelRecord> all(std::vector<std::string> *damaged = nullptr) const;
 
-  /// Of the same family, target and machine, the nearest sizes first; sizes are compared by their logarithms.
+  /// nearestRecords() of all().
   std::vector<KernelRecord> neighbours(const KernelRecord &of, size_t most) const;
 
   std::string path(const RecordKey &key) const;
@@ -75,6 +73,10 @@ public:
 private:
   std::string folder;
 };
+
+/// Of `records` those of the same family, target and machine as `of`, the nearest sizes first, at most `most`; sizes
+/// are compared by their logarithms.
+std::vector<KernelRecord> nearestRecords(llvm::ArrayRef<KernelRecord> records, const KernelRecord &of, size_t most);
 
 } // namespace tilewright::tuner
 

@@ -25,6 +25,8 @@ public:
                                                 : 16) {
     for (size_t number = 0; number < kernel.points.size(); ++number)
       numberOf[kernel.points[number]] = number;
+    for (size_t knob = 0; knob < own.size(); ++knob)
+      modelled.push_back(isModelled(knob));
   }
 
   SearchResult run() {
@@ -47,8 +49,8 @@ public:
     measure(firstByModel(std::min(quick - 1, 6)), quick);
     for (int step = 0; step < 4 && result.measurements < quick && !over(); ++step) {
       std::vector<SchedulePoint> next = together();
-      append(next, around(best(), /*modelled=*/false));
-      append(next, around(best(), /*modelled=*/true));
+      append(next, around(best(), /*known=*/false));
+      append(next, around(best(), /*known=*/true));
       const int before = result.measurements;
       next.resize(std::min<size_t>(next.size(), 4));
       measure(next, quick);
@@ -103,9 +105,6 @@ private:
     for (const SchedulePoint &point : options.neighbours)
       if (allowed(point))
         append(list, {point});
-    std::vector<bool> modelled;
-    for (size_t knob = 0; knob < own.size(); ++knob)
-      modelled.push_back(isModelled(knob));
     std::vector<std::pair<double, SchedulePoint>> ranked;
     for (const SchedulePoint &point : kernel.points) {
       bool plain = true;
@@ -128,11 +127,11 @@ private:
     return list;
   }
 
-  /// One knob of `point` a step up or down its ladder.
-  std::vector<SchedulePoint> around(const SchedulePoint &point, bool modelled) const {
+  /// One knob of `point` a step up or down its ladder, of those that the model knows or of the others.
+  std::vector<SchedulePoint> around(const SchedulePoint &point, bool known) const {
     std::vector<SchedulePoint> list;
     for (size_t knob = 0; knob < own.size(); ++knob) {
-      if (isModelled(knob) != modelled)
+      if (modelled[knob] != known)
         continue;
       const std::vector<int64_t> &values = kernel.space.knobs[knob].values;
       long place = std::lower_bound(values.begin(), values.end(), point[knob]) - values.begin();
@@ -183,7 +182,7 @@ private:
       }
     const double bestRatio = *std::min_element(seen.begin(), seen.end());
     std::vector<SchedulePoint> list;
-    for (int count = 0; count < batch; ++count) {
+    for (int count = 0; count < batch - 2; ++count) {
       Surrogate surrogate(kernel, numbers, seen);
       double most = 0;
       size_t chosen = kernel.points.size();
@@ -203,11 +202,9 @@ private:
       numbers.push_back(chosen);
       seen.push_back(std::exp(surrogate.at(chosen).mean));
     }
-    if (list.size() > batch - 2)
-      list.resize(batch - 2);
     std::vector<SchedulePoint> near = together();
-    append(near, around(best(), /*modelled=*/true));
-    append(near, around(best(), /*modelled=*/false));
+    append(near, around(best(), /*known=*/true));
+    append(near, around(best(), /*known=*/false));
     near.resize(std::min<size_t>(near.size(), 2));
     append(list, near);
     return list;
@@ -264,11 +261,12 @@ private:
       if (int(last.size()) < finalists && seen.ratio.median < 1)
         last.push_back(seen.point);
     result.verdict = "no other schedule was faster";
-    if (!over() && last.empty() && !order.empty())
-      result.decided = true;
-    if (last.empty() || over()) {
-      if (over())
-        result.verdict = "the default: " + (aborted.empty() ? "the search was interrupted" : aborted);
+    if (over()) {
+      result.verdict = "the default: " + (aborted.empty() ? "the search was interrupted" : aborted);
+      return;
+    }
+    if (last.empty()) {
+      result.decided = !order.empty();
       return;
     }
     std::vector<Lane> lanes = race(last, finalRounds);
@@ -315,6 +313,7 @@ private:
   const SchedulePoint own;
   const int budget;
   std::map<SchedulePoint, size_t> numberOf;
+  std::vector<bool> modelled; ///< per knob: the model tells its values apart
   std::set<SchedulePoint> raced;
   std::map<SchedulePoint, Measured> ratios;
   double incumbent = 0; ///< nanoseconds of the default

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Tuner/Table.h"
+#include "lib/Tuner/WriteFile.h"
 #include "tilewright/SpaceText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -104,7 +105,6 @@ llvm::Error writeTable(const Table &table, llvm::StringRef folder) {
   json::Array sizes;
   for (int64_t size : table.sizes)
     sizes.push_back(size);
-  std::string why;
   llvm::Expected<json::Value> space = json::parse(spaceToText(table.searched.space));
   if (!space)
     return space.takeError();
@@ -117,12 +117,8 @@ llvm::Error writeTable(const Table &table, llvm::StringRef folder) {
                       {"nanoseconds", rounded(table.nanoseconds)}};
   llvm::SmallString<128> path(folder);
   llvm::sys::path::append(path, fileName(table) + ".json");
-  std::error_code code;
-  llvm::raw_fd_ostream out(path, code);
-  if (code)
-    return llvm::createStringError(code, "cannot write '%s'", path.c_str());
-  out << llvm::formatv("{0}\n", json::Value(std::move(object)));
-  return llvm::Error::success();
+  return writeFile(path.str().str(),
+                   [&](llvm::raw_ostream &out) { out << llvm::formatv("{0}\n", json::Value(std::move(object))); });
 }
 
 llvm::Expected<std::vector<Table>> readTables(llvm::StringRef folder) {

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tilewright/Tuner.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -32,23 +33,8 @@ summary { cursor: pointer; }
 
 std::string escaped(llvm::StringRef text) {
   std::string out;
-  for (char c : text)
-    switch (c) {
-    case '&':
-      out += "&amp;";
-      break;
-    case '<':
-      out += "&lt;";
-      break;
-    case '>':
-      out += "&gt;";
-      break;
-    case '"':
-      out += "&quot;";
-      break;
-    default:
-      out += c;
-    }
+  llvm::raw_string_ostream stream(out);
+  llvm::printHTMLEscaped(text, stream);
   return out;
 }
 
@@ -56,7 +42,7 @@ std::string escaped(llvm::StringRef text) {
 void drawSeen(llvm::raw_ostream &out, const TunedKernel &row) {
   constexpr double left = 330, width = 480, step = 20;
   double least = 1, most = 1;
-  for (const TunedKernel::Seen &seen : row.seen) {
+  for (const SeenSchedule &seen : row.seen) {
     least = std::min(least, seen.low);
     most = std::max(most, std::min(seen.high, 2.0));
   }
@@ -71,7 +57,7 @@ void drawSeen(llvm::raw_ostream &out, const TunedKernel &row) {
   out << llvm::format("<line x1=\"%g\" x2=\"%g\" y1=\"0\" y2=\"%g\" stroke=\"var(--own)\" stroke-dasharray=\"4 3\"/>",
                       x(1), x(1), height - 22);
   double y = 12;
-  for (const TunedKernel::Seen &seen : row.seen) {
+  for (const SeenSchedule &seen : row.seen) {
     const bool chosen = seen.schedule == row.chosen;
     const char *color = chosen ? "var(--best)" : "var(--seen)";
     out << llvm::format("<text x=\"%g\" y=\"%g\" text-anchor=\"end\">", left - 12, y + 4) << escaped(seen.schedule)

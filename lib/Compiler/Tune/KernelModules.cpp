@@ -90,11 +90,13 @@ std::vector<KernelModule> kernelModules(ModuleOp module) {
     KernelModule &made = kernels.emplace_back();
     made.name = name.str();
     made.calls = count;
-    made.module = module.clone();
+    made.module = ModuleOp::create(module.getLoc());
+    (*made.module)->setAttrs(module->getAttrDictionary());
     (*made.module)->removeAttr("tw.decisions");
-    for (auto function : llvm::make_early_inc_range(made.module->getOps<func::FuncOp>()))
-      if (function->hasAttr("tw.kernel") && function.getName() != name)
-        function.erase();
+    for (Operation &op : *module.getBody())
+      if (auto function = dyn_cast<func::FuncOp>(op);
+          !function || !function->hasAttr("tw.kernel") || function.getName() == name)
+        made.module->push_back(op.clone());
     auto kernel = made.module->lookupSymbol<func::FuncOp>(name);
     if (auto ops = kernel->getAttrOfType<StringAttr>("tw.ops"))
       made.operations = ops.str();

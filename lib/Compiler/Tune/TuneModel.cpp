@@ -28,7 +28,8 @@ public:
 
   llvm::Expected<TuneReport> run() {
     tuner::RecordStore store(options.records);
-    if (allRecorded(store))
+    readRecords(store);
+    if (allRecorded())
       return std::move(report);
     const std::string whole = folder->file("model.mlirbc");
     if (llvm::Error failed = writeModule(module, whole))
@@ -60,7 +61,7 @@ public:
     const double allSeconds = std::exchange(seconds, std::max(seconds - lastRace, seconds / 2));
     size_t done = 0;
     for (size_t number : order) {
-      tuneKernel(kernels[number], report.kernels[number], store);
+      tuneKernel(number, report.kernels[number]);
       ++done;
       const TunedKernel &row = report.kernels[number];
       if (tune.progress)
@@ -92,18 +93,29 @@ private:
     return text;
   }
 
+  static bool canBeTuned(const TunableKernel &kernel) {
+    return kernel.refusal.empty() && kernel.searched.points.size() >= 2;
+  }
+
+  /// What is there when the tuning begins.
+  void readRecords(const tuner::RecordStore &store) {
+    std::string why;
+    for (const TunableKernel &kernel : kernels)
+      recorded.push_back(canBeTuned(kernel) && !tune.again ? store.find(kernel.record.key, why) : std::nullopt);
+    others = store.all();
+  }
+
   /// Every kernel that can be tuned has a record: the report says so, and nothing is compiled or measured.
-  bool allRecorded(const tuner::RecordStore &store) {
+  bool allRecorded() {
     if (tune.again || tune.replay > 0)
       return false;
-    for (const TunableKernel &kernel : kernels) {
-      std::string why;
-      if (kernel.refusal.empty() && kernel.searched.points.size() >= 2 && !store.find(kernel.record.key, why))
+    for (auto [kernel, record] : llvm::zip_equal(kernels, recorded))
+      if (canBeTuned(kernel) && !record)
         return false;
-    }
-    for (TunableKernel &kernel : kernels) {
-      describeRow(kernel, report.kernels.emplace_back());
-      tuneKernel(kernel, report.kernels.back(), store);
+    for (size_t number = 0; number < kernels.size(); ++number) {
+      TunedKernel &row = report.kernels.emplace_back();
+      describeRow(kernels[number], row);
+      tuneKernel(number, row);
     }
     report.verdict = "every kernel has a record";
     report.seconds = secondsSpent();
@@ -119,7 +131,8 @@ private:
     row.initial = row.chosen = kernel.record.initial;
   }
 
-  void tuneKernel(TunableKernel &kernel, TunedKernel &row, const tuner::RecordStore &store) {
+  void tuneKernel(size_t number, TunedKernel &row) {
+    TunableKernel &kernel = kernels[number];
     if (!kernel.refusal.empty()) {
       row.verdict = kernel.refusal;
       return;
@@ -128,15 +141,13 @@ private:
       row.verdict = "it has one schedule";
       return;
     }
-    std::string why;
-    if (std::optional<tuner::KernelRecord> record = store.find(kernel.record.key, why); record && !tune.again) {
+    if (const std::optional<tuner::KernelRecord> &record = recorded[number]) {
       row.recorded = true;
       row.chosen = record->chosen;
       row.verdict = record->verdict;
       row.noise = record->noise;
       row.initialNanoseconds = record->initialNanoseconds;
-      for (const auto &seen : record->seen)
-        row.seen.push_back({seen.schedule, seen.ratio, seen.low, seen.high});
+      row.seen = record->seen;
       if (tune.replay > 0)
         replay(kernel, *record, row);
       return;
@@ -165,7 +176,7 @@ private:
     search.tier = tune.tier;
     search.measurements = tune.trials;
     search.deterministic = tune.deterministic;
-    for (const tuner::KernelRecord &near : store.neighbours(kernel.record, 3))
+    for (const tuner::KernelRecord &near : tuner::nearestRecords(others, kernel.record, 3))
       if (auto values = parsePoint(near.chosen))
         search.neighbours.push_back(kernel.searched.space.nearest(*values));
     llvm::Expected<std::unique_ptr<WorkerBench>> bench = benchOf(kernel);
@@ -199,9 +210,9 @@ private:
     record.measurements = result.measurements;
     record.initialNanoseconds = result.defaultNanoseconds;
     record.noise = result.noise;
-    for (const TunedKernel::Seen &seen : row.seen)
-      if (record.seen.size() < tuner::KernelRecord::mostSeen)
-        record.seen.push_back({seen.schedule, seen.ratio, seen.low, seen.high});
+    record.seen = row.seen;
+    if (record.seen.size() > tuner::KernelRecord::mostSeen)
+      record.seen.resize(tuner::KernelRecord::mostSeen);
     record.failures = row.failures;
     fresh.push_back(&kernel);
   }
@@ -314,10 +325,12 @@ private:
     return llvm::Error::success();
   }
 
-  static constexpr double smallShare = 0.005; ///< of the time: what is less is not measured by tier quick
-  static constexpr double lastRace = 25;      ///< seconds
-  std::map<std::string, std::string> chosen;  ///< entries of a schedule file by kernel
-  std::vector<TunableKernel *> fresh;         ///< those that were measured now
+  static constexpr double smallShare = 0.005;               ///< of the time: what is less is not measured by tier quick
+  static constexpr double lastRace = 25;                    ///< seconds
+  std::map<std::string, std::string> chosen;                ///< entries of a schedule file by kernel
+  std::vector<std::optional<tuner::KernelRecord>> recorded; ///< per kernel
+  std::vector<tuner::KernelRecord> others;                  ///< all that were there: neighbours are among them
+  std::vector<TunableKernel *> fresh;                       ///< those that were measured now
   TuneReport report;
 };
 } // namespace

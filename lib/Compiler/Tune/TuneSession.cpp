@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Compiler/Tune/TuneSession.h"
 #include "lib/Compiler/LowerStructured.h"
+#include "lib/Tuner/WriteFile.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -41,25 +42,20 @@ std::string TemporaryFolder::file(const llvm::Twine &name) const {
 }
 
 llvm::Error writeModule(ModuleOp module, const std::string &path) {
-  std::error_code code;
-  llvm::raw_fd_ostream out(path, code);
-  if (code)
-    return llvm::createStringError(code, "cannot write '%s'", path.c_str());
-  if (failed(writeBytecodeToFile(module, out)))
+  LogicalResult written = success();
+  if (llvm::Error failed =
+          tuner::writeFile(path, [&](llvm::raw_ostream &out) { written = writeBytecodeToFile(module, out); }))
+    return failed;
+  if (failed(written))
     return llvm::createStringError("a kernel cannot be written as bytecode");
-  out.close();
-  if (!out.has_error())
-    return llvm::Error::success();
-  code = out.error();
-  out.clear_error();
-  return llvm::createStringError(code, "cannot write '%s'", path.c_str());
+  return llvm::Error::success();
 }
 
 TuneSession::TuneSession(Session &session, ModuleOp module, const Options &given, const TuneOptions &tune)
-    : module(module), options(given), tune(tune), seconds(tune.seconds > 0              ? tune.seconds
-                                                          : tune.tier == TuneTier::Full ? 900
-                                                                                        : 90),
-      session(session) {}
+    : module(module), options(given), tune(tune), seconds(tune.seconds), session(session) {
+  if (seconds <= 0)
+    seconds = tune.tier == TuneTier::Full ? 900 : 90;
+}
 
 double TuneSession::secondsSpent() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -20,6 +20,7 @@
 #include "lib/Compiler/CheckReference.h"
 #include "lib/Compiler/LowerStructured.h"
 #include "lib/Compiler/Tune/RandomCall.h"
+#include "lib/Tuner/WriteFile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "tilewright/Tuner.h"
@@ -107,10 +108,6 @@ private:
     options.threads = int(request.getInteger("threads").value_or(0));
     options.tune = "off";
     options.cache = false;
-    if (auto records = request.getString("records")) {
-      options.tune = "records";
-      options.records = records->str();
-    }
     llvm::Expected<Target *> chosen = configuredTarget(options);
     if (!chosen)
       return chosen.takeError();
@@ -145,17 +142,8 @@ private:
     if (!artifact)
       return artifact.takeError();
     const std::string path = request.getString("artifact").value_or("").str();
-    std::error_code code;
-    llvm::raw_fd_ostream out(path, code);
-    if (code)
-      return llvm::createStringError(code, "cannot write '%s'", path.c_str());
-    out << *artifact;
-    out.close();
-    if (out.has_error()) {
-      code = out.error();
-      out.clear_error();
-      return llvm::createStringError(code, "cannot write '%s'", path.c_str());
-    }
+    if (llvm::Error failed = tuner::writeFile(path, [&](llvm::raw_ostream &out) { out << *artifact; }))
+      return std::move(failed);
     return json::Value(json::Object{{"ok", true}});
   }
 
@@ -188,7 +176,9 @@ private:
     }
     std::vector<std::vector<double>> times(lanes.size());
     std::vector<std::string> failures(lanes.size());
-    std::vector<int64_t> repeats(lanes.size(), 1);
+    // Calls of a round, of all lanes alike, so that none sees its inputs in another state of the caches than the
+    // others.
+    int64_t calls = 1;
     const bool madeUp = std::getenv("TILEWRIGHT_TUNE_TIMES") != nullptr;
     for (size_t lane = 0; lane < lanes.size(); ++lane) {
       say(json::Object{{"lane", int64_t(lane)}});
@@ -207,13 +197,9 @@ private:
       // The first lane is what the limit was taken from.
       if (failures[lane].empty() && limit > 0 && once > limit && names[lane] != names[0] && !madeUp)
         failures[lane] = "it takes more than three times the default's time";
-      repeats[lane] = std::clamp<int64_t>(int64_t(1e5 / std::max(once, 1.0)), 1, 64);
-    }
-    // All lanes alike, so that none sees its inputs in another state of the caches than the others.
-    int64_t most = 1;
-    for (size_t lane = 0; lane < lanes.size(); ++lane)
       if (failures[lane].empty())
-        most = std::max(most, repeats[lane]);
+        calls = std::max(calls, std::clamp<int64_t>(int64_t(1e5 / std::max(once, 1.0)), 1, 64));
+    }
     say(json::Object{{"lane", int64_t(lanes.size())}});
     for (size_t lane = 0; madeUp && lane < lanes.size(); ++lane)
       times[lane].assign(size_t(rounds), madeUpTime(names[lane]));
@@ -225,10 +211,10 @@ private:
         if (!failures[lane].empty())
           continue;
         auto start = Clock::now();
-        for (int64_t i = 0; i < most && failures[lane].empty(); ++i)
+        for (int64_t i = 0; i < calls && failures[lane].empty(); ++i)
           if (llvm::Error failed = call->run(*lanes[lane], options.threads))
             failures[lane] = llvm::toString(std::move(failed));
-        times[lane].push_back(nanosecondsSince(start) / double(most));
+        times[lane].push_back(nanosecondsSince(start) / double(calls));
       }
     json::Array answer;
     for (size_t lane = 0; lane < lanes.size(); ++lane) {

@@ -4,12 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Compiler/Tune/WorkerBench.h"
+#include "lib/Tuner/WriteFile.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <atomic>
-#include <cmath>
-#include <mutex>
 #include <thread>
 
 namespace json = llvm::json;
@@ -54,17 +53,8 @@ llvm::Expected<std::string> WorkerBench::scheduleFile(const SchedulePoint &point
     llvm::SmallString<128> name(folder);
     llvm::sys::path::append(name, "schedule-" + std::to_string(scheduleFiles.size()) + ".json");
     path = name.str();
-    std::error_code code;
-    llvm::raw_fd_ostream out(path, code);
-    if (code)
-      return llvm::createStringError(code, "cannot write '%s'", path.c_str());
-    out << text;
-    out.close();
-    if (out.has_error()) {
-      code = out.error();
-      out.clear_error();
-      return llvm::createStringError(code, "cannot write '%s'", path.c_str());
-    }
+    if (llvm::Error failed = tuner::writeFile(path, [&](llvm::raw_ostream &out) { out << text; }))
+      return std::move(failed);
   }
   scheduleFiles[point] = path;
   return path;

@@ -24,6 +24,21 @@ int64_t Contraction::sizeOf(ArrayRef<unsigned> loops) {
   return size;
 }
 
+int64_t Contraction::likelySizeOf(ArrayRef<unsigned> loops) {
+  constexpr int64_t unknown = 1024;
+  int64_t size = sizeOf(loops);
+  return ShapedType::isDynamic(size) ? unknown : size;
+}
+
+Contraction::TileClass Contraction::tileClass() {
+  constexpr int64_t multiprocessors = 100;
+  int64_t m = likelySizeOf(rows), n = likelySizeOf(columns);
+  if (m <= 16)
+    return TileClass::Narrow;
+  bool fills = int64_t(llvm::divideCeil(m, 128) * llvm::divideCeil(n, 128)) * likelySizeOf(batches) >= multiprocessors;
+  return fills ? TileClass::Large : TileClass::Medium;
+}
+
 AffineExpr Contraction::sizeExpr(ArrayRef<unsigned> loops) {
   AffineExpr size = getAffineConstantExpr(1, op.getContext());
   AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
@@ -161,13 +176,8 @@ std::optional<Contraction> matchContraction(func::FuncOp kernel, std::string &re
 }
 
 std::optional<Schedule> chooseFma(Contraction contraction) {
-  constexpr int64_t unknown = 1024, multiprocessors = 100;
-  auto known = [&](ArrayRef<unsigned> loops) {
-    int64_t size = contraction.sizeOf(loops);
-    return ShapedType::isDynamic(size) ? unknown : size;
-  };
-  int64_t m = known(contraction.rows), n = known(contraction.columns), k = known(contraction.depth),
-          batches = known(contraction.batches);
+  int64_t m = contraction.likelySizeOf(contraction.rows), n = contraction.likelySizeOf(contraction.columns),
+          k = contraction.likelySizeOf(contraction.depth);
   // A tile that is mostly empty, or read once, gains nothing.
   if (m < 4 || n < 8 || k < 8)
     return std::nullopt;
@@ -175,11 +185,7 @@ std::optional<Schedule> chooseFma(Contraction contraction) {
     int64_t m, n, k, tileM, tileN;
   };
   constexpr Shape shapes[] = {{128, 128, 8, 8, 8}, {64, 64, 16, 4, 4}, {16, 64, 16, 2, 4}};
-  const Shape *chosen = &shapes[1];
-  if (m <= 16)
-    chosen = &shapes[2];
-  else if (llvm::divideCeil(m, 128) * llvm::divideCeil(n, 128) * batches >= multiprocessors)
-    chosen = &shapes[0];
+  const Shape *chosen = &shapes[size_t(contraction.tileClass())];
   Schedule schedule;
   schedule.kind = Schedule::Kind::Fma;
   schedule.m = chosen->m;

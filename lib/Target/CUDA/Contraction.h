@@ -24,6 +24,11 @@ struct Contraction {
   int64_t sizeOf(llvm::ArrayRef<unsigned> loops);
   /// The product of their sizes over the kernel's index arguments; they are loops of the result.
   mlir::AffineExpr sizeExpr(llvm::ArrayRef<unsigned> loops);
+  /// Elements of a loop nest of these, for estimates: one that is not known is taken for 1024.
+  int64_t likelySizeOf(llvm::ArrayRef<unsigned> loops);
+  /// Large tiles where they still give work to all multiprocessors; narrow ones for a few rows.
+  enum class TileClass { Large, Medium, Narrow };
+  TileClass tileClass();
   /// Bytes of a tile of A and B of `schedule` in shared memory, of which there are two.
   int64_t bytesOfTiles(const Schedule &schedule);
 };

@@ -31,22 +31,11 @@ std::string whyNotOnTensorCores(Contraction product) {
 }
 
 Schedule chooseMma(Contraction product) {
-  constexpr int64_t multiprocessors = 100, unknown = 1024;
-  auto known = [&](ArrayRef<unsigned> loops) {
-    int64_t size = product.sizeOf(loops);
-    return ShapedType::isDynamic(size) ? unknown : size;
-  };
-  int64_t m = known(product.rows), n = known(product.columns), batches = known(product.batches);
-  // Large tiles where they still give work to all multiprocessors; narrow ones for a few rows.
   struct Shape {
     int64_t m, n, warpsM, warpsN, stages;
   };
   constexpr Shape shapes[] = {{128, 128, 2, 4, 3}, {64, 64, 2, 2, 4}, {16, 64, 1, 4, 4}};
-  const Shape *chosen = &shapes[1];
-  if (m <= 16)
-    chosen = &shapes[2];
-  else if (llvm::divideCeil(m, 128) * llvm::divideCeil(n, 128) * batches >= multiprocessors)
-    chosen = &shapes[0];
+  const Shape *chosen = &shapes[size_t(product.tileClass())];
   Schedule schedule;
   schedule.kind = Schedule::Kind::Mma;
   schedule.m = chosen->m;
@@ -60,7 +49,7 @@ Schedule chooseMma(Contraction product) {
 }
 
 std::string whyNotMma(const Schedule &schedule, Contraction product, int64_t sharedBytes) {
-  constexpr int64_t staticBytes = 48 * 1024, registers = 255;
+  constexpr int64_t registers = 255;
   int64_t rows = schedule.m / schedule.warpsM, columns = schedule.n / schedule.warpsN;
   if (schedule.m % schedule.warpsM != 0 || rows % 16 != 0)
     return "a warp's rows are " + std::to_string(rows) + ", and must be a multiple of 16";
@@ -79,7 +68,7 @@ std::string whyNotMma(const Schedule &schedule, Contraction product, int64_t sha
   if (schedule.threads > 1024)
     return "a block has at most 1024 threads";
   int64_t bytes = (schedule.m + schedule.n) * schedule.k * bytesOf(elementOf(product)) * schedule.stages;
-  int64_t most = std::min(sharedBytes, staticBytes);
+  int64_t most = std::min(sharedBytes, mostStaticShared);
   if (bytes > most)
     return "it needs " + std::to_string(bytes) + " bytes of shared memory, and a block has " + std::to_string(most);
   // Sums, a step's fragments, and what addresses take.
