@@ -259,6 +259,17 @@ def SelectCudaSchedule : Pass<"tw-cuda-select-schedule", "::mlir::ModuleOp"> {
   let options = [Option<"arch", "arch", "std::string", "\"sm_80\"", "what the kernels are for">];
 }
 
+def OverrideCudaSchedules : Pass<"tw-cuda-override-schedules", "::mlir::ModuleOp"> {
+  let summary = "Replace chosen schedules of the cuda tenant by those of a user's file";
+  let options = [Option<"file", "file", "std::string", "\"\"", "JSON; empty: nothing is replaced">,
+                 Option<"arch", "arch", "std::string", "\"sm_80\"", "what the kernels are for">];
+}
+
+def DescribeCudaSpaces : Pass<"tw-cuda-describe-spaces", "::mlir::func::FuncOp"> {
+  let summary = "Say which schedules each kernel of the cuda tenant may have, and what the model expects of them";
+  let options = [Option<"arch", "arch", "std::string", "\"sm_80\"", "what the kernels are for">];
+}
+
 def EmitThreads : Pass<"tw-cuda-emit-threads", "::mlir::ModuleOp"> {
   let summary = "Kernels on tensors become what one thread of a grid does, as their schedules say";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",

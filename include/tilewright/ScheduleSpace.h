@@ -1,8 +1,9 @@
 //===- ScheduleSpace.h - which schedules a kernel may have, as data ------------------===//
 //
 // A space is knobs with their values and constraints over them. Each target declares that of a kernel beside its
-// schedules (cpu: lib/Tiled/DescribeSpaces.cpp); the tuner searches it and knows nothing else of the target. The text
-// is what `tilewright tune --list` prints, and what the attribute tw.space holds:
+// schedules (cpu: lib/Tiled/DescribeSpaces.cpp, cuda: lib/Target/CUDA/ProductSpace.cpp); the tuner searches it and
+// knows nothing else of the target. The text is what `tilewright tune --list` prints, and what the attribute tw.space
+// holds:
 //
 //   rows: 16 32 64 (default 64)
 //   depth: 128 256 (default 128, changes the order of sums)
@@ -37,13 +38,19 @@ struct Constraint {
     ProductAtMost, ///< factor * the knobs' values <= limit
     TasksAtMost,   ///< the product of ceil(size / value) <= limit
     TasksAtLeast,  ///< the same >= limit
-    Together       ///< the first knob is `value` only where each other knob is below its size
+    Together,      ///< the first knob is `value` only where each other knob is below its size
+    SumAtMost      ///< the sum of `terms` <= limit
+  };
+  struct Term {
+    int64_t factor = 1; ///< not negative
+    std::vector<size_t> knobs;
   };
   Kind kind = Kind::ProductAtMost;
-  std::vector<size_t> knobs;
+  std::vector<size_t> knobs;  ///< none for SumAtMost
   std::vector<int64_t> sizes; ///< per knob; empty for ProductAtMost
   int64_t factor = 1, limit = 0, value = 0;
   std::string why;
+  std::vector<Term> terms; ///< of SumAtMost
 };
 
 using SchedulePoint = std::vector<int64_t>; ///< a value per knob

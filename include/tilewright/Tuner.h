@@ -11,6 +11,7 @@
 
 #include "tilewright/Compiler.h"
 #include "tilewright/ScheduleSpace.h"
+#include "llvm/Support/JSON.h"
 #include <functional>
 
 namespace tilewright {
@@ -71,6 +72,9 @@ llvm::Expected<TuneReport> tuneModel(Session &session, mlir::ModuleOp module, co
 /// time went. No network, light and dark.
 std::string tunePage(const TuneReport &report, llvm::StringRef model);
 
+/// The numbers of a tuning of `model`, all of TuneReport.
+llvm::json::Value toJson(const TuneReport &report, llvm::StringRef model);
+
 /// A design of target hls, as its estimator has it; nothing is measured.
 struct DesignPoint {
   int64_t offered = 0; ///< multipliers (DSP) that it was allowed
@@ -86,6 +90,8 @@ llvm::Expected<std::vector<DesignPoint>> tuneDesign(Session &session, mlir::Modu
 
 /// One HTML file with latency over DSP.
 std::string designPage(const std::vector<DesignPoint> &points, llvm::StringRef model);
+
+llvm::json::Value toJson(const std::vector<DesignPoint> &points, llvm::StringRef model);
 
 /// Reads requests on standard input and answers on standard output until it is closed: the process in which schedules
 /// are compiled, or measured. The exit status.

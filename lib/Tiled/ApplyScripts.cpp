@@ -19,7 +19,7 @@
 // Test: test/Tiled/apply-scripts.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Tiled/NamedKernels.h"
+#include "dialects/Tile/NamedKernels.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/Dialect/Transform/IR/TransformDialect.h"
 #include "mlir/Dialect/Transform/IR/TransformOps.h"
@@ -37,6 +37,7 @@ namespace tilewright {
 #define GEN_PASS_DEF_APPLYSCRIPTS
 #include "tilewright/Passes.h.inc"
 namespace tiled {
+using namespace tile;
 namespace {
 
 constexpr llvm::StringLiteral kernelsAttrName = "tw.kernels";

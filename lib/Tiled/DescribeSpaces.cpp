@@ -28,20 +28,17 @@ namespace tiled {
 using namespace tile;
 namespace {
 
-/// unit * 1, 2, 3, 4, 6, 8, 12, 16, ... from `least` up to `size`, `size` itself and what is chosen now; between powers
-/// of two only from unit * `fineFrom` on.
-std::vector<int64_t> ladder(int64_t size, int64_t unit, int64_t least, int64_t chosen, int64_t fineFrom = 1) {
-  std::vector<int64_t> values{chosen};
-  for (int64_t step = 1; step * unit <= size; step *= 2) {
-    values.push_back(step * unit);
-    if (step >= 2 * fineFrom && step / 2 * 3 * unit <= size)
-      values.push_back(step / 2 * 3 * unit);
-  }
-  const int64_t whole = (size + unit - 1) / unit * unit;
-  values.push_back(whole);
+/// Multiples of `unit` from `least` up to `size` that cut it evenly or nearly: unit * 1, 2, 4, ..., and `size` in one
+/// part, two, four, ...; with what is chosen now.
+std::vector<int64_t> ladder(int64_t size, int64_t unit, int64_t least, int64_t chosen) {
+  const int64_t units = llvm::divideCeil(size, unit);
+  std::vector<int64_t> values{chosen, units * unit};
+  for (int64_t step = 1; step < units; step *= 2)
+    for (int64_t value : {step * unit, int64_t(llvm::divideCeil(units, step)) * unit})
+      if (value >= least)
+        values.push_back(value);
   llvm::sort(values);
   values.erase(std::unique(values.begin(), values.end()), values.end());
-  std::erase_if(values, [&](int64_t value) { return value != chosen && value != whole && value < least; });
   return values;
 }
 
@@ -77,10 +74,10 @@ public:
 
 private:
   /// The knob of the size of row `row`; nothing where it is left whole or has but one value.
-  std::optional<size_t> tileKnob(int64_t row, int64_t size, int64_t unit, int64_t least, int64_t fineFrom = 1) {
+  std::optional<size_t> tileKnob(int64_t row, int64_t size, int64_t unit, int64_t least) {
     if (row < 0 || row >= int64_t(tiles.size()) || tiles[row] == 0)
       return std::nullopt;
-    std::vector<int64_t> values = ladder(std::max<int64_t>(size, 1), unit, least, tiles[row], fineFrom);
+    std::vector<int64_t> values = ladder(std::max<int64_t>(size, 1), unit, least, tiles[row]);
     if (values.size() < 2)
       return std::nullopt;
     space.knobs.push_back({"tile" + std::to_string(row), values, tiles[row]});
@@ -125,8 +122,7 @@ private:
     const int64_t rank = own.size(), panel = matmul ? matmul.getPanel() : convolution.getPanel();
     const int64_t rowLoop = matmul ? rank - 2 : 1, columnLoop = rank - 1;
     const int64_t m = estimate(own[rowLoop]), n = estimate(own[columnLoop]);
-    std::optional<size_t> ofRows =
-                              tileKnob(rowOfLoop[rowLoop], m, 1, matmul ? std::min<int64_t>(m, 8) : 1, matmul ? 64 : 1),
+    std::optional<size_t> ofRows = tileKnob(rowOfLoop[rowLoop], m, 1, matmul ? std::min<int64_t>(m, 8) : 1),
                           ofColumns = tileKnob(rowOfLoop[columnLoop], n, panel, panel);
     int64_t others = 1;
     for (int64_t loop = 0; loop + 1 < rank; ++loop)

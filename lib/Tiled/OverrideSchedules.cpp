@@ -13,12 +13,10 @@
 // Test: test/Tiled/override-schedules.mlir
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Tile/NamedKernels.h"
 #include "lib/Tiled/KernelShapes.h"
 #include "lib/Tiled/KnobAttrs.h"
-#include "lib/Tiled/NamedKernels.h"
 #include "tilewright/Passes.h"
-#include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 
@@ -26,6 +24,7 @@ namespace tilewright {
 #define GEN_PASS_DEF_OVERRIDESCHEDULES
 #include "tilewright/Passes.h.inc"
 namespace tiled {
+using namespace tile;
 namespace {
 
 class Overrides {
@@ -33,20 +32,12 @@ public:
   Overrides(ModuleOp module, StringRef file) : module(module), file(file), kernels(module) {}
 
   LogicalResult run() {
-    auto buffer = llvm::MemoryBuffer::getFile(file);
-    if (!buffer)
-      return fail("cannot be read: " + buffer.getError().message());
-    llvm::Expected<llvm::json::Value> value = llvm::json::parse((*buffer)->getBuffer());
-    if (!value)
-      return fail("is not JSON: " + llvm::toString(value.takeError()));
-    auto *entries = value->getAsObject();
+    auto entries = tile::readScheduleFile(file);
     if (!entries)
-      return fail("must hold an object, such as {\"kernel_0\": {\"tiles\": [64, 48]}}");
-    // Patterns first, so that an entry of a kernel's own name has the last word.
-    for (bool patterns : {true, false})
-      for (auto &[key, entry] : *entries)
-        if (isPattern(key) == patterns && failed(apply(key, entry)))
-          return failure();
+      return fail(llvm::toString(entries.takeError()));
+    for (const auto &[key, entry] : *entries)
+      if (failed(apply(key, entry)))
+        return failure();
     return success();
   }
 
@@ -72,8 +63,8 @@ private:
         const KnobAttr *knob = findKnobAttr(name);
         good &= number && knob;
         if (number && knob && (*number < knob->least || *number > knob->most))
-          return fail("says of '" + key + "' " + StringRef(name) + " = " + Twine(*number) + "; it is " + Twine(knob->least) +
-                      " to " + Twine(knob->most) + " (" + knob->meaning + ")");
+          return fail("says of '" + key + "' " + StringRef(name) + " = " + Twine(*number) + "; it is " +
+                      Twine(knob->least) + " to " + Twine(knob->most) + " (" + knob->meaning + ")");
         if (good)
           knobs.push_back({knob->name, *number});
       }

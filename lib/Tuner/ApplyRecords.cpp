@@ -31,7 +31,7 @@ struct ApplyRecords : impl::ApplyRecordsBase<ApplyRecords> {
     RecordStore store(records);
     for (auto kernel : getOperation().getOps<func::FuncOp>()) {
       auto schedule = kernel->getAttrOfType<DictionaryAttr>("tw.schedule");
-      if (!kernel->hasAttr("tw.kernel") || !schedule || !schedule.contains("tiles"))
+      if (!kernel->hasAttr("tw.kernel") || !schedule)
         continue;
       KernelSignature signature = signatureOf(kernel);
       RecordKey key{signature.exact, target, machine, epochOf(target, kernel)};
@@ -42,7 +42,7 @@ struct ApplyRecords : impl::ApplyRecordsBase<ApplyRecords> {
         kernel->setAttr("tw.sizes_of_family", builder.getDenseI64ArrayAttr(signature.sizes));
         kernel->setAttr("tw.epoch", builder.getStringAttr(key.epoch));
       }
-      if (records.empty())
+      if (records.empty() || !schedule.contains("tiles"))
         continue;
       std::string why;
       std::optional<KernelRecord> record = store.find(key, why);

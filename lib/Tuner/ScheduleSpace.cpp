@@ -34,6 +34,19 @@ int64_t bound(const Constraint &constraint, const std::vector<Knob> &knobs, cons
   return total;
 }
 
+/// The least that the sum may be, when knobs from `known` on have their first values.
+int64_t leastSum(const Constraint &constraint, const std::vector<Knob> &knobs, const SchedulePoint &point,
+                 size_t known) {
+  int64_t total = 0;
+  for (const Constraint::Term &term : constraint.terms) {
+    int64_t product = term.factor;
+    for (size_t knob : term.knobs)
+      product = times(product, knob < known ? point[knob] : knobs[knob].values.front());
+    total = std::min(most, total + product);
+  }
+  return total;
+}
+
 bool mayHold(const Constraint &constraint, const std::vector<Knob> &knobs, const SchedulePoint &point, size_t known) {
   switch (constraint.kind) {
   case Constraint::Kind::ProductAtMost:
@@ -48,6 +61,8 @@ bool mayHold(const Constraint &constraint, const std::vector<Knob> &knobs, const
       if (constraint.knobs[i] < known && point[constraint.knobs[i]] >= constraint.sizes[i])
         return false;
     return true;
+  case Constraint::Kind::SumAtMost:
+    return leastSum(constraint, knobs, point, known) <= constraint.limit;
   }
   return true;
 }
@@ -208,6 +223,13 @@ std::string ScheduleSpace::print() const {
       out << knobs[constraint.knobs[0]].name << " is " << constraint.value << " only where";
       for (size_t i = 1; i < constraint.knobs.size(); ++i)
         out << (i == 1 ? " " : " and ") << knobs[constraint.knobs[i]].name << " < " << constraint.sizes[i];
+    } else if (constraint.kind == Constraint::Kind::SumAtMost) {
+      out << "at most " << constraint.limit << ":";
+      for (size_t i = 0; i < constraint.terms.size(); ++i) {
+        out << (i ? " + " : " ") << constraint.terms[i].factor;
+        for (size_t knob : constraint.terms[i].knobs)
+          out << " * " << knobs[knob].name;
+      }
     } else {
       out << (constraint.kind == Constraint::Kind::TasksAtLeast ? "at least " : "at most ") << constraint.limit << ":";
       if (product)

@@ -14,7 +14,7 @@
 namespace tilewright::tuner {
 namespace {
 
-constexpr int screeningRounds = 7, finalRounds = 25, finalists = 4, batch = 8;
+constexpr int screeningRounds = 11, finalRounds = 25, mostFinalRounds = 100, finalists = 4, batch = 8;
 
 class Searcher {
 public:
@@ -184,8 +184,8 @@ private:
     std::vector<SchedulePoint> list;
     for (int count = 0; count < batch - 2; ++count) {
       Surrogate surrogate(kernel, numbers, seen);
-      double most = 0;
-      size_t chosen = kernel.points.size();
+      double most = 0, least = 0;
+      size_t chosen = kernel.points.size(), unknown = chosen;
       for (size_t number = 0; number < kernel.points.size(); ++number) {
         const SchedulePoint &point = kernel.points[number];
         if (raced.count(point) || std::find(list.begin(), list.end(), point) != list.end() || !allowed(point))
@@ -194,8 +194,14 @@ private:
           most = gain;
           chosen = number;
         }
+        if (double deviation = surrogate.at(number).deviation; deviation > least) {
+          least = deviation;
+          unknown = number;
+        }
       }
-      if (chosen == kernel.points.size() || most < 1e-4)
+      if (most < 1e-4) // where least is known instead
+        chosen = unknown;
+      if (chosen == kernel.points.size())
         break;
       list.push_back(kernel.points[chosen]);
       // As if it had been measured: the next one lies elsewhere.
@@ -250,6 +256,35 @@ private:
     }
   }
 
+  /// More rounds may still change who wins: none has raced, or the best one's interval reaches over the least gain that
+  /// counts, or the noise still asks for more than that of it.
+  bool isOpen(const std::vector<Measured> &finals) const {
+    if (finals.empty())
+      return true;
+    const Ratio &best = finals.front().ratio;
+    const double least = 1 - marginOf(0);
+    return best.low < least && (best.high > least || !wins(best, result.noise));
+  }
+
+  static void join(Lane &lane, const Lane &more) {
+    if (lane.failure.empty())
+      lane.failure = more.failure;
+    if (!lane.failure.empty())
+      lane.nanoseconds.clear();
+    else
+      lane.nanoseconds.insert(lane.nanoseconds.end(), more.nanoseconds.begin(), more.nanoseconds.end());
+  }
+
+  /// `list` as raced between the default's two lanes, the fastest first.
+  static std::vector<Measured> sortedRatios(const std::vector<SchedulePoint> &list, const std::vector<Lane> &lanes) {
+    std::vector<Measured> sorted;
+    for (size_t i = 0; i < list.size(); ++i)
+      if (const std::vector<double> &times = lanes[i + 1].nanoseconds; !times.empty())
+        sorted.push_back({list[i], ratioOf(times, lanes.front().nanoseconds), median(times)});
+    std::stable_sort(sorted.begin(), sorted.end(), [](auto &a, auto &b) { return a.ratio.median < b.ratio.median; });
+    return sorted;
+  }
+
   void decide() {
     std::vector<Measured> order;
     for (const auto &[point, seen] : ratios)
@@ -269,20 +304,23 @@ private:
       result.decided = !order.empty();
       return;
     }
-    std::vector<Lane> lanes = race(last, finalRounds);
-    if (lanes.empty()) {
+    std::vector<Lane> lanes(last.size() + 2);
+    std::vector<Measured> finals;
+    for (int rounds = 0; rounds < mostFinalRounds && isOpen(finals); rounds += finalRounds) {
+      std::vector<Lane> more = race(last, finalRounds);
+      if (more.empty())
+        break;
+      for (size_t i = 0; i < lanes.size(); ++i)
+        join(lanes[i], more[i]);
+      result.noise = noiseOf(lanes.front().nanoseconds, lanes.back().nanoseconds);
+      finals = sortedRatios(last, lanes);
+    }
+    if (lanes.front().nanoseconds.empty()) {
       result.verdict = "the default: " + (aborted.empty() ? "the last race was interrupted" : aborted);
       return;
     }
     result.decided = true;
-    result.noise = noiseOf(lanes.front().nanoseconds, lanes.back().nanoseconds);
     result.defaultNanoseconds = median(lanes.front().nanoseconds);
-    std::vector<Measured> finals;
-    for (size_t i = 0; i < last.size(); ++i)
-      if (!lanes[i + 1].nanoseconds.empty())
-        finals.push_back(
-            {last[i], ratioOf(lanes[i + 1].nanoseconds, lanes.front().nanoseconds), median(lanes[i + 1].nanoseconds)});
-    std::stable_sort(finals.begin(), finals.end(), [](auto &a, auto &b) { return a.ratio.median < b.ratio.median; });
     for (const Measured &seen : finals) {
       auto place = std::find_if(result.measured.begin(), result.measured.end(),
                                 [&](const Measured &other) { return other.point == seen.point; });

@@ -14,13 +14,18 @@ namespace json = llvm::json;
 namespace tilewright {
 namespace {
 
-constexpr llvm::StringLiteral kinds[] = {"product at most", "tasks at most", "tasks at least", "together"};
+constexpr llvm::StringLiteral kinds[] = {"product at most", "tasks at most", "tasks at least", "together",
+                                         "sum at most"};
 
 json::Array numbers(const std::vector<int64_t> &list) {
   json::Array array;
   for (int64_t number : list)
     array.push_back(number);
   return array;
+}
+
+json::Array knobNumbers(const std::vector<size_t> &list) {
+  return numbers(std::vector<int64_t>(list.begin(), list.end()));
 }
 
 bool readNumbers(const json::Array *array, std::vector<int64_t> &list) {
@@ -47,26 +52,47 @@ bool readKnob(const json::Value &value, Knob &knob) {
          std::find(knob.values.begin(), knob.values.end(), knob.initial) != knob.values.end();
 }
 
-bool readConstraint(const json::Value &value, size_t knobs, Constraint &constraint) {
-  const json::Object *object = value.getAsObject();
-  std::vector<int64_t> of;
-  if (!object || !object->getString("kind") || !readNumbers(object->getArray("knobs"), of) ||
-      !readNumbers(object->getArray("sizes"), constraint.sizes))
+bool readKnobNumbers(const json::Array *array, size_t knobs, std::vector<size_t> &list) {
+  std::vector<int64_t> numbers;
+  if (!readNumbers(array, numbers))
     return false;
-  const auto *kind = std::find(std::begin(kinds), std::end(kinds), *object->getString("kind"));
-  if (kind == std::end(kinds) || of.empty())
-    return false;
-  constraint.kind = Constraint::Kind(kind - std::begin(kinds));
-  for (int64_t knob : of) {
+  for (int64_t knob : numbers) {
     if (knob < 0 || size_t(knob) >= knobs)
       return false;
-    constraint.knobs.push_back(size_t(knob));
+    list.push_back(size_t(knob));
   }
+  return true;
+}
+
+bool readTerms(const json::Array *array, size_t knobs, std::vector<Constraint::Term> &terms) {
+  for (const json::Value &value : array ? *array : json::Array()) {
+    const json::Object *object = value.getAsObject();
+    std::optional<int64_t> factor = object ? object->getInteger("factor") : std::nullopt;
+    if (!factor || *factor < 0 || !readKnobNumbers(object->getArray("knobs"), knobs, terms.emplace_back().knobs))
+      return false;
+    terms.back().factor = *factor;
+  }
+  return true;
+}
+
+bool readConstraint(const json::Value &value, size_t knobs, Constraint &constraint) {
+  const json::Object *object = value.getAsObject();
+  if (!object || !object->getString("kind") || !readKnobNumbers(object->getArray("knobs"), knobs, constraint.knobs) ||
+      !readNumbers(object->getArray("sizes"), constraint.sizes) ||
+      !readTerms(object->getArray("terms"), knobs, constraint.terms))
+    return false;
+  const auto *kind = std::find(std::begin(kinds), std::end(kinds), *object->getString("kind"));
+  if (kind == std::end(kinds))
+    return false;
+  constraint.kind = Constraint::Kind(kind - std::begin(kinds));
   constraint.factor = object->getInteger("factor").value_or(1);
   constraint.limit = object->getInteger("limit").value_or(0);
   constraint.value = object->getInteger("value").value_or(0);
   constraint.why = object->getString("why").value_or("").str();
-  return constraint.kind == Constraint::Kind::ProductAtMost || constraint.sizes.size() == constraint.knobs.size();
+  if (constraint.kind == Constraint::Kind::SumAtMost)
+    return !constraint.terms.empty();
+  return !constraint.knobs.empty() &&
+         (constraint.kind == Constraint::Kind::ProductAtMost || constraint.sizes.size() == constraint.knobs.size());
 }
 } // namespace
 
@@ -76,16 +102,19 @@ std::string spaceToText(const ScheduleSpace &space) {
     knobs.push_back(json::Object{
         {"name", knob.name}, {"values", numbers(knob.values)}, {"initial", knob.initial}, {"reorders", knob.reorders}});
   for (const Constraint &constraint : space.constraints) {
-    json::Array of;
-    for (size_t knob : constraint.knobs)
-      of.push_back(int64_t(knob));
-    constraints.push_back(json::Object{{"kind", kinds[int(constraint.kind)]},
-                                       {"knobs", std::move(of)},
-                                       {"sizes", numbers(constraint.sizes)},
-                                       {"factor", constraint.factor},
-                                       {"limit", constraint.limit},
-                                       {"value", constraint.value},
-                                       {"why", constraint.why}});
+    json::Object object{{"kind", kinds[int(constraint.kind)]},
+                        {"knobs", knobNumbers(constraint.knobs)},
+                        {"sizes", numbers(constraint.sizes)},
+                        {"factor", constraint.factor},
+                        {"limit", constraint.limit},
+                        {"value", constraint.value},
+                        {"why", constraint.why}};
+    json::Array terms;
+    for (const Constraint::Term &term : constraint.terms)
+      terms.push_back(json::Object{{"factor", term.factor}, {"knobs", knobNumbers(term.knobs)}});
+    if (!terms.empty())
+      object["terms"] = std::move(terms);
+    constraints.push_back(std::move(object));
   }
   return llvm::formatv("{0}",
                        json::Value(json::Object{{"knobs", std::move(knobs)}, {"constraints", std::move(constraints)}}))

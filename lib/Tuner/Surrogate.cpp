@@ -4,9 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Tuner/Surrogate.h"
+#include "llvm/ADT/ArrayRef.h"
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace tilewright::tuner {
 
@@ -23,52 +25,74 @@ Surrogate::Surrogate(const Searched &kernel, const std::vector<size_t> &numbers,
       row.push_back(values.size() < 2 ? 0 : double(place - values.begin()) / double(values.size() - 1));
     }
   }
-  for (size_t i = 0; i < numbers.size(); ++i)
-    targets.push_back(std::log(ratios[i]) - prior(numbers[i]));
-  for (double target : targets)
-    offset += target / double(targets.size());
+  for (double ratio : ratios)
+    logarithms.push_back(std::log(ratio));
+  choose();
+}
+
+/// One hyperparameter at a time, twice over; the first value of each list is where it starts, and stays without reason.
+void Surrogate::choose() {
+  constexpr double scaleValues[] = {0.6, 0.2, 0.35, 1.2, 4}, beliefValues[] = {1, 0.5, 0};
+  scales.assign(kernel.space.knobs.size(), scaleValues[0]);
+  belief = kernel.predicted.empty() ? 0 : beliefValues[0];
+  double best = fit();
+  auto vary = [&](double &parameter, llvm::ArrayRef<double> values) {
+    double chosen = parameter;
+    for (double value : values) {
+      parameter = value;
+      if (double likelihood = fit(); likelihood > best + 1e-9) {
+        best = likelihood;
+        chosen = value;
+      }
+    }
+    parameter = chosen;
+  };
+  for (int sweep = 0; sweep < 2; ++sweep) {
+    if (!kernel.predicted.empty())
+      vary(belief, beliefValues);
+    for (double &scale : scales)
+      vary(scale, scaleValues);
+  }
+  fit();
+}
+
+double Surrogate::prior(size_t number) const {
+  return kernel.predicted.empty() ? 0 : belief * std::log(std::max(kernel.predicted[number], 1.0));
+}
+
+double Surrogate::kernelOf(const std::vector<double> &a, const std::vector<double> &b) const {
+  double distance = 0;
+  for (size_t i = 0; i < a.size(); ++i)
+    distance += (a[i] - b[i]) * (a[i] - b[i]) / (scales[i] * scales[i]);
+  return variance * std::exp(-distance / 2);
+}
+
+/// Sets offset, variance, factor and weights; the logarithm of the likelihood, but for a constant.
+double Surrogate::fit() {
+  const size_t n = numbers.size();
+  std::vector<double> targets;
+  for (size_t i = 0; i < n; ++i)
+    targets.push_back(logarithms[i] - prior(numbers[i]));
+  offset = std::accumulate(targets.begin(), targets.end(), 0.0) / double(n);
   double sum = 0;
   for (double &target : targets) {
     target -= offset;
     sum += target * target;
   }
-  variance = std::max(sum / double(targets.size()), 1e-4);
-  double best = 0, chosen = 0;
-  for (double candidate : {0.15, 0.3, 0.6, 1.2})
-    if (double likelihood = fit(candidate); chosen == 0 || likelihood > best) {
-      best = likelihood;
-      chosen = candidate;
-    }
-  fit(scale = chosen);
-}
-
-double Surrogate::prior(size_t number) const {
-  return kernel.predicted.empty() ? 0 : std::log(std::max(kernel.predicted[number], 1.0));
-}
-
-double Surrogate::kernelOf(const std::vector<double> &a, const std::vector<double> &b, double by) const {
-  double distance = 0;
-  for (size_t i = 0; i < a.size(); ++i)
-    distance += (a[i] - b[i]) * (a[i] - b[i]);
-  return variance * std::exp(-distance / (2 * by * by));
-}
-
-/// Sets factor and weights; the logarithm of the likelihood, but for a constant.
-double Surrogate::fit(double by) {
-  const size_t n = numbers.size();
+  variance = std::max(sum / double(n), 1e-4);
   factor.assign(n * n, 0);
   double logDeterminant = 0;
   for (size_t i = 0; i < n; ++i)
     for (size_t j = 0; j <= i; ++j) {
       double sum =
-          kernelOf(features[numbers[i]], features[numbers[j]], by) + (i == j ? noise * noise + 1e-6 * variance : 0);
+          kernelOf(features[numbers[i]], features[numbers[j]]) + (i == j ? noise * noise + 1e-6 * variance : 0);
       for (size_t k = 0; k < j; ++k)
         sum -= factor[i * n + k] * factor[j * n + k];
       factor[i * n + j] = i == j ? std::sqrt(std::max(sum, 1e-12)) : sum / factor[j * n + j];
       if (i == j)
         logDeterminant += std::log(factor[i * n + i]);
     }
-  weights = targets;
+  weights = std::move(targets);
   for (size_t i = 0; i < n; ++i) {
     for (size_t k = 0; k < i; ++k)
       weights[i] -= factor[i * n + k] * weights[k];
@@ -90,7 +114,7 @@ Surrogate::Guess Surrogate::at(size_t number) const {
   std::vector<double> column(n);
   double mean = 0;
   for (size_t i = 0; i < n; ++i) {
-    column[i] = kernelOf(features[number], features[numbers[i]], scale);
+    column[i] = kernelOf(features[number], features[numbers[i]]);
     mean += column[i] * weights[i];
   }
   double left = variance;

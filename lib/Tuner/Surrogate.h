@@ -1,8 +1,8 @@
 //===- Surrogate.h - what schedules that were not measured may take ---------------------===//
 //
 // A Gaussian process over the logarithm of measured / predicted time, with a squared exponential kernel on the knobs'
-// ladders (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, algorithm 2.1). Its length scale is
-// the one of a few that makes the measurements most likely.
+// ladders (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, algorithm 2.1). Each knob's length
+// scale, and how far the model is believed, are those of a few that make the measurements most likely, knob by knob.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TUNER_SURROGATE_H
@@ -26,15 +26,18 @@ public:
   double expectedImprovement(size_t number, double best) const;
 
 private:
-  double fit(double scale);
-  double kernelOf(const std::vector<double> &a, const std::vector<double> &b, double scale) const;
+  void choose();
+  double fit();
+  double kernelOf(const std::vector<double> &a, const std::vector<double> &b) const;
   double prior(size_t number) const;
 
   const Searched &kernel;
   std::vector<std::vector<double>> features; ///< of every point
   std::vector<size_t> numbers;
-  std::vector<double> targets;
-  double offset = 0, variance = 1, scale = 0.3;
+  std::vector<double> logarithms; ///< of the measured ratios
+  std::vector<double> scales;     ///< of the knobs
+  double belief = 1;              ///< in the model: the part of its logarithm that is taken off
+  double offset = 0, variance = 1;
   std::vector<double> factor, weights; ///< the Cholesky factor, row by row, and K^-1 y
 };
 

@@ -262,6 +262,31 @@ func.func @main(%x: tensor<1000000x8xbf16>, %y: tensor<8x1000000xbf16>, %z: tens
     assert done.returncode == 1 and "out of memory: this call needs an arena of" in done.stderr
 
 
+PRODUCT = """
+func.func @main(%x: tensor<{m}x{k}x{type}> {{tw.name = "x"}}, %w: tensor<{k}x{n}x{type}> {{tw.name = "w"}}) -> tensor<{m}x{n}x{type}> {{
+  %h = tw.matmul %x, %w : (tensor<{m}x{k}x{type}>, tensor<{k}x{n}x{type}>) -> tensor<{m}x{n}x{type}>
+  return %h : tensor<{m}x{n}x{type}>
+}}
+"""
+
+
+@pytest.mark.parametrize("sizes", [(128, 160, 96), (100, 130, 70), (17, 300, 64)])
+@pytest.mark.parametrize("type", ["bf16", "f16"])
+def test_drawn_schedules(tmp_path, sizes, type):
+    """Whatever the space has is emitted, runs without a finding and is right: `--check` compares with the reference."""
+    m, n, k = sizes
+    model = tmp_path / "m.mlir"
+    model.write_text(PRODUCT.format(m=m, n=n, k=k, type=type))
+    drawn = subprocess.run([PROGRAM, "tune", "--draw=6", f"--seed={m}", "--target=cuda", model], capture_output=True, text=True, check=True, timeout=60)
+    schedules = drawn.stdout.splitlines()
+    assert len(schedules) == 6
+    for schedule in schedules:
+        (tmp_path / "s.json").write_text(schedule)
+        done = subprocess.run([PROGRAM, "run", model, "--target=cuda", "--device=emulated", f"--schedule-file={tmp_path / 's.json'}", "--check"],
+                              capture_output=True, text=True, timeout=120)  # fmt: skip
+        assert done.returncode == 0, schedule + done.stderr
+
+
 def find_ptxas():
     """ptxas of a CUDA root, of PATH or of triton's wheel."""
     if found := shutil.which("ptxas") or shutil.which("/usr/local/cuda/bin/ptxas"):

@@ -1,8 +1,10 @@
 """options={"tune": ...}: records are made, used, and never change a bit in deterministic mode. docs/tuning.md"""
 
 import copy
+import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -135,3 +137,15 @@ def test_the_docs_example(tmp_path):
             for line in blocks["text"].splitlines():
                 assert re.search(".*".join(re.escape(part) for part in line.split("{{.*}}")), done.stdout), line
     assert (tmp_path / "mlp.so").exists() and "<svg" in (tmp_path / "tuning.html").read_text()
+
+
+def test_charts(tmp_path):
+    """--report=FILE.png: a chart by the Python package, of a tuning and of designs."""
+    pytest.importorskip("matplotlib")
+    environment = dict(os.environ, TILEWRIGHT_PYTHON=sys.executable)
+    model = Path(__file__).parents[1] / "Tuner" / "Inputs" / "mlp.mlir"
+    for target in ("cpu", "cuda", "hls"):
+        chart = tmp_path / f"{target}.png"
+        subprocess.run([PROGRAM, "tune", model, f"--target={target}", "--trials=3", f"--records={tmp_path / 'records'}", f"--report={chart}"],
+                       env=environment, check=True, timeout=300, capture_output=True)  # fmt: skip
+        assert chart.read_bytes().startswith(b"\x89PNG") and chart.stat().st_size > 4000

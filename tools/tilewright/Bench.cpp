@@ -7,34 +7,18 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
-#include "llvm/ADT/SmallString.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
-#include "llvm/Support/Program.h"
+#include "PythonPart.h"
 #include "llvm/Support/raw_ostream.h"
-#include <cstdlib>
 #include <unistd.h>
 #include <vector>
 
 namespace tilewright::driver {
 
 int runBench(int argc, const char *const *argv) {
-  const char *chosen = std::getenv("TILEWRIGHT_PYTHON");
-  std::string name = chosen && *chosen ? chosen : "python3";
-  llvm::ErrorOr<std::string> python = llvm::sys::findProgramByName(name);
+  llvm::Expected<std::string> python = findPython();
   if (!python) {
-    llvm::errs() << "tilewright bench: cannot find '" << name
-                 << "'; TILEWRIGHT_PYTHON names the Python that torch is installed for\n";
+    llvm::errs() << "tilewright bench: " << llvm::toString(python.takeError()) << "\n";
     return 1;
-  }
-  llvm::SmallString<256> package(llvm::sys::fs::getMainExecutable(nullptr, nullptr));
-  llvm::sys::path::remove_filename(package); // bin
-  llvm::sys::path::remove_filename(package);
-  llvm::sys::path::append(package, "python");
-  if (llvm::sys::fs::is_directory(package + "/tilewright")) {
-    const char *before = std::getenv("PYTHONPATH");
-    std::string path = package.str().str() + (before && *before ? std::string(":") + before : "");
-    setenv("PYTHONPATH", path.c_str(), /*overwrite=*/1);
   }
   std::vector<const char *> arguments{python->c_str(), "-m", "tilewright.bench"};
   arguments.insert(arguments.end(), argv + 1, argv + argc);

@@ -52,6 +52,9 @@ struct RunFlags {
   cl::opt<std::string> device{"device",
                               cl::desc("of target cuda: emulated runs the kernels on ptx-check's interpreter"),
                               cl::value_desc("name"), cl::cat(category)};
+  cl::opt<std::string> scheduleFile{"schedule-file",
+                                    cl::desc("schedules of kernels, as `tilewright compile` takes them"),
+                                    cl::value_desc("file"), cl::cat(category)};
   cl::opt<int> threads{"threads", cl::desc("threads to run on (default: all)"), cl::init(0), cl::cat(category)};
   cl::opt<int> seed{"seed", cl::desc("of the random inputs (default: 0)"), cl::init(0), cl::cat(category)};
   cl::list<int64_t> sizes{"sizes", cl::desc("values of the symbolic sizes, in order (default: 8, within their ranges)"),
@@ -134,6 +137,7 @@ int runOnce(const ModelFile &model, Session &session, RunFlags &flags) {
   options.cpu = flags.cpu;
   options.arch = flags.arch;
   options.device = flags.device;
+  options.scheduleFile = flags.scheduleFile;
   options.threads = flags.threads;
   options.rounding = flags.rounding;
   options.check = flags.check ? "reference" : "";

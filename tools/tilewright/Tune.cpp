@@ -9,17 +9,22 @@
 //
 // `tilewright tune --worker` is what it starts to compile and to measure (lib/Compiler/Tune/Worker.cpp).
 //
-// Tests: test/Tuner/tune.test, test/Tuner/tune-faults.test, test/Tuner/replay.test
+// Tests: test/Tuner/tune.test, test/Tuner/tune-faults.test, test/Tuner/replay.test, test/Tuner/report.test
 //
 //===----------------------------------------------------------------------===//
 #include "Tune.h"
 #include "Commands.h"
 #include "ModelFile.h"
+#include "PythonPart.h"
 
+#include "llvm/ADT/SmallString.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Process.h"
+#include "llvm/Support/Program.h"
 #include <cmath>
 #include <csignal>
 
@@ -58,16 +63,17 @@ struct TuneFlags {
   cl::opt<std::string> target{"target", cl::desc("the machine (default: cpu)"), cl::init("cpu"), cl::value_desc("name"),
                               cl::cat(category)};
   cl::opt<int> threads{"threads", cl::desc("threads to plan for (default: all)"), cl::init(0), cl::cat(category)};
-  cl::list<int64_t> sizes{"sizes",
-                          cl::desc("values of the symbolic sizes, in order (default: 8, within their ranges)"),
+  cl::list<int64_t> sizes{"sizes", cl::desc("values of the symbolic sizes, in order (default: 8, within their ranges)"),
                           cl::CommaSeparated, cl::value_desc("n,n..."), cl::cat(category)};
+  cl::opt<std::string> arch{"arch", cl::desc("of --target=cuda: sm_80, sm_86, sm_89 or sm_90a (default: sm_80)"),
+                            cl::value_desc("arch"), cl::cat(category)};
   cl::opt<std::string> part{"part", cl::desc("of --target=hls: the device (default: xcu280)"), cl::value_desc("name"),
                             cl::cat(category)};
   cl::opt<std::string> budget{"budget",
                               cl::desc("of --target=hls: what a design may use (default: all that the part has)"),
                               cl::value_desc("dsp=N,bram=N"), cl::cat(category)};
-  cl::opt<std::string> report{"report", cl::desc("write a page about it there"), cl::value_desc("file.html"),
-                              cl::cat(category)};
+  cl::opt<std::string> report{"report", cl::desc("write a page about it there; .json: the numbers, .png: a chart"),
+                              cl::value_desc("file.html"), cl::cat(category)};
   cl::opt<bool> list{"list", cl::desc("print the schedules that the kernels may have, and measure nothing"),
                      cl::cat(category)};
   cl::opt<int> draw{"draw",
@@ -189,13 +195,40 @@ void printReport(const TuneReport &report) {
     out << "interrupted: what was measured before is kept\n";
 }
 
-int writePage(const std::string &path, const std::string &page) {
+int writeText(const std::string &path, llvm::StringRef text) {
   std::error_code code;
   llvm::raw_fd_ostream out(path, code);
-  if (code)
-    return failTune("cannot write '" + path + "': " + code.message());
-  out << page;
-  return 0;
+  if (!code) {
+    out << text;
+    out.close();
+    code = out.error();
+    out.clear_error();
+  }
+  return code ? failTune("cannot write '" + path + "': " + code.message()) : 0;
+}
+
+/// What --report asks for, by its ending: a page, the numbers as JSON, or a chart, which the Python package draws.
+int writeReport(llvm::StringRef path, llvm::function_ref<std::string()> page, const llvm::json::Value &numbers) {
+  std::string json = llvm::formatv("{0:2}", numbers).str() + "\n";
+  if (path.ends_with(".json"))
+    return writeText(path.str(), json);
+  if (!path.ends_with(".png"))
+    return writeText(path.str(), page());
+  llvm::Expected<std::string> python = findPython();
+  if (!python)
+    return failTune("no chart is drawn: " + llvm::toString(python.takeError()));
+  llvm::SmallString<128> file;
+  if (std::error_code code = llvm::sys::fs::createTemporaryFile("tilewright-tuning", "json", file))
+    return failTune("no chart is drawn: cannot make a temporary file: " + code.message());
+  llvm::FileRemover remover(file);
+  if (int failed = writeText(file.str().str(), json))
+    return failed;
+  std::string why;
+  const int status = llvm::sys::ExecuteAndWait(*python, {*python, "-m", "tilewright.bench.tuning_chart", file, path},
+                                               std::nullopt, {}, 0, 0, &why);
+  if (status == 0)
+    return 0;
+  return failTune("no chart is drawn" + (why.empty() ? "" : ": " + why) + "; --report=FILE.html needs no Python");
 }
 
 /// Target hls has an estimator instead of a machine.
@@ -221,13 +254,16 @@ int tuneDesigns(Session &session, ModuleOp module, const Options &options, const
     return failTune("no design fits the budget");
   out << "the fastest that fits: --budget dsp=" << fastest->offered << ": " << fastest->latency << " cycles, "
       << fastest->dsp << " DSP, " << fastest->bram << " BRAM; estimated, nothing was measured\n";
-  return flags.report.empty() ? 0 : writePage(flags.report, designPage(*points, flags.input));
+  if (flags.report.empty())
+    return 0;
+  return writeReport(flags.report, [&] { return designPage(*points, flags.input); }, toJson(*points, flags.input));
 }
 
 int tune(TuneFlags &flags) {
   Options options;
   options.target = flags.target;
   options.cpu = flags.cpu;
+  options.arch = flags.arch;
   options.threads = flags.threads;
   options.part = flags.part;
   options.budget = flags.budget;
@@ -304,7 +340,8 @@ int tune(TuneFlags &flags) {
     return failTune(report.takeError());
   printReport(*report);
   if (!flags.report.empty())
-    if (int failed = writePage(flags.report, tunePage(*report, flags.input)))
+    if (int failed =
+            writeReport(flags.report, [&] { return tunePage(*report, flags.input); }, toJson(*report, flags.input)))
       return failed;
   for (const std::string &problem : report->problems)
     failTune("no record is kept: " + problem);

@@ -19,6 +19,9 @@ llvm::Error recordTables(Session &session, ModuleOp module, const Options &given
   TuneSession tuner(session, module, given, whole);
   if (llvm::Error failed = tuner.prepare())
     return failed;
+  if (!tuner.isMeasured())
+    return llvm::createStringError("target '%s' is not measured here, and tables are measurements",
+                                   given.target.c_str());
   if (std::error_code code = llvm::sys::fs::create_directories(folder))
     return llvm::createStringError(code, "cannot make the folder '" + folder + "'");
   for (const TunableKernel &kernel : tuner.kernels) {
@@ -38,12 +41,13 @@ llvm::Error recordTables(Session &session, ModuleOp module, const Options &given
     // In groups, each with the default, to whose time all are scaled: the machine's speed changes while it lasts.
     const SchedulePoint own = kernel.searched.space.initial();
     constexpr size_t group = 24;
+    constexpr int rounds = 25;
     double reference = 0;
     for (size_t first = 0; first < points.size() && !tuner.interrupted(); first += group) {
       std::vector<SchedulePoint> list{own};
       for (size_t i = first; i < std::min(first + group, points.size()); ++i)
         list.push_back(points[i]);
-      std::vector<tuner::Lane> lanes = (*bench)->race(list, 9, 0);
+      std::vector<tuner::Lane> lanes = (*bench)->race(list, rounds, 0);
       if (lanes[0].nanoseconds.empty())
         return llvm::createStringError("the default schedule of " + kernel.kernel.name +
                                        " cannot be measured: " + lanes[0].failure);

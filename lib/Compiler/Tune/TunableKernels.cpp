@@ -94,7 +94,7 @@ std::string scheduleEntry(const TunableKernel &kernel, const SchedulePoint &poin
   if (point.empty() || point == space.initial())
     return "";
   std::vector<int64_t> tiles = kernel.tiles;
-  std::string others;
+  std::string others; // each with a comma before it
   for (size_t i = 0; i < point.size(); ++i) {
     StringRef name = space.knobs[i].name;
     size_t row = 0;
@@ -103,6 +103,8 @@ std::string scheduleEntry(const TunableKernel &kernel, const SchedulePoint &poin
     else
       others += ", \"" + space.knobs[i].name + "\": " + std::to_string(point[i]);
   }
+  if (tiles.empty())
+    return "{" + others.substr(2) + "}";
   std::string list;
   for (int64_t size : tiles)
     list += (list.empty() ? "" : ", ") + std::to_string(size);

@@ -16,6 +16,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
+#include <numeric>
 
 using namespace mlir;
 
@@ -27,6 +28,8 @@ public:
   using TuneSession::TuneSession;
 
   llvm::Expected<TuneReport> run() {
+    if (!isMeasured())
+      return ranked();
     tuner::RecordStore store(options.records);
     readRecords(store);
     if (allRecorded())
@@ -95,6 +98,35 @@ private:
 
   static bool canBeTuned(const TunableKernel &kernel) {
     return kernel.refusal.empty() && kernel.searched.points.size() >= 2;
+  }
+
+  /// Of a target whose device is not here: what its model expects, of the default and of the first in its order.
+  TuneReport ranked() {
+    for (const TunableKernel &kernel : kernels) {
+      TunedKernel &row = report.kernels.emplace_back();
+      describeRow(kernel, row);
+      const tuner::Searched &searched = kernel.searched;
+      row.verdict = !kernel.refusal.empty() ? kernel.refusal : "it has one schedule";
+      if (!canBeTuned(kernel) || searched.predicted.empty())
+        continue;
+      std::vector<size_t> order(searched.points.size());
+      std::iota(order.begin(), order.end(), 0);
+      std::stable_sort(order.begin(), order.end(),
+                       [&](size_t a, size_t b) { return searched.predicted[a] < searched.predicted[b]; });
+      auto own = std::find(searched.points.begin(), searched.points.end(), searched.space.initial());
+      row.initialNanoseconds = searched.predicted[size_t(own - searched.points.begin())];
+      for (size_t i = 0; i < std::min(order.size(), tuner::KernelRecord::mostSeen); ++i) {
+        const double ratio = searched.predicted[order[i]] / row.initialNanoseconds;
+        row.seen.push_back({searched.space.print(searched.points[order[i]]), ratio, ratio, ratio});
+      }
+      row.verdict = "the default is what the model ranks first; nothing was measured";
+      if (SchedulePoint best = tuner::bestByModel(searched, tune.deterministic); best != searched.space.initial())
+        row.verdict = "the model would rank " + searched.space.print(best) + " first; nothing was measured";
+    }
+    report.verdict =
+        "ranked by the model of " + options.arch + ": there is no GPU to measure on, and no record is written";
+    report.seconds = secondsSpent();
+    return std::move(report);
   }
 
   /// What is there when the tuning begins.

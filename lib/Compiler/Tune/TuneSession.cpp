@@ -66,8 +66,9 @@ llvm::Error TuneSession::prepare() {
   if (!chosen)
     return chosen.takeError();
   target = *chosen;
-  if (options.target != "cpu")
-    return llvm::createStringError("target '%s' has no schedule space that can be measured here; only cpu has",
+  if (options.target != "cpu" && !target->hasDevices())
+    return llvm::createStringError("target '%s' has no schedule space that can be searched: cpu is measured, cuda is "
+                                   "ranked by its model, and `tilewright tune --target=hls` searches designs",
                                    options.target.c_str());
   options.tune = "off";
   if (llvm::Error failed = lowerToStructured(session, module, options))

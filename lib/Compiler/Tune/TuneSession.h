@@ -38,7 +38,8 @@ class TuneSession {
 public:
   TuneSession(Session &session, mlir::ModuleOp module, const Options &given, const TuneOptions &tune);
 
-  /// Lowers the model, finds its kernels and starts nothing yet; an error where the target cannot be measured.
+  /// Lowers the model, finds its kernels and starts nothing yet; an error where the target has no
+  /// spaces.
   llvm::Error prepare();
 
   /// A bench of `kernel`; the workers are told of it.
@@ -47,6 +48,8 @@ public:
 
   double secondsSpent() const;
   bool interrupted() const { return tune.interrupted && tune.interrupted(); }
+  /// Whether schedules run here; else the target's model ranks them.
+  bool isMeasured() const { return !target->hasDevices(); }
   bool isOver() const { return interrupted() || secondsSpent() > seconds; }
 
   std::vector<TunableKernel> kernels;

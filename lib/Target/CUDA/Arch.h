@@ -11,6 +11,11 @@ struct Arch {
   llvm::StringLiteral name;
   int64_t sharedBytes;      ///< that a block may have
   llvm::StringLiteral note; ///< what code for it leaves unused; empty: nothing
+  // A card of it, for estimates (ProductSpace.cpp):
+  int64_t multiprocessors;
+  double gigahertz;
+  double halfFlops;  ///< floating point operations of 16 bits a cycle and multiprocessor, by mma.sync
+  double deviceRate; ///< bytes a nanosecond from the card's memory
 };
 
 inline constexpr llvm::StringLiteral defaultArch = "sm_80";

@@ -33,8 +33,8 @@ public:
     if (!options.device.empty() && options.device != "emulated")
       return llvm::createStringError("target cuda knows no device '%s'; there is \"emulated\", and none for the GPU",
                                      options.device.c_str());
-    if (!options.scheduleFile.empty())
-      return llvm::createStringError("target cuda reads no schedule file yet");
+    if (StringRef(options.scheduleFile).ends_with(".mlir"))
+      return llvm::createStringError("target cuda takes a schedule file as JSON; scripts are the cpu's");
     if (options.threads <= 0)
       options.threads = 1;
     return llvm::Error::success();
@@ -48,6 +48,18 @@ public:
     SelectCudaScheduleOptions select;
     select.arch = options.arch;
     pm.addPass(createSelectCudaSchedule(select));
+    if (!options.scheduleFile.empty())
+      pm.addPass(createOverrideCudaSchedules({options.scheduleFile, options.arch}));
+    if (options.tune != "stamp")
+      return;
+    DescribeCudaSpacesOptions spaces;
+    spaces.arch = options.arch;
+    pm.addNestedPass<func::FuncOp>(createDescribeCudaSpaces(spaces));
+    ApplyRecordsOptions records;
+    records.target = name().str();
+    records.machine = machineKey(options);
+    records.stamp = true;
+    pm.addPass(createApplyRecords(records));
   }
 
   void buildVector(OpPassManager &pm, const Options &) override {

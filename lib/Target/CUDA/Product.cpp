@@ -7,7 +7,7 @@ using namespace mlir;
 
 namespace tilewright::cuda {
 
-static Type elementOf(Contraction product) { return getElementTypeOrSelf(product.lhs()->get().getType()); }
+Type elementOf(Contraction product) { return getElementTypeOrSelf(product.lhs()->get().getType()); }
 
 std::string whyNotOnTensorCores(Contraction product) {
   linalg::LinalgOp op = product.op;
@@ -30,26 +30,12 @@ std::string whyNotOnTensorCores(Contraction product) {
   return "";
 }
 
-Schedule chooseMma(Contraction product) {
-  struct Shape {
-    int64_t m, n, warpsM, warpsN, stages;
-  };
-  constexpr Shape shapes[] = {{128, 128, 2, 4, 3}, {64, 64, 2, 2, 4}, {16, 64, 1, 4, 4}};
-  const Shape *chosen = &shapes[size_t(product.tileClass())];
-  Schedule schedule;
-  schedule.kind = Schedule::Kind::Mma;
-  schedule.m = chosen->m;
-  schedule.n = chosen->n;
-  schedule.k = 2 * stepOf(elementOf(product));
-  schedule.warpsM = chosen->warpsM;
-  schedule.warpsN = chosen->warpsN;
-  schedule.stages = chosen->stages;
-  schedule.threads = chosen->warpsM * chosen->warpsN * warpSize;
-  return schedule;
+int64_t registersOf(const Schedule &schedule) {
+  const int64_t rows = schedule.m / schedule.warpsM, columns = schedule.n / schedule.warpsN;
+  return rows * columns / warpSize + rows / 16 * 4 + columns / 8 * 2 + aroundRegisters;
 }
 
 std::string whyNotMma(const Schedule &schedule, Contraction product, int64_t sharedBytes) {
-  constexpr int64_t registers = 255;
   int64_t rows = schedule.m / schedule.warpsM, columns = schedule.n / schedule.warpsN;
   if (schedule.m % schedule.warpsM != 0 || rows % 16 != 0)
     return "a warp's rows are " + std::to_string(rows) + ", and must be a multiple of 16";
@@ -71,10 +57,8 @@ std::string whyNotMma(const Schedule &schedule, Contraction product, int64_t sha
   int64_t most = std::min(sharedBytes, mostStaticShared);
   if (bytes > most)
     return "it needs " + std::to_string(bytes) + " bytes of shared memory, and a block has " + std::to_string(most);
-  // Sums, a step's fragments, and what addresses take.
-  int64_t used = rows * columns / warpSize + rows / 16 * 4 + columns / 8 * 2 + 40;
-  if (used > registers)
-    return "it needs about " + std::to_string(used) + " registers, and a thread has " + std::to_string(registers);
+  if (int64_t used = registersOf(schedule); used > mostRegisters)
+    return "it needs about " + std::to_string(used) + " registers, and a thread has " + std::to_string(mostRegisters);
   return "";
 }
 

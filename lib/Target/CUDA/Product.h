@@ -6,11 +6,18 @@
 
 namespace tilewright::cuda {
 
+/// What it multiplies.
+mlir::Type elementOf(Contraction product);
+
 /// Why tensor cores do not compute it; empty: they do, by a schedule `mma`.
 std::string whyNotOnTensorCores(Contraction product);
 
-/// A schedule for it, which whyNotMma() may yet refuse.
-Schedule chooseMma(Contraction product);
+inline constexpr int64_t mostRegisters = 255;  ///< of a thread
+inline constexpr int64_t aroundRegisters = 40; ///< of them for what addresses take
+
+/// A thread's registers, about: sums, a step's fragments, and what is around them.
+int64_t registersOf(const Schedule &schedule);
+
 /// Why a schedule cannot be emitted on such a block; empty: it can.
 std::string whyNotMma(const Schedule &schedule, Contraction product, int64_t sharedBytes);
 

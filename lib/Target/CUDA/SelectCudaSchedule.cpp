@@ -11,7 +11,7 @@
 #include "lib/Target/CUDA/Arch.h"
 #include "lib/Target/CUDA/Attention.h"
 #include "lib/Target/CUDA/MathWithCode.h"
-#include "lib/Target/CUDA/Product.h"
+#include "lib/Target/CUDA/ProductSpace.h"
 #include "lib/Target/CUDA/ThreadKernel.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -96,7 +96,7 @@ public:
     std::string reason;
     if (std::optional<Contraction> contraction = matchContraction(kernel, reason)) {
       if (whyNotOnTensorCores(*contraction).empty())
-        if (Schedule mma = chooseMma(*contraction); whyNotMma(mma, *contraction, arch.sharedBytes).empty())
+        if (Schedule mma = chooseMma(*contraction, arch); whyNotMma(mma, *contraction, arch.sharedBytes).empty())
           return mma;
       if (std::optional<Schedule> fma = chooseFma(*contraction); fma && whyNotFma(*fma, *contraction).empty())
         return *fma;

@@ -7,4 +7,5 @@
     goals       the rows that must be reached, and their bars
     roof        what this machine can do at most, and each kernel's share of it
     chart       a PNG of the ratios
+    tuning_chart  a PNG of what `tilewright tune` has measured
 """

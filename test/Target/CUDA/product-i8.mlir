@@ -3,7 +3,7 @@
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT
 
-// TILED: tw.schedule = {block = array<i64: 64, 64, 64>, kind = "mma"
+// TILED: tw.schedule = {block = array<i64: 16, 16, 64>, kind = "mma"
 // CHECK: cp.async.cg.shared.global
 // CHECK: ldmatrix.sync.aligned.m8n8.x4.shared.b16
 // CHECK: mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32

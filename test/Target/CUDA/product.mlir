@@ -4,12 +4,12 @@
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=ptx | FileCheck %s --check-prefix=HOPPER
 // RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT
 
-// TILED: tw.schedule = {block = array<i64: 64, 64, 32>, kind = "mma", stages = 4 : i64, threads = 128 : i64, warps = array<i64: 2, 2>}
+// TILED: tw.schedule = {block = array<i64: 16, 16, 64>, kind = "mma", stages = 5 : i64, threads = 32 : i64, warps = array<i64: 1, 1>}
 
 // CHECK: .target sm_80
 // CHECK: .entry kernel_0(
 // CHECK-COUNT-4: .align 16
-// CHECK: .reqntid 128
+// CHECK: .reqntid 32
 // CHECK: cp.async.cg.shared.global
 // CHECK: cp.async.commit_group
 // CHECK: cp.async.wait_group

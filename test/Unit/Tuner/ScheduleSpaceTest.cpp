@@ -2,8 +2,8 @@
 #include "tilewright/ScheduleSpace.h"
 #include "tilewright/SpaceText.h"
 
-#include <gtest/gtest.h>
 #include <algorithm>
+#include <gtest/gtest.h>
 
 using namespace tilewright;
 
@@ -50,6 +50,38 @@ TEST(ScheduleSpace, TheDefaultIsAlwaysThere) {
   EXPECT_FALSE(space.contains({64, 192, 0, 64}));
 }
 
+/// Stages of tiles of rows and columns in a memory of 2048 bytes.
+static ScheduleSpace staged() {
+  ScheduleSpace space;
+  space.knobs = {{"rows", {16, 32, 64}, 16}, {"columns", {16, 32, 64, 128}, 16}, {"stages", {2, 3, 4}, 2}};
+  Constraint memory;
+  memory.kind = Constraint::Kind::SumAtMost;
+  memory.terms = {{16, {0, 2}}, {8, {1, 2}}};
+  memory.limit = 2048;
+  memory.why = "the stages fit";
+  space.constraints = {memory};
+  return space;
+}
+
+TEST(ScheduleSpace, SumsAreCutEarly) {
+  ScheduleSpace space = staged();
+  int64_t visited = 0;
+  std::vector<SchedulePoint> points = space.points(&visited), expected;
+  for (int64_t rows : {16, 32, 64})
+    for (int64_t columns : {16, 32, 64, 128})
+      for (int64_t stages : {2, 3, 4})
+        if ((16 * rows + 8 * columns) * stages <= 2048)
+          expected.push_back({rows, columns, stages});
+  EXPECT_EQ(points, expected);
+  EXPECT_LT(visited, 3 + 12 + 36);
+  EXPECT_NE(space.print().find("at most 2048: 16 * rows * stages + 8 * columns * stages (the stages fit)"),
+            std::string::npos);
+  std::string why;
+  std::optional<ScheduleSpace> again = spaceFromText(spaceToText(space), why);
+  ASSERT_TRUE(again) << why;
+  EXPECT_EQ(again->points(), points);
+}
+
 TEST(ScheduleSpace, PointsAreText) {
   ScheduleSpace space = product();
   std::string why;
@@ -88,8 +120,12 @@ TEST(ScheduleSpace, IsJson) {
   ASSERT_TRUE(again) << why;
   EXPECT_EQ(again->points(), space.points());
   EXPECT_EQ(again->print(), space.print());
-  for (const char *bad : {"", "[]", "{}", "{\"knobs\": [{}], \"constraints\": []}",
-                          "{\"knobs\": [{\"name\": \"a\", \"values\": [1], \"initial\": 2}], \"constraints\": []}",
-                          "{\"knobs\": [], \"constraints\": [{\"kind\": \"tasks at most\", \"knobs\": [0], \"sizes\": [1]}]}"})
+  for (const char *bad :
+       {"", "[]", "{}", "{\"knobs\": [{}], \"constraints\": []}",
+        "{\"knobs\": [{\"name\": \"a\", \"values\": [1], \"initial\": 2}], \"constraints\": []}",
+        "{\"knobs\": [], \"constraints\": [{\"kind\": \"sum at most\", \"knobs\": [], \"sizes\": []}]}",
+        "{\"knobs\": [], \"constraints\": [{\"kind\": \"sum at most\", \"knobs\": [], \"sizes\": [], "
+        "\"terms\": [{\"factor\": 1, \"knobs\": [0]}]}]}",
+        "{\"knobs\": [], \"constraints\": [{\"kind\": \"tasks at most\", \"knobs\": [0], \"sizes\": [1]}]}"})
     EXPECT_FALSE(spaceFromText(bad, why)) << bad;
 }

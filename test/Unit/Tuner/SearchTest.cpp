@@ -2,8 +2,8 @@
 #include "lib/Tuner/Search.h"
 #include "lib/Tuner/Surrogate.h"
 
-#include <gtest/gtest.h>
 #include <cmath>
+#include <gtest/gtest.h>
 #include <map>
 #include <set>
 
@@ -27,9 +27,9 @@ Searched kernel() {
 }
 
 double truth(const SchedulePoint &point) {
-  return 1000 * (1 + 0.1 * std::abs(std::log2(double(point[0]) / 128)) +
-                 0.07 * std::abs(std::log2(double(point[1]) / 192)) + (point[2] ? 0 : 0.05) +
-                 0.04 * std::abs(std::log2(double(point[3]) / 256)));
+  return 1000 *
+         (1 + 0.1 * std::abs(std::log2(double(point[0]) / 128)) + 0.07 * std::abs(std::log2(double(point[1]) / 192)) +
+          (point[2] ? 0 : 0.05) + 0.04 * std::abs(std::log2(double(point[3]) / 256)));
 }
 
 class MadeUp : public Bench {

@@ -1,8 +1,8 @@
 //===- StatisticsTest.cpp - medians, intervals and who wins -----------------------===//
 #include "lib/Tuner/Statistics.h"
 
-#include <gtest/gtest.h>
 #include <cmath>
+#include <gtest/gtest.h>
 #include <random>
 
 using namespace tilewright::tuner;

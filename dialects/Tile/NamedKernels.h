@@ -1,15 +1,20 @@
 //===- NamedKernels.h - the kernels that a user's file of schedules names -----===//
-#ifndef TILEWRIGHT_LIB_TILED_NAMEDKERNELS_H
-#define TILEWRIGHT_LIB_TILED_NAMEDKERNELS_H
+#ifndef TILEWRIGHT_DIALECTS_TILE_NAMEDKERNELS_H
+#define TILEWRIGHT_DIALECTS_TILE_NAMEDKERNELS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
 
-namespace tilewright::tiled {
+namespace tilewright::tile {
 
 /// Whether `key` may name any number of kernels, of other graphs too, and so none.
 bool isPattern(llvm::StringRef key);
+
+/// The entries of a user's schedule file, an object of JSON: patterns first, so that an entry of a kernel's own name
+/// has the last word. The error says what is wrong behind "schedule file '...' ".
+llvm::Expected<std::vector<std::pair<std::string, llvm::json::Value>>> readScheduleFile(llvm::StringRef file);
 
 /// What `kernel` computes, as the report and dumps show it: "matmul+add+gelu".
 llvm::StringRef opsOf(mlir::func::FuncOp kernel);
@@ -29,6 +34,6 @@ private:
   llvm::SmallVector<mlir::func::FuncOp> kernels;
 };
 
-} // namespace tilewright::tiled
+} // namespace tilewright::tile
 
 #endif

@@ -3,14 +3,33 @@
 // Tests: test/Tiled/override-schedules.mlir, test/Tiled/apply-scripts.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Tiled/NamedKernels.h"
+#include "dialects/Tile/NamedKernels.h"
 #include "llvm/Support/GlobPattern.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 
-namespace tilewright::tiled {
+namespace tilewright::tile {
 
 bool isPattern(StringRef key) { return key.find_first_of("*?[{") != StringRef::npos; }
+
+llvm::Expected<std::vector<std::pair<std::string, llvm::json::Value>>> readScheduleFile(StringRef file) {
+  auto buffer = llvm::MemoryBuffer::getFile(file);
+  if (!buffer)
+    return llvm::createStringError("cannot be read: " + buffer.getError().message());
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse((*buffer)->getBuffer());
+  if (!value)
+    return llvm::createStringError("is not JSON: " + llvm::toString(value.takeError()));
+  auto *object = value->getAsObject();
+  if (!object)
+    return llvm::createStringError("must hold an object, such as {\"kernel_0\": {\"tiles\": [64, 48]}}");
+  std::vector<std::pair<std::string, llvm::json::Value>> entries;
+  for (bool patterns : {true, false})
+    for (auto &[key, entry] : *object)
+      if (isPattern(key) == patterns)
+        entries.emplace_back(key.str(), entry);
+  return entries;
+}
 
 StringRef opsOf(func::FuncOp kernel) {
   auto ops = kernel->getAttrOfType<StringAttr>("tw.ops");
@@ -41,4 +60,4 @@ std::string NamedKernels::list() const {
   return known;
 }
 
-} // namespace tilewright::tiled
+} // namespace tilewright::tile

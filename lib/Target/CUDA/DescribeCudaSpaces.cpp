@@ -1,0 +1,53 @@
+//===- DescribeCudaSpaces.cpp - the schedules that a kernel of cuda may have --------------===//
+//
+// Before:  func @kernel_0(...) attributes {tw.schedule = {kind = "mma", block = array<i64: 64, 64, 32>, ...}}
+// After:   func @kernel_0(...) attributes {tw.schedule = ..., tw.space = "{\"knobs\": [{\"name\": \"warp_m\", ...",
+//            tw.predicted = array<f64: 5120.0, ...>}
+//
+// For products on tensor cores (ProductSpace.h); the other kernels have one schedule.
+//
+// Test: test/Target/CUDA/product-space.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/CUDA/ProductSpace.h"
+#include "tilewright/Passes.h"
+#include "tilewright/SpaceText.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_DESCRIBECUDASPACES
+#include "tilewright/Passes.h.inc"
+namespace cuda {
+namespace {
+
+struct DescribeCudaSpaces : impl::DescribeCudaSpacesBase<DescribeCudaSpaces> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    func::FuncOp kernel = getOperation();
+    if (!kernel->hasAttr("tw.kernel"))
+      return;
+    llvm::Expected<Arch> known = findArch(arch);
+    if (!known) {
+      kernel.emitError() << llvm::toString(known.takeError());
+      return signalPassFailure();
+    }
+    std::optional<Schedule> schedule = getSchedule(kernel);
+    if (!schedule)
+      return signalPassFailure();
+    std::string reason;
+    std::optional<Contraction> product = matchContraction(kernel, reason);
+    if (schedule->kind != Schedule::Kind::Mma || !product)
+      return;
+    ScheduleSpace space = spaceOfMma(*product, *known, *schedule);
+    SmallVector<double> predicted;
+    for (const SchedulePoint &point : space.points())
+      predicted.push_back(nanosecondsOfMma(scheduleOf(point), *product, *known));
+    kernel->setAttr("tw.space", StringAttr::get(&getContext(), spaceToText(space)));
+    kernel->setAttr("tw.predicted", DenseF64ArrayAttr::get(&getContext(), predicted));
+  }
+};
+} // namespace
+} // namespace cuda
+} // namespace tilewright

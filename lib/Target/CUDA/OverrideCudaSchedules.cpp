@@ -1,0 +1,93 @@
+//===- OverrideCudaSchedules.cpp - the user's schedules replace the chosen ones ----------===//
+//
+// The file (option schedule_file), with knobs as `tilewright tune --list --target=cuda` has them; those that it does
+// not name keep their values:
+//   { "kernel_0": {"warp_m": 32, "warp_n": 64, "warps_m": 4, "warps_n": 2, "k": 32, "stages": 3}, "matmul*": {"k": 64}
+//   }
+// Before:  func @kernel_0(...) attributes {tw.schedule = {kind = "mma", block = array<i64: 64, 64, 32>, ...}}
+// After:   func @kernel_0(...) attributes {tw.schedule = {kind = "mma", block = array<i64: 128, 128, 32>, ...}}
+//
+// What cannot be obeyed is an error that names the file, the entry and the reason.
+//
+// Test: test/Target/CUDA/product-space.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/NamedKernels.h"
+#include "lib/Target/CUDA/ProductSpace.h"
+#include "tilewright/Passes.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_OVERRIDECUDASCHEDULES
+#include "tilewright/Passes.h.inc"
+namespace cuda {
+namespace {
+
+struct OverrideCudaSchedules : impl::OverrideCudaSchedulesBase<OverrideCudaSchedules> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    if (!file.empty() && failed(overrideAll()))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult fail(const Twine &text) {
+    return emitError(UnknownLoc::get(&getContext())) << "schedule file '" << file << "' " << text;
+  }
+
+  LogicalResult overrideAll() {
+    auto entries = tile::readScheduleFile(file);
+    if (!entries)
+      return fail(llvm::toString(entries.takeError()));
+    tile::NamedKernels kernels(getOperation());
+    for (const auto &[key, entry] : *entries) {
+      llvm::Expected<SmallVector<func::FuncOp>> found = kernels.find(key);
+      if (!found)
+        return fail("has the pattern '" + key + "': " + llvm::toString(found.takeError()));
+      if (found->empty() && !tile::isPattern(key))
+        return fail("names '" + key + "', but the graph's kernels are " + kernels.list());
+      for (func::FuncOp kernel : *found)
+        if (failed(override(key, entry, kernel)))
+          return failure();
+    }
+    return success();
+  }
+
+  LogicalResult override(StringRef key, const llvm::json::Value &entry, func::FuncOp kernel) {
+    auto told = [&](const Twine &text) {
+      return fail("entry '" + key + "' does not fit " + kernel.getName() + " (" + tile::opsOf(kernel) + "): " + text);
+    };
+    llvm::Expected<Arch> known = findArch(arch);
+    if (!known)
+      return told(llvm::toString(known.takeError()));
+    std::optional<Schedule> schedule = getSchedule(kernel);
+    if (!schedule)
+      return failure();
+    std::string reason;
+    std::optional<Contraction> product = matchContraction(kernel, reason);
+    if (schedule->kind != Schedule::Kind::Mma || !product)
+      return told("it has one schedule; products on tensor cores have more");
+    const ScheduleSpace space = spaceOfMma(*product, *known, *schedule);
+    SchedulePoint point = space.initial();
+    const llvm::json::Object *object = entry.getAsObject();
+    if (!object)
+      return told("expected an object of knobs");
+    for (const auto &[name, value] : *object) {
+      auto knob = llvm::find_if(space.knobs, [&](const Knob &knob) { return knob.name == StringRef(name); });
+      std::optional<int64_t> number = value.getAsInteger();
+      if (knob == space.knobs.end() || !number || *number < 1 || *number > 1024)
+        return told("it has no " + StringRef(name) + " of that value; its knobs are\n" + space.print());
+      point[size_t(knob - space.knobs.begin())] = *number;
+    }
+    const Schedule wanted = scheduleOf(point);
+    if (std::string why = whyNotMma(wanted, *product, known->sharedBytes); !why.empty())
+      return told(why);
+    setSchedule(kernel, wanted);
+    return success();
+  }
+};
+} // namespace
+} // namespace cuda
+} // namespace tilewright

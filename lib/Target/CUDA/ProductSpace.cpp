@@ -1,0 +1,159 @@
+//===- ProductSpace.cpp - the schedules that tensor cores may have for a product ---------===//
+//
+// The space of the schedule `mma`, and the model that ranks it. A multiprocessor takes as many blocks as their shared
+// memory and registers leave room for. A step over k of those it has takes as long as the slowest of: the tensor cores'
+// products, ldmatrix and what writes shared memory, the tiles' way from the second-level cache, and the latency of that
+// way over the stages that hide it. Blocks come in waves; the last one may be short. The whole takes at least what its
+// operands and results take from the card's memory.
+//
+// Test: test/Target/CUDA/product-space.mlir, test/Python/test_cuda.py
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/CUDA/ProductSpace.h"
+#include "lib/Target/CUDA/TileCode.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+namespace {
+
+enum Knobs : size_t { warpM, warpN, warpsM, warpsN, depth, stages };
+
+/// The powers of two from `first` to `last`, and `also`.
+std::vector<int64_t> powers(int64_t first, int64_t last, int64_t also) {
+  std::vector<int64_t> values{also};
+  for (int64_t value = first; value <= last; value *= 2)
+    values.push_back(value);
+  llvm::sort(values);
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
+/// A tile that is not larger than twice what there is.
+int64_t mostOf(int64_t size, int64_t least, int64_t most) {
+  return std::clamp<int64_t>(int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(size, 1)))), least, most);
+}
+
+class Estimate {
+public:
+  Estimate(const Schedule &schedule, Contraction product, const Arch &arch)
+      : schedule(schedule), arch(arch), bytes(bytesOf(elementOf(product))),
+        resultBytes(bytesOf(getElementTypeOrSelf(product.op->getResult(0).getType()))),
+        m(product.likelySizeOf(product.rows)), n(product.likelySizeOf(product.columns)),
+        k(product.likelySizeOf(product.depth)), batches(product.likelySizeOf(product.batches)) {}
+
+  double nanoseconds() const {
+    const int64_t blocks =
+        int64_t(llvm::divideCeil(m, schedule.m)) * int64_t(llvm::divideCeil(n, schedule.n)) * batches;
+    const int64_t together = blocksTogether(), wave = together * arch.multiprocessors, left = blocks % wave;
+    double cycles = double(blocks / wave) * cyclesOf(together);
+    if (left > 0)
+      cycles += cyclesOf(int64_t(llvm::divideCeil(left, arch.multiprocessors)));
+    const double moved =
+        double(batches) * (double(bytes) * double(k) * double(m + n) + double(resultBytes) * double(m) * double(n));
+    return std::max(cycles / arch.gigahertz, moved / arch.deviceRate);
+  }
+
+private:
+  int64_t warps() const { return schedule.warpsM * schedule.warpsN; }
+
+  /// Blocks that a multiprocessor has at a time.
+  int64_t blocksTogether() const {
+    constexpr int64_t registerFile = 65536, mostThreads = 1536, mostBlocks = 16, reserved = 1024;
+    const int64_t shared = (schedule.m + schedule.n) * schedule.k * bytes * schedule.stages + reserved;
+    return std::max<int64_t>(
+        1, std::min({(arch.sharedBytes + reserved) / shared, registerFile / (registersOf(schedule) * schedule.threads),
+                     mostThreads / schedule.threads, mostBlocks}));
+  }
+
+  /// Of so many blocks on one multiprocessor, from their start to their end.
+  double cyclesOf(int64_t blocks) const {
+    // Bytes a cycle and multiprocessor of shared memory, and from the second-level cache; cycles of that cache's
+    // latency, and of a block's start and end; of the tensor cores each is one warp's at a time.
+    constexpr double sharedRate = 128, cacheRate = 48, latency = 700, aside = 1500, cores = 4, barrier = 80;
+    const double there = double(blocks), tile = double((schedule.m + schedule.n) * schedule.k * bytes);
+    const double rate = arch.halfFlops * (bytes == 1 ? 2 : 1) * std::min(1.0, there * double(warps()) / cores);
+    const double multiply = 2 * double(schedule.m * schedule.n * schedule.k) * there / rate;
+    const double fragments =
+        double((schedule.m / schedule.warpsM + schedule.n / schedule.warpsN) * warps() * schedule.k * bytes);
+    const double shared = (fragments + tile) * there / sharedRate;
+    const double step = std::max({multiply, shared, tile * there / cacheRate, latency / double(schedule.stages - 1)});
+    const double results = double(schedule.m * schedule.n * resultBytes) * there / cacheRate;
+    return double(llvm::divideCeil(k, schedule.k)) * (step + barrier / there) + results + latency + aside;
+  }
+
+  const Schedule &schedule;
+  const Arch &arch;
+  int64_t bytes, resultBytes; ///< of an element
+  int64_t m, n, k, batches;
+};
+} // namespace
+
+ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &initial) {
+  constexpr int64_t unit = 16, most = 256, mostWarps = 16;
+  const int64_t step = stepOf(elementOf(product)), bytes = bytesOf(elementOf(product));
+  const int64_t m = mostOf(product.likelySizeOf(product.rows), unit, most),
+                n = mostOf(product.likelySizeOf(product.columns), unit, most);
+  ScheduleSpace space;
+  space.knobs = {{"warp_m", powers(unit, 64, initial.m / initial.warpsM), initial.m / initial.warpsM},
+                 {"warp_n", powers(unit, 128, initial.n / initial.warpsN), initial.n / initial.warpsN},
+                 {"warps_m", powers(1, 8, initial.warpsM), initial.warpsM},
+                 {"warps_n", powers(1, 8, initial.warpsN), initial.warpsN},
+                 {"k", powers(2 * step, 4 * step, initial.k), initial.k},
+                 {"stages", {2, 3, 4, 5}, initial.stages}};
+  auto atMost = [&](int64_t limit, std::vector<Constraint::Term> terms, std::string why) {
+    Constraint constraint;
+    constraint.kind = Constraint::Kind::SumAtMost;
+    constraint.terms = std::move(terms);
+    constraint.limit = limit;
+    constraint.why = std::move(why);
+    space.constraints.push_back(std::move(constraint));
+  };
+  atMost(m, {{1, {warpM, warpsM}}}, "a tile has not many more rows than there are");
+  atMost(n, {{1, {warpN, warpsN}}}, "a tile has not many more columns than there are");
+  atMost(mostWarps, {{1, {warpsM, warpsN}}}, "a block has at most 512 threads");
+  // registersOf(), times a warp's threads.
+  atMost((mostRegisters - aroundRegisters) * warpSize,
+         {{1, {warpM, warpN}}, {warpSize / 4, {warpM}}, {warpSize / 4, {warpN}}},
+         "sums and fragments fit a thread's registers");
+  atMost(std::min(arch.sharedBytes, mostStaticShared),
+         {{bytes, {warpM, warpsM, depth, stages}}, {bytes, {warpN, warpsN, depth, stages}}},
+         "the stages fit a block's shared memory");
+  return space;
+}
+
+Schedule scheduleOf(const SchedulePoint &point) {
+  Schedule schedule;
+  schedule.kind = Schedule::Kind::Mma;
+  schedule.warpsM = point[warpsM];
+  schedule.warpsN = point[warpsN];
+  schedule.m = point[warpM] * schedule.warpsM;
+  schedule.n = point[warpN] * schedule.warpsN;
+  schedule.k = point[depth];
+  schedule.stages = point[stages];
+  schedule.threads = schedule.warpsM * schedule.warpsN * warpSize;
+  return schedule;
+}
+
+double nanosecondsOfMma(const Schedule &schedule, Contraction product, const Arch &arch) {
+  return Estimate(schedule, product, arch).nanoseconds();
+}
+
+Schedule chooseMma(Contraction product, const Arch &arch) {
+  const int64_t step = stepOf(elementOf(product));
+  Schedule best = scheduleOf({16, 16, 1, 1, 2 * step, 2});
+  double least = nanosecondsOfMma(best, product, arch);
+  for (const SchedulePoint &point : spaceOfMma(product, arch, best).points()) {
+    const Schedule schedule = scheduleOf(point);
+    const double time = nanosecondsOfMma(schedule, product, arch);
+    // Of equals the one whose loads have more time.
+    if (time >= least * 0.999 && !(time <= least && schedule.stages > best.stages))
+      continue;
+    least = time;
+    best = schedule;
+  }
+  return best;
+}
+
+} // namespace tilewright::cuda

@@ -1,0 +1,69 @@
+//===- TuneJson.cpp - a tuning as JSON ---------------------------------------------------------------===//
+//
+// Test: test/Tuner/report.test
+//
+//===----------------------------------------------------------------------===//
+#include "tilewright/Tuner.h"
+
+namespace json = llvm::json;
+
+namespace tilewright {
+
+static json::Value toJson(const TunedKernel &kernel) {
+  json::Array seen, failures;
+  for (const SeenSchedule &schedule : kernel.seen)
+    seen.push_back(json::Object{
+        {"schedule", schedule.schedule}, {"ratio", schedule.ratio}, {"low", schedule.low}, {"high", schedule.high}});
+  for (const auto &[schedule, reason] : kernel.failures)
+    failures.push_back(json::Object{{"schedule", schedule}, {"reason", reason}});
+  return json::Object{{"name", kernel.name},
+                      {"operations", kernel.operations},
+                      {"key", kernel.key},
+                      {"calls", kernel.calls},
+                      {"share", kernel.share},
+                      {"schedules", kernel.points},
+                      {"measurements", kernel.measurements},
+                      {"recorded", kernel.recorded},
+                      {"default", kernel.initial},
+                      {"chosen", kernel.chosen},
+                      {"defaultNanoseconds", kernel.initialNanoseconds},
+                      {"ratio", kernel.ratio},
+                      {"low", kernel.low},
+                      {"high", kernel.high},
+                      {"noise", kernel.noise},
+                      {"seconds", kernel.seconds},
+                      {"verdict", kernel.verdict},
+                      {"seen", std::move(seen)},
+                      {"failures", std::move(failures)}};
+}
+
+json::Value toJson(const TuneReport &report, llvm::StringRef model) {
+  json::Array kernels;
+  for (const TunedKernel &kernel : report.kernels)
+    kernels.push_back(toJson(kernel));
+  return json::Object{{"model", model},
+                      {"seconds", report.seconds},
+                      {"ratio", report.ratio},
+                      {"low", report.low},
+                      {"high", report.high},
+                      {"untunedNanoseconds", report.untunedNanoseconds},
+                      {"verdict", report.verdict},
+                      {"interrupted", report.interrupted},
+                      {"problems", json::Array(report.problems)},
+                      {"kernels", std::move(kernels)}};
+}
+
+json::Value toJson(const std::vector<DesignPoint> &points, llvm::StringRef model) {
+  json::Array designs;
+  for (const DesignPoint &point : points)
+    designs.push_back(json::Object{{"offered", point.offered},
+                                   {"latency", point.latency},
+                                   {"interval", point.interval},
+                                   {"dsp", point.dsp},
+                                   {"bram", point.bram},
+                                   {"best", point.best},
+                                   {"refusal", point.refusal}});
+  return json::Object{{"model", model}, {"designs", std::move(designs)}};
+}
+
+} // namespace tilewright
