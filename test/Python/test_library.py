@@ -252,7 +252,7 @@ def test_exported_model(tmp_path, place):
     assert library.mlp_num_inputs() == library.mlp_num_outputs() == 1
 
     class Options(ctypes.Structure):
-        _fields_ = [("threads", ctypes.c_int32), ("weights_file", ctypes.c_char_p)]
+        _fields_ = [("threads", ctypes.c_int32), ("weights_file", ctypes.c_char_p), ("cpu", ctypes.c_char_p), ("verify_weights", ctypes.c_int32)]
 
     error = ctypes.create_string_buffer(512)
     options = Options(0, os.fsencode(tmp_path / "mlp.weights") if place == "external" else None)
@@ -294,6 +294,24 @@ def test_run_tells_what_does_not_fit_a_library(example, arguments, said):
         np.save(example / f"{name}.npy", array)
     run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example)
     assert re.search(said, run(DRIVER, "run", "classify.so", *arguments, cwd=example, status=1))
+
+
+def test_sizes_computed_from_a_symbol(tmp_path):
+    """A size of 2 n + 1 gives n; what is no such number, or gives an n out of range, is refused by its place."""
+    (tmp_path / "odd.mlir").write_text(
+        "#odd = affine_map<()[s0] -> (s0 * 2 + 1, 3)>\n"
+        'func.func @main(%n: index {tw.symbol = "n", tw.min = 2 : i64, tw.max = 9 : i64}, %x: tensor<?x3xf32, #odd> {tw.name = "x"})\n'
+        '    -> (tensor<?x3xf32, #odd> {tw.name = "y"}) {\n'
+        "  %y = tw.neg %x : (tensor<?x3xf32, #odd>) -> tensor<?x3xf32, #odd>\n  return %y : tensor<?x3xf32, #odd>\n}\n")
+    run(DRIVER, "compile", "odd.mlir", "-o", "odd.so", cwd=tmp_path)
+    for rows, said in ((7, ""), (19, ""), (8, "input 0 (x) has sizes [8, 3]; expected float32 [2*n + 1, 3], here [7, 3]"),
+                       (3, "input 0 (x) has the size 3 in dimension 0; expected float32 [2*n + 1, 3], where n is 2 to 9"),
+                       (21, "input 0 (x) has the size 21 in dimension 0; "), (0, "input 0 (x) has the size 0 in dimension 0; ")):  # fmt: skip
+        x = np.arange(rows * 3, dtype=np.float32).reshape(rows, 3)
+        np.save(tmp_path / "x.npy", x)
+        shown = run(DRIVER, "run", "odd.so", "--input", "x=x.npy", "--output", "results", cwd=tmp_path, status=1 if said else 0)
+        assert said in shown
+        assert said or np.array_equal(np.load(tmp_path / "results" / "y.npy"), -x)
 
 
 def test_damaged_library_is_not_loaded(example):

@@ -19,6 +19,7 @@
 #include "lib/Compiler/PlanFromIR.h"
 #include "lib/Runtime/Host/Machine.h"
 #include "lib/Runtime/Jit/Codegen.h"
+#include "lib/Runtime/Plan/Hash.h"
 #include "tilewright/Library.h"
 #include "tilewright/Target.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -234,6 +235,7 @@ private:
     memcpy(header.magic, weightsMagic, sizeof header.magic);
     memcpy(header.id, contents.weightsId.data(), sizeof header.id);
     header.bytes = contents.weightData.size();
+    header.hash = plan::hashBytes(contents.weightData.data(), contents.weightData.size());
     std::string image(reinterpret_cast<const char *>(&header), sizeof header);
     image.append(reinterpret_cast<const char *>(contents.weightData.data()), contents.weightData.size());
     return image;
