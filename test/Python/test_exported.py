@@ -258,6 +258,26 @@ def test_assumptions_about_sizes(tmp_path):
     assert done.returncode == 1 and "compiled for 2 to 40" in done.stderr
 
 
+def test_multiples_of_a_size(tmp_path):
+    """Dim's 2 * n: its n follows from the input, in a library, too; what is no multiple is told."""
+    class Pairs(nn.Module):
+        def forward(self, x):
+            return x.view(-1, 2, x.shape[1]).sum(1)
+
+    path = tmp_path / "model.pt2"
+    check(Pairs(), {"x": torch.randn(8, 3)}, tmp_path, ["0"], {"x": {0: 2 * Dim("n", max=40)}}, [{"x": torch.randn(6, 3)}])
+    done = command("compile", path, "-o", tmp_path / "model.so")
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "pairs").mkdir()
+    x = torch.randn(80, 3)
+    assert torch.allclose(call(tmp_path / "model.so", {"x": x}, tmp_path / "pairs")["0"], Pairs()(x))
+    for rows, in_model, in_library in ((7, "'x' is float32[7, 3], and the model takes", "has sizes [7, 3]"), (82, "has the size 82", "has the size 82")):
+        np.save(tmp_path / "odd.npy", np.zeros((rows, 3), "f4"))
+        for file, said in ((path, in_model), (tmp_path / "model.so", in_library)):
+            done = command("run", file, "--input", f"x={tmp_path}/odd.npy")
+            assert done.returncode == 1 and said in done.stderr, done.stderr
+
+
 def test_what_export_is_given(tmp_path):
     with pytest.raises(ValueError, match="does not end in .pt2"):
         tilewright.export(Perceptron(), (torch.zeros(1, 24),), tmp_path / "model.so")

@@ -123,8 +123,16 @@ llvm::Expected<std::vector<int64_t>> solveSymbols(Symbols declared, const GivenT
           solve(size, value, symbols);
   std::vector<int64_t> values;
   for (auto [size, symbol] : llvm::zip_equal(declared, symbols)) {
-    if (!symbol)
-      return llvm::createStringError("the size " + size.name + " does not follow from the sizes of the inputs");
+    if (!symbol) {
+      std::string text = "the size " + size.name + " does not follow from the sizes of the inputs";
+      for (auto [argument, tensor] : given)
+        if (llvm::any_of(graph::sizesOf(argument->type), [&, number = unsigned(values.size())](AffineExpr expr) {
+              return expr.isFunctionOfSymbol(number);
+            }))
+          text += "; '" + argument->name + "' is " + describe(*tensor) + ", and the model takes " +
+                  describe(argument->type, declared);
+      return llvm::createStringError(text);
+    }
     values.push_back(*symbol);
   }
   for (auto [argument, tensor] : given)
