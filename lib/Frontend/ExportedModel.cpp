@@ -12,6 +12,7 @@
 #include "lib/Frontend/Complaints.h"
 #include "lib/Frontend/ExportedGuards.h"
 #include "lib/Frontend/ExportedProgram/Program.h"
+#include "lib/Frontend/ExportedWrites.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -309,6 +310,9 @@ private:
   }
 
   void addNode(const exported::Node &node) {
+    const std::string functional = ExportedWrites::functional(node.target);
+    if (functional.empty())
+      writes.see(node);
     // Symbolic numbers are known where they are used.
     if (!node.results.empty() && llvm::all_of(node.results, isNumber))
       return;
@@ -333,11 +337,18 @@ private:
       kwargs.push_back({name, convert(argument)});
     if (why.empty() && node.target == "aten.as_strided.default")
       why = addMemory(node, args, kwargs);
+    if (why.empty() && !functional.empty())
+      why = writes.problem(node);
     std::vector<std::optional<TensorMeta>> metas;
     if (why.empty())
       why = metasOf(node, metas);
     if (why.empty()) {
-      auto id = builder.addNode(node.target, args, kwargs, metas, frames);
+      auto id = builder.addNode(functional.empty() ? node.target : functional, args, kwargs, metas, frames);
+      if (id && !functional.empty()) {
+        for (const std::string &name : writes.written(node))
+          values[name] = {*id, 0};
+        return;
+      }
       if (id) {
         for (auto [i, result] : llvm::enumerate(node.results))
           if (const auto *tensor = std::get_if<exported::TensorName>(&result))
@@ -391,6 +402,7 @@ private:
   llvm::StringMap<ValueRef> values;
   llvm::StringMap<SizeSymbol> sizeSymbols;
   llvm::StringSet<> used, refused;
+  ExportedWrites writes;
   Complaints complaints;
   std::vector<std::string> outputNames;
   bool builderSeed = false;
