@@ -110,24 +110,16 @@ public:
   }
 
 private:
-  static void visit(const Argument &argument, llvm::function_ref<void(const std::string &)> tensor) {
-    if (const auto *name = std::get_if<exported::TensorName>(&argument))
-      tensor(name->name);
-    if (const auto *list = std::get_if<exported::ArgumentList>(&argument))
-      for (const Argument &item : *list)
-        visit(item, tensor);
-  }
-
   void findUsed() {
     auto use = [&](const std::string &name) { used.insert(name); };
     for (const exported::Node &node : program.graph.nodes) {
       for (const Argument &argument : node.positional)
-        visit(argument, use);
+        exported::visitTensors(argument, use);
       for (const auto &[name, argument] : node.named)
-        visit(argument, use);
+        exported::visitTensors(argument, use);
     }
     for (const exported::Output &output : program.outputs)
-      visit(output.value, use);
+      exported::visitTensors(output.value, use);
   }
 
   /// Those of the user's inputs: a call finds their values in the sizes of its tensors.
@@ -325,7 +317,7 @@ private:
     std::vector<std::pair<std::string, Arg>> kwargs;
     std::string why;
     auto convert = [&](const Argument &argument) {
-      visit(argument, see);
+      exported::visitTensors(argument, see);
       std::optional<Arg> converted = argOf(argument, why);
       if (!converted && why.empty())
         why = "an argument is the result of no node before it";
@@ -361,7 +353,7 @@ private:
             ": " + why;
     }
     for (const Argument &result : node.results)
-      visit(result, [&](const std::string &name) { refused.insert(name); });
+      exported::visitTensors(result, [&](const std::string &name) { refused.insert(name); });
     if (!follows)
       complaints.add(why);
   }

@@ -31,14 +31,6 @@ static bool makesMemory(llvm::StringRef target) {
   return target.starts_with("aten.") && memoryMakers.contains((" " + baseName(target) + " ").str());
 }
 
-static void visit(const Argument &argument, llvm::function_ref<void(const std::string &)> tensor) {
-  if (const auto *name = std::get_if<exported::TensorName>(&argument))
-    tensor(name->name);
-  if (const auto *list = std::get_if<exported::ArgumentList>(&argument))
-    for (const Argument &item : *list)
-      visit(item, tensor);
-}
-
 std::string ExportedWrites::functional(llvm::StringRef target) {
   llvm::StringRef name = baseName(target);
   if (!target.starts_with("aten.") || !name.ends_with("_") || name.starts_with("_"))
@@ -74,12 +66,12 @@ void ExportedWrites::see(const exported::Node &node) {
   };
   if (!own) {
     for (const Argument &argument : node.positional)
-      visit(argument, share);
+      exported::visitTensors(argument, share);
     for (const auto &[name, argument] : node.named)
-      visit(argument, share);
+      exported::visitTensors(argument, share);
   }
   for (const Argument &result : node.results)
-    visit(result, [&](const std::string &name) {
+    exported::visitTensors(result, [&](const std::string &name) {
       memoryOf[name] = memories.size();
       memories.push_back({{name}, !own});
     });
