@@ -14,6 +14,7 @@
 #define TILEWRIGHT_LIBRARY_H
 
 #include "tilewright/Compiler.h"
+#include <functional>
 
 namespace tilewright {
 
@@ -31,6 +32,8 @@ struct LibraryOptions {
   /// Per tensor argument of @main its elements, dense and row-major in the argument's type, read until writeLibrary()
   /// returns: weights of the library. Null, or behind the end: the caller of the library gives it, at every call.
   llvm::ArrayRef<const void *> weights;
+  /// Told what has been done: "structured (x86-64-v3)", "weights (x86-64-v3)", "linked".
+  std::function<void(llvm::StringRef step)> progress;
 };
 
 /// ".so", ".a" or ".o".

@@ -12,6 +12,7 @@
 #include "lib/Frontend/Complaints.h"
 #include "lib/Frontend/ExportedGuards.h"
 #include "lib/Frontend/ExportedProgram/Program.h"
+#include "lib/Frontend/ExportedWrites.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -109,24 +110,16 @@ public:
   }
 
 private:
-  static void visit(const Argument &argument, llvm::function_ref<void(const std::string &)> tensor) {
-    if (const auto *name = std::get_if<exported::TensorName>(&argument))
-      tensor(name->name);
-    if (const auto *list = std::get_if<exported::ArgumentList>(&argument))
-      for (const Argument &item : *list)
-        visit(item, tensor);
-  }
-
   void findUsed() {
     auto use = [&](const std::string &name) { used.insert(name); };
     for (const exported::Node &node : program.graph.nodes) {
       for (const Argument &argument : node.positional)
-        visit(argument, use);
+        exported::visitTensors(argument, use);
       for (const auto &[name, argument] : node.named)
-        visit(argument, use);
+        exported::visitTensors(argument, use);
     }
     for (const exported::Output &output : program.outputs)
-      visit(output.value, use);
+      exported::visitTensors(output.value, use);
   }
 
   /// Those of the user's inputs: a call finds their values in the sizes of its tensors.
@@ -309,6 +302,9 @@ private:
   }
 
   void addNode(const exported::Node &node) {
+    const std::string functional = ExportedWrites::functional(node.target);
+    if (functional.empty())
+      writes.see(node);
     // Symbolic numbers are known where they are used.
     if (!node.results.empty() && llvm::all_of(node.results, isNumber))
       return;
@@ -321,7 +317,7 @@ private:
     std::vector<std::pair<std::string, Arg>> kwargs;
     std::string why;
     auto convert = [&](const Argument &argument) {
-      visit(argument, see);
+      exported::visitTensors(argument, see);
       std::optional<Arg> converted = argOf(argument, why);
       if (!converted && why.empty())
         why = "an argument is the result of no node before it";
@@ -333,11 +329,18 @@ private:
       kwargs.push_back({name, convert(argument)});
     if (why.empty() && node.target == "aten.as_strided.default")
       why = addMemory(node, args, kwargs);
+    if (why.empty() && !functional.empty())
+      why = writes.problem(node);
     std::vector<std::optional<TensorMeta>> metas;
     if (why.empty())
       why = metasOf(node, metas);
     if (why.empty()) {
-      auto id = builder.addNode(node.target, args, kwargs, metas, frames);
+      auto id = builder.addNode(functional.empty() ? node.target : functional, args, kwargs, metas, frames);
+      if (id && !functional.empty()) {
+        for (const std::string &name : writes.written(node))
+          values[name] = {*id, 0};
+        return;
+      }
       if (id) {
         for (auto [i, result] : llvm::enumerate(node.results))
           if (const auto *tensor = std::get_if<exported::TensorName>(&result))
@@ -350,7 +353,7 @@ private:
             ": " + why;
     }
     for (const Argument &result : node.results)
-      visit(result, [&](const std::string &name) { refused.insert(name); });
+      exported::visitTensors(result, [&](const std::string &name) { refused.insert(name); });
     if (!follows)
       complaints.add(why);
   }
@@ -391,6 +394,7 @@ private:
   llvm::StringMap<ValueRef> values;
   llvm::StringMap<SizeSymbol> sizeSymbols;
   llvm::StringSet<> used, refused;
+  ExportedWrites writes;
   Complaints complaints;
   std::vector<std::string> outputNames;
   bool builderSeed = false;

@@ -149,6 +149,8 @@ llvm::Expected<int64_t> GraphBuilder::addNode(llvm::StringRef target, const ArgL
       results = importLowering(node);
     else if (entry != importTable().end())
       results = entry->second(node);
+    else if (auto composite = compositeTable().find(target); composite != compositeTable().end())
+      results = composite->second(node);
     else
       reason = "this op is not in the table of imported ops";
     if (node.failed())

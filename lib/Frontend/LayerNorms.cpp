@@ -88,14 +88,18 @@ Results rmsNorm(Node &n) {
   return {op.getResult(), op.getRstd()};
 }
 
-/// native_group_norm(input, weight, bias, N, C, HxW, group, eps) -> output, mean and rstd (N x group)
+/// native_group_norm(input, weight, bias, N, C, HxW, group, eps) -> output, mean and rstd (N x group); N, C and HxW are
+/// the input's sizes.
 Results groupNorm(Node &n) {
   Value input = n.tensor(0, "input"), weight = n.optionalTensor(1, "weight"), bias = n.optionalTensor(2, "bias");
-  AffineExpr batch = n.size(3, "N"), channels = n.size(4, "C"), plane = n.size(5, "HxW");
   int64_t groups = n.integer(6, "group");
   double eps = n.number(7, "eps");
-  if (n.failed())
+  if (!n.demand(n.rankOf(input) >= 2 && groups > 0, "a group norm needs a batch, channels and groups"))
     return n.refused();
+  SmallVector<AffineExpr> all = n.sizesIn(input);
+  AffineExpr batch = all[0], channels = all[1], plane = n.constantSize(1);
+  for (AffineExpr size : ArrayRef(all).drop_front(2))
+    plane = plane * size;
   Type compute = n.accumulator(n.element());
   AffineExpr perGroup = canonicalSize(channels.floorDiv(groups) * plane);
   Value x = n.reshape(n.cast(input, compute), {batch, n.constantSize(groups), perGroup});

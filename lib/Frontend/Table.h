@@ -19,6 +19,9 @@ Results importLowering(Node &node);
 /// The whole table, made once.
 const Table &importTable();
 
+/// Ops that only plain files of torch.export have, since everything else that calls us decomposes them; made once.
+const Table &compositeTable();
+
 // One function per family, in a file of the same name.
 void registerElementwise(Table &table);
 void registerActivations(Table &table);

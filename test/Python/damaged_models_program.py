@@ -13,6 +13,10 @@ import zipfile
 from tilewright import _tilewright
 
 INTEGERS = (0, 1, -1, 2, 3, -2, 7, 64, -64, 2**31, 2**40, 2**62, -(2**63), 2**63 - 1)
+# Of plain exports alone: ops that are taken apart, and some that write in place.
+COMPOSITES = ["conv1d.default", "conv2d.default", "conv2d.padding", "conv_transpose2d.input", "batch_norm.default", "group_norm.default",
+              "max_pool2d.default", "adaptive_avg_pool2d.default", "dropout.default", "to.dtype", "type_as.default", "expand_as.default",
+              "view_as.default", "matmul.default", "diff.default", "pad.default", "relu_.default", "add_.Tensor", "gelu_.default", "copy_.default"] * 4  # fmt: skip
 NOT_READ = {"metadata", "module_call_graph"}
 
 
@@ -43,7 +47,7 @@ class Damager:
         self.integers = [p for p in self.paths if type(at(self.good, p)) is int]
         self.names = [p for p in self.paths if p[-1] == "name"]
         self.targets = [p for p in self.paths if p[-1] == "target"]
-        self.known = _tilewright.known_targets()
+        self.known = _tilewright.known_targets() + [f"aten.{op}" for op in COMPOSITES]
 
     def damage(self, choose: random.Random) -> str:
         model = json.loads(self.text)

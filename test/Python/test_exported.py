@@ -258,6 +258,26 @@ def test_assumptions_about_sizes(tmp_path):
     assert done.returncode == 1 and "compiled for 2 to 40" in done.stderr
 
 
+def test_multiples_of_a_size(tmp_path):
+    """Dim's 2 * n: its n follows from the input, in a library, too; what is no multiple is told."""
+    class Pairs(nn.Module):
+        def forward(self, x):
+            return x.view(-1, 2, x.shape[1]).sum(1)
+
+    path = tmp_path / "model.pt2"
+    check(Pairs(), {"x": torch.randn(8, 3)}, tmp_path, ["0"], {"x": {0: 2 * Dim("n", max=40)}}, [{"x": torch.randn(6, 3)}])
+    done = command("compile", path, "-o", tmp_path / "model.so")
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "pairs").mkdir()
+    x = torch.randn(80, 3)
+    assert torch.allclose(call(tmp_path / "model.so", {"x": x}, tmp_path / "pairs")["0"], Pairs()(x))
+    for rows, in_model, in_library in ((7, "'x' is float32[7, 3], and the model takes", "has sizes [7, 3]"), (82, "has the size 82", "has the size 82")):
+        np.save(tmp_path / "odd.npy", np.zeros((rows, 3), "f4"))
+        for file, said in ((path, in_model), (tmp_path / "model.so", in_library)):
+            done = command("run", file, "--input", f"x={tmp_path}/odd.npy")
+            assert done.returncode == 1 and said in done.stderr, done.stderr
+
+
 def test_what_export_is_given(tmp_path):
     with pytest.raises(ValueError, match="does not end in .pt2"):
         tilewright.export(Perceptron(), (torch.zeros(1, 24),), tmp_path / "model.so")
@@ -268,13 +288,13 @@ def test_what_export_is_given(tmp_path):
 
 
 def test_plain_exports_are_read(tmp_path):
-    """torch.export.save without decompositions: what is in the table is taken, the rest is named."""
+    """torch.export.save without decompositions: what is in the table is taken (test_plain_exports.py), the rest is named."""
     path = tmp_path / "plain.pt2"
     torch.export.save(torch.export.export(Perceptron(), (torch.zeros(2, 24),)), path)
     assert command("run", path).returncode == 0
-    torch.export.save(torch.export.export(residual_network(), (torch.zeros(2, 3, 48, 48),)), path)
+    torch.export.save(torch.export.export(nn.FractionalMaxPool2d(3, output_size=5), (torch.zeros(2, 3, 48, 48),)), path)
     done = command("compile", path, "--emit=graph")
-    assert done.returncode == 1 and "aten.conv2d.default" in done.stderr and "tilewright.export(model, inputs, path)" in done.stderr
+    assert done.returncode == 1 and "aten.fractional_max_pool2d" in done.stderr and "tilewright.export(model, inputs, path)" in done.stderr
 
 
 def test_emit_stages(tmp_path):
@@ -296,7 +316,8 @@ def test_emit_stages(tmp_path):
     (["--input", "a=mask.npy"], "'mask.npy' has the dtype '|b1'; float32 ('<f4') is needed"),
     (["--input", "a=wide.npy", "--input", "mask=mask.npy"], "the input 'a' is float32[3, 5]; the model takes float32[batch, 4], with batch = 3"),
     (["--input", "a=a.npy", "--input", "mask=long.npy"], "the input 'mask' is bool[4]; the model takes bool[batch], with batch = 3"),
-    (["--input", "a=many.npy", "--input", "mask=many-mask.npy"], "compiled for 0 to 8"),
+    (["--input", "a=many.npy", "--input", "mask=many-mask.npy"],
+     "the input 'a' has the size 9 in dimension 0; the model takes float32[batch, 4], where batch is 0 to 8"),
     (["--input", "a=mask.npy", "--sizes", "3"], "--sizes is for random inputs"),
     (["--input", "a=text.npy"], "'text.npy' is no .npy file"),
     (["--input", "a=cut.npy"], "fewer elements than its shape says"),

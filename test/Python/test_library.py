@@ -3,9 +3,11 @@
 That results are the JIT's is in test/Unit/Compiler/LibraryTest.cpp; here once more with a graph of torch.compile.
 """
 
+import contextlib
 import ctypes
 import json
 import os
+import pty
 import re
 import shutil
 import subprocess
@@ -170,6 +172,24 @@ def test_results_as_expected(example):
         assert "no result 'y'; its results are probabilities" in run(*call, "--expect", "y=near.npy", cwd=example, status=1)
 
 
+def test_progress_on_a_terminal(example):
+    """Each step when it is done, and what was made; nowhere else is there a word (test_how_to)."""
+    ours, theirs = pty.openpty()
+    subprocess.run([DRIVER, "compile", "classify.mlir", "-o", "classify.so", "--cpu=x86-64-v3", "--weights=external"],
+                   cwd=example, stderr=theirs, check=True, timeout=120)  # fmt: skip
+    os.close(theirs)
+    said = b""
+    with contextlib.suppress(OSError):  # Linux's end of a terminal
+        while part := os.read(ours, 4096):
+            said += part
+    os.close(ours)
+    steps = re.findall(r"^\[\d+\.\d s\] (.*?)\r?$", said.decode(), re.MULTILINE)
+    stages = ["graph", "structured", "tiled", "vector", "target", "code", "weights"]
+    assert steps[:-1] == ["read", *(f"{stage} (x86-64-v3)" for stage in stages), "linked"], steps
+    assert re.fullmatch(r"classify.weights \S+ bytes, classify.so \S+ KB, classify.h \S+ KB: [1-9]\d* kernels, called [1-9]\d* times, "
+                        r"for x86-64-v3; weights 256 bytes", steps[-1]), steps[-1]  # fmt: skip
+
+
 def test_lists_of_cpus_that_are_none(example):
     for cpus, said in {"x86-64-v3,z80": "unknown CPU 'z80'", "x86-64-v3,x86-64-v3": "names x86-64-v3 twice", "x86-64-v3,": "has an empty name"}.items():
         assert said in run(DRIVER, "compile", "classify.mlir", "-o", "no/classify.so", f"--cpu={cpus}", cwd=example, status=1)
@@ -252,7 +272,7 @@ def test_exported_model(tmp_path, place):
     assert library.mlp_num_inputs() == library.mlp_num_outputs() == 1
 
     class Options(ctypes.Structure):
-        _fields_ = [("threads", ctypes.c_int32), ("weights_file", ctypes.c_char_p)]
+        _fields_ = [("threads", ctypes.c_int32), ("weights_file", ctypes.c_char_p), ("cpu", ctypes.c_char_p), ("verify_weights", ctypes.c_int32)]
 
     error = ctypes.create_string_buffer(512)
     options = Options(0, os.fsencode(tmp_path / "mlp.weights") if place == "external" else None)
@@ -294,6 +314,24 @@ def test_run_tells_what_does_not_fit_a_library(example, arguments, said):
         np.save(example / f"{name}.npy", array)
     run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example)
     assert re.search(said, run(DRIVER, "run", "classify.so", *arguments, cwd=example, status=1))
+
+
+def test_sizes_computed_from_a_symbol(tmp_path):
+    """A size of 2 n + 1 gives n; what is no such number, or gives an n out of range, is refused by its place."""
+    (tmp_path / "odd.mlir").write_text(
+        "#odd = affine_map<()[s0] -> (s0 * 2 + 1, 3)>\n"
+        'func.func @main(%n: index {tw.symbol = "n", tw.min = 2 : i64, tw.max = 9 : i64}, %x: tensor<?x3xf32, #odd> {tw.name = "x"})\n'
+        '    -> (tensor<?x3xf32, #odd> {tw.name = "y"}) {\n'
+        "  %y = tw.neg %x : (tensor<?x3xf32, #odd>) -> tensor<?x3xf32, #odd>\n  return %y : tensor<?x3xf32, #odd>\n}\n")
+    run(DRIVER, "compile", "odd.mlir", "-o", "odd.so", cwd=tmp_path)
+    for rows, said in ((7, ""), (19, ""), (8, "input 0 (x) has sizes [8, 3]; expected float32 [(n*2) + 1, 3], here [7, 3]"),
+                       (3, "input 0 (x) has the size 3 in dimension 0; expected float32 [(n*2) + 1, 3], where n is 2 to 9"),
+                       (21, "input 0 (x) has the size 21 in dimension 0; "), (0, "input 0 (x) has the size 0 in dimension 0; ")):  # fmt: skip
+        x = np.arange(rows * 3, dtype=np.float32).reshape(rows, 3)
+        np.save(tmp_path / "x.npy", x)
+        shown = run(DRIVER, "run", "odd.so", "--input", "x=x.npy", "--output", "results", cwd=tmp_path, status=1 if said else 0)
+        assert said in shown
+        assert said or np.array_equal(np.load(tmp_path / "results" / "y.npy"), -x)
 
 
 def test_damaged_library_is_not_loaded(example):

@@ -3,7 +3,7 @@
 // Reads a program of torch.export, or a module whose @main speaks `tw`, lowers it to the end of a stage and prints it;
 // `--emit=asm` prints the target's own language, for cuda PTX (`--emit=ptx`, too). `--emit=shared`, `static` and `obj`
 // write a library, its C header and a manifest. A target that makes files (hls) fills the folder of -o with a design.
-// `--start-at=<stage>` continues what `--emit=<stage>` has printed.
+// `--start-at=<stage>` continues what `--emit=<stage>` has printed. On a terminal each step is told when it is done.
 //
 // Tests: test/Tools/compile.mlir, test/Tools/start-at.mlir, test/Tools/compile-library.mlir
 //
@@ -11,6 +11,7 @@
 #include "Commands.h"
 #include "Design.h"
 #include "ModelFile.h"
+#include "Progress.h"
 #include "Tune.h"
 #include "tilewright/Compiler.h"
 #include "tilewright/Library.h"
@@ -40,10 +41,10 @@ struct CompileFlags {
                                          "ids:0,mask:0=1..512. Sizes of ONNX models become symbolic, those of others "
                                          "are and get the range"),
                                 cl::value_desc("input:dim=least..most"), cl::cat(category)};
-  cl::opt<std::string> emit{
-      "emit",
-      cl::desc("the last stage to run, asm (of cuda also ptx), or a library: shared, static, obj (default: target)"),
-      cl::init("target"), cl::value_desc("stage"), cl::cat(category)};
+  cl::opt<std::string> emit{"emit",
+                            cl::desc("the last stage to run, asm (of cuda also ptx, of hls cpp), or a library: shared, "
+                                     "static, obj (default: target)"),
+                            cl::init("target"), cl::value_desc("stage"), cl::cat(category)};
   cl::alias stopAt{"stop-at", cl::desc("the same as --emit"), cl::aliasopt(emit), cl::cat(category)};
   cl::opt<std::string> startAt{"start-at",
                                cl::desc("the input is what --emit=<stage> --whole-constants wrote, edited or not: only "
@@ -114,6 +115,7 @@ std::vector<std::string> names(llvm::ArrayRef<llvm::StringLiteral> stages) {
   for (const LibraryName &library : libraryNames)
     all.push_back(library.name.str());
   all.push_back("ptx");
+  all.push_back("cpp");
   return all;
 }
 
@@ -160,7 +162,7 @@ int runCompile(int argc, const char *const *argv) {
       library && !flags.emit.getNumOccurrences())
     flags.emit = library->name.str();
   // What can be wrong with the flags is said before the file is read.
-  bool wantsAssembly = flags.emit == "asm" || flags.emit == "ptx";
+  bool wantsAssembly = flags.emit == "asm" || flags.emit == "ptx" || flags.emit == "cpp";
   std::optional<LibraryOptions::Kind> kind = libraryKind(flags.emit);
   if (!wantsAssembly && !kind && !llvm::is_contained(stageNames(), llvm::StringRef(flags.emit)))
     return fail("unknown stage '" + flags.emit + "'" + suggestName(flags.emit, names(stageNames())) +
@@ -177,6 +179,8 @@ int runCompile(int argc, const char *const *argv) {
     return fail(problem);
   if (flags.emit == "ptx" && flags.target != "cuda")
     return fail("--emit=ptx is for --target=cuda; target '" + flags.target + "' has --emit=asm");
+  if (flags.emit == "cpp" && flags.target != "hls")
+    return fail("--emit=cpp is for --target=hls; target '" + flags.target + "' has --emit=asm");
 
   std::vector<DynamicSize> dynamic;
   for (const std::string &text : flags.dynamic) {
@@ -194,9 +198,12 @@ int runCompile(int argc, const char *const *argv) {
       return fail(llvm::toString(std::move(error)));
 
   Session session;
+  const Progress progress;
+  auto tell = [&](llvm::StringRef done) { progress.done(done); };
   auto model = readModelFile(flags.input, session.context(), dynamic);
   if (!model)
     return fail(llvm::toString(model.takeError()));
+  tell("read");
   ModuleOp module = *model->module;
 
   Options options;
@@ -230,14 +237,17 @@ int runCompile(int argc, const char *const *argv) {
     library.path = libraryPath(flags.output, flags.input);
     library.externalWeights = flags.weights == "external";
     library.weights = model->weights();
+    library.progress = tell;
     if (llvm::Error error = writeLibrary(session, module, options, library))
+      return fail(llvm::toString(std::move(error)));
+    if (llvm::Error error = progress.summary(library.path + suffixOf(*kind).str()))
       return fail(llvm::toString(std::move(error)));
     return 0;
   }
   if (target->makesFiles() && (wantsAssembly || flags.emit == "target"))
     attachWeights(*model);
   if (llvm::Error error =
-          session.lowerTo(module, wantsAssembly ? std::string("target") : flags.emit.getValue(), options))
+          session.lowerTo(module, wantsAssembly ? std::string("target") : flags.emit.getValue(), options, tell))
     return fail(llvm::toString(std::move(error)));
 
   auto out = openOutputFile(flags.output, &problem);

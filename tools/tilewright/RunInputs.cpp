@@ -100,6 +100,20 @@ void solve(AffineExpr size, int64_t value, std::vector<std::optional<int64_t>> &
 
 using GivenTensors = std::vector<std::pair<const TensorArgument *, const HostTensor *>>;
 
+/// That no symbol is out of its range, or which dimension makes it so.
+llvm::Error checkRanges(Symbols declared, const GivenTensors &given, ArrayRef<int64_t> values) {
+  for (auto [argument, tensor] : given)
+    for (auto [dim, size] : llvm::enumerate(graph::sizesOf(argument->type)))
+      for (auto [number, symbol] : llvm::enumerate(declared))
+        if (size.isFunctionOfSymbol(number) && (values[number] < symbol.min || values[number] > symbol.max))
+          return llvm::createStringError("the input '" + argument->name + "' has the size " +
+                                         std::to_string(tensor->sizes[dim]) + " in dimension " + std::to_string(dim) +
+                                         "; the model takes " + describe(argument->type, declared) + ", where " +
+                                         symbol.name + " is " + std::to_string(symbol.min) +
+                                         (symbol.max == INT64_MAX ? " or more" : " to " + std::to_string(symbol.max)));
+  return llvm::Error::success();
+}
+
 llvm::Expected<std::vector<int64_t>> solveSymbols(Symbols declared, const GivenTensors &given) {
   std::vector<std::optional<int64_t>> symbols(declared.size());
   for (bool bare : {true, false})
@@ -109,8 +123,16 @@ llvm::Expected<std::vector<int64_t>> solveSymbols(Symbols declared, const GivenT
           solve(size, value, symbols);
   std::vector<int64_t> values;
   for (auto [size, symbol] : llvm::zip_equal(declared, symbols)) {
-    if (!symbol)
-      return llvm::createStringError("the size " + size.name + " does not follow from the sizes of the inputs");
+    if (!symbol) {
+      std::string text = "the size " + size.name + " does not follow from the sizes of the inputs";
+      for (auto [argument, tensor] : given)
+        if (llvm::any_of(graph::sizesOf(argument->type), [&, number = unsigned(values.size())](AffineExpr expr) {
+              return expr.isFunctionOfSymbol(number);
+            }))
+          text += "; '" + argument->name + "' is " + describe(*tensor) + ", and the model takes " +
+                  describe(argument->type, declared);
+      return llvm::createStringError(text);
+    }
     values.push_back(*symbol);
   }
   for (auto [argument, tensor] : given)
@@ -122,6 +144,8 @@ llvm::Expected<std::vector<int64_t>> solveSymbols(Symbols declared, const GivenT
           text += (number ? ", " : ", with ") + declared[number].name + " = " + std::to_string(value);
         return llvm::createStringError(text);
       }
+  if (llvm::Error outside = checkRanges(declared, given, values))
+    return outside;
   return values;
 }
 

@@ -70,7 +70,7 @@ typedef struct {m}_tensor_info {
 
 typedef struct {m}_options {
   int32_t threads; /* the most a call may use; 0: OMP_NUM_THREADS, else all CPUs of the process */
-{weights}{cpus}} {m}_options;
+{weights}{cpus}{verify}} {m}_options;
 
 /* Makes an instance: checks that the CPU has the instructions the model was compiled for, and packs the weights.
  * `options` may be NULL. NULL when it fails; why is then in `error`, cut to `error_bytes` bytes with the final 0. */
@@ -158,6 +158,11 @@ std::string writeHeader(const Interface &interface, const Contents &contents) {
   replaceAll(text, "{cpus}",
              "  const char *cpu; /* NULL: the first that this CPU can run of " + llvm::join(cpus, ", ") +
                  "; or one of them */\n");
+  replaceAll(text, "{verify}",
+             weightsFile.empty()
+                 ? "  int32_t verify_weights; /* not used */\n"
+                 : "  int32_t verify_weights; /* not 0: create reads all of weights_file, and fails where "
+                   "it is damaged */\n");
   replaceAll(text, "{inputs}", std::to_string(interface.inputs.size()));
   replaceAll(text, "{outputs}", std::to_string(interface.outputs.size()));
   replaceAll(text, "{rank}", std::to_string(maxRank));

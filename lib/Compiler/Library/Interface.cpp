@@ -129,16 +129,15 @@ private:
                                    int(number));
   }
 
-  /// The runtime takes each symbol from a size that is nothing but the symbol.
+  /// The runtime takes each symbol from a size that is the symbol, or a linear function of it.
   llvm::Expected<Interface> checkSymbols() {
     for (auto [number, symbol] : llvm::enumerate(made.symbols)) {
-      auto tells = [&, number = int64_t(number)](const plan::Expr &size) {
-        return size.items.size() == 1 && size.items[0].op == plan::Expr::Op::Symbol && size.items[0].value == number;
-      };
+      auto tells = [number = int64_t(number)](const plan::Expr &size) { return plan::linearSymbol(size) == number; };
       if (llvm::none_of(made.inputs, [&](const InterfaceTensor &input) { return llvm::any_of(input.sizes, tells); }))
-        return llvm::createStringError("the symbolic size '%s' is not the size of a dimension of an input, so that a "
-                                       "caller could not give it; export the model with it as a dimension",
-                                       symbol.name.c_str());
+        return llvm::createStringError(
+            "the symbolic size '%s' does not follow from the size of a dimension of an input, so that a "
+            "caller could not give it; export the model with it as a dimension",
+            symbol.name.c_str());
     }
     return std::move(made);
   }

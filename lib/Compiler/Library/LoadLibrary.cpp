@@ -80,7 +80,8 @@ LoadedLibrary::load(llvm::StringRef path, const LibraryManifest &manifest, int t
   for (const LibraryManifest::File &file : manifest.files)
     if (file.role == "weights")
       weights = (folder + "/" + file.name).str();
-  CallerOptions options{threads, weights.empty() ? nullptr : weights.c_str(), cpu.empty() ? nullptr : cpu.c_str()};
+  CallerOptions options{threads, weights.empty() ? nullptr : weights.c_str(), cpu.empty() ? nullptr : cpu.c_str(),
+                        /*verifyWeights=*/0}; // verifyFiles() has
   char text[512] = "";
   f.model = f.create(&options, text, sizeof text);
   if (!f.model)

@@ -19,6 +19,7 @@
 #include "lib/Compiler/PlanFromIR.h"
 #include "lib/Runtime/Host/Machine.h"
 #include "lib/Runtime/Jit/Codegen.h"
+#include "lib/Runtime/Plan/Hash.h"
 #include "tilewright/Library.h"
 #include "tilewright/Target.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -142,7 +143,7 @@ private:
   }
 
   llvm::Error compile(ModuleOp copy, const runtime::MachineDescription &machine) {
-    if (llvm::Error failed = session.lowerTo(copy, "target", options))
+    if (llvm::Error failed = session.lowerTo(copy, "target", options, [&](StringRef stage) { tell(stage, machine); }))
       return failed;
     std::string problem;
     Target *target = findTarget(options.target, problem); // lowerTo has found it
@@ -181,8 +182,10 @@ private:
                                      plan.hostFunctions.front().c_str());
     const bool packHere =
         library.packed && machine.runsHere && (!machine.sets.amxTile || runtime::requestAmxPermission());
+    tell("code", machine);
     if (llvm::Error failed = takeWeights(plan, bound, parts, packHere, variant, store))
       return failed;
+    tell("weights", machine);
     // An error text of a call ends with the label of its step.
     for (auto [step, line] : llvm::zip(plan.steps, stepLines(copy)))
       if (!line.empty())
@@ -234,6 +237,7 @@ private:
     memcpy(header.magic, weightsMagic, sizeof header.magic);
     memcpy(header.id, contents.weightsId.data(), sizeof header.id);
     header.bytes = contents.weightData.size();
+    header.hash = plan::hashBytes(contents.weightData.data(), contents.weightData.size());
     std::string image(reinterpret_cast<const char *>(&header), sizeof header);
     image.append(reinterpret_cast<const char *>(contents.weightData.data()), contents.weightData.size());
     return image;
@@ -267,6 +271,8 @@ private:
     written.push_back(path);
     if (llvm::Error failed = linkLibrary(library.kind, linked, exportedNames(interface), path))
       return failed;
+    if (library.progress)
+      library.progress("linked");
     auto image = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
     if (!image)
       return llvm::createStringError(image.getError(), "cannot read '%s'", path.c_str());
@@ -279,6 +285,11 @@ private:
       return failed;
     removeAll.release();
     return llvm::Error::success();
+  }
+
+  void tell(StringRef step, const runtime::MachineDescription &machine) const {
+    if (library.progress)
+      library.progress((step + " (" + machine.name + ")").str());
   }
 
   void note(StringRef role, StringRef path, StringRef bytes) {

@@ -63,6 +63,15 @@ struct Place {
   std::string function;
 };
 
+/// Calls `see` with the name of each tensor in `argument`, of lists likewise.
+template <typename See> void visitTensors(const Argument &argument, See &&see) {
+  if (const auto *tensor = std::get_if<TensorName>(&argument))
+    see(tensor->name);
+  if (const auto *list = std::get_if<ArgumentList>(&argument))
+    for (const Argument &item : *list)
+      visitTensors(item, see);
+}
+
 struct Node {
   std::string target; ///< "aten.linear.default", "_operator.mul"
   std::vector<Argument> positional;

@@ -61,14 +61,40 @@ bool tilewright_model::checkInput(size_t i, const CallerTensor &tensor) {
   return true;
 }
 
-bool tilewright_model::checkRanges() {
-  for (size_t i = 0; i < symbols.size(); ++i) {
-    const plan::Symbol &symbol = plan.symbols[i];
-    if (symbols[i] < symbol.min || symbols[i] > symbol.max)
-      return fail("the size " + symbol.name + " is " + std::to_string(symbols[i]) +
-                  ", but this model was compiled for " + std::to_string(symbol.min) + " to " +
-                  (symbol.max == INT64_MAX ? std::string("any size") : std::to_string(symbol.max)));
-  }
+/// Sets `symbol` to what makes the linear `expr` the size of dimension `dim` of input `i`, and checks its range. Where
+/// nothing does, to the nearest below: then the sizes are not those expected.
+bool tilewright_model::findSymbol(size_t symbol, const plan::Expr &expr, size_t i, size_t dim, int64_t size) {
+  std::string problem;
+  symbols[symbol] = 0;
+  const int64_t atZero = plan::evaluate(expr, symbols.data(), problem);
+  symbols[symbol] = 1;
+  const int64_t atOne = plan::evaluate(expr, symbols.data(), problem);
+  int64_t slope = 0, rest = 0;
+  const bool solvable = problem.empty() && !__builtin_sub_overflow(atOne, atZero, &slope) && slope > 0 &&
+                        !__builtin_sub_overflow(size, atZero, &rest);
+  symbols[symbol] = solvable ? (rest < 0 ? -1 : rest / slope) : 0;
+  const plan::Symbol &range = plan.symbols[symbol];
+  if (symbols[symbol] >= range.min && symbols[symbol] <= range.max)
+    return true;
+  return fail(nameOf("input", i, description.inputs[i]) + " has the size " + std::to_string(size) + " in dimension " +
+              std::to_string(dim) + "; expected " + description.inputs[i].text + ", where " + range.name + " is " +
+              std::to_string(range.min) + (range.max == INT64_MAX ? " or more" : " to " + std::to_string(range.max)));
+}
+
+/// The values of the symbols: of sizes that are nothing but a symbol, then of those that are computed from one.
+bool tilewright_model::findSymbols(const CallerTensor *inputs) {
+  std::vector<bool> known(symbols.size(), false);
+  for (bool bare : {true, false})
+    for (size_t i = 0; i < description.numInputs; ++i)
+      for (size_t dim = 0; dim < inputSizes[i].size(); ++dim) {
+        const plan::Expr &expr = inputSizes[i][dim];
+        const int64_t symbol = plan::linearSymbol(expr);
+        if (symbol < 0 || known[size_t(symbol)] || bare != (expr.items.size() == 1))
+          continue;
+        known[size_t(symbol)] = true;
+        if (!findSymbol(size_t(symbol), expr, i, dim, inputs[i].sizes[dim]))
+          return false;
+      }
   return true;
 }
 
@@ -90,21 +116,10 @@ bool tilewright_model::checkSizes(const CallerTensor *inputs) {
   if (!inputs && description.numInputs != 0)
     return fail("the model has " + std::to_string(description.numInputs) +
                 " inputs, but the list of inputs is a null pointer");
-  std::vector<bool> known(symbols.size(), false);
-  for (size_t i = 0; i < description.numInputs; ++i) {
+  for (size_t i = 0; i < description.numInputs; ++i)
     if (!checkInput(i, inputs[i]))
       return false;
-    for (size_t dim = 0; dim < inputSizes[i].size(); ++dim) {
-      const plan::Expr &expr = inputSizes[i][dim];
-      if (expr.items.size() != 1 || expr.items[0].op != plan::Expr::Op::Symbol)
-        continue;
-      const size_t symbol = size_t(expr.items[0].value);
-      if (!known[symbol])
-        symbols[symbol] = inputs[i].sizes[dim];
-      known[symbol] = true;
-    }
-  }
-  if (!checkRanges())
+  if (!findSymbols(inputs))
     return false;
   for (size_t i = 0; i < description.numInputs; ++i) {
     int64_t expected[maxRank];

@@ -2,6 +2,7 @@
 #include "lib/Runtime/Host/Affinity.h"
 #include "lib/Runtime/Host/InstructionSets.h"
 #include "lib/Runtime/Library/Model.h"
+#include "lib/Runtime/Plan/Hash.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -82,6 +83,28 @@ static std::vector<plan::Expr> exprsOf(const Tensor &tensor) {
   return exprs;
 }
 
+/// What of the description is not in the plan: numbers of tensors and symbols, places of weights; empty: nothing.
+static std::string misfit(const Description &description, const Variant &variant, const plan::Plan &plan) {
+  const std::span inputs(description.inputs, description.numInputs),
+      outputs(description.outputs, description.numOutputs);
+  const std::span weights(variant.weights, variant.numWeights);
+  auto isAmong = [](int64_t number, int32_t count) { return number >= 0 && number < count; };
+  for (std::span tensors : {inputs, outputs})
+    for (const Tensor &tensor : tensors) {
+      if (!isAmong(tensor.number, tensors.data() == outputs.data() ? plan.numOutputs : plan.numInputs))
+        return std::string("its plan has no tensor for ") + tensor.name;
+      for (const plan::Expr &size : exprsOf(tensor))
+        if (std::string problem = plan::verify(size, plan.symbols.size()); !problem.empty())
+          return std::string("the sizes of ") + tensor.name + ": " + problem;
+    }
+  for (const Weight &weight : weights)
+    if (!isAmong(weight.number, plan.numInputs) || weight.offset < 0 || weight.bytes < 0 ||
+        uint64_t(weight.offset) > description.weightBytes ||
+        uint64_t(weight.bytes) > description.weightBytes - uint64_t(weight.offset))
+      return "its weights are not those of its plan";
+  return "";
+}
+
 bool tilewright_model::readPlan() {
   std::string problem;
   if (description.abi != TILEWRIGHT_ABI_VERSION || variant->numKernels > variant->planBytes)
@@ -94,6 +117,8 @@ bool tilewright_model::readPlan() {
     return fail("this library is damaged: its plan and its code do not fit together");
   for (size_t i = 0; i < variant->numKernels; ++i)
     kernels.push_back({variant->kernels[i], ""});
+  if (problem = misfit(description, *variant, plan); !problem.empty())
+    return fail("this library is damaged: " + problem);
   inputPointers.resize(size_t(plan.numInputs));
   outputPointers.resize(size_t(plan.numOutputs));
   symbols.resize(plan.symbols.size());
@@ -105,14 +130,14 @@ bool tilewright_model::readPlan() {
 }
 
 /// Sets `weights` to those of the library, or maps the file.
-bool tilewright_model::findWeights(const char *path) {
+bool tilewright_model::findWeights(const char *path, bool verify) {
   weights = description.weightData;
   if (description.weightsFile) {
     const std::string name = path ? path : "";
     if (name.empty())
       return fail("the weights of this model are in the file '" + std::string(description.weightsFile) +
                   "'; give its path in options.weights_file");
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a pipe would be waited for
     if (file < 0)
       return fail("cannot open the weights '" + name + "': " + strerror(errno));
     const off_t size = lseek(file, 0, SEEK_END);
@@ -129,9 +154,11 @@ bool tilewright_model::findWeights(const char *path) {
     }
     const auto *header = static_cast<const WeightsFileHeader *>(mapping);
     if (memcmp(header->magic, weightsMagic, sizeof header->magic) != 0 ||
-        memcmp(header->id, description.weightsId, sizeof header->id) != 0)
+        memcmp(header->id, description.weightsId, sizeof header->id) != 0 || header->bytes != description.weightBytes)
       return fail("'" + name + "' holds the weights of another model; use the file that was written with the library");
     weights = static_cast<const uint8_t *>(mapping) + sizeof(WeightsFileHeader);
+    if (verify && plan::hashBytes(weights, description.weightBytes) != header->hash)
+      return fail("the weights '" + name + "' are damaged; copy the file that was written with the library again");
   }
   for (size_t i = 0; i < variant->numWeights; ++i)
     inputPointers[size_t(variant->weights[i].number)] = weights + variant->weights[i].offset;
@@ -150,7 +177,7 @@ static int threadsFor(int requested) {
 }
 
 bool tilewright_model::create(const CallerOptions &options) {
-  if (!chooseVariant(options.cpu) || !readPlan() || !findWeights(options.weightsFile))
+  if (!chooseVariant(options.cpu) || !readPlan() || !findWeights(options.weightsFile, options.verifyWeights != 0))
     return false;
   threads = threadsFor(options.threads);
   return runtime::runOnceSteps(plan, kernels.data(), inputPointers.data(), team, threads, packed, error);
@@ -171,7 +198,7 @@ tilewright_model *tilewright_library_create(const Description *description, cons
     copyText("out of memory", error, errorBytes);
     return nullptr;
   }
-  if (!model->create(options ? *options : CallerOptions{0, nullptr, nullptr})) {
+  if (!model->create(options ? *options : CallerOptions{})) {
     copyText(model->error, error, errorBytes);
     return nullptr;
   }

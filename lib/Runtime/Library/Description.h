@@ -64,7 +64,7 @@ struct WeightsFileHeader {
   char magic[16]; ///< "TilewrightWeight"
   uint8_t id[32]; ///< of the library's Description
   uint64_t bytes; ///< of the weights behind the header
-  uint64_t zero;
+  uint64_t hash;  ///< plan::hashBytes() of them, for callers who want to know
 };
 inline constexpr char weightsMagic[17] = "TilewrightWeight";
 
@@ -107,7 +107,8 @@ struct CallerTensor {
 struct CallerOptions {
   int32_t threads;
   const char *weightsFile;
-  const char *cpu; ///< null: the first variant this CPU can run
+  const char *cpu;       ///< null: the first variant this CPU can run
+  int32_t verifyWeights; ///< not 0: create() reads all of the weights' file, and refuses a damaged one
 };
 
 } // namespace tilewright::library

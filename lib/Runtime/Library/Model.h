@@ -43,12 +43,13 @@ private:
   bool fail(std::string text);
   bool chooseVariant(const char *cpu);
   bool readPlan();
-  bool findWeights(const char *path);
+  bool findWeights(const char *path, bool verify);
 
   // Arguments.cpp
   bool checkSizes(const tilewright::library::CallerTensor *inputs);
   bool checkInput(size_t i, const tilewright::library::CallerTensor &tensor);
-  bool checkRanges();
+  bool findSymbol(size_t symbol, const tilewright::plan::Expr &expr, size_t i, size_t dim, int64_t size);
+  bool findSymbols(const tilewright::library::CallerTensor *inputs);
   bool expectedSizes(size_t i, bool output, int64_t *sizes);
   bool checkOutput(size_t i, const tilewright::library::CallerTensor &tensor);
   bool checkMemory(size_t i, bool output, const tilewright::library::CallerTensor &tensor);

@@ -32,6 +32,20 @@ static const char *exprOpName(Expr::Op op) {
   return "unknown";
 }
 
+int64_t linearSymbol(const Expr &expr) {
+  int64_t symbol = -1;
+  for (const Expr::Item &item : expr.items) {
+    if (item.op == Expr::Op::Symbol) {
+      if (symbol >= 0)
+        return -1;
+      symbol = item.value;
+    } else if (item.op != Expr::Op::Const && item.op != Expr::Op::Add && item.op != Expr::Op::Mul) {
+      return -1;
+    }
+  }
+  return symbol;
+}
+
 /// One binary operation; false when the result does not fit or the divisor is zero.
 static bool applyBinary(Expr::Op op, int64_t lhs, int64_t rhs, int64_t &result) {
   switch (op) {

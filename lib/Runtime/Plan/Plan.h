@@ -122,6 +122,9 @@ std::string verify(const Plan &plan);
 /// The same for one expression over `numSymbols` symbols. An empty expression is well-formed and means 0.
 std::string verify(const Expr &expr, size_t numSymbols);
 
+/// The one symbol that a size `a * symbol + b` is made of; -1: `expr` is another expression.
+int64_t linearSymbol(const Expr &expr);
+
 /// The value of `expr`, or 0 and an error in `error` (non-empty: division by zero, overflow). `expr` is verified, and
 /// `symbols` holds a value for each symbol of its plan (may be null when there is none).
 int64_t evaluate(const Expr &expr, const int64_t *symbols, std::string &error);

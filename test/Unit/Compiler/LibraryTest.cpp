@@ -194,7 +194,7 @@ public:
   void runLibrary(const Loaded &loaded, int threads) {
     char error[512] = "";
     std::string weights = folder.file("net.weights");
-    CallerOptions callerOptions{threads, graph.external ? weights.c_str() : nullptr, nullptr};
+    CallerOptions callerOptions{threads, graph.external ? weights.c_str() : nullptr, nullptr, graph.external};
     void *model = loaded.create(&callerOptions, error, sizeof error);
     ASSERT_TRUE(model) << error;
     for (int call = 0; call < 3; ++call) {
@@ -493,7 +493,8 @@ TEST_F(Mistakes, AreErrorTexts) {
               [&] { in[0].sizes[0] = -1; });
   expectError("input 0 (x) has sizes [4, 65]; expected float32 [batch, 64], here [4, 64]",
               [&] { in[0].sizes[1] = 65; });
-  expectError("the size batch is 600, but this model was compiled for 1 to 512", [&] { in[0].sizes[0] = 600; });
+  expectError("input 0 (x) has the size 600 in dimension 0; expected float32 [batch, 64], where batch is 1 to 512",
+              [&] { in[0].sizes[0] = 600; });
   expectError("input 0 (x), float32 [batch, 64], is a null pointer, but it is not empty",
               [&] { in[0].data = nullptr; });
   expectError("input 0 (x), float32 [batch, 64], begins at an address that is no multiple of its elements' 4 bytes",
@@ -543,7 +544,7 @@ TEST(Library, WeightsFileOfAnotherModel) {
   Loaded loaded(both.folder.file("net.so"), "net");
   auto problemWith = [&](const char *path) {
     char error[512] = "";
-    CallerOptions options{1, path, nullptr};
+    CallerOptions options{1, path, nullptr, 0};
     EXPECT_EQ(loaded.create(&options, error, sizeof error), nullptr);
     return std::string(error);
   };
@@ -583,11 +584,12 @@ std::string problemOf(const std::string &text, const std::string &target = "cpu"
 }
 
 TEST(Library, GraphsThatCannotBeLibraries) {
-  EXPECT_EQ(problemOf(R"(#n = affine_map<()[s0] -> (s0 * 2)>
+  EXPECT_EQ(problemOf(R"(#n = affine_map<()[s0] -> (s0 floordiv 2)>
 func.func @main(%n: index {tw.symbol = "batch"}, %x: tensor<?xf32, #n>) -> tensor<?xf32, #n> {
   %y = tw.exp %x : (tensor<?xf32, #n>) -> tensor<?xf32, #n>
   return %y : tensor<?xf32, #n> })"),
-            "the symbolic size 'batch' is not the size of a dimension of an input, so that a caller could not give it; "
+            "the symbolic size 'batch' does not follow from the size of a dimension of an input, so that a caller "
+            "could not give it; "
             "export the model with it as a dimension");
   EXPECT_EQ(problemOf(R"(func.func @main(%x: tensor<1x1x1x1x1x1x1x1x1xf32>) -> tensor<1x1x1x1x1x1x1x1x1xf32> {
   return %x : tensor<1x1x1x1x1x1x1x1x1xf32> })"),
