@@ -146,8 +146,8 @@ void Exec::noteRace(uint32_t lane, Space space, uint64_t address, const Epoch &o
   } else if (GlobalObject *object = objectAt(address, 1))
     what += " ('" + object->allocation->name + "' at byte " + std::to_string(address - object->begin) + ")";
   if (async)
-    find(Kind::AsyncNotWaited, lane,
-         what + " while an asynchronous operation may still be at it: nothing waits for it", &other);
+    find(Kind::AsyncNotWaited, lane, what + " while an asynchronous operation may still be at it: nothing waits for it",
+         &other);
   else if (ordered)
     find(Kind::MissingProxyFence, lane,
          what + " by the async proxy, and no fence.proxy.async follows the ordinary write", &other);

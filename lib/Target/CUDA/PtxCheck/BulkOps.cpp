@@ -14,8 +14,13 @@
 namespace tilewright::ptx {
 namespace {
 
-enum : uint32_t { Tensor = ModUser, Multicast = ModUser * 2, StoreBit = ModUser * 4, ReadOnly = ModUser * 8,
-                  OperationUnit = ModUser * 16 };
+enum : uint32_t {
+  Tensor = ModUser,
+  Multicast = ModUser * 2,
+  StoreBit = ModUser * 4,
+  ReadOnly = ModUser * 8,
+  OperationUnit = ModUser * 16
+};
 
 Accessor accessorOf(const Exec &e, const BulkCopy &copy, uint16_t flags) {
   Accessor who = {copy.issuer, &e.warp.clock};
@@ -43,8 +48,7 @@ bool begin(Exec &e, uint32_t lane, const BulkCopy &copy) {
     Accessor who = accessorOf(e, copy, Epoch::Async | Epoch::Proxy);
     if (copy.direction == BulkCopy::Direction::Reduce)
       return; // reductions are relaxed atomics
-    const Epoch *other =
-        load ? object->shadow.read(who, at, piece.bytes) : object->shadow.write(who, at, piece.bytes);
+    const Epoch *other = load ? object->shadow.read(who, at, piece.bytes) : object->shadow.write(who, at, piece.bytes);
     if (other)
       e.noteRace(lane, Space::Global, address, *other, !load, load);
     if (load && !object->written.empty() && std::memchr(object->written.data() + at, 0, piece.bytes))
@@ -54,8 +58,8 @@ bool begin(Exec &e, uint32_t lane, const BulkCopy &copy) {
   if (!good)
     return false;
   Accessor who = accessorOf(e, copy, Epoch::Async | Epoch::Proxy);
-  const Epoch *other = load ? e.block.shadow.write(who, copy.shared, copy.bytes)
-                            : e.block.shadow.read(who, copy.shared, copy.bytes);
+  const Epoch *other =
+      load ? e.block.shadow.write(who, copy.shared, copy.bytes) : e.block.shadow.read(who, copy.shared, copy.bytes);
   if (other)
     e.noteRace(lane, Space::Shared, copy.shared, *other, load, !load);
   return true;
@@ -69,7 +73,9 @@ bool readMap(Exec &e, const Instr &in, uint32_t lane, uint32_t operand, uint32_t
     e.find(Kind::Misaligned, lane, "the address of a tensor map must be a multiple of 64");
     return false;
   }
-  if (!(data = e.locate(lane, space, address, sizeof(TensorMap), Access::Read)))
+  // In two halves: its size is no alignment.
+  if (!(data = e.locate(lane, space, address, 64, Access::Read)) ||
+      !e.locate(lane, space, address += 64, 64, Access::Read))
     return false;
   std::memcpy(static_cast<void *>(&copy.map), data, sizeof(TensorMap));
   std::string problem = copy.map.problem();
@@ -110,7 +116,7 @@ void copyBulk(Exec &e, const Instr &in) {
     BulkCopy copy;
     copy.block = &e.block;
     copy.operation = in.mods / OperationUnit;
-    copy.direction = !store ? BulkCopy::Direction::Load
+    copy.direction = !store           ? BulkCopy::Direction::Load
                      : copy.operation ? BulkCopy::Direction::Reduce
                                       : BulkCopy::Direction::Store;
     copy.issuer = e.accessor(lane).epoch;
@@ -136,7 +142,8 @@ void copyBulk(Exec &e, const Instr &in) {
     if (!store) {
       copy.mbarrier = e.address(in, behind, lane, 2) & ~kWindowMask;
       if (in.mods & Multicast && e.row<uint32_t>(in, behind + 1)[lane] != 1)
-        e.find(Kind::BadOperand, lane, "a multicast to other blocks than this one, which is the only one of its cluster");
+        e.find(Kind::BadOperand, lane,
+               "a multicast to other blocks than this one, which is the only one of its cluster");
       if (!checkMbarrier(e, lane, copy))
         return;
     }
@@ -224,6 +231,16 @@ void deliver(Grid &grid, BulkCopy &copy) {
   Block &block = *copy.block;
   Exec e{grid, block, block.warps[copy.issuer.warp], nullptr};
   e.pc = copy.issuer.pc;
+  auto found = block.mbarriers.find(copy.mbarrier);
+  Accessor agent = accessorOf(e, copy, Epoch::Proxy);
+  if (found == block.mbarriers.end()) {
+    e.find(Kind::MbarrierMisuse, copy.issuer.lane, "the copy's mbarrier was invalidated before the copy came");
+  } else {
+    agent.epoch.warp = uint8_t(found->second.agent);
+    agent.epoch.clock = ++block.agentClocks[found->second.agent];
+    found->second.lastLoad = copy.issuer;
+    found->second.arriving.own[found->second.agent] = agent.epoch.clock;
+  }
   forPieces(copy, [&](const BulkPiece &piece) {
     uint8_t *to = block.shared.data() + piece.shared;
     if (!piece.inside) {
@@ -232,18 +249,9 @@ void deliver(Grid &grid, BulkCopy &copy) {
     }
     std::memcpy(to, reinterpret_cast<const uint8_t *>(piece.global), piece.bytes);
     GlobalObject *object = e.objectAt(piece.global, piece.bytes);
-    object->shadow.finishRead(accessorOf(e, copy, Epoch::Proxy), piece.global - object->begin, piece.bytes);
+    object->shadow.finishRead(copy.issuer, agent.epoch, piece.global - object->begin, piece.bytes);
   });
   std::memset(block.sharedWritten.data() + copy.shared, 1, copy.bytes);
-  auto found = block.mbarriers.find(copy.mbarrier);
-  Accessor agent = accessorOf(e, copy, Epoch::Proxy);
-  if (found == block.mbarriers.end()) {
-    e.find(Kind::MbarrierMisuse, copy.issuer.lane, "the copy's mbarrier was invalidated before the copy came");
-  } else {
-    agent.epoch.warp = uint8_t(found->second.agent);
-    agent.epoch.clock = ++block.agentClocks[found->second.agent];
-    found->second.arriving.own[found->second.agent] = agent.epoch.clock;
-  }
   block.shadow.finishWrite(agent, copy.shared, copy.bytes);
   if (found != block.mbarriers.end())
     completeBytes(block, found->second, copy.bytes);
@@ -261,7 +269,22 @@ bool deliverLoad(Grid &grid) {
   return true;
 }
 
+/// Loads that have come, and no thread has seen the phase end.
+static void findUnseen(Exec &e) {
+  for (const auto &[address, mbarrier] : e.block.mbarriers) {
+    bool seen = !mbarrier.lastLoad.block;
+    for (const Warp &warp : e.block.warps)
+      seen |= warp.clock.own[mbarrier.agent] >= e.block.agentClocks[mbarrier.agent];
+    if (seen)
+      continue;
+    e.pc = mbarrier.lastLoad.pc;
+    e.find(Kind::AsyncNotWaited, mbarrier.lastLoad.lane, "the block ends, and no thread has waited for the copy");
+  }
+}
+
 void endBulk(Exec &e) {
+  if (!e.warp.index)
+    findUnseen(e);
   std::erase_if(e.grid.loads, [&](const BulkCopy &copy) {
     if (copy.block != &e.block || copy.issuer.warp != e.warp.index)
       return false;

@@ -57,11 +57,11 @@ struct Instr {
   uint32_t mods = 0;
   uint32_t guard = kNoRow;
   bool guardNegated = false, isSigned = false;
-  uint8_t bytes = 0;                    ///< of one element in memory
-  uint8_t count = 1;                    ///< elements
-  uint32_t usedBytes = ~0u;             ///< of a load: a bit for each byte that is really read
+  uint8_t bytes = 0;                                     ///< of one element in memory
+  uint8_t count = 1;                                     ///< elements
+  uint32_t usedBytes = ~0u;                              ///< of a load: a bit for each byte that is really read
   int64_t offset = 0, secondOffset = 0, thirdOffset = 0; ///< of the addresses
-  uint32_t target = 0;                  ///< a branch's; a table; a function
+  uint32_t target = 0;                                   ///< a branch's; a table; a function
   uint32_t statement = 0, function = 0;
 };
 

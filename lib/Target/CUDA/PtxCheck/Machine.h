@@ -55,11 +55,11 @@ struct BulkCopy {
   enum class Direction : uint8_t { Load, Store, Reduce };
   Direction direction = Direction::Load;
   Block *block = nullptr;
-  uint64_t shared = 0;              ///< address of its first byte
-  uint64_t global = 0;              ///< without a map
-  uint32_t bytes = 0;               ///< in shared memory
-  uint64_t mbarrier = 0;            ///< of a load
-  uint32_t operation = 0;           ///< of a reduction: a Reduction
+  uint64_t shared = 0;               ///< address of its first byte
+  uint64_t global = 0;               ///< without a map
+  uint32_t bytes = 0;                ///< in shared memory
+  uint64_t mbarrier = 0;             ///< of a load
+  uint32_t operation = 0;            ///< of a reduction: a Reduction
   bool tensor = false, read = false; ///< read: a store whose source has been captured
   TensorMap map;
   std::array<int32_t, 5> at = {};
@@ -69,10 +69,10 @@ struct BulkCopy {
 
 struct Lane {
   std::vector<uint8_t> local;
-  std::vector<BulkCopy> bulk;                  ///< not yet in a group
+  std::vector<BulkCopy> bulk;                   ///< not yet in a group
   std::deque<std::vector<BulkCopy>> bulkGroups; ///< oldest first
-  std::vector<PendingCopy> copies;             ///< not yet in a group
-  std::deque<std::vector<PendingCopy>> groups; ///< oldest first
+  std::vector<PendingCopy> copies;              ///< not yet in a group
+  std::deque<std::vector<PendingCopy>> groups;  ///< oldest first
 };
 
 /// A wgmma.mma_async that has not been waited for: the quarter of it that is this warp's.
@@ -99,7 +99,7 @@ struct Warp {
   bool hasReleased = false, hasAcquired = false;
   std::vector<MatrixJob> jobs;                  ///< not yet in a group
   std::deque<std::vector<MatrixJob>> jobGroups; ///< oldest first
-  std::vector<uint8_t> inFlight; ///< by row, when jobs are: 1 an accumulator, 2 a part of A
+  std::vector<uint8_t> inFlight;                ///< by row, when jobs are: 1 an accumulator, 2 a part of A
   std::vector<uint8_t> unfenced; ///< by row: written since the last wgmma.fence; empty before the first one
   uint32_t jobCount = 0, registerLimit = 0;
 
@@ -123,7 +123,7 @@ struct Mbarrier {
   uint32_t phase = 0;    ///< this one, from 0
   uint32_t agent = 0;    ///< of its copies, an index of VectorClock::own
   bool shown = false;    ///< its initialisation, to the async proxy
-  Epoch init;
+  Epoch init, lastLoad;
   VectorClock arriving, completed;
 };
 
@@ -132,7 +132,7 @@ struct Block {
   std::array<uint32_t, kAgents> agentClocks = {};
   uint32_t mbarriersMade = 0;
   std::map<std::pair<uint32_t, uint32_t>, std::pair<MatrixJob, uint32_t>>
-      groupJobs; ///< by warp group and number: the first warp's, and how many warps came
+      groupJobs;       ///< by warp group and number: the first warp's, and how many warps came
   uint32_t serial = 0; ///< from 1, in the order of starting
   Dimensions index = {0, 0, 0};
   std::vector<Warp> warps;

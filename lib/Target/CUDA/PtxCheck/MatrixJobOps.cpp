@@ -140,8 +140,9 @@ bool beginReads(Exec &e, const MatrixDescriptor &matrix, const char *name) {
 void meetGroup(Exec &e, const MatrixJob &job) {
   uint32_t group = e.warp.index / 4;
   if (group * 4 + 4 > e.block.warps.size()) {
-    e.find(Kind::BarrierDivergence, 0, "the warp group has " + std::to_string(e.block.warps.size() - group * 4) +
-                                           " of the 4 warps that the instruction needs");
+    e.find(Kind::BarrierDivergence, 0,
+           "the warp group has " + std::to_string(e.block.warps.size() - group * 4) +
+               " of the 4 warps that the instruction needs");
     return;
   }
   auto [entry, fresh] = e.block.groupJobs.try_emplace({group, e.warp.jobCount++}, job, 1);
@@ -270,7 +271,8 @@ void checkInFlight(Exec &e, const Instr &in) {
     // A part of A may be read.
     if (e.warp.inFlight[at] & (i < in.results ? 3 : 1))
       e.find(Kind::RegisterInFlight, uint32_t(std::countr_zero(e.mask)),
-             std::string(i < in.results ? "writes" : "reads") + " a register of a wgmma in flight: no wgmma.wait_group");
+             std::string(i < in.results ? "writes" : "reads") +
+                 " a register of a wgmma in flight: no wgmma.wait_group");
   }
 }
 

@@ -13,8 +13,14 @@
 namespace tilewright::ptx {
 namespace {
 
-enum : uint32_t { Drop = ModUser, Expects = ModUser * 2, NoComplete = ModUser * 4, Parity = ModUser * 8,
-                  Blocks = ModUser * 16, Increase = ModUser * 32 };
+enum : uint32_t {
+  Drop = ModUser,
+  Expects = ModUser * 2,
+  NoComplete = ModUser * 4,
+  Parity = ModUser * 8,
+  Blocks = ModUser * 16,
+  Increase = ModUser * 32
+};
 constexpr uint32_t kMaxCount = (1u << 20) - 1;
 
 /// The address of an mbarrier as checked and noted: it must lie in shared memory. Null after a finding.
@@ -97,7 +103,8 @@ void arrive(Exec &e, const Instr &in) {
       mbarrier->bytes += given[lane];
       if (given[lane] > kMaxCount || mbarrier->bytes > kMaxCount)
         e.find(Kind::MbarrierMisuse, lane,
-               "the phase is to wait for " + std::to_string(mbarrier->bytes) + " bytes, and at most 1048575 can be told");
+               "the phase is to wait for " + std::to_string(mbarrier->bytes) +
+                   " bytes, and at most 1048575 can be told");
     }
     if (!count || count > mbarrier->pending) {
       e.find(Kind::MbarrierMisuse, lane,
@@ -128,9 +135,18 @@ template <int sign> void changeBytes(Exec &e, const Instr &in) {
   });
 }
 
+/// Whether a warp is behind all that completed a phase.
+bool isKnown(const VectorClock &clock, const VectorClock &completed) {
+  for (uint32_t i = 0; i < kAgents; ++i)
+    if (clock.own[i] < completed.own[i])
+      return false;
+  return true;
+}
+
 void wait(Exec &e, const Instr &in) {
   uint32_t *result = e.row<uint32_t>(in, 0);
   uint32_t done = 0, pc = e.pc;
+  bool early = false;
   forLanes(e.mask, [&](uint32_t lane) {
     uint64_t address;
     Mbarrier *mbarrier = mbarrierAt(e, in, 1, lane, address);
@@ -152,6 +168,9 @@ void wait(Exec &e, const Instr &in) {
                "the state is of phase " + std::to_string(phase) + ", and the mbarrier is in phase " +
                    std::to_string(mbarrier->phase) + ": only the present and the last one can be asked for");
     }
+    // Nothing orders this thread behind the end of the phase: it may as well have come too early.
+    if (complete && !isKnown(e.warp.clock, mbarrier->completed) && (e.grid.draw() & 3) == 0)
+      complete = false, early = true;
     done |= uint32_t(complete) << lane;
     if (complete)
       e.warp.clock.join(mbarrier->completed, true, e.block.serial);
@@ -160,7 +179,7 @@ void wait(Exec &e, const Instr &in) {
     leave(e, stay, pc + 1);
   if (done != e.mask) {
     ++e.grid.polls;
-    if (in.mods & Blocks && (e.grid.draw() & 3)) {
+    if (in.mods & Blocks && !early && (e.grid.draw() & 1)) {
       e.fragment->state = Fragment::State::Waiting;
       return;
     }
@@ -203,7 +222,7 @@ void setRegisters(Exec &e, const Instr &in) {
   uint32_t wanted = e.row<uint32_t>(in, 0)[0], lane = uint32_t(std::countr_zero(e.mask)), pc = e.pc;
   uint32_t present = registersOf(e, e.warp), pool = launchedRegisters(e) * uint32_t(e.block.warps.size()), used = 0;
   for (const Warp &warp : e.block.warps)
-    used += warp.done() || &warp == &e.warp ? 0 : registersOf(e, warp);
+    used += &warp == &e.warp ? 0 : registersOf(e, warp); // those that ended keep theirs until the block ends
   if (wanted < 24 || wanted > 256 || wanted % 8)
     e.find(Kind::BadOperand, lane,
            "the number of registers is " + std::to_string(wanted) + ", and it must be a multiple of 8 in 24 to 256");

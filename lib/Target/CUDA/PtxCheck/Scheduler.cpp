@@ -308,8 +308,7 @@ void runGrid(Grid &grid) {
     for (Warp *warp : ready)
       moved |= runWarp(grid, *warp->block, *warp, 16 + uint32_t(grid.draw() & 511));
     std::erase_if(grid.running, [&](const auto &block) {
-      bool done =
-          std::all_of(block->warps.begin(), block->warps.end(), [](const Warp &warp) { return warp.done(); });
+      bool done = std::all_of(block->warps.begin(), block->warps.end(), [](const Warp &warp) { return warp.done(); });
       if (done)
         endBlock(grid, *block);
       return done;

@@ -130,12 +130,12 @@ void Shadow::finishWrite(const Accessor &who, uint64_t at, uint64_t bytes) {
     runs[i].write = who.epoch;
 }
 
-void Shadow::finishRead(const Accessor &who, uint64_t at, uint64_t bytes) {
+void Shadow::finishRead(const Epoch &issuer, const Epoch &done, uint64_t at, uint64_t bytes) {
   split(at, bytes);
   for (uint64_t i = at >> shift, end = (at + bytes - 1) >> shift; i <= end; ++i)
     for (Epoch &read : runs[i].reads)
-      if (read.flags & Epoch::Async && read.block == who.epoch.block && read.warp == who.epoch.warp)
-        read = who.epoch;
+      if (read.flags & Epoch::Async && read.block == issuer.block && read.warp == issuer.warp)
+        read = done;
 }
 
 } // namespace tilewright::ptx

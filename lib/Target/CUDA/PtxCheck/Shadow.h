@@ -22,7 +22,7 @@ inline constexpr uint32_t kWarpAgents = 32, kAgents = 64;
 
 struct Epoch {
   enum : uint16_t { Strong = 1, Async = 2, Proxy = 4 }; ///< Proxy: through the async proxy
-  uint32_t block = 0; ///< its number in the order of starting, from 1; 0: no access
+  uint32_t block = 0;                                   ///< its number in the order of starting, from 1; 0: no access
   uint32_t clock = 0;
   uint32_t pc = 0;
   uint8_t warp = 0, lane = 0;
@@ -54,8 +54,8 @@ struct Accessor {
   }
   /// An access of the async proxy behind a generic write of this block that no proxy fence follows.
   bool lacksProxyFence(const Epoch &write) const {
-    return epoch.flags & Epoch::Proxy && !(write.flags & (Epoch::Proxy | Epoch::Async)) &&
-           write.block == epoch.block && clock->fenced[write.warp] < write.clock;
+    return epoch.flags & Epoch::Proxy && !(write.flags & (Epoch::Proxy | Epoch::Async)) && write.block == epoch.block &&
+           clock->fenced[write.warp] < write.clock;
   }
 };
 
@@ -68,7 +68,9 @@ public:
   const Epoch *write(const Accessor &who, uint64_t at, uint64_t bytes);
   /// An asynchronous write (read) noted with Epoch::Async has taken place: from now on it is `who`'s own.
   void finishWrite(const Accessor &who, uint64_t at, uint64_t bytes);
-  void finishRead(const Accessor &who, uint64_t at, uint64_t bytes);
+  void finishRead(const Accessor &who, uint64_t at, uint64_t bytes) { finishRead(who.epoch, who.epoch, at, bytes); }
+  /// The read that `issuer`'s warp noted is `done` from now on.
+  void finishRead(const Epoch &issuer, const Epoch &done, uint64_t at, uint64_t bytes);
 
 private:
   struct Run {

@@ -6,8 +6,8 @@
 //   p predicate   h 16 bits   w 32 bits   d 64 bits   q 128 bits   f f32   g f64   x a register of any width
 //   v at most 32 bits   n the low 32 bits of any register
 //   W like w, but may be missing in the middle
-//   m address in memory   2t address of an element of a tensor map with two coordinates   4w a vector of four   ? what follows may be missing   | (behind a result p) a second one by
-//   p|q
+//   m address in memory   2t address of an element of a tensor map with two coordinates   4w a vector of four   ? what
+//   follows may be missing   | (behind a result p) a second one by p|q
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_PTXCHECK_TABLE_H
