@@ -35,7 +35,7 @@ struct Product {
     return tensorMap(TensorMap::Element::BF16, matrix.data(), {k, rows}, {k * 2}, {64, uint16_t(boxRows)}, swizzle);
   }
 
-  std::optional<Report> run(const std::string &text, uint64_t seed, std::string &error) {
+  std::optional<Report> run(const std::string &text, uint64_t seed, std::string &error, uint64_t stepLimit = 1 << 17) {
     std::unique_ptr<Module> module = Module::read(text, "gemm-wgmma.ptx", error);
     if (!module)
       return std::nullopt;
@@ -49,7 +49,7 @@ struct Product {
     launch.block = {384, 1, 1};
     launch.dynamicShared = 98304;
     launch.seed = seed;
-    launch.stepLimit = 1 << 17;
+    launch.stepLimit = stepLimit;
     return tilewright::ptx::run(
         *module, memory, launch,
         {argument(map(a, m)), argument(map(b, n)), argument(c.data()), argument(n), argument(k / 64)}, error);
@@ -90,6 +90,26 @@ TEST(WgmmaGemm, AnotherSwizzleGivesOtherNumbers) {
   std::optional<Report> report = product.run(text, 0, error);
   ASSERT_TRUE(report) << error;
   EXPECT_FALSE(product.isRight());
+}
+
+// Whatever stands in the text: an error or findings, never a crash (the sanitizers watch).
+TEST(WgmmaGemm, DamagedTextDoesNoHarm) {
+  std::string whole = readInput("gemm-wgmma.ptx"), error;
+  std::mt19937 random(5);
+  uint32_t read = 0;
+  for (int round = 0; round < 24; ++round) {
+    std::string text = whole;
+    size_t begin = text.find("mbarrier.init"), end = text.find("st.global");
+    for (int change = 0; change < 2; ++change) // digits become others: registers, offsets, sizes, counts
+      for (size_t at = begin + random() % (end - begin); at < end; ++at)
+        if (isdigit(uint8_t(text[at]))) {
+          text[at] = char('0' + random() % 10);
+          break;
+        }
+    Product product(128, 128, 192);
+    read += product.run(text, uint64_t(round), error, 1500).has_value();
+  }
+  EXPECT_GE(read, 5u); // the others are refused
 }
 
 struct Defect {

@@ -26,6 +26,8 @@ inline uint64_t swizzled(uint64_t address, uint32_t bytes) {
 void forPieces(const BulkCopy &copy, const std::function<void(const BulkPiece &)> &take);
 /// Zeroes, or NaN where the map says so.
 void fillOutside(const TensorMap &map, uint8_t *to, uint32_t bytes);
+/// Whether elements of a type can be reduced so.
+bool canReduce(TensorMap::Element element, uint32_t operation);
 /// Reduces elements of the copy's type into `to`.
 void reduceBytes(const BulkCopy &copy, uint8_t *to, const uint8_t *from, uint32_t bytes);
 

@@ -139,6 +139,10 @@ void copyBulk(Exec &e, const Instr &in) {
         return;
     }
     copy.shared &= ~kWindowMask;
+    if (copy.operation && !canReduce(copy.map.element, copy.operation)) {
+      e.find(Kind::BadOperand, lane, "elements of the tensor map's type cannot be reduced so");
+      return;
+    }
     if (!store) {
       copy.mbarrier = e.address(in, behind, lane, 2) & ~kWindowMask;
       if (in.mods & Multicast && e.row<uint32_t>(in, behind + 1)[lane] != 1)

@@ -102,6 +102,23 @@ static void reduceFloats(uint32_t operation, const Format &format, uint32_t size
   }
 }
 
+bool canReduce(TensorMap::Element element, uint32_t operation) {
+  using Element = TensorMap::Element;
+  switch (element) {
+  case Element::U8:
+  case Element::U16:
+    return false;
+  case Element::F32:
+  case Element::F64:
+    return operation == ReduceAdd;
+  case Element::F16:
+  case Element::BF16:
+    return operation <= ReduceMax;
+  default:
+    return true;
+  }
+}
+
 void reduceBytes(const BulkCopy &copy, uint8_t *to, const uint8_t *from, uint32_t bytes) {
   using Element = TensorMap::Element;
   uint32_t operation = copy.operation;

@@ -333,9 +333,10 @@ void runGrid(Grid &grid) {
     if (grid.steps > launch.stepLimit) {
       grid.report.finished = false;
       Warp *warp = nullptr;
-      for (Warp *candidate : ready)
-        if (!candidate->done())
-          warp = candidate;
+      for (auto &block : grid.running) // blocks that ended in this turn are gone
+        for (Warp &candidate : block->warps)
+          if (!candidate.done())
+            warp = &candidate;
       if (!warp)
         continue;
       Exec e{grid, *warp->block, *warp, &warp->fragments.back()};
