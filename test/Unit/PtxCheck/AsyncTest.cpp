@@ -118,6 +118,7 @@ Outcome withMap(const std::string &body, const TensorMap &map, std::vector<uint3
   std::unique_ptr<Module> module = Module::read(text, "test.ptx", outcome.error);
   if (!module)
     return outcome;
+  outcome.out.reserve(1024); // what goes past it is not in another allocation
   outcome.out.assign(32, 77);
   Memory memory;
   memory.add(outcome.out.data(), 128, "out");
@@ -130,7 +131,9 @@ Outcome withMap(const std::string &body, const TensorMap &map, std::vector<uint3
 }
 /// 3 rows of 12 words, of which 10 belong to the tensor; the word at row i and column j is 100 * i + j.
 std::vector<uint32_t> threeRows() {
-  std::vector<uint32_t> tensor(36);
+  std::vector<uint32_t> tensor;
+  tensor.reserve(1024);
+  tensor.resize(36);
   for (uint32_t i = 0; i < 36; ++i)
     tensor[i] = i / 12 * 100 + i % 12;
   return tensor;
