@@ -41,7 +41,8 @@ bool begin(Exec &e, uint32_t lane, const BulkCopy &copy) {
     uint64_t address = piece.global;
     GlobalObject *object = e.objectAt(address, piece.bytes);
     if (!object || (!load && object->allocation->constant)) {
-      good = e.locate(lane, space, address, piece.bytes, load ? Access::Read : Access::Write) != nullptr && object;
+      uint64_t last = address + piece.bytes - 1; // its size is no alignment
+      good = e.locate(lane, space, last, 1, load ? Access::Read : Access::Write) != nullptr && object;
       return;
     }
     uint64_t at = address - object->begin;
