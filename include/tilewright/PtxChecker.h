@@ -99,10 +99,15 @@ enum class Kind : uint8_t {
   UninitialisedMemory, ///< in shared memory, or in an allocation that says so
   UninitialisedRegister,
   Race,
-  AsyncNotWaited,    ///< memory touched that a cp.async in flight writes or reads
-  BarrierDivergence, ///< threads of a warp at different places where the instruction wants all of them at one
-  BarrierMismatch,   ///< counts that disagree, or do not fit
-  ExitAtBarrier,     ///< a thread exited while others wait for it
+  AsyncNotWaited,     ///< memory touched that a cp.async, a bulk copy or a wgmma in flight writes or reads
+  MissingProxyFence,  ///< ordinary writes that the async proxy (bulk copies, wgmma) may not see
+  MbarrierMisuse,     ///< not initialised, counts that overflow, a phase that is none of the last two
+  RegisterInFlight,   ///< a register of a wgmma touched before its wait
+  MissingMatrixFence, ///< registers written before a wgmma, and no wgmma.fence between
+  RegisterBudget,     ///< setmaxnreg asks for more registers than there are
+  BarrierDivergence,  ///< threads of a warp at different places where the instruction wants all of them at one
+  BarrierMismatch,    ///< counts that disagree, or do not fit
+  ExitAtBarrier,      ///< a thread exited while others wait for it
   Deadlock,
   StepLimit,
   BadOperand, ///< a value that the ISA forbids

@@ -35,7 +35,7 @@ ROOMS = {
     # Targets ask the host about itself and load programs through HostCode.h, never through lib/Runtime.
     "lib/Target/*": {"dialects/Tile", "dialects/Plan", "dialects/HLS", "dialects/Schedule", "tilewright"},
     # MLIR-free: hostile files are tried on it with sanitizers, and ptx-check links nothing else.
-    "lib/Target/CUDA/PtxCheck": {"tilewright/PtxChecker.h"},
+    "lib/Target/CUDA/PtxCheck": {"tilewright/PtxChecker.h", "tilewright/PtxTensorMap.h"},
     # MLIR-free: generated code and AOT libraries link these.
     "lib/Runtime/Plan": RUNTIME_ABI,
     "lib/Runtime/Host": {"lib/Runtime/Plan", *RUNTIME_ABI, *RATES, "tilewright/CallersMemory.h", "tilewright/OutputMemory.h"},
@@ -49,7 +49,7 @@ ROOMS = {
     "lib/Compiler": {"dialects", "lib/Runtime", "lib/Tuner", "tilewright"},
     # The doors. The Python module and the driver speak of sizes and dtypes, which are `tw` types.
     "python": {"dialects/Graph", "tilewright"},
-    "tools/ptx-check": {"lib/Target/CUDA/PtxCheck", "tilewright/PtxChecker.h"},
+    "tools/ptx-check": {"lib/Target/CUDA/PtxCheck", "tilewright/PtxChecker.h", "tilewright/PtxTensorMap.h"},
     "tools": {"dialects/Graph", "tilewright"},
 }
 

@@ -3,6 +3,9 @@
 
 #include "lib/Target/CUDA/PtxCheck/Formats.h"
 
+#include "tilewright/PtxTensorMap.h"
+
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -113,6 +116,44 @@ void readBuffer(LaunchFile::Buffer &buffer, const Json &value, const std::string
   fill(buffer, element, value.value("fill", "zeros"), value.value("seed", uint64_t(0)));
 }
 
+/// {"tensor_map": {"buffer": name, "dtype": ..., "dims": [...], "strides": [...], "box": [...]}}: what kernels get in
+/// place of the driver's map.
+Argument tensorMapOf(const Json &value, std::vector<LaunchFile::Buffer> &buffers) {
+  for (const auto &[key, unused] : value.items())
+    if (key != "buffer" && key != "offset" && key != "dtype" && key != "dims" && key != "strides" && key != "box" &&
+        key != "element_strides" && key != "swizzle" && key != "fill_nan")
+      throw Refusal{"unknown key '" + key + "'"};
+  constexpr std::pair<const char *, TensorMap::Element> elements[] = {
+      {"u8", TensorMap::Element::U8},   {"s8", TensorMap::Element::U8},   {"e4m3", TensorMap::Element::U8},
+      {"e5m2", TensorMap::Element::U8}, {"u16", TensorMap::Element::U16}, {"s16", TensorMap::Element::U16},
+      {"u32", TensorMap::Element::U32}, {"s32", TensorMap::Element::S32}, {"u64", TensorMap::Element::U64},
+      {"s64", TensorMap::Element::S64}, {"f16", TensorMap::Element::F16}, {"bf16", TensorMap::Element::BF16},
+      {"f32", TensorMap::Element::F32}, {"f64", TensorMap::Element::F64}};
+  std::string name = value.at("buffer").get<std::string>(), dtype = value.at("dtype").get<std::string>();
+  auto element =
+      std::find_if(std::begin(elements), std::end(elements), [&](auto &pair) { return dtype == pair.first; });
+  auto buffer = std::find_if(buffers.begin(), buffers.end(), [&](auto &candidate) { return candidate.name == name; });
+  if (element == std::end(elements))
+    throw Refusal{"unknown dtype '" + dtype + "' of a tensor map"};
+  if (buffer == buffers.end())
+    throw Refusal{"there is no buffer '" + name + "'"};
+  auto dims = value.at("dims").get<std::vector<uint32_t>>();
+  auto strides = value.value("strides", std::vector<uint64_t>());
+  auto box = value.at("box").get<std::vector<uint16_t>>();
+  auto steps = value.value("element_strides", std::vector<uint8_t>(dims.size(), 1));
+  if (dims.empty() || dims.size() > 5 || strides.size() + 1 != dims.size() || box.size() != dims.size() ||
+      steps.size() != dims.size())
+    throw Refusal{
+        "a tensor map has 1 to 5 dims, as many box sides and element strides, and one stride (in bytes) fewer"};
+  TensorMap map = tensorMap(element->second, buffer->data() + value.value("offset", uint64_t(0)), dims, strides, box,
+                            value.value("swizzle", uint8_t(0)));
+  std::copy(steps.begin(), steps.end(), map.elementStrides.begin());
+  map.fillNan = value.value("fill_nan", false);
+  if (std::string problem = map.problem(); !problem.empty())
+    throw Refusal{problem};
+  return argument(map);
+}
+
 void readAll(const Json &root, const std::string &folder, LaunchFile &made) {
   std::string where;
   try {
@@ -158,6 +199,10 @@ void readAll(const Json &root, const std::string &folder, LaunchFile &made) {
         if (!address)
           throw Refusal{"there is no buffer '" + name + "'"};
         made.arguments.push_back(argument(address));
+        continue;
+      }
+      if (value.contains("tensor_map")) {
+        made.arguments.push_back(tensorMapOf(value["tensor_map"], made.buffers));
         continue;
       }
       const Element &element = elementOf(value.begin().key());

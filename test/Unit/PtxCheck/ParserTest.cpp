@@ -20,7 +20,8 @@ TEST(Parser, RefusalsNameThePlace) {
   EXPECT_EQ(refusalOf("bra $nowhere;"), "test.ptx:12:13: there is no label '$nowhere'");
   EXPECT_EQ(refusalOf("add.s32 %r1, %r2, ?;"), "test.ptx:12:19: unexpected character '?'");
   EXPECT_EQ(refusalOf("mov.u32 %r1, %nothing;"), "test.ptx:12:1: unknown register or function '%nothing'");
-  EXPECT_EQ(refusalOf("wgmma.fence.sync.aligned;"), "test.ptx:12:1: unknown instruction 'wgmma.fence.sync.aligned'");
+  EXPECT_EQ(refusalOf("tcgen05.relinquish_alloc_permit;"),
+            "test.ptx:12:1: unknown instruction 'tcgen05.relinquish_alloc_permit'");
 }
 
 TEST(Parser, ClustersAreRefused) {

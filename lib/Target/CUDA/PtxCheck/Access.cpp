@@ -44,7 +44,7 @@ uint64_t Exec::address(const Instr &in, uint32_t i, uint32_t lane, uint32_t numb
   uint32_t row = operand(in, i);
   bool wide = operand(in, uint32_t(in.results) + in.sources + number);
   uint64_t base = wide ? rowAt<uint64_t>(row)[lane] : rowAt<uint32_t>(row)[lane];
-  return base + uint64_t(number ? in.secondOffset : in.offset);
+  return base + uint64_t(number == 0 ? in.offset : number == 1 ? in.secondOffset : in.thirdOffset);
 }
 
 GlobalObject *Exec::objectAt(uint64_t address, uint64_t bytes) {
@@ -137,7 +137,7 @@ uint8_t *Exec::locate(uint32_t lane, Space &space, uint64_t &address, uint32_t b
 }
 
 void Exec::noteRace(uint32_t lane, Space space, uint64_t address, const Epoch &other, bool write, bool isRead) {
-  bool async = other.flags & Epoch::Async;
+  bool async = other.flags & Epoch::Async, ordered = !async && accessor(lane).isAfter(other);
   std::string what = std::string(isRead && !write ? "read" : "write") + " of " + nameOf(space) + " memory";
   if (space == Space::Shared) {
     for (const SharedObject &object : grid.code.shared)
@@ -146,8 +146,11 @@ void Exec::noteRace(uint32_t lane, Space space, uint64_t address, const Epoch &o
   } else if (GlobalObject *object = objectAt(address, 1))
     what += " ('" + object->allocation->name + "' at byte " + std::to_string(address - object->begin) + ")";
   if (async)
-    find(Kind::AsyncNotWaited, lane,
-         what + " while an asynchronous copy may still be at it: nothing waits for the copy", &other);
+    find(Kind::AsyncNotWaited, lane, what + " while an asynchronous operation may still be at it: nothing waits for it",
+         &other);
+  else if (ordered)
+    find(Kind::MissingProxyFence, lane,
+         what + " by the async proxy, and no fence.proxy.async follows the ordinary write", &other);
   else
     find(Kind::Race, lane,
          what + " that nothing orders behind an access by " +
@@ -157,6 +160,25 @@ void Exec::noteRace(uint32_t lane, Space space, uint64_t address, const Epoch &o
          &other);
 }
 
+bool Exec::inShared(uint32_t lane, uint64_t address, uint64_t bytes, uint32_t align, const std::string &what) {
+  std::string where = what + " at " + hex(address) + " in shared memory: ";
+  if (address % align) {
+    find(Kind::Misaligned, lane, where + "the address is no multiple of " + std::to_string(align));
+    return false;
+  }
+  for (const SharedObject &object : grid.code.shared)
+    if (address >= object.begin && address - object.begin < object.bytes) {
+      if (object.bytes - (address - object.begin) >= bytes)
+        return true;
+      where += "'" + object.name + "' has " + count(object.bytes) + ", the " + count(bytes) + " begin at byte " +
+               std::to_string(address - object.begin);
+      find(Kind::OutOfBounds, lane, where);
+      return false;
+    }
+  find(Kind::OutOfBounds, lane, where + "no variable lies there");
+  return false;
+}
+
 uint8_t *Exec::reach(uint32_t lane, Space space, uint64_t address, uint32_t bytes, Access access, bool strong) {
   uint8_t *data = locate(lane, space, address, bytes, access);
   if (!data)
@@ -164,6 +186,12 @@ uint8_t *Exec::reach(uint32_t lane, Space space, uint64_t address, uint32_t byte
   bool reads = access != Access::Write, writes = access != Access::Read;
   if (space == Space::Local || space == Space::Param || space == Space::Const)
     return data;
+  if (space == Space::Shared && !block.mbarriers.empty()) {
+    auto next = block.mbarriers.lower_bound(address + bytes);
+    if (next != block.mbarriers.begin() && (--next)->first + 8 > address)
+      find(Kind::MbarrierMisuse, lane, std::string(verb(access)) + " of the bytes of an mbarrier that is in use",
+           &next->second.init);
+  }
   Shadow *shadow = &block.shadow;
   uint8_t *written = block.sharedWritten.data() + address;
   uint64_t at = address;
@@ -233,8 +261,8 @@ void Exec::observe(uint64_t address) {
   const auto &[clock, from] = found->second;
   warp.acquired.join(clock, from == block.serial, from);
   // What other blocks know of this one.
-  for (uint32_t i = 0; i < 32; ++i) {
-    auto mine = clock.others.find(uint64_t(block.serial) * 32 + i);
+  for (uint32_t i = 0; i < kAgents; ++i) {
+    auto mine = clock.others.find(uint64_t(block.serial) * kAgents + i);
     if (mine != clock.others.end())
       warp.acquired.own[i] = std::max(warp.acquired.own[i], mine->second);
   }

@@ -45,6 +45,7 @@ enum Flag : uint8_t {
   FlagAligned = 2, ///< all threads of the warp must execute it together
   FlagMember = 4,  ///< the lanes of its member mask (the last source) must
   FlagMove = 8,    ///< carries what is uninitialised on, without a finding
+  FlagMatrix = 16, ///< wgmma: may name registers of products in flight
 };
 
 struct Instr {
@@ -56,11 +57,11 @@ struct Instr {
   uint32_t mods = 0;
   uint32_t guard = kNoRow;
   bool guardNegated = false, isSigned = false;
-  uint8_t bytes = 0;                    ///< of one element in memory
-  uint8_t count = 1;                    ///< elements
-  uint32_t usedBytes = ~0u;             ///< of a load: a bit for each byte that is really read
-  int64_t offset = 0, secondOffset = 0; ///< of the addresses
-  uint32_t target = 0;                  ///< a branch's; a table; a function
+  uint8_t bytes = 0;                                     ///< of one element in memory
+  uint8_t count = 1;                                     ///< elements
+  uint32_t usedBytes = ~0u;                              ///< of a load: a bit for each byte that is really read
+  int64_t offset = 0, secondOffset = 0, thirdOffset = 0; ///< of the addresses
+  uint32_t target = 0;                                   ///< a branch's; a table; a function
   uint32_t statement = 0, function = 0;
 };
 
@@ -100,6 +101,7 @@ struct Code {
   std::vector<SharedObject> shared;           ///< by address; the dynamic one last
   uint64_t sharedBytes = 0, staticShared = 0; ///< with and without the gaps between objects
   uint64_t parameterBytes = 0;
+  bool hasMatrixJobs = false; ///< wgmma
   std::vector<Variable> parameters;
   std::vector<uint64_t> parameterPlaces;
 

@@ -237,7 +237,7 @@ private:
     if (term.kind != Term::Kind::Address || term.parts.size() != 1)
       fail(at, at.opcode + ": expected an address [base+offset]");
     const Term &base = term.parts[0];
-    (marks.empty() ? in.offset : in.secondOffset) = int64_t(term.bits);
+    (marks.empty() ? in.offset : marks.size() == 1 ? in.secondOffset : in.thirdOffset) = int64_t(term.bits);
     if (base.kind == Term::Kind::Register) {
       uint8_t bits = current->syntax->registers[base.index].bits;
       if (bits != 32 && bits != 64)
@@ -250,6 +250,19 @@ private:
       in.space = Space::Local;
     sources.push_back(base.kind == Term::Kind::Integer ? constant(base.bits, true) : value(at, base, 'd'));
     marks.push_back(1);
+  }
+
+  /// [map, {c0, c1}]: the row of the map's address, then those of the coordinates.
+  void tensorPlace(const Statement &at, const Term &term, unsigned coordinates, Instr &in,
+                   std::vector<uint32_t> &sources, std::vector<uint32_t> &marks) {
+    if (term.kind != Term::Kind::Address || term.parts.size() != 2 || term.parts[1].kind != Term::Kind::Vector ||
+        term.parts[1].parts.size() != coordinates)
+      fail(at, at.opcode + ": expected [map, {" + std::to_string(coordinates) + " coordinates}]");
+    Term base = term;
+    base.parts.resize(1);
+    memory(at, base, in, sources, marks);
+    for (const Term &part : term.parts[1].parts)
+      sources.push_back(value(at, part, 'w'));
   }
 
   //===--- instructions ---===//
@@ -303,6 +316,9 @@ private:
   void decodeStatement(const Statement &at) {
     uint32_t guard = at.guard < 0 ? kNoRow : value(at, registerTerm(uint32_t(at.guard)), 'p');
     const Form *form = table().find(at.opcode);
+    // One opcode for two lists of operands: wgmma with A in registers.
+    if (form && form->flags & FlagMatrix && at.terms.size() > 1 && at.terms[1].kind == Term::Kind::Vector)
+      form = table().find(at.opcode + kRegistersForm);
     if (!form)
       fail(at, "unknown instruction '" + at.opcode + "'");
     Instr in;
@@ -315,6 +331,7 @@ private:
     in.bytes = form->bytes;
     in.count = form->count;
     in.isSigned = form->isSigned;
+    code->hasMatrixJobs |= (in.flags & FlagMatrix) != 0;
     if (form->signature == "branch") {
       if (at.terms.size() != 1 || at.terms[0].kind != Term::Kind::Label)
         fail(at, at.opcode + ": expected a label");
@@ -369,6 +386,8 @@ private:
       auto &list = inSources ? sources : results;
       if (letter == 'm')
         memory(at, given, in, sources, marks);
+      else if (letter == 't')
+        tensorPlace(at, given, lanes, in, sources, marks);
       else if (lanes) {
         if (given.kind != Term::Kind::Vector || given.parts.size() != lanes)
           fail(at, at.opcode + ": expected a vector of " + std::to_string(lanes) + " operands");

@@ -11,9 +11,11 @@
 #include "lib/Target/CUDA/PtxCheck/Code.h"
 #include "lib/Target/CUDA/PtxCheck/Shadow.h"
 #include "tilewright/PtxChecker.h"
+#include "tilewright/PtxTensorMap.h"
 
 #include <cstring>
 #include <deque>
+#include <map>
 
 namespace tilewright::ptx {
 
@@ -31,7 +33,7 @@ struct Frame {
 };
 
 struct Fragment {
-  enum class State : uint8_t { Ready, Converging, AtBarrier };
+  enum class State : uint8_t { Ready, Converging, AtBarrier, Waiting }; ///< Waiting: until wake()
   uint32_t pc = 0, mask = 0;
   uint32_t base = 0;      ///< of its registers
   uint64_t localBase = 0; ///< of its function's local memory
@@ -48,10 +50,40 @@ struct PendingCopy {
   uint32_t pc = 0;
 };
 
+/// A cp.async.bulk, with or without a tensor map, that has not taken place.
+struct BulkCopy {
+  enum class Direction : uint8_t { Load, Store, Reduce };
+  Direction direction = Direction::Load;
+  Block *block = nullptr;
+  uint64_t shared = 0;               ///< address of its first byte
+  uint64_t global = 0;               ///< without a map
+  uint32_t bytes = 0;                ///< in shared memory
+  uint64_t mbarrier = 0;             ///< of a load
+  uint32_t operation = 0;            ///< of a reduction: a Reduction
+  bool tensor = false, read = false; ///< read: a store whose source has been captured
+  TensorMap map;
+  std::array<int32_t, 5> at = {};
+  std::vector<uint8_t> captured; ///< by byte of the box
+  Epoch issuer;                  ///< without Epoch::Async
+};
+
 struct Lane {
   std::vector<uint8_t> local;
-  std::vector<PendingCopy> copies;             ///< not yet in a group
-  std::deque<std::vector<PendingCopy>> groups; ///< oldest first
+  std::vector<BulkCopy> bulk;                   ///< not yet in a group
+  std::deque<std::vector<BulkCopy>> bulkGroups; ///< oldest first
+  std::vector<PendingCopy> copies;              ///< not yet in a group
+  std::deque<std::vector<PendingCopy>> groups;  ///< oldest first
+};
+
+/// A wgmma.mma_async that has not been waited for: the quarter of it that is this warp's.
+struct MatrixJob {
+  void (*run)(Exec &, const MatrixJob &) = nullptr;
+  const Instr *in = nullptr;
+  uint64_t a = 0, b = 0; ///< descriptors
+  uint32_t pc = 0, base = 0;
+  bool accumulate = false;
+  int8_t scaleA = 1, scaleB = 1;
+  bool transposeA = false, transposeB = false;
 };
 
 struct Warp {
@@ -65,6 +97,11 @@ struct Warp {
   VectorClock clock;
   VectorClock released, acquired; ///< at the last fence; seen by strong reads since
   bool hasReleased = false, hasAcquired = false;
+  std::vector<MatrixJob> jobs;                  ///< not yet in a group
+  std::deque<std::vector<MatrixJob>> jobGroups; ///< oldest first
+  std::vector<uint8_t> inFlight;                ///< by row, when jobs are: 1 an accumulator, 2 a part of A
+  std::vector<uint8_t> unfenced; ///< by row: written since the last wgmma.fence; empty before the first one
+  uint32_t jobCount = 0, registerLimit = 0;
 
   bool done() const { return fragments.empty(); }
 };
@@ -79,7 +116,23 @@ struct Barrier {
   bool all = true, any = false;
 };
 
+struct Mbarrier {
+  uint32_t expected = 0; ///< arrivals of the next phase
+  uint32_t pending = 0;  ///< arrivals that this phase lacks
+  int64_t bytes = 0;     ///< that it still expects
+  uint32_t phase = 0;    ///< this one, from 0
+  uint32_t agent = 0;    ///< of its copies, an index of VectorClock::own
+  bool shown = false;    ///< its initialisation, to the async proxy
+  Epoch init, lastLoad;
+  VectorClock arriving, completed;
+};
+
 struct Block {
+  std::map<uint64_t, Mbarrier> mbarriers; ///< by address
+  std::array<uint32_t, kAgents> agentClocks = {};
+  uint32_t mbarriersMade = 0;
+  std::map<std::pair<uint32_t, uint32_t>, std::pair<MatrixJob, uint32_t>>
+      groupJobs;       ///< by warp group and number: the first warp's, and how many warps came
   uint32_t serial = 0; ///< from 1, in the order of starting
   Dimensions index = {0, 0, 0};
   std::vector<Warp> warps;
@@ -110,7 +163,8 @@ struct Grid {
   std::vector<uint8_t> parameters = {};
   std::vector<Cost> costs = {}; ///< by program counter
   std::vector<std::unique_ptr<Block>> running = {};
-  uint64_t random = 1, steps = 0;
+  std::vector<BulkCopy> loads = {}; ///< in flight
+  uint64_t random = 1, steps = 0, polls = 0;
   uint32_t nextBlock = 0;
   std::unordered_map<uint64_t, std::pair<VectorClock, uint32_t>> released =
       {}; ///< by address of a strong write: clock, block
@@ -164,6 +218,8 @@ struct Exec {
   void publish(uint64_t address); ///< a strong write
   void observe(uint64_t address); ///< a strong read
   void finish(uint32_t lane, const PendingCopy &copy);
+  /// Whether the bytes of shared memory lie in one variable, at a multiple of `align`; else a finding.
+  bool inShared(uint32_t lane, uint64_t address, uint64_t bytes, uint32_t align, const std::string &what);
   void countShared(const uint64_t *addresses, uint32_t bytes);
   void countGlobal(const uint64_t *addresses, uint32_t bytes);
 };
@@ -174,6 +230,20 @@ void runGrid(Grid &grid);
 void exitLanes(Exec &e, uint32_t mask);
 /// The lanes of the fragment that stay, and a fragment for those that leave, at another place.
 void leave(Exec &e, uint32_t mask, uint32_t pc);
+/// Threads that wait for something look again.
+void wake(Block &block);
+/// One of the bulk loads in flight takes place. False: there is none.
+bool deliverLoad(Grid &grid);
+/// What the block leaves behind: copies and products that nobody waited for.
+void endBlock(Grid &grid, Block &block);
+void endBulk(Exec &e);
+void endMatrixJobs(Exec &e);
+/// What holds a waiting fragment up, for the report of a deadlock.
+std::string describeWait(Exec &e, const Instr &in);
+/// Bytes have arrived for the present phase (negative: are expected).
+void completeBytes(Block &block, Mbarrier &mbarrier, int64_t bytes);
+/// The registers that products in flight hold: a finding when the instruction touches them.
+void checkInFlight(Exec &e, const Instr &in);
 /// All of the barrier's threads are there: those that wait go on.
 void completeBarrier(Grid &grid, Block &block, uint32_t number);
 

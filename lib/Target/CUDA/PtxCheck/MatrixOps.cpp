@@ -11,8 +11,8 @@
 // with C rounded once. The hardware's order and truncation differ; a kernel must not rely on either.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Target/CUDA/PtxCheck/Formats.h"
 #include "lib/Target/CUDA/PtxCheck/Lanes.h"
+#include "lib/Target/CUDA/PtxCheck/MatrixElements.h"
 #include "lib/Target/CUDA/PtxCheck/Table.h"
 
 #include <algorithm>
@@ -21,47 +21,7 @@
 namespace tilewright::ptx {
 namespace {
 
-// Elements: how many a word holds, and their values.
-struct F16 {
-  static constexpr uint32_t kCount = 2;
-  static double get(uint32_t word, uint32_t i) { return halfToFloat(uint16_t(word >> (16 * i))); }
-};
-struct BF16 {
-  static constexpr uint32_t kCount = 2;
-  static double get(uint32_t word, uint32_t i) { return brainToFloat(uint16_t(word >> (16 * i))); }
-};
-struct TF32 { // the low 13 bits are not looked at
-  static constexpr uint32_t kCount = 1;
-  static double get(uint32_t word, uint32_t) { return std::bit_cast<float>(word & ~0x1fffu); }
-};
-struct E4M3 {
-  static constexpr uint32_t kCount = 4;
-  static double get(uint32_t word, uint32_t i) { return decode(word >> (8 * i) & 255, kE4M3); }
-};
-struct E5M2 {
-  static constexpr uint32_t kCount = 4;
-  static double get(uint32_t word, uint32_t i) { return decode(word >> (8 * i) & 255, kE5M2); }
-};
-struct S8 {
-  static constexpr uint32_t kCount = 4;
-  static int32_t get(uint32_t word, uint32_t i) { return int8_t(word >> (8 * i)); }
-};
-struct U8 {
-  static constexpr uint32_t kCount = 4;
-  static int32_t get(uint32_t word, uint32_t i) { return uint8_t(word >> (8 * i)); }
-};
-struct S4 {
-  static constexpr uint32_t kCount = 8;
-  static int32_t get(uint32_t word, uint32_t i) { return int32_t(word << (28 - 4 * i)) >> 28; }
-};
-struct U4 {
-  static constexpr uint32_t kCount = 8;
-  static int32_t get(uint32_t word, uint32_t i) { return int32_t(word >> (4 * i) & 15); }
-};
-
 /// `wordsA` registers hold A, half as many B. The accumulators are f32, f16 (two to a register) or s32.
-enum class Sum { F32, F16, S32 };
-
 template <class A, class B, Sum sum, uint32_t wordsA> void multiply(Exec &e, const Instr &in) {
   constexpr uint32_t E = A::kCount, K = 4 * E * (wordsA / 2), wordsB = wordsA / 2, wordsC = sum == Sum::F16 ? 2 : 4;
   using T = decltype(A::get(0, 0));

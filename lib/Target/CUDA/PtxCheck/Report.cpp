@@ -67,6 +67,16 @@ const char *name(Kind kind) {
     return "race";
   case Kind::AsyncNotWaited:
     return "async-not-waited";
+  case Kind::MissingProxyFence:
+    return "missing-proxy-fence";
+  case Kind::MbarrierMisuse:
+    return "mbarrier-misuse";
+  case Kind::RegisterInFlight:
+    return "register-in-flight";
+  case Kind::MissingMatrixFence:
+    return "missing-wgmma-fence";
+  case Kind::RegisterBudget:
+    return "register-budget";
   case Kind::BarrierDivergence:
     return "barrier-divergence";
   case Kind::BarrierMismatch:

@@ -86,8 +86,12 @@ void setWritten(Exec &e, const Instr &in) {
       if (uint32_t row = e.operand(in, i); !(row & kPool))
         mask &= e.written(row);
   for (uint32_t i = 0; i < in.results; ++i)
-    if (uint32_t row = e.operand(in, i); row != kNoRow)
+    if (uint32_t row = e.operand(in, i); row != kNoRow && !(row & kPool)) {
       e.written(row) = (e.written(row) & ~e.mask) | mask;
+      // Compilers put moves anywhere: ptxas removes them.
+      if (uint32_t at = e.fragment->base + row; at < e.warp.unfenced.size() && !(in.flags & (FlagMove | FlagMatrix)))
+        e.warp.unfenced[at] = 1;
+    }
 }
 
 /// Runs a warp for some instructions. False: it could do nothing.
@@ -141,6 +145,8 @@ bool runWarp(Grid &grid, Block &block, Warp &warp, uint32_t quantum) {
       }
       if (!(in.flags & FlagMove))
         checkSources(e, in);
+      if (!warp.inFlight.empty() && !(in.flags & FlagMatrix))
+        checkInFlight(e, in);
       --quantum;
       ++grid.steps;
       moved = true;
@@ -230,6 +236,25 @@ void start(Grid &grid, const std::vector<uint32_t> &order) {
   grid.running.push_back(std::move(block));
 }
 
+} // namespace
+
+void wake(Block &block) {
+  for (Warp &warp : block.warps)
+    for (Fragment &fragment : warp.fragments)
+      if (fragment.state == Fragment::State::Waiting)
+        fragment.state = Fragment::State::Ready;
+}
+
+void endBlock(Grid &grid, Block &block) {
+  for (Warp &warp : block.warps) {
+    Exec e{grid, block, warp, nullptr};
+    endBulk(e);
+    endMatrixJobs(e);
+  }
+}
+
+namespace {
+
 void reportDeadlock(Grid &grid) {
   grid.report.finished = false;
   for (auto &block : grid.running)
@@ -237,6 +262,14 @@ void reportDeadlock(Grid &grid) {
       for (Fragment &fragment : warp.fragments) {
         Exec e{grid, *block, warp, &fragment};
         e.pc = fragment.pc;
+        if (fragment.state == Fragment::State::Waiting) {
+          e.operands = grid.code.operands.data();
+          e.mask = fragment.mask;
+          e.registers = warp.registers.data() + size_t(fragment.base) * kLanes;
+          e.find(Kind::Deadlock, uint32_t(std::countr_zero(fragment.mask)),
+                 "waits for ever: " + describeWait(e, grid.code.instrs[fragment.pc]));
+          continue;
+        }
         uint32_t number = fragment.barrier;
         const Barrier &barrier = block->barriers[number & 15];
         e.find(Kind::Deadlock, uint32_t(std::countr_zero(fragment.mask)),
@@ -274,9 +307,18 @@ void runGrid(Grid &grid) {
     bool moved = false;
     for (Warp *warp : ready)
       moved |= runWarp(grid, *warp->block, *warp, 16 + uint32_t(grid.draw() & 511));
-    std::erase_if(grid.running, [](const auto &block) {
-      return std::all_of(block->warps.begin(), block->warps.end(), [](const Warp &warp) { return warp.done(); });
+    std::erase_if(grid.running, [&](const auto &block) {
+      bool done = std::all_of(block->warps.begin(), block->warps.end(), [](const Warp &warp) { return warp.done(); });
+      if (done)
+        endBlock(grid, *block);
+      return done;
     });
+    // Late, but not for ever: bulk loads come when nothing else moves, or when threads only ask for them.
+    if (!moved || grid.polls > 4 * ready.size()) {
+      grid.polls = 0;
+      if (deliverLoad(grid))
+        moved = true;
+    }
     if (!moved && !grid.running.empty()) {
       for (Warp *warp : ready)
         if (!warp->done() && breakDivergence(grid, *warp->block, *warp)) {
@@ -291,9 +333,10 @@ void runGrid(Grid &grid) {
     if (grid.steps > launch.stepLimit) {
       grid.report.finished = false;
       Warp *warp = nullptr;
-      for (Warp *candidate : ready)
-        if (!candidate->done())
-          warp = candidate;
+      for (auto &block : grid.running) // blocks that ended in this turn are gone
+        for (Warp &candidate : block->warps)
+          if (!candidate.done())
+            warp = &candidate;
       if (!warp)
         continue;
       Exec e{grid, *warp->block, *warp, &warp->fragments.back()};

@@ -12,12 +12,14 @@ namespace tilewright::ptx {
 
 void VectorClock::join(const VectorClock &from, bool sameBlock, uint32_t fromBlock) {
   if (sameBlock) {
-    for (size_t i = 0; i < own.size(); ++i)
+    for (size_t i = 0; i < own.size(); ++i) {
       own[i] = std::max(own[i], from.own[i]);
+      fenced[i] = std::max(fenced[i], from.fenced[i]);
+    }
   } else {
     for (size_t i = 0; i < own.size(); ++i)
       if (from.own[i]) {
-        uint32_t &mine = others[uint64_t(fromBlock) * 32 + i];
+        uint32_t &mine = others[uint64_t(fromBlock) * kAgents + i];
         mine = std::max(mine, from.own[i]);
       }
   }
@@ -91,7 +93,7 @@ const Epoch *Shadow::read(const Accessor &who, uint64_t at, uint64_t bytes) {
   const Epoch *found = nullptr;
   for (uint64_t i = at >> shift, end = (at + bytes - 1) >> shift; i <= end; ++i) {
     Run &run = runs[i];
-    if (races(who, run.write)) {
+    if (races(who, run.write) || (run.write.block && who.lacksProxyFence(run.write))) {
       conflict = run.write;
       found = &conflict;
     }
@@ -105,7 +107,7 @@ const Epoch *Shadow::write(const Accessor &who, uint64_t at, uint64_t bytes) {
   const Epoch *found = nullptr;
   for (uint64_t i = at >> shift, end = (at + bytes - 1) >> shift; i <= end; ++i) {
     Run &run = runs[i];
-    if (races(who, run.write)) {
+    if (races(who, run.write) || (run.write.block && who.lacksProxyFence(run.write))) {
       conflict = run.write;
       found = &conflict;
     }
@@ -128,12 +130,12 @@ void Shadow::finishWrite(const Accessor &who, uint64_t at, uint64_t bytes) {
     runs[i].write = who.epoch;
 }
 
-void Shadow::finishRead(const Accessor &who, uint64_t at, uint64_t bytes) {
+void Shadow::finishRead(const Epoch &issuer, const Epoch &done, uint64_t at, uint64_t bytes) {
   split(at, bytes);
   for (uint64_t i = at >> shift, end = (at + bytes - 1) >> shift; i <= end; ++i)
     for (Epoch &read : runs[i].reads)
-      if (read.flags & Epoch::Async && read.block == who.epoch.block && read.warp == who.epoch.warp)
-        read = who.epoch;
+      if (read.flags & Epoch::Async && read.block == issuer.block && read.warp == issuer.warp)
+        read = done;
 }
 
 } // namespace tilewright::ptx

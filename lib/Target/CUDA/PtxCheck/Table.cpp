@@ -36,6 +36,9 @@ const Table &table() {
     addMatrixMoveForms(table);
     addMatrixForms(table);
     addCopyForms(table);
+    addMbarrierForms(table);
+    addBulkForms(table);
+    addMatrixJobForms(table);
     return table;
   }();
   return made;

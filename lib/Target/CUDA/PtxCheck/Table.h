@@ -6,8 +6,8 @@
 //   p predicate   h 16 bits   w 32 bits   d 64 bits   q 128 bits   f f32   g f64   x a register of any width
 //   v at most 32 bits   n the low 32 bits of any register
 //   W like w, but may be missing in the middle
-//   m address in memory   4w a vector of four   ? what follows may be missing   | (behind a result p) a second one by
-//   p|q
+//   m address in memory   2t address of an element of a tensor map with two coordinates   4w a vector of four   ? what
+//   follows may be missing   | (behind a result p) a second one by p|q
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_PTXCHECK_TABLE_H
@@ -30,6 +30,9 @@ struct Form {
   uint8_t bytes = 0, count = 1;
   bool isSigned = false;
 };
+
+/// Behind the opcode of a form whose second operand is a vector, where there is one without too.
+inline constexpr const char *kRegistersForm = "/registers";
 
 class Table {
 public:
@@ -80,6 +83,9 @@ void addWarpForms(Table &table);
 void addMatrixMoveForms(Table &table);
 void addMatrixForms(Table &table);
 void addCopyForms(Table &table);
+void addMbarrierForms(Table &table);
+void addBulkForms(Table &table);
+void addMatrixJobForms(Table &table);
 
 } // namespace tilewright::ptx
 

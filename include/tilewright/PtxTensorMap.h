@@ -1,0 +1,51 @@
+//===- PtxTensorMap.h - a tensor map that the checker can read -----------------------===//
+//
+// What cuTensorMapEncodeTiled writes is opaque. Where kernels run on the checker, a launch passes this description in
+// its place: 128 bytes like the driver's, by value as a parameter of the kernel or in global memory.
+//
+//   ptx::TensorMap map = ptx::tensorMap(ptx::TensorMap::Element::BF16, data, {columns, rows}, {columns * 2}, {64, 128},
+//                                       128);
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_PTXTENSORMAP_H
+#define TILEWRIGHT_PTXTENSORMAP_H
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tilewright::ptx {
+
+struct alignas(64) TensorMap {
+  enum class Element : uint8_t { U8, U16, U32, S32, U64, S64, F16, F32, F64, BF16 };
+  static constexpr uint64_t kMagic = 0x31702d6d61735754; ///< tells it from other bytes
+
+  uint64_t magic = kMagic;
+  uint64_t base = 0;                    ///< the device's address of element 0
+  std::array<uint64_t, 4> strides = {}; ///< bytes from one index to the next, of the dimensions from the second on
+  std::array<uint32_t, 5> dims = {};    ///< elements, the fastest dimension first
+  std::array<uint16_t, 5> box = {};     ///< elements
+  std::array<uint8_t, 5> elementStrides = {1, 1, 1, 1, 1}; ///< the first counts as 1
+  uint8_t rank = 0;                                        ///< 1 to 5
+  Element element = Element::U8;
+  uint8_t swizzle = 0; ///< bytes: 0 (none), 32, 64 or 128
+  uint8_t fillNan = 0; ///< elements outside of the tensor are NaN, else 0
+  uint8_t unused[25] = {};
+
+  uint32_t elementBytes() const;
+  uint32_t boxBytes() const;
+  /// Elements of the box along a dimension that are moved.
+  uint32_t moved(uint32_t dimension) const;
+  /// What the driver would refuse, or the checker cannot execute; empty when all is well.
+  std::string problem() const;
+};
+static_assert(sizeof(TensorMap) == 128);
+
+/// A map of a tensor at `base`. `strides` in bytes, one fewer than `dims`.
+TensorMap tensorMap(TensorMap::Element element, const void *base, const std::vector<uint32_t> &dims,
+                    const std::vector<uint64_t> &strides, const std::vector<uint16_t> &box, uint8_t swizzle);
+
+} // namespace tilewright::ptx
+
+#endif

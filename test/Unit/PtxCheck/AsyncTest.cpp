@@ -1,0 +1,243 @@
+//===- AsyncTest.cpp - mbarrier and bulk copies, one instruction at a time -------------------===//
+//
+// Expected values are worked out by hand from the ISA's text.
+//
+//===----------------------------------------------------------------------===//
+#include "Kernels.h"
+#include "tilewright/PtxTensorMap.h"
+
+using namespace tilewright::ptx;
+using namespace tilewright::ptx::test;
+
+namespace {
+
+const std::string kBar = ".shared .align 8 .b8 bar[16];\n";
+
+/// Lane 0's words of `out` after a body that leaves them in %r10 and behind.
+Outcome single(const std::string &body, uint32_t results) {
+  std::string text = "mov.b32 %r1, bar;\n" + body;
+  for (uint32_t i = 0; i < results; ++i)
+    text += "st.global.b32 [%rd30+" + std::to_string(4 * i) + "], %r" + std::to_string(10 + i) + ";\n";
+  return runBody(text, threads(1), 8, {}, kBar);
+}
+
+TEST(Mbarrier, PhasesAndPendingCounts) {
+  // A count of 3: three arrivals complete phase 0. The state holds the arrivals that lacked before.
+  Outcome outcome =
+      single("mbarrier.init.shared.b64 [%r1], 3;\n"
+             "mbarrier.arrive.shared.b64 %rd1, [%r1];\n"
+             "mbarrier.pending_count.b64 %r10, %rd1;\n"
+             "mbarrier.test_wait.shared.b64 %p1, [%r1], %rd1;\nselp.b32 %r11, 1, 0, %p1;\n"
+             "mbarrier.arrive.noComplete.shared.b64 %rd2, [%r1], 1;\n"
+             "mbarrier.pending_count.b64 %r12, %rd2;\n"
+             "mbarrier.arrive.release.cta.shared::cta.b64 _, [%r1];\n"
+             "mbarrier.test_wait.acquire.cta.shared::cta.b64 %p1, [%r1], %rd1;\nselp.b32 %r13, 1, 0, %p1;\n"
+             "mbarrier.test_wait.parity.shared.b64 %p1, [%r1], 0;\nselp.b32 %r14, 1, 0, %p1;\n"
+             "mbarrier.test_wait.parity.shared.b64 %p1, [%r1], 1;\nselp.b32 %r15, 1, 0, %p1;\n"
+             "mbarrier.inval.shared.b64 [%r1];\n",
+             6);
+  ASSERT_EQ(outcome.error, "");
+  EXPECT_TRUE(outcome.report.findings.empty()) << outcome.report.text();
+  EXPECT_EQ(std::vector<uint32_t>(outcome.out.begin(), outcome.out.begin() + 6),
+            (std::vector<uint32_t>{3, 0, 2, 1, 1, 0}));
+}
+
+TEST(Mbarrier, DropsAndBytes) {
+  // 2 arrivals, one of them leaves for good: the next phase needs one. Bytes hold a phase up.
+  Outcome outcome = single("mbarrier.init.b64 [bar], 2;\nmbarrier.arrive_drop.shared.b64 _, [%r1];\n"
+                           "mbarrier.arrive.expect_tx.shared.b64 _, [%r1], 48;\n"
+                           "mbarrier.test_wait.parity.shared.b64 %p1, [%r1], 0;\nselp.b32 %r10, 1, 0, %p1;\n"
+                           "mbarrier.expect_tx.relaxed.cta.shared.b64 [%r1], 16;\n"
+                           "mbarrier.complete_tx.relaxed.cta.shared.b64 [%r1], 64;\n"
+                           "mbarrier.test_wait.parity.shared.b64 %p1, [%r1], 0;\nselp.b32 %r11, 1, 0, %p1;\n"
+                           "mbarrier.arrive.shared.b64 %rd1, [%r1];\nmbarrier.pending_count.b64 %r12, %rd1;\n"
+                           "mbarrier.test_wait.parity.shared.b64 %p1, [%r1], 1;\nselp.b32 %r13, 1, 0, %p1;\n",
+                           4);
+  ASSERT_EQ(outcome.error, "");
+  EXPECT_TRUE(outcome.report.findings.empty()) << outcome.report.text();
+  EXPECT_EQ(std::vector<uint32_t>(outcome.out.begin(), outcome.out.begin() + 4), (std::vector<uint32_t>{0, 1, 1, 1}));
+}
+
+TEST(Mbarrier, Misuse) {
+  const std::string init = "mbarrier.init.shared.b64 [%r1], 1;\n";
+  auto misuses = [](const std::string &body) { return single(body, 0).count(Kind::MbarrierMisuse); };
+  EXPECT_EQ(misuses("mbarrier.arrive.shared.b64 _, [%r1];\n"), 1u);
+  EXPECT_EQ(misuses(init + "mbarrier.arrive.shared.b64 _, [%r1], 2;\n"), 1u);
+  EXPECT_EQ(misuses(init + "mbarrier.arrive.noComplete.shared.b64 %rd1, [%r1], 1;\n"), 1u);
+  EXPECT_EQ(misuses(init + init), 1u);
+  EXPECT_EQ(misuses(init + "st.shared.b32 [%r1+4], %r1;\n"), 1u);
+  EXPECT_EQ(misuses(init + "mbarrier.inval.shared.b64 [%r1];\nmbarrier.arrive.shared.b64 _, [%r1];\n"), 1u);
+  EXPECT_EQ(misuses(init + "mbarrier.arrive.expect_tx.shared.b64 _, [%r1], 1048576;\n"), 1u);
+  EXPECT_EQ(misuses(init + "mbarrier.arrive.shared.b64 %rd1, [%r1];\nmbarrier.arrive.shared.b64 _, [%r1];\n"
+                           "mbarrier.test_wait.shared.b64 %p1, [%r1], %rd1;\n"),
+            1u); // two phases ago
+  EXPECT_EQ(single("mbarrier.init.shared.b64 [%r1], 0;\n", 0).count(Kind::BadOperand), 1u);
+  EXPECT_EQ(single("mbarrier.init.shared.b64 [%r1+4], 1;\n", 0).count(Kind::Misaligned), 1u);
+  EXPECT_EQ(single("mbarrier.init.shared.b64 [%r1+16], 1;\n", 0).count(Kind::OutOfBounds), 1u);
+  EXPECT_EQ(single(init + "$w:\nmbarrier.try_wait.parity.shared.b64 %p1, [%r1], 0;\n@!%p1 bra $w;\n", 0)
+                .count(Kind::Deadlock),
+            1u);
+}
+
+TEST(Mbarrier, OrdersWhatCameBefore) {
+  // Warp 0 writes and arrives, warp 1 waits and reads.
+  std::string body =
+      "mov.u32 %r1, %tid.x;\nmov.b32 %r2, bar;\nsetp.ne.u32 %p1, %r1, 0;\n@!%p1 mbarrier.init.shared.b64 "
+      "[%r2], 32;\nbar.sync 0;\nsetp.lt.u32 %p2, %r1, 32;\nshl.b32 %r3, %r1, 2;\nand.b32 %r3, %r3, "
+      "127;\nmov.b32 %r4, s;\nadd.s32 %r4, %r4, %r3;\n@!%p2 bra $wait;\nst.shared.b32 [%r4], %r1;\n"
+      "mbarrier.arrive.shared.b64 _, [%r2];\nret;\n$wait:\nmbarrier.try_wait.parity.shared.b64 %p3, "
+      "[%r2], 0;\n@!%p3 bra $wait;\nld.shared.b32 %r5, [%r4];\nmul.wide.u32 %rd1, %r1, 4;\nadd.s64 "
+      "%rd1, %rd1, %rd30;\nst.global.b32 [%rd1], %r5;\n";
+  uint64_t found = 0;
+  for (uint64_t seed = 0; seed < 16; ++seed) {
+    Outcome right = runBody(body, threads(64, 1, seed), 64, {}, kBar + ".shared .align 16 .b8 s[128];\n");
+    ASSERT_EQ(right.error, "");
+    EXPECT_TRUE(right.report.findings.empty()) << right.report.text();
+    EXPECT_EQ(right.out[63], 31u);
+    std::string wrong = body;
+    wrong.erase(wrong.find("@!%p3 bra $wait;\n"), 17);
+    Outcome bad = runBody(wrong, threads(64, 1, seed), 64, {}, kBar + ".shared .align 16 .b8 s[128];\n");
+    found += bad.count(Kind::Race) + bad.count(Kind::UninitialisedMemory) != 0;
+  }
+  EXPECT_GE(found, 4u); // else the reader happened to come late
+}
+
+//===--- copies ---===//
+/// A kernel of 32 threads with a tensor map, its address in %rd1; s has 1024 bytes, %r3 is the thread's word of it.
+Outcome withMap(const std::string &body, const TensorMap &map, std::vector<uint32_t> &tensor) {
+  std::string text =
+      ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 out, .param .align 64 .b8 "
+      "map[128]) {\n.reg .pred %p<8>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<8>;\n.shared .align 8 .b8 bar[8];\n.shared "
+      ".align 1024 .b8 s[1024];\nld.param.b64 %rd2, [out];\nmov.b64 %rd1, map;\ncvta.param.u64 %rd1, %rd1;\nmov.u32 "
+      "%r1, %tid.x;\nsetp.eq.u32 %p1, %r1, 0;\nshl.b32 %r2, %r1, 2;\nmov.b32 %r3, s;\nadd.s32 %r3, %r3, %r2;\nmov.b32 "
+      "%r4, s;\nmov.b32 %r5, bar;\nmul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd3, %rd3, %rd2;\n" +
+      body + "ret;\n}\n";
+  Outcome outcome;
+  Launch launch = threads(32);
+  launch.kernel = "k";
+  std::unique_ptr<Module> module = Module::read(text, "test.ptx", outcome.error);
+  if (!module)
+    return outcome;
+  outcome.out.reserve(1024); // what goes past it is not in another allocation
+  outcome.out.assign(32, 77);
+  Memory memory;
+  memory.add(outcome.out.data(), 128, "out");
+  memory.add(tensor.data(), tensor.size() * 4, "tensor");
+  std::optional<Report> report =
+      run(*module, memory, launch, {argument(outcome.out.data()), argument(map)}, outcome.error);
+  if (report)
+    outcome.report = *report;
+  return outcome;
+}
+/// 3 rows of 12 words, of which 10 belong to the tensor; the word at row i and column j is 100 * i + j.
+std::vector<uint32_t> threeRows() {
+  std::vector<uint32_t> tensor;
+  tensor.reserve(1024);
+  tensor.resize(36);
+  for (uint32_t i = 0; i < 36; ++i)
+    tensor[i] = i / 12 * 100 + i % 12;
+  return tensor;
+}
+TensorMap mapOf(const std::vector<uint32_t> &tensor) {
+  return tensorMap(TensorMap::Element::U32, tensor.data(), {10, 3}, {48}, {8, 4}, 0);
+}
+const std::string kInit =
+    "@%p1 mbarrier.init.shared.b64 [%r5], 1;\n@%p1 fence.mbarrier_init.release.cluster;\nbar.sync "
+    "0;\n@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [%r5], 128;\n";
+const std::string kAwait = "$w:\nmbarrier.try_wait.parity.shared.b64 %p3, [%r5], 0;\n@!%p3 bra $w;\n";
+const std::string kOut = "ld.shared.b32 %r7, [%r3];\nst.global.b32 [%rd3], %r7;\n";
+
+TEST(Bulk, ATensorLoadFillsWhatLiesOutside) {
+  std::vector<uint32_t> tensor = threeRows();
+  std::string load = "@%p1 cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r4], "
+                     "[%rd1, {6, -1}], [%r5];\n";
+  Outcome outcome = withMap(kInit + load + kAwait + kOut, mapOf(tensor), tensor);
+  ASSERT_EQ(outcome.error, "");
+  EXPECT_TRUE(outcome.report.findings.empty()) << outcome.report.text();
+  for (uint32_t i = 0; i < 32; ++i) {
+    int row = int(i / 8) - 1, column = int(i % 8) + 6;
+    EXPECT_EQ(outcome.out[i], row >= 0 && column < 10 ? uint32_t(row * 100 + column) : 0u) << i;
+  }
+  EXPECT_GE(withMap(kInit + load + kOut, mapOf(tensor), tensor).count(Kind::AsyncNotWaited), 1u);
+  TensorMap wrong = mapOf(tensor);
+  wrong.box[0] = 7;
+  EXPECT_EQ(withMap(kInit + load, wrong, tensor).count(Kind::BadOperand), 1u);
+  wrong = mapOf(tensor);
+  wrong.dims[1] = 4; // more rows than the allocation has
+  std::string last = load;
+  last.replace(last.find("{6, -1}"), 7, "{0, 2}");
+  EXPECT_GE(withMap(kInit + last, wrong, tensor).count(Kind::OutOfBounds), 1u);
+}
+
+TEST(Bulk, SwizzlesMoveChunksByTheirLine) {
+  // 4 rows of 32 bytes: lines of 128 bytes hold four; chunk c of byte address a goes to c ^ (a / 128 & 1).
+  std::vector<uint32_t> tensor(64);
+  for (uint32_t i = 0; i < 64; ++i)
+    tensor[i] = i;
+  TensorMap map = tensorMap(TensorMap::Element::U32, tensor.data(), {8, 8}, {32}, {8, 8}, 32);
+  std::string load = "@%p1 mbarrier.expect_tx.shared.b64 [%r5], 128;\n@%p1 "
+                     "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r4], [%rd1, {0, "
+                     "0}], [%r5];\n";
+  Outcome outcome = withMap(kInit + load + kAwait + "add.s32 %r3, %r3, 128;\n" + kOut, map, tensor);
+  ASSERT_EQ(outcome.error, "");
+  EXPECT_TRUE(outcome.report.findings.empty()) << outcome.report.text();
+  for (uint32_t i = 0; i < 32; ++i) // the second line: halves of a row change places
+    EXPECT_EQ(outcome.out[i], 32 + (i ^ 4)) << i;
+}
+
+TEST(Bulk, StoresAndReductions) {
+  std::string write = "st.shared.b32 [%r3], %r1;\n", fence = "fence.proxy.async.shared::cta;\n", sync = "bar.sync 0;\n",
+              rest = "@%p1 cp.async.bulk.commit_group;\n", wait = "@%p1 cp.async.bulk.wait_group 0;\n";
+  std::string store = "@%p1 cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd1, {4, 1}], [%r4];\n";
+  std::vector<uint32_t> tensor = threeRows();
+  Outcome right = withMap(write + fence + sync + store + rest + wait, mapOf(tensor), tensor);
+  ASSERT_EQ(right.error, "");
+  EXPECT_TRUE(right.report.findings.empty()) << right.report.text();
+  for (uint32_t i = 0; i < 36; ++i) {
+    uint32_t row = i / 12, column = i % 12;
+    bool inside = row >= 1 && column >= 4 && column < 10;
+    EXPECT_EQ(tensor[i], inside ? (row - 1) * 8 + column - 4 : row * 100 + column) << i;
+  }
+  EXPECT_GE(withMap(write + sync + store + rest + wait, mapOf(tensor), tensor).count(Kind::MissingProxyFence), 1u);
+  EXPECT_GE(withMap(write + fence + sync + store + rest, mapOf(tensor), tensor).count(Kind::AsyncNotWaited), 1u);
+  EXPECT_GE(withMap(write + fence + sync + store + wait, mapOf(tensor), tensor).count(Kind::AsyncNotWaited), 1u);
+  EXPECT_GE(
+      withMap(write + fence + sync + store + rest + write + wait, mapOf(tensor), tensor).count(Kind::AsyncNotWaited),
+      1u);
+  std::string read = "@%p1 cp.async.bulk.wait_group.read 0;\nbar.sync 0;\n";
+  EXPECT_EQ(withMap(write + fence + sync + store + rest + read + write, mapOf(tensor), tensor).report.findings.size(),
+            0u);
+  tensor = threeRows();
+  std::string reduce = "@%p1 cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%rd1, {0, 0}], "
+                       "[%r4];\n";
+  Outcome sum = withMap(write + fence + sync + reduce + rest + wait, mapOf(tensor), tensor);
+  ASSERT_EQ(sum.error, "");
+  EXPECT_TRUE(sum.report.findings.empty()) << sum.report.text();
+  EXPECT_EQ(tensor[12 + 3], 103u + 8 + 3);
+  EXPECT_EQ(tensor[12 + 8], 108u);
+}
+
+TEST(Bulk, OneDimensionAndItsLimits) {
+  std::vector<uint32_t> tensor = threeRows();
+  std::string load = "mov.b64 %rd4, %rd2;\n@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+                     "[%r4], [%rd4], 128, [%r5];\n";
+  Outcome outcome = withMap(kInit + load + kAwait +
+                                "ld.shared.b32 %r7, [%r3];\nadd.s32 %r7, %r7, 1;\nst.global.b32 "
+                                "[%rd3], %r7;\n",
+                            mapOf(tensor), tensor);
+  ASSERT_EQ(outcome.error, "");
+  EXPECT_TRUE(outcome.report.findings.empty()) << outcome.report.text();
+  EXPECT_EQ(outcome.out[31], 78u);
+  auto replaced = [&](std::string from, std::string to) {
+    std::string text = kInit + load + kAwait;
+    return withMap(text.replace(text.find(from), from.size(), to), mapOf(tensor), tensor);
+  };
+  EXPECT_EQ(replaced("], 128, [%r5]", "], 120, [%r5]").count(Kind::Misaligned), 1u);
+  EXPECT_EQ(replaced("], 128, [%r5]", "], 1040, [%r5]").count(Kind::OutOfBounds), 1u);
+  EXPECT_EQ(replaced("], 128, [%r5]", "], 144, [%r5]").count(Kind::OutOfBounds), 1u);
+  EXPECT_EQ(replaced("], 128, [%r5]", "], 112, [%r5]").count(Kind::Deadlock), 1u);
+  EXPECT_EQ(replaced("[%rd4]", "[%rd4+4]").count(Kind::Misaligned), 1u);
+  EXPECT_GE(replaced("@%p1 fence.mbarrier_init.release.cluster;\n", "").count(Kind::MissingProxyFence), 1u);
+}
+
+} // namespace
