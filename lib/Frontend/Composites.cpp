@@ -11,12 +11,10 @@
 // Test: test/Python/test_plain_exports.py
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Frontend/Node.h"
+#include "lib/Frontend/Composites.h"
+#include "lib/Frontend/Einsum.h"
 
 namespace tilewright {
-namespace {
-
-/// The op `target` of the table, which gives `types`, on `args`.
 Results importAs(Node &n, llvm::StringRef target, const ArgList &args, ArrayRef<RankedTensorType> types) {
   Node other(n.importer, target, args, {}, types, n.loc);
   Results results = importTable().find(target)->second(other);
@@ -25,7 +23,7 @@ Results importAs(Node &n, llvm::StringRef target, const ArgList &args, ArrayRef<
 
 Results importAs(Node &n, llvm::StringRef target, const ArgList &args) { return importAs(n, target, args, n.type()); }
 
-Arg argument(Node &n, unsigned index, llvm::StringRef name, Arg otherwise = {}) {
+Arg argumentOf(Node &n, unsigned index, llvm::StringRef name, Arg otherwise) {
   const Arg *arg = n.find(index, name);
   return arg ? *arg : otherwise;
 }
@@ -37,12 +35,14 @@ Arg listOf(ArrayRef<int64_t> values) {
   return list;
 }
 
+namespace {
+
 /// conv<N>d(input, weight, bias, stride, padding, dilation, groups)
-Results convolution(Node &n) {
+Results plainConvolution(Node &n) {
   return importAs(n, "aten.convolution.default",
-                  {argument(n, 0, "input"), argument(n, 1, "weight"), argument(n, 2, "bias"),
-                   argument(n, 3, "stride", listOf(1)), argument(n, 4, "padding", listOf(0)),
-                   argument(n, 5, "dilation", listOf(1)), false, listOf(0), argument(n, 6, "groups", int64_t(1))});
+                  {argumentOf(n, 0, "input"), argumentOf(n, 1, "weight"), argumentOf(n, 2, "bias"),
+                   argumentOf(n, 3, "stride", listOf(1)), argumentOf(n, 4, "padding", listOf(0)),
+                   argumentOf(n, 5, "dilation", listOf(1)), false, listOf(0), argumentOf(n, 6, "groups", int64_t(1))});
 }
 
 /// The same with padding "valid" or "same": of an even window torch pads one more behind, which tw.convolution cannot.
@@ -63,51 +63,56 @@ Results convolutionPadded(Node &n) {
     padding[i] = all / 2;
   }
   return importAs(n, "aten.convolution.default",
-                  {argument(n, 0, "input"), argument(n, 1, "weight"), argument(n, 2, "bias"),
-                   argument(n, 3, "stride", listOf(1)), listOf(padding), listOf(dilation), false, listOf(0),
-                   argument(n, 6, "groups", int64_t(1))});
+                  {argumentOf(n, 0, "input"), argumentOf(n, 1, "weight"), argumentOf(n, 2, "bias"),
+                   argumentOf(n, 3, "stride", listOf(1)), listOf(padding), listOf(dilation), false, listOf(0),
+                   argumentOf(n, 6, "groups", int64_t(1))});
 }
 
 /// conv_transpose<N>d(input, weight, bias, stride, padding, output_padding, groups, dilation)
 Results convolutionTransposed(Node &n) {
   return importAs(n, "aten.convolution.default",
-                  {argument(n, 0, "input"), argument(n, 1, "weight"), argument(n, 2, "bias"),
-                   argument(n, 3, "stride", listOf(1)), argument(n, 4, "padding", listOf(0)),
-                   argument(n, 7, "dilation", listOf(1)), true, argument(n, 5, "output_padding", listOf(0)),
-                   argument(n, 6, "groups", int64_t(1))});
-}
-
-/// batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled)
-Results batchNorm(Node &n) {
-  if (n.flag(5, "training"))
-    return n.refuse("batch norm in training writes its running statistics, and a compiled model keeps no state between "
-                    "calls: call model.eval() before it is exported");
-  return importAs(n, "aten._native_batch_norm_legit_no_training.default",
-                  {argument(n, 0, "input"), argument(n, 1, "weight"), argument(n, 2, "bias"),
-                   argument(n, 3, "running_mean"), argument(n, 4, "running_var"), argument(n, 6, "momentum"),
-                   argument(n, 7, "eps")});
-}
-
-/// group_norm(input, num_groups, weight, bias, eps); sizes follow from the input.
-Results groupNorm(Node &n) {
-  RankedTensorType none;
-  return importAs(n, "aten.native_group_norm.default",
-                  {argument(n, 0, "input"), argument(n, 2, "weight"), argument(n, 3, "bias"), Arg(), Arg(), Arg(),
-                   argument(n, 1, "num_groups"), argument(n, 4, "eps", 1e-5)},
-                  {n.type(), none, none});
+                  {argumentOf(n, 0, "input"), argumentOf(n, 1, "weight"), argumentOf(n, 2, "bias"),
+                   argumentOf(n, 3, "stride", listOf(1)), argumentOf(n, 4, "padding", listOf(0)),
+                   argumentOf(n, 7, "dilation", listOf(1)), true, argumentOf(n, 5, "output_padding", listOf(0)),
+                   argumentOf(n, 6, "groups", int64_t(1))});
 }
 
 /// max_pool<N>d(self, kernel_size, stride, padding, dilation, ceil_mode)
 template <int64_t spatial> Results maxPool(Node &n) {
   return importAs(n, spatial == 2 ? "aten.max_pool2d_with_indices.default" : "aten.max_pool3d_with_indices.default",
-                  {argument(n, 0, "self"), argument(n, 1, "kernel_size"), argument(n, 2, "stride", ArgList()),
-                   argument(n, 3, "padding", listOf(0)), argument(n, 4, "dilation", listOf(1)),
-                   argument(n, 5, "ceil_mode", false)});
+                  {argumentOf(n, 0, "self"), argumentOf(n, 1, "kernel_size"), argumentOf(n, 2, "stride", ArgList()),
+                   argumentOf(n, 3, "padding", listOf(0)), argumentOf(n, 4, "dilation", listOf(1)),
+                   argumentOf(n, 5, "ceil_mode", false)});
+}
+
+/// max_pool1d: of rows of height 1.
+Results maxPoolOfLines(Node &n) {
+  Value x = n.tensor(0, "self");
+  auto number = [&](unsigned index, llvm::StringRef name, int64_t otherwise) {
+    SmallVector<int64_t> values = n.integers(index, name);
+    return values.empty() ? otherwise : values.front();
+  };
+  int64_t kernel = number(1, "kernel_size", 1), stride = number(2, "stride", kernel), padding = number(3, "padding", 0),
+          dilation = number(4, "dilation", 1);
+  const int64_t rank = n.rankOf(x);
+  if (!n.demand((rank == 2 || rank == 3) && n.type().getRank() == rank, "it takes lines"))
+    return n.refused();
+  SmallVector<AffineExpr> sizes = sizesOf(n.type());
+  if (rank == 2)
+    sizes.insert(sizes.begin(), n.constantSize(1));
+  sizes.insert(sizes.begin() + 2, n.constantSize(1));
+  Value image = n.unsqueeze(rank == 2 ? n.unsqueeze(x, 0) : x, 2);
+  Builder &b = n.builder;
+  RankedTensorType type = tensorWithSizes(sizes, n.element());
+  auto pooled = MaxPoolOp::create(n.builder, n.loc, TypeRange{type, tensorWithSizes(sizes, n.i64())}, image,
+                                  b.getDenseI64ArrayAttr({1, kernel}), b.getDenseI64ArrayAttr({1, stride}),
+                                  b.getDenseI64ArrayAttr({0, padding}), b.getDenseI64ArrayAttr({1, dilation}));
+  return n.reshape(pooled.getResult(), n.type());
 }
 
 template <int64_t spatial> Results adaptiveAvgPool(Node &n) {
   return importAs(n, spatial == 2 ? "aten._adaptive_avg_pool2d.default" : "aten._adaptive_avg_pool3d.default",
-                  {argument(n, 0, "self"), argument(n, 1, "output_size")});
+                  {argumentOf(n, 0, "self"), argumentOf(n, 1, "output_size")});
 }
 
 /// dropout(input, p, train)
@@ -115,23 +120,13 @@ Results dropout(Node &n) {
   Value x = n.tensor(0, "input");
   if (!n.flag(2, "train"))
     return x;
-  return importAs(n, "aten.native_dropout.default", {argument(n, 0, "input"), argument(n, 1, "p"), true});
+  return importAs(n, "aten.native_dropout.default", {argumentOf(n, 0, "input"), argumentOf(n, 1, "p"), true});
 }
 
 /// to(...) and type_as: whatever they are told, the result's type says what became of it.
 Results toResult(Node &n) {
   Value x = n.tensor(0, "self");
   return n.failed() ? n.refused() : n.convert(x, n.element());
-}
-
-Results expandAs(Node &n) {
-  Value x = n.tensor(0, "self");
-  return n.failed() ? n.refused() : n.broadcast(x, sizesOf(n.type()));
-}
-
-Results reshaped(Node &n) {
-  Value x = n.tensor(0, "self");
-  return n.failed() ? n.refused() : n.reshape(x, n.type());
 }
 
 /// matmul of numpy: vectors become matrices, leading dimensions broadcast.
@@ -186,13 +181,81 @@ Results difference(Node &n) {
       {n.sliceDim(whole, dim, n.constantSize(1), kept), n.sliceDim(whole, dim, n.constantSize(0), kept)});
 }
 
-/// pad(self, pad, mode, value)
-Results pad(Node &n) {
-  if (std::string mode = n.text(2, "mode", "constant"); mode != "constant")
-    return n.refuse("the mode '" + mode + "' is taken apart by tilewright.export alone");
-  return importAs(
-      n, "aten.constant_pad_nd.default",
-      {argument(n, 0, "self"), argument(n, 1, "pad"), n.has(3, "value") ? argument(n, 3, "value") : Arg(int64_t(0))});
+/// einsum(equation, tensors)
+Results einsumNode(Node &n) {
+  std::string equation = n.text(0, "equation");
+  SmallVector<Value> operands = n.tensors(1, "tensors");
+  if (n.failed())
+    return n.refused();
+  for (Value &operand : operands)
+    operand = n.cast(operand, n.element());
+  return einsum(n, equation, operands);
+}
+
+/// masked_scatter(self, mask, source): the k-th true element takes the k-th of the source.
+Results maskedScatter(Node &n) {
+  Value x = n.tensor(0, "self"), mask = n.tensor(1, "mask"), source = n.tensor(2, "source");
+  if (!n.demand(n.element().isIntOrFloat() && n.elementOf(mask) == n.i1(), "its mask is not boolean"))
+    return n.refused();
+  SmallVector<AffineExpr> sizes = sizesOf(n.type());
+  AffineExpr count = elementCount(n.type()), given = elementCount(n.typeOf(source));
+  if (given == n.constantSize(0))
+    return n.cast(n.broadcast(x, sizes), n.element());
+  Value flat = n.reshape(n.broadcast(mask, sizes), {count});
+  Value before =
+      ScanOp::create(n.builder, n.loc, tensorWithSizes({count}, n.i64()), n.cast(flat, n.i64()), ScanKind::Sum, 0);
+  Value place = n.op<MaximumOp>({n.op<SubOp>({before, n.scalarInt(1, n.i64())}), n.scalarInt(0, n.i64())});
+  place = n.op<MinimumOp>({place, n.indexScalar(canonicalSize(given - 1), n.i64())});
+  Value taken = TakeOp::create(n.builder, n.loc, tensorWithSizes({count}, n.elementOf(source)),
+                               n.reshape(source, {given}), ValueRange{place}, n.builder.getI64IntegerAttr(0));
+  return n.where(n.reshape(flat, sizes), n.reshape(n.cast(taken, n.element()), sizes),
+                 n.broadcast(n.cast(x, n.element()), sizes));
+}
+
+/// Other names of ops of the table, with the same arguments.
+void registerSynonyms(Table &t) {
+  static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> names[] = {
+      {"absolute", "abs"},
+      {"negative", "neg"},
+      {"multiply", "mul"},
+      {"subtract", "sub"},
+      {"divide", "div"},
+      {"true_divide", "div"},
+      {"concat", "cat"},
+      {"concatenate", "cat"},
+      {"clip", "clamp"},
+      {"greater", "gt"},
+      {"less", "lt"},
+      {"greater_equal", "ge"},
+      {"less_equal", "le"},
+      {"not_equal", "ne"},
+      {"arccos", "acos"},
+      {"arcsin", "asin"},
+      {"arctan", "atan"},
+      {"arctan2", "atan2"},
+      {"arccosh", "acosh"},
+      {"arcsinh", "asinh"},
+      {"arctanh", "atanh"},
+      {"fix", "trunc"},
+      {"special_expit", "sigmoid"},
+      {"special_exp2", "exp2"},
+      {"special_erf", "erf"},
+      {"special_erfc", "erfc"},
+      {"special_expm1", "expm1"},
+      {"special_log1p", "log1p"},
+      {"special_logit", "logit"},
+      {"special_logsumexp", "logsumexp"},
+      {"special_softmax", "softmax"},
+      {"special_log_softmax", "log_softmax"}};
+  for (const auto &entry : importTable())
+    for (auto [other, name] : names)
+      if (entry.first().starts_with(("aten." + name + ".").str()))
+        t[("aten." + other + entry.first().drop_front(5 + name.size())).str()] = entry.second;
+  for (llvm::StringRef op : {"swapaxes.default", "swapdims.default"})
+    t[("aten." + op).str()] = importTable().lookup("aten.transpose.int");
+  t["aten.max.other"] = importTable().lookup("aten.maximum.default");
+  t["aten.min.other"] = importTable().lookup("aten.minimum.default");
+  t["aten.adjoint.default"] = importTable().lookup("aten.mT.default");
 }
 
 } // namespace
@@ -201,13 +264,12 @@ const Table &compositeTable() {
   static const Table table = [] {
     Table t;
     for (llvm::StringRef op : {"conv1d", "conv2d", "conv3d"}) {
-      t[("aten." + op + ".default").str()] = convolution;
+      t[("aten." + op + ".default").str()] = plainConvolution;
       t[("aten." + op + ".padding").str()] = convolutionPadded;
     }
     for (llvm::StringRef op : {"conv_transpose1d.default", "conv_transpose2d.input", "conv_transpose3d.input"})
       t[("aten." + op).str()] = convolutionTransposed;
-    t["aten.batch_norm.default"] = batchNorm;
-    t["aten.group_norm.default"] = groupNorm;
+    t["aten.max_pool1d.default"] = maxPoolOfLines;
     t["aten.max_pool2d.default"] = maxPool<2>;
     t["aten.max_pool3d.default"] = maxPool<3>;
     t["aten.adaptive_avg_pool2d.default"] = adaptiveAvgPool<2>;
@@ -215,12 +277,19 @@ const Table &compositeTable() {
     t["aten.dropout.default"] = dropout;
     for (llvm::StringRef op : {"to.dtype", "to.dtype_layout", "to.device", "to.other", "type_as.default"})
       t[("aten." + op).str()] = toResult;
-    t["aten.expand_as.default"] = expandAs;
-    for (llvm::StringRef op : {"view_as.default", "reshape_as.default", "ravel.default"})
-      t[("aten." + op).str()] = reshaped;
     t["aten.matmul.default"] = matmul;
     t["aten.diff.default"] = difference;
-    t["aten.pad.default"] = pad;
+    t["aten.einsum.default"] = einsumNode;
+    t["aten.masked_scatter.default"] = maskedScatter;
+    t["aten.detach_.default"] = [](Node &n) { return Results(n.tensor(0, "self")); };
+    registerSynonyms(t);
+    registerCompositeNorms(t);
+    registerCompositeViews(t);
+    registerInterpolation(t);
+    registerCompositeActivations(t);
+    registerRecurrent(t);
+    registerWindows(t);
+    registerExperts(t);
     return t;
   }();
   return table;

@@ -11,8 +11,8 @@
 #include "dialects/Graph/Graph.h"
 #include "lib/Frontend/Complaints.h"
 #include "lib/Frontend/ExportedGuards.h"
+#include "lib/Frontend/ExportedMemory.h"
 #include "lib/Frontend/ExportedProgram/Program.h"
-#include "lib/Frontend/ExportedWrites.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -80,7 +80,7 @@ class ProgramWalker {
 public:
   ProgramWalker(const exported::Program &program, mlir::MLIRContext &context, std::vector<const void *> &weights,
                 std::vector<std::vector<uint8_t>> &copies)
-      : program(program), context(&context), builder(context), weights(weights), copies(copies) {}
+      : program(program), context(&context), builder(context), weights(weights), copies(copies), memory(program) {}
 
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> run() {
     findUsed();
@@ -301,23 +301,65 @@ private:
     return "";
   }
 
+  /// A node as the program has it. One that writes in place becomes several that do not.
   void addNode(const exported::Node &node) {
-    const std::string functional = ExportedWrites::functional(node.target);
-    if (functional.empty())
-      writes.see(node);
+    for (const Argument &argument : node.positional)
+      refresh(argument);
+    for (const auto &[name, argument] : node.named)
+      refresh(argument);
+    if (ExportedMemory::functional(node.target).empty()) {
+      memory.see(node);
+      return emit(node);
+    }
+    std::string why;
+    ExportedMemory::Nodes nodes = memory.write(node, why);
+    if (!why.empty())
+      return refuse(node, why, isAfterRefused(node));
+    for (const exported::Node *plain : nodes)
+      emit(*plain);
+  }
+
+  /// Makes views whose memory has been written again.
+  void refresh(const Argument &argument) {
+    for (const exported::Node *view : memory.stale(argument))
+      emit(*view);
+  }
+
+  bool isAfterRefused(const exported::Node &node) const {
+    bool follows = false;
+    auto see = [&](const std::string &name) { follows |= refused.contains(name); };
+    for (const Argument &argument : node.positional)
+      exported::visitTensors(argument, see);
+    for (const auto &[name, argument] : node.named)
+      exported::visitTensors(argument, see);
+    return follows;
+  }
+
+  static std::string reasonAt(const exported::Node &node, const std::string &why) {
+    return node.target + (node.place ? " at " + node.place->file + ":" + std::to_string(node.place->line) : "") + ": " +
+           why;
+  }
+
+  /// `follows`: it needs a result of a node that was refused, which is reason enough.
+  void refuse(const exported::Node &node, const std::string &why, bool follows) {
+    if (!follows)
+      complaints.add(reasonAt(node, why));
+    for (const Argument &result : node.results)
+      exported::visitTensors(result, [&](const std::string &name) { refused.insert(name); });
+  }
+
+  /// A node without effects.
+  void emit(const exported::Node &node) {
     // Symbolic numbers are known where they are used.
     if (!node.results.empty() && llvm::all_of(node.results, isNumber))
       return;
     std::vector<Frame> frames;
     if (node.place)
       frames.push_back({node.place->file, node.place->line, node.place->function});
-    bool follows = false;
-    auto see = [&](const std::string &name) { follows |= refused.contains(name); };
     ArgList args;
     std::vector<std::pair<std::string, Arg>> kwargs;
     std::string why;
     auto convert = [&](const Argument &argument) {
-      exported::visitTensors(argument, see);
       std::optional<Arg> converted = argOf(argument, why);
       if (!converted && why.empty())
         why = "an argument is the result of no node before it";
@@ -329,33 +371,22 @@ private:
       kwargs.push_back({name, convert(argument)});
     if (why.empty() && node.target == "aten.as_strided.default")
       why = addMemory(node, args, kwargs);
-    if (why.empty() && !functional.empty())
-      why = writes.problem(node);
     std::vector<std::optional<TensorMeta>> metas;
     if (why.empty())
       why = metasOf(node, metas);
-    if (why.empty()) {
-      auto id = builder.addNode(functional.empty() ? node.target : functional, args, kwargs, metas, frames);
-      if (id && !functional.empty()) {
-        for (const std::string &name : writes.written(node))
-          values[name] = {*id, 0};
-        return;
-      }
-      if (id) {
-        for (auto [i, result] : llvm::enumerate(node.results))
-          if (const auto *tensor = std::get_if<exported::TensorName>(&result))
-            values[tensor->name] = {*id, unsigned(i)};
-        return;
-      }
-      why = llvm::toString(id.takeError());
-    } else {
-      why = node.target + (node.place ? " at " + node.place->file + ":" + std::to_string(node.place->line) : "") +
-            ": " + why;
+    const bool follows = isAfterRefused(node);
+    if (!why.empty())
+      return refuse(node, why, follows);
+    auto id = builder.addNode(node.target, args, kwargs, metas, frames);
+    if (!id) {
+      std::string reason = llvm::toString(id.takeError());
+      if (!follows)
+        complaints.add(reason);
+      return refuse(node, "", /*follows=*/true);
     }
-    for (const Argument &result : node.results)
-      exported::visitTensors(result, [&](const std::string &name) { refused.insert(name); });
-    if (!follows)
-      complaints.add(why);
+    for (auto [i, result] : llvm::enumerate(node.results))
+      if (const auto *tensor = std::get_if<exported::TensorName>(&result))
+        values[tensor->name] = {*id, unsigned(i)};
   }
 
   void addOutputs() {
@@ -368,6 +399,7 @@ private:
         complaints.add("the result '" + output.name + "' is a number, not a tensor; leave it out of what is returned");
         continue;
       }
+      refresh(output.value);
       auto value = values.find(tensor->name);
       if (value == values.end()) {
         complaints.add("the result '" + output.name + "' is given by no node");
@@ -394,7 +426,7 @@ private:
   llvm::StringMap<ValueRef> values;
   llvm::StringMap<SizeSymbol> sizeSymbols;
   llvm::StringSet<> used, refused;
-  ExportedWrites writes;
+  ExportedMemory memory;
   Complaints complaints;
   std::vector<std::string> outputNames;
   bool builderSeed = false;

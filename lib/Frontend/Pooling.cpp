@@ -93,6 +93,28 @@ template <int64_t spatial> Results avgPool(Node &n) {
   return averagePool(n, x, n.type(), kernel, stride, padding, includePad, divisor, spatial);
 }
 
+/// Means along `dim` over windows from floor(i * in / out) to ceil((i + 1) * in / out), as a product with a matrix of
+/// shares [in, out].
+Value averageUnequal(Node &n, Value x, int64_t dim, AffineExpr out) {
+  AffineExpr in = n.sizesIn(x)[dim];
+  Value inSize = n.indexScalar(in, n.i64()), outSize = n.indexScalar(out, n.i64()), one = n.scalarInt(1, n.i64());
+  Value from = n.iota({in, out}, 0, n.i64()), to = n.iota({in, out}, 1, n.i64());
+  auto next = [&](Value place) { return n.op<AddOp>({place, one}); };
+  Value behindStart = n.compare<GtOp>(n.op<MulOp>({next(from), outSize}), n.op<MulOp>({to, inSize}));
+  Value beforeEnd = n.compare<LtOp>(n.op<MulOp>({from, outSize}), n.op<MulOp>({next(to), inSize}));
+  Value inside = n.cast(n.op<LogicalAndOp>({behindStart, beforeEnd}, n.i1()), n.elementOf(x));
+  Value shares = n.op<DivOp>({inside, n.reduce(ReduceKind::Sum, inside, {0}, true)});
+  int64_t last = n.rankOf(x) - 1;
+  Value turned = n.transpose(x, dim, last);
+  SmallVector<AffineExpr> sizes = n.sizesIn(turned);
+  AffineExpr rows = n.constantSize(1);
+  for (AffineExpr size : ArrayRef(sizes).drop_back())
+    rows = rows * size;
+  Value product = n.matmul(n.reshape(turned, {canonicalSize(rows), in}), shares);
+  sizes.back() = out;
+  return n.transpose(n.reshape(product, sizes), dim, last);
+}
+
 /// Windows are regular where the output's size divides the input's; an output of 1 is a mean.
 template <int64_t spatial> Results adaptiveAvgPool(Node &n) {
   Value x = n.tensor(0, "self");
@@ -112,8 +134,15 @@ template <int64_t spatial> Results adaptiveAvgPool(Node &n) {
     Value sum = n.reduce(ReduceKind::Sum, n.cast(x, compute), dims, true);
     return n.cast(n.op<DivOp>({sum, n.countAlong(x, dims, compute)}), n.element());
   }
-  if (llvm::is_contained(kernel, 0))
-    return n.refuse("windows of unequal size: the output's size does not divide the input's, or is symbolic");
+  if (llvm::is_contained(kernel, 0)) {
+    if (!n.demand(isa<FloatType>(n.element()) && !llvm::is_contained(in, n.constantSize(0)), "an empty input"))
+      return n.refused();
+    Value result = n.cast(x, n.accumulator(n.element()));
+    for (int64_t dim : dims)
+      if (in[dim] != out[dim])
+        result = averageUnequal(n, result, dim, out[dim]);
+    return n.cast(result, n.element());
+  }
   return averagePool(n, x, n.type(), kernel, kernel, SmallVector<int64_t>(spatial, 0), true, std::nullopt, spatial);
 }
 

@@ -45,6 +45,14 @@ void registerScatters(Table &table);
 void registerCreation(Table &table);
 void registerRandom(Table &table);
 void registerQuantization(Table &table);
+// Of composites:
+void registerCompositeNorms(Table &table);
+void registerCompositeViews(Table &table);
+void registerInterpolation(Table &table);
+void registerCompositeActivations(Table &table);
+void registerRecurrent(Table &table);
+void registerWindows(Table &table);
+void registerExperts(Table &table);
 
 } // namespace tilewright
 

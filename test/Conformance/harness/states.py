@@ -39,9 +39,9 @@ def worse(found: State, expected: State) -> str:
     """Why `found`, perhaps of some samples only, is worse than `expected`, or ''."""
     if found.word in FAILING and found.word != expected.word:
         return f"{found}; expected is {expected}"
-    if found.word == "fallback" and expected.word == "native":
+    if found.word in ("refused", "fallback") and STATES.index(found.word) < STATES.index(expected.word):
         return f"{found}; expected is {expected}"
-    if found.word == expected.word and found.word in FAILING and found.reasons - expected.reasons:
+    if found.word == expected.word and found.word in (*FAILING, "refused") and found.reasons - expected.reasons:
         return f"also {', '.join(sorted(found.reasons - expected.reasons))}; expected is {expected}"
     return ""
 

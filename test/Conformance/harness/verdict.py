@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, field
 import torch
 from numbers_rule import rms
 
-# A case is as bad as its worst sample. "torch": torch.compile itself cannot, aot_eager fails alike; "eager": nor can eager.
-STATES = ("crash", "hang", "memory", "wrong", "error", "fallback", "native", "torch", "eager")
+# A case is as bad as its worst sample. "refused": with a reason, of files alone; "torch": torch.compile itself cannot, aot_eager fails alike; "eager": nor can eager.
+STATES = ("crash", "hang", "memory", "wrong", "error", "refused", "fallback", "native", "torch", "eager")
 PASSING = ("fallback", "native")
 FAILING = ("crash", "hang", "memory", "wrong", "error")
 

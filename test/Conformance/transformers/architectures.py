@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import nn
 
-MODES = ("inference", "generate", "training")
+MODES = ("inference", "generate", "training", "exported")
 PARTS = 24  # a commit's share is one architecture of so many
 
 
@@ -35,7 +35,7 @@ class Architecture:
     without: dict = field(default_factory=dict)
 
     def has(self, mode: str) -> bool:
-        return mode in self.modes and mode not in self.without
+        return ("inference" if mode == "exported" else mode) in self.modes and mode not in self.without
 
 
 def architectures() -> dict[str, Architecture]:

@@ -23,6 +23,10 @@ def rows(results: Results) -> list[tuple[str, str]]:
         cases = {c: state_of(o).word for c, o in results.items() if c.mode == mode}
         run = {c: w for c, w in cases.items() if w not in ("torch", "eager")}
         unbroken = [c for c, w in run.items() if w == "native" and not count(results[c], "breaks")]
+        if mode == "exported":
+            found.append(("exported: right without Python; the others are refused",
+                          percent(sum(w == "native" for w in run.values()), len(run))))  # fmt: skip
+            continue
         found += [(f"{mode}: right", percent(sum(w in PASSING for w in run.values()), len(run))),
                   (f"{mode}: native", percent(sum(w == "native" for w in run.values()), len(run))),
                   (f"{mode}: native and whole (no graph break)", percent(len(unbroken), len(run)))]  # fmt: skip

@@ -13,6 +13,7 @@ import torch
 from architectures import Architecture, Case, build
 from exact import in_float64, widen, widened_copy
 from fallbacks import fallback_ops
+from exported import judge_exported, tensors_in, without_caches
 from inputs import draw
 from numbers_rule import rms, with_threads
 from results import named_tensors
@@ -48,6 +49,8 @@ class Trial:
 
     def __post_init__(self):
         self.model = build(self.architecture).train(self.mode == "training")
+        if self.mode == "exported":
+            without_caches(self.model)
         self.wide = widened_copy(self.model)
         self.start = {name: b.clone() for name, b in self.model.named_buffers()}
 
@@ -62,6 +65,8 @@ class Trial:
                     buffer.copy_(self.start[name])
         seed_all(seed)
         arguments = copy.deepcopy(arguments)
+        if self.mode == "exported":
+            arguments = tensors_in(arguments)
         if self.mode == "training":
             return self.step(model, forward, arguments)
         with torch.no_grad():
@@ -201,10 +206,10 @@ def facts(seconds: float) -> dict:
             "why": sorted({f"{r.target}: {r.reason}" for g in reports for r in g.refusals if not r.follows})[:12]}  # fmt: skip
 
 
-def run_compiled(trial: Trial, using, every: list) -> tuple[float, int]:
+def compare_all(trial: Trial, forward, every: list) -> tuple[float, int]:
     """Compares the compiled model's results for all arguments in `every`; gives the seconds of the first call, and how many
     results were judged over many draws."""
-    forward, missed, seconds = trial.compiled(using), [], None
+    missed, seconds = [], None
     for arguments, runs, exact, draws in every:
         before = time.monotonic()
         got = trial.call(trial.model, forward, arguments)
@@ -213,6 +218,10 @@ def run_compiled(trial: Trial, using, every: list) -> tuple[float, int]:
     if missed:
         check_draws(trial, forward, missed)
     return seconds, len(missed)
+
+
+def run_compiled(trial: Trial, using, every: list) -> tuple[float, int]:
+    return compare_all(trial, trial.compiled(using), every)
 
 
 def judge(case: Case, architecture: Architecture, sample: int = 0) -> Outcome:
@@ -228,6 +237,8 @@ def judge(case: Case, architecture: Architecture, sample: int = 0) -> Outcome:
                 every.append((arguments, runs, trial.exact(arguments), random_draws(trial, arguments, runs[0])))
         except Exception as error:
             return Outcome("eager", short(f"{type(error).__name__}: {error}"), f"{type(error).__name__}: {error}")
+        if case.mode == "exported":
+            return judge_exported(trial, every, lambda forward: compare_all(trial, forward, every))
         random_ones = any(draws for *_, draws in every)
         tilewright.report(clear=True)
         before = time.monotonic()
