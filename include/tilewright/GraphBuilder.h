@@ -148,6 +148,8 @@ public:
   static bool knows(llvm::StringRef target);
   /// All targets of the table, sorted.
   static std::vector<std::string> knownTargets();
+  /// Those that only files of torch.export have, besides, sorted.
+  static std::vector<std::string> compositeTargets();
 
 private:
   struct State;

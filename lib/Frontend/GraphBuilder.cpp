@@ -281,12 +281,16 @@ llvm::Expected<OwningOpRef<ModuleOp>> GraphBuilder::finish() {
 
 bool GraphBuilder::knows(llvm::StringRef target) { return importTable().contains(target); }
 
-std::vector<std::string> GraphBuilder::knownTargets() {
+static std::vector<std::string> targetsOf(const Table &table) {
   std::vector<std::string> targets;
-  for (const auto &entry : importTable())
+  for (const auto &entry : table)
     targets.push_back(entry.first().str());
   llvm::sort(targets);
   return targets;
 }
+
+std::vector<std::string> GraphBuilder::knownTargets() { return targetsOf(importTable()); }
+
+std::vector<std::string> GraphBuilder::compositeTargets() { return targetsOf(compositeTable()); }
 
 } // namespace tilewright

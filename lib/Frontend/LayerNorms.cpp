@@ -72,6 +72,8 @@ Results layerNormBackward(Node &n) {
 Results rmsNorm(Node &n) {
   Value x = n.tensor(0, "input"), weight = n.optionalTensor(2, "weight");
   int64_t rank = n.sizes(1, "normalized_shape").size();
+  if (!n.demand(isa<FloatType>(n.elementOf(x)), "a norm of " + dtypeName(n.elementOf(x))))
+    return n.refused();
   const llvm::fltSemantics &semantics = ::mlir::cast<FloatType>(n.accumulator(n.elementOf(x))).getFloatSemantics();
   double epsilon = llvm::APFloat::semanticsPrecision(semantics) > 30 ? 2.220446049250313e-16 : 1.1920928955078125e-07;
   double eps = n.number(3, "eps", epsilon);

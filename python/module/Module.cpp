@@ -465,6 +465,7 @@ PYBIND11_MODULE(_tilewright, m) {
       py::arg("threads"));
   m.def("build_identity", [] { return buildIdentity(reinterpret_cast<const void *>(&buildIdentity)); });
   m.def("known_targets", &GraphBuilder::knownTargets);
+  m.def("composite_targets", &GraphBuilder::compositeTargets);
 }
 
 } // namespace tilewright::python

@@ -1,6 +1,6 @@
 """Imports a .pt2 file many times, each time with something else in its graph changed, and checksums that are right.
 
-    python damaged_models_program.py FILE SCRATCH COUNT
+    python damaged_models_program.py FILE SCRATCH COUNT [SEED]
 
 Every import gives a module or is refused with a reason; the last line counts both. A crash or a hang is the caller's to see:
 SCRATCH is then the file that was tried."""
@@ -13,10 +13,7 @@ import zipfile
 from tilewright import _tilewright
 
 INTEGERS = (0, 1, -1, 2, 3, -2, 7, 64, -64, 2**31, 2**40, 2**62, -(2**63), 2**63 - 1)
-# Of plain exports alone: ops that are taken apart, and some that write in place.
-COMPOSITES = ["conv1d.default", "conv2d.default", "conv2d.padding", "conv_transpose2d.input", "batch_norm.default", "group_norm.default",
-              "max_pool2d.default", "adaptive_avg_pool2d.default", "dropout.default", "to.dtype", "type_as.default", "expand_as.default",
-              "view_as.default", "matmul.default", "diff.default", "pad.default", "relu_.default", "add_.Tensor", "gelu_.default", "copy_.default"] * 4  # fmt: skip
+IN_PLACE = ["relu_.default", "add_.Tensor", "gelu_.default", "copy_.default", "fill_.Scalar", "t_.default", "detach_.default", "index_put_.default"]
 NOT_READ = {"metadata", "module_call_graph"}
 
 
@@ -47,7 +44,9 @@ class Damager:
         self.integers = [p for p in self.paths if type(at(self.good, p)) is int]
         self.names = [p for p in self.paths if p[-1] == "name"]
         self.targets = [p for p in self.paths if p[-1] == "target"]
-        self.known = _tilewright.known_targets() + [f"aten.{op}" for op in COMPOSITES]
+        # A third of what is tried is of plain exports alone: ops that are taken apart, and some that write in place.
+        apart = _tilewright.composite_targets() + [f"aten.{op}" for op in IN_PLACE] * 3
+        self.known = _tilewright.known_targets() + apart * 2
 
     def damage(self, choose: random.Random) -> str:
         model = json.loads(self.text)
@@ -70,13 +69,13 @@ class Damager:
         return json.dumps(model)
 
 
-def main(file, scratch, count):
+def main(file, scratch, count, first):
     with zipfile.ZipFile(file) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     name = next(name for name in parts if name.endswith("/models/model.json"))
     damager = Damager(parts[name])
     imported = refused = 0
-    for seed in range(count):
+    for seed in range(first, first + count):
         parts[name] = damager.damage(random.Random(seed))
         with zipfile.ZipFile(scratch, "w") as archive:
             for entry, content in parts.items():
@@ -91,4 +90,4 @@ def main(file, scratch, count):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]) if len(sys.argv) > 4 else 0)

@@ -1,6 +1,11 @@
 """Files of torch.export.save without decompositions, read by the program: against eager by the numbers rule."""
 
 import copy
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -9,7 +14,7 @@ from torch.export import Dim
 
 from models import MODELS
 from numbers_rule import assert_numbers, widen, with_threads
-from test_exported import call, command, pytestmark, tensors_of  # noqa: F401: the mark is this file's, too
+from test_exported import BUILD, call, command, pytestmark, tensors_of  # noqa: F401: the mark is this file's, too
 
 
 def check(model, inputs, path, dynamic_shapes=None):
@@ -235,6 +240,32 @@ class Cache(nn.Module):
 def test_writes_with_symbolic_sizes(tmp_path):
     sizes = {0: Dim("batch", max=16)}
     check(Cache(), {"x": torch.randn(3, 2, 4), "cache": torch.randn(3, 6, 4)}, tmp_path, (sizes, sizes))
+
+
+def layers():
+    return Calls(nn.LSTM(6, 5, 2, bidirectional=True, batch_first=True), nn.GRU(6, 5), nn.InstanceNorm1d(4, affine=True), nn.PReLU(4),
+                 nn.SELU(), lambda x: nn.functional.one_hot((x > 0).long(), 3), lambda x: nn.functional.cosine_similarity(x, x + 1),
+                 lambda x: torch.linalg.vector_norm(x, 3, dim=1))  # fmt: skip
+
+
+def images():
+    return Calls(nn.Upsample(scale_factor=2.5, mode="bilinear"), nn.Upsample(size=(5, 7), mode="bicubic", align_corners=True),
+                 nn.Upsample(scale_factor=2), nn.PixelShuffle(2), nn.PixelUnshuffle(2), nn.Unfold(2), nn.ReflectionPad2d((1, 2, 3, 0)),
+                 lambda x: x.movedim((0, 1), (2, 0)) * 2, lambda x: x.tile(2, 1), lambda x: x.repeat_interleave(3, 1),
+                 lambda x: torch.einsum("bchw,bchw->bc", x, x), lambda x: nn.functional.fold(x.reshape(2, 16, 6), (4, 6), 2, stride=2),
+                 lambda x: nn.functional.adaptive_avg_pool2d(x, (3, 5)), lambda x: torch.hstack([x, x]))  # fmt: skip
+
+
+@pytest.mark.parametrize("make, shape", [(layers, (3, 4, 6)), (images, (2, 4, 4, 6)), (Written, (2, 6))])
+def test_damaged_graphs(make, shape, tmp_path):
+    """Sizes, arguments and ops changed at random: a module or a reason, never a crash."""
+    torch.export.save(torch.export.export(make().eval(), (torch.randn(shape),)), tmp_path / "model.pt2")
+    words = [Path(__file__).parent / "damaged_models_program.py", tmp_path / "model.pt2", tmp_path / "damaged.pt2", "300"]
+    environment = {**os.environ, "PYTHONPATH": str(BUILD / "python")}
+    done = subprocess.run([sys.executable, *map(str, words)], capture_output=True, text=True, timeout=200, env=environment)
+    assert done.returncode == 0, f"{done.returncode}: {done.stderr[-2000:]}"
+    imported, refused = map(int, re.findall(r"\d+", done.stdout))
+    assert imported > 10 and refused > 150
 
 
 class WrittenInput(nn.Module):
