@@ -317,8 +317,8 @@ ExportedMemory::Nodes ExportedMemory::write(const exported::Node &node, std::str
   const TensorName *self = firstTensor(node);
   auto found = self ? tensors.find(self->name) : tensors.end();
   const auto *result = node.results.size() == 1 ? std::get_if<TensorName>(&node.results[0]) : nullptr;
-  if (found == tensors.end() || !result) {
-    why = "it writes in place, and gives something else than what it wrote";
+  if (found == tensors.end() || !result || tensors.contains(result->name)) {
+    why = "it writes in place, and gives something else than a name for what it wrote";
     return {};
   }
   Memory &memory = memories[found->second.memory];
