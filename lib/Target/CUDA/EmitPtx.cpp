@@ -8,6 +8,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
@@ -72,6 +73,14 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
 }
 
+/// Inline assembly of a kernel is for whole warps: no copy of it goes to where some of their lanes are.
+void keepWarpsTogether(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (auto *call = llvm::dyn_cast<llvm::CallBase>(&instruction); call && call->isInlineAsm())
+        call->setConvergent();
+}
+
 /// What is called and is no instruction.
 llvm::Error refuseCalls(llvm::Module &module) {
   for (llvm::Function &function : module)
@@ -100,6 +109,7 @@ llvm::Expected<std::string> emitPtx(ModuleOp module, const Arch &arch) {
   translated->setDataLayout((*machine)->createDataLayout());
   if (llvm::Error called = refuseCalls(*translated))
     return std::move(called);
+  keepWarpsTogether(*translated);
   optimize(*translated, **machine);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);

@@ -18,7 +18,7 @@
 // CHECK: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
 // CHECK-NOT: call
 
-// HOPPER: // kernels for sm_90a are those of sm_80 yet: no wgmma, no TMA, no clusters
+// HOPPER: // wgmma and TMA for products of bf16 and f16
 // HOPPER: .target sm_90a
 
 // RESULT: 4 operations, 1 kernels
