@@ -75,6 +75,14 @@ def test_batches(tmp_path):
     check_by_wgmma(tmp_path, F.linear, torch.randn(2, 35, 48).bfloat16(), torch.randn(56, 48).bfloat16(), torch.randn(56).bfloat16())
 
 
+def test_convolution_of_one_place(tmp_path):
+    """In channels-last order it is a product; windows of more, or steps, are not."""
+    x, w, b = torch.randn(2, 16, 9, 11).bfloat16().to(memory_format=torch.channels_last), torch.randn(24, 16, 1, 1).bfloat16(), torch.randn(24).bfloat16()
+    check_by_wgmma(tmp_path, lambda x, w, b: F.relu(F.conv2d(x, w, b)), x, w, b)
+    check(lambda x, w, b: F.conv2d(x, w, b, stride=2), x, w, b)
+    check(lambda x, w, b: F.conv2d(x, w, b), x, torch.randn(24, 16, 3, 3).bfloat16(), b)
+
+
 def test_results_in_another_order(tmp_path):
     a, b = product(70, 40, 48, torch.bfloat16)
     check_by_wgmma(tmp_path, lambda a, b: (a @ b).t().contiguous(), a, b)

@@ -27,18 +27,32 @@ std::optional<MappedOperand> mapOperand(Contraction product, OpOperand *operand,
     return std::nullopt;
   };
   Value tensor = operand->get();
-  AffineMap map = product.op.getMatchingIndexingMap(operand);
+  // Where a sum has others, its loops of one round are always at 0: the windows of a convolution of 1 x 1.
+  MLIRContext *context = product.op.getContext();
+  SmallVector<int64_t> ranges = product.op.getStaticLoopRanges();
+  SmallVector<unsigned> depth = llvm::filter_to_vector(product.depth, [&](unsigned loop) { return ranges[loop] != 1; });
+  if (depth.empty())
+    depth = product.depth;
+  const AffineExpr zero = getAffineConstantExpr(0, context), one = getAffineConstantExpr(1, context);
+  SmallVector<AffineExpr> places;
+  for (unsigned loop = 0; loop < product.op.getNumLoops(); ++loop) {
+    bool still = llvm::is_contained(product.depth, loop) && !llvm::is_contained(depth, loop);
+    places.push_back(still ? zero : getAffineDimExpr(loop, context));
+  }
+  AffineMap map = product.op.getMatchingIndexingMap(operand).replaceDimsAndSymbols(places, {}, places.size(), 0);
   SmallVector<AffineExpr> sizes = tile::sizesOf(tensor);
   if (sizes.size() != map.getNumResults())
     return fail("a size of an operand is not known from the kernel's arguments");
   SmallVector<MappedOperand::Run> runs; // the slowest first
   for (auto [expr, size] : llvm::zip_equal(map.getResults(), sizes)) {
+    if (expr == zero && size == one)
+      continue;
     auto dim = dyn_cast<AffineDimExpr>(expr);
     if (!dim)
       return fail("an operand is read in windows");
     unsigned loop = dim.getPosition();
     using Part = MappedOperand::Part;
-    bool isSide = llvm::is_contained(side, loop), isDepth = llvm::is_contained(product.depth, loop);
+    bool isSide = llvm::is_contained(side, loop), isDepth = llvm::is_contained(depth, loop);
     Part part = isSide ? Part::Side : isDepth ? Part::Depth : Part::Batch;
     if (runs.empty() || runs.back().part != part)
       runs.push_back({part, {}, 1, {}});
@@ -50,7 +64,7 @@ std::optional<MappedOperand> mapOperand(Contraction product, OpOperand *operand,
     return llvm::count_if(runs, [&](const MappedOperand::Run &run) { return run.part == part; }) == 1 &&
            llvm::any_of(runs, [&](const MappedOperand::Run &run) { return ArrayRef(run.loops) == loops; });
   };
-  if (!runIs(MappedOperand::Part::Side, side) || !runIs(MappedOperand::Part::Depth, product.depth))
+  if (!runIs(MappedOperand::Part::Side, side) || !runIs(MappedOperand::Part::Depth, depth))
     return fail("dimensions of an operand do not lie side by side in the order of the sum");
   constexpr size_t mostDimensions = 5;
   if (runs.size() > mostDimensions)
