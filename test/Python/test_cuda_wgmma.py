@@ -22,10 +22,14 @@ def hopper(monkeypatch, tmp_path):
     monkeypatch.setenv("TILEWRIGHT_DUMP", str(tmp_path / "dump"))
 
 
+def dumped(tmp_path, stage):
+    """What the last graph was at a stage."""
+    return max((tmp_path / "dump").rglob(f"*-{stage}.mlir"), key=lambda file: file.stat().st_mtime_ns).read_text()
+
+
 def kinds(tmp_path):
     """Of the schedules of the kernels that were compiled last."""
-    (tiled,) = (tmp_path / "dump").glob("*-tiled.mlir")
-    return re.findall(r'tw.schedule = \{[^}]*kind = "(\w+)"', tiled.read_text())
+    return re.findall(r'tw.schedule = \{[^}]*kind = "(\w+)"', dumped(tmp_path, "tiled"))
 
 
 def check_by_wgmma(tmp_path, fn, *inputs, **how):
@@ -123,6 +127,19 @@ def test_all_sizes_symbolic(tmp_path):
     assert kinds(tmp_path) == ["mma"]
 
 
+def test_int8(tmp_path):
+    """Where both operands lie along the sum; wgmma turns bytes over as little as ldmatrix does. Sums wrap."""
+    for sizes in [(129, 72, 144), (17, 40, 32), (300, 264, 272)]:
+        a, b = product(*sizes, torch.float64, turned_b=True)
+        check_by_wgmma(tmp_path, lambda a, b: a @ b, (a * 40).to(torch.int8), (b * 40).to(torch.int8))
+
+
+def test_int8_that_does_not_lie_along_the_sum(tmp_path):
+    a, b = product(128, 128, 128, torch.float64)
+    check(lambda a, b: a @ b, (a * 40).to(torch.int8), (b * 40).to(torch.int8))
+    assert kinds(tmp_path) == ["mma"]
+
+
 def test_infinities_stay_in_their_sums(tmp_path):
     """What fills a tile behind the sum's end is zero on both sides."""
     a, b = product(70, 64, 72, torch.bfloat16)
@@ -138,7 +155,7 @@ def test_schedules(schedule, turned_b, tmp_path, monkeypatch):
     (tmp_path / "s.json").write_text('{"*": %s}' % str(schedule).replace("'", '"'))
     monkeypatch.setenv("TILEWRIGHT_SCHEDULE_FILE", str(tmp_path / "s.json"))
     check_by_wgmma(tmp_path, lambda a, b, c: F.gelu(a @ b + c), *product(300, 328, 200, torch.bfloat16, turned_b=turned_b), torch.randn(328).bfloat16())
-    tiled = next((tmp_path / "dump").glob("*-tiled.mlir")).read_text()
+    tiled = dumped(tmp_path, "tiled")
     assert f'array<i64: {schedule["group_m"] * schedule["consumers"]}, {schedule["n"]}, 64>' in tiled
 
 
@@ -186,5 +203,5 @@ def test_transformers_run_whole(name, tmp_path):
         assert_numbers([compiled(tokens)], [[call(narrow, tokens)]], [call(wide, tokens)])
     chosen = kinds(tmp_path)
     assert chosen.count("wgmma") >= 3 and "mma" not in chosen, chosen
-    (code,) = (tmp_path / "dump").glob("*-target.mlir")
-    assert "wgmma.mma_async" in code.read_text() and "cp.async.bulk.tensor" in code.read_text()
+    code = dumped(tmp_path, "target")
+    assert "wgmma.mma_async" in code and "cp.async.bulk.tensor" in code

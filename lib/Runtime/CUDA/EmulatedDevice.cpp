@@ -57,7 +57,9 @@ std::optional<ptx::TensorMap> encode(const TensorMapRecipe &recipe, const void *
   using Element = ptx::TensorMap::Element;
   std::vector<uint16_t> box;
   std::vector<uint64_t> strides;
-  uint64_t bytes = 2; // of an element
+  constexpr Element elements[] = {Element::F16, Element::BF16, Element::U8}; // by TensorMapRecipe::Element
+  const Element element = elements[size_t(recipe.element)];
+  uint64_t bytes = element == Element::U8 ? 1 : 2; // of an element
   for (size_t i = 0; i < counts.size(); ++i) {
     box.push_back(uint16_t(recipe.dimensions[i].box));
     if (__builtin_mul_overflow(bytes, uint64_t(counts[i]), &bytes)) {
@@ -67,7 +69,6 @@ std::optional<ptx::TensorMap> encode(const TensorMapRecipe &recipe, const void *
     if (i + 1 < counts.size())
       strides.push_back(bytes);
   }
-  auto element = recipe.element == TensorMapRecipe::Element::F16 ? Element::F16 : Element::BF16;
   ptx::TensorMap map = ptx::tensorMap(element, data, counts, strides, box, uint8_t(recipe.swizzle));
   error = map.problem();
   return error.empty() ? std::optional(map) : std::nullopt;

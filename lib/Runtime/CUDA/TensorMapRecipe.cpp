@@ -5,11 +5,14 @@
 //===----------------------------------------------------------------------===//
 #include "tilewright/TensorMapRecipe.h"
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 
 namespace tilewright {
 namespace {
 
+constexpr std::string_view names[] = {"f16", "bf16", "i8"}; // by Element
 constexpr uint32_t mostDimensions = 5, mostBox = 256, mostSizes = 64;
 
 /// The next part of `text` up to `end`, or all of it.
@@ -43,7 +46,7 @@ bool readDimension(std::string_view text, TensorMapRecipe::Dimension &made) {
 } // namespace
 
 std::string TensorMapRecipe::text() const {
-  std::string made = std::to_string(buffer) + (element == Element::F16 ? ":f16:" : ":bf16:") + std::to_string(swizzle);
+  std::string made = std::to_string(buffer) + ":" + std::string(names[size_t(element)]) + ":" + std::to_string(swizzle);
   for (size_t i = 0; i < dimensions.size(); ++i) {
     made += (i ? "," : ":") + std::to_string(dimensions[i].box) + "*" + std::to_string(dimensions[i].factor);
     for (uint32_t size : dimensions[i].sizes)
@@ -57,9 +60,10 @@ bool TensorMapRecipe::read(std::string_view text, TensorMapRecipe &recipe) {
   if (!number(part(text, ':'), recipe.buffer))
     return false;
   std::string_view type = part(text, ':');
-  if (type != "f16" && type != "bf16")
+  const auto *name = std::find(std::begin(names), std::end(names), type);
+  if (name == std::end(names))
     return false;
-  recipe.element = type == "f16" ? Element::F16 : Element::BF16;
+  recipe.element = Element(name - names);
   if (!number(part(text, ':'), recipe.swizzle) ||
       (recipe.swizzle != 0 && recipe.swizzle != 32 && recipe.swizzle != 64 && recipe.swizzle != 128))
     return false;

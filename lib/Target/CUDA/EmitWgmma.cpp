@@ -78,8 +78,8 @@ private:
     int64_t side;           ///< of the tile in m or n
     int64_t slotOffset = 0; ///< where it begins in a slot
     int64_t bytes() const { return side * lineBytes; }
-    /// Of 64 of k and as many rows as a line has, where lines are along rows.
-    static constexpr int64_t boxBytes = lineElements * lineBytes;
+    /// Of a line of k and as many rows as a line has, where lines are along rows.
+    int64_t boxBytes() const { return lineElements(mapped.element) * lineBytes; }
   };
 
   std::optional<Operand> describe(OpOperand *operand, ArrayRef<unsigned> side, int64_t size, Value origin, Value map) {
@@ -89,12 +89,11 @@ private:
       kernel.from.emitOpError("its schedule `wgmma` does not fit: ") << reason;
       return std::nullopt;
     }
-    auto element = elementOf(product).isF16() ? TensorMapRecipe::Element::F16 : TensorMapRecipe::Element::BF16;
     uint32_t buffer = 0;
     for (BlockArgument argument :
          kernel.from.getArguments().take_front(cast<BlockArgument>(operand->get()).getArgNumber()))
       buffer += isa<RankedTensorType>(argument.getType());
-    return Operand{*mapped, mapped->recipe(buffer, element, size), map, origin, size};
+    return Operand{*mapped, mapped->recipe(buffer, size), map, origin, size};
   }
 
   Value isEqual(Value value, int64_t number) {
@@ -135,8 +134,8 @@ private:
       Value depth = elements.multiply(loop.getInductionVar(), index(schedule.k));
       for (const Operand *operand : {&a, &b})
         for (int64_t box = 0; box < operand->mapped.boxes(operand->side); ++box) {
-          Value side = elements.add(operand->origin, index(box * lineElements));
-          load(tileOf(*operand, now.slot, box * Operand::boxBytes), operand->map, placeOf(*operand, side, depth),
+          Value side = elements.add(operand->origin, index(box * lineElements(operand->mapped.element)));
+          load(tileOf(*operand, now.slot, box * operand->boxBytes()), operand->map, placeOf(*operand, side, depth),
                full(now.slot));
         }
       Place then = next(now);
@@ -160,7 +159,8 @@ private:
     const int64_t rows = schedule.m / schedule.consumers;
     Value firstRow = elements.multiply(group, index(rows));
     Value rowBytes = toI32(elements.multiply(firstRow, index(lineBytes))); // 64 rows of either kind are 64 lines
-    Value zero = arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
+    Type sumType = elementOf(product).isInteger() ? Type(builder.getI32Type()) : builder.getF32Type();
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(sumType));
     Value arrives = isEqual(lane, 0);
     SmallVector<Value> initial{first().slot, first().parity, first().slot};
     const size_t numPlaces = initial.size();
@@ -177,10 +177,10 @@ private:
         Value start = tileOf(a, now.slot, row * lineBytes);
         start = LLVM::GEPOp::create(builder, loc, start.getType(), builder.getI8Type(), start,
                                     ArrayRef<LLVM::GEPArg>{rowBytes});
-        left.push_back({start, a.mapped.alongK, Operand::boxBytes});
+        left.push_back({start, a.mapped.alongK, a.boxBytes()});
       }
-      multiply(elementOf(product), left, {tileOf(b, now.slot), b.mapped.alongK, Operand::boxBytes}, schedule.n,
-               schedule.k / groupDepth, sums);
+      multiply(elementOf(product), left, {tileOf(b, now.slot), b.mapped.alongK, b.boxBytes()}, schedule.n,
+               lineBytes / groupDepthBytes, sums);
       waitForGroups(1);
       Value later = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, loop.getInductionVar(), index(0));
       when(both(arrives, later), [&] { arrive(empty(loop.getRegionIterArg(2))); });

@@ -19,7 +19,7 @@ std::optional<KernelSpace> KernelSpace::of(func::FuncOp kernel, const Schedule &
 }
 
 Schedule KernelSpace::at(const SchedulePoint &point) const {
-  return kind == Schedule::Kind::Wgmma ? wgmmaAt(point) : scheduleOf(point);
+  return kind == Schedule::Kind::Wgmma ? wgmmaAt(product, point) : scheduleOf(point);
 }
 
 double KernelSpace::nanosecondsOf(const Schedule &schedule) const {

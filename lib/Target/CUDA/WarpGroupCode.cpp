@@ -39,6 +39,16 @@ void WarpGroupCode::assembly(StringRef text, StringRef constraints, ValueRange o
     sum = LLVM::ExtractValueOp::create(builder, loc, made.getRes(), ArrayRef<int64_t>{int64_t(number)});
 }
 
+/// The constraints of registers that go in and out.
+static std::string inPlace(ArrayRef<Value> sums) {
+  std::string constraints;
+  for (Value sum : sums)
+    constraints += sum.getType().isInteger() ? "=r," : "=f,";
+  for (size_t i = 0; i < sums.size(); ++i)
+    constraints += std::to_string(i) + ",";
+  return constraints;
+}
+
 void WarpGroupCode::initialise(Value barrier, int64_t arrivals) {
   assembly("mbarrier.init.shared::cta.b64 [$0], $1;", "r,n,~{memory}", {barrier, i32(arrivals)});
 }
@@ -85,15 +95,15 @@ Value WarpGroupCode::descriptorOf(const Matrix &matrix) {
 
 void WarpGroupCode::multiply(Type element, ArrayRef<Matrix> left, const Matrix &right, int64_t columns, int64_t steps,
                              MutableArrayRef<Value> sums) {
-  // From 16 of k to the next, in sixteenths of bytes: in a line, or to the next sixteen lines.
-  auto stepOf = [](const Matrix &matrix) { return (matrix.alongK ? groupDepth * 2 : groupDepth * lineBytes) / 16; };
+  const bool integers = element.isInteger();
+  const int64_t depth = groupDepthBytes * 8 / element.getIntOrFloatBitWidth();
+  // From one product's k to the next, in sixteenths of bytes: in a line, or as many lines further.
+  auto stepOf = [&](const Matrix &matrix) { return (matrix.alongK ? groupDepthBytes : depth * lineBytes) / 16; };
   const int64_t each = int64_t(sums.size() / left.size());
-  std::string type = element.isF16() ? "f16" : "bf16", number = std::to_string(columns), constraints;
+  std::string stem = "\twgmma.mma_async.sync.aligned.m64n" + std::to_string(columns) + "k" + std::to_string(depth);
+  stem += integers ? ".s32.s8.s8 {" : element.isF16() ? ".f32.f16.f16 {" : ".f32.bf16.bf16 {";
+  std::string constraints = inPlace(sums);
   SmallVector<Value> operands(sums.begin(), sums.end());
-  for (size_t i = 0; i < sums.size(); ++i)
-    constraints += "=f,";
-  for (size_t i = 0; i < sums.size(); ++i)
-    constraints += std::to_string(i) + ",";
   auto pass = [&](Value value) {
     operands.push_back(value);
     constraints += "l,";
@@ -113,22 +123,18 @@ void WarpGroupCode::multiply(Type element, ArrayRef<Matrix> left, const Matrix &
     std::string registers;
     for (int64_t i = 0; i < each; ++i)
       registers += (i ? ", $" : "$") + std::to_string(int64_t(group) * each + i);
+    // Signs, and what is turned over; integers have neither.
+    std::string tail = std::string(", 1, 1, ") + (matrix.alongK ? "0, " : "1, ") + (right.alongK ? "0" : "1");
     for (int64_t step = 0; step < steps; ++step)
-      text += "\twgmma.mma_async.sync.aligned.m64n" + number + "k16.f32." + type + "." + type + " {" + registers +
-              "}, " + ofLeft[size_t(step)] + ", " + ofRight[size_t(step)] + ", adds, 1, 1, " +
-              (matrix.alongK ? "0, " : "1, ") + (right.alongK ? "0;\n" : "1;\n");
+      text += stem + registers + "}, " + ofLeft[size_t(step)] + ", " + ofRight[size_t(step)] + ", adds" +
+              (integers ? "" : tail) + ";\n";
   }
   text += "\twgmma.commit_group.sync.aligned;\n\t}";
   assembly(text, constraints + "~{memory}", operands, sums);
 }
 
 void WarpGroupCode::waitForGroups(int64_t groups, MutableArrayRef<Value> sums) {
-  std::string constraints;
-  for (size_t i = 0; i < sums.size(); ++i)
-    constraints += "=f,";
-  for (size_t i = 0; i < sums.size(); ++i)
-    constraints += std::to_string(i) + ",";
-  assembly("wgmma.wait_group.sync.aligned " + std::to_string(groups) + ";", constraints + "~{memory}",
+  assembly("wgmma.wait_group.sync.aligned " + std::to_string(groups) + ";", inPlace(sums) + "~{memory}",
            SmallVector<Value>(sums.begin(), sums.end()), sums);
 }
 

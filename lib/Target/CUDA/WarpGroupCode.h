@@ -47,8 +47,8 @@ protected:
     int64_t lineBytes; ///< from 64 rows to the next where lines are along rows
   };
   mlir::Value descriptorOf(const Matrix &matrix);
-  /// sums += A * B for `steps` times 16 of k and all of `left`, 64 rows each; `sums` are as many for each of them,
-  /// those of m64nNk16. Commits one group.
+  /// sums += A * B for `steps` times 32 bytes of k and all of `left`, 64 rows each; `sums` are as many for each of
+  /// them, f32 or, of i8, i32. Commits one group.
   void multiply(mlir::Type element, llvm::ArrayRef<Matrix> left, const Matrix &right, int64_t columns, int64_t steps,
                 llvm::MutableArrayRef<mlir::Value> sums);
   /// Until at most `groups` groups are in flight. With `sums`, what comes behind reads them as they are then.

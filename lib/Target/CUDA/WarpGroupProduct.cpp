@@ -72,25 +72,31 @@ std::optional<MappedOperand> mapOperand(Contraction product, OpOperand *operand,
   if (runs.back().part == MappedOperand::Part::Batch)
     return fail("neighbours of an operand are of different products");
   // So all strides but the first are multiples of 16 bytes.
-  if (runs.back().factor % (chunkBytes / 2) != 0)
+  const Type element = elementOf(product);
+  if (runs.back().factor % (chunkBytes / bytesOf(element)) != 0)
     return fail("rows of an operand begin at no multiples of 16 bytes");
   for (const MappedOperand::Run &run : runs)
     if (run.factor > UINT32_MAX)
       return fail("an operand has more elements in a dimension than a tensor map can tell");
   MappedOperand made;
   made.runs.assign(runs.rbegin(), runs.rend());
+  made.element = element;
   made.alongK = made.runs.front().part == MappedOperand::Part::Depth;
+  if (element.isInteger() && !made.alongK)
+    return fail("wgmma takes int8 only where neighbours are of one sum");
   return made;
 }
 
-TensorMapRecipe MappedOperand::recipe(uint32_t buffer, TensorMapRecipe::Element element, int64_t side) const {
+TensorMapRecipe MappedOperand::recipe(uint32_t buffer, int64_t side) const {
   TensorMapRecipe made;
   made.buffer = buffer;
-  made.element = element;
+  made.element = element.isInteger() ? TensorMapRecipe::Element::I8
+                 : element.isF16()   ? TensorMapRecipe::Element::F16
+                                     : TensorMapRecipe::Element::BF16;
   made.swizzle = uint32_t(lineBytes);
   for (const Run &run : runs) {
     // A box has a line of what is contiguous, and of the other direction all that a tile takes.
-    int64_t box = run.part == Part::Batch ? 1 : run.part == Part::Side && alongK ? side : lineElements;
+    int64_t box = run.part == Part::Batch ? 1 : run.part == Part::Side && alongK ? side : lineElements(element);
     made.dimensions.push_back({uint32_t(box), run.factor, {run.sizes.begin(), run.sizes.end()}});
   }
   return made;
@@ -99,8 +105,6 @@ TensorMapRecipe MappedOperand::recipe(uint32_t buffer, TensorMapRecipe::Element 
 std::string whyNotOnWarpGroups(Contraction product) {
   if (std::string reason = whyNotOnTensorCores(product); !reason.empty())
     return reason;
-  if (!elementOf(product).isBF16() && !elementOf(product).isF16())
-    return "warp groups multiply bf16 and f16";
   std::string reason;
   if (mapOperand(product, product.lhs(), product.rows, reason))
     mapOperand(product, product.rhs(), product.columns, reason);
@@ -113,7 +117,7 @@ int64_t registersOfConsumer(const Schedule &schedule) {
 
 int64_t bytesOfRing(const Schedule &schedule) {
   constexpr int64_t barriers = 2 * 8;
-  return ((schedule.m + schedule.n) * schedule.k * 2 + barriers) * schedule.stages;
+  return ((schedule.m + schedule.n) * lineBytes + barriers) * schedule.stages;
 }
 
 std::string whyNotWgmma(const Schedule &schedule, Contraction product, int64_t sharedBytes) {
@@ -123,10 +127,14 @@ std::string whyNotWgmma(const Schedule &schedule, Contraction product, int64_t s
   int64_t rows = schedule.m / schedule.consumers;
   if (schedule.m % schedule.consumers != 0 || (rows != groupRows && rows != 2 * groupRows))
     return "a warp group's rows are " + text(rows) + ", and must be 64 or 128";
+  const Type element = elementOf(product);
   if (schedule.n % 8 != 0 || schedule.n > 256)
     return "a block's columns are " + text(schedule.n) + ", and must be a multiple of 8 up to 256";
-  if (schedule.k != lineElements)
-    return "k is " + text(schedule.k) + ", and must be 64, a line of shared memory";
+  if (element.isInteger() && schedule.n > 32 && schedule.n % 16 != 0)
+    return "a block's columns are " + text(schedule.n) + ", and of int8 must be a multiple of 16 from 32 on";
+  const int64_t line = lineElements(element);
+  if (schedule.k != line)
+    return "k is " + text(schedule.k) + ", and must be " + text(line) + ", a line of shared memory";
   if (schedule.stages < 2 || schedule.stages > 64)
     return "stages are " + text(schedule.stages) + ", and must be 2 to 64";
   if (schedule.threads != (schedule.consumers + 1) * warpGroupSize)
@@ -134,7 +142,7 @@ std::string whyNotWgmma(const Schedule &schedule, Contraction product, int64_t s
            text((schedule.consumers + 1) * warpGroupSize);
   std::string reason;
   std::optional<MappedOperand> b = mapOperand(product, product.rhs(), product.columns, reason);
-  if (b && !b->alongK && schedule.n % lineElements != 0)
+  if (b && !b->alongK && schedule.n % line != 0)
     return "a block's columns are " + text(schedule.n) +
            ", and must be a multiple of 64 where they are contiguous in memory";
   if (int64_t bytes = bytesOfRing(schedule); bytes > sharedBytes)

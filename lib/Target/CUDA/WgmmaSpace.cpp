@@ -21,7 +21,7 @@ enum Knobs : size_t { groupM, consumers, columns, stages };
 class Estimate {
 public:
   Estimate(const Schedule &schedule, Contraction product, const Arch &arch)
-      : schedule(schedule), arch(arch),
+      : schedule(schedule), arch(arch), bytes(elementOf(product).getIntOrFloatBitWidth() / 8),
         resultBytes(
             std::max<int64_t>(1, getElementTypeOrSelf(product.op->getResult(0).getType()).getIntOrFloatBitWidth() / 8)),
         m(product.likelySizeOf(product.rows)), n(product.likelySizeOf(product.columns)),
@@ -54,7 +54,8 @@ private:
     // As in ProductSpace.cpp; what a step costs besides is the wait for its tiles.
     constexpr double sharedRate = 128, cacheRate = 48, latency = 800, aside = 2000, wait = 40;
     const double there = double(blocks), tile = double((schedule.m + schedule.n) * schedule.k * bytes);
-    const double multiply = 2 * double(schedule.m * schedule.n * schedule.k) * there / arch.groupFlops;
+    const double multiply =
+        2 * double(schedule.m * schedule.n * schedule.k) * there / (arch.groupFlops * 2 / double(bytes));
     const double groups = double(schedule.m / groupRows);
     const double operands = groups * double((groupRows + schedule.n) * schedule.k * bytes);
     const double shared = (operands + tile) * there / sharedRate;
@@ -63,10 +64,9 @@ private:
     return double(llvm::divideCeil(k, schedule.k)) * (step + wait / there) + results + latency + aside;
   }
 
-  static constexpr int64_t bytes = 2; ///< of an element
   const Schedule &schedule;
   const Arch &arch;
-  int64_t resultBytes; ///< of an element
+  int64_t bytes, resultBytes; ///< of an element
   int64_t m, n, k, batches;
 };
 
@@ -86,11 +86,16 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
   if (b && b->alongK)
     widths.insert(widths.begin(), {8, 16, 32});
   const int64_t least = widths.front(), rows = initial.m / initial.consumers;
+  // More slots than there are tiles to load are of no use.
+  const int64_t tiles =
+      int64_t(llvm::divideCeil(product.likelySizeOf(product.depth), lineElements(elementOf(product))));
+  std::vector<int64_t> slots{2, 3, 4, 5, 6, 8};
+  llvm::erase_if(slots, [&](int64_t number) { return number > std::max<int64_t>(2, tiles); });
   ScheduleSpace space;
   space.knobs = {{"group_m", with({groupRows, 2 * groupRows}, rows), rows},
                  {"consumers", {1, 2}, initial.consumers},
                  {"n", with(widths, initial.n), initial.n},
-                 {"stages", with({2, 3, 4, 5, 6, 8}, initial.stages), initial.stages}};
+                 {"stages", with(slots, initial.stages), initial.stages}};
   auto atMost = [&](int64_t limit, std::vector<Constraint::Term> terms, std::string why) {
     Constraint constraint;
     constraint.kind = Constraint::Kind::SumAtMost;
@@ -113,13 +118,13 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
   return space;
 }
 
-Schedule wgmmaAt(const SchedulePoint &point) {
+Schedule wgmmaAt(Contraction product, const SchedulePoint &point) {
   Schedule schedule;
   schedule.kind = Schedule::Kind::Wgmma;
   schedule.consumers = point[consumers];
   schedule.m = point[groupM] * schedule.consumers;
   schedule.n = point[columns];
-  schedule.k = lineElements;
+  schedule.k = lineElements(elementOf(product));
   schedule.stages = point[stages];
   schedule.threads = (schedule.consumers + 1) * warpGroupSize;
   return schedule;
@@ -130,10 +135,10 @@ double nanosecondsOfWgmma(const Schedule &schedule, Contraction product, const A
 }
 
 Schedule chooseWgmma(Contraction product, const Arch &arch) {
-  Schedule best = wgmmaAt({groupRows, 1, lineElements, 2});
+  Schedule best = wgmmaAt(product, {groupRows, 1, 64, 2});
   double least = nanosecondsOfWgmma(best, product, arch);
   for (const SchedulePoint &point : spaceOfWgmma(product, arch, best).points()) {
-    const Schedule schedule = wgmmaAt(point);
+    const Schedule schedule = wgmmaAt(product, point);
     const double time = nanosecondsOfWgmma(schedule, product, arch);
     // Of equals the one whose loads have more time.
     if (time >= least * 0.999 && !(time <= least && schedule.stages > best.stages))

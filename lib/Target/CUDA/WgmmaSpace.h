@@ -12,7 +12,7 @@ namespace tilewright::cuda {
 /// None of its points is refused by whyNotWgmma(), but for `initial` where it is.
 ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule &initial);
 
-Schedule wgmmaAt(const SchedulePoint &point);
+Schedule wgmmaAt(Contraction product, const SchedulePoint &point);
 
 /// What the model expects of it on a card of `arch`, in nanoseconds. Sizes that are not known are taken for 1024.
 double nanosecondsOfWgmma(const Schedule &schedule, Contraction product, const Arch &arch);

@@ -17,7 +17,7 @@
 // GROUPS: group_m: 64 128 (default {{[0-9]+}})
 // GROUPS-NEXT: consumers: 1 2 (default {{[0-9]+}})
 // GROUPS-NEXT: n: 64 128 192 256 (default {{[0-9]+}})
-// GROUPS-NEXT: stages: 2 3 4 5 6 8 (default {{[0-9]+}})
+// GROUPS-NEXT: stages: 2 3 4 (default {{[0-9]+}})
 // GROUPS: at most 232448: 128 * group_m * consumers * stages + 128 * n * stages + 16 * stages (the stages fit a block's shared memory)
 // RUN: bash -c 'echo "{\"kernel_0\": {\"group_m\": 128, \"consumers\": 2, \"n\": 256, \"stages\": 2}}" > %t.sums.json'
 // RUN: not tilewright compile %s --target=cuda --arch=sm_90a --schedule-file=%t.sums.json --emit=tiled 2>&1 | FileCheck %s --check-prefix=SUMS

@@ -19,7 +19,7 @@
 // CHECK: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
 // CHECK-NOT: call
 
-// HOPPER: // wgmma and TMA for products of bf16 and f16
+// HOPPER: // wgmma and TMA for products of bf16, f16 and int8
 // HOPPER: .target sm_90a
 
 // RESULT: 4 operations, 1 kernels

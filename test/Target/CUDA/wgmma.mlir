@@ -4,14 +4,14 @@
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=ptx | FileCheck %s
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s --check-prefix=OLDER
 
-// TILED: @kernel_0({{.*}}tw.schedule = {block = array<i64: 128, 192, 64>, consumers = 2 : i64, kind = "wgmma", stages = 5 : i64, threads = 384 : i64}
+// TILED: @kernel_0({{.*}}tw.schedule = {block = array<i64: 128, 192, 64>, consumers = 2 : i64, kind = "wgmma", stages = 4 : i64, threads = 384 : i64}
 // TILED: @kernel_1({{.*}}tw.schedule = {block = array<i64: 64, 64, 64>, consumers = 1 : i64, kind = "wgmma", stages = {{[0-9]+}} : i64, threads = 256 : i64}
 // TILED: @kernel_2({{.*}}kind = "mma"
 
-// The shared memory of five stages of 16 KB and 24 KB, and their mbarriers; a box has a line of 64 elements of k, and the
+// The shared memory of four stages of 16 KB and 24 KB, and their mbarriers; a box has a line of 64 elements of k, and the
 // tile's rows.
 // TARGET: @kernel_0({{.*}}tw_cuda.maps = ["0:bf16:128:64*256,128*2048", "1:bf16:128:64*256,192*1536"]
-// TARGET-SAME: tw_cuda.shared = 204880
+// TARGET-SAME: tw_cuda.shared = 163904
 // Of A as [k, m] and B as [k, n] a box has 64 x 64; symbolic k is the launch's size 0.
 // TARGET: @kernel_1({{.*}}tw_cuda.maps = ["0:f16:128:64*72,64*1*s0", "1:f16:128:64*64,64*1*s0"]
 
@@ -21,10 +21,10 @@
 // CHECK: .param .align 64 .b8 kernel_0_param_5[128],
 // CHECK: .param .align 64 .b8 kernel_0_param_6[128]
 // CHECK: .reqntid 384
-// Five slots: full when the bytes have come, empty when eight warps have arrived.
+// Four slots: full when the bytes have come, empty when eight warps have arrived.
 // CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 1;
 // CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 8;
-// CHECK-COUNT-8: mbarrier.init.shared::cta.b64
+// CHECK-COUNT-6: mbarrier.init.shared::cta.b64
 // CHECK: fence.mbarrier_init.release.cluster;
 // CHECK: bar.sync
 // CHECK: setmaxnreg.dec.sync.aligned.u32 40;
