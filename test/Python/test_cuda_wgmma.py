@@ -1,6 +1,7 @@
 """Products for sm_90a on the emulated device: by TMA and wgmma where tensor maps can tell the operands, without a finding, by the numbers rule."""
 
 import copy
+import json
 import pathlib
 import re
 import subprocess
@@ -173,6 +174,50 @@ def test_drawn_schedules(tmp_path, sizes):
         done = subprocess.run([PROGRAM, "run", model, *cuda, "--device=emulated", f"--schedule-file={tmp_path / 's.json'}", "--check"],
                               capture_output=True, text=True, timeout=120)  # fmt: skip
         assert done.returncode == 0, schedule + done.stderr
+
+
+DAMAGE = {
+    "nothing": (r"", "", ""),
+    "no wait for an empty slot": (r"\tmbarrier\.try_wait[^\n]*\n\t@!done bra again;\n(?=(?s:.)*expect_tx)", "", "mbarrier-misuse"),
+    "no wait for a full slot": (r"\tmbarrier\.try_wait[^\n]*\n\t@!done bra again;\n(?!(?s:.)*expect_tx)", "", "race"),
+    "no wait for products": (r"wgmma\.wait_group\.sync\.aligned 1;", "", "async-not-waited"),
+    "two groups in flight": (r"wgmma\.wait_group\.sync\.aligned 1;", "wgmma.wait_group.sync.aligned 2;", "race"),
+    "no wait for the last products": (r"wgmma\.wait_group\.sync\.aligned 0;", "", "register-in-flight"),
+    "no fence of the sums": (r"wgmma\.fence\.sync\.aligned;", "", "missing-wgmma-fence"),
+    "no group": (r"wgmma\.commit_group\.sync\.aligned;", "", "async-not-waited"),
+    "a slot is never empty": (r"mbarrier\.arrive\.shared::cta\.b64 [^\n]*", "", "deadlock"),
+    "a warp is not waited for": (r"(mbarrier\.init[^\n]*), 8;", r"\1, 7;", "race"),
+    "one warp too many": (r"(mbarrier\.init[^\n]*), 8;", r"\1, 9;", "deadlock"),
+    "a box is not waited for": (r"(expect_tx[^\n]*), 24576;", r"\1, 16384;", "async-not-waited"),
+    "no fence of the mbarriers": (r"fence\.mbarrier_init\.release\.cluster;", "", "missing-proxy-fence"),
+    "no barrier behind them": (r"bar\.sync[^\n]*", "", "race"),
+    "no registers given up": (r"setmaxnreg\.dec[^\n]*", "", "deadlock"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_the_checker_sees_damage(damage, tmp_path):
+    """The kernel as it is has no finding in any order of its warps; without any one of its parts it has."""
+    pattern, change, expected = DAMAGE[damage]
+    (tmp_path / "m.mlir").write_text(PRODUCT.format(m=100, n=136, k=392, type="bf16"))
+    (tmp_path / "s.json").write_text('{"*": {"group_m": 64, "consumers": 2, "n": 64, "stages": 3}}')
+    text = subprocess.run([PROGRAM, "compile", tmp_path / "m.mlir", "--target=cuda", "--arch=sm_90a", f"--schedule-file={tmp_path / 's.json'}", "--emit=ptx"],
+                          capture_output=True, text=True, check=True).stdout  # fmt: skip
+    damaged, count = re.subn(pattern, change, text) if pattern else (text, 1)
+    assert count > 0
+    (tmp_path / "k.ptx").write_text(damaged)
+    shapes = {"A": [100, 392], "B": [392, 136], "C": [100, 136]}
+    maps = [{"buffer": name, "dtype": "bf16", "dims": shapes[name][::-1], "strides": [2 * shapes[name][1]], "box": box, "swizzle": 128}
+            for name, box in (("A", [64, 128]), ("B", [64, 64]))]  # fmt: skip
+    launch = {"grid": 3, "block": 384, "dynamic_shared": 3 * ((128 + 64) * 128 + 16),
+              "buffers": {name: {"dtype": "bf16", "shape": shape, "fill": "uninitialised" if name == "C" else "random"} for name, shape in shapes.items()},
+              "arguments": [{"buffer": name} for name in shapes] + [{"tensor_map": each} for each in maps]}  # fmt: skip
+    (tmp_path / "launch.json").write_text(json.dumps(launch))
+    for seed in range(4):
+        done = subprocess.run([pathlib.Path(PROGRAM).with_name("ptx-check"), tmp_path / "k.ptx", "--args", tmp_path / "launch.json", "--seed", str(seed)],
+                              capture_output=True, text=True, timeout=60)  # fmt: skip
+        assert done.returncode == (1 if expected else 0), done.stdout + done.stderr
+        assert expected in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("sizes", [(4096, 4096, 4096), (1024, 1024, 1024), (16, 4096, 4096)])
