@@ -8,15 +8,18 @@
 #define TILEWRIGHT_DEVICECODE_H
 
 #include "tilewright/Compiler.h"
+#include "tilewright/TensorMapRecipe.h"
 
 namespace tilewright {
 
 /// How a kernel is launched. Its parameters are the buffers of its launch in order, then the launch's sizes (64 bits
-/// each) and, where the plan says that it checks its indices, the status: three int64_t, { not 0, index, size } once
-/// one was out of range. Every buffer begins at a multiple of 16 bytes.
+/// each), where the plan says that it checks its indices, the status: three int64_t, { not 0, index, size } once one
+/// was out of range, and its tensor maps, by value. Every buffer begins at a multiple of 16 bytes.
 struct DeviceKernel {
   std::string name;
   int64_t threads = 0; ///< of a block; the plan's grid is the number of blocks
+  int64_t shared = 0;  ///< bytes of dynamic shared memory
+  std::vector<TensorMapRecipe> maps;
 };
 
 /// The artifact of `module`: its tw_plan.program, with `kernels` in `ptx`.

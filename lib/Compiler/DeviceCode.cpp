@@ -1,6 +1,6 @@
 //===- DeviceCode.cpp - kernels of a GPU and their plan, for tenants -------------------===//
 //
-// The image is HostArtifact's: the plan, a line per kernel of it ("name threads"), and the PTX.
+// The image is HostArtifact's: the plan, a line per kernel of it ("name threads shared maps..."), and the PTX.
 //
 // Tests: test/Target/CUDA, test/Python/test_cuda.py
 //
@@ -49,7 +49,10 @@ llvm::Expected<std::string> emitDeviceArtifact(ModuleOp module, StringRef ptx, A
     const auto *kernel = llvm::find_if(kernels, [&](const DeviceKernel &each) { return each.name == name; });
     if (kernel == kernels.end())
       return llvm::createStringError("kernel %s of the plan has no code", name.c_str());
-    table += name + " " + std::to_string(kernel->threads) + "\n";
+    table += name + " " + std::to_string(kernel->threads) + " " + std::to_string(kernel->shared);
+    for (const TensorMapRecipe &map : kernel->maps)
+      table += " " + map.text();
+    table += "\n";
   }
   std::vector<uint8_t> image = plan::serialize(*plan);
   return packHostArtifact({StringRef(reinterpret_cast<const char *>(image.data()), image.size()), table, {ptx}});
@@ -68,12 +71,16 @@ llvm::Expected<std::shared_ptr<Program>> loadDeviceArtifact(StringRef artifact, 
     return plan.takeError();
   std::vector<runtime::GridKernel> kernels;
   for (StringRef line : llvm::split(parts->kernelNames.rtrim('\n'), '\n')) {
-    auto [name, threads] = line.split(' ');
-    runtime::GridKernel kernel;
-    kernel.name = name.str();
     if (line.empty())
       continue;
-    if (threads.getAsInteger(10, kernel.threads))
+    SmallVector<StringRef> words(llvm::split(line, ' '));
+    runtime::GridKernel kernel;
+    kernel.name = words.front().str();
+    bool whole =
+        words.size() >= 3 && !words[1].getAsInteger(10, kernel.threads) && !words[2].getAsInteger(10, kernel.shared);
+    for (StringRef map : ArrayRef(words).drop_front(std::min<size_t>(3, words.size())))
+      whole &= TensorMapRecipe::read(map, kernel.maps.emplace_back());
+    if (!whole)
       return llvm::createStringError("the compiled table of kernels cannot be read");
     kernels.push_back(std::move(kernel));
   }

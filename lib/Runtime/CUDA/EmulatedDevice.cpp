@@ -1,5 +1,6 @@
 //===- EmulatedDevice.cpp - a plan's kernels on ptx-check's interpreter ---------------===//
 #include "lib/Runtime/CUDA/EmulatedDevice.h"
+#include "tilewright/PtxTensorMap.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -31,6 +32,47 @@ struct Bound {
   uint64_t bytes;
   bool written;
 };
+
+/// Whether every launch of the kernels has what their tensor maps name.
+bool haveMapped(const std::vector<plan::Step> &steps, const std::vector<GridKernel> &kernels) {
+  for (const plan::Step &step : steps)
+    if (step.kind == plan::Step::Kind::Launch)
+      for (const TensorMapRecipe &map : kernels[size_t(step.callee)].maps) {
+        if (map.buffer >= step.operands.size())
+          return false;
+        for (const TensorMapRecipe::Dimension &dimension : map.dimensions)
+          for (uint32_t size : dimension.sizes)
+            if (size >= step.sizes.size())
+              return false;
+      }
+  return true;
+}
+
+/// The map of a launch whose buffer lies at `data`, or an error.
+std::optional<ptx::TensorMap> encode(const TensorMapRecipe &recipe, const void *data, const int64_t *sizes,
+                                     std::string &error) {
+  std::vector<uint32_t> counts;
+  if (!recipe.elements(sizes, counts, error))
+    return std::nullopt;
+  using Element = ptx::TensorMap::Element;
+  std::vector<uint16_t> box;
+  std::vector<uint64_t> strides;
+  constexpr Element elements[] = {Element::F16, Element::BF16, Element::U8}; // by TensorMapRecipe::Element
+  const Element element = elements[size_t(recipe.element)];
+  uint64_t bytes = element == Element::U8 ? 1 : 2; // of an element
+  for (size_t i = 0; i < counts.size(); ++i) {
+    box.push_back(uint16_t(recipe.dimensions[i].box));
+    if (__builtin_mul_overflow(bytes, uint64_t(counts[i]), &bytes)) {
+      error = "a tensor of a tensor map has more bytes than there are addresses";
+      return std::nullopt;
+    }
+    if (i + 1 < counts.size())
+      strides.push_back(bytes);
+  }
+  ptx::TensorMap map = ptx::tensorMap(element, data, counts, strides, box, uint8_t(recipe.swizzle));
+  error = map.problem();
+  return error.empty() ? std::optional(map) : std::nullopt;
+}
 
 } // namespace
 
@@ -82,6 +124,10 @@ std::unique_ptr<EmulatedDevice> EmulatedDevice::create(plan::Plan plan, std::vec
       error = "kernel " + kernel.name + " is not in the PTX";
       return nullptr;
     }
+  if (!haveMapped(plan.once, kernels) || !haveMapped(plan.steps, kernels)) {
+    error = "a tensor map is of a buffer or size that a launch of its kernel does not have";
+    return nullptr;
+  }
   for (const plan::Buffer &buffer : plan.buffers)
     if (buffer.kind == plan::Buffer::Kind::Packed) {
       int64_t bytes = plan::fixedBytes(buffer, error);
@@ -220,8 +266,18 @@ bool EmulatedDevice::launch(const Frame &frame, size_t number, Call &call, std::
     memory.add(call.status.data(), 24, "status");
     arguments.push_back(ptx::argument(call.status.data()));
   }
+  for (const TensorMapRecipe &recipe : kernel.maps) {
+    std::optional<ptx::TensorMap> map =
+        encode(recipe, bound[recipe.buffer].data, frame.sizes.data() + step.firstSize, error);
+    if (!map) {
+      error = "kernel " + kernel.name + " cannot be launched: " + error;
+      return false;
+    }
+    arguments.push_back(ptx::argument(*map));
+  }
   ptx::Launch launch;
   launch.kernel = kernel.name;
+  launch.dynamicShared = kernel.shared;
   launch.grid = {uint32_t(step.grid), 1, 1};
   launch.block = {kernel.threads, 1, 1};
   std::optional<ptx::Report> report = ptx::run(*module, memory, launch, arguments, error);

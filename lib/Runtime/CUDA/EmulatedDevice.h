@@ -10,6 +10,7 @@
 #include "lib/Runtime/Host/Frame.h"
 #include "lib/Runtime/Plan/Plan.h"
 #include "tilewright/PtxChecker.h"
+#include "tilewright/TensorMapRecipe.h"
 
 #include <memory>
 #include <string>
@@ -20,13 +21,14 @@ namespace tilewright::runtime {
 /// As DeviceKernel in include/tilewright/DeviceCode.h.
 struct GridKernel {
   std::string name;
-  uint32_t threads = 0;
+  uint32_t threads = 0, shared = 0;
+  std::vector<TensorMapRecipe> maps;
 };
 
 class EmulatedDevice {
 public:
   /// `kernels` are plan.kernels, in order. Null with a reason in `error`: an invalid plan, PTX that cannot be read, a
-  /// kernel that it does not have.
+  /// kernel that it does not have, a tensor map of a buffer or size that a launch does not have.
   static std::unique_ptr<EmulatedDevice> create(plan::Plan plan, std::vector<GridKernel> kernels, std::string ptx,
                                                 std::string &error);
 

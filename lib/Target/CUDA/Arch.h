@@ -15,6 +15,7 @@ struct Arch {
   int64_t multiprocessors;
   double gigahertz;
   double halfFlops;  ///< floating point operations of 16 bits a cycle and multiprocessor, by mma.sync
+  double groupFlops; ///< the same by wgmma; 0: it has none, and no TMA
   double deviceRate; ///< bytes a nanosecond from the card's memory
 };
 

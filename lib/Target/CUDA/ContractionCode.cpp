@@ -40,6 +40,11 @@ void ContractionCode::setLoops(SmallVector<Value> &at, ArrayRef<unsigned> group,
     at[loop] = value;
 }
 
+Value ContractionCode::batchOf(ArrayRef<unsigned> group) {
+  SmallVector<Value> places = llvm::map_to_vector(group, [&](unsigned loop) { return loops[loop]; });
+  return elements.linearize(places, extentsOf(group));
+}
+
 SmallVector<Value> ContractionCode::placeOf(AffineMap map, ArrayRef<unsigned> one, Value at, ArrayRef<unsigned> other,
                                             Value otherAt) {
   SmallVector<Value> places = loops;
@@ -72,6 +77,34 @@ void ContractionCode::write(Value row, Value column, ArrayRef<Value> sums) {
   // All is computed before any of it is stored: a result may be written over an operand.
   for (Made &each : made)
     elements.store(each.value, each.destination, each.at, kernel.pointers[each.destination]);
+}
+
+void ContractionCode::writeFragments(Value lane, Value firstRow, Value firstColumn, const Fragments &fragments,
+                                     ArrayRef<Value> sums) {
+  // Lane l has rows l / 4 and l / 4 + 8 of each 16 x 8, columns 2 (l % 4) and the next.
+  Value rowInTile = quotient(lane, 4), columnInTile = elements.multiply(remainder(lane, 4), index(2));
+  Value rows = extentOf(contraction.rows), columns = extentOf(contraction.columns);
+  bool wholeRows = dividesEvenly(rows, schedule.m);
+  bool wholeColumns = dividesEvenly(columns, schedule.n), evenColumns = dividesEvenly(columns, 2);
+  for (int64_t i = 0; i < fragments.tilesM; ++i)
+    for (int64_t half = 0; half < 2; ++half) {
+      Value inTile = elements.add(firstRow, elements.add(index(i * fragments.rowStep + half * 8), rowInTile));
+      Value row = elements.add(rowOrigin, inTile);
+      for (int64_t j = 0; j < fragments.tilesN; ++j) {
+        Value column = elements.add(columnOrigin, elements.add(firstColumn, elements.add(index(j * 8), columnInTile)));
+        // Two columns at a time where they are both inside or both outside.
+        int64_t together = wholeColumns || evenColumns ? 2 : 1;
+        for (int64_t first = 0; first < 2; first += together) {
+          Value at = elements.add(column, index(first)), inside;
+          if (!wholeRows)
+            inside = isLess(row, rows);
+          if (!wholeColumns)
+            inside = both(inside, isLess(at, columns));
+          const Value *sum = &sums[size_t((i * fragments.tilesN + j) * 4 + half * 2 + first)];
+          when(inside, [&] { write(row, at, ArrayRef(sum, size_t(together))); });
+        }
+      }
+    }
 }
 
 } // namespace tilewright::cuda

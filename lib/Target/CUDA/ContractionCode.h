@@ -16,12 +16,24 @@ public:
   /// How far the loops of a group run, each and together.
   llvm::SmallVector<mlir::Value> extentsOf(llvm::ArrayRef<unsigned> group);
   mlir::Value extentOf(llvm::ArrayRef<unsigned> group);
+  /// This block's place in loops of the batch, counted together.
+  mlir::Value batchOf(llvm::ArrayRef<unsigned> group);
   /// The element of `tensor`, read by `map`, where the loops of two groups are at these places: its place in each
   /// dimension.
   llvm::SmallVector<mlir::Value> placeOf(mlir::AffineMap map, llvm::ArrayRef<unsigned> one, mlir::Value at,
                                          llvm::ArrayRef<unsigned> other, mlir::Value otherAt);
   /// Computes all that the kernel returns from the sums of neighbouring columns, and stores it.
   void write(mlir::Value row, mlir::Value column, llvm::ArrayRef<mlir::Value> sums);
+
+  /// Fragments of sums of 16 x 8 as mma and wgmma leave them in a warp.
+  struct Fragments {
+    int64_t tilesM, tilesN; ///< how many
+    int64_t rowStep;        ///< rows from one to the next
+  };
+  /// write() for all sums of this thread, four of each fragment, those of a row of fragments in a row. The first begins
+  /// at `row` and `column` of the block's tile; nothing is written beyond the edges of C.
+  void writeFragments(mlir::Value lane, mlir::Value row, mlir::Value column, const Fragments &fragments,
+                      llvm::ArrayRef<mlir::Value> sums);
 
   Contraction contraction;
   mlir::Value rowOrigin, columnOrigin; ///< of this block's tile

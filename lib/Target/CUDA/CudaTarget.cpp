@@ -19,6 +19,16 @@ namespace tilewright {
 namespace cuda {
 namespace {
 
+DeviceKernel describe(LLVM::LLVMFuncOp function, int64_t threads) {
+  DeviceKernel kernel{function.getName().str(), threads, 0, {}};
+  if (auto shared = function->getAttrOfType<IntegerAttr>("tw_cuda.shared"))
+    kernel.shared = shared.getInt();
+  if (auto maps = function->getAttrOfType<ArrayAttr>("tw_cuda.maps"))
+    for (auto map : maps.getAsRange<StringAttr>())
+      TensorMapRecipe::read(map.getValue(), kernel.maps.emplace_back());
+  return kernel;
+}
+
 class CudaTarget final : public Target {
 public:
   StringRef name() const override { return "cuda"; }
@@ -83,7 +93,7 @@ public:
     std::vector<DeviceKernel> kernels;
     for (auto function : module.getOps<LLVM::LLVMFuncOp>())
       if (auto threads = function->getAttrOfType<IntegerAttr>("tw_cuda.threads"))
-        kernels.push_back({function.getName().str(), threads.getInt()});
+        kernels.push_back(describe(function, threads.getInt()));
     return emitDeviceArtifact(module, *ptx, kernels);
   }
 

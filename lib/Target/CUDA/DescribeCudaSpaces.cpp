@@ -4,12 +4,12 @@
 // After:   func @kernel_0(...) attributes {tw.schedule = ..., tw.space = "{\"knobs\": [{\"name\": \"warp_m\", ...",
 //            tw.predicted = array<f64: 5120.0, ...>}
 //
-// For products on tensor cores (ProductSpace.h); the other kernels have one schedule.
+// For products on tensor cores (ProductSpace.h, WgmmaSpace.h); the other kernels have one schedule.
 //
 // Test: test/Target/CUDA/product-space.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Target/CUDA/ProductSpace.h"
+#include "lib/Target/CUDA/KernelSpace.h"
 #include "tilewright/Passes.h"
 #include "tilewright/SpaceText.h"
 
@@ -36,15 +36,13 @@ struct DescribeCudaSpaces : impl::DescribeCudaSpacesBase<DescribeCudaSpaces> {
     std::optional<Schedule> schedule = getSchedule(kernel);
     if (!schedule)
       return signalPassFailure();
-    std::string reason;
-    std::optional<Contraction> product = matchContraction(kernel, reason);
-    if (schedule->kind != Schedule::Kind::Mma || !product)
+    std::optional<KernelSpace> found = KernelSpace::of(kernel, *schedule, *known);
+    if (!found)
       return;
-    ScheduleSpace space = spaceOfMma(*product, *known, *schedule);
     SmallVector<double> predicted;
-    for (const SchedulePoint &point : space.points())
-      predicted.push_back(nanosecondsOfMma(scheduleOf(point), *product, *known));
-    kernel->setAttr("tw.space", StringAttr::get(&getContext(), spaceToText(space)));
+    for (const SchedulePoint &point : found->space.points())
+      predicted.push_back(found->nanosecondsOf(found->at(point)));
+    kernel->setAttr("tw.space", StringAttr::get(&getContext(), spaceToText(found->space)));
     kernel->setAttr("tw.predicted", DenseF64ArrayAttr::get(&getContext(), predicted));
   }
 };

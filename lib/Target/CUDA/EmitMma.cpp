@@ -75,7 +75,8 @@ public:
       scf::YieldOp::create(builder, loc, next);
     });
     NVVM::CpAsyncWaitGroupOp::create(builder, loc, 0);
-    writeTile(SmallVector<Value>(loop.getResults()));
+    code.writeFragments(lane, warpRow, warpColumn, {tilesM(), tilesN(), /*rowStep=*/16},
+                        SmallVector<Value>(loop.getResults()));
     return success();
   }
 
@@ -194,34 +195,6 @@ private:
       for (int64_t j = 0; j < tilesN(); ++j)
         multiply(left[size_t(i)], ArrayRef<Value>(right[size_t(j / 2)]).slice(size_t(j % 2) * 2, 2),
                  MutableArrayRef<Value>(sums).slice(size_t(i * tilesN() + j) * 4, 4));
-  }
-
-  /// Lane l has rows l / 4 and l / 4 + 8 of each 16 x 8, columns 2 (l % 4) and the next.
-  void writeTile(ArrayRef<Value> sums) {
-    Value rowInTile = quotient(lane, 4), columnInTile = elements.multiply(remainder(lane, 4), index(2));
-    Value rows = code.extentOf(product.rows), columns = code.extentOf(product.columns);
-    bool wholeRows = dividesEvenly(rows, schedule.m);
-    bool wholeColumns = dividesEvenly(columns, schedule.n), evenColumns = dividesEvenly(columns, 2);
-    for (int64_t i = 0; i < tilesM(); ++i)
-      for (int64_t half = 0; half < 2; ++half) {
-        Value row =
-            elements.add(code.rowOrigin, elements.add(warpRow, elements.add(index(i * 16 + half * 8), rowInTile)));
-        for (int64_t j = 0; j < tilesN(); ++j) {
-          Value column =
-              elements.add(code.columnOrigin, elements.add(warpColumn, elements.add(index(j * 8), columnInTile)));
-          // Two columns at a time where they are both inside or both outside.
-          int64_t together = wholeColumns || evenColumns ? 2 : 1;
-          for (int64_t first = 0; first < 2; first += together) {
-            Value at = elements.add(column, index(first)), inside;
-            if (!wholeRows)
-              inside = isLess(row, rows);
-            if (!wholeColumns)
-              inside = both(inside, isLess(at, columns));
-            const Value *sum = &sums[size_t((i * tilesN() + j) * 4 + half * 2 + first)];
-            when(inside, [&] { code.write(row, at, ArrayRef(sum, size_t(together))); });
-          }
-        }
-      }
   }
 
   ContractionCode code;

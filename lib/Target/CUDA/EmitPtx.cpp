@@ -8,6 +8,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
@@ -63,13 +64,25 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = false; // a thread has no vectors, but for loads and stores, which are merged later
   tuning.SLPVectorization = false;
-  llvm::PassBuilder builder(&machine, tuning);
+  // A kernel stores each of its results once: to find that out takes a third of all passes where a thread has a
+  // hundred.
+  llvm::PassInstrumentationCallbacks callbacks;
+  callbacks.registerShouldRunOptionalPassCallback([](StringRef pass, llvm::Any) { return pass != "DSEPass"; });
+  llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
+}
+
+/// Inline assembly of a kernel is for whole warps: no copy of it goes to where some of their lanes are.
+void keepWarpsTogether(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (auto *call = llvm::dyn_cast<llvm::CallBase>(&instruction); call && call->isInlineAsm())
+        call->setConvergent();
 }
 
 /// What is called and is no instruction.
@@ -100,6 +113,7 @@ llvm::Expected<std::string> emitPtx(ModuleOp module, const Arch &arch) {
   translated->setDataLayout((*machine)->createDataLayout());
   if (llvm::Error called = refuseCalls(*translated))
     return std::move(called);
+  keepWarpsTogether(*translated);
   optimize(*translated, **machine);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);

@@ -9,9 +9,9 @@
 //       attributes {tw_cuda.threads = 256, tw.grid = affine_map<() -> (12)>} {
 //     %g = block * 256 + thread ; scf.if %g < 3072 { %i, %j = delinearize %g * 4 ; four loads, exp, stores } }
 //
-// Parameters: a pointer per tensor, 16-byte aligned, then the sizes as i64, then the status where indices are checked
-// (include/tilewright/DeviceCode.h). How a kernel is laid over the grid is in its schedule (Schedule.h): this file has
-// the frame and the schedule `elements`; EmitRows.cpp has `rows`, EmitMma.cpp `mma`.
+// Parameters: a pointer per tensor, 16-byte aligned, then the sizes as i64, then the status where indices are checked,
+// then tensor maps by value (include/tilewright/DeviceCode.h). How a kernel is laid over the grid is in its schedule
+// (Schedule.h): this file has the frame and the schedule `elements`; EmitRows.cpp has `rows`, EmitMma.cpp `mma`.
 //
 // Test: test/Target/CUDA/emit-threads.mlir
 //
@@ -20,6 +20,7 @@
 #include "lib/Target/CUDA/ThreadKernel.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "tilewright/Passes.h"
+#include "tilewright/TensorMapRecipe.h"
 
 using namespace mlir;
 
@@ -43,6 +44,12 @@ Value ThreadKernel::allocateShared(int64_t bytes) {
   auto type = LLVM::LLVMPointerType::get(builder.getContext(), sharedSpace);
   Value base = LLVM::AddressOfOp::create(builder, loc(), type, (from.getName() + "_shared").str());
   return LLVM::GEPOp::create(builder, loc(), type, builder.getI8Type(), base, ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+}
+
+Value ThreadKernel::dynamicShared(int64_t bytes) {
+  dynamicBytes = std::max(dynamicBytes, bytes);
+  auto type = LLVM::LLVMPointerType::get(builder.getContext(), sharedSpace);
+  return LLVM::AddressOfOp::create(builder, loc(), type, (from.getName() + "_dynamic").str());
 }
 
 void ThreadKernel::setGrid(AffineExpr blocks) {
@@ -225,6 +232,14 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
   if (checks)
     types.push_back(pointer);
   attributes.resize(types.size(), builder.getDictionaryAttr({}));
+  const unsigned firstMap = types.size(), numMaps = schedule->kind == Schedule::Kind::Wgmma ? 2 : 0;
+  for (unsigned i = 0; i < numMaps; ++i) {
+    NamedAttrList attrs;
+    attrs.append("llvm.byval", TypeAttr::get(LLVM::LLVMArrayType::get(builder.getI8Type(), uint64_t(kTensorMapBytes))));
+    attrs.append("llvm.align", builder.getI64IntegerAttr(kTensorMapAlignment));
+    types.push_back(LLVM::LLVMPointerType::get(context));
+    attributes.push_back(attrs.getDictionary(context));
+  }
   auto to = func::FuncOp::create(builder, loc, from.getName(), builder.getFunctionType(types, {}));
   to.setAllArgAttrs(attributes);
   for (StringRef name : {"tw.kernel", "tw.ops", "tw.schedule", "tw.flops"})
@@ -233,8 +248,8 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
   if (checks)
     to->setAttr("tw.checks", builder.getUnitAttr());
   to->setAttr("tw_cuda.threads", builder.getI64IntegerAttr(schedule->threads));
-  if (schedule->kind == Schedule::Kind::Mma || schedule->kind == Schedule::Kind::Fma ||
-      schedule->kind == Schedule::Kind::Attention)
+  if (schedule->kind == Schedule::Kind::Mma || schedule->kind == Schedule::Kind::Wgmma ||
+      schedule->kind == Schedule::Kind::Fma || schedule->kind == Schedule::Kind::Attention)
     to->setAttr("tw_cuda.many_registers", builder.getUnitAttr());
   to->setAttr("tw.scratch", AffineMapAttr::get(AffineMap::get(0, tile::indexArguments(from).size(),
                                                               getAffineConstantExpr(0, context))));
@@ -246,7 +261,7 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
   SmallVector<Value> sizes;
   for (size_t i = 0; i < tile::indexArguments(from).size(); ++i)
     sizes.push_back(arith::IndexCastOp::create(builder, loc, builder.getIndexType(), body->getArgument(tensors + i)));
-  Elements elements(builder, from, sizes, checks ? body->getArguments().back() : Value());
+  Elements elements(builder, from, sizes, checks ? body->getArgument(firstMap - 1) : Value());
   ThreadKernel kernel(from, to, *schedule, builder, elements);
   unsigned number = 0;
   for (BlockArgument argument : from.getArguments())
@@ -255,6 +270,8 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
       if (argument.getArgNumber() < firstResult)
         elements.provideMemory(argument, kernel.pointers[argument]);
     }
+  for (unsigned i = 0; i < numMaps; ++i)
+    kernel.maps.push_back(body->getArgument(firstMap + i));
   auto special = [&](auto op) {
     return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), op.getResult()).getResult();
   };
@@ -268,6 +285,8 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
       return emitRows(kernel);
     case Schedule::Kind::Mma:
       return emitMma(kernel);
+    case Schedule::Kind::Wgmma:
+      return emitWgmma(kernel);
     case Schedule::Kind::Fma:
       return emitFma(kernel);
     case Schedule::Kind::Attention:
@@ -288,6 +307,13 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
     LLVM::GlobalOp::create(builder, loc, LLVM::LLVMArrayType::get(builder.getI8Type(), kernel.sharedBytes),
                            /*isConstant=*/false, LLVM::Linkage::Internal, (from.getName() + "_shared").str(),
                            Attribute(), /*alignment=*/16, sharedSpace);
+  }
+  if (kernel.dynamicBytes > 0) {
+    to->setAttr("tw_cuda.shared", builder.getI64IntegerAttr(kernel.dynamicBytes));
+    builder.setInsertionPoint(to);
+    LLVM::GlobalOp::create(builder, loc, LLVM::LLVMArrayType::get(builder.getI8Type(), 0), /*isConstant=*/false,
+                           LLVM::Linkage::External, (from.getName() + "_dynamic").str(), Attribute(),
+                           /*alignment=*/1024, sharedSpace);
   }
   from.erase();
   return success();

@@ -105,6 +105,10 @@ struct LowerToNvvm : impl::LowerToNvvmBase<LowerToNvvm> {
         // Else ptxas spills for a third block where a thread could have all registers of two.
         if (kernel->hasAttr("tw_cuda.many_registers"))
           kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), builder.getI32IntegerAttr(1));
+        // Tensor maps are read where they are: TMA takes no copy.
+        for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
+          if (kernel.getArgAttr(i, LLVM::LLVMDialect::getByValAttrName()))
+            kernel.setArgAttr(i, NVVM::NVVMDialect::getGridConstantAttrName(), builder.getUnitAttr());
       }
   }
 };

@@ -13,7 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/NamedKernels.h"
-#include "lib/Target/CUDA/ProductSpace.h"
+#include "lib/Target/CUDA/KernelSpace.h"
 #include "tilewright/Passes.h"
 
 using namespace mlir;
@@ -65,11 +65,10 @@ private:
     std::optional<Schedule> schedule = getSchedule(kernel);
     if (!schedule)
       return failure();
-    std::string reason;
-    std::optional<Contraction> product = matchContraction(kernel, reason);
-    if (schedule->kind != Schedule::Kind::Mma || !product)
+    const std::optional<KernelSpace> found = KernelSpace::of(kernel, *schedule, *known);
+    if (!found)
       return told("it has one schedule; products on tensor cores have more");
-    const ScheduleSpace space = spaceOfMma(*product, *known, *schedule);
+    const ScheduleSpace &space = found->space;
     SchedulePoint point = space.initial();
     const llvm::json::Object *object = entry.getAsObject();
     if (!object)
@@ -81,8 +80,8 @@ private:
         return told("it has no " + StringRef(name) + " of that value; its knobs are\n" + space.print());
       point[size_t(knob - space.knobs.begin())] = *number;
     }
-    const Schedule wanted = scheduleOf(point);
-    if (std::string why = whyNotMma(wanted, *product, known->sharedBytes); !why.empty())
+    const Schedule wanted = found->at(point);
+    if (std::string why = found->whyNot(wanted); !why.empty())
       return told(why);
     setSchedule(kernel, wanted);
     return success();

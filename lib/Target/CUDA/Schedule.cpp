@@ -16,6 +16,8 @@ static StringRef nameOf(Schedule::Kind kind) {
     return "rows";
   case Schedule::Kind::Mma:
     return "mma";
+  case Schedule::Kind::Wgmma:
+    return "wgmma";
   case Schedule::Kind::Fma:
     return "fma";
   case Schedule::Kind::Attention:
@@ -32,6 +34,10 @@ void setSchedule(func::FuncOp kernel, const Schedule &schedule) {
   if (schedule.kind == Schedule::Kind::Mma) {
     parts.append("block", builder.getDenseI64ArrayAttr({schedule.m, schedule.n, schedule.k}));
     parts.append("warps", builder.getDenseI64ArrayAttr({schedule.warpsM, schedule.warpsN}));
+    parts.append("stages", builder.getI64IntegerAttr(schedule.stages));
+  } else if (schedule.kind == Schedule::Kind::Wgmma) {
+    parts.append("block", builder.getDenseI64ArrayAttr({schedule.m, schedule.n, schedule.k}));
+    parts.append("consumers", builder.getI64IntegerAttr(schedule.consumers));
     parts.append("stages", builder.getI64IntegerAttr(schedule.stages));
   } else if (schedule.kind == Schedule::Kind::Fma) {
     parts.append("block", builder.getDenseI64ArrayAttr({schedule.m, schedule.n, schedule.k}));
@@ -92,6 +98,10 @@ std::optional<Schedule> getSchedule(func::FuncOp kernel) {
     } else if (kind == "mma" && numbers("block", {&schedule.m, &schedule.n, &schedule.k}) &&
                numbers("warps", {&schedule.warpsM, &schedule.warpsN}) && number("stages", schedule.stages)) {
       schedule.kind = Schedule::Kind::Mma;
+      whole = true;
+    } else if (kind == "wgmma" && numbers("block", {&schedule.m, &schedule.n, &schedule.k}) &&
+               number("consumers", schedule.consumers) && number("stages", schedule.stages)) {
+      schedule.kind = Schedule::Kind::Wgmma;
       whole = true;
     } else if (kind == "fma" && numbers("block", {&schedule.m, &schedule.n, &schedule.k}) &&
                numbers("tile", {&schedule.tileM, &schedule.tileN})) {

@@ -4,6 +4,8 @@
 //   attributes {tw.schedule = {kind = "rows", threads = 128, vector = 8, group = 32}}
 //   attributes {tw.schedule = {kind = "mma", threads = 128, block = array<i64: 128, 64, 32>,
 //                              warps = array<i64: 2, 2>, stages = 3}}
+//   attributes {tw.schedule = {kind = "wgmma", threads = 384, block = array<i64: 128, 256, 64>, consumers = 2,
+//                              stages = 4}}
 //   attributes {tw.schedule = {kind = "fma", threads = 256, block = array<i64: 64, 64, 16>, tile = array<i64: 4, 4>}}
 //   attributes {tw.schedule = {kind = "attention", threads = 128, block = array<i64: 64, 64>, stages = 2}}
 //
@@ -12,6 +14,8 @@
 //   memory where the group is more than a warp. With `turned` a block has 32 rows, one a lane, for reductions over
 //   outer dimensions, whose neighbours in memory are of different rows: the warps share the rows.
 // mma: a block computes a tile (M, N; K at a time) of a product on tensor cores, by warps in M and N.
+// wgmma: the same on sm_90, where one warp group (128 threads) loads tiles of A and B and `consumers` others multiply,
+//   each its share of the tile's rows, 64 or 128.
 // fma: a block computes a tile (M, N; K at a time) of a product of any type, each thread a smaller tile in registers.
 // attention: a block has rows of queries of one head, 16 for each warp, and walks over so many keys at a time.
 //
@@ -23,20 +27,21 @@
 
 namespace tilewright::cuda {
 
-inline constexpr int64_t warpSize = 32;
+inline constexpr int64_t warpSize = 32, warpGroupSize = 128;
 
 struct Schedule {
-  enum class Kind { Elements, Rows, Mma, Fma, Attention };
+  enum class Kind { Elements, Rows, Mma, Wgmma, Fma, Attention };
   Kind kind = Kind::Elements;
   int64_t threads = 256; ///< of a block
   int64_t vector = 1;    ///< elements that lie side by side and are one thread's
   int64_t group = 32;    ///< threads that share a row: a warp, or the block
   bool turned = false;   ///< of rows: the lanes of a warp have neighbouring rows, its warps share them
-  // Of mma and fma:
+  // Of mma, wgmma and fma:
   int64_t m = 0, n = 0, k = 0;    ///< of a block's tile
   int64_t warpsM = 0, warpsN = 0; ///< that share it, for mma
+  int64_t consumers = 0;          ///< warp groups that share it, for wgmma
   int64_t tileM = 0, tileN = 0;   ///< of a thread, for fma
-  // Of mma and, without k, of attention:
+  // Of mma, wgmma and, without k, of attention:
   int64_t stages = 0; ///< tiles of A and B, or of keys and values, in shared memory
 };
 

@@ -13,6 +13,7 @@
 #include "lib/Target/CUDA/MathWithCode.h"
 #include "lib/Target/CUDA/ProductSpace.h"
 #include "lib/Target/CUDA/ThreadKernel.h"
+#include "lib/Target/CUDA/WgmmaSpace.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "tilewright/Passes.h"
@@ -95,6 +96,10 @@ public:
     Schedule schedule;
     std::string reason;
     if (std::optional<Contraction> contraction = matchContraction(kernel, reason)) {
+      if (arch.groupFlops > 0 && whyNotOnWarpGroups(*contraction).empty())
+        if (Schedule wgmma = chooseWgmma(*contraction, arch);
+            whyNotWgmma(wgmma, *contraction, arch.sharedBytes).empty())
+          return wgmma;
       if (whyNotOnTensorCores(*contraction).empty())
         if (Schedule mma = chooseMma(*contraction, arch); whyNotMma(mma, *contraction, arch.sharedBytes).empty())
           return mma;

@@ -25,12 +25,16 @@ struct ThreadKernel {
   llvm::DenseMap<mlir::Value, mlir::Value> pointers; ///< by tensor argument of `from`
   mlir::Value block, thread;                         ///< their numbers, of type index
   int64_t sharedBytes = 0;                           ///< of the static array, which begins at a multiple of 16
+  int64_t dynamicBytes = 0;                          ///< of what a launch adds, at a multiple of 1024
+  llvm::SmallVector<mlir::Value> maps;               ///< parameters that are tensor maps: pointers
 
   mlir::Location loc() { return from.getLoc(); }
   /// What `from` returns, and the arguments that it is written to.
   llvm::SmallVector<std::pair<mlir::Value, mlir::BlockArgument>> results();
   /// `bytes` of shared memory that nothing else of the kernel uses, a pointer to them in address space 3.
   mlir::Value allocateShared(int64_t bytes);
+  /// A pointer to `bytes` of shared memory, of any number that the device has; of a kernel's calls the largest counts.
+  mlir::Value dynamicShared(int64_t bytes);
   /// The grid: the number of blocks, over the kernel's index arguments.
   void setGrid(mlir::AffineExpr blocks);
 };
@@ -39,6 +43,7 @@ struct ThreadKernel {
 mlir::LogicalResult emitElements(ThreadKernel &kernel);
 mlir::LogicalResult emitRows(ThreadKernel &kernel);
 mlir::LogicalResult emitMma(ThreadKernel &kernel);
+mlir::LogicalResult emitWgmma(ThreadKernel &kernel);
 mlir::LogicalResult emitFma(ThreadKernel &kernel);
 mlir::LogicalResult emitAttention(ThreadKernel &kernel);
 

@@ -3,6 +3,10 @@
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT
 
+// RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=ptx | FileCheck %s --check-prefix=HOPPER
+// RUN: tilewright run %s --target=cuda --arch=sm_90a --device=emulated --check | FileCheck %s --check-prefix=RESULT
+
+// HOPPER-COUNT-4: wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.s8 {{{.*}}}, {{%rd[0-9]+, %rd[0-9]+}}, adds;
 // TILED: tw.schedule = {block = array<i64: 16, 16, 64>, kind = "mma"
 // CHECK: cp.async.cg.shared.global
 // CHECK: ldmatrix.sync.aligned.m8n8.x4.shared.b16

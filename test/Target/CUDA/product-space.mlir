@@ -10,9 +10,21 @@
 // LIST-NEXT: one schedule
 
 // RUN: tilewright tune --target=cuda --arch=sm_90a %s | FileCheck %s --check-prefix=RANKED
-// RANKED: default warp_m={{.*}}: the default is what the model ranks first; nothing was measured
+// RANKED: default group_m={{.*}}: the default is what the model ranks first; nothing was measured
 // RANKED: it has one schedule
 // RANKED: the whole model: ranked by the model of sm_90a: there is no GPU to measure on, and no record is written
+// RUN: tilewright tune --list --target=cuda --arch=sm_90a %s | FileCheck %s --check-prefix=GROUPS
+// GROUPS: group_m: 64 128 (default {{[0-9]+}})
+// GROUPS-NEXT: consumers: 1 2 (default {{[0-9]+}})
+// GROUPS-NEXT: n: 64 128 192 256 (default {{[0-9]+}})
+// GROUPS-NEXT: stages: 2 3 4 (default {{[0-9]+}})
+// GROUPS: at most 232448: 128 * group_m * consumers * stages + 128 * n * stages + 16 * stages (the stages fit a block's shared memory)
+// RUN: bash -c 'echo "{\"kernel_0\": {\"group_m\": 128, \"consumers\": 2, \"n\": 256, \"stages\": 2}}" > %t.sums.json'
+// RUN: not tilewright compile %s --target=cuda --arch=sm_90a --schedule-file=%t.sums.json --emit=tiled 2>&1 | FileCheck %s --check-prefix=SUMS
+// SUMS: does not fit kernel_0 (matmul+matmul): it needs about 352 registers, and a thread has 232
+// RUN: bash -c 'echo "{\"kernel_0\": {\"n\": 72}}" > %t.line.json'
+// RUN: not tilewright compile %s --target=cuda --arch=sm_90a --schedule-file=%t.line.json --emit=tiled 2>&1 | FileCheck %s --check-prefix=LINE
+// LINE: a block's columns are 72, and must be a multiple of 64 where they are contiguous in memory
 // RUN: not tilewright tune --target=cuda %s --record-tables=%t 2>&1 | FileCheck %s --check-prefix=TABLES
 // TABLES: target 'cuda' is not measured here, and tables are measurements
 

@@ -3,6 +3,7 @@
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=ptx | FileCheck %s --check-prefix=HOPPER
 // RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT
+// RUN: tilewright run %s --target=cuda --arch=sm_90a --device=emulated --check | FileCheck %s --check-prefix=RESULT
 
 // TILED: tw.schedule = {block = array<i64: 16, 16, 64>, kind = "mma", stages = 5 : i64, threads = 32 : i64, warps = array<i64: 1, 1>}
 
@@ -18,7 +19,7 @@
 // CHECK: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
 // CHECK-NOT: call
 
-// HOPPER: // kernels for sm_90a are those of sm_80 yet: no wgmma, no TMA, no clusters
+// HOPPER: // wgmma and TMA for products of bf16, f16 and int8
 // HOPPER: .target sm_90a
 
 // RESULT: 4 operations, 1 kernels

@@ -116,3 +116,83 @@ func.func private @threads(%a: tensor<256x64xf32>, %b: tensor<64x256xf32>, %c: t
   %1 = linalg.contract indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] ins(%a, %b : tensor<256x64xf32>, tensor<64x256xf32>) outs(%0 : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %1 : tensor<256x256xf32>
 }
+
+// -----
+
+// expected-error @+1 {{its schedule `wgmma` does not fit: tensor cores multiply bf16 and f16 into f32}}
+func.func private @groups_of_f32(%a: tensor<256x64xf32>, %b: tensor<64x256xf32>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> attributes {tw.kernel, tw.schedule = {kind = "wgmma", threads = 256 : i64, block = array<i64: 64, 64, 64>, consumers = 1 : i64, stages = 4 : i64}} {
+  %zero = arith.constant 0.0 : f32
+  %0 = linalg.fill ins(%zero : f32) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
+  %1 = linalg.contract indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] ins(%a, %b : tensor<256x64xf32>, tensor<64x256xf32>) outs(%0 : tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %1 : tensor<256x256xf32>
+}
+
+// -----
+
+// expected-error @+1 {{its schedule `wgmma` does not fit: rows of an operand begin at no multiples of 16 bytes}}
+func.func private @no_map(%a: tensor<256x64xbf16>, %b: tensor<64x260xbf16>, %c: tensor<256x260xf32>) -> tensor<256x260xf32> attributes {tw.kernel, tw.schedule = {kind = "wgmma", threads = 256 : i64, block = array<i64: 64, 64, 64>, consumers = 1 : i64, stages = 4 : i64}} {
+  %zero = arith.constant 0.0 : f32
+  %0 = linalg.fill ins(%zero : f32) outs(%c : tensor<256x260xf32>) -> tensor<256x260xf32>
+  %1 = linalg.contract indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] ins(%a, %b : tensor<256x64xbf16>, tensor<64x260xbf16>) outs(%0 : tensor<256x260xf32>) -> tensor<256x260xf32>
+  return %1 : tensor<256x260xf32>
+}
+
+// -----
+
+// expected-error @+1 {{its schedule `wgmma` cannot be: it has 3 warp groups that multiply, and may have one or two}}
+func.func private @three_groups(%a: tensor<256x64xbf16>, %b: tensor<64x256xbf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> attributes {tw.kernel, tw.schedule = {kind = "wgmma", threads = 512 : i64, block = array<i64: 192, 64, 64>, consumers = 3 : i64, stages = 4 : i64}} {
+  %zero = arith.constant 0.0 : f32
+  %0 = linalg.fill ins(%zero : f32) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
+  %1 = linalg.contract indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] ins(%a, %b : tensor<256x64xbf16>, tensor<64x256xbf16>) outs(%0 : tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %1 : tensor<256x256xf32>
+}
+
+// -----
+
+// expected-error @+1 {{its schedule `wgmma` cannot be: a warp group's rows are 32, and must be 64 or 128}}
+func.func private @few_rows(%a: tensor<256x64xbf16>, %b: tensor<64x256xbf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> attributes {tw.kernel, tw.schedule = {kind = "wgmma", threads = 384 : i64, block = array<i64: 64, 64, 64>, consumers = 2 : i64, stages = 4 : i64}} {
+  %zero = arith.constant 0.0 : f32
+  %0 = linalg.fill ins(%zero : f32) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
+  %1 = linalg.contract indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] ins(%a, %b : tensor<256x64xbf16>, tensor<64x256xbf16>) outs(%0 : tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %1 : tensor<256x256xf32>
+}
+
+// -----
+
+// expected-error @+1 {{its schedule `wgmma` cannot be: a block's columns are 264, and must be a multiple of 8 up to 256}}
+func.func private @wide(%a: tensor<256x64xbf16>, %b: tensor<64x256xbf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> attributes {tw.kernel, tw.schedule = {kind = "wgmma", threads = 256 : i64, block = array<i64: 64, 264, 64>, consumers = 1 : i64, stages = 4 : i64}} {
+  %zero = arith.constant 0.0 : f32
+  %0 = linalg.fill ins(%zero : f32) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
+  %1 = linalg.contract indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] ins(%a, %b : tensor<256x64xbf16>, tensor<64x256xbf16>) outs(%0 : tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %1 : tensor<256x256xf32>
+}
+
+// -----
+
+// expected-error @+1 {{its schedule `wgmma` cannot be: k is 32, and must be 64, a line of shared memory}}
+func.func private @half_lines(%a: tensor<256x64xbf16>, %b: tensor<64x256xbf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> attributes {tw.kernel, tw.schedule = {kind = "wgmma", threads = 256 : i64, block = array<i64: 64, 64, 32>, consumers = 1 : i64, stages = 4 : i64}} {
+  %zero = arith.constant 0.0 : f32
+  %0 = linalg.fill ins(%zero : f32) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
+  %1 = linalg.contract indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] ins(%a, %b : tensor<256x64xbf16>, tensor<64x256xbf16>) outs(%0 : tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %1 : tensor<256x256xf32>
+}
+
+// -----
+
+// expected-error @+1 {{its schedule `wgmma` cannot be: stages are 1, and must be 2 to 64}}
+func.func private @one_stage(%a: tensor<256x64xbf16>, %b: tensor<64x256xbf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> attributes {tw.kernel, tw.schedule = {kind = "wgmma", threads = 256 : i64, block = array<i64: 64, 64, 64>, consumers = 1 : i64, stages = 1 : i64}} {
+  %zero = arith.constant 0.0 : f32
+  %0 = linalg.fill ins(%zero : f32) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
+  %1 = linalg.contract indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] ins(%a, %b : tensor<256x64xbf16>, tensor<64x256xbf16>) outs(%0 : tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %1 : tensor<256x256xf32>
+}
+
+// -----
+
+// expected-error @+1 {{its schedule `wgmma` cannot be: threads are 128, and its warp groups have 256}}
+func.func private @no_producer(%a: tensor<256x64xbf16>, %b: tensor<64x256xbf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> attributes {tw.kernel, tw.schedule = {kind = "wgmma", threads = 128 : i64, block = array<i64: 64, 64, 64>, consumers = 1 : i64, stages = 4 : i64}} {
+  %zero = arith.constant 0.0 : f32
+  %0 = linalg.fill ins(%zero : f32) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
+  %1 = linalg.contract indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] ins(%a, %b : tensor<256x64xbf16>, tensor<64x256xbf16>) outs(%0 : tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %1 : tensor<256x256xf32>
+}

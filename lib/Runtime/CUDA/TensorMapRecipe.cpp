@@ -1,0 +1,94 @@
+//===- TensorMapRecipe.cpp - how a launch's tensor map is made ----------------------===//
+//
+// Tests: test/Unit/Compiler/TensorMapRecipeTest.cpp, test/Target/CUDA/wgmma.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "tilewright/TensorMapRecipe.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+
+namespace tilewright {
+namespace {
+
+constexpr std::string_view names[] = {"f16", "bf16", "i8"}; // by Element
+constexpr uint32_t mostDimensions = 5, mostBox = 256, mostSizes = 64;
+
+/// The next part of `text` up to `end`, or all of it.
+std::string_view part(std::string_view &text, char end) {
+  size_t at = text.find(end);
+  std::string_view taken = text.substr(0, at);
+  text = at == std::string_view::npos ? std::string_view() : text.substr(at + 1);
+  return taken;
+}
+
+template <class T> bool number(std::string_view text, T &value) {
+  auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return wrong == std::errc() && end == text.data() + text.size();
+}
+
+bool readDimension(std::string_view text, TensorMapRecipe::Dimension &made) {
+  if (!number(part(text, '*'), made.box) || made.box < 1 || made.box > mostBox)
+    return false;
+  if (!number(part(text, '*'), made.factor) || made.factor < 0 || made.factor > UINT32_MAX)
+    return false;
+  while (!text.empty()) {
+    std::string_view size = part(text, '*');
+    uint32_t which = 0;
+    if (size.empty() || size.front() != 's' || !number(size.substr(1), which) || made.sizes.size() == mostSizes)
+      return false;
+    made.sizes.push_back(which);
+  }
+  return true;
+}
+
+} // namespace
+
+std::string TensorMapRecipe::text() const {
+  std::string made = std::to_string(buffer) + ":" + std::string(names[size_t(element)]) + ":" + std::to_string(swizzle);
+  for (size_t i = 0; i < dimensions.size(); ++i) {
+    made += (i ? "," : ":") + std::to_string(dimensions[i].box) + "*" + std::to_string(dimensions[i].factor);
+    for (uint32_t size : dimensions[i].sizes)
+      made += "*s" + std::to_string(size);
+  }
+  return made;
+}
+
+bool TensorMapRecipe::read(std::string_view text, TensorMapRecipe &recipe) {
+  recipe = TensorMapRecipe();
+  if (!number(part(text, ':'), recipe.buffer))
+    return false;
+  std::string_view type = part(text, ':');
+  const auto *name = std::find(std::begin(names), std::end(names), type);
+  if (name == std::end(names))
+    return false;
+  recipe.element = Element(name - names);
+  if (!number(part(text, ':'), recipe.swizzle) ||
+      (recipe.swizzle != 0 && recipe.swizzle != 32 && recipe.swizzle != 64 && recipe.swizzle != 128))
+    return false;
+  while (!text.empty()) {
+    recipe.dimensions.emplace_back();
+    if (recipe.dimensions.size() > mostDimensions || !readDimension(part(text, ','), recipe.dimensions.back()))
+      return false;
+  }
+  return !recipe.dimensions.empty();
+}
+
+bool TensorMapRecipe::elements(const int64_t *sizes, std::vector<uint32_t> &counts, std::string &error) const {
+  counts.clear();
+  for (const Dimension &dimension : dimensions) {
+    int64_t count = dimension.factor;
+    bool fits = true;
+    for (uint32_t size : dimension.sizes)
+      fits &= !__builtin_mul_overflow(count, sizes[size], &count);
+    if (!fits || count < 0 || count > UINT32_MAX) {
+      error = "a tensor has more elements in a dimension than the 4294967295 of a tensor map";
+      return false;
+    }
+    counts.push_back(uint32_t(count ? count : 1));
+  }
+  return true;
+}
+
+} // namespace tilewright

@@ -1,0 +1,219 @@
+//===- EmitWgmma.cpp - the schedule `wgmma`: products on sm_90 by TMA and wgmma -------------===//
+//
+// A block computes a tile of C. Its first warp group loads, one thread of it; each of the others multiplies its rows of
+// the tile. Tiles of A and B go through a ring of `stages` slots in shared memory, each with two mbarriers:
+//
+//   loads:       for k tiles: wait until the slot is empty ; say how many bytes will come ; TMA of A and B
+//   multiplies:  for k tiles: wait until the slot is full ; wgmma ; wait for the products before these ;
+//                             the slot before this is empty: each warp arrives
+//                wait for the last ; each pair of sums goes through what the kernel computes from C, and is stored
+//
+// A slot has lines of 128 bytes, swizzled, as the operand lies in memory: lines along k, or lines of 64 rows of A (of
+// columns of B), 64 of k for each box. wgmma reads both. Beyond the edges TMA fills in zeros; nothing is stored there.
+//
+// Tests: test/Target/CUDA/wgmma.mlir, test/Python/test_cuda_wgmma.py
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/CUDA/ContractionCode.h"
+#include "lib/Target/CUDA/WarpGroupCode.h"
+#include "lib/Target/CUDA/WarpGroupProduct.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+namespace {
+
+class WgmmaEmitter : WarpGroupCode {
+public:
+  WgmmaEmitter(ThreadKernel &kernel, Contraction product)
+      : WarpGroupCode(kernel), code(kernel, std::move(product)), product(code.contraction) {}
+
+  LogicalResult run() {
+    std::optional<Operand> a = describe(product.lhs(), product.rows, schedule.m, code.rowOrigin, kernel.maps[0]);
+    std::optional<Operand> b = describe(product.rhs(), product.columns, schedule.n, code.columnOrigin, kernel.maps[1]);
+    if (!a || !b)
+      return failure();
+    b->slotOffset = a->bytes();
+    slotBytes = a->bytes() + b->bytes();
+    shared = kernel.dynamicShared(bytesOfRing(schedule));
+    tiles = divideUp(code.extentOf(product.depth), schedule.k);
+    Value isFirst = isEqual(kernel.thread, 0);
+    when(isFirst, [&] {
+      for (int64_t stage = 0; stage < schedule.stages; ++stage) {
+        Value slot = arith::ConstantIntOp::create(builder, loc, stage, 32);
+        initialise(full(slot), 1);
+        initialise(empty(slot), schedule.consumers * (warpGroupSize / warpSize));
+      }
+      NVVM::FenceMbarrierInitOp::create(builder, loc);
+    });
+    NVVM::Barrier0Op::create(builder, loc);
+    Value loads = isLess(kernel.thread, index(warpGroupSize));
+    auto branch = scf::IfOp::create(builder, loc, TypeRange(), loads, /*withElse=*/true);
+    elements.inScope([&] {
+      builder.setInsertionPointToStart(&branch.getThenRegion().front());
+      share(producerRegisters, NVVM::SetMaxRegisterAction::decrease);
+      when(isFirst, [&] { loadTiles(*a, *b); });
+    });
+    elements.inScope([&] {
+      builder.setInsertionPointToStart(&branch.getElseRegion().front());
+      share(consumerRegisters, NVVM::SetMaxRegisterAction::increase);
+      multiplyTiles(*a, *b);
+    });
+    SmallVector<Attribute> recipes;
+    for (const Operand &operand : {*a, *b})
+      recipes.push_back(builder.getStringAttr(operand.recipe.text()));
+    kernel.to->setAttr("tw_cuda.maps", builder.getArrayAttr(recipes));
+    return success();
+  }
+
+private:
+  /// A or B: its map, and its tile in a slot.
+  struct Operand {
+    MappedOperand mapped;
+    TensorMapRecipe recipe;
+    Value map;
+    Value origin;           ///< of the tile in m or n
+    int64_t side;           ///< of the tile in m or n
+    int64_t slotOffset = 0; ///< where it begins in a slot
+    int64_t bytes() const { return side * lineBytes; }
+    /// Of a line of k and as many rows as a line has, where lines are along rows.
+    int64_t boxBytes() const { return lineElements(mapped.element) * lineBytes; }
+  };
+
+  std::optional<Operand> describe(OpOperand *operand, ArrayRef<unsigned> side, int64_t size, Value origin, Value map) {
+    std::string reason;
+    std::optional<MappedOperand> mapped = mapOperand(product, operand, side, reason);
+    if (!mapped) {
+      kernel.from.emitOpError("its schedule `wgmma` does not fit: ") << reason;
+      return std::nullopt;
+    }
+    uint32_t buffer = 0;
+    for (BlockArgument argument :
+         kernel.from.getArguments().take_front(cast<BlockArgument>(operand->get()).getArgNumber()))
+      buffer += isa<RankedTensorType>(argument.getType());
+    return Operand{*mapped, mapped->recipe(buffer, size), map, origin, size};
+  }
+
+  Value isEqual(Value value, int64_t number) {
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, value, index(number));
+  }
+
+  /// With one warp group that multiplies a thread may have all registers there are: nothing is to be shared.
+  void share(int64_t registers, NVVM::SetMaxRegisterAction action) {
+    if (schedule.consumers > 1)
+      NVVM::SetMaxRegisterOp::create(builder, loc, uint32_t(registers), action);
+  }
+
+  /// A round of it is hundreds of instructions, which LLVM counts as one.
+  void keepRolled(scf::ForOp loop) {
+    MLIRContext *context = builder.getContext();
+    auto unroll = LLVM::LoopUnrollAttr::get(context, builder.getBoolAttr(true), {}, {}, {}, {}, {}, {});
+    loop->setAttr("loop_annotation", LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {},
+                                                                   {}, {}, {}, {}, {}));
+  }
+
+  // Behind the slots lie their mbarriers.
+  Value full(Value slot) { return inSlot(shared, 8, slot, slotBytes * schedule.stages); }
+  Value empty(Value slot) { return inSlot(shared, 8, slot, (slotBytes + 8) * schedule.stages); }
+  Value tileOf(const Operand &operand, Value slot, int64_t offset = 0) {
+    return inSlot(shared, slotBytes, slot, operand.slotOffset + offset);
+  }
+
+  void loadTiles(const Operand &a, const Operand &b) {
+    Place place = first();
+    auto loop = scf::ForOp::create(builder, loc, index(0), tiles, index(1), ValueRange{place.slot, place.parity});
+    keepRolled(loop);
+    elements.inScope([&] {
+      builder.setInsertionPointToStart(loop.getBody());
+      Place now{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
+      Value turned = arith::XOrIOp::create(builder, loc, now.parity, arith::ConstantIntOp::create(builder, loc, 1, 32));
+      wait(empty(now.slot), turned); // of the first round: of the phase before the first, which has ended
+      arriveExpecting(full(now.slot), slotBytes);
+      Value depth = elements.multiply(loop.getInductionVar(), index(schedule.k));
+      for (const Operand *operand : {&a, &b})
+        for (int64_t box = 0; box < operand->mapped.boxes(operand->side); ++box) {
+          Value side = elements.add(operand->origin, index(box * lineElements(operand->mapped.element)));
+          load(tileOf(*operand, now.slot, box * operand->boxBytes()), operand->map, placeOf(*operand, side, depth),
+               full(now.slot));
+        }
+      Place then = next(now);
+      scf::YieldOp::create(builder, loc, ValueRange{then.slot, then.parity});
+    });
+  }
+
+  /// Where a box begins, the fastest dimension first.
+  SmallVector<Value> placeOf(const Operand &operand, Value side, Value depth) {
+    return llvm::map_to_vector(operand.mapped.runs, [&](const MappedOperand::Run &run) {
+      return toI32(run.part == MappedOperand::Part::Side    ? side
+                   : run.part == MappedOperand::Part::Depth ? depth
+                                                            : code.batchOf(run.loops));
+    });
+  }
+
+  void multiplyTiles(const Operand &a, const Operand &b) {
+    Value inGroup = remainder(kernel.thread, warpGroupSize), lane = remainder(inGroup, warpSize);
+    // Numbers of warp groups are of all of it: the first loads.
+    Value group = elements.add(quotient(kernel.thread, warpGroupSize), index(-1));
+    const int64_t rows = schedule.m / schedule.consumers;
+    Value firstRow = elements.multiply(group, index(rows));
+    Value rowBytes = toI32(elements.multiply(firstRow, index(lineBytes))); // 64 rows of either kind are 64 lines
+    Type sumType = elementOf(product).isInteger() ? Type(builder.getI32Type()) : builder.getF32Type();
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(sumType));
+    Value arrives = isEqual(lane, 0);
+    SmallVector<Value> initial{first().slot, first().parity, first().slot};
+    const size_t numPlaces = initial.size();
+    initial.append(size_t(rows * schedule.n / warpGroupSize), zero);
+    auto loop = scf::ForOp::create(builder, loc, index(0), tiles, index(1), initial);
+    keepRolled(loop);
+    elements.inScope([&] {
+      builder.setInsertionPointToStart(loop.getBody());
+      Place now{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
+      SmallVector<Value> sums(loop.getRegionIterArgs().drop_front(numPlaces));
+      wait(full(now.slot), now.parity);
+      SmallVector<Matrix> left;
+      for (int64_t row = 0; row < rows; row += groupRows) {
+        Value start = tileOf(a, now.slot, row * lineBytes);
+        start = LLVM::GEPOp::create(builder, loc, start.getType(), builder.getI8Type(), start,
+                                    ArrayRef<LLVM::GEPArg>{rowBytes});
+        left.push_back({start, a.mapped.alongK, a.boxBytes()});
+      }
+      multiply(elementOf(product), left, {tileOf(b, now.slot), b.mapped.alongK, b.boxBytes()}, schedule.n,
+               lineBytes / groupDepthBytes, sums);
+      waitForGroups(1);
+      Value later = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, loop.getInductionVar(), index(0));
+      when(both(arrives, later), [&] { arrive(empty(loop.getRegionIterArg(2))); });
+      Place then = next(now);
+      SmallVector<Value> yielded{then.slot, then.parity, now.slot};
+      yielded.append(sums);
+      scf::YieldOp::create(builder, loc, yielded);
+    });
+    SmallVector<Value> sums(loop.getResults().drop_front(numPlaces));
+    waitForGroups(0, sums);
+    Value row = elements.add(firstRow, elements.multiply(quotient(inGroup, warpSize), index(16)));
+    code.writeFragments(lane, row, index(0), {rows / groupRows, schedule.n / 8, groupRows}, sums);
+  }
+
+  ContractionCode code;
+  Contraction &product;
+  Value shared, tiles;
+  int64_t slotBytes = 0;
+};
+
+} // namespace
+
+LogicalResult emitWgmma(ThreadKernel &kernel) {
+  std::string reason;
+  std::optional<Contraction> product = matchContraction(kernel.from, reason);
+  if (product)
+    reason = whyNotOnWarpGroups(*product);
+  if (!reason.empty())
+    return kernel.from.emitOpError("its schedule `wgmma` does not fit: ") << reason;
+  // The architecture has been asked when the schedule was chosen.
+  if (std::string wrong = whyNotWgmma(kernel.schedule, *product, INT64_MAX); !wrong.empty())
+    return kernel.from.emitOpError("its schedule `wgmma` cannot be: ") << wrong;
+  return WgmmaEmitter(kernel, std::move(*product)).run();
+}
+
+} // namespace tilewright::cuda

@@ -1,0 +1,141 @@
+//===- WarpGroupCode.cpp - TMA, mbarriers and wgmma in what one thread does ----------------===//
+#include "lib/Target/CUDA/WarpGroupCode.h"
+#include "lib/Target/CUDA/WarpGroupProduct.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+
+Value WarpGroupCode::i32(int64_t value) { return arith::ConstantIntOp::create(builder, loc, value, 32); }
+Value WarpGroupCode::i64(int64_t value) { return arith::ConstantIntOp::create(builder, loc, value, 64); }
+
+WarpGroupCode::Place WarpGroupCode::first() { return {i32(0), i32(0)}; }
+
+WarpGroupCode::Place WarpGroupCode::next(const Place &place) {
+  Value slot = arith::AddIOp::create(builder, loc, place.slot, i32(1));
+  Value anew = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, slot, i32(schedule.stages));
+  Value turned = arith::XOrIOp::create(builder, loc, place.parity, i32(1));
+  return {arith::SelectOp::create(builder, loc, anew, i32(0), slot),
+          arith::SelectOp::create(builder, loc, anew, turned, place.parity)};
+}
+
+Value WarpGroupCode::inSlot(Value pointer, int64_t stride, Value slot, int64_t offset) {
+  Value bytes = arith::MulIOp::create(builder, loc, slot, i32(stride));
+  bytes = arith::AddIOp::create(builder, loc, bytes, i32(offset));
+  return LLVM::GEPOp::create(builder, loc, pointer.getType(), builder.getI8Type(), pointer,
+                             ArrayRef<LLVM::GEPArg>{bytes});
+}
+
+void WarpGroupCode::assembly(StringRef text, StringRef constraints, ValueRange operands, MutableArrayRef<Value> sums) {
+  Type result = LLVM::LLVMVoidType::get(builder.getContext());
+  if (!sums.empty())
+    result = LLVM::LLVMStructType::getLiteral(builder.getContext(), llvm::to_vector(ValueRange(sums).getTypes()));
+  auto made = LLVM::InlineAsmOp::create(builder, loc, sums.empty() ? TypeRange() : TypeRange(result), operands, text,
+                                        constraints,
+                                        /*has_side_effects=*/true, /*is_align_stack=*/false,
+                                        LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+  for (auto [number, sum] : llvm::enumerate(sums))
+    sum = LLVM::ExtractValueOp::create(builder, loc, made.getRes(), ArrayRef<int64_t>{int64_t(number)});
+}
+
+/// The constraints of registers that go in and out.
+static std::string inPlace(ArrayRef<Value> sums) {
+  std::string constraints;
+  for (Value sum : sums)
+    constraints += sum.getType().isInteger() ? "=r," : "=f,";
+  for (size_t i = 0; i < sums.size(); ++i)
+    constraints += std::to_string(i) + ",";
+  return constraints;
+}
+
+void WarpGroupCode::initialise(Value barrier, int64_t arrivals) {
+  assembly("mbarrier.init.shared::cta.b64 [$0], $1;", "r,n,~{memory}", {barrier, i32(arrivals)});
+}
+
+void WarpGroupCode::arrive(Value barrier) {
+  assembly("mbarrier.arrive.shared::cta.b64 _, [$0];", "r,~{memory}", {barrier});
+}
+
+void WarpGroupCode::arriveExpecting(Value barrier, int64_t bytes) {
+  assembly("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,n,~{memory}", {barrier, i32(bytes)});
+}
+
+void WarpGroupCode::wait(Value barrier, Value parity) {
+  // try_wait may give up before the phase has ended.
+  assembly("{\n\t.reg .pred done;\nagain:\n\tmbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n\t"
+           "@!done bra again;\n\t}",
+           "r,r,~{memory}", {barrier, parity});
+}
+
+void WarpGroupCode::load(Value to, Value map, ArrayRef<Value> at, Value barrier) {
+  // A block alone is a cluster, and its shared memory the cluster's. LLVM's intrinsic would convert addresses for it.
+  SmallVector<Value> operands{to, map, barrier};
+  std::string constraints = "r,l,r", place;
+  for (Value each : at) {
+    place += (place.empty() ? "$" : ", $") + std::to_string(operands.size());
+    constraints += ",r";
+    operands.push_back(each);
+  }
+  assembly("cp.async.bulk.tensor." + std::to_string(at.size()) +
+               "d.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1, {" + place + "}], [$2];",
+           constraints + ",~{memory}", operands);
+}
+
+Value WarpGroupCode::descriptorOf(const Matrix &matrix) {
+  // Sixteenths of bytes: the start in bits 0-13, the leading offset in 16-29, the stride offset in 32-45; 1 in 62: the
+  // swizzle of 128 bytes. Eight lines follow each other, so it is 1024 bytes to the next eight.
+  constexpr int64_t swizzle128 = int64_t(1) << 62, eightLines = 8 * lineBytes;
+  const int64_t leading = matrix.alongK ? 16 : matrix.lineBytes;
+  Value start = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), matrix.start);
+  start = arith::ShRUIOp::create(builder, loc, start, i32(4));
+  Value bits = arith::ExtUIOp::create(builder, loc, builder.getI64Type(), start);
+  return arith::OrIOp::create(builder, loc, bits, i64(swizzle128 | (leading / 16) << 16 | (eightLines / 16) << 32));
+}
+
+void WarpGroupCode::multiply(Type element, ArrayRef<Matrix> left, const Matrix &right, int64_t columns, int64_t steps,
+                             MutableArrayRef<Value> sums) {
+  const bool integers = element.isInteger();
+  const int64_t depth = groupDepthBytes * 8 / element.getIntOrFloatBitWidth();
+  // From one product's k to the next, in sixteenths of bytes: in a line, or as many lines further.
+  auto stepOf = [&](const Matrix &matrix) { return (matrix.alongK ? groupDepthBytes : depth * lineBytes) / 16; };
+  const int64_t each = int64_t(sums.size() / left.size());
+  std::string stem = "\twgmma.mma_async.sync.aligned.m64n" + std::to_string(columns) + "k" + std::to_string(depth);
+  stem += integers ? ".s32.s8.s8 {" : element.isF16() ? ".f32.f16.f16 {" : ".f32.bf16.bf16 {";
+  std::string constraints = inPlace(sums);
+  SmallVector<Value> operands(sums.begin(), sums.end());
+  auto pass = [&](Value value) {
+    operands.push_back(value);
+    constraints += "l,";
+    return "$" + std::to_string(sums.size() + operands.size() - 1);
+  };
+  auto descriptors = [&](const Matrix &matrix) {
+    Value begin = descriptorOf(matrix);
+    SmallVector<std::string> made;
+    for (int64_t step = 0; step < steps; ++step)
+      made.push_back(pass(arith::AddIOp::create(builder, loc, begin, i64(step * stepOf(matrix)))));
+    return made;
+  };
+  SmallVector<std::string> ofRight = descriptors(right);
+  std::string text = "{\n\t.reg .pred adds;\n\tsetp.eq.u32 adds, 0, 0;\n\twgmma.fence.sync.aligned;\n";
+  for (auto [group, matrix] : llvm::enumerate(left)) {
+    SmallVector<std::string> ofLeft = descriptors(matrix);
+    std::string registers;
+    for (int64_t i = 0; i < each; ++i)
+      registers += (i ? ", $" : "$") + std::to_string(int64_t(group) * each + i);
+    // Signs, and what is turned over; integers have neither.
+    std::string tail = std::string(", 1, 1, ") + (matrix.alongK ? "0, " : "1, ") + (right.alongK ? "0" : "1");
+    for (int64_t step = 0; step < steps; ++step)
+      text += stem + registers + "}, " + ofLeft[size_t(step)] + ", " + ofRight[size_t(step)] + ", adds" +
+              (integers ? "" : tail) + ";\n";
+  }
+  text += "\twgmma.commit_group.sync.aligned;\n\t}";
+  assembly(text, constraints + "~{memory}", operands, sums);
+}
+
+void WarpGroupCode::waitForGroups(int64_t groups, MutableArrayRef<Value> sums) {
+  assembly("wgmma.wait_group.sync.aligned " + std::to_string(groups) + ";", inPlace(sums) + "~{memory}",
+           SmallVector<Value>(sums.begin(), sums.end()), sums);
+}
+
+} // namespace tilewright::cuda

@@ -1,0 +1,152 @@
+//===- WgmmaSpace.cpp - the schedules that warp groups may have for a product -------------===//
+//
+// The space of the schedule `wgmma`, and the model that ranks it: that of `mma` (ProductSpace.cpp), with wgmma's rate.
+// A step over k takes as long as the slowest of the tensor cores' products, of shared memory, which each wgmma reads A
+// and B from and TMA writes, of the tiles' way from the second-level cache, and of that way's latency over the stages
+// that hide it.
+//
+// Test: test/Target/CUDA/wgmma.mlir, test/Python/test_cuda_wgmma.py
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/CUDA/WgmmaSpace.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tilewright::cuda {
+namespace {
+
+enum Knobs : size_t { groupM, consumers, columns, stages };
+
+class Estimate {
+public:
+  Estimate(const Schedule &schedule, Contraction product, const Arch &arch)
+      : schedule(schedule), arch(arch), bytes(elementOf(product).getIntOrFloatBitWidth() / 8),
+        resultBytes(
+            std::max<int64_t>(1, getElementTypeOrSelf(product.op->getResult(0).getType()).getIntOrFloatBitWidth() / 8)),
+        m(product.likelySizeOf(product.rows)), n(product.likelySizeOf(product.columns)),
+        k(product.likelySizeOf(product.depth)), batches(product.likelySizeOf(product.batches)) {}
+
+  double nanoseconds() const {
+    const int64_t blocks =
+        int64_t(llvm::divideCeil(m, schedule.m)) * int64_t(llvm::divideCeil(n, schedule.n)) * batches;
+    const int64_t together = blocksTogether(), wave = together * arch.multiprocessors, left = blocks % wave;
+    double cycles = double(blocks / wave) * cyclesOf(together);
+    if (left > 0)
+      cycles += cyclesOf(int64_t(llvm::divideCeil(left, arch.multiprocessors)));
+    const double moved =
+        double(batches) * (double(bytes) * double(k) * double(m + n) + double(resultBytes) * double(m) * double(n));
+    return std::max(cycles / arch.gigahertz, moved / arch.deviceRate);
+  }
+
+private:
+  /// Blocks that a multiprocessor has at a time.
+  int64_t blocksTogether() const {
+    constexpr int64_t registerFile = 65536, reserved = 1024;
+    // Three warp groups are launched with all the registers that there are.
+    const int64_t registers = schedule.consumers > 1 ? registerFile : registersOfConsumer(schedule) * schedule.threads;
+    return std::max<int64_t>(
+        1, std::min((arch.sharedBytes + reserved) / (bytesOfRing(schedule) + reserved), registerFile / registers));
+  }
+
+  /// Of so many blocks on one multiprocessor, from their start to their end.
+  double cyclesOf(int64_t blocks) const {
+    // As in ProductSpace.cpp; what a step costs besides is the wait for its tiles.
+    constexpr double sharedRate = 128, cacheRate = 48, latency = 800, aside = 2000, wait = 40;
+    const double there = double(blocks), tile = double((schedule.m + schedule.n) * schedule.k * bytes);
+    const double multiply =
+        2 * double(schedule.m * schedule.n * schedule.k) * there / (arch.groupFlops * 2 / double(bytes));
+    const double groups = double(schedule.m / groupRows);
+    const double operands = groups * double((groupRows + schedule.n) * schedule.k * bytes);
+    const double shared = (operands + tile) * there / sharedRate;
+    const double step = std::max({multiply, shared, tile * there / cacheRate, latency / double(schedule.stages - 1)});
+    const double results = double(schedule.m * schedule.n * resultBytes) * there / cacheRate;
+    return double(llvm::divideCeil(k, schedule.k)) * (step + wait / there) + results + latency + aside;
+  }
+
+  const Schedule &schedule;
+  const Arch &arch;
+  int64_t bytes, resultBytes; ///< of an element
+  int64_t m, n, k, batches;
+};
+
+std::vector<int64_t> with(std::vector<int64_t> values, int64_t also) {
+  values.push_back(also);
+  llvm::sort(values);
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
+} // namespace
+
+ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule &initial) {
+  std::string reason;
+  std::optional<MappedOperand> b = mapOperand(product, product.rhs(), product.columns, reason);
+  std::vector<int64_t> widths{64, 128, 192, 256};
+  if (b && b->alongK)
+    widths.insert(widths.begin(), {8, 16, 32});
+  const int64_t least = widths.front(), rows = initial.m / initial.consumers;
+  // More slots than there are tiles to load are of no use.
+  const int64_t tiles =
+      int64_t(llvm::divideCeil(product.likelySizeOf(product.depth), lineElements(elementOf(product))));
+  std::vector<int64_t> slots{2, 3, 4, 5, 6, 8};
+  llvm::erase_if(slots, [&](int64_t number) { return number > std::max<int64_t>(2, tiles); });
+  ScheduleSpace space;
+  space.knobs = {{"group_m", with({groupRows, 2 * groupRows}, rows), rows},
+                 {"consumers", {1, 2}, initial.consumers},
+                 {"n", with(widths, initial.n), initial.n},
+                 {"stages", with(slots, initial.stages), initial.stages}};
+  auto atMost = [&](int64_t limit, std::vector<Constraint::Term> terms, std::string why) {
+    Constraint constraint;
+    constraint.kind = Constraint::Kind::SumAtMost;
+    constraint.terms = std::move(terms);
+    constraint.limit = limit;
+    constraint.why = std::move(why);
+    space.constraints.push_back(std::move(constraint));
+  };
+  auto mostOf = [](int64_t size, int64_t atLeast) {
+    return std::max<int64_t>(int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(size, 1)))), atLeast);
+  };
+  atMost(mostOf(product.likelySizeOf(product.rows), groupRows), {{1, {groupM, consumers}}},
+         "a tile has not many more rows than there are");
+  atMost(mostOf(product.likelySizeOf(product.columns), least), {{1, {columns}}},
+         "a tile has not many more columns than there are");
+  // registersOfConsumer() and bytesOfRing().
+  atMost((consumerRegisters - besideSums) * warpGroupSize, {{1, {groupM, columns}}}, "sums fit a thread's registers");
+  atMost(arch.sharedBytes, {{lineBytes, {groupM, consumers, stages}}, {lineBytes, {columns, stages}}, {16, {stages}}},
+         "the stages fit a block's shared memory");
+  return space;
+}
+
+Schedule wgmmaAt(Contraction product, const SchedulePoint &point) {
+  Schedule schedule;
+  schedule.kind = Schedule::Kind::Wgmma;
+  schedule.consumers = point[consumers];
+  schedule.m = point[groupM] * schedule.consumers;
+  schedule.n = point[columns];
+  schedule.k = lineElements(elementOf(product));
+  schedule.stages = point[stages];
+  schedule.threads = (schedule.consumers + 1) * warpGroupSize;
+  return schedule;
+}
+
+double nanosecondsOfWgmma(const Schedule &schedule, Contraction product, const Arch &arch) {
+  return Estimate(schedule, product, arch).nanoseconds();
+}
+
+Schedule chooseWgmma(Contraction product, const Arch &arch) {
+  Schedule best = wgmmaAt(product, {groupRows, 1, 64, 2});
+  double least = nanosecondsOfWgmma(best, product, arch);
+  for (const SchedulePoint &point : spaceOfWgmma(product, arch, best).points()) {
+    const Schedule schedule = wgmmaAt(product, point);
+    const double time = nanosecondsOfWgmma(schedule, product, arch);
+    // Of equals the one whose loads have more time.
+    if (time >= least * 0.999 && !(time <= least && schedule.stages > best.stages))
+      continue;
+    least = time;
+    best = schedule;
+  }
+  return best;
+}
+
+} // namespace tilewright::cuda

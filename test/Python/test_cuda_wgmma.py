@@ -1,0 +1,252 @@
+"""Products for sm_90a on the emulated device: by TMA and wgmma where tensor maps can tell the operands, without a finding, by the numbers rule."""
+
+import copy
+import json
+import pathlib
+import re
+import subprocess
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from numbers_rule import assert_numbers, check
+from test_cuda import EPILOGUES, PRODUCT, PROGRAM, find_ptxas, product, small
+from tilewright.backend import tilewright
+
+
+@pytest.fixture(autouse=True)
+def hopper(monkeypatch, tmp_path):
+    monkeypatch.setenv("TILEWRIGHT_TARGET", "cuda")
+    monkeypatch.setenv("TILEWRIGHT_DEVICE", "emulated")
+    monkeypatch.setenv("TILEWRIGHT_ARCH", "sm_90a")
+    monkeypatch.setenv("TILEWRIGHT_DUMP", str(tmp_path / "dump"))
+
+
+def dumped(tmp_path, stage):
+    """What the last graph was at a stage."""
+    return max((tmp_path / "dump").rglob(f"*-{stage}.mlir"), key=lambda file: file.stat().st_mtime_ns).read_text()
+
+
+def kinds(tmp_path):
+    """Of the schedules of the kernels that were compiled last."""
+    return re.findall(r'tw.schedule = \{[^}]*kind = "(\w+)"', dumped(tmp_path, "tiled"))
+
+
+def check_by_wgmma(tmp_path, fn, *inputs, **how):
+    check(fn, *inputs, **how)
+    assert "wgmma" in kinds(tmp_path)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("turned_a", [False, True])
+@pytest.mark.parametrize("turned_b", [False, True])
+def test_every_order(dtype, turned_a, turned_b, tmp_path):
+    for sizes in [(128, 128, 128), (104, 136, 72), (256, 384, 512)]:
+        check_by_wgmma(tmp_path, lambda a, b: a @ b, *product(*sizes, dtype, turned_a, turned_b))
+
+
+def test_edges(tmp_path):
+    check_by_wgmma(tmp_path, lambda a, b: a @ b, *product(100, 136, 72, torch.bfloat16))
+    check_by_wgmma(tmp_path, lambda a, b: a @ b, *product(1, 8, 8, torch.bfloat16))
+    # An odd number of columns, whose sums are stored one by one.
+    check_by_wgmma(tmp_path, lambda a, b: a @ b, *product(70, 37, 24, torch.bfloat16, turned_b=True))
+
+
+@pytest.mark.parametrize("turned", [(False, False), (False, True), (True, False)])
+def test_rows_at_no_multiple_of_16_bytes_have_no_map(turned, tmp_path):
+    check(lambda a, b: a @ b, *product(100, 130, 70, torch.bfloat16, *turned))
+    assert kinds(tmp_path) == ["mma"]
+
+
+@pytest.mark.parametrize("epilogue", EPILOGUES)
+def test_what_follows(epilogue, tmp_path):
+    a, b = product(100, 136, 72, torch.bfloat16)
+    check_by_wgmma(tmp_path, lambda a, b, bias, residual: EPILOGUES[epilogue](a @ b, bias, residual), a, b,
+                   torch.randn(136).bfloat16(), torch.randn(100, 136).bfloat16())  # fmt: skip
+
+
+@pytest.mark.parametrize("rows", [1, 3, 17])
+def test_few_rows(rows, tmp_path):
+    a, b = product(rows, 96, 80, torch.bfloat16, turned_b=True)
+    check_by_wgmma(tmp_path, lambda a, b, bias: F.silu(a @ b + bias), a, b, torch.randn(96).bfloat16())
+
+
+def test_batches(tmp_path):
+    check_by_wgmma(tmp_path, torch.matmul, torch.randn(3, 40, 48).bfloat16(), torch.randn(3, 48, 56).bfloat16())
+    # Two loops of the batch are one dimension of the map.
+    check_by_wgmma(tmp_path, torch.matmul, torch.randn(2, 3, 24, 32).half(), torch.randn(2, 3, 40, 32).half().transpose(-1, -2))
+    # Two loops of rows are one dimension, too.
+    check_by_wgmma(tmp_path, F.linear, torch.randn(2, 35, 48).bfloat16(), torch.randn(56, 48).bfloat16(), torch.randn(56).bfloat16())
+
+
+def test_convolution_of_one_place(tmp_path):
+    """In channels-last order it is a product; windows of more, or steps, are not."""
+    x, w, b = torch.randn(2, 16, 9, 11).bfloat16().to(memory_format=torch.channels_last), torch.randn(24, 16, 1, 1).bfloat16(), torch.randn(24).bfloat16()
+    check_by_wgmma(tmp_path, lambda x, w, b: F.relu(F.conv2d(x, w, b)), x, w, b)
+    check(lambda x, w, b: F.conv2d(x, w, b, stride=2), x, w, b)
+    check(lambda x, w, b: F.conv2d(x, w, b), x, torch.randn(24, 16, 3, 3).bfloat16(), b)
+
+
+def test_results_in_another_order(tmp_path):
+    a, b = product(70, 40, 48, torch.bfloat16)
+    check_by_wgmma(tmp_path, lambda a, b: (a @ b).t().contiguous(), a, b)
+    check_by_wgmma(tmp_path, lambda a, b: (a @ b, torch.relu(a @ b)), a, b)
+
+
+def run_dynamic(fn, pairs):
+    """`fn` of each pair by one compiled program: dimension 0 of what `pairs` say is symbolic."""
+    torch._dynamo.reset()
+    compiled = torch.compile(fn, backend=tilewright, options={"strict": True})
+    for tensors, symbolic in pairs:
+        for tensor in symbolic:
+            torch._dynamo.mark_dynamic(tensor, 0)
+        assert_numbers([compiled(*tensors)], [[fn(*tensors)]], [fn(*(t.double() for t in tensors))])
+
+
+def test_symbolic_rows(tmp_path):
+    """The maps are made from the sizes of the call."""
+    b = torch.randn(64, 72).bfloat16()
+    run_dynamic(lambda a, b: F.relu(a @ b), [((a, b), [a]) for rows in (70, 5, 200, 64) for a in [torch.randn(rows, 64).bfloat16()]])
+    assert kinds(tmp_path) == ["wgmma"]
+    w = torch.randn(56, 64).bfloat16()
+    run_dynamic(F.linear, [((x, w), [x]) for batch in (3, 40) for x in [torch.randn(batch, 7, 64).bfloat16()]])
+    assert kinds(tmp_path) == ["wgmma"]
+    run_dynamic(torch.matmul, [((x, y), [x, y]) for n in (3, 5) for x, y in [(torch.randn(n, 40, 48).bfloat16(), torch.randn(n, 48, 56).bfloat16())]])
+    assert kinds(tmp_path) == ["wgmma"]
+
+
+def test_sum_of_symbolic_length(tmp_path):
+    """Where both operands have it as their slow dimension, its steps are counted when the kernel runs."""
+    run_dynamic(lambda a, b: a.t() @ b, [((a, b), [a, b]) for k in (40, 64, 150, 2) for a, b in [(torch.randn(k, 72).bfloat16(), torch.randn(k, 64).bfloat16())]])
+    assert kinds(tmp_path) == ["wgmma"]
+
+
+def test_all_sizes_symbolic(tmp_path):
+    """Strides that are not known to be multiples of 16 bytes have no map."""
+    check(lambda a, b: a @ b, *product(70, 64, 72, torch.bfloat16), dynamic=True)
+    assert kinds(tmp_path) == ["mma"]
+
+
+def test_int8(tmp_path):
+    """Where both operands lie along the sum; wgmma turns bytes over as little as ldmatrix does. Sums wrap."""
+    for sizes in [(129, 72, 144), (17, 40, 32), (300, 264, 272)]:
+        a, b = product(*sizes, torch.float64, turned_b=True)
+        check_by_wgmma(tmp_path, lambda a, b: a @ b, (a * 40).to(torch.int8), (b * 40).to(torch.int8))
+
+
+def test_int8_that_does_not_lie_along_the_sum(tmp_path):
+    a, b = product(128, 128, 128, torch.float64)
+    check(lambda a, b: a @ b, (a * 40).to(torch.int8), (b * 40).to(torch.int8))
+    assert kinds(tmp_path) == ["mma"]
+
+
+def test_infinities_stay_in_their_sums(tmp_path):
+    """What fills a tile behind the sum's end is zero on both sides."""
+    a, b = product(70, 64, 72, torch.bfloat16)
+    a[3, 71], b[5, 7] = float("inf"), float("nan")
+    check_by_wgmma(tmp_path, lambda a, b: a @ b, a, b)
+
+
+@pytest.mark.parametrize("turned_b", [False, True])
+@pytest.mark.parametrize("schedule", [
+    {"group_m": 64, "consumers": 2, "n": 256, "stages": 4}, {"group_m": 128, "consumers": 1, "n": 64, "stages": 2},
+    {"group_m": 128, "consumers": 2, "n": 128, "stages": 3}, {"group_m": 64, "consumers": 1, "n": 192, "stages": 6}])  # fmt: skip
+def test_schedules(schedule, turned_b, tmp_path, monkeypatch):
+    (tmp_path / "s.json").write_text('{"*": %s}' % str(schedule).replace("'", '"'))
+    monkeypatch.setenv("TILEWRIGHT_SCHEDULE_FILE", str(tmp_path / "s.json"))
+    check_by_wgmma(tmp_path, lambda a, b, c: F.gelu(a @ b + c), *product(300, 328, 200, torch.bfloat16, turned_b=turned_b), torch.randn(328).bfloat16())
+    tiled = dumped(tmp_path, "tiled")
+    assert f'array<i64: {schedule["group_m"] * schedule["consumers"]}, {schedule["n"]}, 64>' in tiled
+
+
+@pytest.mark.parametrize("sizes", [(256, 264, 96), (104, 136, 72), (17, 304, 64)])
+def test_drawn_schedules(tmp_path, sizes):
+    """Whatever the space has is emitted, runs without a finding and is right: `--check` compares with the reference."""
+    m, n, k = sizes
+    model = tmp_path / "m.mlir"
+    model.write_text(PRODUCT.format(m=m, n=n, k=k, type="bf16"))
+    cuda = ["--target=cuda", "--arch=sm_90a"]
+    drawn = subprocess.run([PROGRAM, "tune", "--draw=6", f"--seed={m}", *cuda, model], capture_output=True, text=True, check=True, timeout=60)
+    for schedule in drawn.stdout.splitlines():
+        assert "group_m" in schedule
+        (tmp_path / "s.json").write_text(schedule)
+        done = subprocess.run([PROGRAM, "run", model, *cuda, "--device=emulated", f"--schedule-file={tmp_path / 's.json'}", "--check"],
+                              capture_output=True, text=True, timeout=120)  # fmt: skip
+        assert done.returncode == 0, schedule + done.stderr
+
+
+DAMAGE = {
+    "nothing": (r"", "", ""),
+    "no wait for an empty slot": (r"\tmbarrier\.try_wait[^\n]*\n\t@!done bra again;\n(?=(?s:.)*expect_tx)", "", "mbarrier-misuse"),
+    "no wait for a full slot": (r"\tmbarrier\.try_wait[^\n]*\n\t@!done bra again;\n(?!(?s:.)*expect_tx)", "", "race"),
+    "no wait for products": (r"wgmma\.wait_group\.sync\.aligned 1;", "", "async-not-waited"),
+    "two groups in flight": (r"wgmma\.wait_group\.sync\.aligned 1;", "wgmma.wait_group.sync.aligned 2;", "race"),
+    "no wait for the last products": (r"wgmma\.wait_group\.sync\.aligned 0;", "", "register-in-flight"),
+    "no fence of the sums": (r"wgmma\.fence\.sync\.aligned;", "", "missing-wgmma-fence"),
+    "no group": (r"wgmma\.commit_group\.sync\.aligned;", "", "async-not-waited"),
+    "a slot is never empty": (r"mbarrier\.arrive\.shared::cta\.b64 [^\n]*", "", "deadlock"),
+    "a warp is not waited for": (r"(mbarrier\.init[^\n]*), 8;", r"\1, 7;", "race"),
+    "one warp too many": (r"(mbarrier\.init[^\n]*), 8;", r"\1, 9;", "deadlock"),
+    "a box is not waited for": (r"(expect_tx[^\n]*), 24576;", r"\1, 16384;", "async-not-waited"),
+    "no fence of the mbarriers": (r"fence\.mbarrier_init\.release\.cluster;", "", "missing-proxy-fence"),
+    "no barrier behind them": (r"bar\.sync[^\n]*", "", "race"),
+    "no registers given up": (r"setmaxnreg\.dec[^\n]*", "", "deadlock"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_the_checker_sees_damage(damage, tmp_path):
+    """The kernel as it is has no finding in any order of its warps; without any one of its parts it has."""
+    pattern, change, expected = DAMAGE[damage]
+    (tmp_path / "m.mlir").write_text(PRODUCT.format(m=100, n=136, k=392, type="bf16"))
+    (tmp_path / "s.json").write_text('{"*": {"group_m": 64, "consumers": 2, "n": 64, "stages": 3}}')
+    text = subprocess.run([PROGRAM, "compile", tmp_path / "m.mlir", "--target=cuda", "--arch=sm_90a", f"--schedule-file={tmp_path / 's.json'}", "--emit=ptx"],
+                          capture_output=True, text=True, check=True).stdout  # fmt: skip
+    damaged, count = re.subn(pattern, change, text) if pattern else (text, 1)
+    assert count > 0
+    (tmp_path / "k.ptx").write_text(damaged)
+    shapes = {"A": [100, 392], "B": [392, 136], "C": [100, 136]}
+    maps = [{"buffer": name, "dtype": "bf16", "dims": shapes[name][::-1], "strides": [2 * shapes[name][1]], "box": box, "swizzle": 128}
+            for name, box in (("A", [64, 128]), ("B", [64, 64]))]  # fmt: skip
+    launch = {"grid": 3, "block": 384, "dynamic_shared": 3 * ((128 + 64) * 128 + 16),
+              "buffers": {name: {"dtype": "bf16", "shape": shape, "fill": "uninitialised" if name == "C" else "random"} for name, shape in shapes.items()},
+              "arguments": [{"buffer": name} for name in shapes] + [{"tensor_map": each} for each in maps]}  # fmt: skip
+    (tmp_path / "launch.json").write_text(json.dumps(launch))
+    for seed in range(4):
+        done = subprocess.run([pathlib.Path(PROGRAM).with_name("ptx-check"), tmp_path / "k.ptx", "--args", tmp_path / "launch.json", "--seed", str(seed)],
+                              capture_output=True, text=True, timeout=60)  # fmt: skip
+        assert done.returncode == (1 if expected else 0), done.stdout + done.stderr
+        assert expected in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("sizes", [(4096, 4096, 4096), (1024, 1024, 1024), (16, 4096, 4096)])
+def test_ptxas_spills_nothing_and_serializes_nothing(sizes, tmp_path):
+    ptxas = find_ptxas()
+    if not ptxas:
+        pytest.skip("there is no ptxas: neither a CUDA root nor triton's wheel")
+    m, n, k = sizes
+    (tmp_path / "m.mlir").write_text(PRODUCT.format(m=m, n=n, k=k, type="bf16"))
+    ptx = tmp_path / "m.ptx"
+    subprocess.run([PROGRAM, "compile", tmp_path / "m.mlir", "--target=cuda", "--arch=sm_90a", "--emit=ptx", "-o", ptx], check=True)
+    told = subprocess.run([ptxas, "-arch=sm_90a", "-v", ptx, "-o", tmp_path / "m.cubin"], capture_output=True, text=True)
+    assert told.returncode == 0, told.stderr
+    assert set(re.findall(r"(\d+) bytes spill stores", told.stderr)) == {"0"}, told.stderr
+    assert "wgmma" not in told.stderr and "C75" not in told.stderr and "warning" not in told.stderr, told.stderr
+
+
+@pytest.mark.parametrize("name", ["bert", "llama"])
+def test_transformers_run_whole(name, tmp_path):
+    pytest.importorskip("transformers")
+    model, call = small(name)
+    model = model.eval()
+    tokens = torch.randint(0, 500, (1, 64))
+    wide = copy.deepcopy(model).double()
+    narrow = model.bfloat16()
+    compiled = torch.compile(lambda tokens: call(narrow, tokens), backend=tilewright, options={"strict": True})
+    with torch.no_grad():
+        assert_numbers([compiled(tokens)], [[call(narrow, tokens)]], [call(wide, tokens)])
+    chosen = kinds(tmp_path)
+    assert chosen.count("wgmma") >= 3 and "mma" not in chosen, chosen
+    code = dumped(tmp_path, "target")
+    assert "wgmma.mma_async" in code and "cp.async.bulk.tensor" in code
