@@ -1,5 +1,6 @@
 //===- EmulatedDevice.cpp - a plan's kernels on ptx-check's interpreter ---------------===//
 #include "lib/Runtime/CUDA/EmulatedDevice.h"
+#include "lib/Runtime/CUDA/SaveLaunch.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -91,6 +92,7 @@ std::unique_ptr<EmulatedDevice> EmulatedDevice::create(plan::Plan plan, std::vec
     }
   device->program = std::move(plan);
   device->kernels = std::move(kernels);
+  device->text = std::move(ptx);
   return device;
 }
 
@@ -224,6 +226,9 @@ bool EmulatedDevice::launch(const Frame &frame, size_t number, Call &call, std::
   launch.kernel = kernel.name;
   launch.grid = {uint32_t(step.grid), 1, 1};
   launch.block = {kernel.threads, 1, 1};
+  if (const char *folder = std::getenv("TILEWRIGHT_SAVE_LAUNCHES"); folder && *folder)
+    if (!saveLaunch(folder, text, memory, launch, arguments, error))
+      return false;
   std::optional<ptx::Report> report = ptx::run(*module, memory, launch, arguments, error);
   if (!report) {
     error = "kernel " + kernel.name + " cannot be emulated: " + error;
