@@ -200,7 +200,8 @@ def sites(case: str, text: str, launch: dict) -> list[Site]:
     found, seen, counted = list(of_launch(case, launch)), set(), defaultdict(list)
     for i in body:
         counted[squeezed(lines[i])].append(i)
-    for i in range(len(lines)):
+    outside = [i for i, line in enumerate(lines) if line.startswith(".shared")]
+    for i in [*outside, *body]:
         if shared := re.match(r"^(\s*\.shared\s.*\.b8\s+\w+\[)(\d+)(\];)", lines[i]):
             for size in (int(shared[2]) // 2, int(shared[2]) * 3 // 4, int(shared[2]) - 16, int(shared[2]) - 8):
                 if 0 < size < int(shared[2]):

@@ -89,6 +89,7 @@ void arrive(Exec &e, const Instr &in) {
   uint64_t *states = in.results ? e.row<uint64_t>(in, 0) : nullptr;
   uint32_t first = in.results;
   const uint32_t *given = in.sources > 1 ? e.row<uint32_t>(in, first + 1) : nullptr;
+  std::map<const Mbarrier *, uint32_t> begun; // the phases at the first lane's arrival
   forLanes(e.mask, [&](uint32_t lane) {
     uint64_t address;
     Mbarrier *mbarrier = mbarrierAt(e, in, first, lane, address);
@@ -96,6 +97,13 @@ void arrive(Exec &e, const Instr &in) {
       states[lane] = 0;
     if (!mbarrier)
       return;
+    if (begun.try_emplace(mbarrier, mbarrier->phase).first->second != mbarrier->phase) {
+      e.find(Kind::MbarrierMisuse, lane,
+             "lanes before this one completed the phase, so this arrival is of the next: the count of " +
+                 std::to_string(mbarrier->expected) + " is not that of the threads that arrive",
+             &mbarrier->init);
+      begun[mbarrier] = mbarrier->phase;
+    }
     uint32_t count = given && !(in.mods & Expects) ? given[lane] : 1;
     if (states)
       states[lane] = mbarrier->phase | uint64_t(mbarrier->pending) << 32;
