@@ -183,7 +183,7 @@ std::vector<std::string> stepLines(ModuleOp module) {
       auto launch = dyn_cast<plan::LaunchOp>(op);
       if (isa<plan::BufferOp>(op) || (launch && launch.getOnce()))
         continue;
-      lines.push_back(op.hasAttr("tw.checks") ? graph::sourceLine(op.getLoc()) : "");
+      lines.push_back(launch || op.hasAttr("tw.checks") ? graph::sourceLine(op.getLoc()) : "");
     }
   return lines;
 }

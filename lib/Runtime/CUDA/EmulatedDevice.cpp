@@ -239,6 +239,9 @@ bool EmulatedDevice::launch(const Frame &frame, size_t number, Call &call, std::
   error = "the checker of PTX objects to kernel " + kernel.name + " (" +
           (step.number < int32_t(program.steps.size()) ? program.steps[size_t(step.number)].label : "") + "):\n" +
           report->text();
+  if (step.number < int32_t(program.steps.size())) // whoever knows the user's lines puts them in its place
+    error += "kernel " + kernel.name + " is launched by " + program.steps[size_t(step.number)].label + " [step " +
+             std::to_string(step.number) + "]";
   return false;
 }
 

@@ -39,6 +39,7 @@ public:
       error = syntax.file + ":" + error;
       return false;
     }
+    findFiles();
     try {
       while (peek().kind != Token::Kind::End)
         topLevel();
