@@ -1,7 +1,7 @@
 """A mutation campaign for ptx-check: kernels of ours, each made wrong in one place, must be found out.
 
     export PYTHONPATH=build/python
-    python test/Conformance/ptx_mutations run --seed 0 --count 300   # draws and tries; writes table.json with --table
+    python test/Conformance/ptx_mutations run --seed 0 --count 440   # draws and tries; writes table.json with --table
     python test/Conformance/ptx_mutations share --seconds 40         # a part of the draws of table.json, by the commit
     python test/Conformance/ptx_mutations one 'softmax: index: ...'  # one mutation by its key: what the checker says
     python test/Conformance/ptx_mutations sites                      # how many there are, by kernel and kind
@@ -131,11 +131,11 @@ def try_share(folder: Path, every: list[Site], seconds: float) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, help="where compiled kernels are kept, to be used again")
-    parser.add_argument("--kernels", nargs="+", help="these only")
+    parser.add_argument("--kernels", type=lambda names: names.split(","), help="these only, with commas between")
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run")
     run.add_argument("--seed", type=int, default=0)
-    run.add_argument("--count", type=int, default=300)
+    run.add_argument("--count", type=int, default=440)
     run.add_argument("--table", action="store_true")
     share = commands.add_parser("share")
     share.add_argument("--seconds", type=float, default=40)

@@ -19,7 +19,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[3]
 BUILD = Path(os.environ.get("TILEWRIGHT_BUILD", ROOT / "build"))
 CHECKER = BUILD / "bin" / "ptx-check"
-WGMMA = "wgmma"  # the hand-written kernel of test/Tools/Inputs/ptx
+WRITTEN = {"wgmma": "gemm-wgmma", "wgmma-cluster": "gemm-wgmma-cluster"}  # by hand: test/Tools/Inputs/ptx
 
 
 @dataclass
@@ -143,22 +143,22 @@ def finish(here: Path, buffer: str, dtype: str, allowed: float, report: str) -> 
     (here / "expected.json").write_text(json.dumps({"buffer": buffer, "dtype": dtype, "allowed": allowed, "instructions": instructions}))
 
 
-def make_wgmma(folder: Path) -> None:
+def make_written(name: str, folder: Path) -> None:
     """TMA, mbarriers and wgmma: a ring of three stages that goes round more than twice."""
-    here = folder / WGMMA
+    here = folder / name
     shutil.rmtree(here, ignore_errors=True)
     here.mkdir(parents=True)
     source = ROOT / "test" / "Tools" / "Inputs" / "ptx"
-    shutil.copy(source / "gemm-wgmma.ptx", here / "kernels.ptx")
-    launch = json.loads((source / "gemm-wgmma.json").read_text())
+    shutil.copy(source / f"{WRITTEN[name]}.ptx", here / "kernels.ptx")
+    launch = json.loads((source / f"{WRITTEN[name]}.json").read_text())
     k = 512
     rng = np.random.default_rng(3)
     factors = []
-    for name, rows, argument in (("A", 128, 0), ("B", 256, 1)):
+    for buffer, rows, argument in (("A", 128, 0), ("B", 256, 1)):
         bits = (rng.standard_normal((rows, k)).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
-        np.save(here / f"{name}.npy", bits)
+        np.save(here / f"{buffer}.npy", bits)
         factors.append((bits.astype(np.uint32) << 16).view(np.float32).astype(np.float64))
-        launch["buffers"][name] = {"file": f"{name}.npy"}
+        launch["buffers"][buffer] = {"file": f"{buffer}.npy"}
         launch["arguments"][argument]["tensor_map"].update(dims=[k, rows], strides=[2 * k])
     launch["arguments"][4] = {"u32": k // 64}
     launch["buffers"]["C"]["out"] = "C.after.npy"
@@ -173,11 +173,11 @@ def make_wgmma(folder: Path) -> None:
 
 
 def make_all(names: list[str], folder: Path) -> None:
-    every = kernels() if set(names) - {WGMMA} else {}
+    every = kernels() if set(names) - set(WRITTEN) else {}
     for name in names:
         if not (folder / name / "expected.json").exists():
-            make_wgmma(folder) if name == WGMMA else make_kernel(name, every[name], folder)
+            make_written(name, folder) if name in WRITTEN else make_kernel(name, every[name], folder)
 
 
 def all_names() -> list[str]:
-    return [*kernels(), WGMMA]
+    return [*kernels(), *WRITTEN]
