@@ -86,6 +86,7 @@ struct Launch {
   std::string kernel;
   Dimensions grid = {1, 1, 1};            ///< blocks
   Dimensions block = {1, 1, 1};           ///< threads
+  Dimensions cluster = {0, 0, 0};         ///< blocks of a cluster; zeros: as the kernel says, else one
   uint64_t dynamicShared = 0;             ///< bytes
   uint64_t seed = 0;                      ///< of the order in which blocks and warps run; 0: blocks start in order
   uint64_t stepLimit = uint64_t(1) << 36; ///< instructions of a warp, all warps together
@@ -108,6 +109,7 @@ enum class Kind : uint8_t {
   BarrierDivergence,  ///< threads of a warp at different places where the instruction wants all of them at one
   BarrierMismatch,    ///< counts that disagree, or do not fit
   ExitAtBarrier,      ///< a thread exited while others wait for it
+  ExitedBlock,        ///< shared memory of a block of the cluster that has exited, or may have
   Deadlock,
   StepLimit,
   BadOperand, ///< a value that the ISA forbids

@@ -176,14 +176,14 @@ bool withLine(std::string &error, llvm::ArrayRef<std::string> lines) {
   return false;
 }
 
-std::vector<std::string> stepLines(ModuleOp module) {
+std::vector<std::string> stepLines(ModuleOp module, bool onlyChecked) {
   std::vector<std::string> lines;
   for (auto program : module.getOps<plan::ProgramOp>())
     for (Operation &op : program.getBody().front()) {
       auto launch = dyn_cast<plan::LaunchOp>(op);
       if (isa<plan::BufferOp>(op) || (launch && launch.getOnce()))
         continue;
-      lines.push_back(op.hasAttr("tw.checks") ? graph::sourceLine(op.getLoc()) : "");
+      lines.push_back(op.hasAttr("tw.checks") || (launch && !onlyChecked) ? graph::sourceLine(op.getLoc()) : "");
     }
   return lines;
 }

@@ -15,8 +15,9 @@ llvm::Expected<plan::Plan> planFromIR(plan::ProgramOp program);
 /// That of `module`, verified.
 llvm::Expected<plan::Plan> planOf(mlir::ModuleOp module);
 
-/// The user's line of each step that checks indices, else "", as the plan of `module` counts steps.
-std::vector<std::string> stepLines(mlir::ModuleOp module);
+/// The user's line of each launch, or only of those that check indices; "" for others. As the plan of `module` counts
+/// steps.
+std::vector<std::string> stepLines(mlir::ModuleOp module, bool onlyChecked = false);
 
 /// "[step 7]" at the end of a call's error becomes the user's line of `lines`. Returns false, as the call does.
 bool withLine(std::string &error, llvm::ArrayRef<std::string> lines);

@@ -158,8 +158,8 @@ void readAll(const Json &root, const std::string &folder, LaunchFile &made) {
   std::string where;
   try {
     for (const auto &[key, unused] : root.items())
-      if (key != "kernel" && key != "grid" && key != "block" && key != "dynamic_shared" && key != "seed" &&
-          key != "resident_blocks" && key != "step_limit" && key != "buffers" && key != "arguments")
+      if (key != "kernel" && key != "grid" && key != "block" && key != "cluster" && key != "dynamic_shared" &&
+          key != "seed" && key != "resident_blocks" && key != "step_limit" && key != "buffers" && key != "arguments")
         throw Refusal{"unknown key '" + key + "'"};
     made.launch.kernel = root.value("kernel", "");
     where = "grid";
@@ -168,6 +168,9 @@ void readAll(const Json &root, const std::string &folder, LaunchFile &made) {
     where = "block";
     if (root.contains("block"))
       made.launch.block = dimensions(root["block"]);
+    where = "cluster";
+    if (root.contains("cluster"))
+      made.launch.cluster = dimensions(root["cluster"]);
     where = "";
     made.launch.dynamicShared = root.value("dynamic_shared", uint64_t(0));
     made.launch.seed = root.value("seed", uint64_t(0));

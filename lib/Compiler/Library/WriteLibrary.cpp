@@ -187,7 +187,7 @@ private:
       return failed;
     tell("weights", machine);
     // An error text of a call ends with the label of its step.
-    for (auto [step, line] : llvm::zip(plan.steps, stepLines(copy)))
+    for (auto [step, line] : llvm::zip(plan.steps, stepLines(copy, /*onlyChecked=*/true)))
       if (!line.empty())
         step.label += " (" + line + ")";
     if (std::string problem = plan::verify(plan); !problem.empty())

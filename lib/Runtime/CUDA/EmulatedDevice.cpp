@@ -1,5 +1,6 @@
 //===- EmulatedDevice.cpp - a plan's kernels on ptx-check's interpreter ---------------===//
 #include "lib/Runtime/CUDA/EmulatedDevice.h"
+#include "lib/Runtime/CUDA/SaveLaunch.h"
 #include "tilewright/PtxTensorMap.h"
 
 #include <cstdlib>
@@ -137,6 +138,7 @@ std::unique_ptr<EmulatedDevice> EmulatedDevice::create(plan::Plan plan, std::vec
     }
   device->program = std::move(plan);
   device->kernels = std::move(kernels);
+  device->text = std::move(ptx);
   return device;
 }
 
@@ -280,6 +282,9 @@ bool EmulatedDevice::launch(const Frame &frame, size_t number, Call &call, std::
   launch.dynamicShared = kernel.shared;
   launch.grid = {uint32_t(step.grid), 1, 1};
   launch.block = {kernel.threads, 1, 1};
+  if (const char *folder = std::getenv("TILEWRIGHT_SAVE_LAUNCHES"); folder && *folder)
+    if (!saveLaunch(folder, text, memory, launch, arguments, error))
+      return false;
   std::optional<ptx::Report> report = ptx::run(*module, memory, launch, arguments, error);
   if (!report) {
     error = "kernel " + kernel.name + " cannot be emulated: " + error;
@@ -290,6 +295,9 @@ bool EmulatedDevice::launch(const Frame &frame, size_t number, Call &call, std::
   error = "the checker of PTX objects to kernel " + kernel.name + " (" +
           (step.number < int32_t(program.steps.size()) ? program.steps[size_t(step.number)].label : "") + "):\n" +
           report->text();
+  if (step.number < int32_t(program.steps.size())) // whoever knows the user's lines puts them in its place
+    error += "kernel " + kernel.name + " is launched by " + program.steps[size_t(step.number)].label + " [step " +
+             std::to_string(step.number) + "]";
   return false;
 }
 

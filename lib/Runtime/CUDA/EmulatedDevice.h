@@ -1,7 +1,8 @@
 //===- EmulatedDevice.h - a plan's kernels on ptx-check's interpreter -----------------===//
 //
 // A device whose memory is the host's: kernels get the caller's pointers as they are, and every access is checked
-// against the buffer of the launch that it belongs to. What the checker finds fails the call.
+// against the buffer of the launch that it belongs to. What the checker finds fails the call. With the environment
+// variable TILEWRIGHT_SAVE_LAUNCHES=FOLDER every launch is saved there for ptx-check.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_CUDA_EMULATEDDEVICE_H
@@ -47,6 +48,7 @@ private:
 
   plan::Plan program;
   std::vector<GridKernel> kernels;
+  std::string text; ///< of the module
   std::unique_ptr<ptx::Module> module;
   std::vector<int64_t> packedBytes; ///< by slot
 };

@@ -87,7 +87,8 @@ public:
   }
 
   llvm::Expected<std::string> emit(ModuleOp module, const Options &options) override {
-    llvm::Expected<std::string> ptx = print(module, options);
+    // Artifacts are kept under keys without locations: they have none.
+    llvm::Expected<std::string> ptx = ptxOf(module, options, /*locations=*/false);
     if (!ptx)
       return ptx.takeError();
     std::vector<DeviceKernel> kernels;
@@ -102,8 +103,13 @@ public:
   }
 
   llvm::Expected<std::string> print(ModuleOp module, const Options &options) override {
+    return ptxOf(module, options, /*locations=*/true);
+  }
+
+private:
+  static llvm::Expected<std::string> ptxOf(ModuleOp module, const Options &options, bool locations) {
     Arch arch = llvm::cantFail(findArch(options.arch));
-    llvm::Expected<std::string> ptx = emitPtx(module, arch);
+    llvm::Expected<std::string> ptx = emitPtx(module, arch, locations);
     if (ptx && !arch.note.empty())
       return ("// " + arch.note + "\n").str() + *ptx;
     return ptx;

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/EmitPtx.h"
 #include "dialects/Plan/PlanDialect.h"
+#include "lib/Target/CUDA/AttachLocations.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -96,7 +97,7 @@ llvm::Error refuseCalls(llvm::Module &module) {
 
 } // namespace
 
-llvm::Expected<std::string> emitPtx(ModuleOp module, const Arch &arch) {
+llvm::Expected<std::string> emitPtx(ModuleOp module, const Arch &arch, bool locations) {
   auto machine = createMachine(arch);
   if (!machine)
     return machine.takeError();
@@ -105,6 +106,8 @@ llvm::Expected<std::string> emitPtx(ModuleOp module, const Arch &arch) {
   for (Operation &op : module.getBody()->getOperations())
     if (!isa<plan::ProgramOp>(op))
       builder.clone(op);
+  if (locations)
+    attachLocations(*kernels);
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> translated = translateModuleToLLVMIR(*kernels, context, "tilewright");
   if (!translated)

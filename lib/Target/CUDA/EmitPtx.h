@@ -9,7 +9,7 @@ namespace tilewright::cuda {
 
 /// The kernels of `module` as PTX for `arch`, by LLVM's NVPTX backend in this process. Functions that PTX does not have
 /// (a call of a library) are an error that names them.
-llvm::Expected<std::string> emitPtx(mlir::ModuleOp module, const Arch &arch);
+llvm::Expected<std::string> emitPtx(mlir::ModuleOp module, const Arch &arch, bool locations);
 
 } // namespace tilewright::cuda
 

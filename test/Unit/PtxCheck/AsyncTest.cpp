@@ -79,6 +79,20 @@ TEST(Mbarrier, Misuse) {
             1u);
 }
 
+TEST(Mbarrier, AWarpsArrivalsAreOfOnePhase) {
+  // 32 lanes arrive. A count of 32 or 64 takes them all, one of 31 leaves the last to the next phase.
+  auto misuses = [](const char *count) {
+    return runBody("mov.u32 %r1, %tid.x;\nsetp.ne.u32 %p1, %r1, 0;\n@!%p1 mbarrier.init.shared.b64 [bar], " +
+                       std::string(count) + ";\nbar.sync 0;\nmbarrier.arrive.shared.b64 _, [bar];\n",
+                   threads(32), 8, {}, kBar)
+        .count(Kind::MbarrierMisuse);
+  };
+  EXPECT_EQ(misuses("32"), 0u);
+  EXPECT_EQ(misuses("64"), 0u);
+  EXPECT_EQ(misuses("31"), 1u);
+  EXPECT_EQ(misuses("16"), 1u);
+}
+
 TEST(Mbarrier, OrdersWhatCameBefore) {
   // Warp 0 writes and arrives, warp 1 waits and reads.
   std::string body =

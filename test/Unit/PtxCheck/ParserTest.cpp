@@ -32,9 +32,8 @@ TEST(Parser, ClustersAreRefused) {
                threads(32))
         .error;
   };
-  EXPECT_NE(kernel(".reqnctapercluster 2, 1, 1").find("clusters of more than one block cannot be run yet"),
-            std::string::npos);
-  EXPECT_NE(kernel(".blocksareclusters").find("clusters that a launch makes cannot be run yet"), std::string::npos);
+  EXPECT_NE(kernel(".reqnctapercluster 2, 1, 1").find("is no multiple of its clusters of 2x1x1"), std::string::npos);
+  EXPECT_NE(kernel(".blocksareclusters").find("grids that count clusters cannot be run yet"), std::string::npos);
   EXPECT_EQ(kernel(".reqnctapercluster 1, 1, 1"), "");
   EXPECT_EQ(kernel(".maxclusterrank 8"), "");
 }
@@ -53,6 +52,17 @@ TEST(Parser, PlacesComeFromLocAndComments) {
   ASSERT_EQ(outcome.report.findings.size(), 1u);
   EXPECT_EQ(outcome.report.findings[0].here.place, "model.py:12:3 op=add");
   EXPECT_EQ(outcome.report.findings[0].here.line, 15u);
+  // LLVM names files at the end; column 0 is none, and line 0 no place.
+  auto place = [](const std::string &loc) {
+    return runText(kernel(loc + "add.s32 %r1, %r2, 1;\n") +
+                       "\t.section\t.debug_macinfo\t{\t}\n\t.file\t1 \"late.py\"\n",
+                   threads(1))
+        .report.findings.at(0)
+        .here.place;
+  };
+  EXPECT_EQ(place(".loc\t1 12 0\n"), "late.py:12");
+  EXPECT_EQ(place(".loc 1 12 0\n.loc 2 7 1\n"), "file2:7:1");
+  EXPECT_EQ(place(".loc 1 12 0\n.loc 1 0 0\n"), "");
 }
 
 // Text with bytes changed, taken away or put twice: read and run, or refused; the sanitizers watch.

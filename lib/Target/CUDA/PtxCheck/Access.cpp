@@ -19,7 +19,7 @@ std::string hex(uint64_t value) {
   return text;
 }
 const char *nameOf(Space space) {
-  constexpr const char *names[] = {"generic", "global", "shared", "local", "const", "param"};
+  constexpr const char *names[] = {"generic", "global", "shared", "local", "const", "param", "shared"};
   return names[size_t(space)];
 }
 const char *verb(Access access) {
@@ -47,6 +47,35 @@ uint64_t Exec::address(const Instr &in, uint32_t i, uint32_t lane, uint32_t numb
   return base + uint64_t(number == 0 ? in.offset : number == 1 ? in.secondOffset : in.thirdOffset);
 }
 
+Block *Exec::ownerOf(uint32_t lane, uint64_t &address, bool anyBlock) {
+  address &= ~kWindowMask;
+  uint64_t number = address >> kRankShift;
+  if (!number)
+    return &block;
+  const std::vector<Block *> &blocks = block.cluster->blocks;
+  std::string where = "shared memory at " + hex(address) + ": ";
+  address &= (uint64_t(1) << kRankShift) - 1;
+  if (number > blocks.size()) {
+    find(Kind::OutOfBounds, lane, where + "the cluster has " + std::to_string(blocks.size()) + " blocks");
+    return nullptr;
+  }
+  Block *owner = blocks[number - 1];
+  if (owner == &block)
+    return owner;
+  if (!anyBlock) {
+    find(Kind::OutOfBounds, lane,
+         where + "it is of the block with rank " + std::to_string(number - 1) +
+             ", and the instruction reaches that of its own block only (.shared::cta)");
+    return nullptr;
+  }
+  if (owner->ended) {
+    find(Kind::ExitedBlock, lane, where + "the block with rank " + std::to_string(number - 1) + " has exited");
+    return nullptr;
+  }
+  owner->visitors[uint64_t(block.serial) * kAgents + warp.index] = accessor(lane).epoch;
+  return owner;
+}
+
 GlobalObject *Exec::objectAt(uint64_t address, uint64_t bytes) {
   auto holds = [&](const GlobalObject &object) {
     return address >= object.begin && address - object.begin < object.bytes &&
@@ -63,15 +92,21 @@ GlobalObject *Exec::objectAt(uint64_t address, uint64_t bytes) {
 }
 
 uint8_t *Exec::locate(uint32_t lane, Space &space, uint64_t &address, uint32_t bytes, Access access) {
+  bool anyBlock = space == Space::Cluster;
   if (space == Space::Generic) {
     uint64_t window = address & kWindowMask;
     space = window == kSharedWindow  ? Space::Shared
             : window == kLocalWindow ? Space::Local
             : window == kParamWindow ? Space::Param
                                      : Space::Global;
-    if (space != Space::Global)
+    if (space != Space::Global && space != Space::Shared)
       address &= ~kWindowMask;
-  }
+    anyBlock = true;
+  } else if (space == Space::Cluster)
+    space = Space::Shared;
+  reached = &block;
+  if (space == Space::Shared && !(reached = ownerOf(lane, address, anyBlock)))
+    return nullptr;
   auto refuse = [&](Kind kind, const std::string &why) -> uint8_t * {
     find(kind, lane,
          std::string(verb(access)) + " of " + count(bytes) + " at " + hex(address) + " in " + nameOf(space) +
@@ -92,7 +127,7 @@ uint8_t *Exec::locate(uint32_t lane, Space &space, uint64_t &address, uint32_t b
     if (at >= object.bytes || object.bytes - at < bytes)
       return refuse(Kind::OutOfBounds, "'" + object.name + "' has " + count(object.bytes) +
                                            ", the access begins at byte " + std::to_string(at));
-    return block.shared.data() + address;
+    return reached->shared.data() + address;
   }
   case Space::Local: {
     std::vector<uint8_t> &local = warp.lanes[lane].local;
@@ -110,6 +145,7 @@ uint8_t *Exec::locate(uint32_t lane, Space &space, uint64_t &address, uint32_t b
   case Space::Global:
   case Space::Const:
   case Space::Generic:
+  case Space::Cluster:
     break;
   }
   GlobalObject *object = objectAt(address, bytes);
@@ -186,14 +222,14 @@ uint8_t *Exec::reach(uint32_t lane, Space space, uint64_t address, uint32_t byte
   bool reads = access != Access::Write, writes = access != Access::Read;
   if (space == Space::Local || space == Space::Param || space == Space::Const)
     return data;
-  if (space == Space::Shared && !block.mbarriers.empty()) {
-    auto next = block.mbarriers.lower_bound(address + bytes);
-    if (next != block.mbarriers.begin() && (--next)->first + 8 > address)
+  if (space == Space::Shared && !reached->mbarriers.empty()) {
+    auto next = reached->mbarriers.lower_bound(address + bytes);
+    if (next != reached->mbarriers.begin() && (--next)->first + 8 > address)
       find(Kind::MbarrierMisuse, lane, std::string(verb(access)) + " of the bytes of an mbarrier that is in use",
            &next->second.init);
   }
-  Shadow *shadow = &block.shadow;
-  uint8_t *written = block.sharedWritten.data() + address;
+  Shadow *shadow = &reached->shadow;
+  uint8_t *written = reached->sharedWritten.data() + address;
   uint64_t at = address;
   if (space == Space::Global || space == Space::Generic) {
     GlobalObject &object = grid.objects[grid.lastObject];
@@ -233,7 +269,12 @@ void Exec::acquire() {
 static uint64_t releaseKey(const Block &block, uint64_t address) {
   if ((address & kWindowMask) == kSharedWindow)
     address &= ~kWindowMask;
-  return address >> 32 ? address : address | uint64_t(block.serial) << 32 | kSharedWindow;
+  if (address >> 32)
+    return address;
+  uint64_t number = address >> kRankShift;
+  uint32_t serial =
+      number && number <= block.cluster->blocks.size() ? block.cluster->blocks[number - 1]->serial : block.serial;
+  return (address & ((uint64_t(1) << kRankShift) - 1)) | uint64_t(serial) << 32 | kSharedWindow;
 }
 
 void Exec::publish(uint64_t address) {

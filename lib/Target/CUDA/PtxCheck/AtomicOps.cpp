@@ -46,8 +46,11 @@ void addOpcodes(Table &table, const std::string &operation, const std::string &t
   struct {
     const char *text;
     Space space;
-  } const spaces[] = {
-      {"", Space::Generic}, {".global", Space::Global}, {".shared", Space::Shared}, {".shared::cta", Space::Shared}};
+  } const spaces[] = {{"", Space::Generic},
+                      {".global", Space::Global},
+                      {".shared", Space::Shared},
+                      {".shared::cta", Space::Shared},
+                      {".shared::cluster", Space::Cluster}};
   for (const auto &space : spaces)
     combine("",
             {{{"", 0},

@@ -146,6 +146,9 @@ void exitLanes(Exec &e, uint32_t mask) {
     if (!e.warp.fragments.empty())
       e.fragment = &e.warp.fragments.back();
   }
+  e.block.endPc = e.pc;
+  if (e.block.cluster->waited)
+    settleCluster(*e.block.cluster);
   if (!e.warp.done())
     return;
   // The last of the warp: who waits for it?

@@ -59,8 +59,8 @@ bool begin(Exec &e, uint32_t lane, const BulkCopy &copy) {
   if (!good)
     return false;
   Accessor who = accessorOf(e, copy, Epoch::Async | Epoch::Proxy);
-  const Epoch *other =
-      load ? e.block.shadow.write(who, copy.shared, copy.bytes) : e.block.shadow.read(who, copy.shared, copy.bytes);
+  Shadow &shadow = copy.block->shadow;
+  const Epoch *other = load ? shadow.write(who, copy.shared, copy.bytes) : shadow.read(who, copy.shared, copy.bytes);
   if (other)
     e.noteRace(lane, Space::Shared, copy.shared, *other, load, !load);
   return true;
@@ -97,18 +97,39 @@ bool readMap(Exec &e, const Instr &in, uint32_t lane, uint32_t operand, uint32_t
 bool checkMbarrier(Exec &e, uint32_t lane, const BulkCopy &copy) {
   if (!e.inShared(lane, copy.mbarrier, 8, 8, "an mbarrier"))
     return false;
-  auto found = e.block.mbarriers.find(copy.mbarrier);
-  if (found == e.block.mbarriers.end()) {
+  auto found = copy.block->mbarriers.find(copy.mbarrier);
+  if (found == copy.block->mbarriers.end()) {
     e.find(Kind::MbarrierMisuse, lane, "the copy's mbarrier is not initialised");
     return false;
   }
-  if (const Epoch *other = e.block.shadow.write(e.accessor(lane, Epoch::Strong), copy.mbarrier, 8))
+  Accessor who = e.accessor(lane, Epoch::Strong);
+  if (const Epoch *other = copy.block->shadow.write(who, copy.mbarrier, 8))
     e.noteRace(lane, Space::Shared, copy.mbarrier, *other, true, true);
+  else if (!who.isAfter(found->second.init)) // which strong accesses of others may have hidden
+    e.noteRace(lane, Space::Shared, copy.mbarrier, found->second.init, true, true);
   if (!found->second.shown)
     e.find(Kind::MissingProxyFence, lane,
            "the copy's mbarrier was initialised, and no fence.mbarrier_init or fence.proxy.async follows",
            &found->second.init);
   return true;
+}
+
+/// A load for each block that the mask names, to the same places in all.
+void loadInto(Exec &e, uint32_t lane, const BulkCopy &copy, uint32_t ranks) {
+  const std::vector<Block *> &blocks = e.block.cluster->blocks;
+  if (!ranks || ranks >> blocks.size())
+    e.find(Kind::BadOperand, lane,
+           "the mask of blocks is " + std::to_string(ranks) + ", and the cluster has " + std::to_string(blocks.size()));
+  for (size_t rank = 0; rank < blocks.size(); ++rank) {
+    if (!(ranks >> rank & 1))
+      continue;
+    BulkCopy one = copy;
+    one.block = blocks[rank];
+    if (one.block->ended)
+      e.find(Kind::ExitedBlock, lane, "the block with rank " + std::to_string(rank) + " has exited");
+    else if (checkMbarrier(e, lane, one) && begin(e, lane, one))
+      e.grid.loads.push_back(std::move(one));
+  }
 }
 
 void copyBulk(Exec &e, const Instr &in) {
@@ -139,29 +160,34 @@ void copyBulk(Exec &e, const Instr &in) {
       if (!copy.bytes)
         return;
     }
-    copy.shared &= ~kWindowMask;
+    copy.block = e.ownerOf(lane, copy.shared, !store);
+    if (!copy.block)
+      return;
+    if (in.bytes)
+      copy.map.element = TensorMap::Element(in.bytes - 1);
     if (copy.operation && !canReduce(copy.map.element, copy.operation)) {
       e.find(Kind::BadOperand, lane, "elements of the tensor map's type cannot be reduced so");
       return;
     }
     if (!store) {
-      copy.mbarrier = e.address(in, behind, lane, 2) & ~kWindowMask;
-      if (in.mods & Multicast && e.row<uint32_t>(in, behind + 1)[lane] != 1)
-        e.find(Kind::BadOperand, lane,
-               "a multicast to other blocks than this one, which is the only one of its cluster");
-      if (!checkMbarrier(e, lane, copy))
+      copy.mbarrier = e.address(in, behind, lane, 2);
+      Block *owner = e.ownerOf(lane, copy.mbarrier, true);
+      if (!owner)
         return;
+      if (owner != copy.block) {
+        e.find(Kind::BadOperand, lane, "the copy goes to one block's shared memory, and its mbarrier is another's");
+        return;
+      }
     }
     if (tensor && copy.map.swizzle && copy.shared % (8u * copy.map.swizzle))
       e.find(Kind::Misaligned, lane,
              "the shared address is no multiple of the " + std::to_string(8 * copy.map.swizzle) +
                  " bytes after which the swizzle repeats");
-    if (!begin(e, lane, copy))
-      return;
-    if (store)
+    if (!store)
+      return loadInto(e, lane, copy,
+                      in.mods & Multicast ? e.row<uint32_t>(in, behind + 1)[lane] & 0xffff : 1u << copy.block->rank);
+    if (begin(e, lane, copy))
       e.warp.lanes[lane].bulk.push_back(std::move(copy));
-    else
-      e.grid.loads.push_back(std::move(copy));
   });
 }
 
@@ -238,6 +264,7 @@ void deliver(Grid &grid, BulkCopy &copy) {
   e.pc = copy.issuer.pc;
   auto found = block.mbarriers.find(copy.mbarrier);
   Accessor agent = accessorOf(e, copy, Epoch::Proxy);
+  agent.epoch.block = block.serial;
   if (found == block.mbarriers.end()) {
     e.find(Kind::MbarrierMisuse, copy.issuer.lane, "the copy's mbarrier was invalidated before the copy came");
   } else {
@@ -265,9 +292,16 @@ void deliver(Grid &grid, BulkCopy &copy) {
 } // namespace
 
 bool deliverLoad(Grid &grid) {
-  if (grid.loads.empty())
+  if (grid.loads.empty() && grid.arrivals.empty())
     return false;
-  size_t which = grid.draw() % grid.loads.size();
+  size_t which = grid.draw() % (grid.loads.size() + grid.arrivals.size());
+  if (which >= grid.loads.size()) {
+    auto at = grid.arrivals.begin() + std::ptrdiff_t(which - grid.loads.size());
+    AsyncArrival arrival = std::move(*at);
+    grid.arrivals.erase(at);
+    arriveAsync(grid, arrival);
+    return true;
+  }
   BulkCopy copy = std::move(grid.loads[which]);
   grid.loads.erase(grid.loads.begin() + std::ptrdiff_t(which));
   deliver(grid, copy);
@@ -297,6 +331,7 @@ void endBulk(Exec &e) {
     e.find(Kind::AsyncNotWaited, copy.issuer.lane, "the block ends before the copy has come: nothing waits for it");
     return true;
   });
+  std::erase_if(e.grid.arrivals, [&](const AsyncArrival &arrival) { return arrival.block == &e.block; });
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     Lane &state = e.warp.lanes[lane];
     state.bulkGroups.push_back(std::move(state.bulk));
@@ -309,6 +344,54 @@ void endBulk(Exec &e) {
       }
     state.bulkGroups.clear();
   }
+}
+
+/// cp.reduce.async.bulk without a tensor map: Form::bytes is the element's type, plus one.
+static void addReductions(Table &table) {
+  using Element = TensorMap::Element;
+  struct {
+    const char *operation;
+    uint32_t number;
+    std::vector<std::pair<const char *, Element>> types;
+  } const all[] = {{".add",
+                    ReduceAdd,
+                    {{".u32", Element::U32},
+                     {".s32", Element::S32},
+                     {".u64", Element::U64},
+                     {".f32", Element::F32},
+                     {".f64", Element::F64},
+                     {".noftz.f16", Element::F16},
+                     {".noftz.bf16", Element::BF16}}},
+                   {".min",
+                    ReduceMin,
+                    {{".u32", Element::U32},
+                     {".s32", Element::S32},
+                     {".u64", Element::U64},
+                     {".s64", Element::S64},
+                     {".f16", Element::F16},
+                     {".bf16", Element::BF16}}},
+                   {".max",
+                    ReduceMax,
+                    {{".u32", Element::U32},
+                     {".s32", Element::S32},
+                     {".u64", Element::U64},
+                     {".s64", Element::S64},
+                     {".f16", Element::F16},
+                     {".bf16", Element::BF16}}},
+                   {".and", ReduceAnd, {{".b32", Element::U32}, {".b64", Element::U64}}},
+                   {".or", ReduceOr, {{".b32", Element::U32}, {".b64", Element::U64}}},
+                   {".xor", ReduceXor, {{".b32", Element::U32}, {".b64", Element::U64}}}};
+  for (const auto &each : all)
+    for (const auto &[type, element] : each.types)
+      for (const char *hint : {"", ".L2::cache_hint"}) {
+        Form form;
+        form.run = copyBulk;
+        form.mods = StoreBit | each.number * OperationUnit;
+        form.signature = *hint ? "mmwd" : "mmw";
+        form.bytes = uint8_t(element) + 1;
+        table.add(std::string("cp.reduce.async.bulk.global.shared::cta.bulk_group") + hint + each.operation + type,
+                  form);
+      }
 }
 
 void addBulkForms(Table &table) {
@@ -353,6 +436,7 @@ void addBulkForms(Table &table) {
               rank);
     }
   addForm("cp.async.bulk.global.shared::cta.bulk_group", "mmw", copyBulk, StoreBit, 1);
+  addReductions(table);
   addForm("cp.async.bulk.prefetch.L2.global", "mw", nothing, 0, 1);
   for (const char *space : {"", ".param", ".const"})
     table.add(std::string("prefetch") + space + ".tensormap", "m", nothing);

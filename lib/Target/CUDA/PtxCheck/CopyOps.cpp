@@ -11,6 +11,9 @@
 namespace tilewright::ptx {
 namespace {
 
+enum : uint32_t { NoIncrease = ModUser };
+constexpr uint32_t kMaxArrivals = (1u << 20) - 1;
+
 void copy(Exec &e, const Instr &in) {
   uint64_t to[kLanes], from[kLanes];
   std::fill_n(to, kLanes, ~uint64_t(0));
@@ -35,6 +38,7 @@ void copy(Exec &e, const Instr &in) {
     Accessor who = e.accessor(lane, Epoch::Async);
     if (!e.locate(lane, shared, place, size, Access::Write))
       return;
+    pending.to = place;
     if (const Epoch *other = e.block.shadow.write(who, place, size))
       e.noteRace(lane, Space::Shared, place, *other, true, false);
     if (source & (size - 1)) {
@@ -71,19 +75,59 @@ void commit(Exec &e, const Instr &) {
 }
 
 void waitFor(Exec &e, uint32_t allowed, bool all) {
+  bool followed = false; // an mbarrier shows the copies to others, lanes of this warp too
   forLanes(e.mask, [&](uint32_t lane) {
     Lane &state = e.warp.lanes[lane];
     while (state.groups.size() > allowed) {
-      for (const PendingCopy &pending : state.groups.front())
+      for (const PendingCopy &pending : state.groups.front()) {
         e.finish(lane, pending);
+        followed |= pending.done != nullptr;
+      }
       state.groups.pop_front();
     }
     if (all) {
-      for (const PendingCopy &pending : state.copies)
+      for (const PendingCopy &pending : state.copies) {
         e.finish(lane, pending);
+        followed |= pending.done != nullptr;
+      }
       state.copies.clear();
     }
   });
+  e.warp.clock.own[e.warp.index] += followed;
+}
+/// cp.async.mbarrier.arrive: the mbarrier waits for all copies that the thread has asked for so far. The arrival is one
+/// more than was expected, but with .noinc.
+void arriveBehind(Exec &e, const Instr &in) {
+  forLanes(e.mask, [&](uint32_t lane) {
+    AsyncArrival arrival;
+    Mbarrier *mbarrier = mbarrierAt(e, in, 0, lane, arrival.mbarrier, arrival.block);
+    if (!mbarrier)
+      return;
+    if (arrival.block != &e.block) {
+      e.find(Kind::BadOperand, lane,
+             "copies of a thread cannot arrive at the mbarrier of another block of the cluster");
+      return;
+    }
+    if (!(in.mods & NoIncrease) && ++mbarrier->pending > kMaxArrivals)
+      e.find(Kind::MbarrierMisuse, lane, "the phase would wait for more than 1048575 arrivals", &mbarrier->init);
+    arrival.warp = e.warp.index;
+    arrival.lane = lane;
+    arrival.pc = e.pc;
+    arrival.clock = e.warp.clock;
+    auto follow = [&](std::vector<PendingCopy> &copies) {
+      for (PendingCopy &copy : copies) {
+        if (!copy.done)
+          copy.done = std::make_shared<uint32_t>(0);
+        if (!*copy.done)
+          arrival.copies.push_back(copy);
+      }
+    };
+    for (auto &group : e.warp.lanes[lane].groups)
+      follow(group);
+    follow(e.warp.lanes[lane].copies);
+    e.grid.arrivals.push_back(std::move(arrival));
+  });
+  ++e.warp.clock.own[e.warp.index];
 }
 void waitGroup(Exec &e, const Instr &in) { waitFor(e, e.row<uint32_t>(in, 0)[0], false); }
 void waitAll(Exec &e, const Instr &) { waitFor(e, 0, true); }
@@ -93,12 +137,22 @@ void waitAll(Exec &e, const Instr &) { waitFor(e, 0, true); }
 void Exec::finish(uint32_t lane, const PendingCopy &copy) {
   Accessor who = accessor(lane);
   who.epoch.pc = copy.pc;
+  finish(who, copy);
+}
+
+void Exec::finish(const Accessor &who, const PendingCopy &copy) {
+  if (copy.done && *copy.done)
+    return;
+  if (copy.done)
+    *copy.done = warp.clock.own[warp.index];
   uint8_t *to = block.shared.data() + copy.to;
   std::memset(to, 0, copy.bytes);
   if (copy.read) {
     std::memcpy(to, reinterpret_cast<const uint8_t *>(copy.from), copy.read);
     GlobalObject *object = objectAt(copy.from, copy.read);
-    object->shadow.finishRead(who, copy.from - object->begin, copy.read);
+    Epoch issuer = who.epoch;
+    issuer.warp = uint8_t(warp.index);
+    object->shadow.finishRead(issuer, who.epoch, copy.from - object->begin, copy.read);
   }
   std::memset(block.sharedWritten.data() + copy.to, 1, copy.bytes);
   block.shadow.finishWrite(who, copy.to, copy.bytes);
@@ -112,6 +166,15 @@ void addCopyForms(Table &table) {
   table.add("cp.async.commit_group", "", commit);
   table.add("cp.async.wait_group", "w", waitGroup);
   table.add("cp.async.wait_all", "", waitAll);
+  for (const char *space : {"", ".shared", ".shared::cta"})
+    for (bool increases : {true, false}) {
+      Form form;
+      form.run = arriveBehind;
+      form.signature = "m";
+      form.mods = increases ? 0 : NoIncrease;
+      form.space = *space ? Space::Shared : Space::Generic;
+      table.add(std::string("cp.async.mbarrier.arrive") + (increases ? "" : ".noinc") + space + ".b64", form);
+    }
 }
 
 } // namespace tilewright::ptx

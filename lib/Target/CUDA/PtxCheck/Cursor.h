@@ -85,6 +85,13 @@ protected:
         return;
     syntax.places.push_back(text);
   }
+  /// LLVM writes .file behind the functions that name it.
+  void findFiles() {
+    for (size_t i = 0; i + 2 < tokens.size(); ++i)
+      if (tokens[i].kind == Token::Kind::Word && tokens[i].text == ".file" &&
+          tokens[i + 1].kind == Token::Kind::Integer && tokens[i + 2].kind == Token::Kind::String)
+        files.emplace(uint32_t(tokens[i + 1].bits), tokens[i + 2].text);
+  }
   void fileDirective() {
     uint32_t number = uint32_t(integer());
     if (peek().kind != Token::Kind::String)
@@ -102,7 +109,9 @@ protected:
         take();
     }
     linePlace = files.count(file) ? files[file] : "file" + std::to_string(file);
-    linePlace += ":" + std::to_string(line) + ":" + std::to_string(column);
+    linePlace += ":" + std::to_string(line) + (column ? ":" + std::to_string(column) : "");
+    if (!line) // of no line of the user's
+      linePlace.clear();
     notePlace();
   }
   /// What follows belongs to no place any more.

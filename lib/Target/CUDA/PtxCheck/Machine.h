@@ -22,6 +22,9 @@ namespace tilewright::ptx {
 /// Where the windows of the other spaces lie among generic addresses; all else is global.
 inline constexpr uint64_t kSharedWindow = uint64_t(1) << 56, kLocalWindow = uint64_t(2) << 56,
                           kParamWindow = uint64_t(3) << 56, kWindowMask = uint64_t(255) << 56;
+/// Above these bits an address in shared memory has the number of a block of the cluster, its rank plus one; 0 is the
+/// own one.
+inline constexpr uint32_t kRankShift = 24, kMaxCluster = 16;
 inline constexpr uint64_t kSharedBase = 1024; ///< of the first shared variable, so that null is none
 
 struct Block;
@@ -48,13 +51,23 @@ struct PendingCopy {
   uint64_t from = 0, to = 0;
   uint32_t bytes = 0, read = 0; ///< to write; of these to read, the rest are zeroes
   uint32_t pc = 0;
+  std::shared_ptr<uint32_t> done = nullptr; ///< if an mbarrier waits for it: the clock when it took place, from 1
+};
+
+/// A cp.async.mbarrier.arrive: it comes when the thread's copies before it have.
+struct AsyncArrival {
+  Block *block = nullptr;
+  uint32_t warp = 0, lane = 0, pc = 0;
+  uint64_t mbarrier = 0;
+  std::vector<PendingCopy> copies;
+  VectorClock clock; ///< of the warp, when it was asked for
 };
 
 /// A cp.async.bulk, with or without a tensor map, that has not taken place.
 struct BulkCopy {
   enum class Direction : uint8_t { Load, Store, Reduce };
   Direction direction = Direction::Load;
-  Block *block = nullptr;
+  Block *block = nullptr;            ///< whose shared memory it is
   uint64_t shared = 0;               ///< address of its first byte
   uint64_t global = 0;               ///< without a map
   uint32_t bytes = 0;                ///< in shared memory
@@ -102,6 +115,7 @@ struct Warp {
   std::vector<uint8_t> inFlight;                ///< by row, when jobs are: 1 an accumulator, 2 a part of A
   std::vector<uint8_t> unfenced; ///< by row: written since the last wgmma.fence; empty before the first one
   uint32_t jobCount = 0, registerLimit = 0;
+  uint32_t atCluster = 0, pastCluster = 0; ///< lanes that have arrived at the cluster's barrier; that may pass it
 
   bool done() const { return fragments.empty(); }
 };
@@ -127,7 +141,21 @@ struct Mbarrier {
   VectorClock arriving, completed;
 };
 
+/// Blocks that run together and reach each other's shared memory.
+struct Cluster {
+  std::vector<Block *> blocks;                  ///< by rank
+  Dimensions index = {0, 0, 0};                 ///< of the cluster in the grid
+  std::vector<VectorClock> arriving, completed; ///< by rank: what the barrier's threads bring, and brought last
+  uint32_t live = 0;                            ///< blocks that have not ended
+  bool waited = false;                          ///< a thread has arrived since the barrier was last completed
+};
+
 struct Block {
+  std::shared_ptr<Cluster> cluster;
+  uint32_t rank = 0; ///< in its cluster
+  bool ended = false;
+  uint32_t endPc = 0;                     ///< where its last thread left
+  std::map<uint64_t, Epoch> visitors;     ///< the last access of a warp of another block to its shared memory
   std::map<uint64_t, Mbarrier> mbarriers; ///< by address
   std::array<uint32_t, kAgents> agentClocks = {};
   uint32_t mbarriersMade = 0;
@@ -163,7 +191,9 @@ struct Grid {
   std::vector<uint8_t> parameters = {};
   std::vector<Cost> costs = {}; ///< by program counter
   std::vector<std::unique_ptr<Block>> running = {};
-  std::vector<BulkCopy> loads = {}; ///< in flight
+  std::vector<BulkCopy> loads = {};        ///< in flight
+  std::vector<AsyncArrival> arrivals = {}; ///< likewise
+  Dimensions cluster = {1, 1, 1};          ///< blocks of one
   uint64_t random = 1, steps = 0, polls = 0;
   uint32_t nextBlock = 0;
   std::unordered_map<uint64_t, std::pair<VectorClock, uint32_t>> released =
@@ -189,7 +219,8 @@ struct Exec {
   uint32_t *registers = nullptr; ///< of the present function
   const uint32_t *operands = nullptr;
   uint32_t pc = 0;
-  bool again = false; ///< set by a control handler that has to wait: the fragment stays
+  bool again = false;       ///< set by a control handler that has to wait: the fragment stays
+  Block *reached = nullptr; ///< by locate(): whose shared memory it was
 
   uint32_t operand(const Instr &in, uint32_t i) const { return operands[in.operands + i]; }
   /// The row of an operand: results first, then sources.
@@ -208,6 +239,9 @@ struct Exec {
   uint8_t *reach(uint32_t lane, Space space, uint64_t address, uint32_t bytes, Access access, bool strong);
   /// Bounds and alignment only; `space` and `address` become those behind a generic address.
   uint8_t *locate(uint32_t lane, Space &space, uint64_t &address, uint32_t bytes, Access access);
+  /// The block of the cluster whose shared memory an address is of; the address loses the number of the block. Null,
+  /// with a finding, where there is none, where it has exited, or where the instruction reaches the own one only.
+  Block *ownerOf(uint32_t lane, uint64_t &address, bool anyBlock);
   GlobalObject *objectAt(uint64_t address, uint64_t bytes);
   /// The address of the memory operand at `operand`, the instruction's first or second one, for a lane.
   uint64_t address(const Instr &in, uint32_t operand, uint32_t lane, uint32_t number = 0) const;
@@ -218,6 +252,7 @@ struct Exec {
   void publish(uint64_t address); ///< a strong write
   void observe(uint64_t address); ///< a strong read
   void finish(uint32_t lane, const PendingCopy &copy);
+  void finish(const Accessor &who, const PendingCopy &copy);
   /// Whether the bytes of shared memory lie in one variable, at a multiple of `align`; else a finding.
   bool inShared(uint32_t lane, uint64_t address, uint64_t bytes, uint32_t align, const std::string &what);
   void countShared(const uint64_t *addresses, uint32_t bytes);
@@ -240,6 +275,16 @@ void endBulk(Exec &e);
 void endMatrixJobs(Exec &e);
 /// What holds a waiting fragment up, for the report of a deadlock.
 std::string describeWait(Exec &e, const Instr &in);
+/// What keeps a thread at the cluster's barrier; "" for another instruction.
+std::string describeClusterWait(Exec &e, const Instr &in);
+/// Threads wait at the cluster's barrier no longer for those that have exited.
+void settleCluster(Cluster &cluster);
+/// Notes as found what other blocks did to the shared memory of one that ends, where nothing makes it wait for them.
+void checkVisitors(Exec &e);
+/// The mbarrier at an operand, in any block of the cluster where the instruction says so. Null after a finding.
+Mbarrier *mbarrierAt(Exec &e, const Instr &in, uint32_t operand, uint32_t lane, uint64_t &address, Block *&owner);
+/// An arrival that waited for copies.
+void arriveAsync(Grid &grid, AsyncArrival &arrival);
 /// Bytes have arrived for the present phase (negative: are expected).
 void completeBytes(Block &block, Mbarrier &mbarrier, int64_t bytes);
 /// The registers that products in flight hold: a finding when the instruction touches them.

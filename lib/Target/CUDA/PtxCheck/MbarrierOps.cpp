@@ -23,19 +23,15 @@ enum : uint32_t {
 };
 constexpr uint32_t kMaxCount = (1u << 20) - 1;
 
-/// The address of an mbarrier as checked and noted: it must lie in shared memory. Null after a finding.
-Mbarrier *mbarrierAt(Exec &e, const Instr &in, uint32_t operand, uint32_t lane, uint64_t &address) {
-  address = e.address(in, operand, lane) & ~kWindowMask;
-  if (!e.inShared(lane, address, 8, 8, "an mbarrier"))
-    return nullptr;
-  auto found = e.block.mbarriers.find(address);
-  if (found == e.block.mbarriers.end()) {
-    e.find(Kind::MbarrierMisuse, lane, "there is no initialised mbarrier at this address");
-    return nullptr;
-  }
-  if (const Epoch *other = e.block.shadow.write(e.accessor(lane, Epoch::Strong), address, 8))
-    e.noteRace(lane, Space::Shared, address, *other, true, true);
-  return &found->second;
+/// One of the own block.
+Mbarrier *ownMbarrierAt(Exec &e, const Instr &in, uint32_t operand, uint32_t lane, uint64_t &address) {
+  Block *owner = nullptr;
+  Mbarrier *found = mbarrierAt(e, in, operand, lane, address, owner);
+  if (!found || owner == &e.block)
+    return found;
+  e.find(Kind::BadOperand, lane,
+         "the mbarrier is of another block of the cluster, and this can be asked of the own one only");
+  return nullptr;
 }
 
 void completePhase(Block &block, Mbarrier &mbarrier) {
@@ -77,7 +73,7 @@ void initialise(Exec &e, const Instr &in) {
 void invalidate(Exec &e, const Instr &in) {
   forLanes(e.mask, [&](uint32_t lane) {
     uint64_t address;
-    if (!mbarrierAt(e, in, 0, lane, address))
+    if (!ownMbarrierAt(e, in, 0, lane, address))
       return;
     if (const Epoch *other = e.block.shadow.write(e.accessor(lane), address, 8))
       e.noteRace(lane, Space::Shared, address, *other, true, false);
@@ -89,13 +85,24 @@ void arrive(Exec &e, const Instr &in) {
   uint64_t *states = in.results ? e.row<uint64_t>(in, 0) : nullptr;
   uint32_t first = in.results;
   const uint32_t *given = in.sources > 1 ? e.row<uint32_t>(in, first + 1) : nullptr;
+  std::map<const Mbarrier *, uint32_t> begun; // the phases at the first lane's arrival
   forLanes(e.mask, [&](uint32_t lane) {
     uint64_t address;
-    Mbarrier *mbarrier = mbarrierAt(e, in, first, lane, address);
+    Block *owner = nullptr;
+    Mbarrier *mbarrier = mbarrierAt(e, in, first, lane, address, owner);
     if (states)
       states[lane] = 0;
     if (!mbarrier)
       return;
+    if (owner != &e.block && states && e.grid.code.statement(e.pc).terms[0].kind != Term::Kind::Sink)
+      e.find(Kind::BadOperand, lane, "an arrival at another block's mbarrier gives no state: its result must be _");
+    if (begun.try_emplace(mbarrier, mbarrier->phase).first->second != mbarrier->phase) {
+      e.find(Kind::MbarrierMisuse, lane,
+             "lanes before this one completed the phase, so this arrival is of the next: the count of " +
+                 std::to_string(mbarrier->expected) + " is not that of the threads that arrive",
+             &mbarrier->init);
+      begun[mbarrier] = mbarrier->phase;
+    }
     uint32_t count = given && !(in.mods & Expects) ? given[lane] : 1;
     if (states)
       states[lane] = mbarrier->phase | uint64_t(mbarrier->pending) << 32;
@@ -117,11 +124,11 @@ void arrive(Exec &e, const Instr &in) {
       e.find(Kind::MbarrierMisuse, lane, "the arrival completes the phase, which .noComplete forbids");
       return;
     }
-    mbarrier->arriving.join(e.warp.clock, true, e.block.serial);
+    mbarrier->arriving.joinInto(owner->serial, e.warp.clock, e.block.serial);
     mbarrier->pending -= count;
     if (in.mods & Drop)
       mbarrier->expected -= std::min(mbarrier->expected, count);
-    settle(e.block, *mbarrier);
+    settle(*owner, *mbarrier);
   });
   ++e.warp.clock.own[e.warp.index];
 }
@@ -130,8 +137,9 @@ template <int sign> void changeBytes(Exec &e, const Instr &in) {
   const uint32_t *bytes = e.row<uint32_t>(in, 1);
   forLanes(e.mask, [&](uint32_t lane) {
     uint64_t address;
-    if (Mbarrier *mbarrier = mbarrierAt(e, in, 0, lane, address))
-      completeBytes(e.block, *mbarrier, sign * int64_t(bytes[lane]));
+    Block *owner = nullptr;
+    if (Mbarrier *mbarrier = mbarrierAt(e, in, 0, lane, address, owner))
+      completeBytes(*owner, *mbarrier, sign * int64_t(bytes[lane]));
   });
 }
 
@@ -139,6 +147,9 @@ template <int sign> void changeBytes(Exec &e, const Instr &in) {
 bool isKnown(const VectorClock &clock, const VectorClock &completed) {
   for (uint32_t i = 0; i < kAgents; ++i)
     if (clock.own[i] < completed.own[i])
+      return false;
+  for (const auto &[agent, time] : completed.others)
+    if (auto found = clock.others.find(agent); found == clock.others.end() || found->second < time)
       return false;
   return true;
 }
@@ -149,7 +160,7 @@ void wait(Exec &e, const Instr &in) {
   bool early = false;
   forLanes(e.mask, [&](uint32_t lane) {
     uint64_t address;
-    Mbarrier *mbarrier = mbarrierAt(e, in, 1, lane, address);
+    Mbarrier *mbarrier = ownMbarrierAt(e, in, 1, lane, address);
     if (!mbarrier) {
       done |= 1u << lane;
       return;
@@ -207,6 +218,9 @@ void fenceProxy(Exec &e, const Instr &) {
 void fenceInit(Exec &e, const Instr &) {
   for (auto &[address, mbarrier] : e.block.mbarriers)
     mbarrier.shown |= mbarrier.init.warp == e.warp.index && (e.mask >> mbarrier.init.lane & 1);
+  // A relaxed arrival at the cluster's barrier carries it on. (That what else came before goes along hides races.)
+  if (e.block.cluster->blocks.size() > 1)
+    e.release();
 }
 
 /// Registers of a thread as launched: what the block's threads can have, in steps of 8.
@@ -245,6 +259,54 @@ void nothing(Exec &, const Instr &) {}
 
 } // namespace
 
+Mbarrier *mbarrierAt(Exec &e, const Instr &in, uint32_t operand, uint32_t lane, uint64_t &address, Block *&owner) {
+  address = e.address(in, operand, lane);
+  owner = e.ownerOf(lane, address, in.space != Space::Shared);
+  if (!owner || !e.inShared(lane, address, 8, 8, "an mbarrier"))
+    return nullptr;
+  auto found = owner->mbarriers.find(address);
+  if (found == owner->mbarriers.end()) {
+    e.find(Kind::MbarrierMisuse, lane, "there is no initialised mbarrier at this address");
+    return nullptr;
+  }
+  Accessor who = e.accessor(lane, Epoch::Strong);
+  if (const Epoch *other = owner->shadow.write(who, address, 8))
+    e.noteRace(lane, Space::Shared, address, *other, true, true);
+  else if (!who.isAfter(found->second.init)) // which strong accesses of others may have hidden
+    e.noteRace(lane, Space::Shared, address, found->second.init, true, true);
+  return &found->second;
+}
+
+void arriveAsync(Grid &grid, AsyncArrival &arrival) {
+  Block &block = *arrival.block;
+  Exec e{grid, block, block.warps[arrival.warp], nullptr};
+  e.pc = arrival.pc;
+  auto found = block.mbarriers.find(arrival.mbarrier);
+  if (found == block.mbarriers.end()) {
+    e.find(Kind::MbarrierMisuse, arrival.lane, "the mbarrier was invalidated before the copies came");
+    return;
+  }
+  Mbarrier &mbarrier = found->second;
+  Accessor agent = e.accessor(arrival.lane);
+  agent.epoch.warp = uint8_t(mbarrier.agent);
+  agent.epoch.clock = ++block.agentClocks[mbarrier.agent];
+  mbarrier.arriving.join(arrival.clock, true, block.serial);
+  mbarrier.arriving.own[mbarrier.agent] = agent.epoch.clock;
+  for (const PendingCopy &copy : arrival.copies) {
+    agent.epoch.pc = copy.pc;
+    uint32_t &known = mbarrier.arriving.own[arrival.warp]; // of those that the thread has waited for itself
+    known = std::max(known, *copy.done);
+    e.finish(agent, copy);
+  }
+  if (!mbarrier.pending) {
+    e.find(Kind::MbarrierMisuse, arrival.lane,
+           "1 arrival, and the phase lacks 0 of " + std::to_string(mbarrier.expected), &mbarrier.init);
+    return;
+  }
+  --mbarrier.pending;
+  settle(block, mbarrier);
+}
+
 void completeBytes(Block &block, Mbarrier &mbarrier, int64_t bytes) {
   mbarrier.bytes -= bytes;
   settle(block, mbarrier);
@@ -253,6 +315,8 @@ void completeBytes(Block &block, Mbarrier &mbarrier, int64_t bytes) {
 std::string describeWait(Exec &e, const Instr &in) {
   if (in.run == setRegisters)
     return "setmaxnreg wants registers that the other warps do not give up";
+  if (std::string why = describeClusterWait(e, in); !why.empty())
+    return why;
   uint32_t lane = uint32_t(std::countr_zero(e.mask));
   uint64_t address = e.address(in, 1, lane) & ~kWindowMask;
   auto found = e.block.mbarriers.find(address);
@@ -265,28 +329,41 @@ std::string describeWait(Exec &e, const Instr &in) {
 }
 
 void addMbarrierForms(Table &table) {
-  for (const char *space : {"", ".shared", ".shared::cta", ".shared::cluster"}) {
+  for (const auto &[space, which] : {std::pair<const char *, Space>{"", Space::Generic},
+                                     {".shared", Space::Shared},
+                                     {".shared::cta", Space::Shared},
+                                     {".shared::cluster", Space::Cluster}}) {
     std::string tail = std::string(space) + ".b64";
-    table.add("mbarrier.init" + tail, "mw", initialise);
-    table.add("mbarrier.inval" + tail, "m", invalidate);
+    auto add = [&, which = which](const std::string &opcode, const char *signature, Handler run, uint32_t mods = 0,
+                                  uint8_t flags = 0) {
+      Form form;
+      form.run = run;
+      form.signature = signature;
+      form.mods = mods;
+      form.flags = flags;
+      form.space = which;
+      table.add(opcode, form);
+    };
+    add("mbarrier.init" + tail, "mw", initialise);
+    add("mbarrier.inval" + tail, "m", invalidate);
     for (const char *order : {"", ".release.cta", ".release.cluster", ".relaxed.cta", ".relaxed.cluster"}) {
       std::string end = order + tail;
       for (bool drop : {false, true}) {
         std::string stem = drop ? "mbarrier.arrive_drop" : "mbarrier.arrive";
         uint32_t mods = drop ? Drop : 0;
-        table.add(stem + end, "d=m?w", arrive, mods);
-        table.add(stem + ".noComplete" + end, "d=mw", arrive, mods | NoComplete);
-        table.add(stem + ".expect_tx" + end, "d=mw", arrive, mods | Expects);
+        add(stem + end, "d=m?w", arrive, mods);
+        add(stem + ".noComplete" + end, "d=mw", arrive, mods | NoComplete);
+        add(stem + ".expect_tx" + end, "d=mw", arrive, mods | Expects);
       }
-      table.add("mbarrier.expect_tx" + end, "mw", changeBytes<-1>);
-      table.add("mbarrier.complete_tx" + end, "mw", changeBytes<1>);
+      add("mbarrier.expect_tx" + end, "mw", changeBytes<-1>);
+      add("mbarrier.complete_tx" + end, "mw", changeBytes<1>);
     }
     for (const char *order : {"", ".acquire.cta", ".acquire.cluster", ".relaxed.cta", ".relaxed.cluster"}) {
       std::string end = order + tail;
-      table.add("mbarrier.test_wait" + end, "p=md", wait, 0, FlagControl);
-      table.add("mbarrier.test_wait.parity" + end, "p=mw", wait, Parity, FlagControl);
-      table.add("mbarrier.try_wait" + end, "p=md?w", wait, Blocks, FlagControl);
-      table.add("mbarrier.try_wait.parity" + end, "p=mw?w", wait, Blocks | Parity, FlagControl);
+      add("mbarrier.test_wait" + end, "p=md", wait, 0, FlagControl);
+      add("mbarrier.test_wait.parity" + end, "p=mw", wait, Parity, FlagControl);
+      add("mbarrier.try_wait" + end, "p=md?w", wait, Blocks, FlagControl);
+      add("mbarrier.try_wait.parity" + end, "p=mw?w", wait, Blocks | Parity, FlagControl);
     }
   }
   table.add("mbarrier.pending_count.b64", "w=d", pendingCount);

@@ -25,7 +25,7 @@ void count(Exec &e, const Instr &in, const uint64_t *addresses, uint32_t bytes) 
       space = (addresses[lane] & kWindowMask) == kSharedWindow ? Space::Shared
               : addresses[lane] & kWindowMask                  ? Space::Local
                                                                : Space::Global;
-  if (space == Space::Shared)
+  if (space == Space::Shared || space == Space::Cluster)
     e.countShared(addresses, bytes);
   else if (space == Space::Global)
     e.countGlobal(addresses, bytes);
@@ -154,10 +154,15 @@ void addAccess(Table &table, bool isLoad, const std::string &stem, SpaceName spa
 } // namespace
 
 void addMemoryForms(Table &table) {
-  const SpaceName spaces[] = {{"", Space::Generic},          {".global", Space::Global},
-                              {".shared", Space::Shared},    {".shared::cta", Space::Shared},
-                              {".local", Space::Local},      {".const", Space::Const},
-                              {".param", Space::Param},      {".param::entry", Space::Param},
+  const SpaceName spaces[] = {{"", Space::Generic},
+                              {".global", Space::Global},
+                              {".shared", Space::Shared},
+                              {".shared::cta", Space::Shared},
+                              {".shared::cluster", Space::Cluster},
+                              {".local", Space::Local},
+                              {".const", Space::Const},
+                              {".param", Space::Param},
+                              {".param::entry", Space::Param},
                               {".param::func", Space::Param}};
   struct {
     const char *type;

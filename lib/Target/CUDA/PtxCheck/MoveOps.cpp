@@ -38,6 +38,15 @@ template <uint64_t window, bool toGeneric> void convertAddress(Exec &e, const In
   });
 }
 
+/// Shared memory of the own block.
+void isOwnShared(Exec &e, const Instr &in) {
+  uint32_t *to = e.row<uint32_t>(in, 0);
+  const uint64_t *from = e.row<uint64_t>(in, 1);
+  forLanes(e.mask, [&](uint32_t lane) {
+    to[lane] = (from[lane] & kWindowMask) == kSharedWindow && !((from[lane] & ~kWindowMask) >> kRankShift);
+  });
+}
+
 template <uint64_t window> void isSpace(Exec &e, const Instr &in) {
   uint32_t *to = e.row<uint32_t>(in, 0);
   const uint64_t *from = e.row<uint64_t>(in, 1);
@@ -74,12 +83,21 @@ enum Special : uint32_t {
   GridId,
   DynamicShared,
   TotalShared,
-  ClusterId,
-  ClusterCount,
-  ClusterCtaId,
-  ClusterCtaCount,
+  ClusterIdX,
+  ClusterIdY,
+  ClusterIdZ,
+  NclusterIdX,
+  NclusterIdY,
+  NclusterIdZ,
+  ClusterCtaIdX,
+  ClusterCtaIdY,
+  ClusterCtaIdZ,
+  ClusterNctaIdX,
+  ClusterNctaIdY,
+  ClusterNctaIdZ,
   ClusterRank,
   ClusterRankCount,
+  IsExplicitCluster,
 };
 
 uint64_t specialValue(const Exec &e, uint32_t which, uint32_t lane) {
@@ -132,10 +150,28 @@ uint64_t specialValue(const Exec &e, uint32_t which, uint32_t lane) {
     return e.grid.code.shared.back().bytes;
   case TotalShared:
     return e.grid.code.staticShared;
-  case ClusterCount: // every block is a cluster of its own
-  case ClusterCtaCount:
+  case ClusterIdX:
+  case ClusterIdY:
+  case ClusterIdZ:
+    return e.block.cluster->index[which - ClusterIdX];
+  case NclusterIdX:
+  case NclusterIdY:
+  case NclusterIdZ:
+    return launch.grid[which - NclusterIdX] / e.grid.cluster[which - NclusterIdX];
+  case ClusterCtaIdX:
+  case ClusterCtaIdY:
+  case ClusterCtaIdZ:
+    return e.block.index[which - ClusterCtaIdX] % e.grid.cluster[which - ClusterCtaIdX];
+  case ClusterNctaIdX:
+  case ClusterNctaIdY:
+  case ClusterNctaIdZ:
+    return e.grid.cluster[which - ClusterNctaIdX];
+  case ClusterRank:
+    return e.block.rank;
   case ClusterRankCount:
-    return 1;
+    return e.block.cluster->blocks.size();
+  case IsExplicitCluster:
+    return launch.cluster[0] != 0 || !e.grid.code.functions[0].syntax->requiredCluster.empty();
   default:
     return 0;
   }
@@ -170,6 +206,21 @@ uint32_t specialRegister(const std::string &name) {
                                                                   {"%smid", SmId},
                                                                   {"%nsmid", NsmId},
                                                                   {"%gridid", GridId},
+                                                                  {"%clusterid.x", ClusterIdX},
+                                                                  {"%clusterid.y", ClusterIdY},
+                                                                  {"%clusterid.z", ClusterIdZ},
+                                                                  {"%nclusterid.x", NclusterIdX},
+                                                                  {"%nclusterid.y", NclusterIdY},
+                                                                  {"%nclusterid.z", NclusterIdZ},
+                                                                  {"%cluster_ctaid.x", ClusterCtaIdX},
+                                                                  {"%cluster_ctaid.y", ClusterCtaIdY},
+                                                                  {"%cluster_ctaid.z", ClusterCtaIdZ},
+                                                                  {"%cluster_nctaid.x", ClusterNctaIdX},
+                                                                  {"%cluster_nctaid.y", ClusterNctaIdY},
+                                                                  {"%cluster_nctaid.z", ClusterNctaIdZ},
+                                                                  {"%cluster_ctarank", ClusterRank},
+                                                                  {"%cluster_nctarank", ClusterRankCount},
+                                                                  {"%is_explicit_cluster", IsExplicitCluster},
                                                                   {"%dynamic_smem_size", DynamicShared},
                                                                   {"%total_smem_size", TotalShared}};
   auto found = names.find(name);
@@ -247,6 +298,8 @@ void addMoveForms(Table &table) {
     std::string bits = type;
     table.add("cvta.shared" + bits, "d=d", convertAddress<kSharedWindow, true>);
     table.add("cvta.shared::cta" + bits, "d=d", convertAddress<kSharedWindow, true>);
+    table.add("cvta.shared::cluster" + bits, "d=d", convertAddress<kSharedWindow, true>);
+    table.add("cvta.to.shared::cluster" + bits, "d=d", convertAddress<kSharedWindow, false>);
     table.add("cvta.local" + bits, "d=d", convertAddress<kLocalWindow, true>);
     table.add("cvta.param" + bits, "d=d", convertAddress<kParamWindow, true>);
     table.add("cvta.global" + bits, "d=d", convertAddress<0, true>);
@@ -258,8 +311,9 @@ void addMoveForms(Table &table) {
     table.add("cvta.to.global" + bits, "d=d", convertAddress<0, false>);
     table.add("cvta.to.const" + bits, "d=d", convertAddress<0, false>);
   }
-  table.add("isspacep.shared", "p=d", isSpace<kSharedWindow>);
-  table.add("isspacep.shared::cta", "p=d", isSpace<kSharedWindow>);
+  table.add("isspacep.shared", "p=d", isOwnShared);
+  table.add("isspacep.shared::cta", "p=d", isOwnShared);
+  table.add("isspacep.shared::cluster", "p=d", isSpace<kSharedWindow>);
   table.add("isspacep.local", "p=d", isSpace<kLocalWindow>);
   table.add("isspacep.param", "p=d", isSpace<kParamWindow>);
   table.add("isspacep.global", "p=d", isSpace<0>);

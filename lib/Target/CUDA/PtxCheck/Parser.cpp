@@ -39,6 +39,7 @@ public:
       error = syntax.file + ":" + error;
       return false;
     }
+    findFiles();
     try {
       while (peek().kind != Token::Kind::End)
         topLevel();
@@ -261,13 +262,12 @@ private:
     else if (token.text == ".minnctapersm" || token.text == ".maxnreg" || token.text == ".maxclusterrank" ||
              token.text == ".abi_preserve" || token.text == ".abi_preserve_control")
       integers();
-    else if (token.text == ".reqnctapercluster") {
-      // A block would be a cluster of its own, which is another program.
-      for (uint32_t blocks : integers())
-        if (blocks != 1)
-          fail(token, "clusters of more than one block cannot be run yet");
-    } else if (token.text == ".explicitcluster" || token.text == ".blocksareclusters")
-      fail(token, "clusters that a launch makes cannot be run yet");
+    else if (token.text == ".reqnctapercluster")
+      current->requiredCluster = integers();
+    else if (token.text == ".blocksareclusters")
+      fail(token, "grids that count clusters cannot be run yet");
+    else if (token.text == ".explicitcluster")
+      ; // the launch says how many blocks a cluster has
     else if (token.text == ".pragma")
       skipTo(";");
     else if (token.text != ".noreturn")

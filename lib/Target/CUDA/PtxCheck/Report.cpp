@@ -83,6 +83,8 @@ const char *name(Kind kind) {
     return "barrier-mismatch";
   case Kind::ExitAtBarrier:
     return "exit-at-barrier";
+  case Kind::ExitedBlock:
+    return "exited-block";
   case Kind::Deadlock:
     return "deadlock";
   case Kind::StepLimit:

@@ -10,6 +10,34 @@ std::string shown(const Dimensions &size) {
   return std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]);
 }
 
+/// The blocks of a cluster: the launch's, else the kernel's, else one.
+Dimensions clusterOf(const Code &code, const Launch &launch) {
+  if (launch.cluster[0] || launch.cluster[1] || launch.cluster[2])
+    return launch.cluster;
+  Dimensions made = {1, 1, 1};
+  const std::vector<uint32_t> &required = code.functions[0].syntax->requiredCluster;
+  std::copy_n(required.begin(), std::min<size_t>(3, required.size()), made.begin());
+  return made;
+}
+
+std::string clusterRefusal(const Code &code, const Launch &launch) {
+  const Dimensions cluster = clusterOf(code, launch);
+  const std::vector<uint32_t> &required = code.functions[0].syntax->requiredCluster;
+  uint64_t blocks = uint64_t(cluster[0]) * cluster[1] * cluster[2];
+  if (!blocks || cluster[0] > kMaxCluster || cluster[1] > kMaxCluster || cluster[2] > kMaxCluster ||
+      blocks > kMaxCluster)
+    return "a cluster of " + shown(cluster) + " blocks: it must have 1 to " + std::to_string(kMaxCluster);
+  if (!required.empty() && cluster != clusterOf(code, Launch()))
+    return "a cluster of " + shown(cluster) + " blocks, and the kernel says .reqnctapercluster " +
+           shown(clusterOf(code, Launch()));
+  for (size_t i = 0; i < 3; ++i)
+    if (launch.grid[i] % cluster[i])
+      return "a grid of " + shown(launch.grid) + " blocks is no multiple of its clusters of " + shown(cluster);
+  if (blocks > 1 && code.sharedBytes >> kRankShift)
+    return "more shared memory than the checker can address in a cluster";
+  return "";
+}
+
 /// What no device would launch; empty when all is well.
 std::string refusal(const Code &code, const Launch &launch, const std::vector<Argument> &arguments) {
   const FunctionSyntax &kernel = *code.functions[0].syntax;
@@ -40,6 +68,8 @@ std::string refusal(const Code &code, const Launch &launch, const std::vector<Ar
   if (code.staticShared > limit)
     return std::to_string(code.staticShared) + " bytes of shared memory, and a block on " + code.syntax->target +
            " has at most " + std::to_string(limit);
+  if (std::string why = clusterRefusal(code, launch); !why.empty())
+    return why;
   if (arguments.size() != code.parameters.size())
     return std::to_string(arguments.size()) + " arguments, and the kernel has " +
            std::to_string(code.parameters.size()) + " parameters";
@@ -135,6 +165,7 @@ std::optional<Report> run(const Module &module, const Memory &memory, const Laun
   grid.random = launch.seed * 0x9e3779b97f4a7c15u + 0x2545f4914f6cdd1du;
   if (!grid.random)
     grid.random = 1;
+  grid.cluster = clusterOf(*code, launch);
   grid.costs.resize(code->instrs.size());
   for (const auto &[address, allocation] : all.all()) {
     if (!allocation.bytes)

@@ -203,15 +203,22 @@ bool breakDivergence(Grid &grid, Block &block, Warp &warp) {
   return false;
 }
 
-void start(Grid &grid, const std::vector<uint32_t> &order) {
+uint32_t clusterSize(const Grid &grid) { return grid.cluster[0] * grid.cluster[1] * grid.cluster[2]; }
+
+/// Starts the next block of the cluster.
+void start(Grid &grid, const std::shared_ptr<Cluster> &cluster) {
   const Launch &launch = grid.launch;
   const CodeFunction &kernel = grid.code.functions[0];
   uint32_t threads = launch.block[0] * launch.block[1] * launch.block[2];
   auto block = std::make_unique<Block>();
-  uint32_t number = order.empty() ? grid.nextBlock : order[grid.nextBlock];
   block->serial = ++grid.nextBlock;
-  block->index = {number % launch.grid[0], number / launch.grid[0] % launch.grid[1],
-                  number / launch.grid[0] / launch.grid[1]};
+  block->cluster = cluster;
+  uint32_t rank = block->rank = uint32_t(cluster->blocks.size());
+  block->index = {rank % grid.cluster[0], rank / grid.cluster[0] % grid.cluster[1],
+                  rank / grid.cluster[0] / grid.cluster[1]};
+  for (size_t i = 0; i < 3; ++i)
+    block->index[i] += cluster->index[i] * grid.cluster[i];
+  cluster->blocks.push_back(block.get());
   block->shared.resize(grid.code.sharedBytes);
   block->sharedWritten.resize(grid.code.sharedBytes);
   block->shadow.reset(grid.code.sharedBytes);
@@ -236,6 +243,32 @@ void start(Grid &grid, const std::vector<uint32_t> &order) {
   grid.running.push_back(std::move(block));
 }
 
+void startCluster(Grid &grid, const std::vector<uint32_t> &order) {
+  uint32_t size = clusterSize(grid), number = grid.nextBlock / size;
+  if (!order.empty())
+    number = order[number];
+  auto cluster = std::make_shared<Cluster>();
+  uint32_t across = grid.launch.grid[0] / grid.cluster[0], down = grid.launch.grid[1] / grid.cluster[1];
+  cluster->index = {number % across, number / across % down, number / across / down};
+  cluster->arriving.resize(size);
+  cluster->completed.resize(size);
+  cluster->live = size;
+  for (uint32_t i = 0; i < size; ++i)
+    start(grid, cluster);
+}
+
+/// Blocks whose warps are all done end; their memory stays as long as others of the cluster run.
+void endBlocks(Grid &grid) {
+  for (auto &block : grid.running)
+    if (!block->ended &&
+        std::all_of(block->warps.begin(), block->warps.end(), [](const Warp &warp) { return warp.done(); })) {
+      endBlock(grid, *block);
+      block->ended = true;
+      --block->cluster->live;
+    }
+  std::erase_if(grid.running, [](const auto &block) { return !block->cluster->live; });
+}
+
 } // namespace
 
 void wake(Block &block) {
@@ -251,6 +284,9 @@ void endBlock(Grid &grid, Block &block) {
     endBulk(e);
     endMatrixJobs(e);
   }
+  Exec e{grid, block, block.warps[0], nullptr};
+  e.pc = block.endPc;
+  checkVisitors(e);
 }
 
 namespace {
@@ -284,17 +320,19 @@ void runGrid(Grid &grid) {
   const Launch &launch = grid.launch;
   uint64_t blocks = uint64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2];
   std::vector<uint32_t> order;
+  uint32_t size = clusterSize(grid);
+  auto hasRoom = [&] { return grid.running.empty() || grid.running.size() + size <= launch.residentBlocks; };
   if (launch.seed) {
-    order.resize(blocks);
-    for (uint32_t i = 0; i < blocks; ++i)
+    order.resize(blocks / size);
+    for (uint32_t i = 0; i < order.size(); ++i)
       order[i] = i;
-    for (size_t i = blocks; i > 1; --i)
+    for (size_t i = order.size(); i > 1; --i)
       std::swap(order[i - 1], order[grid.draw() % i]);
   }
   std::vector<Warp *> ready;
   while (true) {
-    while (grid.running.size() < launch.residentBlocks && grid.nextBlock < blocks)
-      start(grid, order);
+    while (hasRoom() && grid.nextBlock < blocks)
+      startCluster(grid, order);
     if (grid.running.empty())
       return;
     ready.clear();
@@ -307,12 +345,7 @@ void runGrid(Grid &grid) {
     bool moved = false;
     for (Warp *warp : ready)
       moved |= runWarp(grid, *warp->block, *warp, 16 + uint32_t(grid.draw() & 511));
-    std::erase_if(grid.running, [&](const auto &block) {
-      bool done = std::all_of(block->warps.begin(), block->warps.end(), [](const Warp &warp) { return warp.done(); });
-      if (done)
-        endBlock(grid, *block);
-      return done;
-    });
+    endBlocks(grid);
     // Late, but not for ever: bulk loads come when nothing else moves, or when threads only ask for them.
     if (!moved || grid.polls > 4 * ready.size()) {
       grid.polls = 0;
@@ -327,7 +360,7 @@ void runGrid(Grid &grid) {
         }
       if (!moved && grid.nextBlock == blocks)
         return reportDeadlock(grid);
-      if (!moved && grid.running.size() == launch.residentBlocks)
+      if (!moved && !hasRoom())
         return reportDeadlock(grid);
     }
     if (grid.steps > launch.stepLimit) {

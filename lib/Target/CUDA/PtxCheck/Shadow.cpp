@@ -29,6 +29,12 @@ void VectorClock::join(const VectorClock &from, bool sameBlock, uint32_t fromBlo
   }
 }
 
+void VectorClock::recall(uint32_t block) {
+  for (size_t i = 0; i < own.size() && !others.empty(); ++i)
+    if (auto found = others.find(uint64_t(block) * kAgents + i); found != others.end())
+      own[i] = std::max(own[i], found->second);
+}
+
 void Shadow::reset(uint64_t bytes) {
   size = bytes;
   shift = 4;

@@ -36,6 +36,14 @@ struct VectorClock {
   std::unordered_map<uint64_t, uint32_t> others; ///< of other blocks: block * kAgents + agent
 
   void join(const VectorClock &from, bool sameBlock, uint32_t fromBlock);
+  /// What others know of this block, which is `block`, it knows itself.
+  void recall(uint32_t block);
+  /// Into the clock of something in `block`: what a warp of `fromBlock` knows.
+  void joinInto(uint32_t block, const VectorClock &from, uint32_t fromBlock) {
+    join(from, block == fromBlock, fromBlock);
+    if (block != fromBlock)
+      recall(block);
+  }
 };
 
 /// Who asks: a lane of a warp at its present clock.

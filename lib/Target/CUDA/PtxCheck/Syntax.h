@@ -14,7 +14,8 @@
 
 namespace tilewright::ptx {
 
-enum class Space : uint8_t { Generic, Global, Shared, Local, Const, Param };
+/// Cluster is .shared::cluster: shared memory of any block of the cluster.
+enum class Space : uint8_t { Generic, Global, Shared, Local, Const, Param, Cluster };
 
 struct RegisterName {
   std::string name;
@@ -62,7 +63,7 @@ struct Statement {
   std::string opcode; ///< "ld.global.v4.b32"
   std::vector<Term> terms;
   uint32_t line = 0, column = 0;
-  uint32_t place = 0; ///< in Syntax::places
+  uint32_t place = 0;       ///< in Syntax::places
   uint32_t usedBytes = ~0u; ///< of a load: .pragma "used_bytes_mask"
 };
 
@@ -73,7 +74,7 @@ struct FunctionSyntax {
   std::vector<Variable> variables; ///< results, then formals, then the rest
   std::vector<Statement> body;
   std::map<std::string, std::vector<uint32_t>> tables; ///< .branchtargets: statements
-  std::vector<uint32_t> requiredThreads, maximalThreads;
+  std::vector<uint32_t> requiredThreads, maximalThreads, requiredCluster;
   uint32_t line = 0;
 };
 

@@ -37,6 +37,7 @@ const Table &table() {
     addMatrixForms(table);
     addCopyForms(table);
     addMbarrierForms(table);
+    addClusterForms(table);
     addBulkForms(table);
     addMatrixJobForms(table);
     return table;

@@ -84,6 +84,7 @@ void addMatrixMoveForms(Table &table);
 void addMatrixForms(Table &table);
 void addCopyForms(Table &table);
 void addMbarrierForms(Table &table);
+void addClusterForms(Table &table);
 void addBulkForms(Table &table);
 void addMatrixJobForms(Table &table);
 
