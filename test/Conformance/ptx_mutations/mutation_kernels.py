@@ -27,6 +27,7 @@ class Kernel:
     make: object  # () -> (function, inputs)
     schedule: dict = field(default_factory=dict)
     rows: bool = False  # their number is a symbol
+    arch: str = "sm_80"
 
 
 def kernels() -> dict[str, Kernel]:
@@ -42,6 +43,7 @@ def kernels() -> dict[str, Kernel]:
         return a @ b
 
     warps = {"warp_m": 32, "warp_n": 32, "warps_m": 2, "warps_n": 2, "k": 32, "stages": 3}
+    groups = {"group_m": 64, "consumers": 2, "n": 64, "stages": 3}
     attend = F.scaled_dot_product_attention
     causal = lambda q, k, v: attend(q, k, v, is_causal=True)  # noqa: E731
     grouped = lambda q, k, v: attend(q, k, v, enable_gqa=True)  # noqa: E731
@@ -61,6 +63,12 @@ def kernels() -> dict[str, Kernel]:
         "convolution": Kernel(lambda: (lambda x, w, b: F.relu(F.conv2d(x, w, b, padding=1)), (
             matrix(2, 32, 9, 11).to(memory_format=torch.channels_last), matrix(24, 32, 3, 3).to(memory_format=torch.channels_last), matrix(24)))),
         "convolution-f32": Kernel(lambda: (lambda x, w: F.conv2d(x, w, stride=2), (torch.randn(1, 5, 12, 13), torch.randn(9, 5, 3, 3)))),
+        # Warp groups: more steps along k than the ring has slots, so that each is filled again.
+        "groups": Kernel(lambda: (matmul, (matrix(136, 448), matrix(448, 128))), {**groups, "stages": 2}, arch="sm_90a"),
+        "groups-gelu": Kernel(lambda: (gelu, (matrix(100, 1024, dtype=f16), matrix(1024, 136, dtype=f16), matrix(136, dtype=f16))), arch="sm_90a"),
+        "groups-residual": Kernel(lambda: (residual, (matrix(72, 456), matrix(96, 456).t(), matrix(96), matrix(72, 96))), {**groups, "consumers": 1}, arch="sm_90a"),
+        "groups-turned": Kernel(lambda: (matmul, (matrix(1032, 136).t(), matrix(1032, 72))), arch="sm_90a"),
+        "groups-batched": Kernel(lambda: (torch.matmul, (matrix(3, 40, 400), matrix(3, 400, 56))), {**groups, "consumers": 1, "stages": 2}, arch="sm_90a"),
         "attention-causal": Kernel(lambda: (causal, heads((1, 2, 150, 64), (1, 2, 150, 64), (1, 2, 150, 64)))),
         "attention-masked": Kernel(lambda: (attend, (*heads((1, 2, 70, 64), (1, 2, 130, 64), (1, 2, 130, 64)), torch.rand(70, 130) > 0.3))),
         "attention-grouped": Kernel(lambda: (grouped, heads((1, 4, 70, 128), (1, 2, 100, 128), (1, 2, 100, 128)))),
@@ -100,7 +108,7 @@ def make_kernel(name: str, kernel: Kernel, folder: Path) -> None:
     torch.manual_seed(7)
     torch._dynamo.reset()
     function, inputs = kernel.make()
-    options = {"strict": True}
+    options = {"strict": True, "arch": kernel.arch}
     if kernel.schedule:
         (here / "schedule.json").write_text(json.dumps({"*": kernel.schedule}))
         options["schedule_file"] = str(here / "schedule.json")

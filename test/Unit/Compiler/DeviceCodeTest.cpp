@@ -38,7 +38,7 @@ TEST(DeviceCode, FindingsNameTheUsersLine) {
   options.arch = "sm_80";
   llvm::Error lowered = session.lowerTo(*module, "target", options);
   ASSERT_FALSE(lowered);
-  auto artifact = emitDeviceArtifact(*module, racing, {{"kernel_0", 64}});
+  auto artifact = emitDeviceArtifact(*module, racing, {{"kernel_0", 64, 0, {}}});
   ASSERT_TRUE(bool(artifact)) << llvm::toString(artifact.takeError());
   auto program = loadDeviceArtifact(*artifact, options);
   ASSERT_TRUE(bool(program)) << llvm::toString(program.takeError());
