@@ -52,7 +52,6 @@ Value normOf(Node &n, Value x, double order, ArrayRef<int64_t> dims, bool keepdi
   return n.op<PowOp>(sum(n.op<PowOp>(magnitude, order)), 1 / order);
 }
 
-
 /// A norm of vectors: (self, order, dim, keepdim)
 Results vectorNorm(Node &n, llvm::StringRef name) {
   Value x = n.tensor(0, "self");

@@ -39,10 +39,15 @@ def keeps(options: CompileOptions) -> bool:
 def identity() -> str:
     """This build of Tilewright: its library and its Python files, which decide what is imported."""
     digest = hashlib.sha256(_tilewright.build_identity().encode())
-    folder = pathlib.Path(__file__).parent
-    for path in sorted(folder.rglob("*.py")):
-        digest.update(str(path.relative_to(folder)).encode() + path.read_bytes())
+    for name, path in own_files():
+        digest.update(name.encode() + path.read_bytes())
     return digest.hexdigest()[:32]
+
+
+def own_files() -> list[tuple[str, pathlib.Path]]:
+    """The package's Python files. In a build tree its folders are links, which rglob does not enter: the files are sought where they lie."""
+    folder = pathlib.Path(__file__).resolve().parent
+    return [(str(path.relative_to(folder)), path) for path in sorted(folder.rglob("*.py"))]
 
 
 class _LazyBackward:

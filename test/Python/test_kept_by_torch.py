@@ -166,3 +166,10 @@ def test_saved_function_refuses(options):
     compiled = torch.compile(module, backend="tilewright", fullgraph=True, options=options)
     with pytest.raises(Exception, match=f"a function compiled with options.*{next(iter(options))}.*cannot be saved"):
         compiled.forward.aot_compile(((torch.randn(2, 4),), {}))
+
+
+def test_identity_is_of_all_files():
+    """A decomposition that is changed makes what torch has kept useless; in a build tree its folder is a link."""
+    from tilewright.kept_by_torch import own_files
+
+    assert {"backend.py", "decomposed/attention.py", "bench/tuning_chart.py"} <= {name for name, _ in own_files()}

@@ -10,7 +10,7 @@ import functools
 
 import torch
 
-from . import attention, copies, grids, groups, matrices, numbers, order, pooling, random, scatters, searches, special, windows
+from . import attention, copies, encoder, grids, groups, matrices, numbers, order, pooling, random, scatters, searches, special, windows
 
 
 def _fresh(decomposition):
@@ -25,7 +25,7 @@ def _fresh(decomposition):
 
 
 def own() -> dict:
-    families = (attention, copies, grids, groups, matrices, numbers, order, pooling, random, scatters, searches, special, windows)
+    families = (attention, copies, encoder, grids, groups, matrices, numbers, order, pooling, random, scatters, searches, special, windows)
     return {op: _fresh(fn) for family in families for op, fn in family.TABLE.items()}
 
 

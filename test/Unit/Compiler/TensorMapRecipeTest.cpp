@@ -12,7 +12,8 @@ static TensorMapRecipe recipeOf(const std::string &text) {
 }
 
 TEST(TensorMapRecipe, IsReadAsItWasWritten) {
-  for (std::string text : {"0:bf16:128:64*512,128*1*s0", "3:f16:64:32*8", "0:i8:128:128*1024,256*3", "1:bf16:0:1*0*s1*s1*s0,2*3,4*5,6*7,8*9"})
+  for (std::string text : {"0:bf16:128:64*512,128*1*s0", "3:f16:64:32*8", "0:i8:128:128*1024,256*3",
+                           "1:bf16:0:1*0*s1*s1*s0,2*3,4*5,6*7,8*9"})
     EXPECT_EQ(recipeOf(text).text(), text);
 }
 
