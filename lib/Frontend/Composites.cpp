@@ -287,6 +287,7 @@ const Table &compositeTable() {
     registerCompositeViews(t);
     registerInterpolation(t);
     registerCompositeActivations(t);
+    registerGridSampling(t);
     registerRecurrent(t);
     registerWindows(t);
     registerExperts(t);

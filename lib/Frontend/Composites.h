@@ -16,6 +16,9 @@ Arg argumentOf(Node &n, unsigned index, llvm::StringRef name, Arg otherwise = {}
 
 Arg listOf(ArrayRef<int64_t> values);
 
+/// Keys's cubic with a = -0.75: the weight of an element that is `distance` away, in [0, 1] or (`far`) in [1, 2].
+Value cubicWeight(Node &n, Value distance, bool far);
+
 } // namespace tilewright
 
 #endif

@@ -10,9 +10,21 @@
 // Test: test/Python/test_plain_exports.py
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Frontend/Node.h"
+#include "lib/Frontend/Composites.h"
 
 namespace tilewright {
+
+Value cubicWeight(Node &n, Value distance, bool far) {
+  constexpr double a = -0.75;
+  auto horner = [&](ArrayRef<double> factors) {
+    Value sum = n.op<MulOp>(distance, factors[0]);
+    for (double factor : factors.drop_front().drop_back())
+      sum = n.op<MulOp>({n.op<AddOp>(sum, factor), distance});
+    return n.op<AddOp>(sum, factors.back());
+  };
+  return far ? horner({a, -5 * a, 8 * a, -4 * a}) : horner({a + 2, -(a + 3), 0, 1});
+}
+
 namespace {
 
 enum class Mode { Nearest, NearestExact, Linear, Cubic };
@@ -51,18 +63,6 @@ Value rowsAt(Node &n, Value x, const Resized &r, Value place, int64_t step) {
   sizes[r.dim] = r.to;
   return TakeOp::create(n.builder, n.loc, tensorWithSizes(sizes, n.elementOf(x)), x, ValueRange{index},
                         n.builder.getI64IntegerAttr(r.dim));
-}
-
-/// Keys's cubic with a = -0.75: the weight of an element that is `distance` away, in [0, 1] or (`far`) in [1, 2].
-Value cubicWeight(Node &n, Value distance, bool far) {
-  constexpr double a = -0.75;
-  auto horner = [&](ArrayRef<double> factors) {
-    Value sum = n.op<MulOp>(distance, factors[0]);
-    for (double factor : factors.drop_front().drop_back())
-      sum = n.op<MulOp>({n.op<AddOp>(sum, factor), distance});
-    return n.op<AddOp>(sum, factors.back());
-  };
-  return far ? horner({a, -5 * a, 8 * a, -4 * a}) : horner({a + 2, -(a + 3), 0, 1});
 }
 
 Value resize(Node &n, Value x, const Resized &r, Mode mode) {

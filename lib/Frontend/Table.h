@@ -50,6 +50,7 @@ void registerCompositeNorms(Table &table);
 void registerCompositeViews(Table &table);
 void registerInterpolation(Table &table);
 void registerCompositeActivations(Table &table);
+void registerGridSampling(Table &table);
 void registerRecurrent(Table &table);
 void registerWindows(Table &table);
 void registerExperts(Table &table);

@@ -156,6 +156,32 @@ def test_other_shapes(tmp_path):
           {"x": torch.randn(2, 4, 4, 6)}, tmp_path)  # fmt: skip
 
 
+class Sampled(nn.Module):
+    """An image read at places of a grid, inside and outside of it, in each mode."""
+
+    def __init__(self, modes):
+        super().__init__()
+        self.modes = modes
+
+    def forward(self, x, grid):
+        return [nn.functional.grid_sample(x, grid, mode, padding, align) for mode in self.modes
+                for padding in ("zeros", "border", "reflection") for align in (False, True)]  # fmt: skip
+
+
+def test_grids(tmp_path):
+    sizes = {0: Dim("batch", max=16)}
+    check(Sampled(("bilinear", "nearest", "bicubic")), {"x": torch.randn(2, 3, 7, 5), "grid": torch.rand(2, 4, 6, 2) * 4 - 2}, tmp_path, (sizes, sizes))
+
+
+def test_grids_of_volumes(tmp_path):
+    check(Sampled(("bilinear", "nearest")), {"x": torch.randn(1, 2, 3, 4, 5), "grid": torch.rand(1, 2, 3, 4, 3) * 4 - 2}, tmp_path)
+
+
+def test_affine_grids(tmp_path):
+    check(Calls(*[lambda x, size=size, align=align: nn.functional.affine_grid(x[:, : len(size) - 2, : len(size) - 1], size, align)
+                  for size in ((2, 3, 4, 5), (2, 1, 1, 3), (2, 3, 3, 4, 5)) for align in (False, True)]), {"x": torch.randn(2, 3, 4)}, tmp_path)  # fmt: skip
+
+
 @pytest.mark.parametrize("equation, shapes", [
     ("bchw,dc->bdhw", [(2, 4, 3, 5), (6, 4)]), ("...ij,...kj->...ik", [(2, 3, 4, 5), (2, 3, 6, 5)]), ("ii->i", [(4, 4)]),
     ("ij,jk", [(3, 4), (4, 5)]), ("i,j,k->kij", [(3,), (4,), (5,)]), ("bij,bjk->b", [(2, 3, 4), (2, 4, 3)]),

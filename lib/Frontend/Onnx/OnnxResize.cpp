@@ -4,8 +4,10 @@
 // taken rows times weights, and a product with a matrix of weights where there are many (antialias).
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Frontend/GridSampling.h"
 #include "lib/Frontend/Onnx/OnnxNode.h"
 #include "lib/Frontend/Onnx/OnnxTable.h"
+#include "llvm/ADT/StringSwitch.h"
 #include <cmath>
 
 namespace tilewright {
@@ -257,10 +259,32 @@ Results upsample(OnnxNode &n) {
   return n.failed() ? n.refused() : resizeAll(n, x, m, resized);
 }
 
+/// GridSample(X, grid)
+Results sampleByGrid(OnnxNode &n) {
+  Value x = n.in(0), grid = n.in(1);
+  std::string mode = n.text("mode", n.version < 20 ? "bilinear" : "linear"), padding = n.text("padding_mode", "zeros");
+  using How = GridSampling;
+  auto modeOf = llvm::StringSwitch<std::optional<How::Mode>>(mode)
+                    .Cases({"bilinear", "linear"}, How::Mode::Linear)
+                    .Cases({"bicubic", "cubic"}, How::Mode::Cubic)
+                    .Case("nearest", How::Mode::Nearest)
+                    .Default(std::nullopt);
+  auto paddingOf = llvm::StringSwitch<std::optional<How::Padding>>(padding)
+                       .Case("zeros", How::Padding::Zeros)
+                       .Case("border", How::Padding::Border)
+                       .Case("reflection", How::Padding::Reflection)
+                       .Default(std::nullopt);
+  if (!n.demand(modeOf && paddingOf, "its mode '" + mode + "' or padding_mode '" + padding + "' is none"))
+    return n.refused();
+  Value result = sampleGrid(n, x, grid, {*modeOf, *paddingOf, n.integer("align_corners", 0) != 0});
+  return n.failed() ? n.refused() : Results(result);
+}
+
 } // namespace
 
 void registerOnnxResize(OnnxTable &t) {
   t["Resize"] = resize;
+  t["GridSample"] = sampleByGrid;
   t["Upsample"] = upsample;
 }
 
