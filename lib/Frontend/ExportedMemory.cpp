@@ -29,17 +29,19 @@ static llvm::StringRef baseName(llvm::StringRef target) { return target.split('.
 
 static bool isOneOf(llvm::StringRef name, llvm::StringRef list) { return list.contains((" " + name + " ").str()); }
 
-/// Always views of their first argument.
+/// Always views of their first argument, of real numbers.
 static constexpr llvm::StringLiteral views =
-    " alias as_strided chunk detach diagonal expand expand_as broadcast_to lift_fresh mT adjoint movedim moveaxis "
-    "narrow numpy_T permute select slice split split_with_sizes squeeze swapaxes swapdims t tensor_split transpose "
-    "unbind unflatten unfold unsqueeze view view_as ";
+    " adjoint alias as_strided broadcast_to chunk conj conj_physical detach diagonal expand expand_as "
+    "lift lift_fresh mT moveaxis movedim narrow numpy_T permute positive resolve_conj resolve_neg select "
+    "slice split split_with_sizes squeeze swapaxes swapdims t tensor_split transpose unbind unflatten "
+    "unfold unsqueeze view view_as ";
 /// Views where nothing has to be moved, copies otherwise.
-static constexpr llvm::StringLiteral reshapes = " flatten ravel reshape reshape_as _unsafe_view ";
+static constexpr llvm::StringLiteral reshapes = " flatten ravel reshape reshape_as _reshape_alias _unsafe_view ";
 static constexpr llvm::StringLiteral conversions = " contiguous to type_as ";
 /// Views of more than their first argument, or of it in ways that are not followed.
 static constexpr llvm::StringLiteral unclearOps =
-    " atleast_1d atleast_2d atleast_3d broadcast_tensors dsplit hsplit imag meshgrid real view_as_complex "
+    " _conj atleast_1d atleast_2d atleast_3d broadcast_tensors channel_shuffle dsplit hsplit imag "
+    "meshgrid pin_memory real unsafe_chunk unsafe_split unsafe_split_with_sizes view_as_complex "
     "view_as_real vsplit ";
 
 /// In place, of the shape alone.
@@ -140,7 +142,7 @@ std::optional<bool> ExportedMemory::isView(const exported::Node &node, unsigned 
     for (const auto &[key, value] : node.named)
       if (key == "train")
         train = std::get_if<bool>(&value);
-    return !train ? std::optional<bool>() : !*train;
+    return train && !*train ? std::optional(true) : std::nullopt; // in training a view where nothing is dropped
   }
   const bool reshape = isOneOf(name, reshapes);
   if (!reshape && !isOneOf(name, conversions))
@@ -299,7 +301,8 @@ exported::Node ExportedMemory::inverse(const std::string &child) const {
     }
     return is("aten.slice_scatter.default", {whole, part, dim, offset});
   }
-  if (isOneOf(name, " alias as_strided diagonal detach detach_ dropout feature_dropout alpha_dropout lift_fresh expand "
+  if (isOneOf(name, " alias as_strided conj conj_physical diagonal detach detach_ dropout feature_dropout "
+                    "alpha_dropout lift lift_fresh positive resolve_conj resolve_neg expand "
                     "expand_as broadcast_to squeeze unsqueeze unflatten view view_as ") ||
       isOneOf(name, reshapes) || isOneOf(name, conversions)) {
     const bool same = before->sizes == after->sizes && before->strides == after->strides;

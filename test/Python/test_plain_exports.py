@@ -253,6 +253,22 @@ def test_writes_into_views(tmp_path):
     assert {"aten.add_.Tensor", "aten.copy_.default", "aten.fill_.Scalar", "aten.sub_.Tensor", "aten.detach_.default", "aten.index_put_.default"} <= seen, seen
 
 
+class Aliases(nn.Module):
+    """Other names of one tensor, by ops that copy nothing where its numbers are real."""
+
+    def forward(self, x):
+        y = x * 2
+        names = [torch.positive(y), y.conj(), y.resolve_conj(), y.contiguous(), y.to(torch.float64).to(x.dtype), y.clone(), y.type_as(x)]
+        y.add_(1)
+        names[0].mul_(2)
+        names[3][0] = 5
+        return [name * 1 for name in names]
+
+
+def test_other_names_of_a_tensor(tmp_path):
+    check(Aliases(), {"x": torch.randn(2, 6)}, tmp_path)
+
+
 class Cache(nn.Module):
     """A cache that is an argument's copy, written at a place; its batch is symbolic."""
 
