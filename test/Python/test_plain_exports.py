@@ -253,6 +253,33 @@ def test_writes_into_views(tmp_path):
     assert {"aten.add_.Tensor", "aten.copy_.default", "aten.fill_.Scalar", "aten.sub_.Tensor", "aten.detach_.default", "aten.index_put_.default"} <= seen, seen
 
 
+class WithoutGradients(nn.Module):
+    """Parts under no_grad, one in another, one that writes what came from outside; rotary embeddings are such."""
+
+    def forward(self, x):
+        y = x * 2
+        with torch.no_grad():
+            z = y.sin()
+            with torch.enable_grad():
+                w = z + x.cos()
+            first, second = z.chunk(2, dim=1)
+            y.add_(1)
+        with torch.no_grad():
+            s = x.exp().sum(0)
+        return y + w, first * second, s
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_parts_without_gradients(dynamic, tmp_path):
+    model, x = WithoutGradients(), torch.randn(3, 6)
+    program = torch.export.export(model, (x,), dynamic_shapes=({0: Dim("rows", min=2, max=64)},) if dynamic else None)
+    assert "wrap_with_set_grad_enabled" in str(program.graph)
+    torch.export.save(program, tmp_path / "model.pt2")
+    results = call(tmp_path / "model.pt2", {"x": x}, tmp_path)
+    eager = [with_threads(n, lambda: tensors_of(model(x))) for n in (1, 2)]
+    assert_numbers([results[str(i)] for i in range(3)], eager, tensors_of(model(x.double())))
+
+
 class Aliases(nn.Module):
     """Other names of one tensor, by ops that copy nothing where its numbers are real."""
 
@@ -298,7 +325,7 @@ def images():
                  lambda x: nn.functional.adaptive_avg_pool2d(x, (3, 5)), lambda x: torch.hstack([x, x]))  # fmt: skip
 
 
-@pytest.mark.parametrize("make, shape", [(layers, (3, 4, 6)), (images, (2, 4, 4, 6)), (Written, (2, 6))])
+@pytest.mark.parametrize("make, shape", [(layers, (3, 4, 6)), (images, (2, 4, 4, 6)), (Written, (2, 6)), (WithoutGradients, (3, 6))])
 def test_damaged_graphs(make, shape, tmp_path):
     """Sizes, arguments and ops changed at random: a module or a reason, never a crash."""
     torch.export.save(torch.export.export(make().eval(), (torch.randn(shape),)), tmp_path / "model.pt2")

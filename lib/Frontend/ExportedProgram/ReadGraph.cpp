@@ -164,6 +164,80 @@ Node readNode(const JsonView &view, const Graph &graph, const SizesByName &sizes
   return node;
 }
 
+constexpr const char *gradTarget = "torch.ops.higher_order.wrap_with_set_grad_enabled";
+constexpr unsigned deepestGraph = 16;
+
+void readNodes(const JsonView &view, Graph &graph, const SizesByName &sizes, unsigned depth);
+
+void addPrefix(Argument &argument, const std::string &prefix) {
+  if (auto *tensor = std::get_if<TensorName>(&argument))
+    tensor->name.insert(0, prefix);
+  if (auto *list = std::get_if<ArgumentList>(&argument))
+    for (Argument &item : *list)
+      addPrefix(item, prefix);
+}
+
+/// wrap_with_set_grad_enabled(flag, graph, arguments...), a part of a model under torch.no_grad(): its nodes in its
+/// place, their tensors with a prefix, between other names for what goes in and out.
+void readNested(const JsonView &view, Graph &graph, const SizesByName &sizes, unsigned depth) {
+  std::vector<JsonView> inputs = view["inputs"].list();
+  auto [kind, argument] =
+      inputs.size() < 2 ? std::pair<std::string, JsonView>("", view) : inputs[1]["arg"].alternative();
+  if (kind != "as_graph" || depth >= deepestGraph)
+    return view.fail(kind == "as_graph" ? "graphs in graphs are too deep" : "a graph is expected");
+  JsonView body = argument["graph"];
+  Graph inner;
+  SizesByName innerSizes;
+  for (const auto &[name, meta] : body["tensor_values"].members())
+    inner.tensors[name] = readTensorMeta(meta);
+  for (const auto &[name, size] : body["sym_int_values"].members())
+    innerSizes[name] = readSize(size);
+  std::vector<Argument> given, taken, made, results;
+  for (size_t i = 2; i < inputs.size(); ++i)
+    given.push_back(readArgument(inputs[i]["arg"], graph, sizes));
+  for (const JsonView &input : body["inputs"].list())
+    taken.push_back(readArgument(input, inner, innerSizes));
+  readNodes(body["nodes"], inner, innerSizes, depth + 1);
+  readResults(body["outputs"], inner, innerSizes, made);
+  readResults(view["outputs"], graph, sizes, results);
+  if (view.ok() && (given.size() != taken.size() || made.size() < results.size()))
+    view.fail("its graph has other inputs or outputs than it");
+  if (!view.ok())
+    return;
+  const std::string prefix = "graph" + std::to_string(graph.nodes.size()) + "/";
+  auto alias = [&](const Argument &from, const Argument &to) {
+    if (std::holds_alternative<TensorName>(from) && std::holds_alternative<TensorName>(to))
+      graph.nodes.push_back({"aten.alias.default", {from}, {}, {to}, {}});
+  };
+  for (auto &[name, meta] : inner.tensors)
+    graph.tensors[prefix + name] = std::move(meta);
+  for (size_t i = 0; i < given.size(); ++i) {
+    addPrefix(taken[i], prefix);
+    alias(given[i], taken[i]);
+  }
+  for (Node &node : inner.nodes) {
+    for (Argument &one : node.positional)
+      addPrefix(one, prefix);
+    for (auto &[name, one] : node.named)
+      addPrefix(one, prefix);
+    for (Argument &one : node.results)
+      addPrefix(one, prefix);
+    graph.nodes.push_back(std::move(node));
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    addPrefix(made[i], prefix);
+    alias(made[i], results[i]);
+  }
+}
+
+void readNodes(const JsonView &view, Graph &graph, const SizesByName &sizes, unsigned depth) {
+  for (const JsonView &node : view.list())
+    if (node["target"].text() == gradTarget)
+      readNested(node, graph, sizes, depth);
+    else
+      graph.nodes.push_back(readNode(node, graph, sizes));
+}
+
 } // namespace
 
 std::string dtypeNameOf(int64_t code) {
@@ -296,8 +370,7 @@ void readGraph(const JsonView &view, Graph &graph, SizesByName &sizes) {
     graph.tensors[name] = readTensorMeta(meta);
   for (const auto &[name, size] : view["sym_int_values"].members())
     sizes[name] = readSize(size);
-  for (const JsonView &node : view["nodes"].list())
-    graph.nodes.push_back(readNode(node, graph, sizes));
+  readNodes(view["nodes"], graph, sizes, 0);
 }
 
 } // namespace tilewright::exported
