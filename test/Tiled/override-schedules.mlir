@@ -1,5 +1,5 @@
 // RUN: echo '{"kernel_*": {"tiles": [9]}, "softmax+*": {"tiles": [8]}, "matmul+add": {"tiles": [16, 48]}}' > %t.ops
-// RUN: tilewright compile %s --emit=tiled --cpu=x86-64-v4 --schedule-file=%t.ops | FileCheck %s --check-prefix=OPS
+// RUN: tilewright compile %s --emit=tiled --cpu=x86-64-v4 --schedule=%t.ops | FileCheck %s --check-prefix=OPS
 // RUN: echo '{"kernel_0": {"tiles": [4, 48]}, "matmul*": {"tiles": [16, 48]}}' > %t.name
 // RUN: tilewright compile %s --emit=tiled --cpu=x86-64-v4 --schedule-file=%t.name | FileCheck %s --check-prefix=NAME
 // RUN: echo '{"kernel_9": {"tiles": [4]}}' > %t.unknown

@@ -70,6 +70,7 @@ struct CompileFlags {
                                     cl::desc("JSON: a kernel's name or ops -> {\"tiles\": [...]}; or .mlir: a "
                                              "transform-dialect script in the place of schedules"),
                                     cl::value_desc("file"), cl::cat(category)};
+  cl::alias schedule{"schedule", cl::desc("the same as --schedule-file"), cl::aliasopt(scheduleFile), cl::cat(category)};
   cl::opt<std::string> tune{
       "tune",
       cl::desc("records: measured schedules where there are any; strict: a kernel without a record "

@@ -53,6 +53,7 @@ struct ExplainFlags {
                                 cl::init("fused"), cl::value_desc("mode"), cl::cat(category)};
   cl::opt<std::string> scheduleFile{"schedule-file", cl::desc("JSON: a kernel's name or ops -> {\"tiles\": [...]}"),
                                     cl::value_desc("file"), cl::cat(category)};
+  cl::alias schedule{"schedule", cl::desc("the same as --schedule-file"), cl::aliasopt(scheduleFile), cl::cat(category)};
   cl::opt<int> threads{"threads", cl::desc("threads to plan for (default: all)"), cl::init(0), cl::cat(category)};
 };
 

@@ -55,6 +55,7 @@ struct RunFlags {
   cl::opt<std::string> scheduleFile{"schedule-file",
                                     cl::desc("schedules of kernels, as `tilewright compile` takes them"),
                                     cl::value_desc("file"), cl::cat(category)};
+  cl::alias schedule{"schedule", cl::desc("the same as --schedule-file"), cl::aliasopt(scheduleFile), cl::cat(category)};
   cl::opt<int> threads{"threads", cl::desc("threads to run on (default: all)"), cl::init(0), cl::cat(category)};
   cl::opt<int> seed{"seed", cl::desc("of the random inputs (default: 0)"), cl::init(0), cl::cat(category)};
   cl::list<int64_t> sizes{"sizes", cl::desc("values of the symbolic sizes, in order (default: 8, within their ranges)"),
