@@ -30,7 +30,9 @@ struct TuneOptions {
   bool again = false;         ///< measure also what has a record already
   double replay =
       0; ///< measure such a part of what has a record, chosen against default, and nothing else; keep nothing
-  std::vector<int64_t> sizes;      ///< of the symbolic sizes, in order; those not given are 8, within their ranges
+  /// Of the symbolic sizes, in order; those not given are 8, within their ranges. Other classes of sizes are tuned
+  /// after that of these (TuneReport::otherSizes).
+  std::vector<int64_t> sizes;
   std::vector<std::string> worker; ///< a program and its arguments that call runTuneWorker()
   /// Told of each kernel as it is done, and of what is left: kernels done, kernels in all, seconds to go at most.
   std::function<void(const std::string &line, size_t done, size_t all, double secondsLeft)> progress;
@@ -60,7 +62,14 @@ struct TuneReport {
   double untunedNanoseconds = 0;
   std::string verdict; ///< of the whole model
   bool interrupted = false;
-  std::vector<std::string> problems; ///< why records could not be written
+  std::vector<std::string> problems;  ///< why records could not be written
+  std::vector<int64_t> sizes;         ///< of the model's symbolic sizes, that it was measured at
+  std::vector<TuneReport> otherSizes; ///< the same model, tuned for calls of other sizes
+
+  /// This one, then those of the other sizes.
+  std::vector<const TuneReport *> each() const;
+  /// "" or "sizes 8, 64: ", before what is said of it.
+  std::string sizesText() const;
 };
 
 /// Tunes the kernels of `module` (a graph), the ones that take most of its time first, and writes records. No record

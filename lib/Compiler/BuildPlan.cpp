@@ -281,11 +281,17 @@ private:
         writes |= uint64_t(1) << operands.size();
       operands.push_back(bufferByValue[result]);
     }
-    auto made = plan::LaunchOp::create(builder, call.getLoc(), call.getCallee(), operands, writes,
-                                       AffineMap::get(0, symbols, sizes, builder.getContext()), AffineMapAttr(),
-                                       AffineMapAttr(), once);
-    if (Attribute ops = call->getAttr("tw.ops"))
-      made->setAttr("tw.ops", ops);
+    auto make = [&](StringRef kernel) {
+      auto made = plan::LaunchOp::create(builder, call.getLoc(), kernel, operands, writes,
+                                         AffineMap::get(0, symbols, sizes, builder.getContext()), AffineMapAttr(),
+                                         AffineMapAttr(), once);
+      if (Attribute ops = call->getAttr("tw.ops"))
+        made->setAttr("tw.ops", ops);
+    };
+    make(call.getCallee());
+    if (auto others = call->getAttrOfType<ArrayAttr>("tw.other_sizes"))
+      for (auto kernel : others.getAsRange<FlatSymbolRefAttr>())
+        make(kernel.getValue());
     return success();
   }
 
@@ -307,6 +313,26 @@ struct BuildPlan : impl::BuildPlanBase<BuildPlan> {
 };
 
 struct FinishPlan : impl::FinishPlanBase<FinishPlan> {
+  /// The grid of `launch` where the product of its sizes is at least `least` and at most `most` (-1: any); else 0, and
+  /// the runtime leaves the launch out.
+  static AffineMapAttr onlyBetween(plan::LaunchOp launch, int64_t least, int64_t most) {
+    MLIRContext *context = launch.getContext();
+    AffineExpr one = getAffineConstantExpr(1, context), product = one;
+    for (AffineExpr size : launch.getSizes().getResults())
+      product = product * size;
+    // 1 where product <= bound, else 0, as affine expressions have it: no tensor has `huge` elements.
+    auto upTo = [&](int64_t bound) {
+      constexpr int64_t huge = int64_t(1) << 50;
+      return (getAffineConstantExpr(huge, context) - product.floorDiv(bound + 1)).floorDiv(huge);
+    };
+    AffineExpr grid = launch.getGridAttr().getValue().getResult(0);
+    if (least > 0)
+      grid = grid * (one - upTo(least - 1));
+    if (most >= 0)
+      grid = grid * upTo(most);
+    return AffineMapAttr::get(AffineMap::get(0, launch.getSizes().getNumSymbols(), grid));
+  }
+
   void runOnOperation() override {
     getOperation().walk([&](plan::LaunchOp launch) {
       auto kernel = getOperation().lookupSymbol<func::FuncOp>(launch.getKernel());
@@ -321,6 +347,8 @@ struct FinishPlan : impl::FinishPlanBase<FinishPlan> {
         return AffineMapAttr::get(AffineMap::get(0, sizes.getNumSymbols(), expr));
       };
       launch.setGridAttr(compose("tw.grid", 1));
+      if (auto between = kernel->getAttrOfType<DenseI64ArrayAttr>("tw.sizes_between"))
+        launch.setGridAttr(onlyBetween(launch, between[0], between[1]));
       launch.setScratchAttr(compose("tw.scratch", 1));
       if (kernel->hasAttr("tw.flops"))
         launch->setAttr("tw.flops", compose("tw.flops", 0));

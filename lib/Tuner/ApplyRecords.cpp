@@ -4,15 +4,26 @@
 // After:   func @kernel_0(...) attributes {tw.schedule = {tiles = array<i64: 128, 48>, order = 1 : i64, record =
 // "5f0a1c22"}}
 //
-// for a kernel that the folder `records` has a record of (Records.h); others stay as they are. With `strict` a kernel
+// for a kernel that the folder `records` has a record of (Records.h); others stay as they are. A kernel with symbolic
+// sizes has a record for each class of sizes (SizeClasses.h). Where their schedules differ it becomes one for each:
+//
+// Before:  func @kernel_0(%n: index, ...) attributes {tw.schedule = ...}          call @kernel_0(...)
+// After:   func @kernel_0(%n: index, ...) attributes {tw.schedule = ..., tw.sizes_between = array<i64: 17, -1>}
+//          func @kernel_0_to_16(%n: index, ...) attributes {tw.schedule = ..., tw.sizes_between = array<i64: 0, 16>}
+//                                                     call @kernel_0(...) {tw.other_sizes = [@kernel_0_to_16]}
+//
+// and the plan launches the one whose range has the product of a call's sizes. With `strict` a kernel
 // that has a space and no record is an error. With `deterministic` a record whose schedule sums in another order than
 // the default's is not used. With `stamp` kernels are told their keys, for the tuner.
 //
-// Test: test/Tuner/apply-records.test
+// Tests: test/Tuner/tune.test, test/Tuner/size-classes.test
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Tile/Sizes.h"
 #include "lib/Tuner/KernelSignature.h"
 #include "lib/Tuner/Records.h"
+#include "lib/Tuner/SizeClasses.h"
+#include "mlir/IR/SymbolTable.h"
 #include "tilewright/Passes.h"
 #include "tilewright/ScheduleSpace.h"
 
@@ -29,38 +40,45 @@ struct ApplyRecords : impl::ApplyRecordsBase<ApplyRecords> {
 
   void runOnOperation() override {
     RecordStore store(records);
-    for (auto kernel : getOperation().getOps<func::FuncOp>()) {
+    for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       auto schedule = kernel->getAttrOfType<DictionaryAttr>("tw.schedule");
       if (!kernel->hasAttr("tw.kernel") || !schedule)
         continue;
       KernelSignature signature = signatureOf(kernel);
-      RecordKey key{signature.exact, target, machine, epochOf(target, kernel)};
+      const std::string epoch = epochOf(target, kernel);
       if (stamp) {
         Builder builder(&getContext());
         kernel->setAttr("tw.signature", builder.getStringAttr(signature.exact));
         kernel->setAttr("tw.family", builder.getStringAttr(signature.family));
         kernel->setAttr("tw.sizes_of_family", builder.getDenseI64ArrayAttr(signature.sizes));
-        kernel->setAttr("tw.epoch", builder.getStringAttr(key.epoch));
+        kernel->setAttr("tw.epoch", builder.getStringAttr(epoch));
       }
       if (records.empty() || !schedule.contains("tiles"))
         continue;
+      SmallVector<Part> parts;
+      bool any = false;
       std::string why;
-      std::optional<KernelRecord> record = store.find(key, why);
-      if (!record) {
-        if (strict && kernel->hasAttr("tw.space")) {
-          auto ops = kernel->getAttrOfType<StringAttr>("tw.ops");
-          kernel.emitError("no tuning record for kernel ")
-              << kernel.getName() << " (" << (ops ? ops.getValue() : "?") << ", key " << key.hash().substr(0, 12)
-              << ") in '" << records << "': " << why
-              << ". Tune the model for this machine (tilewright tune), import the records, or do not ask for them";
+      for (const std::optional<SizeClass> &sizes : classesOf(kernel)) {
+        RecordKey key{sizes ? signatureIn(signature.exact, *sizes) : signature.exact, target, machine, epoch};
+        std::optional<KernelRecord> record = store.find(key, why);
+        any |= record.has_value();
+        FailureOr<DictionaryAttr> own = schedule;
+        if (record && record->chosen != record->initial &&
+            !(deterministic && record->chosenClass != record->initialClass))
+          own = scheduleOf(kernel, schedule, *record, key);
+        if (failed(own))
           return signalPassFailure();
-        }
-        continue;
+        const int64_t least = sizes ? sizes->least : 0, most = sizes ? sizes->most : INT64_MAX;
+        if (!parts.empty() && sameSchedule(parts.back().schedule, *own))
+          parts.back().most = most;
+        else
+          parts.push_back({least, most, *own});
       }
-      if (deterministic && record->chosenClass != record->initialClass)
-        continue;
-      if (record->chosen != record->initial && failed(apply(kernel, schedule, *record, key)))
-        return signalPassFailure();
+      if (!any && strict && kernel->hasAttr("tw.space"))
+        return refuse(kernel, {signature.exact, target, machine, epoch}, why);
+      kernel->setAttr("tw.schedule", parts.back().schedule);
+      if (parts.size() > 1)
+        split(kernel, parts);
     }
     // Spaces are stamped for `strict` alone where nobody asks for them.
     if (!stamp)
@@ -70,8 +88,67 @@ struct ApplyRecords : impl::ApplyRecordsBase<ApplyRecords> {
   }
 
 private:
-  LogicalResult apply(func::FuncOp kernel, DictionaryAttr schedule, const KernelRecord &record, const RecordKey &key) {
-    auto bad = [&] {
+  /// A schedule and the sizes it is for.
+  struct Part {
+    int64_t least, most;
+    DictionaryAttr schedule;
+  };
+
+  static SmallVector<std::optional<SizeClass>> classesOf(func::FuncOp kernel) {
+    if (tile::indexArguments(kernel).empty())
+      return {std::nullopt};
+    return SmallVector<std::optional<SizeClass>>(sizeClasses());
+  }
+
+  /// Equal but for the records they are from.
+  static bool sameSchedule(DictionaryAttr a, DictionaryAttr b) {
+    auto without = [](DictionaryAttr schedule) {
+      NamedAttrList list(schedule);
+      list.erase("record");
+      list.erase("time");
+      return list.getDictionary(schedule.getContext());
+    };
+    return without(a) == without(b);
+  }
+
+  void refuse(func::FuncOp kernel, const RecordKey &key, StringRef why) {
+    auto ops = kernel->getAttrOfType<StringAttr>("tw.ops");
+    kernel.emitError("no tuning record for kernel ")
+        << kernel.getName() << " (" << (ops ? ops.getValue() : "?") << ", key " << key.hash().substr(0, 12) << ") in '"
+        << records << "': " << why
+        << ". Tune the model for this machine (tilewright tune), import the records, or do not ask for them";
+    signalPassFailure();
+  }
+
+  /// `kernel` stays for the largest sizes; each of the others becomes a kernel beside it.
+  void split(func::FuncOp kernel, ArrayRef<Part> parts) {
+    Builder builder(&getContext());
+    SymbolTable symbols(getOperation());
+    auto mark = [&](func::FuncOp of, const Part &part) {
+      NamedAttrList schedule(part.schedule);
+      schedule.set("sizes", builder.getStringAttr(SizeClass{part.least, part.most, 0}.text()));
+      of->setAttr("tw.schedule", schedule.getDictionary(&getContext()));
+      of->setAttr("tw.sizes_between",
+                  builder.getDenseI64ArrayAttr({part.least, part.most == INT64_MAX ? -1 : part.most}));
+    };
+    SmallVector<Attribute> others;
+    for (const Part &part : parts.drop_back()) {
+      func::FuncOp made = kernel.clone();
+      made.setName((kernel.getName() + "_to_" + Twine(part.most)).str());
+      mark(made, part);
+      others.push_back(FlatSymbolRefAttr::get(symbols.insert(made, Block::iterator(kernel))));
+    }
+    mark(kernel, parts.back());
+    getOperation().walk([&](func::CallOp call) {
+      if (call.getCallee() == kernel.getName())
+        call->setAttr("tw.other_sizes", builder.getArrayAttr(others));
+    });
+  }
+
+  /// `schedule` with what `record` has chosen.
+  FailureOr<DictionaryAttr> scheduleOf(func::FuncOp kernel, DictionaryAttr schedule, const KernelRecord &record,
+                                       const RecordKey &key) {
+    auto bad = [&]() -> FailureOr<DictionaryAttr> {
       return kernel.emitError("the tuning record ")
              << key.hash() << " has the schedule '" << record.chosen << "', which does not fit the kernel; remove it";
     };
@@ -94,8 +171,7 @@ private:
     }
     attributes.push_back(builder.getNamedAttr("tiles", builder.getDenseI64ArrayAttr(tiles)));
     attributes.push_back(builder.getNamedAttr("record", builder.getStringAttr(key.hash().substr(0, 12))));
-    kernel->setAttr("tw.schedule", builder.getDictionaryAttr(attributes));
-    return success();
+    return builder.getDictionaryAttr(attributes);
   }
 };
 } // namespace

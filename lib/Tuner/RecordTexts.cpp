@@ -12,6 +12,8 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <chrono>
+
 namespace tilewright {
 
 using tuner::KernelRecord;
@@ -36,6 +38,20 @@ std::string recordsDigest(llvm::StringRef folder) {
   return tuner::digest(llvm::join(files, ""));
 }
 
+/// Milliseconds that finding one of `records` takes, the median; 0 for none.
+static double lookUpTime(const RecordStore &store, llvm::ArrayRef<KernelRecord> records) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> times;
+  std::string why;
+  for (const KernelRecord &record : records) {
+    const Clock::time_point start = Clock::now();
+    if (store.find(record.key, why))
+      times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+  }
+  llvm::sort(times);
+  return times.empty() ? 0 : times[times.size() / 2];
+}
+
 llvm::Expected<std::string> explainRecords(llvm::StringRef folder, llvm::StringRef key, const Options &given) {
   Options options = given;
   llvm::Expected<Target *> target = configuredTarget(options);
@@ -47,7 +63,8 @@ llvm::Expected<std::string> explainRecords(llvm::StringRef folder, llvm::StringR
   llvm::raw_string_ostream out(text);
   RecordStore store(folder.str());
   int64_t shown = 0;
-  for (const KernelRecord &record : store.all(&damaged)) {
+  const std::vector<KernelRecord> records = store.all(&damaged);
+  for (const KernelRecord &record : records) {
     const std::string hash = record.key.hash();
     if (!llvm::StringRef(hash).starts_with(key))
       continue;
@@ -84,7 +101,10 @@ llvm::Expected<std::string> explainRecords(llvm::StringRef folder, llvm::StringR
     return llvm::createStringError("no record in '" + folder + "' has a key that begins with '" + key +
                                    "'; kernels of that key have the default schedule. `tilewright tune --list MODEL` "
                                    "prints the keys of a model");
-  out << shown << (shown == 1 ? " record" : " records") << " in " << folder << "\n";
+  out << shown << (shown == 1 ? " record" : " records") << " in " << folder;
+  if (shown > 0)
+    out << llvm::format("; a compile finds one in %.3f ms (median)", lookUpTime(store, records));
+  out << "\n";
   return text;
 }
 

@@ -37,8 +37,24 @@ static json::Value toJson(const TunedKernel &kernel) {
                       {"failures", std::move(failures)}};
 }
 
+std::vector<const TuneReport *> TuneReport::each() const {
+  std::vector<const TuneReport *> all{this};
+  for (const TuneReport &other : otherSizes)
+    all.push_back(&other);
+  return all;
+}
+
+std::string TuneReport::sizesText() const {
+  std::string text;
+  for (int64_t size : sizes)
+    text += (text.empty() ? "sizes " : ", ") + std::to_string(size);
+  return text.empty() ? text : text + ": ";
+}
+
 json::Value toJson(const TuneReport &report, llvm::StringRef model) {
-  json::Array kernels;
+  json::Array kernels, others;
+  for (const TuneReport &other : report.otherSizes)
+    others.push_back(toJson(other, model));
   for (const TunedKernel &kernel : report.kernels)
     kernels.push_back(toJson(kernel));
   return json::Object{{"model", model},
@@ -50,6 +66,8 @@ json::Value toJson(const TuneReport &report, llvm::StringRef model) {
                       {"verdict", report.verdict},
                       {"interrupted", report.interrupted},
                       {"problems", json::Array(report.problems)},
+                      {"sizes", json::Array(report.sizes)},
+                      {"otherSizes", std::move(others)},
                       {"kernels", std::move(kernels)}};
 }
 

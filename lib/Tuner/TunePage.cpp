@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tilewright/Tuner.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -74,17 +75,15 @@ void drawSeen(llvm::raw_ostream &out, const TunedKernel &row) {
 }
 } // namespace
 
-std::string tunePage(const TuneReport &report, llvm::StringRef model) {
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  out << head << "<h1>Tuning of " << escaped(model) << "</h1>\n<p>";
+/// The tuning at one list of sizes; `id` is of its kernels' headings.
+static void drawTuning(llvm::raw_ostream &out, const TuneReport &report, const std::string &id) {
+  if (!report.sizes.empty())
+    out << "<h2>At " << report.sizesText().substr(0, report.sizesText().size() - 2) << "</h2>\n";
+  out << "<p>";
   if (report.untunedNanoseconds > 0)
     out << llvm::format("The whole model takes %.3f [%.3f, %.3f] of the untuned time, which is %.3f ms: ", report.ratio,
                         report.low, report.high, report.untunedNanoseconds / 1e6);
   out << escaped(report.verdict) << llvm::format(". %.1f s in all.</p>\n", report.seconds);
-  out << "<p class=\"soft\">Ratios are medians over paired rounds, with 95% intervals; the dashed line is the default "
-         "schedule. "
-         "A schedule is chosen when it beats the default beyond max(2%, 3 times the noise).</p>\n";
   out << "<table><thead><tr><th>share</th><th>calls</th><th>schedules</th><th>measured</th><th>seconds</th><th>ratio</"
          "th>"
          "<th>noise</th><th>kernel</th></tr></thead><tbody>\n";
@@ -93,12 +92,12 @@ std::string tunePage(const TuneReport &report, llvm::StringRef model) {
                         (long long)row.calls, (long long)row.points, (long long)row.measurements, row.seconds);
     if (row.chosen != row.initial && !row.recorded)
       out << llvm::format("%.3f", row.ratio);
-    out << llvm::format("</td><td>%.1f%%</td><td>", 100 * row.noise) << "<a href=\"#" << escaped(row.name) << "\">"
-        << escaped(row.name) << "</a> " << escaped(row.operations) << "</td></tr>\n";
+    out << llvm::format("</td><td>%.1f%%</td><td>", 100 * row.noise) << "<a href=\"#" << id << escaped(row.name)
+        << "\">" << escaped(row.name) << "</a> " << escaped(row.operations) << "</td></tr>\n";
   }
   out << "</tbody></table>\n";
   for (const TunedKernel &row : report.kernels) {
-    out << "<h2 id=\"" << escaped(row.name) << "\">" << escaped(row.name) << " <span class=\"soft\">"
+    out << "<h2 id=\"" << id << escaped(row.name) << "\">" << escaped(row.name) << " <span class=\"soft\">"
         << escaped(row.operations) << "</span></h2>\n<p><code>"
         << escaped(row.chosen != row.initial ? row.chosen : "default " + row.initial)
         << "</code>: " << escaped(row.verdict) << "</p>\n";
@@ -114,6 +113,16 @@ std::string tunePage(const TuneReport &report, llvm::StringRef model) {
       out << "</ul></details>\n";
     }
   }
+}
+
+std::string tunePage(const TuneReport &report, llvm::StringRef model) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << head << "<h1>Tuning of " << escaped(model) << "</h1>\n"
+      << "<p class=\"soft\">Ratios are medians over paired rounds, with 95% intervals; the dashed line is the default "
+         "schedule. A schedule is chosen when it beats the default beyond max(2%, 3 times the noise).</p>\n";
+  for (auto [number, part] : llvm::enumerate(report.each()))
+    drawTuning(out, *part, number == 0 ? "" : "sizes" + std::to_string(number) + "-");
   out << "</body></html>\n";
   return text;
 }

@@ -31,6 +31,8 @@ public:
   /// such a one, `best`, and `x` is a comparison and a selection, one instruction on x86. Null for other combiners.
   mlir::Value numberExtreme(mlir::OpBuilder &builder, mlir::Operation *combiner, mlir::Value x, mlir::Value best);
 
+  mlir::Value sumOfProducts(mlir::OpBuilder &builder, mlir::Operation &combiner, const mlir::IRMapping &values);
+
   /// One step at the current place: what it reads of the outputs, the body, the stores. The outputs `combined`, in
   /// rising order, are not read and stored: their accumulators are taken, and given back as vectors.
   llvm::SmallVector<mlir::Value> emitElements(mlir::OpBuilder &builder, const mlir::IRMapping &values, mlir::Value mask,

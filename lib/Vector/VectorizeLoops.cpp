@@ -504,6 +504,20 @@ struct VectorizeLoops : impl::VectorizeLoopsBase<VectorizeLoops> {
       if (failed(emitLoops(op, lanes)))
         return signalPassFailure();
     }
+    keepOrderOfSums(kernel);
+  }
+
+private:
+  /// Reductions may be summed in another order until here, where one has been chosen: LLVM must not choose others for
+  /// loops of other lengths, or schedules of one class (tw.space) would differ in a bit.
+  static void keepOrderOfSums(func::FuncOp kernel) {
+    kernel.walk([](arith::ArithFastMathInterface op) {
+      const arith::FastMathFlagsAttr has = op.getFastMathFlagsAttr();
+      if (!has || !arith::bitEnumContainsAny(has.getValue(), arith::FastMathFlags::reassoc))
+        return;
+      op->setAttr(op.getFastMathAttrName(),
+                  arith::FastMathFlagsAttr::get(op.getContext(), has.getValue() & ~arith::FastMathFlags::reassoc));
+    });
   }
 };
 } // namespace

@@ -194,15 +194,14 @@ public:
       throw py::error_already_set();
     if (!report)
       throw std::runtime_error(llvm::toString(report.takeError()));
-    char text[160];
-    if (report->untunedNanoseconds > 0)
-      snprintf(text, sizeof text, "the whole graph: %.3f of the untuned time [%.3f, %.3f]; ", report->ratio,
-               report->low, report->high);
-    else
-      snprintf(text, sizeof text, "the whole graph: ");
-    lines.push_back(text + report->verdict);
-    for (const std::string &problem : report->problems)
-      lines.push_back("no record is kept: " + problem);
+    for (const TuneReport *part : report->each()) {
+      char text[160] = "";
+      if (part->untunedNanoseconds > 0)
+        snprintf(text, sizeof text, "%.3f of the untuned time [%.3f, %.3f]; ", part->ratio, part->low, part->high);
+      lines.push_back(part->sizesText() + "the whole graph: " + text + part->verdict);
+      for (const std::string &problem : part->problems)
+        lines.push_back("no record is kept: " + problem);
+    }
     return lines;
   }
 

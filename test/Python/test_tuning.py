@@ -1,6 +1,7 @@
 """options={"tune": ...}: records are made, used, and never change a bit in deterministic mode. docs/tuning.md"""
 
 import copy
+import json
 import os
 import re
 import subprocess
@@ -63,6 +64,31 @@ def test_symbolic_sizes_are_measured_at_the_traced_ones(tmp_path, monkeypatch):
         _check_numbers(result, model, [x], copy.deepcopy(model).double())
 
 
+def test_each_size_runs_the_schedule_of_its_class(tmp_path):
+    """On both sides of every border between classes, and bit for bit where the order of sums may not change."""
+    model = _mlp()
+    sizes = [2, 16, 17, 100, 128, 129, 200]
+    inputs = [torch.randn(size, 96) for size in sizes]
+
+    def results(**options):
+        torch._dynamo.reset()
+        compiled = torch.compile(model, backend="tilewright", dynamic=True, options={"strict": True, "cache": False, **options})
+        with torch.no_grad():
+            torch._dynamo.mark_dynamic(inputs[0], 0, min=2, max=4096)
+            return [compiled(x) for x in inputs]
+
+    plain = results(tune="off")
+    tuned = results(tune="quick", records=str(tmp_path / "any"))
+    for x, ours in zip(inputs, tuned):
+        with torch.no_grad():
+            _check_numbers(ours, model, [x], copy.deepcopy(model).double())
+    for theirs, ours in zip(plain, results(tune="quick", records=str(tmp_path / "same"), deterministic=True)):
+        assert torch.equal(theirs, ours)
+    operations = [json.loads(path.read_text())["operations"] for path in (tmp_path / "any").glob("*.json")]
+    for text in ("sizes to 16", "sizes 17 to 128", "sizes from 129"):
+        assert any(text in operation for operation in operations), text
+
+
 def test_deterministic_tunings_keep_every_bit(tmp_path):
     model, x = _mlp(), torch.randn(64, 96)
     plain = _run(model, x, tune="off")
@@ -76,6 +102,8 @@ CASES = {
     "bf16 product": (lambda a, b: a @ b, [(100, 130), (130, 70)], torch.bfloat16),
     "softmax": (lambda a: a.softmax(-1), [(37, 515)], torch.float32),
     "layer norm": (lambda a: torch.nn.functional.layer_norm(a, a.shape[-1:]), [(37, 515)], torch.float32),
+    "short layer norm": (lambda a: torch.nn.functional.layer_norm(a, a.shape[-1:]), [(4000, 96)], torch.float32),
+    "sums of squares": (lambda a: (a * a).sum(-1), [(4000, 100)], torch.float32),
     "sum of columns": (lambda a: a.sum(0), [(515, 70)], torch.float32),
     "gelu": (lambda a: torch.nn.functional.gelu(a) + 1, [(37, 515)], torch.float32),
     "convolution": (lambda a, w: torch.nn.functional.conv2d(a, w, padding=1), [(2, 16, 14, 14), (48, 16, 3, 3)], torch.float32),

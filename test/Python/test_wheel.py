@@ -219,3 +219,9 @@ def test_same_bytes(wheel):
     (ROOT / "build-wheel" / "cmake" / "lib" / "libTilewright.so").unlink()
     assert make_wheel() == wheel
     assert wheel.read_bytes() == before
+    # What was linked knows no folder of this machine: a clone elsewhere gives the same bytes.
+    linked = [path for path in (ROOT / "build-wheel" / "cmake").rglob("*") if path.name.startswith("_tilewright.") and path.suffix == ".so"]
+    linked += [path for path in (ROOT / "build-wheel" / "cmake").rglob("bin/tilewright") if path.is_file()]
+    assert len(linked) >= 2
+    for path in linked:
+        assert str(ROOT).encode() not in path.read_bytes(), path

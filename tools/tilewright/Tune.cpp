@@ -63,7 +63,9 @@ struct TuneFlags {
   cl::opt<std::string> target{"target", cl::desc("the machine (default: cpu)"), cl::init("cpu"), cl::value_desc("name"),
                               cl::cat(category)};
   cl::opt<int> threads{"threads", cl::desc("threads to plan for (default: all)"), cl::init(0), cl::cat(category)};
-  cl::list<int64_t> sizes{"sizes", cl::desc("values of the symbolic sizes, in order (default: 8, within their ranges)"),
+  cl::list<int64_t> sizes{"sizes",
+                          cl::desc("values of the symbolic sizes, in order, to measure at first (default: 8, within "
+                                   "their ranges); other classes of sizes follow"),
                           cl::CommaSeparated, cl::value_desc("n,n..."), cl::cat(category)};
   cl::opt<std::string> arch{"arch", cl::desc("of --target=cuda: sm_80, sm_86, sm_89 or sm_90a (default: sm_80)"),
                             cl::value_desc("arch"), cl::cat(category)};
@@ -171,6 +173,8 @@ int replay(const TuneFlags &flags) {
 
 void printReport(const TuneReport &report) {
   auto &out = llvm::outs();
+  if (!report.sizes.empty())
+    out << report.sizesText() << "\n";
   out << "  share  calls schedules measured  ratio [95%]             noise  kernel\n";
   for (const TunedKernel &row : report.kernels) {
     out << llvm::format("%6.1f%% %6lld %9lld %8lld", 100 * row.share, (long long)row.calls, (long long)row.points,
@@ -338,14 +342,20 @@ int tune(TuneFlags &flags) {
   llvm::Expected<TuneReport> report = tuneModel(session, *model->module, options, how);
   if (!report)
     return failTune(report.takeError());
-  printReport(*report);
+  bool interrupted = false, problems = false;
+  for (const TuneReport *part : report->each())
+    printReport(*part);
   if (!flags.report.empty())
     if (int failed =
             writeReport(flags.report, [&] { return tunePage(*report, flags.input); }, toJson(*report, flags.input)))
       return failed;
-  for (const std::string &problem : report->problems)
-    failTune("no record is kept: " + problem);
-  return report->interrupted ? 130 : report->problems.empty() ? 0 : 1;
+  for (const TuneReport *part : report->each()) {
+    for (const std::string &problem : part->problems)
+      failTune("no record is kept: " + problem);
+    interrupted |= part->interrupted;
+    problems |= !part->problems.empty();
+  }
+  return interrupted ? 130 : problems ? 1 : 0;
 }
 } // namespace
 
@@ -371,7 +381,7 @@ llvm::Error tuneFirst(Session &session, ModuleOp module, const Options &options,
   llvm::Expected<TuneReport> report = tuneModel(session, *copy, options, how);
   if (!report)
     return report.takeError();
-  if (report->interrupted)
+  if (llvm::any_of(report->each(), [](const TuneReport *part) { return part->interrupted; }))
     return llvm::createStringError("interrupted; what was measured is kept as records");
   return llvm::Error::success();
 }

@@ -1,7 +1,7 @@
 //===- RandomCall.cpp - a call of a program with made-up inputs -----------------------------------===//
 #include "lib/Compiler/Tune/RandomCall.h"
-#include "dialects/Graph/Graph.h"
 #include "dialects/Tile/Sizes.h"
+#include "lib/Compiler/Tune/CallSizes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/APFloat.h"
 
@@ -11,14 +11,6 @@ using namespace mlir;
 
 namespace tilewright {
 namespace {
-
-std::optional<int64_t> evaluate(AffineExpr size, ArrayRef<int64_t> symbols) {
-  SmallVector<AffineExpr> values;
-  for (int64_t value : symbols)
-    values.push_back(getAffineConstantExpr(value, size.getContext()));
-  auto known = dyn_cast<AffineConstantExpr>(size.replaceSymbols(values));
-  return known && known.getValue() >= 0 ? std::optional(known.getValue()) : std::nullopt;
-}
 
 int64_t widthOf(Type element) { return std::max<int64_t>(1, llvm::divideCeil(element.getIntOrFloatBitWidth(), 8)); }
 
@@ -43,17 +35,7 @@ void fill(char *to, int64_t count, Type element, std::mt19937_64 &random) {
 llvm::Expected<RandomCall> RandomCall::make(ModuleOp module, llvm::ArrayRef<int64_t> sizes) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   RandomCall call;
-  for (BlockArgument argument : main.getArguments()) {
-    if (!isa<IndexType>(argument.getType()))
-      continue;
-    auto bound = [&](StringRef name, int64_t otherwise) {
-      auto value = main.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), name);
-      return value ? value.getInt() : otherwise;
-    };
-    const int64_t least = bound(graph::symbolMinAttrName, 0), most = bound(graph::symbolMaxAttrName, 128);
-    const int64_t wanted = call.symbols.size() < sizes.size() ? sizes[call.symbols.size()] : 8;
-    call.symbols.push_back(std::clamp(wanted, least, std::max(least, most)));
-  }
+  call.symbols = sizesOfCall(main, sizes);
   auto allocate = [&](Value value, Type &element, int64_t &count) -> llvm::Expected<char *> {
     auto type = cast<RankedTensorType>(value.getType());
     element = type.getElementType();
@@ -62,7 +44,7 @@ llvm::Expected<RandomCall> RandomCall::make(ModuleOp module, llvm::ArrayRef<int6
     if (!element.isIntOrFloat() || int64_t(exprs.size()) != type.getRank())
       return llvm::createStringError("a size or type of an input or result is not known");
     for (AffineExpr expr : exprs) {
-      std::optional<int64_t> size = evaluate(expr, call.symbols);
+      std::optional<int64_t> size = evaluateSize(expr, call.symbols);
       if (!size)
         return llvm::createStringError("a size is not known for these symbolic sizes");
       count *= *size;

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Compiler/Tune/TunableKernels.h"
 #include "lib/Compiler/LowerStructured.h"
+#include "lib/Compiler/Tune/CallSizes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tilewright/SpaceText.h"
 
@@ -32,7 +33,8 @@ llvm::Expected<OwningOpRef<ModuleOp>> stamped(ModuleOp module, Target &target, O
 }
 
 void describe(TunableKernel &of, func::FuncOp kernel, const std::string &machine, const Options &options) {
-  of.record.key = {textOf(kernel, "tw.signature"), options.target, machine, textOf(kernel, "tw.epoch")};
+  of.signature = textOf(kernel, "tw.signature");
+  of.record.key = {of.signature, options.target, machine, textOf(kernel, "tw.epoch")};
   of.record.family = textOf(kernel, "tw.family");
   of.record.operations = of.kernel.operations;
   if (auto sizes = kernel->getAttrOfType<DenseI64ArrayAttr>("tw.sizes_of_family"))
@@ -83,10 +85,28 @@ llvm::Expected<std::vector<TunableKernel>> tunableKernels(ModuleOp module, Targe
       continue;
     }
     auto byItself = (**alone).lookupSymbol<func::FuncOp>(of.kernel.name);
-    if (!byItself || textOf(byItself, "tw.signature") != of.record.key.signature)
+    if (!byItself || textOf(byItself, "tw.signature") != of.signature)
       of.refusal = "its operands lie otherwise in the model than by themselves";
   }
   return kernels;
+}
+
+void beginAtSizes(std::vector<TunableKernel> &kernels, ArrayRef<int64_t> sizes) {
+  for (TunableKernel &kernel : kernels) {
+    const tuner::KernelRecord &before = kernel.record;
+    tuner::KernelRecord fresh;
+    fresh.key = before.key;
+    fresh.family = before.family;
+    fresh.sizes = before.sizes;
+    fresh.initial = before.initial;
+    fresh.initialClass = before.initialClass;
+    fresh.operations = kernel.kernel.operations;
+    if (std::optional<tuner::SizeClass> of = sizeClassOfKernel(kernel.kernel, sizes)) {
+      fresh.key.signature = tuner::signatureIn(kernel.signature, *of);
+      fresh.operations += ", sizes " + of->text();
+    }
+    kernel.record = std::move(fresh);
+  }
 }
 
 std::string scheduleEntry(const TunableKernel &kernel, const SchedulePoint &point) {

@@ -15,11 +15,16 @@ struct TunableKernel {
   tuner::KernelRecord record; ///< key, family, sizes and the default schedule
   std::vector<int64_t> tiles; ///< the default's, which points change
   std::string refusal;        ///< why it cannot be tuned by itself; empty: it can
+  std::string signature;      ///< without a class of sizes; the key of `record` has it with one
 };
 
 /// Of `module` at the end of the structured stage, each distinct kernel.
 llvm::Expected<std::vector<TunableKernel>> tunableKernels(mlir::ModuleOp module, Target &target,
                                                           const Options &options);
+
+/// From now on `kernels` are those that are called when the model's symbolic sizes are `sizes`: with keys of their
+/// classes of sizes (lib/Tuner/SizeClasses.h), and records that say nothing yet.
+void beginAtSizes(std::vector<TunableKernel> &kernels, llvm::ArrayRef<int64_t> sizes);
 
 /// The entry of a schedule file for `kernel` with `point`: {"tiles": [64, 96], "order": 1}. Empty for the default.
 std::string scheduleEntry(const TunableKernel &kernel, const SchedulePoint &point);

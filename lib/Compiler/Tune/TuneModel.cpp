@@ -7,10 +7,13 @@
 // 4. The whole model with all that was found races the untuned one. If it is not faster there, the finds are taken
 // back.
 // 5. A record for each kernel, also where the default stays.
+// A model with symbolic sizes goes through 2 to 5 once for each class of sizes that it can be called with
+// (lib/Tuner/SizeClasses.h), that of the given sizes first; the time is shared among them.
 //
-// Test: test/Tuner/tune.test
+// Tests: test/Tuner/tune.test, test/Tuner/size-classes.test
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Compiler/Tune/CallSizes.h"
 #include "lib/Compiler/Tune/TuneSession.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -30,16 +33,43 @@ public:
   llvm::Expected<TuneReport> run() {
     if (!isMeasured())
       return ranked();
-    tuner::RecordStore store(options.records);
+    const tuner::RecordStore store(options.records);
+    const auto lists = sizesToTuneAt(module.lookupSymbol<func::FuncOp>("main"), tune.sizes);
+    const double allSeconds = seconds;
+    TuneReport all;
+    for (size_t i = 0; i < lists.size(); ++i) {
+      sizes = lists[i];
+      beginAtSizes(kernels, sizes);
+      chosen.clear();
+      fresh.clear();
+      report = TuneReport();
+      report.sizes = sizes;
+      const double begin = secondsSpent();
+      if (llvm::Error failed = tuneAtSizes(store, std::max(0.0, allSeconds - begin) / double(lists.size() - i)))
+        return std::move(failed);
+      report.seconds = secondsSpent() - begin;
+      if (i == 0)
+        all = std::move(report);
+      else
+        all.otherSizes.push_back(std::move(report));
+      if (interrupted())
+        break;
+    }
+    return std::move(all);
+  }
+
+private:
+  /// One class of sizes: `share` is the time it may take.
+  llvm::Error tuneAtSizes(const tuner::RecordStore &store, double share) {
     readRecords(store);
     if (allRecorded())
-      return std::move(report);
+      return llvm::Error::success();
     const std::string whole = folder->file("model.mlirbc");
     if (llvm::Error failed = writeModule(module, whole))
-      return std::move(failed);
+      return failed;
     BenchSubject subject;
     subject.module = whole;
-    subject.sizes = tune.sizes;
+    subject.sizes = sizes;
     subject.schedule = [this](const SchedulePoint &point) { return point.empty() ? "" : allChosen(); };
     llvm::Expected<std::unique_ptr<WorkerBench>> model = makeBench(subject, "model");
     if (!model)
@@ -61,7 +91,8 @@ public:
     std::stable_sort(order.begin(), order.end(),
                      [&](size_t a, size_t b) { return report.kernels[a].share > report.kernels[b].share; });
     // A part of the time is the last race's.
-    const double allSeconds = std::exchange(seconds, std::max(seconds - lastRace, seconds / 2));
+    const double end = secondsSpent() + share;
+    seconds = secondsSpent() + std::max(share - lastRace, share / 2);
     size_t done = 0;
     for (size_t number : order) {
       tuneKernel(number, report.kernels[number]);
@@ -70,18 +101,16 @@ public:
       if (tune.progress)
         tune.progress(lineOf(row), done, kernels.size(), std::max(0.0, seconds - secondsSpent()));
     }
-    if (llvm::Error failed = raceModels(subject, store, allSeconds))
-      return std::move(failed);
+    if (llvm::Error failed = raceModels(subject, store, end))
+      return failed;
     report.interrupted = interrupted();
     std::vector<TunedKernel> sorted;
     for (size_t number : order)
       sorted.push_back(std::move(report.kernels[number]));
     report.kernels = std::move(sorted);
-    report.seconds = secondsSpent();
-    return std::move(report);
+    return llvm::Error::success();
   }
 
-private:
   static std::string lineOf(const TunedKernel &row) {
     std::string text;
     llvm::raw_string_ostream out(text);
@@ -132,6 +161,7 @@ private:
   /// What is there when the tuning begins.
   void readRecords(const tuner::RecordStore &store) {
     std::string why;
+    recorded.clear();
     for (const TunableKernel &kernel : kernels)
       recorded.push_back(canBeTuned(kernel) && !tune.again ? store.find(kernel.record.key, why) : std::nullopt);
     others = store.all();
@@ -150,7 +180,6 @@ private:
       tuneKernel(number, row);
     }
     report.verdict = "every kernel has a record";
-    report.seconds = secondsSpent();
     return true;
   }
 

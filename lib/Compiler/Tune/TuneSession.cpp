@@ -92,7 +92,7 @@ llvm::Expected<std::unique_ptr<WorkerBench>> TuneSession::benchOf(const TunableK
     return std::move(failed);
   BenchSubject subject;
   subject.module = file;
-  subject.sizes = tune.sizes;
+  subject.sizes = sizes;
   const TunableKernel *of = &kernel;
   subject.schedule = [of](const SchedulePoint &point) {
     std::string entry = scheduleEntry(*of, point);

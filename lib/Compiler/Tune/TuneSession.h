@@ -56,7 +56,8 @@ public:
   mlir::ModuleOp module;
   Options options;
   const TuneOptions &tune;
-  double seconds; ///< after so many nothing more is begun
+  double seconds;             ///< after so many nothing more is begun
+  std::vector<int64_t> sizes; ///< of the model's symbolic sizes, that are measured at
   std::unique_ptr<TemporaryFolder> folder;
 
 private:

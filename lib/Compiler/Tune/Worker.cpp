@@ -9,8 +9,8 @@
 // Answers on standard output: {"ok": ..} or {"error": TEXT} ends a request; a race says {"lane": N} before it first
 // runs that program, so that whoever listens knows which one crashed or hangs.
 //
-// TILEWRIGHT_TUNE_TIMES=made-up runs every program, but answers with times that follow from the schedule's text: for
-// tests, which must not depend on how quiet a machine is.
+// TILEWRIGHT_TUNE_TIMES=made-up runs every program, but answers with times that follow from the schedule's text and the
+// symbolic sizes: for tests, which must not depend on how quiet a machine is.
 // TILEWRIGHT_TUNE_FAULT="crash:TEXT", "hang:TEXT" or "kill:TEXT" makes runs of artifacts whose name holds TEXT fail:
 // for tests.
 //
@@ -55,11 +55,14 @@ void say(const json::Value &value) {
 
 /// Of a race whose times tests make up, a number that follows from the schedule in the artifact's name:
 /// "artifact-3-64-48" is of schedule "-64-48"; of whole models "-1" is the tuned one, faster than the untuned "".
-double madeUpTime(llvm::StringRef artifact) {
+double madeUpTime(llvm::StringRef artifact, llvm::ArrayRef<int64_t> symbols) {
   llvm::StringRef schedule = llvm::sys::path::filename(artifact).split('-').second.ltrim("0123456789");
   if (schedule.empty() || schedule == "-1")
     return schedule.empty() ? 2000 : 1500;
-  return 1000 + double(llvm::djbHash(schedule) % 1000);
+  uint32_t seed = 5381;
+  for (int64_t size : symbols)
+    seed = 33 * seed + uint32_t(size);
+  return 1000 + double(llvm::djbHash(schedule, seed) % 1000);
 }
 
 /// What tests plant; see above.
@@ -202,7 +205,7 @@ private:
     }
     say(json::Object{{"lane", int64_t(lanes.size())}});
     for (size_t lane = 0; madeUp && lane < lanes.size(); ++lane)
-      times[lane].assign(size_t(rounds), madeUpTime(names[lane]));
+      times[lane].assign(size_t(rounds), madeUpTime(names[lane], call->symbolValues()));
     for (int64_t round = 0; round < rounds && !madeUp; ++round)
       for (size_t turn = 0; turn < lanes.size(); ++turn) {
         // Forth in one round, back in the next: what drifts within a round cancels.

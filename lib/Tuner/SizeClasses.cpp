@@ -1,0 +1,77 @@
+//===- SizeClasses.cpp - kernels with symbolic sizes are tuned for few, some and many -----------===//
+#include "lib/Tuner/SizeClasses.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilewright::tuner {
+namespace {
+
+int64_t productOf(llvm::ArrayRef<int64_t> sizes) {
+  int64_t product = 1;
+  for (int64_t size : sizes)
+    if (llvm::MulOverflow(product, std::max<int64_t>(size, 0), product))
+      return INT64_MAX;
+  return product;
+}
+} // namespace
+
+std::string SizeClass::text() const {
+  if (least == 0)
+    return "to " + std::to_string(most);
+  if (most == INT64_MAX)
+    return "from " + std::to_string(least);
+  return std::to_string(least) + " to " + std::to_string(most);
+}
+
+llvm::ArrayRef<SizeClass> sizeClasses() {
+  // Decoding and small batches; what fits the second-level cache beside weights; all that is longer.
+  static constexpr SizeClass all[] = {{0, 16, 8}, {17, 128, 64}, {129, INT64_MAX, 512}};
+  return all;
+}
+
+const SizeClass &sizeClassOf(llvm::ArrayRef<int64_t> sizes) {
+  const int64_t product = productOf(sizes);
+  return *llvm::find_if(sizeClasses(), [&](const SizeClass &one) { return product <= one.most; });
+}
+
+std::string signatureIn(const std::string &signature, const SizeClass &of) {
+  return signature + ", sizes " + of.text();
+}
+
+std::optional<std::vector<int64_t>> sizesIn(const SizeClass &wanted, llvm::ArrayRef<int64_t> given,
+                                            llvm::ArrayRef<SizeRange> ranges) {
+  std::vector<int64_t> sizes(given.begin(), given.end());
+  std::vector<bool> fixed(sizes.size(), false);
+  // A size that reaches an end of its range stays there, and the others take what it leaves.
+  for (size_t round = 0; round <= sizes.size(); ++round) {
+    double others = 1, own = 1;
+    size_t free = 0;
+    for (auto [size, isFixed] : llvm::zip_equal(sizes, fixed)) {
+      (isFixed ? others : own) *= double(std::max<int64_t>(size, 1));
+      free += !isFixed;
+    }
+    if (free == 0)
+      break;
+    const double factor = std::pow(double(wanted.typical) / (others * own), 1 / double(free));
+    bool reached = false;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (fixed[i])
+        continue;
+      const double scaled = std::round(double(std::max<int64_t>(sizes[i], 1)) * factor);
+      const double least = double(ranges[i].least), most = double(ranges[i].most);
+      if (scaled < least || scaled > most)
+        fixed[i] = reached = true;
+      sizes[i] = scaled < least ? ranges[i].least : scaled > most ? ranges[i].most : int64_t(scaled);
+    }
+    if (!reached)
+      break;
+  }
+  if (sizes.empty() || !(sizeClassOf(sizes) == wanted))
+    return std::nullopt;
+  return sizes;
+}
+
+} // namespace tilewright::tuner
