@@ -130,7 +130,8 @@ struct ReplayOptions {
 struct ReplayedTable {
   std::string name;
   int64_t points = 0;
-  double spread = 1;                       ///< median / best
+  int64_t outside = 0;                     ///< schedules that the space leaves out, and that were measured, too
+  double spread = 1;                       ///< median / best, of all of them; so is every best here
   double initial = 1, quick = 1, full = 1; ///< best / chosen; of runs the mean of logarithms
   double quickMeasurements = 0, fullMeasurements = 0;
   double agreed = 1;    ///< of pairs of quick tunings: the same schedule, or times within 2%

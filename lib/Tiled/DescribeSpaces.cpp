@@ -9,6 +9,10 @@
 // of their own (KnobAttrs.h). tw.predicted has the cost model's nanoseconds for every point of the space in order; a
 // kernel that the model does not know has none.
 //
+// tw.wide_space has also what the space leaves out because it is known to be slow: tiles of one row, few rows in
+// registers, more tasks than pay. `tilewright tune --record-tables` measures all of it, so that the tuner is judged by
+// the best of everything, not of its own choice.
+//
 // Test: test/Tiled/describe-spaces.mlir
 //
 //===----------------------------------------------------------------------===//
@@ -44,8 +48,8 @@ std::vector<int64_t> ladder(int64_t size, int64_t unit, int64_t least, int64_t c
 
 class SpaceOfKernel {
 public:
-  SpaceOfKernel(func::FuncOp kernel, const CostMachine &machine, const ProductMachine &products)
-      : kernel(kernel), machine(machine), products(products), members(membersOf(kernel)) {
+  SpaceOfKernel(func::FuncOp kernel, const CostMachine &machine, const ProductMachine &products, bool wide)
+      : kernel(kernel), machine(machine), products(products), wide(wide), members(membersOf(kernel)) {
     tiles = llvm::to_vector(
         kernel->getAttrOfType<DictionaryAttr>("tw.schedule").getAs<DenseI64ArrayAttr>("tiles").asArrayRef());
   }
@@ -77,7 +81,7 @@ private:
   std::optional<size_t> tileKnob(int64_t row, int64_t size, int64_t unit, int64_t least) {
     if (row < 0 || row >= int64_t(tiles.size()) || tiles[row] == 0)
       return std::nullopt;
-    std::vector<int64_t> values = ladder(std::max<int64_t>(size, 1), unit, least, tiles[row]);
+    std::vector<int64_t> values = ladder(std::max<int64_t>(size, 1), unit, wide ? unit : least, tiles[row]);
     if (values.size() < 2)
       return std::nullopt;
     space.knobs.push_back({"tile" + std::to_string(row), values, tiles[row]});
@@ -102,7 +106,7 @@ private:
       most.sizes.push_back(size);
       own *= llvm::divideCeil(size, std::max<int64_t>(space.knobs[knob].initial, 1));
     }
-    if (cut.empty())
+    if (cut.empty() || wide)
       return;
     most.limit = std::max<int64_t>(1, 1024 * machine.threads / std::max<int64_t>(others, 1));
     Constraint least = most;
@@ -134,7 +138,7 @@ private:
     if (ofColumns)
       cut.push_back({*ofColumns, n});
     limitTasks(cut, others);
-    if (ofRows && ofColumns)
+    if (ofRows && ofColumns && !wide)
       space.constraints.push_back({Constraint::Kind::ProductAtMost,
                                    {*ofRows, *ofColumns},
                                    {},
@@ -165,8 +169,11 @@ private:
       for (int64_t value : {128, 256, 512})
         if (value == depth || (2 * value <= 3 * steps && steps > 96))
           depths.push_back(value);
+      if (wide)
+        depths.insert(depths.begin(), 32);
       plainKnob(depthKnob, depths, depth, /*reorders=*/element.isFloat());
-      plainKnob(blockKnob, {6}, 16, /*reorders=*/false); // 16: as many as fit
+      // 16: as many as fit
+      plainKnob(blockKnob, wide ? std::vector<int64_t>{1, 3, 6} : std::vector<int64_t>{6}, 16, /*reorders=*/false);
     }
     if (matmul && ofRows && ofColumns) {
       ProductShape shape = productShapeOf(matmul, own, products);
@@ -196,12 +203,13 @@ private:
     }
     const int64_t keys = estimate(keysOf(cast<AttentionOp>(members.back())));
     std::vector<int64_t> blocks;
-    for (int64_t block : {64, 128, 256})
-      if (block < keys)
+    for (int64_t block : {16, 32, 64, 128, 256})
+      if (block < keys && (wide || block >= 64))
         blocks.push_back(block);
     plainKnob(keysKnob, blocks, tile::attentionKeys, /*reorders=*/true);
     if (length > 8)
-      plainKnob(scoresKnob, {16, 64}, tile::attentionRows, /*reorders=*/false);
+      plainKnob(scoresKnob, wide ? std::vector<int64_t>{2, 6, 16, 64} : std::vector<int64_t>{16, 64},
+                tile::attentionRows, /*reorders=*/false);
     return !space.knobs.empty();
   }
 
@@ -248,6 +256,7 @@ private:
   func::FuncOp kernel;
   const CostMachine &machine;
   const ProductMachine &products;
+  const bool wide; ///< with what is known to be slow
   SmallVector<Operation *> members;
   SmallVector<int64_t> tiles;
   std::optional<RowMap> rows;
@@ -265,11 +274,12 @@ struct DescribeSpaces : impl::DescribeSpacesBase<DescribeSpaces> {
     if (failed(machine))
       return signalPassFailure();
     ProductMachine products{tileUnit, splitF16, machine->rates};
-    SpaceOfKernel of(kernel, *machine, products);
-    if (!of.run())
+    SpaceOfKernel of(kernel, *machine, products, /*wide=*/false), all(kernel, *machine, products, /*wide=*/true);
+    if (!of.run() || !all.run())
       return;
     Builder builder(&getContext());
     kernel->setAttr("tw.space", builder.getStringAttr(spaceToText(of.space)));
+    kernel->setAttr("tw.wide_space", builder.getStringAttr(spaceToText(all.space)));
     if (!of.predict)
       return;
     SmallVector<double> predicted;

@@ -83,7 +83,7 @@ struct ApplyRecords : impl::ApplyRecordsBase<ApplyRecords> {
     // Spaces are stamped for `strict` alone where nobody asks for them.
     if (!stamp)
       for (auto kernel : getOperation().getOps<func::FuncOp>())
-        for (StringRef name : {"tw.space", "tw.predicted"})
+        for (StringRef name : {"tw.space", "tw.wide_space", "tw.predicted"})
           kernel->removeAttr(name);
   }
 

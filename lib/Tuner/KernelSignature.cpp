@@ -16,8 +16,8 @@ namespace tilewright::tuner {
 KernelSignature signatureOf(func::FuncOp kernel) {
   // A copy without what is said of it: attributes of functions are few, its body is what is long.
   OwningOpRef<func::FuncOp> copy = kernel.clone();
-  for (StringRef name : {"tw.schedule", "tw.space", "tw.predicted", "tw.ops", "tw.flops", "tw.signature", "tw.family",
-                         "tw.sizes_of_family", "tw.epoch", "tw.why_default"})
+  for (StringRef name : {"tw.schedule", "tw.space", "tw.wide_space", "tw.predicted", "tw.ops", "tw.flops",
+                         "tw.signature", "tw.family", "tw.sizes_of_family", "tw.epoch", "tw.why_default"})
     (*copy)->removeAttr(name);
   copy->setName("kernel");
   std::string text;

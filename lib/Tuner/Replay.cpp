@@ -22,9 +22,10 @@ double timeOf(const Table &table, const SchedulePoint &point) {
 
 double bestOf(const Table &table) {
   double best = 0;
-  for (double time : table.nanoseconds)
-    if (time > 0 && (best == 0 || time < best))
-      best = time;
+  for (const std::vector<double> *times : {&table.nanoseconds, &table.outside})
+    for (double time : *times)
+      if (time > 0 && (best == 0 || time < best))
+        best = time;
   return best;
 }
 
@@ -102,11 +103,13 @@ llvm::Expected<std::vector<ReplayedTable>> replayTables(llvm::StringRef folder, 
     ReplayedTable &row = rows.emplace_back();
     row.name = table.name;
     row.points = int64_t(table.searched.points.size());
+    row.outside = int64_t(table.outside.size());
     const double best = bestOf(table);
     std::vector<double> good;
-    for (double time : table.nanoseconds)
-      if (time > 0)
-        good.push_back(time);
+    for (const std::vector<double> *times : {&table.nanoseconds, &table.outside})
+      for (double time : *times)
+        if (time > 0)
+          good.push_back(time);
     row.spread = median(good) / best;
     row.initial = best / timeOf(table, table.searched.space.initial());
     Tunings quick, full, transfer;

@@ -114,7 +114,8 @@ llvm::Error writeTable(const Table &table, llvm::StringRef folder) {
                       {"sizes", std::move(sizes)},
                       {"space", std::move(*space)},
                       {"predicted", rounded(table.searched.predicted)},
-                      {"nanoseconds", rounded(table.nanoseconds)}};
+                      {"nanoseconds", rounded(table.nanoseconds)},
+                      {"outside", rounded(table.outside)}};
   llvm::SmallString<128> path(folder);
   llvm::sys::path::append(path, fileName(table) + ".json");
   return writeFile(path.str().str(),
@@ -162,6 +163,7 @@ llvm::Expected<std::vector<Table>> readTables(llvm::StringRef folder) {
         !readTimes(object->getArray("predicted"), table.searched.predicted) || table.nanoseconds.size() != count ||
         (!table.searched.predicted.empty() && table.searched.predicted.size() != count))
       return refuse("its times are not as many as its schedules");
+    (void)readTimes(object->getArray("outside"), table.outside); // older tables have none
   }
   return tables;
 }

@@ -19,6 +19,7 @@ struct Table {
   std::vector<int64_t> sizes;
   Searched searched;
   std::vector<double> nanoseconds; ///< per point; 0: it cannot be run
+  std::vector<double> outside;     ///< the same of schedules that the space leaves out
 };
 
 /// Writes `table` into `folder` under a name made of its operations and sizes.

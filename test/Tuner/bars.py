@@ -43,7 +43,7 @@ def numbers(summary: str) -> dict:
 def tables() -> None:
     *lines, summary = tune(f"--replay-tables={TABLES}").splitlines()
     spaces = [line.split() for line in lines if re.match(r"\s*\d+ ", line)]
-    wide = sum(float(spread) >= 1.5 and int(points) >= 200 for points, spread, *_ in spaces)
+    wide = sum(float(spread) >= 1.5 and int(points) + int(outside) >= 200 for points, outside, spread, *_ in spaces)
     found = numbers(summary)
     row("recorded spaces; of 200 schedules and more with median / best of 1.5 and more", f"{len(spaces)}; {wide}", "12")
     row("tier 0, best / chosen, geometric mean", found["model"], "0.85")

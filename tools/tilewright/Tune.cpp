@@ -133,15 +133,17 @@ int replay(const TuneFlags &flags) {
   if (!rows)
     return failTune(rows.takeError());
   auto &out = llvm::outs();
-  out << "best / chosen; spread is median / best; seed " << flags.seed << ", noise "
-      << llvm::format("%g", options.noise) << ", faults " << llvm::format("%g", options.faults) << ", " << options.runs
-      << " tunings of each\n";
-  out << "schedules spread tier 0  quick (measured)   full (measured)  transfer agreed false slower lost  table\n";
+  out << "best / chosen; outside: schedules that the space leaves out; spread is median / best of both; seed "
+      << flags.seed << ", noise " << llvm::format("%g", options.noise) << ", faults "
+      << llvm::format("%g", options.faults) << ", " << options.runs << " tunings of each\n";
+  out << "schedules outside spread tier 0  quick (measured)   full (measured)  transfer agreed false slower lost  "
+         "table\n";
   double logarithms[4] = {0, 0, 0, 0}, agreed = 0, falseWins = 0, slower = 0;
   int counted[4] = {0, 0, 0, 0}, lost = 0;
   for (const ReplayedTable &row : *rows) {
-    out << llvm::format("%9lld %6.2f %6.3f %6.3f (%4.1f) %10.3f (%4.1f)", (long long)row.points, row.spread,
-                        row.initial, row.quick, row.quickMeasurements, row.full, row.fullMeasurements);
+    out << llvm::format("%9lld %7lld %6.2f %6.3f %6.3f (%4.1f) %10.3f (%4.1f)", (long long)row.points,
+                        (long long)row.outside, row.spread, row.initial, row.quick, row.quickMeasurements, row.full,
+                        row.fullMeasurements);
     if (row.transfer > 0)
       out << llvm::format("%10.3f", row.transfer);
     else

@@ -53,6 +53,8 @@ void describe(TunableKernel &of, func::FuncOp kernel, const std::string &machine
   if (auto predicted = kernel->getAttrOfType<DenseF64ArrayAttr>("tw.predicted");
       predicted && predicted.size() == int64_t(of.searched.points.size()))
     of.searched.predicted = predicted.asArrayRef().vec();
+  if (std::optional<ScheduleSpace> wide = spaceFromText(textOf(kernel, "tw.wide_space"), why))
+    of.wide = std::move(*wide);
   of.record.initial = of.searched.space.print(of.searched.space.initial());
   of.record.initialClass = of.searched.space.numericsClass(of.searched.space.initial());
 }
@@ -109,8 +111,7 @@ void beginAtSizes(std::vector<TunableKernel> &kernels, ArrayRef<int64_t> sizes) 
   }
 }
 
-std::string scheduleEntry(const TunableKernel &kernel, const SchedulePoint &point) {
-  const ScheduleSpace &space = kernel.searched.space;
+static std::string entryOf(const TunableKernel &kernel, const ScheduleSpace &space, const SchedulePoint &point) {
   if (point.empty() || point == space.initial())
     return "";
   std::vector<int64_t> tiles = kernel.tiles;
@@ -129,6 +130,14 @@ std::string scheduleEntry(const TunableKernel &kernel, const SchedulePoint &poin
   for (int64_t size : tiles)
     list += (list.empty() ? "" : ", ") + std::to_string(size);
   return "{\"tiles\": [" + list + "]" + others + "}";
+}
+
+std::string scheduleEntry(const TunableKernel &kernel, const SchedulePoint &point) {
+  return entryOf(kernel, kernel.searched.space, point);
+}
+
+std::string wideScheduleEntry(const TunableKernel &kernel, const SchedulePoint &point) {
+  return entryOf(kernel, kernel.wide, point);
 }
 
 llvm::Error lowerToStructured(Session &session, ModuleOp module, const Options &options) {

@@ -12,6 +12,7 @@ namespace tilewright {
 struct TunableKernel {
   KernelModule kernel;
   tuner::Searched searched;   ///< no points: it has but one schedule
+  ScheduleSpace wide;         ///< with what `searched` leaves out; no knobs: nothing
   tuner::KernelRecord record; ///< key, family, sizes and the default schedule
   std::vector<int64_t> tiles; ///< the default's, which points change
   std::string refusal;        ///< why it cannot be tuned by itself; empty: it can
@@ -28,6 +29,8 @@ void beginAtSizes(std::vector<TunableKernel> &kernels, llvm::ArrayRef<int64_t> s
 
 /// The entry of a schedule file for `kernel` with `point`: {"tiles": [64, 96], "order": 1}. Empty for the default.
 std::string scheduleEntry(const TunableKernel &kernel, const SchedulePoint &point);
+/// The same for a point of kernel.wide.
+std::string wideScheduleEntry(const TunableKernel &kernel, const SchedulePoint &point);
 
 /// Lowers the graph `module` to the end of the structured stage, in place.
 llvm::Error lowerToStructured(Session &session, mlir::ModuleOp module, const Options &options);

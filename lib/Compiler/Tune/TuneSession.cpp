@@ -86,7 +86,7 @@ llvm::Error TuneSession::prepare() {
   return llvm::Error::success();
 }
 
-llvm::Expected<std::unique_ptr<WorkerBench>> TuneSession::benchOf(const TunableKernel &kernel) {
+llvm::Expected<std::unique_ptr<WorkerBench>> TuneSession::benchOf(const TunableKernel &kernel, bool wide) {
   const std::string file = folder->file(kernel.kernel.name + ".mlirbc");
   if (llvm::Error failed = writeModule(*kernel.kernel.module, file))
     return std::move(failed);
@@ -94,8 +94,8 @@ llvm::Expected<std::unique_ptr<WorkerBench>> TuneSession::benchOf(const TunableK
   subject.module = file;
   subject.sizes = sizes;
   const TunableKernel *of = &kernel;
-  subject.schedule = [of](const SchedulePoint &point) {
-    std::string entry = scheduleEntry(*of, point);
+  subject.schedule = [of, wide](const SchedulePoint &point) {
+    std::string entry = wide ? wideScheduleEntry(*of, point) : scheduleEntry(*of, point);
     return entry.empty() ? "" : "{\"" + of->kernel.name + "\": " + entry + "}";
   };
   return makeBench(std::move(subject), kernel.kernel.name);

@@ -42,8 +42,8 @@ public:
   /// spaces.
   llvm::Error prepare();
 
-  /// A bench of `kernel`; the workers are told of it.
-  llvm::Expected<std::unique_ptr<WorkerBench>> benchOf(const TunableKernel &kernel);
+  /// A bench of `kernel`; the workers are told of it. `wide`: its points are of kernel.wide.
+  llvm::Expected<std::unique_ptr<WorkerBench>> benchOf(const TunableKernel &kernel, bool wide = false);
   llvm::Expected<std::unique_ptr<WorkerBench>> makeBench(BenchSubject subject, const std::string &name);
 
   double secondsSpent() const;
