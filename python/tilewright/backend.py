@@ -125,7 +125,7 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
     if kind != "backward" and context is not None and (metadata := context.fw_metadata) is not None:
         first = len(metadata.tokens) + metadata.num_mutated_inp_runtime_indices
         separate(gm, metadata, first, apart)
-        for_user = told(gm, traced, first)
+        for_user = told(gm, traced, first, first_saved)
         strides = differing(for_user) | strides
     result = compile_whole(gm, options, static, report, keep, watch, strides=strides, first_saved=first_saved)
     if isinstance(result, Imported):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 from torch import fx
 
-from .outputs import shared_memory, view_chain
+from .outputs import named, shared_memory, view_chain
 
 
 def _is_imprecise(node: fx.Node) -> bool:
@@ -31,9 +31,10 @@ def _expressions(sizes) -> list:
     return [s.node.expr if isinstance(s, torch.SymInt) else s for s in sizes]
 
 
-def told(gm: fx.GraphModule, fakes: list, first: int) -> dict[fx.Node, tuple]:
+def told(gm: fx.GraphModule, fakes: list, first: int, first_saved: int) -> dict[fx.Node, tuple]:
     """Strides for results of an AOTAutograd graph, of which the user's begin at number `first`, that are no views of
-    arguments or of each other."""
+    arguments or of each other. Other names of one that are saved for the backward graph, from number `first_saved` on,
+    are as it is (outputs.laid_out)."""
     output = gm.graph.output_node()
     values, found = output.args[0], {}
     shared = shared_memory(values)
@@ -41,8 +42,11 @@ def told(gm: fx.GraphModule, fakes: list, first: int) -> dict[fx.Node, tuple]:
         held = node.meta.get("val") if isinstance(node, fx.Node) else None
         if fake is None or not isinstance(held, torch.Tensor) or _expressions(held.shape) != _expressions(fake.shape):
             continue
-        if (root := view_chain(node)[0]).op == "placeholder" or root in shared:
+        if (root := view_chain(node)[0]).op == "placeholder":
             continue  # torch makes these views itself
+        if root in shared and any(v is not node and (i < first_saved or named(v) is not node)
+                                  for i, v in enumerate(values) if isinstance(v, fx.Node) and view_chain(v)[0] is root):  # fmt: skip
+            continue
         found[node] = tuple(fake.stride())
     return found
 

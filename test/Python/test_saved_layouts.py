@@ -76,6 +76,22 @@ def test_other_tensors_are_saved_as_they_are():
     assert not [t for t in saved if t.dim() == 4 and t.shape[-1] == 8 and t.stride(1) == 1]
 
 
+def test_a_saved_result_has_the_strides_of_eager():
+    """Pooling is taken apart, and its parts are not channels-last where the op is; the result is saved, too."""
+    x = torch.rand(1, 2, 1, 1).as_strided([1, 2, 1, 1], [2, 1, 2, 2]).requires_grad_()
+    double = x.detach().double().requires_grad_()
+
+    def pooled(x):
+        return torch.sigmoid(torch.nn.functional.adaptive_avg_pool2d(x, 3))
+
+    eager, ours, exact = pooled(x), torch.compile(pooled, backend="tilewright")(x), pooled(double)
+    assert ours.stride() == eager.stride() == (18, 1, 6, 2)
+    assert_numbers([ours], [[eager]], [exact])
+    weights = torch.linspace(0.5, 1.5, eager.numel()).reshape(eager.shape)
+    gradients = [torch.autograd.grad(y, of, weights.to(y.dtype))[0] for y, of in [(ours, x), (eager, x), (exact, double)]]
+    assert_numbers(gradients[:1], [gradients[1:2]], gradients[2:])
+
+
 def test_aliases_are_saved_once():
     """A relu's result is saved for itself and for the convolution behind it: one tensor, not a copy of it."""
     model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.Conv2d(8, 4, 3)).train()
