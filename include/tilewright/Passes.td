@@ -304,6 +304,11 @@ def DecomposeTile : Pass<"tw-decompose-tile", "::mlir::func::FuncOp"> {
 // Target hls: linalg on buffers -> affine loops under tw_hls directives, and a tw_hls design
 //===----------------------------------------------------------------------===//
 
+def HlsWindowLoops : Pass<"tw-hls-window-loops", "::mlir::func::FuncOp"> {
+  let summary = "Convolutions of groups in the plane become structured loops over a padded input";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def HlsAcceptModel : Pass<"tw-hls-accept-model", "::mlir::ModuleOp"> {
   let summary = "Refuse what has no hardware form, all of it at once, and keep the names of the model's tensors";
   let dependentDialects = ["::tilewright::hls::HLSDialect"];
