@@ -95,13 +95,19 @@ ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &
   const int64_t step = stepOf(elementOf(product)), bytes = bytesOf(elementOf(product));
   const int64_t m = mostOf(product.likelySizeOf(product.rows), unit, most),
                 n = mostOf(product.likelySizeOf(product.columns), unit, most);
+  // All but one of the slots are on their way at a time: more than there are tiles to load are of no use.
+  const int64_t tiles = int64_t(llvm::divideCeil(product.likelySizeOf(product.depth), 2 * step));
+  std::vector<int64_t> slots{2, 3, 4, 5, initial.stages};
+  llvm::erase_if(slots, [&](int64_t number) { return number > std::max<int64_t>(initial.stages, tiles + 1); });
+  llvm::sort(slots);
+  slots.erase(std::unique(slots.begin(), slots.end()), slots.end());
   ScheduleSpace space;
   space.knobs = {{"warp_m", powers(unit, 64, initial.m / initial.warpsM), initial.m / initial.warpsM},
                  {"warp_n", powers(unit, 128, initial.n / initial.warpsN), initial.n / initial.warpsN},
                  {"warps_m", powers(1, 8, initial.warpsM), initial.warpsM},
                  {"warps_n", powers(1, 8, initial.warpsN), initial.warpsN},
                  {"k", powers(2 * step, 4 * step, initial.k), initial.k},
-                 {"stages", {2, 3, 4, 5}, initial.stages}};
+                 {"stages", slots, initial.stages}};
   auto atMost = [&](int64_t limit, std::vector<Constraint::Term> terms, std::string why) {
     Constraint constraint;
     constraint.kind = Constraint::Kind::SumAtMost;

@@ -24,25 +24,38 @@ Value TileCode::chunkOffset(int64_t chunks, Value row, Value chunk) {
   return elements.multiply(elements.add(elements.multiply(row, index(chunks)), mixed), index(chunkBytes));
 }
 
-void TileCode::forChunks(const SharedTile &tile, Value slot, llvm::function_ref<void(Value, Value, Value)> body) {
+void TileCode::forChunks(const SharedTile &tile, Value slot, llvm::function_ref<void(Value, Value, Value)> body,
+                         bool rolled) {
   int64_t chunksOfRow = tile.chunksOfRow(), chunks = tile.rows * chunksOfRow;
-  for (int64_t first = 0; first < chunks; first += schedule.threads) {
-    Value number = elements.add(kernel.thread, index(first));
-    when(first + schedule.threads <= chunks ? Value() : isLess(number, index(chunks)), [&] {
+  auto chunk = [&](Value number, bool inside) {
+    when(inside ? Value() : isLess(number, index(chunks)), [&] {
       Value row = quotient(number, chunksOfRow), chunk = remainder(number, chunksOfRow);
       body(row, chunk, address(slot, elements.add(index(tile.slotOffset), chunkOffset(chunksOfRow, row, chunk))));
     });
+  };
+  if (rolled && chunks > schedule.threads) {
+    auto loop = scf::ForOp::create(builder, loc, kernel.thread, index(chunks), index(schedule.threads));
+    keepRolled(loop);
+    elements.inScope([&] {
+      builder.setInsertionPointToStart(loop.getBody());
+      chunk(loop.getInductionVar(), /*inside=*/true);
+    });
+    return;
   }
+  for (int64_t first = 0; first < chunks; first += schedule.threads)
+    chunk(elements.add(kernel.thread, index(first)), first + schedule.threads <= chunks);
 }
 
-void TileCode::copyChunk(Value to, Value from, Value inside) {
+void TileCode::copyBytes(int64_t size, Value to, Value from, Value inside) {
   Value bytes;
   if (inside) {
-    Value all = arith::ConstantIntOp::create(builder, loc, chunkBytes, 32);
+    Value all = arith::ConstantIntOp::create(builder, loc, size, 32);
     Value none = arith::ConstantIntOp::create(builder, loc, 0, 32);
     bytes = arith::SelectOp::create(builder, loc, inside, all, none);
   }
-  NVVM::CpAsyncOp::create(builder, loc, to, from, uint32_t(chunkBytes), NVVM::LoadCacheModifierKind::CG, bytes);
+  // Only sixteen bytes may go around the first-level cache.
+  auto cache = size == chunkBytes ? NVVM::LoadCacheModifierKind::CG : NVVM::LoadCacheModifierKind::CA;
+  NVVM::CpAsyncOp::create(builder, loc, to, from, uint32_t(size), cache, bytes);
 }
 
 SmallVector<Value> TileCode::loadFragments(const SharedTile &tile, Value slot, Value side, int64_t depth, bool isLhs) {

@@ -44,11 +44,15 @@ protected:
   mlir::Value address(mlir::Value pointer, mlir::Value offset);
   /// Where chunk `chunk` of row `row` lies in a tile with so many chunks in a row, in bytes.
   mlir::Value chunkOffset(int64_t chunks, mlir::Value row, mlir::Value chunk);
-  /// Calls `body` with this thread's chunks of a tile of a slot: row, chunk of the row, and where it goes.
+  /// Calls `body` with this thread's chunks of a tile of a slot: row, chunk of the row, and where it goes. `rolled`: in a
+  /// loop, for a body that takes many registers.
   void forChunks(const SharedTile &tile, mlir::Value slot,
-                 llvm::function_ref<void(mlir::Value, mlir::Value, mlir::Value)> body);
-  /// Sixteen bytes at `from` by cp.async, or zeros where `inside` (null: always) is not; `from` is memory in any case.
-  void copyChunk(mlir::Value to, mlir::Value from, mlir::Value inside);
+                 llvm::function_ref<void(mlir::Value, mlir::Value, mlir::Value)> body, bool rolled = false);
+  /// `bytes` (16, 8 or 4) at `from` by cp.async, or zeros where `inside` (null: always) is not; `from` is memory in any
+  /// case.
+  void copyBytes(int64_t bytes, mlir::Value to, mlir::Value from, mlir::Value inside);
+  /// All of a chunk.
+  void copyChunk(mlir::Value to, mlir::Value from, mlir::Value inside) { copyBytes(chunkBytes, to, from, inside); }
 
   /// Four matrices of 8 x 16 bytes of a tile at `side` (in m or n) and `depth` (in k): those behind 16 bytes of k are
   /// the third and fourth of A, the second and fourth of B.
