@@ -2,6 +2,7 @@
 keeps the numbers rule against float64, and is taken by ptxas without spills and without a notice that it serializes wgmma.
 Kernels of one thread per element, which nothing better fits, may spill."""
 
+import functools
 import re
 import subprocess
 
@@ -17,9 +18,11 @@ ROWS = {}
 
 
 def row(name, fn, *inputs, gradient=False, kinds=None):
-    """`inputs` are called for each run; `kinds` of schedules by arch, of which the kernels must have at least these."""
+    """`inputs` are called for each run; `kinds` of schedules by arch, of which the kernels must have at least these. Rows whose
+    name says tf32 have the option."""
     assert name not in ROWS, name
-    ROWS[name] = (fn, inputs, check_gradient if gradient else check, kinds or {})
+    compare = check_gradient if gradient else functools.partial(check, eps=2.0**-10) if "tf32" in name else check
+    ROWS[name] = (fn, inputs, compare, kinds or {})
 
 
 def random(*shape, dtype=F32):
@@ -41,7 +44,7 @@ EPILOGUES = {
 }
 SIZES = [(128, 128, 128), (256, 384, 512), (100, 130, 70)]
 FEW = [(1, 136, 264), (3, 136, 264), (17, 136, 264)]  # rows
-TYPES = {"bf16": BF16, "f16": F16, "f32": F32, "int8": INT8}
+TYPES = {"bf16": BF16, "f16": F16, "f32": F32, "tf32": F32, "int8": INT8}
 
 
 def following(epilogue):
@@ -51,8 +54,8 @@ def following(epilogue):
 for name, dtype in TYPES.items():
     for m, n, k in SIZES + FEW:
         mapped = dtype in (BF16, F16) and k % 8 == 0 and n % 8 == 0
-        fast = "fma" if dtype is F32 else "mma"
-        kinds = {} if dtype is F32 and m < 4 else {"sm_80": [fast], "sm_90a": ["wgmma" if mapped else fast]}
+        fast = "fma" if name == "f32" else "mma"
+        kinds = {} if name == "f32" and m < 4 else {"sm_80": [fast], "sm_90a": ["wgmma" if mapped else fast]}
         row(f"product-{name}-{m}x{n}x{k}", lambda a, b: a @ b, random(m, k, dtype=dtype), random(k, n, dtype=dtype), kinds=kinds)
 for epilogue in EPILOGUES:
     for m, n, k in [(100, 130, 70), *FEW]:
@@ -65,6 +68,9 @@ for turned_a in (False, True):
             row(f"product-{name}-{'t' if turned_a else 'n'}{'t' if turned_b else 'n'}",
                 lambda a, b, turned_a=turned_a, turned_b=turned_b: (a.t() if turned_a else a) @ (b.t() if turned_b else b),
                 random(*((48, 40) if turned_a else (40, 48)), dtype=dtype), random(*((56, 48) if turned_b else (48, 56)), dtype=dtype))  # fmt: skip
+for sizes in ((128, 128, 128), (17, 64, 264)):
+    row(f"product-tf32-linear-{'x'.join(map(str, sizes))}", lambda x, w, b: F.gelu(F.linear(x, w, b)), random(sizes[0], sizes[2]), random(sizes[1], sizes[2]),
+        random(sizes[1]), kinds={"sm_80": ["mma"], "sm_90a": ["wgmma"]})  # fmt: skip
 for name, dtype in TYPES.items():
     row(f"product-{name}-batched", torch.matmul, random(3, 24, 32, dtype=dtype), random(3, 32, 40, dtype=dtype))
 
@@ -111,7 +117,7 @@ row("reductions-int-every", lambda x: [x.sum(d) for d in (0, 1, 2)], lambda: tor
 
 # Convolutions.
 
-for name, dtype in (("bf16", BF16), ("f16", F16), ("f32", F32)):
+for name, dtype in (("bf16", BF16), ("f16", F16), ("f32", F32), ("tf32", F32)):
     x, bias = random(2, 16, 9, 11, dtype=dtype), random(24, dtype=dtype)
     for size in (1, 3):
         w = random(24, 16, size, size, dtype=dtype)
@@ -150,8 +156,9 @@ def assert_assembled(tiled, arch, folder):
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_row(name, arch, tmp_path):
+def test_row(name, arch, tmp_path, monkeypatch):
     fn, inputs, compare, wanted = ROWS[name]
+    monkeypatch.setenv("TILEWRIGHT_TF32", str(int("tf32" in name)))
     torch.manual_seed(1)
     compare(fn, *[make() for make in inputs])
     graphs = sorted((tmp_path / "dump").rglob("*-tiled.mlir"))
@@ -160,3 +167,26 @@ def test_row(name, arch, tmp_path):
     assert set(wanted.get(arch, [])) <= set(kinds), kinds
     for tiled in graphs:
         assert_assembled(tiled, arch, tmp_path)
+
+
+def test_tf32_follows_torch(monkeypatch, tmp_path, arch):
+    """f32 stays f32, but where the option or torch's own precision says otherwise; the option wins."""
+    inputs = torch.randn(40, 48), torch.randn(48, 56)
+
+    def kinds(**options):
+        torch._dynamo.reset()
+        compiled = torch.compile(torch.matmul, backend="tilewright", options={"strict": True} | options)
+        compiled(*inputs)
+        tiled = max((tmp_path / "dump").rglob("*-tiled.mlir"), key=lambda file: file.stat().st_mtime_ns)
+        return list(schedules(tiled).values())
+
+    before = torch.get_float32_matmul_precision()
+    try:
+        torch.set_float32_matmul_precision("highest")
+        assert kinds() == ["fma"] and kinds(tf32=True) == ["mma"]
+        torch.set_float32_matmul_precision("high")
+        assert kinds() == ["mma"] and kinds(tf32=False) == ["fma"]
+    finally:
+        torch.set_float32_matmul_precision(before)
+    with pytest.raises(Exception, match="options\\['tf32'\\] is of target 'cuda', not of 'cpu'"):
+        torch.compile(torch.matmul, backend="tilewright", options={"target": "cpu", "device": "", "arch": "", "tf32": True})(*inputs)

@@ -88,7 +88,8 @@ private:
     ArrayRef<unsigned> rowLoops, columnLoops; ///< of the whole; neighbours of the last column loop lie side by side
     Value origin;                             ///< of the tile in m or n
     Value rowExtent, columnExtent;            ///< of the whole
-    int64_t unit; ///< elements that lie side by side, at multiples of their bytes, for cp.async; 0: it takes none of them
+    int64_t
+        unit; ///< elements that lie side by side, at multiples of their bytes, for cp.async; 0: it takes none of them
   };
 
   int64_t tilesM() const { return schedule.m / schedule.warpsM / 16; }
@@ -112,7 +113,7 @@ private:
     auto type = cast<ShapedType>(made.tensor.getType());
     int64_t last = type.getShape().back();
     auto isUnit = [&](int64_t unit) {
-      return (type.getRank() == 1 || (!ShapedType::isDynamic(last) && last % unit == 0)) &&
+      return (unit == 1 || type.getRank() == 1 || (!ShapedType::isDynamic(last) && last % unit == 0)) &&
              (made.columnLoops.size() == 1 || dividesEvenly(code.extentsOf(made.columnLoops).back(), unit));
     };
     constexpr int64_t leastBytes = 4;
@@ -214,7 +215,7 @@ LogicalResult emitMma(ThreadKernel &kernel) {
   std::string reason;
   std::optional<Contraction> product = matchContraction(kernel.from, reason);
   if (product)
-    reason = whyNotOnTensorCores(*product);
+    reason = whyNotOnTensorCores(*product, /*tf32=*/true);
   if (!reason.empty())
     return kernel.from.emitOpError("its schedule `mma` does not fit: ") << reason;
   // The architecture has been asked when the schedule was chosen.

@@ -199,7 +199,7 @@ LogicalResult emitWgmma(ThreadKernel &kernel) {
   std::string reason;
   std::optional<Contraction> product = matchContraction(kernel.from, reason);
   if (product)
-    reason = whyNotOnWarpGroups(*product);
+    reason = whyNotOnWarpGroups(*product, /*tf32=*/true);
   if (!reason.empty())
     return kernel.from.emitOpError("its schedule `wgmma` does not fit: ") << reason;
   // The architecture has been asked when the schedule was chosen.

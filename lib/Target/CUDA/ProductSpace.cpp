@@ -73,7 +73,7 @@ private:
     // latency, and of a block's start and end; of the tensor cores each is one warp's at a time.
     constexpr double sharedRate = 128, cacheRate = 48, latency = 700, aside = 1500, cores = 4, barrier = 80;
     const double there = double(blocks), tile = double((schedule.m + schedule.n) * schedule.k * bytes);
-    const double rate = arch.halfFlops * (bytes == 1 ? 2 : 1) * std::min(1.0, there * double(warps()) / cores);
+    const double rate = arch.halfFlops * 2 / double(bytes) * std::min(1.0, there * double(warps()) / cores);
     const double multiply = 2 * double(schedule.m * schedule.n * schedule.k) * there / rate;
     const double fragments =
         double((schedule.m / schedule.warpsM + schedule.n / schedule.warpsN) * warps() * schedule.k * bytes);

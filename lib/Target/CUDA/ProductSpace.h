@@ -8,8 +8,8 @@
 
 namespace tilewright::cuda {
 
-/// The space of `product`, of which whyNotOnTensorCores() is empty: tiles of a warp, warps, k of a step, stages. None of
-/// its points is refused by whyNotMma(), but for `initial` where it is.
+/// The space of `product`, of which whyNotOnTensorCores() is empty: tiles of a warp, warps, k of a step, stages. None
+/// of its points is refused by whyNotMma(), but for `initial` where it is.
 ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &initial);
 
 Schedule scheduleOf(const SchedulePoint &point);

@@ -59,6 +59,8 @@ void TileCode::copyBytes(int64_t size, Value to, Value from, Value inside) {
 }
 
 SmallVector<Value> TileCode::loadFragments(const SharedTile &tile, Value slot, Value side, int64_t depth, bool isLhs) {
+  if (!tile.alongK && element.isF32())
+    return loadWords(tile, slot, side, depth, isLhs);
   Value matrix = quotient(lane, 8), inMatrix = remainder(lane, 8);
   Value low = remainder(matrix, 2), high = quotient(matrix, 2);
   Value alongSide = elements.multiply(isLhs ? low : high, index(8));
@@ -84,7 +86,26 @@ SmallVector<Value> TileCode::loadFragments(const SharedTile &tile, Value slot, V
   return words;
 }
 
+SmallVector<Value> TileCode::loadWords(const SharedTile &tile, Value slot, Value side, int64_t depth, bool isLhs) {
+  SmallVector<Value> words;
+  Value inSide = elements.add(side, quotient(lane, 4));
+  for (int64_t i = 0; i < 4; ++i) {
+    const int64_t low = i % 2, high = i / 2, alongSide = isLhs ? low : high, alongDepth = isLhs ? high : low;
+    Value row = elements.add(remainder(lane, 4), index(depth + alongDepth * chunkElements));
+    Value column = elements.add(inSide, index(alongSide * 8));
+    Value offset = chunkOffset(tile.chunksOfRow(), row, quotient(column, chunkElements));
+    offset = elements.add(offset, elements.multiply(remainder(column, chunkElements), index(bytesOf(element))));
+    Value from = address(slot, elements.add(index(tile.slotOffset), offset));
+    words.push_back(asFragment(LLVM::LoadOp::create(builder, loc, builder.getI32Type(), from)));
+  }
+  return words;
+}
+
 Value TileCode::asFragment(Value word) {
+  if (element.isF32()) {
+    Value number = LLVM::BitcastOp::create(builder, loc, element, word);
+    return NVVM::ConvertFloatToTF32Op::create(builder, loc, builder.getI32Type(), number, NVVM::FPRoundingMode::RNA);
+  }
   if (!element.isF16())
     return word;
   return LLVM::BitcastOp::create(builder, loc, VectorType::get({2}, builder.getF16Type()), word);
@@ -92,7 +113,10 @@ Value TileCode::asFragment(Value word) {
 
 void TileCode::multiply(ValueRange a, ValueRange b, MutableArrayRef<Value> sums) {
   bool isInteger = element.isInteger();
-  NVVM::MMATypes type = isInteger ? NVVM::MMATypes::s8 : element.isF16() ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
+  NVVM::MMATypes type = isInteger         ? NVVM::MMATypes::s8
+                        : element.isF32() ? NVVM::MMATypes::tf32
+                        : element.isF16() ? NVVM::MMATypes::f16
+                                          : NVVM::MMATypes::bf16;
   Type sum = sums.front().getType();
   auto four = LLVM::LLVMStructType::getLiteral(builder.getContext(), {sum, sum, sum, sum});
   // Sums of integers wrap, as those of a loop do.

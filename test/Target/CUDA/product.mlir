@@ -21,7 +21,7 @@
 // CHECK-NOT: cp.async.wait_group
 // CHECK-NOT: call
 
-// HOPPER: // wgmma and TMA for products of bf16, f16 and int8
+// HOPPER: // wgmma and TMA for products of bf16, f16, tf32 and int8
 // HOPPER: .target sm_90a
 
 // RESULT: 4 operations, 1 kernels
