@@ -125,7 +125,37 @@ for name, dtype in (("bf16", BF16), ("f16", F16), ("f32", F32), ("tf32", F32)):
         row(f"convolution-{name}-{size}x{size}-channels-last", lambda x, w, b, size=size: F.conv2d(x, w, b, padding=size // 2),
             lambda x=x: x().to(memory_format=torch.channels_last), w, bias)  # fmt: skip
     row(f"convolution-{name}-stride", lambda x, w, b: F.conv2d(x, w, b, stride=2, padding=1), x, random(24, 16, 3, 3, dtype=dtype), bias)
+for name, dtype in (("bf16", BF16), ("f32", F32)):
+    for groups in (4, 16):
+        row(f"convolution-{name}-{groups}-groups", lambda x, w, b, groups=groups: F.relu(F.conv2d(x, w, b, padding=1, groups=groups)),
+            random(2, 16, 9, 11, dtype=dtype), random(32, 16 // groups, 3, 3, dtype=dtype), random(32, dtype=dtype))  # fmt: skip
+        row(f"convolution-{name}-{groups}-groups-gradient", lambda x, w, groups=groups: F.conv2d(x, w, stride=2, padding=1, groups=groups),
+            random(2, 16, 7, 9, dtype=dtype), random(16, 16 // groups, 3, 3, dtype=dtype), gradient=True)  # fmt: skip
+row("convolution-transposed-groups", lambda x, w: F.conv_transpose2d(x, w, stride=2, padding=1, groups=2), random(1, 16, 5, 6), random(16, 8, 3, 3))
 row("convolution-gradient", lambda x, w: F.conv2d(x, w, padding=1), random(1, 8, 7, 7), random(16, 8, 3, 3), gradient=True)
+
+
+# Order: equals keep theirs, NaN is the largest, -0 equals 0.
+
+
+def special(*shape):
+    def make():
+        x = torch.randint(-3, 4, shape).float()
+        x[x == 1], x[x == 2], x[x == -2] = -0.0, float("nan"), float("-inf")
+        return x
+
+    return make
+
+
+for descending in (False, True):
+    for name, values in (("f32", random(5, 33)), ("bf16", random(5, 33, dtype=BF16)), ("special", special(4, 17)), ("f64", lambda: torch.randn(3, 9).double()),
+                         ("int64", lambda: torch.randint(-9, 9, (5, 33))), ("bool", lambda: torch.randint(0, 2, (3, 9)).bool()),
+                         ("uint8", lambda: torch.randint(0, 256, (3, 9)).to(torch.uint8)), ("int8", random(3, 40, dtype=INT8))):  # fmt: skip
+        row(f"sort-{name}{'-descending' * descending}", lambda x, descending=descending: torch.sort(x, dim=1, descending=descending, stable=True), values)
+row("sort-rows", lambda x: torch.sort(x, dim=0, stable=True), random(33, 5))
+row("topk", lambda x: torch.topk(x, 5), random(5, 70))
+row("topk-smallest", lambda x: torch.topk(x, 3, largest=False), random(5, 70))
+row("median", lambda x: torch.median(x, 1), random(4, 31))
 
 
 @pytest.fixture(params=["sm_80", "sm_90a"])

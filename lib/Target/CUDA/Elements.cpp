@@ -215,6 +215,12 @@ Value Elements::compute(OpResult result, ArrayRef<Value> at) {
     return scan(op, at);
   if (isa<tile::ScatterOp>(op))
     return scatter(op, at);
+  if (isa<tile::SortOp>(op))
+    return sort(result, at);
+  if (isa<tile::GroupedConvolutionOp>(op))
+    return groupedConvolution(op, at);
+  if (isa<tile::DepthwiseGradientOp>(op))
+    return depthwiseGradient(op, at);
   if (auto cast = dyn_cast<tensor::CastOp>(op))
     return element(cast.getSource(), at);
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {

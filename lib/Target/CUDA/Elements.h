@@ -70,6 +70,9 @@ private:
   mlir::Value insert(mlir::tensor::InsertSliceOp op, llvm::ArrayRef<mlir::Value> at);
   mlir::Value scan(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
   mlir::Value scatter(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
+  mlir::Value sort(mlir::OpResult result, llvm::ArrayRef<mlir::Value> at);
+  mlir::Value groupedConvolution(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
+  mlir::Value depthwiseGradient(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
   /// `body` for 0 ... extent - 1, given each and the value so far, which it returns anew.
   mlir::Value inOrder(mlir::Value extent, mlir::Value initial,
                       llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> body);

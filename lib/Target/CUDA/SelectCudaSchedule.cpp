@@ -48,7 +48,8 @@ std::string whyNot(Operation *op) {
   }
   if (isa<tensor::EmptyOp, tensor::PadOp, tensor::InsertSliceOp, tensor::ExtractSliceOp, tensor::ExpandShapeOp,
           tensor::CollapseShapeOp, tensor::CastOp, affine::AffineApplyOp, func::ReturnOp, tensor::YieldOp, tile::ScanOp,
-          tile::ScatterOp, tile::AttentionOp>(op)) // attention: with its schedule
+          tile::ScatterOp, tile::SortOp, tile::GroupedConvolutionOp, tile::DepthwiseGradientOp,
+          tile::AttentionOp>(op)) // attention: with its schedule
     return "";
   if (auto number = dyn_cast<arith::ConstantOp>(op)) {
     auto dense = dyn_cast<ElementsAttr>(number.getValue());
@@ -113,8 +114,11 @@ public:
         return chooseRows(*rows);
     schedule.kind = Schedule::Kind::Elements;
     schedule.threads = 256;
-    bool searches = llvm::any_of(kernel.getOps(), [](Operation &op) { return isa<tile::ScanOp, tile::ScatterOp>(op); });
-    schedule.vector = reduces || searches ? 1 : vectorOf(lastSizes());
+    bool loops = llvm::any_of(kernel.getOps(), [](Operation &op) {
+      return isa<tile::ScanOp, tile::ScatterOp, tile::SortOp, tile::GroupedConvolutionOp, tile::DepthwiseGradientOp>(
+          op);
+    });
+    schedule.vector = reduces || loops ? 1 : vectorOf(lastSizes());
     return schedule;
   }
 
@@ -259,8 +263,7 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
       getOperation().emitError() << llvm::toString(known.takeError());
       return signalPassFailure();
     }
-    // Attention that tensor cores do not take is what it is made of: products, and a softmax of rows between them. So
-    // are convolutions in groups.
+    // Attention that tensor cores do not take is what it is made of: products, and a softmax of rows between them.
     OpPassManager decompose(func::FuncOp::getOperationName());
     decompose.addPass(createDecomposeTile());
     decompose.addPass(createCanonicalizerPass());
