@@ -74,6 +74,17 @@ for sizes in ((128, 128, 128), (17, 64, 264)):
 for name, dtype in TYPES.items():
     row(f"product-{name}-batched", torch.matmul, random(3, 24, 32, dtype=dtype), random(3, 32, 40, dtype=dtype))
 
+# Long sums of few results, in parts. Those of 16 rows and more are cut for all targets, before kernels are formed.
+
+for name, dtype in TYPES.items():
+    if name != "f32":
+        row(f"split-{name}", lambda a, b: a @ b, random(3, 4096, dtype=dtype), random(4096, 64, dtype=dtype))
+for m in (1, 3, 17):
+    row(f"{'split' if m < 16 else 'product-long'}-linear-{m}", lambda x, w, b: F.gelu(F.linear(x, w, b)), random(m, 4096, dtype=BF16), random(64, 4096, dtype=BF16), random(64, dtype=BF16))
+row("split-statistics", lambda x, w, r: F.rms_norm(F.linear(x, w) + r, [72]), random(5, 2048, dtype=BF16), random(72, 2048, dtype=BF16), random(5, 72, dtype=BF16))
+row("split-batched", torch.matmul, random(2, 3, 2048, dtype=F16), random(2, 2048, 40, dtype=F16))
+row("split-two-results", lambda a, b: (a @ b, torch.relu(a @ b).t()), random(24, 2048, dtype=BF16), random(2048, 40, dtype=BF16))
+
 # Attention, and its gradient.
 
 
@@ -195,6 +206,7 @@ def test_row(name, arch, tmp_path, monkeypatch):
     assert graphs
     kinds = [kind for tiled in graphs for kind in schedules(tiled).values()]
     assert set(wanted.get(arch, [])) <= set(kinds), kinds
+    assert any("sum of parts" in tiled.read_text() for tiled in graphs) == name.startswith("split-")
     for tiled in graphs:
         assert_assembled(tiled, arch, tmp_path)
 

@@ -37,11 +37,11 @@ int64_t mostOf(int64_t size, int64_t least, int64_t most) {
 
 class Estimate {
 public:
-  Estimate(const Schedule &schedule, Contraction product, const Arch &arch)
+  Estimate(const Schedule &schedule, Contraction product, const Arch &arch, int64_t parts)
       : schedule(schedule), arch(arch), bytes(bytesOf(elementOf(product))),
         resultBytes(bytesOf(getElementTypeOrSelf(product.op->getResult(0).getType()))),
         m(product.likelySizeOf(product.rows)), n(product.likelySizeOf(product.columns)),
-        k(product.likelySizeOf(product.depth)), batches(product.likelySizeOf(product.batches)) {}
+        k(product.likelySizeOf(product.depth) / parts), batches(product.likelySizeOf(product.batches) * parts) {}
 
   double nanoseconds() const {
     const int64_t blocks =
@@ -142,17 +142,17 @@ Schedule scheduleOf(const SchedulePoint &point) {
   return schedule;
 }
 
-double nanosecondsOfMma(const Schedule &schedule, Contraction product, const Arch &arch) {
-  return Estimate(schedule, product, arch).nanoseconds();
+double nanosecondsOfMma(const Schedule &schedule, Contraction product, const Arch &arch, int64_t parts) {
+  return Estimate(schedule, product, arch, parts).nanoseconds();
 }
 
-Schedule chooseMma(Contraction product, const Arch &arch) {
+Schedule chooseMma(Contraction product, const Arch &arch, int64_t parts) {
   const int64_t step = stepOf(elementOf(product));
   Schedule best = scheduleOf({16, 16, 1, 1, 2 * step, 2});
-  double least = nanosecondsOfMma(best, product, arch);
+  double least = nanosecondsOfMma(best, product, arch, parts);
   for (const SchedulePoint &point : spaceOfMma(product, arch, best).points()) {
     const Schedule schedule = scheduleOf(point);
-    const double time = nanosecondsOfMma(schedule, product, arch);
+    const double time = nanosecondsOfMma(schedule, product, arch, parts);
     // Of equals the one whose loads have more time.
     if (time >= least * 0.999 && !(time <= least && schedule.stages > best.stages))
       continue;

@@ -12,6 +12,7 @@
 #include "lib/Target/CUDA/Attention.h"
 #include "lib/Target/CUDA/MathWithCode.h"
 #include "lib/Target/CUDA/ProductSpace.h"
+#include "lib/Target/CUDA/SplitSums.h"
 #include "lib/Target/CUDA/ThreadKernel.h"
 #include "lib/Target/CUDA/WgmmaSpace.h"
 #include "mlir/Pass/PassManager.h"
@@ -290,6 +291,7 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
         possible &= succeeded(refuseOps(kernel));
     if (!possible)
       return signalPassFailure();
+    splitSums(getOperation(), *known);
     for (auto kernel : getOperation().getOps<func::FuncOp>())
       if (kernel->hasAttr("tw.kernel") && !kernel->hasAttr("tw.schedule"))
         setSchedule(kernel, Selection(kernel, *known).choose());
