@@ -19,6 +19,9 @@
 // CHECK: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
 // What comes behind the loop has nothing to wait for.
 // CHECK-NOT: cp.async.wait_group
+// Lanes exchange columns: four of bf16 side by side.
+// CHECK: shfl.sync.bfly
+// CHECK: st.global.v2.b32
 // CHECK-NOT: call
 
 // HOPPER: // wgmma and TMA for products of bf16, f16, tf32 and int8
