@@ -124,6 +124,16 @@ row("cross-entropy-gradient", F.cross_entropy, random(17, 512), lambda: torch.ra
 for dims in (0, 1, 2, (0, 1), (0, 2), (1, 2), (0, 1, 2)):
     row(f"reductions-{dims}", lambda x, dims=dims: (x.sum(dims), x.mean(dims), x.amax(dims)), random(6, 17, 33))
     row(f"reductions-bf16-{dims}", lambda x, dims=dims: (x.sum(dims), x.amin(dims)), random(6, 17, 33, dtype=BF16))
+# Long ones to few results, in parts.
+for name, shape, dims in (("columns", (4096, 40), 0), ("channels", (8, 16, 32, 36), (0, 2, 3)), ("middle", (2, 8192, 9), 1)):
+    row(f"split-reduction-{name}", lambda x, dims=dims: (x * 2).sum(dims), random(*shape))
+    row(f"split-reduction-{name}-int", lambda x, dims=dims: x.sum(dims), lambda shape=shape: torch.randint(-9, 9, shape))
+row("split-reduction-greatest", lambda x: x.amax(0) + 1, random(8192, 17))
+row("split-reduction-bf16", lambda x: F.relu(x.sum(0)), random(8192, 17, dtype=BF16))
+row("split-reduction-dot", lambda x, y: (x * y).sum(0), random(8192, 17), random(8192, 17))
+row("split-reduction-broadcast", lambda x, y: (x * y).sum(0), random(8192, 17), random(17))
+row("reduction-of-a-prime", lambda x: x.sum(0), random(131101))
+row("reduction-of-one-dimension", lambda x: (x * 2).sum(0), random(160000)) # cut for all targets, before kernels are formed
 row("reductions-int-every", lambda x: [x.sum(d) for d in (0, 1, 2)], lambda: torch.randint(-9, 9, (6, 17, 33)))
 
 # Convolutions.
