@@ -20,7 +20,7 @@ namespace tilewright {
 
 /// A map of a dense tensor, whose dimensions lie in each other, the fastest first.
 struct TensorMapRecipe {
-  enum class Element : uint8_t { F16, BF16, I8 };
+  enum class Element : uint8_t { F16, BF16, I8, F32 };
   struct Dimension {
     uint32_t box = 1;            ///< elements of it that one load takes
     int64_t factor = 1;          ///< elements: this, times

@@ -6,6 +6,8 @@ import difflib
 import os
 from dataclasses import dataclass, field, fields
 
+import torch
+
 from . import _tilewright
 
 MODES = {
@@ -29,6 +31,9 @@ class CompileOptions:
     cpu: str = _option("native")
     arch: str = _option("")  # of target cuda: sm_80, sm_86, sm_89, sm_90a
     device: str = _option("", values=("", "emulated"))  # of target cuda; emulated: kernels run on ptx-check's interpreter
+    # Of target cuda: products of f32 round their operands to tf32 (10 bits behind the point) and run on tensor cores. Where
+    # it is not set, as torch.set_float32_matmul_precision says: "highest", torch's default, keeps f32.
+    tf32: bool = _option(False, native=False)
     rounding: str = _option("fused", values=("fused", "eager"))  # eager: round between fused ops as eager does
     record: bool = _option(False, native=False)  # keep what tilewright.report().html(path) shows; compiles twice
     dump: str = _option("", older="TILEWRIGHT_DUMP_DIRECTORY")  # a folder for every stage's IR
@@ -52,6 +57,8 @@ class CompileOptions:
         for f in fields(self):
             if f.metadata["native"]:
                 setattr(result, f.name, getattr(self, f.name))
+        if self.tf32:
+            result.arch += "+tf32"
         result.check = "reference" if self.check == "reference" else ""
         result.tune = "records" if self.tune in ("quick", "full") else self.tune
         return result
@@ -88,6 +95,8 @@ def _check_values(result: CompileOptions) -> None:
     if result.target not in targets:
         raise ValueError(f"tilewright: unknown target {result.target!r}{_hint(result.target, targets)}; "
                          f"the targets are {', '.join(targets)}")  # fmt: skip
+    if result.tf32 and result.target != "cuda":
+        raise ValueError(f"tilewright: options['tf32'] is of target 'cuda', not of {result.target!r}")
     if result.threads < 0:
         raise ValueError(f"tilewright: options['threads'] is 0 (all) or a number of threads, not {result.threads}")
     if result.freeze and result.check:
@@ -112,6 +121,8 @@ def read_options(options: dict | None, mode: str | None) -> CompileOptions:
         if name not in known:
             raise ValueError(f"tilewright: unknown option {name!r}{_hint(name, known)}; the options are {', '.join(known)}")
         values[name] = _convert(name, known[name].type, value, f"options[{name!r}]")
+    if values.get("target") == "cuda" and "tf32" not in values:
+        values["tf32"] = torch.get_float32_matmul_precision() != "highest"
     result = CompileOptions(**values)
     _check_values(result)
     return result

@@ -37,8 +37,9 @@ def with_threads(count, fn, *args):
         torch.set_num_threads(before)
 
 
-def assert_numbers(results, eager, reference, relax_integers=False, names=()):
-    """`eager`: one list of results per eager run; `reference`: of the float64 run; `names` of the first results."""
+def assert_numbers(results, eager, reference, relax_integers=False, names=(), eps=0.0):
+    """`eager`: one list of results per eager run; `reference`: of the float64 run; `names` of the first results; `eps`: of what
+    operands are rounded to by an option, where it is larger than the results'."""
     assert len(results) == len(eager[0]), f"{len(results)} results where eager gives {len(eager[0])}"
     largest = max((rms(torch.nan_to_num(r, 0, 0, 0)) for r in reference if r.is_floating_point()), default=0.0)
     for index, (got, want, exact) in enumerate(zip(results, eager[0], reference)):
@@ -61,8 +62,8 @@ def assert_numbers(results, eager, reference, relax_integers=False, names=()):
             assert error <= 1e-12 * max(rms(exact[finite]), largest, 1e-300), f"{what}: RMS error {error:.3g}"
             continue
         eager_error = max(rms((run[index].double() - exact)[finite]) for run in eager)
-        eps = torch.finfo(got.dtype).eps
-        allowed = max(eager_error, eps * rms(exact[finite]), eps * largest)
+        unit = max(eps, torch.finfo(got.dtype).eps)
+        allowed = max(eager_error, unit * rms(exact[finite]), unit * largest)
         factor = 3 if got.numel() < 1000 else 2
         assert error <= factor * allowed, f"{what}: RMS error {error:.3g}, {error / max(allowed, 1e-300):.1f} times the allowed {allowed:.3g}"
 
@@ -74,7 +75,7 @@ def compiled_strictly(fn, **arguments):
     return torch.compile(fn, backend=tilewright, options={"strict": True}, fullgraph=True, **arguments)
 
 
-def check(fn, *inputs, relax_integers=False, dynamic=None):
+def check(fn, *inputs, relax_integers=False, dynamic=None, eps=0.0):
     """Compiles `fn` strictly and compares; inputs may be of any dtype and stride."""
     from tilewright.backend import tilewright
 
@@ -83,7 +84,7 @@ def check(fn, *inputs, relax_integers=False, dynamic=None):
         eager = [with_threads(n, lambda: leaves(fn(*inputs))) for n in (1, 2)]
         reference = leaves(fn(*[widen(x) for x in inputs]))
         compiled = torch.compile(fn, backend=tilewright, options={"strict": True}, fullgraph=True, dynamic=dynamic)
-        assert_numbers(leaves(compiled(*inputs)), eager, reference, relax_integers)
+        assert_numbers(leaves(compiled(*inputs)), eager, reference, relax_integers, eps=eps)
 
 
 def check_gradient(fn, *inputs):

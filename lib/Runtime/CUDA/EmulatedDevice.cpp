@@ -58,9 +58,10 @@ std::optional<ptx::TensorMap> encode(const TensorMapRecipe &recipe, const void *
   using Element = ptx::TensorMap::Element;
   std::vector<uint16_t> box;
   std::vector<uint64_t> strides;
-  constexpr Element elements[] = {Element::F16, Element::BF16, Element::U8}; // by TensorMapRecipe::Element
+  constexpr Element elements[] = {Element::F16, Element::BF16, Element::U8,
+                                  Element::F32}; // by TensorMapRecipe::Element
   const Element element = elements[size_t(recipe.element)];
-  uint64_t bytes = element == Element::U8 ? 1 : 2; // of an element
+  uint64_t bytes = element == Element::U8 ? 1 : element == Element::F32 ? 4 : 2; // of an element
   for (size_t i = 0; i < counts.size(); ++i) {
     box.push_back(uint16_t(recipe.dimensions[i].box));
     if (__builtin_mul_overflow(bytes, uint64_t(counts[i]), &bytes)) {

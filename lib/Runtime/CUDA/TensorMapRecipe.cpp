@@ -12,7 +12,7 @@
 namespace tilewright {
 namespace {
 
-constexpr std::string_view names[] = {"f16", "bf16", "i8"}; // by Element
+constexpr std::string_view names[] = {"f16", "bf16", "i8", "f32"}; // by Element
 constexpr uint32_t mostDimensions = 5, mostBox = 256, mostSizes = 64;
 
 /// The next part of `text` up to `end`, or all of it.

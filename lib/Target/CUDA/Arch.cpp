@@ -17,17 +17,23 @@ static constexpr Arch arches[] = {
     {"sm_86", 99 * 1024, "", 84, 1.74, 1024, 0, 690},
     {"sm_89", 99 * 1024, "", 142, 2.49, 1024, 0, 860},
     {"sm_90a", 227 * 1024,
-     "wgmma and TMA for products of bf16, f16 and int8; other kernels are those of sm_80; no clusters", 132, 1.7, 2560,
-     4096, 4300},
+     "wgmma and TMA for products of bf16, f16, tf32 and int8; other kernels are those of sm_80; no clusters", 132, 1.7,
+     2560, 4096, 4300},
 };
 
 llvm::Expected<Arch> findArch(llvm::StringRef name) {
-  for (const Arch &arch : arches)
-    if (arch.name == name)
+  llvm::StringRef bare = name;
+  const bool tf32 = bare.consume_back(tf32Suffix);
+  for (Arch arch : arches)
+    if (arch.name == bare) {
+      arch.tf32 = tf32;
       return arch;
+    }
   std::string known =
       llvm::join(llvm::map_range(arches, [](const Arch &arch) { return llvm::StringRef(arch.name); }), ", ");
-  return llvm::createStringError("target cuda knows no arch '%s'; there are %s", name.str().c_str(), known.c_str());
+  return llvm::createStringError(
+      "target cuda knows no arch '%s'; there are %s, each with '%s' behind it where products of f32 may be of tf32",
+      name.str().c_str(), known.c_str(), tf32Suffix.str().c_str());
 }
 
 } // namespace tilewright::cuda

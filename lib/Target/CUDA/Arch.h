@@ -17,11 +17,16 @@ struct Arch {
   double halfFlops;  ///< floating point operations of 16 bits a cycle and multiprocessor, by mma.sync
   double groupFlops; ///< the same by wgmma; 0: it has none, and no TMA
   double deviceRate; ///< bytes a nanosecond from the card's memory
+  /// Products of f32 may round their operands to tf32, which has 10 bits behind the point: `+tf32` behind the name.
+  bool tf32 = false;
 };
 
 inline constexpr llvm::StringLiteral defaultArch = "sm_80";
 
-/// The architecture of that name; the error names those there are.
+/// What stands behind an architecture's name where f32 may be multiplied as tf32.
+inline constexpr llvm::StringLiteral tf32Suffix = "+tf32";
+
+/// The architecture of that name, `sm_80` or `sm_80+tf32`; the error names those there are.
 llvm::Expected<Arch> findArch(llvm::StringRef name);
 
 } // namespace tilewright::cuda

@@ -79,29 +79,75 @@ void ContractionCode::write(Value row, Value column, ArrayRef<Value> sums) {
     elements.store(each.value, each.destination, each.at, kernel.pointers[each.destination]);
 }
 
+int64_t ContractionCode::fragmentsTogether(int64_t tilesN, Value columns) {
+  constexpr int64_t storeBytes = 16;
+  int64_t narrowest = storeBytes;
+  for (auto [result, of] : llvm::zip_equal(kernel.results(), contraction.results))
+    if (!of.empty() && of.back() == contraction.columns.back())
+      narrowest = std::min<int64_t>(
+          narrowest, memoryType(getElementTypeOrSelf(result.first.getType())).getIntOrFloatBitWidth() / 8);
+  // Lanes have two columns as it is.
+  int64_t together = std::min<int64_t>(4, storeBytes / narrowest / 2);
+  while (together > 1 && (tilesN % together != 0 || !dividesEvenly(columns, 2 * together)))
+    together /= 2;
+  return std::max<int64_t>(together, 1);
+}
+
+SmallVector<Value> ContractionCode::exchange(Value lane, ArrayRef<Value> sums) {
+  SmallVector<Value> all(sums);
+  const size_t fragments = sums.size() / 2;
+  // Lanes are a matrix of fragments and lanes, turned over by halves: for each bit of the lane's number half of what it
+  // has changes places with what the lane has whose number differs in it.
+  for (size_t bit = 1; bit < fragments; bit *= 2) {
+    Value isHigh = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
+                                         remainder(quotient(lane, int64_t(bit)), 2), index(0));
+    auto select = [&](Value yes, Value no) -> Value { return arith::SelectOp::create(builder, loc, isHigh, yes, no); };
+    for (size_t fragment = 0; fragment < fragments; ++fragment) {
+      if (fragment & bit)
+        continue;
+      for (size_t column = 0; column < 2; ++column) {
+        Value &low = all[fragment * 2 + column], &high = all[(fragment | bit) * 2 + column];
+        Value got = shuffle(builder, loc, select(low, high), int32_t(bit));
+        low = select(got, low);
+        high = select(high, got);
+      }
+    }
+  }
+  return all;
+}
+
 void ContractionCode::writeFragments(Value lane, Value firstRow, Value firstColumn, const Fragments &fragments,
                                      ArrayRef<Value> sums) {
-  // Lane l has rows l / 4 and l / 4 + 8 of each 16 x 8, columns 2 (l % 4) and the next.
-  Value rowInTile = quotient(lane, 4), columnInTile = elements.multiply(remainder(lane, 4), index(2));
   Value rows = extentOf(contraction.rows), columns = extentOf(contraction.columns);
+  const int64_t exchanged = fragmentsTogether(fragments.tilesN, columns);
+  // Lane l has rows l / 4 and l / 4 + 8 of each 16 x 8, columns 2 (l % 4) and the next; of `exchanged` fragments one,
+  // and of its columns as many times two.
+  Value rowInTile = quotient(lane, 4), inFour = remainder(lane, 4);
+  Value columnInTile = elements.add(elements.multiply(remainder(inFour, exchanged), index(8)),
+                                    elements.multiply(quotient(inFour, exchanged), index(2 * exchanged)));
   bool wholeRows = dividesEvenly(rows, schedule.m);
-  bool wholeColumns = dividesEvenly(columns, schedule.n), evenColumns = dividesEvenly(columns, 2);
+  bool wholeColumns = dividesEvenly(columns, schedule.n), evenColumns = dividesEvenly(columns, 2 * exchanged);
   for (int64_t i = 0; i < fragments.tilesM; ++i)
     for (int64_t half = 0; half < 2; ++half) {
       Value inTile = elements.add(firstRow, elements.add(index(i * fragments.rowStep + half * 8), rowInTile));
       Value row = elements.add(rowOrigin, inTile);
-      for (int64_t j = 0; j < fragments.tilesN; ++j) {
+      for (int64_t j = 0; j < fragments.tilesN; j += exchanged) {
         Value column = elements.add(columnOrigin, elements.add(firstColumn, elements.add(index(j * 8), columnInTile)));
-        // Two columns at a time where they are both inside or both outside.
-        int64_t together = wholeColumns || evenColumns ? 2 : 1;
-        for (int64_t first = 0; first < 2; first += together) {
+        SmallVector<Value> mine;
+        for (int64_t fragment = j; fragment < j + exchanged; ++fragment)
+          llvm::append_range(mine, sums.slice(size_t((i * fragments.tilesN + fragment) * 4 + half * 2), 2));
+        mine = exchange(lane, mine);
+        // As many columns at a time as are all inside or all outside.
+        const auto together = int64_t(wholeColumns || evenColumns ? mine.size() : 1);
+        for (int64_t first = 0; first < int64_t(mine.size()); first += together) {
           Value at = elements.add(column, index(first)), inside;
           if (!wholeRows)
             inside = isLess(row, rows);
           if (!wholeColumns)
             inside = both(inside, isLess(at, columns));
-          const Value *sum = &sums[size_t((i * fragments.tilesN + j) * 4 + half * 2 + first)];
-          when(inside, [&] { write(row, at, ArrayRef(sum, size_t(together))); });
+          if (together > 1)
+            elements.assumeMultiple(at, together);
+          when(inside, [&] { write(row, at, ArrayRef(mine).slice(size_t(first), size_t(together))); });
         }
       }
     }

@@ -31,7 +31,8 @@ public:
     int64_t rowStep;        ///< rows from one to the next
   };
   /// write() for all sums of this thread, four of each fragment, those of a row of fragments in a row. The first begins
-  /// at `row` and `column` of the block's tile; nothing is written beyond the edges of C.
+  /// at `row` and `column` of the block's tile; nothing is written beyond the edges of C. Where results lie along the
+  /// columns, lanes exchange sums first, so that each stores up to 16 bytes side by side.
   void writeFragments(mlir::Value lane, mlir::Value row, mlir::Value column, const Fragments &fragments,
                       llvm::ArrayRef<mlir::Value> sums);
 
@@ -39,6 +40,10 @@ public:
   mlir::Value rowOrigin, columnOrigin; ///< of this block's tile
 
 private:
+  /// Of how many fragments side by side (4, 2 or 1) four lanes exchange their columns.
+  int64_t fragmentsTogether(int64_t tilesN, mlir::Value columns);
+  /// From two columns of each of 2 or 4 fragments to 4 or 8 of one of them: the lane's number in its four says which.
+  llvm::SmallVector<mlir::Value> exchange(mlir::Value lane, llvm::ArrayRef<mlir::Value> sums);
   void setLoops(llvm::SmallVector<mlir::Value> &at, llvm::ArrayRef<unsigned> group, mlir::Value place);
 
   llvm::SmallVector<mlir::Value> loops; ///< places of the loops: those of the batch are set

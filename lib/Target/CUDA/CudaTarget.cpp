@@ -35,8 +35,8 @@ public:
   bool hasDevices() const override { return true; }
 
   llvm::Error configure(Options &options) override {
-    if (options.arch.empty())
-      options.arch = defaultArch.str();
+    if (options.arch.empty() || options.arch == tf32Suffix)
+      options.arch = defaultArch.str() + options.arch;
     llvm::Expected<Arch> arch = findArch(options.arch);
     if (!arch)
       return arch.takeError();

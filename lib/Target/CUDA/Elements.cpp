@@ -12,6 +12,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include <numeric>
 
 using namespace mlir;
 
@@ -146,16 +147,40 @@ void Elements::inScope(llvm::function_ref<void()> body) {
   scopes.pop_back();
 }
 
+Elements::Address Elements::address(Value pointer, Type stored, ArrayRef<Value> at, ArrayRef<Value> extents) {
+  // Neighbours are told as such: a known number of elements behind the same address, which LLVM merges accesses by.
+  SmallVector<Value> places(at);
+  int64_t further = 0;
+  if (auto sum = at.empty() ? arith::AddIOp() : at.back().getDefiningOp<arith::AddIOp>())
+    if (std::optional<int64_t> known = getConstantIntValue(sum.getRhs())) {
+      places.back() = sum.getLhs();
+      further = *known;
+    }
+  Location loc = kernel.getLoc();
+  Value linear = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), linearize(places, extents));
+  Value begin = LLVM::GEPOp::create(builder, loc, pointer.getType(), stored, pointer, ArrayRef<LLVM::GEPArg>{linear});
+  // Tensors begin at multiples of 16 bytes, and so do lines that are as many elements long.
+  constexpr uint64_t most = 16;
+  const uint64_t bytes = stored.getIntOrFloatBitWidth() / 8;
+  uint64_t alignment = bytes;
+  if (auto known = places.empty() ? multiples.end() : multiples.find(places.back()); known != multiples.end())
+    if (std::optional<int64_t> line = places.size() == 1 ? known->second : getConstantIntValue(extents.back()))
+      alignment = std::gcd(most, bytes * std::gcd(uint64_t(*line), uint64_t(known->second)));
+  if (further == 0)
+    return {begin, unsigned(alignment)};
+  alignment = std::gcd(alignment, bytes * uint64_t(std::abs(further)));
+  return {LLVM::GEPOp::create(builder, loc, pointer.getType(), stored, begin, ArrayRef<LLVM::GEPArg>{int32_t(further)}),
+          unsigned(alignment)};
+}
+
 void Elements::provideMemory(Value tensor, Value pointer) {
   Type element = cast<ShapedType>(tensor.getType()).getElementType();
   SmallVector<Value> sizes = extents(tensor);
   provide(tensor, [this, element, pointer, sizes](ArrayRef<Value> at) -> Value {
     Location loc = kernel.getLoc();
     Type stored = memoryType(element);
-    Value linear = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), linearize(at, sizes));
-    Value address =
-        LLVM::GEPOp::create(builder, loc, pointer.getType(), stored, pointer, ArrayRef<LLVM::GEPArg>{linear});
-    Value value = LLVM::LoadOp::create(builder, loc, stored, address);
+    Address from = address(pointer, stored, at, sizes);
+    Value value = LLVM::LoadOp::create(builder, loc, stored, from.pointer, from.alignment);
     if (stored == element)
       return value;
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(stored));
@@ -168,9 +193,8 @@ void Elements::store(Value value, Value tensor, ArrayRef<Value> at, Value pointe
   Type stored = memoryType(value.getType());
   if (stored != value.getType())
     value = arith::ExtUIOp::create(builder, loc, stored, value);
-  Value linear = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), linearize(at, extents(tensor)));
-  Value address = LLVM::GEPOp::create(builder, loc, pointer.getType(), stored, pointer, ArrayRef<LLVM::GEPArg>{linear});
-  LLVM::StoreOp::create(builder, loc, value, address);
+  Address to = address(pointer, stored, at, extents(tensor));
+  LLVM::StoreOp::create(builder, loc, value, to.pointer, to.alignment);
 }
 
 Value Elements::refuse(Operation *op, Type type) {
@@ -215,6 +239,12 @@ Value Elements::compute(OpResult result, ArrayRef<Value> at) {
     return scan(op, at);
   if (isa<tile::ScatterOp>(op))
     return scatter(op, at);
+  if (isa<tile::SortOp>(op))
+    return sort(result, at);
+  if (isa<tile::GroupedConvolutionOp>(op))
+    return groupedConvolution(op, at);
+  if (isa<tile::DepthwiseGradientOp>(op))
+    return depthwiseGradient(op, at);
   if (auto cast = dyn_cast<tensor::CastOp>(op))
     return element(cast.getSource(), at);
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {

@@ -37,6 +37,9 @@ public:
   mlir::Value element(mlir::Value tensor, llvm::ArrayRef<mlir::Value> at);
   void store(mlir::Value value, mlir::Value tensor, llvm::ArrayRef<mlir::Value> at, mlir::Value pointer);
 
+  /// The caller knows that `place` is a multiple of `of`: accesses there are merged, which takes that they are aligned.
+  void assumeMultiple(mlir::Value place, int64_t of) { multiples[place] = of; }
+
   /// What the loop body of `op` yields at `loops`, where the results so far are `sofar`.
   llvm::SmallVector<mlir::Value> yielded(mlir::linalg::LinalgOp op, llvm::ArrayRef<mlir::Value> loops,
                                          llvm::ArrayRef<mlir::Value> sofar);
@@ -64,12 +67,22 @@ public:
 private:
   using Key = std::vector<const void *>;
 
+  /// Where the element of a dense tensor at `pointer` lies.
+  struct Address {
+    mlir::Value pointer;
+    unsigned alignment; ///< bytes
+  };
+  Address address(mlir::Value pointer, mlir::Type stored, llvm::ArrayRef<mlir::Value> at,
+                  llvm::ArrayRef<mlir::Value> extents);
   mlir::Value compute(mlir::OpResult result, llvm::ArrayRef<mlir::Value> at);
   mlir::Value structured(mlir::linalg::LinalgOp op, unsigned result, llvm::ArrayRef<mlir::Value> at);
   mlir::Value pad(mlir::tensor::PadOp op, llvm::ArrayRef<mlir::Value> at);
   mlir::Value insert(mlir::tensor::InsertSliceOp op, llvm::ArrayRef<mlir::Value> at);
   mlir::Value scan(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
   mlir::Value scatter(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
+  mlir::Value sort(mlir::OpResult result, llvm::ArrayRef<mlir::Value> at);
+  mlir::Value groupedConvolution(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
+  mlir::Value depthwiseGradient(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
   /// `body` for 0 ... extent - 1, given each and the value so far, which it returns anew.
   mlir::Value inOrder(mlir::Value extent, mlir::Value initial,
                       llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> body);
@@ -90,6 +103,7 @@ private:
   llvm::SmallVector<mlir::Value> sizes;
   mlir::Value status;
   llvm::DenseMap<mlir::Value, Source> provided;
+  llvm::DenseMap<mlir::Value, int64_t> multiples; ///< that places are known to be of
   std::vector<std::map<Key, mlir::Value>> scopes;
   mlir::Operation *anchor; ///< in the entry block: what only depends on sizes stands before it
   std::map<int64_t, mlir::Value> constants;

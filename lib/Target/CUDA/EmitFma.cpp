@@ -213,6 +213,8 @@ private:
           inside = isLess(row, rows);
         if (!dividesEvenly(columns, schedule.n))
           inside = both(inside, isLess(column, columns));
+        if (together > 1)
+          elements.assumeMultiple(column, together);
         when(inside, [&] { code.write(row, column, sums.slice(size_t(i * schedule.tileN + j), size_t(together))); });
       }
     }

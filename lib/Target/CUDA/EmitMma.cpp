@@ -1,7 +1,7 @@
 //===- EmitMma.cpp - the schedule `mma`: products on tensor cores by mma.sync --------------===//
 //
-// A block computes a tile of C. Tiles of A and B go through a ring of `stages` slots in shared memory, by cp.async
-// where the operand's rows begin at multiples of 16 bytes, else element by element:
+// A block computes a tile of C. Tiles of A and B go through a ring of `stages` slots in shared memory, by cp.async of
+// 16, 8 or 4 bytes, as the operand's rows begin at multiples of them, else element by element:
 //
 //   load tiles 0 ... stages - 2
 //   for k tiles: wait for the oldest ; barrier ; load tile + stages - 1 into the slot that all have left ;
@@ -74,7 +74,7 @@ public:
         multiplyTiles(a, b, from, step, next);
       scf::YieldOp::create(builder, loc, next);
     });
-    NVVM::CpAsyncWaitGroupOp::create(builder, loc, 0);
+    // The groups that are still there are empty.
     code.writeFragments(lane, warpRow, warpColumn, {tilesM(), tilesN(), /*rowStep=*/16},
                         SmallVector<Value>(loop.getResults()));
     return success();
@@ -88,7 +88,8 @@ private:
     ArrayRef<unsigned> rowLoops, columnLoops; ///< of the whole; neighbours of the last column loop lie side by side
     Value origin;                             ///< of the tile in m or n
     Value rowExtent, columnExtent;            ///< of the whole
-    bool aligned;                             ///< chunks lie side by side, at multiples of 16 bytes
+    int64_t
+        unit; ///< elements that lie side by side, at multiples of their bytes, for cp.async; 0: it takes none of them
   };
 
   int64_t tilesM() const { return schedule.m / schedule.warpsM / 16; }
@@ -108,27 +109,33 @@ private:
     made.rowExtent = code.extentOf(made.rowLoops);
     made.columnExtent = code.extentOf(made.columnLoops);
     made.origin = origin;
-    // All but the last dimension lie multiples of 16 bytes apart, and a chunk has neighbours of one of them.
+    // All but the last dimension lie multiples of a unit apart, and a unit has neighbours of one of them.
     auto type = cast<ShapedType>(made.tensor.getType());
     int64_t last = type.getShape().back();
-    made.aligned = made.alongK == liesAlongK &&
-                   (type.getRank() == 1 || (!ShapedType::isDynamic(last) && last % chunkElements == 0));
-    if (made.columnLoops.size() > 1)
-      made.aligned &= dividesEvenly(code.extentsOf(made.columnLoops).back(), chunkElements);
+    auto isUnit = [&](int64_t unit) {
+      return (unit == 1 || type.getRank() == 1 || (!ShapedType::isDynamic(last) && last % unit == 0)) &&
+             (made.columnLoops.size() == 1 || dividesEvenly(code.extentsOf(made.columnLoops).back(), unit));
+    };
+    constexpr int64_t leastBytes = 4;
+    for (int64_t unit = chunkElements; unit * made.elementBytes >= leastBytes && !made.unit; unit /= 2)
+      if (made.alongK == liesAlongK && isUnit(unit))
+        made.unit = unit;
     return made;
   }
 
   void loadTile(const Operand &operand, Value tile, Value slot) {
     Value depth = elements.multiply(tile, index(schedule.k));
     Value rowOrigin = operand.alongK ? operand.origin : depth, columnOrigin = operand.alongK ? depth : operand.origin;
-    forChunks(operand, slot, [&](Value row, Value chunk, Value to) {
+    auto load = [&](Value row, Value chunk, Value to) {
       Value fromRow = elements.add(rowOrigin, row);
       Value fromColumn = elements.add(columnOrigin, elements.multiply(chunk, index(chunkElements)));
-      if (operand.aligned)
-        copyInside(operand, fromRow, fromColumn, to);
-      else
-        gatherChunk(operand, fromRow, fromColumn, to);
-    });
+      if (!operand.unit)
+        return gatherChunk(operand, fromRow, fromColumn, to);
+      for (int64_t first = 0; first < chunkElements; first += operand.unit)
+        copyInside(operand, fromRow, elements.add(fromColumn, index(first)),
+                   first ? address(to, index(first * operand.elementBytes)) : to);
+    };
+    forChunks(operand, slot, load, /*rolled=*/operand.unit != chunkElements);
   }
 
   Value globalAddress(const Operand &operand, Value row, Value column) {
@@ -149,17 +156,17 @@ private:
     return inside;
   }
 
-  /// A chunk by cp.async. Rows are multiples of 16 bytes, so it is inside or outside.
+  /// A unit by cp.async. Rows are multiples of it, so it is inside or outside.
   void copyInside(const Operand &operand, Value row, Value column, Value to) {
     Value inside = insideOf(operand, row, column);
     if (inside) {
       row = arith::SelectOp::create(builder, loc, inside, row, index(0));
       column = arith::SelectOp::create(builder, loc, inside, column, index(0));
     }
-    copyChunk(to, globalAddress(operand, row, column), inside);
+    copyBytes(operand.unit * operand.elementBytes, to, globalAddress(operand, row, column), inside);
   }
 
-  /// Eight elements one by one, zeros where there are none.
+  /// A chunk's elements one by one, zeros where there are none.
   void gatherChunk(const Operand &operand, Value row, Value column, Value to) {
     Type bits = builder.getIntegerType(unsigned(bytesOf(element)) * 8);
     auto type = VectorType::get({chunkElements}, bits);
@@ -208,7 +215,7 @@ LogicalResult emitMma(ThreadKernel &kernel) {
   std::string reason;
   std::optional<Contraction> product = matchContraction(kernel.from, reason);
   if (product)
-    reason = whyNotOnTensorCores(*product);
+    reason = whyNotOnTensorCores(*product, /*tf32=*/true);
   if (!reason.empty())
     return kernel.from.emitOpError("its schedule `mma` does not fit: ") << reason;
   // The architecture has been asked when the schedule was chosen.

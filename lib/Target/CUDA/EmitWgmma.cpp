@@ -106,14 +106,6 @@ private:
       NVVM::SetMaxRegisterOp::create(builder, loc, uint32_t(registers), action);
   }
 
-  /// A round of it is hundreds of instructions, which LLVM counts as one.
-  void keepRolled(scf::ForOp loop) {
-    MLIRContext *context = builder.getContext();
-    auto unroll = LLVM::LoopUnrollAttr::get(context, builder.getBoolAttr(true), {}, {}, {}, {}, {}, {});
-    loop->setAttr("loop_annotation", LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {},
-                                                                   {}, {}, {}, {}, {}));
-  }
-
   // Behind the slots lie their mbarriers.
   Value full(Value slot) { return inSlot(shared, 8, slot, slotBytes * schedule.stages); }
   Value empty(Value slot) { return inSlot(shared, 8, slot, (slotBytes + 8) * schedule.stages); }
@@ -207,7 +199,7 @@ LogicalResult emitWgmma(ThreadKernel &kernel) {
   std::string reason;
   std::optional<Contraction> product = matchContraction(kernel.from, reason);
   if (product)
-    reason = whyNotOnWarpGroups(*product);
+    reason = whyNotOnWarpGroups(*product, /*tf32=*/true);
   if (!reason.empty())
     return kernel.from.emitOpError("its schedule `wgmma` does not fit: ") << reason;
   // The architecture has been asked when the schedule was chosen.

@@ -9,8 +9,9 @@ namespace tilewright::cuda {
 /// What it multiplies.
 mlir::Type elementOf(Contraction product);
 
-/// Why tensor cores do not compute it; empty: they do, by a schedule `mma`.
-std::string whyNotOnTensorCores(Contraction product);
+/// Why tensor cores do not compute it; empty: they do, by a schedule `mma`. `tf32`: operands of f32 may be rounded to
+/// it.
+std::string whyNotOnTensorCores(Contraction product, bool tf32);
 
 inline constexpr int64_t mostRegisters = 255;  ///< of a thread
 inline constexpr int64_t aroundRegisters = 40; ///< of them for what addresses take

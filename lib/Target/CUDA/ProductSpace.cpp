@@ -37,11 +37,11 @@ int64_t mostOf(int64_t size, int64_t least, int64_t most) {
 
 class Estimate {
 public:
-  Estimate(const Schedule &schedule, Contraction product, const Arch &arch)
+  Estimate(const Schedule &schedule, Contraction product, const Arch &arch, int64_t parts)
       : schedule(schedule), arch(arch), bytes(bytesOf(elementOf(product))),
         resultBytes(bytesOf(getElementTypeOrSelf(product.op->getResult(0).getType()))),
         m(product.likelySizeOf(product.rows)), n(product.likelySizeOf(product.columns)),
-        k(product.likelySizeOf(product.depth)), batches(product.likelySizeOf(product.batches)) {}
+        k(product.likelySizeOf(product.depth) / parts), batches(product.likelySizeOf(product.batches) * parts) {}
 
   double nanoseconds() const {
     const int64_t blocks =
@@ -73,7 +73,7 @@ private:
     // latency, and of a block's start and end; of the tensor cores each is one warp's at a time.
     constexpr double sharedRate = 128, cacheRate = 48, latency = 700, aside = 1500, cores = 4, barrier = 80;
     const double there = double(blocks), tile = double((schedule.m + schedule.n) * schedule.k * bytes);
-    const double rate = arch.halfFlops * (bytes == 1 ? 2 : 1) * std::min(1.0, there * double(warps()) / cores);
+    const double rate = arch.halfFlops * 2 / double(bytes) * std::min(1.0, there * double(warps()) / cores);
     const double multiply = 2 * double(schedule.m * schedule.n * schedule.k) * there / rate;
     const double fragments =
         double((schedule.m / schedule.warpsM + schedule.n / schedule.warpsN) * warps() * schedule.k * bytes);
@@ -95,13 +95,19 @@ ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &
   const int64_t step = stepOf(elementOf(product)), bytes = bytesOf(elementOf(product));
   const int64_t m = mostOf(product.likelySizeOf(product.rows), unit, most),
                 n = mostOf(product.likelySizeOf(product.columns), unit, most);
+  // All but one of the slots are on their way at a time: more than there are tiles to load are of no use.
+  const int64_t tiles = int64_t(llvm::divideCeil(product.likelySizeOf(product.depth), 2 * step));
+  std::vector<int64_t> slots{2, 3, 4, 5, initial.stages};
+  llvm::erase_if(slots, [&](int64_t number) { return number > std::max<int64_t>(initial.stages, tiles + 1); });
+  llvm::sort(slots);
+  slots.erase(std::unique(slots.begin(), slots.end()), slots.end());
   ScheduleSpace space;
   space.knobs = {{"warp_m", powers(unit, 64, initial.m / initial.warpsM), initial.m / initial.warpsM},
                  {"warp_n", powers(unit, 128, initial.n / initial.warpsN), initial.n / initial.warpsN},
                  {"warps_m", powers(1, 8, initial.warpsM), initial.warpsM},
                  {"warps_n", powers(1, 8, initial.warpsN), initial.warpsN},
                  {"k", powers(2 * step, 4 * step, initial.k), initial.k},
-                 {"stages", {2, 3, 4, 5}, initial.stages}};
+                 {"stages", slots, initial.stages}};
   auto atMost = [&](int64_t limit, std::vector<Constraint::Term> terms, std::string why) {
     Constraint constraint;
     constraint.kind = Constraint::Kind::SumAtMost;
@@ -136,17 +142,17 @@ Schedule scheduleOf(const SchedulePoint &point) {
   return schedule;
 }
 
-double nanosecondsOfMma(const Schedule &schedule, Contraction product, const Arch &arch) {
-  return Estimate(schedule, product, arch).nanoseconds();
+double nanosecondsOfMma(const Schedule &schedule, Contraction product, const Arch &arch, int64_t parts) {
+  return Estimate(schedule, product, arch, parts).nanoseconds();
 }
 
-Schedule chooseMma(Contraction product, const Arch &arch) {
+Schedule chooseMma(Contraction product, const Arch &arch, int64_t parts) {
   const int64_t step = stepOf(elementOf(product));
   Schedule best = scheduleOf({16, 16, 1, 1, 2 * step, 2});
-  double least = nanosecondsOfMma(best, product, arch);
+  double least = nanosecondsOfMma(best, product, arch, parts);
   for (const SchedulePoint &point : spaceOfMma(product, arch, best).points()) {
     const Schedule schedule = scheduleOf(point);
-    const double time = nanosecondsOfMma(schedule, product, arch);
+    const double time = nanosecondsOfMma(schedule, product, arch, parts);
     // Of equals the one whose loads have more time.
     if (time >= least * 0.999 && !(time <= least && schedule.stages > best.stages))
       continue;

@@ -8,17 +8,18 @@
 
 namespace tilewright::cuda {
 
-/// The space of `product`, of which whyNotOnTensorCores() is empty: tiles of a warp, warps, k of a step, stages. None of
-/// its points is refused by whyNotMma(), but for `initial` where it is.
+/// The space of `product`, of which whyNotOnTensorCores() is empty: tiles of a warp, warps, k of a step, stages. None
+/// of its points is refused by whyNotMma(), but for `initial` where it is.
 ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &initial);
 
 Schedule scheduleOf(const SchedulePoint &point);
 
-/// What the model expects of it on a card of `arch`, in nanoseconds. Sizes that are not known are taken for 1024.
-double nanosecondsOfMma(const Schedule &schedule, Contraction product, const Arch &arch);
+/// What the model expects of it on a card of `arch`, in nanoseconds. Sizes that are not known are taken for 1024. With
+/// `parts` its sum is in so many, each a product of a batch (SplitSums.h).
+double nanosecondsOfMma(const Schedule &schedule, Contraction product, const Arch &arch, int64_t parts = 1);
 
 /// The point that the model ranks first.
-Schedule chooseMma(Contraction product, const Arch &arch);
+Schedule chooseMma(Contraction product, const Arch &arch, int64_t parts = 1);
 
 } // namespace tilewright::cuda
 

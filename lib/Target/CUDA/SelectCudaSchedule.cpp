@@ -12,6 +12,7 @@
 #include "lib/Target/CUDA/Attention.h"
 #include "lib/Target/CUDA/MathWithCode.h"
 #include "lib/Target/CUDA/ProductSpace.h"
+#include "lib/Target/CUDA/SplitSums.h"
 #include "lib/Target/CUDA/ThreadKernel.h"
 #include "lib/Target/CUDA/WgmmaSpace.h"
 #include "mlir/Pass/PassManager.h"
@@ -48,7 +49,8 @@ std::string whyNot(Operation *op) {
   }
   if (isa<tensor::EmptyOp, tensor::PadOp, tensor::InsertSliceOp, tensor::ExtractSliceOp, tensor::ExpandShapeOp,
           tensor::CollapseShapeOp, tensor::CastOp, affine::AffineApplyOp, func::ReturnOp, tensor::YieldOp, tile::ScanOp,
-          tile::ScatterOp, tile::AttentionOp>(op)) // attention: with its schedule
+          tile::ScatterOp, tile::SortOp, tile::GroupedConvolutionOp, tile::DepthwiseGradientOp,
+          tile::AttentionOp>(op)) // attention: with its schedule
     return "";
   if (auto number = dyn_cast<arith::ConstantOp>(op)) {
     auto dense = dyn_cast<ElementsAttr>(number.getValue());
@@ -96,11 +98,11 @@ public:
     Schedule schedule;
     std::string reason;
     if (std::optional<Contraction> contraction = matchContraction(kernel, reason)) {
-      if (arch.groupFlops > 0 && whyNotOnWarpGroups(*contraction).empty())
+      if (arch.groupFlops > 0 && whyNotOnWarpGroups(*contraction, arch.tf32).empty())
         if (Schedule wgmma = chooseWgmma(*contraction, arch);
             whyNotWgmma(wgmma, *contraction, arch.sharedBytes).empty())
           return wgmma;
-      if (whyNotOnTensorCores(*contraction).empty())
+      if (whyNotOnTensorCores(*contraction, arch.tf32).empty())
         if (Schedule mma = chooseMma(*contraction, arch); whyNotMma(mma, *contraction, arch.sharedBytes).empty())
           return mma;
       if (std::optional<Schedule> fma = chooseFma(*contraction); fma && whyNotFma(*fma, *contraction).empty())
@@ -113,8 +115,11 @@ public:
         return chooseRows(*rows);
     schedule.kind = Schedule::Kind::Elements;
     schedule.threads = 256;
-    bool searches = llvm::any_of(kernel.getOps(), [](Operation &op) { return isa<tile::ScanOp, tile::ScatterOp>(op); });
-    schedule.vector = reduces || searches ? 1 : vectorOf(lastSizes());
+    bool loops = llvm::any_of(kernel.getOps(), [](Operation &op) {
+      return isa<tile::ScanOp, tile::ScatterOp, tile::SortOp, tile::GroupedConvolutionOp, tile::DepthwiseGradientOp>(
+          op);
+    });
+    schedule.vector = reduces || loops ? 1 : vectorOf(lastSizes());
     return schedule;
   }
 
@@ -259,8 +264,7 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
       getOperation().emitError() << llvm::toString(known.takeError());
       return signalPassFailure();
     }
-    // Attention that tensor cores do not take is what it is made of: products, and a softmax of rows between them. So
-    // are convolutions in groups.
+    // Attention that tensor cores do not take is what it is made of: products, and a softmax of rows between them.
     OpPassManager decompose(func::FuncOp::getOperationName());
     decompose.addPass(createDecomposeTile());
     decompose.addPass(createCanonicalizerPass());
@@ -287,6 +291,7 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
         possible &= succeeded(refuseOps(kernel));
     if (!possible)
       return signalPassFailure();
+    splitSums(getOperation(), *known);
     for (auto kernel : getOperation().getOps<func::FuncOp>())
       if (kernel->hasAttr("tw.kernel") && !kernel->hasAttr("tw.schedule"))
         setSchedule(kernel, Selection(kernel, *known).choose());

@@ -1,5 +1,6 @@
 //===- ThreadCode.cpp - arithmetic and conditions of what one thread does ---------------===//
 #include "lib/Target/CUDA/ThreadCode.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -28,6 +29,13 @@ Value ThreadCode::both(Value a, Value b) {
 bool ThreadCode::dividesEvenly(Value extent, int64_t by) {
   std::optional<int64_t> known = getConstantIntValue(extent);
   return known && *known % by == 0;
+}
+
+void ThreadCode::keepRolled(scf::ForOp loop) {
+  MLIRContext *context = builder.getContext();
+  auto unroll = LLVM::LoopUnrollAttr::get(context, builder.getBoolAttr(true), {}, {}, {}, {}, {}, {});
+  loop->setAttr("loop_annotation",
+                LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}));
 }
 
 void ThreadCode::when(Value condition, llvm::function_ref<void()> body) {

@@ -3,6 +3,7 @@
 #define TILEWRIGHT_LIB_TARGET_CUDA_THREADCODE_H
 
 #include "lib/Target/CUDA/ThreadKernel.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace tilewright::cuda {
 
@@ -23,6 +24,8 @@ protected:
   mlir::Value both(mlir::Value a, mlir::Value b);
   /// Whether it is known that `extent` is a multiple of `by`.
   bool dividesEvenly(mlir::Value extent, int64_t by);
+  /// LLVM counts a block of assembly, or a thread's many loads, as little, and would unroll the loop.
+  void keepRolled(mlir::scf::ForOp loop);
   /// Code under a condition, or always where it is null.
   void when(mlir::Value condition, llvm::function_ref<void()> body);
 

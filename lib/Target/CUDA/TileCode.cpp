@@ -24,28 +24,43 @@ Value TileCode::chunkOffset(int64_t chunks, Value row, Value chunk) {
   return elements.multiply(elements.add(elements.multiply(row, index(chunks)), mixed), index(chunkBytes));
 }
 
-void TileCode::forChunks(const SharedTile &tile, Value slot, llvm::function_ref<void(Value, Value, Value)> body) {
+void TileCode::forChunks(const SharedTile &tile, Value slot, llvm::function_ref<void(Value, Value, Value)> body,
+                         bool rolled) {
   int64_t chunksOfRow = tile.chunksOfRow(), chunks = tile.rows * chunksOfRow;
-  for (int64_t first = 0; first < chunks; first += schedule.threads) {
-    Value number = elements.add(kernel.thread, index(first));
-    when(first + schedule.threads <= chunks ? Value() : isLess(number, index(chunks)), [&] {
+  auto chunk = [&](Value number, bool inside) {
+    when(inside ? Value() : isLess(number, index(chunks)), [&] {
       Value row = quotient(number, chunksOfRow), chunk = remainder(number, chunksOfRow);
       body(row, chunk, address(slot, elements.add(index(tile.slotOffset), chunkOffset(chunksOfRow, row, chunk))));
     });
+  };
+  if (rolled && chunks > schedule.threads) {
+    auto loop = scf::ForOp::create(builder, loc, kernel.thread, index(chunks), index(schedule.threads));
+    keepRolled(loop);
+    elements.inScope([&] {
+      builder.setInsertionPointToStart(loop.getBody());
+      chunk(loop.getInductionVar(), /*inside=*/true);
+    });
+    return;
   }
+  for (int64_t first = 0; first < chunks; first += schedule.threads)
+    chunk(elements.add(kernel.thread, index(first)), first + schedule.threads <= chunks);
 }
 
-void TileCode::copyChunk(Value to, Value from, Value inside) {
+void TileCode::copyBytes(int64_t size, Value to, Value from, Value inside) {
   Value bytes;
   if (inside) {
-    Value all = arith::ConstantIntOp::create(builder, loc, chunkBytes, 32);
+    Value all = arith::ConstantIntOp::create(builder, loc, size, 32);
     Value none = arith::ConstantIntOp::create(builder, loc, 0, 32);
     bytes = arith::SelectOp::create(builder, loc, inside, all, none);
   }
-  NVVM::CpAsyncOp::create(builder, loc, to, from, uint32_t(chunkBytes), NVVM::LoadCacheModifierKind::CG, bytes);
+  // Only sixteen bytes may go around the first-level cache.
+  auto cache = size == chunkBytes ? NVVM::LoadCacheModifierKind::CG : NVVM::LoadCacheModifierKind::CA;
+  NVVM::CpAsyncOp::create(builder, loc, to, from, uint32_t(size), cache, bytes);
 }
 
 SmallVector<Value> TileCode::loadFragments(const SharedTile &tile, Value slot, Value side, int64_t depth, bool isLhs) {
+  if (!tile.alongK && element.isF32())
+    return loadWords(tile, slot, side, depth, isLhs);
   Value matrix = quotient(lane, 8), inMatrix = remainder(lane, 8);
   Value low = remainder(matrix, 2), high = quotient(matrix, 2);
   Value alongSide = elements.multiply(isLhs ? low : high, index(8));
@@ -71,7 +86,26 @@ SmallVector<Value> TileCode::loadFragments(const SharedTile &tile, Value slot, V
   return words;
 }
 
+SmallVector<Value> TileCode::loadWords(const SharedTile &tile, Value slot, Value side, int64_t depth, bool isLhs) {
+  SmallVector<Value> words;
+  Value inSide = elements.add(side, quotient(lane, 4));
+  for (int64_t i = 0; i < 4; ++i) {
+    const int64_t low = i % 2, high = i / 2, alongSide = isLhs ? low : high, alongDepth = isLhs ? high : low;
+    Value row = elements.add(remainder(lane, 4), index(depth + alongDepth * chunkElements));
+    Value column = elements.add(inSide, index(alongSide * 8));
+    Value offset = chunkOffset(tile.chunksOfRow(), row, quotient(column, chunkElements));
+    offset = elements.add(offset, elements.multiply(remainder(column, chunkElements), index(bytesOf(element))));
+    Value from = address(slot, elements.add(index(tile.slotOffset), offset));
+    words.push_back(asFragment(LLVM::LoadOp::create(builder, loc, builder.getI32Type(), from)));
+  }
+  return words;
+}
+
 Value TileCode::asFragment(Value word) {
+  if (element.isF32()) {
+    Value number = LLVM::BitcastOp::create(builder, loc, element, word);
+    return NVVM::ConvertFloatToTF32Op::create(builder, loc, builder.getI32Type(), number, NVVM::FPRoundingMode::RNA);
+  }
   if (!element.isF16())
     return word;
   return LLVM::BitcastOp::create(builder, loc, VectorType::get({2}, builder.getF16Type()), word);
@@ -79,7 +113,10 @@ Value TileCode::asFragment(Value word) {
 
 void TileCode::multiply(ValueRange a, ValueRange b, MutableArrayRef<Value> sums) {
   bool isInteger = element.isInteger();
-  NVVM::MMATypes type = isInteger ? NVVM::MMATypes::s8 : element.isF16() ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
+  NVVM::MMATypes type = isInteger         ? NVVM::MMATypes::s8
+                        : element.isF32() ? NVVM::MMATypes::tf32
+                        : element.isF16() ? NVVM::MMATypes::f16
+                                          : NVVM::MMATypes::bf16;
   Type sum = sums.front().getType();
   auto four = LLVM::LLVMStructType::getLiteral(builder.getContext(), {sum, sum, sum, sum});
   // Sums of integers wrap, as those of a loop do.

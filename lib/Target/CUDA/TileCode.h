@@ -3,10 +3,11 @@
 // What the schedules on tensor cores share. A tile keeps a matrix as memory has it: rows along m or n with k side by
 // side, or rows along k. ldmatrix reads the first as it is and turns the second over (.trans), so no order of operands
 // is copied. 16-byte chunks of a row are swapped by its number, so that eight rows that ldmatrix reads lie in different
-// banks. Numbers of 8 bits, which .trans does not turn over, always lie along k.
+// banks. Numbers of 8 bits, which .trans does not turn over, always lie along k; those of 32 bits are read one by one
+// where they do not. f32 is rounded to tf32 in registers, to nearest: mma would cut it off.
 //
-// Fragments: PTX ISA, "Matrix Fragments for mma.m16n8k16" with 16-bit floats and "for mma.m16n8k32" with 8-bit
-// integers.
+// Fragments: PTX ISA, "Matrix Fragments for mma.m16n8k16" with 16-bit floats, "for mma.m16n8k32" with 8-bit integers
+// and "for mma.m16n8k8" with tf32.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_TILECODE_H
@@ -19,7 +20,7 @@ namespace tilewright::cuda {
 /// What cp.async and a row of ldmatrix take.
 inline constexpr int64_t chunkBytes = 16;
 
-/// Bytes of an element that tensor cores take: bf16, f16, i8.
+/// Bytes of an element that tensor cores take: bf16, f16, i8, f32 as tf32.
 inline int64_t bytesOf(mlir::Type element) { return element.getIntOrFloatBitWidth() / 8; }
 /// The depth of one mma.
 inline int64_t stepOf(mlir::Type element) { return 2 * chunkBytes / bytesOf(element); }
@@ -37,24 +38,31 @@ struct SharedTile {
 /// The base of what emits a schedule on tensor cores.
 class TileCode : protected ThreadCode {
 protected:
-  /// `element` is bf16, f16 or i8.
+  /// `element` is bf16, f16, i8 or f32.
   TileCode(ThreadKernel &kernel, mlir::Type element);
 
   /// `offset` bytes behind a pointer to shared memory.
   mlir::Value address(mlir::Value pointer, mlir::Value offset);
   /// Where chunk `chunk` of row `row` lies in a tile with so many chunks in a row, in bytes.
   mlir::Value chunkOffset(int64_t chunks, mlir::Value row, mlir::Value chunk);
-  /// Calls `body` with this thread's chunks of a tile of a slot: row, chunk of the row, and where it goes.
+  /// Calls `body` with this thread's chunks of a tile of a slot: row, chunk of the row, and where it goes. `rolled`: in
+  /// a loop, for a body that takes many registers.
   void forChunks(const SharedTile &tile, mlir::Value slot,
-                 llvm::function_ref<void(mlir::Value, mlir::Value, mlir::Value)> body);
-  /// Sixteen bytes at `from` by cp.async, or zeros where `inside` (null: always) is not; `from` is memory in any case.
-  void copyChunk(mlir::Value to, mlir::Value from, mlir::Value inside);
+                 llvm::function_ref<void(mlir::Value, mlir::Value, mlir::Value)> body, bool rolled = false);
+  /// `bytes` (16, 8 or 4) at `from` by cp.async, or zeros where `inside` (null: always) is not; `from` is memory in any
+  /// case.
+  void copyBytes(int64_t bytes, mlir::Value to, mlir::Value from, mlir::Value inside);
+  /// All of a chunk.
+  void copyChunk(mlir::Value to, mlir::Value from, mlir::Value inside) { copyBytes(chunkBytes, to, from, inside); }
 
   /// Four matrices of 8 x 16 bytes of a tile at `side` (in m or n) and `depth` (in k): those behind 16 bytes of k are
   /// the third and fourth of A, the second and fourth of B.
   llvm::SmallVector<mlir::Value> loadFragments(const SharedTile &tile, mlir::Value slot, mlir::Value side,
                                                int64_t depth, bool isLhs);
-  /// A word of two elements as the nvvm dialect wants it: pairs of f16 are vectors, pairs of bf16 words.
+  /// The same of 32 bits where k does not lie side by side, by a load for each word.
+  llvm::SmallVector<mlir::Value> loadWords(const SharedTile &tile, mlir::Value slot, mlir::Value side, int64_t depth,
+                                           bool isLhs);
+  /// A word of elements as the nvvm dialect wants it: pairs of f16 are vectors, others words; f32 is rounded to tf32.
   mlir::Value asFragment(mlir::Value word);
   /// Four sums of 16 x 8 (f32, i32 of i8), in place, and A (four words) times B (two words).
   void multiply(mlir::ValueRange a, mlir::ValueRange b, llvm::MutableArrayRef<mlir::Value> sums);

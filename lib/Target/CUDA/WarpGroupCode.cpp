@@ -101,7 +101,10 @@ void WarpGroupCode::multiply(Type element, ArrayRef<Matrix> left, const Matrix &
   auto stepOf = [&](const Matrix &matrix) { return (matrix.alongK ? groupDepthBytes : depth * lineBytes) / 16; };
   const int64_t each = int64_t(sums.size() / left.size());
   std::string stem = "\twgmma.mma_async.sync.aligned.m64n" + std::to_string(columns) + "k" + std::to_string(depth);
-  stem += integers ? ".s32.s8.s8 {" : element.isF16() ? ".f32.f16.f16 {" : ".f32.bf16.bf16 {";
+  stem += integers          ? ".s32.s8.s8 {"
+          : element.isF32() ? ".f32.tf32.tf32 {"
+          : element.isF16() ? ".f32.f16.f16 {"
+                            : ".f32.bf16.bf16 {";
   std::string constraints = inPlace(sums);
   SmallVector<Value> operands(sums.begin(), sums.end());
   auto pass = [&](Value value) {
@@ -123,8 +126,10 @@ void WarpGroupCode::multiply(Type element, ArrayRef<Matrix> left, const Matrix &
     std::string registers;
     for (int64_t i = 0; i < each; ++i)
       registers += (i ? ", $" : "$") + std::to_string(int64_t(group) * each + i);
-    // Signs, and what is turned over; integers have neither.
-    std::string tail = std::string(", 1, 1, ") + (matrix.alongK ? "0, " : "1, ") + (right.alongK ? "0" : "1");
+    // Signs, which integers have not, and what is turned over: of 16 bits only.
+    std::string tail = ", 1, 1";
+    if (!element.isF32())
+      tail += std::string(matrix.alongK ? ", 0" : ", 1") + (right.alongK ? ", 0" : ", 1");
     for (int64_t step = 0; step < steps; ++step)
       text += stem + registers + "}, " + ofLeft[size_t(step)] + ", " + ofRight[size_t(step)] + ", adds" +
               (integers ? "" : tail) + ";\n";

@@ -82,8 +82,8 @@ std::optional<MappedOperand> mapOperand(Contraction product, OpOperand *operand,
   made.runs.assign(runs.rbegin(), runs.rend());
   made.element = element;
   made.alongK = made.runs.front().part == MappedOperand::Part::Depth;
-  if (element.isInteger() && !made.alongK)
-    return fail("wgmma takes int8 only where neighbours are of one sum");
+  if (bytesOf(element) != 2 && !made.alongK)
+    return fail("wgmma takes int8 and tf32 only where neighbours are of one sum");
   return made;
 }
 
@@ -91,6 +91,7 @@ TensorMapRecipe MappedOperand::recipe(uint32_t buffer, int64_t side) const {
   TensorMapRecipe made;
   made.buffer = buffer;
   made.element = element.isInteger() ? TensorMapRecipe::Element::I8
+                 : element.isF32()   ? TensorMapRecipe::Element::F32
                  : element.isF16()   ? TensorMapRecipe::Element::F16
                                      : TensorMapRecipe::Element::BF16;
   made.swizzle = uint32_t(lineBytes);
@@ -102,8 +103,8 @@ TensorMapRecipe MappedOperand::recipe(uint32_t buffer, int64_t side) const {
   return made;
 }
 
-std::string whyNotOnWarpGroups(Contraction product) {
-  if (std::string reason = whyNotOnTensorCores(product); !reason.empty())
+std::string whyNotOnWarpGroups(Contraction product, bool tf32) {
+  if (std::string reason = whyNotOnTensorCores(product, tf32); !reason.empty())
     return reason;
   std::string reason;
   if (mapOperand(product, product.lhs(), product.rows, reason))

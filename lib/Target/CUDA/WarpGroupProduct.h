@@ -1,13 +1,15 @@
 //===- WarpGroupProduct.h - contractions that warp groups take, with TMA and wgmma --------===//
 //
-// A contraction of bf16, f16 or int8 whose operands TMA can load in boxes: an operand is dense, its dimensions fall
-// into one run that is the sum's loops, one that is its rows (or columns), and those of the batch, as in
+// A contraction of bf16, f16, f32 (as tf32) or int8 whose operands TMA can load in boxes: an operand is dense, its
+// dimensions fall into one run that is the sum's loops, one that is its rows (or columns), and those of the batch, as
+// in
 //
 //   A: tensor<8x128x96xbf16>, (b, m, k)   ->  a map of (k: 96, m: 128, b: 8), a box of 64 of k and the tile's rows
 //   A: tensor<2x70x96xbf16>, (m0, m1, k)  ->  a map of (k: 96, m: 140): dimensions of one run are one of the map
 //   B: tensor<96x64xbf16>, (k, n)         ->  a map of (n: 64, k: 96), boxes of 64 of n and 64 of k: n is contiguous
 //
-// and all strides are multiples of 16 bytes. Of int8 the sum's loops are contiguous: wgmma turns nothing over.
+// and all strides are multiples of 16 bytes. Of int8 and f32 the sum's loops are contiguous: wgmma turns over 16 bits
+// only.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_WARPGROUPPRODUCT_H
@@ -54,7 +56,7 @@ std::optional<MappedOperand> mapOperand(Contraction product, mlir::OpOperand *op
                                         std::string &reason);
 
 /// Why warp groups do not compute it; empty: they do, by a schedule `wgmma`.
-std::string whyNotOnWarpGroups(Contraction product);
+std::string whyNotOnWarpGroups(Contraction product, bool tf32);
 
 /// Registers of a consumer's thread, about.
 int64_t registersOfConsumer(const Schedule &schedule);

@@ -20,12 +20,12 @@ enum Knobs : size_t { groupM, consumers, columns, stages };
 
 class Estimate {
 public:
-  Estimate(const Schedule &schedule, Contraction product, const Arch &arch)
+  Estimate(const Schedule &schedule, Contraction product, const Arch &arch, int64_t parts)
       : schedule(schedule), arch(arch), bytes(elementOf(product).getIntOrFloatBitWidth() / 8),
         resultBytes(
             std::max<int64_t>(1, getElementTypeOrSelf(product.op->getResult(0).getType()).getIntOrFloatBitWidth() / 8)),
         m(product.likelySizeOf(product.rows)), n(product.likelySizeOf(product.columns)),
-        k(product.likelySizeOf(product.depth)), batches(product.likelySizeOf(product.batches)) {}
+        k(product.likelySizeOf(product.depth) / parts), batches(product.likelySizeOf(product.batches) * parts) {}
 
   double nanoseconds() const {
     const int64_t blocks =
@@ -130,16 +130,16 @@ Schedule wgmmaAt(Contraction product, const SchedulePoint &point) {
   return schedule;
 }
 
-double nanosecondsOfWgmma(const Schedule &schedule, Contraction product, const Arch &arch) {
-  return Estimate(schedule, product, arch).nanoseconds();
+double nanosecondsOfWgmma(const Schedule &schedule, Contraction product, const Arch &arch, int64_t parts) {
+  return Estimate(schedule, product, arch, parts).nanoseconds();
 }
 
-Schedule chooseWgmma(Contraction product, const Arch &arch) {
+Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts) {
   Schedule best = wgmmaAt(product, {groupRows, 1, 64, 2});
-  double least = nanosecondsOfWgmma(best, product, arch);
+  double least = nanosecondsOfWgmma(best, product, arch, parts);
   for (const SchedulePoint &point : spaceOfWgmma(product, arch, best).points()) {
     const Schedule schedule = wgmmaAt(product, point);
-    const double time = nanosecondsOfWgmma(schedule, product, arch);
+    const double time = nanosecondsOfWgmma(schedule, product, arch, parts);
     // Of equals the one whose loads have more time.
     if (time >= least * 0.999 && !(time <= least && schedule.stages > best.stages))
       continue;

@@ -14,11 +14,12 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
 
 Schedule wgmmaAt(Contraction product, const SchedulePoint &point);
 
-/// What the model expects of it on a card of `arch`, in nanoseconds. Sizes that are not known are taken for 1024.
-double nanosecondsOfWgmma(const Schedule &schedule, Contraction product, const Arch &arch);
+/// What the model expects of it on a card of `arch`, in nanoseconds. Sizes that are not known are taken for 1024. With
+/// `parts` its sum is in so many, each a product of a batch (SplitSums.h).
+double nanosecondsOfWgmma(const Schedule &schedule, Contraction product, const Arch &arch, int64_t parts = 1);
 
 /// The point that the model ranks first.
-Schedule chooseWgmma(Contraction product, const Arch &arch);
+Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts = 1);
 
 } // namespace tilewright::cuda
 

@@ -4,8 +4,8 @@
 // RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT
 
 // The last three: 3 x 3, 1 x 1, and one of three channels, whose windows are gathered.
-// TILED: "convolution{{.*}} tw.schedule = {block = array<i64: 64, 64, 32>, kind = "mma"
-// TILED: "convolution{{.*}} tw.schedule = {block = array<i64: 16, 16, 32>, kind = "mma"
+// TILED: "convolution{{.*}} tw.schedule = {block = array<i64: 64, 128, 32>, kind = "mma", stages = 4
+// TILED: "convolution{{.*}} tw.schedule = {block = array<i64: 16, 16, 32>, kind = "mma", stages = 2
 // TILED: "convolution{{.*}} tw.schedule = {block = array<i64: 16, 16, 64>, kind = "mma"
 
 // CHECK: cp.async.cg.shared.global

@@ -5,7 +5,7 @@
 // RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT
 // RUN: tilewright run %s --target=cuda --arch=sm_90a --device=emulated --check | FileCheck %s --check-prefix=RESULT
 
-// TILED: tw.schedule = {block = array<i64: 16, 16, 64>, kind = "mma", stages = 5 : i64, threads = 32 : i64, warps = array<i64: 1, 1>}
+// TILED: tw.schedule = {block = array<i64: 16, 16, 64>, kind = "mma", stages = 3 : i64, threads = 32 : i64, warps = array<i64: 1, 1>}
 
 // CHECK: .target sm_80
 // CHECK: .entry kernel_0(
@@ -17,9 +17,14 @@
 // CHECK: bar.sync
 // CHECK: ldmatrix.sync.aligned.m8n8.x4.shared.b16
 // CHECK: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+// What comes behind the loop has nothing to wait for.
+// CHECK-NOT: cp.async.wait_group
+// Lanes exchange columns: four of bf16 side by side.
+// CHECK: shfl.sync.bfly
+// CHECK: st.global.v2.b32
 // CHECK-NOT: call
 
-// HOPPER: // wgmma and TMA for products of bf16, f16 and int8
+// HOPPER: // wgmma and TMA for products of bf16, f16, tf32 and int8
 // HOPPER: .target sm_90a
 
 // RESULT: 4 operations, 1 kernels

@@ -7,7 +7,7 @@
 
 // CHECK-DAG: refusals.mlir:[[@LINE+11]]: target cuda: exp of tensor<4x8xf64>: exp of float64 has no implementation; target cpu computes it
 // CHECK-DAG: refusals.mlir:[[@LINE+11]]: target cuda: log of tensor<4x8xf64>: log of float64 has no implementation; target cpu computes it
-// CHECK-DAG: refusals.mlir:[[@LINE+11]]: target cuda: sort of tensor<4x8xf32>: the target has no schedule for it; target cpu computes it
+// CHECK-DAG: refusals.mlir:[[@LINE+11]]: target cuda: fmod of tensor<4x8xf32>: the remainder of floats has no exact implementation; target cpu computes it
 
 // ARCH: target cuda knows no arch 'sm_75'; there are sm_80, sm_86, sm_89, sm_90a
 // CPU: target 'cpu' takes no arch
@@ -18,6 +18,6 @@ func.func @main(%x: tensor<4x8xf32>, %d: tensor<4x8xf64>) -> (tensor<4x8xf64>, t
   // The lines that the messages name.
   %0 = tw.exp %d : (tensor<4x8xf64>) -> tensor<4x8xf64>
   %1 = tw.log %d : (tensor<4x8xf64>) -> tensor<4x8xf64>
-  %2, %3 = tw.sort %x {dim = 1 : i64} : tensor<4x8xf32> -> tensor<4x8xf32>, tensor<4x8xi64>
+  %2 = tw.fmod %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
   return %0, %1, %2 : tensor<4x8xf64>, tensor<4x8xf64>, tensor<4x8xf32>
 }

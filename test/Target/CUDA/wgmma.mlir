@@ -41,7 +41,7 @@
 // CHECK: wgmma.wait_group.sync.aligned 1;
 // CHECK: mbarrier.arrive.shared::cta.b64 _,
 // CHECK: wgmma.wait_group.sync.aligned 0;
-// CHECK: st.global
+// CHECK: st.global.v4.b32
 // CHECK: .entry kernel_1(
 // CHECK: .reqntid 256
 // CHECK-NOT: setmaxnreg

@@ -12,7 +12,7 @@ static TensorMapRecipe recipeOf(const std::string &text) {
 }
 
 TEST(TensorMapRecipe, IsReadAsItWasWritten) {
-  for (std::string text : {"0:bf16:128:64*512,128*1*s0", "3:f16:64:32*8", "0:i8:128:128*1024,256*3",
+  for (std::string text : {"0:bf16:128:64*512,128*1*s0", "3:f16:64:32*8", "0:i8:128:128*1024,256*3", "2:f32:128:32*512,64*8",
                            "1:bf16:0:1*0*s1*s1*s0,2*3,4*5,6*7,8*9"})
     EXPECT_EQ(recipeOf(text).text(), text);
 }
@@ -24,7 +24,7 @@ TEST(TensorMapRecipe, OthersAreRefused) {
                            "0:bf16",
                            "0:bf16:128",
                            "0:bf16:128:",
-                           "0:f32:128:64*512",
+                           "0:f64:128:64*512",
                            "-1:bf16:128:64*512",
                            "0:bf16:96:64*512",
                            "0:bf16:128:0*512",

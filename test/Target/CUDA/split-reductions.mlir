@@ -1,0 +1,21 @@
+// Long reductions to few results, in parts: those over rows of many columns. One of all has been cut for all targets
+// before; a prime number of terms does not fall into parts.
+// RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s
+// RUN: tilewright run %s --target=cuda --device=emulated --check | FileCheck %s --check-prefix=RESULT
+
+// CHECK: func.func @main
+// CHECK: tensor.expand_shape %arg0 {{\[\[}}0, 1], [2]] output_shape [32, 256, 40]
+// CHECK: call @[[ROWS:kernel_[0-9]+_parts]]({{.*}} -> tensor<32x40xf32>
+// CHECK-NOT: call @{{.*}}_parts
+// CHECK: func.func private @[[ROWS]]({{.*}}kind = "rows"
+// CHECK: tw.op = "sum of parts"
+
+// RESULT: check: every kernel agrees with the reference
+func.func @main(%x: tensor<8192x40xf32>, %y: tensor<200000xf32>, %z: tensor<131101xf32>) -> (tensor<40xf32>, tensor<f32>, tensor<f32>) {
+  %n = tw.neg %x : (tensor<8192x40xf32>) -> tensor<8192x40xf32>
+  %t = tw.exp %n : (tensor<8192x40xf32>) -> tensor<8192x40xf32>
+  %a = tw.reduce sum %t {dims = array<i64: 0>} : tensor<8192x40xf32> -> tensor<40xf32>
+  %b = tw.reduce sum %y {dims = array<i64: 0>} : tensor<200000xf32> -> tensor<f32>
+  %c = tw.reduce sum %z {dims = array<i64: 0>} : tensor<131101xf32> -> tensor<f32>
+  return %a, %b, %c : tensor<40xf32>, tensor<f32>, tensor<f32>
+}

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""How long the PTX of products takes to be made, and ptxas to assemble it, as a table:
+
+    tools/dev/ptx_times.py [--program build/bin/tilewright] [--runs 3]
+
+The first time is of `tilewright compile --emit=ptx` less that of `--emit=structured`, which is what any target takes; the least CPU
+time of the runs of each. ptxas is that of PATH, of a CUDA root or of triton's wheel.
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+
+SIZES = [(128, 128, 128), (256, 384, 512), (100, 130, 70), (17, 1024, 1024), (1024, 1024, 1024), (4096, 4096, 4096)]
+MODEL = """
+func.func @main(%x: tensor<{m}x{k}x{type}>, %w: tensor<{n}x{k}x{type}>, %b: tensor<{n}x{type}>) -> tensor<{m}x{n}x{type}> {{
+  %t = tw.permute %w {{permutation = array<i64: 1, 0>}} : tensor<{n}x{k}x{type}> -> tensor<{k}x{n}x{type}>
+  %h = tw.matmul %x, %t : (tensor<{m}x{k}x{type}>, tensor<{k}x{n}x{type}>) -> tensor<{m}x{n}x{type}>
+  %a = tw.add %h, %b : (tensor<{m}x{n}x{type}>, tensor<{n}x{type}>) -> tensor<{m}x{n}x{type}>
+  return %a : tensor<{m}x{n}x{type}>
+}}
+"""
+
+
+def find_ptxas():
+    if found := shutil.which("ptxas") or shutil.which("/usr/local/cuda/bin/ptxas"):
+        return found
+    import triton
+
+    return str(pathlib.Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "ptxas")
+
+
+def best(runs, command):
+    """Milliseconds on a core, whatever else the machine does."""
+    times = []
+    for _ in range(runs):
+        begin = os.times()
+        subprocess.run(command, check=True, capture_output=True)
+        end = os.times()
+        times.append(end.children_user - begin.children_user + end.children_system - begin.children_system)
+    return min(times) * 1000
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", default=str(pathlib.Path(__file__).parents[2] / "build" / "bin" / "tilewright"))
+    parser.add_argument("--runs", type=int, default=3)
+    flags = parser.parse_args()
+    ptxas = find_ptxas()
+    print(f"{'arch':8}{'type':6}{'sizes':18}{'schedule':10}{'PTX ms':>8}{'lines':>7}{'ptxas ms':>10}{'registers':>11}{'spills':>8}")
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch)
+        for arch in ("sm_80", "sm_90a"):
+            for kind in ("bf16", "i8", "f32"):
+                for m, n, k in SIZES:
+                    model, ptx, tiled = folder / "m.mlir", folder / "m.ptx", folder / "t.mlir"
+                    model.write_text(MODEL.format(m=m, n=n, k=k, type=kind))
+                    compile_ = [flags.program, "compile", str(model), "--target=cuda", f"--arch={arch}"]
+                    made = best(flags.runs, [*compile_, "--emit=ptx", "-o", str(ptx)])
+                    before = best(flags.runs, [*compile_, "--emit=structured", "-o", str(folder / "s.mlir")])
+                    subprocess.run([*compile_, "--emit=tiled", "-o", str(tiled)], check=True)
+                    schedules = re.findall(r'tw.schedule = \{[^}]*kind = "(\w+)"', tiled.read_text())
+                    assemble = [ptxas, f"-arch={arch}", "-v", str(ptx), "-o", str(folder / "m.cubin")]
+                    assembled = best(flags.runs, assemble)
+                    told = subprocess.run(assemble, check=True, capture_output=True, text=True).stderr
+                    registers = max(map(int, re.findall(r"Used (\d+) registers", told)))
+                    spills = sum(map(int, re.findall(r"(\d+) bytes spill stores", told)))
+                    lines = len(ptx.read_text().splitlines())
+                    print(f"{arch:8}{kind:6}{f'{m}x{n}x{k}':18}{'+'.join(schedules):10}{made - before:8.0f}{lines:7}{assembled:10.0f}{registers:11}{spills:8}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
