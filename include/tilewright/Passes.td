@@ -339,6 +339,13 @@ def HlsBuildDesign : Pass<"tw-hls-build-design", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tilewright::hls::HLSDialect", "::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect"];
 }
 
+def HlsPlaceMemories : Pass<"tw-hls-place-memories", "::mlir::ModuleOp"> {
+  let summary = "Arrays beyond the block memories of the budget go into URAM";
+  let options = [Option<"part", "part", "std::string", "\"xcu280\"", "the device">,
+    Option<"budget", "budget", "std::string", "\"\"", "as of --tw-hls-select-schedules">];
+  let dependentDialects = ["::tilewright::hls::HLSDialect"];
+}
+
 def HlsStreamChannels : Pass<"tw-hls-stream-channels", "::mlir::ModuleOp"> {
   let summary = "Buffers that are written and read once, in one order, become streams";
   let dependentDialects = ["::tilewright::hls::HLSDialect", "::mlir::affine::AffineDialect"];

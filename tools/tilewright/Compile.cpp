@@ -61,7 +61,7 @@ struct CompileFlags {
                             cl::cat(category)};
   cl::opt<std::string> budget{"budget",
                               cl::desc("of --target=hls: what the design may use (default: all that the part has)"),
-                              cl::value_desc("dsp=N,bram=N"), cl::cat(category)};
+                              cl::value_desc("dsp=N,bram=N,uram=N"), cl::cat(category)};
   cl::opt<std::string> arch{"arch", cl::desc("of target cuda: sm_80, sm_86, sm_89 or sm_90a (default: sm_80)"),
                             cl::value_desc("name"), cl::cat(category)};
   cl::opt<std::string> rounding{"rounding", cl::desc("between fused ops: fused (none) or eager (as eager rounds)"),

@@ -73,7 +73,7 @@ struct TuneFlags {
                             cl::cat(category)};
   cl::opt<std::string> budget{"budget",
                               cl::desc("of --target=hls: what a design may use (default: all that the part has)"),
-                              cl::value_desc("dsp=N,bram=N"), cl::cat(category)};
+                              cl::value_desc("dsp=N,bram=N,uram=N"), cl::cat(category)};
   cl::opt<std::string> report{"report", cl::desc("write a page about it there; .json: the numbers, .png: a chart"),
                               cl::value_desc("file.html"), cl::cat(category)};
   cl::opt<bool> list{"list", cl::desc("print the schedules that the kernels may have, and measure nothing"),

@@ -244,6 +244,16 @@ int64_t blockMemories(MemRefType type) {
   return banks * blocksFor(llvm::divideCeil(type.getNumElements(), banks), widthOf(type.getElementType()));
 }
 
+int64_t ultraMemories(MemRefType type) {
+  if (memoryOf(type) != Memory::Uram)
+    return 0;
+  constexpr int64_t words = 4096, bits = 72; // AMD UG573
+  PartitionAttr partition = banksOf(type);
+  const int64_t banks = partition ? partition.getBanks(type.getShape()) : 1;
+  return banks * llvm::divideCeil(llvm::divideCeil(type.getNumElements(), banks), words) *
+         llvm::divideCeil(widthOf(type.getElementType()), bits);
+}
+
 int64_t blockMemories(StreamType type) { return blocksFor(type.getDepth(), widthOf(type.getElement())); }
 
 DesignEstimate estimateDesign(func::FuncOp top) {
@@ -257,6 +267,7 @@ DesignEstimate estimateDesign(func::FuncOp top) {
         design.romBram += blocks;
       else // a channel is two arrays: one is filled while the other is read
         design.channelBram += 2 * blocks;
+      design.total.uram += 2 * ultraMemories(cast<MemRefType>(buffer.getMemory().getType()));
     }
     if (auto stream = dyn_cast<StreamOp>(op))
       design.channelBram += blockMemories(cast<StreamType>(stream.getQueue().getType()));
@@ -267,8 +278,11 @@ DesignEstimate estimateDesign(func::FuncOp top) {
     TaskEstimate estimate;
     estimate.name = task.getCallee().str();
     std::tie(estimate.cycles, estimate.dsp) = BlockEstimator{estimate.nests}.block(function.getBody().front());
-    function.walk(
-        [&](BufferOp buffer) { estimate.bram += blockMemories(cast<MemRefType>(buffer.getMemory().getType())); });
+    function.walk([&](BufferOp buffer) {
+      auto type = cast<MemRefType>(buffer.getMemory().getType());
+      estimate.bram += blockMemories(type);
+      design.total.uram += ultraMemories(type);
+    });
     all.add(task, estimate.cycles);
     inside.add(task, usesPort(task) ? 0 : estimate.cycles);
     design.interval = std::max(design.interval, estimate.cycles);

@@ -32,7 +32,9 @@ int64_t nestCycles(int64_t iterations, int64_t ii, int64_t depth);
 
 /// Block memories of 18 kbit for an array: each bank of its own, small ones in LUTs.
 int64_t blockMemories(mlir::MemRefType type);
-/// The same for a queue.
+/// UltraRAMs for an array that lies in them.
+int64_t ultraMemories(mlir::MemRefType type);
+/// Block memories of a queue.
 int64_t blockMemories(StreamType type);
 
 /// A loop nest of a task.

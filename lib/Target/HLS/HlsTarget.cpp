@@ -66,6 +66,7 @@ public:
     kernel.addPass(memref::createFoldMemRefAliasOpsPass());
     pm.addPass(createHlsBuildDesign());
     pm.addPass(createHlsStreamChannels());
+    pm.addPass(createHlsPlaceMemories({options.part, options.budget}));
   }
 
   llvm::Expected<std::string> emit(ModuleOp, const Options &) override { return noProgram(); }
@@ -129,9 +130,9 @@ private:
     if (design.total.bram > budget.bram)
       return llvm::createStringError(
           "the budget cannot be met: the arrays of this model need bram=%lld (18 kbit each), "
-          "and the budget has bram=%lld; fewer multipliers need fewer banks: lower dsp, which "
-          "is %lld here",
-          (long long)design.total.bram, (long long)budget.bram, (long long)design.total.dsp);
+          "and the budget has bram=%lld, with what its uram=%lld takes; fewer multipliers need fewer banks: lower dsp, "
+          "which is %lld here",
+          (long long)design.total.bram, (long long)budget.bram, (long long)budget.uram, (long long)design.total.dsp);
     return llvm::Error::success();
   }
 

@@ -41,10 +41,13 @@ llvm::Expected<Resources> readBudget(llvm::StringRef text, const Part &part) {
     auto [name, count] = word.split('=');
     if (!given.insert(name).second)
       return llvm::createStringError("--budget names '" + name + "' twice: give each once");
-    int64_t *entry = name == "dsp" ? &budget.dsp : name == "bram" ? &budget.bram : nullptr;
+    int64_t *entry = name == "dsp"    ? &budget.dsp
+                     : name == "bram" ? &budget.bram
+                     : name == "uram" ? &budget.uram
+                                      : nullptr;
     int64_t value = 0;
     if (!entry || count.getAsInteger(10, value) || value < 0)
-      return llvm::createStringError("--budget takes dsp=N and bram=N between commas, not '" + word + "'");
+      return llvm::createStringError("--budget takes dsp=N, bram=N and uram=N between commas, not '" + word + "'");
     if (value > *entry)
       return llvm::createStringError("--budget " + name + "=" + count + " is more than " + part.name +
                                      " has, which is " + std::to_string(*entry));

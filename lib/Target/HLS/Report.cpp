@@ -11,7 +11,10 @@ std::string printReport(const DesignEstimate &design, const Part &part, const Re
   out << "# Estimate for " << part.name << ", 300 MHz\n\n"
       << "Latency " << design.latency << " cycles, " << design.kernelLatency << " without ports, interval "
       << design.interval << " cycles. DSP " << design.total.dsp << " of " << budget.dsp << ", BRAM (18 kbit) "
-      << design.total.bram << " of " << budget.bram << ".\n\n"
+      << design.total.bram << " of " << budget.bram;
+  if (design.total.uram > 0)
+    out << ", URAM " << design.total.uram << " of " << budget.uram;
+  out << ".\n\n"
       << "| task | cycles | DSP | BRAM |\n|---|---|---|---|\n";
   for (const TaskEstimate &task : design.tasks)
     out << "| " << task.name << " | " << task.cycles << " | " << task.dsp << " | " << task.bram << " |\n";
@@ -43,16 +46,18 @@ std::string printJson(const DesignEstimate &design, const Part &part, const Reso
                                        {"bram", task.bram},
                                        {"nests", std::move(nests)}});
   }
-  llvm::json::Object report{{"made_by", "tilewright hls"},
-                            {"part", part.name},
-                            {"latency", design.latency},
-                            {"kernel_latency", design.kernelLatency},
-                            {"interval", design.interval},
-                            {"dsp", design.total.dsp},
-                            {"bram", design.total.bram},
-                            {"rom_bram", design.romBram},
-                            {"budget", llvm::json::Object{{"dsp", budget.dsp}, {"bram", budget.bram}}},
-                            {"tasks", std::move(tasks)}};
+  llvm::json::Object report{
+      {"made_by", "tilewright hls"},
+      {"part", part.name},
+      {"latency", design.latency},
+      {"kernel_latency", design.kernelLatency},
+      {"interval", design.interval},
+      {"dsp", design.total.dsp},
+      {"bram", design.total.bram},
+      {"uram", design.total.uram},
+      {"rom_bram", design.romBram},
+      {"budget", llvm::json::Object{{"dsp", budget.dsp}, {"bram", budget.bram}, {"uram", budget.uram}}},
+      {"tasks", std::move(tasks)}};
   std::string text;
   llvm::raw_string_ostream(text) << llvm::formatv("{0:2}", llvm::json::Value(std::move(report))) << "\n";
   return text;

@@ -6,7 +6,8 @@
 // After:
 //   %p = tensor.pad %x low[0, 1, 1, 0] high[0, 0, 0, 0] : tensor<1x9x9x4xf32>
 //   %z = linalg.fill ins(0.0) outs(%empty)
-//   %0 = linalg.generic {(n, y, x, c, i, j) -> p[n, 2 y + i, 2 x + j, c], w[i, j, 0, c], z[n, y, x, c]} { multiply, add }
+//   %0 = linalg.generic {(n, y, x, c, i, j) -> p[n, 2 y + i, 2 x + j, c], w[i, j, 0, c], z[n, y, x, c]} { multiply, add
+//   }
 //
 // Loops that a schedule can reorder, copy and pipeline (SelectSchedules.cpp), where --tw-decompose-tile has a branch at
 // every tap. Groups of several channels or filters get loops of their own, over views of the operands. Terms are added

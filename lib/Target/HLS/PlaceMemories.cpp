@@ -1,0 +1,126 @@
+//===- PlaceMemories.cpp - --tw-hls-place-memories: large arrays into URAM ------------------===//
+//
+// Before, where the arrays of a design take more block memories than the budget has:
+//   %h = tw_hls.buffer "h" : memref<4x8192xf32, #tw_hls.partition<cyclic 4, none>, #tw_hls.memory<bram>>
+// After:
+//   %h = tw_hls.buffer "h" : memref<4x8192xf32, #tw_hls.partition<cyclic 4, none>, #tw_hls.memory<uram>>
+//
+// An UltraRAM has 4096 words of 72 bits (AMD UG573), eight times a block memory of 18 kbit, and begins with zeros: ROMs
+// stay where they are. Arrays that take the most block memories for each UltraRAM go first, and no more of them than
+// needed. An array and what tasks call it by are one.
+//
+// Test: test/Target/HLS/place-memories.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/HLS/Banks.h"
+#include "lib/Target/HLS/Cost.h"
+#include "tilewright/Passes.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_HLSPLACEMEMORIES
+#include "tilewright/Passes.h.inc"
+} // namespace tilewright
+
+namespace tilewright::hls {
+namespace {
+
+/// Arrays that are one memory: a channel, and the arguments of the tasks that it is handed to.
+struct Group {
+  SmallVector<Value> values;
+  int64_t blocks = 0, ultra = 0; ///< what it takes as one or the other
+  bool mayMove = true;
+};
+
+MemRefType movedType(MemRefType type) { return withMemory(type, banksOf(type), Memory::Uram); }
+
+llvm::MapVector<const void *, Group> groupsOf(func::FuncOp top) {
+  auto module = top->getParentOfType<ModuleOp>();
+  llvm::EquivalenceClasses<const void *> same;
+  llvm::MapVector<const void *, Group> groups;
+  llvm::MapVector<Operation *, int64_t> calls; // of functions
+  auto isArray = [](Value value) {
+    auto type = dyn_cast<MemRefType>(value.getType());
+    return type && memoryOf(type) == Memory::Bram;
+  };
+  top.walk([&](TaskOp task) {
+    auto function = module.lookupSymbol<func::FuncOp>(task.getCallee());
+    ++calls[function];
+    for (auto [operand, argument] : llvm::zip(task->getOperands(), function.getArguments()))
+      if (isArray(operand))
+        same.unionSets(operand.getAsOpaquePointer(), Value(argument).getAsOpaquePointer());
+  });
+  auto add = [&](Value value, int64_t times, bool mayMove) {
+    if (!isArray(value))
+      return;
+    const void *key = value.getAsOpaquePointer();
+    if (auto leader = same.findLeader(key); leader != same.member_end())
+      key = *leader;
+    Group &group = groups[key];
+    group.values.push_back(value);
+    auto type = cast<MemRefType>(value.getType());
+    group.blocks += times * blockMemories(type);
+    group.ultra += times * ultraMemories(movedType(type));
+    group.mayMove &= mayMove;
+  };
+  // A channel is two arrays; one inside of a task is one for each of the tasks.
+  top.walk([&](BufferOp buffer) { add(buffer.getMemory(), 2, !buffer.getValue()); });
+  for (auto [operation, times] : calls) {
+    auto function = cast<func::FuncOp>(operation);
+    for (BlockArgument argument : function.getArguments())
+      add(argument, 0, true);
+    function.walk([&, times = times](BufferOp buffer) { add(buffer.getMemory(), times, !buffer.getValue()); });
+  }
+  return groups;
+}
+
+struct HlsPlaceMemories : impl::HlsPlaceMemoriesBase<HlsPlaceMemories> {
+  using HlsPlaceMemoriesBase::HlsPlaceMemoriesBase;
+
+  void runOnOperation() override {
+    llvm::Expected<const Part *> device = findPart(part);
+    llvm::Expected<Resources> resources = device ? readBudget(budget, **device) : device.takeError();
+    if (!resources) {
+      emitError(UnknownLoc::get(&getContext())) << llvm::toString(resources.takeError());
+      return signalPassFailure();
+    }
+    for (auto top : getOperation().getOps<func::FuncOp>())
+      if (top->hasAttr(topAttrName))
+        place(top, *resources);
+  }
+
+private:
+  static void place(func::FuncOp top, const Resources &budget) {
+    int64_t over = estimateDesign(top).total.bram - budget.bram, left = budget.uram;
+    if (over <= 0 || left <= 0)
+      return;
+    auto groups = groupsOf(top);
+    SmallVector<Group *> order;
+    for (auto &[key, group] : groups)
+      if (group.mayMove && group.blocks > 0)
+        order.push_back(&group);
+    llvm::stable_sort(order,
+                      [](const Group *a, const Group *b) { return a->blocks * b->ultra > b->blocks * a->ultra; });
+    for (Group *group : order) {
+      if (over <= 0)
+        break;
+      if (group->ultra > left)
+        continue;
+      left -= group->ultra;
+      over -= group->blocks;
+      for (Value value : group->values)
+        value.setType(movedType(cast<MemRefType>(value.getType())));
+    }
+    auto module = top->getParentOfType<ModuleOp>();
+    for (auto function : module.getOps<func::FuncOp>())
+      if (!function.isDeclaration())
+        function.setType(FunctionType::get(function.getContext(), function.getBody().getArgumentTypes(),
+                                           function.getFunctionType().getResults()));
+  }
+};
+
+} // namespace
+} // namespace tilewright::hls
