@@ -77,8 +77,8 @@ for name, dtype in TYPES.items():
 # Long sums of few results, in parts. Those of 16 rows and more are cut for all targets, before kernels are formed.
 
 for name, dtype in TYPES.items():
-    if name != "f32":
-        row(f"split-{name}", lambda a, b: a @ b, random(3, 4096, dtype=dtype), random(4096, 64, dtype=dtype))
+    row(f"split-{name}", lambda a, b: a @ b, random(3, 4096, dtype=dtype), random(4096, 64, dtype=dtype))
+row("split-f32-linear-1", F.linear, random(1, 2048), random(72, 2048), random(72), kinds={"sm_80": ["fma"], "sm_90a": ["fma"]})
 for m in (1, 3, 17):
     row(f"{'split' if m < 16 else 'product-long'}-linear-{m}", lambda x, w, b: F.gelu(F.linear(x, w, b)), random(m, 4096, dtype=BF16), random(64, 4096, dtype=BF16), random(64, dtype=BF16))
 row("split-statistics", lambda x, w, r: F.rms_norm(F.linear(x, w) + r, [72]), random(5, 2048, dtype=BF16), random(72, 2048, dtype=BF16), random(5, 72, dtype=BF16))
