@@ -242,3 +242,14 @@ def test_tf32_follows_torch(monkeypatch, tmp_path, arch):
         torch.set_float32_matmul_precision(before)
     with pytest.raises(Exception, match="options\\['tf32'\\] is of target 'cuda', not of 'cpu'"):
         torch.compile(torch.matmul, backend="tilewright", options={"target": "cpu", "device": "", "arch": "", "tf32": True})(*inputs)
+
+
+@pytest.mark.parametrize("raster", [2, 3, 8])
+def test_tiles_in_bands(raster, arch, tmp_path, monkeypatch):
+    """Blocks take every tile once, also those of the last band, whose rows may be fewer."""
+    (tmp_path / "s.json").write_text('{"*": {"raster": %d, %s}}' % (raster, '"n": 64, "group_m": 64, "consumers": 1' if arch == "sm_90a" else '"warp_m": 16, "warps_m": 2'))
+    monkeypatch.setenv("TILEWRIGHT_SCHEDULE_FILE", str(tmp_path / "s.json"))
+    torch.manual_seed(1)
+    check(torch.matmul, torch.randn(2, 300, 72).bfloat16(), torch.randn(2, 72, 200).bfloat16())
+    (tiled,) = (tmp_path / "dump").rglob("*-tiled.mlir")
+    assert f"raster = {raster}" in tiled.read_text()
