@@ -123,7 +123,8 @@ row("softmax-gradient", lambda x: torch.softmax(x, -1), random(7, 512), gradient
 row("cross-entropy-gradient", F.cross_entropy, random(17, 512), lambda: torch.randint(0, 512, (17,)), gradient=True)
 for dims in (0, 1, 2, (0, 1), (0, 2), (1, 2), (0, 1, 2)):
     row(f"reductions-{dims}", lambda x, dims=dims: (x.sum(dims), x.mean(dims), x.amax(dims)), random(6, 17, 33))
-    row(f"reductions-bf16-{dims}", lambda x, dims=dims: (x.sum(dims), x.amin(dims)), random(6, 17, 33, dtype=BF16))
+    if isinstance(dims, int):
+        row(f"reductions-bf16-{dims}", lambda x, dims=dims: (x.sum(dims), x.amin(dims)), random(6, 17, 33, dtype=BF16))
 # Long ones to few results, in parts.
 for name, shape, dims in (("columns", (4096, 40), 0), ("channels", (8, 16, 32, 36), (0, 2, 3)), ("middle", (2, 8192, 9), 1)):
     row(f"split-reduction-{name}", lambda x, dims=dims: (x * 2).sum(dims), random(*shape))
@@ -138,7 +139,7 @@ row("reductions-int-every", lambda x: [x.sum(d) for d in (0, 1, 2)], lambda: tor
 
 # Convolutions.
 
-for name, dtype in (("bf16", BF16), ("f16", F16), ("f32", F32), ("tf32", F32)):
+for name, dtype in (("bf16", BF16), ("f32", F32), ("tf32", F32)):
     x, bias = random(2, 16, 9, 11, dtype=dtype), random(24, dtype=dtype)
     for size in (1, 3):
         w = random(24, 16, size, size, dtype=dtype)
