@@ -17,6 +17,7 @@ struct Arch {
   double halfFlops;  ///< floating point operations of 16 bits a cycle and multiprocessor, by mma.sync
   double groupFlops; ///< the same by wgmma; 0: it has none, and no TMA
   double deviceRate; ///< bytes a nanosecond from the card's memory
+  double cacheBytes; ///< of the second-level cache
   /// Products of f32 may round their operands to tf32, which has 10 bits behind the point: `+tf32` behind the name.
   bool tf32 = false;
 };

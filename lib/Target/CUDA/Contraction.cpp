@@ -178,8 +178,10 @@ std::optional<Contraction> matchContraction(func::FuncOp kernel, std::string &re
 std::optional<Schedule> chooseFma(Contraction contraction) {
   int64_t m = contraction.likelySizeOf(contraction.rows), n = contraction.likelySizeOf(contraction.columns),
           k = contraction.likelySizeOf(contraction.depth);
-  // A tile that is mostly empty, or read once, gains nothing.
-  if (m < 4 || n < 8 || k < 8)
+  // A tile that is mostly empty, or read once, gains nothing; but a large operand, which threads of their own would
+  // read in lines apart from each other, is read side by side.
+  constexpr int64_t large = 64 * 1024;
+  if ((m < 4 && n * k * contraction.likelySizeOf(contraction.batches) < large) || n < 8 || k < 8)
     return std::nullopt;
   struct Shape {
     int64_t m, n, k, tileM, tileN;

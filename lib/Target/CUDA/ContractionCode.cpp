@@ -15,11 +15,25 @@ ContractionCode::ContractionCode(ThreadKernel &kernel, Contraction contraction)
   extents.push_back(divideUp(extentOf(all.rows), schedule.m));
   extents.push_back(divideUp(extentOf(all.columns), schedule.n));
   SmallVector<Value> at = elements.delinearize(kernel.block, extents);
+  if (schedule.raster > 1)
+    takeInBands(at[at.size() - 2], at.back(), extents[extents.size() - 2], extents.back());
   loops.assign(all.op.getNumLoops(), index(0));
   for (auto [loop, place] : llvm::zip(all.batches, at))
     loops[loop] = place;
   rowOrigin = elements.multiply(at[at.size() - 2], index(schedule.m));
   columnOrigin = elements.multiply(at.back(), index(schedule.n));
+}
+
+void ContractionCode::takeInBands(Value &row, Value &column, Value rows, Value columns) {
+  Value number = elements.add(elements.multiply(row, columns), column), height = index(schedule.raster);
+  Value tiles = elements.multiply(columns, height); // of a band; the last may have fewer rows
+  Value band = arith::DivUIOp::create(builder, loc, number, tiles);
+  Value inBand = arith::RemUIOp::create(builder, loc, number, tiles);
+  Value first = elements.multiply(band, height);
+  if (!dividesEvenly(rows, schedule.raster))
+    height = arith::MinUIOp::create(builder, loc, height, arith::SubIOp::create(builder, loc, rows, first));
+  row = elements.add(first, arith::RemUIOp::create(builder, loc, inBand, height));
+  column = arith::DivUIOp::create(builder, loc, inBand, height);
 }
 
 SmallVector<Value> ContractionCode::extentsOf(ArrayRef<unsigned> group) {

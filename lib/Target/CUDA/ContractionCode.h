@@ -40,6 +40,8 @@ public:
   mlir::Value rowOrigin, columnOrigin; ///< of this block's tile
 
 private:
+  /// From a tile's row and column to those of the tile that a block of this number takes in bands (`raster`).
+  void takeInBands(mlir::Value &row, mlir::Value &column, mlir::Value rows, mlir::Value columns);
   /// Of how many fragments side by side (4, 2 or 1) four lanes exchange their columns.
   int64_t fragmentsTogether(int64_t tilesN, mlir::Value columns);
   /// From two columns of each of 2 or 4 fragments to 4 or 8 of one of them: the lane's number in its four says which.

@@ -12,13 +12,14 @@
 #include "lib/Target/CUDA/ProductSpace.h"
 #include "lib/Target/CUDA/TileCode.h"
 #include "llvm/Support/MathExtras.h"
+#include <cmath>
 
 using namespace mlir;
 
 namespace tilewright::cuda {
 namespace {
 
-enum Knobs : size_t { warpM, warpN, warpsM, warpsN, depth, stages };
+enum Knobs : size_t { warpM, warpN, warpsM, warpsN, depth, stages, raster };
 
 /// The powers of two from `first` to `last`, and `also`.
 std::vector<int64_t> powers(int64_t first, int64_t last, int64_t also) {
@@ -50,9 +51,11 @@ public:
     double cycles = double(blocks / wave) * cyclesOf(together);
     if (left > 0)
       cycles += cyclesOf(int64_t(llvm::divideCeil(left, arch.multiprocessors)));
-    const double moved =
-        double(batches) * (double(bytes) * double(k) * double(m + n) + double(resultBytes) * double(m) * double(n));
-    return std::max(cycles / arch.gigahertz, moved / arch.deviceRate);
+    const ProductSizes sizes{m, n, k, batches, bytes, resultBytes};
+    const double moving = bytesMoved(sizes, schedule, wave, arch) / arch.deviceRate;
+    // Of two that take as long, the one that moves less where there is much to move.
+    constexpr double aside = 0.05;
+    return std::max(cycles / arch.gigahertz, moving) + (sizes.operands() > arch.cacheBytes ? aside * moving : 0);
   }
 
 private:
@@ -90,6 +93,38 @@ private:
 };
 } // namespace
 
+double bytesMoved(const ProductSizes &sizes, const Schedule &schedule, int64_t together, const Arch &arch) {
+  const auto [m, n, k, batches, bytes, resultBytes] = sizes;
+  const double results = double(batches) * double(resultBytes) * double(m) * double(n);
+  const double once = double(batches) * sizes.operands();
+  if (sizes.operands() <= arch.cacheBytes)
+    return once + results;
+  const auto rows = double(llvm::divideCeil(m, schedule.m)), columns = double(llvm::divideCeil(n, schedule.n));
+  const double tiles = rows * columns, wave = std::min(double(together), tiles);
+  double tall, wide; // of a wave, in tiles
+  if (schedule.raster > 1) {
+    tall = std::min(double(schedule.raster), rows);
+    wide = std::min(std::ceil(wave / tall), columns);
+  } else {
+    wide = std::min(wave, columns);
+    tall = std::ceil(wave / wide);
+  }
+  const double ofWave = double(bytes) * double(k) * (tall * double(schedule.m) + wide * double(schedule.n));
+  return std::max(once, double(batches) * ofWave * tiles / wave) + results;
+}
+
+std::vector<int64_t> rastersFor(const ProductSizes &sizes, const Arch &arch) {
+  if (sizes.operands() <= arch.cacheBytes)
+    return {1};
+  return {1, 8};
+}
+
+static ProductSizes sizesOf(Contraction product) {
+  return {product.likelySizeOf(product.rows),  product.likelySizeOf(product.columns),
+          product.likelySizeOf(product.depth), product.likelySizeOf(product.batches),
+          bytesOf(elementOf(product)),         bytesOf(getElementTypeOrSelf(product.op->getResult(0).getType()))};
+}
+
 ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &initial) {
   constexpr int64_t unit = 16, most = 256, mostWarps = 16;
   const int64_t step = stepOf(elementOf(product)), bytes = bytesOf(elementOf(product));
@@ -108,6 +143,7 @@ ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &
                  {"warps_n", powers(1, 8, initial.warpsN), initial.warpsN},
                  {"k", powers(2 * step, 4 * step, initial.k), initial.k},
                  {"stages", slots, initial.stages}};
+  space.knobs.push_back({"raster", rastersFor(sizesOf(product), arch), initial.raster});
   auto atMost = [&](int64_t limit, std::vector<Constraint::Term> terms, std::string why) {
     Constraint constraint;
     constraint.kind = Constraint::Kind::SumAtMost;
@@ -138,6 +174,7 @@ Schedule scheduleOf(const SchedulePoint &point) {
   schedule.n = point[warpN] * schedule.warpsN;
   schedule.k = point[depth];
   schedule.stages = point[stages];
+  schedule.raster = point[raster];
   schedule.threads = schedule.warpsM * schedule.warpsN * warpSize;
   return schedule;
 }
@@ -148,7 +185,7 @@ double nanosecondsOfMma(const Schedule &schedule, Contraction product, const Arc
 
 Schedule chooseMma(Contraction product, const Arch &arch, int64_t parts) {
   const int64_t step = stepOf(elementOf(product));
-  Schedule best = scheduleOf({16, 16, 1, 1, 2 * step, 2});
+  Schedule best = scheduleOf({16, 16, 1, 1, 2 * step, 2, 1});
   double least = nanosecondsOfMma(best, product, arch, parts);
   for (const SchedulePoint &point : spaceOfMma(product, arch, best).points()) {
     const Schedule schedule = scheduleOf(point);

@@ -18,6 +18,18 @@ Schedule scheduleOf(const SchedulePoint &point);
 /// `parts` its sum is in so many, each a product of a batch (SplitSums.h).
 double nanosecondsOfMma(const Schedule &schedule, Contraction product, const Arch &arch, int64_t parts = 1);
 
+/// What a model of a product knows of its sizes.
+struct ProductSizes {
+  int64_t m, n, k, batches;
+  int64_t bytes, resultBytes;                                                   ///< of an element
+  double operands() const { return double(bytes) * double(k) * double(m + n); } ///< bytes, of one of the batch
+};
+/// Bytes from the card's memory where so many tiles of `schedule` are computed together: each operand once where the
+/// second-level cache holds it, else what each wave of tiles reads.
+double bytesMoved(const ProductSizes &sizes, const Schedule &schedule, int64_t together, const Arch &arch);
+/// The rows of tiles in a band that are worth a try: one, and eight where operands do not fit the second-level cache.
+std::vector<int64_t> rastersFor(const ProductSizes &sizes, const Arch &arch);
+
 /// The point that the model ranks first.
 Schedule chooseMma(Contraction product, const Arch &arch, int64_t parts = 1);
 

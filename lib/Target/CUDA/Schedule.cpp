@@ -50,6 +50,8 @@ void setSchedule(func::FuncOp kernel, const Schedule &schedule) {
   }
   if (schedule.kind == Schedule::Kind::Rows)
     parts.append("group", builder.getI64IntegerAttr(schedule.group));
+  if (schedule.raster > 1)
+    parts.append("raster", builder.getI64IntegerAttr(schedule.raster));
   if (schedule.turned)
     parts.append("turned", builder.getUnitAttr());
   kernel->setAttr(attrName, parts.getDictionary(kernel.getContext()));
@@ -113,6 +115,8 @@ std::optional<Schedule> getSchedule(func::FuncOp kernel) {
       whole = true;
     }
   }
+  if (parts && parts.contains("raster"))
+    whole &= number("raster", schedule.raster);
   if (whole)
     return schedule;
   kernel.emitOpError(

@@ -16,6 +16,8 @@
 // mma: a block computes a tile (M, N; K at a time) of a product on tensor cores, by warps in M and N.
 // wgmma: the same on sm_90, where one warp group (128 threads) loads tiles of A and B and `consumers` others multiply,
 //   each its share of the tile's rows, 64 or 128.
+//   mma and wgmma may have `raster = 8`: blocks take tiles in bands of eight rows of tiles, column by column, so that
+//   those that run together read fewer rows and columns of operands that the second-level cache does not hold.
 // fma: a block computes a tile (M, N; K at a time) of a product of any type, each thread a smaller tile in registers.
 // attention: a block has rows of queries of one head, 16 for each warp, and walks over so many keys at a time.
 //
@@ -41,6 +43,7 @@ struct Schedule {
   int64_t warpsM = 0, warpsN = 0; ///< that share it, for mma
   int64_t consumers = 0;          ///< warp groups that share it, for wgmma
   int64_t tileM = 0, tileN = 0;   ///< of a thread, for fma
+  int64_t raster = 1; ///< of mma and wgmma: rows of tiles that blocks with neighbouring numbers take column by column
   // Of mma, wgmma and, without k, of attention:
   int64_t stages = 0; ///< tiles of A and B, or of keys and values, in shared memory
 };

@@ -27,6 +27,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -88,11 +89,28 @@ double timeOf(Contraction &product, const Arch &arch, int64_t parts) {
   return time + begin + double(results * parts * 4) / arch.deviceRate;
 }
 
+/// The same of a product by the schedule `fma`, which has no model: two blocks for each multiprocessor.
+int64_t partsOfFma(Contraction &product, const Arch &arch) {
+  std::optional<Schedule> schedule = chooseFma(product);
+  if (!schedule || !whyNotFma(*schedule, product).empty())
+    return 1;
+  const int64_t blocks =
+      product.sizeOf(product.batches) * int64_t(llvm::divideCeil(product.sizeOf(product.rows), schedule->m) *
+                                                llvm::divideCeil(product.sizeOf(product.columns), schedule->n));
+  const int64_t terms = product.sizeOf(product.depth);
+  int64_t parts = 1;
+  while (2 * parts * blocks <= 2 * arch.multiprocessors && terms % (2 * parts * termsUnit) == 0 &&
+         terms / (2 * parts) >= leastTerms)
+    parts *= 2;
+  return parts >= 4 ? parts : 1; // less is not worth a kernel
+}
+
 /// In how many parts; 1: it stays whole.
 int64_t partsOf(func::FuncOp kernel, Contraction &product, const Arch &arch) {
-  if (product.depth.size() != 1 || !isStatic(kernel) || !whyNotOnTensorCores(product, arch.tf32).empty() ||
-      !canCut(product.op, product.depth[0]))
+  if (product.depth.size() != 1 || !isStatic(kernel) || !canCut(product.op, product.depth[0]))
     return 1;
+  if (!whyNotOnTensorCores(product, arch.tf32).empty())
+    return partsOfFma(product, arch);
   constexpr double worth = 0.8; // of the time of one kernel; the model is a model
   const int64_t terms = product.sizeOf(product.depth);
   int64_t best = 1;

@@ -9,6 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/WgmmaSpace.h"
+#include "lib/Target/CUDA/ProductSpace.h"
+#include "lib/Target/CUDA/TileCode.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -16,7 +18,7 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-enum Knobs : size_t { groupM, consumers, columns, stages };
+enum Knobs : size_t { groupM, consumers, columns, stages, raster };
 
 class Estimate {
 public:
@@ -34,9 +36,11 @@ public:
     double cycles = double(blocks / wave) * cyclesOf(together);
     if (left > 0)
       cycles += cyclesOf(int64_t(llvm::divideCeil(left, arch.multiprocessors)));
-    const double moved =
-        double(batches) * (double(bytes) * double(k) * double(m + n) + double(resultBytes) * double(m) * double(n));
-    return std::max(cycles / arch.gigahertz, moved / arch.deviceRate);
+    const ProductSizes sizes{m, n, k, batches, bytes, resultBytes};
+    const double moving = bytesMoved(sizes, schedule, wave, arch) / arch.deviceRate;
+    // Of two that take as long, the one that moves less where there is much to move.
+    constexpr double aside = 0.05;
+    return std::max(cycles / arch.gigahertz, moving) + (sizes.operands() > arch.cacheBytes ? aside * moving : 0);
   }
 
 private:
@@ -96,6 +100,10 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
                  {"consumers", {1, 2}, initial.consumers},
                  {"n", with(widths, initial.n), initial.n},
                  {"stages", with(slots, initial.stages), initial.stages}};
+  const ProductSizes sizes{product.likelySizeOf(product.rows),  product.likelySizeOf(product.columns),
+                           product.likelySizeOf(product.depth), product.likelySizeOf(product.batches),
+                           bytesOf(elementOf(product)),         /*resultBytes=*/4};
+  space.knobs.push_back({"raster", rastersFor(sizes, arch), initial.raster});
   auto atMost = [&](int64_t limit, std::vector<Constraint::Term> terms, std::string why) {
     Constraint constraint;
     constraint.kind = Constraint::Kind::SumAtMost;
@@ -126,6 +134,7 @@ Schedule wgmmaAt(Contraction product, const SchedulePoint &point) {
   schedule.n = point[columns];
   schedule.k = lineElements(elementOf(product));
   schedule.stages = point[stages];
+  schedule.raster = point[raster];
   schedule.threads = (schedule.consumers + 1) * warpGroupSize;
   return schedule;
 }
@@ -135,7 +144,7 @@ double nanosecondsOfWgmma(const Schedule &schedule, Contraction product, const A
 }
 
 Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts) {
-  Schedule best = wgmmaAt(product, {groupRows, 1, 64, 2});
+  Schedule best = wgmmaAt(product, {groupRows, 1, 64, 2, 1});
   double least = nanosecondsOfWgmma(best, product, arch, parts);
   for (const SchedulePoint &point : spaceOfWgmma(product, arch, best).points()) {
     const Schedule schedule = wgmmaAt(product, point);
