@@ -239,10 +239,10 @@ def test_weights_that_do_not_fit(tmp_path):
     tilewright.export(torch.nn.Linear(64, 64).eval(), (torch.randn(1, 64),), tmp_path / "model.pt2")
     made = hls_trial.generate(tmp_path / "model.pt2", tmp_path / "out", "--budget=bram=15,uram=0,dsp=10")
     assert "bram=15" in made.stderr and "ROMs" not in made.stderr, made.stderr
-    made = hls_trial.generate(tmp_path / "model.pt2", tmp_path / "out", "--budget=bram=15,dsp=10")
+    made = hls_trial.generate(tmp_path / "model.pt2", tmp_path / "ultra", "--budget=bram=15,dsp=10")
     assert made.returncode == 0, made.stderr
-    assert "impl=uram" in (tmp_path / "out" / "kernel.cpp").read_text() and re.search(r"URAM \d+ of 960", (tmp_path / "out" / "report.md").read_text())
-    assert build_and_run(tmp_path / "out").stdout.endswith("PASS\n")
+    assert "impl=uram" in (tmp_path / "ultra" / "kernel.cpp").read_text() and re.search(r"URAM \d+ of 960", (tmp_path / "ultra" / "report.md").read_text())
+    assert build_and_run(tmp_path / "ultra").stdout.endswith("PASS\n")
     made = hls_trial.generate(tmp_path / "model.pt2", tmp_path / "out", "--budget=bram=2,dsp=10", "--weights=embedded")
     assert re.search(r"bram=\d+ \(18 kbit each\), \d+ of them for weights in ROMs, and the budget has bram=2; --weights=external makes them ports", made.stderr), made.stderr
     made = hls_trial.generate(tmp_path / "model.pt2", tmp_path / "out", "--weights=rom")
