@@ -134,7 +134,7 @@ struct ReplayedTable {
   double spread = 1;                       ///< median / best, of all of them; so is every best here
   double initial = 1, quick = 1, full = 1; ///< best / chosen; of runs the mean of logarithms
   double quickMeasurements = 0, fullMeasurements = 0;
-  double agreed = 1;    ///< of pairs of quick tunings: the same schedule, or times within 2%
+  double agreed = 1;    ///< of pairs of tunings, quick and full alike: the same schedule, or times within 2%
   double falseWins = 0; ///< of tunings in which every schedule has the default's time: another was taken
   double slower = 0;    ///< of all tunings: the chosen one is more than 1% slower than the default
   int lost = 0;         ///< tunings without a result

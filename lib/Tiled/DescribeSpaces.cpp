@@ -160,17 +160,17 @@ private:
     const bool tiled = products.tileUnit && (matmul ? matmul.getGroup() : convolution.getGroup()) > 1;
     Type element = cast<ShapedType>(weight.getType()).getElementType();
     if (!tiled && !element.isF16()) { // the micro-kernels of vectors (lib/Target/CPU/MicroKernel.h)
-      constexpr int64_t depth = 128;
+      const int64_t depth = tile::knobOr(kernel, tile::depthKnob, 128);
       const int64_t group = matmul ? matmul.getGroup() : convolution.getGroup();
       AffineExpr size = matmul ? tile::sizeOf(matmul.getInputs()[0], matmul.getLhsPermutation().back())
                                : tile::sizeOf(convolution.getInputs()[0], 3);
       const int64_t steps = llvm::divideCeil(estimate(size), group);
       std::vector<int64_t> depths;
-      for (int64_t value : {128, 256, 512})
-        if (value == depth || (2 * value <= 3 * steps && steps > 96))
+      // Few rows of many columns are bound by memory: short pieces of k, each of many panels, use all of a line at
+      // once.
+      for (int64_t value : {32, 128, 256, 512})
+        if (value == depth || (2 * value <= 3 * steps && steps > 96) || (wide && value < depth))
           depths.push_back(value);
-      if (wide)
-        depths.insert(depths.begin(), 32);
       plainKnob(depthKnob, depths, depth, /*reorders=*/element.isFloat());
       // 16: as many as fit
       plainKnob(blockKnob, wide ? std::vector<int64_t>{1, 3, 6} : std::vector<int64_t>{6}, 16, /*reorders=*/false);

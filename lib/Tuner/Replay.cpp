@@ -135,7 +135,7 @@ llvm::Expected<std::vector<ReplayedTable>> replayTables(llvm::StringRef folder, 
     row.full = full.score();
     row.quickMeasurements = quick.runs ? quick.measurements / quick.runs : 0;
     row.fullMeasurements = full.runs ? full.measurements / full.runs : 0;
-    row.agreed = quick.agreed();
+    row.agreed = (quick.agreed() + full.agreed()) / 2;
     row.falseWins = options.runs ? double(wrong) / options.runs : 0;
     row.slower = double(quick.slower + full.slower) / std::max(1, quick.runs + full.runs);
     row.lost = quick.lost + full.lost;

@@ -46,19 +46,24 @@ public:
       return result;
     }
     const int quick = std::min(budget, 16);
-    measure(firstByModel(std::min(quick - 1, 6)), quick);
-    for (int step = 0; step < 4 && result.measurements < quick && !over(); ++step) {
-      std::vector<SchedulePoint> next = together();
-      append(next, around(best(), /*known=*/false));
-      append(next, around(best(), /*known=*/true));
-      const int before = result.measurements;
-      next.resize(std::min<size_t>(next.size(), 4));
+    std::vector<SchedulePoint> first = firstByModel(std::min(quick - 1, 4));
+    append(first, alternatives());
+    first.resize(std::min<size_t>(first.size(), 9));
+    measure(first, quick);
+    std::vector<SchedulePoint> joined = together();
+    append(joined, around(best(), /*known=*/true));
+    append(joined, around(best(), /*known=*/false));
+    joined.resize(std::min<size_t>(joined.size(), 3));
+    measure(joined, quick);
+    while (result.measurements < quick && !over()) {
+      // All at once: each look at noisy results is where two tunings may part.
+      std::vector<SchedulePoint> next = promising(quick - result.measurements);
+      if (next.empty())
+        break;
       measure(next, quick);
-      if (result.measurements == before)
-        measure(firstByModel(4), quick);
     }
     while (options.tier == TuneTier::Full && result.measurements < budget && !over()) {
-      std::vector<SchedulePoint> next = promising();
+      std::vector<SchedulePoint> next = promising(batch);
       if (next.empty())
         break;
       measure(next, budget);
@@ -127,6 +132,19 @@ private:
     return list;
   }
 
+  /// The default with one other value of a knob that the model says nothing of.
+  std::vector<SchedulePoint> alternatives() const {
+    std::vector<SchedulePoint> list;
+    for (size_t knob = 0; knob < own.size(); ++knob)
+      for (int64_t value : kernel.space.knobs[knob].values) {
+        SchedulePoint other = own;
+        other[knob] = value;
+        if (!modelled[knob] && allowed(other))
+          append(list, {other});
+      }
+    return list;
+  }
+
   /// One knob of `point` a step up or down its ladder, of those that the model knows or of the others.
   std::vector<SchedulePoint> around(const SchedulePoint &point, bool known) const {
     std::vector<SchedulePoint> list;
@@ -146,43 +164,51 @@ private:
     return list;
   }
 
-  /// The best, with each other knob that helped by itself set as it helped.
+  /// The best, with each knob as it helped where it alone was changed, there or elsewhere.
   std::vector<SchedulePoint> together() const {
-    SchedulePoint combined = best();
-    const double bestRatio = ratios.count(combined) ? ratios.at(combined).ratio.median : 1;
-    std::map<size_t, double> gains;
-    for (const auto &[point, seen] : ratios) {
-      size_t differs = 0, knob = 0;
-      for (size_t i = 0; i < own.size(); ++i)
-        if (point[i] != best()[i]) {
-          ++differs;
-          knob = i;
-        }
-      // What is nearly as good in one other knob may be better with the rest.
-      if (differs != 1 || seen.ratio.median > bestRatio * 1.01)
-        continue;
-      if (auto found = gains.find(knob); found == gains.end() || seen.ratio.median < found->second) {
-        gains[knob] = seen.ratio.median;
+    std::map<SchedulePoint, double> seen{{own, 1}};
+    for (const auto &[point, measured] : ratios)
+      seen[point] = measured.ratio.median;
+    const SchedulePoint from = best();
+    SchedulePoint combined = from;
+    size_t changed = 0;
+    for (size_t knob = 0; knob < own.size(); ++knob) {
+      double least = 1.01; // what is nearly as good in one knob may be better with the rest
+      for (const auto &[point, time] : seen) {
+        SchedulePoint before = point;
+        before[knob] = from[knob];
+        auto found = seen.find(before);
+        if (point[knob] == from[knob] || found == seen.end() || time / found->second > least)
+          continue;
+        least = time / found->second;
         combined[knob] = point[knob];
       }
+      changed += combined[knob] != from[knob];
     }
-    if (gains.size() < 2 || !allowed(combined) || raced.count(combined))
+    if (changed == 0 || !allowed(combined) || raced.count(combined))
       return {};
     return {combined};
   }
 
-  /// What the surrogate expects most of, and steps around the best.
-  std::vector<SchedulePoint> promising() {
-    std::vector<size_t> numbers{numberOf.at(own)};
-    std::vector<double> seen{1};
+  /// So many: what the surrogate expects most of, and for a quarter of them steps around the best.
+  std::vector<SchedulePoint> promising(int count) {
+    const int nearby = std::max(1, count / 4);
+    std::vector<size_t> numbers;
+    std::vector<double> seen;
+    if (auto found = numberOf.find(own); found != numberOf.end()) {
+      numbers.push_back(found->second);
+      seen.push_back(1);
+    }
     for (const auto &[point, measured] : ratios)
       if (auto found = numberOf.find(point); found != numberOf.end()) {
         numbers.push_back(found->second);
         seen.push_back(measured.ratio.median);
       }
-    const double bestRatio = *std::min_element(seen.begin(), seen.end());
     std::vector<SchedulePoint> list;
-    for (int count = 0; count < batch - 2; ++count) {
+    if (seen.empty())
+      return list;
+    const double bestRatio = *std::min_element(seen.begin(), seen.end());
+    for (int drawn = 0; drawn < count - nearby; ++drawn) {
       Surrogate surrogate(kernel, numbers, seen);
       double most = 0, least = 0;
       size_t chosen = kernel.points.size(), unknown = chosen;
@@ -211,7 +237,7 @@ private:
     std::vector<SchedulePoint> near = together();
     append(near, around(best(), /*known=*/true));
     append(near, around(best(), /*known=*/false));
-    near.resize(std::min<size_t>(near.size(), 2));
+    near.resize(std::min<size_t>(near.size(), size_t(nearby)));
     append(list, near);
     return list;
   }

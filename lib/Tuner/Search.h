@@ -1,8 +1,8 @@
 //===- Search.h - which schedules are measured, and which one wins ---------------------===//
 //
 // Tier 0, `model`, measures nothing: the target's own choice. `quick` races at most 16 schedules: those the model ranks
-// first, then one knob at a time around the best, then what helped together. `full` goes on with a Gaussian process
-// over what was measured (Surrogate.h) and takes the schedules that promise most.
+// first and the default with one other value of a knob that the model says nothing of; then what helped together; then
+// those that a Gaussian process over what was measured (Surrogate.h) expects most of. `full` goes on so.
 //
 // The default stands twice in every race: the difference of its two lanes is the noise, its time before and after
 // the drift. A challenger is taken only when it beats the default beyond max(2%, 3 x noise) in a last race of the

@@ -13,7 +13,10 @@
 namespace tilewright::tuner {
 
 /// Measurements of one schedule differ by so much of their logarithm.
-static constexpr double noise = 0.01;
+static constexpr double noise = 0.02;
+/// Of what measurements choose from; the first value of each list is where they start, and stays without reason.
+static constexpr double scaleValues[] = {0.6, 0.2, 0.35, 1.2, 4}, beliefValues[] = {1, 0.5, 0};
+static constexpr size_t fewestForScales = 24;
 
 Surrogate::Surrogate(const Searched &kernel, const std::vector<size_t> &numbers, const std::vector<double> &ratios)
     : kernel(kernel), numbers(numbers) {
@@ -27,12 +30,18 @@ Surrogate::Surrogate(const Searched &kernel, const std::vector<size_t> &numbers,
   }
   for (double ratio : ratios)
     logarithms.push_back(std::log(ratio));
-  choose();
+  // A few points say little of the scales, and what they seem to say is mostly noise: two tunings would part there.
+  if (numbers.size() < fewestForScales) {
+    scales.assign(kernel.space.knobs.size(), scaleValues[0]);
+    belief = kernel.predicted.empty() ? 0 : beliefValues[0];
+    fit();
+  } else {
+    choose();
+  }
 }
 
-/// One hyperparameter at a time, twice over; the first value of each list is where it starts, and stays without reason.
+/// One hyperparameter at a time, twice over.
 void Surrogate::choose() {
-  constexpr double scaleValues[] = {0.6, 0.2, 0.35, 1.2, 4}, beliefValues[] = {1, 0.5, 0};
   scales.assign(kernel.space.knobs.size(), scaleValues[0]);
   belief = kernel.predicted.empty() ? 0 : beliefValues[0];
   double best = fit();

@@ -38,13 +38,18 @@ def plain(function, *sizes):
     return lambda: (Module(function), tuple(torch.randn(size) for size in sizes))
 
 
-SHAPES = [(128, 768, 768), (512, 768, 768), (256, 1024, 1024), (128, 3072, 768), (128, 768, 3072), (64, 2048, 512)]
+SHAPES = [(128, 768, 768), (512, 768, 768), (256, 1024, 1024), (128, 3072, 768), (128, 768, 3072), (64, 2048, 512), (32, 4096, 1024),
+          (64, 1000, 512), (512, 3072, 768), (16, 3072, 768)]  # fmt: skip
 KERNELS = {
     **{f"f32-{m}x{n}x{k}": product(m, n, k, torch.float32) for m, n, k in SHAPES},
     **{f"bf16-{m}x{n}x{k}": product(m, n, k, torch.bfloat16) for m, n, k in SHAPES},
     "attention": plain(F.scaled_dot_product_attention, *[(1, 12, 512, 64)] * 3),
     "convolution": lambda: (Module(lambda x, w: F.conv2d(x, w, padding=1), [torch.randn(256, 64, 3, 3)]),
                             (torch.randn(1, 64, 28, 28).to(memory_format=torch.channels_last),)),  # fmt: skip
+    "convolution-strided": lambda: (Module(lambda x, w: F.conv2d(x, w, stride=2, padding=1), [torch.randn(256, 128, 3, 3)]),
+                                    (torch.randn(1, 128, 56, 56).to(memory_format=torch.channels_last),)),  # fmt: skip
+    "convolution-1x1": lambda: (Module(F.conv2d, [torch.randn(256, 512, 1, 1)]),
+                                (torch.randn(1, 512, 28, 28).to(memory_format=torch.channels_last),)),  # fmt: skip
     "layer-norm": plain(lambda x: F.layer_norm(x, x.shape[-1:]), (1024, 768)),
     "softmax": plain(lambda x: x.softmax(-1), (2048, 512)),
     "gelu": plain(lambda x: F.gelu(x) * x, (1024, 3072)),

@@ -123,6 +123,41 @@ void onInterrupt(int) {
     std::signal(SIGINT, SIG_DFL);
 }
 
+/// "12 tables, geometric means: tier 0 0.900, ...".
+void printMeans(const std::vector<const ReplayedTable *> &rows) {
+  auto mean = [&](double ReplayedTable::*score, size_t *counted = nullptr) {
+    double logarithms = 0;
+    size_t count = 0;
+    for (const ReplayedTable *row : rows)
+      if (row->*score > 0) {
+        logarithms += std::log(row->*score);
+        ++count;
+      }
+    if (counted)
+      *counted = count;
+    return count ? std::exp(logarithms / double(count)) : 0;
+  };
+  auto percent = [&](double ReplayedTable::*part) {
+    double sum = 0;
+    for (const ReplayedTable *row : rows)
+      sum += row->*part;
+    return rows.empty() ? 0 : 100 * sum / double(rows.size());
+  };
+  size_t transferred = 0;
+  const double transfer = mean(&ReplayedTable::transfer, &transferred);
+  auto &out = llvm::outs();
+  out << llvm::format("%zu tables, geometric means: tier 0 %.3f, quick %.3f, full %.3f", rows.size(),
+                      mean(&ReplayedTable::initial), mean(&ReplayedTable::quick), mean(&ReplayedTable::full));
+  if (transferred)
+    out << llvm::format(", transfer %.3f (%zu tables)", transfer, transferred);
+  int lost = 0;
+  for (const ReplayedTable *row : rows)
+    lost += row->lost;
+  out << llvm::format("; agreed %.1f%%, false wins %.2f%%, slower than the default %.2f%%, lost %d\n",
+                      percent(&ReplayedTable::agreed), percent(&ReplayedTable::falseWins),
+                      percent(&ReplayedTable::slower), lost);
+}
+
 int replay(const TuneFlags &flags) {
   ReplayOptions options;
   options.noise = flags.noise;
@@ -138,8 +173,10 @@ int replay(const TuneFlags &flags) {
       << llvm::format("%g", options.faults) << ", " << options.runs << " tunings of each\n";
   out << "schedules outside spread tier 0  quick (measured)   full (measured)  transfer agreed false slower lost  "
          "table\n";
-  double logarithms[4] = {0, 0, 0, 0}, agreed = 0, falseWins = 0, slower = 0;
-  int counted[4] = {0, 0, 0, 0}, lost = 0;
+  // What is hard to miss says little: means are of all, and of large spaces in which schedules matter.
+  constexpr int64_t large = 200;
+  constexpr double wide = 1.5;
+  std::vector<const ReplayedTable *> all, hard;
   for (const ReplayedTable &row : *rows) {
     out << llvm::format("%9lld %7lld %6.2f %6.3f %6.3f (%4.1f) %10.3f (%4.1f)", (long long)row.points,
                         (long long)row.outside, row.spread, row.initial, row.quick, row.quickMeasurements, row.full,
@@ -151,25 +188,13 @@ int replay(const TuneFlags &flags) {
     out << llvm::format(" %5.0f%% %4.1f%% %5.1f%% %4d  ", 100 * row.agreed, 100 * row.falseWins, 100 * row.slower,
                         row.lost)
         << row.name << "\n";
-    const double scores[] = {row.initial, row.quick, row.full, row.transfer};
-    for (int i = 0; i < 4; ++i)
-      if (scores[i] > 0) {
-        logarithms[i] += std::log(scores[i]);
-        ++counted[i];
-      }
-    agreed += row.agreed;
-    falseWins += row.falseWins;
-    slower += row.slower;
-    lost += row.lost;
+    all.push_back(&row);
+    if (row.points + row.outside >= large && row.spread >= wide)
+      hard.push_back(&row);
   }
-  const double count = double(rows->size());
-  auto mean = [&](int i) { return counted[i] ? std::exp(logarithms[i] / counted[i]) : 0; };
-  out << llvm::format("%zu tables, geometric means: tier 0 %.3f, quick %.3f, full %.3f", rows->size(), mean(0), mean(1),
-                      mean(2));
-  if (counted[3])
-    out << llvm::format(", transfer %.3f (%d tables)", mean(3), counted[3]);
-  out << llvm::format("; agreed %.1f%%, false wins %.2f%%, slower than the default %.2f%%, lost %d\n",
-                      100 * agreed / count, 100 * falseWins / count, 100 * slower / count, lost);
+  out << llvm::format("with %lld schedules or more and a spread of %.1f or more: ", (long long)large, wide);
+  printMeans(hard);
+  printMeans(all);
   return 0;
 }
 
