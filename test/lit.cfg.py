@@ -9,6 +9,8 @@ config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.build_dir, "test")
-config.excludes = ["Python", "Inputs", "Conformance"]
+config.excludes = ["Python", "Inputs", "Conformance", "FakeCuda"]
 config.environment["PATH"] = os.pathsep.join([os.path.join(config.build_dir, "bin"), config.llvm_tools_dir, os.environ["PATH"]])
 config.substitutions.append(("%target", getattr(config, "target", "cpu")))
+# A CUDA driver that runs kernels on ptx-check: test/FakeCuda/Fake.h.
+config.substitutions.append(("%fakecuda", os.path.join(config.build_dir, "lib", "libtilewright_fake_cuda.so")))

@@ -21,6 +21,13 @@ public:
 
   /// The inputs of these numbers are not read again.
   virtual void release(const std::vector<int32_t> &inputs) = 0;
+
+  /// Of a call on a GPU: the CUstream into which its work goes; 0: the device's default one.
+  virtual uint64_t stream() { return 0; }
+
+  /// Of a call on a GPU: device memory at a multiple of 256 bytes, kept until what the stream holds when the call
+  /// returns is done. Null: the program takes its own.
+  virtual void *scratch(int64_t bytes) { return nullptr; }
 };
 
 } // namespace tilewright

@@ -27,8 +27,14 @@ llvm::Expected<std::string> emitDeviceArtifact(mlir::ModuleOp module, llvm::Stri
                                                llvm::ArrayRef<DeviceKernel> kernels);
 
 /// A program from it, on the device that `options` name. "emulated": on ptx-check's interpreter; what it finds is the
-/// call's error, with kernel and line. Another device is refused: there is no driver runtime yet.
+/// call's error, with kernel and line. "cuda", "cuda:1": on that GPU, by NVIDIA's driver; "" is "cuda".
 llvm::Expected<std::shared_ptr<Program>> loadDeviceArtifact(llvm::StringRef artifact, const Options &options);
+
+/// An error where Options::device can be no device of a GPU target.
+llvm::Error checkDevice(llvm::StringRef device);
+
+/// The compute capability of a GPU, as 90 for 9.0; 0: there is none, or no driver.
+int deviceCapability(llvm::StringRef device);
 
 } // namespace tilewright
 

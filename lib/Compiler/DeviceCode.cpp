@@ -8,6 +8,7 @@
 #include "tilewright/DeviceCode.h"
 #include "lib/Compiler/HostArtifact.h"
 #include "lib/Compiler/PlanFromIR.h"
+#include "lib/Runtime/CUDA/DriverProgram.h"
 #include "lib/Runtime/CUDA/EmulatedDevice.h"
 #include "lib/Runtime/Plan/Plan.h"
 #include "llvm/ADT/StringExtras.h"
@@ -18,19 +19,21 @@ using namespace mlir;
 namespace tilewright {
 namespace {
 
+bool takeAll(int32_t outputs, CallersMemory *memory, std::string &error) {
+  std::vector<int32_t> all(size_t(outputs), 0);
+  std::iota(all.begin(), all.end(), 0);
+  return !memory || memory->take(all, error);
+}
+
 class EmulatedProgram final : public Program {
 public:
   explicit EmulatedProgram(std::unique_ptr<runtime::EmulatedDevice> device) : device(std::move(device)) {}
 
   bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, const uint64_t *, int,
            std::string &error, CallersMemory *memory) override {
-    if (memory) { // all results at once: what is emulated spares no memory
-      std::vector<int32_t> all(size_t(device->numOutputs()));
-      std::iota(all.begin(), all.end(), 0);
-      if (!memory->take(all, error))
-        return false;
-    }
-    return device->run(inputs, outputs, symbols, error) || withLine(error, report.stepLines);
+    // All results at once: what is emulated spares no memory.
+    return takeAll(device->numOutputs(), memory, error) &&
+           (device->run(inputs, outputs, symbols, error) || withLine(error, report.stepLines));
   }
   void repack() override {} // packs are made anew at every call
 
@@ -38,7 +41,52 @@ private:
   std::unique_ptr<runtime::EmulatedDevice> device;
 };
 
+class DriverProgram final : public Program {
+public:
+  explicit DriverProgram(std::unique_ptr<runtime::DriverProgram> program) : program(std::move(program)) {}
+
+  bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, const uint64_t *versions, int,
+           std::string &error, CallersMemory *memory) override {
+    return takeAll(program->numOutputs(), memory, error) &&
+           (program->run(inputs, outputs, symbols, versions, memory, error) || withLine(error, report.stepLines));
+  }
+  void repack() override { program->repack(); }
+  int64_t packedBytes() override { return program->packedBytes(); }
+
+private:
+  std::unique_ptr<runtime::DriverProgram> program;
+};
+
+llvm::Error refused(const std::string &why) {
+  return llvm::createStringError("the compiled program cannot be loaded: %s", why.c_str());
+}
+
+/// The number in "cuda", "cuda:1" or "", which is the first.
+std::optional<int> ordinalOf(StringRef device) {
+  int ordinal = 0;
+  if (device.empty() || device == "cuda")
+    return ordinal;
+  if (device.consume_front("cuda:") && !device.getAsInteger(10, ordinal) && ordinal >= 0)
+    return ordinal;
+  return std::nullopt;
+}
+
 } // namespace
+
+llvm::Error checkDevice(StringRef device) {
+  if (device == "emulated" || ordinalOf(device))
+    return llvm::Error::success();
+  return llvm::createStringError("target cuda knows no device '%s'; there are \"cuda\", \"cuda:1\" and so on, and "
+                                 "\"emulated\"",
+                                 device.str().c_str());
+}
+
+int deviceCapability(StringRef device) {
+  std::optional<int> ordinal = ordinalOf(device);
+  std::string error;
+  auto context = ordinal ? runtime::DriverContext::of(*ordinal, error) : nullptr;
+  return context ? context->capability : 0;
+}
 
 llvm::Expected<std::string> emitDeviceArtifact(ModuleOp module, StringRef ptx, ArrayRef<DeviceKernel> kernels) {
   llvm::Expected<plan::Plan> plan = planOf(module);
@@ -59,10 +107,6 @@ llvm::Expected<std::string> emitDeviceArtifact(ModuleOp module, StringRef ptx, A
 }
 
 llvm::Expected<std::shared_ptr<Program>> loadDeviceArtifact(StringRef artifact, const Options &options) {
-  if (options.device != "emulated")
-    return llvm::createStringError("target '%s' cannot run on a GPU yet: device \"emulated\" runs its kernels on the "
-                                   "CPU, checked (options={\"device\": \"emulated\"}, --device=emulated)",
-                                   options.target.c_str());
   llvm::Expected<HostArtifact> parts = readHostArtifact(artifact);
   if (!parts)
     return parts.takeError();
@@ -86,10 +130,24 @@ llvm::Expected<std::shared_ptr<Program>> loadDeviceArtifact(StringRef artifact, 
   }
   std::string ptx = parts->objects.empty() ? "" : parts->objects.front().str();
   std::string error;
-  auto device = runtime::EmulatedDevice::create(std::move(*plan), std::move(kernels), std::move(ptx), error);
-  if (!device)
-    return llvm::createStringError("the compiled program cannot be loaded: %s", error.c_str());
-  return std::make_shared<EmulatedProgram>(std::move(device));
+  std::unique_ptr<runtime::GridPlan> grids = runtime::GridPlan::create(std::move(*plan), std::move(kernels), error);
+  if (!grids)
+    return refused(error);
+  if (options.device == "emulated") {
+    auto device = runtime::EmulatedDevice::create(std::move(grids), std::move(ptx), error);
+    if (!device)
+      return refused(error);
+    return std::make_shared<EmulatedProgram>(std::move(device));
+  }
+  if (llvm::Error unknown = checkDevice(options.device))
+    return unknown;
+  auto context = runtime::DriverContext::of(*ordinalOf(options.device), error);
+  if (!context)
+    return llvm::createStringError("target '%s' cannot run: %s", options.target.c_str(), error.c_str());
+  auto program = runtime::DriverProgram::create(std::move(grids), std::move(ptx), std::move(context), error);
+  if (!program)
+    return refused(error);
+  return std::make_shared<DriverProgram>(std::move(program));
 }
 
 } // namespace tilewright

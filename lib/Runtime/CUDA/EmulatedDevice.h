@@ -8,10 +8,8 @@
 #ifndef TILEWRIGHT_LIB_RUNTIME_CUDA_EMULATEDDEVICE_H
 #define TILEWRIGHT_LIB_RUNTIME_CUDA_EMULATEDDEVICE_H
 
-#include "lib/Runtime/Host/Frame.h"
-#include "lib/Runtime/Plan/Plan.h"
+#include "lib/Runtime/CUDA/GridPlan.h"
 #include "tilewright/PtxChecker.h"
-#include "tilewright/TensorMapRecipe.h"
 
 #include <memory>
 #include <string>
@@ -19,38 +17,25 @@
 
 namespace tilewright::runtime {
 
-/// As DeviceKernel in include/tilewright/DeviceCode.h.
-struct GridKernel {
-  std::string name;
-  uint32_t threads = 0, shared = 0;
-  std::vector<TensorMapRecipe> maps;
-};
-
 class EmulatedDevice {
 public:
-  /// `kernels` are plan.kernels, in order. Null with a reason in `error`: an invalid plan, PTX that cannot be read, a
-  /// kernel that it does not have, a tensor map of a buffer or size that a launch does not have.
-  static std::unique_ptr<EmulatedDevice> create(plan::Plan plan, std::vector<GridKernel> kernels, std::string ptx,
-                                                std::string &error);
+  /// Null with a reason in `error`: PTX that cannot be read, or that does not have a kernel of the plan.
+  static std::unique_ptr<EmulatedDevice> create(std::unique_ptr<GridPlan> plan, std::string ptx, std::string &error);
 
   /// Walks the plan. `symbols` has a value per symbol. False with a reason in `error`; what outputs then hold is
   /// undefined.
   bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, std::string &error) const;
 
-  int32_t numOutputs() const { return program.numOutputs; }
+  int32_t numOutputs() const { return plan->plan().numOutputs; }
 
 private:
   EmulatedDevice() = default;
 
-  struct Call;
-  bool walk(const Frame &frame, Call &call, std::string &error) const;
-  bool launch(const Frame &frame, size_t step, Call &call, std::string &error) const;
+  class Call;
 
-  plan::Plan program;
-  std::vector<GridKernel> kernels;
+  std::unique_ptr<GridPlan> plan;
   std::string text; ///< of the module
   std::unique_ptr<ptx::Module> module;
-  std::vector<int64_t> packedBytes; ///< by slot
 };
 
 } // namespace tilewright::runtime

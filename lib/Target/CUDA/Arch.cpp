@@ -36,4 +36,16 @@ llvm::Expected<Arch> findArch(llvm::StringRef name) {
       name.str().c_str(), known.c_str(), tf32Suffix.str().c_str());
 }
 
+llvm::StringRef archOfCapability(int capability) {
+  llvm::StringRef best = defaultArch;
+  for (const Arch &arch : arches) {
+    llvm::StringRef digits = llvm::StringRef(arch.name).drop_front(3);
+    const bool only = digits.consume_back("a"); // its PTX is for this capability and no later one
+    int of = 0;
+    if (!digits.getAsInteger(10, of) && (only ? of == capability : of <= capability))
+      best = arch.name;
+  }
+  return best;
+}
+
 } // namespace tilewright::cuda

@@ -35,14 +35,15 @@ public:
   bool hasDevices() const override { return true; }
 
   llvm::Error configure(Options &options) override {
-    if (options.arch.empty() || options.arch == tf32Suffix)
-      options.arch = defaultArch.str() + options.arch;
+    if (llvm::Error unknown = checkDevice(options.device))
+      return unknown;
+    if (options.arch.empty() || options.arch == tf32Suffix) {
+      const int capability = options.device == "emulated" ? 0 : deviceCapability(options.device);
+      options.arch = archOfCapability(capability).str() + options.arch;
+    }
     llvm::Expected<Arch> arch = findArch(options.arch);
     if (!arch)
       return arch.takeError();
-    if (!options.device.empty() && options.device != "emulated")
-      return llvm::createStringError("target cuda knows no device '%s'; there is \"emulated\", and none for the GPU",
-                                     options.device.c_str());
     if (StringRef(options.scheduleFile).ends_with(".mlir"))
       return llvm::createStringError("target cuda takes a schedule file as JSON; scripts are the cpu's");
     if (options.threads <= 0)

@@ -180,7 +180,7 @@ void setSizes(func::FuncOp kernel, unsigned argument) {
 class Split {
 public:
   Split(func::FuncOp kernel, linalg::LinalgOp op, unsigned loop, int64_t parts)
-      : kernel(kernel), op(op), loop(loop), parts(parts), builder(kernel) {
+      : kernel(kernel), op(op), parts(parts), builder(kernel) {
     auto result = cast<RankedTensorType>(op->getResult(0).getType());
     SmallVector<int64_t> shape{parts};
     llvm::append_range(shape, result.getShape());
@@ -322,7 +322,6 @@ private:
 
   func::FuncOp kernel;
   linalg::LinalgOp op;
-  unsigned loop;
   int64_t parts;
   std::string name; ///< of the op, towards people
   OpBuilder builder;

@@ -83,7 +83,10 @@ static std::unique_ptr<runtime::EmulatedDevice> deviceWith(const std::string &re
   kernel.threads = 32;
   kernel.shared = shared;
   kernel.maps.push_back(recipeOf(recipe));
-  return runtime::EmulatedDevice::create(plan, {kernel},
+  auto grids = runtime::GridPlan::create(plan, {kernel}, error);
+  if (!grids)
+    return nullptr;
+  return runtime::EmulatedDevice::create(std::move(grids),
                                          ".version 8.3\n.target sm_90a\n.address_size 64\n"
                                          ".visible .entry kernel_0(.param .u64 a, .param .u64 b, .param .u64 n,\n"
                                          "  .param .align 64 .b8 map[128]) { ret; }\n",

@@ -1,0 +1,122 @@
+//===- DriverApi.cpp - NVIDIA's driver, opened at run time ------------------------------===//
+//
+// Test: test/Unit/FakeCuda/DriverTest.cpp
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Runtime/CUDA/DriverApi.h"
+
+#include <cstdlib>
+#include <dlfcn.h>
+
+namespace tilewright::runtime::driver {
+namespace {
+
+constexpr const char *remedy = "; without a GPU, device \"emulated\" runs the kernels on the CPU, checked "
+                               "(options={\"device\": \"emulated\"}, --device=emulated)";
+
+struct Opened {
+  Api api = {};
+  std::string error; ///< empty: `api` is whole
+};
+
+template <class F> bool find(void *library, const char *name, F &function) {
+  function = reinterpret_cast<F>(dlsym(library, name));
+  return function != nullptr;
+}
+
+Opened open() {
+  Opened result;
+  Api &api = result.api;
+  const char *chosen = std::getenv("TILEWRIGHT_LIBCUDA");
+  const std::string name = chosen && *chosen ? chosen : "libcuda.so.1";
+  void *library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    const char *why = dlerror();
+    result.error = "there is no NVIDIA driver here: " + (why ? std::string(why) : name + " cannot be opened") + remedy;
+    return result;
+  }
+  const char *missing = nullptr;
+  auto need = [&](const char *entry, auto &function) {
+    if (!find(library, entry, function) && !missing)
+      missing = entry;
+  };
+  // cuda.h gives later versions of some functions their plain names.
+  need("cuInit", api.init);
+  need("cuDriverGetVersion", api.driverVersion);
+  need("cuDeviceGetCount", api.deviceCount);
+  need("cuDeviceGet", api.deviceGet);
+  need("cuDeviceGetName", api.deviceName);
+  need("cuDeviceGetAttribute", api.deviceAttribute);
+  need("cuDevicePrimaryCtxRetain", api.retainPrimary);
+  need("cuDevicePrimaryCtxRelease_v2", api.releasePrimary);
+  need("cuCtxGetCurrent", api.currentContext);
+  need("cuCtxPushCurrent_v2", api.pushContext);
+  need("cuCtxPopCurrent_v2", api.popContext);
+  need("cuModuleLoadDataEx", api.loadModule);
+  need("cuModuleUnload", api.unloadModule);
+  need("cuModuleGetFunction", api.getFunction);
+  need("cuFuncSetAttribute", api.setFunctionAttribute);
+  need("cuLaunchKernel", api.launchKernel);
+  need("cuMemAlloc_v2", api.allocate);
+  need("cuMemFree_v2", api.free);
+  need("cuMemAllocAsync", api.allocateAsync);
+  need("cuMemFreeAsync", api.freeAsync);
+  need("cuDeviceGetDefaultMemPool", api.defaultPool);
+  need("cuMemPoolSetAttribute", api.setPoolAttribute);
+  need("cuMemHostAlloc", api.allocateHost);
+  need("cuMemFreeHost", api.freeHost);
+  need("cuMemcpyHtoDAsync_v2", api.copyIn);
+  need("cuMemcpyDtoHAsync_v2", api.copyOut);
+  need("cuMemcpyDtoDAsync_v2", api.copyWithin);
+  need("cuMemsetD8Async", api.fill);
+  need("cuStreamSynchronize", api.synchronize);
+  need("cuStreamWaitEvent", api.waitEvent);
+  need("cuEventCreate", api.createEvent);
+  need("cuEventDestroy_v2", api.destroyEvent);
+  need("cuEventRecord", api.recordEvent);
+  need("cuEventQuery", api.queryEvent);
+  need("cuEventSynchronize", api.synchronizeEvent);
+  need("cuPointerGetAttributes", api.pointerAttributes);
+  need("cuGetErrorName", api.errorName);
+  need("cuGetErrorString", api.errorString);
+  find(library, "cuTensorMapEncodeTiled", api.encodeTensorMap);
+  int version = 0;
+  if (missing) {
+    if (api.driverVersion)
+      api.driverVersion(&version);
+    result.error =
+        "the NVIDIA driver is too old: " + name + " has no " + missing +
+        (version ? " (it is of CUDA " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10) + ")"
+                 : "") +
+        "; Tilewright needs a driver of CUDA 11.2 or newer, and of 12.0 for sm_90a";
+    return result;
+  }
+  Code code = api.init(0);
+  int devices = 0;
+  if (code == 0)
+    code = api.deviceCount(&devices);
+  if (code != 0)
+    result.error = "the NVIDIA driver cannot start: " + api.explain(code) + remedy;
+  else if (devices == 0)
+    result.error = std::string("the NVIDIA driver finds no device (CUDA_VISIBLE_DEVICES?)") + remedy;
+  return result;
+}
+} // namespace
+
+std::string Api::explain(Code code) const {
+  const char *name = nullptr, *text = nullptr;
+  if (errorName(code, &name) != 0 || !name)
+    return "error " + std::to_string(code) + " of the CUDA driver";
+  if (errorString(code, &text) != 0 || !text)
+    return name;
+  return std::string(name) + ": " + text;
+}
+
+const Api *api(std::string &error) {
+  // Never closed: torch and others hold the driver, too.
+  static const Opened &opened = *new Opened(open());
+  error = opened.error;
+  return error.empty() ? &opened.api : nullptr;
+}
+
+} // namespace tilewright::runtime::driver

@@ -1,0 +1,100 @@
+//===- DriverApi.h - NVIDIA's driver, opened at run time --------------------------------===//
+//
+// The entries of the CUDA driver API that Tilewright calls, found in libcuda.so.1 with dlsym: neither a toolkit nor a
+// driver is needed to build or to start. Names, types and numbers are those of NVIDIA's "CUDA Driver API" reference.
+// TILEWRIGHT_LIBCUDA=PATH opens another library instead; the tests bring one that runs kernels on ptx-check.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_RUNTIME_CUDA_DRIVERAPI_H
+#define TILEWRIGHT_LIB_RUNTIME_CUDA_DRIVERAPI_H
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace tilewright::runtime::driver {
+
+using Code = int; ///< CUresult; 0 is success
+using Device = int;
+using Address = uint64_t; ///< CUdeviceptr
+using Context = struct ContextTag *;
+using Module = struct ModuleTag *;
+using Function = struct FunctionTag *;
+using Stream = struct StreamTag *;
+using Event = struct EventTag *;
+using Pool = struct PoolTag *;
+
+// Codes that are told apart.
+constexpr Code kOutOfMemory = 2, kNotReady = 600, kNoBinaryForDevice = 209, kInvalidPtx = 218, kUnsupportedPtx = 222;
+
+// CUdevice_attribute
+constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76, kSharedOptIn = 97, kMemoryPools = 115;
+// CUpointer_attribute, and CUmemorytype of a device
+constexpr int kPointerMemoryType = 2, kPointerOrdinal = 9;
+constexpr uint32_t kHostMemory = 1, kDeviceMemory = 2;
+// CUfunction_attribute, CUmemPool_attribute, CUevent_flags
+constexpr int kMaxDynamicShared = 8, kReleaseThreshold = 4;
+constexpr unsigned kEventWithoutTiming = 2;
+// CUjit_option
+constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6;
+
+struct alignas(64) TensorMap {
+  uint64_t opaque[16];
+};
+
+struct Api {
+  Code (*init)(unsigned);
+  Code (*driverVersion)(int *);
+  Code (*deviceCount)(int *);
+  Code (*deviceGet)(Device *, int);
+  Code (*deviceName)(char *, int, Device);
+  Code (*deviceAttribute)(int *, int, Device);
+  Code (*retainPrimary)(Context *, Device);
+  Code (*releasePrimary)(Device);
+  Code (*currentContext)(Context *);
+  Code (*pushContext)(Context);
+  Code (*popContext)(Context *);
+  Code (*loadModule)(Module *, const void *, unsigned, int *, void **);
+  Code (*unloadModule)(Module);
+  Code (*getFunction)(Function *, Module, const char *);
+  Code (*setFunctionAttribute)(Function, int, int);
+  Code (*launchKernel)(Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void **,
+                       void **);
+  Code (*allocate)(Address *, size_t);
+  Code (*free)(Address);
+  Code (*allocateAsync)(Address *, size_t, Stream);
+  Code (*freeAsync)(Address, Stream);
+  Code (*defaultPool)(Pool *, Device);
+  Code (*setPoolAttribute)(Pool, int, void *);
+  Code (*allocateHost)(void **, size_t, unsigned);
+  Code (*freeHost)(void *);
+  Code (*copyIn)(Address, const void *, size_t, Stream); ///< host to device
+  Code (*copyOut)(void *, Address, size_t, Stream);      ///< device to host
+  Code (*copyWithin)(Address, Address, size_t, Stream);  ///< device to device
+  Code (*fill)(Address, unsigned char, size_t, Stream);
+  Code (*synchronize)(Stream);
+  Code (*waitEvent)(Stream, Event, unsigned);
+  Code (*createEvent)(Event *, unsigned);
+  Code (*destroyEvent)(Event);
+  Code (*recordEvent)(Event, Stream);
+  Code (*queryEvent)(Event);
+  Code (*synchronizeEvent)(Event);
+  Code (*pointerAttributes)(unsigned, int *, void **, Address);
+  Code (*errorName)(Code, const char **);
+  Code (*errorString)(Code, const char **);
+  /// Null before driver 12.0.
+  Code (*encodeTensorMap)(TensorMap *, int element, uint32_t rank, void *base, const uint64_t *sizes,
+                          const uint64_t *strides, const uint32_t *box, const uint32_t *elementStrides, int interleave,
+                          int swizzle, int promotion, int fill);
+
+  /// "CUDA_ERROR_OUT_OF_MEMORY: out of memory"
+  std::string explain(Code code) const;
+};
+
+/// The process's driver, opened and initialized by the first call. Null with a reason in `error`: there is none, it is
+/// too old, or it finds no device. Thread-safe.
+const Api *api(std::string &error);
+
+} // namespace tilewright::runtime::driver
+
+#endif

@@ -1,0 +1,85 @@
+//===- DriverContext.cpp - a GPU's primary context --------------------------------------===//
+//
+// Test: test/Unit/FakeCuda/DriverTest.cpp
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Runtime/CUDA/DriverContext.h"
+
+#include <map>
+#include <mutex>
+
+namespace tilewright::runtime {
+
+std::shared_ptr<DriverContext> DriverContext::of(int ordinal, std::string &error) {
+  static std::mutex &mutex = *new std::mutex;
+  static auto &contexts = *new std::map<int, std::weak_ptr<DriverContext>>;
+  const driver::Api *api = driver::api(error);
+  if (!api)
+    return nullptr;
+  std::lock_guard lock(mutex);
+  if (std::shared_ptr<DriverContext> known = contexts[ordinal].lock())
+    return known;
+  std::shared_ptr<DriverContext> fresh(new DriverContext(*api, ordinal));
+  int count = 0;
+  driver::Code code = api->deviceCount(&count);
+  if (code == 0 && (ordinal < 0 || ordinal >= count)) {
+    error = "there is no device cuda:" + std::to_string(ordinal) + "; the driver finds " + std::to_string(count);
+    return nullptr;
+  }
+  int major = 0, minor = 0, pools = 0;
+  char name[256] = "";
+  auto step = [&](auto call) {
+    if (code == 0)
+      code = call();
+  };
+  step([&] { return api->deviceGet(&fresh->device, ordinal); });
+  step([&] { return api->deviceName(name, sizeof(name), fresh->device); });
+  step([&] { return api->deviceAttribute(&major, driver::kCapabilityMajor, fresh->device); });
+  step([&] { return api->deviceAttribute(&minor, driver::kCapabilityMinor, fresh->device); });
+  step([&] { return api->deviceAttribute(&fresh->sharedOptIn, driver::kSharedOptIn, fresh->device); });
+  step([&] { return api->deviceAttribute(&pools, driver::kMemoryPools, fresh->device); });
+  step([&] { return api->retainPrimary(&fresh->context, fresh->device); });
+  if (code != 0) {
+    error = (code == driver::kOutOfMemory ? "out of memory: " : "") + ("cuda:" + std::to_string(ordinal)) +
+            " cannot be used: " + api->explain(code);
+    return nullptr;
+  }
+  fresh->capability = major * 10 + minor;
+  fresh->name = name;
+  fresh->pools = pools != 0;
+  driver::Pool pool = nullptr;
+  uint64_t keep = UINT64_MAX; // else memory goes back to the system whenever the stream is idle
+  if (fresh->pools && api->defaultPool(&pool, fresh->device) == 0)
+    api->setPoolAttribute(pool, driver::kReleaseThreshold, &keep);
+  contexts[ordinal] = fresh;
+  return fresh;
+}
+
+DriverContext::~DriverContext() {
+  if (context)
+    api.releasePrimary(device);
+}
+
+std::string DriverContext::describe() const {
+  return "cuda:" + std::to_string(ordinal) + " (" + name + ", sm_" + std::to_string(capability) + ")";
+}
+
+DriverContext::Current::Current(const DriverContext &context, std::string &error) : context(context) {
+  driver::Context now = nullptr;
+  driver::Code code = context.api.currentContext(&now);
+  if (code == 0 && now != context.context) {
+    code = context.api.pushContext(context.context);
+    pushed = code == 0;
+  }
+  good = code == 0;
+  if (!good)
+    error = context.describe() + " cannot be used: " + context.api.explain(code);
+}
+
+DriverContext::Current::~Current() {
+  driver::Context popped = nullptr;
+  if (pushed)
+    context.api.popContext(&popped);
+}
+
+} // namespace tilewright::runtime

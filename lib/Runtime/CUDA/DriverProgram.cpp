@@ -1,0 +1,496 @@
+//===- DriverProgram.cpp - a plan's kernels on a GPU, by the driver ---------------------===//
+//
+// Tests: test/Unit/FakeCuda/DriverTest.cpp, test/Python/test_cuda_driver.py
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Runtime/CUDA/DriverProgram.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace tilewright::runtime {
+namespace {
+
+constexpr uint64_t slabAlignment = 256;
+constexpr size_t statusBytes = 24;
+
+uint64_t aligned(uint64_t bytes) { return (bytes + slabAlignment - 1) / slabAlignment * slabAlignment; }
+
+/// CUtensorMapDataType, by TensorMapRecipe::Element.
+constexpr int mapElements[] = {6, 9, 0, 7};
+/// CUtensorMapSwizzle.
+int swizzleCode(uint32_t bytes) { return bytes == 128 ? 3 : bytes == 64 ? 2 : bytes == 32 ? 1 : 0; }
+constexpr int promoteTo256Bytes = 3;
+
+bool isMemoryError(driver::Code code) { return code == driver::kOutOfMemory; }
+} // namespace
+
+/// One call: what it has placed, and the device that a walk works on.
+class DriverProgram::Call final : public GridDevice {
+public:
+  Call(DriverProgram &program, driver::Stream stream) : program(program), api(program.context->api), stream(stream) {}
+  ~Call() {
+    if (ownSlab)
+      program.context->pools ? api.freeAsync(slab, stream) : api.free(slab);
+  }
+
+  /// Finds where the tensors lie, and how much of a slab the call needs for the rest.
+  bool survey(const void *const *inputs, void *const *outputs, const GridPlan::Sized &sized, std::string &error);
+  bool allocate(CallersMemory *memory, std::string &error);
+  /// Copies what lies elsewhere into the slab, and clears the statuses.
+  bool fill(std::string &error);
+  /// Copies results out and sends the statuses to the host.
+  bool finish(std::string &error);
+
+  bool copy(uint64_t to, uint64_t from, uint64_t bytes, std::string &error) override;
+  bool launch(const GridLaunch &launch, std::string &error) override;
+
+  bool good(driver::Code code, const char *what, std::string &error) const {
+    if (code != 0)
+      error = program.failure(what, code);
+    return code == 0;
+  }
+
+  DriverProgram &program;
+  const driver::Api &api;
+  const driver::Stream stream;
+  GridPlaces places;
+  std::vector<GridLaunch> checked;
+  bool waits = false; ///< the host has to wait for the call's end
+
+private:
+  struct Staged {
+    void *home; ///< the caller's
+    uint64_t *place;
+    uint64_t bytes, offset;
+    bool onHost, read, written;
+  };
+
+  bool place(const void *data, int64_t bytes, bool read, bool written, const std::string &name, uint64_t &place,
+             std::string &error);
+
+  const GridPlan::Sized *sized = nullptr;
+  driver::Address slab = 0, statuses = 0;
+  bool ownSlab = false;
+  uint64_t slabBytes = 0, statusOffset = 0;
+  size_t mostChecks = 0;
+  std::vector<Staged> staged;
+};
+
+bool DriverProgram::Call::place(const void *data, int64_t bytes, bool read, bool written, const std::string &name,
+                                uint64_t &place, std::string &error) {
+  place = reinterpret_cast<uint64_t>(data);
+  if (bytes <= 0)
+    return true;
+  if (!data) {
+    error = name + " is a null pointer";
+    return false;
+  }
+  uint32_t type = 0;
+  int ordinal = -1;
+  int attributes[] = {driver::kPointerMemoryType, driver::kPointerOrdinal};
+  void *values[] = {&type, &ordinal};
+  // A pointer that the driver does not know leaves both as zeros.
+  if (!good(api.pointerAttributes(2, attributes, values, place), "to ask where a tensor lies", error))
+    return false;
+  const bool onHost = type != driver::kDeviceMemory;
+  if (!onHost && ordinal != program.context->ordinal) {
+    error = name + " is on cuda:" + std::to_string(ordinal) + "; the program runs on " + program.context->describe() +
+            ": move it there";
+    return false;
+  }
+  if (!onHost && place % bufferAlignment == 0)
+    return true;
+  // Pages that the driver does not know have been read when a copy's call returns; the others are read later.
+  waits |= onHost && (written || type == driver::kHostMemory);
+  staged.push_back({const_cast<void *>(data), &place, uint64_t(bytes), slabBytes, onHost, read, written});
+  slabBytes += aligned(uint64_t(bytes));
+  return true;
+}
+
+bool DriverProgram::Call::survey(const void *const *inputs, void *const *outputs, const GridPlan::Sized &of,
+                                 std::string &error) {
+  sized = &of;
+  const GridPlan &plan = *program.plan;
+  mostChecks = plan.onceChecks() + of.checks;
+  statusOffset = aligned(uint64_t(of.frame.arenaBytes));
+  slabBytes = statusOffset + aligned(mostChecks * statusBytes);
+  places.inputs.resize(of.inputs.size());
+  places.outputs.resize(of.outputs.size());
+  for (size_t i = 0; i < of.inputs.size(); ++i)
+    if (!place(inputs[i], of.inputs[i], true, plan.inPlace()[i], "input " + std::to_string(i), places.inputs[i], error))
+      return false;
+  for (size_t i = 0; i < of.outputs.size(); ++i)
+    if (!place(outputs[i], of.outputs[i], false, true, "output " + std::to_string(i), places.outputs[i], error))
+      return false;
+  places.constants = program.constants;
+  return true;
+}
+
+bool DriverProgram::Call::allocate(CallersMemory *memory, std::string &error) {
+  if (slabBytes == 0)
+    return true;
+  if (memory)
+    slab = reinterpret_cast<uint64_t>(memory->scratch(int64_t(slabBytes)));
+  if (!slab) {
+    driver::Code code =
+        program.context->pools ? api.allocateAsync(&slab, slabBytes, stream) : api.allocate(&slab, slabBytes);
+    if (code != 0) {
+      slab = 0;
+      error = (isMemoryError(code) ? "out of memory: " : "") +
+              ("this call needs " + std::to_string(slabBytes) + " bytes on ") + program.context->describe() +
+              " for what it computes on the way (" + api.explain(code) +
+              "); use smaller inputs, or free what else is there (torch.cuda.empty_cache())";
+      return false;
+    }
+    ownSlab = true;
+  }
+  places.arena = slab;
+  statuses = slab + statusOffset;
+  return true;
+}
+
+bool DriverProgram::Call::fill(std::string &error) {
+  for (Staged &each : staged) {
+    *each.place = slab + each.offset;
+    if (!each.read)
+      continue;
+    driver::Code code = each.onHost
+                            ? api.copyIn(*each.place, each.home, each.bytes, stream)
+                            : api.copyWithin(*each.place, reinterpret_cast<uint64_t>(each.home), each.bytes, stream);
+    if (!good(code, "to copy an argument", error))
+      return false;
+  }
+  return mostChecks == 0 || good(api.fill(statuses, 0, mostChecks * statusBytes, stream), "to clear memory", error);
+}
+
+bool DriverProgram::Call::copy(uint64_t to, uint64_t from, uint64_t bytes, std::string &error) {
+  if (to == from || bytes == 0)
+    return true;
+  // What one copy reads it must not write: where the two overlap, pieces no longer than their distance are copied one
+  // after the other, from the end where nothing is overwritten that is still to be read.
+  const uint64_t distance = to > from ? to - from : from - to;
+  for (uint64_t done = 0; done < bytes;) {
+    const uint64_t piece = std::min(bytes - done, distance);
+    const uint64_t at = to > from ? bytes - done - piece : done;
+    if (!good(api.copyWithin(to + at, from + at, piece, stream), "to copy a tensor", error))
+      return false;
+    done += piece;
+  }
+  return true;
+}
+
+bool DriverProgram::Call::launch(const GridLaunch &launch, std::string &error) {
+  const GridKernel &kernel = *launch.kernel;
+  std::vector<void *> parameters;
+  parameters.reserve(launch.buffers.size() + launch.numSizes + 1 + kernel.maps.size());
+  for (const GridBuffer &buffer : launch.buffers)
+    parameters.push_back(const_cast<uint64_t *>(&buffer.address));
+  for (size_t i = 0; i < launch.numSizes; ++i)
+    parameters.push_back(const_cast<int64_t *>(launch.sizes + i));
+  uint64_t status = statuses + checked.size() * statusBytes;
+  if (launch.checks) {
+    parameters.push_back(&status);
+    checked.push_back(launch);
+  }
+  for (size_t i = 0; i < kernel.maps.size(); ++i) {
+    const TensorMapRecipe &recipe = kernel.maps[i];
+    const uint64_t address = launch.buffers[recipe.buffer].address;
+    CachedMap &cached = program.maps[{launch.once ? -1 - int64_t(launch.number) : launch.number, i}];
+    if (cached.address != address ||
+        !std::equal(cached.sizes.begin(), cached.sizes.end(), launch.sizes, launch.sizes + launch.numSizes)) {
+      MapShape shape;
+      if (!shapeOfMap(recipe, launch.sizes, shape, error)) {
+        error = "kernel " + kernel.name + " cannot be launched: " + error;
+        return false;
+      }
+      const std::vector<uint64_t> sizes(shape.sizes.begin(), shape.sizes.end());
+      const std::vector<uint32_t> ones(sizes.size(), 1);
+      cached.address = 0;
+      driver::Code code = api.encodeTensorMap(&cached.map, mapElements[size_t(recipe.element)], uint32_t(sizes.size()),
+                                              reinterpret_cast<void *>(address), sizes.data(), shape.strides.data(),
+                                              shape.box.data(), ones.data(), /*interleave=*/0,
+                                              swizzleCode(recipe.swizzle), promoteTo256Bytes, /*fill=*/0);
+      if (!good(code, ("to encode a tensor map of kernel " + kernel.name).c_str(), error))
+        return false;
+      cached.address = address;
+      cached.sizes.assign(launch.sizes, launch.sizes + launch.numSizes);
+    }
+    parameters.push_back(&cached.map);
+  }
+  driver::Code code = api.launchKernel(program.functions[size_t(launch.callee)], launch.grid, 1, 1, kernel.threads, 1,
+                                       1, kernel.shared, stream, parameters.data(), nullptr);
+  const bool launched = code == 0;
+  if (launched && program.blocking)
+    code = api.synchronize(stream);
+  if (code == 0)
+    return true;
+  error = "kernel " + kernel.name + (launched ? " failed on " : " cannot be launched on ") +
+          program.context->describe() + ": " + api.explain(code) +
+          (launched || program.blocking ? ""
+                                        : " (it may be of work that was put there earlier; with CUDA_LAUNCH_BLOCKING=1 "
+                                          "a failure names its kernel)") +
+          "; " + launch.origin();
+  return false;
+}
+
+bool DriverProgram::Call::finish(std::string &error) {
+  for (const Staged &each : staged) {
+    if (!each.written)
+      continue;
+    driver::Code code = each.onHost
+                            ? api.copyOut(each.home, *each.place, each.bytes, stream)
+                            : api.copyWithin(reinterpret_cast<uint64_t>(each.home), *each.place, each.bytes, stream);
+    if (!good(code, "to copy a result", error))
+      return false;
+  }
+  Told told;
+  if (!checked.empty()) {
+    std::list<Told> &idle = program.idle;
+    auto fits = std::find_if(idle.begin(), idle.end(), [&](auto &each) { return each.capacity >= checked.size(); });
+    if (fits == idle.end()) {
+      idle.emplace_front();
+      fits = idle.begin();
+      void *pinned = nullptr;
+      if (!good(api.allocateHost(&pinned, checked.size() * statusBytes, 0), "to take pinned memory", error) ||
+          !good(api.createEvent(&fits->event, driver::kEventWithoutTiming), "to make an event", error)) {
+        if (pinned)
+          api.freeHost(pinned);
+        idle.erase(fits);
+        return false;
+      }
+      fits->statuses = static_cast<int64_t *>(pinned);
+      fits->capacity = checked.size();
+    }
+    if (!good(api.copyOut(fits->statuses, statuses, checked.size() * statusBytes, stream), "to read statuses", error) ||
+        !good(api.recordEvent(fits->event, stream), "to record an event", error))
+      return false;
+    fits->launches = std::move(checked);
+    program.underway.splice(program.underway.end(), idle, fits);
+  }
+  if (waits || program.blocking) {
+    if (!good(api.synchronize(stream), "to finish a call", error))
+      return false;
+    return program.readArrived(error);
+  }
+  return true;
+}
+
+std::string DriverProgram::failure(const char *what, driver::Code code) const {
+  return (isMemoryError(code) ? std::string("out of memory: ") : std::string()) + context->describe() + " failed " +
+         what + ": " + context->api.explain(code) +
+         (blocking || isMemoryError(code)
+              ? ""
+              : " (it may be of work that was put there earlier; with CUDA_LAUNCH_BLOCKING=1 a failure names its "
+                "kernel)");
+}
+
+std::unique_ptr<DriverProgram> DriverProgram::create(std::unique_ptr<GridPlan> plan, std::string code,
+                                                     std::shared_ptr<DriverContext> context, std::string &error) {
+  std::unique_ptr<DriverProgram> program(new DriverProgram);
+  program->context = std::move(context);
+  program->plan = std::move(plan);
+  const char *blocking = std::getenv("CUDA_LAUNCH_BLOCKING");
+  program->blocking = blocking && *blocking && std::strcmp(blocking, "0") != 0;
+  DriverContext::Current current(*program->context, error);
+  return current && program->load(code, error) ? std::move(program) : nullptr;
+}
+
+bool DriverProgram::load(const std::string &code, std::string &error) {
+  const driver::Api &api = context->api;
+  if (!plan->kernels().empty()) {
+    char log[4096] = "";
+    int options[] = {driver::kJitErrorLog, driver::kJitErrorLogBytes};
+    void *values[] = {log, reinterpret_cast<void *>(uintptr_t(sizeof(log)))};
+    driver::Code result = api.loadModule(&module, code.c_str(), 2, options, values);
+    if (result != 0) {
+      module = nullptr;
+      error = (isMemoryError(result) ? "out of memory: " : "") + context->describe() +
+              " does not take the compiled kernels: " + api.explain(result);
+      if (log[0])
+        error += ": " + std::string(log);
+      if (result == driver::kNoBinaryForDevice || result == driver::kInvalidPtx)
+        error += "; compile for this chip: options={\"arch\": ...}, --arch";
+      if (result == driver::kUnsupportedPtx)
+        error += "; the driver is older than the PTX: update it";
+      return false;
+    }
+  }
+  for (const GridKernel &kernel : plan->kernels()) {
+    driver::Function function = nullptr;
+    driver::Code result = api.getFunction(&function, module, kernel.name.c_str());
+    if (result != 0) {
+      error = "kernel " + kernel.name + " is not in the compiled kernels: " + api.explain(result);
+      return false;
+    }
+    if (!kernel.maps.empty() && !api.encodeTensorMap) {
+      error = "kernel " + kernel.name +
+              " loads by tensor maps, which the NVIDIA driver has from CUDA 12.0 on: update "
+              "it, or compile for sm_89";
+      return false;
+    }
+    if (int64_t(kernel.shared) > context->sharedOptIn) {
+      error = "kernel " + kernel.name + " needs " + std::to_string(kernel.shared) + " bytes of shared memory; " +
+              context->describe() + " has " + std::to_string(context->sharedOptIn) + " for a block";
+      return false;
+    }
+    constexpr uint32_t without = 48 * 1024; // asking
+    if (kernel.shared > without &&
+        (result = api.setFunctionAttribute(function, driver::kMaxDynamicShared, int(kernel.shared))) != 0) {
+      error = "kernel " + kernel.name + " cannot have " + std::to_string(kernel.shared) +
+              " bytes of shared memory: " + api.explain(result);
+      return false;
+    }
+    functions.push_back(function);
+  }
+  const std::vector<uint8_t> &bytes = plan->plan().constants;
+  if (bytes.empty())
+    return true;
+  driver::Code result = api.allocate(&constants, bytes.size());
+  if (result == 0)
+    result = api.copyIn(constants, bytes.data(), bytes.size(), nullptr);
+  if (result == 0)
+    result = api.synchronize(nullptr);
+  if (result != 0)
+    error = failure("to copy constants", result);
+  return result == 0;
+}
+
+DriverProgram::~DriverProgram() {
+  std::string error;
+  DriverContext::Current current(*context, error);
+  if (!current)
+    return;
+  const driver::Api &api = context->api;
+  for (std::list<Told> *list : {&underway, &idle})
+    for (Told &told : *list) {
+      api.synchronizeEvent(told.event);
+      api.destroyEvent(told.event);
+      api.freeHost(told.statuses);
+    }
+  std::vector<driver::Event> events{made};
+  for (auto [stream, event] : uses)
+    events.push_back(event);
+  for (driver::Event event : events)
+    if (event) {
+      api.synchronizeEvent(event);
+      api.destroyEvent(event);
+    }
+  for (driver::Address address : packed)
+    if (address)
+      api.free(address);
+  if (constants)
+    api.free(constants); // waits for the device
+  if (module)
+    api.unloadModule(module);
+}
+
+void DriverProgram::repack() {
+  std::lock_guard lock(mutex);
+  isPacked = false;
+}
+
+int64_t DriverProgram::packedBytes() {
+  std::lock_guard lock(mutex);
+  int64_t sum = 0;
+  for (size_t i = 0; i < packed.size(); ++i)
+    sum += packed[i] ? plan->packedBytes()[i] : 0;
+  return sum;
+}
+
+bool DriverProgram::read(const Told &told, std::string &error) {
+  for (size_t i = 0; i < told.launches.size(); ++i)
+    if (const int64_t *status = told.statuses + 3 * i; status[0]) {
+      error = told.launches[i].outOfRange(status);
+      return false;
+    }
+  return true;
+}
+
+bool DriverProgram::readArrived(std::string &error) {
+  bool good = true;
+  for (auto told = underway.begin(); told != underway.end();) {
+    driver::Code code = context->api.queryEvent(told->event);
+    if (code == driver::kNotReady)
+      break;
+    if (code != 0) {
+      error = failure("at an earlier call", code);
+      return false;
+    }
+    if (std::string why; good && !read(*told, why)) {
+      good = false;
+      error = why;
+    }
+    idle.splice(idle.end(), underway, told++);
+  }
+  return good;
+}
+
+bool DriverProgram::pack(Call &call, const void *const *inputs, const uint64_t *versions, std::string &error) {
+  const driver::Api &api = context->api;
+  std::vector<std::pair<const void *, uint64_t>> from;
+  for (size_t i = 0; i < plan->readOnce().size(); ++i)
+    if (plan->readOnce()[i])
+      from.push_back({inputs[i], versions ? versions[i] : 0});
+  const bool current = isPacked && versions && from == packedFrom;
+  if (!current) {
+    isPacked = false;
+    if (packed.empty())
+      packed.resize(plan->packedBytes().size());
+    for (size_t i = 0; i < packed.size(); ++i)
+      if (uint64_t bytes = uint64_t(std::max<int64_t>(plan->packedBytes()[i], 1));
+          !packed[i] && !call.good(api.allocate(&packed[i], bytes), "to take memory of packed parameters", error)) {
+        packed[i] = 0;
+        return false;
+      }
+  }
+  call.places.packed = packed;
+  auto wait = [&](driver::Event event) {
+    return call.good(api.waitEvent(call.stream, event, 0), "to wait for a stream", error);
+  };
+  if (current) // made in the order of another stream, perhaps
+    return call.stream == madeOn || wait(made);
+  for (auto [stream, event] : uses)
+    if (stream != call.stream && !wait(event)) // it may still read the old ones
+      return false;
+  if (!plan->walkOnce(call.places, call, error) || !mark(made, call, error))
+    return false;
+  madeOn = call.stream;
+  packedFrom = std::move(from);
+  return isPacked = true;
+}
+
+bool DriverProgram::mark(driver::Event &event, const Call &call, std::string &error) const {
+  const driver::Api &api = context->api;
+  return (event || call.good(api.createEvent(&event, driver::kEventWithoutTiming), "to make an event", error)) &&
+         call.good(api.recordEvent(event, call.stream), "to record an event", error);
+}
+
+bool DriverProgram::run(const void *const *inputs, void *const *outputs, const int64_t *symbols,
+                        const uint64_t *versions, CallersMemory *memory, std::string &error) {
+  std::shared_ptr<const GridPlan::Sized> sized = plan->sized(symbols, error);
+  if (!sized)
+    return false;
+  DriverContext::Current current(*context, error);
+  if (!current)
+    return false;
+  std::lock_guard lock(mutex);
+  if (!readArrived(error))
+    return false;
+  const auto stream = reinterpret_cast<driver::Stream>(memory ? memory->stream() : 0);
+  Call call(*this, stream);
+  if (!call.survey(inputs, outputs, *sized, error) || !call.allocate(memory, error) || !call.fill(error))
+    return false;
+  const bool packs = !plan->packedBytes().empty();
+  if (packs && !pack(call, inputs, versions, error))
+    return false;
+  const bool walked = plan->walk(*sized, call.places, call, error);
+  if (std::string why; packs && !mark(uses[stream], call, why) && walked) {
+    error = why;
+    return false;
+  }
+  return walked && call.finish(error);
+}
+
+} // namespace tilewright::runtime

@@ -1,0 +1,94 @@
+//===- DriverProgram.h - a plan's kernels on a GPU, by the driver -----------------------===//
+//
+// A call puts the plan's steps into a stream and does not wait for them, unless a result goes to the host's memory.
+// Everything that the call needs besides the caller's tensors lies in one slab:
+//
+//   | arena | a status of each launch that checks its indices | copies of host and of unaligned tensors |
+//
+// Tensors may lie on the device or on the host: the driver tells which. What kernels say of indices out of range
+// is read once the device has come so far: by the call itself where it waits, else by a later call of the program.
+// CUDA_LAUNCH_BLOCKING=1 makes every launch wait, so that a failure names its kernel.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_RUNTIME_CUDA_DRIVERPROGRAM_H
+#define TILEWRIGHT_LIB_RUNTIME_CUDA_DRIVERPROGRAM_H
+
+#include "lib/Runtime/CUDA/DriverContext.h"
+#include "lib/Runtime/CUDA/GridPlan.h"
+#include "tilewright/CallersMemory.h"
+
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace tilewright::runtime {
+
+class DriverProgram {
+public:
+  /// `code` is PTX, or a cubin for the device. Null with a reason in `error`.
+  static std::unique_ptr<DriverProgram> create(std::unique_ptr<GridPlan> plan, std::string code,
+                                               std::shared_ptr<DriverContext> context, std::string &error);
+  /// Waits for the device to be done with the program.
+  ~DriverProgram();
+
+  /// As Program::run. `memory` (may be null) says on which stream, and may give the slab.
+  bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, const uint64_t *versions,
+           CallersMemory *memory, std::string &error);
+
+  /// Packed buffers are made anew by the next call.
+  void repack();
+  int64_t packedBytes();
+
+  int32_t numOutputs() const { return plan->plan().numOutputs; }
+
+private:
+  class Call;
+
+  /// Statuses of a call on their way to the host.
+  struct Told {
+    driver::Event event = nullptr;
+    int64_t *statuses = nullptr; ///< three each, pinned
+    size_t capacity = 0;
+    std::vector<GridLaunch> launches; ///< that they are of
+  };
+  struct CachedMap {
+    uint64_t address = 0;
+    std::vector<int64_t> sizes;
+    driver::TensorMap map;
+  };
+
+  DriverProgram() = default;
+  bool load(const std::string &code, std::string &error);
+  bool pack(Call &call, const void *const *inputs, const uint64_t *versions, std::string &error);
+  /// Records `event`, made where it is null, in the call's stream.
+  bool mark(driver::Event &event, const Call &call, std::string &error) const;
+  /// The first status of `told` that is not 0 as an error.
+  static bool read(const Told &told, std::string &error);
+  /// Reads what has arrived; false where an earlier call failed.
+  bool readArrived(std::string &error);
+  std::string failure(const char *what, driver::Code code) const;
+
+  std::shared_ptr<DriverContext> context;
+  std::unique_ptr<GridPlan> plan;
+  driver::Module module = nullptr;
+  std::vector<driver::Function> functions; ///< by kernel
+  driver::Address constants = 0;
+  bool blocking = false;
+
+  std::mutex mutex; ///< one call at a time puts its work into its stream
+  std::vector<driver::Address> packed;
+  std::vector<std::pair<const void *, uint64_t>> packedFrom; ///< pointers and versions of the inputs of once steps
+  bool isPacked = false;
+  driver::Event made = nullptr; ///< behind the once steps, on
+  driver::Stream madeOn = nullptr;
+  std::map<driver::Stream, driver::Event> uses; ///< behind the last call of each stream that read packed buffers
+  std::list<Told> underway, idle;
+  std::map<std::pair<int64_t, size_t>, CachedMap> maps; ///< by step (of once: -1 - step) and number there
+};
+
+} // namespace tilewright::runtime
+
+#endif

@@ -1,0 +1,183 @@
+//===- GridPlan.cpp - a plan whose kernels run as grids, for any device -----------------===//
+#include "lib/Runtime/CUDA/GridPlan.h"
+
+#include <algorithm>
+
+namespace tilewright::runtime {
+namespace {
+
+/// Whether every launch of the kernels has what their tensor maps name.
+bool haveMapped(const std::vector<plan::Step> &steps, const std::vector<GridKernel> &kernels) {
+  for (const plan::Step &step : steps)
+    if (step.kind == plan::Step::Kind::Launch)
+      for (const TensorMapRecipe &map : kernels[size_t(step.callee)].maps) {
+        if (map.buffer >= step.operands.size())
+          return false;
+        for (const TensorMapRecipe::Dimension &dimension : map.dimensions)
+          for (uint32_t size : dimension.sizes)
+            if (size >= step.sizes.size())
+              return false;
+      }
+  return true;
+}
+
+size_t checksOf(const Frame &frame) {
+  return size_t(std::count_if(frame.steps.begin(), frame.steps.end(), [](auto &step) { return step.checks; }));
+}
+} // namespace
+
+std::string GridLaunch::origin() const { return "kernel " + kernel->name + " is launched by " + step->label + place(); }
+
+std::string GridLaunch::place() const { return once ? "" : " [step " + std::to_string(number) + "]"; }
+
+std::string GridLaunch::outOfRange(const int64_t *status) const {
+  return "index " + std::to_string(status[1]) + " is out of range for a dimension of size " +
+         std::to_string(status[2]) + ", in " + step->label + place();
+}
+
+bool shapeOfMap(const TensorMapRecipe &recipe, const int64_t *sizes, MapShape &shape, std::string &error) {
+  shape = {};
+  if (!recipe.elements(sizes, shape.sizes, error))
+    return false;
+  using Element = TensorMapRecipe::Element;
+  uint64_t bytes = recipe.element == Element::I8 ? 1 : recipe.element == Element::F32 ? 4 : 2; // of an element
+  for (size_t i = 0; i < shape.sizes.size(); ++i) {
+    shape.box.push_back(recipe.dimensions[i].box);
+    if (__builtin_mul_overflow(bytes, uint64_t(shape.sizes[i]), &bytes)) {
+      error = "a tensor of a tensor map has more bytes than there are addresses";
+      return false;
+    }
+    if (i + 1 < shape.sizes.size())
+      shape.strides.push_back(bytes);
+  }
+  return true;
+}
+
+std::unique_ptr<GridPlan> GridPlan::create(plan::Plan plan, std::vector<GridKernel> kernels, std::string &error) {
+  if (error = plan::verify(plan); !error.empty())
+    return nullptr;
+  if (kernels.size() != plan.kernels.size() || !plan.hostFunctions.empty()) {
+    error = "the artifact's kernels are not those of its plan";
+    return nullptr;
+  }
+  if (!haveMapped(plan.once, kernels) || !haveMapped(plan.steps, kernels)) {
+    error = "a tensor map is of a buffer or size that a launch of its kernel does not have";
+    return nullptr;
+  }
+  std::unique_ptr<GridPlan> result(new GridPlan);
+  result->onceInputs.resize(size_t(plan.numInputs));
+  result->written.resize(size_t(plan.numInputs));
+  for (const plan::Buffer &buffer : plan.buffers) {
+    if (buffer.kind == plan::Buffer::Kind::Input)
+      result->written[size_t(buffer.index)] = buffer.inPlace;
+    if (buffer.kind != plan::Buffer::Kind::Packed)
+      continue;
+    int64_t bytes = plan::fixedBytes(buffer, error);
+    if (bytes < 0)
+      return nullptr;
+    result->packed.push_back(bytes);
+  }
+  std::vector<const plan::Step *> once;
+  for (const plan::Step &step : plan.once) {
+    once.push_back(&step);
+    for (const plan::Operand &operand : step.operands)
+      if (const plan::Buffer &buffer = plan.buffers[size_t(operand.buffer)]; buffer.kind == plan::Buffer::Kind::Input)
+        result->onceInputs[size_t(buffer.index)] = true;
+  }
+  if (!resolveFrame(plan, once, nullptr, result->onceFrame, error))
+    return nullptr;
+  result->checksOfOnce = checksOf(result->onceFrame);
+  result->program = std::move(plan);
+  result->table = std::move(kernels);
+  return result;
+}
+
+std::shared_ptr<const GridPlan::Sized> GridPlan::sized(const int64_t *symbols, std::string &error) const {
+  std::vector<int64_t> values(program.symbols.size());
+  if (symbols)
+    std::copy_n(symbols, values.size(), values.begin());
+  {
+    std::lock_guard lock(mutex);
+    if (last && last->frame.symbols == values)
+      return last;
+  }
+  auto fresh = std::make_shared<Sized>();
+  if (!resolveFrame(program, symbols, fresh->frame, error))
+    return nullptr;
+  fresh->frame.symbols = std::move(values);
+  fresh->checks = checksOf(fresh->frame);
+  fresh->inputs.assign(size_t(program.numInputs), -1);
+  fresh->outputs.assign(size_t(program.numOutputs), -1);
+  for (const plan::Buffer &buffer : program.buffers)
+    if (buffer.kind == plan::Buffer::Kind::Input || buffer.kind == plan::Buffer::Kind::Output) {
+      int64_t bytes = plan::evaluate(buffer.bytes, symbols, error);
+      if (!error.empty())
+        return nullptr;
+      (buffer.kind == plan::Buffer::Kind::Input ? fresh->inputs : fresh->outputs)[size_t(buffer.index)] = bytes;
+    }
+  std::lock_guard lock(mutex);
+  return last = std::move(fresh);
+}
+
+bool GridPlan::walkOnce(const GridPlaces &places, GridDevice &device, std::string &error) const {
+  return walk(onceFrame, /*once=*/true, places, device, error);
+}
+
+bool GridPlan::walk(const Sized &sized, const GridPlaces &places, GridDevice &device, std::string &error) const {
+  return walk(sized.frame, /*once=*/false, places, device, error);
+}
+
+bool GridPlan::walk(const Frame &frame, bool once, const GridPlaces &places, GridDevice &device,
+                    std::string &error) const {
+  GridLaunch launch;
+  for (size_t i = 0; i < frame.steps.size(); ++i) {
+    const Frame::Step &step = frame.steps[i];
+    launch.buffers.clear();
+    for (size_t at = step.firstOperand, end = frame.operandsOf(i + 1); at < end; ++at) {
+      const Frame::Operand &operand = frame.operands[at];
+      uint64_t base = 0;
+      switch (operand.space) {
+      case Frame::Space::Input:
+        base = places.inputs[size_t(operand.index)];
+        break;
+      case Frame::Space::Output:
+        base = places.outputs[size_t(operand.index)];
+        break;
+      case Frame::Space::Packed:
+        base = places.packed[size_t(operand.index)];
+        break;
+      case Frame::Space::Arena:
+        base = places.arena;
+        break;
+      case Frame::Space::Constant:
+        base = places.constants;
+        break;
+      }
+      launch.buffers.push_back({base + uint64_t(operand.offset), uint64_t(operand.bytes)});
+    }
+    if (step.kind == plan::Step::Kind::Copy) {
+      if (!device.copy(launch.buffers[1].address, launch.buffers[0].address, uint64_t(step.copyBytes), error))
+        return false;
+      continue;
+    }
+    launch.kernel = &table[size_t(step.callee)];
+    launch.callee = step.callee;
+    launch.step = &(once ? program.once : program.steps)[size_t(step.number)];
+    launch.number = step.number;
+    launch.once = once;
+    launch.checks = step.checks;
+    if (step.grid > INT32_MAX) {
+      error =
+          "kernel " + launch.kernel->name + " has " + std::to_string(step.grid) + " blocks; a launch takes 2147483647";
+      return false;
+    }
+    launch.grid = uint32_t(step.grid);
+    launch.sizes = frame.sizes.data() + step.firstSize;
+    launch.numSizes = (i + 1 < frame.steps.size() ? frame.steps[i + 1].firstSize : frame.sizes.size()) - step.firstSize;
+    if (!device.launch(launch, error))
+      return false;
+  }
+  return true;
+}
+
+} // namespace tilewright::runtime

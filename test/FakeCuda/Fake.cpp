@@ -1,0 +1,179 @@
+//===- Fake.cpp - the state of the fake driver --------------------------------------------===//
+#include "test/FakeCuda/Fake.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+
+namespace fake {
+
+Driver &Driver::get() {
+  static Driver &driver = *new Driver;
+  return driver;
+}
+
+Driver::Driver() {
+  const char *settings = std::getenv("TILEWRIGHT_FAKE_CUDA");
+  set(settings ? settings : "");
+}
+
+void Driver::set(const std::string &settings) {
+  std::istringstream words(settings);
+  for (std::string word; std::getline(words, word, ',');) {
+    const size_t at = word.find('=');
+    const std::string name = word.substr(0, at), value = at == std::string::npos ? "" : word.substr(at + 1);
+    if (name == "devices")
+      devices = std::stoi(value);
+    else if (name == "capability")
+      major = value.at(0) - '0', minor = value.at(2) - '0';
+    else if (name == "memory")
+      memory = std::stoull(value);
+    else if (name == "version")
+      version = std::stoi(value);
+    else if (name == "pools")
+      pools = value != "0";
+    else if (name == "fault")
+      fault = value;
+    else if (name == "mended")
+      sticky = success;
+    else if (name == "fail") {
+      const size_t first = value.find(':'), second = value.find(':', first + 1);
+      failures[value.substr(0, first)][std::stoull(value.substr(first + 1, second - first - 1))] =
+          std::stoi(value.substr(second + 1));
+    } else {
+      std::fprintf(stderr, "TILEWRIGHT_FAKE_CUDA: unknown setting %s\n", word.c_str());
+      std::abort();
+    }
+  }
+}
+
+void Driver::forgetCalls() {
+  calls.clear();
+  launches.clear();
+  failures.clear();
+  fault.clear();
+}
+
+std::vector<Context *> &Driver::contextStack() const {
+  thread_local std::vector<Context *> stack;
+  return stack;
+}
+
+Context *Driver::current() const { return contextStack().empty() ? nullptr : contextStack().back(); }
+
+Code Driver::enter(const char *name, bool needsContext) {
+  const uint64_t number = ++calls[name];
+  if (auto found = failures.find(name); found != failures.end())
+    if (auto code = found->second.find(number); code != found->second.end())
+      return code->second;
+  if (!needsContext)
+    return success;
+  if (!initialized)
+    return notInitialized;
+  if (!current() || current()->users == 0)
+    return invalidContext;
+  return sticky;
+}
+
+Code Driver::allocate(uint64_t bytes, int ordinal, uint64_t &address) {
+  if (bytes == 0)
+    return invalidValue;
+  if (ordinal >= 0 && (bytes > memory || used > memory - bytes))
+    return outOfMemory;
+  void *data = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
+  if (!data)
+    return outOfMemory;
+  std::memset(data, 0xA5, bytes);
+  address = reinterpret_cast<uint64_t>(data);
+  allocations[address] = {bytes, ordinal};
+  used += ordinal >= 0 ? bytes : 0;
+  return success;
+}
+
+Code Driver::release(uint64_t address, int ordinal) {
+  auto found = allocations.find(address);
+  if (found == allocations.end() || (found->second.ordinal < 0) != (ordinal < 0))
+    return invalidValue;
+  used -= ordinal >= 0 ? found->second.bytes : 0;
+  std::free(reinterpret_cast<void *>(address));
+  allocations.erase(found);
+  return success;
+}
+
+const Allocation *Driver::find(uint64_t address, uint64_t bytes) const {
+  auto after = allocations.upper_bound(address);
+  if (after == allocations.begin())
+    return nullptr;
+  const auto &[start, allocation] = *std::prev(after);
+  return address - start <= allocation.bytes && bytes <= allocation.bytes - (address - start) ? &allocation : nullptr;
+}
+
+uint64_t Driver::put(uintptr_t stream, std::function<Code()> work) {
+  streams[stream].work.push_back({++tickets, std::move(work)});
+  return tickets;
+}
+
+Code Driver::drain(uintptr_t stream, uint64_t ticket) {
+  Queue &queue = streams[stream];
+  while (!queue.work.empty() && queue.work.front().first <= ticket) {
+    auto [number, work] = std::move(queue.work.front());
+    queue.work.pop_front();
+    if (Code code = work(); code != success && sticky == success)
+      sticky = code;
+    queue.done = number;
+  }
+  return sticky;
+}
+
+Code Driver::drainAll() {
+  for (auto &[stream, queue] : streams)
+    drain(stream);
+  return sticky;
+}
+
+Code Driver::runKernel(const Function &function, const tilewright::ptx::Launch &launch,
+                       const std::vector<tilewright::ptx::Argument> &arguments, int ordinal) {
+  ++launches[function.name];
+  if (sticky != success)
+    return sticky;
+  if (function.name == fault)
+    return illegalAddress;
+  tilewright::ptx::Memory memory;
+  size_t count = 0;
+  for (auto [address, allocation] : allocations)
+    if (allocation.ordinal == ordinal)
+      memory.add(reinterpret_cast<void *>(address), allocation.bytes, "allocation " + std::to_string(count++));
+  std::string error;
+  std::optional<tilewright::ptx::Report> report =
+      tilewright::ptx::run(*function.module->code, memory, launch, arguments, error);
+  if (report && report->findings.empty())
+    return success;
+  findings += report ? report->text() : function.name + ": " + error + "\n";
+  std::fprintf(stderr, "fake CUDA driver: %s", findings.c_str());
+  return illegalAddress;
+}
+
+std::string Driver::report() const {
+  uint64_t device = 0, host = 0, users = 0;
+  for (auto &[address, allocation] : allocations)
+    ++(allocation.ordinal < 0 ? host : device);
+  for (auto &[ordinal, context] : contexts)
+    users += uint64_t(context.users);
+  std::ostringstream out;
+  out << "{\"allocations\": " << device << ", \"pinned\": " << host << ", \"modules\": " << modules.size()
+      << ", \"events\": " << events.size() << ", \"contexts\": " << users;
+  for (auto [name, counts] : {std::pair{"calls", &calls}, std::pair{"launches", &launches}}) {
+    out << ", \"" << name << "\": {";
+    const char *comma = "";
+    for (auto &[key, count] : *counts) {
+      out << comma << "\"" << key << "\": " << count;
+      comma = ", ";
+    }
+    out << "}";
+  }
+  out << "}";
+  return out.str();
+}
+
+} // namespace fake
