@@ -27,8 +27,8 @@ namespace tilewright {
 struct Options {
   std::string target = "cpu";     ///< a registered target: cpu, reference, hls, or a plug-in's
   std::string cpu = "native";     ///< as TILEWRIGHT_CPU
-  std::string arch;               ///< of cuda: sm_80, sm_86, sm_89 or sm_90a; empty: the target's default
-  std::string device;             ///< of cuda: "emulated" runs on ptx-check's interpreter; empty: the machine's own
+  std::string arch;               ///< of cuda: sm_80, sm_86, sm_89 or sm_90a; empty: the device's own, else sm_80
+  std::string device;             ///< of cuda: "cuda", "cuda:1"; "emulated": on ptx-check's interpreter; empty: "cuda"
   std::string rounding = "fused"; ///< "fused": no rounding between fused ops; "eager": as eager rounds
   std::string dumpDirectory;      ///< every stage's IR is written there, further graphs' into graph-1, ...; empty: no
   std::string

@@ -51,6 +51,13 @@ GraphCall::ShapesPointer GraphCall::evaluate(const std::vector<int64_t> &values)
   return shapes = fresh;
 }
 
+static void *addressOf(py::handle object) {
+  DLTensor tensor;
+  if (exchange().tensorFromObject(object.ptr(), &tensor) != 0)
+    throw py::error_already_set();
+  return static_cast<char *>(tensor.data) + tensor.byteOffset;
+}
+
 static std::string listOf(const int64_t *values, int64_t count) {
   std::string text = "[";
   for (int64_t i = 0; i < count; ++i)
@@ -113,9 +120,18 @@ private:
       throw py::type_error("tilewright: argument " + spec.name + " is " + dlpackTypeName(tensor.dtype) +
                            "; the graph was compiled for " + scalarTypeName(spec.dtype).str() +
                            "; convert it, or call the torch.compile'd model, which compiles for other dtypes");
-    if (tensor.device.type != 1)
+    constexpr int32_t cpu = 1, cuda = 2; // DLPack's numbers
+    const bool isNumber = tensor.ndim == 0 && tensor.device.type == cpu;
+    if (call.gpu < 0 && tensor.device.type != cpu)
       throw py::value_error("tilewright: argument " + spec.name + " is not on the CPU (DLPack device " +
                             std::to_string(tensor.device.type) + "); move it with .cpu()");
+    if (call.gpu >= 0 && !isNumber && (tensor.device.type != cuda || tensor.device.id != call.gpu))
+      throw py::value_error(
+          "tilewright: argument " + spec.name + " is on " +
+          (tensor.device.type == cpu    ? "the CPU"
+           : tensor.device.type == cuda ? "cuda:" + std::to_string(tensor.device.id)
+                                        : "DLPack device " + std::to_string(tensor.device.type)) +
+          "; the graph was compiled for cuda:" + std::to_string(call.gpu) + "; move it there");
     int64_t rank = spec.sizes.size();
     if (tensor.ndim != rank || !std::equal(sizes, sizes + rank, tensor.shape))
       throw py::value_error("tilewright: argument " + spec.name + " has the sizes " +
@@ -262,9 +278,53 @@ void GraphCall::letGo(const std::vector<unsigned> &returned) {
 py::object GraphCall::makeResult(const Shapes &shapes, size_t output, void *&data) const {
   const TensorSpec &spec = outputs[output];
   size_t at = shapes.outputAt[output];
+  if (gpu >= 0) {
+    const size_t rank = spec.sizes.size();
+    auto list = [&](const std::vector<int64_t> &all) {
+      return std::vector<int64_t>(all.begin() + at, all.begin() + at + rank);
+    };
+    py::object tensor =
+        makeOnDevice(std::string(scalarTypeName(spec.dtype)), list(shapes.sizes), list(shapes.strides));
+    data = addressOf(tensor);
+    return tensor;
+  }
   return makeTensor(spec.dtype, shapes.sizes.data() + at, shapes.strides.data() + at, int64_t(spec.sizes.size()),
                     shapes.bytes[output], data);
 }
+
+/// One call on a GPU: its work goes into torch's current stream, its scratch memory comes from torch's allocator, which
+/// reuses it in the order of that stream. Its methods take the GIL.
+class OnDevice final : public CallersMemory {
+public:
+  explicit OnDevice(const GraphCall &call) : call(call) {}
+
+  bool take(const std::vector<int32_t> &, std::string &) override { return true; } // they have been made
+  void release(const std::vector<int32_t> &) override {}
+
+  uint64_t stream() override {
+    void *current = nullptr;
+    constexpr int32_t cuda = 2;
+    if (exchange().currentStream(cuda, call.gpu, &current) == 0)
+      return reinterpret_cast<uintptr_t>(current);
+    py::gil_scoped_acquire gil;
+    PyErr_Clear();
+    return 0;
+  }
+
+  void *scratch(int64_t bytes) override {
+    py::gil_scoped_acquire gil;
+    try {
+      slab = call.makeOnDevice("uint8", std::vector<int64_t>{bytes}, std::vector<int64_t>{1});
+      return addressOf(slab);
+    } catch (py::error_already_set &) {
+      return nullptr; // the program asks the driver, and says so if that has none either
+    }
+  }
+
+private:
+  const GraphCall &call;
+  py::object slab;
+};
 
 /// One call that lets go of its arguments as they are read. Its methods take the GIL.
 class LettingGo final : public CallersMemory {
@@ -372,7 +432,10 @@ py::list GraphCall::runSettled(std::vector<py::object> &held) {
     if (output.into < 0) // these come last
       tensors.emplace_back();
   std::optional<LettingGo> memory;
-  if (program && lettingGo)
+  std::optional<OnDevice> onDevice;
+  if (program && gpu >= 0)
+    onDevice.emplace(*this);
+  if (program && lettingGo && gpu < 0)
     memory.emplace(*this, shapes, held, copied, tensors, results);
   else
     for (size_t i = 0; i < tensors.size(); ++i)
@@ -385,7 +448,9 @@ py::list GraphCall::runSettled(std::vector<py::object> &held) {
     {
       py::gil_scoped_release release;
       ok = program->run(pointers.data(), results.data(), values.data(), versions.data(), threads, error,
-                        memory ? &*memory : nullptr);
+                        memory     ? static_cast<CallersMemory *>(&*memory)
+                        : onDevice ? &*onDevice
+                                   : nullptr);
     }
     packedAhead.clear();
     if (memory)

@@ -57,6 +57,8 @@ public:
   pybind11::object seedSource, threadSource, makeDense;
   pybind11::object written; ///< called with the arguments that were written, and with their dense copies or None
   int64_t calls = 0, copies = 0;
+  int32_t gpu = -1;             ///< the CUDA device on which the graph's tensors are; -1: they are on the CPU
+  pybind11::object makeOnDevice; ///< then: called with (dtype, sizes, strides), makes a tensor there
   bool lettingGo = false;        ///< arguments are let go of as they are read, and results made as they are written
   std::vector<bool> neededAtEnd; ///< then: by argument, results are made of it, or it is written
 
@@ -82,6 +84,7 @@ public:
 
 private:
   friend class LettingGo;
+  friend class OnDevice;
   struct Shapes {
     std::vector<int64_t> sizes, strides; ///< of all inputs, then all outputs, one after the other
     std::vector<int64_t> bytes;          ///< of the outputs

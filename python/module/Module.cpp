@@ -404,6 +404,11 @@ PYBIND11_MODULE(_tilewright, m) {
              call.written = written;
            })
       .def("let_go", &GraphCall::letGo)
+      .def("on_device",
+           [](GraphCall &call, int32_t gpu, py::object make) {
+             call.gpu = gpu;
+             call.makeOnDevice = std::move(make);
+           })
       .def("pack_ahead", &GraphCall::packAhead)
       .def("repack",
            [](GraphCall &call) {

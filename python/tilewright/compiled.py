@@ -32,10 +32,19 @@ def fresh_seed() -> int:
 
 def make_dense(tensor: torch.Tensor, sizes: list[int], strides: list[int]) -> torch.Tensor:
     """A copy with these strides."""
-    result = torch.empty_strided(sizes, strides, dtype=tensor.dtype)
+    result = torch.empty_strided(sizes, strides, dtype=tensor.dtype, device=tensor.device)
     with torch.no_grad():
         result.copy_(tensor)
     return result
+
+
+def on_device(device: torch.device):
+    """Makes results and scratch memory of calls on a GPU, from torch's own allocator."""
+
+    def make(dtype: str, sizes: list[int], strides: list[int]) -> torch.Tensor:
+        return torch.empty_strided(sizes, strides, dtype=getattr(torch, dtype), device=device)
+
+    return make
 
 
 def written(arguments: list, copies: list) -> None:
@@ -61,6 +70,7 @@ def resolving(call, negatives: list[int]):
 
 def build(imported: Imported, options: CompileOptions) -> _tilewright.GraphCall:
     """Compiles what was imported without refusals."""
+    options = options.on(imported.device)
     needs_seed = imported.graph.needs_seed()
     if options.tune in ("quick", "full"):
         tune(imported.graph, options, imported.hints)
@@ -68,6 +78,8 @@ def build(imported: Imported, options: CompileOptions) -> _tilewright.GraphCall:
     inputs = imported.inputs + [-2] * needs_seed
     call.configure(imported.argument_count, inputs, imported.constants, imported.symbol_sources, imported.recipes,
                    fresh_seed, torch.get_num_threads, make_dense, written)  # fmt: skip
+    if imported.device.type == "cuda":
+        call.on_device(imported.device.index or 0, on_device(imported.device))
     if imported.lets_go:
         call.let_go(sorted(imported.returned))
     return call
@@ -80,7 +92,8 @@ class Program:
         """`keep`: it may be pickled later. `title` names its calls in profiles."""
         self.options, self.title = options, title
         self.kept = pickle.dumps(imported) if keep else None
-        record = imported.graph.explain(options.native(), title) if options.record else ""
+        native = options.on(imported.device).native()
+        record = imported.graph.explain(native, title) if options.record else ""
         self.call = build(imported, options)
         self.call.record = record
         self.call.name = title

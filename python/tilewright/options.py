@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import os
-from dataclasses import dataclass, field, fields
+import re
+from dataclasses import dataclass, field, fields, replace
 
 import torch
 
@@ -30,7 +31,7 @@ class CompileOptions:
     target: str = _option("cpu")
     cpu: str = _option("native")
     arch: str = _option("")  # of target cuda: sm_80, sm_86, sm_89, sm_90a
-    device: str = _option("", values=("", "emulated"))  # of target cuda; emulated: kernels run on ptx-check's interpreter
+    device: str = _option("")  # of target cuda: cuda, cuda:1, ...; emulated: kernels run on ptx-check's interpreter
     # Of target cuda: products of f32 round their operands to tf32 (10 bits behind the point) and run on tensor cores. Where
     # it is not set, as torch.set_float32_matmul_precision says: "highest", torch's default, keeps f32.
     tf32: bool = _option(False, native=False)
@@ -51,6 +52,22 @@ class CompileOptions:
     def chosen(self) -> dict:
         """What is not the default."""
         return {f.name: value for f in fields(self) if (value := getattr(self, f.name)) != f.default}
+
+    def on(self, device: torch.device) -> CompileOptions:
+        """The options for a graph whose tensors are on `device`: those of a GPU choose the target cuda."""
+        if device.type == "cpu":
+            return self
+        if self.target not in ("cpu", "cuda"):
+            raise ValueError(f"tilewright: options['target'] is {self.target!r}, and the graph's tensors are on {device}; "
+                             "leave it out, or move the model to the CPU")  # fmt: skip
+        if self.device not in ("", str(device)) and (self.device, str(device)) != ("cuda", "cuda:0"):
+            raise ValueError(f"tilewright: options['device'] is {self.device!r}, and the graph's tensors are on {device}; "
+                             "leave it out, or move the model to the CPU, from where it takes them")  # fmt: skip
+        if self.check == "reference":
+            raise ValueError(f"tilewright: options['check'] = 'reference' computes on the CPU, and the graph's tensors are on {device}; "
+                             "move the model to the CPU, and set options['target'] = 'cuda'")  # fmt: skip
+        tf32 = self.tf32 or (self.target == "cpu" and torch.get_float32_matmul_precision() != "highest")
+        return replace(self, target="cuda", device=str(device), tf32=tf32)
 
     def native(self) -> _tilewright.Options:
         result = _tilewright.Options()
@@ -95,6 +112,11 @@ def _check_values(result: CompileOptions) -> None:
     if result.target not in targets:
         raise ValueError(f"tilewright: unknown target {result.target!r}{_hint(result.target, targets)}; "
                          f"the targets are {', '.join(targets)}")  # fmt: skip
+    if result.device and result.device != "emulated" and not re.fullmatch(r"cuda(:\d+)?", result.device):
+        raise ValueError(f"tilewright: options['device'] is '', 'cuda', 'cuda:1' and so on, or 'emulated', not {result.device!r}"
+                         f"{_hint(result.device, ['cuda', 'emulated'])}")  # fmt: skip
+    if result.device and result.target != "cuda":
+        raise ValueError(f"tilewright: options['device'] is of target 'cuda', not of {result.target!r}; set options['target'] = 'cuda'")
     if result.tf32 and result.target != "cuda":
         raise ValueError(f"tilewright: options['tf32'] is of target 'cuda', not of {result.target!r}")
     if result.threads < 0:

@@ -46,6 +46,7 @@ class Imported:
     names: list[str] = field(default_factory=list)  # per input of the program
     negatives: list[int] = field(default_factory=list)  # arguments whose signs are pending: torch's lazy negatives
     returned: set[int] = field(default_factory=set)  # arguments that results are, or are views of
+    device: torch.device = torch.device("cpu")  # where its tensors are
     lets_go: bool = False  # a call lets go of arguments as they are read: nobody else needs them
 
 
@@ -99,14 +100,25 @@ def writes_argument(node: fx.Node) -> bool:
             and isinstance(node.args[1], fx.Node) and all(user.op == "output" for user in node.users))  # fmt: skip
 
 
-def unsupported_tensor(value) -> str:
-    """Why a tensor cannot be an input, or ''."""
+def device_of(gm: fx.GraphModule) -> torch.device:
+    """Where a graph runs: on the GPU of its first tensor that is on one, else on the CPU."""
+    for node in gm.graph.nodes:
+        value = node.meta.get("val")
+        if isinstance(value, torch.Tensor) and value.device.type == "cuda":
+            return value.device
+    return torch.device("cpu")
+
+
+def unsupported_tensor(value, device: torch.device) -> str:
+    """Why a tensor cannot be one of a graph that runs on `device`, or ''."""
     if not isinstance(value, torch.Tensor):
         return f"it is {type(value).__name__}, not a tensor"
     if value.layout != torch.strided:
         return f"its layout is {value.layout}; only strided tensors are supported"
-    if value.device.type != "cpu":
-        return f"it is on {value.device}; Tilewright compiles for cpu"
+    if value.device.type not in ("cpu", "cuda"):
+        return f"it is on {value.device}; Tilewright compiles for cpu and cuda"
+    if value.device != device:
+        return f"it is on {value.device}; the graph is compiled for {device}"
     if value.dtype.is_complex or "float8" in str(value.dtype):
         return f"its dtype {value.dtype} is not supported"
     if value.is_quantized:
@@ -117,12 +129,13 @@ def unsupported_tensor(value) -> str:
 class Walker:
     def __init__(self, gm: fx.GraphModule, static: set[int], name: str, strides: dict[fx.Node, tuple], first_saved: int):
         self.gm = gm
+        self.device = device_of(gm)
         self.static = static
         self.strides = strides
         self.first_saved = first_saved
         self.name = name
         self.graph = RecordedGraph()
-        self.result = Imported(self.graph)
+        self.result = Imported(self.graph, device=self.device)
         self.refs: dict[fx.Node, _tilewright.Ref] = {}
         self.lists: dict[fx.Node, int] = {}
         self.reasons: dict[fx.Node, str] = {}
@@ -226,7 +239,9 @@ class Walker:
     # -- inputs ------------------------------------------------------------
 
     def add_input(self, node: fx.Node, name: str, value, argument: int, is_static: bool):
-        reason = unsupported_tensor(value)
+        # A number in a tensor of the CPU is copied to the GPU with the call, as torch does.
+        here = value.device if value.device.type == "cpu" and value.dim() == 0 else self.device
+        reason = unsupported_tensor(value, here)
         if not reason and value.is_neg() and any(writes_argument(user) for user in node.users):
             reason = "it is a lazy negative, and is written; pass it with .resolve_neg()"
         if not reason and value.is_neg() and argument < 0:
@@ -285,7 +300,7 @@ class Walker:
         """Makes the result of a node that runs in eager an input, as it is one of the segment behind it, so that what reads
         it is judged for itself."""
         value = node.meta.get("val")
-        if not isinstance(value, torch.Tensor) or unsupported_tensor(value):
+        if not isinstance(value, torch.Tensor) or unsupported_tensor(value, self.device):
             return
         dtype, sizes = meta_of(value)
         with contextlib.suppress(_tilewright.Refused):
@@ -342,7 +357,7 @@ class Walker:
         values = value if isinstance(value, (list, tuple)) else [value] if value is not None else []
         try:
             for each in values:
-                reason = unsupported_tensor(each) if isinstance(each, torch.Tensor) else ""
+                reason = unsupported_tensor(each, self.device) if isinstance(each, torch.Tensor) else ""
                 if reason:
                     raise _tilewright.Refused("its result: " + reason)
             metas = [meta_of(v) for v in values]

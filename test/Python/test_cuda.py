@@ -208,7 +208,7 @@ def test_options_are_checked():
         run({"target": "cuda", "device": "emulated", "arch": "sm_75"})
     with pytest.raises(Exception, match="target 'cpu' takes no arch"):
         run({"target": "cpu", "device": "", "arch": "sm_80"})
-    with pytest.raises(Exception, match="options\\['device'\\] is '' or 'emulated'"):
+    with pytest.raises(Exception, match="options\\['device'\\] is '', 'cuda', 'cuda:1' and so on, or 'emulated', not 'tpu'"):
         run({"target": "cuda", "device": "tpu"})
 
 

@@ -43,8 +43,8 @@ ROOMS = {
     "lib/Runtime/Library": {"lib/Runtime/Host", "lib/Runtime/Plan", *RUNTIME_ABI},
     "lib/Runtime/Jit": {"lib/Runtime/Host", "lib/Runtime/Plan", *RUNTIME_ABI},
     # Frames are plans with their symbols filled in, whoever walks them; the emulated device is ptx-check's interpreter.
-    "lib/Runtime/CUDA": {"lib/Runtime/Plan", "lib/Runtime/Host/Frame.h", "tilewright/PtxChecker.h", "tilewright/PtxTensorMap.h",
-                         "tilewright/TensorMapRecipe.h", *RUNTIME_ABI},
+    "lib/Runtime/CUDA": {"lib/Runtime/Plan", "lib/Runtime/Host/Frame.h", "tilewright/CallersMemory.h", "tilewright/PtxChecker.h",
+                         "tilewright/PtxTensorMap.h", "tilewright/TensorMapRecipe.h", *RUNTIME_ABI},
     "lib/Tuner": {"dialects/Schedule", "dialects/Tile", "tilewright"},
     "lib/Pipelines": {"dialects", "tilewright"},
     "lib/Compiler": {"dialects", "lib/Runtime", "lib/Tuner", "tilewright"},

@@ -47,10 +47,11 @@ struct RunFlags {
                            cl::desc("the CPU: native, or a name as TILEWRIGHT_CPU takes (default: native); of a "
                                     "library one that it has code for (default: the best)"),
                            cl::init("native"), cl::value_desc("name"), cl::cat(category)};
-  cl::opt<std::string> arch{"arch", cl::desc("of target cuda: sm_80, sm_86, sm_89 or sm_90a (default: sm_80)"),
+  cl::opt<std::string> arch{"arch", cl::desc("of target cuda: sm_80, sm_86, sm_89 or sm_90a (default: the device's)"),
                             cl::value_desc("name"), cl::cat(category)};
   cl::opt<std::string> device{"device",
-                              cl::desc("of target cuda: emulated runs the kernels on ptx-check's interpreter"),
+                              cl::desc("of target cuda: cuda, cuda:1, ...; emulated runs the kernels on ptx-check's "
+                                       "interpreter (default: cuda)"),
                               cl::value_desc("name"), cl::cat(category)};
   cl::opt<std::string> scheduleFile{"schedule-file",
                                     cl::desc("schedules of kernels, as `tilewright compile` takes them"),

@@ -1,0 +1,240 @@
+"""What test_cuda_driver.py runs in a process of its own, whose CUDA driver is the fake one (test/FakeCuda).
+
+    TILEWRIGHT_LIBCUDA=build/lib/libtilewright_fake_cuda.so python test/Python/driver_program.py NAME...
+
+Results are compared bit by bit with those of the emulated device, which runs the same kernels.
+"""
+
+import ctypes
+import gc
+import json
+import os
+import sys
+
+import torch
+import torch.nn.functional as F
+
+import tilewright  # noqa: F401
+
+fake = ctypes.CDLL(os.environ["TILEWRIGHT_LIBCUDA"])
+fake.fakeCudaReport.restype = ctypes.c_char_p
+
+
+def report() -> dict:
+    return json.loads(fake.fakeCudaReport())
+
+
+def compiled(fn, device, **options):
+    return torch.compile(fn, backend="tilewright", options={"strict": True, "target": "cuda", "device": device, **options})
+
+
+def same(results, others):
+    assert len(results) == len(others) > 0
+    for a, b in zip(results, others, strict=True):
+        assert a.dtype == b.dtype and a.shape == b.shape and torch.equal(a.view(torch.uint8) if a.dim() else a,
+                                                                         b.view(torch.uint8) if b.dim() else b)  # fmt: skip
+
+
+def on_both(fn, *inputs, **options):
+    """The results on the driver's device, the same as the emulated one's."""
+    found = []
+    for device in ("cuda", "emulated"):
+        torch._dynamo.reset()
+        with torch.no_grad():
+            found.append([r.clone() for r in compiled(fn, device, **options)(*inputs)])
+    same(*found)
+    return found[0]
+
+
+def network():
+    """Products on tensor cores, rows, elementwise; another call with other numbers and another size."""
+    w0, b0, w1 = torch.randn(96, 64).bfloat16(), torch.randn(96).bfloat16(), torch.randn(24, 96).bfloat16()
+
+    def fn(x):
+        hidden = F.layer_norm(F.gelu(F.linear(x, w0, b0)), [96])
+        return (torch.softmax(F.linear(hidden, w1).float(), -1), hidden.sum(0))
+
+    for arch in ("sm_80", "sm_90a"):
+        if arch == "sm_90a" and "9.0" not in os.environ.get("TILEWRIGHT_FAKE_CUDA", ""):
+            continue
+        on_both(fn, torch.randn(48, 64).bfloat16(), arch=arch)
+    torch._dynamo.reset()
+    call, other = compiled(fn, "cuda"), compiled(fn, "emulated")
+    with torch.no_grad():
+        for rows in (48, 48, 17, 33):
+            x = torch.randn(rows, 64).bfloat16()
+            same(call(x), other(x))
+
+
+def chip():
+    """The chip's own architecture is chosen, and its tensor maps are the driver's."""
+    a, b = torch.randn(256, 128).bfloat16(), torch.randn(384, 128).bfloat16()
+    found = on_both(lambda a, b: (F.linear(a, b),), a, b, arch="sm_90a")
+    torch._dynamo.reset()
+    before = report()["calls"].get("cuTensorMapEncodeTiled", 0)
+    call = compiled(lambda a, b: (F.linear(a, b),), "cuda")
+    same(call(a, b), found)
+    assert report()["calls"]["cuTensorMapEncodeTiled"] > before, "sm_90a is the chip's own"
+
+
+def convolution():
+    w = torch.randn(32, 16, 3, 3).bfloat16()
+    on_both(lambda x: (F.relu(F.conv2d(x, w, padding=1)), F.max_pool2d(x, 2)), torch.randn(2, 16, 12, 12).bfloat16())
+
+
+def attention():
+    q, k, v = (torch.randn(1, 4, 40, 64).bfloat16() for _ in range(3))
+    on_both(lambda q, k, v: (F.scaled_dot_product_attention(q, k, v, is_causal=True),), q, k, v)
+
+
+def training():
+    model = torch.nn.Sequential(torch.nn.Embedding(50, 24), torch.nn.Linear(24, 32), torch.nn.GELU(), torch.nn.Linear(32, 10))
+    tokens, wanted = torch.randint(0, 50, (6, 5)), torch.randint(0, 10, (30,))
+    start = [p.detach().clone() for p in model.parameters()]
+    found = []
+    for device in ("cuda", "emulated"):
+        torch._dynamo.reset()
+        for parameter, value in zip(model.parameters(), start, strict=True):
+            parameter.data.copy_(value)
+        call, steps = compiled(model, device), []
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            loss = F.cross_entropy(call(tokens).reshape(30, 10), wanted)
+            loss.backward()
+            optimizer.step()
+            steps += [loss.detach().clone(), *[p.grad.clone() for p in model.parameters()]]
+        found.append(steps)
+    same(*found)
+
+
+def parameters():
+    """What is made of parameters once is made again when they change."""
+    model = torch.nn.Sequential(torch.nn.Conv2d(8, 16, 3), torch.nn.BatchNorm2d(16)).eval()
+    x = torch.randn(1, 8, 10, 10)
+    call, other = compiled(model, "cuda"), compiled(model, "emulated")
+    with torch.no_grad():
+        same([call(x)], [other(x)])
+        model[0].weight.mul_(2)
+        same([call(x)], [other(x)])
+
+
+def in_place():
+    def fn(x, y):
+        x.add_(y)
+        return (x * 2,)
+
+    found = []
+    for device in ("cuda", "emulated"):
+        torch._dynamo.reset()
+        x, y = torch.arange(40.0), torch.ones(40)
+        found.append([*compiled(fn, device)(x, y), x])
+    same(*found)
+
+
+def random():
+    """Random numbers are drawn by the kernels, from a seed that lies on the host."""
+    found = []
+    for device in ("cuda", "emulated"):
+        torch._dynamo.reset()
+        torch.manual_seed(3)
+        found.append([compiled(lambda x: F.dropout(x, 0.5), device)(torch.ones(64, 8))])
+    same(*found)
+
+
+def index():
+    table = torch.randn(9, 16)
+    call = compiled(lambda i: table[i], "cuda")
+    call(torch.tensor([1, 8]))
+    try:
+        call(torch.tensor([1, 9]))
+    except IndexError as error:
+        assert "index 9 is out of range for a dimension of size 9" in str(error) and "driver_program.py" in str(error), error
+    else:
+        raise AssertionError("no error")
+
+
+def transformer():
+    import transformers
+
+    sizes = dict(hidden_size=64, num_hidden_layers=2, num_attention_heads=1, intermediate_size=128, vocab_size=100,
+                 max_position_embeddings=32)  # fmt: skip
+    tokens = torch.randint(0, 100, (1, 24))
+    bert = transformers.BertModel(transformers.BertConfig(**sizes)).eval().bfloat16()
+    on_both(lambda tokens: (bert(input_ids=tokens).last_hidden_state,), tokens)
+    llama = transformers.LlamaForCausalLM(transformers.LlamaConfig(num_key_value_heads=1, **sizes)).eval().bfloat16()
+    on_both(lambda tokens: (llama(input_ids=tokens, use_cache=False).logits,), tokens)
+
+
+def resnet():
+    class Block(torch.nn.Module):
+        def __init__(self, channels, stride):
+            super().__init__()
+            width = channels * stride
+            self.first, self.second = torch.nn.Conv2d(channels, width, 3, stride, 1), torch.nn.Conv2d(width, width, 3, 1, 1)
+            self.norms = torch.nn.ModuleList(torch.nn.BatchNorm2d(width) for _ in range(2))
+            self.skip = torch.nn.Conv2d(channels, width, 1, stride)
+
+        def forward(self, x):
+            hidden = F.relu(self.norms[0](self.first(x)))
+            return F.relu(self.norms[1](self.second(hidden)) + self.skip(x))
+
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 7, 2, 3), torch.nn.MaxPool2d(3, 2, 1), Block(8, 1), Block(8, 2),
+                                torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(16, 10)).eval()  # fmt: skip
+    on_both(lambda x: (model(x),), torch.randn(2, 3, 32, 32))
+
+
+def tensors_on_the_gpu():
+    """Graphs whose tensors are on a GPU are compiled for it. There is none for torch here, so that tensors are fake."""
+    from torch._subclasses import FakeTensorMode
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    from tilewright.compiled import Program
+    from tilewright.options import read_options
+    from tilewright.walker import walk
+
+    def traced(fn, *inputs):
+        with FakeTensorMode(allow_non_fake_inputs=True):
+            return make_fx(fn, tracing_mode="fake")(*[torch.empty(4, 8, device=d) if d != "number" else torch.empty(()) for d in inputs])
+
+    imported = walk(traced(lambda x, y: [torch.exp(x) + y], "cuda:0", "cuda:0"))
+    assert not imported.refusals and imported.device == torch.device("cuda:0"), imported.refusals
+    program = Program(imported, read_options(None, None), "graph", keep=False)
+    assert report()["modules"] == 1, "the kernels are on the device"
+    try:
+        program.run([torch.ones(4, 8), torch.ones(4, 8)])
+    except ValueError as error:
+        assert "is on the CPU; the graph was compiled for cuda:0; move it there" in str(error), error
+    else:
+        raise AssertionError("tensors of the CPU were taken for the GPU's")
+    number = walk(traced(lambda x, y: [x * y], "cuda:0", "number"))
+    assert not number.refusals, "a number comes with the call"
+    mixed = walk(traced(lambda x, y: [torch.exp(x), torch.exp(y)], "cuda:0", "cpu"))
+    assert any("it is on cpu; the graph is compiled for cuda:0" in r.reason for r in mixed.refusals), mixed.refusals
+    moved = walk(traced(lambda x: [x.to("cpu").exp()], "cuda:0"))
+    assert any("it is on cpu; the graph is compiled for cuda:0" in r.reason for r in moved.refusals), moved.refusals
+    for options, wanted in [({"target": "reference"}, "leave it out"), ({"target": "cuda", "device": "emulated"}, "from where it takes them"),
+                            ({"target": "cuda", "device": "cuda:1"}, "leave it out"), ({"check": "reference"}, "computes on the CPU")]:  # fmt: skip
+        try:
+            read_options(options, None).on(torch.device("cuda:0"))
+        except ValueError as error:
+            assert wanted in str(error), error
+        else:
+            raise AssertionError(options)
+
+
+def main(*names):
+    for name in names:
+        torch.manual_seed(0)
+        torch._dynamo.reset()
+        globals()[name]()
+        print(f"{name}: good", flush=True)
+    torch._dynamo.reset()
+    gc.collect()
+    left = report()
+    held = {kind: left[kind] for kind in ("allocations", "pinned", "modules", "events", "contexts")}
+    assert not any(held.values()), f"not given back: {held}"
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
