@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Measures target cuda on the GPU of this machine against cuBLAS, SDPA, TorchInductor and copies, in one call of less
+# than nine minutes, and leaves a table and its numbers in FOLDER (default: $OUT, else build/gpu-bench):
+#
+#   tools/build-wheel.sh python3.12 && tools/dev/gpu-bench.sh [--wheel dist/tilewright-...whl] [--out FOLDER] [--dry]
+#
+# The machine needs a python3 with torch 2.11 or newer; the wheel is unpacked beside it, nothing is installed. --dry runs
+# every row at tiny sizes on the emulated device with the package of build/python, or of PYTHONPATH.
+set -euo pipefail
+repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+wheel='' out=${OUT:-$repository/build/gpu-bench} python=${PYTHON:-python3} flags=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    --wheel) wheel=$2; shift 2 ;;
+    --out) out=$2; shift 2 ;;
+    --dry) flags+=(--dry); shift ;;
+    --rows) flags+=(--rows "$2"); shift 2 ;;
+    *) sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  esac
+done
+mkdir -p "$out"
+case " ${flags[*]:-} " in
+  *" --dry "*) export PYTHONPATH=${PYTHONPATH:-$repository/build/python} ;;
+  *)
+    tag=$("$python" -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
+    [ -n "$wheel" ] || wheel=$(ls -t "$repository"/dist/tilewright-*-"$tag"-*.whl 2> /dev/null | head -n 1) || true
+    [ -f "$wheel" ] || { echo "gpu-bench: there is no wheel for $tag in dist/; make one with tools/build-wheel.sh, or name it with --wheel" >&2; exit 2; }
+    unpacked=$(mktemp -d)
+    trap 'rm -rf "$unpacked"' EXIT
+    "$python" -m zipfile -e "$wheel" "$unpacked"
+    export PYTHONPATH=$unpacked
+    nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem --format=csv > "$out/machine.txt" 2>&1 || true
+    ;;
+esac
+exec "$python" "$repository/tools/dev/gpu_bench.py" --out "$out" "${flags[@]}"
