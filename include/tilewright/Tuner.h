@@ -87,7 +87,7 @@ llvm::json::Value toJson(const TuneReport &report, llvm::StringRef model);
 /// A design of target hls, as its estimator has it; nothing is measured.
 struct DesignPoint {
   int64_t offered = 0; ///< multipliers (DSP) that it was allowed
-  int64_t latency = 0, interval = 0, dsp = 0, bram = 0;
+  int64_t latency = 0, interval = 0, dsp = 0, bram = 0, uram = 0;
   bool best = false;   ///< no other has both a lower latency and fewer DSP
   std::string refusal; ///< why there is none
 };

@@ -83,9 +83,7 @@ llvm::Error checkDevice(StringRef device) {
 
 int deviceCapability(StringRef device) {
   std::optional<int> ordinal = ordinalOf(device);
-  std::string error;
-  auto context = ordinal ? runtime::DriverContext::of(*ordinal, error) : nullptr;
-  return context ? context->capability : 0;
+  return ordinal ? runtime::DriverContext::capabilityOf(*ordinal) : 0;
 }
 
 llvm::Expected<std::string> emitDeviceArtifact(ModuleOp module, StringRef ptx, ArrayRef<DeviceKernel> kernels) {

@@ -79,6 +79,7 @@ json::Value toJson(const std::vector<DesignPoint> &points, llvm::StringRef model
                                    {"interval", point.interval},
                                    {"dsp", point.dsp},
                                    {"bram", point.bram},
+                                   {"uram", point.uram},
                                    {"best", point.best},
                                    {"refusal", point.refusal}});
   return json::Object{{"model", model}, {"designs", std::move(designs)}};

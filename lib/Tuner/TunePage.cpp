@@ -163,7 +163,8 @@ std::string designPage(const std::vector<DesignPoint> &points, llvm::StringRef m
       continue;
     out << llvm::format("<circle cx=\"%g\" cy=\"%g\" r=\"5\" fill=\"%s\" stroke=\"var(--best)\"><title>", x(point),
                         y(point), point.best ? "var(--best)" : "none")
-        << point.dsp << " DSP, " << point.latency << " cycles, " << point.bram << " BRAM</title></circle>";
+        << point.dsp << " DSP, " << point.latency << " cycles, " << point.bram << " BRAM, " << point.uram
+        << " URAM</title></circle>";
     if (point.best)
       llvm::raw_string_ostream(path) << llvm::format("%s%g %g", path.empty() ? "M" : " L", x(point), y(point));
   }
@@ -174,15 +175,15 @@ std::string designPage(const std::vector<DesignPoint> &points, llvm::StringRef m
       << llvm::format("<text x=\"%g\" y=\"%g\" text-anchor=\"end\">%.0f</text><text x=\"%g\" y=\"%g\" "
                       "text-anchor=\"end\">%.0f</text></svg>\n",
                       left - 14, top + 4, std::exp2(mostLatency), left - 14, top + height + 4, std::exp2(leastLatency))
-      << "<table><thead><tr><th>offered</th><th>DSP</th><th>BRAM</th><th>latency</th><th>interval</th><th></th></tr></"
-         "thead><tbody>\n";
+      << "<table><thead><tr><th>offered</th><th>DSP</th><th>BRAM</th><th>URAM</th><th>latency</th><th>interval</th><th></th></tr>"
+         "</thead><tbody>\n";
   for (const DesignPoint &point : points) {
     out << "<tr><td>" << point.offered << "</td>";
     if (point.refusal.empty())
-      out << "<td>" << point.dsp << "</td><td>" << point.bram << "</td><td>" << point.latency << "</td><td>"
-          << point.interval << "</td><td>" << (point.best ? "best" : "") << "</td></tr>\n";
+      out << "<td>" << point.dsp << "</td><td>" << point.bram << "</td><td>" << point.uram << "</td><td>"
+          << point.latency << "</td><td>" << point.interval << "</td><td>" << (point.best ? "best" : "") << "</td></tr>\n";
     else
-      out << "<td colspan=\"4\"></td><td>" << escaped(point.refusal) << "</td></tr>\n";
+      out << "<td colspan=\"5\"></td><td>" << escaped(point.refusal) << "</td></tr>\n";
   }
   out << "</tbody></table>\n</body></html>\n";
   return text;

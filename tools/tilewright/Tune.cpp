@@ -268,15 +268,15 @@ int tuneDesigns(Session &session, ModuleOp module, const Options &options, const
   if (!points)
     return failTune(points.takeError());
   auto &out = llvm::outs();
-  out << "  offered     DSP    BRAM    latency   interval  DSP x latency\n";
+  out << "  offered     DSP    BRAM    URAM    latency   interval  DSP x latency\n";
   const DesignPoint *fastest = nullptr;
   for (const DesignPoint &point : *points) {
     if (!point.refusal.empty()) {
       out << llvm::format("%9lld  ", (long long)point.offered) << point.refusal << "\n";
       continue;
     }
-    out << llvm::format("%9lld %7lld %7lld %10lld %10lld %14lld%s\n", (long long)point.offered, (long long)point.dsp,
-                        (long long)point.bram, (long long)point.latency, (long long)point.interval,
+    out << llvm::format("%9lld %7lld %7lld %7lld %10lld %10lld %14lld%s\n", (long long)point.offered, (long long)point.dsp,
+                        (long long)point.bram, (long long)point.uram, (long long)point.latency, (long long)point.interval,
                         (long long)(point.dsp * point.latency), point.best ? "  best" : "");
     if (!fastest || point.latency < fastest->latency)
       fastest = &point;
@@ -284,7 +284,8 @@ int tuneDesigns(Session &session, ModuleOp module, const Options &options, const
   if (!fastest)
     return failTune("no design fits the budget");
   out << "the fastest that fits: --budget dsp=" << fastest->offered << ": " << fastest->latency << " cycles, "
-      << fastest->dsp << " DSP, " << fastest->bram << " BRAM; estimated, nothing was measured\n";
+      << fastest->dsp << " DSP, " << fastest->bram << " BRAM, " << fastest->uram
+      << " URAM; estimated, nothing was measured\n";
   if (flags.report.empty())
     return 0;
   return writeReport(flags.report, [&] { return designPage(*points, flags.input); }, toJson(*points, flags.input));

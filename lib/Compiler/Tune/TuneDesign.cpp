@@ -56,7 +56,8 @@ llvm::Expected<DesignPoint> design(Session &session, ModuleOp graph, Options opt
       for (auto [name, into] : {std::pair("latency", &point.latency),
                                 {"interval", &point.interval},
                                 {"dsp", &point.dsp},
-                                {"bram", &point.bram}})
+                                {"bram", &point.bram},
+                                {"uram", &point.uram}})
         *into = object ? object->getInteger(name).value_or(0) : 0;
     }
   return point;

@@ -55,6 +55,18 @@ std::shared_ptr<DriverContext> DriverContext::of(int ordinal, std::string &error
   return fresh;
 }
 
+int DriverContext::capabilityOf(int ordinal) {
+  std::string error;
+  const driver::Api *api = driver::api(error);
+  driver::Device device = 0;
+  int count = 0, major = 0, minor = 0;
+  if (!api || api->deviceCount(&count) != 0 || ordinal < 0 || ordinal >= count ||
+      api->deviceGet(&device, ordinal) != 0 || api->deviceAttribute(&major, driver::kCapabilityMajor, device) != 0 ||
+      api->deviceAttribute(&minor, driver::kCapabilityMinor, device) != 0)
+    return 0;
+  return major * 10 + minor;
+}
+
 DriverContext::~DriverContext() {
   if (context)
     api.releasePrimary(device);

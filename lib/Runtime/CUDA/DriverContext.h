@@ -16,6 +16,9 @@ public:
   static std::shared_ptr<DriverContext> of(int ordinal, std::string &error);
   ~DriverContext();
 
+  /// The compute capability of a device, 90 for 9.0, without a context on it; 0: there is none, or no driver.
+  static int capabilityOf(int ordinal);
+
   const driver::Api &api;
   const int ordinal;
   int capability = 0;  ///< 90 for 9.0

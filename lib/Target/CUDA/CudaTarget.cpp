@@ -51,7 +51,8 @@ public:
     return llvm::Error::success();
   }
 
-  std::string machineKey(const Options &options) override { return options.arch + "|" + options.device; }
+  /// All devices of an architecture, the emulated one too, run the same PTX.
+  std::string machineKey(const Options &options) override { return options.arch; }
 
   void buildTiled(OpPassManager &pm, const Options &options) override {
     pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
