@@ -22,7 +22,7 @@ def attend(**how):
     return lambda q, k, v: F.scaled_dot_product_attention(q, k, v, **how)
 
 
-@pytest.mark.parametrize("size", [64, 128])
+@pytest.mark.parametrize("size", [64, 128, 192])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_plain_and_causal(dtype, size):
     for rows, columns in ((64, 96), (70, 70), (17, 130)):

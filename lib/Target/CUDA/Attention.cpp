@@ -51,8 +51,9 @@ std::optional<Attention> matchAttention(func::FuncOp kernel, std::string &reason
       return std::nullopt;
     }
     int64_t size = found.sizeOf(operand, 3);
-    if ((size != 64 && size != 128) || size != found.sizeOf(Attention::Query, 3)) {
-      reason = "heads have 64 or 128 numbers, the same in queries, keys and values";
+    // Chunks of a row are swapped within eight, so a row in shared memory has a multiple of eight.
+    if ((size != 64 && size != 128 && size != 192) || size != found.sizeOf(Attention::Query, 3)) {
+      reason = "heads have 64, 128 or 192 numbers, the same in queries, keys and values";
       return std::nullopt;
     }
   }
@@ -83,8 +84,8 @@ Schedule chooseAttention(const Attention &attention) {
   warps = std::min<int64_t>(mostWarps, llvm::PowerOf2Ceil(uint64_t(warps)));
   schedule.threads = warps * warpSize;
   schedule.m = warps * rowsOfWarp;
-  // Two stages of keys and values are 32 KB.
-  schedule.n = attention.headSize == 64 ? 64 : 32;
+  // Two stages of keys and values are 32 KB at most.
+  schedule.n = attention.headSize <= 64 ? 64 : attention.headSize <= 128 ? 32 : 16;
   schedule.stages = 2;
   return schedule;
 }
