@@ -108,7 +108,8 @@ llvm::Expected<std::vector<DesignPoint>> tuneDesign(Session &session, ModuleOp m
       }
       if (points.empty())
         return llvm::createStringError(why);
-      points.push_back({dsp, 0, 0, 0, 0, false, why});
+      points.emplace_back().offered = dsp;
+      points.back().refusal = why;
     } else if (points.empty() || !points.back().refusal.empty() || made->dsp != points.back().dsp ||
                made->latency != points.back().latency) {
       points.push_back(*made);
