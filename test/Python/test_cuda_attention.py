@@ -5,6 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from numbers_rule import check
+from test_cuda_wgmma import kinds
 
 
 @pytest.fixture(autouse=True)
@@ -13,9 +14,9 @@ def emulated(monkeypatch):
     monkeypatch.setenv("TILEWRIGHT_DEVICE", "emulated")
 
 
-def operands(rows, columns, size=64, heads=2, key_heads=2, dtype=torch.bfloat16, batches=1):
+def operands(rows, columns, size=64, heads=2, key_heads=2, dtype=torch.bfloat16, batches=1, value_size=None):
     return (torch.randn(batches, heads, rows, size).to(dtype), torch.randn(batches, key_heads, columns, size).to(dtype),
-            torch.randn(batches, key_heads, columns, size).to(dtype))  # fmt: skip
+            torch.randn(batches, key_heads, columns, value_size or size).to(dtype))  # fmt: skip
 
 
 def attend(**how):
@@ -29,6 +30,23 @@ def test_plain_and_causal(dtype, size):
         check(attend(), *operands(rows, columns, size, dtype=dtype))
     check(attend(is_causal=True), *operands(100, 100, size, dtype=dtype))
     check(attend(is_causal=True, scale=0.3), *operands(96, 40, size, dtype=dtype))
+
+
+@pytest.mark.parametrize("size", [8, 16, 32, 40, 72, 80, 96, 112, 160, 256])
+def test_other_head_sizes(size, tmp_path, monkeypatch):
+    """Filled up to what one mma takes; above 192 queries stay in shared memory."""
+    check(attend(), *operands(40, 70, size))
+    check(attend(is_causal=True), *operands(70, 70, size, dtype=torch.float16))
+    check(attend(enable_gqa=True), *operands(2, 50, size, heads=6, key_heads=2))
+    monkeypatch.setenv("TILEWRIGHT_DUMP", str(tmp_path / "dump"))
+    check(attend(scale=0.3), *operands(33, 48, size, batches=2))
+    assert kinds(tmp_path) == ["attention"]
+
+
+@pytest.mark.parametrize("size, value_size", [(192, 128), (64, 128), (40, 24), (256, 64), (64, 256)])
+def test_values_of_another_size(size, value_size):
+    check(attend(), *operands(40, 70, size, value_size=value_size))
+    check(attend(is_causal=True), *operands(70, 70, size, heads=4, value_size=value_size, key_heads=4))
 
 
 @pytest.mark.parametrize("rows", [96, 13])

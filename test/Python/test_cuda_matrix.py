@@ -96,7 +96,7 @@ def heads(rows, columns, size=64, heads=4, key_heads=4, dtype=BF16):
     return random(1, heads, rows, size, dtype=dtype), random(1, key_heads, columns, size, dtype=dtype), random(1, key_heads, columns, size, dtype=dtype)
 
 
-for size in (64, 128):
+for size in (64, 72, 128, 192, 256):
     row(f"attention-{size}", attend(), *heads(70, 130, size), kinds={"sm_80": ["attention"], "sm_90a": ["attention"]})
     row(f"attention-causal-{size}", attend(is_causal=True), *heads(96, 96, size))
     row(f"attention-decode-{size}", attend(), *heads(1, 300, size))

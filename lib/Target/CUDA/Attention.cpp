@@ -1,6 +1,5 @@
 //===- Attention.cpp - a kernel that is attention of a shape that tensor cores take -----===//
 #include "lib/Target/CUDA/Attention.h"
-#include "lib/Target/CUDA/TileCode.h"
 
 using namespace mlir;
 
@@ -8,6 +7,10 @@ namespace tilewright::cuda {
 
 /// A warp's rows: those of one m16n8k16.
 static constexpr int64_t rowsOfWarp = 16, mostWarps = 4;
+/// Sums of more do not fit the registers of a thread.
+static constexpr int64_t largestHead = 256;
+/// Of a block of any architecture that is emitted, where a launch asks for it.
+static constexpr int64_t mostShared = 99 * 1024;
 
 int64_t Attention::sizeOf(Operand operand, unsigned dim) const {
   mlir::Value of = operand == Result ? mlir::Value(op.getOutputs()[0]) : mlir::Value(op.getInputs()[operand]);
@@ -51,13 +54,14 @@ std::optional<Attention> matchAttention(func::FuncOp kernel, std::string &reason
       return std::nullopt;
     }
     int64_t size = found.sizeOf(operand, 3);
-    // Chunks of a row are swapped within eight, so a row in shared memory has a multiple of eight.
-    if ((size != 64 && size != 128 && size != 192) || size != found.sizeOf(Attention::Query, 3)) {
-      reason = "heads have 64, 128 or 192 numbers, the same in queries, keys and values";
+    if (size < 8 || size > largestHead || size % 8 != 0) {
+      reason = "heads of " + (ShapedType::isDynamic(size) ? "unknown size" : std::to_string(size) + " numbers") +
+               ", and tensor cores take multiples of 8 up to " + std::to_string(largestHead);
       return std::nullopt;
     }
   }
   found.headSize = found.sizeOf(Attention::Query, 3);
+  found.valueSize = found.sizeOf(Attention::Value, 3);
   int64_t heads = found.sizeOf(Attention::Query, 1), keyHeads = found.sizeOf(Attention::Key, 1);
   if (ShapedType::isDynamic(heads) || ShapedType::isDynamic(keyHeads) || keyHeads == 0 ||
       found.sizeOf(Attention::Value, 1) != keyHeads) {
@@ -84,10 +88,31 @@ Schedule chooseAttention(const Attention &attention) {
   warps = std::min<int64_t>(mostWarps, llvm::PowerOf2Ceil(uint64_t(warps)));
   schedule.threads = warps * warpSize;
   schedule.m = warps * rowsOfWarp;
-  // Two stages of keys and values are 32 KB at most.
-  schedule.n = attention.headSize <= 64 ? 64 : attention.headSize <= 128 ? 32 : 16;
+  // Two stages of keys and values are 32 KB, or a little more for rows that lie an odd number of chunks apart.
+  int64_t size = std::max(attention.headSize, attention.valueSize);
+  schedule.n = size <= 64 ? 64 : size <= 128 ? 32 : 16;
   schedule.stages = 2;
   return schedule;
+}
+
+static int64_t filledUp(int64_t size) { return int64_t(llvm::alignTo(uint64_t(size), 16)); }
+
+SharedTile tileOfKeys(const Schedule &schedule, const Attention &attention) {
+  return {/*alongK=*/true, schedule.n, filledUp(attention.headSize), 0};
+}
+
+SharedTile tileOfValues(const Schedule &schedule, const Attention &attention) {
+  return {/*alongK=*/false, schedule.n, filledUp(attention.valueSize), tileOfKeys(schedule, attention).bytes()};
+}
+
+SharedTile tileOfQueries(const Schedule &schedule, const Attention &attention) {
+  int64_t stage = tileOfKeys(schedule, attention).bytes() + tileOfValues(schedule, attention).bytes();
+  return {/*alongK=*/true, schedule.m, filledUp(attention.headSize), stage * schedule.stages};
+}
+
+int64_t sharedBytes(const Schedule &schedule, const Attention &attention) {
+  SharedTile queries = tileOfQueries(schedule, attention);
+  return queries.slotOffset + (attention.keepsQueriesShared() ? queries.bytes() : 0);
 }
 
 std::string whyNotAttention(const Schedule &schedule, const Attention &attention) {
@@ -105,12 +130,13 @@ std::string whyNotAttention(const Schedule &schedule, const Attention &attention
     return "keys at a time are " + std::to_string(schedule.n) + ", and must be a multiple of 16";
   if (schedule.stages < 2)
     return "stages must be two or more";
-  int64_t bytes = 2 * schedule.n * attention.headSize * 2 * schedule.stages;
-  if (bytes > mostStaticShared)
+  int64_t bytes = sharedBytes(schedule, attention);
+  if (bytes > mostShared)
     return "it needs " + std::to_string(bytes) + " bytes of shared memory, and a block has " +
-           std::to_string(mostStaticShared);
+           std::to_string(mostShared);
   // Queries, sums, scores, and what addresses and statistics take.
-  int64_t used = attention.headSize / 4 + attention.headSize / 2 + schedule.n / 2 + 60;
+  int64_t queries = attention.keepsQueriesShared() ? 4 : filledUp(attention.headSize) / 4;
+  int64_t used = queries + attention.valueSize / 2 + schedule.n / 2 + 60;
   if (used > registers)
     return "it needs about " + std::to_string(used) + " registers, and a thread has " + std::to_string(registers);
   return "";

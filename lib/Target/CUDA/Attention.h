@@ -4,13 +4,15 @@
 
 #include "dialects/Tile/Tile.h"
 #include "lib/Target/CUDA/Schedule.h"
+#include "lib/Target/CUDA/TileCode.h"
 
 namespace tilewright::cuda {
 
 /// The one attention of a kernel, of bf16 or f16, whose operands are the kernel's arguments.
 struct Attention {
   mutable tile::AttentionOp op; ///< mutable: ops read themselves by functions that are not const
-  int64_t headSize;             ///< of queries, keys and values
+  int64_t headSize;             ///< of queries and keys
+  int64_t valueSize;            ///< of values and the result
   int64_t queryHeads;           ///< of each head of keys and values
   int64_t groupedRows;          ///< rows of all query heads of a head of keys where they are few, else 0
 
@@ -21,6 +23,8 @@ struct Attention {
     return places ? (*places)[operand * 4 + dim] : dim;
   }
   int64_t sizeOf(Operand operand, unsigned dim) const;
+  /// Queries of a large head stay in shared memory: registers do not have them all beside the sums.
+  bool keepsQueriesShared() const { return headSize > 192; }
 };
 
 /// The attention of `kernel` for tensor cores, or null with the reason.
@@ -28,6 +32,13 @@ std::optional<Attention> matchAttention(mlir::func::FuncOp kernel, std::string &
 
 /// A schedule for it: rows of queries for a block, 16 for each warp, and keys at a time.
 Schedule chooseAttention(const Attention &attention);
+/// The tiles of a block in shared memory: of one stage, and queries behind all of them. Heads are filled up with zeros
+/// to what one mma takes.
+SharedTile tileOfKeys(const Schedule &schedule, const Attention &attention);
+SharedTile tileOfValues(const Schedule &schedule, const Attention &attention);
+SharedTile tileOfQueries(const Schedule &schedule, const Attention &attention);
+/// What they take together, in bytes.
+int64_t sharedBytes(const Schedule &schedule, const Attention &attention);
 /// Why a schedule cannot be emitted; empty: it can.
 std::string whyNotAttention(const Schedule &schedule, const Attention &attention);
 

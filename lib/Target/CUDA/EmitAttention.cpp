@@ -34,15 +34,18 @@ class AttentionEmitter : TileCode {
 public:
   AttentionEmitter(ThreadKernel &kernel, Attention attention)
       : TileCode(kernel, getElementTypeOrSelf(attention.op.getInputs()[0].getType())), attention(attention),
+        keys(tileOfKeys(kernel.schedule, attention)), values(tileOfValues(kernel.schedule, attention)),
         f32(builder.getF32Type()), zero(number(0)), lowest(number(-std::numeric_limits<double>::infinity())) {}
 
   LogicalResult run() {
     placeRows();
-    SmallVector<SmallVector<Value>> queries = loadQueries();
-    SharedTile keys{/*alongK=*/true, schedule.n, attention.headSize, 0};
-    SharedTile values{/*alongK=*/false, schedule.n, attention.headSize, keys.bytes()};
-    int64_t slotBytes = keys.bytes() + values.bytes();
-    Value shared = kernel.allocateShared(slotBytes * schedule.stages);
+    int64_t slotBytes = keys.bytes() + values.bytes(), bytes = sharedBytes(schedule, attention);
+    shared = bytes <= mostStaticShared ? kernel.allocateShared(bytes) : kernel.dynamicShared(bytes);
+    SmallVector<SmallVector<Value>> queries;
+    if (attention.keepsQueriesShared())
+      copyQueries();
+    else
+      queries = loadQueries();
     Value tiles = divideUp(columnsSeen(), schedule.n);
     auto slot = [&](Value tile) {
       Value number = arith::RemUIOp::create(builder, loc, tile, index(schedule.stages));
@@ -52,15 +55,15 @@ public:
       // Behind the last tile there is nothing to load, but a group to count.
       when(isLess(tile, tiles), [&] {
         Value to = slot(tile);
-        loadTile(keys, Attention::Key, tile, to);
-        loadTile(values, Attention::Value, tile, to);
+        loadTile(keys, Attention::Key, attention.headSize, tile, to);
+        loadTile(values, Attention::Value, attention.valueSize, tile, to);
       });
       NVVM::CpAsyncCommitGroupOp::create(builder, loc);
     };
     for (int64_t stage = 0; stage + 1 < schedule.stages; ++stage)
       load(index(stage));
     // Sums, then for both rows of the thread the maximum and this thread's part of the total.
-    SmallVector<Value> state(size_t(attention.headSize / 2), zero);
+    SmallVector<Value> state(size_t(attention.valueSize / 2), zero);
     state.append({lowest, lowest, zero, zero});
     auto loop = scf::ForOp::create(builder, loc, index(0), tiles, index(1), state);
     elements.inScope([&] {
@@ -70,7 +73,7 @@ public:
       NVVM::Barrier0Op::create(builder, loc);
       load(elements.add(tile, index(schedule.stages - 1)));
       SmallVector<Value> next(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
-      step(keys, values, queries, tile, slot(tile), next);
+      step(queries, tile, slot(tile), next);
       scf::YieldOp::create(builder, loc, next);
     });
     NVVM::CpAsyncWaitGroupOp::create(builder, loc, 0);
@@ -90,7 +93,7 @@ private:
   void placeRows() {
     Value query = operand(Attention::Query);
     bool grouped = attention.groupedRows > 0;
-    Value length = size(Attention::Query, 2), rows = grouped ? index(attention.groupedRows) : length;
+    rows = grouped ? index(attention.groupedRows) : size(Attention::Query, 2);
     int64_t heads = attention.sizeOf(grouped ? Attention::Key : Attention::Query, 1);
     AffineExpr rowsExpr = grouped ? getAffineConstantExpr(attention.groupedRows, builder.getContext())
                                   : tile::sizeOf(query, attention.position(Attention::Query, 2));
@@ -98,26 +101,36 @@ private:
     SmallVector<Value> at =
         elements.delinearize(kernel.block, {size(Attention::Query, 0), index(heads), divideUp(rows, schedule.m)});
     batch = at[0];
+    firstHead = at[1];
     keyHead = grouped || attention.queryHeads == 1 ? at[1] : quotient(at[1], attention.queryHeads);
     blockRow = elements.multiply(at[2], index(schedule.m));
     warpRow = elements.add(blockRow, elements.multiply(warp, index(16)));
-    for (int64_t half = 0; half < 2; ++half) {
-      Row &mine = row[half];
-      Value place = elements.add(warpRow, elements.add(index(half * 8), quotient(lane, 4)));
-      if (!dividesEvenly(rows, schedule.m)) {
-        mine.valid = isLess(place, rows);
-        Value last = arith::SubIOp::create(builder, loc, rows, index(1));
-        place = arith::MinUIOp::create(builder, loc, place, last);
-      }
-      mine.head = at[1];
-      mine.place = place;
-      if (grouped) {
-        Value inGroup = arith::DivUIOp::create(builder, loc, place, length);
-        mine.head = elements.add(elements.multiply(at[1], index(attention.queryHeads)), inGroup);
-        mine.place = arith::RemUIOp::create(builder, loc, place, length);
-      }
-    }
+    for (int64_t half = 0; half < 2; ++half)
+      row[half] = placeOf(elements.add(warpRow, elements.add(index(half * 8), quotient(lane, 4))));
     pair = elements.multiply(remainder(lane, 4), index(2));
+  }
+
+  struct Row {
+    Value head, place;
+    Value valid; ///< null: always; a row that is not is the last one
+  };
+
+  /// Row `number` of those that blocks share.
+  Row placeOf(Value number) {
+    Row found;
+    if (!dividesEvenly(rows, schedule.m)) {
+      found.valid = isLess(number, rows);
+      Value last = arith::SubIOp::create(builder, loc, rows, index(1));
+      number = arith::MinUIOp::create(builder, loc, number, last);
+    }
+    found.head = firstHead;
+    found.place = number;
+    if (attention.groupedRows > 0) {
+      Value length = size(Attention::Query, 2), inGroup = arith::DivUIOp::create(builder, loc, number, length);
+      found.head = elements.add(elements.multiply(firstHead, index(attention.queryHeads)), inGroup);
+      found.place = arith::RemUIOp::create(builder, loc, number, length);
+    }
+    return found;
   }
 
   /// The address of an element, in the order (batch, head, row, column).
@@ -134,10 +147,14 @@ private:
   /// The left operand of the first product, four words for each 16 numbers of a head.
   SmallVector<SmallVector<Value>> loadQueries() {
     SmallVector<SmallVector<Value>> words;
-    for (int64_t depth = 0; depth < attention.headSize; depth += 16) {
+    for (int64_t depth = 0; depth < keys.columns; depth += 16) {
       words.emplace_back();
       for (int64_t part = 0; part < 4; ++part) {
         const Row &mine = row[part % 2];
+        if (depth + part / 2 * 8 >= attention.headSize) {
+          words.back().push_back(asFragment(LLVM::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0))));
+          continue;
+        }
         Value column = elements.add(pair, index(depth + part / 2 * 8));
         Value from = globalAddress(Attention::Query, {batch, mine.head, mine.place, column});
         words.back().push_back(
@@ -145,6 +162,16 @@ private:
       }
     }
     return words;
+  }
+
+  /// The same where they stay in shared memory: part of the first group of copies.
+  void copyQueries() {
+    SharedTile tile = tileOfQueries(schedule, attention);
+    forChunks(tile, shared, [&](Value rowInTile, Value chunk, Value to) {
+      Row from = placeOf(elements.add(blockRow, rowInTile));
+      Value inside, column = columnOf(chunk, tile, attention.headSize, inside);
+      copyChunk(to, globalAddress(Attention::Query, {batch, from.head, from.place, column}), inside);
+    });
   }
 
   /// How many columns a row of this block sees at most.
@@ -155,7 +182,8 @@ private:
     return arith::MinUIOp::create(builder, loc, columns(), seen);
   }
 
-  void loadTile(const SharedTile &tile, Attention::Operand which, Value number, Value slot) {
+  /// Rows have `size` numbers, and zeros behind them where the tile has more.
+  void loadTile(const SharedTile &tile, Attention::Operand which, int64_t size, Value number, Value slot) {
     Value first = elements.multiply(number, index(schedule.n));
     forChunks(tile, slot, [&](Value rowInTile, Value chunk, Value to) {
       Value key = elements.add(first, rowInTile), inside;
@@ -163,9 +191,18 @@ private:
         inside = isLess(key, columns());
         key = arith::SelectOp::create(builder, loc, inside, key, index(0));
       }
-      Value column = elements.multiply(chunk, index(chunkElements));
-      copyChunk(to, globalAddress(which, {batch, keyHead, key, column}), inside);
+      copyChunk(to, globalAddress(which, {batch, keyHead, key, columnOf(chunk, tile, size, inside)}), inside);
     });
+  }
+
+  /// The first number of a chunk, or of the row where it lies behind the last one and is not `inside`.
+  Value columnOf(Value chunk, const SharedTile &tile, int64_t size, Value &inside) {
+    if (size != tile.columns) {
+      Value has = isLess(chunk, index(size / chunkElements));
+      inside = both(inside, has);
+      chunk = arith::SelectOp::create(builder, loc, has, chunk, index(0));
+    }
+    return elements.multiply(chunk, index(chunkElements));
   }
 
   Value maximum(Value a, Value b) { return arith::MaximumFOp::create(builder, loc, a, b); }
@@ -184,16 +221,21 @@ private:
     return value;
   }
 
-  void step(const SharedTile &keys, const SharedTile &values, ArrayRef<SmallVector<Value>> queries, Value tile,
-            Value slot, SmallVector<Value> &state) {
+  /// `queries`: none where they are in shared memory.
+  void step(ArrayRef<SmallVector<Value>> queries, Value tile, Value slot, SmallVector<Value> &state) {
     SmallVector<Value> scores(size_t(schedule.n / 2), zero);
     auto four = [](MutableArrayRef<Value> all, int64_t number) { return all.slice(size_t(number) * 4, 4); };
-    for (auto [part, left] : llvm::enumerate(queries))
+    for (int64_t depth = 0; depth < keys.columns; depth += 16) {
+      SmallVector<Value> left = queries.empty()
+                                    ? loadFragments(tileOfQueries(schedule, attention), shared,
+                                                    elements.multiply(warp, index(16)), depth, /*isLhs=*/true)
+                                    : queries[size_t(depth / 16)];
       for (int64_t j = 0; j < schedule.n / 8; j += 2) {
-        SmallVector<Value> right = loadFragments(keys, slot, index(j * 8), int64_t(part) * 16, /*isLhs=*/false);
+        SmallVector<Value> right = loadFragments(keys, slot, index(j * 8), depth, /*isLhs=*/false);
         for (int64_t next = 0; next < 2; ++next)
           multiply(left, ArrayRef(right).slice(size_t(next) * 2, 2), four(scores, j + next));
       }
+    }
     Value scale = number(attention.op.getScale().convertToDouble());
     for (Value &score : scores)
       score = times(score, scale);
@@ -219,7 +261,7 @@ private:
         }
       total[half] = plus(times(total[half], shrink), added);
       max[half] = larger;
-      for (int64_t j = 0; j < attention.headSize / 8; ++j)
+      for (int64_t j = 0; j < attention.valueSize / 8; ++j)
         for (Value &sum : four(sums, j).slice(size_t(half) * 2, 2))
           sum = times(sum, shrink);
     }
@@ -228,9 +270,9 @@ private:
       SmallVector<Value> left;
       for (int64_t part = 0; part < 4; ++part)
         left.push_back(packed(four(scores, depth * 2 + part / 2).slice(size_t(part % 2) * 2, 2)));
-      for (int64_t j = 0; j < attention.headSize / 8; j += 2) {
+      for (int64_t j = 0; j < attention.valueSize / 8; j += 2) {
         SmallVector<Value> right = loadFragments(values, slot, index(j * 8), depth * 16, /*isLhs=*/false);
-        for (int64_t next = 0; next < 2; ++next)
+        for (int64_t next = 0; next < 2 && j + next < attention.valueSize / 8; ++next)
           multiply(left, ArrayRef(right).slice(size_t(next) * 2, 2), four(sums, j + next));
       }
     }
@@ -343,7 +385,7 @@ private:
           continue;
         }
         when(mine.valid, [&] {
-          for (int64_t j = 0; j < attention.headSize / 8; ++j)
+          for (int64_t j = 0; j < attention.valueSize / 8; ++j)
             for (int64_t next = 0; next < 2; ++next) {
               Value column = elements.add(pair, index(j * 8 + next));
               std::array<Value, 4> at{batch, mine.head, mine.place, column};
@@ -358,16 +400,15 @@ private:
     }
   }
 
-  struct Row {
-    Value head, place;
-    Value valid; ///< null: always; a row that is not is the last one
-  };
-
   Attention attention;
+  SharedTile keys, values; ///< of a stage
+  Value shared;            ///< all stages, then queries
   Type f32;
   Value zero, lowest;
   Value batch, keyHead, blockRow, warpRow;
-  Value pair; ///< the first of the two columns of each eight that are this thread's
+  Value firstHead; ///< of this block: of keys where rows are of a group of heads, else of queries
+  Value rows;      ///< that blocks share
+  Value pair;      ///< the first of the two columns of each eight that are this thread's
   std::array<Row, 2> row;
 };
 

@@ -18,9 +18,12 @@ Value TileCode::address(Value pointer, Value offset) {
 }
 
 Value TileCode::chunkOffset(int64_t chunks, Value row, Value chunk) {
-  // As many rows as make 128 bytes have the same number: their chunks are in different banks as they are.
-  Value number = chunks >= 8 ? row : quotient(row, 8 / chunks);
-  Value mixed = arith::XOrIOp::create(builder, loc, chunk, remainder(number, std::min<int64_t>(chunks, 8)));
+  Value mixed = chunk;
+  if (chunks % 2 == 0) {
+    // As many rows as make 128 bytes have the same number: their chunks are in different banks as they are.
+    Value number = chunks >= 8 ? row : quotient(row, 8 / chunks);
+    mixed = arith::XOrIOp::create(builder, loc, chunk, remainder(number, std::min<int64_t>(chunks, 8)));
+  }
   return elements.multiply(elements.add(elements.multiply(row, index(chunks)), mixed), index(chunkBytes));
 }
 
@@ -30,7 +33,8 @@ void TileCode::forChunks(const SharedTile &tile, Value slot, llvm::function_ref<
   auto chunk = [&](Value number, bool inside) {
     when(inside ? Value() : isLess(number, index(chunks)), [&] {
       Value row = quotient(number, chunksOfRow), chunk = remainder(number, chunksOfRow);
-      body(row, chunk, address(slot, elements.add(index(tile.slotOffset), chunkOffset(chunksOfRow, row, chunk))));
+      body(row, chunk,
+           address(slot, elements.add(index(tile.slotOffset), chunkOffset(tile.chunksApart(), row, chunk))));
     });
   };
   if (rolled && chunks > schedule.threads) {
@@ -73,7 +77,7 @@ SmallVector<Value> TileCode::loadFragments(const SharedTile &tile, Value slot, V
     row = elements.add(alongDepth, inMatrix);
     column = elements.add(side, alongSide);
   }
-  Value offset = chunkOffset(tile.chunksOfRow(), row, quotient(column, chunkElements));
+  Value offset = chunkOffset(tile.chunksApart(), row, quotient(column, chunkElements));
   Value from = address(slot, elements.add(index(tile.slotOffset), offset));
   Type i32 = builder.getI32Type();
   auto four = LLVM::LLVMStructType::getLiteral(builder.getContext(), {i32, i32, i32, i32});
@@ -93,7 +97,7 @@ SmallVector<Value> TileCode::loadWords(const SharedTile &tile, Value slot, Value
     const int64_t low = i % 2, high = i / 2, alongSide = isLhs ? low : high, alongDepth = isLhs ? high : low;
     Value row = elements.add(remainder(lane, 4), index(depth + alongDepth * chunkElements));
     Value column = elements.add(inSide, index(alongSide * 8));
-    Value offset = chunkOffset(tile.chunksOfRow(), row, quotient(column, chunkElements));
+    Value offset = chunkOffset(tile.chunksApart(), row, quotient(column, chunkElements));
     offset = elements.add(offset, elements.multiply(remainder(column, chunkElements), index(bytesOf(element))));
     Value from = address(slot, elements.add(index(tile.slotOffset), offset));
     words.push_back(asFragment(LLVM::LoadOp::create(builder, loc, builder.getI32Type(), from)));

@@ -2,9 +2,10 @@
 //
 // What the schedules on tensor cores share. A tile keeps a matrix as memory has it: rows along m or n with k side by
 // side, or rows along k. ldmatrix reads the first as it is and turns the second over (.trans), so no order of operands
-// is copied. 16-byte chunks of a row are swapped by its number, so that eight rows that ldmatrix reads lie in different
-// banks. Numbers of 8 bits, which .trans does not turn over, always lie along k; those of 32 bits are read one by one
-// where they do not. f32 is rounded to tf32 in registers, to nearest: mma would cut it off.
+// is copied. 16-byte chunks of a row are swapped by its number, or rows lie an odd number of chunks apart, so that
+// eight rows that ldmatrix reads lie in different banks. Numbers of 8 bits, which .trans does not turn over, always lie
+// along k; those of 32 bits are read one by one where they do not. f32 is rounded to tf32 in registers, to nearest: mma
+// would cut it off.
 //
 // Fragments: PTX ISA, "Matrix Fragments for mma.m16n8k16" with 16-bit floats, "for mma.m16n8k32" with 8-bit integers
 // and "for mma.m16n8k8" with tf32.
@@ -28,11 +29,16 @@ inline int64_t stepOf(mlir::Type element) { return 2 * chunkBytes / bytesOf(elem
 /// A tile in a slot of shared memory.
 struct SharedTile {
   bool alongK;           ///< k lies side by side, else m or n
-  int64_t rows, columns; ///< as it is stored: columns are side by side, a power of two of chunks
+  int64_t rows, columns; ///< as it is stored: columns are side by side, a whole number of chunks
   int64_t slotOffset;    ///< where it begins in its slot
   int64_t elementBytes = 2;
-  int64_t bytes() const { return rows * columns * elementBytes; }
+  int64_t bytes() const { return rows * chunksApart() * chunkBytes; }
   int64_t chunksOfRow() const { return columns * elementBytes / chunkBytes; }
+  /// From a row to the next: as they are where chunks are swapped within eight, else odd, so that rows need no swap.
+  int64_t chunksApart() const {
+    int64_t chunks = chunksOfRow();
+    return chunks % 8 == 0 || (chunks < 8 && llvm::isPowerOf2_64(uint64_t(chunks))) ? chunks : chunks | 1;
+  }
 };
 
 /// The base of what emits a schedule on tensor cores.
@@ -43,7 +49,7 @@ protected:
 
   /// `offset` bytes behind a pointer to shared memory.
   mlir::Value address(mlir::Value pointer, mlir::Value offset);
-  /// Where chunk `chunk` of row `row` lies in a tile with so many chunks in a row, in bytes.
+  /// Where chunk `chunk` of row `row` lies in a tile whose rows are so many chunks apart, in bytes.
   mlir::Value chunkOffset(int64_t chunks, mlir::Value row, mlir::Value chunk);
   /// Calls `body` with this thread's chunks of a tile of a slot: row, chunk of the row, and where it goes. `rolled`: in
   /// a loop, for a body that takes many registers.

@@ -7,7 +7,9 @@
 // TILED: tw.schedule = {block = array<i64: 64, 32>, kind = "attention", stages = 2 : i64, threads = 128 : i64}
 // TILED: tw.schedule = {block = array<i64: 64, 64>, kind = "attention", stages = 2 : i64, threads = 128 : i64}
 // TILED: tw.schedule = {block = array<i64: 16, 64>, kind = "attention", stages = 2 : i64, threads = 32 : i64}
-// Heads of 16 numbers are rows of queries for warps.
+// Queries of 256 numbers stay in shared memory.
+// TILED: tw.schedule = {block = array<i64: 64, 16>, kind = "attention", stages = 2 : i64, threads = 128 : i64}
+// Heads of 20 numbers are rows of queries for warps.
 // TILED: tw.schedule = {group = 32 : i64, kind = "rows"
 
 // CHECK: .entry kernel_0(
@@ -29,15 +31,20 @@
 // CHECK-NOT: st.shared
 // CHECK: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
 // CHECK-NOT: st.shared
-// CHECK: .entry kernel_
+// CHECK: .entry kernel_3(
+// CHECK: cp.async.cg.shared.global
+// CHECK: cp.async.commit_group
+// CHECK: ldmatrix.sync.aligned.m8n8.x4.shared.b16
 
-// RESULT: 4 operations
+// RESULT: 5 operations
 func.func @main(%q: tensor<1x4x70x128xbf16>, %k: tensor<1x2x70x128xbf16>, %p: tensor<2x2x64x64xf16>, %m: tensor<64x64xf32>,
-                %d: tensor<1x8x1x64xbf16>, %c: tensor<1x2x90x64xbf16>, %s: tensor<1x2x8x16xbf16>)
-    -> (tensor<1x4x70x128xbf16>, tensor<2x2x64x64xf16>, tensor<1x8x1x64xbf16>, tensor<1x2x8x16xbf16>) {
+                %d: tensor<1x8x1x64xbf16>, %c: tensor<1x2x90x64xbf16>, %l: tensor<1x1x70x256xbf16>,
+                %s: tensor<1x2x8x20xbf16>)
+    -> (tensor<1x4x70x128xbf16>, tensor<2x2x64x64xf16>, tensor<1x8x1x64xbf16>, tensor<1x1x70x256xbf16>, tensor<1x2x8x20xbf16>) {
   %r0, %l0 = tw.attention %q, %k, %k {scale = 0.125 : f64, causal} : tensor<1x4x70x128xbf16>, tensor<1x2x70x128xbf16>, tensor<1x2x70x128xbf16> -> tensor<1x4x70x128xbf16>, tensor<1x4x70xf32>
   %r1, %l1 = tw.attention %p, %p, %p mask(%m : tensor<64x64xf32>) {scale = 0.25 : f64} : tensor<2x2x64x64xf16>, tensor<2x2x64x64xf16>, tensor<2x2x64x64xf16> -> tensor<2x2x64x64xf16>, tensor<2x2x64xf32>
   %r2, %l2 = tw.attention %d, %c, %c {scale = 0.125 : f64} : tensor<1x8x1x64xbf16>, tensor<1x2x90x64xbf16>, tensor<1x2x90x64xbf16> -> tensor<1x8x1x64xbf16>, tensor<1x8x1xf32>
-  %r3, %l3 = tw.attention %s, %s, %s {scale = 0.25 : f64} : tensor<1x2x8x16xbf16>, tensor<1x2x8x16xbf16>, tensor<1x2x8x16xbf16> -> tensor<1x2x8x16xbf16>, tensor<1x2x8xf32>
-  return %r0, %r1, %r2, %r3 : tensor<1x4x70x128xbf16>, tensor<2x2x64x64xf16>, tensor<1x8x1x64xbf16>, tensor<1x2x8x16xbf16>
+  %rl, %ll = tw.attention %l, %l, %l {scale = 0.125 : f64} : tensor<1x1x70x256xbf16>, tensor<1x1x70x256xbf16>, tensor<1x1x70x256xbf16> -> tensor<1x1x70x256xbf16>, tensor<1x1x70xf32>
+  %r3, %l3 = tw.attention %s, %s, %s {scale = 0.25 : f64} : tensor<1x2x8x20xbf16>, tensor<1x2x8x20xbf16>, tensor<1x2x8x20xbf16> -> tensor<1x2x8x20xbf16>, tensor<1x2x8xf32>
+  return %r0, %r1, %r2, %rl, %r3 : tensor<1x4x70x128xbf16>, tensor<2x2x64x64xf16>, tensor<1x8x1x64xbf16>, tensor<1x1x70x256xbf16>, tensor<1x2x8x20xbf16>
 }

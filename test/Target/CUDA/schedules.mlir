@@ -74,8 +74,8 @@ func.func private @no_attention(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<
 
 // -----
 
-// expected-error @+1 {{its schedule `attention` cannot be: it needs 65536 bytes of shared memory, and a block has 49152}}
-func.func private @too_many_keys(%q: tensor<1x2x64x128xbf16>, %k: tensor<1x2x64x128xbf16>, %v: tensor<1x2x64x128xbf16>, %r: tensor<1x2x64x128xbf16>) -> tensor<1x2x64x128xbf16> attributes {tw.kernel, tw.schedule = {kind = "attention", threads = 128 : i64, block = array<i64: 64, 64>, stages = 2 : i64}} {
+// expected-error @+1 {{its schedule `attention` cannot be: it needs 131072 bytes of shared memory, and a block has 101376}}
+func.func private @too_many_keys(%q: tensor<1x2x64x128xbf16>, %k: tensor<1x2x64x128xbf16>, %v: tensor<1x2x64x128xbf16>, %r: tensor<1x2x64x128xbf16>) -> tensor<1x2x64x128xbf16> attributes {tw.kernel, tw.schedule = {kind = "attention", threads = 128 : i64, block = array<i64: 64, 64>, stages = 4 : i64}} {
   %l = tensor.empty() : tensor<1x2x64xf32>
   %0:2 = tw_tile.attention {scale = 1.250000e-01 : f64} ins(%q, %k, %v : tensor<1x2x64x128xbf16>, tensor<1x2x64x128xbf16>, tensor<1x2x64x128xbf16>) outs(%r, %l : tensor<1x2x64x128xbf16>, tensor<1x2x64xf32>) -> tensor<1x2x64x128xbf16>, tensor<1x2x64xf32>
   return %0#0 : tensor<1x2x64x128xbf16>
