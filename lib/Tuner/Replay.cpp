@@ -59,7 +59,7 @@ struct Tunings {
   }
 };
 
-/// What was best for other tables of the same knobs, the nearest sizes first.
+/// What were best for other tables of the same knobs, the nearest sizes first.
 std::vector<SchedulePoint> neighboursOf(const Table &table, const std::vector<Table> &all) {
   std::vector<std::pair<double, SchedulePoint>> near;
   for (const Table &other : all) {
@@ -69,14 +69,18 @@ std::vector<SchedulePoint> neighboursOf(const Table &table, const std::vector<Ta
     for (size_t i = 0; i < table.sizes.size(); ++i)
       distance += std::abs(std::log2(double(std::max<int64_t>(1, table.sizes[i]))) -
                            std::log2(double(std::max<int64_t>(1, other.sizes[i]))));
-    size_t best = 0;
+    std::vector<size_t> order;
     for (size_t i = 0; i < other.nanoseconds.size(); ++i)
-      if (other.nanoseconds[i] > 0 && (other.nanoseconds[best] <= 0 || other.nanoseconds[i] < other.nanoseconds[best]))
-        best = i;
-    std::vector<std::pair<std::string, int64_t>> values;
-    for (size_t knob = 0; knob < other.searched.space.knobs.size(); ++knob)
-      values.emplace_back(other.searched.space.knobs[knob].name, other.searched.points[best][knob]);
-    near.emplace_back(distance, table.searched.space.nearest(values));
+      if (other.nanoseconds[i] > 0)
+        order.push_back(i);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return other.nanoseconds[a] < other.nanoseconds[b]; });
+    for (size_t best = 0; best < std::min(order.size(), bestOfNeighbour); ++best) {
+      std::vector<std::pair<std::string, int64_t>> values;
+      for (size_t knob = 0; knob < other.searched.space.knobs.size(); ++knob)
+        values.emplace_back(other.searched.space.knobs[knob].name, other.searched.points[order[best]][knob]);
+      near.emplace_back(distance, table.searched.space.nearest(values));
+    }
   }
   std::stable_sort(near.begin(), near.end(), [](auto &a, auto &b) { return a.first < b.first; });
   std::vector<SchedulePoint> points;

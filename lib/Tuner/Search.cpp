@@ -8,13 +8,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
 namespace tilewright::tuner {
 namespace {
 
-constexpr int screeningRounds = 11, finalRounds = 25, mostFinalRounds = 100, finalists = 4, batch = 8;
+constexpr int screeningRounds = 11, mostScreeningRounds = 100, finalRounds = 25, mostFinalRounds = 100, finalists = 4,
+              batch = 8;
+/// What all lanes of a screening race may take together: of rounds beyond the first eleven.
+constexpr double screeningNanoseconds = 1e9;
+/// Of the schedules that are raced first, so many are spread over the space, in the tiers quick and full.
+constexpr int spreadOfQuick = 3, spreadOfFull = 27;
 
 class Searcher {
 public:
@@ -45,24 +51,28 @@ public:
       result.verdict = "the model's choice; nothing was measured";
       return result;
     }
-    const int quick = std::min(budget, 16);
-    std::vector<SchedulePoint> first = firstByModel(std::min(quick - 1, 4));
+    const bool full = options.tier == TuneTier::Full;
+    const int toSpread = full ? spreadOfFull : spreadOfQuick;
+    const int early = std::min(budget, 13 + toSpread);
+    std::vector<SchedulePoint> first = firstByModel(std::min(early - 1, 4));
     append(first, alternatives());
     first.resize(std::min<size_t>(first.size(), 9));
-    measure(first, quick);
+    // What is raced first follows from no measurement: two tunings know the same of it.
+    spread(first, toSpread);
+    measure(first, early);
     std::vector<SchedulePoint> joined = together();
     append(joined, around(best(), /*known=*/true));
     append(joined, around(best(), /*known=*/false));
     joined.resize(std::min<size_t>(joined.size(), 3));
-    measure(joined, quick);
-    while (result.measurements < quick && !over()) {
+    measure(joined, early);
+    while (result.measurements < early && !over()) {
       // All at once: each look at noisy results is where two tunings may part.
-      std::vector<SchedulePoint> next = promising(quick - result.measurements);
+      std::vector<SchedulePoint> next = promising(early - result.measurements);
       if (next.empty())
         break;
-      measure(next, quick);
+      measure(next, early);
     }
-    while (options.tier == TuneTier::Full && result.measurements < budget && !over()) {
+    while (full && result.measurements < budget && !over()) {
       std::vector<SchedulePoint> next = promising(batch);
       if (next.empty())
         break;
@@ -108,7 +118,7 @@ private:
   std::vector<SchedulePoint> firstByModel(int count) const {
     std::vector<SchedulePoint> list;
     for (const SchedulePoint &point : options.neighbours)
-      if (allowed(point))
+      if (allowed(point) && list.size() < 3)
         append(list, {point});
     std::vector<std::pair<double, SchedulePoint>> ranked;
     for (const SchedulePoint &point : kernel.points) {
@@ -143,6 +153,42 @@ private:
           append(list, {other});
       }
     return list;
+  }
+
+  /// Appends `count` points that are far from those in `list`, from each other and from the default: each time the one
+  /// whose nearest is farthest, in parts of the knobs' ladders (Johnson, Moore, Ylvisaker: Minimax and maximin distance
+  /// designs, 1990).
+  void spread(std::vector<SchedulePoint> &list, int count) const {
+    auto distance = [&](const SchedulePoint &a, const SchedulePoint &b) {
+      double sum = 0;
+      for (size_t knob = 0; knob < own.size(); ++knob) {
+        const std::vector<int64_t> &values = kernel.space.knobs[knob].values;
+        auto place = [&](int64_t value) {
+          return std::lower_bound(values.begin(), values.end(), value) - values.begin();
+        };
+        double part = double(place(a[knob]) - place(b[knob])) / std::max(1.0, double(values.size()) - 1);
+        sum += part * part;
+      }
+      return sum;
+    };
+    std::vector<double> nearest(kernel.points.size(), std::numeric_limits<double>::infinity());
+    auto add = [&](const SchedulePoint &chosen) {
+      for (size_t number = 0; number < nearest.size(); ++number)
+        nearest[number] = std::min(nearest[number], distance(kernel.points[number], chosen));
+    };
+    add(own);
+    for (const SchedulePoint &point : list)
+      add(point);
+    for (size_t number = 0; number < nearest.size(); ++number)
+      if (!allowed(kernel.points[number]))
+        nearest[number] = 0;
+    for (int drawn = 0; drawn < count; ++drawn) {
+      auto farthest = std::max_element(nearest.begin(), nearest.end());
+      if (farthest == nearest.end() || *farthest <= 0)
+        return;
+      list.push_back(kernel.points[size_t(farthest - nearest.begin())]);
+      add(list.back());
+    }
   }
 
   /// One knob of `point` a step up or down its ladder, of those that the model knows or of the others.
@@ -270,6 +316,14 @@ private:
     std::vector<Lane> lanes = race(list, screeningRounds);
     if (lanes.empty())
       return;
+    double round = 0;
+    for (const Lane &lane : lanes)
+      round += median(lane.nanoseconds);
+    if (int more = std::min(int(screeningNanoseconds / round), mostScreeningRounds) - screeningRounds; more > 0) {
+      std::vector<Lane> rest = race(list, more);
+      for (size_t i = 0; i < rest.size(); ++i)
+        join(lanes[i], rest[i]);
+    }
     incumbent = median(lanes.front().nanoseconds);
     for (size_t i = 0; i < list.size(); ++i) {
       ++result.measurements;

@@ -1,8 +1,9 @@
 //===- Search.h - which schedules are measured, and which one wins ---------------------===//
 //
 // Tier 0, `model`, measures nothing: the target's own choice. `quick` races at most 16 schedules: those the model ranks
-// first and the default with one other value of a knob that the model says nothing of; then what helped together; then
-// those that a Gaussian process over what was measured (Surrogate.h) expects most of. `full` goes on so.
+// first, the default with one other value of a knob that the model says nothing of, and some that are far from all of
+// these; then what helped together; then those that a Gaussian process over what was measured (Surrogate.h) expects
+// most of. `full` spreads more over the space before it looks at results, and then goes on so, to 64.
 //
 // The default stands twice in every race: the difference of its two lanes is the noise, its time before and after
 // the drift. A challenger is taken only when it beats the default beyond max(2%, 3 x noise) in a last race of the
@@ -18,11 +19,14 @@
 
 namespace tilewright::tuner {
 
+/// So many schedules of a kernel like the searched one are tried, the best first.
+inline constexpr size_t bestOfNeighbour = 3;
+
 struct SearchOptions {
   TuneTier tier = TuneTier::Quick;
   int measurements = 0;       ///< schedules raced at most, the default among them; 0: 16 for quick, 64 for full
   bool deterministic = false; ///< only schedules that sum in the default's order
-  std::vector<SchedulePoint> neighbours; ///< what was best for kernels like this one, measured first
+  std::vector<SchedulePoint> neighbours; ///< what were best for kernels like this one: three are measured first
 };
 
 /// A space with its points and what the target's model expects of each.

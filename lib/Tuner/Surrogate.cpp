@@ -14,7 +14,7 @@ namespace tilewright::tuner {
 
 /// Measurements of one schedule differ by so much of their logarithm.
 static constexpr double noise = 0.02;
-/// Of what measurements choose from; the first value of each list is where they start, and stays without reason.
+/// What hyperparameters may be; the first value of each list is where they start.
 static constexpr double scaleValues[] = {0.6, 0.2, 0.35, 1.2, 4}, beliefValues[] = {1, 0.5, 0};
 static constexpr size_t fewestForScales = 24;
 
@@ -40,27 +40,31 @@ Surrogate::Surrogate(const Searched &kernel, const std::vector<size_t> &numbers,
   }
 }
 
-/// One hyperparameter at a time, twice over.
+/// One hyperparameter at a time, twice over: the mean of its values, each as likely as the measurements are with it.
+/// The likeliest value would jump where two are nearly alike, and two tunings part there.
 void Surrogate::choose() {
   scales.assign(kernel.space.knobs.size(), scaleValues[0]);
   belief = kernel.predicted.empty() ? 0 : beliefValues[0];
-  double best = fit();
-  auto vary = [&](double &parameter, llvm::ArrayRef<double> values) {
-    double chosen = parameter;
+  auto vary = [&](double &parameter, llvm::ArrayRef<double> values, bool isScale) {
+    std::vector<double> likelihoods;
     for (double value : values) {
       parameter = value;
-      if (double likelihood = fit(); likelihood > best + 1e-9) {
-        best = likelihood;
-        chosen = value;
-      }
+      likelihoods.push_back(fit());
     }
-    parameter = chosen;
+    const double most = *std::max_element(likelihoods.begin(), likelihoods.end());
+    double sum = 0, weights = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+      double weight = std::exp(likelihoods[i] - most);
+      weights += weight;
+      sum += weight * (isScale ? std::log(values[i]) : values[i]);
+    }
+    parameter = isScale ? std::exp(sum / weights) : sum / weights;
   };
   for (int sweep = 0; sweep < 2; ++sweep) {
     if (!kernel.predicted.empty())
-      vary(belief, beliefValues);
+      vary(belief, beliefValues, false);
     for (double &scale : scales)
-      vary(scale, scaleValues);
+      vary(scale, scaleValues, true);
   }
   fit();
 }

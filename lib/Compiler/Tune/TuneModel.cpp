@@ -237,9 +237,15 @@ private:
     search.tier = tune.tier;
     search.measurements = tune.trials;
     search.deterministic = tune.deterministic;
-    for (const tuner::KernelRecord &near : tuner::nearestRecords(others, kernel.record, 3))
-      if (auto values = parsePoint(near.chosen))
-        search.neighbours.push_back(kernel.searched.space.nearest(*values));
+    for (const tuner::KernelRecord &near : tuner::nearestRecords(others, kernel.record, 3)) {
+      std::vector<std::string> best{near.chosen};
+      for (size_t i = 0; i < near.seen.size() && best.size() < tuner::bestOfNeighbour; ++i)
+        if (near.seen[i].schedule != near.chosen)
+          best.push_back(near.seen[i].schedule);
+      for (const std::string &schedule : best)
+        if (auto values = parsePoint(schedule))
+          search.neighbours.push_back(kernel.searched.space.nearest(*values));
+    }
     llvm::Expected<std::unique_ptr<WorkerBench>> bench = benchOf(kernel);
     if (!bench) {
       row.verdict = "it cannot be called by itself: " + llvm::toString(bench.takeError());

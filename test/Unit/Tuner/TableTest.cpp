@@ -146,8 +146,7 @@ TEST(RecordedTables, TheTunerComesNearTheBestOfThem) {
   EXPECT_GE(std::exp(initial / large), 0.85);
   EXPECT_GE(std::exp(quick / large), 0.95);
   EXPECT_GE(std::exp(full / large), 0.98);
-  // 95% is wanted; docs/tuning.md says what is missing. This is where it stands, with some room for the seeds.
-  EXPECT_GE(agreed / double(rows->size()), 0.85);
+  EXPECT_GE(agreed / double(rows->size()), 0.95);
   EXPECT_GE(std::exp(transfer / transfers), 0.93);
   EXPECT_LT(falseWins / double(rows->size()), 0.01);
   EXPECT_EQ(slower, 0);
