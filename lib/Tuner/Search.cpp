@@ -47,6 +47,7 @@ public:
     if (options.tier == TuneTier::Model) {
       result.best = bestByModel(kernel, options.deterministic);
       result.isDefault = result.best == own;
+      result.measurements = 0;
       result.decided = true;
       result.verdict = "the model's choice; nothing was measured";
       return result;

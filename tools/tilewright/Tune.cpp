@@ -3,7 +3,7 @@
 //   tilewright tune model.pt2 --tier=quick        measures, and writes records
 //   tilewright tune --list model.pt2              knobs, constraints and numbers of schedules
 //   tilewright tune --target=hls model.mlir       designs at more and more multipliers, by the estimator
-//   tilewright tune --explain[=KEY] | --merge=DIR | --export=DIR       records
+//   tilewright tune explain [KEY] | merge DIR | import DIR | export DIR | replay MODEL   records; also --explain=KEY ...
 //   tilewright tune --record-tables=DIR model.mlir | --replay-tables=DIR   every schedule measured; the tuner tried on
 //   it
 //
@@ -414,11 +414,37 @@ llvm::Error tuneFirst(Session &session, ModuleOp module, const Options &options,
   return llvm::Error::success();
 }
 
+/// `explain KEY`, `merge DIR`, ... as the flags that they stand for. A file of the verb's name is a model.
+static std::vector<std::string> withoutVerb(int argc, const char *const *argv) {
+  std::vector<std::string> arguments(argv, argv + argc);
+  if (argc < 2 || llvm::sys::fs::exists(arguments[1]))
+    return arguments;
+  const llvm::StringRef verb = arguments[1];
+  const bool isReplay = verb == "replay";
+  if (!isReplay && !llvm::is_contained({"explain", "merge", "import", "export"}, verb))
+    return arguments;
+  std::string flag = verb == "import" ? "--merge" : "--" + arguments[1];
+  if (isReplay)
+    flag += "=1";
+  else if (argc > 2 && !llvm::StringRef(arguments[2]).starts_with("-")) {
+    flag += "=" + arguments[2];
+    arguments.erase(arguments.begin() + 2);
+  } else if (verb != "explain") {
+    flag += "="; // no folder, which is told
+  }
+  arguments[1] = flag;
+  return arguments;
+}
+
 int runTune(int argc, const char *const *argv) {
   cl::ResetCommandLineParser();
+  const std::vector<std::string> arguments = withoutVerb(argc, argv);
+  std::vector<const char *> flat;
+  for (const std::string &argument : arguments)
+    flat.push_back(argument.c_str());
   TuneFlags flags;
   cl::HideUnrelatedOptions(flags.category);
-  if (!cl::ParseCommandLineOptions(argc, argv, "Searches schedules for the kernels of a model, and keeps the best.\n",
+  if (!cl::ParseCommandLineOptions(int(flat.size()), flat.data(), "Searches schedules for the kernels of a model, and keeps the best.\n",
                                    &llvm::errs()))
     return 2;
   if (flags.worker)
