@@ -14,3 +14,4 @@ config.environment["PATH"] = os.pathsep.join([os.path.join(config.build_dir, "bi
 config.substitutions.append(("%target", getattr(config, "target", "cpu")))
 # A CUDA driver that runs kernels on ptx-check: test/FakeCuda/Fake.h.
 config.substitutions.append(("%fakecuda", os.path.join(config.build_dir, "lib", "libtilewright_fake_cuda.so")))
+config.environment["TILEWRIGHT_PTXAS"] = "off"  # it takes PTX

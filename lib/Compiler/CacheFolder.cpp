@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tilewright/CacheFolder.h"
+#include "lib/Compiler/AssemblePtx.h"
 #include "lib/Compiler/CacheFile.h"
 #include "lib/Compiler/CompileCache.h"
 #include "lib/Compiler/ObjectCache.h"
@@ -37,7 +38,7 @@ static std::vector<CacheEntry> entriesOf(const ObjectCache &cache) {
     case CacheFileState::Damaged:
       break;
     case CacheFileState::Valid:
-      if (!CompileCache::describe(bytes->getBuffer(), entry))
+      if (!CompileCache::describe(bytes->getBuffer(), entry) && !describeCubin(bytes->getBuffer(), entry))
         entry.problem = "in another format";
     }
     entries.push_back(std::move(entry));

@@ -18,7 +18,15 @@
 
 namespace tilewright {
 
+class ObjectCache;
 class ProcessCache;
+
+/// This process's cache in the default folder; null where there is none to be used.
+ObjectCache *processCache();
+
+/// What loading `program` has told of itself goes to `report`, which becomes the program's. Returns the milliseconds of
+/// the stages told.
+double takeLoading(Program &program, CompileReport &report);
 
 /// BLAKE3 of the module without its locations, 32 bytes.
 std::string hashOfGraph(mlir::ModuleOp module);

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tilewright/DeviceCode.h"
+#include "lib/Compiler/AssemblePtx.h"
 #include "lib/Compiler/HostArtifact.h"
 #include "lib/Compiler/PlanFromIR.h"
 #include "lib/Runtime/CUDA/DriverProgram.h"
@@ -142,10 +143,22 @@ llvm::Expected<std::shared_ptr<Program>> loadDeviceArtifact(StringRef artifact, 
   auto context = runtime::DriverContext::of(*ordinalOf(options.device), error);
   if (!context)
     return llvm::createStringError("target '%s' cannot run: %s", options.target.c_str(), error.c_str());
-  auto program = runtime::DriverProgram::create(std::move(grids), std::move(ptx), std::move(context), error);
+  PtxAssembly made = assemblePtx(ptx, context->capability, options.cache);
+  std::string cubinRefused;
+  auto program = runtime::DriverProgram::create(std::move(grids), std::move(ptx), std::move(made.cubin),
+                                                std::move(context), cubinRefused, error);
   if (!program)
     return refused(error);
-  return std::make_shared<DriverProgram>(std::move(program));
+  auto loaded = std::make_shared<DriverProgram>(std::move(program));
+  if (!made.stage.empty())
+    loaded->report.stageMilliseconds.push_back({made.stage, made.milliseconds});
+  if (!made.warning.empty())
+    loaded->report.warnings.push_back(made.warning);
+  if (!cubinRefused.empty())
+    loaded->report.warnings.push_back("the NVIDIA driver compiles the kernels, because it does not take what ptxas "
+                                      "made: " +
+                                      cubinRefused + "; TILEWRIGHT_PTXAS names another ptxas, or \"off\"");
+  return loaded;
 }
 
 } // namespace tilewright

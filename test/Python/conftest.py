@@ -20,6 +20,7 @@ except ImportError:
 # The user's own cache is not for tests; what one run compiles, its other tests may load.
 _cache = tempfile.TemporaryDirectory(prefix="tilewright-cache-")
 os.environ["TILEWRIGHT_CACHE_DIR"] = _cache.name
+os.environ["TILEWRIGHT_PTXAS"] = "off"  # the fake CUDA driver takes PTX
 # Nor is torch's: a graph that it has is not imported again (test_kept_by_torch.py has processes of its own).
 os.environ["TORCHINDUCTOR_AUTOGRAD_CACHE"] = "0"
 

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from test_cuda import find_ptxas
+
 here = pathlib.Path(__file__).parent
 FAKE = pathlib.Path(os.environ.get("TILEWRIGHT_FAKE_CUDA_LIBRARY", here.parent.parent / "build/lib/libtilewright_fake_cuda.so"))
 pytestmark = pytest.mark.skipif(not FAKE.exists(), reason=f"{FAKE} is not built")
@@ -14,7 +16,8 @@ pytestmark = pytest.mark.skipif(not FAKE.exists(), reason=f"{FAKE} is not built"
 
 def run(*names, settings="", **environment):
     done = subprocess.run([sys.executable, here / "driver_program.py", *names], capture_output=True, text=True, timeout=600,
-                          env={**os.environ, "TILEWRIGHT_LIBCUDA": str(FAKE), "TILEWRIGHT_FAKE_CUDA": settings, **environment})  # fmt: skip
+                          env={**os.environ, "TILEWRIGHT_LIBCUDA": str(FAKE), "TILEWRIGHT_FAKE_CUDA": settings,
+                               "TILEWRIGHT_PTXAS": "off", **environment})  # fmt: skip
     return done.returncode, done.stdout, done.stderr
 
 
@@ -73,3 +76,64 @@ def test_code_for_another_chip_is_refused():
     code, _, errors = run("chip", settings="capability=8.6")
     assert code == 1
     assert "does not take the compiled kernels: CUDA_ERROR_INVALID_PTX" in errors and "compile for this chip" in errors, errors[-3000:]
+
+
+@pytest.fixture
+def assembler(tmp_path):
+    """What stands for ptxas: the fake driver takes its cubins. Returns the file that its runs are told in, and the environment."""
+    script, told = tmp_path / "ptxas", tmp_path / "told"
+    told.touch()
+    script.write_text(f"""#!/bin/sh
+case "$1" in --version) echo "fake ptxas, release 1"; exit 0;; --help) echo "--split-compile <N>"; exit 0;; esac
+echo "$@" >> {told}
+test -e {tmp_path}/fails && {{ echo "ptxas fatal : it does not like this"; exit 255; }}
+{{ echo "fake cubin"; cat "$2"; }} > "$4"
+""")
+    script.chmod(0o755)
+    return told, {"TILEWRIGHT_PTXAS": str(script), "TILEWRIGHT_CACHE_DIR": str(tmp_path / "cache")}
+
+
+def test_ptxas_assembles_and_what_it_makes_is_kept(assembler):
+    told, environment = assembler
+    code, out, errors = run("network", **environment)
+    assert code == 0 and "ptxas" not in errors, errors[-3000:]
+    runs = told.read_text().splitlines()
+    assert runs and all("-arch=sm_80 " in line for line in runs)
+    assert any("--split-compile=0" in line for line in runs)
+    assert_good("network", **environment)
+    assert told.read_text().splitlines() == runs, "the second process assembles again"
+    program = FAKE.parent.parent / "bin" / "tilewright"
+    listed = subprocess.run([program, "cache", "list"], env={**os.environ, **environment}, capture_output=True, text=True, check=True).stdout
+    assert "in another format" not in listed and " 0 operations, " in listed
+    key = next(line.split()[0] for line in listed.splitlines() if " 0 operations, " in line)
+    shown = subprocess.run([program, "cache", "explain", key], env={**os.environ, **environment}, capture_output=True, text=True, check=True).stdout
+    assert "chip: sm_80" in shown and "ptxas: fake ptxas, release 1" in shown
+
+
+def test_a_chip_has_its_own_cubin(assembler):
+    told, environment = assembler
+    assert_good("chip", settings="capability=9.0", **environment)
+    assert "-arch=sm_90a " in told.read_text()  # the program's PTX is for that chip alone
+    told.write_text("")
+    assert_good("network", settings="capability=8.6", **environment)
+    assert "-arch=sm_86 " in told.read_text()  # the program's PTX is for sm_80 and later ones
+
+
+def test_where_ptxas_fails_the_driver_compiles(assembler, tmp_path):
+    _, environment = assembler
+    (tmp_path / "fails").touch()
+    code, out, errors = run("network", **environment)
+    assert code == 0 and out == "network: good\n", errors[-3000:]
+    assert "because ptxas does not" in errors and "it does not like this" in errors, errors[-3000:]
+    code, out, errors = run("network", TILEWRIGHT_PTXAS="/nowhere/ptxas", TILEWRIGHT_CACHE="0")
+    assert code == 0 and "/nowhere/ptxas" in errors, errors[-3000:]
+
+
+def test_where_the_driver_takes_no_cubin_it_compiles():
+    """A real cubin, which the fake driver does not know."""
+    ptxas = find_ptxas()
+    if not ptxas:
+        pytest.skip("there is no ptxas: neither a CUDA root nor triton's wheel")
+    code, out, errors = run("network", TILEWRIGHT_PTXAS=ptxas, TILEWRIGHT_CACHE="0")
+    assert code == 0 and out == "network: good\n", errors[-3000:]
+    assert "it does not take what ptxas made" in errors, errors[-3000:]

@@ -286,24 +286,34 @@ std::string DriverProgram::failure(const char *what, driver::Code code) const {
                 "kernel)");
 }
 
-std::unique_ptr<DriverProgram> DriverProgram::create(std::unique_ptr<GridPlan> plan, std::string code,
-                                                     std::shared_ptr<DriverContext> context, std::string &error) {
+std::unique_ptr<DriverProgram> DriverProgram::create(std::unique_ptr<GridPlan> plan, const std::string &ptx,
+                                                     const std::string &cubin, std::shared_ptr<DriverContext> context,
+                                                     std::string &cubinRefused, std::string &error) {
   std::unique_ptr<DriverProgram> program(new DriverProgram);
   program->context = std::move(context);
   program->plan = std::move(plan);
   const char *blocking = std::getenv("CUDA_LAUNCH_BLOCKING");
   program->blocking = blocking && *blocking && std::strcmp(blocking, "0") != 0;
   DriverContext::Current current(*program->context, error);
-  return current && program->load(code, error) ? std::move(program) : nullptr;
+  return current && program->load(ptx, cubin, cubinRefused, error) ? std::move(program) : nullptr;
 }
 
-bool DriverProgram::load(const std::string &code, std::string &error) {
+bool DriverProgram::load(const std::string &ptx, const std::string &cubin, std::string &cubinRefused,
+                         std::string &error) {
   const driver::Api &api = context->api;
-  if (!plan->kernels().empty()) {
+  driver::Code ofCubin = 0;
+  if (!plan->kernels().empty() && !cubin.empty())
+    ofCubin = api.loadModule(&module, cubin.c_str(), 0, nullptr, nullptr);
+  if (ofCubin != 0) {
+    module = nullptr;
+    if (!isMemoryError(ofCubin))
+      cubinRefused = api.explain(ofCubin);
+  }
+  if (!plan->kernels().empty() && !module) {
     char log[4096] = "";
     int options[] = {driver::kJitErrorLog, driver::kJitErrorLogBytes};
     void *values[] = {log, reinterpret_cast<void *>(uintptr_t(sizeof(log)))};
-    driver::Code result = api.loadModule(&module, code.c_str(), 2, options, values);
+    driver::Code result = api.loadModule(&module, ptx.c_str(), 2, options, values);
     if (result != 0) {
       module = nullptr;
       error = (isMemoryError(result) ? "out of memory: " : "") + context->describe() +

@@ -28,9 +28,11 @@ namespace tilewright::runtime {
 
 class DriverProgram {
 public:
-  /// `code` is PTX, or a cubin for the device. Null with a reason in `error`.
-  static std::unique_ptr<DriverProgram> create(std::unique_ptr<GridPlan> plan, std::string code,
-                                               std::shared_ptr<DriverContext> context, std::string &error);
+  /// `cubin` may be empty. Where the driver refuses it, why is in `cubinRefused`, and it compiles the PTX. Null with a
+  /// reason in `error`.
+  static std::unique_ptr<DriverProgram> create(std::unique_ptr<GridPlan> plan, const std::string &ptx,
+                                               const std::string &cubin, std::shared_ptr<DriverContext> context,
+                                               std::string &cubinRefused, std::string &error);
   /// Waits for the device to be done with the program.
   ~DriverProgram();
 
@@ -61,7 +63,7 @@ private:
   };
 
   DriverProgram() = default;
-  bool load(const std::string &code, std::string &error);
+  bool load(const std::string &ptx, const std::string &cubin, std::string &cubinRefused, std::string &error);
   bool pack(Call &call, const void *const *inputs, const uint64_t *versions, std::string &error);
   /// Records `event`, made where it is null, in the call's stream.
   bool mark(driver::Event &event, const Call &call, std::string &error) const;

@@ -51,6 +51,7 @@ private:
   FakeDriver() {
     setenv("TILEWRIGHT_LIBCUDA", TILEWRIGHT_FAKE_CUDA_LIBRARY, 1);
     setenv("TILEWRIGHT_FAKE_CUDA", "devices=2", 1);
+    setenv("TILEWRIGHT_PTXAS", "off", 1);
     library = dlopen(TILEWRIGHT_FAKE_CUDA_LIBRARY, RTLD_NOW);
     if (!library)
       std::abort();
