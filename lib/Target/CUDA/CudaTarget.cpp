@@ -77,7 +77,9 @@ public:
   void buildVector(OpPassManager &pm, const Options &) override {
     pm.addPass(createBuildPlan());
     pm.addPass(createEmitThreads());
+    // What a thread computes is written out again and again: most of it goes before the patterns look at it.
     auto &kernel = pm.nest<func::FuncOp>();
+    kernel.addPass(createCSEPass());
     kernel.addPass(createCanonicalizerPass());
     kernel.addPass(createCSEPass());
     pm.addPass(createFinishPlan());

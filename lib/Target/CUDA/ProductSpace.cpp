@@ -38,11 +38,9 @@ int64_t mostOf(int64_t size, int64_t least, int64_t most) {
 
 class Estimate {
 public:
-  Estimate(const Schedule &schedule, Contraction product, const Arch &arch, int64_t parts)
-      : schedule(schedule), arch(arch), bytes(bytesOf(elementOf(product))),
-        resultBytes(bytesOf(getElementTypeOrSelf(product.op->getResult(0).getType()))),
-        m(product.likelySizeOf(product.rows)), n(product.likelySizeOf(product.columns)),
-        k(product.likelySizeOf(product.depth) / parts), batches(product.likelySizeOf(product.batches) * parts) {}
+  Estimate(const Schedule &schedule, const ProductSizes &sizes, const Arch &arch)
+      : schedule(schedule), arch(arch), sizes(sizes), m(sizes.m), n(sizes.n), k(sizes.k), batches(sizes.batches),
+        bytes(sizes.bytes), resultBytes(sizes.resultBytes) {}
 
   double nanoseconds() const {
     const int64_t blocks =
@@ -51,7 +49,6 @@ public:
     double cycles = double(blocks / wave) * cyclesOf(together);
     if (left > 0)
       cycles += cyclesOf(int64_t(llvm::divideCeil(left, arch.multiprocessors)));
-    const ProductSizes sizes{m, n, k, batches, bytes, resultBytes};
     const double moving = bytesMoved(sizes, schedule, wave, arch) / arch.deviceRate;
     // Of two that take as long, the one that moves less where there is much to move.
     constexpr double aside = 0.05;
@@ -88,8 +85,8 @@ private:
 
   const Schedule &schedule;
   const Arch &arch;
-  int64_t bytes, resultBytes; ///< of an element
-  int64_t m, n, k, batches;
+  const ProductSizes &sizes;
+  const int64_t m, n, k, batches, bytes, resultBytes;
 };
 } // namespace
 
@@ -119,10 +116,14 @@ std::vector<int64_t> rastersFor(const ProductSizes &sizes, const Arch &arch) {
   return {1, 8};
 }
 
-static ProductSizes sizesOf(Contraction product) {
-  return {product.likelySizeOf(product.rows),  product.likelySizeOf(product.columns),
-          product.likelySizeOf(product.depth), product.likelySizeOf(product.batches),
-          bytesOf(elementOf(product)),         bytesOf(getElementTypeOrSelf(product.op->getResult(0).getType()))};
+ProductSizes sizesOf(Contraction product, int64_t parts) {
+  const Type result = getElementTypeOrSelf(product.op->getResult(0).getType());
+  return {product.likelySizeOf(product.rows),
+          product.likelySizeOf(product.columns),
+          product.likelySizeOf(product.depth) / parts,
+          product.likelySizeOf(product.batches) * parts,
+          bytesOf(elementOf(product)),
+          std::max<int64_t>(1, bytesOf(result))};
 }
 
 ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &initial) {
@@ -143,7 +144,7 @@ ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &
                  {"warps_n", powers(1, 8, initial.warpsN), initial.warpsN},
                  {"k", powers(2 * step, 4 * step, initial.k), initial.k},
                  {"stages", slots, initial.stages}};
-  space.knobs.push_back({"raster", rastersFor(sizesOf(product), arch), initial.raster});
+  space.knobs.push_back({"raster", rastersFor(sizesOf(product, /*parts=*/1), arch), initial.raster});
   auto atMost = [&](int64_t limit, std::vector<Constraint::Term> terms, std::string why) {
     Constraint constraint;
     constraint.kind = Constraint::Kind::SumAtMost;
@@ -180,16 +181,17 @@ Schedule scheduleOf(const SchedulePoint &point) {
 }
 
 double nanosecondsOfMma(const Schedule &schedule, Contraction product, const Arch &arch, int64_t parts) {
-  return Estimate(schedule, product, arch, parts).nanoseconds();
+  return Estimate(schedule, sizesOf(product, parts), arch).nanoseconds();
 }
 
 Schedule chooseMma(Contraction product, const Arch &arch, int64_t parts) {
   const int64_t step = stepOf(elementOf(product));
+  const ProductSizes sizes = sizesOf(product, parts);
   Schedule best = scheduleOf({16, 16, 1, 1, 2 * step, 2, 1});
-  double least = nanosecondsOfMma(best, product, arch, parts);
+  double least = Estimate(best, sizes, arch).nanoseconds();
   for (const SchedulePoint &point : spaceOfMma(product, arch, best).points()) {
     const Schedule schedule = scheduleOf(point);
-    const double time = nanosecondsOfMma(schedule, product, arch, parts);
+    const double time = Estimate(schedule, sizes, arch).nanoseconds();
     // Of equals the one whose loads have more time.
     if (time >= least * 0.999 && !(time <= least && schedule.stages > best.stages))
       continue;

@@ -24,6 +24,8 @@ struct ProductSizes {
   int64_t bytes, resultBytes;                                                   ///< of an element
   double operands() const { return double(bytes) * double(k) * double(m + n); } ///< bytes, of one of the batch
 };
+/// Those of `product`, whose sum is in so many parts; unknown ones are taken for 1024.
+ProductSizes sizesOf(Contraction product, int64_t parts);
 /// Bytes from the card's memory where so many tiles of `schedule` are computed together: each operand once where the
 /// second-level cache holds it, else what each wave of tiles reads.
 double bytesMoved(const ProductSizes &sizes, const Schedule &schedule, int64_t together, const Arch &arch);

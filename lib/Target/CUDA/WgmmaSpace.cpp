@@ -22,12 +22,9 @@ enum Knobs : size_t { groupM, consumers, columns, stages, raster };
 
 class Estimate {
 public:
-  Estimate(const Schedule &schedule, Contraction product, const Arch &arch, int64_t parts)
-      : schedule(schedule), arch(arch), bytes(elementOf(product).getIntOrFloatBitWidth() / 8),
-        resultBytes(
-            std::max<int64_t>(1, getElementTypeOrSelf(product.op->getResult(0).getType()).getIntOrFloatBitWidth() / 8)),
-        m(product.likelySizeOf(product.rows)), n(product.likelySizeOf(product.columns)),
-        k(product.likelySizeOf(product.depth) / parts), batches(product.likelySizeOf(product.batches) * parts) {}
+  Estimate(const Schedule &schedule, const ProductSizes &sizes, const Arch &arch)
+      : schedule(schedule), arch(arch), sizes(sizes), m(sizes.m), n(sizes.n), k(sizes.k), batches(sizes.batches),
+        bytes(sizes.bytes), resultBytes(sizes.resultBytes) {}
 
   double nanoseconds() const {
     const int64_t blocks =
@@ -36,7 +33,6 @@ public:
     double cycles = double(blocks / wave) * cyclesOf(together);
     if (left > 0)
       cycles += cyclesOf(int64_t(llvm::divideCeil(left, arch.multiprocessors)));
-    const ProductSizes sizes{m, n, k, batches, bytes, resultBytes};
     const double moving = bytesMoved(sizes, schedule, wave, arch) / arch.deviceRate;
     // Of two that take as long, the one that moves less where there is much to move.
     constexpr double aside = 0.05;
@@ -70,8 +66,8 @@ private:
 
   const Schedule &schedule;
   const Arch &arch;
-  int64_t bytes, resultBytes; ///< of an element
-  int64_t m, n, k, batches;
+  const ProductSizes &sizes;
+  const int64_t m, n, k, batches, bytes, resultBytes;
 };
 
 std::vector<int64_t> with(std::vector<int64_t> values, int64_t also) {
@@ -100,10 +96,7 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
                  {"consumers", {1, 2}, initial.consumers},
                  {"n", with(widths, initial.n), initial.n},
                  {"stages", with(slots, initial.stages), initial.stages}};
-  const ProductSizes sizes{product.likelySizeOf(product.rows),  product.likelySizeOf(product.columns),
-                           product.likelySizeOf(product.depth), product.likelySizeOf(product.batches),
-                           bytesOf(elementOf(product)),         /*resultBytes=*/4};
-  space.knobs.push_back({"raster", rastersFor(sizes, arch), initial.raster});
+  space.knobs.push_back({"raster", rastersFor(sizesOf(product, /*parts=*/1), arch), initial.raster});
   auto atMost = [&](int64_t limit, std::vector<Constraint::Term> terms, std::string why) {
     Constraint constraint;
     constraint.kind = Constraint::Kind::SumAtMost;
@@ -140,15 +133,16 @@ Schedule wgmmaAt(Contraction product, const SchedulePoint &point) {
 }
 
 double nanosecondsOfWgmma(const Schedule &schedule, Contraction product, const Arch &arch, int64_t parts) {
-  return Estimate(schedule, product, arch, parts).nanoseconds();
+  return Estimate(schedule, sizesOf(product, parts), arch).nanoseconds();
 }
 
 Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts) {
   Schedule best = wgmmaAt(product, {groupRows, 1, 64, 2, 1});
-  double least = nanosecondsOfWgmma(best, product, arch, parts);
+  const ProductSizes sizes = sizesOf(product, parts);
+  double least = Estimate(best, sizes, arch).nanoseconds();
   for (const SchedulePoint &point : spaceOfWgmma(product, arch, best).points()) {
     const Schedule schedule = wgmmaAt(product, point);
-    const double time = nanosecondsOfWgmma(schedule, product, arch, parts);
+    const double time = Estimate(schedule, sizes, arch).nanoseconds();
     // Of equals the one whose loads have more time.
     if (time >= least * 0.999 && !(time <= least && schedule.stages > best.stages))
       continue;
