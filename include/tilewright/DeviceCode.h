@@ -22,6 +22,18 @@ struct DeviceKernel {
   std::vector<TensorMapRecipe> maps;
 };
 
+/// A device that cannot be used, or does not take a program: compiling it again would not help.
+class DeviceError : public llvm::ErrorInfo<DeviceError> {
+public:
+  static char ID;
+  explicit DeviceError(std::string text) : text(std::move(text)) {}
+  void log(llvm::raw_ostream &stream) const override { stream << text; }
+  std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
+
+private:
+  std::string text;
+};
+
 /// The artifact of `module`: its tw_plan.program, with `kernels` in `ptx`.
 llvm::Expected<std::string> emitDeviceArtifact(mlir::ModuleOp module, llvm::StringRef ptx,
                                                llvm::ArrayRef<DeviceKernel> kernels);

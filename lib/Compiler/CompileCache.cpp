@@ -10,6 +10,7 @@
 #include "dialects/Graph/Decisions.h"
 #include "lib/Compiler/ObjectCache.h"
 #include "mlir/Pass/PassManager.h"
+#include "tilewright/DeviceCode.h"
 #include "tilewright/Tuner.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
@@ -214,7 +215,7 @@ CompileCache::CompileCache(ModuleOp module, const Options &options, Target &targ
   keyMilliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-std::shared_ptr<Program> CompileCache::load(Target &target, const Options &options) {
+llvm::Expected<std::shared_ptr<Program>> CompileCache::load(Target &target, const Options &options) {
   if (!cache)
     return nullptr;
   auto start = std::chrono::steady_clock::now();
@@ -244,7 +245,10 @@ std::shared_ptr<Program> CompileCache::load(Target &target, const Options &optio
       (*program)->report = std::move(report);
       return *program;
     }
-    problem = "unusable (" + llvm::toString(program.takeError()) + ")";
+    llvm::Error failed = program.takeError();
+    if (failed.isA<DeviceError>())
+      return std::move(failed);
+    problem = "unusable (" + llvm::toString(std::move(failed)) + ")";
   } else {
     problem = "in another format";
   }

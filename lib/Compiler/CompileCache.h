@@ -35,8 +35,9 @@ class CompileCache {
 public:
   CompileCache(mlir::ModuleOp module, const Options &options, Target &target);
 
-  /// The program of this key with its report, or null on a miss. An entry that the target does not load is put aside.
-  std::shared_ptr<Program> load(Target &target, const Options &options);
+  /// The program of this key with its report, or null on a miss. An entry that the target does not load is put aside;
+  /// where that is the device's fault (DeviceError) it stays, and that is the error.
+  llvm::Expected<std::shared_ptr<Program>> load(Target &target, const Options &options);
 
   /// Stores what was compiled; where it cannot, the report gets a warning. Also tells hit or miss in `report`.
   void store(CompileReport &report, llvm::StringRef artifact);

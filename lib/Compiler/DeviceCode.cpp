@@ -18,6 +18,9 @@
 using namespace mlir;
 
 namespace tilewright {
+
+char DeviceError::ID;
+
 namespace {
 
 bool takeAll(int32_t outputs, CallersMemory *memory, std::string &error) {
@@ -142,13 +145,13 @@ llvm::Expected<std::shared_ptr<Program>> loadDeviceArtifact(StringRef artifact, 
     return unknown;
   auto context = runtime::DriverContext::of(*ordinalOf(options.device), error);
   if (!context)
-    return llvm::createStringError("target '%s' cannot run: %s", options.target.c_str(), error.c_str());
+    return llvm::make_error<DeviceError>("target '" + options.target + "' cannot run: " + error);
   PtxAssembly made = assemblePtx(ptx, context->capability, options.cache);
   std::string cubinRefused;
   auto program = runtime::DriverProgram::create(std::move(grids), std::move(ptx), std::move(made.cubin),
                                                 std::move(context), cubinRefused, error);
   if (!program)
-    return refused(error);
+    return llvm::make_error<DeviceError>("the compiled program cannot be loaded: " + error);
   auto loaded = std::make_shared<DriverProgram>(std::move(program));
   if (!made.stage.empty())
     loaded->report.stageMilliseconds.push_back({made.stage, made.milliseconds});

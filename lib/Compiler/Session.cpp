@@ -216,8 +216,8 @@ llvm::Expected<std::shared_ptr<Program>> Session::compile(ModuleOp module, const
   module.lookupSymbol<func::FuncOp>("main").walk(
       [&](Operation *op) { report.operations += op->getName().getDialectNamespace() == "tw"; });
   CompileCache cache(module, options, *target);
-  if (std::shared_ptr<Program> program = cache.load(*target, options))
-    return program;
+  if (auto kept = cache.load(*target, options); !kept || *kept)
+    return kept;
   std::string dumpFolder = nextDumpFolder(options.dumpDirectory);
   if (llvm::Error failed = dump(module, dumpFolder, 0, "imported"))
     return std::move(failed);

@@ -137,3 +137,12 @@ def test_where_the_driver_takes_no_cubin_it_compiles():
     code, out, errors = run("network", TILEWRIGHT_PTXAS=ptxas, TILEWRIGHT_CACHE="0")
     assert code == 0 and out == "network: good\n", errors[-3000:]
     assert "it does not take what ptxas made" in errors, errors[-3000:]
+
+
+def test_what_a_device_refuses_stays_in_the_cache(tmp_path):
+    """The device is at fault, not the entry: it is an error, and nothing is put aside or compiled again."""
+    cache = {"TILEWRIGHT_CACHE_DIR": str(tmp_path)}
+    assert_good("network", **cache)
+    code, _, errors = run("network", settings="fail=cuModuleLoadDataEx:1:222", **cache)
+    assert code == 1 and "the driver is older than the PTX: update it" in errors and "quarantine" not in errors, errors[-3000:]
+    assert not (tmp_path / "quarantine").exists()

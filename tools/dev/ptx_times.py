@@ -8,9 +8,9 @@ time of the runs of each. ptxas is that of PATH, of a CUDA root or of triton's w
 """
 
 import argparse
-import os
 import pathlib
 import re
+import resource
 import shutil
 import subprocess
 import tempfile
@@ -38,10 +38,10 @@ def best(runs, command):
     """Milliseconds on a core, whatever else the machine does."""
     times = []
     for _ in range(runs):
-        begin = os.times()
+        begin = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(command, check=True, capture_output=True)
-        end = os.times()
-        times.append(end.children_user - begin.children_user + end.children_system - begin.children_system)
+        end = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(end.ru_utime - begin.ru_utime + end.ru_stime - begin.ru_stime)
     return min(times) * 1000
 
 

@@ -6,9 +6,13 @@
 #include "lib/Target/CUDA/EmitPtx.h"
 #include "dialects/Plan/PlanDialect.h"
 #include "lib/Target/CUDA/AttachLocations.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -95,17 +99,59 @@ llvm::Error refuseCalls(llvm::Module &module) {
   return llvm::Error::success();
 }
 
-} // namespace
+/// Ops of a module that are emitted together.
+using Part = SmallVector<Operation *>;
 
-llvm::Expected<std::string> emitPtx(ModuleOp module, const Arch &arch, bool locations) {
+/// Neighbouring kernels, each with what it uses, so that parts share nothing that is defined; one part where some do.
+SmallVector<Part> partsOf(ModuleOp module, size_t most) {
+  Part all;
+  SmallVector<Operation *> kernels;
+  for (Operation &op : module.getBody()->getOperations()) {
+    if (isa<plan::ProgramOp>(op))
+      continue;
+    all.push_back(&op);
+    if (op.hasAttr("tw_cuda.threads"))
+      kernels.push_back(&op);
+  }
+  const size_t count = std::min(most, kernels.size());
+  if (count < 2)
+    return {all};
+  SmallVector<Part> parts(count);
+  llvm::DenseMap<Operation *, size_t> partOf;
+  for (auto [number, kernel] : llvm::enumerate(kernels))
+    partOf[kernel] = number * count / kernels.size();
+  llvm::DenseMap<StringAttr, llvm::SmallSetVector<size_t, 2>> usersOf;
+  for (Operation *op : all) {
+    std::optional<SymbolTable::UseRange> uses = SymbolTable::getSymbolUses(op);
+    auto part = partOf.find(op);
+    if (!uses || (part == partOf.end() && !uses->empty()))
+      return {all};
+    for (const SymbolTable::SymbolUse &use : *uses)
+      usersOf[use.getSymbolRef().getRootReference()].insert(part->second);
+  }
+  for (Operation *op : all) {
+    if (auto part = partOf.find(op); part != partOf.end()) {
+      parts[part->second].push_back(op);
+      continue;
+    }
+    auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
+    const auto &users = usersOf[SymbolTable::getSymbolName(op)];
+    if (users.size() > 1 && !(function && function.isExternal()))
+      return {all};
+    for (size_t user : users)
+      parts[user].push_back(op);
+  }
+  return parts;
+}
+
+llvm::Expected<std::string> emitPart(const Part &part, Location loc, const Arch &arch, bool locations) {
   auto machine = createMachine(arch);
   if (!machine)
     return machine.takeError();
-  OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
+  OwningOpRef<ModuleOp> kernels = ModuleOp::create(loc);
   OpBuilder builder(kernels->getBodyRegion());
-  for (Operation &op : module.getBody()->getOperations())
-    if (!isa<plan::ProgramOp>(op))
-      builder.clone(op);
+  for (Operation *op : part)
+    builder.clone(*op);
   if (locations)
     attachLocations(*kernels);
   llvm::LLVMContext context;
@@ -125,6 +171,30 @@ llvm::Expected<std::string> emitPtx(ModuleOp module, const Arch &arch, bool loca
     return llvm::createStringError("LLVM's NVPTX backend writes no text");
   codegen.run(*translated);
   return text.str().str();
+}
+
+} // namespace
+
+llvm::Expected<std::string> emitPtx(ModuleOp module, const Arch &arch, bool locations) {
+  MLIRContext *context = module.getContext();
+  // Numbers of files are a module's own. More parts than threads, since kernels are of different sizes.
+  const size_t threads = locations || !context->isMultithreadingEnabled() ? 1 : context->getNumThreads();
+  const SmallVector<Part> parts = partsOf(module, threads < 2 ? 1 : 4 * threads);
+  std::vector<std::string> texts(parts.size()), problems(parts.size());
+  parallelFor(context, 0, parts.size(), [&](size_t number) {
+    if (auto text = emitPart(parts[number], module.getLoc(), arch, locations))
+      texts[number] = std::move(*text);
+    else
+      problems[number] = llvm::toString(text.takeError());
+  });
+  for (const std::string &problem : problems)
+    if (!problem.empty())
+      return llvm::createStringError(problem);
+  std::string all = std::move(texts.front());
+  constexpr llvm::StringLiteral endOfHead = ".address_size 64\n";
+  for (const std::string &text : llvm::drop_begin(texts))
+    all += llvm::StringRef(text).split(endOfHead).second;
+  return all;
 }
 
 } // namespace tilewright::cuda
