@@ -177,9 +177,9 @@ llvm::Expected<std::string> emitPart(const Part &part, Location loc, const Arch 
 
 llvm::Expected<std::string> emitPtx(ModuleOp module, const Arch &arch, bool locations) {
   MLIRContext *context = module.getContext();
-  // Numbers of files are a module's own. More parts than threads, since kernels are of different sizes.
-  const size_t threads = locations || !context->isMultithreadingEnabled() ? 1 : context->getNumThreads();
-  const SmallVector<Part> parts = partsOf(module, threads < 2 ? 1 : 4 * threads);
+  // Numbers of files are a module's own. Else parts are the same on every machine, so that the text is.
+  constexpr size_t mostParts = 64;
+  const SmallVector<Part> parts = partsOf(module, locations ? 1 : mostParts);
   std::vector<std::string> texts(parts.size()), problems(parts.size());
   parallelFor(context, 0, parts.size(), [&](size_t number) {
     if (auto text = emitPart(parts[number], module.getLoc(), arch, locations))
