@@ -29,6 +29,7 @@ struct Options {
   std::string cpu = "native";     ///< as TILEWRIGHT_CPU
   std::string arch;               ///< of cuda: sm_80, sm_86, sm_89 or sm_90a; empty: the device's own, else sm_80
   std::string device;             ///< of cuda: "cuda", "cuda:1"; "emulated": on ptx-check's interpreter; empty: "cuda"
+  bool cudaGraph = false;         ///< of cuda: repeated calls are put into a stream as one CUDA graph
   std::string rounding = "fused"; ///< "fused": no rounding between fused ops; "eager": as eager rounds
   std::string dumpDirectory;      ///< every stage's IR is written there, further graphs' into graph-1, ...; empty: no
   std::string
@@ -44,7 +45,7 @@ struct Options {
   std::string tune = "records";
   std::string records;        ///< their folder; empty: defaultRecordsFolder()
   bool deterministic = false; ///< tuned schedules sum in the default's order: no bit of a result changes
-  std::string weights; ///< of target hls: "embedded" in the design, "external" as its ports; empty: by their size
+  std::string weights;   ///< of target hls: "embedded" in the design, "external" as its ports; empty: by their size
   bool portable = false; ///< code for every CPU with the machine's instruction sets, and not for the host alone
 };
 

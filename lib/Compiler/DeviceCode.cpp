@@ -149,7 +149,7 @@ llvm::Expected<std::shared_ptr<Program>> loadDeviceArtifact(StringRef artifact, 
   PtxAssembly made = assemblePtx(ptx, context->capability, options.cache);
   std::string cubinRefused;
   auto program = runtime::DriverProgram::create(std::move(grids), std::move(ptx), std::move(made.cubin),
-                                                std::move(context), cubinRefused, error);
+                                                std::move(context), options.cudaGraph, cubinRefused, error);
   if (!program)
     return llvm::make_error<DeviceError>("the compiled program cannot be loaded: " + error);
   auto loaded = std::make_shared<DriverProgram>(std::move(program));

@@ -157,6 +157,11 @@ static llvm::Expected<Target *> chooseTarget(Options &options) {
   if (!target->hasDevices() && !(options.arch.empty() && options.device.empty()))
     return llvm::createStringError("target '%s' takes no %s: it runs on the host's CPU", options.target.c_str(),
                                    options.arch.empty() ? "device" : "arch");
+  if (options.cudaGraph && (!target->hasDevices() || options.device == "emulated"))
+    return llvm::createStringError("CUDA graphs are of a GPU; target '%s'%s runs without: leave the option cuda_graph "
+                                   "(--cuda-graph) out",
+                                   options.target.c_str(),
+                                   options.device.empty() ? "" : (" on device '" + options.device + "'").c_str());
   if (llvm::Error failed = target->configure(options))
     return std::move(failed);
   if (llvm::Error failed = completeTuneOptions(options))

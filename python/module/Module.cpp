@@ -335,6 +335,7 @@ PYBIND11_MODULE(_tilewright, m) {
       .def_readwrite("cpu", &Options::cpu)
       .def_readwrite("arch", &Options::arch)
       .def_readwrite("device", &Options::device)
+      .def_readwrite("cuda_graph", &Options::cudaGraph)
       .def_readwrite("rounding", &Options::rounding)
       .def_readwrite("dump", &Options::dumpDirectory)
       .def_readwrite("schedule_file", &Options::scheduleFile)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import warnings
 from dataclasses import dataclass, field, fields, replace
 
 import torch
 
 from . import _tilewright
 
-MODES = {
-    "reduce-overhead": "it is a CUDA-graph mode; Tilewright has nothing to reduce on the CPU",
-}
 # Modes of torch.compile that are options here.
-TUNING_MODES = {"max-autotune": "quick", "max-autotune-no-cudagraphs": "quick"}
+MODES = {
+    "max-autotune": {"tune": "quick"},
+    "max-autotune-no-cudagraphs": {"tune": "quick"},
+    "reduce-overhead": {"cuda_graph": True},
+}
 
 
 def _option(default, *, native: bool = True, values: tuple = (), older: str = ""):
@@ -32,6 +34,7 @@ class CompileOptions:
     cpu: str = _option("native")
     arch: str = _option("")  # of target cuda: sm_80, sm_86, sm_89, sm_90a
     device: str = _option("")  # of target cuda: cuda, cuda:1, ...; emulated: kernels run on ptx-check's interpreter
+    cuda_graph: bool = _option(False)  # of target cuda: repeated calls launch one CUDA graph; mode="reduce-overhead"
     # Of target cuda: products of f32 round their operands to tf32 (10 bits behind the point) and run on tensor cores. Where
     # it is not set, as torch.set_float32_matmul_precision says: "highest", torch's default, keeps f32.
     tf32: bool = _option(False, native=False)
@@ -56,6 +59,10 @@ class CompileOptions:
     def on(self, device: torch.device) -> CompileOptions:
         """The options for a graph whose tensors are on `device`: those of a GPU choose the target cuda."""
         if device.type == "cpu":
+            if self.cuda_graph and self.target != "cuda":
+                warnings.warn("tilewright: CUDA graphs (options['cuda_graph'], mode='reduce-overhead') are of a GPU; a graph whose tensors "
+                              "are on the CPU is compiled without", stacklevel=2)  # fmt: skip
+                return replace(self, cuda_graph=False)
             return self
         if self.target not in ("cpu", "cuda"):
             raise ValueError(f"tilewright: options['target'] is {self.target!r}, and the graph's tensors are on {device}; "
@@ -117,6 +124,8 @@ def _check_values(result: CompileOptions) -> None:
                          f"{_hint(result.device, ['cuda', 'emulated'])}")  # fmt: skip
     if result.device and result.target != "cuda":
         raise ValueError(f"tilewright: options['device'] is of target 'cuda', not of {result.target!r}; set options['target'] = 'cuda'")
+    if result.cuda_graph and result.device == "emulated":
+        raise ValueError("tilewright: options['cuda_graph'] is of a GPU, and options['device'] is 'emulated'; leave one of them out")
     if result.tf32 and result.target != "cuda":
         raise ValueError(f"tilewright: options['tf32'] is of target 'cuda', not of {result.target!r}")
     if result.threads < 0:
@@ -128,11 +137,11 @@ def _check_values(result: CompileOptions) -> None:
 
 def read_options(options: dict | None, mode: str | None) -> CompileOptions:
     """Checks the arguments of torch.compile; errors name what exists."""
-    if mode in TUNING_MODES:
-        options = {"tune": TUNING_MODES[mode]} | (options or {})
+    if mode in MODES:
+        options = MODES[mode] | (options or {})
     elif mode not in (None, "", "default"):
-        why = MODES.get(mode, "no such mode" + _hint(str(mode), ["default", *TUNING_MODES, *MODES]))
-        raise ValueError(f"tilewright: mode={mode!r} is not supported: {why}. Leave mode out and use options=")
+        raise ValueError(f"tilewright: mode={mode!r} is not supported: no such mode{_hint(str(mode), ['default', *MODES])}. "
+                         "Leave mode out and use options=")  # fmt: skip
     known = {f.name: f for f in fields(CompileOptions)}
     values = {}
     for name, f in known.items():

@@ -13,18 +13,7 @@
 using namespace fake;
 namespace ptx = tilewright::ptx;
 
-#define ENTRY extern "C" __attribute__((visibility("default")))
-
 namespace {
-/// A call: the driver locked, and what the call returns before it begins.
-struct Call {
-  explicit Call(const char *name, bool needsContext = true)
-      : driver(Driver::get()), lock(driver.mutex), code(driver.enter(name, needsContext)) {}
-  Driver &driver;
-  std::lock_guard<std::recursive_mutex> lock;
-  Code code;
-};
-
 uintptr_t streamOf(void *stream) { return reinterpret_cast<uintptr_t>(stream); }
 void *pointer(uint64_t address) { return reinterpret_cast<void *>(address); }
 
@@ -225,29 +214,13 @@ ENTRY Code cuLaunchKernel(Function *function, unsigned gridX, unsigned gridY, un
   Call call("cuLaunchKernel");
   if (call.code != success)
     return call.code;
-  Driver &driver = call.driver;
-  if (!driver.functions.count(function) || function->module->context != driver.current())
-    return invalidHandle;
-  if (!gridX || !gridY || !gridZ || !blockX || uint64_t(blockX) * blockY * blockZ > 1024 || gridX > INT32_MAX || extra)
+  Work work;
+  if (extra)
     return invalidValue;
-  if (int(shared) > function->dynamicShared)
-    return invalidValue;
-  std::vector<ptx::Argument> arguments;
-  for (const ptx::Parameter &parameter : *function->module->code->parameters(function->name)) {
-    const auto *data = static_cast<const uint8_t *>(parameters[arguments.size()]);
-    if (parameter.bytes == sizeof(ptx::TensorMap) && reinterpret_cast<uintptr_t>(data) % 64 != 0)
-      return invalidValue;
-    arguments.emplace_back(data, data + parameter.bytes);
-  }
-  ptx::Launch launch;
-  launch.kernel = function->name;
-  launch.grid = {gridX, gridY, gridZ};
-  launch.block = {blockX, blockY, blockZ};
-  launch.dynamicShared = shared;
-  driver.put(streamOf(stream), [&driver, function, launch, arguments, ordinal = driver.current()->ordinal] {
-    return driver.runKernel(*function, launch, arguments, ordinal);
-  });
-  return success;
+  Code code = call.driver.prepare(function, {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, shared, parameters, work);
+  if (code == success)
+    call.driver.put(streamOf(stream), std::move(work));
+  return code;
 }
 
 ENTRY Code cuMemAlloc_v2(uint64_t *address, size_t bytes) {
@@ -296,11 +269,6 @@ ENTRY Code cuMemFreeHost(void *data) {
   return call.driver.release(reinterpret_cast<uint64_t>(data), -1);
 }
 
-/// Whether all of it lies in memory of a device.
-static bool onDevice(const Driver &driver, uint64_t address, size_t bytes) {
-  const Allocation *allocation = driver.find(address, bytes);
-  return allocation && allocation->ordinal >= 0;
-}
 static bool isPinned(const Driver &driver, const void *data, size_t bytes) {
   const Allocation *allocation = driver.find(reinterpret_cast<uint64_t>(data), bytes);
   return allocation && allocation->ordinal < 0;

@@ -1,5 +1,6 @@
 //===- Fake.cpp - the state of the fake driver --------------------------------------------===//
 #include "test/FakeCuda/Fake.h"
+#include "tilewright/PtxTensorMap.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -109,7 +110,39 @@ const Allocation *Driver::find(uint64_t address, uint64_t bytes) const {
   return address - start <= allocation.bytes && bytes <= allocation.bytes - (address - start) ? &allocation : nullptr;
 }
 
-uint64_t Driver::put(uintptr_t stream, std::function<Code()> work) {
+bool onDevice(const Driver &driver, uint64_t address, size_t bytes) {
+  const Allocation *allocation = driver.find(address, bytes);
+  return allocation && allocation->ordinal >= 0;
+}
+
+Code Driver::prepare(Function *function, std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block, uint32_t shared,
+                     void **parameters, Work &work) {
+  namespace ptx = tilewright::ptx;
+  if (!functions.count(function) || function->module->context != current())
+    return invalidHandle;
+  if (!grid[0] || !grid[1] || !grid[2] || !block[0] || uint64_t(block[0]) * block[1] * block[2] > 1024 ||
+      grid[0] > INT32_MAX || int(shared) > function->dynamicShared)
+    return invalidValue;
+  std::vector<ptx::Argument> arguments;
+  const auto wanted = function->module->code->parameters(function->name);
+  for (const ptx::Parameter &parameter : *wanted) {
+    const auto *data = static_cast<const uint8_t *>(parameters[arguments.size()]);
+    if (parameter.bytes == sizeof(ptx::TensorMap) && reinterpret_cast<uintptr_t>(data) % 64 != 0)
+      return invalidValue;
+    arguments.emplace_back(data, data + parameter.bytes);
+  }
+  ptx::Launch launch;
+  launch.kernel = function->name;
+  launch.grid = {grid[0], grid[1], grid[2]};
+  launch.block = {block[0], block[1], block[2]};
+  launch.dynamicShared = shared;
+  work = [this, function, launch, arguments, ordinal = current()->ordinal] {
+    return runKernel(*function, launch, arguments, ordinal);
+  };
+  return success;
+}
+
+uint64_t Driver::put(uintptr_t stream, Work work) {
   streams[stream].work.push_back({++tickets, std::move(work)});
   return tickets;
 }
@@ -162,7 +195,8 @@ std::string Driver::report() const {
     users += uint64_t(context.users);
   std::ostringstream out;
   out << "{\"allocations\": " << device << ", \"pinned\": " << host << ", \"modules\": " << modules.size()
-      << ", \"events\": " << events.size() << ", \"contexts\": " << users;
+      << ", \"events\": " << events.size() << ", \"graphs\": " << graphs.size() + execs.size()
+      << ", \"contexts\": " << users;
   for (auto [name, counts] : {std::pair{"calls", &calls}, std::pair{"launches", &launches}}) {
     out << ", \"" << name << "\": {";
     const char *comma = "";

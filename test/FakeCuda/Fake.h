@@ -8,6 +8,7 @@
 //   - copies outside of an allocation, kernels that ptx-check objects to and launches with too much shared memory fail.
 //     A kernel's failure is kept and returned by every later call.
 //   - without a current context nothing works.
+//   - a graph's nodes run in the order that is farthest from the one they were added in.
 //
 // TILEWRIGHT_FAKE_CUDA="devices=2,capability=9.0,memory=1048576,version=12040,fail=cuMemAllocAsync:2:2,fault=kernel_0"
 // sets what there is: bytes of each device; the second call of cuMemAllocAsync returns 2; running kernel_0 fails.
@@ -20,6 +21,7 @@
 
 #include "tilewright/PtxChecker.h"
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -62,10 +64,29 @@ struct Event {
   bool asked = false;   ///< since then
 };
 
+using Work = std::function<Code()>;
+
+struct GraphNode {
+  std::vector<GraphNode *> before;
+  bool isCopy = false;
+  Work work;
+};
+
+struct Graph {
+  std::vector<std::unique_ptr<GraphNode>> nodes;
+};
+
+/// A graph as it was instantiated.
+struct GraphExec {
+  Graph *of = nullptr;
+  std::map<GraphNode *, Work> works;
+  std::vector<GraphNode *> order; ///< that they run in
+};
+
 /// Work in the order of a stream.
 struct Queue {
-  std::deque<std::pair<uint64_t, std::function<Code()>>> work; ///< with tickets
-  uint64_t done = 0;                                           ///< the last ticket that was
+  std::deque<std::pair<uint64_t, Work>> work; ///< with tickets
+  uint64_t done = 0;                          ///< the last ticket that was
 };
 
 class Driver {
@@ -82,7 +103,10 @@ public:
   /// The allocation that holds all of [address, address + bytes).
   const Allocation *find(uint64_t address, uint64_t bytes) const;
 
-  uint64_t put(uintptr_t stream, std::function<Code()> work);
+  uint64_t put(uintptr_t stream, Work work);
+  /// Copies a launch's parameters. Not success: it is no launch.
+  Code prepare(Function *function, std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block, uint32_t shared,
+               void **parameters, Work &work);
   /// Does the stream's work up to a ticket.
   Code drain(uintptr_t stream, uint64_t ticket = UINT64_MAX);
   Code drainAll();
@@ -106,6 +130,8 @@ public:
   std::map<Module *, std::unique_ptr<Module>> modules;
   std::map<Function *, std::unique_ptr<Function>> functions;
   std::map<Event *, std::unique_ptr<Event>> events;
+  std::map<Graph *, std::unique_ptr<Graph>> graphs;
+  std::map<GraphExec *, std::unique_ptr<GraphExec>> execs;
   std::map<uintptr_t, Queue> streams;
 
 private:
@@ -116,6 +142,20 @@ private:
   uint64_t tickets = 0, used = 0;
 };
 
+/// A call: the driver locked, and what the call returns before it begins.
+struct Call {
+  explicit Call(const char *name, bool needsContext = true)
+      : driver(Driver::get()), lock(driver.mutex), code(driver.enter(name, needsContext)) {}
+  Driver &driver;
+  std::lock_guard<std::recursive_mutex> lock;
+  Code code;
+};
+
+/// Whether all of it lies in memory of a device.
+bool onDevice(const Driver &driver, uint64_t address, size_t bytes);
+
 } // namespace fake
+
+#define ENTRY extern "C" __attribute__((visibility("default")))
 
 #endif

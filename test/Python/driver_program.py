@@ -10,6 +10,7 @@ import gc
 import json
 import os
 import sys
+import warnings
 
 import torch
 import torch.nn.functional as F
@@ -24,7 +25,12 @@ def report() -> dict:
     return json.loads(fake.fakeCudaReport())
 
 
+GRAPHS = os.environ.get("DRIVER_PROGRAM_GRAPHS") == "1"
+
+
 def compiled(fn, device, **options):
+    if GRAPHS and device == "cuda":
+        options["cuda_graph"] = True
     return torch.compile(fn, backend="tilewright", options={"strict": True, "target": "cuda", "device": device, **options})
 
 
@@ -41,7 +47,10 @@ def on_both(fn, *inputs, **options):
     for device in ("cuda", "emulated"):
         torch._dynamo.reset()
         with torch.no_grad():
-            found.append([r.clone() for r in compiled(fn, device, **options)(*inputs)])
+            call = compiled(fn, device, **options)
+            found.append([r.clone() for r in call(*inputs)])
+            for _ in range(3 if GRAPHS and device == "cuda" else 0):
+                same(found[0], call(*inputs))
     same(*found)
     return found[0]
 
@@ -128,7 +137,8 @@ def in_place():
     for device in ("cuda", "emulated"):
         torch._dynamo.reset()
         x, y = torch.arange(40.0), torch.ones(40)
-        found.append([*compiled(fn, device)(x, y), x])
+        call = compiled(fn, device)
+        found.append([result for _ in range(3) for result in [*call(x, y), x.clone()]])
     same(*found)
 
 
@@ -223,6 +233,28 @@ def tensors_on_the_gpu():
             raise AssertionError(options)
 
 
+def reduced_overhead():
+    """A CUDA graph is what mode="reduce-overhead" asks for; each call gives results of its own."""
+    weight = torch.randn(24, 16)
+    call = torch.compile(lambda x: (F.relu(F.linear(x, weight)), x.sum()), backend="tilewright", mode="reduce-overhead")
+    with warnings.catch_warnings(record=True) as told, torch.no_grad():
+        warnings.simplefilter("always")
+        assert call(torch.ones(4, 16))[1] == 64
+        assert any("CUDA graphs" in str(w.message) and "are of a GPU" in str(w.message) for w in told), told
+    os.environ["TILEWRIGHT_TARGET"] = "cuda"
+    torch._dynamo.reset()
+    before = report()["calls"]
+    inputs = [torch.randn(4, 16) for _ in range(4)]
+    with torch.no_grad():
+        results = [call(x) for x in inputs]
+    for x, (product, total) in zip(inputs, results, strict=True):
+        torch.testing.assert_close(product, F.relu(F.linear(x, weight)))
+        torch.testing.assert_close(total, x.sum())
+    del os.environ["TILEWRIGHT_TARGET"]
+    for function, times in (("cuGraphLaunch", 3), ("cuGraphInstantiateWithFlags", 1)):
+        assert report()["calls"][function] - before.get(function, 0) == times, function
+
+
 def main(*names):
     for name in names:
         torch.manual_seed(0)
@@ -232,7 +264,7 @@ def main(*names):
     torch._dynamo.reset()
     gc.collect()
     left = report()
-    held = {kind: left[kind] for kind in ("allocations", "pinned", "modules", "events", "contexts")}
+    held = {kind: left[kind] for kind in ("allocations", "pinned", "modules", "events", "graphs", "contexts")}
     assert not any(held.values()), f"not given back: {held}"
 
 

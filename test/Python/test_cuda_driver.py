@@ -52,6 +52,17 @@ def test_launches_may_block():
     assert_good("network", "index", CUDA_LAUNCH_BLOCKING="1")
 
 
+def test_calls_as_cuda_graphs_give_the_same_bits():
+    names = ["network", "convolution", "attention", "training", "parameters", "in_place", "random", "index", "reduced_overhead"]
+    assert_good(*names, DRIVER_PROGRAM_GRAPHS="1")
+    assert_good("network", "chip", settings="capability=9.0", DRIVER_PROGRAM_GRAPHS="1")
+
+
+def test_models_run_whole_as_cuda_graphs():
+    pytest.importorskip("transformers")
+    assert_good("transformer", "resnet", DRIVER_PROGRAM_GRAPHS="1")
+
+
 @pytest.mark.parametrize("settings, wanted", [
     ("devices=0", "the NVIDIA driver cannot start: CUDA_ERROR_NO_DEVICE"),
     ("fail=cuInit:1:3", "the NVIDIA driver cannot start: CUDA_ERROR_NOT_INITIALIZED"),

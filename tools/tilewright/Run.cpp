@@ -53,10 +53,13 @@ struct RunFlags {
                               cl::desc("of target cuda: cuda, cuda:1, ...; emulated runs the kernels on ptx-check's "
                                        "interpreter (default: cuda)"),
                               cl::value_desc("name"), cl::cat(category)};
+  cl::opt<bool> cudaGraph{"cuda-graph", cl::desc("of target cuda: calls behind the first launch one CUDA graph"),
+                          cl::cat(category)};
   cl::opt<std::string> scheduleFile{"schedule-file",
                                     cl::desc("schedules of kernels, as `tilewright compile` takes them"),
                                     cl::value_desc("file"), cl::cat(category)};
-  cl::alias schedule{"schedule", cl::desc("the same as --schedule-file"), cl::aliasopt(scheduleFile), cl::cat(category)};
+  cl::alias schedule{"schedule", cl::desc("the same as --schedule-file"), cl::aliasopt(scheduleFile),
+                     cl::cat(category)};
   cl::opt<int> threads{"threads", cl::desc("threads to run on (default: all)"), cl::init(0), cl::cat(category)};
   cl::opt<int> seed{"seed", cl::desc("of the random inputs (default: 0)"), cl::init(0), cl::cat(category)};
   cl::list<int64_t> sizes{"sizes", cl::desc("values of the symbolic sizes, in order (default: 8, within their ranges)"),
@@ -139,6 +142,7 @@ int runOnce(const ModelFile &model, Session &session, RunFlags &flags) {
   options.cpu = flags.cpu;
   options.arch = flags.arch;
   options.device = flags.device;
+  options.cudaGraph = flags.cudaGraph;
   options.scheduleFile = flags.scheduleFile;
   options.threads = flags.threads;
   options.rounding = flags.rounding;

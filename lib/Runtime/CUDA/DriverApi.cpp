@@ -1,6 +1,6 @@
 //===- DriverApi.cpp - NVIDIA's driver, opened at run time ------------------------------===//
 //
-// Test: test/Unit/FakeCuda/DriverTest.cpp
+// Test: test/Unit/Driver/DriverTest.cpp
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/CUDA/DriverApi.h"
@@ -80,6 +80,15 @@ Opened open() {
   need("cuGetErrorName", api.errorName);
   need("cuGetErrorString", api.errorString);
   find(library, "cuTensorMapEncodeTiled", api.encodeTensorMap);
+  find(library, "cuGraphCreate", api.createGraph);
+  find(library, "cuGraphDestroy", api.destroyGraph);
+  find(library, "cuGraphAddKernelNode", api.addKernelNode); // the first version, which every driver has
+  find(library, "cuGraphAddMemcpyNode", api.addCopyNode);
+  find(library, "cuGraphInstantiateWithFlags", api.instantiateGraph);
+  find(library, "cuGraphExecDestroy", api.destroyGraphExec);
+  find(library, "cuGraphExecKernelNodeSetParams", api.setKernelNode);
+  find(library, "cuGraphExecMemcpyNodeSetParams", api.setCopyNode);
+  find(library, "cuGraphLaunch", api.launchGraph);
   int version = 0;
   if (missing) {
     if (api.driverVersion)
@@ -110,6 +119,11 @@ std::string Api::explain(Code code) const {
   if (errorString(code, &text) != 0 || !text)
     return name;
   return std::string(name) + ": " + text;
+}
+
+bool Api::hasGraphs() const {
+  return createGraph && destroyGraph && addKernelNode && addCopyNode && instantiateGraph && destroyGraphExec &&
+         setKernelNode && setCopyNode && launchGraph;
 }
 
 const Api *api(std::string &error) {

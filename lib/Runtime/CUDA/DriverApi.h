@@ -23,6 +23,9 @@ using Function = struct FunctionTag *;
 using Stream = struct StreamTag *;
 using Event = struct EventTag *;
 using Pool = struct PoolTag *;
+using Graph = struct GraphTag *;
+using GraphNode = struct GraphNodeTag *;
+using GraphExec = struct GraphExecTag *;
 
 // Codes that are told apart.
 constexpr Code kOutOfMemory = 2, kNotReady = 600, kNoBinaryForDevice = 209, kInvalidPtx = 218, kUnsupportedPtx = 222;
@@ -41,6 +44,31 @@ constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6;
 struct alignas(64) TensorMap {
   uint64_t opaque[16];
 };
+
+/// CUDA_KERNEL_NODE_PARAMS_v1
+struct KernelNode {
+  Function function;
+  unsigned gridX, gridY, gridZ, blockX, blockY, blockZ, shared;
+  void **parameters, **extra;
+};
+
+/// CUDA_MEMCPY3D_v2
+struct Copy3D {
+  size_t fromX, fromY, fromZ, fromLevel;
+  uint32_t fromType;
+  const void *fromHost;
+  Address fromDevice;
+  void *fromArray, *fromReserved;
+  size_t fromPitch, fromHeight;
+  size_t toX, toY, toZ, toLevel;
+  uint32_t toType;
+  void *toHost;
+  Address toDevice;
+  void *toArray, *toReserved;
+  size_t toPitch, toHeight;
+  size_t bytesOfRow, rows, planes;
+};
+static_assert(sizeof(KernelNode) == 56 && sizeof(Copy3D) == 200, "as cuda.h has them");
 
 struct Api {
   Code (*init)(unsigned);
@@ -86,6 +114,18 @@ struct Api {
   Code (*encodeTensorMap)(TensorMap *, int element, uint32_t rank, void *base, const uint64_t *sizes,
                           const uint64_t *strides, const uint32_t *box, const uint32_t *elementStrides, int interleave,
                           int swizzle, int promotion, int fill);
+
+  // Null before driver 11.4.
+  Code (*createGraph)(Graph *, unsigned);
+  Code (*destroyGraph)(Graph);
+  Code (*addKernelNode)(GraphNode *, Graph, const GraphNode *before, size_t, const KernelNode *);
+  Code (*addCopyNode)(GraphNode *, Graph, const GraphNode *before, size_t, const Copy3D *, Context);
+  Code (*instantiateGraph)(GraphExec *, Graph, unsigned long long);
+  Code (*destroyGraphExec)(GraphExec);
+  Code (*setKernelNode)(GraphExec, GraphNode, const KernelNode *);
+  Code (*setCopyNode)(GraphExec, GraphNode, const Copy3D *, Context);
+  Code (*launchGraph)(GraphExec, Stream);
+  bool hasGraphs() const;
 
   /// "CUDA_ERROR_OUT_OF_MEMORY: out of memory"
   std::string explain(Code code) const;

@@ -28,6 +28,7 @@ public:
 
   /// "cuda:0 (NVIDIA H200, sm_90)"
   std::string describe() const;
+  driver::Context handle() const { return context; }
 
   /// Makes the context the thread's current one while it lives.
   class Current {

@@ -1,6 +1,6 @@
 //===- DriverProgram.cpp - a plan's kernels on a GPU, by the driver ---------------------===//
 //
-// Tests: test/Unit/FakeCuda/DriverTest.cpp, test/Python/test_cuda_driver.py
+// Tests: test/Unit/Driver/DriverTest.cpp, test/Python/test_cuda_driver.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/CUDA/DriverProgram.h"
@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace tilewright::runtime {
 namespace {
@@ -16,12 +17,6 @@ constexpr uint64_t slabAlignment = 256;
 constexpr size_t statusBytes = 24;
 
 uint64_t aligned(uint64_t bytes) { return (bytes + slabAlignment - 1) / slabAlignment * slabAlignment; }
-
-/// CUtensorMapDataType, by TensorMapRecipe::Element.
-constexpr int mapElements[] = {6, 9, 0, 7};
-/// CUtensorMapSwizzle.
-int swizzleCode(uint32_t bytes) { return bytes == 128 ? 3 : bytes == 64 ? 2 : bytes == 32 ? 1 : 0; }
-constexpr int promoteTo256Bytes = 3;
 
 bool isMemoryError(driver::Code code) { return code == driver::kOutOfMemory; }
 } // namespace
@@ -43,7 +38,7 @@ public:
   /// Copies results out and sends the statuses to the host.
   bool finish(std::string &error);
 
-  bool copy(uint64_t to, uint64_t from, uint64_t bytes, std::string &error) override;
+  bool copy(int32_t step, uint64_t to, uint64_t from, uint64_t bytes, std::string &error) override;
   bool launch(const GridLaunch &launch, std::string &error) override;
 
   bool good(driver::Code code, const char *what, std::string &error) const {
@@ -57,7 +52,8 @@ public:
   const driver::Stream stream;
   GridPlaces places;
   std::vector<GridLaunch> checked;
-  bool waits = false; ///< the host has to wait for the call's end
+  bool waits = false;           ///< the host has to wait for the call's end
+  LaunchGraph *graph = nullptr; ///< steps go there, and not into the stream
 
 private:
   struct Staged {
@@ -165,7 +161,7 @@ bool DriverProgram::Call::fill(std::string &error) {
   return mostChecks == 0 || good(api.fill(statuses, 0, mostChecks * statusBytes, stream), "to clear memory", error);
 }
 
-bool DriverProgram::Call::copy(uint64_t to, uint64_t from, uint64_t bytes, std::string &error) {
+bool DriverProgram::Call::copy(int32_t step, uint64_t to, uint64_t from, uint64_t bytes, std::string &error) {
   if (to == from || bytes == 0)
     return true;
   // What one copy reads it must not write: where the two overlap, pieces no longer than their distance are copied one
@@ -174,7 +170,8 @@ bool DriverProgram::Call::copy(uint64_t to, uint64_t from, uint64_t bytes, std::
   for (uint64_t done = 0; done < bytes;) {
     const uint64_t piece = std::min(bytes - done, distance);
     const uint64_t at = to > from ? bytes - done - piece : done;
-    if (!good(api.copyWithin(to + at, from + at, piece, stream), "to copy a tensor", error))
+    if (!(graph ? graph->copy(step, to + at, from + at, piece, error)
+                : good(api.copyWithin(to + at, from + at, piece, stream), "to copy a tensor", error)))
       return false;
     done += piece;
   }
@@ -183,44 +180,18 @@ bool DriverProgram::Call::copy(uint64_t to, uint64_t from, uint64_t bytes, std::
 
 bool DriverProgram::Call::launch(const GridLaunch &launch, std::string &error) {
   const GridKernel &kernel = *launch.kernel;
-  std::vector<void *> parameters;
-  parameters.reserve(launch.buffers.size() + launch.numSizes + 1 + kernel.maps.size());
-  for (const GridBuffer &buffer : launch.buffers)
-    parameters.push_back(const_cast<uint64_t *>(&buffer.address));
-  for (size_t i = 0; i < launch.numSizes; ++i)
-    parameters.push_back(const_cast<int64_t *>(launch.sizes + i));
-  uint64_t status = statuses + checked.size() * statusBytes;
-  if (launch.checks) {
-    parameters.push_back(&status);
+  LaunchParameters &parameters = (launch.once ? program.onceParameters : program.parameters)[size_t(launch.number)];
+  const auto outcome = parameters.set(api, launch, statuses + checked.size() * statusBytes, error);
+  if (outcome == LaunchParameters::Outcome::Failed)
+    return false;
+  if (launch.checks)
     checked.push_back(launch);
-  }
-  for (size_t i = 0; i < kernel.maps.size(); ++i) {
-    const TensorMapRecipe &recipe = kernel.maps[i];
-    const uint64_t address = launch.buffers[recipe.buffer].address;
-    CachedMap &cached = program.maps[{launch.once ? -1 - int64_t(launch.number) : launch.number, i}];
-    if (cached.address != address ||
-        !std::equal(cached.sizes.begin(), cached.sizes.end(), launch.sizes, launch.sizes + launch.numSizes)) {
-      MapShape shape;
-      if (!shapeOfMap(recipe, launch.sizes, shape, error)) {
-        error = "kernel " + kernel.name + " cannot be launched: " + error;
-        return false;
-      }
-      const std::vector<uint64_t> sizes(shape.sizes.begin(), shape.sizes.end());
-      const std::vector<uint32_t> ones(sizes.size(), 1);
-      cached.address = 0;
-      driver::Code code = api.encodeTensorMap(&cached.map, mapElements[size_t(recipe.element)], uint32_t(sizes.size()),
-                                              reinterpret_cast<void *>(address), sizes.data(), shape.strides.data(),
-                                              shape.box.data(), ones.data(), /*interleave=*/0,
-                                              swizzleCode(recipe.swizzle), promoteTo256Bytes, /*fill=*/0);
-      if (!good(code, ("to encode a tensor map of kernel " + kernel.name).c_str(), error))
-        return false;
-      cached.address = address;
-      cached.sizes.assign(launch.sizes, launch.sizes + launch.numSizes);
-    }
-    parameters.push_back(&cached.map);
-  }
-  driver::Code code = api.launchKernel(program.functions[size_t(launch.callee)], launch.grid, 1, 1, kernel.threads, 1,
-                                       1, kernel.shared, stream, parameters.data(), nullptr);
+  const driver::Function function = program.functions[size_t(launch.callee)];
+  if (graph)
+    return graph->launch(launch.number, {function, launch.grid, kernel.threads, kernel.shared, parameters.data()},
+                         outcome == LaunchParameters::Outcome::Changed, error);
+  driver::Code code = api.launchKernel(function, launch.grid, 1, 1, kernel.threads, 1, 1, kernel.shared, stream,
+                                       parameters.data(), nullptr);
   const bool launched = code == 0;
   if (launched && program.blocking)
     code = api.synchronize(stream);
@@ -288,10 +259,18 @@ std::string DriverProgram::failure(const char *what, driver::Code code) const {
 
 std::unique_ptr<DriverProgram> DriverProgram::create(std::unique_ptr<GridPlan> plan, const std::string &ptx,
                                                      const std::string &cubin, std::shared_ptr<DriverContext> context,
-                                                     std::string &cubinRefused, std::string &error) {
+                                                     bool asGraph, std::string &cubinRefused, std::string &error) {
+  if (asGraph && !context->api.hasGraphs()) {
+    error = "the NVIDIA driver has no CUDA graphs as Tilewright makes them, which are from CUDA 11.4 on: update it, or "
+            "leave the option cuda_graph out";
+    return nullptr;
+  }
   std::unique_ptr<DriverProgram> program(new DriverProgram);
   program->context = std::move(context);
   program->plan = std::move(plan);
+  program->parameters.resize(program->plan->plan().steps.size());
+  program->onceParameters.resize(program->plan->plan().once.size());
+  program->asGraph = asGraph;
   const char *blocking = std::getenv("CUDA_LAUNCH_BLOCKING");
   program->blocking = blocking && *blocking && std::strcmp(blocking, "0") != 0;
   DriverContext::Current current(*program->context, error);
@@ -373,6 +352,7 @@ DriverProgram::~DriverProgram() {
   if (!current)
     return;
   const driver::Api &api = context->api;
+  graph.reset();
   for (std::list<Told> *list : {&underway, &idle})
     for (Told &told : *list) {
       api.synchronizeEvent(told.event);
@@ -477,6 +457,35 @@ bool DriverProgram::mark(driver::Event &event, const Call &call, std::string &er
          call.good(api.recordEvent(event, call.stream), "to record an event", error);
 }
 
+bool DriverProgram::walk(Call &call, const std::shared_ptr<const GridPlan::Sized> &sized, std::string &error) {
+  const bool again = std::exchange(lastSized, sized) == sized;
+  if (asGraph && !blocking && again)
+    return walkAsGraph(call, sized, error);
+  return plan->walk(*sized, call.places, call, error);
+}
+
+bool DriverProgram::walkAsGraph(Call &call, const std::shared_ptr<const GridPlan::Sized> &sized, std::string &error) {
+  if (graphOf != sized)
+    graph.reset();
+  const size_t checkedBefore = call.checked.size();
+  for (;;) {
+    if (!graph && !(graph = LaunchGraph::create(context, plan->stepsBefore(*sized), error)))
+      return false;
+    graphOf = sized;
+    call.graph = graph.get();
+    const bool walked = plan->walk(*sized, call.places, call, error);
+    call.graph = nullptr;
+    // A copy onto itself is no step; a walk that is another for it gets a graph of its own.
+    const bool isOther = walked && graph->isOther();
+    if (walked && !isOther && graph->run(call.stream, error))
+      return true;
+    graph.reset();
+    if (!isOther)
+      return false;
+    call.checked.resize(checkedBefore);
+  }
+}
+
 bool DriverProgram::run(const void *const *inputs, void *const *outputs, const int64_t *symbols,
                         const uint64_t *versions, CallersMemory *memory, std::string &error) {
   std::shared_ptr<const GridPlan::Sized> sized = plan->sized(symbols, error);
@@ -495,7 +504,7 @@ bool DriverProgram::run(const void *const *inputs, void *const *outputs, const i
   const bool packs = !plan->packedBytes().empty();
   if (packs && !pack(call, inputs, versions, error))
     return false;
-  const bool walked = plan->walk(*sized, call.places, call, error);
+  const bool walked = walk(call, sized, error);
   if (std::string why; packs && !mark(uses[stream], call, why) && walked) {
     error = why;
     return false;

@@ -5,6 +5,9 @@
 //
 //   | arena | a status of each launch that checks its indices | copies of host and of unaligned tensors |
 //
+// With `asGraph` a call whose symbols are those of the call before it puts all its steps into the stream as one CUDA
+// graph (LaunchGraph.h), unless CUDA_LAUNCH_BLOCKING is set.
+//
 // Tensors may lie on the device or on the host: the driver tells which. What kernels say of indices out of range
 // is read once the device has come so far: by the call itself where it waits, else by a later call of the program.
 // CUDA_LAUNCH_BLOCKING=1 makes every launch wait, so that a failure names its kernel.
@@ -15,6 +18,8 @@
 
 #include "lib/Runtime/CUDA/DriverContext.h"
 #include "lib/Runtime/CUDA/GridPlan.h"
+#include "lib/Runtime/CUDA/LaunchGraph.h"
+#include "lib/Runtime/CUDA/LaunchParameters.h"
 #include "tilewright/CallersMemory.h"
 
 #include <list>
@@ -32,7 +37,7 @@ public:
   /// reason in `error`.
   static std::unique_ptr<DriverProgram> create(std::unique_ptr<GridPlan> plan, const std::string &ptx,
                                                const std::string &cubin, std::shared_ptr<DriverContext> context,
-                                               std::string &cubinRefused, std::string &error);
+                                               bool asGraph, std::string &cubinRefused, std::string &error);
   /// Waits for the device to be done with the program.
   ~DriverProgram();
 
@@ -56,15 +61,13 @@ private:
     size_t capacity = 0;
     std::vector<GridLaunch> launches; ///< that they are of
   };
-  struct CachedMap {
-    uint64_t address = 0;
-    std::vector<int64_t> sizes;
-    driver::TensorMap map;
-  };
 
   DriverProgram() = default;
   bool load(const std::string &ptx, const std::string &cubin, std::string &cubinRefused, std::string &error);
   bool pack(Call &call, const void *const *inputs, const uint64_t *versions, std::string &error);
+  /// Puts the call's steps into its stream.
+  bool walk(Call &call, const std::shared_ptr<const GridPlan::Sized> &sized, std::string &error);
+  bool walkAsGraph(Call &call, const std::shared_ptr<const GridPlan::Sized> &sized, std::string &error);
   /// Records `event`, made where it is null, in the call's stream.
   bool mark(driver::Event &event, const Call &call, std::string &error) const;
   /// The first status of `told` that is not 0 as an error.
@@ -78,7 +81,7 @@ private:
   driver::Module module = nullptr;
   std::vector<driver::Function> functions; ///< by kernel
   driver::Address constants = 0;
-  bool blocking = false;
+  bool blocking = false, asGraph = false;
 
   std::mutex mutex; ///< one call at a time puts its work into its stream
   std::vector<driver::Address> packed;
@@ -88,7 +91,10 @@ private:
   driver::Stream madeOn = nullptr;
   std::map<driver::Stream, driver::Event> uses; ///< behind the last call of each stream that read packed buffers
   std::list<Told> underway, idle;
-  std::map<std::pair<int64_t, size_t>, CachedMap> maps; ///< by step (of once: -1 - step) and number there
+  std::vector<LaunchParameters> parameters, onceParameters; ///< by number of the step
+  std::shared_ptr<const GridPlan::Sized> lastSized;         ///< of the call before
+  std::unique_ptr<LaunchGraph> graph;
+  std::shared_ptr<const GridPlan::Sized> graphOf;
 };
 
 } // namespace tilewright::runtime

@@ -83,7 +83,7 @@ public:
         std::memcpy(each.home, each.copy.data(), each.bytes);
   }
 
-  bool copy(uint64_t to, uint64_t from, uint64_t bytes, std::string &) override {
+  bool copy(int32_t, uint64_t to, uint64_t from, uint64_t bytes, std::string &) override {
     std::memmove(pointer(to), pointer(from), bytes);
     return true;
   }

@@ -119,6 +119,16 @@ std::shared_ptr<const GridPlan::Sized> GridPlan::sized(const int64_t *symbols, s
   return last = std::move(fresh);
 }
 
+std::vector<std::vector<uint32_t>> GridPlan::stepsBefore(const Sized &sized) const {
+  std::vector<bool> writes;
+  for (const Frame::Step &step : sized.frame.steps) {
+    const plan::Step &of = program.steps[size_t(step.number)];
+    for (size_t i = 0; i < of.operands.size(); ++i)
+      writes.push_back(plan::writesOperand(of, i));
+  }
+  return runtime::stepsBefore(sized.frame, program.steps.size(), writes, written);
+}
+
 bool GridPlan::walkOnce(const GridPlaces &places, GridDevice &device, std::string &error) const {
   return walk(onceFrame, /*once=*/true, places, device, error);
 }
@@ -156,7 +166,8 @@ bool GridPlan::walk(const Frame &frame, bool once, const GridPlaces &places, Gri
       launch.buffers.push_back({base + uint64_t(operand.offset), uint64_t(operand.bytes)});
     }
     if (step.kind == plan::Step::Kind::Copy) {
-      if (!device.copy(launch.buffers[1].address, launch.buffers[0].address, uint64_t(step.copyBytes), error))
+      if (!device.copy(step.number, launch.buffers[1].address, launch.buffers[0].address, uint64_t(step.copyBytes),
+                       error))
         return false;
       continue;
     }

@@ -73,8 +73,8 @@ struct GridPlaces {
 class GridDevice {
 public:
   virtual ~GridDevice() = default;
-  /// The two may overlap.
-  virtual bool copy(uint64_t to, uint64_t from, uint64_t bytes, std::string &error) = 0;
+  /// `step` is the number of the copy's step. The two may overlap.
+  virtual bool copy(int32_t step, uint64_t to, uint64_t from, uint64_t bytes, std::string &error) = 0;
   virtual bool launch(const GridLaunch &launch, std::string &error) = 0;
 };
 
@@ -92,6 +92,9 @@ public:
   };
   /// Null with a reason in `error`. `symbols` has a value per symbol.
   std::shared_ptr<const Sized> sized(const int64_t *symbols, std::string &error) const;
+
+  /// By number of a step, those it has to wait for (Frame.h), and no others.
+  std::vector<std::vector<uint32_t>> stepsBefore(const Sized &sized) const;
 
   /// Walks plan.once or the sized steps.
   bool walkOnce(const GridPlaces &places, GridDevice &device, std::string &error) const;

@@ -11,6 +11,8 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Host/Frame.h"
 
+#include <algorithm>
+
 namespace tilewright::runtime {
 namespace {
 
@@ -38,6 +40,20 @@ bool conflicts(const std::vector<Access> &earlier, const Access &access) {
   return false;
 }
 
+/// What a step touches and others may write.
+std::vector<Access> accessesOf(const Frame &frame, size_t step, const std::vector<bool> &writes,
+                               const std::vector<bool> &mayAlias) {
+  std::vector<Access> result;
+  for (size_t k = frame.steps[step].firstOperand; k < frame.operandsOf(step + 1); ++k) {
+    const Frame::Operand &operand = frame.operands[k];
+    if (operand.space == Frame::Space::Constant || operand.bytes == 0)
+      continue;
+    bool anywhere = operand.space == Frame::Space::Input && mayAlias[size_t(operand.index)];
+    result.push_back({operand, writes[k], anywhere});
+  }
+  return result;
+}
+
 } // namespace
 
 void placeBarriers(Frame &frame, const std::vector<bool> &writes, const std::vector<bool> &mayAlias) {
@@ -45,20 +61,12 @@ void placeBarriers(Frame &frame, const std::vector<bool> &writes, const std::vec
   bool afterHost = false;
   for (size_t i = 0; i < frame.steps.size(); ++i) {
     Frame::Step &step = frame.steps[i];
-    current.clear();
     // A host function may do anything, so nothing runs beside it.
     bool host = step.kind == plan::Step::Kind::Host;
     step.barrierBefore = (host && !byAll.empty()) || (afterHost && !step.serial);
-    for (size_t k = step.firstOperand; k < frame.operandsOf(i + 1); ++k) {
-      const Frame::Operand &operand = frame.operands[k];
-      bool readOnly = operand.space == Frame::Space::Constant;
-      if (readOnly || operand.bytes == 0)
-        continue;
-      bool anywhere = operand.space == Frame::Space::Input && mayAlias[operand.index];
-      Access access{operand, writes[k], anywhere};
+    current = accessesOf(frame, i, writes, mayAlias);
+    for (const Access &access : current)
       step.barrierBefore |= conflicts(byAll, access) || (!step.serial && conflicts(byFirst, access));
-      current.push_back(access);
-    }
     if (step.barrierBefore) {
       byAll.clear();
       byFirst.clear();
@@ -75,6 +83,28 @@ void placeBarriers(Frame &frame, const std::vector<bool> &writes, const std::vec
     for (size_t i = first; i < end; ++i)
       frame.steps[i].tilesToBarrier = tiles;
   }
+}
+
+std::vector<std::vector<uint32_t>> stepsBefore(const Frame &frame, size_t planSteps, const std::vector<bool> &writes,
+                                               const std::vector<bool> &mayAlias) {
+  const size_t count = frame.steps.size();
+  std::vector<std::vector<uint32_t>> result(planSteps);
+  std::vector<std::vector<Access>> accesses(count);
+  std::vector<std::vector<bool>> followed(count); // by step: the earlier ones that it comes behind
+  for (size_t i = 0; i < count; ++i) {
+    accesses[i] = accessesOf(frame, i, writes, mayAlias);
+    followed[i].resize(i);
+    for (size_t j = i; j-- > 0;) {
+      auto meets = [&](const Access &access) { return conflicts(accesses[j], access); };
+      if (followed[i][j] || std::none_of(accesses[i].begin(), accesses[i].end(), meets))
+        continue;
+      result[size_t(frame.steps[i].number)].push_back(uint32_t(frame.steps[j].number));
+      followed[i][j] = true;
+      for (size_t k = 0; k < j; ++k)
+        followed[i][k] = followed[i][k] || followed[j][k];
+    }
+  }
+  return result;
 }
 
 } // namespace tilewright::runtime

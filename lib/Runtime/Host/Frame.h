@@ -80,6 +80,11 @@ bool resolveFrame(const plan::Plan &plan, const int64_t *symbols, Frame &frame, 
 /// other input's or output's (an in-place input); `writes` has one flag per frame operand.
 void placeBarriers(Frame &frame, const std::vector<bool> &writes, const std::vector<bool> &mayAlias);
 
+/// The steps of a frame that each has to wait for, in a device that runs others beside each other: by and as numbers of
+/// the plan's steps, without those that follow from others. `writes` and `mayAlias` as above.
+std::vector<std::vector<uint32_t>> stepsBefore(const Frame &frame, size_t planSteps, const std::vector<bool> &writes,
+                                               const std::vector<bool> &mayAlias);
+
 } // namespace tilewright::runtime
 
 #endif

@@ -1,8 +1,5 @@
 //===- DriverTest.cpp - calls with tensors on a GPU, by the fake driver ----------------------===//
-#include "mlir/Parser/Parser.h"
 #include "test/Unit/Driver/FakeDriver.h"
-#include "tilewright/Compiler.h"
-#include "gtest/gtest.h"
 #include <cmath>
 #include <cstring>
 
@@ -22,43 +19,7 @@ constexpr char embedding[] = R"(
     return %0 : tensor<4x16xf32>
   })";
 
-class Driver : public ::testing::Test {
-protected:
-  void SetUp() override { fake.set("mended"); }
-  void TearDown() override { fake.set("mended"); }
-
-  std::shared_ptr<Program> compile(const char *graph, const std::string &device = "cuda") {
-    auto module = mlir::parseSourceString<mlir::ModuleOp>(graph, &session.context());
-    EXPECT_TRUE(module);
-    Options options;
-    options.target = "cuda";
-    options.device = device;
-    options.cache = false;
-    llvm::Expected<std::shared_ptr<Program>> program = session.compile(*module, options);
-    if (!program) {
-      refusal = llvm::toString(program.takeError());
-      return nullptr;
-    }
-    return *program;
-  }
-
-  bool run(Program &program, std::vector<const void *> inputs, std::vector<void *> outputs,
-           CallersMemory *memory = nullptr, const uint64_t *versions = nullptr) {
-    error.clear();
-    return program.run(inputs.data(), outputs.data(), nullptr, versions, 1, error, memory);
-  }
-
-  FakeDriver &fake = FakeDriver::get();
-  Session session;
-  std::string error, refusal;
-};
-
-std::vector<float> numbers(size_t count) {
-  std::vector<float> values(count);
-  for (size_t i = 0; i < count; ++i)
-    values[i] = float(i) - 3;
-  return values;
-}
+using Driver = DriverTest;
 
 TEST_F(Driver, TensorsOfTheDeviceStayThere) {
   auto program = compile(doubled);
@@ -93,20 +54,6 @@ TEST_F(Driver, TensorsAtOddAddressesAreCopied) {
   for (size_t i = 1; i < 65; ++i)
     EXPECT_EQ(got[i], 2 * (float(i) - 3));
 }
-
-/// A caller with a stream and memory of its own.
-struct Caller final : CallersMemory {
-  explicit Caller(FakeDriver &fake) : slab(fake, std::vector<float>(1 << 16, 0)) {}
-  bool take(const std::vector<int32_t> &, std::string &) override { return true; }
-  void release(const std::vector<int32_t> &) override {}
-  uint64_t stream() override { return 0x10; }
-  void *scratch(int64_t bytes) override {
-    asked = bytes;
-    return slab.data();
-  }
-  DeviceTensor<float> slab;
-  int64_t asked = 0;
-};
 
 TEST_F(Driver, TheCallersStreamAndMemoryAreUsed) {
   auto program = compile(embedding);

@@ -2,8 +2,11 @@
 #ifndef TILEWRIGHT_TEST_UNIT_DRIVER_FAKEDRIVER_H
 #define TILEWRIGHT_TEST_UNIT_DRIVER_FAKEDRIVER_H
 
+#include "mlir/Parser/Parser.h"
+#include "tilewright/Compiler.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
+#include "gtest/gtest.h"
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -79,6 +82,7 @@ public:
   DeviceTensor(const DeviceTensor &) = delete;
 
   T *data() { return reinterpret_cast<T *>(address); }
+  void set(const std::vector<T> &values) { std::memcpy(data(), values.data(), count * sizeof(T)); }
   std::vector<T> now() { return std::vector<T>(data(), data() + count); }
   /// After the default stream's work.
   std::vector<T> wait() {
@@ -90,6 +94,60 @@ private:
   FakeDriver &fake;
   uint64_t address;
   size_t count;
+};
+
+inline std::vector<float> numbers(size_t count) {
+  std::vector<float> values(count);
+  for (size_t i = 0; i < count; ++i)
+    values[i] = float(i) - 3;
+  return values;
+}
+
+/// A caller with a stream and memory of its own.
+struct Caller final : CallersMemory {
+  explicit Caller(FakeDriver &fake) : slab(fake, std::vector<float>(1 << 16, 0)) {}
+  bool take(const std::vector<int32_t> &, std::string &) override { return true; }
+  void release(const std::vector<int32_t> &) override {}
+  uint64_t stream() override { return 0x10; }
+  void *scratch(int64_t bytes) override {
+    asked = bytes;
+    return slab.data();
+  }
+  DeviceTensor<float> slab;
+  int64_t asked = 0;
+};
+
+/// Programs of target cuda on the fake driver.
+class DriverTest : public ::testing::Test {
+protected:
+  void SetUp() override { fake.set("mended"); }
+  void TearDown() override { fake.set("mended"); }
+
+  std::shared_ptr<Program> compile(const char *graph, const std::string &device = "cuda", bool cudaGraph = false) {
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(graph, &session.context());
+    EXPECT_TRUE(module);
+    Options options;
+    options.target = "cuda";
+    options.device = device;
+    options.cudaGraph = cudaGraph;
+    options.cache = false;
+    llvm::Expected<std::shared_ptr<Program>> program = session.compile(*module, options);
+    if (!program) {
+      refusal = llvm::toString(program.takeError());
+      return nullptr;
+    }
+    return *program;
+  }
+
+  bool run(Program &program, std::vector<const void *> inputs, std::vector<void *> outputs,
+           CallersMemory *memory = nullptr, const uint64_t *versions = nullptr) {
+    error.clear();
+    return program.run(inputs.data(), outputs.data(), nullptr, versions, 1, error, memory);
+  }
+
+  FakeDriver &fake = FakeDriver::get();
+  Session session;
+  std::string error, refusal;
 };
 
 } // namespace tilewright

@@ -2,6 +2,7 @@
 #include "PlanBuilder.h"
 #include "lib/Runtime/Host/Frame.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 using namespace tilewright;
@@ -32,6 +33,28 @@ struct BarriersTest : testing::Test {
     std::string text;
     for (const Frame::Step &step : frame.steps)
       text += step.barrierBefore ? '|' : '.';
+    return text;
+  }
+  /// Per step of the plan the steps that it waits for, where steps run beside each other: "0: 1: 2:0,1 ".
+  std::string waits() {
+    Frame frame;
+    std::string error, text;
+    EXPECT_TRUE(resolveFrame(plan, nullptr, frame, error)) << error;
+    std::vector<bool> writes, mayAlias(size_t(plan.numInputs));
+    for (const plan::Buffer &buffer : plan.buffers)
+      if (buffer.kind == Buffer::Kind::Input)
+        mayAlias[size_t(buffer.index)] = buffer.inPlace;
+    for (const Frame::Step &step : frame.steps)
+      for (size_t i = 0; i < plan.steps[size_t(step.number)].operands.size(); ++i)
+        writes.push_back(plan::writesOperand(plan.steps[size_t(step.number)], i));
+    auto before = stepsBefore(frame, plan.steps.size(), writes, mayAlias);
+    for (size_t i = 0; i < before.size(); ++i) {
+      std::sort(before[i].begin(), before[i].end());
+      text += std::to_string(i) + ":";
+      for (size_t k = 0; k < before[i].size(); ++k)
+        text += (k ? "," : "") + std::to_string(before[i][k]);
+      text += " ";
+    }
     return text;
   }
   plan::Plan plan;
@@ -96,4 +119,34 @@ TEST_F(BarriersTest, StepsWithoutTilesVanish) {
   step({arena[0], arena[1]}, 2, 0);
   step({in[1], out[0]}, 2);
   EXPECT_EQ(barriers(), "..");
+}
+
+TEST_F(BarriersTest, StepsWaitForThoseWhoseMemoryTheyShare) {
+  step({in[0], arena[0]}, 2);
+  step({in[1], arena[1]}, 2, 1);
+  step({arena[0], arena[1], out[0]}, 4, 1);
+  step({in[0], out[1]}, 2);
+  step({out[0], out[1]}, 2);
+  EXPECT_EQ(waits(), "0: 1: 2:0,1 3: 4:2,3 ");
+}
+
+TEST_F(BarriersTest, StepsDoNotWaitForWhatOthersWaitedFor) {
+  step({in[0], arena[0]}, 2);
+  step({arena[0], arena[1]}, 2, 1);
+  step({arena[0], arena[1], out[0]}, 4, 1);
+  EXPECT_EQ(waits(), "0: 1:0 2:1 ");
+}
+
+TEST_F(BarriersTest, StepsWaitForReadersOfMemoryTheyWrite) {
+  step({in[0], arena[0]}, 2);
+  step({arena[0], out[0]}, 2);
+  step({in[1], arena[1]}, 2);
+  EXPECT_EQ(waits(), "0: 1:0 2:1 ") << "arena 1 takes the place of arena 0";
+}
+
+TEST_F(BarriersTest, StepsWaitForInPlaceInputs) {
+  step({in[1], out[0]}, 2);
+  step({in[0]}, 1);
+  plan.buffers[size_t(in[0])].inPlace = true;
+  EXPECT_EQ(waits(), "0: 1:0 ");
 }

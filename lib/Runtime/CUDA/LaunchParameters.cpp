@@ -1,0 +1,77 @@
+//===- LaunchParameters.cpp - what a launch gives its kernel, kept between calls ----------===//
+//
+// Tests: test/Unit/Driver/DriverTest.cpp, test/Python/test_cuda_driver.py (TensorMaps: `chip`)
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Runtime/CUDA/LaunchParameters.h"
+
+#include <algorithm>
+
+namespace tilewright::runtime {
+namespace {
+
+/// CUtensorMapDataType, by TensorMapRecipe::Element.
+constexpr int mapElements[] = {6, 9, 0, 7};
+/// CUtensorMapSwizzle.
+int swizzleCode(uint32_t bytes) { return bytes == 128 ? 3 : bytes == 64 ? 2 : bytes == 32 ? 1 : 0; }
+constexpr int promoteTo256Bytes = 3;
+
+} // namespace
+
+LaunchParameters::Outcome LaunchParameters::set(const driver::Api &api, const GridLaunch &launch, uint64_t status,
+                                                std::string &error) {
+  const size_t numBuffers = launch.buffers.size();
+  const size_t count = numBuffers + launch.numSizes + size_t(launch.checks);
+  const bool fresh = pointers.empty();
+  if (fresh) {
+    words.assign(count, 0);
+    maps.resize(launch.kernel->maps.size());
+    for (uint64_t &word : words)
+      pointers.push_back(&word);
+    for (driver::TensorMap &map : maps)
+      pointers.push_back(&map);
+    pointers.push_back(nullptr); // a kernel may have no parameters
+  }
+  bool moved = fresh, changed = fresh;
+  auto write = [&](size_t at, uint64_t value, bool &differs) {
+    differs |= words[at] != value;
+    words[at] = value;
+  };
+  for (size_t i = 0; i < numBuffers; ++i)
+    write(i, launch.buffers[i].address, moved);
+  for (size_t i = 0; i < launch.numSizes; ++i)
+    write(numBuffers + i, uint64_t(launch.sizes[i]), moved);
+  if (launch.checks)
+    write(count - 1, status, changed);
+  if (moved && !maps.empty() && !encode(api, launch, error)) {
+    pointers.clear(); // so that the next call encodes again
+    return Outcome::Failed;
+  }
+  return moved || changed ? Outcome::Changed : Outcome::Same;
+}
+
+bool LaunchParameters::encode(const driver::Api &api, const GridLaunch &launch, std::string &error) {
+  const GridKernel &kernel = *launch.kernel;
+  for (size_t i = 0; i < maps.size(); ++i) {
+    const TensorMapRecipe &recipe = kernel.maps[i];
+    MapShape shape;
+    if (!shapeOfMap(recipe, launch.sizes, shape, error)) {
+      error = "kernel " + kernel.name + " cannot be launched: " + error;
+      return false;
+    }
+    const std::vector<uint64_t> sizes(shape.sizes.begin(), shape.sizes.end());
+    const std::vector<uint32_t> ones(sizes.size(), 1);
+    driver::Code code = api.encodeTensorMap(&maps[i], mapElements[size_t(recipe.element)], uint32_t(sizes.size()),
+                                            reinterpret_cast<void *>(launch.buffers[recipe.buffer].address),
+                                            sizes.data(), shape.strides.data(), shape.box.data(), ones.data(),
+                                            /*interleave=*/0, swizzleCode(recipe.swizzle), promoteTo256Bytes,
+                                            /*fill=*/0);
+    if (code != 0) {
+      error = "a tensor map of kernel " + kernel.name + " cannot be encoded: " + api.explain(code);
+      return false;
+    }
+  }
+  return true;
+}
+
+} // namespace tilewright::runtime
