@@ -105,8 +105,11 @@ row("attention-biased", attend(), *heads(33, 75), random(1, 4, 33, 75, dtype=BF1
 row("attention-grouped", attend(enable_gqa=True), *heads(40, 72, key_heads=2))
 row("attention-grouped-decode", attend(enable_gqa=True), *heads(1, 200, heads=8, key_heads=2))
 row("attention-f32", attend(is_causal=True), *heads(24, 24, 16, dtype=F32))
-for name, dtype in (("bf16", BF16), ("f32", F32)):
-    row(f"attention-gradient-{name}", attend(is_causal=True), *heads(16, 16, 64, 1, 1, dtype), gradient=True)
+for size in (64, 72, 128):
+    row(f"attention-gradient-{size}", attend(), *heads(40, 70, size, 2, 2), gradient=True)
+    row(f"attention-gradient-causal-{size}", attend(is_causal=True), *heads(70, 70, size, 1, 1), gradient=True)
+row("attention-gradient-f16", attend(), *heads(33, 40, 64, 1, 1, F16), gradient=True)
+row("attention-gradient-f32", attend(is_causal=True), *heads(16, 16, 64, 1, 1, F32), gradient=True)
 
 # Rows: norms, softmax, losses, reductions.
 

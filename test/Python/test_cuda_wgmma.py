@@ -195,12 +195,11 @@ DAMAGE = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGE)
-def test_the_checker_sees_damage(damage, tmp_path):
+def check_damaged(tmp_path, pattern, change, expected, grid=3, **schedule):
     """The kernel as it is has no finding in any order of its warps; without any one of its parts it has."""
-    pattern, change, expected = DAMAGE[damage]
+    schedule = {"group_m": 64, "consumers": 2, "n": 64, "stages": 3} | schedule
     (tmp_path / "m.mlir").write_text(PRODUCT.format(m=100, n=136, k=392, type="bf16"))
-    (tmp_path / "s.json").write_text('{"*": {"group_m": 64, "consumers": 2, "n": 64, "stages": 3}}')
+    (tmp_path / "s.json").write_text(json.dumps({"*": schedule}))
     text = subprocess.run([PROGRAM, "compile", tmp_path / "m.mlir", "--target=cuda", "--arch=sm_90a", f"--schedule-file={tmp_path / 's.json'}", "--emit=ptx"],
                           capture_output=True, text=True, check=True).stdout  # fmt: skip
     damaged, count = re.subn(pattern, change, text) if pattern else (text, 1)
@@ -209,7 +208,7 @@ def test_the_checker_sees_damage(damage, tmp_path):
     shapes = {"A": [100, 392], "B": [392, 136], "C": [100, 136]}
     maps = [{"buffer": name, "dtype": "bf16", "dims": shapes[name][::-1], "strides": [2 * shapes[name][1]], "box": box, "swizzle": 128}
             for name, box in (("A", [64, 128]), ("B", [64, 64]))]  # fmt: skip
-    launch = {"grid": 3, "block": 384, "dynamic_shared": 3 * ((128 + 64) * 128 + 16),
+    launch = {"grid": grid, "block": 384, "dynamic_shared": 3 * ((128 + 64) * 128 + 16),
               "buffers": {name: {"dtype": "bf16", "shape": shape, "fill": "uninitialised" if name == "C" else "random"} for name, shape in shapes.items()},
               "arguments": [{"buffer": name} for name in shapes] + [{"tensor_map": each} for each in maps]}  # fmt: skip
     (tmp_path / "launch.json").write_text(json.dumps(launch))
@@ -218,6 +217,36 @@ def test_the_checker_sees_damage(damage, tmp_path):
                               capture_output=True, text=True, timeout=60)  # fmt: skip
         assert done.returncode == (1 if expected else 0), done.stdout + done.stderr
         assert expected in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_the_checker_sees_damage(damage, tmp_path):
+    check_damaged(tmp_path, *DAMAGE[damage])
+
+
+# Of blocks that take two tiles in turn: what a tile alone would not need.
+DAMAGE_IN_TURN = {
+    "nothing": (r"", "", ""),
+    "the last slot of a tile is never empty": (r"(wgmma\.wait_group\.sync\.aligned 0;(?s:.)*?)mbarrier\.arrive\.shared::cta\.b64 [^\n]*", r"\1", "deadlock"),
+    "no wait for the last products": (r"wgmma\.wait_group\.sync\.aligned 0;", "", "register-in-flight"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE_IN_TURN)
+def test_the_checker_sees_damage_in_turn(damage, tmp_path):
+    check_damaged(tmp_path, *DAMAGE_IN_TURN[damage], grid=2, in_turn=2)
+
+
+@pytest.mark.parametrize("schedule", [{"in_turn": 2, "consumers": 2}, {"in_turn": 3, "consumers": 1}, {"in_turn": 64, "consumers": 2, "raster": 2}])
+def test_tiles_in_turn(schedule, tmp_path, monkeypatch):
+    """A block takes some tiles one after the other, the last blocks fewer, or one block all of them."""
+    (tmp_path / "s.json").write_text(json.dumps({"*": {"group_m": 64, "n": 64, "stages": 2} | schedule}))
+    monkeypatch.setenv("TILEWRIGHT_SCHEDULE_FILE", str(tmp_path / "s.json"))
+    check_by_wgmma(tmp_path, lambda a, b: F.gelu(a @ b), torch.randn(2, 300, 72).bfloat16(), torch.randn(2, 72, 200).bfloat16())
+    assert f'in_turn = {schedule["in_turn"]}' in dumped(tmp_path, "tiled")
+    a, b = product(300, 328, 200, torch.bfloat16)
+    torch._dynamo.mark_dynamic(a, 0)
+    check_by_wgmma(tmp_path, lambda a, b: a @ b, a, b)
 
 
 @pytest.mark.parametrize("sizes", [(4096, 4096, 4096), (1024, 1024, 1024), (16, 4096, 4096)])

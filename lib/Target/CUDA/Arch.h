@@ -30,8 +30,8 @@ inline constexpr llvm::StringLiteral tf32Suffix = "+tf32";
 /// The architecture of that name, `sm_80` or `sm_80+tf32`; the error names those there are.
 llvm::Expected<Arch> findArch(llvm::StringRef name);
 
-/// The architecture for a chip of this compute capability (90 for 9.0): its own, else the newest whose PTX it takes, else
-/// `defaultArch`.
+/// The architecture for a chip of this compute capability (90 for 9.0): its own, else the newest whose PTX it takes,
+/// else `defaultArch`.
 llvm::StringRef archOfCapability(int capability);
 
 } // namespace tilewright::cuda

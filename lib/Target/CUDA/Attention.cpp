@@ -5,12 +5,9 @@ using namespace mlir;
 
 namespace tilewright::cuda {
 
-/// A warp's rows: those of one m16n8k16.
-static constexpr int64_t rowsOfWarp = 16, mostWarps = 4;
+static constexpr int64_t mostWarps = 4;
 /// Sums of more do not fit the registers of a thread.
 static constexpr int64_t largestHead = 256;
-/// Of a block of any architecture that is emitted, where a launch asks for it.
-static constexpr int64_t mostShared = 99 * 1024;
 
 int64_t Attention::sizeOf(Operand operand, unsigned dim) const {
   mlir::Value of = operand == Result ? mlir::Value(op.getOutputs()[0]) : mlir::Value(op.getInputs()[operand]);
@@ -94,8 +91,6 @@ Schedule chooseAttention(const Attention &attention) {
   schedule.stages = 2;
   return schedule;
 }
-
-static int64_t filledUp(int64_t size) { return int64_t(llvm::alignTo(uint64_t(size), 16)); }
 
 SharedTile tileOfKeys(const Schedule &schedule, const Attention &attention) {
   return {/*alongK=*/true, schedule.n, filledUp(attention.headSize), 0};

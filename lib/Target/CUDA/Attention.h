@@ -8,6 +8,13 @@
 
 namespace tilewright::cuda {
 
+/// A warp's rows: those of one m16n8k16.
+inline constexpr int64_t rowsOfWarp = 16;
+/// Bytes of shared memory of a block of any architecture that is emitted, where a launch asks for them.
+inline constexpr int64_t mostShared = 99 * 1024;
+/// The numbers of a head as shared memory has them: zeros to what one mma takes.
+inline int64_t filledUp(int64_t size) { return int64_t(llvm::alignTo(uint64_t(size), 16)); }
+
 /// The one attention of a kernel, of bf16 or f16, whose operands are the kernel's arguments.
 struct Attention {
   mutable tile::AttentionOp op; ///< mutable: ops read themselves by functions that are not const

@@ -9,12 +9,29 @@ namespace tilewright::cuda {
 ContractionCode::ContractionCode(ThreadKernel &kernel, Contraction contraction)
     : ThreadCode(kernel), contraction(std::move(contraction)) {
   Contraction &all = this->contraction;
-  kernel.setGrid(all.sizeExpr(all.batches) * all.sizeExpr(all.rows).ceilDiv(schedule.m) *
-                 all.sizeExpr(all.columns).ceilDiv(schedule.n));
-  SmallVector<Value> extents = extentsOf(all.batches);
-  extents.push_back(divideUp(extentOf(all.rows), schedule.m));
-  extents.push_back(divideUp(extentOf(all.columns), schedule.n));
-  SmallVector<Value> at = elements.delinearize(kernel.block, extents);
+  AffineExpr tiles = all.sizeExpr(all.batches) * all.sizeExpr(all.rows).ceilDiv(schedule.m) *
+                     all.sizeExpr(all.columns).ceilDiv(schedule.n);
+  kernel.setGrid(schedule.inTurn > 1 ? tiles.ceilDiv(schedule.inTurn) : tiles);
+  takeTile(kernel.block);
+}
+
+SmallVector<Value> ContractionCode::extentsOfTiles() {
+  SmallVector<Value> extents = extentsOf(contraction.batches);
+  extents.push_back(divideUp(extentOf(contraction.rows), schedule.m));
+  extents.push_back(divideUp(extentOf(contraction.columns), schedule.n));
+  return extents;
+}
+
+Value ContractionCode::tiles() {
+  Value all = index(1);
+  for (Value extent : extentsOfTiles())
+    all = elements.multiply(all, extent);
+  return all;
+}
+
+void ContractionCode::takeTile(Value number) {
+  Contraction &all = contraction;
+  SmallVector<Value> extents = extentsOfTiles(), at = elements.delinearize(number, extents);
   if (schedule.raster > 1)
     takeInBands(at[at.size() - 2], at.back(), extents[extents.size() - 2], extents.back());
   loops.assign(all.op.getNumLoops(), index(0));

@@ -10,8 +10,12 @@ namespace tilewright::cuda {
 /// What the schedules `mma` and `fma` share: tiles of a grid, places of loops, and what becomes of a sum.
 class ContractionCode : ThreadCode {
 public:
-  /// Sets the grid, a block for each tile.
+  /// Sets the grid, a block for each tile, or for each `inTurn` of them, and takes the block's first tile.
   ContractionCode(ThreadKernel &kernel, Contraction contraction);
+
+  /// From here on the block's tile is that of this number, of tiles().
+  void takeTile(mlir::Value number);
+  mlir::Value tiles();
 
   /// How far the loops of a group run, each and together.
   llvm::SmallVector<mlir::Value> extentsOf(llvm::ArrayRef<unsigned> group);
@@ -40,6 +44,8 @@ public:
   mlir::Value rowOrigin, columnOrigin; ///< of this block's tile
 
 private:
+  /// How many tiles there are in each direction, behind the sizes of the batch.
+  llvm::SmallVector<mlir::Value> extentsOfTiles();
   /// From a tile's row and column to those of the tile that a block of this number takes in bands (`raster`).
   void takeInBands(mlir::Value &row, mlir::Value &column, mlir::Value rows, mlir::Value columns);
   /// Of how many fragments side by side (4, 2 or 1) four lanes exchange their columns.

@@ -19,7 +19,8 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Sizes.h"
 #include "lib/Target/CUDA/Attention.h"
-#include "lib/Target/CUDA/TileCode.h"
+#include "lib/Target/CUDA/AttentionCode.h"
+#include "lib/Target/CUDA/AttentionGradient.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -30,12 +31,15 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-class AttentionEmitter : TileCode {
+class AttentionEmitter : AttentionCode {
 public:
   AttentionEmitter(ThreadKernel &kernel, Attention attention)
-      : TileCode(kernel, getElementTypeOrSelf(attention.op.getInputs()[0].getType())), attention(attention),
-        keys(tileOfKeys(kernel.schedule, attention)), values(tileOfValues(kernel.schedule, attention)),
-        f32(builder.getF32Type()), zero(number(0)), lowest(number(-std::numeric_limits<double>::infinity())) {}
+      : AttentionCode(kernel, getElementTypeOrSelf(attention.op.getInputs()[0].getType())), attention(attention),
+        keys(tileOfKeys(kernel.schedule, attention)), values(tileOfValues(kernel.schedule, attention)) {
+    for (unsigned which = 0; which < 4; ++which)
+      for (unsigned dim = 0; dim < 4; ++dim)
+        places[which].push_back(attention.position(Attention::Operand(which), dim));
+  }
 
   LogicalResult run() {
     placeRows();
@@ -55,8 +59,9 @@ public:
       // Behind the last tile there is nothing to load, but a group to count.
       when(isLess(tile, tiles), [&] {
         Value to = slot(tile);
-        loadTile(keys, Attention::Key, attention.headSize, tile, to);
-        loadTile(values, Attention::Value, attention.valueSize, tile, to);
+        Value first = elements.multiply(tile, index(schedule.n));
+        copyRows(keys, to, {operand(Attention::Key), batch, keyHead, columns(), attention.headSize}, first);
+        copyRows(values, to, {operand(Attention::Value), batch, keyHead, columns(), attention.valueSize}, first);
       });
       NVVM::CpAsyncCommitGroupOp::create(builder, loc);
     };
@@ -82,24 +87,21 @@ public:
   }
 
 private:
-  Value number(double value) { return arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(float(value))); }
-  Value operand(Attention::Operand which) { return attention.op.getInputs()[which]; }
-  Value size(Attention::Operand which, unsigned dim) {
-    return elements.size(operand(which), attention.position(which, dim));
-  }
-  Value columns() { return size(Attention::Key, 2); }
+  Operand operand(Attention::Operand which) { return {attention.op.getInputs()[which], places[which]}; }
+  Value sizeOf(Attention::Operand which, unsigned dim) { return size(operand(which), dim); }
+  Value columns() { return sizeOf(Attention::Key, 2); }
 
   /// Which head and rows are this block's, and which two rows this thread's.
   void placeRows() {
-    Value query = operand(Attention::Query);
+    Value query = operand(Attention::Query).tensor;
     bool grouped = attention.groupedRows > 0;
-    rows = grouped ? index(attention.groupedRows) : size(Attention::Query, 2);
+    rows = grouped ? index(attention.groupedRows) : sizeOf(Attention::Query, 2);
     int64_t heads = attention.sizeOf(grouped ? Attention::Key : Attention::Query, 1);
     AffineExpr rowsExpr = grouped ? getAffineConstantExpr(attention.groupedRows, builder.getContext())
                                   : tile::sizeOf(query, attention.position(Attention::Query, 2));
     kernel.setGrid(tile::sizeOf(query, attention.position(Attention::Query, 0)) * heads * rowsExpr.ceilDiv(schedule.m));
     SmallVector<Value> at =
-        elements.delinearize(kernel.block, {size(Attention::Query, 0), index(heads), divideUp(rows, schedule.m)});
+        elements.delinearize(kernel.block, {sizeOf(Attention::Query, 0), index(heads), divideUp(rows, schedule.m)});
     batch = at[0];
     firstHead = at[1];
     keyHead = grouped || attention.queryHeads == 1 ? at[1] : quotient(at[1], attention.queryHeads);
@@ -126,22 +128,11 @@ private:
     found.head = firstHead;
     found.place = number;
     if (attention.groupedRows > 0) {
-      Value length = size(Attention::Query, 2), inGroup = arith::DivUIOp::create(builder, loc, number, length);
+      Value length = sizeOf(Attention::Query, 2), inGroup = arith::DivUIOp::create(builder, loc, number, length);
       found.head = elements.add(elements.multiply(firstHead, index(attention.queryHeads)), inGroup);
       found.place = arith::RemUIOp::create(builder, loc, number, length);
     }
     return found;
-  }
-
-  /// The address of an element, in the order (batch, head, row, column).
-  Value globalAddress(Attention::Operand which, std::array<Value, 4> at) {
-    SmallVector<Value> place(4);
-    for (unsigned dim = 0; dim < 4; ++dim)
-      place[size_t(attention.position(which, dim))] = at[dim];
-    Value tensor = operand(which), pointer = kernel.pointers[tensor];
-    Value linear = elements.linearize(place, elements.extents(tensor));
-    linear = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), linear);
-    return LLVM::GEPOp::create(builder, loc, pointer.getType(), element, pointer, ArrayRef<LLVM::GEPArg>{linear});
   }
 
   /// The left operand of the first product, four words for each 16 numbers of a head.
@@ -156,7 +147,7 @@ private:
           continue;
         }
         Value column = elements.add(pair, index(depth + part / 2 * 8));
-        Value from = globalAddress(Attention::Query, {batch, mine.head, mine.place, column});
+        Value from = globalAddress(operand(Attention::Query), {batch, mine.head, mine.place, column});
         words.back().push_back(
             asFragment(LLVM::LoadOp::create(builder, loc, builder.getI32Type(), from, /*alignment=*/4).getResult()));
       }
@@ -170,7 +161,7 @@ private:
     forChunks(tile, shared, [&](Value rowInTile, Value chunk, Value to) {
       Row from = placeOf(elements.add(blockRow, rowInTile));
       Value inside, column = columnOf(chunk, tile, attention.headSize, inside);
-      copyChunk(to, globalAddress(Attention::Query, {batch, from.head, from.place, column}), inside);
+      copyChunk(to, globalAddress(operand(Attention::Query), {batch, from.head, from.place, column}), inside);
     });
   }
 
@@ -178,42 +169,10 @@ private:
   Value columnsSeen() {
     if (!attention.op.getCausal())
       return columns();
-    Value seen = attention.groupedRows > 0 ? size(Attention::Query, 2) : elements.add(blockRow, index(schedule.m));
+    Value seen = attention.groupedRows > 0 ? sizeOf(Attention::Query, 2) : elements.add(blockRow, index(schedule.m));
     return arith::MinUIOp::create(builder, loc, columns(), seen);
   }
 
-  /// Rows have `size` numbers, and zeros behind them where the tile has more.
-  void loadTile(const SharedTile &tile, Attention::Operand which, int64_t size, Value number, Value slot) {
-    Value first = elements.multiply(number, index(schedule.n));
-    forChunks(tile, slot, [&](Value rowInTile, Value chunk, Value to) {
-      Value key = elements.add(first, rowInTile), inside;
-      if (!dividesEvenly(columns(), schedule.n)) {
-        inside = isLess(key, columns());
-        key = arith::SelectOp::create(builder, loc, inside, key, index(0));
-      }
-      copyChunk(to, globalAddress(which, {batch, keyHead, key, columnOf(chunk, tile, size, inside)}), inside);
-    });
-  }
-
-  /// The first number of a chunk, or of the row where it lies behind the last one and is not `inside`.
-  Value columnOf(Value chunk, const SharedTile &tile, int64_t size, Value &inside) {
-    if (size != tile.columns) {
-      Value has = isLess(chunk, index(size / chunkElements));
-      inside = both(inside, has);
-      chunk = arith::SelectOp::create(builder, loc, has, chunk, index(0));
-    }
-    return elements.multiply(chunk, index(chunkElements));
-  }
-
-  Value maximum(Value a, Value b) { return arith::MaximumFOp::create(builder, loc, a, b); }
-  Value times(Value a, Value b) { return arith::MulFOp::create(builder, loc, a, b); }
-  Value plus(Value a, Value b) { return arith::AddFOp::create(builder, loc, a, b); }
-  /// exp(a - b).
-  Value expOfDifference(Value a, Value b) {
-    constexpr double log2OfE = 1.4426950408889634;
-    Value difference = arith::SubFOp::create(builder, loc, a, b);
-    return LLVM::Exp2Op::create(builder, loc, times(difference, number(log2OfE)));
-  }
   /// The four lanes that share a row, combined.
   Value inQuad(Value value, llvm::function_ref<Value(Value, Value)> combine) {
     for (int32_t mask : {1, 2})
@@ -284,22 +243,10 @@ private:
     return arith::SelectOp::create(builder, loc, none, zero, max);
   }
 
-  /// Two weights in the type of the values, as a fragment.
-  Value packed(ArrayRef<Value> two) {
-    Value both = LLVM::UndefOp::create(builder, loc, VectorType::get({2}, f32));
-    for (auto [number, value] : llvm::enumerate(two)) {
-      Value lane = LLVM::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(int32_t(number)));
-      both = LLVM::InsertElementOp::create(builder, loc, both, value, lane);
-    }
-    Value narrow = LLVM::FPTruncOp::create(builder, loc, VectorType::get({2}, element), both);
-    return element.isF16() ? narrow : LLVM::BitcastOp::create(builder, loc, builder.getI32Type(), narrow).getResult();
-  }
-
   void addMask(Value firstColumn, MutableArrayRef<Value> scores) {
     if (attention.op.getInputs().size() < 4)
       return;
     Value mask = attention.op.getInputs()[3];
-    auto type = cast<RankedTensorType>(mask.getType());
     bool ragged = !dividesEvenly(columns(), schedule.n);
     for (auto [position, score] : llvm::enumerate(scores)) {
       const Row &mine = row[position / 2 % 2];
@@ -308,21 +255,7 @@ private:
         Value last = arith::SubIOp::create(builder, loc, columns(), index(1));
         column = arith::MinUIOp::create(builder, loc, column, last);
       }
-      SmallVector<Value> at{batch, mine.head, mine.place, column};
-      at.erase(at.begin(), at.end() - type.getRank());
-      for (auto [dim, place] : llvm::enumerate(at))
-        if (type.getDimSize(int64_t(dim)) == 1)
-          place = index(0);
-      Value value = elements.element(mask, at);
-      if (isa<IntegerType>(value.getType())) {
-        Value none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(value.getType()));
-        Value seen = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, value, none);
-        score = arith::SelectOp::create(builder, loc, seen, score, lowest);
-        continue;
-      }
-      if (value.getType() != f32)
-        value = arith::ExtFOp::create(builder, loc, f32, value);
-      score = plus(score, value);
+      score = masked(score, mask, {batch, mine.head, mine.place, column});
     }
   }
 
@@ -388,12 +321,10 @@ private:
           for (int64_t j = 0; j < attention.valueSize / 8; ++j)
             for (int64_t next = 0; next < 2; ++next) {
               Value column = elements.add(pair, index(j * 8 + next));
-              std::array<Value, 4> at{batch, mine.head, mine.place, column};
-              SmallVector<Value> place(4);
-              for (unsigned dim = 0; dim < 4; ++dim)
-                place[size_t(attention.position(Attention::Result, dim))] = at[dim];
               Value sum = sums[size_t(j * 4 + half * 2 + next)];
-              elements.store(rounded(times(sum, factor)), destination, place, pointer);
+              elements.store(rounded(times(sum, factor)), destination,
+                             placed({destination, places[Attention::Result]}, {batch, mine.head, mine.place, column}),
+                             pointer);
             }
         });
       }
@@ -401,10 +332,9 @@ private:
   }
 
   Attention attention;
-  SharedTile keys, values; ///< of a stage
-  Value shared;            ///< all stages, then queries
-  Type f32;
-  Value zero, lowest;
+  SmallVector<int64_t, 4> places[4]; ///< of each operand and the result
+  SharedTile keys, values;           ///< of a stage
+  Value shared;                      ///< all stages, then queries
   Value batch, keyHead, blockRow, warpRow;
   Value firstHead; ///< of this block: of keys where rows are of a group of heads, else of queries
   Value rows;      ///< that blocks share
@@ -416,6 +346,8 @@ private:
 
 LogicalResult emitAttention(ThreadKernel &kernel) {
   std::string reason;
+  if (std::optional<AttentionGradient> gradient = matchAttentionGradient(kernel.from, reason))
+    return emitAttentionGradient(kernel, *gradient);
   std::optional<Attention> attention = matchAttention(kernel.from, reason);
   if (!attention)
     return kernel.from.emitOpError("its schedule `attention` does not fit: ") << reason;

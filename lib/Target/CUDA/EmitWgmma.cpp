@@ -11,6 +11,9 @@
 // A slot has lines of 128 bytes, swizzled, as the operand lies in memory: lines along k, or lines of 64 rows of A (of
 // columns of B), 64 of k for each box. wgmma reads both. Beyond the edges TMA fills in zeros; nothing is stored there.
 //
+// With `in_turn` both take the block's tiles one after the other through the same ring: while the sums of one are
+// stored, the first slots of the next are loaded.
+//
 // Tests: test/Target/CUDA/wgmma.mlir, test/Python/test_cuda_wgmma.py
 //
 //===----------------------------------------------------------------------===//
@@ -31,8 +34,8 @@ public:
       : WarpGroupCode(kernel), code(kernel, std::move(product)), product(code.contraction) {}
 
   LogicalResult run() {
-    std::optional<Operand> a = describe(product.lhs(), product.rows, schedule.m, code.rowOrigin, kernel.maps[0]);
-    std::optional<Operand> b = describe(product.rhs(), product.columns, schedule.n, code.columnOrigin, kernel.maps[1]);
+    std::optional<Operand> a = describe(product.lhs(), product.rows, schedule.m, &code.rowOrigin, kernel.maps[0]);
+    std::optional<Operand> b = describe(product.rhs(), product.columns, schedule.n, &code.columnOrigin, kernel.maps[1]);
     if (!a || !b)
       return failure();
     b->slotOffset = a->bytes();
@@ -74,7 +77,7 @@ private:
     MappedOperand mapped;
     TensorMapRecipe recipe;
     Value map;
-    Value origin;           ///< of the tile in m or n
+    const Value *origin;    ///< of the block's tile in m or n
     int64_t side;           ///< of the tile in m or n
     int64_t slotOffset = 0; ///< where it begins in a slot
     int64_t bytes() const { return side * lineBytes; }
@@ -82,7 +85,8 @@ private:
     int64_t boxBytes() const { return lineElements(mapped.element) * lineBytes; }
   };
 
-  std::optional<Operand> describe(OpOperand *operand, ArrayRef<unsigned> side, int64_t size, Value origin, Value map) {
+  std::optional<Operand> describe(OpOperand *operand, ArrayRef<unsigned> side, int64_t size, const Value *origin,
+                                  Value map) {
     std::string reason;
     std::optional<MappedOperand> mapped = mapOperand(product, operand, side, reason);
     if (!mapped) {
@@ -113,8 +117,32 @@ private:
     return inSlot(shared, slotBytes, slot, operand.slotOffset + offset);
   }
 
+  /// `body` for each of the block's tiles, which is the contraction's then; it changes `state`.
+  void forTiles(SmallVector<Value> state, llvm::function_ref<void(MutableArrayRef<Value>)> body) {
+    if (schedule.inTurn == 1)
+      return body(state);
+    Value all = code.tiles(), blocks = divideUp(all, schedule.inTurn);
+    auto loop = scf::ForOp::create(builder, loc, kernel.block, all, blocks, state);
+    keepRolled(loop);
+    elements.inScope([&] {
+      builder.setInsertionPointToStart(loop.getBody());
+      code.takeTile(loop.getInductionVar());
+      SmallVector<Value> now(loop.getRegionIterArgs());
+      body(now);
+      scf::YieldOp::create(builder, loc, now);
+    });
+  }
+
   void loadTiles(const Operand &a, const Operand &b) {
-    Place place = first();
+    forTiles({first().slot, first().parity}, [&](MutableArrayRef<Value> place) {
+      Place then = loadTile(a, b, {place[0], place[1]});
+      place[0] = then.slot;
+      place[1] = then.parity;
+    });
+  }
+
+  /// All of the sum's k of a tile, from a place in the ring on; the place behind it.
+  Place loadTile(const Operand &a, const Operand &b, Place place) {
     auto loop = scf::ForOp::create(builder, loc, index(0), tiles, index(1), ValueRange{place.slot, place.parity});
     keepRolled(loop);
     elements.inScope([&] {
@@ -126,13 +154,14 @@ private:
       Value depth = elements.multiply(loop.getInductionVar(), index(schedule.k));
       for (const Operand *operand : {&a, &b})
         for (int64_t box = 0; box < operand->mapped.boxes(operand->side); ++box) {
-          Value side = elements.add(operand->origin, index(box * lineElements(operand->mapped.element)));
+          Value side = elements.add(*operand->origin, index(box * lineElements(operand->mapped.element)));
           load(tileOf(*operand, now.slot, box * operand->boxBytes()), operand->map, placeOf(*operand, side, depth),
                full(now.slot));
         }
       Place then = next(now);
       scf::YieldOp::create(builder, loc, ValueRange{then.slot, then.parity});
     });
+    return {loop.getResult(0), loop.getResult(1)};
   }
 
   /// Where a box begins, the fastest dimension first.
@@ -145,6 +174,14 @@ private:
   }
 
   void multiplyTiles(const Operand &a, const Operand &b) {
+    forTiles({first().slot, first().parity}, [&](MutableArrayRef<Value> place) {
+      Place then = multiplyTile(a, b, {place[0], place[1]});
+      place[0] = then.slot;
+      place[1] = then.parity;
+    });
+  }
+
+  Place multiplyTile(const Operand &a, const Operand &b, Place place) {
     Value inGroup = remainder(kernel.thread, warpGroupSize), lane = remainder(inGroup, warpSize);
     // Numbers of warp groups are of all of it: the first loads.
     Value group = elements.add(quotient(kernel.thread, warpGroupSize), index(-1));
@@ -154,7 +191,7 @@ private:
     Type sumType = elementOf(product).isInteger() ? Type(builder.getI32Type()) : builder.getF32Type();
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(sumType));
     Value arrives = isEqual(lane, 0);
-    SmallVector<Value> initial{first().slot, first().parity, first().slot};
+    SmallVector<Value> initial{place.slot, place.parity, place.slot};
     const size_t numPlaces = initial.size();
     initial.append(size_t(rows * schedule.n / warpGroupSize), zero);
     auto loop = scf::ForOp::create(builder, loc, index(0), tiles, index(1), initial);
@@ -183,13 +220,19 @@ private:
     });
     SmallVector<Value> sums(loop.getResults().drop_front(numPlaces));
     waitForGroups(0, sums);
+    if (schedule.inTurn > 1) { // else nobody waits for the last slot
+      Value any = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, tiles, index(0));
+      when(both(arrives, any), [&] { arrive(empty(loop.getResult(2))); });
+    }
     Value row = elements.add(firstRow, elements.multiply(quotient(inGroup, warpSize), index(16)));
     code.writeFragments(lane, row, index(0), {rows / groupRows, schedule.n / 8, groupRows}, sums);
+    return {loop.getResult(0), loop.getResult(1)};
   }
 
   ContractionCode code;
   Contraction &product;
-  Value shared, tiles;
+  Value shared;
+  Value tiles; ///< of k
   int64_t slotBytes = 0;
 };
 

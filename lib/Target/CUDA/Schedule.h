@@ -18,8 +18,11 @@
 //   each its share of the tile's rows, 64 or 128.
 //   mma and wgmma may have `raster = 8`: blocks take tiles in bands of eight rows of tiles, column by column, so that
 //   those that run together read fewer rows and columns of operands that the second-level cache does not hold.
+//   wgmma may have `in_turn = 4`: a block takes so many tiles one after the other, those whose numbers are the grid's
+//   size apart, and loads the next tile's operands while it stores.
 // fma: a block computes a tile (M, N; K at a time) of a product of any type, each thread a smaller tile in registers.
-// attention: a block has rows of queries of one head, 16 for each warp, and walks over so many keys at a time.
+// attention: a block has rows of queries of one head, 16 for each warp, and walks over so many keys at a time. In its
+//   gradient some blocks have rows of keys, and walk over queries.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_SCHEDULE_H
@@ -44,6 +47,7 @@ struct Schedule {
   int64_t consumers = 0;          ///< warp groups that share it, for wgmma
   int64_t tileM = 0, tileN = 0;   ///< of a thread, for fma
   int64_t raster = 1; ///< of mma and wgmma: rows of tiles that blocks with neighbouring numbers take column by column
+  int64_t inTurn = 1; ///< of wgmma: tiles that a block takes one after the other
   // Of mma, wgmma and, without k, of attention:
   int64_t stages = 0; ///< tiles of A and B, or of keys and values, in shared memory
 };

@@ -10,6 +10,7 @@
 #include "dialects/Tile/Sizes.h"
 #include "lib/Target/CUDA/Arch.h"
 #include "lib/Target/CUDA/Attention.h"
+#include "lib/Target/CUDA/AttentionGradient.h"
 #include "lib/Target/CUDA/MathWithCode.h"
 #include "lib/Target/CUDA/ProductSpace.h"
 #include "lib/Target/CUDA/SplitSums.h"
@@ -49,8 +50,8 @@ std::string whyNot(Operation *op) {
   }
   if (isa<tensor::EmptyOp, tensor::PadOp, tensor::InsertSliceOp, tensor::ExtractSliceOp, tensor::ExpandShapeOp,
           tensor::CollapseShapeOp, tensor::CastOp, affine::AffineApplyOp, func::ReturnOp, tensor::YieldOp, tile::ScanOp,
-          tile::ScatterOp, tile::SortOp, tile::GroupedConvolutionOp, tile::DepthwiseGradientOp,
-          tile::AttentionOp>(op)) // attention: with its schedule
+          tile::ScatterOp, tile::SortOp, tile::GroupedConvolutionOp, tile::DepthwiseGradientOp, tile::AttentionOp,
+          tile::AttentionGradientOp>(op)) // of attention: with a schedule
     return "";
   if (auto number = dyn_cast<arith::ConstantOp>(op)) {
     auto dense = dyn_cast<ElementsAttr>(number.getValue());
@@ -256,6 +257,26 @@ private:
   SmallVector<Operation *> members;
 };
 
+/// Attention, or its gradient, with a schedule on tensor cores: its own, or one that is chosen here.
+bool takesTensorCores(func::FuncOp kernel) {
+  std::string reason;
+  std::optional<Schedule> schedule;
+  if (std::optional<Attention> attention = matchAttention(kernel, reason)) {
+    schedule = chooseAttention(*attention);
+    reason = whyNotAttention(*schedule, *attention);
+  } else if (std::optional<AttentionGradient> gradient = matchAttentionGradient(kernel, reason)) {
+    schedule = chooseAttentionGradient(*gradient);
+    reason = whyNotAttentionGradient(*schedule, *gradient);
+  }
+  if (!schedule)
+    return false;
+  if (kernel->hasAttr("tw.schedule"))
+    return true;
+  if (reason.empty())
+    setSchedule(kernel, *schedule);
+  return reason.empty();
+}
+
 struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
   using Base::Base;
   void runOnOperation() override {
@@ -273,15 +294,8 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
       auto isAttention = [](Operation *op) { return isa<tile::AttentionOp, tile::AttentionGradientOp>(op); };
       if (llvm::none_of(kernel.getOps(), [&](Operation &op) { return isAttention(&op); }))
         continue;
-      std::string reason;
-      if (std::optional<Attention> attention = matchAttention(kernel, reason)) {
-        Schedule schedule = chooseAttention(*attention);
-        if (kernel->hasAttr("tw.schedule") || whyNotAttention(schedule, *attention).empty()) {
-          if (!kernel->hasAttr("tw.schedule"))
-            setSchedule(kernel, schedule);
-          continue;
-        }
-      }
+      if (takesTensorCores(kernel))
+        continue;
       if (failed(runPipeline(decompose, kernel)))
         return signalPassFailure();
     }

@@ -136,6 +136,8 @@ std::string whyNotWgmma(const Schedule &schedule, Contraction product, int64_t s
   const int64_t line = lineElements(element);
   if (schedule.k != line)
     return "k is " + text(schedule.k) + ", and must be " + text(line) + ", a line of shared memory";
+  if (schedule.inTurn < 1)
+    return "a block takes " + text(schedule.inTurn) + " tiles in turn, and must take one";
   if (schedule.stages < 2 || schedule.stages > 64)
     return "stages are " + text(schedule.stages) + ", and must be 2 to 64";
   if (schedule.threads != (schedule.consumers + 1) * warpGroupSize)

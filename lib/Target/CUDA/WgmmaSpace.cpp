@@ -3,7 +3,8 @@
 // The space of the schedule `wgmma`, and the model that ranks it: that of `mma` (ProductSpace.cpp), with wgmma's rate.
 // A step over k takes as long as the slowest of the tensor cores' products, of shared memory, which each wgmma reads A
 // and B from and TMA writes, of the tiles' way from the second-level cache, and of that way's latency over the stages
-// that hide it.
+// that hide it. Blocks that take several tiles in turn begin once, and have the next tile's operands when they come to
+// it.
 //
 // Test: test/Target/CUDA/wgmma.mlir, test/Python/test_cuda_wgmma.py
 //
@@ -18,7 +19,7 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-enum Knobs : size_t { groupM, consumers, columns, stages, raster };
+enum Knobs : size_t { groupM, consumers, columns, stages, raster, inTurn };
 
 class Estimate {
 public:
@@ -27,8 +28,8 @@ public:
         bytes(sizes.bytes), resultBytes(sizes.resultBytes) {}
 
   double nanoseconds() const {
-    const int64_t blocks =
-        int64_t(llvm::divideCeil(m, schedule.m)) * int64_t(llvm::divideCeil(n, schedule.n)) * batches;
+    const auto tiles = int64_t(llvm::divideCeil(m, schedule.m) * llvm::divideCeil(n, schedule.n)) * batches;
+    const auto blocks = int64_t(llvm::divideCeil(tiles, schedule.inTurn));
     const int64_t together = blocksTogether(), wave = together * arch.multiprocessors, left = blocks % wave;
     double cycles = double(blocks / wave) * cyclesOf(together);
     if (left > 0)
@@ -61,7 +62,8 @@ private:
     const double shared = (operands + tile) * there / sharedRate;
     const double step = std::max({multiply, shared, tile * there / cacheRate, latency / double(schedule.stages - 1)});
     const double results = double(schedule.m * schedule.n * resultBytes) * there / cacheRate;
-    return double(llvm::divideCeil(k, schedule.k)) * (step + wait / there) + results + latency + aside;
+    const double each = double(llvm::divideCeil(k, schedule.k)) * (step + wait / there) + results;
+    return double(schedule.inTurn) * each + latency + aside;
   }
 
   const Schedule &schedule;
@@ -75,6 +77,18 @@ std::vector<int64_t> with(std::vector<int64_t> values, int64_t also) {
   llvm::sort(values);
   values.erase(std::unique(values.begin(), values.end()), values.end());
   return values;
+}
+
+/// How many tiles a block may take in turn: as long as there are blocks for the whole card, of tiles of a usual size.
+std::vector<int64_t> turnsFor(Contraction product, const Arch &arch) {
+  constexpr int64_t usual = 128;
+  const ProductSizes sizes = sizesOf(product, /*parts=*/1);
+  const auto tiles = int64_t(llvm::divideCeil(sizes.m, usual) * llvm::divideCeil(sizes.n, usual)) * sizes.batches;
+  std::vector<int64_t> turns;
+  for (int64_t number : {1, 2, 3, 4, 6, 8, 12, 16})
+    if (number == 1 || (number - 1) * arch.multiprocessors < tiles)
+      turns.push_back(number);
+  return turns;
 }
 
 } // namespace
@@ -97,6 +111,7 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
                  {"n", with(widths, initial.n), initial.n},
                  {"stages", with(slots, initial.stages), initial.stages}};
   space.knobs.push_back({"raster", rastersFor(sizesOf(product, /*parts=*/1), arch), initial.raster});
+  space.knobs.push_back({"in_turn", with(turnsFor(product, arch), initial.inTurn), initial.inTurn});
   auto atMost = [&](int64_t limit, std::vector<Constraint::Term> terms, std::string why) {
     Constraint constraint;
     constraint.kind = Constraint::Kind::SumAtMost;
@@ -128,6 +143,7 @@ Schedule wgmmaAt(Contraction product, const SchedulePoint &point) {
   schedule.k = lineElements(elementOf(product));
   schedule.stages = point[stages];
   schedule.raster = point[raster];
+  schedule.inTurn = point[inTurn];
   schedule.threads = (schedule.consumers + 1) * warpGroupSize;
   return schedule;
 }
@@ -137,7 +153,7 @@ double nanosecondsOfWgmma(const Schedule &schedule, Contraction product, const A
 }
 
 Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts) {
-  Schedule best = wgmmaAt(product, {groupRows, 1, 64, 2, 1});
+  Schedule best = wgmmaAt(product, {groupRows, 1, 64, 2, 1, 1});
   const ProductSizes sizes = sizesOf(product, parts);
   double least = Estimate(best, sizes, arch).nanoseconds();
   for (const SchedulePoint &point : spaceOfWgmma(product, arch, best).points()) {

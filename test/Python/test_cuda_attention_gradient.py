@@ -1,0 +1,96 @@
+"""The gradient of attention on tensor cores on the emulated device: executed by ptx-check, without a finding, by the numbers rule."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from numbers_rule import check_gradient
+from test_cuda_attention import attend, operands
+from test_cuda_wgmma import kinds
+
+
+@pytest.fixture(autouse=True)
+def emulated(monkeypatch, tmp_path):
+    monkeypatch.setenv("TILEWRIGHT_TARGET", "cuda")
+    monkeypatch.setenv("TILEWRIGHT_DEVICE", "emulated")
+    monkeypatch.setenv("TILEWRIGHT_DUMP", str(tmp_path / "dump"))
+
+
+def check_on_tensor_cores(tmp_path, fn, *inputs):
+    """The last graph is the backward one: one kernel of it is the gradient."""
+    check_gradient(fn, *inputs)
+    assert "attention" in kinds(tmp_path)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("rows, columns", [(64, 64), (64, 96), (33, 70), (130, 17), (1, 40)])
+def test_plain(tmp_path, dtype, rows, columns):
+    check_on_tensor_cores(tmp_path, attend(), *operands(rows, columns, dtype=dtype))
+
+
+@pytest.mark.parametrize("rows, columns", [(96, 96), (70, 70), (96, 40), (40, 96), (130, 130)])
+def test_causal(tmp_path, rows, columns):
+    """Keys that no query sees have a gradient of zero."""
+    check_on_tensor_cores(tmp_path, attend(is_causal=True, scale=0.2), *operands(rows, columns))
+
+
+@pytest.mark.parametrize("size", [8, 16, 40, 64, 72, 80, 96, 128])
+def test_head_sizes(tmp_path, size):
+    """To 64 numbers a thread keeps its own rows; above, shared memory does. Values of another size: attention-gradient.mlir."""
+    check_on_tensor_cores(tmp_path, attend(), *operands(40, 70, size))
+    check_on_tensor_cores(tmp_path, attend(is_causal=True), *operands(70, 70, size, heads=1, key_heads=1))
+
+
+def test_sums_that_do_not_fit_are_products(tmp_path):
+    check_gradient(attend(), *operands(20, 20, 256, heads=1, key_heads=1))
+    assert "attention" not in kinds(tmp_path)
+
+
+@pytest.mark.parametrize("rows", [96, 13])
+def test_masks(tmp_path, rows):
+    q, k, v = operands(rows, 75, batches=2)
+    seen = torch.rand(rows, 75) > 0.4
+    seen[:, 3] = True
+    for mask in (seen, torch.randn(2, 1, rows, 75).bfloat16(), torch.randn(1, 75).bfloat16()):
+        def forward(q, k, v, mask=mask):
+            return F.scaled_dot_product_attention(q, k, v, mask.to(q.dtype) if mask.is_floating_point() else mask)
+
+        check_on_tensor_cores(tmp_path, forward, q, k, v)
+
+
+def test_rows_that_see_nothing():
+    """They have no weights: nothing comes from them, and nothing goes there, as in forward."""
+    q, k, v = (x.requires_grad_() for x in operands(32, 64))
+    mask = torch.rand(32, 64) > 0.3
+    mask[5] = False
+    torch.compile(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, mask), backend="tilewright")(q, k, v).sum().backward()
+    assert (q.grad[:, :, 5] == 0).all()
+    assert all(x.grad.isfinite().all() for x in (q, k, v))
+
+
+def test_operands_as_projections_give_them(tmp_path):
+    def forward(q, k, v):
+        q, k, v = (x.view(2, 40, 3, 64).transpose(1, 2) for x in (q, k, v))
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(2, 40, 192)
+
+    check_on_tensor_cores(tmp_path, forward, *(torch.randn(2, 40, 192).bfloat16() for _ in range(3)))
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_symbolic_lengths(tmp_path, causal):
+    q, k, v = operands(50, 70)
+    for value in (q, k, v):
+        torch._dynamo.mark_dynamic(value, 2)
+    check_on_tensor_cores(tmp_path, attend(is_causal=causal), q, k, v)
+
+
+def test_bits_repeat():
+    q, k, v = operands(100, 130)
+    compiled = torch.compile(attend(), backend="tilewright")
+
+    def gradients():
+        inputs = [x.clone().requires_grad_() for x in (q, k, v)]
+        compiled(*inputs).sum().backward()
+        return [x.grad for x in inputs]
+
+    assert all(torch.equal(a, b) for a, b in zip(gradients(), gradients()))
