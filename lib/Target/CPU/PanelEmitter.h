@@ -36,7 +36,7 @@ public:
     SmallVector<Value> rowIndex;
     for (int64_t row = 0; row < rows; ++row)
       rowIndex.push_back(row == 0 ? first : arith::AddIOp::create(builder, loc, first, constant(row)).getResult());
-    prefetch(rows, first);
+    planAhead(rows, first);
     if (packed)
       packedBlock = arith::DivUIOp::create(builder, loc, first, constant(packedRows()));
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
@@ -145,7 +145,10 @@ private:
   /// This block's share of the block of B that comes next, into the second-level cache: from the third it comes too
   /// slowly for the first rows that read it. Where a line of an image after the other reads all of a panel, it is the
   /// next panel's at the same k; where each block serves all lines, the block behind this one.
-  void prefetch(int64_t rows, Value first) {
+  /// One step's after every few steps of this block: more at a time than the core has buffers for misses would hold up
+  /// its own reads of A until they have come from memory.
+  void planAhead(int64_t rows, Value first) {
+    ahead.reset();
     const int64_t total = access.rowsBefore ? access.rowsInTask : totalRows;
     if (access.rhsNear || total < 2 * rows || (!access.rowsBefore && !access.hasOneRun()))
       return;
@@ -173,13 +176,19 @@ private:
     Value before = arith::DivUIOp::create(builder, loc, from, constant(rows));
     Value share = arith::MulIOp::create(builder, loc, before, constant(steps));
     Value place = arith::AddIOp::create(builder, loc, next.steps, share);
-    SmallVector<Value> ivs = reductionAt(place);
-    for (int64_t step = 0; step < steps; ++step) {
-      ivs.back() = step == 0 ? place : arith::AddIOp::create(builder, loc, place, constant(step)).getResult();
-      for (const SmallVector<Value> &at : rhsVectors(next.panel, ivs))
-        memref::PrefetchOp::create(builder, loc, access.rhs, at, /*isWrite=*/false, /*localityHint=*/2,
-                                   /*isDataCache=*/true);
+    if (access.hasOneRun() || innermostBegin) {
+      ahead = Ahead{next.panel, place, std::max<int64_t>(1, block / steps)};
+      return;
     }
+    // Sums stay in registers through loops around the innermost one.
+    for (int64_t step = 0; step < steps; ++step)
+      fetch(next.panel, step == 0 ? place : arith::AddIOp::create(builder, loc, place, constant(step)).getResult());
+  }
+
+  void fetch(Value panel, Value place) {
+    for (const SmallVector<Value> &at : rhsVectors(panel, reductionAt(place)))
+      memref::PrefetchOp::create(builder, loc, access.rhs, at, /*isWrite=*/false, /*localityHint=*/2,
+                                 /*isDataCache=*/true);
   }
 
   /// Elements of B in a vector.
@@ -203,15 +212,32 @@ private:
       ivs.pop_back();
       return next;
     }
-    auto loop = scf::ForOp::create(builder, loc, innermost && innermostBegin ? innermostBegin : constant(0),
-                                   innermost ? innermostEnd : access.reductionSizes[depth], constant(1), carried);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(loop.getBody());
-    ivs.push_back(loop.getInductionVar());
-    SmallVector<Value> next = reduce(depth + 1, llvm::to_vector_of<Value>(loop.getRegionIterArgs()), ivs, rowIndex);
-    scf::YieldOp::create(builder, loc, next);
-    ivs.pop_back();
-    return llvm::to_vector_of<Value>(loop.getResults());
+    auto over = [&](Value from, Value to, int64_t by, SmallVector<Value> sums,
+                    function_ref<SmallVector<Value>(Value, SmallVector<Value>)> inside) {
+      auto loop = scf::ForOp::create(builder, loc, from, to, constant(by), sums);
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(loop.getBody());
+      scf::YieldOp::create(builder, loc,
+                           inside(loop.getInductionVar(), llvm::to_vector_of<Value>(loop.getRegionIterArgs())));
+      return llvm::to_vector_of<Value>(loop.getResults());
+    };
+    auto each = [&](Value at, SmallVector<Value> sums) {
+      ivs.push_back(at);
+      SmallVector<Value> next = reduce(depth + 1, std::move(sums), ivs, rowIndex);
+      ivs.pop_back();
+      return next;
+    };
+    Value from = innermost && innermostBegin ? innermostBegin : constant(0),
+          to = innermost ? innermostEnd : access.reductionSizes[depth];
+    if (!innermost || !ahead)
+      return over(from, to, 1, std::move(carried), each);
+    return over(from, to, ahead->every, std::move(carried), [&](Value begin, SmallVector<Value> sums) {
+      Value done = arith::SubIOp::create(builder, loc, begin, from);
+      done = arith::DivUIOp::create(builder, loc, done, constant(ahead->every));
+      fetch(ahead->panel, arith::AddIOp::create(builder, loc, ahead->place, done));
+      Value end = arith::AddIOp::create(builder, loc, begin, constant(ahead->every));
+      return over(begin, arith::MinUIOp::create(builder, loc, end, to), 1, std::move(sums), each);
+    });
   }
 
   SmallVector<Value> step(ArrayRef<Value> accumulators, ArrayRef<Value> ivs, ArrayRef<Value> rowIndex) {
@@ -412,6 +438,13 @@ private:
   int64_t group; ///< k of a step
   Value depth;   ///< K in elements; the innermost reduction runs over steps
   Value packedBlock;
+
+  /// What is fetched while a block of rows is computed: a step of `panel` from `place` on after `every` steps.
+  struct Ahead {
+    Value panel, place;
+    int64_t every;
+  };
+  std::optional<Ahead> ahead;
 };
 
 } // namespace tilewright::cpu

@@ -23,14 +23,16 @@ func.func private @deep(%a: memref<8x1024xf32>, %b: memref<1x1024x48xf32>, %c: m
   return
 }
 
-// Each of the 32 blocks of 8 rows fetches 4 of the 128 steps of the next panel's block of B ahead; of the last panel, those
-// of the first at the next k.
+// Each of the 32 blocks of 8 rows fetches 4 of the 128 steps of the next panel's block of B ahead, one after 32 of its own
+// steps; of the last panel, those of the first at the next k.
 // CHECK-LABEL: func private @ahead
 // CHECK: scf.for %[[PANEL:.*]] = %{{.*}} to %c2
 // CHECK: %[[NEXT:.*]] = arith.addi %[[PANEL]], %c1
 // CHECK: %[[MORE:.*]] = arith.cmpi ult, %[[NEXT]], %c2
 // CHECK: %[[P:.*]] = arith.select %[[MORE]], %[[NEXT]], %c0
-// CHECK-COUNT-12: memref.prefetch %{{.*}}[%[[P]], %{{.*}}, %{{.*}}], read, locality<2>, data : memref<2x512x48xf32>
+// CHECK-NOT: memref.prefetch
+// CHECK: %{{.*}}:24 = scf.for {{.*}} step %c32
+// CHECK-COUNT-3: memref.prefetch %{{.*}}[%[[P]], %{{.*}}, %{{.*}}], read, locality<2>, data : memref<2x512x48xf32>
 // CHECK-NOT: memref.prefetch
 // CHECK: %{{.*}}:24 = scf.for
 func.func private @ahead(%a: memref<256x512xf32>, %b: memref<2x512x48xf32>, %c: memref<256x96xf32>) attributes {tw.kernel} {
