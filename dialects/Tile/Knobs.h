@@ -18,6 +18,9 @@ inline constexpr llvm::StringLiteral straightKnob = "straight"; ///< vectors wit
 inline constexpr llvm::StringLiteral keysKnob = "keys"; ///< of attention, at a time (lib/Vector/ExpandAttention.cpp)
 inline constexpr llvm::StringLiteral scoresKnob = "scores"; ///< rows of them at a time, the same
 
+/// `block`: as many rows as registers and the first-level cache keep.
+inline constexpr int64_t wholeBlocks = 16;
+
 /// The value of `knob` in the schedule of `kernel`, or `otherwise`.
 inline int64_t knobOr(mlir::func::FuncOp kernel, llvm::StringRef knob, int64_t otherwise) {
   auto schedule = kernel ? kernel->getAttrOfType<mlir::DictionaryAttr>("tw.schedule") : mlir::DictionaryAttr();

@@ -172,8 +172,8 @@ private:
         if (value == depth || (2 * value <= 3 * steps && steps > 96) || (wide && value < depth))
           depths.push_back(value);
       plainKnob(depthKnob, depths, depth, /*reorders=*/element.isFloat());
-      // 16: as many as fit
-      plainKnob(blockKnob, wide ? std::vector<int64_t>{1, 3, 6} : std::vector<int64_t>{6}, 16, /*reorders=*/false);
+      plainKnob(blockKnob, wide ? std::vector<int64_t>{1, 3, 6} : std::vector<int64_t>{6}, tile::wholeBlocks,
+                /*reorders=*/false);
     }
     if (matmul && ofRows && ofColumns) {
       ProductShape shape = productShapeOf(matmul, own, products);

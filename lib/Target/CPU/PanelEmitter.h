@@ -229,15 +229,37 @@ private:
     };
     Value from = innermost && innermostBegin ? innermostBegin : constant(0),
           to = innermost ? innermostEnd : access.reductionSizes[depth];
-    if (!innermost || !ahead)
+    if (!innermost)
       return over(from, to, 1, std::move(carried), each);
-    return over(from, to, ahead->every, std::move(carried), [&](Value begin, SmallVector<Value> sums) {
-      Value done = arith::SubIOp::create(builder, loc, begin, from);
-      done = arith::DivUIOp::create(builder, loc, done, constant(ahead->every));
-      fetch(ahead->panel, arith::AddIOp::create(builder, loc, ahead->place, done));
-      Value end = arith::AddIOp::create(builder, loc, begin, constant(ahead->every));
-      return over(begin, arith::MinUIOp::create(builder, loc, end, to), 1, std::move(sums), each);
-    });
+    // The last step alone may have fewer k than B's groups.
+    std::optional<int64_t> tail = partialStep();
+    const Value end = tail ? arith::MinUIOp::create(builder, loc, to, constant(*tail)).getResult() : to;
+    wholeSteps = tail.has_value();
+    SmallVector<Value> sums;
+    if (ahead)
+      sums = over(from, end, ahead->every, std::move(carried), [&](Value begin, SmallVector<Value> sums) {
+        Value done = arith::SubIOp::create(builder, loc, begin, from);
+        done = arith::DivUIOp::create(builder, loc, done, constant(ahead->every));
+        fetch(ahead->panel, arith::AddIOp::create(builder, loc, ahead->place, done));
+        Value next = arith::AddIOp::create(builder, loc, begin, constant(ahead->every));
+        return over(begin, arith::MinUIOp::create(builder, loc, next, end), 1, std::move(sums), each);
+      });
+    else
+      sums = over(from, end, 1, std::move(carried), each);
+    wholeSteps = false;
+    if (!tail)
+      return sums;
+    Value last = arith::MaxUIOp::create(builder, loc, from, constant(*tail));
+    return over(last, to, 1, std::move(sums), each);
+  }
+
+  /// The last step of the innermost reduction where it has fewer k than the others and A's k are neighbours.
+  std::optional<int64_t> partialStep() const {
+    std::optional<int64_t> known = getConstantIntValue(depth);
+    if (product == Product::Fma || product == Product::PairFma || !known || *known % group == 0 ||
+        !access.lhsDepthContiguous())
+      return std::nullopt;
+    return *known / group;
   }
 
   SmallVector<Value> step(ArrayRef<Value> accumulators, ArrayRef<Value> ivs, ArrayRef<Value> rowIndex) {
@@ -375,7 +397,7 @@ private:
     VectorType groupType = VectorType::get({group}, element);
     std::optional<int64_t> known = getConstantIntValue(depth);
     Value together;
-    if (access.lhsDepthContiguous() && known && *known % group == 0) {
+    if (wholeSteps || (access.lhsDepthContiguous() && known && *known % group == 0)) {
       together = vector::LoadOp::create(builder, loc, groupType, access.lhs, access.lhsAt(builder, row, at));
     } else {
       SmallVector<Value> parts;
@@ -436,6 +458,7 @@ private:
   VectorType vectorType;
   Product product;
   int64_t group; ///< k of a step
+  bool wholeSteps = false; ///< steps that are emitted have all their k
   Value depth;   ///< K in elements; the innermost reduction runs over steps
   Value packedBlock;
 

@@ -71,6 +71,26 @@ def test_convolution(name, dtype):
         check_gradient(fn, x, w, b)
 
 
+@pytest.mark.parametrize("dtype, channels", [(torch.float32, 1024), (torch.bfloat16, 2048), (torch.float16, 2048)])
+def test_rows_that_share_sets_of_the_cache(dtype, channels):
+    """Pixels 4096 bytes apart: fewer of them at a time (lib/Target/CPU/MicroKernel.cpp)."""
+    x, w = torch.randn(1, channels, 7, 6).to(dtype), torch.randn(64, channels, 1, 1).to(dtype)
+    check(F.conv2d, x.contiguous(memory_format=torch.channels_last), w)
+    check(lambda x, w: F.conv2d(x, w, stride=2), x[:, : channels // 2].contiguous(memory_format=torch.channels_last), w[:, : channels // 2])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_odd_windows(dtype):
+    """A line of a window has 21 elements, so its last pair is half; an infinity beside the window does no harm (in oneDNN's it does)."""
+    x, w = torch.randn(1, 3, 20, 41).to(dtype), torch.randn(64, 3, 7, 7).to(dtype)
+    x = x.contiguous(memory_format=torch.channels_last)
+    check(lambda x, w: F.conv2d(x, w, stride=2), x, w)
+    x[0, 0, :, 7] = float("inf")
+    with torch.no_grad():
+        found = torch.compile(lambda x, w: F.conv2d(x, w, stride=2), backend="tilewright")(x, w)
+    assert torch.equal(found.isfinite(), F.conv2d(x.double(), w.double(), stride=2).isfinite())
+
+
 def test_other_convolutions():
     check(F.conv1d, torch.randn(2, 3, 33), torch.randn(5, 3, 4))
     check(F.conv3d, torch.randn(1, 2, 5, 6, 7), torch.randn(3, 2, 2, 2, 2))

@@ -20,3 +20,15 @@ func.func private @odd(%a: memref<1x33xbf16>, %b: memref<1x17x64xbf16>, %c: memr
   tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 0, 1>, panel = 32 : i64} ins(%a, %b : memref<1x33xbf16>, memref<1x17x64xbf16>) outs(%c : memref<1x32xf32>)
   return
 }
+
+// An odd K of many pairs: all but the last are loaded whole.
+// CHECK-LABEL: func private @odd_run
+// CHECK: scf.for %{{.*}} = %c0 to %c16 step %c1 iter_args
+// CHECK-NOT: arith.cmpi
+// CHECK: vector.load %arg0{{.*}} vector<2xbf16>
+// CHECK: scf.for %{{.*}} = %c16 to %c17 step %c1 iter_args
+// CHECK: vector.from_elements
+func.func private @odd_run(%a: memref<14x33xbf16>, %b: memref<1x17x64xbf16>, %c: memref<14x32xf32>) attributes {tw.kernel} {
+  tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 0, 1>, panel = 32 : i64} ins(%a, %b : memref<14x33xbf16>, memref<1x17x64xbf16>) outs(%c : memref<14x32xf32>)
+  return
+}

@@ -52,3 +52,25 @@ func.func @chosen(%a: memref<2x4x8xf32>, %b: memref<5x1x8x16xf32>, %i: memref<2x
     ins(%a, %b, %i : memref<2x4x8xf32>, memref<5x1x8x16xf32>, memref<2xi64>) outs(%c : memref<2x4x16xf32>)
   return
 }
+
+// Rows of A 4096 bytes apart share a set of the first-level cache, which has room for eight: seven at a time, not 14.
+// CHECK-LABEL: func private @apart
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c28{{.*}} step %c7
+// CHECK: %{{.*}}:14 = scf.for
+// CHECK-LABEL: func private @half_apart
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c28{{.*}} step %c14
+// CHECK: %{{.*}}:28 = scf.for
+// CHECK-LABEL: func private @eight_apart
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c16{{.*}} step %c8
+func.func private @apart(%a: memref<28x1024xf32>, %b: memref<1x1024x32xf32>, %c: memref<28x32xf32>) attributes {tw.kernel} {
+  tw_tile.matmul {group = 1 : i64, lhs_permutation = array<i64: 0, 1>, panel = 32 : i64} ins(%a, %b : memref<28x1024xf32>, memref<1x1024x32xf32>) outs(%c : memref<28x32xf32>)
+  return
+}
+func.func private @half_apart(%a: memref<28x512xf32>, %b: memref<1x512x32xf32>, %c: memref<28x32xf32>) attributes {tw.kernel} {
+  tw_tile.matmul {group = 1 : i64, lhs_permutation = array<i64: 0, 1>, panel = 32 : i64} ins(%a, %b : memref<28x512xf32>, memref<1x512x32xf32>) outs(%c : memref<28x32xf32>)
+  return
+}
+func.func private @eight_apart(%a: memref<16x1024xf32>, %b: memref<1x1024x48xf32>, %c: memref<16x48xf32>) attributes {tw.kernel} {
+  tw_tile.matmul {group = 1 : i64, lhs_permutation = array<i64: 0, 1>, panel = 48 : i64} ins(%a, %b : memref<16x1024xf32>, memref<1x1024x48xf32>) outs(%c : memref<16x48xf32>)
+  return
+}
