@@ -62,6 +62,9 @@ struct CompileFlags {
   cl::opt<std::string> budget{"budget",
                               cl::desc("of --target=hls: what the design may use (default: all that the part has)"),
                               cl::value_desc("dsp=N,bram=N,uram=N"), cl::cat(category)};
+  cl::opt<bool> rtl{"rtl",
+                    cl::desc("of --target=hls: also the design and a test bench in Verilog, in the folder rtl; of integers"),
+                    cl::cat(category)};
   cl::opt<std::string> arch{"arch", cl::desc("of target cuda: sm_80, sm_86, sm_89 or sm_90a (default: sm_80)"),
                             cl::value_desc("name"), cl::cat(category)};
   cl::opt<std::string> rounding{"rounding", cl::desc("between fused ops: fused (none) or eager (as eager rounds)"),
@@ -193,6 +196,8 @@ int runCompile(int argc, const char *const *argv) {
   for (cl::opt<std::string> *flag : {&flags.part, &flags.budget})
     if (flag->getNumOccurrences() && !target->makesFiles())
       return fail("--" + flag->ArgStr + " is for --target=hls; target '" + flags.target + "' has no such thing");
+  if (flags.rtl && !target->makesFiles())
+    return fail("--rtl is for --target=hls; target '" + flags.target + "' has no such thing");
   const bool wantsFiles = target->makesFiles() && !flags.emit.getNumOccurrences();
   if (wantsFiles)
     if (llvm::Error error = checkDesignFolder(flags.output))
@@ -217,6 +222,7 @@ int runCompile(int argc, const char *const *argv) {
   options.startAt = flags.startAt;
   options.part = flags.part;
   options.budget = flags.budget;
+  options.rtl = flags.rtl;
   if (target->makesFiles() && flags.weights.getNumOccurrences())
     options.weights = flags.weights;
   options.tune = flags.tune;

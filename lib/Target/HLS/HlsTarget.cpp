@@ -8,6 +8,7 @@
 #include "lib/Target/HLS/DesignFiles.h"
 #include "lib/Target/HLS/Names.h"
 #include "lib/Target/HLS/PrintCpp.h"
+#include "lib/Target/HLS/Rtl/PrintVerilog.h"
 #include "mlir/Dialect/Affine/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
@@ -103,6 +104,13 @@ public:
     files.push_back({"test_bench.cpp", printBench(*top)});
     files.push_back({"check/dataflow_check.cpp", printDataflowCheck(*top)});
     files.push_back({"run_hls.tcl", printScript(part.device)});
+    if (options.rtl) {
+      llvm::Expected<Verilog> verilog = printVerilog(*top);
+      if (!verilog)
+        return verilog.takeError();
+      files.push_back({"rtl/model.v", std::move(verilog->model)});
+      files.push_back({"rtl/test_bench.v", std::move(verilog->bench)});
+    }
     files.push_back({"report.md", printReport(design, part, budget)});
     files.push_back({"report.json", printJson(design, part, budget)});
     return files;

@@ -1,0 +1,335 @@
+//===- PrintVerilog.cpp - a design as Verilog ------------------------------------------------===//
+//
+// One module: every nest of every task (VerilogNest.cpp), the memories and queues between them, and who begins when.
+// A task begins when the arrays that it reads are complete, its nests run one after another, and the design is done
+// when all tasks are: what the chain of Cost.cpp reckons with. `start` is one cycle; calls do not overlap, so that an
+// array between two tasks is there once.
+//
+// Tests: test/Target/HLS/rtl.mlir, test/Conformance/hls (rtl)
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/HLS/Rtl/PrintVerilog.h"
+#include "lib/Target/HLS/Names.h"
+#include "lib/Target/HLS/PrintCpp.h"
+#include "lib/Target/HLS/Rtl/VerilogBench.h"
+#include "lib/Target/HLS/Rtl/VerilogNest.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+#include <memory>
+
+using namespace mlir;
+
+namespace tilewright::hls {
+namespace {
+
+class DesignPrinter {
+public:
+  explicit DesignPrinter(func::FuncOp top) : top(top), module(top->getParentOfType<ModuleOp>()) {}
+
+  llvm::Expected<Verilog> print() {
+    for (auto [argument, port] : llvm::zip(top.getArguments(), portsOf(top))) {
+      auto made = std::make_unique<RtlPort>();
+      made->name = port.name;
+      made->isOutput = port.isOutput;
+      made->width = port.memory.getElementType().isIndex() ? 32 : port.memory.getElementTypeBitWidth();
+      if (isa<FloatType>(port.memory.getElementType()))
+        problems.push_back("port '" + port.name + "' has floats, and Verilog is made of integers here: quantize the model");
+      portOf[argument] = made.get();
+      ports.push_back(std::move(made));
+    }
+    if (!problems.empty())
+      return refusal();
+    top.walk([&](Operation *op) {
+      if (auto buffer = dyn_cast<BufferOp>(op))
+        addArray(buffer, buffer.getName().str());
+      if (auto stream = dyn_cast<StreamOp>(op))
+        addQueue(stream);
+      if (auto task = dyn_cast<TaskOp>(op))
+        addTask(task);
+    });
+    if (!problems.empty())
+      return refusal();
+    wholeDesign();
+    for (auto &array : arrays)
+      memories(*array);
+    for (auto &queue : queues)
+      fifo(*queue);
+    return Verilog{moduleText(), printVerilogBench(top, ports)};
+  }
+
+private:
+  llvm::Error refusal() {
+    return llvm::createStringError("this design has no form in Verilog:\n  " + llvm::join(problems, "\n  "));
+  }
+
+  RtlArray *addArray(BufferOp buffer, const std::string &name) {
+    auto array = std::make_unique<RtlArray>();
+    array->name = names.take(name + "_mem");
+    array->type = cast<MemRefType>(buffer.getMemory().getType());
+    if (isa<FloatType>(array->type.getElementType()))
+      problems.push_back(whereOf(buffer) + "floats have no form in Verilog here: quantize the model");
+    if (buffer.getValue())
+      array->value = *buffer.getValue();
+    PartitionAttr partition = banksOf(array->type);
+    for (auto [dim, size] : llvm::enumerate(array->type.getShape())) {
+      int64_t banks = partition ? partition.getBanks(dim, size) : 1;
+      if (partition && partition.getKinds()[dim] == PartitionKind::Block && banks > 1)
+        problems.push_back(whereOf(buffer) + "an array in blocks has no form in Verilog yet");
+      array->banks.push_back(banks);
+      array->inBank.push_back(int64_t(llvm::divideCeil(size, banks)));
+    }
+    array->reads.resize(nests);
+    array->writes.resize(nests);
+    arrayOf[buffer.getMemory()] = array.get();
+    arrays.push_back(std::move(array));
+    return arrays.back().get();
+  }
+
+  void addQueue(StreamOp stream) {
+    auto queue = std::make_unique<RtlQueue>();
+    auto type = cast<StreamType>(stream.getQueue().getType());
+    queue->name = names.take(stream.getName().str() + "_queue");
+    queue->width = type.getElement().isIndex() ? 32 : type.getElement().getIntOrFloatBitWidth();
+    queue->depth = type.getDepth();
+    queueOf[stream.getQueue()] = queue.get();
+    queues.push_back(std::move(queue));
+  }
+
+  void addTask(TaskOp task) {
+    auto function = module.lookupSymbol<func::FuncOp>(task.getCallee());
+    const std::string name = names.take("task_" + function.getName().str());
+    RtlWorld world;
+    SmallVector<Value> given(task->getOperands());
+    for (auto [argument, value] : llvm::zip(function.getArguments(), given)) {
+      if (RtlArray *array = arrayOf.lookup(value))
+        world.arrays[argument] = array;
+      if (RtlQueue *queue = queueOf.lookup(value))
+        world.queues[argument] = queue;
+      if (RtlPort *port = portOf.lookup(value))
+        world.ports[argument] = port;
+    }
+    std::vector<PipelineNest> pipelines;
+    for (Operation &op : function.getBody().front()) {
+      if (auto buffer = dyn_cast<BufferOp>(op)) {
+        world.arrays[buffer.getMemory()] = addArray(buffer, function.getName().str() + "_" + buffer.getName().str());
+      } else if (auto loop = dyn_cast<affine::AffineForOp>(op)) {
+        pipelines.push_back(pipelineNest(loop, problems));
+      } else if (!isa<arith::ConstantOp, func::ReturnOp>(op)) {
+        problems.push_back(whereOf(&op) + "'" + op.getName().getStringRef().str() + "' outside of a loop with a schedule");
+      }
+    }
+    if (!problems.empty())
+      return;
+    // Every array has a place for every nest, whether that uses it or not.
+    for (auto [number, nest] : llvm::enumerate(pipelines)) {
+      for (auto &array : arrays) {
+        array->reads.emplace_back();
+        array->writes.emplace_back();
+      }
+      ++nests;
+      const std::string prefix = name + "_" + std::to_string(number);
+      printNest(nest, prefix, world, text, problems);
+    }
+    // Who begins when.
+    std::string all = "started";
+    for (Value value : task.getReads())
+      if (RtlArray *array = arrayOf.lookup(value); array && !array->value)
+        all += " & " + filledBy[value] + "_complete";
+    text.declarations += "  wire " + name + "_done, " + name + "_complete, " + name + "_ready;\n  reg " + name + "_begun, " +
+                         name + "_finished;\n";
+    text.logic += "\n  // " + name + "\n  assign " + name + "_ready = " + all + ";\n  always @(posedge clk) " + name +
+                  "_begun <= ~reset & " + name + "_ready;\n";
+    for (size_t number = 0; number < pipelines.size(); ++number) {
+      const std::string prefix = name + "_" + std::to_string(number);
+      text.declarations += "  wire " + prefix + "_start;\n";
+      text.logic += "  assign " + prefix + "_start = " +
+                    (number == 0 ? name + "_ready & (begin_now | ~" + name + "_begun)"
+                                 : name + "_" + std::to_string(number - 1) + "_done") +
+                    ";\n";
+    }
+    text.logic += "  assign " + name + "_done = " +
+                  (pipelines.empty() ? name + "_ready" : name + "_" + std::to_string(pipelines.size() - 1) + "_done") +
+                  ";\n  always @(posedge clk) " + name + "_finished <= ~reset & ~begin_now & " + name +
+                  "_complete;\n  assign " + name + "_complete = ~begin_now & (" + name + "_finished | " + name + "_done);\n";
+    for (Value value : task.getWrites())
+      filledBy[value] = name;
+    tasks.push_back(name);
+  }
+
+  void wholeDesign() {
+    text.declarations += "  wire begin_now, started;\n  reg going;\n";
+    text.logic += "\n  // a call\n  assign begin_now = start & ~reset;\n  assign started = begin_now | going;\n"
+                  "  always @(posedge clk) going <= ~reset & (started & ~done);\n  assign done = going";
+    for (const std::string &task : tasks)
+      text.logic += " & " + task + "_complete";
+    text.logic += ";\n";
+  }
+
+  /// The memories of an array, with ports that its nests take in turn.
+  void memories(RtlArray &array) {
+    llvm::raw_string_ostream declarations(text.declarations), out(text.logic);
+    const unsigned addressBits = std::max(1u, llvm::Log2_64_Ceil(uint64_t(array.words())));
+    const std::string word = "[" + std::to_string(array.width() - 1) + ":0]";
+    out << "\n";
+    for (int64_t bank = 0; bank < array.count(); ++bank) {
+      const std::string name = array.bank(bank);
+      std::vector<std::vector<BankWrite>> writePorts;
+      std::vector<std::vector<BankRead>> readPorts;
+      auto collect = [&](auto &ofNests, auto &into) {
+        for (auto &nest : ofNests)
+          if (auto found = nest.find(bank); found != nest.end())
+            for (auto [port, request] : llvm::enumerate(found->second)) {
+              if (into.size() <= port)
+                into.resize(port + 1);
+              into[port].push_back(request);
+            }
+      };
+      collect(array.writes, writePorts);
+      collect(array.reads, readPorts);
+      if (readPorts.empty() && writePorts.empty() && !array.value)
+        continue;
+      declarations << "  reg " << word << " " << name << " [0:" << array.words() - 1 << "];\n";
+      if (array.value)
+        initial(array, bank, out);
+      for (auto [port, requests] : llvm::enumerate(writePorts)) {
+        const std::string base = name + "_w" + std::to_string(port);
+        declarations << "  wire " << base << "_on;\n  wire [" << addressBits - 1 << ":0] " << base << "_at;\n  wire " << word << " "
+                     << base << "_data;\n";
+        out << "  assign " << base << "_on = " << either(requests, [](auto &r) { return r.enable; }) << ";\n  assign " << base
+            << "_at = " << chosen(requests, [](auto &r) { return r.address; }) << ";\n  assign " << base
+            << "_data = " << chosen(requests, [](auto &r) { return r.data; }) << ";\n  always @(posedge clk) if (" << base
+            << "_on) " << name << "[" << base << "_at] <= " << base << "_data;\n";
+      }
+      for (auto [port, requests] : llvm::enumerate(readPorts)) {
+        const std::string base = name + "_r" + std::to_string(port);
+        if (array.inRegisters()) {
+          for (BankRead &read : requests)
+            out << "  assign " << read.data << " = $signed(" << name << "[" << read.address << "]);\n";
+          continue;
+        }
+        declarations << "  wire " << base << "_on;\n  wire [" << addressBits - 1 << ":0] " << base << "_at;\n  reg " << word << " "
+                     << base << "_q;\n";
+        out << "  assign " << base << "_on = " << either(requests, [](auto &r) { return r.enable; }) << ";\n  assign " << base
+            << "_at = " << chosen(requests, [](auto &r) { return r.address; }) << ";\n  always @(posedge clk) if (" << base
+            << "_on) " << base << "_q <= " << name << "[" << base << "_at];\n";
+        std::string data = base + "_q";
+        if (array.bypassed && !writePorts.empty()) { // what is written in the cycle of the read
+          declarations << "  reg " << base << "_new;\n  reg " << word << " " << base << "_is;\n";
+          std::string same = "1'b0", its = name + "_w0_data";
+          for (size_t write = 0; write < writePorts.size(); ++write) {
+            const std::string w = name + "_w" + std::to_string(write);
+            same += " | (" + w + "_on & (" + w + "_at == " + base + "_at))";
+            if (write > 0)
+              its = "(" + w + "_on & (" + w + "_at == " + base + "_at)) ? " + w + "_data : " + its;
+          }
+          out << "  always @(posedge clk) if (" << base << "_on) begin " << base << "_new <= " << same << "; " << base
+              << "_is <= " << its << "; end\n";
+          data = "(" + base + "_new ? " + base + "_is : " + base + "_q)";
+        }
+        for (BankRead &read : requests)
+          out << "  assign " << read.data << " = $signed(" << data << ");\n";
+      }
+    }
+  }
+
+  template <typename Requests> static std::string either(Requests &requests, auto field) {
+    std::string all;
+    for (auto &request : requests)
+      all += (all.empty() ? "" : " | ") + ("(" + field(request) + ")");
+    return all;
+  }
+  /// By whose turn it is; the last where it is nobody's.
+  template <typename Requests> static std::string chosen(Requests &requests, auto field) {
+    std::string all;
+    for (size_t number = 0; number + 1 < requests.size(); ++number)
+      all += "(" + requests[number].enable + ") ? " + field(requests[number]) + " : ";
+    return all + field(requests.back());
+  }
+
+  void initial(RtlArray &array, int64_t bank, raw_ostream &out) {
+    ArrayRef<int64_t> shape = array.type.getShape();
+    std::vector<int64_t> of(shape.size());
+    for (size_t dim = shape.size(), rest = size_t(bank); dim-- > 0; rest /= size_t(array.banks[dim]))
+      of[dim] = int64_t(rest) % array.banks[dim];
+    out << "  initial begin\n";
+    int64_t number = 0;
+    for (const llvm::APInt &value : array.value.getValues<llvm::APInt>()) {
+      int64_t rest = number++, word = 0, scale = 1;
+      bool here = true;
+      for (size_t dim = shape.size(); dim-- > 0; rest /= shape[dim]) {
+        const int64_t index = rest % shape[dim];
+        here &= index % array.banks[dim] == of[dim];
+        word += index / array.banks[dim] * scale;
+        scale *= array.inBank[dim];
+      }
+      if (!here)
+        continue;
+      llvm::SmallString<24> digits;
+      value.toString(digits, 16, /*Signed=*/false);
+      out << "    " << array.bank(bank) << "[" << word << "] = " << array.width() << "'h" << digits << ";\n";
+    }
+    out << "  end\n";
+  }
+
+  void fifo(RtlQueue &queue) {
+    llvm::raw_string_ostream declarations(text.declarations), out(text.logic);
+    const std::string &name = queue.name, word = "[" + std::to_string(queue.width - 1) + ":0]";
+    const std::string place = "[" + std::to_string(std::max(1u, llvm::Log2_64_Ceil(uint64_t(queue.depth))) - 1) + ":0]";
+    const std::string last = std::to_string(queue.depth - 1);
+    declarations << "  reg " << word << " " << name << " [0:" << last << "];\n  reg " << place << " " << name << "_from, " << name
+                 << "_to;\n  reg [" << llvm::Log2_64_Ceil(uint64_t(queue.depth) + 1) << ":0] " << name << "_held;\n  wire " << name
+                 << "_empty, " << name << "_full, " << name << "_take, " << name << "_put;\n  wire signed " << word << " " << name
+                 << "_head;\n";
+    out << "\n  assign " << name << "_empty = " << name << "_held == 0;\n  assign " << name << "_full = " << name
+        << "_held == " << queue.depth << ";\n  assign " << name << "_head = $signed(" << name << "[" << name << "_from]);\n  assign "
+        << name << "_take = " << queue.take << ";\n  assign " << name << "_put = " << queue.put << ";\n  always @(posedge clk) begin\n    if ("
+        << name << "_put) " << name << "[" << name << "_to] <= " << queue.value << ";\n    if (reset | begin_now) begin " << name
+        << "_from <= 0; " << name << "_to <= 0; " << name << "_held <= 0; end\n    else begin\n      if (" << name << "_put) " << name
+        << "_to <= " << name << "_to == " << last << " ? 0 : " << name << "_to + 1;\n      if (" << name << "_take) " << name
+        << "_from <= " << name << "_from == " << last << " ? 0 : " << name << "_from + 1;\n      " << name << "_held <= " << name
+        << "_held + " << name << "_put - " << name << "_take;\n    end\n  end\n";
+  }
+
+  std::string moduleText() {
+    std::string all = "// Made by Tilewright: tilewright compile --target=hls --rtl. A call begins with a cycle of start and ends "
+                      "with one of done.\n`default_nettype none\nmodule model (\n  input wire clk, input wire reset, input "
+                      "wire start, output wire done";
+    std::string assigns;
+    for (auto &port : ports) {
+      if (port->lanes == 0)
+        continue; // nobody reads it
+      const std::string bus = "[" + std::to_string(port->lanes * port->width - 1) + ":0]";
+      all += ",\n  output wire " + port->name + "_on, output wire [31:0] " + port->name + "_at, " +
+             (port->isOutput ? "output" : "input") + " wire " + bus + " " + port->name + "_data";
+      assigns += "  assign " + port->name + "_on = " + port->enable + ";\n  assign " + port->name + "_at = " + port->address + ";\n";
+      if (!port->isOutput)
+        continue;
+      std::string lanes;
+      for (const std::string &lane : port->data)
+        lanes = lane + (lanes.empty() ? "" : ", ") + lanes;
+      assigns += "  assign " + port->name + "_data = {" + lanes + "};\n";
+    }
+    return all + "\n);\n" + text.declarations + text.logic + "\n  // ports\n" + assigns + "endmodule\n`default_nettype wire\n";
+  }
+
+  func::FuncOp top;
+  ModuleOp module;
+  NameTable names;
+  RtlText text;
+  size_t nests = 0;
+  std::vector<std::unique_ptr<RtlArray>> arrays;
+  std::vector<std::unique_ptr<RtlQueue>> queues;
+  std::vector<std::unique_ptr<RtlPort>> ports;
+  llvm::DenseMap<Value, RtlArray *> arrayOf;
+  llvm::DenseMap<Value, RtlQueue *> queueOf;
+  llvm::DenseMap<Value, RtlPort *> portOf;
+  llvm::DenseMap<Value, std::string> filledBy;
+  std::vector<std::string> tasks, problems;
+};
+
+} // namespace
+
+llvm::Expected<Verilog> printVerilog(func::FuncOp top) { return DesignPrinter(top).print(); }
+
+} // namespace tilewright::hls

@@ -1,0 +1,22 @@
+//===- PrintVerilog.h - a design as Verilog ------------------------------------------------===//
+#ifndef TILEWRIGHT_TARGET_HLS_RTL_PRINTVERILOG_H
+#define TILEWRIGHT_TARGET_HLS_RTL_PRINTVERILOG_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/Error.h"
+#include <string>
+#include <vector>
+
+namespace tilewright::hls {
+
+/// A design and its test bench in Verilog.
+struct Verilog {
+  std::string model, bench;
+};
+
+/// Of integers. An error names everything that has no form in Verilog, with its line.
+llvm::Expected<Verilog> printVerilog(mlir::func::FuncOp top);
+
+} // namespace tilewright::hls
+
+#endif

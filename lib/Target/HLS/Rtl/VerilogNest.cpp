@@ -1,0 +1,447 @@
+//===- VerilogNest.cpp - the text of one pipelined nest --------------------------------------===//
+//
+//   assign gemm_0_valid_0 = gemm_0_running;                              // stage 0: an iteration begins
+//   assign gemm_0_s7 = gemm_0_s5_3 + gemm_0_s6;                          // stage 4: a sum ...
+//   always @(posedge clk) if (gemm_0_go_4) gemm_0_s7_r <= gemm_0_s7;     // ... and the register behind it
+//
+// A value that is needed later than it is there is handed on from stage to stage. Where a queue is empty or full, the
+// stages up to that one wait, and those behind it go on.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/HLS/Rtl/VerilogNest.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/raw_ostream.h"
+#include <set>
+
+using namespace mlir;
+
+namespace tilewright::hls {
+
+unsigned RtlArray::width() const {
+  Type element = type.getElementType();
+  return element.isIndex() ? 32 : element.getIntOrFloatBitWidth();
+}
+int64_t RtlArray::words() const {
+  int64_t product = 1;
+  for (auto [size, banked] : llvm::zip(type.getShape(), inBank))
+    product *= banked;
+  return product;
+}
+int64_t RtlArray::count() const {
+  int64_t product = 1;
+  for (int64_t its : banks)
+    product *= its;
+  return product;
+}
+
+namespace {
+
+std::string text(int64_t number) { return std::to_string(number); }
+
+std::string signedBits(unsigned bits) { return bits == 1 ? "signed [0:0]" : "signed [" + text(bits - 1) + ":0]"; }
+
+class NestPrinter {
+public:
+  NestPrinter(const PipelineNest &nest, StringRef prefix, RtlWorld &world, RtlText &text,
+              std::vector<std::string> &problems)
+      : nest(nest), prefix(prefix.str() + "_"), world(world), declarations(text.declarations), out(text.logic),
+        problems(problems) {}
+
+  void print() {
+    findWaits();
+    controls();
+    for (size_t number = 0; number < nest.steps.size(); ++number)
+      step(number);
+    ports();
+    // What is handed on from stage to stage.
+    for (auto &[name, last] : delayed) {
+      const auto &[width, from] = declared[name];
+      for (int64_t stage = from; stage < last; ++stage)
+        handOn(stageName(name, stage, from), stageName(name, stage + 1, from), width, stage);
+    }
+  }
+
+private:
+  /// Stages in which a queue may make the nest wait.
+  void findWaits() {
+    for (const Step &step : nest.steps) {
+      if (step.kind == Step::Kind::Read)
+        waits[step.start].push_back(world.queues[step.memory]->name + "_empty");
+      if (step.kind == Step::Kind::Write)
+        waits[step.start].push_back(world.queues[step.memory]->name + "_full");
+    }
+  }
+
+  std::string valid(int64_t stage) const { return prefix + "valid_" + text(stage); }
+
+  /// Whether what is in `stage` goes on.
+  std::string go(int64_t stage) const {
+    auto next = waits.lower_bound(stage);
+    return next == waits.end() ? "" : prefix + "go_" + text(next->first);
+  }
+
+  std::string always(int64_t stage) const {
+    std::string condition = go(stage);
+    return "  always @(posedge clk) " + (condition.empty() ? "" : "if (" + condition + ") ");
+  }
+
+  std::string stageName(const std::string &name, int64_t stage, int64_t from) const {
+    return stage == from ? name : name + "_" + text(stage);
+  }
+
+  void handOn(const std::string &from, const std::string &to, unsigned width, int64_t stage) {
+    reg(signedBits(width), to);
+    out << always(stage) << to << " <= " << from << ";\n";
+  }
+
+  void reg(const std::string &bits, const std::string &name) { declarations << "  reg " << bits << " " << name << ";\n"; }
+  void wire(const std::string &bits, const std::string &name, const std::string &value = "") {
+    declarations << "  wire " << bits << " " << name << ";\n";
+    if (!value.empty())
+      out << "  assign " << name << " = " << value << ";\n";
+  }
+
+  static unsigned bitsFor(int64_t most) { return llvm::Log2_64_Ceil(uint64_t(most) + 1) + 1; }
+
+  void controls() {
+    out << "\n  // " << nest.label << ": " << nest.iterations << " iterations, one every " << nest.ii << ", " << nest.depth
+        << " stages\n";
+    for (auto next = waits.rbegin(); next != waits.rend(); ++next) {
+      auto behind = waits.upper_bound(next->first);
+      std::string any;
+      for (const std::string &one : next->second)
+        any += (any.empty() ? "" : " | ") + one;
+      wire("", prefix + "go_" + text(next->first),
+           (behind == waits.end() ? "" : prefix + "go_" + text(behind->first) + " & ") + "~(" + valid(next->first) +
+               " & (" + any + "))");
+    }
+    reg("", prefix + "running");
+    std::string isLast, here = prefix + "step";
+    for (size_t number = 0; number < nest.counters.size(); ++number) {
+      const Counter &counter = nest.counters[number];
+      counters.push_back(prefix + "c" + text(number));
+      reg(signedBits(bitsFor(counter.from + counter.trips)), counters.back());
+      declared[counters.back()] = {bitsFor(counter.from + counter.trips), 0};
+      isLast += (isLast.empty() ? "" : " & ") + ("(" + counters.back() + " == " + text(counter.from + counter.trips - 1) + ")");
+    }
+    if (nest.ii > 1) {
+      reg("[" + text(bitsFor(nest.ii)) + ":0]", prefix + "phase");
+      wire("", valid(0), prefix + "running & (" + prefix + "phase == 0)");
+      wire("", here, prefix + "running & (" + prefix + "phase == " + text(nest.ii - 1) + ")");
+    } else {
+      wire("", valid(0), prefix + "running");
+      wire("", here, prefix + "running");
+    }
+    wire("", prefix + "last", isLast);
+    const std::string moves = go(0).empty() ? "" : " & " + go(0);
+    out << "  always @(posedge clk)\n    if (reset) " << prefix << "running <= 1'b0;\n    else if (" << prefix
+        << "start) begin\n      " << prefix << "running <= 1'b1;\n";
+    if (nest.ii > 1)
+      out << "      " << prefix << "phase <= 0;\n";
+    for (auto [name, counter] : llvm::zip(counters, nest.counters))
+      out << "      " << name << " <= " << counter.from << ";\n";
+    out << "    end";
+    if (nest.ii > 1)
+      out << " else if (" << prefix << "running & ~" << here << (go(0).empty() ? "" : " & " + go(0)) << ")\n      " << prefix
+          << "phase <= " << prefix << "phase + 1;\n    else";
+    else
+      out << " else";
+    out << " if (" << here << moves << ") begin\n";
+    if (nest.ii > 1)
+      out << "      " << prefix << "phase <= 0;\n";
+    out << "      if (" << prefix << "last) " << prefix << "running <= 1'b0;\n";
+    // As an odometer: the innermost counter always, another when those inside it begin anew.
+    std::string carry;
+    for (size_t number = counters.size(); number-- > 0;) {
+      const Counter &counter = nest.counters[number];
+      const std::string end = "(" + counters[number] + " == " + text(counter.from + counter.trips - 1) + ")";
+      out << "      " << (carry.empty() ? "" : "if (" + carry + ") ") << counters[number] << " <= " << end << " ? "
+          << counter.from << " : " << counters[number] << " + 1;\n";
+      carry += (carry.empty() ? "" : " & ") + end;
+    }
+    out << "    end\n";
+    // Which stages hold an iteration.
+    for (int64_t stage = 1; stage < nest.depth; ++stage) {
+      const std::string before = go(stage - 1), own = go(stage);
+      reg("", valid(stage));
+      out << "  always @(posedge clk) if (reset) " << valid(stage) << " <= 1'b0; else ";
+      if (own.empty() && before.empty())
+        out << valid(stage) << " <= " << valid(stage - 1) << ";\n";
+      else if (own == before)
+        out << "if (" << own << ") " << valid(stage) << " <= " << valid(stage - 1) << ";\n";
+      else
+        out << (own.empty() ? "" : "if (" + own + ") ") << valid(stage) << " <= " << valid(stage - 1) << " & " << before
+            << ";\n";
+    }
+    declared[prefix + "last"] = {1, 0};
+    const std::string last = at(prefix + "last", nest.depth - 1), moved = go(nest.depth - 1);
+    reg("", prefix + "ended");
+    reg("", prefix + "done");
+    out << "  always @(posedge clk) " << prefix << "ended <= ~reset & "
+        << valid(nest.depth - 1) << " & " << last << (moved.empty() ? "" : " & " + moved)
+        << (nest.depth == 1 && nest.ii > 1 ? " & " + here : "") << ";\n  always @(posedge clk) " << prefix
+        << "done <= ~reset & " << prefix << "ended;\n";
+  }
+
+  /// A declared name in a later stage.
+  std::string at(const std::string &name, int64_t stage) {
+    const int64_t from = declared[name].second;
+    int64_t &last = delayed[name];
+    last = std::max(last, stage);
+    return stageName(name, stage, from);
+  }
+
+  /// The value of a step in a stage.
+  std::string value(size_t number, int64_t stage) {
+    const Step &step = nest.steps[number];
+    if (step.kind == Step::Kind::Constant) {
+      llvm::SmallString<24> digits;
+      step.constant.abs().toString(digits, 10, /*Signed=*/false);
+      const unsigned bits = std::max(2u, step.bits + 1); // the least of a type has no positive counterpart
+      return std::string(step.constant.isNegative() ? "(-" : "") + text(bits) + "'sd" + digits.str().str() +
+             (step.constant.isNegative() ? ")" : "");
+    }
+    if (step.kind == Step::Kind::Counter)
+      return "(" + sum(step.at[0], stage) + ")";
+    return at(names[number], stage);
+  }
+
+  std::string sum(const IndexSum &place, int64_t stage) {
+    std::string all;
+    for (auto [factor, counter] : llvm::zip(place.factors, counters))
+      if (factor != 0)
+        all += (all.empty() ? "" : " + ") + at(counter, stage) + (factor == 1 ? "" : " * " + text(factor));
+    if (all.empty() || place.constant != 0)
+      all += (all.empty() ? "" : " + ") + text(place.constant);
+    return all;
+  }
+
+  std::string expression(const Step &step) {
+    auto of = [&](size_t operand) { return value(step.operands[operand], step.start); };
+    auto without = [&](size_t operand) { return bitsOf(step.operands[operand], step.start); };
+    auto smaller = [&](bool isUnsigned, StringRef sign) {
+      return (isUnsigned ? without(0) : of(0)) + " " + sign.str() + " " + (isUnsigned ? without(1) : of(1));
+    };
+    return llvm::TypeSwitch<Operation *, std::string>(step.op)
+        .Case([&](arith::AddIOp) { return of(0) + " + " + of(1); })
+        .Case([&](arith::SubIOp) { return of(0) + " - " + of(1); })
+        .Case([&](arith::MulIOp) { return of(0) + " * " + of(1); })
+        .Case([&](arith::AndIOp) { return of(0) + " & " + of(1); })
+        .Case([&](arith::OrIOp) { return of(0) + " | " + of(1); })
+        .Case([&](arith::XOrIOp) { return of(0) + " ^ " + of(1); })
+        .Case([&](arith::ShLIOp) { return of(0) + " << " + without(1); })
+        .Case([&](arith::ShRSIOp) { return of(0) + " >>> " + without(1); })
+        .Case([&](arith::ShRUIOp) { return without(0) + " >> " + without(1); })
+        .Case([&](arith::SelectOp) { return of(0) + " ? " + of(1) + " : " + of(2); })
+        .Case<arith::ExtSIOp, arith::TruncIOp, arith::IndexCastOp>([&](auto) { return of(0); })
+        .Case([&](arith::ExtUIOp) { return "$signed({1'b0, " + bitsOf(step.operands[0], step.start) + "})"; })
+        .Case([&](arith::MaxSIOp) { return "(" + smaller(false, ">") + ") ? " + of(0) + " : " + of(1); })
+        .Case([&](arith::MinSIOp) { return "(" + smaller(false, "<") + ") ? " + of(0) + " : " + of(1); })
+        .Case([&](arith::MaxUIOp) { return "(" + smaller(true, ">") + ") ? " + of(0) + " : " + of(1); })
+        .Case([&](arith::MinUIOp) { return "(" + smaller(true, "<") + ") ? " + of(0) + " : " + of(1); })
+        .Case([&](arith::CmpIOp compare) {
+          static constexpr StringLiteral signs[] = {"==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">="};
+          auto predicate = compare.getPredicate();
+          return smaller(predicate >= arith::CmpIPredicate::ult, signs[size_t(predicate)]);
+        })
+        .Default([](Operation *) { return std::string("0"); });
+  }
+
+  /// The bits of a step's type, exactly as many: a wire of its own.
+  std::string bitsOf(size_t number, int64_t stage) {
+    const std::string name = prefix + "b" + text(number) + "_" + text(stage);
+    if (plain.insert(name).second)
+      wire("[" + text(nest.steps[number].width - 1) + ":0]", name, value(number, stage));
+    return name;
+  }
+
+  void step(size_t number) {
+    const Step &step = nest.steps[number];
+    names[number] = prefix + "s" + text(number);
+    const std::string name = names[number];
+    switch (step.kind) {
+    case Step::Kind::Constant:
+    case Step::Kind::Counter:
+      return;
+    case Step::Kind::Compute:
+      declared[name] = {step.bits, step.start};
+      wire(signedBits(step.bits), name, expression(step));
+      if (step.latency > 0) { // the stages of the operator
+        names[number] = name + "_r";
+        std::string from = name;
+        for (int64_t stage = 0; stage < step.latency; ++stage) {
+          const std::string to = name + "_r" + (stage + 1 == step.latency ? std::string() : text(stage));
+          handOn(from, to, step.bits, step.start + stage);
+          from = to;
+        }
+        declared[names[number]] = {step.bits, step.ready()};
+      }
+      return;
+    case Step::Kind::Read: {
+      RtlQueue &queue = *world.queues[step.memory];
+      queue.take = valid(step.start) + " & " + go(step.start);
+      names[number] = name + "_r";
+      handOn(queue.name + "_head", names[number], step.bits, step.start);
+      declared[names[number]] = {step.bits, step.ready()};
+      return;
+    }
+    case Step::Kind::Write: {
+      RtlQueue &queue = *world.queues[step.memory];
+      queue.put = valid(step.start) + " & " + go(step.start);
+      queue.value = value(step.operands[0], step.start);
+      return;
+    }
+    case Step::Kind::Load:
+    case Step::Kind::Store:
+      declared[name] = {step.bits, step.ready()};
+      if (RtlPort *port = world.ports.lookup(step.memory))
+        return portLanes[port].push_back(number);
+      return element(number);
+    }
+  }
+
+  std::string enabled(int64_t stage) const {
+    std::string moves = go(stage);
+    return valid(stage) + (moves.empty() ? "" : " & " + moves);
+  }
+
+  /// A load or a store of an array on the chip.
+  void element(size_t number) {
+    const Step &step = nest.steps[number];
+    RtlArray &array = *world.arrays[step.memory];
+    if (step.overwritten)
+      return;
+    const bool isLoad = step.kind == Step::Kind::Load;
+    // Registers are read when the element is used, memories a cycle before.
+    const int64_t stage = isLoad && array.inRegisters() ? step.ready() : step.start;
+    std::string address, bankText;
+    int64_t bank = 0;
+    bool known = true;
+    for (auto [dim, place] : llvm::enumerate(step.at)) {
+      const int64_t banks = array.banks[dim], words = array.inBank[dim];
+      const bool divides = llvm::all_of(place.factors, [&](int64_t factor) { return factor % banks == 0; });
+      std::string word;
+      if (divides && place.constant >= 0) {
+        IndexSum inside = place;
+        for (int64_t &factor : inside.factors)
+          factor /= banks;
+        inside.constant = place.constant / banks;
+        bank = bank * banks + place.constant % banks;
+        word = sum(inside, stage);
+        bankText = bankText.empty() ? text(place.constant % banks)
+                                    : "(" + bankText + ") * " + text(banks) + " + " + text(place.constant % banks);
+      } else {
+        known = false;
+        word = "(" + sum(place, stage) + ") / " + text(banks);
+        const std::string its = "(" + sum(place, stage) + ") % " + text(banks);
+        bankText = bankText.empty() ? its : "(" + bankText + ") * " + text(banks) + " + " + its;
+      }
+      if (words > 1)
+        address = address.empty() ? word : "(" + address + ") * " + text(words) + " + " + word;
+    }
+    const std::string place = prefix + "a" + text(number);
+    const unsigned addressBits = std::max(1u, llvm::Log2_64_Ceil(uint64_t(array.words())));
+    wire("[" + text(addressBits - 1) + ":0]", place, address.empty() ? "0" : address);
+    const std::string which = place + "_bank";
+    if (!known)
+      wire("[" + text(llvm::Log2_64_Ceil(uint64_t(array.count()))) + ":0]", which, bankText);
+    auto mine = [&](int64_t its) { return known ? std::string() : " & (" + which + " == " + text(its) + ")"; };
+    if (!isLoad) {
+      for (int64_t its = known ? bank : 0; its < (known ? bank + 1 : array.count()); ++its)
+        array.writes.back()[its].push_back({enabled(stage) + mine(its), place, value(step.operands[0], stage)});
+      return;
+    }
+    array.bypassed |= step.bypassed;
+    std::string result;
+    for (int64_t its = known ? bank : 0; its < (known ? bank + 1 : array.count()); ++its) {
+      const std::string data = known ? names[number] : names[number] + "_of_" + text(its);
+      wire(signedBits(step.bits), data);
+      array.reads.back()[its].push_back({array.inRegisters() ? "" : enabled(stage), place, data});
+      result += known || its + 1 == array.count() ? data
+                                                  : "(" + chosen(which, array, step, stage) + " == " + text(its) + ") ? " + data + " : ";
+    }
+    if (!known)
+      wire(signedBits(step.bits), names[number], result);
+  }
+
+  /// The number of the bank when the element has come from it.
+  std::string chosen(const std::string &which, const RtlArray &array, const Step &step, int64_t stage) {
+    if (array.inRegisters())
+      return which;
+    if (plain.insert(which).second) {
+      reg("[" + text(llvm::Log2_64_Ceil(uint64_t(array.count()))) + ":0]", which + "_r");
+      out << always(stage) << which << "_r <= " << which << ";\n";
+    }
+    return which + "_r";
+  }
+
+  /// Lanes of a port lie side by side.
+  void ports() {
+    for (auto &[port, steps] : portLanes) {
+      const Step &first = nest.steps[steps[0]];
+      auto type = cast<MemRefType>(first.memory.getType());
+      auto linear = [&](const Step &step) {
+        IndexSum all;
+        all.factors.resize(nest.counters.size());
+        for (auto [size, place] : llvm::zip(type.getShape(), step.at)) {
+          for (size_t number = 0; number < all.factors.size(); ++number)
+            all.factors[number] = all.factors[number] * size + place.factors[number];
+          all.constant = all.constant * size + place.constant;
+        }
+        return all;
+      };
+      if (!port->enable.empty()) {
+        problems.push_back(whereOf(first.op) + "two loops access the port '" + port->name + "'");
+        return;
+      }
+      IndexSum base = linear(first);
+      for (size_t number : steps)
+        base.constant = std::min(base.constant, linear(nest.steps[number]).constant);
+      port->lanes = steps.size();
+      port->isOutput = first.kind == Step::Kind::Store;
+      port->enable = enabled(first.start);
+      port->address = sum(base, first.start);
+      port->data.resize(steps.size());
+      for (size_t number : steps) {
+        const Step &step = nest.steps[number];
+        const IndexSum its = linear(step);
+        const int64_t lane = its.constant - base.constant;
+        if (its.factors != base.factors || lane >= port->lanes || step.start != first.start ||
+            (step.kind == Step::Kind::Store) != port->isOutput || !port->data[lane].empty()) {
+          problems.push_back(whereOf(step.op) + "elements of the port '" + port->name + "' do not lie side by side");
+          return;
+        }
+        if (port->isOutput) {
+          port->data[lane] = bitsOf(step.operands[0], step.start);
+          continue;
+        }
+        port->data[lane] = names[number];
+        wire(signedBits(step.bits), names[number],
+             port->name + "_data[" + text(lane * port->width) + " +: " + text(port->width) + "]");
+      }
+    }
+  }
+
+  const PipelineNest &nest;
+  std::string prefix;
+  RtlWorld &world;
+  llvm::raw_string_ostream declarations, out;
+  std::vector<std::string> &problems;
+  std::map<int64_t, std::vector<std::string>> waits;
+  std::vector<std::string> counters;
+  std::map<size_t, std::string> names;
+  std::map<std::string, std::pair<unsigned, int64_t>> declared; ///< bits, and the stage in which it is there
+  std::map<std::string, int64_t> delayed;                       ///< the last stage that needs it
+  std::map<RtlPort *, std::vector<size_t>> portLanes;
+  std::set<std::string> plain;
+};
+
+} // namespace
+
+void printNest(const PipelineNest &nest, StringRef prefix, RtlWorld &world, RtlText &text,
+               std::vector<std::string> &problems) {
+  NestPrinter(nest, prefix, world, text, problems).print();
+}
+
+} // namespace tilewright::hls

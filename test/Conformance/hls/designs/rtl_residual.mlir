@@ -1,0 +1,7 @@
+// A join: x waits in a queue until the product of all of it comes.
+func.func @main(%x: tensor<1x67xi32> {tw.name = "x"}, %w: tensor<67x67xi32> {tw.name = "w"}, %v: tensor<67x67xi32> {tw.name = "v"}) -> (tensor<1x67xi32> {tw.name = "y"}) {
+  %h = tw.matmul %x, %w : (tensor<1x67xi32>, tensor<67x67xi32>) -> tensor<1x67xi32>
+  %m = tw.matmul %h, %v : (tensor<1x67xi32>, tensor<67x67xi32>) -> tensor<1x67xi32>
+  %y = tw.add %x, %m : (tensor<1x67xi32>, tensor<1x67xi32>) -> tensor<1x67xi32>
+  return %y : tensor<1x67xi32>
+}
