@@ -60,12 +60,16 @@ Value Convolution::planeConvolution(Value input, Value weight, ArrayRef<AffineEx
 
 SmallVector<Value> multiplyAdd(OpBuilder &b, Location at, ValueRange in, Value accumulator) {
   auto widen = [&](Value x) -> Value {
-    return x.getType() == accumulator.getType() || !isa<FloatType>(x.getType())
-               ? x
-               : arith::ExtFOp::create(b, at, accumulator.getType(), x, contractFlag(b)).getResult();
+    if (x.getType() == accumulator.getType())
+      return x;
+    if (!isa<FloatType>(accumulator.getType()))
+      return arith::ExtSIOp::create(b, at, accumulator.getType(), x);
+    return isa<FloatType>(x.getType())
+               ? arith::ExtFOp::create(b, at, accumulator.getType(), x, contractFlag(b)).getResult()
+               : x;
   };
   if (!isa<FloatType>(accumulator.getType()))
-    return {arith::AddIOp::create(b, at, accumulator, arith::MulIOp::create(b, at, in[0], in[1]))};
+    return {arith::AddIOp::create(b, at, accumulator, arith::MulIOp::create(b, at, widen(in[0]), widen(in[1])))};
   Value product = arith::MulFOp::create(b, at, widen(in[0]), widen(in[1]), contractFlag(b));
   return {arith::AddFOp::create(b, at, accumulator, product, reductionFlags(b))};
 }

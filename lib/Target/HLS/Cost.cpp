@@ -131,8 +131,8 @@ struct Chain {
   int64_t latency = 0;
 
   void add(TaskOp task, int64_t cycles) {
-    // A reader of a queue begins soon after its writer, and ends no sooner.
-    constexpr int64_t queueLatency = 4;
+    // A reader of a queue begins when an element has been written and read, and ends no sooner: what the Verilog does.
+    constexpr int64_t queueLatency = 2;
     int64_t start = 0, end = 0;
     for (Value value : task.getReads()) {
       start = std::max(start, ready.lookup(value));

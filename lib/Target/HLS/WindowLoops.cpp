@@ -76,11 +76,21 @@ public:
                             AffineMap::get(loops, 0, to, context)},
         kinds, [&](OpBuilder &in, Location at, ValueRange values) {
           Type wide = values[2].getType();
+          const bool integers = wide.isInteger();
           auto widened = [&](Value value) -> Value {
-            return value.getType() == wide ? value : arith::ExtFOp::create(in, at, wide, value).getResult();
+            if (value.getType() == wide)
+              return value;
+            if (integers)
+              return arith::ExtSIOp::create(in, at, wide, value);
+            return arith::ExtFOp::create(in, at, wide, value);
           };
-          Value product = arith::MulFOp::create(in, at, widened(values[0]), widened(values[1]));
-          linalg::YieldOp::create(in, at, arith::AddFOp::create(in, at, values[2], product).getResult());
+          auto combined = [&](auto ofIntegers, auto ofFloats, Value a, Value b) -> Value {
+            if (integers)
+              return decltype(ofIntegers)::create(in, at, a, b);
+            return decltype(ofFloats)::create(in, at, a, b);
+          };
+          Value product = combined(arith::MulIOp(), arith::MulFOp(), widened(values[0]), widened(values[1]));
+          linalg::YieldOp::create(in, at, combined(arith::AddIOp(), arith::AddFOp(), values[2], product));
         });
     if (Attribute name = op->getAttr("tw.op"))
       made->setAttr("tw.op", name);

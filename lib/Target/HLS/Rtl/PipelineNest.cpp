@@ -98,9 +98,9 @@ private:
     std::vector<int64_t> key;
     bool moves = false, same = true;
     for (auto [a, b] : llvm::zip(store.at, load.at)) {
-      for (size_t number = 0; number < a.factors.size(); ++number) {
-        key.insert(key.end(), {a.factors[number], b.factors[number]});
-        moves |= a.factors[number] != 0 || b.factors[number] != 0;
+      for (size_t number = 0; number < nest.counters.size() + nest.quotients.size(); ++number) {
+        key.insert(key.end(), {a.factor(number), b.factor(number)});
+        moves |= a.factor(number) != 0 || b.factor(number) != 0;
       }
       key.push_back(a.constant - b.constant);
       same &= a.constant == b.constant;
@@ -118,7 +118,7 @@ private:
     constexpr int64_t most = 2'000'000;
     if (nest.iterations > most)
       return 1;
-    std::vector<int64_t> at(nest.counters.size(), 0);
+    std::vector<int64_t> at(nest.counters.size() + nest.quotients.size(), 0);
     std::unordered_map<int64_t, int64_t> written;
     std::optional<int64_t> least;
     ArrayRef<int64_t> shape = cast<MemRefType>(store.memory.getType()).getShape();
@@ -130,9 +130,13 @@ private:
     };
     for (int64_t iteration = 0; iteration < nest.iterations; ++iteration) {
       int64_t rest = iteration;
-      for (size_t number = at.size(); number-- > 0;) {
+      for (size_t number = nest.counters.size(); number-- > 0;) {
         at[number] = nest.counters[number].from + rest % nest.counters[number].trips;
         rest /= nest.counters[number].trips;
+      }
+      for (auto [number, quotient] : llvm::enumerate(nest.quotients)) {
+        const int64_t value = valueOf(quotient.of, at);
+        at[nest.counters.size() + number] = quotient.isRest ? value % quotient.by : value / quotient.by;
       }
       if (auto found = written.find(element(load)); found != written.end())
         least = std::min(least.value_or(iteration - found->second), iteration - found->second);
@@ -146,6 +150,43 @@ private:
     for (size_t number = 0; number < place.factors.size(); ++number)
       value += place.factors[number] * counters[number];
     return value;
+  }
+
+  /// The least and the largest value of a sum.
+  std::pair<int64_t, int64_t> rangeOf(const IndexSum &place) const {
+    int64_t least = place.constant, most = place.constant;
+    for (size_t number = 0; number < place.factors.size(); ++number) {
+      int64_t low = 0, high = 0;
+      if (number < nest.counters.size()) {
+        low = nest.counters[number].from;
+        high = low + nest.counters[number].trips - 1;
+      } else {
+        const Quotient &quotient = nest.quotients[number - nest.counters.size()];
+        high = quotient.isRest ? quotient.by - 1 : rangeOf(quotient.of).second / quotient.by;
+      }
+      const int64_t factor = place.factors[number];
+      least += factor * (factor < 0 ? high : low);
+      most += factor * (factor < 0 ? low : high);
+    }
+    return {least, most};
+  }
+
+  std::optional<IndexSum> divided(const IndexSum &of, int64_t by, bool isRest) {
+    auto [least, most] = rangeOf(of);
+    if (least < 0)
+      return std::nullopt;
+    if (most < by)
+      return isRest ? of : IndexSum();
+    if (least == most)
+      return IndexSum{{}, isRest ? least % by : least / by};
+    Quotient wanted{of, by, isRest};
+    size_t number = size_t(llvm::find(nest.quotients, wanted) - nest.quotients.begin());
+    if (number == nest.quotients.size())
+      nest.quotients.push_back(wanted);
+    IndexSum place;
+    place.factors.resize(nest.counters.size() + number + 1);
+    place.factors.back() = 1;
+    return place;
   }
 
   /// An index as multiples of counters.
@@ -190,12 +231,9 @@ private:
       left->constant *= right->constant;
       return left;
     }
-    if (!isConstant(*left) || !isConstant(*right) || right->constant <= 0)
+    if (!isConstant(*right) || right->constant <= 0 || pair.getKind() == AffineExprKind::CeilDiv)
       return std::nullopt;
-    const int64_t a = left->constant, b = right->constant, quotient = a >= 0 ? a / b : -((-a + b - 1) / b);
-    if (pair.getKind() == AffineExprKind::Mod)
-      return IndexSum{{}, a - quotient * b};
-    return IndexSum{{}, pair.getKind() == AffineExprKind::FloorDiv ? quotient : (a - quotient * b ? quotient + 1 : quotient)};
+    return divided(*left, right->constant, pair.getKind() == AffineExprKind::Mod);
   }
 
   std::vector<IndexSum> placesOf(Operation *op, AffineMap map, ValueRange operands) {
@@ -205,7 +243,6 @@ private:
       if (!place)
         problem(op, "an element's place is no sum of multiples of loop counters");
       all.push_back(place.value_or(IndexSum()));
-      all.back().factors.resize(nest.counters.size());
     }
     return all;
   }
@@ -232,7 +269,6 @@ private:
     } else if (std::optional<IndexSum> place = value.getType().isIndex() ? placeOf(value) : std::nullopt) {
       step.kind = Step::Kind::Counter;
       step.at = {*place};
-      step.at[0].factors.resize(nest.counters.size());
     } else {
       problem(user, "it takes a value from outside of its loop");
     }
@@ -340,7 +376,7 @@ private:
   /// Never the same element in one iteration.
   static bool areApart(const std::vector<IndexSum> &a, const std::vector<IndexSum> &b) {
     for (auto [left, right] : llvm::zip(a, b))
-      if (left.factors == right.factors && left.constant != right.constant)
+      if (IndexSum{left.factors, 0} == IndexSum{right.factors, 0} && left.constant != right.constant)
         return true;
     return false;
   }
@@ -353,6 +389,13 @@ private:
 };
 
 } // namespace
+
+bool IndexSum::operator==(const IndexSum &other) const {
+  for (size_t number = 0; number < std::max(factors.size(), other.factors.size()); ++number)
+    if (factor(number) != other.factor(number))
+      return false;
+  return constant == other.constant;
+}
 
 std::string whereOf(Operation *op) {
   auto line = op->getLoc()->findInstanceOf<FileLineColLoc>();

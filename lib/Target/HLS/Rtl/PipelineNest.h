@@ -12,12 +12,21 @@
 
 namespace tilewright::hls {
 
-/// A place along one dimension: multiples of the nest's counters, and a constant.
+/// A place along one dimension: multiples of the nest's counters and of the quotients made of them, and a constant.
 struct IndexSum {
-  std::vector<int64_t> factors;
+  std::vector<int64_t> factors; ///< none beyond its end
   int64_t constant = 0;
 
-  bool operator==(const IndexSum &other) const = default;
+  int64_t factor(size_t number) const { return number < factors.size() ? factors[number] : 0; }
+  bool operator==(const IndexSum &other) const;
+};
+
+/// A sum that is not negative, divided by a constant: its quotient, or what is left.
+struct Quotient {
+  IndexSum of;
+  int64_t by = 1;
+  bool isRest = false;
+  bool operator==(const Quotient &other) const = default;
 };
 
 /// One operation of an iteration, of one copy of the body where loops are unrolled. It begins `start` cycles behind the
@@ -46,6 +55,7 @@ struct Counter {
 struct PipelineNest {
   std::string label;
   std::vector<Counter> counters;
+  std::vector<Quotient> quotients; ///< numbered behind the counters; each of those before it
   std::vector<Step> steps;
   int64_t ii = 1, depth = 0, iterations = 1;
 };

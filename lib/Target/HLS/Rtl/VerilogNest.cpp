@@ -125,6 +125,12 @@ private:
       declared[counters.back()] = {bitsFor(counter.from + counter.trips), 0};
       isLast += (isLast.empty() ? "" : " & ") + ("(" + counters.back() + " == " + text(counter.from + counter.trips - 1) + ")");
     }
+    for (auto [number, quotient] : llvm::enumerate(nest.quotients)) {
+      const std::string name = prefix + "q" + text(number);
+      wire("signed [31:0]", name, "(" + sum(quotient.of, 0) + (quotient.isRest ? ") % " : ") / ") + text(quotient.by));
+      counters.push_back(name);
+      declared[name] = {32, 0};
+    }
     if (nest.ii > 1) {
       reg("[" + text(bitsFor(nest.ii)) + ":0]", prefix + "phase");
       wire("", valid(0), prefix + "running & (" + prefix + "phase == 0)");
@@ -153,7 +159,7 @@ private:
     out << "      if (" << prefix << "last) " << prefix << "running <= 1'b0;\n";
     // As an odometer: the innermost counter always, another when those inside it begin anew.
     std::string carry;
-    for (size_t number = counters.size(); number-- > 0;) {
+    for (size_t number = nest.counters.size(); number-- > 0;) {
       const Counter &counter = nest.counters[number];
       const std::string end = "(" + counters[number] + " == " + text(counter.from + counter.trips - 1) + ")";
       out << "      " << (carry.empty() ? "" : "if (" + carry + ") ") << counters[number] << " <= " << end << " ? "
@@ -383,10 +389,10 @@ private:
       auto type = cast<MemRefType>(first.memory.getType());
       auto linear = [&](const Step &step) {
         IndexSum all;
-        all.factors.resize(nest.counters.size());
+        all.factors.resize(counters.size());
         for (auto [size, place] : llvm::zip(type.getShape(), step.at)) {
           for (size_t number = 0; number < all.factors.size(); ++number)
-            all.factors[number] = all.factors[number] * size + place.factors[number];
+            all.factors[number] = all.factors[number] * size + place.factor(number);
           all.constant = all.constant * size + place.constant;
         }
         return all;
@@ -407,7 +413,7 @@ private:
         const Step &step = nest.steps[number];
         const IndexSum its = linear(step);
         const int64_t lane = its.constant - base.constant;
-        if (its.factors != base.factors || lane >= port->lanes || step.start != first.start ||
+        if (lane < 0 || lane >= port->lanes || !(IndexSum{its.factors, 0} == IndexSum{base.factors, 0}) || step.start != first.start ||
             (step.kind == Step::Kind::Store) != port->isOutput || !port->data[lane].empty()) {
           problems.push_back(whereOf(step.op) + "elements of the port '" + port->name + "' do not lie side by side");
           return;
