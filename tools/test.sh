@@ -92,6 +92,7 @@ fi
 
 if [ -d test/Conformance/hls ]; then
   run hls 900 $python test/Conformance/hls run
+  run rtl 1800 $python test/Conformance/hls rtl
 else
   skip hls "there is no test/Conformance/hls"
 fi

@@ -266,7 +266,7 @@ DesignEstimate estimateDesign(func::FuncOp top) {
       if (buffer.getValue())
         design.romBram += blocks;
       else // a channel is two arrays: one is filled while the other is read
-        design.channelBram += 2 * blocks;
+        design.channelBram += 2 * blocks, design.oneCallBram -= blocks;
       design.total.uram += 2 * ultraMemories(cast<MemRefType>(buffer.getMemory().getType()));
     }
     if (auto stream = dyn_cast<StreamOp>(op))
@@ -293,6 +293,7 @@ DesignEstimate estimateDesign(func::FuncOp top) {
   design.latency = all.latency;
   design.kernelLatency = inside.latency;
   design.total.bram += design.channelBram + design.romBram;
+  design.oneCallBram += design.total.bram;
   return design;
 }
 

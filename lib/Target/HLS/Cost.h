@@ -52,6 +52,7 @@ struct TaskEstimate {
 /// inputs being on the chip; `interval` between two calls, the slowest task.
 struct DesignEstimate {
   int64_t latency = 0, kernelLatency = 0, interval = 0, channelBram = 0, romBram = 0;
+  int64_t oneCallBram = 0; ///< where calls do not overlap, as in Verilog: channels are there once
   Resources total;
   std::vector<TaskEstimate> tasks;
 };

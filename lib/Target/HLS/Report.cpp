@@ -56,6 +56,7 @@ std::string printJson(const DesignEstimate &design, const Part &part, const Reso
       {"bram", design.total.bram},
       {"uram", design.total.uram},
       {"rom_bram", design.romBram},
+      {"one_call_bram", design.oneCallBram},
       {"budget", llvm::json::Object{{"dsp", budget.dsp}, {"bram", budget.bram}, {"uram", budget.uram}}},
       {"tasks", std::move(tasks)}};
   std::string text;

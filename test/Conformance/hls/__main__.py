@@ -4,6 +4,8 @@
     python test/Conformance/hls run 'gemm.*'               those designs; exit 1 if one fails
     python test/Conformance/hls run                        the small ones, as CI does; all with TILEWRIGHT_TEST_FULL
     python test/Conformance/hls table [--dsp N]            all designs; prints the table of docs/targets/hls.md
+    python test/Conformance/hls rtl [PATTERN]              designs of integers as Verilog: simulated, and counted by yosys;
+                                                           without a pattern some of them, as CI does, all with TILEWRIGHT_TEST_FULL
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import hls_rtl  # noqa: E402
 from hls_trial import Result, all_names, trial  # noqa: E402
 
 # Without --full: a product, one matrix read by two tasks, reductions, windows, bytes, other shapes, a queue
@@ -70,6 +73,24 @@ def print_table(results: list[Result], budget: int) -> int:
     return 1 if any(result.failures for result in results) else 0
 
 
+def run_rtl(pattern: str | None, yosys: bool) -> int:
+    if why := hls_rtl.missing():
+        print(f"skipped: {why}")
+        return 0
+    full = pattern or os.environ.get("TILEWRIGHT_TEST_FULL")
+    names = [n for n in hls_rtl.NAMES if re.fullmatch(pattern or ".*", n)] if full else hls_rtl.SMALL
+    if not names:
+        sys.exit(f"no design is called '{pattern}'; there are {', '.join(hls_rtl.NAMES)}")
+    with ThreadPoolExecutor(max(1, len(os.sched_getaffinity(0)))) as threads:
+        results = list(threads.map(lambda name: hls_rtl.trial(name, yosys=yosys and (bool(full) or name in hls_rtl.COUNTED)), names))
+    print(hls_rtl.table(results))
+    bad = [each for each in results if each.failures]
+    for each in bad:
+        print(f"{each.name}: {'; '.join(each.failures)}")
+    print(f"{len(results) - len(bad)} of {len(results)} designs are good")
+    return 1 if bad else 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -80,11 +101,16 @@ def main() -> int:
     run.add_argument("pattern", nargs="?")
     table = commands.add_parser("table")
     table.add_argument("--dsp", type=int, default=220)
+    rtl = commands.add_parser("rtl")
+    rtl.add_argument("pattern", nargs="?")
+    rtl.add_argument("--no-yosys", action="store_true", help="simulate alone")
     words = parser.parse_args()
     if words.command == "one":
         return tell([trial(words.name, keep=words.folder and words.folder.resolve())])
     if words.command == "table":
         return print_table(run_all(all_names(), "--budget", f"dsp={words.dsp}"), words.dsp)
+    if words.command == "rtl":
+        return run_rtl(words.pattern, not words.no_yosys)
     full = os.environ.get("TILEWRIGHT_TEST_FULL")
     names = [n for n in all_names() if re.fullmatch(words.pattern, n)] if words.pattern else all_names() if full else SMALL
     if not names:

@@ -1,0 +1,99 @@
+"""A design in Verilog: simulated with its data, its cycles compared with the estimate, its parts counted by yosys."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+from hls_trial import DESIGNS, generate, run, said
+
+NAMES = sorted(path.stem for path in DESIGNS.glob("rtl_*.mlir"))
+# Multipliers of every one fit.
+BUDGET = "dsp=10"
+# Without --full: a product with what follows it, queues, a ROM, two results, windows, a sum.
+SMALL = ["rtl_chain", "rtl_compare", "rtl_conv", "rtl_gemm_bias_relu", "rtl_max", "rtl_residual", "rtl_table"]
+COUNTED = {"rtl_gemm_bias_relu"}  # of those, by yosys: the others take it up to a minute
+# What a block memory is made of: AMD's RAMB36 is two of 18 kbit.
+BLOCKS = {"RAMB18E2": 1, "RAMB36E2": 2}
+
+
+@dataclasses.dataclass
+class Simulated:
+    name: str
+    failures: list[str] = dataclasses.field(default_factory=list)
+    report: dict = dataclasses.field(default_factory=dict)
+    cycles: int | None = None
+    parts: dict[str, int] = dataclasses.field(default_factory=dict)  # by yosys: dsp, bram, lut, ff
+
+    def off(self) -> float:
+        """Of the estimate, from the cycles that the Verilog takes."""
+        return abs(self.report["latency"] - self.cycles) / self.cycles
+
+
+def missing() -> str:
+    """Why nothing can be simulated here; empty where it can."""
+    return "" if shutil.which("iverilog") else "there is no iverilog (Debian: iverilog)"
+
+
+def simulate(folder: Path, result: Simulated) -> None:
+    built = run(["iverilog", "-g2012", "-Wall", "-o", "simulation", "test_bench.v", "model.v"], folder / "rtl")
+    complaints = [line for line in built.stderr.splitlines() if "timescale" not in line]
+    if built.returncode != 0 or complaints:
+        result.failures.append(f"iverilog: {' | '.join(complaints[:4]) or said(built)}")
+        return
+    ran = run(["vvp", "simulation"], folder / "rtl")
+    if match := re.search(r"cycles (\d+)", ran.stdout):
+        result.cycles = int(match[1])
+    if ran.returncode != 0 or not ran.stdout.endswith("PASS\n"):
+        result.failures.append(f"simulation: exit {ran.returncode}: {said(ran)}")
+    elif result.cycles is None or result.off() > 0.01:
+        result.failures.append(f"cycles: {result.cycles}, and the estimate is {result.report['latency']}")
+
+
+def count_parts(text: str) -> dict[str, int]:
+    """Of what `stat` of yosys prints."""
+    cells = {name: int(count) for name, count in re.findall(r"^ +([A-Z]\w+) +(\d+)$", text, re.M)}
+    luts = sum(count for name, count in cells.items() if re.fullmatch(r"LUT\d", name))
+    memories = sum(count * (8 if name == "RAM32M16" else 4) for name, count in cells.items() if name.startswith("RAM32M") or name.startswith("RAM64M"))
+    return {"dsp": cells.get("DSP48E2", 0), "bram": sum(cells.get(name, 0) * blocks for name, blocks in BLOCKS.items()), "lut": luts + memories, "ff": cells.get("FDRE", 0)}
+
+
+def synthesise(folder: Path, result: Simulated) -> None:
+    script = "read_verilog model.v; synth_xilinx -family xcup -flatten -noiopad -noclkbuf -top model; tee -o stat.txt stat"
+    made = run(["yosys", "-q", "-p", script], folder / "rtl")
+    if made.returncode != 0:
+        result.failures.append(f"yosys: {said(made)}")
+        return
+    result.parts = count_parts((folder / "rtl" / "stat.txt").read_text())
+    for part, estimate in (("dsp", result.report["dsp"]), ("bram", result.report["one_call_bram"])):
+        if result.parts[part] != estimate:
+            result.failures.append(f"{part}: yosys has {result.parts[part]}, and the estimate is {estimate}")
+
+
+def trial(name: str, keep: Path | None = None, yosys: bool = True) -> Simulated:
+    result = Simulated(name)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = keep or Path(scratch) / name
+        made = generate(DESIGNS / f"{name}.mlir", folder, "--rtl", "--budget", BUDGET)
+        if made.returncode != 0:
+            result.failures.append(f"compile: {said(made)}")
+            return result
+        result.report = json.loads((folder / "report.json").read_text())
+        simulate(folder, result)
+        if yosys and shutil.which("yosys"):
+            synthesise(folder, result)
+    return result
+
+
+def table(results: list[Simulated]) -> str:
+    lines = ["| design | cycles | estimate | DSP | estimate | BRAM | estimate | LUT | FF |", "|---|---|---|---|---|---|---|---|---|"]
+    for each in results:
+        parts, report = each.parts, each.report
+        lines.append(f"| {each.name.removeprefix('rtl_')} | {each.cycles} | {report.get('latency')} | {parts.get('dsp', '')} | {report.get('dsp')} | "
+                     f"{parts.get('bram', '')} | {report.get('one_call_bram')} | {parts.get('lut', '')} | {parts.get('ff', '')} |")  # fmt: skip
+    return "\n".join(lines)
+

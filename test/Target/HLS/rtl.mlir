@@ -1,0 +1,36 @@
+// A design of integers in Verilog: a counter of iterations, stages behind it, memories, who begins when.
+// RUN: rm -rf %t && tilewright compile %s --target=hls --budget dsp=1 --rtl -o %t
+// RUN: FileCheck %s --input-file=%t/rtl/model.v
+// RUN: FileCheck %s --input-file=%t/rtl/test_bench.v --check-prefix=BENCH
+// RUN: FileCheck %s --input-file=%t/report.json --check-prefix=REPORT
+// RUN: bash -c 'sed s/i8/f32/g\;s/i32/f32/g %s > %t.floats.mlir'
+// RUN: not tilewright compile %t.floats.mlir --target=hls --rtl -o %t.floats 2>&1 | FileCheck %s --check-prefix=FLOATS
+// RUN: not ls %t.floats
+// RUN: not tilewright compile %s --rtl -o %t.so 2>&1 | FileCheck %s --check-prefix=TARGET
+
+// CHECK: module model (
+// CHECK: output wire x_on, output wire [31:0] x_at, input wire [31:0] x_data
+// CHECK: output wire y_on
+// The product of two bytes has 16 bits, and three registers behind it.
+// CHECK: // matmul_{{.*}}: 64 iterations, one every 1
+// CHECK: assign [[PRODUCT:task_matmul_0_s[0-9]+]] = task_matmul_0_s{{.*}} * task_matmul_0_s
+// CHECK: [[PRODUCT]]_r0 <= [[PRODUCT]];
+// CHECK: [[PRODUCT]]_r1 <= [[PRODUCT]]_r0;
+// CHECK: [[PRODUCT]]_r <= [[PRODUCT]]_r1;
+// It begins when both operands are there.
+// CHECK: assign task_matmul_ready = started & task_load_x_complete & task_load_w_complete;
+// CHECK: always @(posedge clk) if (y_chip_mem{{.*}}_w0_on) y_chip_mem{{.*}}[y_chip_mem{{.*}}_w0_at] <= y_chip_mem
+// CHECK: endmodule
+
+// BENCH: file = $fopen("../data/input_0.bin", "rb");
+// BENCH: $display("cycles %0d", cycles);
+
+// REPORT: "one_call_bram": 0
+
+// FLOATS: this design has no form in Verilog:
+// FLOATS: port 'x' has floats, and Verilog is made of integers here: quantize the model
+// TARGET: --rtl is for --target=hls; target 'cpu' has no such thing
+func.func @main(%x: tensor<4x4xi8> {tw.name = "x"}, %w: tensor<4x4xi8> {tw.name = "w"}) -> (tensor<4x4xi32> {tw.name = "y"}) {
+  %y = tw.matmul %x, %w : (tensor<4x4xi8>, tensor<4x4xi8>) -> tensor<4x4xi32>
+  return %y : tensor<4x4xi32>
+}
