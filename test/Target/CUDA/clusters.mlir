@@ -9,10 +9,10 @@
 // RUN: not tilewright compile %s --target=cuda --arch=sm_90a --schedule-file=%t.parts.json --emit=tiled 2>&1 | FileCheck %s --check-prefix=PARTS
 
 // TILED: tw.schedule = {block = array<i64: 128, 128, 64>, cluster = 2 : i64, consumers = 2 : i64, in_turn = 2 : i64, kind = "wgmma", stages = 3 : i64, threads = 384 : i64}
-// A box of B has 64 columns: a tile of 128 is two.
-// TARGET: tw_cuda.maps = ["0:bf16:128:64*256,128*600", "1:bf16:128:64*512,64*256"]
 // 600 rows are five tiles, so three clusters; with four columns of them 12, of which a cluster takes two: 12 blocks.
-// TARGET-SAME: tw_cuda.cluster = 2
+// TARGET: tw_cuda.cluster = 2
+// A box of B has 64 columns: a tile of 128 is two.
+// TARGET-SAME: tw_cuda.maps = ["0:bf16:128:64*256,128*600", "1:bf16:128:64*512,64*256"]
 
 // CHECK: .reqntid 384
 // CHECK: .reqnctapercluster 2
