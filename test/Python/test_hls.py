@@ -6,6 +6,7 @@ Whole designs are compiled and run by test/Conformance/hls (tools/test.sh).
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -202,6 +203,17 @@ def test_documented_example(tmp_path):
     assert done.stdout == re.search(r"```text\n(.*?)```", text, re.S)[1]
     shown = re.search(r"```cpp\n(.*?)```", text, re.S)[1]
     assert shown in (tmp_path / "out" / "kernel.cpp").read_text()
+
+
+@pytest.mark.skipif(not shutil.which("iverilog"), reason="there is no iverilog (Debian: iverilog)")
+def test_documented_verilog(tmp_path):
+    """The second example of docs/targets/hls.md, in Verilog."""
+    text = (ROOT / "docs" / "targets" / "hls.md").read_text().split("## Verilog")[1]
+    (tmp_path / "relu.mlir").write_text(re.search(r"```mlir\n(.*?)```", text, re.S)[1])
+    shell = re.search(r"```sh\n(.*?)```", text, re.S)[1]
+    done = subprocess.run(["bash", "-ec", shell], cwd=tmp_path, capture_output=True, text=True, timeout=300, env={"PATH": f"{PROGRAM.parent}:/usr/bin:/bin"})
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == re.search(r"```text\n(.*?)```", text, re.S)[1]
 
 
 def test_exported_model(tmp_path):
