@@ -16,7 +16,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <limits>
 
@@ -24,27 +23,6 @@ using namespace mlir;
 
 namespace tilewright::hls {
 namespace {
-
-/// By the name of the op: cycles in f32, multipliers in f16, f32 and f64.
-struct FloatCost {
-  int64_t latency, half, single, wide;
-};
-FloatCost floatCost(StringRef name) {
-  return llvm::StringSwitch<FloatCost>(name)
-      .Cases({"addf", "subf"}, {7, 2, 2, 3})
-      .Case("mulf", {4, 2, 3, 8})
-      .Case("fma", {11, 4, 5, 11})
-      .Case("divf", {12, 0, 0, 0})
-      .Cases({"sqrt", "rsqrt"}, {14, 0, 0, 0})
-      .Cases({"exp", "exp2", "expm1"}, {14, 4, 7, 26})
-      .Cases({"log", "log2", "log10", "log1p"}, {16, 6, 12, 30})
-      .Cases({"tanh", "erf", "powf", "sin", "cos"}, {40, 20, 30, 90})
-      .Cases({"maxnumf", "minnumf", "maximumf", "minimumf", "cmpf"}, {2, 0, 0, 0})
-      .Cases({"sitofp", "uitofp", "fptosi", "fptoui", "extf", "truncf"}, {4, 0, 0, 0})
-      .Default({1, 0, 0, 0});
-}
-
-int64_t integerMultipliers(unsigned width) { return width <= 4 ? 0 : width <= 18 ? 1 : width <= 32 ? 3 : 10; }
 
 /// Cycles of the statements of a block one after another, and their multipliers; nests are appended.
 struct BlockEstimator {
@@ -167,20 +145,16 @@ bool usesPort(TaskOp task) { return llvm::any_of(task->getOperands(), llvm::IsaP
 } // namespace
 
 OperatorCost operatorCost(Operation *op) {
-  if (isa<affine::AffineLoadOp, memref::LoadOp, ReadOp>(op))
-    return {1, 0};
-  if (isa<affine::AffineStoreOp, memref::StoreOp, WriteOp>(op))
-    return {1, 0};
+  if (isa<affine::AffineLoadOp, memref::LoadOp, ReadOp, affine::AffineStoreOp, memref::StoreOp, WriteOp>(op))
+    return {1};
   if (op->getNumResults() != 1 || op->getNumOperands() == 0 ||
       isa<arith::ConstantOp, affine::AffineApplyOp, arith::IndexCastOp>(op))
     return {};
   Type type = getElementTypeOrSelf(op->getOperand(0).getType());
   if (isa<arith::SelectOp>(op) || type.isIndex())
     return {};
-  if (isa<FloatType>(type) || isa<FloatType>(op->getResult(0).getType())) {
-    FloatCost cost = floatCost(op->getName().stripDialect());
-    return {cost.latency, type.isF64() ? cost.wide : type.isF16() ? cost.half : cost.single};
-  }
+  if (isa<FloatType>(type) || isa<FloatType>(op->getResult(0).getType()))
+    return floatOperator(op->getName().stripDialect(), isa<FloatType>(type) ? type.getIntOrFloatBitWidth() : 32);
   if (isa<arith::MulIOp>(op)) {
     // What was widened just before is multiplied as wide as it was.
     unsigned width = 0;
@@ -189,9 +163,9 @@ OperatorCost operatorCost(Operation *op) {
       Value source = from && isa<arith::ExtSIOp, arith::ExtUIOp>(from) ? from->getOperand(0) : operand;
       width = std::max(width, source.getType().getIntOrFloatBitWidth());
     }
-    return {3, integerMultipliers(width)};
+    return integerProduct(width);
   }
-  return {1, 0};
+  return integerOperator(isa<IntegerType>(type) ? type.getIntOrFloatBitWidth() : 32);
 }
 
 BodyCost bodyCost(Block &body) {

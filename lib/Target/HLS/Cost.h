@@ -3,6 +3,7 @@
 #define TILEWRIGHT_TARGET_HLS_COST_H
 
 #include "dialects/HLS/HLS.h"
+#include "lib/Target/HLS/Estimate/Operators.h"
 #include "lib/Target/HLS/Parts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -11,10 +12,7 @@
 
 namespace tilewright::hls {
 
-/// An operator: cycles from operands to result when pipelined, and multipliers it takes.
-struct OperatorCost {
-  int64_t latency = 0, dsp = 0;
-};
+/// The row of the table of operators (Estimate/Operators.h) for an op of a design.
 OperatorCost operatorCost(mlir::Operation *op);
 
 /// A loop body without inner loops, or with unrolled ones.

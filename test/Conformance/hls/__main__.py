@@ -4,6 +4,7 @@
     python test/Conformance/hls run 'gemm.*'               those designs; exit 1 if one fails
     python test/Conformance/hls run                        the small ones, as CI does; all with TILEWRIGHT_TEST_FULL
     python test/Conformance/hls table [--dsp N]            all designs; prints the table of docs/targets/hls.md
+    python test/Conformance/hls score                      the estimator against public co-simulated designs
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from hls_score import points, print_score  # noqa: E402
 from hls_trial import Result, all_names, trial  # noqa: E402
 
 # Without --full: a product, one matrix read by two tasks, reductions, windows, bytes, other shapes, a queue
@@ -80,7 +82,10 @@ def main() -> int:
     run.add_argument("pattern", nargs="?")
     table = commands.add_parser("table")
     table.add_argument("--dsp", type=int, default=220)
+    commands.add_parser("score")
     words = parser.parse_args()
+    if words.command == "score":
+        return print_score(points()) or 0
     if words.command == "one":
         return tell([trial(words.name, keep=words.folder and words.folder.resolve())])
     if words.command == "table":
