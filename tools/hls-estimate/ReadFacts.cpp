@@ -16,6 +16,7 @@ ArrayFacts arrayOf(const Json &json) {
                                                              {"local", ArrayFacts::Kind::Local},
                                                              {"channel", ArrayFacts::Kind::Channel},
                                                              {"rom", ArrayFacts::Kind::Rom},
+                                                             {"register", ArrayFacts::Kind::Register},
                                                              {"unread", ArrayFacts::Kind::Unread}};
   for (auto [name, kind] : kinds)
     if (json.at(0) == name)
@@ -26,6 +27,7 @@ ArrayFacts arrayOf(const Json &json) {
 NestFacts nestOf(const Json &json) {
   NestFacts nest;
   nest.trips = json.value("trips", std::vector<int64_t>());
+  nest.asked = !json.contains("auto");
   nest.ii = json.value("ii", int64_t(1));
   nest.operators = countsOf(json.at("ops"));
   nest.path = countsOf(json.at("path"));

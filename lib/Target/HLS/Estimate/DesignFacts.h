@@ -23,8 +23,9 @@ using OperatorCounts = std::map<std::string, int64_t>;
 
 /// An array: `banks` memories of `words` words of `bits`.
 struct ArrayFacts {
-  /// Port: outside of the design. Channel: between two tasks, so two arrays in turn. Unread: no hardware.
-  enum class Kind { Port, Local, Channel, Rom, Unread };
+  /// Port: outside of the design. Channel: between two tasks, so two arrays in turn. Unread: no
+  /// hardware.
+  enum class Kind { Port, Local, Channel, Rom, Register, Unread };
   Kind kind = Kind::Local;
   int64_t banks = 1, words = 0, bits = 32;
 };
@@ -54,7 +55,8 @@ struct ArrayAccess {
   int64_t loads = 0, stores = 0, together = 0;
 };
 
-/// An element that is written and read again `distance` iterations later, by way of these operators.
+/// An element that is written and read again `distance` iterations later, by way of these operators, a sum's in the
+/// order in which they are written.
 struct Recurrence {
   int64_t distance = 1;
   OperatorCounts path;
@@ -65,6 +67,7 @@ struct NestFacts {
   std::vector<int64_t> trips;
   int64_t ii = 1; ///< asked for
   bool pipelined = true;
+  bool asked = true; ///< is the II a directive, for which quick additions are taken?
   OperatorCounts operators, path; ///< all copies; those of the longest way
   int64_t addressProducts = 0;
   std::vector<Recurrence> recurrences;

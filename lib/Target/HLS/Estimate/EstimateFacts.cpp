@@ -6,6 +6,7 @@
 #include "lib/Target/HLS/Estimate/Estimate.h"
 #include "lib/Target/HLS/Estimate/TimeDataflow.h"
 #include <algorithm>
+#include <set>
 
 namespace tilewright::hls {
 namespace {
@@ -31,11 +32,30 @@ struct TaskUse {
 struct DesignTimer {
   const DesignFacts &design;
 
+  /// Steps begin when those are done that use an array of theirs, be it only to read: its ports are taken.
   int64_t cyclesOf(const std::vector<StepFacts> &steps) {
-    int64_t cycles = 0;
-    for (const StepFacts &step : steps)
-      cycles += cyclesOf(step);
-    return cycles;
+    std::map<size_t, int64_t> free;
+    int64_t last = 0;
+    for (const StepFacts &step : steps) {
+      const std::set<size_t> arrays = arraysOf(step);
+      int64_t start = 0;
+      for (size_t array : arrays)
+        start = std::max(start, free[array]);
+      const int64_t end = start + cyclesOf(step);
+      for (size_t array : arrays)
+        free[array] = end;
+      last = std::max(last, end);
+    }
+    return last;
+  }
+
+  static std::set<size_t> arraysOf(const StepFacts &step) {
+    std::set<size_t> arrays;
+    for (const ArrayAccess &access : step.nest.arrays)
+      arrays.insert(access.array);
+    for (const StepFacts &inside : step.inside)
+      arrays.merge(arraysOf(inside));
+    return arrays;
   }
 
   int64_t cyclesOf(const StepFacts &step) {
@@ -48,7 +68,18 @@ struct DesignTimer {
                                               : inside + enterAndLeave;
   }
 
+  static bool usesQueues(const std::vector<StepFacts> &steps) {
+    return std::any_of(steps.begin(), steps.end(),
+                       [](const StepFacts &step) { return !step.nest.queues.empty() || usesQueues(step.inside); });
+  }
+
   void append(const std::vector<StepFacts> &steps, TimedTask &task) {
+    if (!usesQueues(steps)) {
+      TimedNest all;
+      all.cycles = cyclesOf(steps);
+      task.nests.push_back(all);
+      return;
+    }
     for (const StepFacts &step : steps) {
       TimedNest timed;
       if (step.kind == StepFacts::Kind::Call) {
@@ -120,7 +151,8 @@ FactsEstimate estimateFacts(const DesignFacts &design) {
     estimate.dsp += addressProduct().dsp * all.addressProducts;
   }
   for (const ArrayFacts &array : design.arrays) {
-    if (array.kind == ArrayFacts::Kind::Port || array.kind == ArrayFacts::Kind::Unread)
+    if (array.kind == ArrayFacts::Kind::Port || array.kind == ArrayFacts::Kind::Unread ||
+        array.kind == ArrayFacts::Kind::Register)
       continue;
     MemoryCost cost = memoryCost(array.words, array.bits, array.kind == ArrayFacts::Kind::Channel ? 2 : 1);
     estimate.bram += cost.bram * array.banks;

@@ -25,6 +25,14 @@ int64_t countOf(const OperatorCounts &counts, const char *name) {
 
 int64_t additionsOf(const OperatorCounts &counts) { return countOf(counts, "addf") + countOf(counts, "subf"); }
 
+/// Of a balanced tree of additions.
+int64_t levelsOf(int64_t terms) {
+  int64_t levels = 0;
+  while ((int64_t(1) << levels) < terms)
+    ++levels;
+  return levels;
+}
+
 int64_t latencyOf(const OperatorCounts &path) {
   int64_t cycles = 0;
   for (const auto &[name, count] : path)
@@ -67,17 +75,23 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
     schedule.ii = std::max(schedule.ii, access.count);
   bool quick = false;
   for (const Recurrence &recurrence : nest.recurrences) {
-    const int64_t additions = additionsOf(recurrence.path);
+    int64_t additions = additionsOf(recurrence.path);
     int64_t chain = latencyOf(recurrence.path);
-    if (additions > 0 && reassociates) {
-      const int64_t levels = std::max(additions, additionsOf(nest.path));
-      chain = levels * factsOperator("addf").latency;
-      if (chain > recurrence.distance * schedule.ii) {
+    if (additions > 0) {
+      const int64_t others = chain - additions * factsOperator("addf").latency;
+      if (reassociates)
+        additions = levelsOf(additions + 1);
+      // Of load and store, one cycle lies between two additions.
+      const int64_t between = (countOf(recurrence.path, "load") > 0 ? 1 : 0) + others -
+                              latencyOf({{"load", countOf(recurrence.path, "load")}}) -
+                              latencyOf({{"store", countOf(recurrence.path, "store")}});
+      chain = additions * factsOperator("addf").latency + between;
+      if (nest.asked && reassociates && chain > recurrence.distance * schedule.ii) {
         quick = true;
-        chain = levels * quickBetween;
+        chain = additions * quickBetween;
       }
     } else {
-      chain -= countOf(recurrence.path, "load") * factsOperator("load").latency - 1;
+      chain = std::max<int64_t>(1, chain - factsOperator("load").latency);
     }
     schedule.ii = std::max(schedule.ii, ceilDiv(chain, recurrence.distance));
   }
