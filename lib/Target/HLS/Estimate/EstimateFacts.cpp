@@ -13,29 +13,38 @@ namespace {
 
 constexpr int64_t enterAndLeave = 1; ///< cycles around a nest, a call, an iteration of a loop that is not pipelined
 
-/// Operators of a task: nests run one after another and share them.
-struct TaskUse {
-  OperatorCounts operators;
-  int64_t quick = 0, addressProducts = 0, ff = 0, lut = 0;
+/// Operators, with quick additions and products for addresses as rows of their own. Steps that run side by side have
+/// operators each, steps that run one after another share them.
+constexpr const char *quickName = "quick addition";
 
-  void add(const NestFacts &nest, const NestSchedule &schedule) {
-    const int64_t sharers = std::max<int64_t>(1, schedule.ii);
-    for (const auto &[name, count] : nest.operators) {
-      const bool quickOnes = schedule.quickAdditions > 0 && (name == "addf" || name == "subf");
-      int64_t &most = quickOnes ? quick : operators[name];
-      most = std::max(most, ceilDiv(count, sharers));
+OperatorCounts operatorsOf(const NestFacts &nest, const NestSchedule &schedule) {
+  OperatorCounts counts;
+  const int64_t sharers = std::max<int64_t>(1, schedule.ii); // one operator serves II iterations
+  for (const auto &[name, count] : nest.operators) {
+    int64_t plain = count;
+    if (name == "addf" && schedule.quickAdditions > 0) {
+      plain -= std::min(count, schedule.quickAdditions);
+      counts[quickName] += ceilDiv(count - plain, sharers);
     }
-    addressProducts += nest.addressProducts;
+    if (plain > 0)
+      counts[name] += ceilDiv(plain, sharers);
   }
-};
+  if (nest.addressProducts > 0)
+    counts["address"] += nest.addressProducts;
+  return counts;
+}
 
 struct DesignTimer {
   const DesignFacts &design;
 
+  struct Span {
+    int64_t begin, end;
+  };
+
   /// Steps begin when those are done that use an array of theirs, be it only to read: its ports are taken.
-  int64_t cyclesOf(const std::vector<StepFacts> &steps) {
+  std::vector<Span> spansOf(const std::vector<StepFacts> &steps) const {
     std::map<size_t, int64_t> free;
-    int64_t last = 0;
+    std::vector<Span> spans;
     for (const StepFacts &step : steps) {
       const std::set<size_t> arrays = arraysOf(step);
       int64_t start = 0;
@@ -44,9 +53,36 @@ struct DesignTimer {
       const int64_t end = start + cyclesOf(step);
       for (size_t array : arrays)
         free[array] = end;
-      last = std::max(last, end);
+      spans.push_back({start, end});
     }
+    return spans;
+  }
+
+  int64_t cyclesOf(const std::vector<StepFacts> &steps) const {
+    int64_t last = 0;
+    for (Span span : spansOf(steps))
+      last = std::max(last, span.end);
     return last;
+  }
+
+  OperatorCounts operatorsOf(const std::vector<StepFacts> &steps) const {
+    std::vector<OperatorCounts> each;
+    for (const StepFacts &step : steps)
+      each.push_back(step.kind == StepFacts::Kind::Nest
+                         ? hls::operatorsOf(step.nest, scheduleNest(step.nest, design.reassociates))
+                         : operatorsOf(step.inside));
+    OperatorCounts most;
+    const std::vector<Span> spans = spansOf(steps);
+    for (Span now : spans) {
+      OperatorCounts together;
+      for (size_t other = 0; other < steps.size(); ++other)
+        if (spans[other].begin <= now.begin && now.begin < spans[other].end)
+          for (const auto &[name, count] : each[other])
+            together[name] += count;
+      for (const auto &[name, count] : together)
+        most[name] = std::max(most[name], count);
+    }
+    return most;
   }
 
   static std::set<size_t> arraysOf(const StepFacts &step) {
@@ -58,7 +94,7 @@ struct DesignTimer {
     return arrays;
   }
 
-  int64_t cyclesOf(const StepFacts &step) {
+  int64_t cyclesOf(const StepFacts &step) const {
     if (step.kind == StepFacts::Kind::Nest) {
       NestSchedule schedule = scheduleNest(step.nest, design.reassociates);
       return schedule.cycles + (step.nest.trips.empty() ? 0 : 2 * enterAndLeave);
@@ -82,8 +118,9 @@ struct DesignTimer {
     }
     for (const StepFacts &step : steps) {
       TimedNest timed;
-      if (step.kind == StepFacts::Kind::Call) {
-        append(step.inside, task);
+      if (step.kind == StepFacts::Kind::Call || (step.kind == StepFacts::Kind::Loop && usesQueues(step.inside))) {
+        for (int64_t trip = 0; trip < step.trips; ++trip)
+          append(step.inside, task);
         continue;
       }
       if (step.kind == StepFacts::Kind::Nest && !step.nest.queues.empty()) {
@@ -100,14 +137,7 @@ struct DesignTimer {
   }
 };
 
-void use(const std::vector<StepFacts> &steps, const DesignFacts &design, TaskUse &all) {
-  for (const StepFacts &step : steps) {
-    if (step.kind == StepFacts::Kind::Nest)
-      all.add(step.nest, scheduleNest(step.nest, design.reassociates));
-    else
-      use(step.inside, design, all);
-  }
-}
+OperatorCost costOf(const std::string &name) { return name == quickName ? quickAddition() : factsOperator(name); }
 
 } // namespace
 
@@ -138,17 +168,12 @@ FactsEstimate estimateFacts(const DesignFacts &design) {
     TimedTask its{task.reads, task.writes, {}};
     timer.append(task.steps, its);
     timed.push_back(std::move(its));
-    TaskUse all;
-    use(task.steps, design, all);
-    for (const auto &[name, count] : all.operators) {
-      OperatorCost cost = factsOperator(name);
+    for (const auto &[name, count] : timer.operatorsOf(task.steps)) {
+      const OperatorCost cost = costOf(name);
       estimate.dsp += cost.dsp * count;
       estimate.lut += cost.lut * count;
       estimate.ff += cost.ff * count;
     }
-    estimate.lut += quickAddition().lut * all.quick + addressProduct().lut * all.addressProducts;
-    estimate.ff += quickAddition().ff * all.quick;
-    estimate.dsp += addressProduct().dsp * all.addressProducts;
   }
   for (const ArrayFacts &array : design.arrays) {
     if (array.kind == ArrayFacts::Kind::Port || array.kind == ArrayFacts::Kind::Unread ||

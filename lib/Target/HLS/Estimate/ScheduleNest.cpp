@@ -25,12 +25,19 @@ int64_t countOf(const OperatorCounts &counts, const char *name) {
 
 int64_t additionsOf(const OperatorCounts &counts) { return countOf(counts, "addf") + countOf(counts, "subf"); }
 
-/// Of a balanced tree of additions.
-int64_t levelsOf(int64_t terms) {
-  int64_t levels = 0;
-  while ((int64_t(1) << levels) < terms)
-    ++levels;
+/// Additions on each level of a balanced tree of an element and of the terms that are added to it.
+std::vector<int64_t> levelsOf(int64_t terms) {
+  std::vector<int64_t> levels;
+  for (int64_t leaves = terms + 1; leaves > 1; leaves -= levels.back())
+    levels.push_back(leaves / 2);
   return levels;
+}
+
+/// Does the element, being one too many for pairs, join the tree at its second level only? Synthesis does so for most
+/// even numbers of terms; with an iteration that waits for the one before, for powers of two.
+bool joinsLate(int64_t terms, int64_t distance) {
+  const bool isPower = (terms & (terms - 1)) == 0;
+  return terms % 2 == 0 && terms != 4 && (distance > 1 || isPower);
 }
 
 int64_t latencyOf(const OperatorCounts &path) {
@@ -73,32 +80,37 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
     schedule.ii = std::max(schedule.ii, ceilDiv(access.together, portsOfBank));
   for (const QueueAccess &access : nest.queues)
     schedule.ii = std::max(schedule.ii, access.count);
-  bool quick = false;
+  const int64_t slow = factsOperator("addf").latency;
   for (const Recurrence &recurrence : nest.recurrences) {
-    int64_t additions = additionsOf(recurrence.path);
+    const int64_t terms = additionsOf(recurrence.path), distance = recurrence.distance;
     int64_t chain = latencyOf(recurrence.path);
-    if (additions > 0) {
-      const int64_t others = chain - additions * factsOperator("addf").latency;
-      if (reassociates)
-        additions = levelsOf(additions + 1);
-      // Of load and store, one cycle lies between two additions.
-      const int64_t between = (countOf(recurrence.path, "load") > 0 ? 1 : 0) + others -
-                              latencyOf({{"load", countOf(recurrence.path, "load")}}) -
-                              latencyOf({{"store", countOf(recurrence.path, "store")}});
-      chain = additions * factsOperator("addf").latency + between;
-      if (nest.asked && reassociates && chain > recurrence.distance * schedule.ii) {
-        quick = true;
-        chain = additions * quickBetween;
-      }
+    const auto memory = [&](const char *name) { return latencyOf({{name, countOf(recurrence.path, name)}}); };
+    if (terms == 0) {
+      chain = std::max<int64_t>(1, chain - memory("load"));
     } else {
-      chain = std::max<int64_t>(1, chain - factsOperator("load").latency);
+      const int64_t others = chain - terms * slow - memory("load") - memory("store");
+      const std::vector<int64_t> tree = reassociates ? levelsOf(terms) : std::vector<int64_t>(terms, 1);
+      const size_t first = reassociates && joinsLate(terms, distance) ? 1 : 0;
+      const int64_t levels = tree.size() - first;
+      // An iteration that waits for the one before goes by way of the array.
+      chain = levels * slow + others + (distance == 1 && memory("load") > 0 ? 1 : 0);
+      if (nest.asked && reassociates && chain > distance * schedule.ii) {
+        int64_t quick = levels; // the last level is slow where there is more than one iteration's time
+        if (distance > 1) {
+          const int64_t least = (levels - 1) * quickBetween + slow + others;
+          schedule.ii = std::max(schedule.ii, ceilDiv(least, distance));
+          quick = std::clamp<int64_t>(ceilDiv(chain - distance * schedule.ii, slow - quickBetween), 0, levels - 1);
+          chain = least;
+        } else {
+          chain = levels * quickBetween + others;
+        }
+        schedule.depth -= quick * (slow - quickAddition().latency);
+        for (int64_t level = 0; level < quick; ++level)
+          if (distance > 1 || terms == 1 || first + level > 0)
+            schedule.quickAdditions += tree[first + level] * (additionsOf(nest.operators) / terms);
+      }
     }
-    schedule.ii = std::max(schedule.ii, ceilDiv(chain, recurrence.distance));
-  }
-  if (quick) {
-    const int64_t levels = additionsOf(nest.path);
-    schedule.depth -= levels * (factsOperator("addf").latency - quickAddition().latency);
-    schedule.quickAdditions = additionsOf(nest.operators);
+    schedule.ii = std::max(schedule.ii, ceilDiv(chain, distance));
   }
   schedule.cycles = schedule.ii * (schedule.iterations - 1) + schedule.depth;
   return schedule;
