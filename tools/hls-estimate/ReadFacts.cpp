@@ -17,6 +17,7 @@ ArrayFacts arrayOf(const Json &json) {
                                                              {"channel", ArrayFacts::Kind::Channel},
                                                              {"rom", ArrayFacts::Kind::Rom},
                                                              {"register", ArrayFacts::Kind::Register},
+                                                             {"held", ArrayFacts::Kind::Held},
                                                              {"unread", ArrayFacts::Kind::Unread}};
   for (auto [name, kind] : kinds)
     if (json.at(0) == name)

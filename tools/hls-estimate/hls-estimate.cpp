@@ -2,7 +2,7 @@
 //
 // Prints one line of JSON for each design. Exit status: 0 all estimated, 2 a file could not be read.
 //
-// Test: test/Conformance/hls (score)
+// Test: test/Python/test_hls_score.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/HLS/Estimate/Estimate.h"
@@ -25,10 +25,16 @@ int main(int argc, char **argv) {
     }
     for (const DesignFacts &design : designs) {
       FactsEstimate its = estimateFacts(design);
-      printf("{\"name\":\"%s\",\"cycles\":%lld,\"dsp\":%lld,\"bram\":%lld,\"uram\":%lld,\"lut\":%lld,\"ff\":%lld}\n",
+      printf("{\"name\":\"%s\",\"cycles\":%lld,\"dsp\":%lld,\"bram\":%lld,\"uram\":%lld,\"lut\":%lld,\"ff\":%lld,\"operators\":{",
              design.name.c_str(), static_cast<long long>(its.cycles), static_cast<long long>(its.dsp),
              static_cast<long long>(its.bram), static_cast<long long>(its.uram), static_cast<long long>(its.lut),
              static_cast<long long>(its.ff));
+      const char *comma = "";
+      for (const auto &[name, count] : its.operators) {
+        printf("%s\"%s\":%lld", comma, name.c_str(), static_cast<long long>(count));
+        comma = ",";
+      }
+      printf("}}\n");
     }
   }
   return 0;

@@ -23,9 +23,9 @@ using OperatorCounts = std::map<std::string, int64_t>;
 
 /// An array: `banks` memories of `words` words of `bits`.
 struct ArrayFacts {
-  /// Port: outside of the design. Channel: between two tasks, so two arrays in turn. Unread: no
-  /// hardware.
-  enum class Kind { Port, Local, Channel, Rom, Register, Unread };
+  /// Port: outside of the design. Channel: between two tasks, so two arrays in turn. Held: an
+  /// element is taken from a queue and used by the iterations right after, and by no other. Unread: no hardware.
+  enum class Kind { Port, Local, Channel, Rom, Register, Held, Unread };
   Kind kind = Kind::Local;
   int64_t banks = 1, words = 0, bits = 32;
 };

@@ -25,6 +25,7 @@ MemoryCost memoryCost(int64_t words, int64_t bits, int64_t copies);
 struct FactsEstimate {
   int64_t cycles = 0; ///< -1: the tasks wait for each other for ever
   int64_t dsp = 0, bram = 0, uram = 0, lut = 0, ff = 0;
+  OperatorCounts operators; ///< as they are built
 };
 FactsEstimate estimateFacts(const DesignFacts &design);
 

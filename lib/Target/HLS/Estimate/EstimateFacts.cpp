@@ -1,6 +1,6 @@
 //===- EstimateFacts.cpp - cycles and resources of a design ----------------------------------===//
 //
-// Test: test/Conformance/hls (score)
+// Test: test/Python/test_hls_score.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/HLS/Estimate/Estimate.h"
@@ -15,7 +15,9 @@ constexpr int64_t enterAndLeave = 1; ///< cycles around a nest, a call, an itera
 
 /// Operators, with quick additions and products for addresses as rows of their own. Steps that run side by side have
 /// operators each, steps that run one after another share them.
-constexpr const char *quickName = "quick addition";
+constexpr const char *quickName = "quick addition", *addressName = "address";
+/// Places are products and sums in one operator; control is of one nest.
+constexpr const char *unshared[] = {addressName, "nest", "shared operand"};
 
 OperatorCounts operatorsOf(const NestFacts &nest, const NestSchedule &schedule) {
   OperatorCounts counts;
@@ -29,8 +31,12 @@ OperatorCounts operatorsOf(const NestFacts &nest, const NestSchedule &schedule) 
     if (plain > 0)
       counts[name] += ceilDiv(plain, sharers);
   }
+  for (const auto &[name, count] : nest.operators)
+    if (name != "load" && name != "store" && name != "read" && name != "write")
+      counts["shared operand"] += sharers > 1 ? 2 * count : 0;
+  counts["nest"] += nest.trips.empty() ? 0 : 1;
   if (nest.addressProducts > 0)
-    counts["address"] += nest.addressProducts;
+    counts[addressName] += nest.addressProducts;
   return counts;
 }
 
@@ -81,6 +87,12 @@ struct DesignTimer {
             together[name] += count;
       for (const auto &[name, count] : together)
         most[name] = std::max(most[name], count);
+    }
+    for (const char *name : unshared) {
+      most.erase(name);
+      for (const OperatorCounts &counts : each)
+        if (auto found = counts.find(name); found != counts.end())
+          most[name] += found->second;
     }
     return most;
   }
@@ -137,8 +149,6 @@ struct DesignTimer {
   }
 };
 
-OperatorCost costOf(const std::string &name) { return name == quickName ? quickAddition() : factsOperator(name); }
-
 } // namespace
 
 MemoryCost memoryCost(int64_t words, int64_t bits, int64_t copies) {
@@ -168,26 +178,30 @@ FactsEstimate estimateFacts(const DesignFacts &design) {
     TimedTask its{task.reads, task.writes, {}};
     timer.append(task.steps, its);
     timed.push_back(std::move(its));
-    for (const auto &[name, count] : timer.operatorsOf(task.steps)) {
-      const OperatorCost cost = costOf(name);
-      estimate.dsp += cost.dsp * count;
-      estimate.lut += cost.lut * count;
-      estimate.ff += cost.ff * count;
-    }
+    for (const auto &[name, count] : timer.operatorsOf(task.steps))
+      estimate.operators[name] += count;
   }
   for (const ArrayFacts &array : design.arrays) {
-    if (array.kind == ArrayFacts::Kind::Port || array.kind == ArrayFacts::Kind::Unread ||
-        array.kind == ArrayFacts::Kind::Register)
-      continue;
+    using Kind = ArrayFacts::Kind;
+    if (array.kind != Kind::Local && array.kind != Kind::Channel && array.kind != Kind::Rom)
+      continue; // registers hold an element that only the next iterations use
     MemoryCost cost = memoryCost(array.words, array.bits, array.kind == ArrayFacts::Kind::Channel ? 2 : 1);
     estimate.bram += cost.bram * array.banks;
     estimate.uram += cost.uram * array.banks;
     estimate.lut += cost.lut * array.banks;
     estimate.ff += cost.ff * array.banks;
   }
-  for (const QueueFacts &queue : design.queues)
+  for (const QueueFacts &queue : design.queues) {
+    estimate.operators["queue"] += queue.lanes;
     if (queue.depth > 128)
       estimate.bram += queue.lanes;
+  }
+  for (const auto &[name, count] : estimate.operators) {
+    const OperatorCost cost = factsOperator(name);
+    estimate.dsp += cost.dsp * count;
+    estimate.lut += cost.lut * count;
+    estimate.ff += cost.ff * count;
+  }
   estimate.cycles = timeDataflow(timed, design.queues);
   return estimate;
 }

@@ -33,6 +33,12 @@ OperatorCost loadOperator();
 OperatorCost storeOperator();
 OperatorCost queueOperator();
 
+/// What is around operators: the counters and states of a nest, a choice between operands of an operator that several
+/// use in turn, one of several queues side by side.
+OperatorCost nestControl();
+OperatorCost sharedOperand();
+OperatorCost queueLane();
+
 } // namespace tilewright::hls
 
 #endif

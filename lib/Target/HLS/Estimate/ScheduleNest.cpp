@@ -5,7 +5,7 @@
 // way, additions on it become quick ones. A sum that may be added as a tree is one as a whole: the element that waits
 // goes through all of its levels.
 //
-// Test: test/Conformance/hls (score)
+// Test: test/Python/test_hls_score.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/HLS/Estimate/Estimate.h"
@@ -58,6 +58,14 @@ OperatorCost factsOperator(const std::string &name) {
     return queueOperator();
   if (name == "address")
     return addressProduct();
+  if (name == "quick addition")
+    return quickAddition();
+  if (name == "nest")
+    return nestControl();
+  if (name == "shared operand")
+    return sharedOperand();
+  if (name == "queue")
+    return queueLane();
   if (name == "addi" || name == "subi" || name == "cmpi")
     return integerOperator(32);
   if (name == "muli")

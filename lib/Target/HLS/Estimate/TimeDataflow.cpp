@@ -4,7 +4,7 @@
 // at: a loop counter that all conditions fix takes that value and no other. Times of all elements of a queue are kept,
 // so that a task may run ahead of its readers as far as the depth allows.
 //
-// Test: test/Conformance/hls (score), test/Unit/Hls
+// Test: test/Python/test_hls_score.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/HLS/Estimate/TimeDataflow.h"
