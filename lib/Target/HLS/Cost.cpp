@@ -1,9 +1,6 @@
 //===- Cost.cpp - cycles and resources of hardware, estimated --------------------------===//
 //
-// Cycles of a pipelined nest: depth + II * (iterations - 1) + 2. The tables' numbers are for UltraScale+ at 300 MHz:
-// multipliers of float addition (2) and multiplication (3) and the 8 cycles between two additions to one element of an
-// array are read off public reports of PolyBench kernels (shared/facts/fpga-and-tuning.md, A3 and A4: plain Vitis takes
-// 8 cycles an iteration on mvt and gesummv); the other latencies are assumptions until they are fitted.
+// Cycles of a pipelined nest: depth + II * (iterations - 1) + 2. What an operator costs is in Estimate/Operators.cpp.
 //
 // Test: test/Target/HLS/design.mlir
 //
@@ -16,7 +13,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <limits>
 
@@ -24,27 +20,6 @@ using namespace mlir;
 
 namespace tilewright::hls {
 namespace {
-
-/// By the name of the op: cycles in f32, multipliers in f16, f32 and f64.
-struct FloatCost {
-  int64_t latency, half, single, wide;
-};
-FloatCost floatCost(StringRef name) {
-  return llvm::StringSwitch<FloatCost>(name)
-      .Cases({"addf", "subf"}, {7, 2, 2, 3})
-      .Case("mulf", {4, 2, 3, 8})
-      .Case("fma", {11, 4, 5, 11})
-      .Case("divf", {12, 0, 0, 0})
-      .Cases({"sqrt", "rsqrt"}, {14, 0, 0, 0})
-      .Cases({"exp", "exp2", "expm1"}, {14, 4, 7, 26})
-      .Cases({"log", "log2", "log10", "log1p"}, {16, 6, 12, 30})
-      .Cases({"tanh", "erf", "powf", "sin", "cos"}, {40, 20, 30, 90})
-      .Cases({"maxnumf", "minnumf", "maximumf", "minimumf", "cmpf"}, {2, 0, 0, 0})
-      .Cases({"sitofp", "uitofp", "fptosi", "fptoui", "extf", "truncf"}, {4, 0, 0, 0})
-      .Default({1, 0, 0, 0});
-}
-
-int64_t integerMultipliers(unsigned width) { return width <= 4 ? 0 : width <= 18 ? 1 : width <= 32 ? 3 : 10; }
 
 /// Cycles of the statements of a block one after another, and their multipliers; nests are appended.
 struct BlockEstimator {
@@ -73,7 +48,11 @@ struct BlockEstimator {
     at.getBody()->walk([&](affine::AffineForOp inner) {
       estimate.copies *= inner.getConstantUpperBound() - inner.getConstantLowerBound();
     });
-    estimate.dsp = llvm::divideCeil(body.dsp, std::max<int64_t>(1, estimate.ii)); // one operator serves II iterations
+    const int64_t sharers = std::max<int64_t>(1, estimate.ii); // one operator serves II iterations
+    const int64_t sharedOperands = sharers > 1 ? 2 * body.operators : 0;
+    estimate.dsp = llvm::divideCeil(body.dsp, sharers);
+    estimate.lut = llvm::divideCeil(body.lut, sharers) + sharedOperands * sharedOperand().lut + nestControl().lut;
+    estimate.ff = llvm::divideCeil(body.ff, sharers) + sharedOperands * sharedOperand().ff + nestControl().ff;
     estimate.cycles = estimate.ii > 0 ? nestCycles(estimate.iterations, estimate.ii, body.depth)
                                       : estimate.iterations * (body.depth + 1) + 2;
     return estimate;
@@ -167,20 +146,20 @@ bool usesPort(TaskOp task) { return llvm::any_of(task->getOperands(), llvm::IsaP
 } // namespace
 
 OperatorCost operatorCost(Operation *op) {
-  if (isa<affine::AffineLoadOp, memref::LoadOp, ReadOp>(op))
-    return {1, 0};
-  if (isa<affine::AffineStoreOp, memref::StoreOp, WriteOp>(op))
-    return {1, 0};
+  if (isa<affine::AffineLoadOp, memref::LoadOp>(op))
+    return {1, 0, loadOperator().lut, loadOperator().ff};
+  if (isa<affine::AffineStoreOp, memref::StoreOp>(op))
+    return {1, 0, storeOperator().lut, storeOperator().ff};
+  if (isa<ReadOp, WriteOp>(op))
+    return queueOperator();
   if (op->getNumResults() != 1 || op->getNumOperands() == 0 ||
       isa<arith::ConstantOp, affine::AffineApplyOp, arith::IndexCastOp>(op))
     return {};
   Type type = getElementTypeOrSelf(op->getOperand(0).getType());
   if (isa<arith::SelectOp>(op) || type.isIndex())
     return {};
-  if (isa<FloatType>(type) || isa<FloatType>(op->getResult(0).getType())) {
-    FloatCost cost = floatCost(op->getName().stripDialect());
-    return {cost.latency, type.isF64() ? cost.wide : type.isF16() ? cost.half : cost.single};
-  }
+  if (isa<FloatType>(type) || isa<FloatType>(op->getResult(0).getType()))
+    return floatOperator(op->getName().stripDialect(), isa<FloatType>(type) ? type.getIntOrFloatBitWidth() : 32);
   if (isa<arith::MulIOp>(op)) {
     // What was widened just before is multiplied as wide as it was.
     unsigned width = 0;
@@ -189,9 +168,9 @@ OperatorCost operatorCost(Operation *op) {
       Value source = from && isa<arith::ExtSIOp, arith::ExtUIOp>(from) ? from->getOperand(0) : operand;
       width = std::max(width, source.getType().getIntOrFloatBitWidth());
     }
-    return {3, integerMultipliers(width)};
+    return integerProduct(width);
   }
-  return {1, 0};
+  return integerOperator(isa<IntegerType>(type) ? type.getIntOrFloatBitWidth() : 32);
 }
 
 BodyCost bodyCost(Block &body) {
@@ -203,6 +182,9 @@ BodyCost bodyCost(Block &body) {
       start = std::max(start, ready.lookup(operand));
     OperatorCost its = operatorCost(&op);
     cost.dsp += its.dsp;
+    cost.lut += its.lut;
+    cost.ff += its.ff;
+    cost.operators += its.latency > 0 && !isa<affine::AffineLoadOp, affine::AffineStoreOp, ReadOp, WriteOp>(op);
     int64_t copies = 1;
     int64_t added = 0;
     if (auto loop = dyn_cast<affine::AffineForOp>(op)) {
@@ -214,6 +196,9 @@ BodyCost bodyCost(Block &body) {
         BodyCost more = bodyCost(inner);
         its.latency = std::max(its.latency, more.depth + added);
         cost.dsp += more.dsp * copies;
+        cost.lut += more.lut * copies;
+        cost.ff += more.ff * copies;
+        cost.operators += more.operators * copies;
       }
     for (Value result : op.getResults())
       ready[result] = start + its.latency;
@@ -269,8 +254,11 @@ DesignEstimate estimateDesign(func::FuncOp top) {
         design.channelBram += 2 * blocks, design.oneCallBram -= blocks;
       design.total.uram += 2 * ultraMemories(cast<MemRefType>(buffer.getMemory().getType()));
     }
-    if (auto stream = dyn_cast<StreamOp>(op))
+    if (auto stream = dyn_cast<StreamOp>(op)) {
       design.channelBram += blockMemories(cast<StreamType>(stream.getQueue().getType()));
+      design.lut += queueLane().lut;
+      design.ff += queueLane().ff;
+    }
     auto task = dyn_cast<TaskOp>(op);
     if (!task)
       return;
@@ -286,6 +274,12 @@ DesignEstimate estimateDesign(func::FuncOp top) {
     all.add(task, estimate.cycles);
     inside.add(task, usesPort(task) ? 0 : estimate.cycles);
     design.interval = std::max(design.interval, estimate.cycles);
+    for (const NestEstimate &nest : estimate.nests) {
+      estimate.lut += nest.lut;
+      estimate.ff += nest.ff;
+    }
+    design.lut += estimate.lut;
+    design.ff += estimate.ff;
     design.total.dsp += estimate.dsp;
     design.total.bram += estimate.bram;
     design.tasks.push_back(std::move(estimate));

@@ -3,6 +3,7 @@
 #define TILEWRIGHT_TARGET_HLS_COST_H
 
 #include "dialects/HLS/HLS.h"
+#include "lib/Target/HLS/Estimate/Operators.h"
 #include "lib/Target/HLS/Parts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -11,16 +12,14 @@
 
 namespace tilewright::hls {
 
-/// An operator: cycles from operands to result when pipelined, and multipliers it takes.
-struct OperatorCost {
-  int64_t latency = 0, dsp = 0;
-};
+/// The row of the table of operators (Estimate/Operators.h) for an op of a design.
 OperatorCost operatorCost(mlir::Operation *op);
 
 /// A loop body without inner loops, or with unrolled ones.
 struct BodyCost {
   int64_t depth = 0; ///< cycles from the first load to the last store
-  int64_t dsp = 0;
+  int64_t dsp = 0, lut = 0, ff = 0;
+  int64_t operators = 0; ///< that could be shared
 };
 BodyCost bodyCost(mlir::Block &body);
 
@@ -40,12 +39,12 @@ int64_t blockMemories(StreamType type);
 /// A loop nest of a task.
 struct NestEstimate {
   std::string label;
-  int64_t iterations = 0, ii = 0, copies = 1, cycles = 0, dsp = 0;
+  int64_t iterations = 0, ii = 0, copies = 1, cycles = 0, dsp = 0, lut = 0, ff = 0;
 };
 /// A task: its nests run one after another.
 struct TaskEstimate {
   std::string name;
-  int64_t cycles = 0, dsp = 0, bram = 0;
+  int64_t cycles = 0, dsp = 0, bram = 0, lut = 0, ff = 0;
   std::vector<NestEstimate> nests;
 };
 /// A design: `latency` of one call, the longest chain of tasks; `kernelLatency` the same if ports took no time, all
@@ -53,6 +52,7 @@ struct TaskEstimate {
 struct DesignEstimate {
   int64_t latency = 0, kernelLatency = 0, interval = 0, channelBram = 0, romBram = 0;
   int64_t oneCallBram = 0; ///< where calls do not overlap, as in Verilog: channels are there once
+  int64_t lut = 0, ff = 0;
   Resources total;
   std::vector<TaskEstimate> tasks;
 };

@@ -14,13 +14,14 @@ std::string printReport(const DesignEstimate &design, const Part &part, const Re
       << design.total.bram << " of " << budget.bram;
   if (design.total.uram > 0)
     out << ", URAM " << design.total.uram << " of " << budget.uram;
-  out << ".\n\n"
-      << "| task | cycles | DSP | BRAM |\n|---|---|---|---|\n";
+  out << ". Operators and their control: LUT " << design.lut << ", FF " << design.ff << ".\n\n"
+      << "| task | cycles | DSP | BRAM | LUT | FF |\n|---|---|---|---|---|---|\n";
   for (const TaskEstimate &task : design.tasks)
-    out << "| " << task.name << " | " << task.cycles << " | " << task.dsp << " | " << task.bram << " |\n";
-  out << "| channels between tasks | | | " << design.channelBram << " |\n";
+    out << "| " << task.name << " | " << task.cycles << " | " << task.dsp << " | " << task.bram << " | " << task.lut
+        << " | " << task.ff << " |\n";
+  out << "| channels between tasks | | | " << design.channelBram << " | | |\n";
   if (design.romBram > 0)
-    out << "| weights and constants in ROMs | | | " << design.romBram << " |\n";
+    out << "| weights and constants in ROMs | | | " << design.romBram << " | | |\n";
   out << "\n| loop nest | iterations | II | copies | cycles | DSP |\n|---|---|---|---|---|---|\n";
   for (const TaskEstimate &task : design.tasks)
     for (const NestEstimate &nest : task.nests)
@@ -44,6 +45,8 @@ std::string printJson(const DesignEstimate &design, const Part &part, const Reso
                                        {"cycles", task.cycles},
                                        {"dsp", task.dsp},
                                        {"bram", task.bram},
+                                       {"lut", task.lut},
+                                       {"ff", task.ff},
                                        {"nests", std::move(nests)}});
   }
   llvm::json::Object report{
@@ -57,6 +60,8 @@ std::string printJson(const DesignEstimate &design, const Part &part, const Reso
       {"uram", design.total.uram},
       {"rom_bram", design.romBram},
       {"one_call_bram", design.oneCallBram},
+      {"lut", design.lut},
+      {"ff", design.ff},
       {"budget", llvm::json::Object{{"dsp", budget.dsp}, {"bram", budget.bram}, {"uram", budget.uram}}},
       {"tasks", std::move(tasks)}};
   std::string text;

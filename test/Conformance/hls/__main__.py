@@ -6,6 +6,7 @@
     python test/Conformance/hls table [--dsp N]            all designs; prints the table of docs/targets/hls.md
     python test/Conformance/hls rtl [PATTERN]              designs of integers as Verilog: simulated, and counted by yosys;
                                                            without a pattern some of them, as CI does, all with TILEWRIGHT_TEST_FULL
+    python test/Conformance/hls score                      the estimator against public co-simulated designs
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import hls_rtl  # noqa: E402
+from hls_score import points, print_score  # noqa: E402
 from hls_trial import Result, all_names, trial  # noqa: E402
 
 # Without --full: a product, one matrix read by two tasks, reductions, windows, bytes, other shapes, a queue
@@ -104,7 +106,10 @@ def main() -> int:
     rtl = commands.add_parser("rtl")
     rtl.add_argument("pattern", nargs="?")
     rtl.add_argument("--no-yosys", action="store_true", help="simulate alone")
+    commands.add_parser("score")
     words = parser.parse_args()
+    if words.command == "score":
+        return print_score(points()) or 0
     if words.command == "one":
         return tell([trial(words.name, keep=words.folder and words.folder.resolve())])
     if words.command == "table":

@@ -1,0 +1,34 @@
+//===- Estimate.h - cycles and resources of a design, from what it consists of ---------------===//
+#ifndef TILEWRIGHT_TARGET_HLS_ESTIMATE_ESTIMATE_H
+#define TILEWRIGHT_TARGET_HLS_ESTIMATE_ESTIMATE_H
+
+#include "lib/Target/HLS/Estimate/DesignFacts.h"
+
+namespace tilewright::hls {
+
+/// An operator of the facts, by its name: "addf", "load", "store", "read", "write", "address", ...
+OperatorCost factsOperator(const std::string &name);
+
+/// A nest as it is scheduled: `ii` that resources and recurrences allow, cycles of one iteration, and of all.
+struct NestSchedule {
+  int64_t iterations = 1, ii = 1, depth = 0, cycles = 0;
+  int64_t quickAdditions = 0; ///< additions that have to be quick for that II
+};
+NestSchedule scheduleNest(const NestFacts &nest, bool reassociates);
+
+/// Block memories of 18 kbit and of 288 kbit; what a memory of `words` of `bits` takes, `copies` of it in one.
+struct MemoryCost {
+  int64_t bram = 0, uram = 0, lut = 0, ff = 0;
+};
+MemoryCost memoryCost(int64_t words, int64_t bits, int64_t copies);
+
+struct FactsEstimate {
+  int64_t cycles = 0; ///< -1: the tasks wait for each other for ever
+  int64_t dsp = 0, bram = 0, uram = 0, lut = 0, ff = 0;
+  OperatorCounts operators; ///< as they are built
+};
+FactsEstimate estimateFacts(const DesignFacts &design);
+
+} // namespace tilewright::hls
+
+#endif

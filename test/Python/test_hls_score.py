@@ -1,0 +1,84 @@
+"""The estimator of target hls: public co-simulated designs, and small ones whose cycles are counted by hand."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import tilewright
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = pathlib.Path(tilewright.__file__).parents[2] / "bin" / "hls-estimate"
+sys.path.insert(0, str(ROOT / "test" / "Conformance" / "hls"))
+
+import hls_score  # noqa: E402
+
+pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="there is no hls-estimate beside the library")
+
+# What was reached, in percent, with a little room: errors at most, shares at least. The goals of the estimator are a median error of
+# cycles of 5, a 90th percentile of 25, DSP exact on 90 (not reached) and BRAM within 20.
+AT_MOST = {"cycles, median": 0.3, "cycles, 90th": 9, "LUT, median": 7, "FF, median": 8.5}
+AT_LEAST = {"DSP exact": 39, "DSP within 5": 72, "BRAM within 20": 90}
+
+
+@pytest.fixture(scope="module")
+def points():
+    return hls_score.points(program=PROGRAM)
+
+
+@pytest.mark.parametrize("held_out", [False, True])
+def test_score_of_public_designs(points, held_out):
+    summary = hls_score.summary([point for point in points if point.held_out == held_out])
+    assert {key: value for key, value in summary.items() if value > AT_MOST.get(key, 101)} == {}
+    assert {key: value for key, value in summary.items() if value < AT_LEAST.get(key, -1)} == {}
+
+
+def test_every_public_design_ends(points):
+    assert len(points) == 110
+    assert [point.truth["name"] for point in points if point.estimate["cycles"] <= 0] == []
+
+
+def estimate(folder, queue_depth, reader_ii=1, fill=None, **more):
+    """64 elements go from one task to another; `fill`: the reader wants all of a second queue first."""
+    access = [[0, "w", 1, []]] + ([[1, "w", 1, []]] if fill else [])
+    reads = [{"trips": [64], "ii": reader_ii, "ops": {"read": 1}, "path": {"read": 1}, "queues": [[0, "r", 1, []]]}]
+    if fill:
+        reads.insert(0, {"trips": [64], "ii": 1, "ops": {"read": 1}, "path": {"read": 1}, "queues": [[1, "r", 1, []]]})
+    writer = {"trips": [64], "ii": 1, "ops": {"write": 1}, "path": {"write": 1}, "queues": access}
+    design = {"name": "two", "reassociates": False, "arrays": [], "queues": [[1, queue_depth], [1, 64]],
+              "tasks": [{"name": "writer", "body": [writer | more]}, {"name": "reader", "body": reads}]}  # fmt: skip
+    file = folder / "design.json"
+    file.write_text(json.dumps([design]))
+    return json.loads(subprocess.run([PROGRAM, file], check=True, capture_output=True, text=True).stdout)
+
+
+def test_reader_follows_writer(tmp_path):
+    # The first element is there after 1 + 1 cycles; the reader's 64 iterations, its depth of 1 and its way out follow.
+    assert estimate(tmp_path, 2)["cycles"] == 2 + 63 + 1 + 2
+
+
+def test_slow_reader_sets_the_pace(tmp_path):
+    assert estimate(tmp_path, 2, reader_ii=5)["cycles"] == 2 + 5 * 63 + 1 + 2
+
+
+def test_queue_that_must_hold_all(tmp_path):
+    # The reader empties the other queue first: this one must hold all 64 elements.
+    assert estimate(tmp_path, 63, fill=True)["cycles"] == -1
+    assert estimate(tmp_path, 64, fill=True)["cycles"] > 128
+
+
+def test_ii_of_banks_and_of_recurrences(tmp_path):
+    plain = estimate(tmp_path, 64)["cycles"]
+    # Ten accesses of one bank with two ports: an II of 5.
+    ports = estimate(tmp_path, 64, ports=[[0, 10, 0, 10]])["cycles"]
+    assert ports == plain + 4 * 63
+    # An element is visited every other iteration, and its way takes 7 cycles: an II of 4.
+    waits = estimate(tmp_path, 64, rec=[[2, {"addf": 1, "load": 1, "store": 1}]], auto=1)["cycles"]
+    assert waits == plain + 3 * 63
+
+
+def test_unknown_file_is_told(tmp_path):
+    result = subprocess.run([PROGRAM, tmp_path / "none.json"], capture_output=True, text=True)
+    assert result.returncode == 2 and "none.json" in result.stderr

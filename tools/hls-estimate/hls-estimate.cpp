@@ -1,0 +1,41 @@
+//===- hls-estimate.cpp - cycles and resources of designs that are described as JSON --------===//
+//
+// Prints one line of JSON for each design. Exit status: 0 all estimated, 2 a file could not be read.
+//
+// Test: test/Python/test_hls_score.py
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/HLS/Estimate/Estimate.h"
+#include "tools/hls-estimate/ReadFacts.h"
+#include <cstdio>
+
+using namespace tilewright::hls;
+
+int main(int argc, char **argv) {
+  if (argc < 2) {
+    fprintf(stderr, "usage: hls-estimate DESIGNS.json...\n");
+    return 2;
+  }
+  for (int number = 1; number < argc; ++number) {
+    std::vector<DesignFacts> designs;
+    std::string error;
+    if (!readFacts(argv[number], designs, error)) {
+      fprintf(stderr, "hls-estimate: %s\n", error.c_str());
+      return 2;
+    }
+    for (const DesignFacts &design : designs) {
+      FactsEstimate its = estimateFacts(design);
+      printf("{\"name\":\"%s\",\"cycles\":%lld,\"dsp\":%lld,\"bram\":%lld,\"uram\":%lld,\"lut\":%lld,\"ff\":%lld,\"operators\":{",
+             design.name.c_str(), static_cast<long long>(its.cycles), static_cast<long long>(its.dsp),
+             static_cast<long long>(its.bram), static_cast<long long>(its.uram), static_cast<long long>(its.lut),
+             static_cast<long long>(its.ff));
+      const char *comma = "";
+      for (const auto &[name, count] : its.operators) {
+        printf("%s\"%s\":%lld", comma, name.c_str(), static_cast<long long>(count));
+        comma = ",";
+      }
+      printf("}}\n");
+    }
+  }
+  return 0;
+}
