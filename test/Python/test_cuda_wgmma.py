@@ -148,7 +148,6 @@ def test_infinities_stay_in_their_sums(tmp_path):
     check_by_wgmma(tmp_path, lambda a, b: a @ b, a, b)
 
 
-@pytest.mark.parametrize("turned_b", [False, True])
 @pytest.mark.parametrize("schedule", [
     {"group_m": 64, "consumers": 2, "n": 256, "stages": 4}, {"group_m": 128, "consumers": 1, "n": 64, "stages": 2},
     {"group_m": 128, "consumers": 2, "n": 128, "stages": 3}, {"group_m": 64, "consumers": 1, "n": 192, "stages": 6}])  # fmt: skip
@@ -196,8 +195,9 @@ DAMAGE = {
 
 
 def check_damaged(tmp_path, pattern, change, expected, grid=3, **schedule):
-    """The kernel as it is has no finding in any order of its warps; without any one of its parts it has."""
+    """The kernel as it is has no finding in any order of its warps; without any one of its parts it has. A slot has 24 KB."""
     schedule = {"group_m": 64, "consumers": 2, "n": 64, "stages": 3} | schedule
+    rows = schedule["group_m"] * schedule["consumers"]
     (tmp_path / "m.mlir").write_text(PRODUCT.format(m=100, n=136, k=392, type="bf16"))
     (tmp_path / "s.json").write_text(json.dumps({"*": schedule}))
     text = subprocess.run([PROGRAM, "compile", tmp_path / "m.mlir", "--target=cuda", "--arch=sm_90a", f"--schedule-file={tmp_path / 's.json'}", "--emit=ptx"],
@@ -207,8 +207,8 @@ def check_damaged(tmp_path, pattern, change, expected, grid=3, **schedule):
     (tmp_path / "k.ptx").write_text(damaged)
     shapes = {"A": [100, 392], "B": [392, 136], "C": [100, 136]}
     maps = [{"buffer": name, "dtype": "bf16", "dims": shapes[name][::-1], "strides": [2 * shapes[name][1]], "box": box, "swizzle": 128}
-            for name, box in (("A", [64, 128]), ("B", [64, 64]))]  # fmt: skip
-    launch = {"grid": grid, "block": 384, "dynamic_shared": 3 * ((128 + 64) * 128 + 16),
+            for name, box in (("A", [64, rows]), ("B", [64, 64]))]  # fmt: skip
+    launch = {"grid": grid, "block": 128 * (schedule["consumers"] + 1), "dynamic_shared": 3 * ((rows + schedule["n"]) * 128 + 16),
               "buffers": {name: {"dtype": "bf16", "shape": shape, "fill": "uninitialised" if name == "C" else "random"} for name, shape in shapes.items()},
               "arguments": [{"buffer": name} for name in shapes] + [{"tensor_map": each} for each in maps]}  # fmt: skip
     (tmp_path / "launch.json").write_text(json.dumps(launch))
@@ -237,6 +237,59 @@ def test_the_checker_sees_damage_in_turn(damage, tmp_path):
     check_damaged(tmp_path, *DAMAGE_IN_TURN[damage], grid=2, in_turn=2)
 
 
+# Of blocks of a cluster, each of which loads its half of B to both: what a block alone would not need.
+DAMAGE_IN_CLUSTERS = {
+    "nothing": (r"", "", ""),
+    "the other block is not told of an empty slot": (r"(mapa\.shared::cluster\.u32 there, [^,]*), [^;]*;", r"\1, 0;", "deadlock"),
+    "the other block's warps are not waited for": (r"(mbarrier\.init[^\n]*), 8;", r"\1, 4;", "while an asynchronous operation may still be at it"),
+    "half of B is not waited for": (r"(expect_tx[^\n]*), 24576;", r"\1, 16384;", "async-not-waited"),
+    "B's half is loaded to one block": (r"\.multicast::cluster( [^;]*), %rs\d+;", r"\1;", "deadlock"),
+    "blocks begin apart": (r"(fence\.mbarrier_init(?s:.)*?)barrier\.cluster\.arrive;\n\s*barrier\.cluster\.wait;", r"\1", "mbarrier is not initialised"),
+    "blocks end apart": (r"barrier\.cluster\.arrive;\n\s*barrier\.cluster\.wait;((?:(?!barrier\.cluster)(?s:.))*)\Z", r"\1", "exited-block"),
+}
+
+
+@pytest.mark.parametrize("in_turn", [1, 2])
+@pytest.mark.parametrize("damage", DAMAGE_IN_CLUSTERS)
+def test_the_checker_sees_damage_in_clusters(damage, in_turn, tmp_path):
+    check_damaged(tmp_path, *DAMAGE_IN_CLUSTERS[damage], grid=4 // in_turn, consumers=1, n=128, cluster=2, in_turn=in_turn)
+
+
+@pytest.mark.parametrize("turned_b", [False, True])
+@pytest.mark.parametrize("schedule", [
+    {"group_m": 64, "consumers": 1, "n": 128}, {"group_m": 128, "consumers": 1, "n": 128}, {"group_m": 64, "consumers": 2, "n": 256},
+    {"group_m": 64, "consumers": 1, "n": 128, "in_turn": 3}, {"group_m": 64, "consumers": 1, "n": 128, "raster": 2}])  # fmt: skip
+def test_clusters(schedule, tmp_path, monkeypatch):
+    """Odd numbers of tiles: a cluster's last block may lie below the last row, and its blocks take as many tiles in turn."""
+    (tmp_path / "s.json").write_text(json.dumps({"*": {"stages": 3, "cluster": 2} | schedule}))
+    monkeypatch.setenv("TILEWRIGHT_SCHEDULE_FILE", str(tmp_path / "s.json"))
+    for sizes, turned_b in [((300, 328, 200), False), ((64, 136, 64), False), ((200, 136, 72), True), ((5, 8, 72), True)]:
+        check_by_wgmma(tmp_path, lambda a, b: F.gelu(a @ b), *product(*sizes, torch.bfloat16, turned_b=turned_b))
+        assert "cluster = 2" in dumped(tmp_path, "tiled")
+    check_by_wgmma(tmp_path, lambda a, b: a @ b, torch.randn(3, 200, 72).half(), torch.randn(3, 72, 136).half())
+    b = torch.randn(64, 136).bfloat16()
+    run_dynamic(lambda a, b: F.relu(a @ b), [((a, b), [a]) for rows in (70, 5, 200, 64) for a in [torch.randn(rows, 64).bfloat16()]])
+    assert kinds(tmp_path) == ["wgmma"] and "tw_cuda.cluster = 2" in dumped(tmp_path, "target")
+
+
+def test_clusters_of_int8(tmp_path, monkeypatch):
+    (tmp_path / "s.json").write_text('{"*": {"group_m": 64, "consumers": 1, "n": 64, "stages": 3, "cluster": 2}}')
+    monkeypatch.setenv("TILEWRIGHT_SCHEDULE_FILE", str(tmp_path / "s.json"))
+    a, b = product(129, 72, 144, torch.float64, turned_b=True)
+    check_by_wgmma(tmp_path, lambda a, b: a @ b, (a * 40).to(torch.int8), (b * 40).to(torch.int8))
+    assert "cluster = 2" in dumped(tmp_path, "tiled")
+
+
+@pytest.mark.parametrize("schedule, why", [
+    ({"cluster": 3, "n": 128}, "clusters have 3 blocks, and may have one or two"), ({"cluster": 2, "n": 64}, "a multiple of 128 where they are contiguous")])
+def test_clusters_that_cannot_be(schedule, why, tmp_path):
+    (tmp_path / "m.mlir").write_text(PRODUCT.format(m=256, n=256, k=64, type="bf16"))
+    (tmp_path / "s.json").write_text(json.dumps({"*": {"group_m": 64, "consumers": 1, "stages": 3} | schedule}))
+    done = subprocess.run([PROGRAM, "compile", tmp_path / "m.mlir", "--target=cuda", "--arch=sm_90a", f"--schedule-file={tmp_path / 's.json'}", "--emit=ptx"],
+                          capture_output=True, text=True)  # fmt: skip
+    assert done.returncode != 0 and why in done.stderr, done.stderr
+
+
 @pytest.mark.parametrize("schedule", [{"in_turn": 2, "consumers": 2}, {"in_turn": 3, "consumers": 1}, {"in_turn": 64, "consumers": 2, "raster": 2}])
 def test_tiles_in_turn(schedule, tmp_path, monkeypatch):
     """A block takes some tiles one after the other, the last blocks fewer, or one block all of them."""
@@ -249,15 +302,19 @@ def test_tiles_in_turn(schedule, tmp_path, monkeypatch):
     check_by_wgmma(tmp_path, lambda a, b: a @ b, a, b)
 
 
-@pytest.mark.parametrize("sizes", [(4096, 4096, 4096), (1024, 1024, 1024), (16, 4096, 4096)])
-def test_ptxas_spills_nothing_and_serializes_nothing(sizes, tmp_path):
+@pytest.mark.parametrize("sizes, schedule", [
+    ((4096, 4096, 4096), {}), ((1024, 1024, 1024), {}), ((16, 4096, 4096), {}),
+    ((1000, 1024, 1024), {"group_m": 64, "consumers": 2, "n": 256, "stages": 3, "cluster": 2, "in_turn": 4})])  # fmt: skip
+def test_ptxas_spills_nothing_and_serializes_nothing(sizes, schedule, tmp_path):
     ptxas = find_ptxas()
     if not ptxas:
         pytest.skip("there is no ptxas: neither a CUDA root nor triton's wheel")
     m, n, k = sizes
     (tmp_path / "m.mlir").write_text(PRODUCT.format(m=m, n=n, k=k, type="bf16"))
+    (tmp_path / "s.json").write_text(json.dumps({"*": schedule} if schedule else {}))
     ptx = tmp_path / "m.ptx"
-    subprocess.run([PROGRAM, "compile", tmp_path / "m.mlir", "--target=cuda", "--arch=sm_90a", "--emit=ptx", "-o", ptx], check=True)
+    subprocess.run([PROGRAM, "compile", tmp_path / "m.mlir", "--target=cuda", "--arch=sm_90a", f"--schedule-file={tmp_path / 's.json'}", "--emit=ptx", "-o", ptx], check=True)
+    assert ".reqnctapercluster 2" in ptx.read_text() or "cluster" not in schedule
     told = subprocess.run([ptxas, "-arch=sm_90a", "-v", ptx, "-o", tmp_path / "m.cubin"], capture_output=True, text=True)
     assert told.returncode == 0, told.stderr
     assert set(re.findall(r"(\d+) bytes spill stores", told.stderr)) == {"0"}, told.stderr

@@ -9,31 +9,46 @@ namespace tilewright::cuda {
 ContractionCode::ContractionCode(ThreadKernel &kernel, Contraction contraction)
     : ThreadCode(kernel), contraction(std::move(contraction)) {
   Contraction &all = this->contraction;
-  AffineExpr tiles = all.sizeExpr(all.batches) * all.sizeExpr(all.rows).ceilDiv(schedule.m) *
-                     all.sizeExpr(all.columns).ceilDiv(schedule.n);
-  kernel.setGrid(schedule.inTurn > 1 ? tiles.ceilDiv(schedule.inTurn) : tiles);
+  const int64_t rows = schedule.m * schedule.cluster; // of the tiles of a cluster
+  AffineExpr clusters =
+      all.sizeExpr(all.batches) * all.sizeExpr(all.rows).ceilDiv(rows) * all.sizeExpr(all.columns).ceilDiv(schedule.n);
+  if (schedule.inTurn > 1)
+    clusters = clusters.ceilDiv(schedule.inTurn);
+  kernel.setGrid(clusters * schedule.cluster);
   takeTile(kernel.block);
 }
 
 SmallVector<Value> ContractionCode::extentsOfTiles() {
   SmallVector<Value> extents = extentsOf(contraction.batches);
-  extents.push_back(divideUp(extentOf(contraction.rows), schedule.m));
+  extents.push_back(divideUp(extentOf(contraction.rows), schedule.m * schedule.cluster));
   extents.push_back(divideUp(extentOf(contraction.columns), schedule.n));
   return extents;
 }
 
 Value ContractionCode::tiles() {
-  Value all = index(1);
+  Value all = index(schedule.cluster);
   for (Value extent : extentsOfTiles())
     all = elements.multiply(all, extent);
   return all;
 }
 
+Value ContractionCode::blocks() {
+  // Tiles of a cluster are taken together.
+  return elements.multiply(divideUp(tiles(), schedule.cluster * schedule.inTurn), index(schedule.cluster));
+}
+
 void ContractionCode::takeTile(Value number) {
   Contraction &all = contraction;
+  Value inCluster;
+  if (schedule.cluster > 1) {
+    inCluster = remainder(number, schedule.cluster);
+    number = quotient(number, schedule.cluster);
+  }
   SmallVector<Value> extents = extentsOfTiles(), at = elements.delinearize(number, extents);
   if (schedule.raster > 1)
     takeInBands(at[at.size() - 2], at.back(), extents[extents.size() - 2], extents.back());
+  if (inCluster)
+    at[at.size() - 2] = elements.add(elements.multiply(at[at.size() - 2], index(schedule.cluster)), inCluster);
   loops.assign(all.op.getNumLoops(), index(0));
   for (auto [loop, place] : llvm::zip(all.batches, at))
     loops[loop] = place;
@@ -156,7 +171,7 @@ void ContractionCode::writeFragments(Value lane, Value firstRow, Value firstColu
   Value rowInTile = quotient(lane, 4), inFour = remainder(lane, 4);
   Value columnInTile = elements.add(elements.multiply(remainder(inFour, exchanged), index(8)),
                                     elements.multiply(quotient(inFour, exchanged), index(2 * exchanged)));
-  bool wholeRows = dividesEvenly(rows, schedule.m);
+  bool wholeRows = dividesEvenly(rows, schedule.m * schedule.cluster);
   bool wholeColumns = dividesEvenly(columns, schedule.n), evenColumns = dividesEvenly(columns, 2 * exchanged);
   for (int64_t i = 0; i < fragments.tilesM; ++i)
     for (int64_t half = 0; half < 2; ++half) {

@@ -10,12 +10,15 @@ namespace tilewright::cuda {
 /// What the schedules `mma` and `fma` share: tiles of a grid, places of loops, and what becomes of a sum.
 class ContractionCode : ThreadCode {
 public:
-  /// Sets the grid, a block for each tile, or for each `inTurn` of them, and takes the block's first tile.
+  /// Sets the grid, a block for each tile, or for each `inTurn` of them, and takes the block's first tile. Neighbouring
+  /// numbers are tiles under each other where the schedule has clusters: there may be tiles below C's last row then.
   ContractionCode(ThreadKernel &kernel, Contraction contraction);
 
   /// From here on the block's tile is that of this number, of tiles().
   void takeTile(mlir::Value number);
   mlir::Value tiles();
+  /// The grid's size: how far apart the numbers of a block's tiles are.
+  mlir::Value blocks();
 
   /// How far the loops of a group run, each and together.
   llvm::SmallVector<mlir::Value> extentsOf(llvm::ArrayRef<unsigned> group);

@@ -11,6 +11,10 @@
 // A slot has lines of 128 bytes, swizzled, as the operand lies in memory: lines along k, or lines of 64 rows of A (of
 // columns of B), 64 of k for each box. wgmma reads both. Beyond the edges TMA fills in zeros; nothing is stored there.
 //
+// Blocks of a cluster have tiles under each other, and need the same tile of B: each loads its part of it to all of
+// them. A slot is empty then when the warps of all blocks have arrived, in each block; and a block ends with the
+// others, which may still write to it.
+//
 // With `in_turn` both take the block's tiles one after the other through the same ring: while the sums of one are
 // stored, the first slots of the next are loaded.
 //
@@ -35,9 +39,13 @@ public:
 
   LogicalResult run() {
     std::optional<Operand> a = describe(product.lhs(), product.rows, schedule.m, &code.rowOrigin, kernel.maps[0]);
-    std::optional<Operand> b = describe(product.rhs(), product.columns, schedule.n, &code.columnOrigin, kernel.maps[1]);
+    std::optional<Operand> b =
+        describe(product.rhs(), product.columns, schedule.n / schedule.cluster, &code.columnOrigin, kernel.maps[1]);
     if (!a || !b)
       return failure();
+    b->parts = schedule.cluster;
+    if (schedule.cluster > 1)
+      rank = toI32(remainder(kernel.block, schedule.cluster));
     b->slotOffset = a->bytes();
     slotBytes = a->bytes() + b->bytes();
     shared = kernel.dynamicShared(bytesOfRing(schedule));
@@ -47,11 +55,14 @@ public:
       for (int64_t stage = 0; stage < schedule.stages; ++stage) {
         Value slot = arith::ConstantIntOp::create(builder, loc, stage, 32);
         initialise(full(slot), 1);
-        initialise(empty(slot), schedule.consumers * (warpGroupSize / warpSize));
+        initialise(empty(slot), schedule.consumers * (warpGroupSize / warpSize) * schedule.cluster);
       }
       NVVM::FenceMbarrierInitOp::create(builder, loc);
     });
-    NVVM::Barrier0Op::create(builder, loc);
+    if (schedule.cluster > 1)
+      meetCluster();
+    else
+      NVVM::Barrier0Op::create(builder, loc);
     Value loads = isLess(kernel.thread, index(warpGroupSize));
     auto branch = scf::IfOp::create(builder, loc, TypeRange(), loads, /*withElse=*/true);
     elements.inScope([&] {
@@ -64,6 +75,10 @@ public:
       share(consumerRegisters, NVVM::SetMaxRegisterAction::increase);
       multiplyTiles(*a, *b);
     });
+    if (schedule.cluster > 1) {
+      meetCluster();
+      kernel.to->setAttr("tw_cuda.cluster", builder.getI64IntegerAttr(schedule.cluster));
+    }
     SmallVector<Attribute> recipes;
     for (const Operand &operand : {*a, *b})
       recipes.push_back(builder.getStringAttr(operand.recipe.text()));
@@ -78,9 +93,10 @@ private:
     TensorMapRecipe recipe;
     Value map;
     const Value *origin;    ///< of the block's tile in m or n
-    int64_t side;           ///< of the tile in m or n
+    int64_t side;           ///< of what a block loads, in m or n
+    int64_t parts = 1;      ///< of the tile, each of which one block of the cluster loads
     int64_t slotOffset = 0; ///< where it begins in a slot
-    int64_t bytes() const { return side * lineBytes; }
+    int64_t bytes() const { return parts * side * lineBytes; }
     /// Of a line of k and as many rows as a line has, where lines are along rows.
     int64_t boxBytes() const { return lineElements(mapped.element) * lineBytes; }
   };
@@ -121,8 +137,7 @@ private:
   void forTiles(SmallVector<Value> state, llvm::function_ref<void(MutableArrayRef<Value>)> body) {
     if (schedule.inTurn == 1)
       return body(state);
-    Value all = code.tiles(), blocks = divideUp(all, schedule.inTurn);
-    auto loop = scf::ForOp::create(builder, loc, kernel.block, all, blocks, state);
+    auto loop = scf::ForOp::create(builder, loc, kernel.block, code.tiles(), code.blocks(), state);
     keepRolled(loop);
     elements.inScope([&] {
       builder.setInsertionPointToStart(loop.getBody());
@@ -131,6 +146,14 @@ private:
       body(now);
       scf::YieldOp::create(builder, loc, now);
     });
+  }
+
+  /// This warp has read a slot: told to the block whose number is the lane's.
+  void leave(Value slot, Value lane) {
+    if (schedule.cluster > 1)
+      arriveAt(empty(slot), toI32(lane));
+    else
+      arrive(empty(slot));
   }
 
   void loadTiles(const Operand &a, const Operand &b) {
@@ -155,8 +178,15 @@ private:
       for (const Operand *operand : {&a, &b})
         for (int64_t box = 0; box < operand->mapped.boxes(operand->side); ++box) {
           Value side = elements.add(*operand->origin, index(box * lineElements(operand->mapped.element)));
-          load(tileOf(*operand, now.slot, box * operand->boxBytes()), operand->map, placeOf(*operand, side, depth),
-               full(now.slot));
+          Value to = tileOf(*operand, now.slot, box * operand->boxBytes());
+          if (operand->parts > 1) {
+            Value part = arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), rank);
+            side = elements.add(side, elements.multiply(part, index(operand->side)));
+            to = LLVM::GEPOp::create(
+                builder, loc, to.getType(), builder.getI8Type(), to,
+                ArrayRef<LLVM::GEPArg>{toI32(elements.multiply(part, index(operand->side * lineBytes)))});
+          }
+          load(to, operand->map, placeOf(*operand, side, depth), full(now.slot), operand->parts);
         }
       Place then = next(now);
       scf::YieldOp::create(builder, loc, ValueRange{then.slot, then.parity});
@@ -190,7 +220,7 @@ private:
     Value rowBytes = toI32(elements.multiply(firstRow, index(lineBytes))); // 64 rows of either kind are 64 lines
     Type sumType = elementOf(product).isInteger() ? Type(builder.getI32Type()) : builder.getF32Type();
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(sumType));
-    Value arrives = isEqual(lane, 0);
+    Value arrives = isLess(lane, index(schedule.cluster)); // a lane for each block
     SmallVector<Value> initial{place.slot, place.parity, place.slot};
     const size_t numPlaces = initial.size();
     initial.append(size_t(rows * schedule.n / warpGroupSize), zero);
@@ -212,7 +242,7 @@ private:
                lineBytes / groupDepthBytes, sums);
       waitForGroups(1);
       Value later = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, loop.getInductionVar(), index(0));
-      when(both(arrives, later), [&] { arrive(empty(loop.getRegionIterArg(2))); });
+      when(both(arrives, later), [&] { leave(loop.getRegionIterArg(2), lane); });
       Place then = next(now);
       SmallVector<Value> yielded{then.slot, then.parity, now.slot};
       yielded.append(sums);
@@ -222,7 +252,7 @@ private:
     waitForGroups(0, sums);
     if (schedule.inTurn > 1) { // else nobody waits for the last slot
       Value any = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, tiles, index(0));
-      when(both(arrives, any), [&] { arrive(empty(loop.getResult(2))); });
+      when(both(arrives, any), [&] { leave(loop.getResult(2), lane); });
     }
     Value row = elements.add(firstRow, elements.multiply(quotient(inGroup, warpSize), index(16)));
     code.writeFragments(lane, row, index(0), {rows / groupRows, schedule.n / 8, groupRows}, sums);
@@ -232,6 +262,7 @@ private:
   ContractionCode code;
   Contraction &product;
   Value shared;
+  Value rank;  ///< in the cluster
   Value tiles; ///< of k
   int64_t slotBytes = 0;
 };

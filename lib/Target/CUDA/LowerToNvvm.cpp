@@ -102,6 +102,9 @@ struct LowerToNvvm : impl::LowerToNvvmBase<LowerToNvvm> {
         kernel->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), builder.getUnitAttr());
         kernel->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                         builder.getDenseI32ArrayAttr({int32_t(threads.getInt())}));
+        if (auto blocks = kernel->getAttrOfType<IntegerAttr>("tw_cuda.cluster"))
+          kernel->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
+                          builder.getDenseI32ArrayAttr({int32_t(blocks.getInt())}));
         // Else ptxas spills for a third block where a thread could have all registers of two.
         if (kernel->hasAttr("tw_cuda.many_registers"))
           kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), builder.getI32IntegerAttr(1));

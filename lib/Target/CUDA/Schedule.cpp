@@ -54,6 +54,8 @@ void setSchedule(func::FuncOp kernel, const Schedule &schedule) {
     parts.append("raster", builder.getI64IntegerAttr(schedule.raster));
   if (schedule.inTurn > 1)
     parts.append("in_turn", builder.getI64IntegerAttr(schedule.inTurn));
+  if (schedule.cluster > 1)
+    parts.append("cluster", builder.getI64IntegerAttr(schedule.cluster));
   if (schedule.turned)
     parts.append("turned", builder.getUnitAttr());
   kernel->setAttr(attrName, parts.getDictionary(kernel.getContext()));
@@ -119,6 +121,8 @@ std::optional<Schedule> getSchedule(func::FuncOp kernel) {
   }
   if (parts && parts.contains("raster"))
     whole &= number("raster", schedule.raster);
+  if (parts && parts.contains("cluster"))
+    whole &= number("cluster", schedule.cluster) && schedule.kind == Schedule::Kind::Wgmma;
   if (parts && parts.contains("in_turn"))
     whole &= number("in_turn", schedule.inTurn) && schedule.kind == Schedule::Kind::Wgmma;
   if (whole)

@@ -20,6 +20,8 @@
 //   those that run together read fewer rows and columns of operands that the second-level cache does not hold.
 //   wgmma may have `in_turn = 4`: a block takes so many tiles one after the other, those whose numbers are the grid's
 //   size apart, and loads the next tile's operands while it stores.
+//   wgmma may have `cluster = 2`: so many blocks, whose tiles lie under each other, load a part of B's tile each, for
+//   all.
 // fma: a block computes a tile (M, N; K at a time) of a product of any type, each thread a smaller tile in registers.
 // attention: a block has rows of queries of one head, 16 for each warp, and walks over so many keys at a time. In its
 //   gradient some blocks have rows of keys, and walk over queries.
@@ -46,8 +48,9 @@ struct Schedule {
   int64_t warpsM = 0, warpsN = 0; ///< that share it, for mma
   int64_t consumers = 0;          ///< warp groups that share it, for wgmma
   int64_t tileM = 0, tileN = 0;   ///< of a thread, for fma
-  int64_t raster = 1; ///< of mma and wgmma: rows of tiles that blocks with neighbouring numbers take column by column
-  int64_t inTurn = 1; ///< of wgmma: tiles that a block takes one after the other
+  int64_t raster = 1;  ///< of mma and wgmma: rows of tiles that blocks with neighbouring numbers take column by column
+  int64_t inTurn = 1;  ///< of wgmma: tiles that a block takes one after the other
+  int64_t cluster = 1; ///< of wgmma: blocks that load B's tile together
   // Of mma, wgmma and, without k, of attention:
   int64_t stages = 0; ///< tiles of A and B, or of keys and values, in shared memory
 };

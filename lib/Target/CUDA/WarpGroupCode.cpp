@@ -57,6 +57,14 @@ void WarpGroupCode::arrive(Value barrier) {
   assembly("mbarrier.arrive.shared::cta.b64 _, [$0];", "r,~{memory}", {barrier});
 }
 
+void WarpGroupCode::arriveAt(Value barrier, Value rank) {
+  assembly("{\n\t.reg .b32 there;\n\tmapa.shared::cluster.u32 there, $0, $1;\n\t"
+           "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n\t}",
+           "r,r,~{memory}", {barrier, rank});
+}
+
+void WarpGroupCode::meetCluster() { assembly("barrier.cluster.arrive;\n\tbarrier.cluster.wait;", "~{memory}", {}); }
+
 void WarpGroupCode::arriveExpecting(Value barrier, int64_t bytes) {
   assembly("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,n,~{memory}", {barrier, i32(bytes)});
 }
@@ -68,7 +76,7 @@ void WarpGroupCode::wait(Value barrier, Value parity) {
            "r,r,~{memory}", {barrier, parity});
 }
 
-void WarpGroupCode::load(Value to, Value map, ArrayRef<Value> at, Value barrier) {
+void WarpGroupCode::load(Value to, Value map, ArrayRef<Value> at, Value barrier, int64_t blocks) {
   // A block alone is a cluster, and its shared memory the cluster's. LLVM's intrinsic would convert addresses for it.
   SmallVector<Value> operands{to, map, barrier};
   std::string constraints = "r,l,r", place;
@@ -77,8 +85,16 @@ void WarpGroupCode::load(Value to, Value map, ArrayRef<Value> at, Value barrier)
     constraints += ",r";
     operands.push_back(each);
   }
+  std::string all, mask;
+  if (blocks > 1) {
+    all = ".multicast::cluster";
+    mask = ", $" + std::to_string(operands.size());
+    constraints += ",h";
+    operands.push_back(arith::ConstantIntOp::create(builder, loc, (int64_t(1) << blocks) - 1, 16));
+  }
   assembly("cp.async.bulk.tensor." + std::to_string(at.size()) +
-               "d.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1, {" + place + "}], [$2];",
+               "d.shared::cluster.global.mbarrier::complete_tx::bytes" + all + " [$0], [$1, {" + place + "}], [$2]" +
+               mask + ";",
            constraints + ",~{memory}", operands);
 }
 

@@ -32,13 +32,18 @@ protected:
   // An mbarrier in shared memory.
   void initialise(mlir::Value barrier, int64_t arrivals);
   void arrive(mlir::Value barrier);
+  /// At the same mbarrier of the block of the cluster with the number `rank` (i32).
+  void arriveAt(mlir::Value barrier, mlir::Value rank);
   /// Arrives, and lets the phase wait for so many bytes of bulk copies, too.
   void arriveExpecting(mlir::Value barrier, int64_t bytes);
   /// Until the phase of that parity has ended.
   void wait(mlir::Value barrier, mlir::Value parity);
 
   /// A box of the tensor of `map` at `at` (i32, the fastest dimension first) to `to`; `barrier` counts its bytes.
-  void load(mlir::Value to, mlir::Value map, llvm::ArrayRef<mlir::Value> at, mlir::Value barrier);
+  /// With `blocks` above 1, to the same place in each of so many blocks of the cluster, and each one's mbarrier.
+  void load(mlir::Value to, mlir::Value map, llvm::ArrayRef<mlir::Value> at, mlir::Value barrier, int64_t blocks = 1);
+  /// All threads of all blocks of the cluster meet.
+  void meetCluster();
 
   /// A matrix in shared memory, swizzled by 128 bytes, whose lines of 128 bytes are along k or along its rows.
   struct Matrix {

@@ -136,6 +136,10 @@ std::string whyNotWgmma(const Schedule &schedule, Contraction product, int64_t s
   const int64_t line = lineElements(element);
   if (schedule.k != line)
     return "k is " + text(schedule.k) + ", and must be " + text(line) + ", a line of shared memory";
+  if (schedule.cluster != 1 && schedule.cluster != 2)
+    return "clusters have " + text(schedule.cluster) + " blocks, and may have one or two";
+  if (schedule.n / schedule.cluster % 8 != 0)
+    return "a block's columns are " + text(schedule.n) + ", and the blocks of a cluster load multiples of 8";
   if (schedule.inTurn < 1)
     return "a block takes " + text(schedule.inTurn) + " tiles in turn, and must take one";
   if (schedule.stages < 2 || schedule.stages > 64)
@@ -145,9 +149,9 @@ std::string whyNotWgmma(const Schedule &schedule, Contraction product, int64_t s
            text((schedule.consumers + 1) * warpGroupSize);
   std::string reason;
   std::optional<MappedOperand> b = mapOperand(product, product.rhs(), product.columns, reason);
-  if (b && !b->alongK && schedule.n % line != 0)
-    return "a block's columns are " + text(schedule.n) +
-           ", and must be a multiple of 64 where they are contiguous in memory";
+  if (b && !b->alongK && schedule.n % (line * schedule.cluster) != 0)
+    return "a block's columns are " + text(schedule.n) + ", and must be a multiple of " +
+           text(line * schedule.cluster) + " where they are contiguous in memory";
   if (int64_t bytes = bytesOfRing(schedule); bytes > sharedBytes)
     return "it needs " + text(bytes) + " bytes of shared memory, and a block has " + text(sharedBytes);
   if (int64_t used = registersOfConsumer(schedule); used > consumerRegisters)

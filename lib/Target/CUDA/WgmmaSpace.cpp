@@ -19,7 +19,7 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-enum Knobs : size_t { groupM, consumers, columns, stages, raster, inTurn };
+enum Knobs : size_t { groupM, consumers, columns, stages, raster, inTurn, cluster };
 
 class Estimate {
 public:
@@ -28,7 +28,8 @@ public:
         bytes(sizes.bytes), resultBytes(sizes.resultBytes) {}
 
   double nanoseconds() const {
-    const auto tiles = int64_t(llvm::divideCeil(m, schedule.m) * llvm::divideCeil(n, schedule.n)) * batches;
+    const auto tiles = int64_t(llvm::divideCeil(m, schedule.m * schedule.cluster) * llvm::divideCeil(n, schedule.n)) *
+                       schedule.cluster * batches;
     const auto blocks = int64_t(llvm::divideCeil(tiles, schedule.inTurn));
     const int64_t together = blocksTogether(), wave = together * arch.multiprocessors, left = blocks % wave;
     double cycles = double(blocks / wave) * cyclesOf(together);
@@ -55,14 +56,17 @@ private:
     // As in ProductSpace.cpp; what a step costs besides is the wait for its tiles.
     constexpr double sharedRate = 128, cacheRate = 48, latency = 800, aside = 2000, wait = 40;
     const double there = double(blocks), tile = double((schedule.m + schedule.n) * schedule.k * bytes);
+    // Of B's tile a block asks the cache for its part; what it waits for the others is a guess.
+    const double asked = double((schedule.m + schedule.n / schedule.cluster) * schedule.k * bytes);
+    const double others = schedule.cluster > 1 ? 20 : 0;
     const double multiply =
         2 * double(schedule.m * schedule.n * schedule.k) * there / (arch.groupFlops * 2 / double(bytes));
     const double groups = double(schedule.m / groupRows);
     const double operands = groups * double((groupRows + schedule.n) * schedule.k * bytes);
     const double shared = (operands + tile) * there / sharedRate;
-    const double step = std::max({multiply, shared, tile * there / cacheRate, latency / double(schedule.stages - 1)});
+    const double step = std::max({multiply, shared, asked * there / cacheRate, latency / double(schedule.stages - 1)});
     const double results = double(schedule.m * schedule.n * resultBytes) * there / cacheRate;
-    const double each = double(llvm::divideCeil(k, schedule.k)) * (step + wait / there) + results;
+    const double each = double(llvm::divideCeil(k, schedule.k)) * (step + wait / there + others) + results;
     return double(schedule.inTurn) * each + latency + aside;
   }
 
@@ -112,6 +116,11 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
                  {"stages", with(slots, initial.stages), initial.stages}};
   space.knobs.push_back({"raster", rastersFor(sizesOf(product, /*parts=*/1), arch), initial.raster});
   space.knobs.push_back({"in_turn", with(turnsFor(product, arch), initial.inTurn), initial.inTurn});
+  // Two blocks need two tiles under each other.
+  std::vector<int64_t> clusters{1};
+  if (product.likelySizeOf(product.rows) > groupRows)
+    clusters.push_back(2);
+  space.knobs.push_back({"cluster", with(clusters, initial.cluster), initial.cluster});
   auto atMost = [&](int64_t limit, std::vector<Constraint::Term> terms, std::string why) {
     Constraint constraint;
     constraint.kind = Constraint::Kind::SumAtMost;
@@ -120,6 +129,18 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
     constraint.why = std::move(why);
     space.constraints.push_back(std::move(constraint));
   };
+  // What whyNotWgmma() says of the parts that blocks of a cluster load.
+  const int64_t unit = 2 * (b && !b->alongK ? lineElements(elementOf(product)) : 8);
+  for (int64_t width : space.knobs[columns].values)
+    if (width % unit != 0) {
+      Constraint alone;
+      alone.kind = Constraint::Kind::Together;
+      alone.knobs = {columns, cluster};
+      alone.sizes = {0, 2};
+      alone.value = width;
+      alone.why = "blocks of a cluster load whole boxes";
+      space.constraints.push_back(std::move(alone));
+    }
   auto mostOf = [](int64_t size, int64_t atLeast) {
     return std::max<int64_t>(int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(size, 1)))), atLeast);
   };
@@ -144,6 +165,7 @@ Schedule wgmmaAt(Contraction product, const SchedulePoint &point) {
   schedule.stages = point[stages];
   schedule.raster = point[raster];
   schedule.inTurn = point[inTurn];
+  schedule.cluster = point[cluster];
   schedule.threads = (schedule.consumers + 1) * warpGroupSize;
   return schedule;
 }
@@ -153,7 +175,7 @@ double nanosecondsOfWgmma(const Schedule &schedule, Contraction product, const A
 }
 
 Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts) {
-  Schedule best = wgmmaAt(product, {groupRows, 1, 64, 2, 1, 1});
+  Schedule best = wgmmaAt(product, {groupRows, 1, 64, 2, 1, 1, 1});
   const ProductSizes sizes = sizesOf(product, parts);
   double least = Estimate(best, sizes, arch).nanoseconds();
   for (const SchedulePoint &point : spaceOfWgmma(product, arch, best).points()) {

@@ -1,0 +1,40 @@
+// Two blocks of a cluster, whose tiles lie under each other, load half of B's tile each, to both.
+// RUN: bash -c 'echo "{\"*\": {\"group_m\": 64, \"consumers\": 2, \"n\": 128, \"stages\": 3, \"cluster\": 2, \"in_turn\": 2}}" > %t.json'
+// RUN: tilewright compile %s --target=cuda --arch=sm_90a --schedule-file=%t.json --emit=tiled | FileCheck %s --check-prefix=TILED
+// RUN: tilewright compile %s --target=cuda --arch=sm_90a --schedule-file=%t.json --emit=target | FileCheck %s --check-prefix=TARGET
+// RUN: tilewright compile %s --target=cuda --arch=sm_90a --schedule-file=%t.json --emit=ptx | FileCheck %s
+// RUN: tilewright run %s --target=cuda --arch=sm_90a --device=emulated --schedule-file=%t.json --check
+// RUN: tilewright tune --list --target=cuda --arch=sm_90a %s | FileCheck %s --check-prefix=LIST
+// RUN: bash -c 'echo "{\"*\": {\"group_m\": 64, \"consumers\": 2, \"n\": 192, \"stages\": 3, \"cluster\": 2}}" > %t.parts.json'
+// RUN: not tilewright compile %s --target=cuda --arch=sm_90a --schedule-file=%t.parts.json --emit=tiled 2>&1 | FileCheck %s --check-prefix=PARTS
+
+// TILED: tw.schedule = {block = array<i64: 128, 128, 64>, cluster = 2 : i64, consumers = 2 : i64, in_turn = 2 : i64, kind = "wgmma", stages = 3 : i64, threads = 384 : i64}
+// 600 rows are five tiles, so three clusters; with four columns of them 12, of which a cluster takes two: 12 blocks.
+// TARGET: tw_cuda.cluster = 2
+// A box of B has 64 columns: a tile of 128 is two.
+// TARGET-SAME: tw_cuda.maps = ["0:bf16:128:64*256,128*600", "1:bf16:128:64*512,64*256"]
+
+// CHECK: .reqntid 384
+// CHECK: .reqnctapercluster 2
+// Empty when the eight warps of both blocks have arrived.
+// CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 1;
+// CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 16;
+// CHECK: fence.mbarrier_init.release.cluster;
+// CHECK: barrier.cluster.arrive;
+// CHECK: barrier.cluster.wait;
+// CHECK: mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r{{[0-9]+}}], 32768;
+// CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [
+// CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [
+// CHECK: mapa.shared::cluster.u32
+// CHECK: mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];
+// CHECK: barrier.cluster.arrive;
+// CHECK: barrier.cluster.wait;
+// CHECK: ret;
+
+// LIST: cluster: 1 2 (default
+
+// PARTS: a block's columns are 192, and must be a multiple of 128 where they are contiguous in memory
+func.func @main(%x: tensor<600x256xbf16>, %w: tensor<256x512xbf16>) -> tensor<600x512xbf16> {
+  %m = tw.matmul %x, %w : (tensor<600x256xbf16>, tensor<256x512xbf16>) -> tensor<600x512xbf16>
+  return %m : tensor<600x512xbf16>
+}
