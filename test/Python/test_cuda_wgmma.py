@@ -148,6 +148,7 @@ def test_infinities_stay_in_their_sums(tmp_path):
     check_by_wgmma(tmp_path, lambda a, b: a @ b, a, b)
 
 
+@pytest.mark.parametrize("turned_b", [False, True])
 @pytest.mark.parametrize("schedule", [
     {"group_m": 64, "consumers": 2, "n": 256, "stages": 4}, {"group_m": 128, "consumers": 1, "n": 64, "stages": 2},
     {"group_m": 128, "consumers": 2, "n": 128, "stages": 3}, {"group_m": 64, "consumers": 1, "n": 192, "stages": 6}])  # fmt: skip
@@ -255,7 +256,6 @@ def test_the_checker_sees_damage_in_clusters(damage, in_turn, tmp_path):
     check_damaged(tmp_path, *DAMAGE_IN_CLUSTERS[damage], grid=4 // in_turn, consumers=1, n=128, cluster=2, in_turn=in_turn)
 
 
-@pytest.mark.parametrize("turned_b", [False, True])
 @pytest.mark.parametrize("schedule", [
     {"group_m": 64, "consumers": 1, "n": 128}, {"group_m": 128, "consumers": 1, "n": 128}, {"group_m": 64, "consumers": 2, "n": 256},
     {"group_m": 64, "consumers": 1, "n": 128, "in_turn": 3}, {"group_m": 64, "consumers": 1, "n": 128, "raster": 2}])  # fmt: skip
