@@ -47,6 +47,17 @@ def test_whole_rows(fn, rows, columns, dtype, arch, tmp_path):  # noqa: F811
     assert_assembled(tiled, arch, tmp_path)
 
 
+def test_layers_share_a_kernel(arch, tmp_path):  # noqa: F811
+    def fn(x, w, residual, gain):
+        for _ in range(3):
+            x = layer_norm(x, w, residual, gain)
+        return x
+
+    check(fn, *inputs((40,), 64, depth=64))
+    (tiled,) = (tmp_path / "dump").rglob("*-tiled.mlir")
+    assert list(kernels(tmp_path)) == ["kernel_0_rows"] and tiled.read_text().count("call @kernel_0_rows") == 3
+
+
 def test_batches_and_large_values(arch, tmp_path):  # noqa: F811
     """Each row has its own mean, of numbers far from zero: the variance is one of differences from it."""
     torch.manual_seed(1)

@@ -82,12 +82,12 @@ public:
            llvm::all_of(first.getResult(0).getUsers(), [&](Operation *user) { return waits(user); });
   }
 
-  /// The joined kernel, which nothing calls yet.
-  func::FuncOp make() {
+  /// Finds the joined kernel's arguments. Returns what tells it from others: neighbouring layers share one.
+  std::string layOut() {
+    std::string name = product.getName().str() + " " + rows.getName().str();
     keeps = llvm::any_of(first.getResult(0).getUsers(), [&](Operation *user) { return user != second; });
     const unsigned inputsOfRows = rows.getNumArguments() - rows.getNumResults();
     const unsigned inputsOfProduct = product.getNumArguments() - 1;
-    SmallVector<BlockArgument> taken;
     for (BlockArgument argument : product.getArguments().take_front(inputsOfProduct))
       taken.push_back(argument);
     operands.assign(first.operand_begin(), first.operand_begin() + inputsOfProduct);
@@ -95,6 +95,7 @@ public:
       if (second.getOperand(number) != first.getResult(0)) {
         taken.push_back(rows.getArgument(number));
         operands.push_back(second.getOperand(number));
+        name += " " + std::to_string(number);
       }
     if (keeps) {
       taken.push_back(product.getArgument(inputsOfProduct));
@@ -104,13 +105,20 @@ public:
       taken.push_back(rows.getArgument(number));
       operands.push_back(second.getOperand(number));
     }
+    return keeps ? name + " and between" : name;
+  }
+
+  /// The joined kernel, which nothing calls yet.
+  func::FuncOp make() {
+    const unsigned inputsOfRows = rows.getNumArguments() - rows.getNumResults();
+    const unsigned inputsOfProduct = product.getNumArguments() - 1;
     SmallVector<Type> results;
     if (keeps)
       results.push_back(product.getResultTypes()[0]);
     llvm::append_range(results, rows.getResultTypes());
     SmallVector<Type> types = llvm::map_to_vector(taken, [](BlockArgument each) { return each.getType(); });
     builder.setInsertionPoint(product);
-    made = func::FuncOp::create(builder, product.getLoc(), (product.getName() + "_rows").str(),
+    auto made = func::FuncOp::create(builder, product.getLoc(), (product.getName() + "_rows").str(),
                                 builder.getFunctionType(types, results));
     made.setPrivate();
     made->setAttr("tw.kernel", builder.getUnitAttr());
@@ -154,8 +162,8 @@ public:
     return type.getNumElements() * std::max<int64_t>(1, type.getElementTypeBitWidth() / 8) * (keeps ? 1 : 2);
   }
 
-  /// Puts the joined kernel's call where the second one is.
-  void replace() {
+  /// Puts a call of the joined kernel where the second one is.
+  void replace(func::FuncOp made) {
     builder.setInsertionPoint(second);
     const unsigned inputs = made.getNumArguments() - made.getNumResults();
     for (Value &destination : MutableArrayRef(operands).drop_front(inputs)) // each has memory of its own
@@ -172,8 +180,6 @@ public:
     second.erase();
     first.erase();
   }
-
-  void discard() { symbols.erase(made); }
 
 private:
   /// Whether `user` of what the product makes stands behind the second kernel, or can be put there.
@@ -195,51 +201,75 @@ private:
   func::CallOp first, second;
   SymbolTable &symbols;
   OpBuilder builder;
-  func::FuncOp product, rows, made;
+  func::FuncOp product, rows;
+  SmallVector<BlockArgument> taken; ///< what the joined kernel's arguments were
   SmallVector<Value> operands;
   bool keeps = false; ///< what the product makes, for others that read it
 };
 
-/// Whether it was joined.
-bool join(func::CallOp first, func::CallOp second, SymbolTable &symbols, const Arch &arch) {
-  constexpr double begin = 2500; // nanoseconds that the second kernel takes besides, as in SplitSums.cpp
-  Join both(first, second, symbols);
-  if (!both.possible())
-    return false;
-  std::string reason;
-  std::optional<Contraction> alone = matchContraction(symbols.lookup<func::FuncOp>(first.getCallee()), reason);
-  std::optional<Timed> apart = fastest(*alone, arch);
-  if (!apart)
-    return false;
-  func::FuncOp kernel = both.make();
-  std::optional<Contraction> whole = matchContraction(kernel, reason);
-  std::optional<Timed> together = whole ? fastest(*whole, arch) : std::nullopt;
-  if (!together ||
-      together->nanoseconds > apart->nanoseconds + begin + double(both.bytesSpared()) / arch.deviceRate) {
-    both.discard();
-    return false;
+class Joiner {
+public:
+  Joiner(ModuleOp module, const Arch &arch) : module(module), symbols(module), arch(arch) {}
+
+  void run() {
+    for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
+      if (function->hasAttr("tw.kernel") || function.isExternal())
+        continue;
+      for (auto second : llvm::to_vector(function.getOps<func::CallOp>()))
+        for (Value operand : second.getOperands())
+          if (auto first = operand.getDefiningOp<func::CallOp>(); first && join(first, second))
+            break;
+    }
+    for (StringAttr name : joined)
+      if (auto kernel = symbols.lookup<func::FuncOp>(name); SymbolTable::symbolKnownUseEmpty(kernel, module))
+        symbols.erase(kernel);
   }
-  setSchedule(kernel, together->schedule);
-  both.replace();
-  return true;
-}
+
+private:
+  /// Whether they were joined.
+  bool join(func::CallOp first, func::CallOp second) {
+    Join both(first, second, symbols);
+    if (!both.possible())
+      return false;
+    auto [known, isNew] = kernels.try_emplace(both.layOut());
+    if (isNew)
+      known->second = kernelOf(both, symbols.lookup<func::FuncOp>(first.getCallee()));
+    if (!known->second)
+      return false;
+    joined.insert(first.getCalleeAttr().getAttr());
+    joined.insert(second.getCalleeAttr().getAttr());
+    both.replace(known->second);
+    return true;
+  }
+
+  /// The joined kernel with its schedule; null: it has none, or two kernels take less time.
+  func::FuncOp kernelOf(Join &both, func::FuncOp product) {
+    constexpr double begin = 2500; // nanoseconds that the second kernel takes besides, as in SplitSums.cpp
+    std::string reason;
+    std::optional<Timed> apart = fastest(*matchContraction(product, reason), arch);
+    if (!apart)
+      return {};
+    func::FuncOp kernel = both.make();
+    std::optional<Contraction> whole = matchContraction(kernel, reason);
+    std::optional<Timed> together = whole ? fastest(*whole, arch) : std::nullopt;
+    if (!together ||
+        together->nanoseconds > apart->nanoseconds + begin + double(both.bytesSpared()) / arch.deviceRate) {
+      symbols.erase(kernel);
+      return {};
+    }
+    setSchedule(kernel, together->schedule);
+    return kernel;
+  }
+
+  ModuleOp module;
+  SymbolTable symbols;
+  const Arch &arch;
+  std::map<std::string, func::FuncOp> kernels; ///< of what was asked for so far
+  llvm::SetVector<StringAttr> joined;          ///< names of kernels that may have no call left
+};
 
 } // namespace
 
-void joinRows(ModuleOp module, const Arch &arch) {
-  SymbolTable symbols(module);
-  for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
-    if (function->hasAttr("tw.kernel") || function.isExternal())
-      continue;
-    for (auto second : llvm::to_vector(function.getOps<func::CallOp>()))
-      for (Value operand : second.getOperands())
-        if (auto first = operand.getDefiningOp<func::CallOp>(); first && join(first, second, symbols, arch))
-          break;
-  }
-  for (auto kernel : llvm::to_vector(module.getOps<func::FuncOp>()))
-    if (kernel->hasAttr("tw.kernel") && !kernel->hasAttr("tw.schedule") && kernel.isPrivate() &&
-        SymbolTable::symbolKnownUseEmpty(kernel, module))
-      symbols.erase(kernel);
-}
+void joinRows(ModuleOp module, const Arch &arch) { Joiner(module, arch).run(); }
 
 } // namespace tilewright::cuda
