@@ -13,6 +13,7 @@ from torch._guards import TracingContext
 from . import reproducer
 from .compiled import CompiledGraph, Parts, Program, Segment, warn_of
 from .decompositions import WhenTraced
+from .devices import devices_of, gather, is_transfer, make_transfers
 from .eager_strides import dense, differing, orders_of, results_of, told
 from .freeze import Freezer, check_kind
 from .fresh_results import apart_from_arguments, separate
@@ -72,7 +73,7 @@ def compile_parts(gm, options, static, refusals, report, keep, orders, freezer=N
         name = str(node.target)
         part = getattr(parts, name)
         if not kinds[name] or all(is_free(n) for n in part.graph.nodes if n.op == "call_function"):
-            report.eager_segments += 1
+            report.eager_segments += not all(is_transfer(n) for n in part.graph.nodes if n.op == "call_function")
             continue
         local_static = {i for i, a in enumerate(node.args) if isinstance(a, fx.Node) and a.name in names}
         output = part.graph.output_node()
@@ -110,6 +111,9 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
     if context is not None and context.fw_metadata is not None and kind != "backward":
         static = set(context.fw_metadata.static_input_indices or ())
     report = GraphReport(getattr(gm, "_get_name", lambda: "graph")(), kind, len(gm.graph.nodes), origin=origin)
+    if several := len(devices_of(gm)) > 1:
+        report.transfers = make_transfers(gm)
+        gather(gm)
     watch = None
     if freezer is not None:
         freezer.begin(gm, context.fw_metadata if context is not None else None)
@@ -127,16 +131,21 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
         separate(gm, metadata, first, apart)
         for_user = told(gm, traced, first, first_saved)
         strides = differing(for_user) | strides
-    result = compile_whole(gm, options, static, report, keep, watch, strides=strides, first_saved=first_saved)
+    if several:
+        result = walk(gm, static, report.name, anywhere=True)
+    else:
+        result = compile_whole(gm, options, static, report, keep, watch, strides=strides, first_saved=first_saved)
     if isinstance(result, Imported):
         # Eager's kernels do not always give the strides that are in the graph of decomposed ops, so that all are looked at.
         strides, first_saved = dense(for_user), MOST
-        if options.strict:
-            raise UnsupportedError("tilewright: strict mode, and these ops cannot be compiled:\n" + describe(result.refusals))
-        warn_of(result.refusals)
+        moved = {n.name for n in gm.graph.nodes if is_transfer(n)}
+        untold = [r for r in result.refusals if r.node not in moved]
+        if options.strict and untold:
+            raise UnsupportedError("tilewright: strict mode, and these ops cannot be compiled:\n" + describe(untold))
+        warn_of(untold)
         refusals = result.refusals
         result = compile_parts(gm, options, static, refusals, report, keep, orders_of(gm, strides), freezer)
-        report.refusals = [r for r in refusals if not r.follows]
+        report.refusals = [r for r in refusals if not r.follows and r.node not in moved]
     add(report)
     output = gm.graph.output_node()
     if context is not None and context.output_strides is not None and kind != "backward":

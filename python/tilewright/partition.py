@@ -8,6 +8,8 @@ import torch
 from torch import fx
 from torch.fx.passes.split_module import split_module
 
+from .devices import device_of_node
+
 
 def is_free(node: fx.Node) -> bool:
     """Nodes that belong wherever they are used: sizes and parts of tuples."""
@@ -25,23 +27,26 @@ def sink_waits(gm: fx.GraphModule) -> None:
 
 
 def split(gm: fx.GraphModule, refused: set[str]) -> tuple[fx.GraphModule, dict[str, bool]]:
-    """Cuts `gm` into alternating segments, in order. Returns the split module and, per submodule, whether it is to be
-    compiled."""
+    """Cuts `gm` into segments, in order: compiled ones for one device each, and eager ones. Returns the split module and, per
+    submodule, whether it is to be compiled."""
     sink_waits(gm)
     segment, compiled = 0, []
     number: dict[fx.Node, int] = {}
-    eager_now = None
+    eager_now, device_now = None, None
     for node in gm.graph.nodes:
         if node.op in ("placeholder", "output", "get_attr"):
             continue
         eager = node.name in refused or (node.target is operator.getitem and node.args[0].name in refused)
         if is_free(node) and node.name not in refused and eager_now is not None:
             eager = eager_now
-        if eager_now is not None and eager != eager_now:
+        device = device_now if eager or is_free(node) else device_of_node(node) or device_now
+        other = eager != eager_now or (not eager and device_now not in (None, device))
+        if eager_now is not None and other:
             segment += 1
-        if eager_now is None or eager != eager_now:
+        if other:
             compiled.append(not eager)
-        eager_now = eager
+            device_now = None if eager else device
+        eager_now, device_now = eager, device_now or (None if eager else device)
         number[node] = segment
     parts = split_module(gm, None, lambda node: number[node], keep_original_order=True)
     kinds = {f"submod_{i}": kind for i, kind in enumerate(compiled)}

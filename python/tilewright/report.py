@@ -43,6 +43,7 @@ class GraphReport:
     eager_segments: int = 0
     refusals: list = field(default_factory=list)
     copied_inputs: list = field(default_factory=list)
+    transfers: list = field(default_factory=list)  # copies between devices
     frozen: object = None  # FreezeReport under options={"freeze": True}
     origin: Origin = field(default_factory=Origin)
     restored: bool = False  # by torch's AOTAutogradCache or from a saved function: AOTAutograd did not run
@@ -80,7 +81,7 @@ class GraphReport:
         details = self.details()
         return {"name": self.name, "kind": self.kind, "nodes": self.nodes, "segments": self.segments,
                 "eager_segments": self.eager_segments, "refusals": [vars(r) for r in self.refusals],
-                "copied_inputs": self.copied_inputs, "restored": self.restored, "packed_bytes": self.packed_bytes(),
+                "copied_inputs": self.copied_inputs, "transfers": self.transfers, "restored": self.restored, "packed_bytes": self.packed_bytes(),
                 "calls": sum(c.calls for c in self.calls), "origin": {k: v for k, v in vars(self.origin).items() if k != "tensors"},
                 "programs": details}  # fmt: skip
 
@@ -91,6 +92,8 @@ class GraphReport:
             lines.append("  restored by torch: AOTAutograd did not run")
         for refusal in self.refusals:
             lines.append(f"  eager: {refusal.reason}" + (f" [{refusal.where}]" if refusal.where else ""))
+        for name in self.transfers:
+            lines.append(f"  copied between devices: {name}, asynchronous, by pinned memory")
         for name in self.copied_inputs:
             lines.append(f"  copied at each call: {name} (its strides are not those of a dense tensor)")
         if packed := self.packed_bytes():

@@ -12,6 +12,7 @@ from torch import fx
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 from . import _tilewright, lowerings, strided, whole
+from .devices import is_transfer, mixes
 from .recording import RecordedGraph
 
 MOST = 2**63 - 1
@@ -109,15 +110,15 @@ def device_of(gm: fx.GraphModule) -> torch.device:
     return torch.device("cpu")
 
 
-def unsupported_tensor(value, device: torch.device) -> str:
-    """Why a tensor cannot be one of a graph that runs on `device`, or ''."""
+def unsupported_tensor(value, device: torch.device | None) -> str:
+    """Why a tensor cannot be one of a graph that runs on `device`, or ''. None: on any."""
     if not isinstance(value, torch.Tensor):
         return f"it is {type(value).__name__}, not a tensor"
     if value.layout != torch.strided:
         return f"its layout is {value.layout}; only strided tensors are supported"
     if value.device.type not in ("cpu", "cuda"):
         return f"it is on {value.device}; Tilewright compiles for cpu and cuda"
-    if value.device != device:
+    if device is not None and value.device != device:
         return f"it is on {value.device}; the graph is compiled for {device}"
     if value.dtype.is_complex or "float8" in str(value.dtype):
         return f"its dtype {value.dtype} is not supported"
@@ -127,9 +128,10 @@ def unsupported_tensor(value, device: torch.device) -> str:
 
 
 class Walker:
-    def __init__(self, gm: fx.GraphModule, static: set[int], name: str, strides: dict[fx.Node, tuple], first_saved: int):
+    def __init__(self, gm: fx.GraphModule, static: set[int], name: str, strides: dict[fx.Node, tuple], first_saved: int,
+                 anywhere: bool):  # fmt: skip
         self.gm = gm
-        self.device = device_of(gm)
+        self.device = None if anywhere else device_of(gm)
         self.static = static
         self.strides = strides
         self.first_saved = first_saved
@@ -329,6 +331,8 @@ class Walker:
 
     def add_node(self, node: fx.Node):
         value = node.meta.get("val")
+        if self.device is None and (is_transfer(node) or mixes(node)):
+            return self.refuse(node, mixes(node) or "it copies between devices")
         if writes_argument(node):
             return self.add_write(node)
         if node.target is operator.getitem:
@@ -412,10 +416,11 @@ class Walker:
 
 
 def walk(gm: fx.GraphModule, static=(), name: str = "graph", strides: dict[fx.Node, tuple] | None = None,
-         first_saved: int = MOST) -> Imported:  # fmt: skip
+         first_saved: int = MOST, anywhere: bool = False) -> Imported:  # fmt: skip
     """Imports `gm`, whose nodes carry fake tensors in meta["val"]. Refusals are listed in the result.
 
     `strides` are those of arguments and results that do not have the strides of their fake tensors. Results from number
-    `first_saved` on are for a backward graph alone and may share memory with each other.
+    `first_saved` on are for a backward graph alone and may share memory with each other. With `anywhere` tensors may be on
+    several devices: only the refusals count.
     """
-    return Walker(gm, set(static), name, strides or {}, first_saved).walk()
+    return Walker(gm, set(static), name, strides or {}, first_saved, anywhere).walk()

@@ -233,6 +233,92 @@ def tensors_on_the_gpu():
             raise AssertionError(options)
 
 
+def mixed():
+    """A graph on the CPU and on a GPU is a program for each, and copies between them. There is no GPU for torch here: tensors are fake
+    while it is cut, and at the call what would be on the GPU is on the host, which the fake driver copies from."""
+    from dataclasses import replace
+
+    from torch._subclasses import FakeTensorMode
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    from tilewright import backend, devices
+    from tilewright.options import read_options
+    from tilewright.origin import Origin
+
+    compiled_for, done = [], []
+
+    def local(imported, options, title, keep):
+        compiled_for.append(str(imported.device))
+        if imported.device.type == "cuda":
+            imported.device, options = torch.device("cpu"), replace(options, target="cuda", device="cuda")
+        return program(imported, options, title, keep)
+
+    def to_gpu(tensor, device, dtype):
+        done.append(f"to {device}")
+        return tensor.to(dtype)
+
+    def start_to_host(tensor, device, dtype):
+        done.append("start")
+        return torch.full_like(tensor.to(dtype), float("nan")), tensor.to(dtype)
+
+    def arrived(started):
+        done.append("arrived")
+        return started[0].copy_(started[1])
+
+    def fn(x, w, y, bias):
+        h = torch.relu(x @ w)
+        c = h.to("cpu")
+        g = torch.exp(h * 2) + bias  # while h is copied; bias is a number of the CPU
+        r = torch.tanh(c + y).to("cuda:0", torch.bfloat16)
+        return [g + r, c + 1, r.argsort(stable=True)]
+
+    def on_cpu(x, w, y, bias):
+        h = torch.relu(x @ w)
+        r = torch.tanh(h + y).to(torch.bfloat16)
+        return [torch.exp(h * 2) + bias + r, h + 1, r.argsort(stable=True)]
+
+    program, backend.Program = backend.Program, local
+    kept = devices.to_gpu, devices.start_to_host, devices.arrived
+    devices.to_gpu, devices.start_to_host, devices.arrived = to_gpu, start_to_host, arrived
+    try:
+        with FakeTensorMode(allow_non_fake_inputs=True):
+            fakes = [torch.empty(24, 16, device="cuda:0"), torch.empty(16, 8, device="cuda:0"), torch.empty(24, 8), torch.empty(())]
+            gm = make_fx(fn, tracing_mode="fake")(*fakes)
+        graph = backend.compile_graph(gm, fakes, kind="inference", options=read_options({"strict": True}, None), keep=False, origin=Origin())
+    finally:
+        backend.Program, (devices.to_gpu, devices.start_to_host, devices.arrived) = program, kept
+    assert compiled_for == ["cuda:0", "cuda:0", "cpu", "cuda:0"], compiled_for
+    assert (graph.report.segments, graph.report.eager_segments, graph.report.refusals) == (4, 0, []), str(graph.report)
+    assert "copied between devices: cuda:0 to cpu: relu (float32[24, 8]), asynchronous, by pinned memory" in str(graph.report)
+    assert len(graph.report.transfers) == 2
+    inputs = [torch.randn(24, 16), torch.randn(16, 8), torch.randn(24, 8), torch.tensor(0.5)]
+    launches = sum(report()["launches"].values())
+    results = graph(list(inputs))
+    assert done == ["start", "arrived", "to cuda:0"] and sum(report()["launches"].values()) > launches, done
+    for result, wanted in zip(results, on_cpu(*inputs), strict=True):
+        torch.testing.assert_close(result, wanted, rtol=2e-5, atol=2e-5)
+
+
+def mixed_ops():
+    """An op whose own tensors are on two devices runs in eager, and is told; copies are not."""
+    from torch._subclasses import FakeTensorMode
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    from tilewright.devices import devices_of, make_transfers
+    from tilewright.walker import walk
+
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        gm = make_fx(lambda x, i: [torch.ops.aten.index.Tensor(torch.exp(x), [i]), x.sum().to("cpu")], tracing_mode="fake")(
+            torch.empty(4, 8, device="cuda:0"), torch.empty(3, dtype=torch.int64))
+        alone = make_fx(lambda x, n: [x * n], tracing_mode="fake")(torch.empty(4, device="cuda:0"), torch.empty(()))
+    assert devices_of(alone) == {torch.device("cuda:0")}, "a number is no tensor of the CPU's"
+    assert devices_of(gm) == {torch.device("cuda:0"), torch.device("cpu")}
+    assert make_transfers(gm) == ["cuda:0 to cpu: sum_1 (float32[])"]
+    gm.graph.lint()
+    told = [r.reason for r in walk(gm, anywhere=True).refusals if not r.follows]
+    assert "its tensors are on cpu and cuda:0" in told, told
+
+
 def reduced_overhead():
     """A CUDA graph is what mode="reduce-overhead" asks for; each call gives results of its own."""
     weight = torch.randn(24, 16)

@@ -39,6 +39,10 @@ def test_graphs_on_a_gpu_are_compiled_for_it():
     assert_good("tensors_on_the_gpu")
 
 
+def test_graphs_on_the_cpu_and_a_gpu_are_cut_in_two():
+    assert_good("mixed", "mixed_ops")
+
+
 def test_models_run_whole():
     pytest.importorskip("transformers")
     assert_good("transformer", "resnet")

@@ -70,7 +70,11 @@ llvm::Expected<std::vector<TunableKernel>> tunableKernels(ModuleOp module, Targe
     TunableKernel &of = kernels.emplace_back();
     of.kernel = std::move(made);
     auto inModel = (**whole).lookupSymbol<func::FuncOp>(of.kernel.name);
-    if (!inModel || !inModel->hasAttr("tw.signature")) {
+    if (!inModel) {
+      of.refusal = "target " + options.target + " makes it a part of another kernel of the model";
+      continue;
+    }
+    if (!inModel->hasAttr("tw.signature")) {
       of.refusal = "target " + options.target + " does not say what schedules it may have";
       continue;
     }

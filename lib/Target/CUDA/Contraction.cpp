@@ -133,15 +133,84 @@ static std::optional<SmallVector<SmallVector<unsigned>>> placesOfResults(func::F
   return places;
 }
 
+/// Finds the places of all that follows the product where rows are reduced, too: every op runs over loops of the
+/// product, and reductions over its columns alone.
+static bool findRowSums(func::FuncOp kernel, Contraction &found, std::string &reason) {
+  DenseMap<Value, SmallVector<unsigned>> places; // of each dimension, the product's loop
+  auto setPlaces = [&](OpResult result, ArrayRef<unsigned> loops) {
+    auto op = cast<linalg::LinalgOp>(result.getOwner());
+    for (AffineExpr expr : op.getMatchingIndexingMap(op.getDpsInitOperand(result.getResultNumber())).getResults()) {
+      auto dim = dyn_cast<AffineDimExpr>(expr);
+      if (!dim)
+        return false;
+      places[result].push_back(loops[dim.getPosition()]);
+    }
+    return true;
+  };
+  if (found.columns.size() != 1 || !getElementTypeOrSelf(found.op->getResult(0).getType()).isF32()) {
+    reason = "rows that are reduced have one dimension and sums of f32";
+    return false;
+  }
+  const unsigned column = found.columns[0];
+  if (!setPlaces(found.op->getResult(0), llvm::to_vector(llvm::seq(found.op.getNumLoops()))))
+    return false;
+  constexpr unsigned none = ~0u;
+  reason = "what follows the product is not row by row";
+  for (Operation &each : kernel.getBody().front()) {
+    auto op = dyn_cast<linalg::LinalgOp>(each);
+    if (!op || isa<linalg::FillOp>(each) || !found.op->isBeforeInBlock(&each))
+      continue;
+    SmallVector<unsigned> loops(op.getNumLoops(), none);
+    for (OpOperand *operand : op.getDpsInputOperands()) {
+      auto known = places.find(operand->get());
+      if (known == places.end())
+        continue;
+      for (auto [expr, loop] : llvm::zip_equal(op.getMatchingIndexingMap(operand).getResults(), known->second)) {
+        auto dim = dyn_cast<AffineDimExpr>(expr);
+        if (!dim || (loops[dim.getPosition()] != none && loops[dim.getPosition()] != loop))
+          return false;
+        loops[dim.getPosition()] = loop;
+      }
+    }
+    const llvm::SmallDenseSet<unsigned> different(loops.begin(), loops.end());
+    if (llvm::is_contained(loops, none) || different.size() != loops.size())
+      return false;
+    for (auto [kind, loop] : llvm::zip_equal(op.getIteratorTypesArray(), loops))
+      if (kind == utils::IteratorType::reduction && loop != column)
+        return false;
+    for (OpResult result : op->getResults())
+      if (!setPlaces(result, loops) || (op.getNumReductionLoops() > 0 && !combinerOf(op, result.getResultNumber())))
+        return false;
+    if (op.getNumReductionLoops() > 0)
+      found.rowSums.push_back({op, loops});
+  }
+  const auto rank = size_t(cast<ShapedType>(found.op->getResult(0).getType()).getRank());
+  for (Value returned : kernel.getBody().front().getTerminator()->getOperands()) {
+    auto known = places.find(returned);
+    if (known == places.end() || known->second.size() != rank)
+      return false;
+    found.results.push_back(known->second);
+  }
+  reason.clear();
+  return true;
+}
+
+std::string whyNotWholeRows(Contraction contraction, int64_t columns) {
+  if (contraction.rowSums.empty() || contraction.sizeOf(contraction.columns) == columns)
+    return "";
+  return "a block's columns are " + std::to_string(columns) + ", and rows that are reduced must be whole";
+}
+
 std::optional<Contraction> matchContraction(func::FuncOp kernel, std::string &reason) {
   Contraction found;
+  bool reducesRows = false;
   for (Operation &op : kernel.getBody().front()) {
     auto structured = dyn_cast<linalg::LinalgOp>(op);
     if (!structured || structured.getNumReductionLoops() == 0)
       continue;
     if (found.op) {
-      reason = "it reduces twice";
-      return std::nullopt;
+      reducesRows = true;
+      continue;
     }
     found.op = structured;
   }
@@ -168,6 +237,8 @@ std::optional<Contraction> matchContraction(func::FuncOp kernel, std::string &re
     reason = "it has no rows, no columns or nothing to sum up";
     return std::nullopt;
   }
+  if (reducesRows)
+    return findRowSums(kernel, found, reason) ? std::optional(found) : std::nullopt;
   auto places = placesOfResults(kernel, op, reason);
   if (!places)
     return std::nullopt;
@@ -202,6 +273,8 @@ std::optional<Schedule> chooseFma(Contraction contraction) {
 std::string whyNotFma(const Schedule &schedule, Contraction contraction) {
   constexpr int64_t registers = 255;
   auto text = [](int64_t number) { return std::to_string(number); };
+  if (!contraction.rowSums.empty())
+    return "its threads have no whole rows, which are reduced";
   if (schedule.m % schedule.tileM != 0 || schedule.n % schedule.tileN != 0)
     return "a block's tile of " + text(schedule.m) + " x " + text(schedule.n) + " does not fall into threads' of " +
            text(schedule.tileM) + " x " + text(schedule.tileN);

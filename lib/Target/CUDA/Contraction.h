@@ -7,6 +7,12 @@
 
 namespace tilewright::cuda {
 
+/// A reduction of what follows a product over the product's columns: each of its loops is one of the product's.
+struct RowSum {
+  mlir::linalg::LinalgOp op;
+  llvm::SmallVector<unsigned> loops;
+};
+
 /// C[b..., m..., n...] = sum over k... of A * B, of any type: products of matrices, and convolutions, whose A is read
 /// in windows. Operands may be computed in the kernel, element by element.
 struct Contraction {
@@ -17,6 +23,8 @@ struct Contraction {
   llvm::SmallVector<unsigned> depth;   ///< loops of the sum
   /// For each result of the kernel, the loop that each of its dimensions is.
   llvm::SmallVector<llvm::SmallVector<unsigned>> results;
+  /// Reductions of rows that follow, in order: only schedules whose blocks have whole rows compute them.
+  llvm::SmallVector<RowSum> rowSums;
 
   mlir::OpOperand *lhs() { return op.getDpsInputOperand(0); }
   mlir::OpOperand *rhs() { return op.getDpsInputOperand(1); }
@@ -35,6 +43,9 @@ struct Contraction {
 
 /// The contraction of `kernel`, or null with the reason.
 std::optional<Contraction> matchContraction(mlir::func::FuncOp kernel, std::string &reason);
+
+/// Why a tile of `columns` has no whole rows where the kernel reduces them; empty: it has, or need not.
+std::string whyNotWholeRows(Contraction contraction, int64_t columns);
 
 /// A schedule for it, or null where one thread for each element does as well.
 std::optional<Schedule> chooseFma(Contraction contraction);

@@ -164,6 +164,8 @@ SmallVector<Value> ContractionCode::exchange(Value lane, ArrayRef<Value> sums) {
 
 void ContractionCode::writeFragments(Value lane, Value firstRow, Value firstColumn, const Fragments &fragments,
                                      ArrayRef<Value> sums) {
+  if (!contraction.rowSums.empty())
+    return writeRows(lane, firstRow, fragments, sums);
   Value rows = extentOf(contraction.rows), columns = extentOf(contraction.columns);
   const int64_t exchanged = fragmentsTogether(fragments.tilesN, columns);
   // Lane l has rows l / 4 and l / 4 + 8 of each 16 x 8, columns 2 (l % 4) and the next; of `exchanged` fragments one,

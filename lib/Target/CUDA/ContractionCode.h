@@ -43,6 +43,9 @@ public:
   void writeFragments(mlir::Value lane, mlir::Value row, mlir::Value column, const Fragments &fragments,
                       llvm::ArrayRef<mlir::Value> sums);
 
+  /// writeFragments() for kernels that reduce rows: a row's sums, in four lanes, are all of it.
+  void writeRows(mlir::Value lane, mlir::Value row, const Fragments &fragments, llvm::ArrayRef<mlir::Value> sums);
+
   Contraction contraction;
   mlir::Value rowOrigin, columnOrigin; ///< of this block's tile
 
@@ -55,6 +58,9 @@ private:
   int64_t fragmentsTogether(int64_t tilesN, mlir::Value columns);
   /// From two columns of each of 2 or 4 fragments to 4 or 8 of one of them: the lane's number in its four says which.
   llvm::SmallVector<mlir::Value> exchange(mlir::Value lane, llvm::ArrayRef<mlir::Value> sums);
+  /// Adds `sum` up over all of the row: `moveTo` goes to a column of this lane, `at` gives places of loops there.
+  void reduceRow(const RowSum &sum, size_t columns, llvm::function_ref<void(size_t)> moveTo,
+                 llvm::function_ref<llvm::SmallVector<mlir::Value>(llvm::ArrayRef<unsigned>)> at);
   void setLoops(llvm::SmallVector<mlir::Value> &at, llvm::ArrayRef<unsigned> group, mlir::Value place);
 
   llvm::SmallVector<mlir::Value> loops; ///< places of the loops: those of the batch are set

@@ -40,6 +40,8 @@ std::string whyNotMma(const Schedule &schedule, Contraction product, int64_t sha
   int64_t rows = schedule.m / schedule.warpsM, columns = schedule.n / schedule.warpsN;
   if (schedule.m % schedule.warpsM != 0 || rows % 16 != 0)
     return "a warp's rows are " + std::to_string(rows) + ", and must be a multiple of 16";
+  if (std::string reason = whyNotWholeRows(product, columns); !reason.empty())
+    return reason;
   if (schedule.n % schedule.warpsN != 0 || columns % 16 != 0)
     return "a warp's columns are " + std::to_string(columns) + ", and must be a multiple of 16";
   int64_t step = stepOf(elementOf(product));

@@ -129,6 +129,7 @@ ProductSizes sizesOf(Contraction product, int64_t parts) {
 ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &initial) {
   constexpr int64_t unit = 16, most = 256, mostWarps = 16;
   const int64_t step = stepOf(elementOf(product)), bytes = bytesOf(elementOf(product));
+  const bool wholeRows = !product.rowSums.empty(); // of one warp
   const int64_t m = mostOf(product.likelySizeOf(product.rows), unit, most),
                 n = mostOf(product.likelySizeOf(product.columns), unit, most);
   // All but one of the slots are on their way at a time: more than there are tiles to load are of no use.
@@ -137,11 +138,12 @@ ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &
   llvm::erase_if(slots, [&](int64_t number) { return number > std::max<int64_t>(initial.stages, tiles + 1); });
   llvm::sort(slots);
   slots.erase(std::unique(slots.begin(), slots.end()), slots.end());
+  const int64_t warpColumns = initial.n / initial.warpsN;
   ScheduleSpace space;
   space.knobs = {{"warp_m", powers(unit, 64, initial.m / initial.warpsM), initial.m / initial.warpsM},
-                 {"warp_n", powers(unit, 128, initial.n / initial.warpsN), initial.n / initial.warpsN},
+                 {"warp_n", wholeRows ? std::vector<int64_t>{initial.n} : powers(unit, 128, warpColumns), warpColumns},
                  {"warps_m", powers(1, 8, initial.warpsM), initial.warpsM},
-                 {"warps_n", powers(1, 8, initial.warpsN), initial.warpsN},
+                 {"warps_n", wholeRows ? std::vector<int64_t>{1} : powers(1, 8, initial.warpsN), initial.warpsN},
                  {"k", powers(2 * step, 4 * step, initial.k), initial.k},
                  {"stages", slots, initial.stages}};
   space.knobs.push_back({"raster", rastersFor(sizesOf(product, /*parts=*/1), arch), initial.raster});
@@ -187,7 +189,8 @@ double nanosecondsOfMma(const Schedule &schedule, Contraction product, const Arc
 Schedule chooseMma(Contraction product, const Arch &arch, int64_t parts) {
   const int64_t step = stepOf(elementOf(product));
   const ProductSizes sizes = sizesOf(product, parts);
-  Schedule best = scheduleOf({16, 16, 1, 1, 2 * step, 2, 1});
+  const int64_t width = product.rowSums.empty() ? 16 : product.likelySizeOf(product.columns);
+  Schedule best = scheduleOf({16, width, 1, 1, 2 * step, 2, 1});
   double least = Estimate(best, sizes, arch).nanoseconds();
   for (const SchedulePoint &point : spaceOfMma(product, arch, best).points()) {
     const Schedule schedule = scheduleOf(point);

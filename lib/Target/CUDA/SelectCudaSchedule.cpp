@@ -11,6 +11,7 @@
 #include "lib/Target/CUDA/Arch.h"
 #include "lib/Target/CUDA/Attention.h"
 #include "lib/Target/CUDA/AttentionGradient.h"
+#include "lib/Target/CUDA/JoinRows.h"
 #include "lib/Target/CUDA/MathWithCode.h"
 #include "lib/Target/CUDA/ProductSpace.h"
 #include "lib/Target/CUDA/SplitSums.h"
@@ -306,6 +307,7 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
     if (!possible)
       return signalPassFailure();
     splitSums(getOperation(), *known);
+    joinRows(getOperation(), *known);
     for (auto kernel : getOperation().getOps<func::FuncOp>())
       if (kernel->hasAttr("tw.kernel") && !kernel->hasAttr("tw.schedule"))
         setSchedule(kernel, Selection(kernel, *known).choose());

@@ -340,7 +340,7 @@ void splitSums(ModuleOp module, const Arch &arch) {
       continue;
     std::string reason;
     if (std::optional<Contraction> product = matchContraction(kernel, reason)) {
-      if (int64_t parts = partsOf(kernel, *product, arch); parts > 1)
+      if (int64_t parts = product->rowSums.empty() ? partsOf(kernel, *product, arch) : 1; parts > 1)
         Split(kernel, product->op, product->depth[0], parts).run(module, symbols);
       continue;
     }

@@ -128,6 +128,8 @@ std::string whyNotWgmma(const Schedule &schedule, Contraction product, int64_t s
   int64_t rows = schedule.m / schedule.consumers;
   if (schedule.m % schedule.consumers != 0 || (rows != groupRows && rows != 2 * groupRows))
     return "a warp group's rows are " + text(rows) + ", and must be 64 or 128";
+  if (std::string reason = whyNotWholeRows(product, schedule.n); !reason.empty())
+    return reason;
   const Type element = elementOf(product);
   if (schedule.n % 8 != 0 || schedule.n > 256)
     return "a block's columns are " + text(schedule.n) + ", and must be a multiple of 8 up to 256";

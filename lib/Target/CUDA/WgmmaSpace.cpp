@@ -103,6 +103,8 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
   std::vector<int64_t> widths{64, 128, 192, 256};
   if (b && b->alongK)
     widths.insert(widths.begin(), {8, 16, 32});
+  if (!product.rowSums.empty())
+    widths = {initial.n};
   const int64_t least = widths.front(), rows = initial.m / initial.consumers;
   // More slots than there are tiles to load are of no use.
   const int64_t tiles =
@@ -175,7 +177,8 @@ double nanosecondsOfWgmma(const Schedule &schedule, Contraction product, const A
 }
 
 Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts) {
-  Schedule best = wgmmaAt(product, {groupRows, 1, 64, 2, 1, 1, 1});
+  const int64_t width = product.rowSums.empty() ? 64 : product.likelySizeOf(product.columns);
+  Schedule best = wgmmaAt(product, {groupRows, 1, width, 2, 1, 1, 1});
   const ProductSizes sizes = sizesOf(product, parts);
   double least = Estimate(best, sizes, arch).nanoseconds();
   for (const SchedulePoint &point : spaceOfWgmma(product, arch, best).points()) {

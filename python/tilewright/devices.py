@@ -1,0 +1,155 @@
+"""Graphs with tensors on several devices: a program for each, and copies between them that nobody waits for too early.
+
+Before:                             After:
+    h = linear(x, w)    # cuda:0        h = linear(x, w)
+    c = h.to("cpu")                     s = start_to_host(h)   # to pinned memory, behind what makes h
+    g = relu(h)                         g = relu(h)
+    r = exp(c)          # cpu           c = arrived(s)         # the host waits here
+                                        r = exp(c)
+
+partition.split() cuts the graph where the device changes.
+"""
+
+from __future__ import annotations
+
+import heapq
+
+import torch
+from torch import fx
+
+aten = torch.ops.aten
+
+
+def to_gpu(tensor: torch.Tensor, device: torch.device, dtype: torch.dtype) -> torch.Tensor:
+    """Asynchronous: torch keeps the pinned memory until the copy has read it."""
+    return (tensor if tensor.is_pinned() else tensor.pin_memory()).to(device, non_blocking=True).to(dtype)
+
+
+def start_to_host(tensor: torch.Tensor, device: torch.device, dtype: torch.dtype):
+    """The copy in pinned memory, and the event behind it."""
+    tensor = tensor.to(dtype)
+    result = torch.empty_like(tensor, device=device, pin_memory=True)
+    result.copy_(tensor, non_blocking=True)
+    event = torch.cuda.Event()
+    event.record(torch.cuda.current_stream(tensor.device))
+    return result, event
+
+
+def arrived(started) -> torch.Tensor:
+    """What start_to_host() began."""
+    result, event = started
+    event.synchronize()
+    return result
+
+
+def is_transfer(node: fx.Node) -> bool:
+    return node.meta.get("tilewright_transfer", "") != ""
+
+
+def is_number(value) -> bool:
+    """A number in a tensor of the CPU goes with a call for any device."""
+    return value.device.type == "cpu" and value.dim() == 0
+
+
+def device_of_node(node: fx.Node) -> torch.device | None:
+    """Where a node's result is; None for what is no tensor."""
+    value = node.meta.get("val")
+    for each in value if isinstance(value, (list, tuple)) else [value]:
+        if isinstance(each, torch.Tensor):
+            return each.device
+    return None
+
+
+def devices_of(gm: fx.GraphModule) -> set[torch.device]:
+    """Where the graph's tensors are, but for arguments that are numbers."""
+    found = {device_of_node(node) for node in gm.graph.nodes
+             if not (node.op in ("placeholder", "get_attr") and isinstance(node.meta.get("val"), torch.Tensor) and is_number(node.meta["val"]))}  # fmt: skip
+    return found - {None}
+
+
+def mixes(node: fx.Node) -> str:
+    """Why an op cannot be one of a program for one device, or ''."""
+    values = [node.meta.get("val"), *(n.meta.get("val") for n in node.all_input_nodes)]
+    found = {str(v.device) for each in values for v in (each if isinstance(each, (list, tuple)) else [each])
+             if isinstance(v, torch.Tensor) and not is_number(v)}  # fmt: skip
+    return f"its tensors are on {' and '.join(sorted(found))}" if len(found) > 1 else ""
+
+
+def make_transfers(gm: fx.GraphModule) -> list[str]:
+    """Copies between the CPU and a GPU become asynchronous ones, with the wait where the host first reads. Returns what to say of
+    each."""
+    told = []
+    for node in list(gm.graph.nodes):
+        if node.target not in (aten._to_copy.default, torch.ops.prims.device_put.default):
+            continue
+        source, into = node.args[0].meta["val"], node.meta["val"]
+        if {source.device.type, into.device.type} != {"cpu", "cuda"} or node.kwargs.get("memory_format") not in (None, torch.preserve_format):
+            continue
+        name = f"{source.device} to {into.device}: {node.args[0].name} ({str(into.dtype).removeprefix('torch.')}{list(into.shape)})"
+        arguments = (node.args[0], into.device, into.dtype)
+        with gm.graph.inserting_before(node):
+            made = gm.graph.call_function(to_gpu if into.device.type == "cuda" else start_to_host, arguments)
+        made.meta = {**node.meta, "tilewright_transfer": name}
+        if into.device.type == "cpu":
+            first = next(n for n in gm.graph.nodes if n in node.users)
+            with gm.graph.inserting_before(first):
+                started, made = made, gm.graph.call_function(arrived, (made,))
+            made.meta = {**node.meta, "tilewright_transfer": name}
+            started.meta.pop("val")
+        node.replace_all_uses_with(made)
+        gm.graph.erase_node(node)
+        told.append(name)
+    gm.recompile()
+    return told
+
+
+def is_fixed(node: fx.Node) -> bool:
+    """Writes, random numbers and what is no op of ATen's stay where they are among the others."""
+    op = node.target
+    return not is_transfer(node) and (not isinstance(op, torch._ops.OpOverload) or op._schema.is_mutable
+                                      or torch.Tag.nondeterministic_seeded in op.tags)  # fmt: skip
+
+
+def gather(gm: fx.GraphModule) -> None:
+    """Puts ops for one device together, as far as what they read allows: fewer programs. Copies to the host begin as early as they
+    can, those to a GPU when the host has nothing else to do, and the host waits for one when nothing else is left at all."""
+    nodes = [n for n in gm.graph.nodes if n.op == "call_function"]
+    number = {node: i for i, node in enumerate(nodes)}
+    waits_for = {node: {n for n in node.all_input_nodes if n in number} for node in nodes}
+    fixed = None
+    for i, node in enumerate(nodes):
+        if fixed is not None:
+            waits_for[node].add(fixed)
+        if is_fixed(node) and getattr(node.target, "__name__", "") != "getitem":
+            waits_for[node].update(nodes[number[fixed] + 1 if fixed is not None else 0 : i])
+            fixed = node
+    readers: dict[fx.Node, list[fx.Node]] = {node: [] for node in nodes}
+    for node, sources in waits_for.items():
+        for source in sources:
+            readers[source].append(node)
+    left = {node: len(sources) for node, sources in waits_for.items()}
+
+    def place(node: fx.Node) -> str:
+        if is_transfer(node):
+            return {to_gpu: "to gpu", start_to_host: "to host"}.get(node.target, "wait")
+        return str(device_of_node(node))
+
+    ready: dict[str, list[int]] = {}
+    for node in nodes:
+        if not left[node]:
+            heapq.heappush(ready.setdefault(place(node), []), number[node])
+    here, last = "", gm.graph.output_node()
+    while ready:
+        work = [key for key in ready if key not in ("to host", "to gpu", "wait")]
+        if here not in work and work and "to gpu" not in ready:
+            here = min(work, key=lambda key: ready[key][0])
+        chosen = next(key for key in ("to host", here, "to gpu", "wait") if key in ready)
+        node = nodes[heapq.heappop(ready[chosen])]
+        if not ready[chosen]:
+            del ready[chosen]
+        last.prepend(node)
+        for reader in readers[node]:
+            left[reader] -= 1
+            if not left[reader]:
+                heapq.heappush(ready.setdefault(place(reader), []), number[reader])
+    gm.recompile()

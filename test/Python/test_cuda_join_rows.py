@@ -1,0 +1,97 @@
+"""Norms behind products on the emulated device: one kernel where a block's tile has whole rows, two where it has not; by the numbers rule."""
+
+import re
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from numbers_rule import check
+from test_cuda_matrix import arch, assert_assembled, schedules  # noqa: F401
+
+
+def rms_norm(x, w, residual, gain):
+    return F.rms_norm(F.linear(x, w) + residual, [w.shape[0]], gain)
+
+
+def layer_norm(x, w, residual, gain):
+    return F.layer_norm(F.linear(x, w) + residual, [w.shape[0]], gain, gain)
+
+
+def softmax(x, w, residual, gain):
+    return torch.softmax(F.linear(x, w).float() + residual, -1) * gain
+
+
+def kept(x, w, residual, gain):
+    hidden = F.gelu(F.linear(x, w, gain)) + residual
+    return hidden, F.layer_norm(hidden, [w.shape[0]], gain, gain)
+
+
+def kernels(tmp_path):
+    """The kinds of the last graph's kernels."""
+    return schedules(max((tmp_path / "dump").rglob("*-tiled.mlir"), key=lambda file: file.stat().st_mtime_ns))
+
+
+def inputs(rows, columns, depth=72, dtype=torch.bfloat16):
+    torch.manual_seed(1)
+    return [t.to(dtype) for t in (torch.randn(*rows, depth), torch.randn(columns, depth) / depth**0.5, torch.randn(*rows, columns),
+                                  torch.randn(columns))]  # fmt: skip
+
+
+@pytest.mark.parametrize("fn", [rms_norm, layer_norm, softmax, kept])
+@pytest.mark.parametrize("rows, columns, dtype", [((100,), 64, torch.bfloat16), ((2, 70), 256, torch.bfloat16), ((33,), 128, torch.float16)])
+def test_whole_rows(fn, rows, columns, dtype, arch, tmp_path):  # noqa: F811
+    check(fn, *inputs(rows, columns, dtype=dtype))
+    assert list(kernels(tmp_path).values()) == ["wgmma" if arch == "sm_90a" else "mma"]
+    (tiled,) = (tmp_path / "dump").rglob("*-tiled.mlir")
+    assert_assembled(tiled, arch, tmp_path)
+
+
+def test_layers_share_a_kernel(arch, tmp_path):  # noqa: F811
+    def fn(x, w, residual, gain):
+        for _ in range(3):
+            x = layer_norm(x, w, residual, gain)
+        return x
+
+    check(fn, *inputs((40,), 64, depth=64))
+    (tiled,) = (tmp_path / "dump").rglob("*-tiled.mlir")
+    assert list(kernels(tmp_path)) == ["kernel_0_rows"] and tiled.read_text().count("call @kernel_0_rows") == 3
+
+
+def test_batches_and_large_values(arch, tmp_path):  # noqa: F811
+    """Each row has its own mean, of numbers far from zero: the variance is one of differences from it."""
+    torch.manual_seed(1)
+    a, b = torch.randn(3, 50, 40).bfloat16(), torch.randn(3, 40, 64).bfloat16() / 8
+    check(lambda a, b: F.layer_norm((a @ b).float() + 1000, [64]), a, b)
+    assert len(kernels(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("why", ["wide", "in float32", "symbolic", "read between"])
+def test_what_stays_apart(why, arch, tmp_path):  # noqa: F811
+    if why == "wide":
+        check(layer_norm, *inputs((40,), 512))
+    elif why == "in float32":
+        check(layer_norm, *inputs((40,), 64, dtype=torch.float32))
+    elif why == "symbolic":
+        compiled = torch.compile(layer_norm, backend="tilewright", dynamic=True, options={"strict": True})
+        with torch.no_grad():
+            compiled(*inputs((40,), 64))
+    else:
+        def fn(x, w, residual, gain):
+            hidden = F.linear(x, w) + residual
+            return F.layer_norm(hidden + torch.softmax(hidden @ hidden.T, -1).sum(), [64], gain)
+
+        check(fn, *inputs((40,), 64))
+    found = kernels(tmp_path)
+    assert len(found) > 1 and "kernel_0_rows" not in found, found
+
+
+def test_schedules_that_cut_rows_are_refused(arch, tmp_path, monkeypatch):  # noqa: F811
+    tile = '"group_m": 64, "consumers": 1, "n": 64' if arch == "sm_90a" else '"warp_m": 16, "warps_m": 1, "warp_n": 64, "warps_n": 1'
+    (tmp_path / "s.json").write_text('{"*": {%s}}' % tile)
+    monkeypatch.setenv("TILEWRIGHT_SCHEDULE_FILE", str(tmp_path / "s.json"))
+    check(layer_norm, *inputs((40,), 64))
+    torch._dynamo.reset()
+    with pytest.raises(Exception, match=re.escape("n")) as told:
+        check(layer_norm, *inputs((40,), 128))
+    assert "rows that are reduced must be whole" in str(told.value) or "is not one of" in str(told.value), told.value

@@ -1,0 +1,38 @@
+// A norm behind a product is computed where a block's tile has whole rows; what nothing else reads is not written.
+// RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s --check-prefixes=TILED,HOPPER
+// RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=tiled | FileCheck %s --check-prefixes=TILED,AMPERE
+// RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=ptx | FileCheck %s
+// RUN: tilewright run %s --target=cuda --arch=sm_90a --device=emulated --check
+// RUN: tilewright run %s --target=cuda --arch=sm_80 --device=emulated --check
+// RUN: tilewright tune --list --target=cuda --arch=sm_90a %s | FileCheck %s --check-prefix=LIST
+// RUN: bash -c 'echo "{\"*\": {\"group_m\": 64, \"consumers\": 1, \"n\": 64}}" > %t.json'
+// RUN: not tilewright compile %s --target=cuda --arch=sm_90a --schedule-file=%t.json --emit=tiled 2>&1 | FileCheck %s --check-prefix=CUT
+
+// TILED: func.func @main
+// TILED-NOT: call
+// TILED: call @kernel_0_rows(
+// TILED-NOT: call
+// TILED: func.func private @kernel_0_rows(
+// HOPPER-SAME: tw.schedule = {block = array<i64: 64, 128, 64>, {{.*}}kind = "wgmma"
+// AMPERE-SAME: tw.schedule = {block = array<i64: 16, 128, {{[0-9]+}}>, kind = "mma", {{.*}}warps = array<i64: 1, 1>}
+// One result: x w' + r is nowhere else read.
+// TILED: return %{{[0-9]+}} : tensor<300x128xbf16>
+
+// One kernel, whose lanes add up squares between the product and the stores.
+// CHECK-COUNT-1: .visible .entry
+// CHECK: mma.sync.aligned.m16n8k16
+// CHECK: shfl.sync.bfly.b32
+// CHECK: sqrt.rn.f32
+// CHECK: st.global
+// CHECK-NOT: .visible .entry
+
+// LIST: kernel_0 (matmul+matmul+add), 1 call
+// LIST-NEXT: cannot be tuned: target cuda makes it a part of another kernel of the model
+
+// CUT: rows that are reduced must be whole
+func.func @main(%x: tensor<300x256xbf16>, %w: tensor<256x128xbf16>, %r: tensor<300x128xbf16>, %g: tensor<128xbf16>) -> tensor<300x128xbf16> {
+  %m = tw.matmul %x, %w : (tensor<300x256xbf16>, tensor<256x128xbf16>) -> tensor<300x128xbf16>
+  %h = tw.add %m, %r : (tensor<300x128xbf16>, tensor<300x128xbf16>) -> tensor<300x128xbf16>
+  %n, %rstd = tw.rms_norm %h weight(%g : tensor<128xbf16>) {eps = 1.0e-5 : f64, rank = 1 : i64} : tensor<300x128xbf16> -> tensor<300x128xbf16>, tensor<300x1xf32>
+  return %n : tensor<300x128xbf16>
+}
