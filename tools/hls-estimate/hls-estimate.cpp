@@ -25,7 +25,8 @@ int main(int argc, char **argv) {
     }
     for (const DesignFacts &design : designs) {
       FactsEstimate its = estimateFacts(design);
-      printf("{\"name\":\"%s\",\"cycles\":%lld,\"dsp\":%lld,\"bram\":%lld,\"uram\":%lld,\"lut\":%lld,\"ff\":%lld,\"operators\":{",
+      printf("{\"name\":\"%s\",\"cycles\":%lld,\"dsp\":%lld,\"bram\":%lld,\"uram\":%lld,\"lut\":%lld,\"ff\":%lld,"
+             "\"operators\":{",
              design.name.c_str(), static_cast<long long>(its.cycles), static_cast<long long>(its.dsp),
              static_cast<long long>(its.bram), static_cast<long long>(its.uram), static_cast<long long>(its.lut),
              static_cast<long long>(its.ff));

@@ -61,17 +61,17 @@ def tell(results: list[Result]) -> int:
 
 
 def print_table(results: list[Result], budget: int) -> int:
-    print("| design | latency | interval | largest II | DSP | BRAM | runs | threads | lint | to public | with ports |\n|---|---|---|---|---|---|---|---|---|---|---|")
+    print(f"| design | latency | interval | largest II | DSP | BRAM | LUT | FF | runs | threads | lint | to public | with ports |\n|{'---|' * 13}")
     for result in results:
         if not result.report:
-            print(f"| {result.name} | | | | | | {'; '.join(result.failures)} | | | | |")
+            print(f"| {result.name} | | | | | | | | {'; '.join(result.failures)} | | | | |")
             continue
         intervals = [nest["ii"] for task in result.report["tasks"] for nest in task["nests"]]
         state = {kind: "no" if any(f.startswith(kind) for f in result.failures) else "yes" for kind in ("g++", "clang", "threads", "lint")}
         runs = "yes" if state["g++"] == state["clang"] == "yes" else "no"
         compared = [times_public(result.name, budget, result.report[of], result.report["dsp"]) for of in ("kernel_latency", "latency")]
         print(f"| {result.name} | {result.report['latency']} | {result.report['interval']} | {max(intervals, default=0)} | "
-              f"{result.report['dsp']} | {result.report['bram']} | {runs} | {state['threads']} | {state['lint']} | {' | '.join(compared)} |")
+              f"{result.report['dsp']} | {result.report['bram']} | {result.report['lut']} | {result.report['ff']} | {runs} | {state['threads']} | {state['lint']} | {' | '.join(compared)} |")
     return 1 if any(result.failures for result in results) else 0
 
 

@@ -1,7 +1,7 @@
 //===- DesignFacts.h - what the estimator has to know of a design -------------------------===//
 //
-// Loops, counts and connections, without the ops themselves. Our own designs become this from their IR (FactsOfDesign),
-// public ones are written down in this form (test/Conformance/hls/public); both are estimated by the same code.
+// Loops, counts and connections, without the ops themselves. Public designs are written down in this form
+// (test/Conformance/hls/public); our own share the table of operators with them, and keep the II of their schedules.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_TARGET_HLS_ESTIMATE_DESIGNFACTS_H

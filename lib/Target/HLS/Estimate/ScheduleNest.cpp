@@ -1,9 +1,9 @@
 //===- ScheduleNest.cpp - the II and the depth of a loop nest ------------------------------===//
 //
-// The II is the largest of what was asked for, of accesses to one bank over its two ports, of accesses to one queue, and
-// of operators between two visits to one element over the iterations between them. Where only that last one is in the
-// way, additions on it become quick ones. A sum that may be added as a tree is one as a whole: the element that waits
-// goes through all of its levels.
+// The II is the largest of what was asked for, of accesses to one bank over its two ports, of accesses to one queue,
+// and of operators between two visits to one element over the iterations between them. Where only that last one is in
+// the way, additions on it become quick ones. A sum that may be added as a tree is one as a whole: the element that
+// waits goes through its levels.
 //
 // Test: test/Python/test_hls_score.py
 //

@@ -133,7 +133,8 @@ constexpr int64_t queueLatency = 1; ///< from a write to the read of that elemen
 
 class Timer {
 public:
-  Timer(const std::vector<TimedTask> &tasks, const std::vector<QueueFacts> &queues) : queues(queues), times(queues.size()) {
+  Timer(const std::vector<TimedTask> &tasks, const std::vector<QueueFacts> &queues)
+      : queues(queues), times(queues.size()) {
     for (const TimedTask &task : tasks) {
       Runner &runner = runners.emplace_back();
       runner.task = &task;
@@ -215,7 +216,8 @@ private:
         if (queue.in.size() < last)
           return false;
         start = std::max(start, queue.in[last - 1] + queueLatency);
-      } else if (const int64_t leaves = int64_t(queue.in.size()) + access.count - queues[access.queue].depth; leaves > 0) {
+      } else if (const int64_t leaves = int64_t(queue.in.size()) + access.count - queues[access.queue].depth;
+                 leaves > 0) {
         if (int64_t(queue.out.size()) < leaves)
           return false;
         start = std::max(start, queue.out[leaves - 1] + 1 - nest.depth);

@@ -17,8 +17,8 @@ struct TimedTask {
   std::vector<TimedNest> nests;
 };
 
-/// The cycle in which the last task ends, if all begin as soon as the arrays that they read are written; `ends` of each.
-/// -1: they wait for each other for ever.
+/// The cycle in which the last task ends, if all begin as soon as the arrays that they read are written; `ends` of
+/// each. -1: they wait for each other for ever.
 int64_t timeDataflow(const std::vector<TimedTask> &tasks, const std::vector<QueueFacts> &queues,
                      std::vector<int64_t> *ends = nullptr);
 
