@@ -62,9 +62,12 @@ def device_of_node(node: fx.Node) -> torch.device | None:
 
 def devices_of(gm: fx.GraphModule) -> set[torch.device]:
     """Where the graph's tensors are, but for arguments that are numbers."""
-    found = {device_of_node(node) for node in gm.graph.nodes
-             if not (node.op in ("placeholder", "get_attr") and isinstance(node.meta.get("val"), torch.Tensor) and is_number(node.meta["val"]))}  # fmt: skip
-    return found - {None}
+
+    def goes_along(node: fx.Node) -> bool:
+        value = node.meta.get("val")
+        return node.op in ("placeholder", "get_attr") and isinstance(value, torch.Tensor) and is_number(value)
+
+    return {device_of_node(node) for node in gm.graph.nodes if not goes_along(node)} - {None}
 
 
 def mixes(node: fx.Node) -> str:
@@ -83,7 +86,9 @@ def make_transfers(gm: fx.GraphModule) -> list[str]:
         if node.target not in (aten._to_copy.default, torch.ops.prims.device_put.default):
             continue
         source, into = node.args[0].meta["val"], node.meta["val"]
-        if {source.device.type, into.device.type} != {"cpu", "cuda"} or node.kwargs.get("memory_format") not in (None, torch.preserve_format):
+        if {source.device.type, into.device.type} != {"cpu", "cuda"}:
+            continue
+        if node.kwargs.get("memory_format") not in (None, torch.preserve_format):
             continue
         name = f"{source.device} to {into.device}: {node.args[0].name} ({str(into.dtype).removeprefix('torch.')}{list(into.shape)})"
         arguments = (node.args[0], into.device, into.dtype)
