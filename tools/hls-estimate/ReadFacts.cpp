@@ -12,13 +12,11 @@ using Json = nlohmann::json;
 OperatorCounts countsOf(const Json &json) { return json.get<OperatorCounts>(); }
 
 ArrayFacts arrayOf(const Json &json) {
-  const std::pair<const char *, ArrayFacts::Kind> kinds[] = {{"port", ArrayFacts::Kind::Port},
-                                                             {"local", ArrayFacts::Kind::Local},
-                                                             {"channel", ArrayFacts::Kind::Channel},
-                                                             {"rom", ArrayFacts::Kind::Rom},
-                                                             {"register", ArrayFacts::Kind::Register},
-                                                             {"held", ArrayFacts::Kind::Held},
-                                                             {"unread", ArrayFacts::Kind::Unread}};
+  const std::pair<const char *, ArrayFacts::Kind> kinds[] = {
+      {"port", ArrayFacts::Kind::Port},         {"local", ArrayFacts::Kind::Local},
+      {"channel", ArrayFacts::Kind::Channel},   {"rom", ArrayFacts::Kind::Rom},
+      {"register", ArrayFacts::Kind::Register}, {"held", ArrayFacts::Kind::Held},
+      {"unread", ArrayFacts::Kind::Unread}};
   for (auto [name, kind] : kinds)
     if (json.at(0) == name)
       return {kind, json.at(1), json.at(2), 32};
@@ -40,8 +38,8 @@ NestFacts nestOf(const Json &json) {
   for (const Json &one : json.value("queues", Json::array())) {
     QueueAccess access{one.at(0), one.at(1) == "w", one.at(2), {}};
     for (const Json &condition : one.at(3))
-      access.when.push_back({condition.at(0).get<std::vector<std::pair<size_t, int64_t>>>(), condition.at(1),
-                             condition.size() > 2});
+      access.when.push_back(
+          {condition.at(0).get<std::vector<std::pair<size_t, int64_t>>>(), condition.at(1), condition.size() > 2});
     nest.queues.push_back(std::move(access));
   }
   return nest;

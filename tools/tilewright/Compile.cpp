@@ -62,9 +62,9 @@ struct CompileFlags {
   cl::opt<std::string> budget{"budget",
                               cl::desc("of --target=hls: what the design may use (default: all that the part has)"),
                               cl::value_desc("dsp=N,bram=N,uram=N"), cl::cat(category)};
-  cl::opt<bool> rtl{"rtl",
-                    cl::desc("of --target=hls: also the design and a test bench in Verilog, in the folder rtl; of integers"),
-                    cl::cat(category)};
+  cl::opt<bool> rtl{
+      "rtl", cl::desc("of --target=hls: also the design and a test bench in Verilog, in the folder rtl; of integers"),
+      cl::cat(category)};
   cl::opt<std::string> arch{"arch", cl::desc("of target cuda: sm_80, sm_86, sm_89 or sm_90a (default: sm_80)"),
                             cl::value_desc("name"), cl::cat(category)};
   cl::opt<std::string> rounding{"rounding", cl::desc("between fused ops: fused (none) or eager (as eager rounds)"),
@@ -73,7 +73,8 @@ struct CompileFlags {
                                     cl::desc("JSON: a kernel's name or ops -> {\"tiles\": [...]}; or .mlir: a "
                                              "transform-dialect script in the place of schedules"),
                                     cl::value_desc("file"), cl::cat(category)};
-  cl::alias schedule{"schedule", cl::desc("the same as --schedule-file"), cl::aliasopt(scheduleFile), cl::cat(category)};
+  cl::alias schedule{"schedule", cl::desc("the same as --schedule-file"), cl::aliasopt(scheduleFile),
+                     cl::cat(category)};
   cl::opt<std::string> tune{
       "tune",
       cl::desc("records: measured schedules where there are any; strict: a kernel without a record "

@@ -46,7 +46,7 @@ struct BlockAccess {
   bool wholePanels = false; ///< columns is a multiple of the panel
   int64_t reductionBlock = defaultReductionBlock; ///< steps of the innermost reduction that are summed in registers
   int64_t blockRows = 0; ///< rows in registers at a time; 0 or tile::wholeBlocks: as many as fit
-  int64_t tileRows = 0; ///< of the matrix unit's tiles of A and C; 0: as rowsOfTiles() has them
+  int64_t tileRows = 0;  ///< of the matrix unit's tiles of A and C; 0: as rowsOfTiles() has them
   /// Dimensions of A that rows and the innermost reduction run over, and of C that rows run over; a row of the tile is
   /// `lhsRowStep` elements of A's dimension (a convolution's stride).
   int64_t lhsRowDim = 0, lhsDepthDim = 1, outRowDim = 0, lhsRowStep = 1;

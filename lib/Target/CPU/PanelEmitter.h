@@ -457,9 +457,9 @@ private:
   int64_t vectors, lanes;
   VectorType vectorType;
   Product product;
-  int64_t group; ///< k of a step
+  int64_t group;           ///< k of a step
   bool wholeSteps = false; ///< steps that are emitted have all their k
-  Value depth;   ///< K in elements; the innermost reduction runs over steps
+  Value depth;             ///< K in elements; the innermost reduction runs over steps
   Value packedBlock;
 
   /// What is fetched while a block of rows is computed: a step of `panel` from `place` on after `every` steps.

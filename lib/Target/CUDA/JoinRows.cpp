@@ -119,7 +119,7 @@ public:
     SmallVector<Type> types = llvm::map_to_vector(taken, [](BlockArgument each) { return each.getType(); });
     builder.setInsertionPoint(product);
     auto made = func::FuncOp::create(builder, product.getLoc(), (product.getName() + "_rows").str(),
-                                builder.getFunctionType(types, results));
+                                     builder.getFunctionType(types, results));
     made.setPrivate();
     made->setAttr("tw.kernel", builder.getUnitAttr());
     made->setAttr("tw.ops", builder.getStringAttr(opsOf(first) + "+" + opsOf(second)));

@@ -67,7 +67,7 @@ struct NestFacts {
   std::vector<int64_t> trips;
   int64_t ii = 1; ///< asked for
   bool pipelined = true;
-  bool asked = true; ///< is the II a directive, for which quick additions are taken?
+  bool asked = true;              ///< is the II a directive, for which quick additions are taken?
   OperatorCounts operators, path; ///< all copies; those of the longest way
   int64_t addressProducts = 0;
   std::vector<Recurrence> recurrences;

@@ -57,7 +57,8 @@ public:
     std::vector<int64_t> latest(nest.steps.size(), nest.depth);
     for (size_t number = nest.steps.size(); number-- > 0;) {
       Step &step = nest.steps[number];
-      const bool onChip = step.kind == Step::Kind::Load && memoryOf(cast<MemRefType>(step.memory.getType())) != Memory::Dram;
+      const bool onChip =
+          step.kind == Step::Kind::Load && memoryOf(cast<MemRefType>(step.memory.getType())) != Memory::Dram;
       if (onChip)
         for (size_t store = number + 1; store < nest.steps.size(); ++store)
           if (nest.steps[store].memory == step.memory && nest.steps[store].kind == Step::Kind::Store)
@@ -209,10 +210,13 @@ private:
     if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
       return placeOf(operands[dims + symbol.getPosition()]);
     auto pair = cast<AffineBinaryOpExpr>(expr);
-    std::optional<IndexSum> left = placeOf(pair.getLHS(), operands, dims), right = placeOf(pair.getRHS(), operands, dims);
+    std::optional<IndexSum> left = placeOf(pair.getLHS(), operands, dims),
+                            right = placeOf(pair.getRHS(), operands, dims);
     if (!left || !right)
       return std::nullopt;
-    auto isConstant = [](const IndexSum &place) { return llvm::all_of(place.factors, [](int64_t f) { return f == 0; }); };
+    auto isConstant = [](const IndexSum &place) {
+      return llvm::all_of(place.factors, [](int64_t f) { return f == 0; });
+    };
     if (pair.getKind() == AffineExprKind::Add) {
       if (left->factors.size() < right->factors.size())
         std::swap(left, right);
@@ -289,7 +293,8 @@ private:
     }
     for (Type type : op.getOperandTypes())
       if (isa<FloatType>(getElementTypeOrSelf(type)))
-        return problem(&op, "floats have no form in Verilog here: quantize the model, or give the C++ to a vendor's tool");
+        return problem(&op,
+                       "floats have no form in Verilog here: quantize the model, or give the C++ to a vendor's tool");
     Step step;
     step.op = &op;
     step.latency = operatorCost(&op).latency;

@@ -36,7 +36,7 @@ struct Step {
   Kind kind = Kind::Compute;
   mlir::Operation *op = nullptr;
   mlir::Value memory;           ///< the array or queue
-  std::vector<IndexSum> at;        ///< of an element of it; of a Counter its one value
+  std::vector<IndexSum> at;     ///< of an element of it; of a Counter its one value
   std::vector<size_t> operands; ///< numbers of other steps; a store's or write's one is what it puts there
   llvm::APInt constant;
   unsigned width = 0, bits = 0; ///< of the type, and of the numbers it can be: what was widened keeps its bits

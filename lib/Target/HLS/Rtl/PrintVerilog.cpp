@@ -34,7 +34,8 @@ public:
       made->isOutput = port.isOutput;
       made->width = port.memory.getElementType().isIndex() ? 32 : port.memory.getElementTypeBitWidth();
       if (isa<FloatType>(port.memory.getElementType()))
-        problems.push_back("port '" + port.name + "' has floats, and Verilog is made of integers here: quantize the model");
+        problems.push_back("port '" + port.name +
+                           "' has floats, and Verilog is made of integers here: quantize the model");
       portOf[argument] = made.get();
       ports.push_back(std::move(made));
     }
@@ -116,7 +117,8 @@ private:
       } else if (auto loop = dyn_cast<affine::AffineForOp>(op)) {
         pipelines.push_back(pipelineNest(loop, problems));
       } else if (!isa<arith::ConstantOp, func::ReturnOp>(op)) {
-        problems.push_back(whereOf(&op) + "'" + op.getName().getStringRef().str() + "' outside of a loop with a schedule");
+        problems.push_back(whereOf(&op) + "'" + op.getName().getStringRef().str() +
+                           "' outside of a loop with a schedule");
       }
     }
     if (!problems.empty())
@@ -136,8 +138,8 @@ private:
     for (Value value : task.getReads())
       if (RtlArray *array = arrayOf.lookup(value); array && !array->value)
         all += " & " + filledBy[value] + "_complete";
-    text.declarations += "  wire " + name + "_done, " + name + "_complete, " + name + "_ready;\n  reg " + name + "_begun, " +
-                         name + "_finished;\n";
+    text.declarations += "  wire " + name + "_done, " + name + "_complete, " + name + "_ready;\n  reg " + name +
+                         "_begun, " + name + "_finished;\n";
     text.logic += "\n  // " + name + "\n  assign " + name + "_ready = " + all + ";\n  always @(posedge clk) " + name +
                   "_begun <= ~reset & " + name + "_ready;\n";
     for (size_t number = 0; number < pipelines.size(); ++number) {
@@ -151,7 +153,8 @@ private:
     text.logic += "  assign " + name + "_done = " +
                   (pipelines.empty() ? name + "_ready" : name + "_" + std::to_string(pipelines.size() - 1) + "_done") +
                   ";\n  always @(posedge clk) " + name + "_finished <= ~reset & ~begin_now & " + name +
-                  "_complete;\n  assign " + name + "_complete = ~begin_now & (" + name + "_finished | " + name + "_done);\n";
+                  "_complete;\n  assign " + name + "_complete = ~begin_now & (" + name + "_finished | " + name +
+                  "_done);\n";
     for (Value value : task.getWrites())
       filledBy[value] = name;
     tasks.push_back(name);
@@ -194,12 +197,12 @@ private:
         initial(array, bank, out);
       for (auto [port, requests] : llvm::enumerate(writePorts)) {
         const std::string base = name + "_w" + std::to_string(port);
-        declarations << "  wire " << base << "_on;\n  wire [" << addressBits - 1 << ":0] " << base << "_at;\n  wire " << word << " "
-                     << base << "_data;\n";
-        out << "  assign " << base << "_on = " << either(requests, [](auto &r) { return r.enable; }) << ";\n  assign " << base
-            << "_at = " << chosen(requests, [](auto &r) { return r.address; }) << ";\n  assign " << base
-            << "_data = " << chosen(requests, [](auto &r) { return r.data; }) << ";\n  always @(posedge clk) if (" << base
-            << "_on) " << name << "[" << base << "_at] <= " << base << "_data;\n";
+        declarations << "  wire " << base << "_on;\n  wire [" << addressBits - 1 << ":0] " << base << "_at;\n  wire "
+                     << word << " " << base << "_data;\n";
+        out << "  assign " << base << "_on = " << either(requests, [](auto &r) { return r.enable; }) << ";\n  assign "
+            << base << "_at = " << chosen(requests, [](auto &r) { return r.address; }) << ";\n  assign " << base
+            << "_data = " << chosen(requests, [](auto &r) { return r.data; }) << ";\n  always @(posedge clk) if ("
+            << base << "_on) " << name << "[" << base << "_at] <= " << base << "_data;\n";
       }
       for (auto [port, requests] : llvm::enumerate(readPorts)) {
         const std::string base = name + "_r" + std::to_string(port);
@@ -208,11 +211,12 @@ private:
             out << "  assign " << read.data << " = $signed(" << name << "[" << read.address << "]);\n";
           continue;
         }
-        declarations << "  wire " << base << "_on;\n  wire [" << addressBits - 1 << ":0] " << base << "_at;\n  reg " << word << " "
-                     << base << "_q;\n";
-        out << "  assign " << base << "_on = " << either(requests, [](auto &r) { return r.enable; }) << ";\n  assign " << base
-            << "_at = " << chosen(requests, [](auto &r) { return r.address; }) << ";\n  always @(posedge clk) if (" << base
-            << "_on) " << base << "_q <= " << name << "[" << base << "_at];\n";
+        declarations << "  wire " << base << "_on;\n  wire [" << addressBits - 1 << ":0] " << base << "_at;\n  reg "
+                     << word << " " << base << "_q;\n";
+        out << "  assign " << base << "_on = " << either(requests, [](auto &r) { return r.enable; }) << ";\n  assign "
+            << base << "_at = " << chosen(requests, [](auto &r) { return r.address; })
+            << ";\n  always @(posedge clk) if (" << base << "_on) " << base << "_q <= " << name << "[" << base
+            << "_at];\n";
         std::string data = base + "_q";
         if (array.bypassed && !writePorts.empty()) { // what is written in the cycle of the read
           declarations << "  reg " << base << "_new;\n  reg " << word << " " << base << "_is;\n";
@@ -277,24 +281,26 @@ private:
     const std::string &name = queue.name, word = "[" + std::to_string(queue.width - 1) + ":0]";
     const std::string place = "[" + std::to_string(std::max(1u, llvm::Log2_64_Ceil(uint64_t(queue.depth))) - 1) + ":0]";
     const std::string last = std::to_string(queue.depth - 1);
-    declarations << "  reg " << word << " " << name << " [0:" << last << "];\n  reg " << place << " " << name << "_from, " << name
-                 << "_to;\n  reg [" << llvm::Log2_64_Ceil(uint64_t(queue.depth) + 1) << ":0] " << name << "_held;\n  wire " << name
-                 << "_empty, " << name << "_full, " << name << "_take, " << name << "_put;\n  wire signed " << word << " " << name
-                 << "_head;\n";
+    declarations << "  reg " << word << " " << name << " [0:" << last << "];\n  reg " << place << " " << name
+                 << "_from, " << name << "_to;\n  reg [" << llvm::Log2_64_Ceil(uint64_t(queue.depth) + 1) << ":0] "
+                 << name << "_held;\n  wire " << name << "_empty, " << name << "_full, " << name << "_take, " << name
+                 << "_put;\n  wire signed " << word << " " << name << "_head;\n";
     out << "\n  assign " << name << "_empty = " << name << "_held == 0;\n  assign " << name << "_full = " << name
-        << "_held == " << queue.depth << ";\n  assign " << name << "_head = $signed(" << name << "[" << name << "_from]);\n  assign "
-        << name << "_take = " << queue.take << ";\n  assign " << name << "_put = " << queue.put << ";\n  always @(posedge clk) begin\n    if ("
-        << name << "_put) " << name << "[" << name << "_to] <= " << queue.value << ";\n    if (reset | begin_now) begin " << name
-        << "_from <= 0; " << name << "_to <= 0; " << name << "_held <= 0; end\n    else begin\n      if (" << name << "_put) " << name
-        << "_to <= " << name << "_to == " << last << " ? 0 : " << name << "_to + 1;\n      if (" << name << "_take) " << name
-        << "_from <= " << name << "_from == " << last << " ? 0 : " << name << "_from + 1;\n      " << name << "_held <= " << name
-        << "_held + " << name << "_put - " << name << "_take;\n    end\n  end\n";
+        << "_held == " << queue.depth << ";\n  assign " << name << "_head = $signed(" << name << "[" << name
+        << "_from]);\n  assign " << name << "_take = " << queue.take << ";\n  assign " << name << "_put = " << queue.put
+        << ";\n  always @(posedge clk) begin\n    if (" << name << "_put) " << name << "[" << name
+        << "_to] <= " << queue.value << ";\n    if (reset | begin_now) begin " << name << "_from <= 0; " << name
+        << "_to <= 0; " << name << "_held <= 0; end\n    else begin\n      if (" << name << "_put) " << name
+        << "_to <= " << name << "_to == " << last << " ? 0 : " << name << "_to + 1;\n      if (" << name << "_take) "
+        << name << "_from <= " << name << "_from == " << last << " ? 0 : " << name << "_from + 1;\n      " << name
+        << "_held <= " << name << "_held + " << name << "_put - " << name << "_take;\n    end\n  end\n";
   }
 
   std::string moduleText() {
-    std::string all = "// Made by Tilewright: tilewright compile --target=hls --rtl. A call begins with a cycle of start and ends "
-                      "with one of done.\n`default_nettype none\nmodule model (\n  input wire clk, input wire reset, input "
-                      "wire start, output wire done";
+    std::string all =
+        "// Made by Tilewright: tilewright compile --target=hls --rtl. A call begins with a cycle of start and ends "
+        "with one of done.\n`default_nettype none\nmodule model (\n  input wire clk, input wire reset, input "
+        "wire start, output wire done";
     std::string assigns;
     for (auto &port : ports) {
       if (port->lanes == 0)
@@ -302,7 +308,8 @@ private:
       const std::string bus = "[" + std::to_string(port->lanes * port->width - 1) + ":0]";
       all += ",\n  output wire " + port->name + "_on, output wire [31:0] " + port->name + "_at, " +
              (port->isOutput ? "output" : "input") + " wire " + bus + " " + port->name + "_data";
-      assigns += "  assign " + port->name + "_on = " + port->enable + ";\n  assign " + port->name + "_at = " + port->address + ";\n";
+      assigns += "  assign " + port->name + "_on = " + port->enable + ";\n  assign " + port->name +
+                 "_at = " + port->address + ";\n";
       if (!port->isOutput)
         continue;
       std::string lanes;
@@ -310,7 +317,8 @@ private:
         lanes = lane + (lanes.empty() ? "" : ", ") + lanes;
       assigns += "  assign " + port->name + "_data = {" + lanes + "};\n";
     }
-    return all + "\n);\n" + text.declarations + text.logic + "\n  // ports\n" + assigns + "endmodule\n`default_nettype wire\n";
+    return all + "\n);\n" + text.declarations + text.logic + "\n  // ports\n" + assigns +
+           "endmodule\n`default_nettype wire\n";
   }
 
   func::FuncOp top;

@@ -95,7 +95,9 @@ private:
     out << always(stage) << to << " <= " << from << ";\n";
   }
 
-  void reg(const std::string &bits, const std::string &name) { declarations << "  reg " << bits << " " << name << ";\n"; }
+  void reg(const std::string &bits, const std::string &name) {
+    declarations << "  reg " << bits << " " << name << ";\n";
+  }
   void wire(const std::string &bits, const std::string &name, const std::string &value = "") {
     declarations << "  wire " << bits << " " << name << ";\n";
     if (!value.empty())
@@ -105,8 +107,8 @@ private:
   static unsigned bitsFor(int64_t most) { return llvm::Log2_64_Ceil(uint64_t(most) + 1) + 1; }
 
   void controls() {
-    out << "\n  // " << nest.label << ": " << nest.iterations << " iterations, one every " << nest.ii << ", " << nest.depth
-        << " stages\n";
+    out << "\n  // " << nest.label << ": " << nest.iterations << " iterations, one every " << nest.ii << ", "
+        << nest.depth << " stages\n";
     for (auto next = waits.rbegin(); next != waits.rend(); ++next) {
       auto behind = waits.upper_bound(next->first);
       std::string any;
@@ -123,7 +125,8 @@ private:
       counters.push_back(prefix + "c" + text(number));
       reg(signedBits(bitsFor(counter.from + counter.trips)), counters.back());
       declared[counters.back()] = {bitsFor(counter.from + counter.trips), 0};
-      isLast += (isLast.empty() ? "" : " & ") + ("(" + counters.back() + " == " + text(counter.from + counter.trips - 1) + ")");
+      isLast += (isLast.empty() ? "" : " & ") +
+                ("(" + counters.back() + " == " + text(counter.from + counter.trips - 1) + ")");
     }
     for (auto [number, quotient] : llvm::enumerate(nest.quotients)) {
       const std::string name = prefix + "q" + text(number);
@@ -149,8 +152,8 @@ private:
       out << "      " << name << " <= " << counter.from << ";\n";
     out << "    end";
     if (nest.ii > 1)
-      out << " else if (" << prefix << "running & ~" << here << (go(0).empty() ? "" : " & " + go(0)) << ")\n      " << prefix
-          << "phase <= " << prefix << "phase + 1;\n    else";
+      out << " else if (" << prefix << "running & ~" << here << (go(0).empty() ? "" : " & " + go(0)) << ")\n      "
+          << prefix << "phase <= " << prefix << "phase + 1;\n    else";
     else
       out << " else";
     out << " if (" << here << moves << ") begin\n";
@@ -184,10 +187,9 @@ private:
     const std::string last = at(prefix + "last", nest.depth - 1), moved = go(nest.depth - 1);
     reg("", prefix + "ended");
     reg("", prefix + "done");
-    out << "  always @(posedge clk) " << prefix << "ended <= ~reset & "
-        << valid(nest.depth - 1) << " & " << last << (moved.empty() ? "" : " & " + moved)
-        << (nest.depth == 1 && nest.ii > 1 ? " & " + here : "") << ";\n  always @(posedge clk) " << prefix
-        << "done <= ~reset & " << prefix << "ended;\n";
+    out << "  always @(posedge clk) " << prefix << "ended <= ~reset & " << valid(nest.depth - 1) << " & " << last
+        << (moved.empty() ? "" : " & " + moved) << (nest.depth == 1 && nest.ii > 1 ? " & " + here : "")
+        << ";\n  always @(posedge clk) " << prefix << "done <= ~reset & " << prefix << "ended;\n";
   }
 
   /// A declared name in a later stage.
@@ -220,6 +222,25 @@ private:
         all += (all.empty() ? "" : " + ") + at(counter, stage) + (factor == 1 ? "" : " * " + text(factor));
     if (all.empty() || place.constant != 0)
       all += (all.empty() ? "" : " + ") + text(place.constant);
+    return all;
+  }
+
+  /// A sum that is an address, of as many bits as that has: products by constants are shifts and additions, since a
+  /// multiplier of the chip is not for places.
+  std::string address(const IndexSum &place, int64_t stage) {
+    std::string all;
+    auto term = [&](const std::string &text) { all += (all.empty() ? "" : " + ") + text; };
+    for (auto [factor, counter] : llvm::zip(place.factors, counters)) {
+      if (factor < 0) {
+        term(at(counter, stage) + " * " + text(factor));
+        continue;
+      }
+      for (int64_t bit = 0; factor >> bit; ++bit)
+        if (factor >> bit & 1)
+          term(bit ? "(" + at(counter, stage) + " <<< " + text(bit) + ")" : at(counter, stage));
+    }
+    if (all.empty() || place.constant != 0)
+      term(text(place.constant));
     return all;
   }
 
@@ -323,29 +344,30 @@ private:
     const int64_t stage = isLoad && array.inRegisters() ? step.ready() : step.start;
     std::string address, bankText;
     int64_t bank = 0;
-    bool known = true;
+    const bool known = llvm::all_of(llvm::enumerate(step.at), [&](auto its) {
+      const int64_t banks = array.banks[its.index()];
+      return its.value().constant >= 0 &&
+             llvm::all_of(its.value().factors, [&](int64_t factor) { return factor % banks == 0; });
+    });
+    IndexSum word;
+    word.factors.resize(counters.size());
     for (auto [dim, place] : llvm::enumerate(step.at)) {
       const int64_t banks = array.banks[dim], words = array.inBank[dim];
-      const bool divides = llvm::all_of(place.factors, [&](int64_t factor) { return factor % banks == 0; });
-      std::string word;
-      if (divides && place.constant >= 0) {
-        IndexSum inside = place;
-        for (int64_t &factor : inside.factors)
-          factor /= banks;
-        inside.constant = place.constant / banks;
+      if (known) {
         bank = bank * banks + place.constant % banks;
-        word = sum(inside, stage);
-        bankText = bankText.empty() ? text(place.constant % banks)
-                                    : "(" + bankText + ") * " + text(banks) + " + " + text(place.constant % banks);
-      } else {
-        known = false;
-        word = "(" + sum(place, stage) + ") / " + text(banks);
-        const std::string its = "(" + sum(place, stage) + ") % " + text(banks);
-        bankText = bankText.empty() ? its : "(" + bankText + ") * " + text(banks) + " + " + its;
+        for (size_t number = 0; number < counters.size(); ++number)
+          word.factors[number] = word.factors[number] * words + place.factor(number) / banks;
+        word.constant = word.constant * words + place.constant / banks;
+        continue;
       }
+      const std::string its = "(" + sum(place, stage) + ") % " + text(banks),
+                        inside = "(" + sum(place, stage) + ") / " + text(banks);
+      bankText = bankText.empty() ? its : "(" + bankText + ") * " + text(banks) + " + " + its;
       if (words > 1)
-        address = address.empty() ? word : "(" + address + ") * " + text(words) + " + " + word;
+        address = address.empty() ? inside : "(" + address + ") * " + text(words) + " + " + inside;
     }
+    if (known)
+      address = this->address(word, stage);
     const std::string place = prefix + "a" + text(number);
     const unsigned addressBits = std::max(1u, llvm::Log2_64_Ceil(uint64_t(array.words())));
     wire("[" + text(addressBits - 1) + ":0]", place, address.empty() ? "0" : address);
@@ -364,8 +386,9 @@ private:
       const std::string data = known ? names[number] : names[number] + "_of_" + text(its);
       wire(signedBits(step.bits), data);
       array.reads.back()[its].push_back({array.inRegisters() ? "" : enabled(stage), place, data});
-      result += known || its + 1 == array.count() ? data
-                                                  : "(" + chosen(which, array, step, stage) + " == " + text(its) + ") ? " + data + " : ";
+      result += known || its + 1 == array.count()
+                    ? data
+                    : "(" + chosen(which, array, step, stage) + " == " + text(its) + ") ? " + data + " : ";
     }
     if (!known)
       wire(signedBits(step.bits), names[number], result);
@@ -407,14 +430,15 @@ private:
       port->lanes = steps.size();
       port->isOutput = first.kind == Step::Kind::Store;
       port->enable = enabled(first.start);
-      port->address = sum(base, first.start);
+      port->address = address(base, first.start);
       port->data.resize(steps.size());
       for (size_t number : steps) {
         const Step &step = nest.steps[number];
         const IndexSum its = linear(step);
         const int64_t lane = its.constant - base.constant;
-        if (lane < 0 || lane >= port->lanes || !(IndexSum{its.factors, 0} == IndexSum{base.factors, 0}) || step.start != first.start ||
-            (step.kind == Step::Kind::Store) != port->isOutput || !port->data[lane].empty()) {
+        if (lane < 0 || lane >= port->lanes || !(IndexSum{its.factors, 0} == IndexSum{base.factors, 0}) ||
+            step.start != first.start || (step.kind == Step::Kind::Store) != port->isOutput ||
+            !port->data[lane].empty()) {
           problems.push_back(whereOf(step.op) + "elements of the port '" + port->name + "' do not lie side by side");
           return;
         }

@@ -21,10 +21,10 @@ struct BankWrite {
 struct RtlArray {
   std::string name;
   mlir::MemRefType type;
-  mlir::ElementsAttr value;               ///< of a ROM
-  std::vector<int64_t> banks, inBank;     ///< per dimension
-  std::vector<mlir::Value> aliases;       ///< the buffer, and the arguments it is passed as
-  bool bypassed = false;                  ///< a read may come in the cycle of the write of the same element
+  mlir::ElementsAttr value;           ///< of a ROM
+  std::vector<int64_t> banks, inBank; ///< per dimension
+  std::vector<mlir::Value> aliases;   ///< the buffer, and the arguments it is passed as
+  bool bypassed = false;              ///< a read may come in the cycle of the write of the same element
   /// By nest, by bank: what it asks for in the order of ports.
   std::vector<std::map<int64_t, std::vector<BankRead>>> reads;
   std::vector<std::map<int64_t, std::vector<BankWrite>>> writes;
