@@ -83,7 +83,7 @@ def make_transfers(gm: fx.GraphModule) -> list[str]:
     each."""
     told = []
     for node in list(gm.graph.nodes):
-        if node.target not in (aten._to_copy.default, torch.ops.prims.device_put.default):
+        if node.target not in (aten._to_copy.default, torch.ops.prims.device_put.default) or not node.users:
             continue
         source, into = node.args[0].meta["val"], node.meta["val"]
         if {source.device.type, into.device.type} != {"cpu", "cuda"}:
