@@ -199,6 +199,8 @@ int runCompile(int argc, const char *const *argv) {
       return fail("--" + flag->ArgStr + " is for --target=hls; target '" + flags.target + "' has no such thing");
   if (flags.rtl && !target->makesFiles())
     return fail("--rtl is for --target=hls; target '" + flags.target + "' has no such thing");
+  if (flags.rtl && flags.emit.getNumOccurrences())
+    return fail("--rtl adds files to a design's folder, and --emit prints one text: leave out one of them");
   const bool wantsFiles = target->makesFiles() && !flags.emit.getNumOccurrences();
   if (wantsFiles)
     if (llvm::Error error = checkDesignFolder(flags.output))

@@ -7,6 +7,7 @@
 // RUN: not tilewright compile %t.floats.mlir --target=hls --rtl -o %t.floats 2>&1 | FileCheck %s --check-prefix=FLOATS
 // RUN: not ls %t.floats
 // RUN: not tilewright compile %s --rtl -o %t.so 2>&1 | FileCheck %s --check-prefix=TARGET
+// RUN: not tilewright compile %s --target=hls --rtl --emit=cpp 2>&1 | FileCheck %s --check-prefix=EMIT
 
 // CHECK: module model (
 // CHECK: output wire x_on, output wire [31:0] x_at, input wire [31:0] x_data
@@ -29,6 +30,7 @@
 
 // FLOATS: this design has no form in Verilog:
 // FLOATS: port 'x' has floats, and Verilog is made of integers here: quantize the model
+// EMIT: --rtl adds files to a design's folder, and --emit prints one text: leave out one of them
 // TARGET: --rtl is for --target=hls; target 'cpu' has no such thing
 func.func @main(%x: tensor<4x4xi8> {tw.name = "x"}, %w: tensor<4x4xi8> {tw.name = "w"}) -> (tensor<4x4xi32> {tw.name = "y"}) {
   %y = tw.matmul %x, %w : (tensor<4x4xi8>, tensor<4x4xi8>) -> tensor<4x4xi32>
