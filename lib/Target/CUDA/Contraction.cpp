@@ -195,6 +195,13 @@ static bool findRowSums(func::FuncOp kernel, Contraction &found, std::string &re
   return true;
 }
 
+bool sizesAreKnown(func::FuncOp kernel) {
+  return llvm::all_of(kernel.getArgumentTypes(), [](Type type) {
+    auto shaped = dyn_cast<RankedTensorType>(type);
+    return shaped && shaped.hasStaticShape();
+  });
+}
+
 std::string whyNotWholeRows(Contraction contraction, int64_t columns) {
   if (contraction.rowSums.empty() || contraction.sizeOf(contraction.columns) == columns)
     return "";

@@ -41,6 +41,12 @@ struct Contraction {
   int64_t bytesOfTiles(const Schedule &schedule);
 };
 
+/// Whether all arguments of `kernel` are tensors of known sizes.
+bool sizesAreKnown(mlir::func::FuncOp kernel);
+
+/// Nanoseconds that the models of two kernels instead of one add for the second: it begins when the first has ended.
+inline constexpr double secondKernel = 2500;
+
 /// The contraction of `kernel`, or null with the reason.
 std::optional<Contraction> matchContraction(mlir::func::FuncOp kernel, std::string &reason);
 

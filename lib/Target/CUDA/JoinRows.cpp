@@ -52,13 +52,6 @@ std::optional<Timed> fastest(Contraction product, const Arch &arch) {
   return best;
 }
 
-bool isStatic(func::FuncOp kernel) {
-  return llvm::all_of(kernel.getArgumentTypes(), [](Type type) {
-    auto shaped = dyn_cast<RankedTensorType>(type);
-    return shaped && shaped.hasStaticShape();
-  });
-}
-
 class Join {
 public:
   Join(func::CallOp first, func::CallOp second, SymbolTable &symbols)
@@ -190,7 +183,7 @@ private:
            llvm::all_of(user->getUsers(), [&](Operation *reader) { return second->isBeforeInBlock(reader); });
   }
   static bool isKernel(func::FuncOp function) {
-    return function && function->hasAttr("tw.kernel") && !function->hasAttr("tw.schedule") && isStatic(function) &&
+    return function && function->hasAttr("tw.kernel") && !function->hasAttr("tw.schedule") && sizesAreKnown(function) &&
            function.getNumArguments() > function.getNumResults();
   }
   static std::string opsOf(func::CallOp call) {
@@ -244,7 +237,6 @@ private:
 
   /// The joined kernel with its schedule; null: it has none, or two kernels take less time.
   func::FuncOp kernelOf(Join &both, func::FuncOp product) {
-    constexpr double begin = 2500; // nanoseconds that the second kernel takes besides, as in SplitSums.cpp
     std::string reason;
     std::optional<Timed> apart = fastest(*matchContraction(product, reason), arch);
     if (!apart)
@@ -253,7 +245,7 @@ private:
     std::optional<Contraction> whole = matchContraction(kernel, reason);
     std::optional<Timed> together = whole ? fastest(*whole, arch) : std::nullopt;
     if (!together ||
-        together->nanoseconds > apart->nanoseconds + begin + double(both.bytesSpared()) / arch.deviceRate) {
+        together->nanoseconds > apart->nanoseconds + secondKernel + double(both.bytesSpared()) / arch.deviceRate) {
       symbols.erase(kernel);
       return {};
     }

@@ -37,13 +37,6 @@ namespace {
 /// Terms of a part at least, and what their number is a multiple of: rows of operands still begin at 128 bytes.
 constexpr int64_t leastTerms = 256, termsUnit = 128;
 
-bool isStatic(func::FuncOp kernel) {
-  return llvm::all_of(kernel.getArgumentTypes(), [](Type type) {
-    auto shaped = dyn_cast<RankedTensorType>(type);
-    return shaped && shaped.hasStaticShape();
-  });
-}
-
 /// Which dimension of an operand's tensor a loop runs over, or -1.
 int64_t dimensionOf(linalg::LinalgOp op, OpOperand *operand, unsigned loop) {
   for (auto [dim, expr] : llvm::enumerate(op.getMatchingIndexingMap(operand).getResults()))
@@ -83,10 +76,9 @@ double timeOf(Contraction &product, const Arch &arch, int64_t parts) {
   if (parts == 1)
     return time;
   // The second kernel: it begins when the first has ended, and reads what that has written.
-  constexpr double begin = 2500;
   const int64_t results =
       product.sizeOf(product.batches) * product.sizeOf(product.rows) * product.sizeOf(product.columns);
-  return time + begin + double(results * parts * 4) / arch.deviceRate;
+  return time + secondKernel + double(results * parts * 4) / arch.deviceRate;
 }
 
 /// The same of a product by the schedule `fma`, which has no model: two blocks for each multiprocessor.
@@ -107,7 +99,7 @@ int64_t partsOfFma(Contraction &product, const Arch &arch) {
 
 /// In how many parts; 1: it stays whole.
 int64_t partsOf(func::FuncOp kernel, Contraction &product, const Arch &arch) {
-  if (product.depth.size() != 1 || !isStatic(kernel) || !canCut(product.op, product.depth[0]))
+  if (product.depth.size() != 1 || !sizesAreKnown(kernel) || !canCut(product.op, product.depth[0]))
     return 1;
   if (!whyNotOnTensorCores(product, arch.tf32).empty())
     return partsOfFma(product, arch);
@@ -130,7 +122,7 @@ std::pair<unsigned, int64_t> partsOfReduction(func::FuncOp kernel, linalg::Linal
   constexpr int64_t leastElements = 128 * 1024, leastTerms = 256; // of the whole, and of a part
   const std::pair<unsigned, int64_t> whole{0, 1};
   Type type = getElementTypeOrSelf(op->getResult(0).getType());
-  if (!isStatic(kernel) || type.isBF16() || type.isF16() || isProduct(op))
+  if (!sizesAreKnown(kernel) || type.isBF16() || type.isF16() || isProduct(op))
     return whole;
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   int64_t results = 1, terms = 1;

@@ -14,7 +14,6 @@ struct BankRead {
 };
 struct BankWrite {
   std::string enable, address, data;
-  bool bypassed = false; ///< a read of the same cycle is to see it
 };
 
 /// An array as Verilog has it: so many memories of `words` words of `width` bits.
@@ -23,7 +22,6 @@ struct RtlArray {
   mlir::MemRefType type;
   mlir::ElementsAttr value;           ///< of a ROM
   std::vector<int64_t> banks, inBank; ///< per dimension
-  std::vector<mlir::Value> aliases;   ///< the buffer, and the arguments it is passed as
   bool bypassed = false;              ///< a read may come in the cycle of the write of the same element
   /// By nest, by bank: what it asks for in the order of ports.
   std::vector<std::map<int64_t, std::vector<BankRead>>> reads;
