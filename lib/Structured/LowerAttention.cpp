@@ -42,29 +42,34 @@ static Value attentionMask(Lowering &l, Value mask, Type f) {
   return l.reshaped(tensor, own, sizes);
 }
 
-/// An operand with its canonical dimension d at `permutation[d]` of the base: permutes of heads and tokens are reads.
+/// Kernels take the rows of a head (dimension 2) before its columns (3), wherever heads and batches lie.
+static bool hasRowsBeforeColumns(ArrayRef<int64_t> positions) { return positions[2] < positions[3]; }
+
+/// An operand with its canonical dimension d at `permutation[d]` of the base: permutes of heads and tokens are reads,
+/// one of rows and columns is made.
 static Value attentionOperand(Lowering &l, Value graphValue, SmallVector<int64_t> &permutations) {
   Read read = l.read(graphValue, l.identity(4));
-  if (read.splat || !read.map.isPermutation()) {
+  SmallVector<int64_t> positions;
+  if (!read.splat && read.map.isPermutation())
+    for (unsigned d = 0; d < 4; ++d)
+      positions.push_back(*read.map.getResultPosition(l.dim(d)));
+  if (positions.empty() || !hasRowsBeforeColumns(positions)) {
     permutations.append({0, 1, 2, 3});
     return l.tensor(graphValue);
   }
-  for (unsigned d = 0; d < 4; ++d)
-    permutations.push_back(*read.map.getResultPosition(l.dim(d)));
+  llvm::append_range(permutations, positions);
   return read.base;
 }
 
-/// Where the result's dimensions should lie: as the one permute that reads it wants them.
+/// Where the result's dimensions should lie: as the one permute that reads it wants them, if kernels can write that.
 static SmallVector<int64_t> resultPermutation(Value result) {
-  if (!result.hasOneUse())
-    return {0, 1, 2, 3};
-  auto permute = dyn_cast<graph::PermuteOp>(*result.user_begin());
+  SmallVector<int64_t> positions{0, 1, 2, 3};
+  auto permute = result.hasOneUse() ? dyn_cast<graph::PermuteOp>(*result.user_begin()) : graph::PermuteOp();
   if (!permute)
-    return {0, 1, 2, 3};
-  SmallVector<int64_t> positions(4);
+    return positions;
   for (auto [position, d] : llvm::enumerate(permute.getPermutation()))
     positions[d] = position;
-  return positions;
+  return hasRowsBeforeColumns(positions) ? positions : SmallVector<int64_t>{0, 1, 2, 3};
 }
 
 namespace {

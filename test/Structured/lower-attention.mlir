@@ -49,3 +49,15 @@ func.func @gradient(%x: tensor<2x8x4x16xf32>, %k: tensor<2x4x8x16xf32>, %o: tens
   %1 = tw.reshape %0 : tensor<2x8x4x16xf32> -> tensor<2x8x64xf32>
   return %1, %dv : tensor<2x8x64xf32>, tensor<2x4x8x16xf32>
 }
+
+// Rows stay before columns: what wants columns first, and what lies so, is permuted beside it.
+// CHECK-LABEL: func @columns_first
+// CHECK: %[[Q:.*]] = linalg.generic {{.*}} ins(%arg0 : tensor<2x4x16x8xf32>) outs(%{{.*}} : tensor<2x4x8x16xf32>)
+// CHECK: tw_tile.attention {scale = 2.500000e-01 : f64} ins(%[[Q]], %arg1, %arg1 : {{.*}}) outs(%{{.*}} : tensor<2x4x8x16xf32>, tensor<2x4x8xf32>)
+func.func @columns_first(%x: tensor<2x4x16x8xf32>, %k: tensor<2x4x8x16xf32>) -> tensor<2x4x16x8xf32> {
+  %q = tw.permute %x {permutation = array<i64: 0, 1, 3, 2>} : tensor<2x4x16x8xf32> -> tensor<2x4x8x16xf32>
+  %r, %l = tw.attention %q, %k, %k {scale = 0.25 : f64} : tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>
+    -> tensor<2x4x8x16xf32>, tensor<2x4x8xf32>
+  %0 = tw.permute %r {permutation = array<i64: 0, 1, 3, 2>} : tensor<2x4x8x16xf32> -> tensor<2x4x16x8xf32>
+  return %0 : tensor<2x4x16x8xf32>
+}

@@ -98,3 +98,16 @@ def test_nan_and_infinite_scores():
     q[0, 0, 7] = 1e30
     check(F.scaled_dot_product_attention, q, k, v)
     check(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), q, k, v)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 3, 2), (0, 3, 1, 2), (3, 2, 0, 1)])
+def test_a_result_whose_reader_wants_columns_before_rows(order):
+    """Found by fuzz (graph 200046): the reader's permutation was told to kernels that write rows of a head before its columns."""
+    x = [torch.randn(2, 3, n, 24) for n in (20, 23, 23)]
+    weight = torch.randn((2, 3, 20, 24)[order[3]], 2)
+
+    def permuted(q, k, v, weight):
+        return F.scaled_dot_product_attention(q, k, v).permute(order) @ weight
+
+    check(permuted, *x, weight)
+    check_gradient(permuted, *x, weight)
