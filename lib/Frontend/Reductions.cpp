@@ -80,9 +80,12 @@ template <ReduceKind kind> Results extremeWithIndex(Node &n) {
   return {n.reshape(value, n.type(0)), n.reshape(index, n.type(1))};
 }
 
-/// Variance and mean; correction is 1 unless given (var.dim's unbiased: 0 or 1).
+/// Variance and mean; correction is 1 unless given (var.dim's unbiased: 0 or 1). float32 is summed in float64, as eager's
+/// kernel does (std_var_kernel): a mean near 0 of elements that are not has no error of theirs.
 std::pair<Value, Value> varianceOf(Node &n, Reduced r, double correction) {
   Type compute = n.accumulator(n.element());
+  if (compute.isF32() && n.element().isF32())
+    compute = n.builder.getF64Type();
   Value shape = n.reduce(ReduceKind::Sum, n.cast(r.input, compute), r.dims, r.keepdim);
   Type type = shape.getType();
   shape.getDefiningOp()->erase();

@@ -39,3 +39,16 @@ def test_sums_of_a_broadcast_tensor():
 def test_hypot_of_infinity():
     a, b = torch.tensor([INF, -INF, NAN, NAN, 3.0, 0.0, 1e30]), torch.tensor([NAN, 1.0, INF, 2.0, 4.0, 0.0, 1e30])
     check(torch.hypot, a, b)
+
+
+@pytest.mark.parametrize("shape", [(1, 23, 23), (8, 100, 33)])
+def test_the_mean_of_var_mean_near_zero(shape):
+    """Found by fuzz (graph 8667): float32 partial sums gave a mean near 0 the error of the elements; eager sums in float64."""
+    compiled = torch.compile(lambda x: torch.var_mean(x), backend="tilewright")
+    ours = eager = 0.0
+    for seed in range(20):
+        x = torch.randint(-8, 9, shape, generator=torch.Generator().manual_seed(seed)) / 4
+        exact = torch.var_mean(x.double())[1]
+        ours += (compiled(x)[1].double() - exact).square().item()
+        eager += (torch.var_mean(x)[1].double() - exact).square().item()
+    assert ours <= 9 * eager
