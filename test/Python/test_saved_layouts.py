@@ -92,6 +92,22 @@ def test_a_saved_result_has_the_strides_of_eager():
     assert_numbers(gradients[:1], [gradients[1:2]], gradients[2:])
 
 
+@pytest.mark.parametrize("pool", [torch.nn.functional.adaptive_max_pool2d, torch.nn.functional.adaptive_avg_pool2d])
+def test_results_that_share_a_pool_have_the_strides_of_eager(pool):
+    """Found by fuzz (graphs 201374 and 9372): where two results are one tensor, or one is read on in a training graph, those of the parts stood."""
+    x = torch.rand(3, 5, 7, 4).contiguous(memory_format=torch.channels_last)
+    weight = torch.rand(2, 3, requires_grad=True)
+
+    def twice(x, weight):
+        y = pool(x, 3)
+        return y, y.transpose(-3, 1), torch.nn.functional.linear(y, weight)
+
+    for w in (weight.detach(), weight):
+        eager, ours = twice(x, w), torch.compile(twice, backend="tilewright")(x, w)
+        assert [y.stride() for y in ours] == [y.stride() for y in eager]
+        assert_numbers([y.detach() for y in ours], [[y.detach() for y in eager]], twice(x.double(), w.detach().double()))
+
+
 def test_aliases_are_saved_once():
     """A relu's result is saved for itself and for the convolution behind it: one tensor, not a copy of it."""
     model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.Conv2d(8, 4, 3)).train()

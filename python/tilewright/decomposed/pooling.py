@@ -48,7 +48,7 @@ def _average(spatial: int):
         wide = x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
         values, _, lengths = _windows(wide, output_size, 0.0)
         sums = values.sum(list(range(-spatial, 0)))
-        return (sums / lengths).to(x.dtype)
+        return _laid_out_as(x, (sums / lengths).to(x.dtype))
 
     return pool
 
@@ -62,7 +62,7 @@ def _largest(spatial: int):
         best = values.argmax(-1)
         flat = places.broadcast_to([*output_size, *values.shape[-1:]] if spatial == 1 else places.shape).flatten(-spatial)
         found = flat.expand(values.shape).gather(-1, best.unsqueeze(-1)).squeeze(-1)
-        return values.amax(-1), found
+        return _laid_out_as(x, values.amax(-1)), _laid_out_as(x, found)
 
     return pool
 
@@ -177,7 +177,7 @@ def adaptive_avg_pool2d_backward(grad, x):
 
 
 def _laid_out_as(x, made):
-    """In the memory format that torch gives the gradient of a pool's input."""
+    """In the memory format that torch gives results of adaptive pools and the gradient of a pool's input."""
     from torch._prims_common import suggest_memory_format
 
     return made.contiguous(memory_format=suggest_memory_format(x)) if x.dim() == 4 else made.contiguous()
