@@ -37,7 +37,7 @@ LogicalResult ProgramOp::verify() {
     return emitOpError("program_c3: ") << getSymbols().size() << " symbols, " << getMins().size() << " least and "
                                        << getMaxs().size() << " largest sizes";
   for (auto [min, max] : llvm::zip_equal(getMins(), getMaxs()))
-    if (min < 0 || min > max)
+    if (min > max) // a number that is no size, as a start counted from the end, may be negative
       return emitOpError("program_c3: a size from ") << min << " to " << max;
   return success();
 }

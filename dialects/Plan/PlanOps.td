@@ -36,7 +36,7 @@ def Plan_ProgramOp : Plan_Op<"program", [Symbol, NoTerminator, SingleBlock, Isol
         }
     1. (program_c1) buffers are numbered 0, 1, ... in order.
     2. (program_c2) every operand is the number of a buffer.
-    3. (program_c3) every symbol has a least and a largest size, 0 <= min <= max.
+    3. (program_c3) every symbol has a least and a largest value, min <= max; one that is no size may be negative.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$symbols, DenseI64ArrayAttr:$mins, DenseI64ArrayAttr:$maxs);
   let regions = (region SizedRegion<1>:$body);

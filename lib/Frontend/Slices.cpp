@@ -3,7 +3,9 @@
 // torch's slice clamps its bounds; the result's type already says how many elements remain. The offset follows:
 //
 //   start >= 0        offset = start
-//   start < 0         offset = size + start, at least 0
+//   start < 0         offset = size + start, at least 0: which of the two, torch has guarded for this graph
+//
+// Tests: test/Python/ops/test_sizes.py, test/Python/ops/test_strided.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Frontend/Node.h"
@@ -12,44 +14,80 @@
 namespace tilewright {
 namespace {
 
-/// The offset of a slice along a dimension of `size` elements that keeps `kept` of them.
-AffineExpr offsetOf(Node &n, AffineExpr start, AffineExpr size, AffineExpr kept) {
+AffineExpr startOf(Node &n, unsigned index, llvm::StringRef name) {
+  return n.has(index, name) ? n.size(index, name) : n.constantSize(0);
+}
+
+/// Where a slice of `size` elements may end: each way in which its end may have been clamped. `end` is null for none.
+SmallVector<AffineExpr> endsOf(Node &n, AffineExpr end, AffineExpr size) {
+  SmallVector<AffineExpr> ends{size};
+  if (!end)
+    return ends;
+  auto [low, high] = rangeOf(end, n.importer.symbols);
+  if (high >= 0)
+    ends.push_back(canonicalSize(end));
+  if (low < 0)
+    ends.push_back(canonicalSize(size + end));
+  return ends;
+}
+
+/// The offset of a slice along a dimension of `size` elements that keeps `kept` of them, each `step`th.
+AffineExpr offsetOf(Node &n, AffineExpr start, AffineExpr size, AffineExpr kept, AffineExpr end = {},
+                    int64_t step = 1) {
   AffineExpr zero = n.constantSize(0);
   if (kept == zero)
     return zero;
-  auto constant = ::mlir::dyn_cast<AffineConstantExpr>(start);
-  if (!constant) { // torch has guarded that a symbolic start is a valid offset, on its side of 0
-    auto [low, high] = rangeOf(start, n.importer.symbols);
-    if (low < 0 && high >= 0)
-      n.refuse("a start that may be negative or not: its range does not say");
-    return low >= 0 ? start : canonicalSize(size + start);
-  }
-  if (constant.getValue() >= 0)
+  auto [low, high] = rangeOf(start, n.importer.symbols);
+  if (low >= 0)
     return start;
+  if (high >= 0)
+    n.refuse("a start that may be negative or not: its range does not say");
+  // Before the first element or not? Ranges may say, and so does the number of elements that are kept.
   AffineExpr offset = canonicalSize(size + start);
-  auto known = ::mlir::dyn_cast<AffineConstantExpr>(offset);
-  return known && known.getValue() < 0 ? zero : offset;
+  auto [first, last] = rangeOf(offset, n.importer.symbols);
+  if (first >= 0)
+    return offset;
+  if (last <= 0)
+    return zero;
+  for (AffineExpr to : step == 1 ? endsOf(n, end, size) : SmallVector<AffineExpr>()) {
+    if (canonicalSize(kept) == to)
+      return zero;
+    if (canonicalSize(kept) == canonicalSize(to - offset))
+      return offset;
+  }
+  n.refuse("a start that may lie before the first element or not: the range of the size does not say");
+  return zero;
 }
 
-AffineExpr startOf(Node &n, unsigned index, llvm::StringRef name) {
-  return n.has(index, name) ? n.size(index, name) : n.constantSize(0);
+/// The place of element `index` of `size`, which torch has checked to be there.
+AffineExpr placeOf(Node &n, AffineExpr index, AffineExpr size) {
+  auto [low, high] = rangeOf(index, n.importer.symbols);
+  if (low < 0 && high >= 0)
+    n.refuse("an index that may be negative or not: its range does not say");
+  return low >= 0 ? index : canonicalSize(size + index);
+}
+
+/// offsetOf() for the arguments `start` and, behind it, `end` of `n`.
+AffineExpr offsetOfArguments(Node &n, unsigned index, AffineExpr size, AffineExpr kept, int64_t step) {
+  AffineExpr start = startOf(n, index, "start"),
+             end = n.has(index + 1, "end") ? n.size(index + 1, "end") : AffineExpr();
+  return offsetOf(n, start, size, kept, end, step);
 }
 
 Results slice(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t dim = n.dim(1, "dim", n.rankOf(x), 0), step = n.integer(4, "step", 1);
-  AffineExpr start = startOf(n, 2, "start");
   if (!n.demand(n.rankOf(x) > 0 && n.type().getRank() == n.rankOf(x), "a slice has as many dimensions as its tensor"))
     return n.refused();
   AffineExpr kept = sizesOf(n.type())[dim];
-  return n.sliceDim(x, dim, offsetOf(n, start, n.sizesIn(x)[dim], kept), kept, step);
+  return n.sliceDim(x, dim, offsetOfArguments(n, 2, n.sizesIn(x)[dim], kept, step), kept, step);
 }
 
 /// One index along `dim`, the dimension dropped.
 Value selectAt(Node &n, Value x, int64_t dim, AffineExpr index) {
   if (!n.demand(n.rankOf(x) > 0, "a tensor without dimensions has no parts"))
     return x;
-  Value part = n.sliceDim(x, dim, offsetOf(n, index, n.sizesIn(x)[dim], n.constantSize(1)), n.constantSize(1));
+  Value part = n.sliceDim(x, dim, placeOf(n, index, n.sizesIn(x)[dim]), n.constantSize(1));
   SmallVector<AffineExpr> sizes = n.sizesIn(part);
   sizes.erase(sizes.begin() + dim);
   return n.reshape(part, sizes);
@@ -120,14 +158,13 @@ Results replaceAlong(Node &n, Value base, Value part, int64_t dim, AffineExpr of
 Results sliceScatter(Node &n) {
   Value base = n.tensor(0, "self"), part = n.tensor(1, "src");
   int64_t dim = n.dim(2, "dim", n.rankOf(base), 0), step = n.integer(5, "step", 1);
-  AffineExpr start = startOf(n, 3, "start");
   if (!n.demand(n.rankOf(base) > 0 && n.rankOf(part) == n.rankOf(base), "a part has its tensor's rank"))
     return n.refused();
   AffineExpr size = n.sizesIn(part)[dim];
   if (size == n.constantSize(0))
     return base;
-  return replaceAlong(n, base, n.cast(part, n.element()), dim, offsetOf(n, start, n.sizesIn(base)[dim], size), size,
-                      step);
+  return replaceAlong(n, base, n.cast(part, n.element()), dim,
+                      offsetOfArguments(n, 3, n.sizesIn(base)[dim], size, step), size, step);
 }
 
 Results selectScatter(Node &n) {
@@ -136,7 +173,7 @@ Results selectScatter(Node &n) {
   AffineExpr index = n.size(3, "index");
   if (!n.demand(n.rankOf(base) > 0 && n.rankOf(part) + 1 == n.rankOf(base), "a part has a dimension less"))
     return n.refused();
-  AffineExpr offset = offsetOf(n, index, n.sizesIn(base)[dim], n.constantSize(1));
+  AffineExpr offset = placeOf(n, index, n.sizesIn(base)[dim]);
   return replaceAlong(n, base, n.unsqueeze(n.cast(part, n.element()), dim), dim, offset, n.constantSize(1), 1);
 }
 
@@ -147,13 +184,12 @@ Value zeros(Node &n) { return n.full(n.scalarInt(0, n.element()), n.type()); }
 Results sliceBackward(Node &n) {
   Value grad = n.tensor(0, "grad_output");
   int64_t dim = n.dim(2, "dim", n.rankOf(grad)), step = n.integer(5, "step", 1);
-  AffineExpr start = startOf(n, 3, "start");
   if (!n.demand(n.rankOf(grad) > 0 && n.type().getRank() == n.rankOf(grad), "a part has its tensor's rank"))
     return n.refused();
   AffineExpr size = n.sizesIn(grad)[dim];
   if (size == n.constantSize(0))
     return zeros(n);
-  return replaceAlong(n, zeros(n), grad, dim, offsetOf(n, start, sizesOf(n.type())[dim], size), size, step);
+  return replaceAlong(n, zeros(n), grad, dim, offsetOfArguments(n, 3, sizesOf(n.type())[dim], size, step), size, step);
 }
 
 /// select_backward(grad, input_sizes, dim, index)
@@ -163,7 +199,7 @@ Results selectBackward(Node &n) {
   AffineExpr index = n.size(3, "index");
   if (!n.demand(n.type().getRank() == n.rankOf(grad) + 1, "a part has a dimension less"))
     return n.refused();
-  AffineExpr offset = offsetOf(n, index, sizesOf(n.type())[dim], n.constantSize(1));
+  AffineExpr offset = placeOf(n, index, sizesOf(n.type())[dim]);
   return replaceAlong(n, zeros(n), n.unsqueeze(grad, dim), dim, offset, n.constantSize(1), 1);
 }
 

@@ -111,3 +111,18 @@ def test_results_between_eager_segments_have_them_too():
     fn = lambda q, x: (torch.nn.functional.scaled_dot_product_attention(q, q, q), torch.nn.functional.adaptive_avg_pool1d(x, 2))
     strides = [r.stride() for r in torch.compile(fn, backend=tilewright, dynamic=True)(q, x)]
     assert strides == [r.stride() for r in fn(q, x)]
+
+
+@pytest.mark.parametrize("part", [slice(-512, None), slice(-512, -3), slice(-512, 2), slice(-512, None, 2), slice(-3, None), slice(-3, -1)])
+def test_slices_of_symbolic_sizes_that_begin_before_the_first_element(part):
+    """Found by lengths.py (xlnet): x[-512:] of fewer elements read memory in front of x."""
+
+    def written(x):
+        return torch.zeros_like(x).index_add(0, torch.arange(x.shape[0]), x).slice_scatter(x[part] * 2, 0, part.start, part.stop, part.step or 1)
+
+    for fn in (lambda x: x[part] * 2, lambda x: (x * 2)[part].detach(), written):
+        torch._dynamo.reset()
+        compiled = torch.compile(fn, backend="tilewright", dynamic=True)
+        for size in (9, 33, 700):
+            x = torch.randn(size, 5)
+            torch.testing.assert_close(compiled(x), fn(x), rtol=0, atol=0)
