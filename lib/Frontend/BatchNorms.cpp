@@ -31,6 +31,16 @@ Value normalize(Node &n, Value x, Value mean, Value rstd, Value weight, Value bi
   return n.cast(n.op<AddOp>({scaled, channels(n, shift, rank)}), n.element(0));
 }
 
+/// (x - mean) scale + bias: of elements that are all alike, whose rstd is as large as eps allows, x scale + shift would
+/// leave the error of mean scale.
+Value normalizeCentered(Node &n, Value x, Value mean, Value rstd, Value weight, Value bias, Type compute) {
+  int64_t rank = n.rankOf(x);
+  Value scale = weight ? n.op<MulOp>({n.cast(weight, compute), rstd}) : rstd;
+  Value centered = n.op<SubOp>({n.cast(x, compute), channels(n, mean, rank)});
+  Value y = n.op<MulOp>({centered, channels(n, scale, rank)});
+  return n.cast(bias ? n.op<AddOp>({y, channels(n, n.cast(bias, compute), rank)}) : y, n.element(0));
+}
+
 Value rstdOf(Node &n, Value variance, double eps) { return n.op<RsqrtOp>({n.op<AddOp>(variance, eps)}); }
 
 /// A result that torch leaves empty in inference.
@@ -71,7 +81,7 @@ Results batchNormWith(Node &n, Value runningMean, Value runningVariance, bool tr
   auto statistics = VarMeanOp::create(n.builder, n.loc, TypeRange{vector, vector}, n.cast(x, compute),
                                       n.builder.getDenseI64ArrayAttr(dims), n.builder.getF64FloatAttr(0), UnitAttr());
   Value mean = statistics.getMean(), variance = statistics.getVariance(), rstd = rstdOf(n, variance, eps);
-  Value y = normalize(n, x, mean, rstd, weight, bias, compute);
+  Value y = normalizeCentered(n, x, mean, rstd, weight, bias, compute);
   auto blend = [&](Value running, Value fresh) -> Value {
     if (!running)
       return {};
