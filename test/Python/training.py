@@ -112,11 +112,14 @@ def widen_inputs(inputs):
     return {k: v.double() if v.is_floating_point() else v for k, v in inputs.items()}
 
 
-def check_step(model, inputs, optimizer=None):
-    """Loss, gradients and buffers of one step by the numbers rule; `optimizer`: the parameters after its step too."""
+def check_step(model, inputs, optimizer=None, others=()):
+    """Loss, gradients and buffers of one step by the numbers rule; `optimizer`: the parameters after its step too;
+    `others`: inputs whose losses are judged with this one, because eager's error of one number may be small by chance."""
 
     def run(m, call, values):
+        losses = [call(**(widen_inputs(other) if m is exact else other)).loss.detach() for other in others]
         results = gradients(m, call, values)
+        results[0] = torch.stack([results[0], *losses]) if losses else results[0]
         if optimizer is not None:
             optimizer(m.parameters()).step()
             results += [p.detach().clone() for p in m.parameters()]
@@ -126,8 +129,8 @@ def check_step(model, inputs, optimizer=None):
         m = copy.deepcopy(model)
         return run(m, m, inputs)
 
-    runs = [with_threads(n, eager) for n in (1, 2)]
     exact = copy.deepcopy(model).double()
+    runs = [with_threads(n, eager) for n in (1, 2)]
     reference = run(exact, exact, widen_inputs(inputs))
     ours = copy.deepcopy(model)
     assert_numbers(run(ours, compiled_strictly(ours), inputs), runs, reference, names=names_of(model))
