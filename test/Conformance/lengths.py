@@ -31,8 +31,8 @@ def with_length(arguments: dict, length: int) -> dict:
     for name, value in arguments.items():
         if name == "attention_mask":
             value = right_padded(length)
-        elif isinstance(value, torch.Tensor) and value.dim() == 2 and value.shape[1] == LENGTH:
-            value = value.repeat(1, -(-length // LENGTH))[:, :length].contiguous()
+        elif isinstance(value, torch.Tensor) and value.dim() >= 2 and value.shape[1] == LENGTH:
+            value = value.repeat(1, -(-length // LENGTH), *[1] * (value.dim() - 2))[:, :length].contiguous()
         made[name] = value
     return made
 
@@ -53,7 +53,7 @@ def marked(arguments: dict, length: int) -> dict:
     import torch
 
     for value in arguments.values():
-        if isinstance(value, torch.Tensor) and value.dim() == 2 and value.shape[1] == length:
+        if isinstance(value, torch.Tensor) and value.dim() >= 2 and value.shape[1] == length:
             torch._dynamo.mark_dynamic(value, 1)
     return arguments
 
