@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from hls_trial import DESIGNS, generate, run, said
+from hls_trial import DESIGNS, flags_of, generate, run, said
 
 NAMES = sorted(path.stem for path in DESIGNS.glob("rtl_*.mlir"))
 # Enough multipliers for each of them.
@@ -78,7 +78,7 @@ def trial(name: str, keep: Path | None = None, yosys: bool = True) -> Simulated:
     result = Simulated(name)
     with tempfile.TemporaryDirectory() as scratch:
         folder = keep or Path(scratch) / name
-        made = generate(DESIGNS / f"{name}.mlir", folder, "--rtl", "--budget", BUDGET)
+        made = generate(DESIGNS / f"{name}.mlir", folder, "--rtl", "--budget", BUDGET, *flags_of(DESIGNS / f"{name}.mlir"))
         if made.returncode != 0:
             result.failures.append(f"compile: {said(made)}")
             return result
