@@ -276,9 +276,10 @@ private:
     result.exact = true;
     // Both sides have one type; the narrower is a wider one's value.
     const int operands = std::max(a.width(), b.width()), width = std::max(result.range.bits(), operands);
+    a = arithmetic.aligned(a, a.fraction, operands);
+    b = arithmetic.aligned(b, b.fraction, operands);
     Operation *made = builder.clone(*op);
-    made->setOperands(
-        {arithmetic.aligned(a, a.fraction, operands).value, arithmetic.aligned(b, b.fraction, operands).value});
+    made->setOperands({a.value, b.value});
     made->getResult(0).setType(arithmetic.typed(op->getResult(0).getType(), width));
     result.value = made->getResult(0);
     set(op->getResult(0), result);

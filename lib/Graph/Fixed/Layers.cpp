@@ -20,7 +20,7 @@ std::string verdictOf(const Number &exact, const Format &format, int needed) {
     return "cannot overflow";
   static constexpr StringLiteral happens[] = {"wraps around", "saturates", "becomes 0", "saturates"};
   const double unit = std::ldexp(1.0, -format.fraction());
-  return llvm::formatv("needs {0} integer bits, has {1}: {2} outside of {3:f} to {4:f}", needed, format.integer,
+  return llvm::formatv("needs {0} integer bits, has {1}: {2} outside of {3:f4} to {4:f4}", needed, format.integer,
                        happens[size_t(format.overflow)], double(allowed.low) * unit, double(allowed.high) * unit)
       .str();
 }

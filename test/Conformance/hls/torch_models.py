@@ -14,7 +14,7 @@ FIXED = {
     "fixed_mlp": ["--fixed", "16,6"],
     "fixed_lenet": ["--fixed", "12,5,AP_RND_CONV", "--fixed", "7=16,8"],
     "fixed_residual_block": ["--fixed", "14,4,AP_TRN"],
-    "fixed_pooled": ["--fixed", "10,4", "--fixed", "x=8,1", "--fixed", "4=12,4"],
+    "fixed_pooled": ["--fixed", "10,4", "--fixed", "input=8,1", "--fixed", "4=12,4"],
 }
 NAMES = ["encoder", "encoder_int8", "lenet", "lenet_int8", "mlp", "mlp_int8", "residual_block", "residual_block_int8", *FIXED]
 

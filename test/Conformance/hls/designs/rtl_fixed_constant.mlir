@@ -1,4 +1,4 @@
-// flags: --fixed 9,2,AP_TRN,AP_WRAP
+// flags: --fixed 9,3,AP_TRN,AP_WRAP
 // A scale and an offset per column as ROMs, and a residual.
 func.func @main(%x: tensor<6x8xf32> {tw.name = "x"}) -> (tensor<6x8xf32> {tw.name = "y"}) {
   %c = tw.constant dense<[0.3, -0.55, 1.7, 0.01, 0.9, -1.2, 0.125, 2.0]> : tensor<8xf32>
