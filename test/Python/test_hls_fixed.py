@@ -7,16 +7,22 @@ import importlib.util
 import os
 import pathlib
 import random
+import re
+import shutil
 import subprocess
 from fractions import Fraction
 
 import pytest
 
+import tilewright
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADERS = ROOT / "lib" / "Target" / "HLS" / "CheckHeaders"
+TOOL = pathlib.Path(tilewright.__file__).parents[2] / "bin" / "tilewright"
 FULL = bool(os.environ.get("TILEWRIGHT_TEST_FULL"))
 ROUNDINGS = ["AP_RND", "AP_RND_ZERO", "AP_RND_MIN_INF", "AP_RND_INF", "AP_RND_CONV", "AP_TRN", "AP_TRN_ZERO"]
 OVERFLOWS = ["AP_SAT", "AP_SAT_ZERO", "AP_SAT_SYM", "AP_WRAP"]
+pytestmark = pytest.mark.skipif(not TOOL.exists(), reason="tilewright was not imported from a build tree")
 OPERATORS = ["=", "+", "-", "*", "<", "==", "<<", ">>", "neg"]
 
 # Reads 'case operator a b', answers 'bits'; numbers are 32 hexadecimal digits of two's complement. The vendor's types
@@ -275,3 +281,16 @@ def test_ap_fixed_and_doubles(tmp_path):
             exact = target.assign(Fraction(number))
             assert int(bits, 16) == exact & (1 << 128) - 1, (str(target), number)
             assert float.fromhex(back) == float(target.value(exact)), (str(target), number)
+
+
+def test_documented_fixed_point(tmp_path):
+    """docs/targets/hls.md: the commands of the section run as written, and print what it says."""
+    if not shutil.which("iverilog"):
+        pytest.skip("there is no iverilog")
+    text = (ROOT / "docs" / "targets" / "hls.md").read_text().split("\n## Fixed point\n")[1].split("\n## ")[0]
+    (tmp_path / "layers.mlir").write_text(re.search(r"```mlir\n(.*?)```", text, re.S)[1])
+    shell = re.search(r"```sh\n(.*?)```", text, re.S)[1]
+    path = {"PATH": f"{TOOL.parent}:/usr/bin:/bin"}
+    done = subprocess.run(["bash", "-ec", shell], cwd=tmp_path, capture_output=True, text=True, timeout=300, env=path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == re.search(r"```text\n(.*?)```", text, re.S)[1]

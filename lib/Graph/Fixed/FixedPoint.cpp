@@ -101,7 +101,9 @@ private:
       std::string text;
       if (isFloat(argument.getType())) {
         Number number;
-        const Format format = formatOf(name ? name.getValue() : "");
+        // A weight that the caller gives has its layer's format, if none of its own.
+        const StringRef called = name ? name.getValue() : "";
+        const Format format = formats.named(called).value_or(formatOf(layerOf(called)));
         original[argument] = argument.getType();
         argument.setType(arithmetic.typed(argument.getType(), format.width));
         number.value = argument;
@@ -154,16 +156,29 @@ private:
   }
 
   Number roundTo(const Number &number, const Format &format, Operation *op) {
+    const int more = std::max(0, format.fraction() - number.fraction);
+    checkWidth(op, std::max(number.width(), number.range.bits() + more), number.layer);
     Number result = arithmetic.rounded(number, format);
     layers.push_back(describeRounding(builder, number, result, format, op ? lineOf(op) : ""));
     return result;
   }
 
+  /// A bit is left for what rounding adds.
+  void checkWidth(Operation *op, int width, StringRef layer) {
+    constexpr int widest = 63;
+    const std::string text =
+        ("its exact result needs " + Twine(width) + " bits, and there are " + Twine(widest) +
+         " for the reference to compute with: give " +
+         (layer.empty() ? std::string("what it reads") : "its layer '" + layer.str() + "'") + " fewer bits")
+            .str();
+    if (width > widest && op)
+      refuse(op, text);
+    else if (width > widest)
+      problems.push_back(text);
+  }
+
   void set(Value value, Number number) {
-    if (number.range.bits() > 64 || number.width() > 64)
-      refuse(value.getDefiningOp(), "its exact result needs " + Twine(number.range.bits()) +
-                                        " bits, and the reference computes with 64: give its layer" +
-                                        (number.layer.empty() ? "" : " '" + number.layer + "'") + " fewer bits");
+    checkWidth(value.getDefiningOp(), std::max(number.range.bits(), number.width()), number.layer);
     values[value].number = std::move(number);
     if (!value.hasOneUse() && values[value].number->exact)
       rounded(value);
@@ -193,6 +208,8 @@ private:
       values[op->getResult(0)].known = result;
       return;
     }
+    if (!llvm::is_contained(all, nullptr))
+      return refuse(op, "its operands are constants, and it is none of the ops that are computed while compiling");
     builder.setInsertionPoint(op);
     arithmetic.loc = op->getLoc();
     llvm::TypeSwitch<Operation *>(op)
@@ -329,7 +346,7 @@ private:
     int exponent;
     const double first = weight->elements.front();
     if (weight->elements.size() == 1 && std::frexp(first, &exponent) == 0.5 &&
-        input.getType() == op->getResult(0).getType()) {
+        cast<RankedTensorType>(operandType(input)).getShape() == resultType(op).getShape()) {
       Number moved = *values[input].number;
       moved.fraction -= exponent - 1;
       moved.error *= first;

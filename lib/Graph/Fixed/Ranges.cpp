@@ -17,7 +17,13 @@ Range operator*(Range a, Range b) {
   const Wide corners[] = {a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high};
   return {*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4)};
 }
-Range shifted(Range a, int by) { return {a.low * (Wide(1) << by), a.high * (Wide(1) << by)}; }
+Range shifted(Range a, int by) {
+  // Beyond this nothing is computed: it is wider than any exact result may be.
+  constexpr int most = 100;
+  if (a.bits() + by > most)
+    return Range::ofBits(most);
+  return {a.low * (Wide(1) << by), a.high * (Wide(1) << by)};
+}
 
 Range rangeOf(const Format &format) {
   Range range = Range::ofBits(format.width);

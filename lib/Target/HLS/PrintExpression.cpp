@@ -183,7 +183,12 @@ std::string FunctionPrinter::binary(Operation &op, StringRef sign) {
 std::string FunctionPrinter::unsignedBinary(Operation &op) {
   Type type = op.getResult(0).getType();
   auto integer = dyn_cast<IntegerType>(type);
-  if (!integer || !llvm::is_contained({8u, 16u, 32u, 64u}, integer.getWidth()))
+  const bool isNative = integer && llvm::is_contained({8u, 16u, 32u, 64u}, integer.getWidth());
+  if (integer && isa<arith::ShRUIOp>(op) && matchPattern(op.getOperand(1), m_Constant())) {
+    const std::string bits = isNative ? "u" + cppType(type) : "ap_uint<" + std::to_string(integer.getWidth()) + ">";
+    return "(" + cppType(type) + ")((" + bits + ")" + operand(op.getOperand(0)) + " >> " + use(op.getOperand(1)) + ")";
+  }
+  if (!isNative)
     return "";
   const std::string without = "u" + cppType(type), left = operand(op.getOperand(0)), right = operand(op.getOperand(1));
   if (isa<arith::DivUIOp, arith::RemUIOp>(op))
@@ -287,7 +292,7 @@ std::string FunctionPrinter::expression(Operation &op) {
                                .Default("");
         !helper.empty())
       return call((helper == "max" ? "larger" : helper == "min" ? "smaller" : helper).str() + typed);
-    if (isa<arith::MaxUIOp, arith::MinUIOp, arith::DivUIOp, arith::RemUIOp>(op))
+    if (isa<arith::MaxUIOp, arith::MinUIOp, arith::DivUIOp, arith::RemUIOp, arith::ShRUIOp>(op))
       if (std::string text = unsignedBinary(op); !text.empty())
         return text;
     if (llvm::is_contained({"extf", "truncf", "sitofp", "fptosi", "extsi", "trunci", "index_cast"}, name)) {

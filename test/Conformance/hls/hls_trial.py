@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import json
 import os
 import re
@@ -80,6 +81,11 @@ def check(name: str, folder: Path) -> Result:
         "clang, sanitizers": [clang(), *STRICT, *SOURCES, "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-pthread"],
         "threads": ["g++", *STRICT, "-DTILEWRIGHT_THREADS", *SOURCES, "check/dataflow_check.cpp", "-pthread"],
     }
+    if vendor := vendor_headers(result.report):
+        # In the place of ours; only the queues stay.
+        (folder / "vendor").mkdir()
+        shutil.copy(folder / "check" / "hls_stream.h", folder / "vendor")
+        builds["vendor's headers"] = ["g++", "-std=c++17", "-O1", "-w", "-I.", "-Ivendor", "-isystem", vendor, *SOURCES, "-pthread"]
     for what, words in builds.items():
         program = "run_" + re.sub(r"\W+", "_", what)
         built = run([*words, "-o", program], folder)
@@ -102,6 +108,12 @@ def flags_of(model: Path) -> tuple[str, ...]:
     """What a design's first line asks for: // flags: --fixed 16,6"""
     first = model.read_text().splitlines()[0]
     return tuple(first.removeprefix("// flags:").split()) if first.startswith("// flags:") else ()
+
+
+def vendor_headers(report: dict) -> Path | None:
+    """Of a design of fixed point: the vendor's ap_int.h and ap_fixed.h, which hls4ml carries, where that is installed."""
+    found = importlib.util.find_spec("hls4ml") if "fixed" in report else None
+    return Path(found.origin).parent / "templates" / "vivado" / "ap_types" if found else None
 
 
 def off(report: dict) -> list[str]:
