@@ -1,15 +1,13 @@
 // RUN: not tilewright-opt %s -split-input-file --tw-fixed-point='formats="32,6"' 2>&1 | FileCheck %s
-// RUN: not tilewright-opt %s --tw-fixed-point='formats="16,6 fc7=8,3"' 2>&1 | FileCheck %s --check-prefix=NAME
-// RUN: not tilewright-opt %s --tw-fixed-point='formats="16,6,AP_ROUND"' 2>&1 | FileCheck %s --check-prefix=MODE
-// RUN: not tilewright-opt %s --tw-fixed-point='formats="40,6"' 2>&1 | FileCheck %s --check-prefix=WIDTH
-// RUN: not tilewright-opt %s --tw-fixed-point='formats="fc1=8,3"' 2>&1 | FileCheck %s --check-prefix=USUAL
+// RUN: not tilewright-opt %s -split-input-file --tw-fixed-point='formats="16,6,AP_ROUND"' 2>&1 | FileCheck %s --check-prefix=MODE
+// RUN: not tilewright-opt %s -split-input-file --tw-fixed-point='formats="40,6"' 2>&1 | FileCheck %s --check-prefix=WIDTH
+// RUN: not tilewright-opt %s -split-input-file --tw-fixed-point='formats="fc1=8,3"' 2>&1 | FileCheck %s --check-prefix=USUAL
 // Everything without a form is told at once.
 
 // CHECK: this model has no form in fixed point yet:
-// CHECK-NEXT: tw.softmax ({{.*}}fixed-point-refused.mlir:[[# @LINE + 11]]): this op has no form in fixed point
-// CHECK-NEXT: tw.div ({{.*}}fixed-point-refused.mlir:[[# @LINE + 11]]): only division by constants other than 0 has a form in fixed point
+// CHECK-NEXT: tw.softmax ({{.*}}fixed-point-refused.mlir:[[# @LINE + 10]]): this op has no form in fixed point
+// CHECK-NEXT: tw.div ({{.*}}fixed-point-refused.mlir:[[# @LINE + 10]]): only division by constants other than 0 has a form in fixed point
 // CHECK-NOT: tw.add
-// NAME: this model has no form in fixed point
 // MODE: the format '16,6,AP_ROUND' has the mode 'AP_ROUND'; a format is W,I or W,I,Q,O as of ap_fixed<W, I, Q, O>
 // MODE-SAME: AP_RND_CONV
 // WIDTH: the format '40,6' has no width from 2 to 32

@@ -13,8 +13,8 @@
 // CHECK: %[[L:.*]] = tw.shift_left %[[N]], %[[SIX]]
 // CHECK: %[[R:.*]] = tw.shift_right %[[L]], %[[SIX]]
 // CHECK: return %[[R]] : tensor<4x10xi16>
-func.func @main(%x: tensor<4x64xi10>, %w: tensor<64x10xi12>) -> tensor<4x10xi10> {
-  %m = tw.matmul %x, %w : (tensor<4x64xi10>, tensor<64x10xi12>) -> tensor<4x10xi27>
+func.func @main(%x: tensor<4x64xi10>, %w: tensor<64x10xi10>) -> tensor<4x10xi10> {
+  %m = tw.matmul %x, %w : (tensor<4x64xi10>, tensor<64x10xi10>) -> tensor<4x10xi27>
   %c = tw.constant dense<-5> : tensor<i27>
   %s = tw.add %m, %c : (tensor<4x10xi27>, tensor<i27>) -> tensor<4x10xi27>
   %y = tw.cast %s : (tensor<4x10xi27>) -> tensor<4x10xi10>

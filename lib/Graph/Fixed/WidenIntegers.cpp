@@ -1,7 +1,7 @@
 //===- WidenIntegers.cpp - --tw-widen-integers: integers of any width in those that memory has ---------//
 //
 // Before:
-//   %m = tw.matmul %x, %w : (tensor<4x64xi10>, tensor<64x10xi12>) -> tensor<4x10xi27>
+//   %m = tw.matmul %x, %w : (tensor<4x64xi10>, tensor<64x10xi10>) -> tensor<4x10xi27>
 //   %y = tw.cast %m : (tensor<4x10xi27>) -> tensor<4x10xi10>
 // After:
 //   %a = tw.cast %x : (tensor<4x64xi16>) -> tensor<4x64xi32>       %b = tw.cast %w : ...
