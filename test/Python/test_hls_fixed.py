@@ -294,3 +294,30 @@ def test_documented_fixed_point(tmp_path):
     done = subprocess.run(["bash", "-ec", shell], cwd=tmp_path, capture_output=True, text=True, timeout=300, env=path)
     assert done.returncode == 0, done.stderr
     assert done.stdout == re.search(r"```text\n(.*?)```", text, re.S)[1]
+
+
+ALL_MODES = [(rounding, overflow) for rounding in ROUNDINGS for overflow in OVERFLOWS]
+# Otherwise each of both is there once or twice.
+SOME_MODES = [(rounding, OVERFLOWS[number % len(OVERFLOWS)]) for number, rounding in enumerate(ROUNDINGS)]
+
+
+@pytest.mark.parametrize("rounding, overflow", ALL_MODES if FULL else SOME_MODES)
+def test_modes(tmp_path, rounding, overflow):
+    """What the graph of integers makes of every mode, against exact numbers: some tie, some lie outside."""
+    (tmp_path / "scale.mlir").write_text(
+        """func.func @main(%x: tensor<128xf32> {tw.name = "x"}) -> (tensor<128xf32> {tw.name = "y"}) {
+  %c = tw.constant dense<0.84375> : tensor<f32>
+  %y = tw.mul %x, %c : (tensor<128xf32>, tensor<f32>) -> tensor<128xf32>
+  return %y : tensor<128xf32>
+}
+"""
+    )
+    formats = ["--fixed", "12,4", "--fixed", "x=8,4", "--fixed", f"y=5,0,{rounding},{overflow}"]
+    subprocess.run([TOOL, "compile", "scale.mlir", "--target=hls", *formats, "-o", "design"], cwd=tmp_path, check=True, timeout=100)
+    data = tmp_path / "design" / "data"
+    given, got = ([int.from_bytes([byte], signed=True) for byte in (data / name).read_bytes()] for name in ("input_0.bin", "output_0.bin"))
+    y = Format(5, 0, True, rounding, overflow)
+    exact = [Fraction(bits, 16) * Fraction(27, 32) for bits in given]
+    assert got == [y.assign(value) for value in exact]
+    scaled = [value * 32 for value in exact]
+    assert any(value.denominator == 2 for value in scaled) and any(abs(value) > 17 for value in scaled)
