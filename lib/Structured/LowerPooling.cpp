@@ -169,16 +169,27 @@ Value windowCounts(Pooling &pool, bool countsPadding, Type f) {
 
 LogicalResult lowerAvgPool(Lowering &l, graph::AvgPoolOp op) {
   Pooling pool(l, op, op.getKernel(), op.getStride(), op.getPadding(), {});
-  Type element = cast<RankedTensorType>(op.getInput().getType()).getElementType(), f = accumulatorType(element);
-  if (!isa<FloatType>(element) && !element.isSignlessInteger(64))
+  Type given = cast<RankedTensorType>(op.getInput().getType()).getElementType();
+  Type element = cast<RankedTensorType>(op.getType()).getElementType(), f = accumulatorType(element);
+  // Not divided, windows of integers are summed: in the result's type, which may be wider.
+  const bool sums =
+      isa<IntegerType>(element) && op.getDivisor() == 1 && given.isSignlessInteger() && element.isSignlessInteger();
+  if (!isa<FloatType>(element) && !element.isSignlessInteger(64) && !sums)
     return op.emitOpError("averages elements of type ") << element << "; only floats and i64 are averaged";
-  Value input = pool.pad(l.tensor(op.getInput()), neutralElement(Combine::Sum, element, false));
+  Value input = pool.pad(l.tensor(op.getInput()), neutralElement(Combine::Sum, storageType(given), false));
   Value zero = l.filled(pool.outSizes, neutralElement(Combine::Sum, f, false));
-  Value sum = l.generic({pool.windows(input, element), pool.shape()}, zero, pool.outMap(), pool.iterators(),
+  Value sum = l.generic({pool.windows(input, given), pool.shape()}, zero, pool.outMap(), pool.iterators(),
                         [&](OpBuilder &b, Location at, ValueRange in, ValueRange out) {
-                          return SmallVector<Value>{combineScalar(b, at, Combine::Sum, out[0], in[0], false)};
+                          Value x = in[0];
+                          if (sums && x.getType() != f)
+                            x = arith::ExtSIOp::create(b, at, f, x);
+                          return SmallVector<Value>{combineScalar(b, at, Combine::Sum, out[0], x, false)};
                         })
                   .getResult(0);
+  if (sums) {
+    l.set(op, sum);
+    return success();
+  }
   // Windows differ when one can reach over the border that counts.
   std::optional<int64_t> divisor;
   if (op.getDivisor())

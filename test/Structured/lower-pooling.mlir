@@ -60,3 +60,15 @@ func.func @max_pool_symbolic(%n: index, %x: tensor<1x4x?xf32, affine_map<()[s0] 
     : tensor<1x4x?xf32, affine_map<()[s0] -> (1, 4, s0)>> -> tensor<1x4x?xf32, affine_map<()[s0] -> (1, 4, (s0 + 1) floordiv 2)>>, tensor<1x4x?xi64, affine_map<()[s0] -> (1, 4, (s0 + 1) floordiv 2)>>
   return %r : tensor<1x4x?xf32, affine_map<()[s0] -> (1, 4, (s0 + 1) floordiv 2)>>
 }
+
+// Windows of integers that are not divided are summed, in the wider type of the result.
+// CHECK-LABEL: func.func @sum_pool
+// CHECK: linalg.generic
+// CHECK: ^bb0(%[[X:.*]]: i10, %{{.*}}: f32, %[[SUM:.*]]: i12):
+// CHECK: %[[WIDE:.*]] = arith.extsi %[[X]] : i10 to i12
+// CHECK: arith.addi %{{.*}}, %{{.*}} : i12
+// CHECK-NOT: arith.divsi
+func.func @sum_pool(%x: tensor<1x2x4x4xi10>) -> tensor<1x2x2x2xi12> {
+  %r = tw.avg_pool %x {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>, padding = array<i64: 0, 0>, divisor = 1 : i64} : tensor<1x2x4x4xi10> -> tensor<1x2x2x2xi12>
+  return %r : tensor<1x2x2x2xi12>
+}

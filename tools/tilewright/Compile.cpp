@@ -14,6 +14,7 @@
 #include "Progress.h"
 #include "Tune.h"
 #include "tilewright/Compiler.h"
+#include "tilewright/FixedPoint.h"
 #include "tilewright/Library.h"
 #include "tilewright/Pipelines.h"
 #include "tilewright/Target.h"
@@ -65,6 +66,12 @@ struct CompileFlags {
   cl::opt<bool> rtl{
       "rtl", cl::desc("of --target=hls: also the design and a test bench in Verilog, in the folder rtl; of integers"),
       cl::cat(category)};
+  cl::list<std::string> fixed{
+      "fixed",
+      cl::desc("of --target=hls: floats become fixed point, as ap_fixed<W, I, Q, O>: W,I or W,I,AP_RND,AP_SAT (the "
+               "default modes); again with a name for an input, a layer, a weight or a result: --fixed 16,6 --fixed "
+               "fc1=8,3"),
+      cl::value_desc("[name=]W,I[,Q,O]"), cl::cat(category)};
   cl::opt<std::string> arch{"arch", cl::desc("of target cuda: sm_80, sm_86, sm_89 or sm_90a (default: sm_80)"),
                             cl::value_desc("name"), cl::cat(category)};
   cl::opt<std::string> rounding{"rounding", cl::desc("between fused ops: fused (none) or eager (as eager rounds)"),
@@ -201,6 +208,14 @@ int runCompile(int argc, const char *const *argv) {
     return fail("--rtl is for --target=hls; target '" + flags.target + "' has no such thing");
   if (flags.rtl && flags.emit.getNumOccurrences())
     return fail("--rtl adds files to a design's folder, and --emit prints one text: leave out one of them");
+  if (!flags.fixed.empty()) {
+    if (!target->makesFiles())
+      return fail("--fixed is for --target=hls; target '" + flags.target + "' computes with the model's own types");
+    if (flags.weights.getNumOccurrences())
+      return fail("--fixed makes weights ROMs, whose elements the range analysis has: leave --weights out");
+    if (!flags.startAt.empty())
+      return fail("--fixed begins with a model's graph: leave --start-at out");
+  }
   const bool wantsFiles = target->makesFiles() && !flags.emit.getNumOccurrences();
   if (wantsFiles)
     if (llvm::Error error = checkDesignFolder(flags.output))
@@ -214,6 +229,17 @@ int runCompile(int argc, const char *const *argv) {
     return fail(llvm::toString(model.takeError()));
   tell("read");
   ModuleOp module = *model->module;
+
+  ModelFile floats; // before it became fixed point
+  if (!flags.fixed.empty()) {
+    floats.module = OwningOpRef<ModuleOp>(cast<ModuleOp>(module->clone()));
+    attachWeights(*model);
+    if (llvm::Error error = makeFixedPoint(module, llvm::join(flags.fixed, " ")))
+      return fail(llvm::toString(std::move(error)));
+    floats.exported = std::move(model->exported);
+    floats.onnx = std::move(model->onnx);
+    tell("fixed point");
+  }
 
   Options options;
   options.target = flags.target;
@@ -237,7 +263,7 @@ int runCompile(int argc, const char *const *argv) {
     options.tune = "records";
   }
   if (wantsFiles) {
-    if (llvm::Error error = writeDesign(session, *model, *target, options, flags.output))
+    if (llvm::Error error = writeDesign(session, *model, floats, *target, options, flags.output))
       return fail(llvm::toString(std::move(error)));
     return 0;
   }

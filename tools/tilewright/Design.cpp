@@ -5,8 +5,10 @@
 //===----------------------------------------------------------------------===//
 #include "Design.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -82,6 +84,30 @@ void listFiles(std::vector<DesignFile> &files) {
     (*value.getAsObject())[filesKey] = std::move(names);
     report.text.clear();
     llvm::raw_string_ostream(report.text) << llvm::formatv("{0:2}", value) << "\n";
+  }
+}
+
+/// Adds to the reports of a design of fixed point what its test bench's data showed.
+void addErrors(std::vector<DesignFile> &files, llvm::ArrayRef<FixedError> errors) {
+  if (errors.empty())
+    return;
+  for (DesignFile &report : files) {
+    if (report.path == mark) {
+      llvm::json::Value value = llvm::cantFail(llvm::json::parse(report.text));
+      llvm::json::Array rows;
+      for (const FixedError &error : errors)
+        rows.push_back(llvm::json::Object{{"rms", error.rms}, {"largest", error.largest}});
+      if (llvm::json::Object *fixed = value.getAsObject()->getObject("fixed"))
+        (*fixed)["errors"] = std::move(rows);
+      report.text.clear();
+      llvm::raw_string_ostream(report.text) << llvm::formatv("{0:2}", value) << "\n";
+    }
+    if (report.path == "report.md")
+      for (auto [number, error] : llvm::enumerate(errors))
+        llvm::raw_string_ostream(report.text)
+            << llvm::formatv("\nResult {0} on the test bench's data, against the float model in double precision: off "
+                             "by {1:e2} at the root of the mean square, by {2:e2} at most.\n",
+                             number, error.rms, error.largest);
   }
 }
 
@@ -162,8 +188,8 @@ void attachWeights(ModelFile &model) {
   }
 }
 
-llvm::Error writeDesign(Session &session, ModelFile &model, Target &target, const Options &given,
-                        llvm::StringRef folder) {
+llvm::Error writeDesign(Session &session, ModelFile &model, const ModelFile &floats, Target &target,
+                        const Options &given, llvm::StringRef folder) {
   ModuleOp module = *model.module;
   OwningOpRef<ModuleOp> original(cast<ModuleOp>(module->clone()));
   attachWeights(model);
@@ -176,11 +202,12 @@ llvm::Error writeDesign(Session &session, ModelFile &model, Target &target, cons
   if (!files)
     return files.takeError();
   auto embedded = module->getAttrOfType<DenseI64ArrayAttr>(embeddedAttrName);
-  llvm::Expected<std::vector<DesignFile>> data =
-      makeDesignData(model, *original, embedded ? embedded.asArrayRef() : llvm::ArrayRef<int64_t>());
+  llvm::Expected<DesignData> data =
+      makeDesignData(model, *original, floats, embedded ? embedded.asArrayRef() : llvm::ArrayRef<int64_t>());
   if (!data)
     return data.takeError();
-  files->insert(files->end(), data->begin(), data->end());
+  files->insert(files->end(), data->files.begin(), data->files.end());
+  addErrors(*files, data->errors);
   listFiles(*files);
 
   const std::string place = folder.rtrim('/').str();

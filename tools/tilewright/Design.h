@@ -17,13 +17,24 @@ void attachWeights(ModelFile &model);
 
 /// Compiles `model` for a target that makes files, and writes them with the data of a test bench into `folder`. They
 /// are written aside and take their place at the end: what fails leaves nothing. A design of before is replaced.
-llvm::Error writeDesign(Session &session, ModelFile &model, Target &target, const Options &options,
-                        llvm::StringRef folder);
+/// `floats` is the model before it became fixed point; without a module where it did not.
+llvm::Error writeDesign(Session &session, ModelFile &model, const ModelFile &floats, Target &target,
+                        const Options &options, llvm::StringRef folder);
+
+/// How far the results of a design of fixed point lie from those of its float model in double precision.
+struct FixedError {
+  double rms = 0, largest = 0;
+};
+
+struct DesignData {
+  std::vector<DesignFile> files;
+  std::vector<FixedError> errors; ///< per result; empty: the model is no fixed point
+};
 
 /// The data of a test bench: seeded inputs but those tensors whose numbers are in `embedded`, the reference's results,
 /// and how far from them a result may be. Consumes copies of `module`.
-llvm::Expected<std::vector<DesignFile>> makeDesignData(const ModelFile &model, mlir::ModuleOp module,
-                                                       llvm::ArrayRef<int64_t> embedded);
+llvm::Expected<DesignData> makeDesignData(const ModelFile &model, mlir::ModuleOp module,
+                                          const ModelFile &floats, llvm::ArrayRef<int64_t> embedded);
 
 } // namespace tilewright::driver
 

@@ -7,8 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Design.h"
+#include "FixedReference.h"
 #include "RunInputs.h"
 #include "mlir/Parser/Parser.h"
+#include "tilewright/FixedPoint.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
@@ -18,8 +20,6 @@ using namespace mlir;
 
 namespace tilewright::driver {
 namespace {
-
-using Results = std::vector<HostTensor>;
 
 /// Integers of more than one bit from -100 to 99, so that sums and products have something to do; one in eight over
 /// the whole width, so that they overflow, too.
@@ -93,8 +93,10 @@ std::string bytesOf(const void *data, int64_t count) {
 
 } // namespace
 
-llvm::Expected<std::vector<DesignFile>> makeDesignData(const ModelFile &model, ModuleOp module,
-                                                       llvm::ArrayRef<int64_t> embedded) {
+llvm::Expected<DesignData> makeDesignData(const ModelFile &model, ModuleOp module, const ModelFile &floats,
+                                          llvm::ArrayRef<int64_t> embedded) {
+  if (llvm::Error failed = floats.module ? widenIntegers(module) : llvm::Error::success())
+    return std::move(failed);
   auto main = module.lookupSymbol<func::FuncOp>("main");
   llvm::Expected<RunInputs> inputs = makeInputs(model, main, {}, {}, /*seed=*/0);
   if (!inputs)
@@ -102,6 +104,11 @@ llvm::Expected<std::vector<DesignFile>> makeDesignData(const ModelFile &model, M
   std::mt19937_64 random{1};
   for (HostTensor &tensor : inputs->tensors)
     fillIntegers(tensor, random);
+  std::optional<FixedReference> fixed;
+  if (floats.module) {
+    fixed.emplace(module, floats);
+    fixed->fill(inputs->tensors);
+  }
   llvm::Expected<Results> expected = runOn("reference", module, *inputs);
   if (!expected)
     return expected.takeError();
@@ -109,7 +116,20 @@ llvm::Expected<std::vector<DesignFile>> makeDesignData(const ModelFile &model, M
   if (!usual)
     return usual.takeError();
 
-  std::vector<DesignFile> files;
+  DesignData made;
+  std::vector<DesignFile> &files = made.files;
+  if (fixed) {
+    llvm::Expected<std::vector<FixedError>> errors =
+        fixed->compare(inputs->tensors, *expected,
+                       [](ModuleOp graph, const RunInputs &given) { return runOn("reference", graph, given); });
+    if (!errors)
+      return errors.takeError();
+    made.errors = std::move(*errors);
+    for (auto [ours, others] : llvm::zip(*expected, *usual))
+      if (ours.bytes != others.bytes)
+        return llvm::createStringError(
+            "the reference and the cpu target differ in a design of integers: this is a bug of Tilewright's");
+  }
   auto name = [](llvm::StringRef kind, size_t number, llvm::StringRef suffix) {
     return ("data/" + kind + "_" + llvm::Twine(number) + suffix).str();
   };
@@ -142,7 +162,7 @@ llvm::Expected<std::vector<DesignFile>> makeDesignData(const ModelFile &model, M
     llvm::raw_string_ostream(text) << llvm::format("%.9g\n", bound);
     files.push_back({name("output", index, ".bound"), text});
   }
-  return files;
+  return made;
 }
 
 } // namespace tilewright::driver

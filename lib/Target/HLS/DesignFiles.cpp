@@ -3,6 +3,7 @@
 #include "dialects/HLS/HLS.h"
 #include "lib/Target/HLS/Cpp.h"
 #include "lib/Target/HLS/PrintCpp.h"
+#include "tilewright/FixedPoint.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -41,6 +42,26 @@ std::string arrayPointer(StringRef name, MemRefType type) {
 
 } // namespace
 
+/// What the integers of ports stand for, in a model of fixed point: a type per port.
+static std::string printFormats(func::FuncOp top) {
+  auto fixed = top->getParentOfType<ModuleOp>()->getAttrOfType<DictionaryAttr>(fixedAttrName);
+  if (!fixed)
+    return "";
+  SmallVector<Attribute> formats(fixed.getAs<ArrayAttr>("inputs").getValue());
+  llvm::append_range(formats, fixed.getAs<ArrayAttr>("outputs").getValue());
+  std::string text;
+  for (auto [port, format] : llvm::zip(portsOf(top), formats)) {
+    SmallVector<StringRef> words;
+    cast<StringAttr>(format).getValue().split(words, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+    int width, integer;
+    if (words.size() < 2 || words[0].getAsInteger(10, width) || words[1].getAsInteger(10, integer))
+      continue;
+    text += "typedef ap_fixed<" + llvm::join(words, ", ") + "> " + port.name + "_t; // " + port.name +
+            " has its bits: integers, times 2^" + std::to_string(integer - width) + "\n";
+  }
+  return text.empty() ? "" : "\n#include <ap_fixed.h>\n" + text;
+}
+
 std::string printHeader(func::FuncOp top) {
   std::string declarations;
   for (func::FuncOp function : taskFunctions(top))
@@ -66,7 +87,7 @@ std::string printHeader(func::FuncOp top) {
     text += "#include <ap_int.h>\n";
   if (uses("half"))
     text += "#include <hls_half.h>\n";
-  return text + "\n" + declarations + "\n#endif\n";
+  return text + printFormats(top) + "\n" + declarations + "\n#endif\n";
 }
 
 std::string printWeights(func::FuncOp top) {

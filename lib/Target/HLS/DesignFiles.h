@@ -4,6 +4,7 @@
 
 #include "lib/Target/HLS/Cost.h"
 #include "tilewright/Target.h"
+#include "llvm/Support/JSON.h"
 
 namespace tilewright::hls {
 
@@ -19,7 +20,10 @@ std::string printDataflowCheck(mlir::func::FuncOp top);
 std::string printScript(llvm::StringRef device);
 /// report.md for people, report.json for programs.
 std::string printReport(const DesignEstimate &design, const Part &part, const Resources &budget);
-std::string printJson(const DesignEstimate &design, const Part &part, const Resources &budget);
+std::string printJson(const DesignEstimate &design, const Part &part, const Resources &budget, mlir::ModuleOp module);
+/// What both say of a design of fixed point; "" and null of others.
+std::string printFixed(mlir::ModuleOp module);
+llvm::json::Value fixedJson(mlir::ModuleOp module);
 /// Headers that every design brings along, by their paths in it.
 std::vector<DesignFile> checkHeaders();
 

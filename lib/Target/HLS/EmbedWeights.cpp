@@ -40,7 +40,7 @@ DenseElementsAttr moved(linalg::GenericOp op, DenseElementsAttr value) {
     return {};
   if (value.isSplat())
     return value.resizeSplat(result);
-  const int64_t width = value.getElementType().getIntOrFloatBitWidth() / 8;
+  const int64_t width = llvm::divideCeil(value.getElementType().getIntOrFloatBitWidth(), 8);
   AffineMap map = op.getIndexingMapsArray()[0];
   ArrayRef<int64_t> from = value.getType().getShape();
   ArrayRef<char> bytes = value.getRawData();

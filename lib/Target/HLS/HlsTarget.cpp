@@ -111,8 +111,8 @@ public:
       files.push_back({"rtl/model.v", std::move(verilog->model)});
       files.push_back({"rtl/test_bench.v", std::move(verilog->bench)});
     }
-    files.push_back({"report.md", printReport(design, part, budget)});
-    files.push_back({"report.json", printJson(design, part, budget)});
+    files.push_back({"report.md", printReport(design, part, budget) + printFixed(module)});
+    files.push_back({"report.json", printJson(design, part, budget, module)});
     return files;
   }
 

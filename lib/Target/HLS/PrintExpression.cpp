@@ -130,12 +130,35 @@ std::string FunctionPrinter::asUnsigned(Value value) {
   return "(unsigned " + std::string(value.getType().isInteger(64) ? "long long" : "int") + ")" + operand(value);
 }
 
+/// "(ap_int<37>)((ap_int<16>)a * (ap_int<12>)b)": what was widened just before is multiplied as wide as it was, since
+/// that is the multiplier that hardware has. Of widths that are C++'s own its int does.
+std::optional<std::string> FunctionPrinter::narrowProduct(Operation &op) {
+  const unsigned width = op.getResult(0).getType().getIntOrFloatBitWidth();
+  if (!isa<arith::MulIOp>(op) || llvm::is_contained({1u, 8u, 16u, 32u, 64u}, width))
+    return std::nullopt;
+  std::string sides[2];
+  unsigned together = 0;
+  for (auto [side, value] : llvm::zip(sides, op.getOperands())) {
+    auto extended = value.getDefiningOp<arith::ExtSIOp>();
+    if (!extended || !extended->hasOneUse())
+      return std::nullopt;
+    const unsigned own = extended.getIn().getType().getIntOrFloatBitWidth();
+    together += own;
+    side = "(ap_int<" + std::to_string(own) + ">)" + operand(extended.getIn());
+  }
+  if (together > width)
+    return std::nullopt;
+  return "(" + cppType(op.getResult(0).getType()) + ")(" + sides[0] + " * " + sides[1] + ")";
+}
+
 /// Narrow integers are computed as int by C++: the result is cut to the type. What wraps around in the IR and may not
 /// in C++ is computed without a sign.
 std::string FunctionPrinter::binary(Operation &op, StringRef sign) {
   Type type = op.getResult(0).getType();
-  std::string left = operand(op.getOperand(0)), right = operand(op.getOperand(1));
   auto integer = dyn_cast<IntegerType>(type);
+  if (std::optional<std::string> product = integer ? narrowProduct(op) : std::nullopt)
+    return *product;
+  std::string left = operand(op.getOperand(0)), right = operand(op.getOperand(1));
   const unsigned width = integer ? integer.getWidth() : 0;
   const bool isShift = isa<arith::ShLIOp, arith::ShRSIOp>(op),
              isNative = llvm::is_contained({8u, 16u, 32u, 64u}, width);
@@ -160,7 +183,12 @@ std::string FunctionPrinter::binary(Operation &op, StringRef sign) {
 std::string FunctionPrinter::unsignedBinary(Operation &op) {
   Type type = op.getResult(0).getType();
   auto integer = dyn_cast<IntegerType>(type);
-  if (!integer || !llvm::is_contained({8u, 16u, 32u, 64u}, integer.getWidth()))
+  const bool isNative = integer && llvm::is_contained({8u, 16u, 32u, 64u}, integer.getWidth());
+  if (integer && isa<arith::ShRUIOp>(op) && matchPattern(op.getOperand(1), m_Constant())) {
+    const std::string bits = isNative ? "u" + cppType(type) : "ap_uint<" + std::to_string(integer.getWidth()) + ">";
+    return "(" + cppType(type) + ")((" + bits + ")" + operand(op.getOperand(0)) + " >> " + use(op.getOperand(1)) + ")";
+  }
+  if (!isNative)
     return "";
   const std::string without = "u" + cppType(type), left = operand(op.getOperand(0)), right = operand(op.getOperand(1));
   if (isa<arith::DivUIOp, arith::RemUIOp>(op))
@@ -196,9 +224,16 @@ std::string FunctionPrinter::expression(Operation &op) {
   if (op.getName().getDialectNamespace() == "arith") {
     if (StringRef sign = signOf(op); !sign.empty())
       return binary(op, sign);
-    if (auto select = dyn_cast<arith::SelectOp>(op))
-      return operand(select.getCondition()) + " ? " + operand(select.getTrueValue()) + " : " +
-             operand(select.getFalseValue());
+    if (auto select = dyn_cast<arith::SelectOp>(op)) {
+      // The vendor's types and literals have no common one.
+      const std::string type = cppType(select.getType());
+      auto side = [&](Value value) {
+        const bool typed = StringRef(type).starts_with("ap_") && matchPattern(value, m_Constant());
+        return (typed ? "(" + type + ")" : "") + operand(value);
+      };
+      return operand(select.getCondition()) + " ? " + side(select.getTrueValue()) + " : " +
+             side(select.getFalseValue());
+    }
     if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
       static constexpr StringLiteral signs[] = {"==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">="};
       auto predicate = compare.getPredicate();
@@ -257,7 +292,7 @@ std::string FunctionPrinter::expression(Operation &op) {
                                .Default("");
         !helper.empty())
       return call((helper == "max" ? "larger" : helper == "min" ? "smaller" : helper).str() + typed);
-    if (isa<arith::MaxUIOp, arith::MinUIOp, arith::DivUIOp, arith::RemUIOp>(op))
+    if (isa<arith::MaxUIOp, arith::MinUIOp, arith::DivUIOp, arith::RemUIOp, arith::ShRUIOp>(op))
       if (std::string text = unsignedBinary(op); !text.empty())
         return text;
     if (llvm::is_contained({"extf", "truncf", "sitofp", "fptosi", "extsi", "trunci", "index_cast"}, name)) {

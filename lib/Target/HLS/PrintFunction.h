@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/raw_ostream.h"
+#include <optional>
 #include <set>
 #include <string>
 
@@ -40,6 +41,7 @@ private:
   std::string access(mlir::Value array, mlir::ValueRange places);
   std::string access(mlir::Value array, mlir::AffineMap map, mlir::ValueRange operands);
   std::string binary(mlir::Operation &op, llvm::StringRef sign);
+  std::optional<std::string> narrowProduct(mlir::Operation &op);
   std::string unsignedBinary(mlir::Operation &op);
   std::string asUnsigned(mlir::Value value);
   void indent();

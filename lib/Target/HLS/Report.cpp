@@ -30,7 +30,7 @@ std::string printReport(const DesignEstimate &design, const Part &part, const Re
   return text;
 }
 
-std::string printJson(const DesignEstimate &design, const Part &part, const Resources &budget) {
+std::string printJson(const DesignEstimate &design, const Part &part, const Resources &budget, mlir::ModuleOp module) {
   llvm::json::Array tasks;
   for (const TaskEstimate &task : design.tasks) {
     llvm::json::Array nests;
@@ -64,6 +64,8 @@ std::string printJson(const DesignEstimate &design, const Part &part, const Reso
       {"ff", design.ff},
       {"budget", llvm::json::Object{{"dsp", budget.dsp}, {"bram", budget.bram}, {"uram", budget.uram}}},
       {"tasks", std::move(tasks)}};
+  if (llvm::json::Value fixed = fixedJson(module); fixed.getAsObject())
+    report["fixed"] = std::move(fixed);
   std::string text;
   llvm::raw_string_ostream(text) << llvm::formatv("{0:2}", llvm::json::Value(std::move(report))) << "\n";
   return text;

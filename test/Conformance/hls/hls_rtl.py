@@ -9,13 +9,13 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from hls_trial import DESIGNS, generate, run, said
+from hls_trial import DESIGNS, flags_of, generate, run, said
 
 NAMES = sorted(path.stem for path in DESIGNS.glob("rtl_*.mlir"))
 # Enough multipliers for each of them.
 BUDGET = "dsp=10"
-# Without --full: a product with what follows it, queues, a ROM, two results, windows, a sum.
-SMALL = ["rtl_chain", "rtl_compare", "rtl_conv", "rtl_gemm_bias_relu", "rtl_max", "rtl_residual", "rtl_table"]
+# Without --full: a product with what follows it, queues, a ROM, two results, windows, a sum, fixed point.
+SMALL = ["rtl_chain", "rtl_compare", "rtl_conv", "rtl_fixed_constant", "rtl_fixed_mlp", "rtl_gemm_bias_relu", "rtl_max", "rtl_residual", "rtl_table"]
 COUNTED = {"rtl_gemm_bias_relu"}  # of those, by yosys: the others take it up to a minute
 # What a block memory is made of: AMD's RAMB36 is two of 18 kbit.
 BLOCKS = {"RAMB18E2": 1, "RAMB36E2": 2}
@@ -78,7 +78,7 @@ def trial(name: str, keep: Path | None = None, yosys: bool = True) -> Simulated:
     result = Simulated(name)
     with tempfile.TemporaryDirectory() as scratch:
         folder = keep or Path(scratch) / name
-        made = generate(DESIGNS / f"{name}.mlir", folder, "--rtl", "--budget", BUDGET)
+        made = generate(DESIGNS / f"{name}.mlir", folder, "--rtl", "--budget", BUDGET, *flags_of(DESIGNS / f"{name}.mlir"))
         if made.returncode != 0:
             result.failures.append(f"compile: {said(made)}")
             return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import json
 import os
 import re
@@ -80,6 +81,11 @@ def check(name: str, folder: Path) -> Result:
         "clang, sanitizers": [clang(), *STRICT, *SOURCES, "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-pthread"],
         "threads": ["g++", *STRICT, "-DTILEWRIGHT_THREADS", *SOURCES, "check/dataflow_check.cpp", "-pthread"],
     }
+    if vendor := vendor_headers(result.report):
+        # In the place of ours; only the queues stay.
+        (folder / "vendor").mkdir()
+        shutil.copy(folder / "check" / "hls_stream.h", folder / "vendor")
+        builds["vendor's headers"] = ["g++", "-std=c++17", "-O1", "-w", "-I.", "-Ivendor", "-isystem", vendor, *SOURCES, "-pthread"]
     for what, words in builds.items():
         program = "run_" + re.sub(r"\W+", "_", what)
         built = run([*words, "-o", program], folder)
@@ -93,15 +99,39 @@ def check(name: str, folder: Path) -> Result:
             result.error = match[1]
         if what == "threads" and ran.returncode == 0:
             result.failures += shallower(folder, program)
+    result.failures += off(result.report)
     result.failures += [f"lint: {complaint}" for complaint in lint_folder(folder)]
     return result
+
+
+def flags_of(model: Path) -> tuple[str, ...]:
+    """What a design's first line asks for: // flags: --fixed 16,6"""
+    first = model.read_text().splitlines()[0]
+    return tuple(first.removeprefix("// flags:").split()) if first.startswith("// flags:") else ()
+
+
+def vendor_headers(report: dict) -> Path | None:
+    """Of a design of fixed point: the vendor's ap_int.h and ap_fixed.h, which hls4ml carries, where that is installed."""
+    found = importlib.util.find_spec("hls4ml") if "fixed" in report else None
+    return Path(found.origin).parent / "templates" / "vivado" / "ap_types" if found else None
+
+
+def off(report: dict) -> list[str]:
+    """Of a design of fixed point: results lie as near to the float model's as range analysis has proved."""
+    fixed = report.get("fixed") or {"errors": [], "proved": []}
+    if len(fixed["errors"]) != len(fixed["proved"]):
+        return [f"fixed: {len(fixed['errors'])} results compared, {len(fixed['proved'])} proved"]
+    return [f"fixed: off by {error['largest']}, and at most {most} was proved" for error, most in zip(fixed["errors"], fixed["proved"]) if not error["largest"] <= most]
 
 
 def trial(name: str, *flags: str, keep: Path | None = None) -> Result:
     """A design of the folder designs/ or of torch_models.py, by its name."""
     with tempfile.TemporaryDirectory() as scratch:
         folder, model = keep or Path(scratch) / name, DESIGNS / f"{name}.mlir"
-        if name in torch_models.NAMES:
+        if name not in torch_models.NAMES:
+            flags += flags_of(model)
+        else:
+            flags += tuple(torch_models.FIXED.get(name, []))
             model = Path(scratch) / f"{name}.pt2"
             exported = run([sys.executable, "-W", "ignore", torch_models.__file__, name, model], scratch)
             if exported.returncode != 0:

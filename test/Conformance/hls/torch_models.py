@@ -9,7 +9,14 @@ from pathlib import Path
 tests = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(tests.parent / "build" / "python"), str(tests / "Python")]
 
-NAMES = ["encoder", "encoder_int8", "lenet", "lenet_int8", "mlp", "mlp_int8", "residual_block", "residual_block_int8"]
+# Models of which target hls makes fixed point, and in which formats. Modes and layers of all kinds.
+FIXED = {
+    "fixed_mlp": ["--fixed", "16,6"],
+    "fixed_lenet": ["--fixed", "12,5,AP_RND_CONV", "--fixed", "7=16,8"],
+    "fixed_residual_block": ["--fixed", "14,4,AP_TRN"],
+    "fixed_pooled": ["--fixed", "10,4", "--fixed", "input=8,1", "--fixed", "4=12,4"],
+}
+NAMES = ["encoder", "encoder_int8", "lenet", "lenet_int8", "mlp", "mlp_int8", "residual_block", "residual_block_int8", *FIXED]
 
 
 def make(name: str):
@@ -39,6 +46,9 @@ def make(name: str):
             return nn.Sequential(*layers), torch.randn(1, 1, 28, 28)
         case "residual_block":
             return Block(8, 16, 2), torch.randn(1, 8, 12, 12)
+        case "pooled":
+            layers = [nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU6(), nn.AvgPool2d(2), nn.Conv2d(8, 8, 3, groups=8), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()]
+            return nn.Sequential(*layers, nn.Linear(8, 4)), torch.randn(1, 3, 8, 8)
         case "encoder":
             layer = nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=True)
             return layer, torch.randn(1, 16, 32)
@@ -53,7 +63,7 @@ def export(name: str, path: Path) -> None:
 
     import tilewright
 
-    model, x = make(name.removesuffix("_int8"))
+    model, x = make(name.removesuffix("_int8").removeprefix("fixed_"))
     model = model.eval()
     if name.endswith("_int8"):
         model = quantize(model, x)

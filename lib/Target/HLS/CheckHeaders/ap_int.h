@@ -100,6 +100,7 @@ template <typename A, typename B> bool less(const A &a, const B &b) {
 /// What ap_int and ap_uint share; `bits` is the number, extended by its sign to 128 bits.
 #define TILEWRIGHT_AP_TYPE(NAME, SIGNED)                                                                               \
   template <int W> struct NAME {                                                                                       \
+    static constexpr int width = W;                                                                                    \
     tilewright::UWide bits = 0;                                                                                        \
     NAME() = default;                                                                                                  \
     template <typename T, typename = typename std::enable_if<std::is_integral<T>::value>::type>                        \

@@ -16,6 +16,19 @@
 
 namespace tilewright {
 
+/// How an element lies in a file: itself; of a type of W bits the first of 8, 16, 32 and 64 bits that holds them.
+template <typename T, typename = void> struct Stored {
+  typedef T type;
+  static constexpr bool isInteger = std::is_integral<T>::value;
+};
+template <typename T> struct Stored<T, typename std::enable_if<(T::width > 0)>::type> {
+  typedef typename std::conditional<
+      (T::width > 32), int64_t,
+      typename std::conditional<(T::width > 16), int32_t,
+                                typename std::conditional<(T::width > 8), int16_t, int8_t>::type>::type>::type type;
+  static constexpr bool isInteger = true;
+};
+
 class Bench {
 public:
   /// The data lie in the folder that argument 1 names, or in data/.
@@ -23,15 +36,16 @@ public:
 
   /// `count` elements of the file; a file that is missing or short ends the program.
   template <typename T> std::vector<T> read(const char *name, size_t count) {
-    std::vector<T> elements(count);
+    typedef typename Stored<T>::type Element;
+    std::vector<Element> elements(count);
     const std::string path = folder + "/" + name;
     FILE *file = fopen(path.c_str(), "rb");
-    if (!file || fread(elements.data(), sizeof(T), count, file) != count) {
+    if (!file || fread(elements.data(), sizeof(Element), count, file) != count) {
       fprintf(stderr, "cannot read %zu elements of '%s'\n", count, path.c_str());
       exit(2);
     }
     fclose(file);
-    return elements;
+    return std::vector<T>(elements.begin(), elements.end());
   }
 
   /// Calls on a thread with a stack of so many bytes: arrays of the design are local variables.
@@ -66,8 +80,8 @@ public:
     fclose(file);
     size_t misplaced = 0, finite = 0;
     for (size_t i = 0; i < actual.size(); ++i) {
-      if (std::is_integral<T>::value) { // a double does not hold every int64_t
-        misplaced += memcmp(&actual[i], &expected[i], sizeof(T)) != 0;
+      if (Stored<T>::isInteger) { // a double does not hold every int64_t
+        misplaced += actual[i] != expected[i];
         continue;
       }
       const double a = (double)actual[i], e = (double)expected[i];
@@ -81,10 +95,10 @@ public:
     const double error = finite ? sqrt(squares / (double)finite) : 0;
     const bool good = misplaced == 0 && error <= bound;
     printf("%s: error %.3g, bound %.3g, %zu elements%s\n", shown, error, bound, actual.size(),
-           good                         ? ""
-           : !misplaced                 ? ": FAIL"
-           : std::is_integral<T>::value ? ": FAIL, integers differ"
-                                        : ": FAIL, NaN or infinity misplaced");
+           good                   ? ""
+           : !misplaced           ? ": FAIL"
+           : Stored<T>::isInteger ? ": FAIL, integers differ"
+                                  : ": FAIL, NaN or infinity misplaced");
     failures += !good;
   }
 

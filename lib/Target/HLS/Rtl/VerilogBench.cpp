@@ -35,7 +35,8 @@ std::string printVerilogBench(func::FuncOp top, const std::vector<std::unique_pt
   int64_t inputs = 0, outputs = 0;
   for (auto [number, port] : llvm::enumerate(portsOf(top))) {
     const RtlPort &its = *ports[number];
-    const int64_t count = std::max<int64_t>(1, port.memory.getNumElements()), bytes = llvm::divideCeil(its.width, 8);
+    const int64_t count = std::max<int64_t>(1, port.memory.getNumElements()),
+                  bytes = std::max<int64_t>(1, llvm::PowerOf2Ceil(its.width) / 8);
     const std::string &name = its.name, word = "[" + std::to_string(its.width - 1) + ":0]";
     const std::string file =
         (port.isOutput ? "output_" + std::to_string(outputs++) : "input_" + std::to_string(inputs++)) + ".bin";

@@ -1,0 +1,54 @@
+//===- Arithmetic.h - integers with a binary point, as ops of the graph --------------===//
+#ifndef TILEWRIGHT_GRAPH_FIXED_ARITHMETIC_H
+#define TILEWRIGHT_GRAPH_FIXED_ARITHMETIC_H
+
+#include "dialects/Graph/Graph.h"
+#include "lib/Graph/Fixed/Ranges.h"
+#include "mlir/IR/Builders.h"
+
+namespace tilewright::fixed {
+
+/// A tensor of integers that stand for value * 2^fraction.
+struct Number {
+  mlir::Value value;
+  int fraction = 0;
+  Range range;
+  double error = 0;   ///< the most that an element is off from the float graph's, unless something saturates
+  bool exact = false; ///< not rounded to a format yet
+  std::string layer;  ///< whose format it gets
+
+  int width() const;
+  double unit() const;
+};
+
+/// Writes ops at the builder's place. Every result is wide enough for its range: nothing wraps around.
+class Arithmetic {
+public:
+  explicit Arithmetic(mlir::OpBuilder &builder) : loc(mlir::UnknownLoc::get(builder.getContext())), builder(builder) {}
+
+  mlir::Location loc; ///< of what is written
+
+  /// The weight as a tensor of integers, of its own width.
+  Number constant(const Known &known, const Quantized &quantized);
+  /// The same number with `fraction` bits behind the point, which are not fewer, and at least `width` bits.
+  Number aligned(const Number &number, int fraction, int width);
+  Number add(const Number &a, const Number &b, mlir::RankedTensorType shape, bool subtract);
+  Number multiply(const Number &a, const Number &b, mlir::RankedTensorType shape);
+  Number extreme(const Number &a, const Number &b, mlir::RankedTensorType shape, bool largest);
+  /// In `format`: shifted, rounded, and brought into its range.
+  Number rounded(const Number &number, const Format &format);
+
+  mlir::RankedTensorType typed(mlir::Type shape, int width);
+
+private:
+  mlir::Value scalar(int width, Wide value);
+  mlir::Value resized(mlir::Value value, int width);
+  template <typename Op> mlir::Value with(mlir::Value value, Wide constant);
+  mlir::Value inRange(mlir::Value value, Range range, Range format, Overflow overflow);
+
+  mlir::OpBuilder &builder;
+};
+
+} // namespace tilewright::fixed
+
+#endif

@@ -1,0 +1,54 @@
+//===- Layers.cpp - what range analysis says of each rounding ------------------------===//
+#include "lib/Graph/Fixed/Layers.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace tilewright::fixed {
+namespace {
+
+/// "cannot overflow", or what happens where.
+std::string verdictOf(const Number &exact, const Format &format, int needed) {
+  // What is rounded to the largest number of the format is still inside it.
+  const int by = exact.fraction - format.fraction();
+  const Range allowed = rangeOf(format);
+  auto rounded = [&](Wide value) {
+    return by > 0 ? roundedShift(value, by, format.rounding) : shifted({value, value}, -by).low;
+  };
+  if (allowed.low <= rounded(exact.range.low) && rounded(exact.range.high) <= allowed.high)
+    return "cannot overflow";
+  static constexpr StringLiteral happens[] = {"wraps around", "saturates", "becomes 0", "saturates"};
+  const double unit = std::ldexp(1.0, -format.fraction());
+  return llvm::formatv("needs {0} integer bits, has {1}: {2} outside of {3:f4} to {4:f4}", needed, format.integer,
+                       happens[size_t(format.overflow)], double(allowed.low) * unit, double(allowed.high) * unit)
+      .str();
+}
+
+} // namespace
+
+Attribute describeRounding(Builder &builder, const Number &exact, const Number &result, const Format &format,
+                           StringRef line) {
+  const int needed = exact.range.bits() - exact.fraction;
+  auto text = [&](StringRef key, const Twine &value) {
+    return builder.getNamedAttr(key, builder.getStringAttr(value));
+  };
+  auto count = [&](StringRef key, int64_t value) {
+    return builder.getNamedAttr(key, builder.getI64IntegerAttr(value));
+  };
+  return builder.getDictionaryAttr({text("layer", exact.layer), text("where", line), text("format", format.cppType()),
+                                    count("bits", exact.width()), count("fraction", exact.fraction),
+                                    count("needs", needed), count("has", format.integer),
+                                    text("verdict", verdictOf(exact, format, needed)),
+                                    builder.getNamedAttr("error", builder.getF64FloatAttr(result.error))});
+}
+
+Attribute describeWeight(Builder &builder, StringRef name, const Format &format) {
+  auto text = [&](StringRef key, const Twine &value) {
+    return builder.getNamedAttr(key, builder.getStringAttr(value));
+  };
+  return builder.getDictionaryAttr({text("layer", name), text("where", ""), text("format", format.cppType()),
+                                    text("verdict", "elements of the weight saturate")});
+}
+
+} // namespace tilewright::fixed

@@ -1,0 +1,17 @@
+//===- Layers.h - what range analysis says of each rounding --------------------------===//
+#ifndef TILEWRIGHT_GRAPH_FIXED_LAYERS_H
+#define TILEWRIGHT_GRAPH_FIXED_LAYERS_H
+
+#include "lib/Graph/Fixed/Arithmetic.h"
+
+namespace tilewright::fixed {
+
+/// An entry of `tw.fixed`'s layers: exact becomes `result` in `format`, at the user's `line`.
+mlir::Attribute describeRounding(mlir::Builder &builder, const Number &exact, const Number &result,
+                                 const Format &format, llvm::StringRef line);
+/// Of a weight whose given format does not hold all its elements.
+mlir::Attribute describeWeight(mlir::Builder &builder, llvm::StringRef name, const Format &format);
+
+} // namespace tilewright::fixed
+
+#endif
