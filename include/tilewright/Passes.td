@@ -241,6 +241,11 @@ def LowerKernelABI : Pass<"tw-host-lower-kernel-abi", "::mlir::ModuleOp"> {
 // Vector
 //===----------------------------------------------------------------------===//
 
+def ExpandFloat8 : Pass<"tw-expand-float8"> {
+  let summary = "Conversions from and to f8E4M3FN and f8E5M2 become arithmetic on their bits";
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def KeepRoundings : Pass<"tw-keep-roundings"> {
   let summary = "Take the flag that allows dropping a rounding off arith.extf and arith.truncf";
 }

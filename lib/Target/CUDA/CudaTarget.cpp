@@ -86,6 +86,7 @@ public:
   }
 
   void buildLowering(OpPassManager &pm, const Options &) override {
+    pm.addNestedPass<func::FuncOp>(createExpandFloat8());
     pm.addNestedPass<func::FuncOp>(createExpandMath());
     pm.addPass(createLowerToNvvm());
   }

@@ -238,8 +238,8 @@ private:
                                     ArrayRef<LLVM::GEPArg>{rowBytes});
         left.push_back({start, a.mapped.alongK, a.boxBytes()});
       }
-      multiply(elementOf(product), left, {tileOf(b, now.slot), b.mapped.alongK, b.boxBytes()}, schedule.n,
-               lineBytes / groupDepthBytes, sums);
+      multiply(elementOf(product), rhsElementOf(product), left, {tileOf(b, now.slot), b.mapped.alongK, b.boxBytes()},
+               schedule.n, lineBytes / groupDepthBytes, sums);
       waitForGroups(1);
       Value later = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, loop.getInductionVar(), index(0));
       when(both(arrives, later), [&] { leave(loop.getRegionIterArg(2), lane); });
@@ -273,7 +273,7 @@ LogicalResult emitWgmma(ThreadKernel &kernel) {
   std::string reason;
   std::optional<Contraction> product = matchContraction(kernel.from, reason);
   if (product)
-    reason = whyNotOnWarpGroups(*product, /*tf32=*/true);
+    reason = whyNotOnWarpGroups(*product, TensorFormats());
   if (!reason.empty())
     return kernel.from.emitOpError("its schedule `wgmma` does not fit: ") << reason;
   // The architecture has been asked when the schedule was chosen.

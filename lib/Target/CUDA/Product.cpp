@@ -8,17 +8,18 @@ using namespace mlir;
 namespace tilewright::cuda {
 
 Type elementOf(Contraction product) { return getElementTypeOrSelf(product.lhs()->get().getType()); }
+Type rhsElementOf(Contraction product) { return getElementTypeOrSelf(product.rhs()->get().getType()); }
 
-std::string whyNotOnTensorCores(Contraction product, bool tf32) {
+std::string whyNotOnTensorCores(Contraction product, TensorFormats formats) {
   linalg::LinalgOp op = product.op;
-  Type a = getElementTypeOrSelf(product.lhs()->get().getType()),
-       b = getElementTypeOrSelf(product.rhs()->get().getType()), c = getElementTypeOrSelf(op->getResult(0).getType());
+  Type a = elementOf(product), b = rhsElementOf(product), c = getElementTypeOrSelf(op->getResult(0).getType());
   bool isSigned = llvm::none_of(*op.getBlock(), [](Operation &inner) { return isa<arith::ExtUIOp>(inner); });
-  bool floats = (a.isBF16() || a.isF16() || (tf32 && a.isF32())) && c.isF32();
+  bool floats = (a.isBF16() || a.isF16() || (formats.tf32 && a.isF32())) && c.isF32();
+  bool float8 = formats.float8 && isFloat8(a) && isFloat8(b) && c.isF32();
   bool integers = a.isInteger(8) && isSigned && (c.isInteger(32) || c.isInteger(8));
-  if (a != b || !(floats || integers))
-    return "tensor cores multiply bf16 and f16 into f32, f32 where it may be rounded to tf32 (arch sm_80+tf32), and "
-           "signed i8 into i32 or i8";
+  if (!float8 && (a != b || !(floats || integers)))
+    return "tensor cores multiply bf16 and f16 into f32, f32 where it may be rounded to tf32 (arch sm_80+tf32), "
+           "signed i8 into i32 or i8, and e4m3 and e5m2 into f32 (from sm_89 on)";
   if (!isa<BlockArgument>(product.lhs()->get()) || !isa<BlockArgument>(product.rhs()->get()))
     return "an operand is computed in the kernel";
   auto liesSideBySide = [&](OpOperand *operand, ArrayRef<unsigned> side) {

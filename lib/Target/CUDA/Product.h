@@ -2,16 +2,17 @@
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_PRODUCT_H
 #define TILEWRIGHT_LIB_TARGET_CUDA_PRODUCT_H
 
+#include "lib/Target/CUDA/Arch.h"
 #include "lib/Target/CUDA/Contraction.h"
 
 namespace tilewright::cuda {
 
-/// What it multiplies.
+/// What it multiplies: A's elements. B has the same, or of 8-bit floats the other.
 mlir::Type elementOf(Contraction product);
+mlir::Type rhsElementOf(Contraction product);
 
-/// Why tensor cores do not compute it; empty: they do, by a schedule `mma`. `tf32`: operands of f32 may be rounded to
-/// it.
-std::string whyNotOnTensorCores(Contraction product, bool tf32);
+/// Why tensor cores that multiply `formats` do not compute it; empty: they do, by a schedule `mma`.
+std::string whyNotOnTensorCores(Contraction product, TensorFormats formats);
 
 inline constexpr int64_t mostRegisters = 255;  ///< of a thread
 inline constexpr int64_t aroundRegisters = 40; ///< of them for what addresses take

@@ -56,7 +56,7 @@ std::optional<MappedOperand> mapOperand(Contraction product, mlir::OpOperand *op
                                         std::string &reason);
 
 /// Why warp groups do not compute it; empty: they do, by a schedule `wgmma`.
-std::string whyNotOnWarpGroups(Contraction product, bool tf32);
+std::string whyNotOnWarpGroups(Contraction product, TensorFormats formats);
 
 /// Registers of a consumer's thread, about.
 int64_t registersOfConsumer(const Schedule &schedule);
