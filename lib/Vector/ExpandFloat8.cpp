@@ -88,10 +88,10 @@ Value extended(ImplicitLocOpBuilder &b, Value x) {
     return arith::ExtFOp::create(b, f32, arith::BitcastOp::create(b, f16, bits.left(word, 8)).getResult());
   // The same places of an f16 with one bit more of exponent, whose bias is 8 more.
   Value magnitude = bits.mask(word, 0x7f), sign = bits.left(bits.mask(word, 0x80), 8);
-  Value half = arith::BitcastOp::create(b, f16, arith::OrIOp::create(b, sign, bits.left(magnitude, 7)));
-  Value number = arith::MulFOp::create(b, arith::ExtFOp::create(b, f32, half), bits.real(256));
   Value isNan = bits.compare(arith::CmpIPredicate::eq, magnitude, 0x7f);
-  return bits.select(isNan, bits.real(std::numeric_limits<float>::quiet_NaN()), number);
+  Value number = bits.select(isNan, bits.with(word, 0x7e00), bits.left(magnitude, 7));
+  Value half = arith::BitcastOp::create(b, f16, arith::OrIOp::create(b, sign, number));
+  return arith::MulFOp::create(b, arith::ExtFOp::create(b, f32, half), bits.real(256));
 }
 
 /// From f32.
@@ -117,8 +117,25 @@ Value rounded(ImplicitLocOpBuilder &b, Value x, Type to) {
   return arith::BitcastOp::create(b, to, arith::TruncIOp::create(b, bits.integers(8), made));
 }
 
+/// Integers to and from f32 first: what makes one conversion of two has put an integer's into an 8-bit float.
+void goThroughF32(Operation *op) {
+  ImplicitLocOpBuilder b(op->getLoc(), op);
+  if (isa<arith::SIToFPOp, arith::UIToFPOp>(op) && isFloat8(op->getResult(0).getType())) {
+    Value result = op->getResult(0);
+    const Type to = result.getType();
+    result.setType(lanesOf(to, b.getF32Type()));
+    b.setInsertionPointAfter(op);
+    auto rounding = arith::TruncFOp::create(b, to, result);
+    result.replaceAllUsesExcept(rounding, rounding);
+  } else if (isa<arith::FPToSIOp, arith::FPToUIOp>(op) && isFloat8(op->getOperand(0).getType())) {
+    Value x = op->getOperand(0);
+    op->setOperand(0, arith::ExtFOp::create(b, lanesOf(x.getType(), b.getF32Type()), x));
+  }
+}
+
 struct ExpandFloat8 : impl::ExpandFloat8Base<ExpandFloat8> {
   void runOnOperation() override {
+    getOperation()->walk(goThroughF32);
     SmallVector<Operation *> found;
     getOperation()->walk([&](Operation *op) {
       if ((isa<arith::ExtFOp>(op) && isFloat8(op->getOperand(0).getType())) ||

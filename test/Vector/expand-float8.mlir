@@ -17,9 +17,9 @@ func.func @from_e5m2(%x: vector<16xf8E5M2>) -> vector<16xf32> {
 }
 
 // CHECK-LABEL: @from_e4m3
-// CHECK: arith.mulf
 // CHECK: arith.cmpi eq
 // CHECK: arith.select
+// CHECK: arith.mulf
 // CHECK: arith.extf %{{.*}} : f32 to f64
 func.func @from_e4m3(%x: f8E4M3FN) -> f64 {
   %y = arith.extf %x : f8E4M3FN to f64
@@ -44,4 +44,19 @@ func.func @to_e4m3(%x: vector<4x8xf32>) -> vector<4x8xf8E4M3FN> {
 func.func @to_e5m2(%x: bf16) -> f8E5M2 {
   %y = arith.truncf %x : bf16 to f8E5M2
   return %y : f8E5M2
+}
+
+// A rounding and an integer's conversion that have become one.
+// CHECK-LABEL: @from_integers
+// CHECK: arith.sitofp %{{.*}} : vector<16xi64> to vector<16xf32>
+// CHECK: arith.minui
+// CHECK-LABEL: @to_integers
+// CHECK: arith.fptosi %{{.*}} : f32 to i32
+func.func @from_integers(%x: vector<16xi64>) -> vector<16xf8E4M3FN> {
+  %y = arith.sitofp %x : vector<16xi64> to vector<16xf8E4M3FN>
+  return %y : vector<16xf8E4M3FN>
+}
+func.func @to_integers(%x: f8E5M2) -> i32 {
+  %y = arith.fptosi %x : f8E5M2 to i32
+  return %y : i32
 }

@@ -70,8 +70,10 @@ public:
       load(elements.add(tile, index(schedule.stages - 1)));
       SmallVector<Value> next(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
       Value from = slot(tile);
+      SmallVector<Value> sumsOfTile = addsTiles(product) ? SmallVector<Value>(next.size(), zero) : next;
       for (int64_t step = 0; step < schedule.k / stepOf(element); ++step)
-        multiplyTiles(a, b, from, step, next);
+        multiplyTiles(a, b, from, step, sumsOfTile);
+      next = addsTiles(product) ? code.added(next, sumsOfTile) : sumsOfTile;
       scf::YieldOp::create(builder, loc, next);
     });
     // The groups that are still there are empty.

@@ -32,9 +32,11 @@ std::string whyNotOnTensorCores(Contraction product, TensorFormats formats) {
   return "";
 }
 
-int64_t registersOf(const Schedule &schedule) {
+bool addsTiles(Contraction product) { return isFloat8(elementOf(product)); }
+
+int64_t registersOf(const Schedule &schedule, int64_t sets) {
   const int64_t rows = schedule.m / schedule.warpsM, columns = schedule.n / schedule.warpsN;
-  return rows * columns / warpSize + rows / 16 * 4 + columns / 8 * 2 + aroundRegisters;
+  return sets * rows * columns / warpSize + rows / 16 * 4 + columns / 8 * 2 + aroundRegisters;
 }
 
 std::string whyNotMma(const Schedule &schedule, Contraction product, int64_t sharedBytes) {
@@ -61,7 +63,7 @@ std::string whyNotMma(const Schedule &schedule, Contraction product, int64_t sha
   int64_t most = std::min(sharedBytes, mostStaticShared);
   if (bytes > most)
     return "it needs " + std::to_string(bytes) + " bytes of shared memory, and a block has " + std::to_string(most);
-  if (int64_t used = registersOf(schedule); used > mostRegisters)
+  if (int64_t used = registersOf(schedule, setsOfSums(product)); used > mostRegisters)
     return "it needs about " + std::to_string(used) + " registers, and a thread has " + std::to_string(mostRegisters);
   return "";
 }

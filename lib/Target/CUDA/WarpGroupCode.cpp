@@ -110,7 +110,7 @@ Value WarpGroupCode::descriptorOf(const Matrix &matrix) {
 }
 
 void WarpGroupCode::multiply(Type element, Type rhsElement, ArrayRef<Matrix> left, const Matrix &right, int64_t columns,
-                             int64_t steps, MutableArrayRef<Value> sums) {
+                             int64_t steps, MutableArrayRef<Value> sums, bool anew) {
   const bool integers = element.isInteger();
   const int64_t depth = groupDepthBytes * 8 / element.getIntOrFloatBitWidth();
   // From one product's k to the next, in sixteenths of bytes: in a line, or as many lines further.
@@ -137,7 +137,10 @@ void WarpGroupCode::multiply(Type element, Type rhsElement, ArrayRef<Matrix> lef
     return made;
   };
   SmallVector<std::string> ofRight = descriptors(right);
-  std::string text = "{\n\t.reg .pred adds;\n\tsetp.eq.u32 adds, 0, 0;\n\twgmma.fence.sync.aligned;\n";
+  std::string text = "{\n\t.reg .pred adds;\n\tsetp.eq.u32 adds, 0, 0;\n";
+  if (anew)
+    text += "\t.reg .pred begins;\n\tsetp.ne.u32 begins, 0, 0;\n";
+  text += "\twgmma.fence.sync.aligned;\n";
   for (auto [group, matrix] : llvm::enumerate(left)) {
     SmallVector<std::string> ofLeft = descriptors(matrix);
     std::string registers;
@@ -148,8 +151,8 @@ void WarpGroupCode::multiply(Type element, Type rhsElement, ArrayRef<Matrix> lef
     if (element.getIntOrFloatBitWidth() == 16)
       tail += std::string(matrix.alongK ? ", 0" : ", 1") + (right.alongK ? ", 0" : ", 1");
     for (int64_t step = 0; step < steps; ++step)
-      text += stem + registers + "}, " + ofLeft[size_t(step)] + ", " + ofRight[size_t(step)] + ", adds" +
-              (integers ? "" : tail) + ";\n";
+      text += stem + registers + "}, " + ofLeft[size_t(step)] + ", " + ofRight[size_t(step)] +
+              (anew && step == 0 ? ", begins" : ", adds") + (integers ? "" : tail) + ";\n";
   }
   text += "\twgmma.commit_group.sync.aligned;\n\t}";
   assembly(text, constraints + "~{memory}", operands, sums);

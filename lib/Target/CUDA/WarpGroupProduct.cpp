@@ -112,8 +112,8 @@ std::string whyNotOnWarpGroups(Contraction product, TensorFormats formats) {
   return reason;
 }
 
-int64_t registersOfConsumer(const Schedule &schedule) {
-  return schedule.m / schedule.consumers * schedule.n / warpGroupSize + besideSums;
+int64_t registersOfConsumer(const Schedule &schedule, int64_t sets) {
+  return sets * schedule.m / schedule.consumers * schedule.n / warpGroupSize + besideSums;
 }
 
 int64_t bytesOfRing(const Schedule &schedule) {
@@ -156,7 +156,7 @@ std::string whyNotWgmma(const Schedule &schedule, Contraction product, int64_t s
            text(line * schedule.cluster) + " where they are contiguous in memory";
   if (int64_t bytes = bytesOfRing(schedule); bytes > sharedBytes)
     return "it needs " + text(bytes) + " bytes of shared memory, and a block has " + text(sharedBytes);
-  if (int64_t used = registersOfConsumer(schedule); used > consumerRegisters)
+  if (int64_t used = registersOfConsumer(schedule, setsOfSums(product)); used > consumerRegisters)
     return "it needs about " + text(used) + " registers, and a thread has " + text(consumerRegisters);
   return "";
 }
