@@ -353,8 +353,8 @@ def TW_MatmulOp : TW_Op<"matmul"> {
   let description = [{
     Floats accumulate in f32 (f64 for f64), integers in the result's type.
     1. (matmul_c1) equal ranks of at least 2. 2. (matmul_c2) equal batch dimensions. 3. (matmul_c3) lhs K equals rhs K.
-    4. (matmul_c4) the result is batch x M x N. 5. (matmul_c5) lhs and rhs have one element type.
-    Bytes (i8) may give an i32 result: --tw-match-quantized writes it.
+    4. (matmul_c4) the result is batch x M x N. 5. (matmul_c5) lhs and rhs have one element type; f8E4M3FN and f8E5M2
+    may be mixed, and give f32, f16 or bf16. Bytes (i8) may give an i32 result: --tw-match-quantized writes it.
   }];
   let arguments = (ins TW_Tensor:$lhs, TW_Tensor:$rhs);
   let results = (outs TW_Tensor:$result);

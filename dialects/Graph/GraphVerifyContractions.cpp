@@ -20,8 +20,13 @@ LogicalResult MatmulOp::verify() {
   expected.back() = b.back();
   if (failed(checkSizes(*this, 4, "the result", getResult(), expected)))
     return failure();
-  if (elementOf(getLhs()) != elementOf(getRhs()))
-    return broken(*this, 5) << "lhs is of " << elementOf(getLhs()) << " but rhs of " << elementOf(getRhs());
+  Type lhs = elementOf(getLhs()), rhs = elementOf(getRhs()), result = elementOf(getResult());
+  auto isFloat8 = [](Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(type); };
+  const bool bothFloat8 = isFloat8(lhs) && isFloat8(rhs);
+  if (lhs != rhs && !bothFloat8)
+    return broken(*this, 5) << "lhs is of " << lhs << " but rhs of " << rhs;
+  if (bothFloat8 && !result.isF32() && !result.isF16() && !result.isBF16())
+    return broken(*this, 5) << "the result of 8-bit floats is of " << result << ", not f32, f16 or bf16";
   return success();
 }
 

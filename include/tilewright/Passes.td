@@ -20,6 +20,11 @@ def MatchQuantized : Pass<"tw-match-quantized", "::mlir::func::FuncOp"> {
   let summary = "Products and convolutions of dequantized bytes become integer ones, scaled afterwards";
 }
 
+def WidenFloat8 : Pass<"tw-widen-float8", "::mlir::func::FuncOp"> {
+  let summary = "Operands of products of 8-bit floats become wider ones, for targets that multiply no such";
+  let options = [Option<"to", "to", "std::string", "\"f16\"", "f16 or bf16">];
+}
+
 def NarrowSoftmax : Pass<"tw-narrow-softmax", "::mlir::func::FuncOp"> {
   let summary = "Of a log-softmax that is read by gathers alone, only what they read is computed";
 }
@@ -241,6 +246,11 @@ def LowerKernelABI : Pass<"tw-host-lower-kernel-abi", "::mlir::ModuleOp"> {
 // Vector
 //===----------------------------------------------------------------------===//
 
+def ExpandFloat8 : Pass<"tw-expand-float8"> {
+  let summary = "Conversions from and to f8E4M3FN and f8E5M2 become arithmetic on their bits";
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def KeepRoundings : Pass<"tw-keep-roundings"> {
   let summary = "Take the flag that allows dropping a rounding off arith.extf and arith.truncf";
 }
@@ -275,6 +285,11 @@ def EmitThreads : Pass<"tw-cuda-emit-threads", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::math::MathDialect", "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect",
     "::mlir::vector::VectorDialect"];
+}
+
+def ConvertFloat8 : Pass<"tw-cuda-convert-float8", "::mlir::func::FuncOp"> {
+  let summary = "Conversions between f32 and 8-bit floats by the instructions of sm_89 and later";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect"];
 }
 
 def LowerToNvvm : Pass<"tw-cuda-lower-to-nvvm", "::mlir::ModuleOp"> {

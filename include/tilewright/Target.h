@@ -43,6 +43,8 @@ public:
   /// What the object cache has to know of the machine: two equal keys run each other's code.
   virtual std::string machineKey(const Options &options) = 0;
 
+  /// In front of the graph stage: what the target has no code for becomes what it has.
+  virtual void buildGraph(mlir::OpPassManager &, const Options &) {}
   /// After kernel formation: select and apply schedules.
   virtual void buildTiled(mlir::OpPassManager &pm, const Options &options) = 0;
   /// Memrefs and vectors; @main becomes the plan.

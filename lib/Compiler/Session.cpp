@@ -78,7 +78,10 @@ struct Stage {
 /// Those that are still to run.
 std::vector<Stage> stagesOf(Target &target, const Options &options) {
   std::vector<Stage> stages;
-  stages.push_back({"graph", [&](OpPassManager &pm) { buildGraphStage(pm, options.threads); }});
+  stages.push_back({"graph", [&](OpPassManager &pm) {
+                      target.buildGraph(pm, options);
+                      buildGraphStage(pm, options.threads);
+                    }});
   stages.push_back({"structured", [&](OpPassManager &pm) { buildStructuredStage(pm, options.rounding == "eager"); }});
   stages.push_back({"tiled", [&](OpPassManager &pm) { target.buildTiled(pm, options); }});
   stages.push_back({"vector", [&](OpPassManager &pm) { target.buildVector(pm, options); }});

@@ -58,6 +58,25 @@ llvm::Expected<SmallVector<AffineExpr>> parseAll(Importer &im, const std::vector
   return result;
 }
 
+bool isFloat8(Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(type)); }
+
+/// Why an op of 8-bit floats is refused; empty: it moves them, converts them, compares them or multiplies matrices.
+/// torch computes nothing else in them.
+std::string whyNotInFloat8(Operation &op) {
+  if (isa<CastOp, ConstantOp, ReshapeOp, PermuteOp, BroadcastOp, SliceOp, FlipOp, PadOp, ConcatOp, WhereOp, TakeOp,
+          GatherOp, EqOp, NeOp>(op) ||
+      !isa<TWDialect>(op.getDialect()))
+    return "";
+  SmallVector<Type> types(op.getResultTypes());
+  if (!isa<MatmulOp>(op))
+    llvm::append_range(types, op.getOperandTypes());
+  const auto *found = llvm::find_if(types, isFloat8);
+  if (found == types.end())
+    return "";
+  return op.getName().stripDialect().str() + " has no implementation in " + dtypeName(getElementTypeOrSelf(*found)) +
+         (isa<MatmulOp>(op) ? ", as in eager; torch._scaled_mm has one" : ", as in eager; cast to a wider float first");
+}
+
 Location locationOf(llvm::StringRef target, const std::vector<Frame> &frames, MLIRContext *context) {
   Location loc = UnknownLoc::get(context);
   if (!frames.empty())
@@ -163,15 +182,18 @@ llvm::Expected<int64_t> GraphBuilder::addNode(llvm::StringRef target, const ArgL
     if (types[i] && results.values[i] && results.values[i].getType() != types[i])
       reason = "internal error: result " + std::to_string(i) + " became " +
                tensorName(Node::typeOf(results.values[i])) + " where torch says " + tensorName(types[i]);
+  Block &written = im.function.front();
+  for (auto op = before ? std::next(before->getIterator()) : written.begin(); reason.empty() && op != written.end();
+       ++op)
+    reason = whyNotInFloat8(*op);
   if (reason.empty()) {
     im.values[id] = SmallVector<Value, 2>(results.values.begin(), results.values.end());
     return id;
   }
 
   // Forget what was written, and stand in for the results.
-  Block &block = im.function.front();
-  while (!block.empty() && &block.back() != before)
-    block.back().erase();
+  while (!written.empty() && &written.back() != before)
+    written.back().erase();
   SmallVector<Value, 2> placeholders;
   for (RankedTensorType type : types)
     placeholders.push_back(

@@ -17,6 +17,7 @@ const Table &importTable() {
     registerReductions(t);
     registerScansAndSorts(t);
     registerContractions(t);
+    registerScaledProducts(t);
     registerConvolutions(t);
     registerAttention(t);
     registerSoftmax(t);

@@ -34,6 +34,7 @@ void registerStrided(Table &table);
 void registerReductions(Table &table);
 void registerScansAndSorts(Table &table);
 void registerContractions(Table &table);
+void registerScaledProducts(Table &table);
 void registerConvolutions(Table &table);
 void registerAttention(Table &table);
 void registerSoftmax(Table &table);

@@ -130,6 +130,7 @@ void buildCpuStage(OpPassManager &pm, const MachineShape &machine) {
   pm.addNestedPass<func::FuncOp>(createExpandContractions(contractions));
   if (machine.emulateAmx)
     pm.addNestedPass<func::FuncOp>(createEmulateTiles());
+  pm.addNestedPass<func::FuncOp>(createExpandFloat8());
   ExpandMathOptions mathFunctions;
   mathFunctions.avx512 = machine.lanes == 16;
   pm.addNestedPass<func::FuncOp>(createExpandMath(mathFunctions));

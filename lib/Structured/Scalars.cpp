@@ -51,10 +51,12 @@ Value load(OpBuilder &b, Location loc, Value stored, Type elementType, bool asRo
   return arith::ExtFOp::create(b, loc, compute, stored, asRounded ? arith::FastMathFlagsAttr() : contractFlag(b));
 }
 
-/// Rounds to a narrower type. f64 to f16 goes through f32, as torch goes: without AVX512-FP16 no machine has it in one
-/// step.
+static bool isFloat8(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8; }
+
+/// Rounds to a narrower type. f64 to f16 and to 8 bits goes through f32, as torch goes: without AVX512-FP16 no machine
+/// has it in one step.
 static Value roundTo(OpBuilder &b, Location loc, Type to, Value x, arith::FastMathFlagsAttr flags = {}) {
-  if (to.isF16() && x.getType().isF64())
+  if ((to.isF16() || isFloat8(to)) && x.getType().isF64())
     x = arith::TruncFOp::create(b, loc, b.getF32Type(), x);
   return arith::TruncFOp::create(b, loc, to, x, arith::RoundingModeAttr(), flags);
 }
@@ -110,8 +112,11 @@ Value castScalar(OpBuilder &b, Location loc, Value stored, Type from, Type to) {
   Type storage = storageType(to);
   auto fromFloat = dyn_cast<FloatType>(from), toFloat = dyn_cast<FloatType>(to);
   if (fromFloat && toFloat) {
-    if (fromFloat.getWidth() == toFloat.getWidth()) // bf16 and f16
+    // bf16 and f16, and 8 bits of one kind and the other; 8 bits go through f32 everywhere.
+    if (fromFloat.getWidth() == toFloat.getWidth() || isFloat8(from) || (isFloat8(to) && fromFloat.getWidth() < 32))
       stored = arith::ExtFOp::create(b, loc, b.getF32Type(), stored);
+    if (stored.getType() == to)
+      return stored;
     unsigned width = cast<FloatType>(stored.getType()).getWidth();
     if (width < toFloat.getWidth())
       return arith::ExtFOp::create(b, loc, to, stored);

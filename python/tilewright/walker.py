@@ -110,6 +110,9 @@ def device_of(gm: fx.GraphModule) -> torch.device:
     return torch.device("cpu")
 
 
+_FLOAT8 = (torch.float8_e4m3fn, torch.float8_e5m2)
+
+
 def unsupported_tensor(value, device: torch.device | None) -> str:
     """Why a tensor cannot be one of a graph that runs on `device`, or ''. None: on any."""
     if not isinstance(value, torch.Tensor):
@@ -120,7 +123,7 @@ def unsupported_tensor(value, device: torch.device | None) -> str:
         return f"it is on {value.device}; Tilewright compiles for cpu and cuda"
     if device is not None and value.device != device:
         return f"it is on {value.device}; the graph is compiled for {device}"
-    if value.dtype.is_complex or "float8" in str(value.dtype):
+    if value.dtype.is_complex or ("float8" in str(value.dtype) and value.dtype not in _FLOAT8):
         return f"its dtype {value.dtype} is not supported"
     if value.is_quantized:
         return "it is quantized; only plain tensors are supported"

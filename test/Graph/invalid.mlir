@@ -353,6 +353,22 @@ func.func @matmul_c5(%a: tensor<3x4xf32>, %b: tensor<4x3xf64>) {
 
 // -----
 
+func.func @matmul_c5_float8(%a: tensor<3x4xf8E4M3FN>, %b: tensor<4x3xf16>) {
+  // expected-error @below {{matmul_c5: lhs is of 'f8E4M3FN' but rhs of 'f16'}}
+  %0 = tw.matmul %a, %b  : (tensor<3x4xf8E4M3FN>, tensor<4x3xf16>) -> tensor<3x3xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c5_result(%a: tensor<3x4xf8E4M3FN>, %b: tensor<4x3xf8E5M2>) {
+  // expected-error @below {{matmul_c5: the result of 8-bit floats is of 'f8E4M3FN', not f32, f16 or bf16}}
+  %0 = tw.matmul %a, %b  : (tensor<3x4xf8E4M3FN>, tensor<4x3xf8E5M2>) -> tensor<3x3xf8E4M3FN>
+  return
+}
+
+// -----
+
 func.func @convolution_c1(%a: tensor<2x3xf32>, %b: tensor<4x3xf32>) {
   // expected-error @below {{convolution_c1: ranks 2 and 2; both should be 3, 4 or 5}}
   %0 = tw.convolution %a, %b  {stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, output_padding = array<i64: 0, 0>, groups = 1 : i64} : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x4xf32>

@@ -77,11 +77,11 @@ COMPLEX = torch.randn(4, dtype=torch.complex64)
 
 @pytest.mark.parametrize("fn, argument, text", [
     (lambda x: x * 2, COMPLEX, r"complex64\[4\]\), read by aten\.mul\.Tensor: its dtype torch\.complex64"),
-    (lambda x: x.float() * 2, torch.randn(4).to(torch.float8_e4m3fn), r"float8_e4m3fn\[4\]\), read by aten"),
+    (lambda x: x.float() * 2, torch.randn(4).to(torch.float8_e4m3fnuz), r"float8_e4m3fnuz\[4\]\), read by aten"),
     (lambda x: x.float() * 2, torch.randn(4).to(torch.float8_e5m2fnuz), r"float8_e5m2fnuz\[4\]\), read by aten"),
-    (lambda x: (x * 2).to(torch.float8_e5m2), torch.randn(4), r"aten\._to_copy\.default: its result: its dtype torch\.float8_e5m2"),
+    (lambda x: (x * 2).to(torch.float8_e5m2fnuz), torch.randn(4), r"aten\._to_copy\.default: its result: its dtype torch\.float8_e5m2fnuz"),
     (lambda x: x * 2, torch.ones(3, device="meta"), r"it is on meta; Tilewright compiles for cpu"),
-], ids=["complex", "float8", "float8 fnuz", "to float8", "meta"])  # fmt: skip
+], ids=["complex", "float8 e4m3fnuz", "float8 e5m2fnuz", "to float8", "meta"])  # fmt: skip
 def test_unsupported_dtype_or_device(fn, argument, text):
     with pytest.raises(Exception, match=r"(?s)strict mode.*" + text + r".*test_bad_input\.py:\d+"):
         run(fn, argument, strict=True)

@@ -300,7 +300,7 @@ def find_ptxas():
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_86", "sm_89", "sm_90a"])
-@pytest.mark.parametrize("name", ["product", "softmax", "long-rows", "attention", "fma", "convolution", "product-i8", "wgmma"])
+@pytest.mark.parametrize("name", ["product", "softmax", "long-rows", "attention", "fma", "convolution", "product-i8", "product-f8", "wgmma"])
 def test_ptxas_spills_nothing(arch, name, tmp_path):
     ptxas = find_ptxas()
     if not ptxas:

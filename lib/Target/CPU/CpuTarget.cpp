@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "mlir/Pass/PassManager.h"
 #include "tilewright/HostCode.h"
+#include "tilewright/Passes.h"
 #include "tilewright/Target.h"
 
 using namespace mlir;
@@ -34,6 +35,9 @@ public:
     return llvm::cantFail(describeHost(options.cpu)).key + "|" + std::to_string(options.threads);
   }
 
+  void buildGraph(OpPassManager &pm, const Options &) override {
+    pm.addNestedPass<func::FuncOp>(createWidenFloat8({/*to=*/"bf16"}));
+  }
   void buildTiled(OpPassManager &pm, const Options &options) override {
     ScheduleSources sources;
     sources.file = options.scheduleFile;

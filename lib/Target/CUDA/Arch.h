@@ -7,6 +7,12 @@
 
 namespace tilewright::cuda {
 
+/// What tensor cores multiply besides bf16, f16 and int8.
+struct TensorFormats {
+  bool tf32 = true;   ///< operands of f32, rounded to it
+  bool float8 = true; ///< e4m3 and e5m2
+};
+
 struct Arch {
   llvm::StringLiteral name;
   int64_t sharedBytes;      ///< that a block may have
@@ -18,8 +24,10 @@ struct Arch {
   double groupFlops; ///< the same by wgmma; 0: it has none, and no TMA
   double deviceRate; ///< bytes a nanosecond from the card's memory
   double cacheBytes; ///< of the second-level cache
+  bool float8;       ///< its tensor cores multiply e4m3 and e5m2
   /// Products of f32 may round their operands to tf32, which has 10 bits behind the point: `+tf32` behind the name.
   bool tf32 = false;
+  TensorFormats formats() const { return {tf32, float8}; }
 };
 
 inline constexpr llvm::StringLiteral defaultArch = "sm_80";

@@ -7,7 +7,7 @@ using namespace mlir;
 namespace tilewright::cuda {
 
 AttentionCode::AttentionCode(ThreadKernel &kernel, Type element)
-    : TileCode(kernel, element), f32(builder.getF32Type()), zero(number(0)),
+    : TileCode(kernel, element, element), f32(builder.getF32Type()), zero(number(0)),
       lowest(number(-std::numeric_limits<double>::infinity())) {}
 
 Value AttentionCode::number(double value) {

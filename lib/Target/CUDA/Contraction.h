@@ -58,6 +58,10 @@ std::optional<Schedule> chooseFma(Contraction contraction);
 /// Why a schedule cannot be emitted; empty: it can.
 std::string whyNotFma(const Schedule &schedule, Contraction contraction);
 
+/// A float of 8 bits that tensor cores multiply, and what PTX calls it.
+bool isFloat8(mlir::Type type);
+llvm::StringRef ptxName(mlir::Type float8);
+
 /// Elements that keep the rows of a tile of elements of `type` apart: they begin at multiples of 16 bytes.
 int64_t paddingOf(mlir::Type type);
 

@@ -125,6 +125,13 @@ void ContractionCode::write(Value row, Value column, ArrayRef<Value> sums) {
     elements.store(each.value, each.destination, each.at, kernel.pointers[each.destination]);
 }
 
+SmallVector<Value> ContractionCode::added(ArrayRef<Value> a, ArrayRef<Value> b) {
+  SmallVector<Value> sums;
+  for (auto [one, other] : llvm::zip_equal(a, b))
+    sums.push_back(arith::AddFOp::create(builder, loc, one, other));
+  return sums;
+}
+
 int64_t ContractionCode::fragmentsTogether(int64_t tilesN, Value columns) {
   constexpr int64_t storeBytes = 16;
   int64_t narrowest = storeBytes;

@@ -32,6 +32,9 @@ public:
   /// Computes all that the kernel returns from the sums of neighbouring columns, and stores it.
   void write(mlir::Value row, mlir::Value column, llvm::ArrayRef<mlir::Value> sums);
 
+  /// Sums of f32, one by one.
+  llvm::SmallVector<mlir::Value> added(llvm::ArrayRef<mlir::Value> a, llvm::ArrayRef<mlir::Value> b);
+
   /// Fragments of sums of 16 x 8 as mma and wgmma leave them in a warp.
   struct Fragments {
     int64_t tilesM, tilesN; ///< how many

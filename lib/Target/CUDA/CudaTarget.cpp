@@ -54,6 +54,11 @@ public:
   /// All devices of an architecture, the emulated one too, run the same PTX.
   std::string machineKey(const Options &options) override { return options.arch; }
 
+  void buildGraph(OpPassManager &pm, const Options &options) override {
+    if (!hasFloat8(options))
+      pm.addNestedPass<func::FuncOp>(createWidenFloat8({/*to=*/"f16"}));
+  }
+
   void buildTiled(OpPassManager &pm, const Options &options) override {
     pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
     pm.addNestedPass<func::FuncOp>(createCSEPass());
@@ -87,7 +92,10 @@ public:
     pm.addPass(createFinishPlan());
   }
 
-  void buildLowering(OpPassManager &pm, const Options &) override {
+  void buildLowering(OpPassManager &pm, const Options &options) override {
+    if (hasFloat8(options))
+      pm.addNestedPass<func::FuncOp>(createConvertFloat8());
+    pm.addNestedPass<func::FuncOp>(createExpandFloat8());
     pm.addNestedPass<func::FuncOp>(createExpandMath());
     pm.addPass(createLowerToNvvm());
   }
@@ -113,6 +121,8 @@ public:
   }
 
 private:
+  static bool hasFloat8(const Options &options) { return llvm::cantFail(findArch(options.arch)).float8; }
+
   static llvm::Expected<std::string> ptxOf(ModuleOp module, const Options &options, bool locations) {
     Arch arch = llvm::cantFail(findArch(options.arch));
     llvm::Expected<std::string> ptx = emitPtx(module, arch, locations);

@@ -18,7 +18,28 @@ using namespace mlir;
 
 namespace tilewright::cuda {
 
-Type memoryType(Type element) { return element.isInteger(1) ? IntegerType::get(element.getContext(), 8) : element; }
+Type memoryType(Type element) {
+  const bool isByte = element.isInteger(1) || (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8);
+  return isByte ? IntegerType::get(element.getContext(), 8) : element;
+}
+
+Value toMemory(OpBuilder &builder, Location loc, Value value) {
+  Type stored = memoryType(value.getType());
+  if (stored == value.getType())
+    return value;
+  if (isa<FloatType>(value.getType()))
+    return arith::BitcastOp::create(builder, loc, stored, value);
+  return arith::ExtUIOp::create(builder, loc, stored, value);
+}
+
+Value fromMemory(OpBuilder &builder, Location loc, Value word, Type element) {
+  if (word.getType() == element)
+    return word;
+  if (isa<FloatType>(element))
+    return arith::BitcastOp::create(builder, loc, element, word);
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(word.getType()));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, word, zero);
+}
 
 Elements::Elements(OpBuilder &builder, func::FuncOp kernel, ArrayRef<Value> sizes, Value status)
     : builder(builder), kernel(kernel), sizes(sizes.begin(), sizes.end()), status(status), scopes(1) {
@@ -181,19 +202,14 @@ void Elements::provideMemory(Value tensor, Value pointer) {
     Type stored = memoryType(element);
     Address from = address(pointer, stored, at, sizes);
     Value value = LLVM::LoadOp::create(builder, loc, stored, from.pointer, from.alignment);
-    if (stored == element)
-      return value;
-    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(stored));
-    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, value, zero);
+    return fromMemory(builder, loc, value, element);
   });
 }
 
 void Elements::store(Value value, Value tensor, ArrayRef<Value> at, Value pointer) {
   Location loc = kernel.getLoc();
-  Type stored = memoryType(value.getType());
-  if (stored != value.getType())
-    value = arith::ExtUIOp::create(builder, loc, stored, value);
-  Address to = address(pointer, stored, at, extents(tensor));
+  value = toMemory(builder, loc, value);
+  Address to = address(pointer, value.getType(), at, extents(tensor));
   LLVM::StoreOp::create(builder, loc, value, to.pointer, to.alignment);
 }
 

@@ -112,8 +112,11 @@ private:
   bool broken = false;
 };
 
-/// A tensor's element as it lies in memory: a boolean is a byte.
+/// A tensor's element as it lies in memory: a boolean is a byte, and so is a float of 8 bits, which llvm has not.
 mlir::Type memoryType(mlir::Type element);
+/// From a value to what lies in memory, and back: `word` is of memoryType(element).
+mlir::Value toMemory(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value);
+mlir::Value fromMemory(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value word, mlir::Type element);
 
 } // namespace tilewright::cuda
 

@@ -131,9 +131,7 @@ private:
       Value at = clamped(elements.add(side.origin, place), side.extent, side.size);
       SmallVector<Value> from =
           code.placeOf(side.map, side.loops, at, contraction.depth, clamped(k, depth, schedule.k));
-      Value value = elements.element(side.tensor, from);
-      if (value.getType() != side.stored)
-        value = arith::ExtUIOp::create(builder, loc, side.stored, value);
+      Value value = toMemory(builder, loc, elements.element(side.tensor, from));
       if (!dividesEvenly(depth, schedule.k)) { // beyond the sum's end there are zeros
         Value none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(side.stored));
         value = arith::SelectOp::create(builder, loc, isLess(k, depth), value, none);
@@ -165,10 +163,7 @@ private:
     Type type = getElementTypeOrSelf(side.tensor.getType());
     for (int64_t i = 0; i < side.mine; ++i) {
       Value from = address(side, which, index(k), elements.add(side.first, index(i)));
-      Value value = LLVM::LoadOp::create(builder, loc, side.stored, from);
-      if (type != side.stored)
-        value = arith::TruncIOp::create(builder, loc, type, value);
-      values.push_back(value);
+      values.push_back(fromMemory(builder, loc, LLVM::LoadOp::create(builder, loc, side.stored, from), type));
     }
     return values;
   }

@@ -29,7 +29,7 @@ namespace {
 class MmaEmitter : TileCode {
 public:
   MmaEmitter(ThreadKernel &kernel, Contraction product)
-      : TileCode(kernel, getElementTypeOrSelf(product.lhs()->get().getType())), code(kernel, std::move(product)),
+      : TileCode(kernel, elementOf(product), rhsElementOf(product)), code(kernel, std::move(product)),
         product(code.contraction) {}
 
   LogicalResult run() {
@@ -70,8 +70,10 @@ public:
       load(elements.add(tile, index(schedule.stages - 1)));
       SmallVector<Value> next(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
       Value from = slot(tile);
+      SmallVector<Value> sumsOfTile = addsTiles(product) ? SmallVector<Value>(next.size(), zero) : next;
       for (int64_t step = 0; step < schedule.k / stepOf(element); ++step)
-        multiplyTiles(a, b, from, step, next);
+        multiplyTiles(a, b, from, step, sumsOfTile);
+      next = addsTiles(product) ? code.added(next, sumsOfTile) : sumsOfTile;
       scf::YieldOp::create(builder, loc, next);
     });
     // The groups that are still there are empty.
@@ -142,7 +144,7 @@ private:
     SmallVector<Value> place = code.placeOf(operand.map, operand.rowLoops, row, operand.columnLoops, column);
     Value linear = elements.linearize(place, elements.extents(operand.tensor));
     linear = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), linear);
-    return LLVM::GEPOp::create(builder, loc, operand.pointer.getType(), element, operand.pointer,
+    return LLVM::GEPOp::create(builder, loc, operand.pointer.getType(), memoryType(element), operand.pointer,
                                ArrayRef<LLVM::GEPArg>{linear});
   }
 
@@ -179,8 +181,8 @@ private:
         fromRow = arith::SelectOp::create(builder, loc, inside, row, index(0));
         at = arith::SelectOp::create(builder, loc, inside, at, index(0));
       }
-      Value value = LLVM::LoadOp::create(builder, loc, element, globalAddress(operand, fromRow, at));
-      if (element != bits)
+      Value value = LLVM::LoadOp::create(builder, loc, memoryType(element), globalAddress(operand, fromRow, at));
+      if (value.getType() != bits)
         value = arith::BitcastOp::create(builder, loc, bits, value);
       if (inside)
         value = arith::SelectOp::create(builder, loc, inside, value, zero);
@@ -215,7 +217,7 @@ LogicalResult emitMma(ThreadKernel &kernel) {
   std::string reason;
   std::optional<Contraction> product = matchContraction(kernel.from, reason);
   if (product)
-    reason = whyNotOnTensorCores(*product, /*tf32=*/true);
+    reason = whyNotOnTensorCores(*product, TensorFormats());
   if (!reason.empty())
     return kernel.from.emitOpError("its schedule `mma` does not fit: ") << reason;
   // The architecture has been asked when the schedule was chosen.

@@ -37,10 +37,23 @@ namespace tilewright::cuda {
 namespace {
 
 /// The oldest PTX that has what kernels of all architectures use, and pragmas that say which bytes of a load count:
-/// merged loads may reach beyond the end of a tensor, within 16 bytes. Drivers read it from CUDA 12.3 on.
-constexpr llvm::StringLiteral ptxVersion = "+ptx83";
+/// merged loads may reach beyond the end of a tensor, within 16 bytes. Drivers read it from CUDA 12.3 on; mma of 8-bit
+/// floats is one version younger.
+constexpr llvm::StringLiteral ptxVersion = "+ptx83", ptxWithFloat8 = "+ptx84";
 
-llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const Arch &arch) {
+/// What the module's code is written in.
+llvm::StringRef versionFor(ModuleOp module) {
+  const bool float8 = module
+                          .walk([](LLVM::InlineAsmOp op) {
+                            StringRef text = op.getAsmString();
+                            const bool found = text.starts_with("mma.sync") && text.contains(".e");
+                            return found ? WalkResult::interrupt() : WalkResult::advance();
+                          })
+                          .wasInterrupted();
+  return float8 ? ptxWithFloat8 : ptxVersion;
+}
+
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const Arch &arch, llvm::StringRef version) {
   static std::once_flag once;
   std::call_once(once, [] {
     LLVMInitializeNVPTXTargetInfo();
@@ -54,7 +67,7 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const Arch &a
   if (!target)
     return llvm::createStringError("this LLVM has no NVPTX backend: " + error);
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      triple, arch.name, ptxVersion, llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
+      triple, arch.name, version, llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
       llvm::CodeGenOptLevel::Default)); // Aggressive numbers values twice more, and finds none
   if (!machine)
     return llvm::createStringError("this LLVM knows no GPU " + arch.name);
@@ -152,8 +165,9 @@ SmallVector<Part> partsOf(ModuleOp module, size_t most) {
   return parts;
 }
 
-llvm::Expected<std::string> emitPart(const Part &part, Location loc, const Arch &arch, bool locations) {
-  auto machine = createMachine(arch);
+llvm::Expected<std::string> emitPart(const Part &part, Location loc, const Arch &arch, llvm::StringRef version,
+                                     bool locations) {
+  auto machine = createMachine(arch, version);
   if (!machine)
     return machine.takeError();
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(loc);
@@ -188,9 +202,10 @@ llvm::Expected<std::string> emitPtx(ModuleOp module, const Arch &arch, bool loca
   // Numbers of files are a module's own. Else parts are the same on every machine, so that the text is.
   constexpr size_t mostParts = 64;
   const SmallVector<Part> parts = partsOf(module, locations ? 1 : mostParts);
+  const llvm::StringRef version = versionFor(module);
   std::vector<std::string> texts(parts.size()), problems(parts.size());
   parallelFor(context, 0, parts.size(), [&](size_t number) {
-    if (auto text = emitPart(parts[number], module.getLoc(), arch, locations))
+    if (auto text = emitPart(parts[number], module.getLoc(), arch, version, locations))
       texts[number] = std::move(*text);
     else
       problems[number] = llvm::toString(text.takeError());

@@ -217,11 +217,8 @@ private:
         made.back().first = elements.element(result, at);
       }
       guarded(where.valid, [&] {
-        for (auto &[value, places] : made) {
-          Value word =
-              stored == value.getType() ? value : arith::ExtUIOp::create(builder, loc, stored, value).getResult();
-          LLVM::StoreOp::create(builder, loc, word, slot(places));
-        }
+        for (auto &[value, places] : made)
+          LLVM::StoreOp::create(builder, loc, toMemory(builder, loc, value), slot(places));
       });
       return SmallVector<Value>();
     });
@@ -233,10 +230,7 @@ private:
       SmallVector<Value> places;
       for (unsigned dim : inRow)
         places.push_back(at[dim]);
-      Value value = LLVM::LoadOp::create(builder, loc, stored, slot(places));
-      return stored == type.getElementType()
-                 ? value
-                 : arith::TruncIOp::create(builder, loc, type.getElementType(), value).getResult();
+      return fromMemory(builder, loc, LLVM::LoadOp::create(builder, loc, stored, slot(places)), type.getElementType());
     });
   }
 
@@ -268,14 +262,11 @@ private:
     {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(&branch.getThenRegion().front());
-      Value word = stored == type ? value : arith::ExtUIOp::create(builder, loc, stored, value).getResult();
-      LLVM::StoreOp::create(builder, loc, word, slot(warp));
+      LLVM::StoreOp::create(builder, loc, toMemory(builder, loc, value), slot(warp));
     }
     NVVM::Barrier0Op::create(builder, loc);
     Value from = warps == warpSize ? inWarp : arith::RemUIOp::create(builder, loc, inWarp, index(warps)).getResult();
-    Value others = LLVM::LoadOp::create(builder, loc, stored, slot(from));
-    if (stored != type)
-      others = arith::TruncIOp::create(builder, loc, type, others);
+    Value others = fromMemory(builder, loc, LLVM::LoadOp::create(builder, loc, stored, slot(from)), type);
     if (warps != warpSize) {
       Value neutral = arith::ConstantOp::create(builder, loc, *arith::getNeutralElement(combiner));
       Value real = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, inWarp, index(warps));
@@ -295,14 +286,12 @@ private:
       Value at = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), number);
       return LLVM::GEPOp::create(builder, loc, slots.getType(), stored, slots, ArrayRef<LLVM::GEPArg>{at});
     };
-    Value word = stored == type ? value : arith::ExtUIOp::create(builder, loc, stored, value).getResult();
-    LLVM::StoreOp::create(builder, loc, word, slot(kernel.thread));
+    LLVM::StoreOp::create(builder, loc, toMemory(builder, loc, value), slot(kernel.thread));
     NVVM::Barrier0Op::create(builder, loc);
     Value inWarp = arith::RemUIOp::create(builder, loc, kernel.thread, index(warpSize)), all;
     for (int64_t warp = 0; warp < group; ++warp) {
       Value other = LLVM::LoadOp::create(builder, loc, stored, slot(elements.add(inWarp, index(warp * warpSize))));
-      if (stored != type)
-        other = arith::TruncIOp::create(builder, loc, type, other);
+      other = fromMemory(builder, loc, other, type);
       all = all ? combine(builder, combiner, all, other) : other;
     }
     return all;

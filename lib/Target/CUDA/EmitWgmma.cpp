@@ -6,6 +6,7 @@
 //   loads:       for k tiles: wait until the slot is empty ; say how many bytes will come ; TMA of A and B
 //   multiplies:  for k tiles: wait until the slot is full ; wgmma ; wait for the products before these ;
 //                             the slot before this is empty: each warp arrives
+//                             (8-bit floats: wait for these products ; add their sums to the others in f32)
 //                wait for the last ; each pair of sums goes through what the kernel computes from C, and is stored
 //
 // A slot has lines of 128 bytes, swizzled, as the operand lies in memory: lines along k, or lines of 64 rows of A (of
@@ -238,19 +239,33 @@ private:
                                     ArrayRef<LLVM::GEPArg>{rowBytes});
         left.push_back({start, a.mapped.alongK, a.boxBytes()});
       }
-      multiply(elementOf(product), left, {tileOf(b, now.slot), b.mapped.alongK, b.boxBytes()}, schedule.n,
-               lineBytes / groupDepthBytes, sums);
-      waitForGroups(1);
-      Value later = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, loop.getInductionVar(), index(0));
-      when(both(arrives, later), [&] { leave(loop.getRegionIterArg(2), lane); });
+      const Matrix right{tileOf(b, now.slot), b.mapped.alongK, b.boxBytes()};
+      auto multiplyInto = [&](MutableArrayRef<Value> into, bool anew) {
+        multiply(elementOf(product), rhsElementOf(product), left, right, schedule.n, lineBytes / groupDepthBytes, into,
+                 anew);
+      };
+      if (addsTiles(product)) {
+        // The other warp group multiplies while this one adds.
+        SmallVector<Value> sumsOfTile(sums.size(), LLVM::UndefOp::create(builder, loc, sumType));
+        multiplyInto(sumsOfTile, /*anew=*/true);
+        waitForGroups(0, sumsOfTile);
+        when(arrives, [&] { leave(now.slot, lane); });
+        sums = code.added(sums, sumsOfTile);
+      } else {
+        multiplyInto(sums, /*anew=*/false);
+        waitForGroups(1);
+        Value later = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, loop.getInductionVar(), index(0));
+        when(both(arrives, later), [&] { leave(loop.getRegionIterArg(2), lane); });
+      }
       Place then = next(now);
       SmallVector<Value> yielded{then.slot, then.parity, now.slot};
       yielded.append(sums);
       scf::YieldOp::create(builder, loc, yielded);
     });
     SmallVector<Value> sums(loop.getResults().drop_front(numPlaces));
-    waitForGroups(0, sums);
-    if (schedule.inTurn > 1) { // else nobody waits for the last slot
+    if (!addsTiles(product))
+      waitForGroups(0, sums);
+    if (schedule.inTurn > 1 && !addsTiles(product)) { // else nobody waits for the last slot
       Value any = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, tiles, index(0));
       when(both(arrives, any), [&] { leave(loop.getResult(2), lane); });
     }
@@ -273,7 +288,7 @@ LogicalResult emitWgmma(ThreadKernel &kernel) {
   std::string reason;
   std::optional<Contraction> product = matchContraction(kernel.from, reason);
   if (product)
-    reason = whyNotOnWarpGroups(*product, /*tf32=*/true);
+    reason = whyNotOnWarpGroups(*product, TensorFormats());
   if (!reason.empty())
     return kernel.from.emitOpError("its schedule `wgmma` does not fit: ") << reason;
   // The architecture has been asked when the schedule was chosen.

@@ -8,17 +8,18 @@ using namespace mlir;
 namespace tilewright::cuda {
 
 Type elementOf(Contraction product) { return getElementTypeOrSelf(product.lhs()->get().getType()); }
+Type rhsElementOf(Contraction product) { return getElementTypeOrSelf(product.rhs()->get().getType()); }
 
-std::string whyNotOnTensorCores(Contraction product, bool tf32) {
+std::string whyNotOnTensorCores(Contraction product, TensorFormats formats) {
   linalg::LinalgOp op = product.op;
-  Type a = getElementTypeOrSelf(product.lhs()->get().getType()),
-       b = getElementTypeOrSelf(product.rhs()->get().getType()), c = getElementTypeOrSelf(op->getResult(0).getType());
+  Type a = elementOf(product), b = rhsElementOf(product), c = getElementTypeOrSelf(op->getResult(0).getType());
   bool isSigned = llvm::none_of(*op.getBlock(), [](Operation &inner) { return isa<arith::ExtUIOp>(inner); });
-  bool floats = (a.isBF16() || a.isF16() || (tf32 && a.isF32())) && c.isF32();
+  bool floats = (a.isBF16() || a.isF16() || (formats.tf32 && a.isF32())) && c.isF32();
+  bool float8 = formats.float8 && isFloat8(a) && isFloat8(b) && c.isF32();
   bool integers = a.isInteger(8) && isSigned && (c.isInteger(32) || c.isInteger(8));
-  if (a != b || !(floats || integers))
-    return "tensor cores multiply bf16 and f16 into f32, f32 where it may be rounded to tf32 (arch sm_80+tf32), and "
-           "signed i8 into i32 or i8";
+  if (!float8 && (a != b || !(floats || integers)))
+    return "tensor cores multiply bf16 and f16 into f32, f32 where it may be rounded to tf32 (arch sm_80+tf32), "
+           "signed i8 into i32 or i8, and e4m3 and e5m2 into f32 (from sm_89 on)";
   if (!isa<BlockArgument>(product.lhs()->get()) || !isa<BlockArgument>(product.rhs()->get()))
     return "an operand is computed in the kernel";
   auto liesSideBySide = [&](OpOperand *operand, ArrayRef<unsigned> side) {
@@ -31,9 +32,11 @@ std::string whyNotOnTensorCores(Contraction product, bool tf32) {
   return "";
 }
 
-int64_t registersOf(const Schedule &schedule) {
+bool addsTiles(Contraction product) { return isFloat8(elementOf(product)); }
+
+int64_t registersOf(const Schedule &schedule, int64_t sets) {
   const int64_t rows = schedule.m / schedule.warpsM, columns = schedule.n / schedule.warpsN;
-  return rows * columns / warpSize + rows / 16 * 4 + columns / 8 * 2 + aroundRegisters;
+  return sets * rows * columns / warpSize + rows / 16 * 4 + columns / 8 * 2 + aroundRegisters;
 }
 
 std::string whyNotMma(const Schedule &schedule, Contraction product, int64_t sharedBytes) {
@@ -60,7 +63,7 @@ std::string whyNotMma(const Schedule &schedule, Contraction product, int64_t sha
   int64_t most = std::min(sharedBytes, mostStaticShared);
   if (bytes > most)
     return "it needs " + std::to_string(bytes) + " bytes of shared memory, and a block has " + std::to_string(most);
-  if (int64_t used = registersOf(schedule); used > mostRegisters)
+  if (int64_t used = registersOf(schedule, setsOfSums(product)); used > mostRegisters)
     return "it needs about " + std::to_string(used) + " registers, and a thread has " + std::to_string(mostRegisters);
   return "";
 }

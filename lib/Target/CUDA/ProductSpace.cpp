@@ -62,9 +62,9 @@ private:
   int64_t blocksTogether() const {
     constexpr int64_t registerFile = 65536, mostThreads = 1536, mostBlocks = 16, reserved = 1024;
     const int64_t shared = (schedule.m + schedule.n) * schedule.k * bytes * schedule.stages + reserved;
-    return std::max<int64_t>(
-        1, std::min({(arch.sharedBytes + reserved) / shared, registerFile / (registersOf(schedule) * schedule.threads),
-                     mostThreads / schedule.threads, mostBlocks}));
+    return std::max<int64_t>(1, std::min({(arch.sharedBytes + reserved) / shared,
+                                          registerFile / (registersOf(schedule, sizes.sets) * schedule.threads),
+                                          mostThreads / schedule.threads, mostBlocks}));
   }
 
   /// Of so many blocks on one multiprocessor, from their start to their end.
@@ -91,7 +91,7 @@ private:
 } // namespace
 
 double bytesMoved(const ProductSizes &sizes, const Schedule &schedule, int64_t together, const Arch &arch) {
-  const auto [m, n, k, batches, bytes, resultBytes] = sizes;
+  const auto [m, n, k, batches, bytes, resultBytes, sets] = sizes;
   const double results = double(batches) * double(resultBytes) * double(m) * double(n);
   const double once = double(batches) * sizes.operands();
   if (sizes.operands() <= arch.cacheBytes)
@@ -123,7 +123,8 @@ ProductSizes sizesOf(Contraction product, int64_t parts) {
           product.likelySizeOf(product.depth) / parts,
           product.likelySizeOf(product.batches) * parts,
           bytesOf(elementOf(product)),
-          std::max<int64_t>(1, bytesOf(result))};
+          std::max<int64_t>(1, bytesOf(result)),
+          setsOfSums(product)};
 }
 
 ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &initial) {
@@ -160,7 +161,7 @@ ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &
   atMost(mostWarps, {{1, {warpsM, warpsN}}}, "a block has at most 512 threads");
   // registersOf(), times a warp's threads.
   atMost((mostRegisters - aroundRegisters) * warpSize,
-         {{1, {warpM, warpN}}, {warpSize / 4, {warpM}}, {warpSize / 4, {warpN}}},
+         {{setsOfSums(product), {warpM, warpN}}, {warpSize / 4, {warpM}}, {warpSize / 4, {warpN}}},
          "sums and fragments fit a thread's registers");
   atMost(std::min(arch.sharedBytes, mostStaticShared),
          {{bytes, {warpM, warpsM, depth, stages}}, {bytes, {warpN, warpsN, depth, stages}}},

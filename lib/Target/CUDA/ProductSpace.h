@@ -22,6 +22,7 @@ double nanosecondsOfMma(const Schedule &schedule, Contraction product, const Arc
 struct ProductSizes {
   int64_t m, n, k, batches;
   int64_t bytes, resultBytes;                                                   ///< of an element
+  int64_t sets;                                                                 ///< of sums, that a thread has
   double operands() const { return double(bytes) * double(k) * double(m + n); } ///< bytes, of one of the batch
 };
 /// Those of `product`, whose sum is in so many parts; unknown ones are taken for 1024.

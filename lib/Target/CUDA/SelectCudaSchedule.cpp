@@ -100,11 +100,11 @@ public:
     Schedule schedule;
     std::string reason;
     if (std::optional<Contraction> contraction = matchContraction(kernel, reason)) {
-      if (arch.groupFlops > 0 && whyNotOnWarpGroups(*contraction, arch.tf32).empty())
+      if (arch.groupFlops > 0 && whyNotOnWarpGroups(*contraction, arch.formats()).empty())
         if (Schedule wgmma = chooseWgmma(*contraction, arch);
             whyNotWgmma(wgmma, *contraction, arch.sharedBytes).empty())
           return wgmma;
-      if (whyNotOnTensorCores(*contraction, arch.tf32).empty())
+      if (whyNotOnTensorCores(*contraction, arch.formats()).empty())
         if (Schedule mma = chooseMma(*contraction, arch); whyNotMma(mma, *contraction, arch.sharedBytes).empty())
           return mma;
       if (std::optional<Schedule> fma = chooseFma(*contraction); fma && whyNotFma(*fma, *contraction).empty())

@@ -69,7 +69,7 @@ bool canCut(linalg::LinalgOp op, unsigned loop) {
 /// What the model expects of the product in so many parts, in nanoseconds.
 double timeOf(Contraction &product, const Arch &arch, int64_t parts) {
   double time;
-  if (arch.groupFlops > 0 && whyNotOnWarpGroups(product, arch.tf32).empty())
+  if (arch.groupFlops > 0 && whyNotOnWarpGroups(product, arch.formats()).empty())
     time = nanosecondsOfWgmma(chooseWgmma(product, arch, parts), product, arch, parts);
   else
     time = nanosecondsOfMma(chooseMma(product, arch, parts), product, arch, parts);
@@ -101,7 +101,7 @@ int64_t partsOfFma(Contraction &product, const Arch &arch) {
 int64_t partsOf(func::FuncOp kernel, Contraction &product, const Arch &arch) {
   if (product.depth.size() != 1 || !sizesAreKnown(kernel) || !canCut(product.op, product.depth[0]))
     return 1;
-  if (!whyNotOnTensorCores(product, arch.tf32).empty())
+  if (!whyNotOnTensorCores(product, arch.formats()).empty())
     return partsOfFma(product, arch);
   constexpr double worth = 0.8; // of the time of one kernel; the model is a model
   const int64_t terms = product.sizeOf(product.depth);

@@ -6,8 +6,8 @@ using namespace mlir;
 
 namespace tilewright::cuda {
 
-TileCode::TileCode(ThreadKernel &kernel, Type element)
-    : ThreadCode(kernel), element(element), chunkElements(chunkBytes / bytesOf(element)) {
+TileCode::TileCode(ThreadKernel &kernel, Type element, Type rhsElement)
+    : ThreadCode(kernel), element(element), rhsElement(rhsElement), chunkElements(chunkBytes / bytesOf(element)) {
   warp = quotient(kernel.thread, warpSize);
   lane = remainder(kernel.thread, warpSize);
 }
@@ -115,6 +115,20 @@ Value TileCode::asFragment(Value word) {
   return LLVM::BitcastOp::create(builder, loc, VectorType::get({2}, builder.getF16Type()), word);
 }
 
+/// mma of 8-bit floats, which the nvvm dialect does not know.
+static Value multiplyFloat8(OpBuilder &builder, Location loc, Type result, Type left, Type right, ValueRange a,
+                            ValueRange b, ValueRange sums) {
+  SmallVector<Value> operands(a);
+  llvm::append_range(operands, b);
+  llvm::append_range(operands, sums);
+  const std::string text = "mma.sync.aligned.m16n8k32.row.col.f32." + ptxName(left).str() + "." + ptxName(right).str() +
+                           ".f32 {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$10, $11, $12, $13};";
+  return LLVM::InlineAsmOp::create(builder, loc, result, operands, text, "=f,=f,=f,=f,r,r,r,r,r,r,0,1,2,3",
+                                   /*has_side_effects=*/false, /*is_align_stack=*/false,
+                                   LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
+      .getRes();
+}
+
 void TileCode::multiply(ValueRange a, ValueRange b, MutableArrayRef<Value> sums) {
   bool isInteger = element.isInteger();
   NVVM::MMATypes type = isInteger         ? NVVM::MMATypes::s8
@@ -127,10 +141,13 @@ void TileCode::multiply(ValueRange a, ValueRange b, MutableArrayRef<Value> sums)
   std::optional<NVVM::MMAIntOverflow> overflow;
   if (isInteger)
     overflow = NVVM::MMAIntOverflow::wrapped;
-  Value made = NVVM::MmaOp::create(builder, loc, four, a, b, ValueRange(ArrayRef<Value>(sums)),
-                                   ArrayRef<int64_t>{16, 8, stepOf(element)}, std::nullopt, overflow,
-                                   std::array<NVVM::MMATypes, 2>{type, type},
-                                   std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row, NVVM::MMALayout::col});
+  ValueRange before{ArrayRef<Value>(sums)};
+  Value made = isFloat8(element)
+                   ? multiplyFloat8(builder, loc, four, element, rhsElement, a, b, before)
+                   : NVVM::MmaOp::create(builder, loc, four, a, b, before, ArrayRef<int64_t>{16, 8, stepOf(element)},
+                                         std::nullopt, overflow, std::array<NVVM::MMATypes, 2>{type, type},
+                                         std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row, NVVM::MMALayout::col})
+                         .getResult();
   for (auto [number, each] : llvm::enumerate(sums))
     each = LLVM::ExtractValueOp::create(builder, loc, made, ArrayRef<int64_t>{int64_t(number)});
 }

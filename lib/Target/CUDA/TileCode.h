@@ -7,8 +7,8 @@
 // along k; those of 32 bits are read one by one where they do not. f32 is rounded to tf32 in registers, to nearest: mma
 // would cut it off.
 //
-// Fragments: PTX ISA, "Matrix Fragments for mma.m16n8k16" with 16-bit floats, "for mma.m16n8k32" with 8-bit integers
-// and "for mma.m16n8k8" with tf32.
+// Fragments: PTX ISA, "Matrix Fragments for mma.m16n8k16" with 16-bit floats, "for mma.m16n8k32" with 8-bit integers,
+// which those with 8-bit floats are like, and "for mma.m16n8k8" with tf32.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_TILECODE_H
@@ -21,7 +21,7 @@ namespace tilewright::cuda {
 /// What cp.async and a row of ldmatrix take.
 inline constexpr int64_t chunkBytes = 16;
 
-/// Bytes of an element that tensor cores take: bf16, f16, i8, f32 as tf32.
+/// Bytes of an element that tensor cores take: bf16, f16, i8, f32 as tf32, f8E4M3FN, f8E5M2.
 inline int64_t bytesOf(mlir::Type element) { return element.getIntOrFloatBitWidth() / 8; }
 /// The depth of one mma.
 inline int64_t stepOf(mlir::Type element) { return 2 * chunkBytes / bytesOf(element); }
@@ -44,8 +44,8 @@ struct SharedTile {
 /// The base of what emits a schedule on tensor cores.
 class TileCode : protected ThreadCode {
 protected:
-  /// `element` is bf16, f16, i8 or f32.
-  TileCode(ThreadKernel &kernel, mlir::Type element);
+  /// `element` is bf16, f16, i8, f32 or a float of 8 bits; B's is the same, or the other float of 8 bits.
+  TileCode(ThreadKernel &kernel, mlir::Type element, mlir::Type rhsElement);
 
   /// `offset` bytes behind a pointer to shared memory.
   mlir::Value address(mlir::Value pointer, mlir::Value offset);
@@ -73,7 +73,7 @@ protected:
   /// Four sums of 16 x 8 (f32, i32 of i8), in place, and A (four words) times B (two words).
   void multiply(mlir::ValueRange a, mlir::ValueRange b, llvm::MutableArrayRef<mlir::Value> sums);
 
-  mlir::Type element;
+  mlir::Type element, rhsElement;
   int64_t chunkElements;  ///< of a chunk
   mlir::Value lane, warp; ///< of this thread, and of the block
 };

@@ -109,18 +109,19 @@ Value WarpGroupCode::descriptorOf(const Matrix &matrix) {
   return arith::OrIOp::create(builder, loc, bits, i64(swizzle128 | (leading / 16) << 16 | (eightLines / 16) << 32));
 }
 
-void WarpGroupCode::multiply(Type element, ArrayRef<Matrix> left, const Matrix &right, int64_t columns, int64_t steps,
-                             MutableArrayRef<Value> sums) {
+void WarpGroupCode::multiply(Type element, Type rhsElement, ArrayRef<Matrix> left, const Matrix &right, int64_t columns,
+                             int64_t steps, MutableArrayRef<Value> sums, bool anew) {
   const bool integers = element.isInteger();
   const int64_t depth = groupDepthBytes * 8 / element.getIntOrFloatBitWidth();
   // From one product's k to the next, in sixteenths of bytes: in a line, or as many lines further.
   auto stepOf = [&](const Matrix &matrix) { return (matrix.alongK ? groupDepthBytes : depth * lineBytes) / 16; };
   const int64_t each = int64_t(sums.size() / left.size());
   std::string stem = "\twgmma.mma_async.sync.aligned.m64n" + std::to_string(columns) + "k" + std::to_string(depth);
-  stem += integers          ? ".s32.s8.s8 {"
-          : element.isF32() ? ".f32.tf32.tf32 {"
-          : element.isF16() ? ".f32.f16.f16 {"
-                            : ".f32.bf16.bf16 {";
+  stem += integers            ? ".s32.s8.s8 {"
+          : isFloat8(element) ? ".f32." + ptxName(element).str() + "." + ptxName(rhsElement).str() + " {"
+          : element.isF32()   ? ".f32.tf32.tf32 {"
+          : element.isF16()   ? ".f32.f16.f16 {"
+                              : ".f32.bf16.bf16 {";
   std::string constraints = inPlace(sums);
   SmallVector<Value> operands(sums.begin(), sums.end());
   auto pass = [&](Value value) {
@@ -136,7 +137,10 @@ void WarpGroupCode::multiply(Type element, ArrayRef<Matrix> left, const Matrix &
     return made;
   };
   SmallVector<std::string> ofRight = descriptors(right);
-  std::string text = "{\n\t.reg .pred adds;\n\tsetp.eq.u32 adds, 0, 0;\n\twgmma.fence.sync.aligned;\n";
+  std::string text = "{\n\t.reg .pred adds;\n\tsetp.eq.u32 adds, 0, 0;\n";
+  if (anew)
+    text += "\t.reg .pred begins;\n\tsetp.ne.u32 begins, 0, 0;\n";
+  text += "\twgmma.fence.sync.aligned;\n";
   for (auto [group, matrix] : llvm::enumerate(left)) {
     SmallVector<std::string> ofLeft = descriptors(matrix);
     std::string registers;
@@ -144,11 +148,11 @@ void WarpGroupCode::multiply(Type element, ArrayRef<Matrix> left, const Matrix &
       registers += (i ? ", $" : "$") + std::to_string(int64_t(group) * each + i);
     // Signs, which integers have not, and what is turned over: of 16 bits only.
     std::string tail = ", 1, 1";
-    if (!element.isF32())
+    if (element.getIntOrFloatBitWidth() == 16)
       tail += std::string(matrix.alongK ? ", 0" : ", 1") + (right.alongK ? ", 0" : ", 1");
     for (int64_t step = 0; step < steps; ++step)
-      text += stem + registers + "}, " + ofLeft[size_t(step)] + ", " + ofRight[size_t(step)] + ", adds" +
-              (integers ? "" : tail) + ";\n";
+      text += stem + registers + "}, " + ofLeft[size_t(step)] + ", " + ofRight[size_t(step)] +
+              (anew && step == 0 ? ", begins" : ", adds") + (integers ? "" : tail) + ";\n";
   }
   text += "\twgmma.commit_group.sync.aligned;\n\t}";
   assembly(text, constraints + "~{memory}", operands, sums);

@@ -53,9 +53,9 @@ protected:
   };
   mlir::Value descriptorOf(const Matrix &matrix);
   /// sums += A * B for `steps` times 32 bytes of k and all of `left`, 64 rows each; `sums` are as many for each of
-  /// them, f32 or, of i8, i32. Commits one group.
-  void multiply(mlir::Type element, llvm::ArrayRef<Matrix> left, const Matrix &right, int64_t columns, int64_t steps,
-                llvm::MutableArrayRef<mlir::Value> sums);
+  /// them, f32 or, of i8, i32. With `anew` sums = A * B. Commits one group.
+  void multiply(mlir::Type element, mlir::Type rhsElement, llvm::ArrayRef<Matrix> left, const Matrix &right,
+                int64_t columns, int64_t steps, llvm::MutableArrayRef<mlir::Value> sums, bool anew = false);
   /// Until at most `groups` groups are in flight. With `sums`, what comes behind reads them as they are then.
   void waitForGroups(int64_t groups, llvm::MutableArrayRef<mlir::Value> sums = {});
 

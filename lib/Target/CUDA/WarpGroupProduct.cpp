@@ -83,17 +83,17 @@ std::optional<MappedOperand> mapOperand(Contraction product, OpOperand *operand,
   made.element = element;
   made.alongK = made.runs.front().part == MappedOperand::Part::Depth;
   if (bytesOf(element) != 2 && !made.alongK)
-    return fail("wgmma takes int8 and tf32 only where neighbours are of one sum");
+    return fail("wgmma takes int8, fp8 and tf32 only where neighbours are of one sum");
   return made;
 }
 
 TensorMapRecipe MappedOperand::recipe(uint32_t buffer, int64_t side) const {
   TensorMapRecipe made;
   made.buffer = buffer;
-  made.element = element.isInteger() ? TensorMapRecipe::Element::I8
-                 : element.isF32()   ? TensorMapRecipe::Element::F32
-                 : element.isF16()   ? TensorMapRecipe::Element::F16
-                                     : TensorMapRecipe::Element::BF16;
+  made.element = bytesOf(element) == 1 ? TensorMapRecipe::Element::I8
+                 : element.isF32()     ? TensorMapRecipe::Element::F32
+                 : element.isF16()     ? TensorMapRecipe::Element::F16
+                                       : TensorMapRecipe::Element::BF16;
   made.swizzle = uint32_t(lineBytes);
   for (const Run &run : runs) {
     // A box has a line of what is contiguous, and of the other direction all that a tile takes.
@@ -103,8 +103,8 @@ TensorMapRecipe MappedOperand::recipe(uint32_t buffer, int64_t side) const {
   return made;
 }
 
-std::string whyNotOnWarpGroups(Contraction product, bool tf32) {
-  if (std::string reason = whyNotOnTensorCores(product, tf32); !reason.empty())
+std::string whyNotOnWarpGroups(Contraction product, TensorFormats formats) {
+  if (std::string reason = whyNotOnTensorCores(product, formats); !reason.empty())
     return reason;
   std::string reason;
   if (mapOperand(product, product.lhs(), product.rows, reason))
@@ -112,8 +112,8 @@ std::string whyNotOnWarpGroups(Contraction product, bool tf32) {
   return reason;
 }
 
-int64_t registersOfConsumer(const Schedule &schedule) {
-  return schedule.m / schedule.consumers * schedule.n / warpGroupSize + besideSums;
+int64_t registersOfConsumer(const Schedule &schedule, int64_t sets) {
+  return sets * schedule.m / schedule.consumers * schedule.n / warpGroupSize + besideSums;
 }
 
 int64_t bytesOfRing(const Schedule &schedule) {
@@ -156,7 +156,7 @@ std::string whyNotWgmma(const Schedule &schedule, Contraction product, int64_t s
            text(line * schedule.cluster) + " where they are contiguous in memory";
   if (int64_t bytes = bytesOfRing(schedule); bytes > sharedBytes)
     return "it needs " + text(bytes) + " bytes of shared memory, and a block has " + text(sharedBytes);
-  if (int64_t used = registersOfConsumer(schedule); used > consumerRegisters)
+  if (int64_t used = registersOfConsumer(schedule, setsOfSums(product)); used > consumerRegisters)
     return "it needs about " + text(used) + " registers, and a thread has " + text(consumerRegisters);
   return "";
 }

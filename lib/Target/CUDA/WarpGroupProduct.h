@@ -56,10 +56,10 @@ std::optional<MappedOperand> mapOperand(Contraction product, mlir::OpOperand *op
                                         std::string &reason);
 
 /// Why warp groups do not compute it; empty: they do, by a schedule `wgmma`.
-std::string whyNotOnWarpGroups(Contraction product, bool tf32);
+std::string whyNotOnWarpGroups(Contraction product, TensorFormats formats);
 
-/// Registers of a consumer's thread, about.
-int64_t registersOfConsumer(const Schedule &schedule);
+/// Registers of a consumer's thread with so many sets of sums, about.
+int64_t registersOfConsumer(const Schedule &schedule, int64_t sets);
 /// Bytes of shared memory: the tiles of all stages, two mbarriers for each, and what aligns them.
 int64_t bytesOfRing(const Schedule &schedule);
 

@@ -46,7 +46,8 @@ private:
   int64_t blocksTogether() const {
     constexpr int64_t registerFile = 65536, reserved = 1024;
     // Three warp groups are launched with all the registers that there are.
-    const int64_t registers = schedule.consumers > 1 ? registerFile : registersOfConsumer(schedule) * schedule.threads;
+    const int64_t registers =
+        schedule.consumers > 1 ? registerFile : registersOfConsumer(schedule, sizes.sets) * schedule.threads;
     return std::max<int64_t>(
         1, std::min((arch.sharedBytes + reserved) / (bytesOfRing(schedule) + reserved), registerFile / registers));
   }
@@ -151,7 +152,8 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
   atMost(mostOf(product.likelySizeOf(product.columns), least), {{1, {columns}}},
          "a tile has not many more columns than there are");
   // registersOfConsumer() and bytesOfRing().
-  atMost((consumerRegisters - besideSums) * warpGroupSize, {{1, {groupM, columns}}}, "sums fit a thread's registers");
+  atMost((consumerRegisters - besideSums) * warpGroupSize, {{setsOfSums(product), {groupM, columns}}},
+         "sums fit a thread's registers");
   atMost(arch.sharedBytes, {{lineBytes, {groupM, consumers, stages}}, {lineBytes, {columns, stages}}, {16, {stages}}},
          "the stages fit a block's shared memory");
   return space;

@@ -68,6 +68,7 @@ public:
 
   void buildLowering(OpPassManager &pm, const Options &) override {
     pm.addPass(createKeepRoundings());
+    pm.addPass(createExpandFloat8());
     pm.addPass(createLowerKernelABI());
     auto &kernel = pm.nest<func::FuncOp>();
     kernel.addPass(createSplitReshapes());
