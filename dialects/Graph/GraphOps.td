@@ -434,7 +434,8 @@ def TW_MaxPoolOp : TW_Op<"max_pool"> {
 def TW_AvgPoolOp : TW_Op<"avg_pool"> {
   let summary = "Mean of each window";
   let description = [{
-    `count_include_pad` divides by the window's size with padding; `divisor`, where given, replaces both.
+    `count_include_pad` divides by the window's size with padding; `divisor`, where given, replaces both: by 1 it is the
+    sum of each window, of integers as well.
     1. (avg_pool_c1) as max_pool_c1.
   }];
   let arguments = (ins TW_Tensor:$input, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$padding,

@@ -3,10 +3,7 @@
 #define TILEWRIGHT_FIXEDPOINT_H
 
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
 #include "llvm/Support/Error.h"
-#include <memory>
-#include <string>
 
 namespace tilewright {
 
@@ -15,16 +12,12 @@ namespace tilewright {
 /// analysis says of each rounding.
 inline constexpr llvm::StringLiteral fixedAttrName = "tw.fixed";
 
-/// Makes the floats of a graph integers with a binary point, in `formats` as of the flag --fixed ("16,6 fc1=8,3");
-/// arguments whose elements are known (tw_hls.value) become constants. Integers have the widths that hardware needs.
+/// Makes (--tw-fixed-point) the floats of a graph integers with a binary point, in `formats` as of the flag --fixed
+/// ("16,6 fc1=8,3"); arguments whose elements are known (tw_hls.value) become constants. Integers have the widths that
+/// hardware needs.
 llvm::Error makeFixedPoint(mlir::ModuleOp module, llvm::StringRef formats);
-/// Makes integers of any width those that programs have, with the same values.
+/// Makes (--tw-widen-integers) integers of any width those that programs have, with the same values.
 llvm::Error widenIntegers(mlir::ModuleOp module);
-
-/// The passes behind these: --tw-fixed-point{formats=...} and --tw-widen-integers.
-std::unique_ptr<mlir::Pass> createFixedPoint(std::string formats = "16,6");
-std::unique_ptr<mlir::Pass> createWidenIntegers();
-void registerFixedPointPasses();
 
 } // namespace tilewright
 

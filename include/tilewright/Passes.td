@@ -12,6 +12,18 @@ include "mlir/Pass/PassBase.td"
 // Graph: tw -> tw
 //===----------------------------------------------------------------------===//
 
+def FixedPoint : Pass<"tw-fixed-point", "::mlir::ModuleOp"> {
+  let summary = "A graph of floats becomes one of integers with a binary point, exact up to a rounding per layer";
+  let options = [
+    Option<"formats", "formats", "std::string", "\"16,6\"",
+           "W,I,Q,O as of ap_fixed, and those of inputs, weights, layers and results by name: 16,6 fc1=8,3">,
+  ];
+}
+
+def WidenIntegers : Pass<"tw-widen-integers", "::mlir::func::FuncOp"> {
+  let summary = "Integers of any width become those that programs have, with the same values";
+}
+
 def CollapseViews : Pass<"tw-collapse-views", "::mlir::func::FuncOp"> {
   let summary = "Push reshapes down through elementwise ops, norms and reductions until they meet and cancel";
 }

@@ -3,6 +3,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
+#include "tilewright/Passes.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -27,7 +28,11 @@ llvm::Error runFixedPass(ModuleOp module, llvm::function_ref<void(OpPassManager 
 } // namespace
 
 llvm::Error makeFixedPoint(ModuleOp module, llvm::StringRef formats) {
-  return runFixedPass(module, [&](OpPassManager &pm) { pm.addPass(createFixedPoint(formats.str())); });
+  return runFixedPass(module, [&](OpPassManager &pm) {
+    FixedPointOptions options;
+    options.formats = formats.str();
+    pm.addPass(createFixedPoint(options));
+  });
 }
 
 llvm::Error widenIntegers(ModuleOp module) {

@@ -13,7 +13,6 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "mlir/Transforms/Passes.h"
-#include "tilewright/FixedPoint.h"
 #include "tilewright/Passes.h"
 
 using namespace mlir;
@@ -153,7 +152,6 @@ void registerAllDialects(DialectRegistry &registry) {
 void registerAllPasses() {
   mlir::registerAllPasses();
   registerTilewrightPasses();
-  registerFixedPointPasses();
   PassPipelineRegistration<>("tw-stage-graph", "Stage 1: graph", [](OpPassManager &pm) { buildGraphStage(pm); });
   PassPipelineRegistration<>("tw-stage-structured", "Stage 2: structured",
                              [](OpPassManager &pm) { buildStructuredStage(pm); });

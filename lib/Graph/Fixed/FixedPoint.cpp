@@ -23,7 +23,7 @@
 #include "lib/Graph/Fixed/Arithmetic.h"
 #include "lib/Graph/Fixed/Layers.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Pass/PassRegistry.h"
+#include "tilewright/Passes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -31,7 +31,10 @@
 
 using namespace mlir;
 
-namespace tilewright::fixed {
+namespace tilewright {
+#define GEN_PASS_DEF_FIXEDPOINT
+#include "tilewright/Passes.h.inc"
+namespace fixed {
 namespace {
 
 bool isFloat(Type type) {
@@ -543,18 +546,8 @@ public:
   SmallVector<Attribute> errors; ///< per float result the most that it is off
 };
 
-struct FixedPoint : PassWrapper<FixedPoint, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FixedPoint)
-  explicit FixedPoint(std::string text) { formats = std::move(text); }
-  FixedPoint(const FixedPoint &other) : PassWrapper(other) { formats = other.formats; }
-
-  StringRef getArgument() const override { return "tw-fixed-point"; }
-  StringRef getDescription() const override {
-    return "A graph of floats becomes one of integers with a binary point, exact up to a rounding per layer";
-  }
-  Option<std::string> formats{*this, "formats",
-                              llvm::cl::desc("W,I,Q,O as of ap_fixed, and those of inputs, weights, layers and results "
-                                             "by name: 16,6 fc1=8,3")};
+struct FixedPoint : impl::FixedPointBase<FixedPoint> {
+  using FixedPointBase::FixedPointBase;
 
   void runOnOperation() override {
     auto fail = [&](const Twine &text) {
@@ -589,17 +582,5 @@ struct FixedPoint : PassWrapper<FixedPoint, OperationPass<ModuleOp>> {
 };
 
 } // namespace
-} // namespace tilewright::fixed
-
-namespace tilewright {
-
-std::unique_ptr<Pass> createFixedPoint(std::string formats) {
-  return std::make_unique<fixed::FixedPoint>(std::move(formats));
-}
-
-void registerFixedPointPasses() {
-  registerPass([] { return createFixedPoint(); });
-  registerPass([] { return createWidenIntegers(); });
-}
-
+} // namespace fixed
 } // namespace tilewright

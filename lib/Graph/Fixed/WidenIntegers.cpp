@@ -18,11 +18,13 @@
 #include "dialects/Graph/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
-#include "tilewright/FixedPoint.h"
+#include "tilewright/Passes.h"
 
 using namespace mlir;
 
 namespace tilewright {
+#define GEN_PASS_DEF_WIDENINTEGERS
+#include "tilewright/Passes.h.inc"
 namespace {
 
 int widthOf(Type type) {
@@ -46,13 +48,7 @@ Type widened(Type type) {
   return graph::withElementType(cast<RankedTensorType>(type), IntegerType::get(type.getContext(), container));
 }
 
-struct WidenIntegers : PassWrapper<WidenIntegers, OperationPass<func::FuncOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(WidenIntegers)
-  StringRef getArgument() const override { return "tw-widen-integers"; }
-  StringRef getDescription() const override {
-    return "Integers of any width lie in those of 8, 16, 32 or 64 bits, with the same values";
-  }
-
+struct WidenIntegers : impl::WidenIntegersBase<WidenIntegers> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
     SmallVector<Operation *> ops;
@@ -124,7 +120,5 @@ private:
 };
 
 } // namespace
-
-std::unique_ptr<Pass> createWidenIntegers() { return std::make_unique<WidenIntegers>(); }
 
 } // namespace tilewright
