@@ -61,6 +61,7 @@ public:
     HlsSelectSchedulesOptions schedules;
     schedules.part = options.part;
     schedules.budget = options.budget;
+    pm.addPass(createHlsSplitKernels());
     pm.addPass(createHlsSelectSchedules(schedules));
     auto &kernel = pm.nest<func::FuncOp>();
     kernel.addPass(createHlsApplySchedules());

@@ -8,7 +8,7 @@
 // RUN: FileCheck %s --check-prefix=REPORT < %t/report.md
 // RUN: FileCheck %s --check-prefix=THREADS < %t/check/dataflow_check.cpp
 
-// TARGET: func.func private @matmul_add
+// TARGET: func.func private @matmul(
 // TARGET: tw_hls.loop
 // TARGET: func.func @model
 // TARGET: tw_hls.dataflow
@@ -19,17 +19,19 @@
 // CHECK: #pragma HLS pipeline II=1
 // CHECK: #pragma HLS loop_flatten
 // CHECK: to[i][j * 2 + u] = from[i * 6 + j * 2 + u];
-// CHECK-LABEL: void matmul_add(const float x[8][6], const float w[6][12], const float b[12], {{.*}}y
-// CHECK: float matmul_out[8][12];
+// CHECK-LABEL: void matmul(const float x[8][6], const float w[6][12], float matmul_out[8][12]) {
 // CHECK: matmul_k: for (int k = 0; k < 6; ++k) {
 // CHECK: #pragma HLS pipeline II=1
 // CHECK: matmul_out[i][j{{.*}}] = ((k == 0) ? 0.0f : matmul_out[i][j{{.*}}]) + (x[i][k] * w[k][j{{.*}}]);
+// CHECK-LABEL: void add(const float matmul_out[8][12], const float b[12], float y[8][12]) {
+// CHECK: y[i][j{{.*}}] = matmul_out[i][j{{.*}}] + b[j{{.*}}];
 // CHECK-LABEL: void model(const float *x, const float *w, const float *b, float *y) {
 // CHECK: #pragma HLS interface m_axi port=x bundle=gmem0 offset=slave depth=48
 // CHECK: #pragma HLS interface m_axi port=y bundle=gmem3
 // CHECK: #pragma HLS dataflow
 // CHECK: load_x(x, x_chip);
-// CHECK: matmul_add(x_chip, w_chip, b_chip, y_chip);
+// CHECK: matmul(x_chip, w_chip, matmul_out_chip);
+// CHECK: add(matmul_out_chip, b_chip, y_chip);
 // CHECK: store_y(y_chip, y);
 
 // HEADER: void model(const float *x, const float *w, const float *b, float *y);
@@ -38,9 +40,10 @@
 // SCRIPT: set_part {xc7z020clg400-1}
 // REPORT: # Estimate for xc7z020, 300 MHz
 // REPORT: DSP {{[0-9]+}} of 10, BRAM
-// REPORT: | matmul_add |
-// REPORT: | matmul_add: matmul_j |
-// THREADS: tasks.add({&x_chip_filled, &w_chip_filled, &b_chip_filled}, {{.*}} matmul_add(x_chip, w_chip, b_chip, y_chip); });
+// REPORT: | matmul |
+// REPORT: | matmul: matmul_j |
+// THREADS: tasks.add({&x_chip_filled, &w_chip_filled}, {{.*}} matmul(x_chip, w_chip, matmul_out_chip); });
+// THREADS: tasks.add({&matmul_out_chip_filled, &b_chip_filled}, {{.*}} add(matmul_out_chip, b_chip, y_chip); });
 func.func @main(%x: tensor<8x6xf32> {tw.name = "x"}, %w: tensor<6x12xf32> {tw.name = "w"}, %b: tensor<12xf32> {tw.name = "b"}) -> (tensor<8x12xf32> {tw.name = "y"}) {
   %m = tw.matmul %x, %w : (tensor<8x6xf32>, tensor<6x12xf32>) -> tensor<8x12xf32>
   %y = tw.add %m, %b : (tensor<8x12xf32>, tensor<12xf32>) -> tensor<8x12xf32>
