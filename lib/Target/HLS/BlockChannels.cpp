@@ -42,8 +42,8 @@ affine::AffineForOp blockLoopOf(Operation *op) {
 AffineExpr withOperandAt(AffineExpr expr, const AffineAccess &access, Value operand, int64_t number) {
   for (auto [position, its] : llvm::enumerate(access.operands))
     if (its == operand)
-      expr = expr.replace(getAffineDimExpr(position, expr.getContext()),
-                          getAffineConstantExpr(number, expr.getContext()));
+      expr =
+          expr.replace(getAffineDimExpr(position, expr.getContext()), getAffineConstantExpr(number, expr.getContext()));
   return simplifyAffineExpr(expr, access.map.getNumDims(), access.map.getNumSymbols());
 }
 
@@ -56,8 +56,8 @@ bool isBelow(AffineExpr expr, const AffineAccess &access, int64_t limit) {
     if (auto constant = dyn_cast<AffineConstantExpr>(part))
       linear &= constant.getValue() >= 0;
     else
-      linear &= isa<AffineDimExpr>(part) || part.getKind() == AffineExprKind::Add ||
-                part.getKind() == AffineExprKind::Mul;
+      linear &=
+          isa<AffineDimExpr>(part) || part.getKind() == AffineExprKind::Add || part.getKind() == AffineExprKind::Mul;
   });
   if (!linear)
     return false;
@@ -116,9 +116,8 @@ std::optional<ArrayBlocks> blocksOf(BlockArgument array) {
       blocks.size = step.getValue();
     }
     // Another access may have found the dimension; this one has to go by it, too.
-    if (blocks.dim < 0 ||
-        withOperandAt(access->map.getResult(blocks.dim), *access, loop.getInductionVar(), 0) ==
-            withOperandAt(access->map.getResult(blocks.dim), *access, loop.getInductionVar(), 1))
+    if (blocks.dim < 0 || withOperandAt(access->map.getResult(blocks.dim), *access, loop.getInductionVar(), 0) ==
+                              withOperandAt(access->map.getResult(blocks.dim), *access, loop.getInductionVar(), 1))
       return std::nullopt;
   }
   if (blocks.dim < 0 || !(blocks.type = blockType(type, blocks.dim, blocks.size)))

@@ -158,7 +158,8 @@ std::vector<GroupChoice> groupChoices(ArrayRef<SmallVector<Choice>> members, Arr
   limits.erase(llvm::unique(limits), limits.end());
   std::vector<GroupChoice> all;
   for (int64_t limit : limits)
-    for (int64_t hurry : {1, 2, 4, 8, 16}) { // small members may be quicker than the slowest: the first block comes sooner
+    for (int64_t hurry :
+         {1, 2, 4, 8, 16}) { // small members may be quicker than the slowest: the first block comes sooner
       GroupChoice group;
       int64_t slowest = 0, path = 0;
       std::vector<int64_t> end(members.size(), 0);

@@ -3,8 +3,8 @@
 // The least weighted sum of cycles comes from dynamic programming over the multipliers. Launches that run side by side
 // share time, and a sum does not know: after each round, the nests of a launch count as much less as the longest path
 // through it is shorter than the longest of all, so that multipliers move to where time is spent. The round with the
-// shortest path is taken. Nests may give multipliers back, as long as their number times the path becomes less, and path
-// and slowest launch at most 5 % longer.
+// shortest path is taken. Nests may give multipliers back, as long as their number times the path becomes less, and
+// path and slowest launch at most 5 % longer.
 //
 // Test: test/Target/HLS/choose-together.mlir
 //
@@ -54,8 +54,7 @@ struct Times {
   int64_t latency = 0, slowest = 0;
   std::vector<int64_t> through; ///< per launch: the longest path that it is on
 
-  Times(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps,
-        llvm::ArrayRef<size_t> picked) {
+  Times(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps, llvm::ArrayRef<size_t> picked) {
     std::vector<int64_t> cycles(steps.size()), end(steps.size()), tail(steps.size());
     for (auto [number, step] : llvm::enumerate(steps)) {
       for (size_t nest : step.nests)
@@ -79,7 +78,8 @@ struct Times {
 void giveBack(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps, Picked &picked) {
   const Times before(nests, steps, picked);
   constexpr int64_t mostLost = 20; // one part in twenty
-  const int64_t latency = before.latency + before.latency / mostLost, slowest = before.slowest + before.slowest / mostLost;
+  const int64_t latency = before.latency + before.latency / mostLost,
+                slowest = before.slowest + before.slowest / mostLost;
   auto dspOf = [&](size_t nest) { return nests[nest].choices[picked[nest]].dsp * nests[nest].launches; };
   int64_t dsp = 0;
   for (size_t nest = 0; nest < nests.size(); ++nest)

@@ -183,8 +183,8 @@ void FunctionPrinter::statement(Operation &op) {
       out << streamType(type) << " " << name << ";\n";
       return pragmas(stream.getQueue(), name);
     }
-    out << streamType(type) << " " << name << "(\"" << name
-        << "\");\n#pragma HLS stream variable=" << name << " depth=" << type.getDepth() << "\n";
+    out << streamType(type) << " " << name << "(\"" << name << "\");\n#pragma HLS stream variable=" << name
+        << " depth=" << type.getDepth() << "\n";
     return;
   }
   if (auto dataflow = dyn_cast<DataflowOp>(op)) {

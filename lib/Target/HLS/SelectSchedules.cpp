@@ -5,10 +5,10 @@
 // After, with 20 multipliers for it:
 //   linalg.contract {tw_hls.schedule = #tw_hls.schedule<order = [0, 2, 1], unroll = [1, 4, 1], ii = 1>} ...
 //
-// A fill of what a sum goes into next becomes that sum's `tw_hls.initial`. What schedules a nest may have: NestChoices.h.
-// All nests are chosen together (ChooseTogether.h), first each by itself. Then groups of nests that could hand on blocks
-// of their results (BlockGroups.h) are tried, with several sizes of blocks: a group runs side by side and is one nest to
-// the choice. The group that shortens the whole most is kept, then the next of what is left.
+// A fill of what a sum goes into next becomes that sum's `tw_hls.initial`. What schedules a nest may have:
+// NestChoices.h. All nests are chosen together (ChooseTogether.h), first each by itself. Then groups of nests that
+// could hand on blocks of their results (BlockGroups.h) are tried, with several sizes of blocks: a group runs side by
+// side and is one nest to the choice. The group that shortens the whole most is kept, then the next of what is left.
 //
 // Test: test/Target/HLS/select-schedules.mlir, test/Target/HLS/select-blocks.mlir
 //
@@ -233,8 +233,7 @@ private:
       if (cost >= 0)
         selection.picked[nest] = chosen[cost];
     for (auto [number, blocked] : llvm::enumerate(groups))
-      for (auto [entry, member] :
-           llvm::zip(blocked.group.loops, blocked.choices[chosen[firstGroup + number]].picked))
+      for (auto [entry, member] : llvm::zip(blocked.group.loops, blocked.choices[chosen[firstGroup + number]].picked))
         selection.picked[entry.first] = member;
     selection.groups = std::move(groups);
     return selection;

@@ -7,9 +7,9 @@
 //
 // where the writer stores each element once and the reader loads each once, both in row-major order and one an
 // iteration. An array whose writer and reader both go over it in the same blocks becomes a queue of blocks
-// (BlockChannels.h). A kernel that is launched twice keeps its arrays. Then the whole region is replayed, element by element,
-// to find depths with which no task waits for ever: a queue beside a longer way of arrays becomes as deep as it must.
-// At last, tasks that move data to and from arrays use all ports of their banks.
+// (BlockChannels.h). A kernel that is launched twice keeps its arrays. Then the whole region is replayed, element by
+// element, to find depths with which no task waits for ever: a queue beside a longer way of arrays becomes as deep as
+// it must. At last, tasks that move data to and from arrays use all ports of their banks.
 //
 // Test: test/Target/HLS/stream-channels.mlir
 //
