@@ -143,6 +143,7 @@ void PartitionAttr::print(AsmPrinter &printer) const {
 //===----------------------------------------------------------------------===//
 
 void BufferOp::getAsmResultNames(OpAsmSetValueNameFn name) { name(getMemory(), getName()); }
+void LockOp::getAsmResultNames(OpAsmSetValueNameFn name) { name(getBlock(), "block"); }
 void StreamOp::getAsmResultNames(OpAsmSetValueNameFn name) { name(getQueue(), getName()); }
 
 } // namespace tilewright::hls

@@ -27,6 +27,7 @@ namespace tilewright::hls {
 inline constexpr llvm::StringLiteral loopAttrName = "tw_hls.loop";
 inline constexpr llvm::StringLiteral interfaceAttrName = "tw_hls.interface";
 inline constexpr llvm::StringLiteral scheduleAttrName = "tw_hls.schedule";
+inline constexpr llvm::StringLiteral fabricAttrName = "tw_hls.fabric";
 
 /// On an argument of @main: the elements that it has in every call, a weight's; and on the module, after
 /// --tw-hls-embed-weights: which of the model's tensor arguments, by number, are constants of the design.

@@ -31,6 +31,8 @@ def HLS_Dialect : Dialect {
     - `tw_hls.loop` on affine.for, a #tw_hls.loop;
     - `tw_hls.interface` on arguments of a top function, a #tw_hls.interface;
     - `tw_hls.schedule` on a linalg op, a #tw_hls.schedule;
+    - `tw_hls.fabric` on a linalg op, and then on its arith.addf and arith.subf: f32 adders of lookup tables, without
+      multipliers;
     - `tw_hls.value` on arguments of @main, the elements of a weight; `tw_hls.embedded` on the module, which tensor
       arguments of the model have become constants of the design.
     1. (loop_c1) a loop with directives has constant bounds and a step of 1.
@@ -39,7 +41,9 @@ def HLS_Dialect : Dialect {
     4. (loop_c4) `flatten` is of a loop whose body is one loop and nothing else.
     5. (loop_c5) `distance` is of a pipelined loop.
     6. (interface_c1) an axi_master port is a memref in dram with a bundle, a stream port is a stream, an axi_lite port a scalar.
-    7. (schedule_c1) `order` is a permutation of the op's loops, `unroll` has a divisor of each loop's size.
+    7. (schedule_c1) `order` is a permutation of the op's loops, `unroll` has a divisor of each loop's size, in a block
+       of the size of the block.
+    8. (schedule_c2) `block` is a loop of the op and a divisor of its size.
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
@@ -120,16 +124,21 @@ def HLS_ScheduleAttr : HLS_Attr<"Schedule", "schedule"> {
   let summary = "Of a linalg op: its loops from the outermost, and copies of the body per loop";
   let description = [{
     `#tw_hls.schedule<order = [0, 2, 1], unroll = [1, 1, 8], ii = 1>`; `unroll` is by the op's own loop numbers. The innermost
-    loop of `order` is pipelined at `ii`; the copies lie inside it.
+    loop of `order` is pipelined at `ii`; the copies lie inside it. With `block = [0, 20]` all that is done for 20
+    iterations of loop 0, and then for the next 20, in a loop around it.
   }];
-  let parameters = (ins ArrayRefParameter<"int64_t">:$order, ArrayRefParameter<"int64_t">:$unroll, "int64_t":$ii);
-  let assemblyFormat = "`<` `order` `=` `[` $order `]` `,` `unroll` `=` `[` $unroll `]` `,` `ii` `=` $ii `>`";
+  let parameters = (ins ArrayRefParameter<"int64_t">:$order, ArrayRefParameter<"int64_t">:$unroll, "int64_t":$ii,
+    OptionalArrayRefParameter<"int64_t">:$block);
+  let assemblyFormat = "`<` `order` `=` `[` $order `]` `,` `unroll` `=` `[` $unroll `]` `,` `ii` `=` $ii (`,` `block` `=` `[` $block^ `]`)? `>`";
 }
 
 def HLS_StreamType : TypeDef<HLS_Dialect, "Stream"> {
   let mnemonic = "stream";
   let summary = "A queue of at most `depth` elements between two tasks";
-  let description = "1. (stream_c1) the depth is at least 1.";
+  let description = [{
+    The element may be an array: `!tw_hls.stream<memref<20x190xf32>, 2>` is a queue of blocks, which tasks lock.
+    1. (stream_c1) the depth is at least 1.
+  }];
   let parameters = (ins "::mlir::Type":$element, "int64_t":$depth);
   let assemblyFormat = "`<` $element `,` $depth `>`";
   let genVerifyDecl = 1;
@@ -174,6 +183,21 @@ def HLS_WriteOp : HLS_Op<"write", [TypesMatchWith<"the element of the stream", "
   let summary = "Append an element; wait while the queue is full";
   let arguments = (ins AnyType:$value, HLS_StreamType:$stream);
   let assemblyFormat = "$value `to` $stream attr-dict `:` type($stream)";
+}
+
+def HLS_LockOp : HLS_Op<"lock", [TypesMatchWith<"the block of the stream", "stream", "block",
+    "::llvm::cast<StreamType>($_self).getElement()">, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+  let summary = "A block of a queue of blocks: for a writer the next, for a reader the oldest; wait while there is none";
+  let description = [{
+        affine.for %b = 0 to 9 {
+          %rows = tw_hls.lock write %queue : !tw_hls.stream<memref<20x190xf32>, 2>
+          ...
+        }
+    It is handed on, or given back, where the loop's iteration ends. A writer may read what it has written.
+  }];
+  let arguments = (ins HLS_StreamType:$stream, UnitAttr:$writes);
+  let results = (outs Res<AnyStaticShapeMemRef, "", [MemAlloc]>:$block);
+  let assemblyFormat = "(`write` $writes^)? $stream attr-dict `:` type($stream)";
 }
 
 def HLS_DataflowOp : HLS_Op<"dataflow", [NoTerminator, SingleBlock, NoRegionArguments]> {

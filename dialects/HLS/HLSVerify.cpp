@@ -57,7 +57,13 @@ LogicalResult verifySchedule(Operation *op, ScheduleAttr schedule) {
   llvm::sort(order);
   if (schedule.getUnroll().size() != loops || !llvm::equal(order, llvm::seq<int64_t>(0, loops)))
     return op->emitError("schedule_c1: the op has ") << loops << " loops, its schedule another number, or no order";
-  for (auto [size, unroll] : llvm::zip(linalgOp.getStaticLoopRanges(), schedule.getUnroll()))
+  SmallVector<int64_t> sizes = linalgOp.getStaticLoopRanges();
+  if (ArrayRef<int64_t> block = schedule.getBlock(); !block.empty()) {
+    if (block.size() != 2 || block[0] < 0 || block[0] >= int64_t(loops) || block[1] < 1 || sizes[block[0]] % block[1])
+      return op->emitError("schedule_c2: a block is a loop of the op and a divisor of its size");
+    sizes[block[0]] = block[1];
+  }
+  for (auto [size, unroll] : llvm::zip(sizes, schedule.getUnroll()))
     if (unroll < 1 || (!ShapedType::isDynamic(size) && size % unroll != 0))
       return op->emitError("schedule_c1: a loop of ") << size << " trips cannot be unrolled by " << unroll;
   return success();

@@ -349,10 +349,17 @@ def HlsEmbedWeights : Pass<"tw-hls-embed-weights", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tilewright::hls::HLSDialect", "::mlir::arith::ArithDialect"];
 }
 
+def HlsSplitKernels : Pass<"tw-hls-split-kernels", "::mlir::ModuleOp"> {
+  let summary = "A kernel of several nests becomes a kernel for each, where no array has to be copied for that";
+  let dependentDialects = ["::tilewright::hls::HLSDialect", "::tilewright::plan::PlanDialect"];
+}
+
 def HlsSelectSchedules : Pass<"tw-hls-select-schedules", "::mlir::ModuleOp"> {
   let summary = "Choose loop order and unrolling of every nest under a budget of resources";
   let options = [Option<"part", "part", "std::string", "\"xcu280\"", "the device">,
-    Option<"budget", "budget", "std::string", "\"\"", "resource=count, between commas: dsp, bram, uram, lut, ff">];
+    Option<"budget", "budget", "std::string", "\"\"", "resource=count, between commas: dsp, bram, uram, lut, ff">,
+    Option<"blocks", "blocks", "bool", "false", "kernels hand on blocks of their results, and run side by side">,
+    Option<"fabric", "fabric", "bool", "false", "f32 additions in lookup tables, where the part has plenty">];
   let dependentDialects = ["::tilewright::hls::HLSDialect"];
 }
 

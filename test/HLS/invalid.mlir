@@ -262,3 +262,22 @@ func.func private @dataflow_c4_bundle(%x: memref<8xf32, #tw_hls.partition<none>,
   }
   return
 }
+
+// -----
+
+func.func private @schedule_c2(%y: memref<8x4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  // expected-error @below {{schedule_c2: a block is a loop of the op and a divisor of its size}}
+  linalg.fill {tw_hls.schedule = #tw_hls.schedule<order = [0, 1], unroll = [1, 1], ii = 1, block = [0, 3]>} ins(%zero : f32) outs(%y : memref<8x4xf32>)
+  return
+}
+
+// -----
+
+// What fits the loop and not the block.
+func.func private @schedule_c1_block(%y: memref<8x4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  // expected-error @below {{schedule_c1: a loop of 2 trips cannot be unrolled by 4}}
+  linalg.fill {tw_hls.schedule = #tw_hls.schedule<order = [0, 1], unroll = [4, 1], ii = 1, block = [0, 2]>} ins(%zero : f32) outs(%y : memref<8x4xf32>)
+  return
+}

@@ -53,3 +53,18 @@ func.func private @schedule(%y: memref<8x4xf32>) {
   linalg.fill {tw_hls.schedule = #tw_hls.schedule<order = [1, 0], unroll = [1, 4], ii = 1>} ins(%zero : f32) outs(%y : memref<8x4xf32>)
   return
 }
+
+!rows = memref<4x8xf32, #tw_hls.partition<none, cyclic 2>, #tw_hls.memory<bram>>
+// CHECK-LABEL: func.func private @blocks
+// CHECK: tw_hls.lock write %{{.*}} : <memref<4x8xf32, #tw_hls.partition<none, cyclic 2>, #tw_hls.memory<bram>>, 2>
+// CHECK: tw_hls.lock %{{.*}} : <memref<4x8xf32,
+// CHECK: linalg.fill {tw_hls.schedule = #tw_hls.schedule<order = [1, 0], unroll = [2, 1], ii = 1, block = [0, 4]>}
+func.func private @blocks(%from: !tw_hls.stream<!rows, 2>, %to: !tw_hls.stream<!rows, 2>, %y: memref<8x4xf32>) {
+  affine.for %b = 0 to 3 {
+    %written = tw_hls.lock write %to : !tw_hls.stream<!rows, 2>
+    %read = tw_hls.lock %from : !tw_hls.stream<!rows, 2>
+  } {tw_hls.loop = #tw_hls.loop<label = "all_b">}
+  %zero = arith.constant 0.0 : f32
+  linalg.fill {tw_hls.schedule = #tw_hls.schedule<order = [1, 0], unroll = [2, 1], ii = 1, block = [0, 4]>} ins(%zero : f32) outs(%y : memref<8x4xf32>)
+  return
+}

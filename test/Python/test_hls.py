@@ -55,13 +55,48 @@ def test_lint_is_content(kernel):
         ("partition", "  float matmul_out_chip[1][67];\n", "  float matmul_out_chip[1][67];\n#pragma HLS array_partition variable=matmul_out_chip type=cyclic factor=68 dim=2\n"),
         ("name", "  float matmul_out_chip[1][67];\n", "  float matmul_out_chip[1][67];\n#pragma HLS array_partition variable=absent type=complete dim=1\n"),
         ("name", "load_w1_j: for", "load_w1_i: for"),
-        ("storage", "  float matmul_out_2[1][67];", "  static float matmul_out_2[1][67];"),
+        ("storage", "  float matmul_2_out_chip[1][67];", "  static float matmul_2_out_chip[1][67];"),
     ],
 )
 def test_lint_sees(kernel, rule, old, new):
     assert old in kernel
     complaints = lint(kernel.replace(old, new, 1))
     assert any(complaint.startswith(rule + ":") for complaint in complaints), complaints
+
+
+@pytest.fixture(scope="module")
+def blocks(tmp_path_factory):
+    """A design whose products hand on blocks of their results."""
+    folder = tmp_path_factory.mktemp("hls") / "2mm_small"
+    model = ROOT / "test" / "Conformance" / "hls" / "designs" / "2mm_small.mlir"
+    subprocess.run([PROGRAM, "compile", model, "--target=hls", "--budget", "dsp=220", "-o", folder], check=True, timeout=120)
+    return (folder / "kernel.cpp").read_text()
+
+
+def test_lint_sees_blocks(blocks):
+    assert lint(blocks) == []
+    call = re.search(r"^  matmul\(.*\);\n", blocks, re.M)[0]
+    banks = re.search(r"hls::stream_of_blocks<.*> (\w+);\n", blocks)
+    for rule, wrong in [
+        ("channel", blocks.replace(call, "")),
+        ("channel", blocks.replace(call, call + call)),
+        ("name", blocks.replace(f"variable={banks[1]} ", "variable=absent ")),
+        ("partition", blocks.replace(banks[0], f"{banks[0]}#pragma HLS array_partition variable={banks[1]} type=cyclic factor=4097 dim=2\n")),
+    ]:
+        assert wrong != blocks
+        assert any(complaint.startswith(rule + ":") for complaint in lint(wrong)), rule
+
+
+def test_chart(tmp_path):
+    """More multipliers are never slower, and the picture is one."""
+    pytest.importorskip("matplotlib")
+    from hls_chart import draw, front, points_of
+
+    assert front([(4, 9), (2, 9), (8, 3), (9, 5)]) == [(2, 9), (8, 3)]
+    points = points_of("gemm_small", (2, 40, 220))  # two are not enough for it
+    assert len(points) == 2 and points[0][0] <= 40 < points[1][0] <= 220
+    draw({"gemm_small": points}, {}, tmp_path / "pareto.png")
+    assert (tmp_path / "pareto.png").read_bytes().startswith(b"\x89PNG")
 
 
 # ap_int and ap_uint against Python's integers: pairs of widths and signs, every operator, through one program.

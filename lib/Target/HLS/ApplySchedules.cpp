@@ -12,12 +12,14 @@
 // The loops of `order` are outside, the last one pipelined; the copies of `unroll` lie inside it, unrolled whole. The
 // loops around the pipelined one are flattened with it. A sum with `tw_hls.initial` reads that instead of its array in
 // the first iteration. Arrays inside a kernel become tw_hls.buffer, named after the op that fills them. An op without a
-// schedule keeps its own order and is not unrolled. Accesses of slices and reshapes become accesses of their arrays.
+// schedule keeps its own order and is not unrolled. With `block = [0, 4]`, all that lies in a loop over blocks of four
+// iterations of loop 0: %i * 4 + %i_. Accesses of slices and reshapes become accesses of their arrays.
 //
 // Test: test/Target/HLS/apply-schedules.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/HLS/HLS.h"
+#include "lib/Target/HLS/Cost.h"
 #include "lib/Target/HLS/FoldViews.h"
 #include "lib/Target/HLS/InitialValues.h"
 #include "lib/Target/HLS/Names.h"
@@ -49,6 +51,7 @@ public:
       order.assign(given.getOrder().begin(), given.getOrder().end());
       unroll.assign(given.getUnroll().begin(), given.getUnroll().end());
       ii = given.getIi();
+      block.assign(given.getBlock().begin(), given.getBlock().end());
     } else {
       llvm::append_range(order, llvm::seq<int64_t>(0, loops));
       unroll.assign(loops, 1);
@@ -59,6 +62,15 @@ public:
   void build() {
     for (unsigned loop = 0; loop < loops; ++loop)
       indexOf.push_back(builder.getAffineConstantExpr(0));
+    if (!block.empty()) {
+      const int64_t loop = block[0], size = block[1];
+      auto made = affine::AffineForOp::create(builder, loc, 0, sizes[loop] / size);
+      made->setAttr(loopAttrName, LoopAttr::get(builder.getContext(), label + "_b", 0, 1, false, 0));
+      indexOf[loop] = builder.getAffineDimExpr(0) * size;
+      ivs.push_back(made.getInductionVar());
+      builder.setInsertionPointToStart(made.getBody());
+      sizes[loop] = size;
+    }
     // What stays outside: loops of more than one trip; at least one, so that there is something to pipeline.
     SmallVector<int64_t> outer;
     for (int64_t loop : order)
@@ -118,7 +130,7 @@ private:
   Value isFirst() {
     Value first;
     for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
-      if (kind != utils::IteratorType::reduction || sizes[loop] == 1)
+      if (kind != utils::IteratorType::reduction || op.getStaticLoopRanges()[loop] == 1)
         continue;
       AffineMap map = AffineMap::get(ivs.size(), 0, indexOf[loop]);
       Value index = affine::AffineApplyOp::create(builder, loc, map, ivs);
@@ -150,7 +162,9 @@ private:
         mapping.map(index.getResult(), affine::AffineApplyOp::create(builder, loc, map, ivs).getResult());
         continue;
       }
-      builder.clone(inner, mapping);
+      Operation *made = builder.clone(inner, mapping);
+      if (op->hasAttr(fabricAttrName) && mayBeInFabric(&inner))
+        made->setAttr(fabricAttrName, builder.getUnitAttr());
     }
     for (auto [number, yielded] : llvm::enumerate(block.getTerminator()->getOperands())) {
       OpOperand &destination = *op.getDpsInitOperand(number);
@@ -163,7 +177,7 @@ private:
   OpBuilder builder;
   Location loc;
   unsigned loops;
-  SmallVector<int64_t> sizes, order, unroll;
+  SmallVector<int64_t> sizes, order, unroll, block;
   int64_t ii = 1, distance = 0;
   std::string label;
   SmallVector<AffineExpr> indexOf; ///< per loop of the op: its index as a sum over `ivs`

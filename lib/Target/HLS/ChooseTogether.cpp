@@ -3,8 +3,8 @@
 // The least weighted sum of cycles comes from dynamic programming over the multipliers. Launches that run side by side
 // share time, and a sum does not know: after each round, the nests of a launch count as much less as the longest path
 // through it is shorter than the longest of all, so that multipliers move to where time is spent. The round with the
-// shortest path is taken. Then nests give multipliers back, as long as path and slowest launch become at most 1 %
-// longer together.
+// shortest path is taken. Nests may give multipliers back, as long as their number times the path becomes less, and
+// path and slowest launch at most 5 % longer.
 //
 // Test: test/Target/HLS/choose-together.mlir
 //
@@ -54,7 +54,7 @@ struct Times {
   int64_t latency = 0, slowest = 0;
   std::vector<int64_t> through; ///< per launch: the longest path that it is on
 
-  Times(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps, const Picked &picked) {
+  Times(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps, llvm::ArrayRef<size_t> picked) {
     std::vector<int64_t> cycles(steps.size()), end(steps.size()), tail(steps.size());
     for (auto [number, step] : llvm::enumerate(steps)) {
       for (size_t nest : step.nests)
@@ -73,26 +73,45 @@ struct Times {
   }
 };
 
-/// Takes multipliers from nests whose loss is hardly seen, those that have the most first.
+} // namespace
+
 void giveBack(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps, Picked &picked) {
   const Times before(nests, steps, picked);
-  const int64_t latency = before.latency + before.latency / 100, slowest = before.slowest + before.slowest / 100;
-  auto order = llvm::to_vector(llvm::seq<size_t>(0, nests.size()));
-  llvm::stable_sort(order, [&](size_t a, size_t b) {
-    return nests[a].choices[picked[a]].dsp * nests[a].launches > nests[b].choices[picked[b]].dsp * nests[b].launches;
-  });
-  for (size_t nest : order)
-    while (picked[nest] > 0) {
-      --picked[nest];
-      const Times now(nests, steps, picked);
-      if (now.latency <= latency && now.slowest <= slowest)
-        continue;
-      ++picked[nest];
-      break;
+  constexpr int64_t mostLost = 20; // one part in twenty
+  const int64_t latency = before.latency + before.latency / mostLost,
+                slowest = before.slowest + before.slowest / mostLost;
+  auto dspOf = [&](size_t nest) { return nests[nest].choices[picked[nest]].dsp * nests[nest].launches; };
+  int64_t dsp = 0;
+  for (size_t nest = 0; nest < nests.size(); ++nest)
+    dsp += dspOf(nest);
+  double product = double(before.latency) * double(dsp);
+  while (true) {
+    double best = product;
+    size_t which = nests.size(), choice = 0;
+    for (size_t nest = 0; nest < nests.size(); ++nest) {
+      const size_t had = picked[nest];
+      const int64_t others = dsp - dspOf(nest);
+      while (picked[nest] > 0) {
+        --picked[nest];
+        const Times now(nests, steps, picked);
+        if (now.latency > latency || now.slowest > slowest)
+          break;
+        if (const double its = double(now.latency) * double(others + dspOf(nest)); its < best) {
+          best = its;
+          which = nest;
+          choice = picked[nest];
+        }
+      }
+      picked[nest] = had;
     }
+    if (which == nests.size())
+      return;
+    dsp -= dspOf(which);
+    picked[which] = choice;
+    dsp += dspOf(which);
+    product = best;
+  }
 }
-
-} // namespace
 
 Picked chooseTogether(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps, int64_t budget) {
   constexpr int rounds = 12;
@@ -117,8 +136,11 @@ Picked chooseTogether(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep
       best = picked;
     }
   }
-  giveBack(nests, steps, best);
   return best;
+}
+
+int64_t latencyOf(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps, llvm::ArrayRef<size_t> picked) {
+  return Times(nests, steps, picked).latency;
 }
 
 } // namespace tilewright::hls

@@ -23,10 +23,15 @@ struct LaunchStep {
 };
 
 /// A choice per nest, whose multipliers are at most `budget`: the shortest time from the first launch to the last that
-/// weighted sums of cycles find, and of that the multipliers given back that hardly shorten it. Empty: even the least
-/// choices need more.
+/// weighted sums of cycles find. Empty: even the least choices need more.
 llvm::SmallVector<size_t> chooseTogether(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps,
                                          int64_t budget);
+
+/// Takes multipliers from nests as long as multipliers x cycles become fewer, where that gains most first.
+void giveBack(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps, llvm::SmallVector<size_t> &picked);
+
+/// From the first launch to the last, with these choices.
+int64_t latencyOf(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps, llvm::ArrayRef<size_t> picked);
 
 } // namespace tilewright::hls
 

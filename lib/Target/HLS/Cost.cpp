@@ -26,6 +26,8 @@ struct BlockEstimator {
   std::vector<NestEstimate> &nests;
 
   NestEstimate nest(affine::AffineForOp loop) {
+    if (isBlockLoop(loop))
+      return blocks(loop);
     NestEstimate estimate;
     estimate.iterations = 1;
     affine::AffineForOp at = loop;
@@ -56,6 +58,23 @@ struct BlockEstimator {
     estimate.cycles = estimate.ii > 0 ? nestCycles(estimate.iterations, estimate.ii, body.depth)
                                       : estimate.iterations * (body.depth + 1) + 2;
     return estimate;
+  }
+
+  /// A loop over blocks: what is in it, as often.
+  NestEstimate blocks(affine::AffineForOp loop) {
+    std::vector<NestEstimate> inside;
+    const int64_t trips = loop.getConstantUpperBound();
+    auto [cycles, dsp] = BlockEstimator{inside}.block(*loop.getBody());
+    NestEstimate all = inside.empty() ? NestEstimate() : inside.back();
+    for (const NestEstimate &other : llvm::drop_end(inside)) {
+      all.lut += other.lut;
+      all.ff += other.ff;
+    }
+    all.iterations *= trips;
+    all.cycles = blockLoopCycles(trips, cycles);
+    all.dsp = dsp;
+    all.blocks = trips;
+    return all;
   }
 
   std::pair<int64_t, int64_t> block(Block &block) {
@@ -105,26 +124,81 @@ int64_t blocksFor(int64_t depth, int64_t width) {
 int64_t widthOf(Type element) { return element.isIndex() ? 32 : element.getIntOrFloatBitWidth(); }
 
 /// When the tasks of a design end, one after another as what they read becomes ready.
-struct Chain {
-  llvm::DenseMap<Value, int64_t> ready, ended; ///< of what tasks write: when a reader may begin, when all is there
-  int64_t latency = 0;
+class Chain {
+public:
+  void add(TaskOp task, int64_t cycles, int64_t blocks) { steps.push_back({task, cycles, blocks}); }
 
-  void add(TaskOp task, int64_t cycles) {
+  int64_t latency() {
+    // A queue of blocks that is full holds up who writes it, which comes before who reads it: until nothing changes.
+    bool changes = true;
+    while (changes) {
+      changes = false;
+      for (const Step &step : steps)
+        changes |= advance(step);
+    }
+    int64_t last = 0;
+    for (auto &[value, time] : ended)
+      last = std::max(last, time);
+    return last;
+  }
+
+private:
+  struct Step {
+    TaskOp task;
+    int64_t cycles, blocks;
+  };
+
+  static bool isBlocks(Value value) {
+    auto stream = dyn_cast<StreamType>(value.getType());
+    return stream && isa<MemRefType>(stream.getElement());
+  }
+
+  bool advance(const Step &step) {
     // A reader of a queue begins when an element has been written and read, and ends no sooner: what the Verilog does.
     constexpr int64_t queueLatency = 2;
     int64_t start = 0, end = 0;
+    TaskOp task = step.task;
     for (Value value : task.getReads()) {
       start = std::max(start, ready.lookup(value));
-      end = std::max(end, ended.lookup(value) + queueLatency);
+      if (isa<StreamType>(value.getType()) && !isBlocks(value))
+        end = std::max(end, ended.lookup(value) + queueLatency);
     }
-    end = std::max(end, start + cycles);
+    // A block is read when it has been handed on, and written when a memory has been given back.
+    bool changes = false;
+    const int64_t each = step.cycles / step.blocks;
+    std::vector<int64_t> ends;
+    int64_t at = start;
+    for (int64_t block = 0; block < step.blocks; ++block) {
+      for (Value value : task.getReads())
+        if (auto found = handedOn.find(value); isBlocks(value) && found != handedOn.end())
+          at = std::max(at, found->second[block]);
+      for (Value value : task.getWrites())
+        if (auto found = givenBack.find(value); isBlocks(value) && found != givenBack.end())
+          if (const int64_t depth = cast<StreamType>(value.getType()).getDepth(); block >= depth)
+            at = std::max(at, found->second[block - depth]);
+      if (block == 0)
+        start = at;
+      at += each;
+      ends.push_back(at);
+    }
+    end = std::max(end, at + step.cycles - each * step.blocks);
+    for (Value value : task.getReads())
+      if (isBlocks(value))
+        changes |= std::exchange(givenBack[value], ends) != ends;
     for (Value value : task.getWrites()) {
       const bool queue = isa<StreamType>(value.getType());
-      ready[value] = queue ? start + queueLatency : end;
-      ended[value] = queue ? end : 0;
+      if (isBlocks(value))
+        changes |= std::exchange(handedOn[value], ends) != ends;
+      const int64_t begins = isBlocks(value) ? 0 : queue ? start + queueLatency : end;
+      changes |= std::exchange(ready[value], begins) != begins;
+      changes |= std::exchange(ended[value], end) != end;
     }
-    latency = std::max(latency, end);
+    return changes;
   }
+
+  std::vector<Step> steps;
+  llvm::DenseMap<Value, int64_t> ready, ended; ///< of what tasks write: when a reader may begin, when all is there
+  llvm::DenseMap<Value, std::vector<int64_t>> handedOn, givenBack; ///< of queues of blocks, per block
 };
 
 /// Of an unrolled loop whose copies add to one element, one after another: cycles that each but the first adds; else 0.
@@ -145,6 +219,10 @@ bool usesPort(TaskOp task) { return llvm::any_of(task->getOperands(), llvm::IsaP
 
 } // namespace
 
+bool mayBeInFabric(Operation *op) {
+  return isa<arith::AddFOp, arith::SubFOp>(op) && op->getResult(0).getType().isF32();
+}
+
 OperatorCost operatorCost(Operation *op) {
   if (isa<affine::AffineLoadOp, memref::LoadOp>(op))
     return {1, 0, loadOperator().lut, loadOperator().ff};
@@ -153,11 +231,13 @@ OperatorCost operatorCost(Operation *op) {
   if (isa<ReadOp, WriteOp>(op))
     return queueOperator();
   if (op->getNumResults() != 1 || op->getNumOperands() == 0 ||
-      isa<arith::ConstantOp, affine::AffineApplyOp, arith::IndexCastOp>(op))
+      isa<arith::ConstantOp, affine::AffineApplyOp, arith::IndexCastOp, LockOp>(op))
     return {};
   Type type = getElementTypeOrSelf(op->getOperand(0).getType());
   if (isa<arith::SelectOp>(op) || type.isIndex())
     return {};
+  if (mayBeInFabric(op) && (op->hasAttr(fabricAttrName) || op->getParentOp()->hasAttr(fabricAttrName)))
+    return quickAddition();
   if (isa<FloatType>(type) || isa<FloatType>(op->getResult(0).getType()))
     return floatOperator(op->getName().stripDialect(), isa<FloatType>(type) ? type.getIntOrFloatBitWidth() : 32);
   if (isa<arith::MulIOp>(op)) {
@@ -221,6 +301,15 @@ int64_t chainLatency(Value from, Value to) {
 
 int64_t nestCycles(int64_t iterations, int64_t ii, int64_t depth) { return depth + ii * (iterations - 1) + 2; }
 
+int64_t blockCycles(int64_t inside) { return inside + 2; }
+int64_t blockLoopCycles(int64_t blocks, int64_t inside) { return blocks * blockCycles(inside) + 2; }
+
+bool isBlockLoop(affine::AffineForOp loop) {
+  auto attribute = loop->getAttrOfType<LoopAttr>(loopAttrName);
+  return attribute && attribute.getIi() == 0 && attribute.getUnroll() == 1 && !attribute.getFlatten() &&
+         isa<func::FuncOp>(loop->getParentOp());
+}
+
 int64_t blockMemories(MemRefType type) {
   if (memoryOf(type) != Memory::Bram)
     return 0;
@@ -239,7 +328,11 @@ int64_t ultraMemories(MemRefType type) {
          llvm::divideCeil(widthOf(type.getElementType()), bits);
 }
 
-int64_t blockMemories(StreamType type) { return blocksFor(type.getDepth(), widthOf(type.getElement())); }
+int64_t blockMemories(StreamType type) {
+  if (auto block = dyn_cast<MemRefType>(type.getElement()))
+    return type.getDepth() * blockMemories(block);
+  return blocksFor(type.getDepth(), widthOf(type.getElement()));
+}
 
 DesignEstimate estimateDesign(func::FuncOp top) {
   DesignEstimate design;
@@ -271,8 +364,10 @@ DesignEstimate estimateDesign(func::FuncOp top) {
       estimate.bram += blockMemories(type);
       design.total.uram += ultraMemories(type);
     });
-    all.add(task, estimate.cycles);
-    inside.add(task, usesPort(task) ? 0 : estimate.cycles);
+    for (const NestEstimate &nest : estimate.nests)
+      estimate.blocks = std::max(estimate.blocks, nest.blocks);
+    all.add(task, estimate.cycles, estimate.blocks);
+    inside.add(task, usesPort(task) ? 0 : estimate.cycles, estimate.blocks);
     design.interval = std::max(design.interval, estimate.cycles);
     for (const NestEstimate &nest : estimate.nests) {
       estimate.lut += nest.lut;
@@ -284,8 +379,8 @@ DesignEstimate estimateDesign(func::FuncOp top) {
     design.total.bram += estimate.bram;
     design.tasks.push_back(std::move(estimate));
   });
-  design.latency = all.latency;
-  design.kernelLatency = inside.latency;
+  design.latency = all.latency();
+  design.kernelLatency = inside.latency();
   design.total.bram += design.channelBram + design.romBram;
   design.oneCallBram += design.total.bram;
   return design;

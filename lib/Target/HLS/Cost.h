@@ -5,12 +5,16 @@
 #include "dialects/HLS/HLS.h"
 #include "lib/Target/HLS/Estimate/Operators.h"
 #include "lib/Target/HLS/Parts.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include <vector>
 
 namespace tilewright::hls {
+
+/// May this op be an adder of lookup tables (tw_hls.fabric)?
+bool mayBeInFabric(mlir::Operation *op);
 
 /// The row of the table of operators (Estimate/Operators.h) for an op of a design.
 OperatorCost operatorCost(mlir::Operation *op);
@@ -29,6 +33,13 @@ int64_t chainLatency(mlir::Value from, mlir::Value to);
 /// Cycles of a pipelined nest: `iterations` that begin `ii` apart, each `depth` long, and two to enter and leave.
 int64_t nestCycles(int64_t iterations, int64_t ii, int64_t depth);
 
+/// Cycles of a block: those of what is done in it, and two to take its memories and to hand them on.
+int64_t blockCycles(int64_t inside);
+/// Cycles of a loop over blocks, none of which begins before the one before has ended.
+int64_t blockLoopCycles(int64_t blocks, int64_t inside);
+/// Does the loop go over blocks, outside of the nest and not flattened with it?
+bool isBlockLoop(mlir::affine::AffineForOp loop);
+
 /// Block memories of 18 kbit for an array: each bank of its own, small ones in LUTs.
 int64_t blockMemories(mlir::MemRefType type);
 /// UltraRAMs for an array that lies in them.
@@ -40,11 +51,13 @@ int64_t blockMemories(StreamType type);
 struct NestEstimate {
   std::string label;
   int64_t iterations = 0, ii = 0, copies = 1, cycles = 0, dsp = 0, lut = 0, ff = 0;
+  int64_t blocks = 1; ///< of its iterations, one after another
 };
 /// A task: its nests run one after another.
 struct TaskEstimate {
   std::string name;
   int64_t cycles = 0, dsp = 0, bram = 0, lut = 0, ff = 0;
+  int64_t blocks = 1; ///< it hands on its results in so many
   std::vector<NestEstimate> nests;
 };
 /// A design: `latency` of one call, the longest chain of tasks; `kernelLatency` the same if ports took no time, all

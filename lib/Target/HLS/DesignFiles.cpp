@@ -81,8 +81,10 @@ std::string printHeader(func::FuncOp top) {
       function.walk(look);
     return found;
   };
-  if (uses("hls::stream") || !top.getBody().getOps<StreamOp>().empty())
+  if (uses("hls::stream<") || !top.getBody().getOps<StreamOp>().empty())
     text += "#include <hls_stream.h>\n";
+  if (uses("hls::stream_of_blocks<"))
+    text += "#include <hls_streamofblocks.h>\n";
   if (uses("ap_int<") || uses("ap_uint<"))
     text += "#include <ap_int.h>\n";
   if (uses("half"))
@@ -162,8 +164,11 @@ std::string printDataflowCheck(func::FuncOp top) {
     } else if (auto stream = dyn_cast<StreamOp>(op)) {
       auto type = cast<StreamType>(stream.getQueue().getType());
       names[stream.getQueue()] = stream.getName().str();
-      out << "  hls::stream<" << cppType(type.getElement()) << ", " << type.getDepth() << "> " << stream.getName()
-          << "(\"" << stream.getName() << "\");\n";
+      out << "  " << streamType(type) << " " << stream.getName();
+      if (isa<MemRefType>(type.getElement()))
+        out << ";\n";
+      else
+        out << "(\"" << stream.getName() << "\");\n";
     } else if (auto task = dyn_cast<TaskOp>(op)) {
       auto filled = [&](ValueRange values) {
         std::string list;

@@ -61,6 +61,9 @@ public:
     HlsSelectSchedulesOptions schedules;
     schedules.part = options.part;
     schedules.budget = options.budget;
+    schedules.blocks = !options.rtl; // the Verilog has no queues of blocks
+    schedules.fabric = true;
+    pm.addPass(createHlsSplitKernels());
     pm.addPass(createHlsSelectSchedules(schedules));
     auto &kernel = pm.nest<func::FuncOp>();
     kernel.addPass(createHlsApplySchedules());

@@ -1,6 +1,6 @@
 //===- Parts.cpp - devices and what they have ---------------------------------------===//
 //
-// Counts of DSP slices, BRAM (18 kbit halves) and URAM: AMD's product tables DS890 (UltraScale+) and DS190 (7 series).
+// Counts of DSP slices, BRAM (18 kbit halves), URAM and lookup tables: AMD's product tables DS890 (UltraScale+) and DS190 (7 series).
 //
 // Test: test/Tools/hls.test
 //
@@ -14,10 +14,10 @@
 namespace tilewright::hls {
 namespace {
 constexpr Part parts[] = {
-    {"xcu280", "xcu280-fsvh2892-2L-e", {9024, 4032, 960}},
-    {"xcu250", "xcu250-figd2104-2L-e", {12288, 5376, 1280}},
-    {"xczu9eg", "xczu9eg-ffvb1156-2-e", {2520, 1824, 0}},
-    {"xc7z020", "xc7z020clg400-1", {220, 280, 0}},
+    {"xcu280", "xcu280-fsvh2892-2L-e", {9024, 4032, 960}, 1303680},
+    {"xcu250", "xcu250-figd2104-2L-e", {12288, 5376, 1280}, 1728000},
+    {"xczu9eg", "xczu9eg-ffvb1156-2-e", {2520, 1824, 0}, 274080},
+    {"xc7z020", "xc7z020clg400-1", {220, 280, 0}, 53200},
 };
 } // namespace
 

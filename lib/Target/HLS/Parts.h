@@ -19,6 +19,7 @@ struct Part {
   llvm::StringLiteral name;   ///< in --part
   llvm::StringLiteral device; ///< as the vendor's tool calls it
   Resources has;
+  int64_t lut; ///< lookup tables
 };
 
 /// The part of that name; the error lists those that are known.

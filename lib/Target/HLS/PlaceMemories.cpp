@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Target/HLS/Banks.h"
 #include "lib/Target/HLS/Cost.h"
+#include "lib/Target/HLS/Names.h"
 #include "tilewright/Passes.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"

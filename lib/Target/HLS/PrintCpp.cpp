@@ -63,12 +63,19 @@ std::vector<Port> portsOf(func::FuncOp top) {
 }
 
 std::string printArray(StringRef name, MemRefType type) {
-  std::string text = cppType(type.getElementType()) + " " + name.str();
+  std::string text = cppType(type.getElementType()) + (name.empty() ? "" : " ") + name.str();
   if (type.getRank() == 0)
     return text + "[1]";
   for (int64_t size : type.getShape())
     text += "[" + std::to_string(size) + "]";
   return text;
+}
+
+std::string streamType(StreamType type) {
+  std::string depth = ", " + std::to_string(type.getDepth()) + ">";
+  if (auto block = dyn_cast<MemRefType>(type.getElement()))
+    return "hls::stream_of_blocks<" + printArray("", block) + depth;
+  return "hls::stream<" + cppType(type.getElement()) + depth;
 }
 
 std::string printConstant(StringRef name, MemRefType type, ElementsAttr value) {
@@ -118,7 +125,7 @@ std::string printSignature(func::FuncOp function) {
     const std::string &name = names[argument.getArgNumber()];
     text += argument.getArgNumber() ? ", " : "";
     if (auto stream = dyn_cast<StreamType>(argument.getType())) {
-      text += "hls::stream<" + cppType(stream.getElement()) + ", " + std::to_string(stream.getDepth()) + "> &" + name;
+      text += streamType(stream) + " &" + name;
       continue;
     }
     if (argument.use_empty()) // a port of the model's signature that no task reads

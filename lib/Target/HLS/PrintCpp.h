@@ -24,6 +24,8 @@ std::vector<Port> portsOf(mlir::func::FuncOp top);
 std::string printSignature(mlir::func::FuncOp function);
 /// "float chip[20][16]".
 std::string printArray(llvm::StringRef name, mlir::MemRefType type);
+/// hls::stream<float, 2>, or hls::stream_of_blocks<float[20][190], 2>.
+std::string streamType(StreamType type);
 /// "static const float c[2] = {1.0f, 2.0f}" without its semicolon: the array with its elements.
 std::string printConstant(llvm::StringRef name, mlir::MemRefType type, mlir::ElementsAttr value);
 

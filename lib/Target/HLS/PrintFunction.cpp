@@ -91,6 +91,8 @@ void FunctionPrinter::print() {
 
 void FunctionPrinter::pragmas(Value array, StringRef name) {
   auto type = dyn_cast<MemRefType>(array.getType());
+  if (auto stream = dyn_cast<StreamType>(array.getType())) // of its blocks
+    type = dyn_cast<MemRefType>(stream.getElement());
   if (!type)
     return;
   if (PartitionAttr banks = banksOf(type))
@@ -147,6 +149,19 @@ void FunctionPrinter::define(Value value, const std::string &text) {
   written[value] = name;
 }
 
+/// A sum by an adder of lookup tables: a pragma names the variable that it goes into.
+void FunctionPrinter::defineInFabric(Operation &op, const std::string &text) {
+  Value sum = op.getResult(0);
+  std::string name = names.take("t" + std::to_string(temporaries++));
+  indent();
+  out << cppType(sum.getType()) << " " << name << ";\n#pragma HLS bind_op variable=" << name
+      << " op=" << (isa<arith::SubFOp>(op) ? "fsub" : "fadd")
+      << " impl=fabric latency=" << operatorCost(&op).latency - 1 << "\n"; // without the cycle that takes the result
+  indent();
+  out << name << " = " << text << ";\n";
+  written[sum] = name;
+}
+
 void FunctionPrinter::statement(Operation &op) {
   if (isa<func::ReturnOp>(op))
     return;
@@ -164,8 +179,12 @@ void FunctionPrinter::statement(Operation &op) {
     std::string name = names.take(stream.getName());
     written[stream.getQueue()] = name;
     indent();
-    out << "hls::stream<" << cppType(type.getElement()) << ", " << type.getDepth() << "> " << name << "(\"" << name
-        << "\");\n#pragma HLS stream variable=" << name << " depth=" << type.getDepth() << "\n";
+    if (auto block = dyn_cast<MemRefType>(type.getElement())) {
+      out << streamType(type) << " " << name << ";\n";
+      return pragmas(stream.getQueue(), name);
+    }
+    out << streamType(type) << " " << name << "(\"" << name << "\");\n#pragma HLS stream variable=" << name
+        << " depth=" << type.getDepth() << "\n";
     return;
   }
   if (auto dataflow = dyn_cast<DataflowOp>(op)) {
@@ -188,6 +207,16 @@ void FunctionPrinter::statement(Operation &op) {
   if (auto store = dyn_cast<memref::StoreOp>(op)) {
     indent();
     out << access(store.getMemRef(), store.getIndices()) << " = " << use(store.getValueToStore()) << ";\n";
+    return;
+  }
+  if (auto lock = dyn_cast<LockOp>(op)) {
+    auto block = cast<MemRefType>(lock.getBlock().getType());
+    std::string stream = use(lock.getStream());
+    std::string name = names.take(stream + "_block");
+    written[lock.getBlock()] = name;
+    indent();
+    out << "hls::" << (lock.getWrites() ? "write" : "read") << "_lock<" << printArray("", block) << "> " << name << "("
+        << stream << ");\n";
     return;
   }
   if (auto write = dyn_cast<WriteOp>(op)) {
@@ -229,6 +258,8 @@ void FunctionPrinter::statement(Operation &op) {
       written[op.getResult(0)] = "0";
       return;
     }
+    if (op.hasAttr(fabricAttrName))
+      return defineInFabric(op, text);
     if (foldable(op) && text.size() <= longestExpression)
       written[op.getResult(0)] = text;
     else if (!op.use_empty())

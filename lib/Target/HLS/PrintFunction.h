@@ -32,6 +32,7 @@ private:
   void yield(mlir::Operation &terminator, mlir::ValueRange targets);
   void pragmas(mlir::Value array, llvm::StringRef name);
   void define(mlir::Value value, const std::string &text);
+  void defineInFabric(mlir::Operation &op, const std::string &text);
   bool foldable(mlir::Operation &op);
 
   std::string expression(mlir::Operation &op);

@@ -17,8 +17,9 @@ struct Place {
 
 class Replay {
 public:
-  Replay(const std::vector<ReplayTask> &tasks, size_t queues)
-      : tasks(tasks), places(tasks.size()), depth(queues, 2), held(queues, 0), writer(queues), reader(queues) {
+  Replay(const std::vector<ReplayTask> &tasks, std::vector<int64_t> least)
+      : tasks(tasks), places(tasks.size()), depth(std::move(least)), held(depth.size(), 0), writer(depth.size()),
+        reader(depth.size()) {
     for (size_t task = 0; task < tasks.size(); ++task)
       for (const ReplayNest &nest : tasks[task].nests)
         for (auto [queue, writes] : nest.accesses)
@@ -119,8 +120,8 @@ private:
 
 } // namespace
 
-std::vector<int64_t> sizeQueues(const std::vector<ReplayTask> &tasks, size_t queues) {
-  return Replay(tasks, queues).run();
+std::vector<int64_t> sizeQueues(const std::vector<ReplayTask> &tasks, std::vector<int64_t> least) {
+  return Replay(tasks, std::move(least)).run();
 }
 
 } // namespace tilewright::hls

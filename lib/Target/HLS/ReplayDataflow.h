@@ -24,10 +24,10 @@ struct ReplayTask {
   std::vector<ReplayNest> nests;
 };
 
-/// Depths, at least 2 each, with which the tasks end: the replay lets every task go as far as it can, and where all
-/// are stuck, the shallowest full queue of those who wait for each other in a circle becomes one deeper. Empty: no
+/// Depths, at least those given, with which the tasks end: the replay lets every task go as far as it can, and where
+/// all are stuck, the shallowest full queue of those who wait for each other in a circle becomes one deeper. Empty: no
 /// depths help, a queue is read that nobody fills.
-std::vector<int64_t> sizeQueues(const std::vector<ReplayTask> &tasks, size_t queues);
+std::vector<int64_t> sizeQueues(const std::vector<ReplayTask> &tasks, std::vector<int64_t> least);
 
 } // namespace tilewright::hls
 

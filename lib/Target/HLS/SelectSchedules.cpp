@@ -5,20 +5,20 @@
 // After, with 20 multipliers for it:
 //   linalg.contract {tw_hls.schedule = #tw_hls.schedule<order = [0, 2, 1], unroll = [1, 4, 1], ii = 1>} ...
 //
-// Order: a reduction goes outside of the parallel loops that walk along the result's last dimensions, so that two
-// additions to one element are as many iterations apart as an addition takes; each element still adds in the same
-// order. A fill of what a sum goes into next becomes that sum's `tw_hls.initial`. Copies: of the innermost two loops by
-// divisors of their sizes; where the result has one loop only, of the innermost reduction, too: the copies add one
-// after another, and as many fit as the iterations between two additions to one element leave time for. All nests are
-// chosen together (ChooseTogether.h).
+// A fill of what a sum goes into next becomes that sum's `tw_hls.initial`. What schedules a nest may have:
+// NestChoices.h. All nests are chosen together (ChooseTogether.h), first each by itself. Then groups of nests that
+// could hand on blocks of their results (BlockGroups.h) are tried, with several sizes of blocks: a group runs side by
+// side and is one nest to the choice. The group that shortens the whole most is kept, then the next of what is left.
 //
-// Test: test/Target/HLS/select-schedules.mlir
+// Test: test/Target/HLS/select-schedules.mlir, test/Target/HLS/select-blocks.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/HLS/HLS.h"
-#include "lib/Target/HLS/ChooseTogether.h"
+#include "lib/Target/HLS/BlockGroups.h"
 #include "lib/Target/HLS/Cost.h"
 #include "lib/Target/HLS/InitialValues.h"
+#include "lib/Target/HLS/NestChoices.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "tilewright/Passes.h"
 #include "llvm/ADT/MapVector.h"
@@ -33,154 +33,11 @@ namespace tilewright {
 namespace tilewright::hls {
 namespace {
 
-/// More copies than this along one loop would need more banks than tools allow, in two dimensions.
-constexpr int64_t mostCopies = 64, mostCopiesTogether = 1024, mostReductionCopies = 16;
-/// Reductions have so many iterations between two additions to one element, where sizes allow.
-constexpr int64_t wantedDistance = 1024;
-
-struct Choice {
-  SmallVector<int64_t> order, unroll;
-  int64_t ii = 1, cycles = 0, dsp = 0;
-};
-
 struct Nest {
   linalg::LinalgOp op;
   int64_t launches = 1;
   SmallVector<Choice> choices; ///< ever more multipliers, ever fewer cycles
 };
-
-SmallVector<int64_t> divisors(int64_t number) {
-  SmallVector<int64_t> all;
-  for (int64_t candidate = 1; candidate <= std::min(number, mostCopies); ++candidate)
-    if (number % candidate == 0)
-      all.push_back(candidate);
-  return all;
-}
-
-/// The parallel loops that walk along the result's last dimensions, the last dimension first.
-SmallVector<int64_t> loopsAlongResult(linalg::LinalgOp op) {
-  SmallVector<int64_t> loops;
-  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
-  for (AffineExpr expr : llvm::reverse(map.getResults()))
-    if (auto dim = dyn_cast<AffineDimExpr>(expr); dim && op.getStaticLoopRanges()[dim.getPosition()] > 1)
-      loops.push_back(dim.getPosition());
-  return loops;
-}
-
-/// Cycles between two additions to one element of a result; 0: nothing is accumulated.
-int64_t recurrence(linalg::LinalgOp op) {
-  int64_t longest = 0;
-  Block &body = *op.getBlock();
-  if (op.getNumReductionLoops() > 0)
-    for (auto [argument, yielded] : llvm::zip(op.getRegionOutputArgs(), body.getTerminator()->getOperands()))
-      longest = std::max(longest, chainLatency(argument, yielded) + 1);
-  return longest;
-}
-
-/// Accesses of one array in an iteration, over the two ports that a bank has.
-int64_t portInterval(linalg::LinalgOp op) {
-  llvm::DenseMap<Value, int64_t> accesses;
-  int64_t most = 1;
-  for (OpOperand &operand : op->getOpOperands())
-    if (isa<MemRefType>(operand.get().getType())) {
-      int64_t count = op.isDpsInit(&operand) && op.getNumReductionLoops() > 0 ? 2 : 1;
-      most = std::max<int64_t>(most, llvm::divideCeil(accesses[operand.get()] += count, 2));
-    }
-  return most;
-}
-
-/// Loads of one array from within the body, at places that no map says: no choice of banks keeps them apart.
-int64_t scatteredLoads(linalg::LinalgOp op) {
-  llvm::DenseMap<Value, int64_t> loads;
-  int64_t most = 0;
-  op->walk([&](memref::LoadOp load) { most = std::max(most, ++loads[load.getMemRef()]); });
-  return most;
-}
-
-SmallVector<Choice> choicesOf(linalg::LinalgOp op) {
-  SmallVector<int64_t> sizes = op.getStaticLoopRanges(), along = loopsAlongResult(op);
-  const int64_t between = recurrence(op), ports = portInterval(op), scattered = scatteredLoads(op);
-  BodyCost body = bodyCost(*op.getBlock());
-  body.depth += 2; // load and store
-
-  // What lies inside the reductions.
-  SmallVector<int64_t> inside;
-  int64_t distance = 1;
-  for (int64_t loop : along)
-    if (distance < wantedDistance) {
-      inside.insert(inside.begin(), loop);
-      distance *= sizes[loop];
-    }
-  SmallVector<int64_t> order;
-  for (auto kind : {utils::IteratorType::parallel, utils::IteratorType::reduction})
-    for (auto [loop, its] : llvm::enumerate(op.getIteratorTypesArray()))
-      if (its == kind && !llvm::is_contained(inside, int64_t(loop)))
-        order.push_back(loop);
-  llvm::append_range(order, inside);
-
-  SmallVector<int64_t> copied; // loops that may be unrolled
-  for (int64_t loop : along)
-    if (copied.size() < 2)
-      copied.push_back(loop);
-  int64_t reduction = -1; // the innermost one, copied where the result has one loop only
-  for (int64_t loop : order)
-    if (op.getIteratorTypesArray()[loop] == utils::IteratorType::reduction && sizes[loop] > 1)
-      reduction = loop;
-  if (copied.size() != 1 || between == 0 || body.dsp == 0)
-    reduction = -1;
-  SmallVector<SmallVector<int64_t>> unrolls;
-  for (int64_t first : copied.empty() ? SmallVector<int64_t>{1} : divisors(sizes[copied[0]]))
-    for (int64_t second : copied.size() < 2 || body.dsp == 0 ? SmallVector<int64_t>{1} : divisors(sizes[copied[1]])) {
-      SmallVector<int64_t> unroll(sizes.size(), 1);
-      if (!copied.empty())
-        unroll[copied[0]] = first;
-      if (copied.size() > 1)
-        unroll[copied[1]] = second;
-      for (int64_t terms : reduction < 0 ? SmallVector<int64_t>{1} : divisors(sizes[reduction])) {
-        if (terms > mostReductionCopies)
-          break;
-        if (reduction >= 0)
-          unroll[reduction] = terms;
-        unrolls.push_back(unroll);
-      }
-    }
-
-  SmallVector<Choice> all;
-  for (SmallVector<int64_t> &unroll : unrolls) {
-    Choice choice;
-    int64_t iterations = 1, copies = 1, apart = 1;
-    for (auto [size, by] : llvm::zip(sizes, unroll)) {
-      iterations *= size / by;
-      copies *= by;
-    }
-    for (int64_t loop : inside)
-      apart *= sizes[loop] / unroll[loop];
-    // The terms of one iteration are added in a row.
-    const int64_t terms = reduction < 0 ? 1 : unroll[reduction];
-    const int64_t chain = between == 0 ? 0 : between + (terms - 1) * (between - 1);
-    if ((body.dsp == 0 && copies > 16) || copies > mostCopiesTogether || (iterations == 1 && copies > 1))
-      continue; // wires and banks are not free either, and something has to be pipelined
-    if (terms > 1 && chain > apart)
-      continue; // waiting for additions, fewer copies are as fast
-    choice.ii = std::max({int64_t(1), ports, int64_t(llvm::divideCeil(scattered * copies, 2)),
-                          chain == 0 ? 1 : int64_t(llvm::divideCeil(chain, apart))});
-    choice.cycles = nestCycles(iterations, choice.ii, body.depth + (terms - 1) * std::max<int64_t>(0, between - 1));
-    choice.dsp = llvm::divideCeil(body.dsp * copies, choice.ii); // one operator serves `ii` iterations
-    choice.dsp = std::max(choice.dsp, body.dsp > 0 ? int64_t(1) : int64_t(0));
-    choice.order = order;
-    choice.unroll = unroll;
-    all.push_back(std::move(choice));
-  }
-  // Those that cost more and are no faster are dropped.
-  llvm::sort(all, [](const Choice &a, const Choice &b) {
-    return std::tie(a.dsp, a.cycles, a.unroll) < std::tie(b.dsp, b.cycles, b.unroll);
-  });
-  SmallVector<Choice> best;
-  for (Choice &choice : all)
-    if (best.empty() || choice.cycles < best.back().cycles)
-      best.push_back(std::move(choice));
-  return best;
-}
 
 /// Per launch of the plan, in order: the nests of its kernel, and which launches make what it reads.
 SmallVector<LaunchStep> stepsOf(ModuleOp module, ArrayRef<Nest> nests) {
@@ -202,6 +59,213 @@ SmallVector<LaunchStep> stepsOf(ModuleOp module, ArrayRef<Nest> nests) {
   return steps;
 }
 
+/// A group of nests in blocks of one size.
+struct Blocked {
+  BlockGroup group;
+  int64_t size = 0;
+  std::vector<SmallVector<Choice>> members; ///< choices, in the order of the group's nests
+  std::vector<GroupChoice> choices;
+};
+
+/// A choice for all nests: those of groups in blocks, others by themselves.
+struct Selection {
+  std::vector<Blocked> groups;
+  SmallVector<size_t> picked; ///< per nest, of its own choices or of those of its member
+  int64_t latency = 0;        ///< before multipliers are given back
+};
+
+class Selector {
+public:
+  Selector(ModuleOp module, ArrayRef<Nest> nests, int64_t budget)
+      : nests(nests), steps(stepsOf(module, nests)), budget(budget) {
+    for (auto [launch, step] : llvm::enumerate(steps)) {
+      const bool alone = step.nests.size() == 1 && nests[step.nests[0]].launches == 1;
+      if (alone && isWhole(nests[step.nests[0]].op))
+        blockNests.push_back({step.nests[0], launch, nests[step.nests[0]].op});
+    }
+    candidates = blockGroups(module, blockNests);
+  }
+
+  /// Empty if the budget has not even room for one copy of every operator.
+  std::optional<Selection> select(bool blocks) {
+    std::optional<Selection> best = choose({});
+    if (!best || !blocks)
+      return best;
+    int tries = mostTries;
+    while (true) {
+      std::optional<Selection> next;
+      for (const BlockGroup &group : candidates) {
+        if (overlaps(group, best->groups))
+          continue;
+        for (Blocked &blocked : sizesOf(group, *best)) {
+          if (tries-- <= 0)
+            break;
+          std::vector<Blocked> groups = best->groups;
+          groups.push_back(std::move(blocked));
+          std::optional<Selection> tried = choose(std::move(groups));
+          if (tried && tried->latency < (next ? next->latency : best->latency * 99 / 100))
+            next = std::move(tried);
+        }
+      }
+      if (!next)
+        return best;
+      best = std::move(next);
+    }
+  }
+
+private:
+  /// More choices for all nests together than this would take too long.
+  static constexpr int mostTries = 48;
+  /// Of one group, so many sizes of blocks are tried.
+  static constexpr size_t mostSizes = 4;
+  static constexpr int64_t mostBlocks = 128;
+
+  /// Does the kernel consist of this nest?
+  static bool isWhole(linalg::LinalgOp op) {
+    return llvm::all_of(*op->getBlock(), [&](Operation &other) {
+      return &other == op || isa<func::ReturnOp>(other) || other.hasTrait<OpTrait::ConstantLike>();
+    });
+  }
+
+  static bool overlaps(const BlockGroup &group, ArrayRef<Blocked> others) {
+    return llvm::any_of(others, [&](const Blocked &other) {
+      return llvm::any_of(group.loops, [&](auto &entry) { return other.group.loops.count(entry.first) > 0; });
+    });
+  }
+
+  /// Which members of a group each waits for, by their places in it.
+  SmallVector<SmallVector<size_t>> orderOf(const BlockGroup &group) const {
+    llvm::DenseMap<size_t, size_t> placeOfLaunch;
+    for (const BlockNest &nest : blockNests)
+      if (auto found = group.loops.find(nest.nest); found != group.loops.end())
+        placeOfLaunch[nest.launch] = std::distance(group.loops.begin(), found);
+    SmallVector<SmallVector<size_t>> after(group.loops.size());
+    for (auto [launch, place] : placeOfLaunch)
+      for (size_t before : steps[launch].after)
+        if (auto found = placeOfLaunch.find(before); found != placeOfLaunch.end())
+          after[place].push_back(found->second);
+    return after;
+  }
+
+  /// The group with the sizes of blocks that make it quickest with the multipliers that its nests have now.
+  SmallVector<Blocked> sizesOf(const BlockGroup &group, const Selection &now) const {
+    int64_t dsp = 0;
+    for (auto [nest, loop] : group.loops)
+      dsp += nests[nest].choices[now.picked[nest]].dsp;
+    std::vector<std::pair<int64_t, Blocked>> all;
+    for (int64_t size = group.extent - 1; size >= 1; --size) {
+      if (group.extent % size != 0 || group.extent / size > mostBlocks)
+        continue;
+      Blocked blocked{group, size, {}, {}};
+      for (auto [nest, loop] : group.loops)
+        blocked.members.push_back(choicesOf(nests[nest].op, BlockLoop{loop, size}));
+      if (llvm::any_of(blocked.members, [](ArrayRef<Choice> its) { return its.empty(); }))
+        continue;
+      blocked.choices = groupChoices(blocked.members, orderOf(group), group.extent / size);
+      int64_t quickest = -1;
+      for (const GroupChoice &choice : blocked.choices)
+        if (choice.dsp <= dsp)
+          quickest = choice.cycles;
+      if (quickest >= 0)
+        all.push_back({quickest, std::move(blocked)});
+    }
+    llvm::stable_sort(all, [](auto &a, auto &b) { return a.first < b.first; });
+    SmallVector<Blocked> best;
+    for (auto &[cycles, blocked] : all)
+      if (best.size() < mostSizes)
+        best.push_back(std::move(blocked));
+    return best;
+  }
+
+  /// The best choice with these groups, each as one nest; none if a group would wait for itself.
+  std::optional<Selection> choose(std::vector<Blocked> groups) const {
+    // Nests, then groups; a launch is of its nests, or of its group.
+    SmallVector<NestCosts> costs;
+    std::vector<int64_t> costOf(nests.size(), -1);
+    std::vector<size_t> unitOf(steps.size());
+    for (auto [number, nest] : llvm::enumerate(nests)) {
+      if (llvm::any_of(groups, [&, n = number](const Blocked &its) { return its.group.loops.count(n) > 0; }))
+        continue;
+      costOf[number] = costs.size();
+      NestCosts &its = costs.emplace_back();
+      its.launches = nest.launches;
+      for (const Choice &choice : nest.choices)
+        its.choices.push_back({choice.cycles, choice.dsp});
+    }
+    const size_t firstGroup = costs.size();
+    for (const Blocked &blocked : groups) {
+      NestCosts &its = costs.emplace_back();
+      for (const GroupChoice &choice : blocked.choices)
+        its.choices.push_back({choice.cycles, choice.dsp});
+    }
+    // Units of launches, in an order in which each comes behind what it waits for.
+    std::vector<LaunchStep> units(groups.size());
+    for (auto [number, blocked] : llvm::enumerate(groups))
+      units[number].nests.push_back(firstGroup + number);
+    for (auto [launch, step] : llvm::enumerate(steps)) {
+      auto in = llvm::find_if(groups, [&](const Blocked &its) {
+        return step.nests.size() == 1 && its.group.loops.count(step.nests[0]) > 0;
+      });
+      if (in != groups.end()) {
+        unitOf[launch] = in - groups.begin();
+        continue;
+      }
+      unitOf[launch] = units.size();
+      LaunchStep &unit = units.emplace_back();
+      for (size_t nest : step.nests)
+        unit.nests.push_back(costOf[nest]);
+    }
+    for (auto [launch, step] : llvm::enumerate(steps))
+      for (size_t before : step.after)
+        if (unitOf[before] != unitOf[launch])
+          units[unitOf[launch]].after.push_back(unitOf[before]);
+    std::optional<SmallVector<LaunchStep>> ordered = inOrder(units);
+    if (!ordered)
+      return std::nullopt;
+    SmallVector<size_t> chosen = chooseTogether(costs, *ordered, budget);
+    if (chosen.size() != costs.size())
+      return std::nullopt;
+    Selection selection;
+    selection.latency = latencyOf(costs, *ordered, chosen);
+    giveBack(costs, *ordered, chosen);
+    selection.picked.resize(nests.size());
+    for (auto [nest, cost] : llvm::enumerate(costOf))
+      if (cost >= 0)
+        selection.picked[nest] = chosen[cost];
+    for (auto [number, blocked] : llvm::enumerate(groups))
+      for (auto [entry, member] : llvm::zip(blocked.group.loops, blocked.choices[chosen[firstGroup + number]].picked))
+        selection.picked[entry.first] = member;
+    selection.groups = std::move(groups);
+    return selection;
+  }
+
+  /// Units behind all that they wait for; none if some wait for each other.
+  static std::optional<SmallVector<LaunchStep>> inOrder(ArrayRef<LaunchStep> units) {
+    SmallVector<LaunchStep> ordered;
+    std::vector<int64_t> place(units.size(), -1);
+    while (ordered.size() < units.size()) {
+      const size_t before = ordered.size();
+      for (auto [number, unit] : llvm::enumerate(units)) {
+        if (place[number] >= 0 || llvm::any_of(unit.after, [&](size_t other) { return place[other] < 0; }))
+          continue;
+        place[number] = ordered.size();
+        LaunchStep &step = ordered.emplace_back(unit);
+        for (size_t &other : step.after)
+          other = place[other];
+      }
+      if (ordered.size() == before)
+        return std::nullopt;
+    }
+    return ordered;
+  }
+
+  ArrayRef<Nest> nests;
+  SmallVector<LaunchStep> steps;
+  int64_t budget;
+  std::vector<BlockNest> blockNests;
+  std::vector<BlockGroup> candidates;
+};
+
 struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
   using HlsSelectSchedulesBase::HlsSelectSchedulesBase;
 
@@ -222,29 +286,66 @@ struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
         if (op->getNumOperands() == 0 || !op.hasPureBufferSemantics() ||
             llvm::any_of(op.getStaticLoopRanges(), ShapedType::isDynamic) || op.getNumLoops() == 0)
           return;
+        setFabric(op, fabric);
         Nest nest{op, std::max<int64_t>(1, launches.lookup(kernel.getName())), choicesOf(op)};
         least += nest.choices.front().dsp * nest.launches;
         nests.push_back(std::move(nest));
       });
     }
-    SmallVector<NestCosts> costs;
-    for (const Nest &nest : nests) {
-      NestCosts &its = costs.emplace_back();
-      its.launches = nest.launches;
-      for (const Choice &choice : nest.choices)
-        its.choices.push_back({choice.cycles, choice.dsp});
+    std::optional<Selection> selection = Selector(getOperation(), nests, resources->dsp).select(blocks);
+    // Additions in lookup tables take no multipliers; where they leave too few, they take multipliers after all.
+    if (fabric && selection && tablesOf(nests, *selection) > (*device)->lut / 2) {
+      for (Nest &nest : nests) {
+        setFabric(nest.op, false);
+        nest.choices = choicesOf(nest.op);
+      }
+      selection = Selector(getOperation(), nests, resources->dsp).select(blocks);
     }
-    SmallVector<size_t> picked = chooseTogether(costs, stepsOf(getOperation(), nests), resources->dsp);
-    if (picked.size() != nests.size()) {
+    if (!selection) {
       emitError(UnknownLoc::get(&getContext()))
           << "the budget cannot be met: this model needs dsp=" << least << " with one copy of every operator, and the "
           << "budget has dsp=" << resources->dsp << "; the nearest that fits is --budget dsp=" << least;
       return signalPassFailure();
     }
-    for (auto [nest, number] : llvm::zip(nests, picked)) {
-      const Choice &choice = nest.choices[number];
-      nest.op->setAttr(scheduleAttrName, ScheduleAttr::get(&getContext(), choice.order, choice.unroll, choice.ii));
+    for (auto [nest, number] : llvm::zip(nests, selection->picked))
+      setSchedule(nest.op, nest.choices[std::min(number, nest.choices.size() - 1)], {});
+    for (const Blocked &blocked : selection->groups)
+      for (auto [entry, choices] : llvm::zip(blocked.group.loops, blocked.members))
+        setSchedule(nests[entry.first].op, choices[selection->picked[entry.first]], {entry.second, blocked.size});
+  }
+
+private:
+  /// Additions of f32, the width that the table of operators has a row for, beside products: a nest whose multipliers
+  /// count nothing would take as many adders as it could.
+  static void setFabric(linalg::LinalgOp op, bool fabric) {
+    Block &body = *op.getBlock();
+    const bool adds = llvm::any_of(body, [](Operation &inner) { return mayBeInFabric(&inner); });
+    if (!fabric)
+      op->removeAttr(fabricAttrName);
+    else if (adds && !body.getOps<arith::MulFOp>().empty())
+      op->setAttr(fabricAttrName, UnitAttr::get(op->getContext()));
+  }
+
+  /// Lookup tables of all operators.
+  static int64_t tablesOf(ArrayRef<Nest> nests, const Selection &selection) {
+    int64_t tables = 0;
+    for (auto [number, nest] : llvm::enumerate(nests)) {
+      const Choice *choice = &nest.choices[std::min(selection.picked[number], nest.choices.size() - 1)];
+      for (const Blocked &blocked : selection.groups)
+        for (auto [entry, choices] : llvm::zip(blocked.group.loops, blocked.members))
+          if (entry.first == number)
+            choice = &choices[selection.picked[number]];
+      linalg::LinalgOp op = nest.op;
+      int64_t copies = nest.launches;
+      for (int64_t by : choice->unroll)
+        copies *= by;
+      tables += copies * bodyCost(*op.getBlock()).lut / choice->ii;
     }
+    return tables;
+  }
+
+  static void setSchedule(linalg::LinalgOp op, const Choice &choice, ArrayRef<int64_t> block) {
+    op->setAttr(scheduleAttrName, ScheduleAttr::get(op->getContext(), choice.order, choice.unroll, choice.ii, block));
   }
 };
 

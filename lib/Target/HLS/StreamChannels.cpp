@@ -6,18 +6,21 @@
 //   %a = tw_hls.stream "a" : !tw_hls.stream<f32, 2>
 //
 // where the writer stores each element once and the reader loads each once, both in row-major order and one an
-// iteration. A kernel that is launched twice keeps its arrays. Then the whole region is replayed, element by element,
-// to find depths with which no task waits for ever: a queue beside a longer way of arrays becomes as deep as it must.
-// At last, tasks that move data to and from arrays use all ports of their banks.
+// iteration. An array whose writer and reader both go over it in the same blocks becomes a queue of blocks
+// (BlockChannels.h). A kernel that is launched twice keeps its arrays. Then the whole region is replayed, element by
+// element, to find depths with which no task waits for ever: a queue beside a longer way of arrays becomes as deep as
+// it must. At last, tasks that move data to and from arrays use all ports of their banks.
 //
 // Test: test/Target/HLS/stream-channels.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/HLS/HLS.h"
+#include "lib/Target/HLS/BlockChannels.h"
 #include "lib/Target/HLS/DataMovers.h"
 #include "lib/Target/HLS/Names.h"
 #include "lib/Target/HLS/ReplayDataflow.h"
 #include "tilewright/Passes.h"
+#include <limits>
 
 using namespace mlir;
 
@@ -121,9 +124,10 @@ private:
     if (!written || !read)
       return;
     Operation *store = onlyAccess(written, true), *load = onlyAccess(read, false);
-    if (!store || !load || !inOrder(store, cast<MemRefType>(written.getType())) ||
-        !inOrder(load, cast<MemRefType>(read.getType())))
-      return;
+    const bool oneByOne = store && load && inOrder(store, cast<MemRefType>(written.getType())) &&
+                          inOrder(load, cast<MemRefType>(read.getType()));
+    if (!oneByOne)
+      return streamBlocks(buffer, written, read);
     auto queue = StreamType::get(top.getContext(), type.getElementType(), 2);
     OpBuilder builder(buffer);
     auto made = StreamOp::create(builder, buffer.getLoc(), queue, buffer.getNameAttr());
@@ -138,6 +142,21 @@ private:
     auto value = ReadOp::create(builder, load->getLoc(), queue.getElement(), read);
     load->getResult(0).replaceAllUsesWith(value.getValue());
     load->erase();
+    streams.push_back({made, written, read});
+  }
+
+  /// If both ends go over the array in the same blocks.
+  void streamBlocks(BufferOp buffer, BlockArgument written, BlockArgument read) {
+    std::optional<ArrayBlocks> blocks = blocksOf(written);
+    if (!blocks || !(blocksOf(read) == blocks))
+      return;
+    auto queue = StreamType::get(top.getContext(), blocks->type, 2);
+    OpBuilder builder(buffer);
+    auto made = StreamOp::create(builder, buffer.getLoc(), queue, buffer.getNameAttr());
+    buffer.getMemory().replaceAllUsesWith(made.getQueue());
+    buffer.erase();
+    lockBlocks(written, *blocks, queue, true);
+    lockBlocks(read, *blocks, queue, false);
     streams.push_back({made, written, read});
   }
 
@@ -159,11 +178,7 @@ private:
         auto write = dyn_cast<WriteOp>(op);
         if (!read && !write)
           return;
-        Value argument = read ? read.getStream() : write.getStream();
-        size_t queue =
-            llvm::find_if(streams,
-                          [&](const Stream &stream) { return argument == (read ? stream.read : stream.written); }) -
-            streams.begin();
+        const size_t queue = queueOf(read ? read.getStream() : write.getStream(), write != nullptr);
         // Ops of one loop body take turns; those of other nests come before or after.
         std::vector<ReplayNest> &nests = replay[number].nests;
         if (nests.empty() || lastBlock != op->getBlock()) {
@@ -175,11 +190,14 @@ private:
         }
         nests.back().accesses.push_back({queue, write != nullptr});
       });
+      addLocks(functions[number], replay[number].nests);
     }
-    std::vector<int64_t> depths = sizeQueues(replay, streams.size());
+    std::vector<int64_t> least(streams.size(), 2);
+    least.resize(2 * streams.size(), std::numeric_limits<int64_t>::max());
+    std::vector<int64_t> depths = sizeQueues(replay, std::move(least));
     if (depths.empty())
       return top.emitError("the tasks of this design would wait for each other whatever the depths of their queues");
-    for (auto [stream, depth] : llvm::zip(streams, depths)) {
+    for (auto [stream, depth] : llvm::zip_first(streams, depths)) {
       auto type =
           StreamType::get(top.getContext(), cast<StreamType>(stream.op.getQueue().getType()).getElement(), depth);
       stream.op.getQueue().setType(type);
@@ -189,6 +207,38 @@ private:
     for (func::FuncOp function : functions)
       function.setType(FunctionType::get(function.getContext(), function.getBody().getArgumentTypes(), {}));
     return success();
+  }
+
+  size_t queueOf(Value argument, bool writes) {
+    auto is = [&](const Stream &stream) { return argument == (writes ? stream.written : stream.read); };
+    return llvm::find_if(streams, is) - streams.begin();
+  }
+
+  /// A block is two queues to the replay: the memory is taken by the writer before it begins and given back by the
+  /// reader, which is as deep as the queue; what was written is there when the writer has ended a block.
+  void addLocks(func::FuncOp function, std::vector<ReplayNest> &nests) {
+    ReplayNest before, behind;
+    int64_t blocks = 1;
+    function.walk([&](LockOp lock) {
+      blocks = cast<affine::AffineForOp>(lock->getParentOp()).getConstantUpperBound();
+      const bool writes = lock.getWrites();
+      const size_t memory = queueOf(lock.getStream(), writes), content = streams.size() + memory;
+      before.accesses.push_back({writes ? memory : content, writes});
+      behind.accesses.push_back({writes ? content : memory, writes});
+    });
+    if (before.accesses.empty() && behind.accesses.empty())
+      return;
+    before.iterations = behind.iterations = 1;
+    std::vector<ReplayNest> inside = std::move(nests);
+    nests.clear();
+    for (int64_t block = 0; block < blocks; ++block) {
+      nests.push_back(before);
+      for (ReplayNest nest : inside) {
+        nest.iterations /= blocks;
+        nests.push_back(std::move(nest));
+      }
+      nests.push_back(behind);
+    }
   }
 
   struct Stream {

@@ -6,6 +6,7 @@
     python test/Conformance/hls table [--dsp N]            all designs; prints the table of docs/targets/hls.md
     python test/Conformance/hls rtl [PATTERN]              designs of integers as Verilog: simulated, and counted by yosys;
                                                            without a pattern some of them, as CI does, all with TILEWRIGHT_TEST_FULL
+    python test/Conformance/hls chart NAMES [-o FILE]      multipliers against cycles at six budgets, as a PNG
     python test/Conformance/hls score                      the estimator against public co-simulated designs
 """
 
@@ -21,8 +22,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import hls_rtl  # noqa: E402
+from hls_chart import BUDGETS, draw, points_of  # noqa: E402
 from hls_score import points, print_score  # noqa: E402
-from hls_trial import Result, all_names, trial  # noqa: E402
+from hls_trial import DESIGNS, Result, all_names, trial  # noqa: E402
 
 # Without --full: a product, one matrix read by two tasks, reductions, windows, bytes, other shapes, a queue
 # that is deep, integers that wrap around, a ROM, slices and a frame around, padding, a whole model of torch with
@@ -106,8 +108,15 @@ def main() -> int:
     rtl = commands.add_parser("rtl")
     rtl.add_argument("pattern", nargs="?")
     rtl.add_argument("--no-yosys", action="store_true", help="simulate alone")
+    chart = commands.add_parser("chart")
+    chart.add_argument("names", nargs="+", choices=[n for n in all_names() if (DESIGNS / f"{n}.mlir").exists()])
+    chart.add_argument("-o", type=Path, default=Path("pareto.png"))
     commands.add_parser("score")
     words = parser.parse_args()
+    if words.command == "chart":
+        draw({name: points_of(name, BUDGETS) for name in words.names}, PUBLIC, words.o)
+        print(words.o)
+        return 0
     if words.command == "score":
         return print_score(points()) or 0
     if words.command == "one":

@@ -17,7 +17,8 @@ import re
 
 FUNCTION = re.compile(r"^(?:static )?void (\w+)\((.*)\) \{$")
 ARRAY = re.compile(r"^(static const )?(?:[\w:]+(?:<[^>]*>)?) (\w+)((?:\[\d+\])+)( =.*)?;?$")
-STREAM = re.compile(r"^hls::stream<.*> (\w+)\(")
+STREAM = re.compile(r"^hls::stream(?:_of_blocks)?<(.*)> (\w+)[(;]")
+LOCK = re.compile(r"^hls::(?:read|write)_lock<(.*)> (\w+)\((\w+)\);$")
 CALL = re.compile(r"^(\w+)\((.*)\);$")
 FOR = re.compile(r"^(?:(\w+): )?for \(int (\w+) = (\S+); (\w+) < (\S+); (.*)\) \{$")
 
@@ -79,14 +80,15 @@ def lint_region(top: Function, functions, constants) -> list[str]:
         if match := ARRAY.match(line):
             channels[match[2]] = []
         elif match := STREAM.match(line):
-            channels[match[1]] = []
+            channels[match[2]] = []
         elif (match := CALL.match(line)) and match[1] in functions:
             for position, argument in enumerate(split(match[2])):
                 argument = argument.strip()
                 writes = functions[match[1]].writes(position)
                 if "hls::stream" in functions[match[1]].parameters[position]:
                     body = "\n".join(functions[match[1]].lines)
-                    writes = name_of(functions[match[1]].parameters[position]) + ".write(" in body
+                    name = name_of(functions[match[1]].parameters[position])
+                    writes = f"{name}.write(" in body or re.search(rf"hls::write_lock<.*>.*\({name}\);", body) is not None
                 if argument in channels:
                     channels[argument].append("write" if writes else "read")
                 elif argument not in ports:
@@ -120,8 +122,8 @@ def lint_body(function: Function, constants) -> list[str]:
         line = raw.strip()
         if match := ARRAY.match(line):
             arrays[match[2]] = [int(n) for n in re.findall(r"\[(\d+)\]", match[3])]
-        if match := STREAM.match(line):
-            arrays[match[1]] = []
+        if match := STREAM.match(line) or LOCK.match(line):
+            arrays[match[2]] = [int(n) for n in re.findall(r"\[(\d+)\]", match[1])]
         if line.startswith("static "):
             complaints.append(f"storage: '{line}' in {function.name}")
         if re.search(r"\b(malloc|new|free|delete)\b", line):

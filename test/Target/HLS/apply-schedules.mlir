@@ -1,4 +1,5 @@
 // RUN: tilewright-opt %s --tw-hls-apply-schedules | FileCheck %s
+// CHECK-DAG: #[[TERM:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d0 * 2 + d1)>
 
 #a = affine_map<(i, j, k) -> (i, k)>
 #b = affine_map<(i, j, k) -> (k, j)>
@@ -73,5 +74,27 @@ func.func private @reads_its_sum(%a: memref<8x6xf32>) {
     %s = arith.addf %in, %out : f32
     linalg.yield %s : f32
   }
+  return
+}
+
+#ik = affine_map<(i, j, k) -> (i, k)>
+#kj = affine_map<(i, j, k) -> (k, j)>
+#ij3 = affine_map<(i, j, k) -> (i, j)>
+// In blocks of two terms: the sum begins in the first block, not in each.
+// CHECK-LABEL: func.func private @blocks
+func.func private @blocks(%a: memref<8x6xf32>, %b: memref<6x12xf32>, %c: memref<8x12xf32>) {
+  // CHECK: affine.for %[[B:.*]] = 0 to 3 {
+  // CHECK-NEXT: affine.for %[[K:.*]] = 0 to 2 {
+  // CHECK-NEXT: affine.for %[[I:.*]] = 0 to 8 {
+  // CHECK-NEXT: affine.for %[[J:.*]] = 0 to 3 {
+  // CHECK-NEXT: affine.for %[[U:.*]] = 0 to 4 {
+  // CHECK: affine.load %{{.*}}[%[[I]], %[[B]] * 2 + %[[K]]]
+  // CHECK: affine.load %{{.*}}[%[[B]] * 2 + %[[K]], %[[J]] * 4 + %[[U]]]
+  // CHECK: affine.apply #[[TERM]](%[[B]], %[[K]], %[[I]], %[[J]], %[[U]])
+  // CHECK: {tw_hls.loop = #tw_hls.loop<label = "contract_j", ii = 1, distance = 24>}
+  // CHECK: {tw_hls.loop = #tw_hls.loop<label = "contract_k", flatten = true>}
+  // CHECK: {tw_hls.loop = #tw_hls.loop<label = "contract_b">}
+  linalg.contract indexing_maps = [#ik, #kj, #ij3] {tw_hls.initial = 0.0 : f32, tw_hls.schedule = #tw_hls.schedule<order = [2, 0, 1], unroll = [1, 4, 1], ii = 1, block = [2, 2]>}
+    ins(%a, %b : memref<8x6xf32>, memref<6x12xf32>) outs(%c : memref<8x12xf32>)
   return
 }

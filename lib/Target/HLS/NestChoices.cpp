@@ -1,0 +1,170 @@
+//===- NestChoices.cpp - the schedules that a loop nest may have ---------------------------===//
+//
+// Order: a reduction goes outside of the parallel loops that walk along the result's last dimensions, so that two
+// additions to one element are as many iterations apart as an addition takes; each element still adds in the same
+// order. Copies: of the innermost two loops by divisors of their sizes; where the result has one loop only, of the
+// innermost reduction, too: the copies add one after another, and as many fit as the iterations between two additions
+// to one element leave time for. A nest in blocks does all that within a block.
+//
+// Test: test/Target/HLS/select-schedules.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/HLS/NestChoices.h"
+#include "lib/Target/HLS/Cost.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+
+namespace tilewright::hls {
+namespace {
+
+/// More copies than this along one loop would need more banks than tools allow, in two dimensions.
+constexpr int64_t mostCopies = 64, mostCopiesTogether = 1024, mostReductionCopies = 16;
+/// Reductions have so many iterations between two additions to one element, where sizes allow.
+constexpr int64_t wantedDistance = 1024;
+
+SmallVector<int64_t> divisors(int64_t number) {
+  SmallVector<int64_t> all;
+  for (int64_t candidate = 1; candidate <= std::min(number, mostCopies); ++candidate)
+    if (number % candidate == 0)
+      all.push_back(candidate);
+  return all;
+}
+
+/// The parallel loops that walk along the result's last dimensions, the last dimension first.
+SmallVector<int64_t> loopsAlongResult(linalg::LinalgOp op) {
+  SmallVector<int64_t> loops;
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  for (AffineExpr expr : llvm::reverse(map.getResults()))
+    if (auto dim = dyn_cast<AffineDimExpr>(expr); dim && op.getStaticLoopRanges()[dim.getPosition()] > 1)
+      loops.push_back(dim.getPosition());
+  return loops;
+}
+
+/// Cycles between two additions to one element of a result; 0: nothing is accumulated.
+int64_t recurrence(linalg::LinalgOp op) {
+  int64_t longest = 0;
+  Block &body = *op.getBlock();
+  if (op.getNumReductionLoops() > 0)
+    for (auto [argument, yielded] : llvm::zip(op.getRegionOutputArgs(), body.getTerminator()->getOperands()))
+      longest = std::max(longest, chainLatency(argument, yielded) + 1);
+  return longest;
+}
+
+/// Accesses of one array in an iteration, over the two ports that a bank has.
+int64_t portInterval(linalg::LinalgOp op) {
+  llvm::DenseMap<Value, int64_t> accesses;
+  int64_t most = 1;
+  for (OpOperand &operand : op->getOpOperands())
+    if (isa<MemRefType>(operand.get().getType())) {
+      int64_t count = op.isDpsInit(&operand) && op.getNumReductionLoops() > 0 ? 2 : 1;
+      most = std::max<int64_t>(most, llvm::divideCeil(accesses[operand.get()] += count, 2));
+    }
+  return most;
+}
+
+/// Loads of one array from within the body, at places that no map says: no choice of banks keeps them apart.
+int64_t scatteredLoads(linalg::LinalgOp op) {
+  llvm::DenseMap<Value, int64_t> loads;
+  int64_t most = 0;
+  op->walk([&](memref::LoadOp load) { most = std::max(most, ++loads[load.getMemRef()]); });
+  return most;
+}
+
+} // namespace
+
+SmallVector<Choice> choicesOf(linalg::LinalgOp op, std::optional<BlockLoop> block) {
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges(), along = loopsAlongResult(op);
+  int64_t blocks = 1;
+  if (block) {
+    blocks = sizes[block->loop] / block->size;
+    sizes[block->loop] = block->size;
+  }
+  const int64_t between = recurrence(op), ports = portInterval(op), scattered = scatteredLoads(op);
+  BodyCost body = bodyCost(*op.getBlock());
+  body.depth += 2; // load and store
+
+  // What lies inside the reductions.
+  SmallVector<int64_t> inside;
+  int64_t distance = 1;
+  for (int64_t loop : along)
+    if (distance < wantedDistance) {
+      inside.insert(inside.begin(), loop);
+      distance *= sizes[loop];
+    }
+  SmallVector<int64_t> order;
+  for (auto kind : {utils::IteratorType::parallel, utils::IteratorType::reduction})
+    for (auto [loop, its] : llvm::enumerate(op.getIteratorTypesArray()))
+      if (its == kind && !llvm::is_contained(inside, int64_t(loop)))
+        order.push_back(loop);
+  llvm::append_range(order, inside);
+
+  SmallVector<int64_t> copied; // loops that may be unrolled
+  for (int64_t loop : along)
+    if (copied.size() < 2)
+      copied.push_back(loop);
+  int64_t reduction = -1; // the innermost one, copied where the result has one loop only
+  for (int64_t loop : order)
+    if (op.getIteratorTypesArray()[loop] == utils::IteratorType::reduction && sizes[loop] > 1)
+      reduction = loop;
+  if (copied.size() != 1 || between == 0 || body.dsp == 0)
+    reduction = -1;
+  SmallVector<SmallVector<int64_t>> unrolls;
+  for (int64_t first : copied.empty() ? SmallVector<int64_t>{1} : divisors(sizes[copied[0]]))
+    for (int64_t second : copied.size() < 2 || body.dsp == 0 ? SmallVector<int64_t>{1} : divisors(sizes[copied[1]])) {
+      SmallVector<int64_t> unroll(sizes.size(), 1);
+      if (!copied.empty())
+        unroll[copied[0]] = first;
+      if (copied.size() > 1)
+        unroll[copied[1]] = second;
+      for (int64_t terms : reduction < 0 ? SmallVector<int64_t>{1} : divisors(sizes[reduction])) {
+        if (terms > mostReductionCopies)
+          break;
+        if (reduction >= 0)
+          unroll[reduction] = terms;
+        unrolls.push_back(unroll);
+      }
+    }
+
+  SmallVector<Choice> all;
+  for (SmallVector<int64_t> &unroll : unrolls) {
+    Choice choice;
+    int64_t iterations = 1, copies = 1, apart = 1;
+    for (auto [size, by] : llvm::zip(sizes, unroll)) {
+      iterations *= size / by;
+      copies *= by;
+    }
+    for (int64_t loop : inside)
+      apart *= sizes[loop] / unroll[loop];
+    // The terms of one iteration are added in a row.
+    const int64_t terms = reduction < 0 ? 1 : unroll[reduction];
+    const int64_t chain = between == 0 ? 0 : between + (terms - 1) * (between - 1);
+    if ((body.dsp == 0 && copies > 16) || copies > mostCopiesTogether || (iterations == 1 && copies > 1))
+      continue; // wires and banks are not free either, and something has to be pipelined
+    if (terms > 1 && chain > apart)
+      continue; // waiting for additions, fewer copies are as fast
+    choice.ii = std::max({int64_t(1), ports, int64_t(llvm::divideCeil(scattered * copies, 2)),
+                          chain == 0 ? 1 : int64_t(llvm::divideCeil(chain, apart))});
+    choice.cycles = nestCycles(iterations, choice.ii, body.depth + (terms - 1) * std::max<int64_t>(0, between - 1));
+    if (block) {
+      choice.blockCycles = blockCycles(choice.cycles);
+      choice.cycles = blockLoopCycles(blocks, choice.cycles);
+    }
+    choice.dsp = llvm::divideCeil(body.dsp * copies, choice.ii); // one operator serves `ii` iterations
+    choice.dsp = std::max(choice.dsp, body.dsp > 0 ? int64_t(1) : int64_t(0));
+    choice.order = order;
+    choice.unroll = unroll;
+    all.push_back(std::move(choice));
+  }
+  // Those that cost more and are no faster are dropped.
+  llvm::sort(all, [](const Choice &a, const Choice &b) {
+    return std::tie(a.dsp, a.cycles, a.unroll) < std::tie(b.dsp, b.cycles, b.unroll);
+  });
+  SmallVector<Choice> best;
+  for (Choice &choice : all)
+    if (best.empty() || choice.cycles < best.back().cycles)
+      best.push_back(std::move(choice));
+  return best;
+}
+
+} // namespace tilewright::hls

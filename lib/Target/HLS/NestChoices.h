@@ -1,0 +1,26 @@
+//===- NestChoices.h - the schedules that a loop nest may have -----------------------------===//
+#ifndef TILEWRIGHT_TARGET_HLS_NESTCHOICES_H
+#define TILEWRIGHT_TARGET_HLS_NESTCHOICES_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include <optional>
+
+namespace tilewright::hls {
+
+/// A nest runs block after block: `size` iterations of its loop `loop` each time.
+struct BlockLoop {
+  int64_t loop, size;
+};
+
+struct Choice {
+  llvm::SmallVector<int64_t> order, unroll;
+  int64_t ii = 1, cycles = 0, dsp = 0;
+  int64_t blockCycles = 0; ///< of one block, where there are blocks
+};
+
+/// Ever more multipliers, ever fewer cycles.
+llvm::SmallVector<Choice> choicesOf(mlir::linalg::LinalgOp op, std::optional<BlockLoop> block = {});
+
+} // namespace tilewright::hls
+
+#endif
