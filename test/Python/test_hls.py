@@ -283,7 +283,7 @@ def test_weights_that_do_not_fit(tmp_path):
     """By size they stay ports; who insists is told what they need."""
     import torch
 
-    tilewright.export(torch.nn.Linear(64, 64).eval(), (torch.randn(1, 64),), tmp_path / "model.pt2")
+    tilewright.export(torch.nn.Linear(256, 256).eval(), (torch.randn(1, 256),), tmp_path / "model.pt2")
     made = hls_trial.generate(tmp_path / "model.pt2", tmp_path / "out", "--budget=bram=15,uram=0,dsp=10")
     assert "bram=15" in made.stderr and "ROMs" not in made.stderr, made.stderr
     made = hls_trial.generate(tmp_path / "model.pt2", tmp_path / "ultra", "--budget=bram=15,dsp=10")
