@@ -32,3 +32,13 @@ module {
     return %m : tensor<4x4xf32>
   }
 }
+
+// -----
+
+// CHECK: tw.matmul ({{.*}}): weight 'fc1.weight' has elements that are infinite or NaN
+module {
+  func.func @main(%w: tensor<2x1xf32> {tw.name = "fc1.weight", tw_hls.value = dense<[[0x7F800000], [1.0]]> : tensor<2x1xf32>}, %x: tensor<4x2xf32> {tw.name = "x"}) -> tensor<4x1xf32> {
+    %m = tw.matmul %x, %w : (tensor<4x2xf32>, tensor<2x1xf32>) -> tensor<4x1xf32>
+    return %m : tensor<4x1xf32>
+  }
+}

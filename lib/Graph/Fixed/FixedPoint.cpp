@@ -213,6 +213,8 @@ private:
     }
     if (!llvm::is_contained(all, nullptr))
       return refuse(op, "its operands are constants, and it is none of the ops that are computed while compiling");
+    if (std::string name; hasNoNumber(op, all, name))
+      return refuse(op, "weight" + (name.empty() ? "" : " '" + name + "'") + " has elements that are infinite or NaN");
     builder.setInsertionPoint(op);
     arithmetic.loc = op->getLoc();
     llvm::TypeSwitch<Operation *>(op)
@@ -230,6 +232,18 @@ private:
         .Case<graph::ReduceOp>([&](auto reduce) { convertReduce(reduce); })
         .Case<graph::CastOp>([&](auto cast) { convertCast(cast); })
         .Default([&](auto) { refuse(op, "this op has no form in fixed point"); });
+  }
+
+  /// Infinities have no form but as the bound of an extreme, NaN has none. `name`: of the weight.
+  static bool hasNoNumber(Operation *op, ArrayRef<std::shared_ptr<Known>> operands, std::string &name) {
+    const bool bound = isa<graph::MaximumOp, graph::MinimumOp>(op);
+    for (const std::shared_ptr<Known> &known : operands)
+      if (known &&
+          llvm::any_of(known->elements, [&](double x) { return std::isnan(x) || (!bound && std::isinf(x)); })) {
+        name = known->name;
+        return true;
+      }
+    return false;
   }
 
   /// Of the float graph: arguments have other types by now.

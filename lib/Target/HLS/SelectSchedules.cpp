@@ -279,7 +279,6 @@ struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
     llvm::StringMap<int64_t> launches;
     getOperation().walk([&](plan::LaunchOp launch) { ++launches[launch.getKernel()]; });
     SmallVector<Nest> nests;
-    int64_t least = 0;
     for (auto kernel : getOperation().getOps<func::FuncOp>()) {
       absorbFills(kernel);
       kernel.walk([&](linalg::LinalgOp op) {
@@ -288,7 +287,6 @@ struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
           return;
         setFabric(op, fabric);
         Nest nest{op, std::max<int64_t>(1, launches.lookup(kernel.getName())), choicesOf(op)};
-        least += nest.choices.front().dsp * nest.launches;
         nests.push_back(std::move(nest));
       });
     }
@@ -302,6 +300,9 @@ struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
       selection = Selector(getOperation(), nests, resources->dsp).select(blocks);
     }
     if (!selection) {
+      int64_t least = 0;
+      for (const Nest &nest : nests)
+        least += nest.choices.front().dsp * nest.launches;
       emitError(UnknownLoc::get(&getContext()))
           << "the budget cannot be met: this model needs dsp=" << least << " with one copy of every operator, and the "
           << "budget has dsp=" << resources->dsp << "; the nearest that fits is --budget dsp=" << least;
