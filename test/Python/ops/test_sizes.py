@@ -301,6 +301,7 @@ ELSEWHERE = {
     "test_quantized.py": ("quantize_per_tensor", "quantize_per_channel", "quantize_per_token", "dequantize_per_tensor", "dequantize_per_channel",
                           "dequantize_per_token", "choose_qparams", "choose_qparams_symmetric", "choose_qparams_per_token",
                           "choose_qparams_per_token_asymmetric"),
+    "test_float8.py": ("_scaled_mm",),
     "random": ("rand", "randn", "randint", "bernoulli", "rand_like", "randn_like", "randint_like", "native_dropout", "native_dropout_backward"),
 }  # fmt: skip
 
