@@ -13,6 +13,7 @@
 #include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -22,6 +23,7 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
 #include <mutex>
 
 extern "C" {
@@ -111,6 +113,26 @@ void keepWarpsTogether(llvm::Module &module) {
         call->setConvergent();
 }
 
+bool multipliesFloat8(const llvm::Instruction &instruction) {
+  const auto *call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+  const auto *text = call ? llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand()) : nullptr;
+  return text && llvm::StringRef(text->getAsmString()).starts_with("mma.sync") &&
+         llvm::StringRef(text->getAsmString()).contains(".e");
+}
+
+/// ptxas copies loops of such products, which have two sets of sums, until their registers spill.
+void keepLoopsOfFloat8(llvm::Module &module) {
+  for (llvm::Function &function : module) {
+    if (llvm::none_of(llvm::instructions(function), multipliesFloat8))
+      continue;
+    llvm::DominatorTree tree(function);
+    llvm::LoopInfo loops(tree);
+    for (llvm::Loop *loop : loops.getLoopsInPreorder())
+      if (llvm::any_of(loop->blocks(), [](llvm::BasicBlock *block) { return llvm::any_of(*block, multipliesFloat8); }))
+        llvm::addStringMetadataToLoop(loop, "llvm.loop.unroll.disable");
+  }
+}
+
 /// What is called and is no instruction.
 llvm::Error refuseCalls(llvm::Module &module) {
   for (llvm::Function &function : module)
@@ -186,6 +208,7 @@ llvm::Expected<std::string> emitPart(const Part &part, Location loc, const Arch 
     return std::move(called);
   keepWarpsTogether(*translated);
   optimize(*translated, **machine);
+  keepLoopsOfFloat8(*translated);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
   llvm::legacy::PassManager codegen;
