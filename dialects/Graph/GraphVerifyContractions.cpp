@@ -21,7 +21,6 @@ LogicalResult MatmulOp::verify() {
   if (failed(checkSizes(*this, 4, "the result", getResult(), expected)))
     return failure();
   Type lhs = elementOf(getLhs()), rhs = elementOf(getRhs()), result = elementOf(getResult());
-  auto isFloat8 = [](Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(type); };
   const bool bothFloat8 = isFloat8(lhs) && isFloat8(rhs);
   if (lhs != rhs && !bothFloat8)
     return broken(*this, 5) << "lhs is of " << lhs << " but rhs of " << rhs;

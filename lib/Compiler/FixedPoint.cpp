@@ -1,10 +1,8 @@
 //===- FixedPoint.cpp - the passes of lib/Graph/Fixed as calls that return errors -----===//
 #include "tilewright/FixedPoint.h"
+#include "lib/Compiler/RunPasses.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Diagnostics.h"
-#include "mlir/Pass/PassManager.h"
 #include "tilewright/Passes.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
@@ -13,16 +11,12 @@ namespace {
 
 /// An error with what the pass has said, without the places that it names itself.
 llvm::Error runFixedPass(ModuleOp module, llvm::function_ref<void(OpPassManager &)> build) {
-  std::string text;
-  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-      llvm::raw_string_ostream(text) << (text.empty() ? "" : "\n") << diagnostic;
-  });
   PassManager pm(module.getContext(), ModuleOp::getOperationName());
   build(pm);
-  if (succeeded(pm.run(module)))
+  std::optional<std::string> text = errorsOf(pm, module);
+  if (!text)
     return llvm::Error::success();
-  return llvm::createStringError("fixed point: " + (text.empty() ? std::string("failed without a message") : text));
+  return llvm::createStringError("fixed point: " + (text->empty() ? "failed without a message" : *text));
 }
 
 } // namespace

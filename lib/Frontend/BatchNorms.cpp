@@ -21,10 +21,15 @@ SmallVector<int64_t> otherDims(int64_t rank) {
 /// A channel vector beside an input of `rank`.
 Value channels(Node &n, Value vector, int64_t rank) { return n.alongDim(vector, 0, rank - 1); }
 
+/// What (x - mean) is multiplied by.
+Value scaleOf(Node &n, Value rstd, Value weight, Type compute) {
+  return weight ? n.op<MulOp>({n.cast(weight, compute), rstd}) : rstd;
+}
+
 /// x scale + shift for the channel vectors mean and rstd.
 Value normalize(Node &n, Value x, Value mean, Value rstd, Value weight, Value bias, Type compute) {
   int64_t rank = n.rankOf(x);
-  Value scale = weight ? n.op<MulOp>({n.cast(weight, compute), rstd}) : rstd;
+  Value scale = scaleOf(n, rstd, weight, compute);
   Value offset = n.op<MulOp>({mean, scale});
   Value shift = bias ? n.op<SubOp>({n.cast(bias, compute), offset}) : n.op<NegOp>({offset});
   Value scaled = n.op<MulOp>({n.cast(x, compute), channels(n, scale, rank)});
@@ -35,7 +40,7 @@ Value normalize(Node &n, Value x, Value mean, Value rstd, Value weight, Value bi
 /// leave the error of mean scale.
 Value normalizeCentered(Node &n, Value x, Value mean, Value rstd, Value weight, Value bias, Type compute) {
   int64_t rank = n.rankOf(x);
-  Value scale = weight ? n.op<MulOp>({n.cast(weight, compute), rstd}) : rstd;
+  Value scale = scaleOf(n, rstd, weight, compute);
   Value centered = n.op<SubOp>({n.cast(x, compute), channels(n, mean, rank)});
   Value y = n.op<MulOp>({centered, channels(n, scale, rank)});
   return n.cast(bias ? n.op<AddOp>({y, channels(n, n.cast(bias, compute), rank)}) : y, n.element(0));

@@ -58,8 +58,6 @@ llvm::Expected<SmallVector<AffineExpr>> parseAll(Importer &im, const std::vector
   return result;
 }
 
-bool isFloat8(Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(type)); }
-
 /// Why an op of 8-bit floats is refused; empty: it moves them, converts them, compares them or multiplies matrices.
 /// torch computes nothing else in them.
 std::string whyNotInFloat8(Operation &op) {
@@ -70,7 +68,7 @@ std::string whyNotInFloat8(Operation &op) {
   SmallVector<Type> types(op.getResultTypes());
   if (!isa<MatmulOp>(op))
     llvm::append_range(types, op.getOperandTypes());
-  const auto *found = llvm::find_if(types, isFloat8);
+  const auto *found = llvm::find_if(types, graph::isFloat8);
   if (found == types.end())
     return "";
   return op.getName().stripDialect().str() + " has no implementation in " + dtypeName(getElementTypeOrSelf(*found)) +

@@ -11,8 +11,6 @@
 namespace tilewright {
 namespace {
 
-bool isFloat8(Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(type); }
-
 /// One number, whatever its rank.
 bool isOne(Node &n, Value scale) {
   return llvm::all_of(n.sizesIn(scale), [&](AffineExpr size) { return size == n.constantSize(1); });

@@ -34,7 +34,7 @@ struct WidenFloat8 : impl::WidenFloat8Base<WidenFloat8> {
       OpBuilder builder(op);
       for (OpOperand &operand : op->getOpOperands()) {
         auto type = cast<RankedTensorType>(operand.get().getType());
-        if (isa<Float8E4M3FNType, Float8E5M2Type>(type.getElementType()))
+        if (graph::isFloat8(type))
           operand.set(graph::CastOp::create(builder, op.getLoc(), graph::withElementType(type, wide), operand.get()));
       }
     });

@@ -21,10 +21,7 @@ namespace {
 double doubleAt(const char *bytes, FloatType type) {
   uint64_t bits = 0;
   memcpy(&bits, bytes, type.getWidth() / 8);
-  llvm::APFloat value(type.getFloatSemantics(), llvm::APInt(type.getWidth(), bits));
-  bool lossy;
-  value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &lossy);
-  return value.convertToDouble();
+  return llvm::APFloat(type.getFloatSemantics(), llvm::APInt(type.getWidth(), bits)).convertToDouble();
 }
 
 /// `value` as the element type of the float model has it.
@@ -32,7 +29,6 @@ double roundedTo(FloatType type, double value) {
   llvm::APFloat number(value);
   bool lossy;
   number.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &lossy);
-  number.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &lossy);
   return number.convertToDouble();
 }
 

@@ -219,7 +219,7 @@ Folded converted(const Known &x, Type element) {
   bool wide = element.isInteger(64) || element.isInteger(32);
   if (!isa<FloatType>(element) && !wide && !element.isInteger(1))
     return std::nullopt;
-  if (isa<Float8E4M3FNType, Float8E5M2Type>(element))
+  if (isFloat8(element))
     return std::nullopt;
   for (size_t i = 0; i < x.count(); ++i) {
     if (x.isFloat()) {

@@ -64,16 +64,28 @@ Number Arithmetic::aligned(const Number &number, int fraction, int width) {
   return result;
 }
 
+namespace {
+/// Two numbers with as many bits behind the point.
+struct Pair {
+  Pair(const Number &a, const Number &b)
+      : fraction(std::max(a.fraction, b.fraction)), left(shifted(a.range, fraction - a.fraction)),
+        right(shifted(b.range, fraction - b.fraction)),
+        width(std::max({a.width(), b.width(), left.bits(), right.bits()})) {}
+  int fraction;
+  Range left, right;
+  int width; ///< that holds both
+};
+} // namespace
+
 Number Arithmetic::add(const Number &a, const Number &b, RankedTensorType shape, bool subtract) {
-  const int fraction = std::max(a.fraction, b.fraction);
-  const Range left = shifted(a.range, fraction - a.fraction), right = shifted(b.range, fraction - b.fraction);
+  const Pair pair(a, b);
   Number result = a;
-  result.fraction = fraction;
-  result.range = subtract ? left - right : left + right;
+  result.fraction = pair.fraction;
+  result.range = subtract ? pair.left - pair.right : pair.left + pair.right;
   result.error = a.error + b.error;
   result.exact = true;
-  const int width = std::max({result.range.bits(), a.width(), b.width(), left.bits(), right.bits()});
-  Value x = aligned(a, fraction, width).value, y = aligned(b, fraction, width).value;
+  const int width = std::max(result.range.bits(), pair.width);
+  Value x = aligned(a, pair.fraction, width).value, y = aligned(b, pair.fraction, width).value;
   RankedTensorType type = typed(shape, width);
   result.value = subtract ? graph::SubOp::create(builder, loc, type, x, y).getResult()
                           : graph::AddOp::create(builder, loc, type, x, y).getResult();
@@ -94,17 +106,16 @@ Number Arithmetic::multiply(const Number &a, const Number &b, RankedTensorType s
 }
 
 Number Arithmetic::extreme(const Number &a, const Number &b, RankedTensorType shape, bool largest) {
-  const int fraction = std::max(a.fraction, b.fraction);
-  const Range left = shifted(a.range, fraction - a.fraction), right = shifted(b.range, fraction - b.fraction);
+  const Pair pair(a, b);
+  const Range left = pair.left, right = pair.right;
   Number result = a;
-  result.fraction = fraction;
+  result.fraction = pair.fraction;
   result.range = largest ? Range{std::max(left.low, right.low), std::max(left.high, right.high)}
                          : Range{std::min(left.low, right.low), std::min(left.high, right.high)};
   result.error = std::max(a.error, b.error);
   result.exact = a.exact || b.exact || a.fraction != b.fraction;
-  const int width = std::max({a.width(), b.width(), left.bits(), right.bits()});
-  Value x = aligned(a, fraction, width).value, y = aligned(b, fraction, width).value;
-  RankedTensorType type = typed(shape, width);
+  Value x = aligned(a, pair.fraction, pair.width).value, y = aligned(b, pair.fraction, pair.width).value;
+  RankedTensorType type = typed(shape, pair.width);
   result.value = largest ? graph::MaximumOp::create(builder, loc, type, x, y).getResult()
                          : graph::MinimumOp::create(builder, loc, type, x, y).getResult();
   return result;

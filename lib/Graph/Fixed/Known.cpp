@@ -60,11 +60,8 @@ std::shared_ptr<Known> knownOf(ElementsAttr value, StringRef name) {
   known->name = name.str();
   known->elements.reserve(type.getNumElements());
   if (isa<FloatType>(type.getElementType())) {
-    for (APFloat element : dense.getValues<APFloat>()) {
-      bool lossy;
-      element.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lossy);
+    for (const APFloat &element : dense.getValues<APFloat>())
       known->elements.push_back(element.convertToDouble());
-    }
     return known;
   }
   if (!isa<IntegerType>(type.getElementType()))

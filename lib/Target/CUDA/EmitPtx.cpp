@@ -43,15 +43,17 @@ namespace {
 /// floats is one version younger.
 constexpr llvm::StringLiteral ptxVersion = "+ptx83", ptxWithFloat8 = "+ptx84";
 
+/// Whether inline assembly is a warp's product of 8-bit floats.
+bool multipliesFloat8(llvm::StringRef assembly) { return assembly.starts_with("mma.sync") && assembly.contains(".e"); }
+
 /// What the module's code is written in.
 llvm::StringRef versionFor(ModuleOp module) {
-  const bool float8 = module
-                          .walk([](LLVM::InlineAsmOp op) {
-                            StringRef text = op.getAsmString();
-                            const bool found = text.starts_with("mma.sync") && text.contains(".e");
-                            return found ? WalkResult::interrupt() : WalkResult::advance();
-                          })
-                          .wasInterrupted();
+  const bool float8 =
+      module
+          .walk([](LLVM::InlineAsmOp op) {
+            return multipliesFloat8(op.getAsmString()) ? WalkResult::interrupt() : WalkResult::advance();
+          })
+          .wasInterrupted();
   return float8 ? ptxWithFloat8 : ptxVersion;
 }
 
@@ -113,22 +115,21 @@ void keepWarpsTogether(llvm::Module &module) {
         call->setConvergent();
 }
 
-bool multipliesFloat8(const llvm::Instruction &instruction) {
+bool isProductOfFloat8(const llvm::Instruction &instruction) {
   const auto *call = llvm::dyn_cast<llvm::CallBase>(&instruction);
   const auto *text = call ? llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand()) : nullptr;
-  return text && llvm::StringRef(text->getAsmString()).starts_with("mma.sync") &&
-         llvm::StringRef(text->getAsmString()).contains(".e");
+  return text && multipliesFloat8(text->getAsmString());
 }
 
 /// ptxas copies loops of such products, which have two sets of sums, until their registers spill.
 void keepLoopsOfFloat8(llvm::Module &module) {
   for (llvm::Function &function : module) {
-    if (llvm::none_of(llvm::instructions(function), multipliesFloat8))
+    if (llvm::none_of(llvm::instructions(function), isProductOfFloat8))
       continue;
     llvm::DominatorTree tree(function);
     llvm::LoopInfo loops(tree);
     for (llvm::Loop *loop : loops.getLoopsInPreorder())
-      if (llvm::any_of(loop->blocks(), [](llvm::BasicBlock *block) { return llvm::any_of(*block, multipliesFloat8); }))
+      if (llvm::any_of(loop->blocks(), [](llvm::BasicBlock *block) { return llvm::any_of(*block, isProductOfFloat8); }))
         llvm::addStringMetadataToLoop(loop, "llvm.loop.unroll.disable");
   }
 }

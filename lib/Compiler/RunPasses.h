@@ -1,0 +1,26 @@
+//===- RunPasses.h - a pipeline whose errors are text --------------------------------------===//
+#ifndef TILEWRIGHT_LIB_COMPILER_RUNPASSES_H
+#define TILEWRIGHT_LIB_COMPILER_RUNPASSES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+#include <optional>
+#include <string>
+
+namespace tilewright {
+
+/// Runs `pm` on `module`. None where it succeeds; else what its passes have said, without the places that are not in
+/// the messages themselves, which may be nothing.
+inline std::optional<std::string> errorsOf(mlir::PassManager &pm, mlir::ModuleOp module) {
+  std::string text;
+  mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+      text += (text.empty() ? "" : "\n") + diagnostic.str();
+  });
+  return succeeded(pm.run(module)) ? std::nullopt : std::optional(std::move(text));
+}
+
+} // namespace tilewright
+
+#endif
