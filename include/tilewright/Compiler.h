@@ -75,6 +75,7 @@ struct KernelTime {
   int64_t nanoseconds = 0; ///< of all threads together, of all calls
   int64_t flops = 0;       ///< of its contractions
   int64_t bytes = 0;       ///< of the buffers it reads or writes
+  int64_t kept = 0;        ///< of those, what no step of the call made: weights, constants, arguments
 };
 
 /// Told by a program that input `input`, at `data`, has been packed and that nothing else of the program reads it.

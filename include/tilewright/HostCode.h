@@ -37,6 +37,7 @@ llvm::Expected<MachineRates> calibrateHost(std::string &path);
 struct HostPeaks {
   double f32 = 0, bf16 = 0, int8 = 0, l1 = 0, l2 = 0, l3 = 0, dram = 0;
   int64_t l2Bytes = 0; ///< of one core
+  int64_t l3Bytes = 0; ///< that all share
 };
 
 HostPeaks measureHostPeaks(int threads);

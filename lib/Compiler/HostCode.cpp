@@ -60,7 +60,7 @@ public:
       const plan::Step &step = *time.step;
       bool launch = step.kind == plan::Step::Kind::Launch;
       result.push_back({launch ? executable->plan().kernels[step.callee] : "", step.label, step.schedule,
-                        time.nanoseconds, time.flops, time.bytes});
+                        time.nanoseconds, time.flops, time.bytes, time.kept});
     }
     return result;
   }
@@ -190,7 +190,7 @@ HostPeaks measureHostPeaks(int threads) {
   runtime::MachineDescription machine;
   std::string error;
   if (runtime::describeMachine(nullptr, machine, error))
-    host.l2Bytes = machine.l2Bytes;
+    host.l2Bytes = machine.l2Bytes, host.l3Bytes = machine.l3Bytes;
   return host;
 }
 

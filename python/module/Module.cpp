@@ -301,6 +301,7 @@ py::list timesOf(const GraphCall &call) {
     entry["nanoseconds"] = time.nanoseconds;
     entry["flops"] = time.flops;
     entry["bytes"] = time.bytes;
+    entry["kept"] = time.kept;
     list.append(entry);
   }
   return list;
@@ -463,7 +464,8 @@ PYBIND11_MODULE(_tilewright, m) {
                                                                     {"l2", peaks.l2},
                                                                     {"l3", peaks.l3},
                                                                     {"dram", peaks.dram},
-                                                                    {"l2_bytes", double(peaks.l2Bytes)}})
+                                                                    {"l2_bytes", double(peaks.l2Bytes)},
+                                                                    {"l3_bytes", double(peaks.l3Bytes)}})
           result[name] = value;
         return result;
       },

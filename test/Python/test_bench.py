@@ -50,6 +50,26 @@ def test_a_mean_needs_its_worst_too():
     assert bad.value > 1.4 and not bad.held
 
 
+def test_the_roof_speaks_for_what_misses_the_bar():
+    goal = Goal("two models", "f32", ("a", "b"), (Bar(("inductor",), 1.2, 1.4),))
+    (verdict,) = judge(goal, [race("a", inductor=1.1), race("b", inductor=2.0)], amx=False)
+    assert not verdict.held and verdict.short == ("a",)
+    verdict.roof = 0.94
+    assert not verdict.held
+    verdict.roof = 0.95
+    assert verdict.held
+    memory = Goal("peak", "f32", ("a",), (Bar(("inductor",), 2.0, 2.0),), "peak")
+    assert judge(memory, [race("a", inductor=1.0)], False)[0].short == ()
+
+
+def test_weights_that_no_cache_holds_come_from_memory():
+    limits = {"f32": 100.0, "l2": 50.0, "l3": 20.0, "dram": 5.0, "l2_bytes": 1000, "l3_bytes": 10000}
+    step = {"flops": 100, "bytes": 2000, "kept": 1500}
+    assert roof._roof(step, "f32", limits, streamed=False) == 2000 / 20
+    assert roof._roof(step, "f32", limits, streamed=True) == 500 / 20 + 1500 / 5
+    assert roof._roof(step | {"bytes": 900, "kept": 0}, "f32", limits, streamed=True) == 900 / 50
+
+
 def test_first_calls_and_memory_are_quotients_of_the_peer():
     first = Goal("first", "f32", ("a",), (Bar(("inductor",), 4.0, 4.0),), "first")
     peak = Goal("peak", "f32", ("a",), (Bar(("inductor",), 1.0, 1.0),), "peak")
@@ -114,8 +134,30 @@ def test_kernels_and_their_roof():
     parameters, activations = 3 * (1024 * 1024 + 1024) * 4, 3 * 2 * 256 * 1024 * 4
     assert sum(row.bytes for row in rows) == pytest.approx(parameters + activations, rel=0.05)  # packed panels are padded
     assert all(row.seconds > 0 and row.roof > 0 for row in rows) and seconds > 0
-    assert limits["f32"] > 0 and limits["l2"] > 0
+    assert limits["f32"] > 0 and limits["l2"] > 0 and limits["l3_bytes"] > 0
+    assert 0 < roof.share(rows) == sum(row.roof for row in rows) / sum(row.seconds for row in rows)
     assert "tiles" in roof.table(rows, seconds, limits)
+
+
+def test_kernels_as_json(tmp_path, capsys):
+    stored = tmp_path / "kernels.json"
+    assert command.main(["gemm:16x32x48", "--dtype", "f32", "--threads", "1", "--per-kernel", "--json", str(stored)]) == 0
+    (measured,) = json.loads(stored.read_text())["roofs"]
+    assert measured["workload"] == "gemm:16x32x48" and measured["kernels"][0]["flops"] == 2 * 16 * 32 * 48
+    assert 0 < measured["share"] and f"{measured['share']:.0%} of the roof" in capsys.readouterr().out
+
+
+def test_a_graph_that_breaks_is_no_row(monkeypatch):
+    from tilewright.bench.worker import Worker
+
+    def breaks(x):
+        torch._dynamo.graph_break()
+        return x + 1
+
+    broken = workloads.Workload(breaks, {"x": torch.zeros(4)})
+    monkeypatch.setitem(workloads.WORKLOADS, "broken", lambda: broken)
+    with pytest.raises(RuntimeError, match="the graph breaks"):
+        Worker().start("broken", "f32", "tilewright", 1)
 
 
 def test_json_and_chart(tmp_path, capsys):

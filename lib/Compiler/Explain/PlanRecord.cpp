@@ -153,20 +153,30 @@ llvm::Error addMeasurement(std::vector<KernelRecord> &kernels, const plan::Plan 
                                    "compile",
                                    measured.steps.size(), plan.steps.size());
   const HostPeaks &peaks = measured.peaks;
+  int64_t kept = 0;
+  for (const KernelTime &time : measured.steps)
+    kept += time.kept;
+  const bool fromMemory = peaks.dram > 0 && peaks.l3Bytes > 0 && kept > 2 * peaks.l3Bytes;
   for (const auto &[step, time] : llvm::zip_equal(plan.steps, measured.steps)) {
     if (step.kind != plan::Step::Kind::Launch)
       continue;
     KernelRecord &kernel = kernels[step.callee];
     kernel.measuredMicroseconds = kernel.measuredMicroseconds.value_or(0) +
                                   double(time.nanoseconds) / 1000 / double(measured.calls) / measured.threads;
-    // As python/tilewright/bench/roof.py: the second-level cache where the buffers fit into it, else the last one.
+    // As python/tilewright/bench/roof.py: the second-level cache where the buffers fit into it, else the last one;
+    // DRAM for weights when those of a call would not find themselves in the last one again.
     double peak = kernel.dtype == "i8" ? peaks.int8 : kernel.dtype == "bf16" || kernel.dtype == "f16" ? peaks.bf16 : 0;
     if (peak == 0)
       peak = peaks.f32;
     const double bandwidth = time.bytes <= peaks.l2Bytes ? peaks.l2 : peaks.l3;
-    if (peak > 0 && bandwidth > 0)
-      kernel.roofMicroseconds = kernel.roofMicroseconds.value_or(0) +
-                                std::max(double(time.flops) / peak, double(time.bytes) / bandwidth) * 1e6;
+    if (peak <= 0 || bandwidth <= 0)
+      continue;
+    const int64_t streamed = fromMemory ? time.kept : 0;
+    double reading = double(time.bytes - streamed) / bandwidth;
+    if (streamed > 0)
+      reading += double(streamed) / peaks.dram;
+    kernel.roofMicroseconds =
+        kernel.roofMicroseconds.value_or(0) + std::max(double(time.flops) / peak, reading) * 1e6;
   }
   return llvm::Error::success();
 }

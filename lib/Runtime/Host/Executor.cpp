@@ -180,17 +180,22 @@ std::vector<StepTime> Executable::times(const int64_t *symbols, std::string &err
   for (size_t i = 0; i < program.steps.size(); ++i) {
     const plan::Step &step = program.steps[i];
     StepTime time{&step, busy[i].load(std::memory_order_relaxed), value(step.flops), 0};
-    int64_t read = 0, written = 0;
+    int64_t read = 0, written = 0, kept = 0;
     for (size_t k = 0; k < step.operands.size(); ++k) {
-      int64_t bytes = value(program.buffers[step.operands[k].buffer].bytes);
-      if (plan::writesOperand(step, k))
+      const plan::Buffer &buffer = program.buffers[step.operands[k].buffer];
+      int64_t bytes = value(buffer.bytes);
+      if (plan::writesOperand(step, k)) {
         written += bytes;
-      else if (step.checks) // it reads at indices: of a table not more than it writes
-        read += std::min(bytes, value(program.buffers[step.operands.back().buffer].bytes));
-      else
-        read += bytes;
+        continue;
+      }
+      if (step.checks) // it reads at indices: of a table not more than it writes
+        bytes = std::min(bytes, value(program.buffers[step.operands.back().buffer].bytes));
+      read += bytes;
+      if (buffer.kind != plan::Buffer::Kind::Arena && buffer.kind != plan::Buffer::Kind::Output)
+        kept += bytes;
     }
     time.bytes = read + written;
+    time.kept = kept;
     times.push_back(time);
   }
   return times;

@@ -27,6 +27,7 @@ struct StepTime {
   int64_t nanoseconds = 0; ///< of all threads together, of all calls
   int64_t flops = 0;       ///< of one call, contractions only
   int64_t bytes = 0;       ///< of the buffers that one call reads or writes
+  int64_t kept = 0;        ///< of those, what no step of the call made: packed weights, constants, arguments
 };
 
 class Executable {

@@ -132,9 +132,9 @@ MachinePeaks measurePeaks(int threads) {
   if (!sets.avx2)
     return peaks;
   int ran = ThreadTeam::process().run(threads, [](void *, int, int) {}, nullptr);
-  // Half of a core's own caches; of the shared one an eighth, as much as neighbours may leave; for DRAM more than it.
+  // Half of a core's own caches; of the shared one an eighth, as much as neighbours may leave; for DRAM four times it.
   int64_t l3 = std::max<int64_t>(machine.l3Bytes / 8 / ran, 2 * machine.l2Bytes);
-  int64_t dram = std::min<int64_t>(std::max<int64_t>(machine.l3Bytes, 32 << 20) * 5 / 4, int64_t(512) << 20);
+  int64_t dram = std::min<int64_t>(std::max<int64_t>(machine.l3Bytes, 32 << 20) * 4, int64_t(512) << 20);
   Memory memory;
   if (!Memory::allocate(std::max(dram, l3 * ran), memory))
     return peaks;

@@ -64,11 +64,17 @@ def main(argv: list[str] | None = None) -> int:
     if given.dynamic and not given.workloads:
         return 0
     if given.per_kernel:
+        measured = []
         for name in given.workloads:
             for dtype in given.dtype:
                 for threads in given.threads:
                     print(f"{name} {dtype}, {threads} threads")
-                    print(roof.table(*roof.measure(workloads.make(name, dtype), dtype, threads)))
+                    rows, seconds, limits = roof.measure(workloads.make(name, dtype), dtype, threads)
+                    print(roof.table(rows, seconds, limits), flush=True)
+                    measured.append({"workload": name, "dtype": dtype, "threads": threads, "seconds": seconds, "peaks": limits,
+                                     "share": roof.share(rows), "kernels": [vars(row) for row in rows]})  # fmt: skip
+        if given.json:
+            given.json.write_text(json.dumps({"machine": report.describe_machine(), "roofs": measured}, indent=1))
         return 0
     machine = report.describe_machine()
     print(report.machine_line(machine), flush=True)

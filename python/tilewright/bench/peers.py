@@ -103,7 +103,8 @@ def tilewright(work: Workload, **options) -> Callable:
     _mark(work)
     if work.optimizer:  # torch breaks the graph inside
         return _update(work, lambda step: torch.compile(step, backend="tilewright", options={"strict": True, **options}))
-    model = torch.compile(work.model, backend="tilewright", fullgraph=True, options={"strict": True, **options})
+    # Without fullgraph, as the peers: it costs a call 2 us. worker.py looks for breaks.
+    model = torch.compile(work.model, backend="tilewright", options={"strict": True, **options})
     if not work.native:
         return _program(work, model)
     recorders, original = [], backend.CompiledGraph

@@ -23,6 +23,7 @@ class Entry:
     warm: float = 0.0  # the same in a second process, caches filled
     backend: float = 0.0  # seconds in Tilewright's stages
     warm_backend: float = 0.0
+    compiles: int = 0  # of a sweep
     peak: int = 0  # bytes resident at most, up to the first result
     rss: int = 0
     seconds: float = 0.0  # median of a call

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 import torch
 
 from .. import _tilewright
-from .goals import GOALS, Goal, Verdict, judge
+from .goals import GOALS, Goal, Verdict, geometric_mean, judge
 from .race import Process, Race, run, sweep
 
 RACE_HEADER = (f"{'workload':18} {'dtype':5} T {'peer':18} {'ms':>10} {'ratio':>7} {'95% interval':>15} {'first s':>8} "
@@ -43,7 +46,8 @@ def race_lines(race: Race) -> str:
 def _verdict_line(verdict: Verdict) -> str:
     worst = f"; worst {verdict.worst:.2f} (bar {verdict.worst_bar:.2f}, {verdict.worst_name})" if verdict.worst_bar else (
         f" ({verdict.worst_name})" if verdict.worst_name else "")
-    return f"{'held ' if verdict.held else 'SHORT'} {verdict.value:6.2f} (bar {verdict.bar:.2f}) against {verdict.against}{worst}"
+    roof = f"; {verdict.roof:.0%} of the roof, or more: {', '.join(verdict.short)}" if verdict.roof else ""
+    return f"{'held ' if verdict.held else 'SHORT'} {verdict.value:6.2f} (bar {verdict.bar:.2f}) against {verdict.against}{worst}{roof}"
 
 
 def run_goals(words: list[str], peers: list[str], threads: int, seconds: float, machine: dict) -> tuple[list[Race], list[Verdict]]:
@@ -62,19 +66,55 @@ def run_goals(words: list[str], peers: list[str], threads: int, seconds: float, 
             measured = [_sweep(goal, wanted, threads)]
         else:
             measured = _races(goal, wanted, threads, seconds, races)
-        for verdict in judge(goal, measured, machine["amx"]):
-            verdicts.append(verdict)
+        found = judge(goal, measured, machine["amx"])
+        for verdict in found:
+            if verdict.short:
+                verdict.roof = min(roof["share"] for roof in _roofs(verdict.short, goal.dtype, threads))
+        found += _alone(goal, measured, machine, threads)
+        for verdict in found:
             print(_verdict_line(verdict), flush=True)
-        if goal.measure == "backend":
-            entry = measured[0].entries["tilewright"]
-            verdicts.append(Verdict(goal.title, "1.2 s", 1.2 / max(entry.backend, 1e-9), 1.0))
-            verdicts.append(Verdict(goal.title, "0.1 s, warm", 0.1 / max(entry.warm_backend, 1e-9), 1.0))
-            print(f"backend {entry.backend:.3f} s, warm {entry.warm_backend:.3f} s; first call {entry.first:.2f} s, warm {entry.warm:.2f} s")
+        verdicts += found
     print(f"\n{sum(v.held for v in verdicts)} of {len(verdicts)} bars held")
     for verdict in verdicts:
         if not verdict.held:
             print(f"short: {verdict.goal}: {_verdict_line(verdict)}")
     return list(races.values()), verdicts
+
+
+def _alone(goal: Goal, races: list[Race], machine: dict, threads: int) -> list[Verdict]:
+    """Bars of a goal that no peer is part of."""
+    ours = races[0].entries["tilewright"]
+    if ours.failed:
+        return []
+    if goal.measure == "backend":
+        print(f"backend {ours.backend:.3f} s, warm {ours.warm_backend:.3f} s; first call {ours.first:.2f} s, warm {ours.warm:.2f} s")
+        return [Verdict(goal.title, "1.2 s", 1.2 / max(ours.backend, 1e-9), 1.0),
+                Verdict(goal.title, "0.1 s, warm", 0.1 / max(ours.warm_backend, 1e-9), 1.0)]  # fmt: skip
+    if goal.measure == "native":
+        return [Verdict(goal.title, "3 us", 3e-6 / max(ours.seconds, 1e-12), 1.0)]
+    if goal.measure == "sweep":
+        return [Verdict(goal.title, "one compile", 1 / max(ours.compiles, 1), 1.0)]
+    if goal.dtype == "f32" and goal.workloads[0].startswith("gemm:") and not machine["amx"]:
+        shares = {roof["workload"]: _share_of_peak(roof) for roof in _roofs(goal.workloads, goal.dtype, 1)}
+        worst = min(shares, key=shares.get)
+        return [Verdict(goal.title, "FMA peak, one core", geometric_mean(list(shares.values())), 0.9, shares[worst], 0.0, worst)]
+    return []
+
+
+def _share_of_peak(roof: dict) -> float:
+    return sum(row["flops"] for row in roof["kernels"]) / sum(row["seconds"] for row in roof["kernels"]) / roof["peaks"]["f32"]
+
+
+def _roofs(names: tuple[str, ...], dtype: str, threads: int) -> list[dict]:
+    """What `tilewright bench --per-kernel` says of these workloads, in a process of its own."""
+    with tempfile.TemporaryDirectory(prefix="tilewright-bench-") as folder:
+        answer = Path(folder) / "roofs.json"
+        run_again = [sys.executable, "-m", "tilewright.bench", *names, "--dtype", dtype, "--threads", str(threads)]
+        process = subprocess.run([*run_again, "--per-kernel", "--json", str(answer)], capture_output=True, text=True,
+                                 env=dict(os.environ, OMP_NUM_THREADS=str(threads)))  # fmt: skip
+        if process.returncode:
+            raise RuntimeError(f"{' '.join(run_again[1:])} --per-kernel ended with {process.returncode}:\n{process.stderr[-2000:]}")
+        return json.loads(answer.read_text())["roofs"]
 
 
 def _races(goal: Goal, peers: list[str], threads: int, seconds: float, known: dict) -> list[Race]:
@@ -110,5 +150,6 @@ def _sweep(goal: Goal, peers: list[str], threads: int) -> Race:
         if entry.failed:
             print(f"{peer}: left out: {entry.failed}")
         else:
-            print(f"{peer}: {entry.seconds:.2f} s, {answers[peer]['graphs']} compiles; a second pass {answers[peer]['again']:.2f} s")
+            entry.compiles = answers[peer]["graphs"]
+            print(f"{peer}: {entry.seconds:.2f} s, {entry.compiles} compiles; a second pass {answers[peer]['again']:.2f} s")
     return race

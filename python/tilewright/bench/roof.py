@@ -2,8 +2,9 @@
 
 Peaks are measured by the library (lib/Runtime/Host/MachinePeaks.cpp) on the threads that the kernels use; a kernel's
 roof is the larger of its flops over the peak of its dtype and its bytes over the bandwidth of the cache that is taken
-to hold them: a core's second-level cache where they fit into it, else the last-level cache. What comes from DRAM can
-only be slower.
+to hold them: a core's second-level cache where they fit into it, else the last-level cache. Weights, constants and
+arguments come from DRAM where those of one call are more than twice the last-level cache: none is there still when
+the next call wants it.
 """
 
 from __future__ import annotations
@@ -59,23 +60,32 @@ def measure(work: Workload, dtype: str, threads: int, calls: int = 20) -> tuple[
     seconds = (time.perf_counter() - began) / calls
     limits = peaks(threads)
     rows: dict[tuple[str, str, str], KernelRow] = {}
+    steps = {call: call.times() for call in compiled}
+    streamed = sum(step["kept"] for taken in steps.values() for step in taken) > 2 * limits["l3_bytes"] > 0
     for call in compiled:
-        for step in call.times():
+        for step in steps[call]:
             key = (step["kernel"], step["operations"], step["schedule"])
             row = rows.setdefault(key, KernelRow(step["operations"] or "copy", step["schedule"], 0, 0.0, 0, 0, 0.0))
             row.launches += 1
             row.seconds += step["nanoseconds"] / 1e9 / calls / threads
             row.flops += step["flops"]
             row.bytes += step["bytes"]
-            row.roof += _roof(step, dtype, limits)
+            row.roof += _roof(step, dtype, limits, streamed)
         call.profile(False)
     return sorted(rows.values(), key=lambda row: -row.seconds), seconds, limits
 
 
-def _roof(step: dict, dtype: str, limits: dict[str, float]) -> float:
+def _roof(step: dict, dtype: str, limits: dict[str, float], streamed: bool) -> float:
     peak = limits.get(dtype) or limits["f32"]
     bandwidth = limits["l2"] if step["bytes"] <= limits["l2_bytes"] else limits["l3"]
-    return max(step["flops"] / peak, step["bytes"] / bandwidth)
+    far = step["kept"] if streamed else 0
+    return max(step["flops"] / peak, (step["bytes"] - far) / bandwidth + (far / limits["dram"] if far else 0.0))
+
+
+def share(rows: list[KernelRow]) -> float:
+    """Of all kernels of a call together: seconds at the roof over seconds."""
+    busy = sum(row.seconds for row in rows)
+    return sum(row.roof for row in rows) / busy if busy else 0.0
 
 
 def table(rows: list[KernelRow], seconds: float, limits: dict[str, float], most: int = 30) -> str:
@@ -84,7 +94,7 @@ def table(rows: list[KernelRow], seconds: float, limits: dict[str, float], most:
     lines = ["peaks: " + ", ".join(f"{name} {value / 1e9:.0f} G{'B' if name in ('l1', 'l2', 'l3', 'dram') else 'FLOP'}/s"
                                    for name, value in limits.items() if value and not name.endswith("_bytes")),
              f"a call takes {seconds * 1e3:.3f} ms, its kernels {busy * 1e3:.3f} ms; "
-             f"{sum(row.roof for row in rows) / busy if busy else 0:.0%} of the roof",
+             f"{share(rows):.0%} of the roof",
              f"{'us':>9} {'share':>6} {'roof':>5} {'GFLOP/s':>8} {'GB/s':>7} {'x':>3}  schedule, operations"]  # fmt: skip
     for row in rows[:most]:
         lines.append(f"{row.seconds * 1e6:9.1f} {row.seconds / busy if busy else 0:6.1%} {row.share:5.0%} "

@@ -34,6 +34,7 @@ class Worker:
 
         torch.set_num_threads(threads)
         torch._dynamo.reset()
+        torch._dynamo.utils.counters.clear()
         work = make(workload, dtype)
         began = time.perf_counter()
         self.program = PEERS[peer](work)
@@ -44,6 +45,8 @@ class Worker:
         if peer.startswith("tilewright"):
             from ..report import report
 
+            if (breaks := torch._dynamo.utils.counters["graph_break"]) and not work.optimizer:
+                raise RuntimeError(f"the graph breaks, which no row of ours may: {'; '.join(breaks)}")
             details = [detail for graph in report(clear=True) for detail in graph.details()]
             answer["backend"] = sum(ms for detail in details for _, ms in detail.get("stage_milliseconds", [])) / 1e3
             answer["cache"] = [detail.get("cache", "") for detail in details]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 import torch.nn.functional as F
@@ -221,6 +221,7 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "cross-entropy": cross_entropy,
     "chain": chain,
     "empty": empty,
+    "empty-whole": lambda: replace(empty(), native=False),
 }
 
 

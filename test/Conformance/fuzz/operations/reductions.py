@@ -30,7 +30,7 @@ OPS = [
     op("argmax", "torch.{o}({x}, dim={d}, keepdim={k})", x=exact(ranks=(1, 5), where=some), o=choice("argmax", "argmin"), d=dim(), k=flag(),
        exact=True),
     op("aminmax", "torch.aminmax({x}, dim={d})", x=number(ranks=(1, 5), where=some), d=dim(), exact=True, weight=0.5),
-    op("median", "torch.median({x}, {d})[0]", x=number(ranks=(1, 5), where=some), d=dim(), exact=True, weight=0.3, modes=("inference", "dynamic")),
+    op("median", "torch.median({x}.contiguous(), {d})[0]", x=number(ranks=(1, 5), where=some), d=dim(), exact=True, weight=0.3, modes=("inference", "dynamic")),
     op("prod", "torch.clamp({x}, -1.25, 1.25).prod({d}, keepdim={k})", x=floating(ranks=(1, 5)), d=dim(), k=flag()),
     op("var", "torch.{o}({x}, {d}, correction={c}, keepdim={k})", x=floating(ranks=(1, 5), where=several), o=choice("var", "std"), d=dims(),
        c=scalar(0, 1), k=flag()),
