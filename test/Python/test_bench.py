@@ -139,6 +139,12 @@ def test_kernels_and_their_roof():
     assert "tiles" in roof.table(rows, seconds, limits)
 
 
+def test_more_layers_than_dynamo_recompiles():
+    for width in range(16, 16 * 11, 16):
+        rows, _, _ = roof.measure(workloads.make(f"gemm:8x{width}x16", "f32"), "f32", 1, calls=1)
+        assert [row.flops for row in rows] == [2 * 8 * width * 16]
+
+
 def test_kernels_as_json(tmp_path, capsys):
     stored = tmp_path / "kernels.json"
     assert command.main(["gemm:16x32x48", "--dtype", "f32", "--threads", "1", "--per-kernel", "--json", str(stored)]) == 0

@@ -93,7 +93,7 @@ class Verdict:
     worst_bar: float = 0.0
     worst_name: str = ""
     short: tuple[str, ...] = ()  # workloads that miss the bar in speed: the roof may speak for them
-    roof: float = 0.0  # least share of the roof of these; 0: not measured
+    roof: float = 0.0  # their share of the roof, the least where each has to reach the bar, else the geometric mean; 0: not measured
 
     @property
     def held(self) -> bool:

@@ -46,7 +46,7 @@ def race_lines(race: Race) -> str:
 def _verdict_line(verdict: Verdict) -> str:
     worst = f"; worst {verdict.worst:.2f} (bar {verdict.worst_bar:.2f}, {verdict.worst_name})" if verdict.worst_bar else (
         f" ({verdict.worst_name})" if verdict.worst_name else "")
-    roof = f"; {verdict.roof:.0%} of the roof, or more: {', '.join(verdict.short)}" if verdict.roof else ""
+    roof = f"; {verdict.roof:.1%} of the roof: {', '.join(verdict.short)}" if verdict.roof else ""
     return f"{'held ' if verdict.held else 'SHORT'} {verdict.value:6.2f} (bar {verdict.bar:.2f}) against {verdict.against}{worst}{roof}"
 
 
@@ -69,7 +69,8 @@ def run_goals(words: list[str], peers: list[str], threads: int, seconds: float, 
         found = judge(goal, measured, machine["amx"])
         for verdict in found:
             if verdict.short:
-                verdict.roof = min(roof["share"] for roof in _roofs(verdict.short, goal.dtype, threads))
+                shares = [roof["share"] for roof in _roofs(verdict.short, goal.dtype, threads)]
+                verdict.roof = min(shares) if goal.each else geometric_mean(shares)
         found += _alone(goal, measured, machine, threads)
         for verdict in found:
             print(_verdict_line(verdict), flush=True)

@@ -46,12 +46,15 @@ def measure(work: Workload, dtype: str, threads: int, calls: int = 20) -> tuple[
     from .peers import tilewright
 
     torch.set_num_threads(threads)
+    torch._dynamo.reset()  # else the ninth linear layer of a process is one recompile too many, and runs in eager
     earlier = report()
     work.native = False
     program = tilewright(work)
     for _ in range(4):
         program()
     compiled = [call for graph in report() if not any(graph is old for old in earlier) for call in graph.calls]
+    if not compiled:
+        raise RuntimeError(f"nothing of {work.name or 'the workload'} was compiled: there are no kernels to look at")
     for call in compiled:
         call.profile(True)
     began = time.perf_counter()
