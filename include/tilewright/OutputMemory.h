@@ -18,6 +18,10 @@ OutputMemory takeOutputMemory(int64_t bytes);
 /// Takes back what takeOutputMemory() gave; large blocks are kept for later ones (BlockPool.h).
 void giveOutputMemory(OutputMemory memory);
 
+/// Begins to bring in `bytes` more bytes, in a thread of its own, for packs that will be made soon
+/// (lib/Runtime/Host/ReadyPages.h).
+void bringPages(int64_t bytes);
+
 } // namespace tilewright::runtime
 
 #endif

@@ -5,6 +5,7 @@
 #include "tilewright/Explain.h"
 #include "tilewright/ExportedModel.h"
 #include "tilewright/HostCode.h"
+#include "tilewright/OutputMemory.h"
 #include "tilewright/Target.h"
 #include "tilewright/Tuner.h"
 #include "llvm/Support/raw_ostream.h"
@@ -444,6 +445,7 @@ PYBIND11_MODULE(_tilewright, m) {
     auto host = describeHost("native");
     return host && host->shape.amx;
   });
+  m.def("bring_pages", [](int64_t bytes) { runtime::bringPages(bytes); }, py::arg("bytes"));
   m.def("calibrate", [] {
     std::string path;
     llvm::Expected<MachineRates> rates = calibrateHost(path);

@@ -70,3 +70,30 @@ def test_frozen_parameters_are_released_all_the_same():
         torch.testing.assert_close(compiled(x), expected)
     report = tilewright.report(model)
     assert any(g.frozen is not None and g.frozen.released for g in report), report
+
+
+def test_memory_is_brought_in_for_what_will_be_packed(monkeypatch):
+    from tilewright import ready_pages
+
+    asked = []
+    monkeypatch.setattr(ready_pages._tilewright, "bring_pages", asked.append)
+    model, x = network(), torch.randn(64, 1024)
+    with torch.no_grad():
+        for count in (1, 2):
+            torch._dynamo.reset()
+            torch.testing.assert_close(torch.compile(model, backend="tilewright", fullgraph=True)(x), model(x))
+            assert asked == [4 * 1024 * 1024 * 4] + [0] * (count - 1)  # biases are not packed; each weight once
+
+        class Other(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.table = torch.nn.Parameter(torch.randn(100, 16))
+                self.filters = torch.nn.Parameter(torch.randn(8, 16, 3))
+
+            def forward(self, x):
+                return torch.nn.functional.conv1d((x + self.table).T[None], self.filters)
+
+        torch.compile(Other(), backend="tilewright")(torch.randn(100, 16))
+        assert asked[2:] == [8 * 16 * 3 * 4]
+        torch.compile(network(), backend="tilewright", options={"freeze": True})(x)
+        assert len(asked) == 3

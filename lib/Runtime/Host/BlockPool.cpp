@@ -1,6 +1,7 @@
 //===- BlockPool.cpp - large blocks of memory, kept for the next that needs one --===//
 #include "lib/Runtime/Host/BlockPool.h"
 #include "lib/Runtime/Host/ProcessWide.h"
+#include "lib/Runtime/Host/ReadyPages.h"
 #include "tilewright/OutputMemory.h"
 
 #include <algorithm>
@@ -27,9 +28,12 @@ bool BlockPool::take(int64_t bytes, Memory &block) {
     return false;
   if (block.size() < smallest)
     return true;
+  const int64_t there = bytes < Memory::hugePageBytes ? 0 : ReadyPages::process().moveTo(block);
+  if (there < 0)
+    return false;
   std::lock_guard<std::mutex> lock(mutex);
   lend(block.size());
-  return bytes < Memory::hugePageBytes || assemble(block);
+  return bytes < Memory::hugePageBytes || assemble(block, there);
 }
 
 void BlockPool::lend(int64_t bytes) {
@@ -42,10 +46,9 @@ void BlockPool::lend(int64_t bytes) {
     flood = ebb = lent;
 }
 
-/// With the lock held: puts huge pages of kept blocks, the largest first, in the place of fresh ones. False when memory
-/// is lost.
-bool BlockPool::assemble(Memory &block) {
-  int64_t done = 0;
+/// With the lock held: puts huge pages of kept blocks, the largest first, in the place of fresh ones from `done` on.
+/// False when memory is lost.
+bool BlockPool::assemble(Memory &block, int64_t done) {
   while (done + Memory::hugePageBytes <= block.size() && !kept.empty() &&
          kept.rbegin()->first >= Memory::hugePageBytes) {
     auto largest = kept.extract(std::prev(kept.end()));

@@ -37,7 +37,7 @@ public:
 
 private:
   void lend(int64_t bytes);
-  bool assemble(Memory &block);
+  bool assemble(Memory &block, int64_t done);
 
   std::mutex mutex;
   std::multimap<int64_t, Memory> kept; ///< by size

@@ -5,6 +5,7 @@
 #include "lib/Runtime/Host/BlockPool.h"
 #include "lib/Runtime/Host/CallMemory.h"
 #include "lib/Runtime/Host/ProcessWide.h"
+#include "lib/Runtime/Host/ReadyPages.h"
 #include "lib/Runtime/Host/Stretches.h"
 
 #include <algorithm>
@@ -317,6 +318,7 @@ bool Executable::refreshPacks(const void *const *inputs, const InputIdentity *id
     if (releaseInput)
       releasePacked(i, inputs, *fresh);
   }
+  ReadyPages::process().drop();
   fresh->changing.clear();
   for (size_t i = 0; i < groups.size(); ++i)
     if (histories[i].changing && !fresh->sets[i])

@@ -1,0 +1,79 @@
+//===- ReadyPagesTest.cpp - pages that are there before they are needed --------===//
+#include "lib/Runtime/Host/ReadyPages.h"
+#include "lib/Runtime/Host/Affinity.h"
+#include "lib/Runtime/Host/BlockPool.h"
+
+#include <chrono>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace tilewright::runtime;
+
+namespace {
+
+constexpr int64_t mebi = int64_t(1) << 20;
+
+/// Until `bytes` are there; ten seconds at most.
+bool comes(int64_t bytes) {
+  for (int i = 0; i < 1000 && ReadyPages::process().waiting() != bytes; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return ReadyPages::process().waiting() == bytes;
+}
+
+class ReadyPagesTest : public testing::Test {
+protected:
+  void SetUp() override {
+    if (clipThreads(0) == 1)
+      GTEST_SKIP() << "one CPU: pages are left to who needs them";
+    ReadyPages::process().drop();
+  }
+  void TearDown() override { ReadyPages::process().drop(); }
+};
+
+TEST_F(ReadyPagesTest, BlocksTakeWhatIsThere) {
+  ReadyPages::process().bring(33 * mebi);
+  ASSERT_TRUE(comes(32 * mebi)); // whole huge pages
+  std::shared_ptr<Memory> block = BlockPool::process().share(21 * mebi);
+  ASSERT_TRUE(block);
+  EXPECT_EQ(ReadyPages::process().waiting(), 12 * mebi);
+  std::memset(block->data(), 7, size_t(block->size()));
+  std::shared_ptr<Memory> small = BlockPool::process().share(mebi), rest = BlockPool::process().share(40 * mebi);
+  EXPECT_EQ(ReadyPages::process().waiting(), 0);
+  std::memset(rest->data(), 1, size_t(rest->size()));
+  EXPECT_EQ(block->data()[21 * mebi - 1], 7);
+}
+
+TEST_F(ReadyPagesTest, TheRestGoesBack) {
+  ReadyPages::process().bring(64 * mebi);
+  ReadyPages::process().drop(); // some may be on its way
+  EXPECT_EQ(ReadyPages::process().waiting(), 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(ReadyPages::process().waiting(), 0);
+  ReadyPages::process().bring(8 * mebi); // and it goes on working
+  EXPECT_TRUE(comes(8 * mebi));
+}
+
+TEST_F(ReadyPagesTest, FewPagesAreLeftToWhoNeedsThem) {
+  ReadyPages::process().bring(3 * mebi);
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  EXPECT_EQ(ReadyPages::process().waiting(), 0);
+}
+
+TEST_F(ReadyPagesTest, AChildOfTheProcessBringsItsOwn) {
+  ReadyPages::process().bring(8 * mebi);
+  ASSERT_TRUE(comes(8 * mebi));
+  const pid_t child = fork();
+  if (child == 0) {
+    ReadyPages::process().drop();
+    ReadyPages::process().bring(16 * mebi);
+    _exit(comes(16 * mebi) ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+} // namespace
