@@ -9,10 +9,12 @@
 //
 // What a product reads again and again (the weights of attention) goes to shared memory first.
 //
-// A group of more than a warp passes through shared memory: a slot per warp, one barrier for each reduction. Rows that
-// are too long for registers, or of symbolic size, are read in a loop, once for each op.
+// A group of more than a warp passes through shared memory: a slot per warp, one barrier for each reduction. Of a
+// cluster's blocks, which share a longer row, all threads read all slots, those of other blocks by distributed shared
+// memory, in the same order; a block ends behind the others' last look. Rows that are too long for registers, or of
+// symbolic size, are read in a loop, once for each op.
 //
-// Tests: test/Target/CUDA/softmax.mlir, test/Target/CUDA/long-rows.mlir
+// Tests: test/Target/CUDA/softmax.mlir, test/Target/CUDA/long-rows.mlir, test/Target/CUDA/rows-cluster.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Rows.h"
@@ -27,8 +29,6 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// A thread keeps so many elements of a row in registers.
-constexpr int64_t mostInRegisters = 32;
 /// A longer row is summed up in chunks of so many elements.
 constexpr int64_t chunkLength = 16;
 
@@ -36,13 +36,13 @@ class RowEmitter {
 public:
   RowEmitter(ThreadKernel &kernel, tile::RowMap rows)
       : kernel(kernel), builder(kernel.builder), elements(kernel.elements), loc(kernel.loc()), rows(std::move(rows)),
-        vector(kernel.schedule.vector), group(kernel.schedule.group) {}
+        vector(kernel.schedule.vector), cluster(kernel.schedule.cluster), group(kernel.schedule.group * cluster) {}
 
   LogicalResult run(Operation *anchor) {
     placeRow(anchor->getResult(0));
     // All reductions pass through two places in turn: who is at the second barrier from here has read the first.
     int64_t reservedBytes = kernel.schedule.turned ? kernel.schedule.threads * 8
-                            : group > warpSize     ? group / warpSize * 8
+                            : group > warpSize     ? kernel.schedule.group / warpSize * 8
                                                    : 0;
     const bool reduces = llvm::any_of(rows.rowOfLoop, [&](auto &entry) {
       auto op = dyn_cast<linalg::LinalgOp>(entry.first);
@@ -55,9 +55,14 @@ public:
       auto member = dyn_cast<linalg::LinalgOp>(op);
       if (member && reducesRow(member))
         reduce(member);
-      else if (member && isMultiplied(member))
+      else if (member && isMultiplied(member)) {
+        if (cluster > 1)
+          whyNot = "a product reads the whole row, and a block of a cluster has a part of it";
         share(member);
+      }
     }
+    if (cluster > 1 && reduces)
+      inAssembly("barrier.cluster.arrive;", "~{memory}", {}, Type());
     for (auto [value, destination] : kernel.results())
       if (failed(describe(value, destination)))
         return failure();
@@ -69,6 +74,10 @@ public:
       write(ArrayRef(outputs).slice(first, end - first));
       first = end;
     }
+    if (cluster > 1 && reduces) // others may still look at what this block has left for them
+      inAssembly("barrier.cluster.wait;", "~{memory}", {}, Type());
+    if (cluster > 1)
+      kernel.to->setAttr("tw_cuda.cluster", builder.getI64IntegerAttr(cluster));
     if (!whyNot.empty())
       return kernel.from.emitOpError("its schedule `rows` cannot be: ") << whyNot;
     return success();
@@ -85,14 +94,20 @@ private:
 
   /// Which row is this thread's.
   void placeRow(Value result) {
-    int64_t perBlock = kernel.schedule.threads / group;
+    int64_t perBlock = rowsOfBlock();
     // Turned, neighbouring threads have neighbouring rows; else they share one.
     int64_t neighbours = kernel.schedule.turned ? perBlock : group;
     Value quotient = arith::DivUIOp::create(builder, loc, kernel.thread, index(neighbours));
     Value remainder = arith::RemUIOp::create(builder, loc, kernel.thread, index(neighbours));
     rowInBlock = perBlock == 1 ? index(0) : kernel.schedule.turned ? remainder : quotient;
     lane = perBlock == 1 ? kernel.thread : kernel.schedule.turned ? quotient : remainder;
-    Value row = elements.add(elements.multiply(kernel.block, index(perBlock)), rowInBlock);
+    Value block = kernel.block;
+    if (cluster > 1) {
+      Value rank = arith::RemUIOp::create(builder, loc, block, index(cluster));
+      block = arith::DivUIOp::create(builder, loc, block, index(cluster));
+      lane = elements.add(elements.multiply(rank, index(kernel.schedule.threads)), lane);
+    }
+    Value row = elements.add(elements.multiply(block, index(perBlock)), rowInBlock);
     SmallVector<Value> extents;
     AffineExpr total = getAffineConstantExpr(1, builder.getContext());
     Value count = index(1);
@@ -107,8 +122,11 @@ private:
       row = arith::MinUIOp::create(builder, loc, row, arith::SubIOp::create(builder, loc, count, index(1)).getResult());
     }
     place = elements.delinearize(row, extents);
-    kernel.setGrid(total.ceilDiv(perBlock));
+    kernel.setGrid(total.ceilDiv(perBlock) * cluster);
   }
+
+  /// Or one, which other blocks have as well.
+  int64_t rowsOfBlock() { return kernel.schedule.threads / kernel.schedule.group; }
 
   /// All that `op` reduces lies in one row.
   bool reducesRow(linalg::LinalgOp op) {
@@ -198,7 +216,7 @@ private:
       extents.push_back(elements.size(result, dim));
       size *= type.getDimSize(dim);
     }
-    int64_t perBlock = kernel.schedule.threads / group;
+    int64_t perBlock = rowsOfBlock();
     if (inRow.empty() || !type.hasStaticShape() || kernel.sharedBytes + size * perBlock * 8 > mostStaticShared)
       return; // each reader computes what it needs
     Value base = kernel.allocateShared(size * perBlock * stored.getIntOrFloatBitWidth() / 8);
@@ -246,6 +264,8 @@ private:
     value = reduceInWarp(builder, loc, combiner, value);
     if (group == warpSize)
       return value;
+    if (cluster > 1)
+      return inCluster(combiner, value);
     // A slot per warp; each warp then reads all of them.
     Type type = value.getType(), stored = memoryType(type);
     int64_t warps = group / warpSize;
@@ -273,6 +293,58 @@ private:
       others = arith::SelectOp::create(builder, loc, real, others, neutral);
     }
     return reduceInWarp(builder, loc, combiner, others);
+  }
+
+  /// The same where blocks of a cluster share the row, of what each warp has combined: a slot per warp in each block. A
+  /// lane reads the slots of one number, block by block, so that all threads add up in the same order.
+  Value inCluster(Operation *combiner, Value value) {
+    Type type = value.getType();
+    const unsigned width = type.getIntOrFloatBitWidth();
+    Type integer = builder.getIntegerType(width), stored = builder.getIntegerType(width > 32 ? 64 : 32);
+    const int64_t warps = kernel.schedule.threads / warpSize;
+    Value slots = nextSlots();
+    Value warp = arith::DivUIOp::create(builder, loc, kernel.thread, index(warpSize));
+    Value inWarp = arith::RemUIOp::create(builder, loc, kernel.thread, index(warpSize));
+    auto slot = [&](Value number) -> Value {
+      Value at = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), number);
+      return LLVM::GEPOp::create(builder, loc, slots.getType(), builder.getI64Type(), slots,
+                                 ArrayRef<LLVM::GEPArg>{at});
+    };
+    guarded(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, inWarp, index(0)), [&] {
+      Value bits = type == integer ? value : arith::BitcastOp::create(builder, loc, integer, value).getResult();
+      if (stored != integer)
+        bits = arith::ExtUIOp::create(builder, loc, stored, bits);
+      LLVM::StoreOp::create(builder, loc, bits, slot(warp));
+    });
+    inAssembly("barrier.cluster.arrive;\n\tbarrier.cluster.wait;", "~{memory}", {}, Type());
+    Value from =
+        slot(warps == warpSize ? inWarp : arith::RemUIOp::create(builder, loc, inWarp, index(warps)).getResult());
+    const bool wide = width > 32;
+    const std::string text = std::string("{\n\t.reg .b32 there;\n\tmapa.shared::cluster.u32 there, $1, $2;\n\t") +
+                             (wide ? "ld.shared::cluster.b64" : "ld.shared::cluster.b32") + " $0, [there];\n\t}";
+    Value all;
+    for (int64_t rank = 0; rank < cluster; ++rank) {
+      Value number = arith::ConstantIntOp::create(builder, loc, rank, 32);
+      Value bits = inAssembly(text, wide ? "=l,r,r,~{memory}" : "=r,r,r,~{memory}", {from, number}, stored);
+      if (stored != integer)
+        bits = arith::TruncIOp::create(builder, loc, integer, bits);
+      Value other = type == integer ? bits : arith::BitcastOp::create(builder, loc, type, bits).getResult();
+      all = all ? combine(builder, combiner, all, other) : other;
+    }
+    if (warps != warpSize) {
+      Value neutral = arith::ConstantOp::create(builder, loc, *arith::getNeutralElement(combiner));
+      Value real = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, inWarp, index(warps));
+      all = arith::SelectOp::create(builder, loc, real, all, neutral);
+    }
+    return reduceInWarp(builder, loc, combiner, all);
+  }
+
+  /// Without a result where `result` is null.
+  Value inAssembly(StringRef text, StringRef constraints, ValueRange operands, Type result) {
+    auto made = LLVM::InlineAsmOp::create(builder, loc, result ? TypeRange(result) : TypeRange(), operands, text,
+                                          constraints, /*has_side_effects=*/true, /*is_align_stack=*/false,
+                                          LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+    return result ? made.getRes() : Value();
   }
 
   /// The same where the group is one thread of each warp: each has a slot, in the order of the lanes, and reads those
@@ -338,7 +410,7 @@ private:
     }
     if (known)
       count = index(*known);
-    if (known && *known > 0 && llvm::divideCeil(*known, group) * vector <= mostInRegisters) {
+    if (known && *known > 0 && llvm::divideCeil(*known, group) * vector <= mostOfRowInRegisters) {
       std::vector<Place> &mine = placesOf(extents, *known);
       for (Place &at : mine)
         carried = body(at, carried);
@@ -487,8 +559,9 @@ private:
   Elements &elements;
   Location loc;
   tile::RowMap rows;
-  int64_t vector, group;
-  Value lane; ///< of the group
+  int64_t vector, cluster;
+  int64_t group; ///< threads that share a row, of all blocks of a cluster
+  Value lane;    ///< of the group
   Value rowInBlock;
   Value rowValid; ///< null: always
   SmallVector<Value> place;

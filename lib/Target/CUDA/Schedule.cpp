@@ -122,7 +122,10 @@ std::optional<Schedule> getSchedule(func::FuncOp kernel) {
   if (parts && parts.contains("raster"))
     whole &= number("raster", schedule.raster);
   if (parts && parts.contains("cluster"))
-    whole &= number("cluster", schedule.cluster) && schedule.kind == Schedule::Kind::Wgmma;
+    whole &= number("cluster", schedule.cluster) &&
+             (schedule.kind == Schedule::Kind::Wgmma ||
+              (schedule.kind == Schedule::Kind::Rows && !schedule.turned && schedule.group == schedule.threads &&
+               (schedule.cluster == 2 || schedule.cluster == 4 || schedule.cluster == 8)));
   if (parts && parts.contains("in_turn"))
     whole &= number("in_turn", schedule.inTurn) && schedule.kind == Schedule::Kind::Wgmma;
   if (whole)

@@ -2,6 +2,7 @@
 //
 //   attributes {tw.schedule = {kind = "elements", threads = 256, vector = 4}}
 //   attributes {tw.schedule = {kind = "rows", threads = 128, vector = 8, group = 32}}
+//   attributes {tw.schedule = {kind = "rows", threads = 1024, vector = 4, group = 1024, cluster = 4}}
 //   attributes {tw.schedule = {kind = "mma", threads = 128, block = array<i64: 128, 64, 32>,
 //                              warps = array<i64: 2, 2>, stages = 3}}
 //   attributes {tw.schedule = {kind = "wgmma", threads = 384, block = array<i64: 128, 256, 64>, consumers = 2,
@@ -12,7 +13,8 @@
 // elements: a thread computes `vector` neighbouring elements of each result, its reductions in order.
 // rows: `group` threads share a row of the kernel; what a row has in common is reduced by shuffles, and through shared
 //   memory where the group is more than a warp. With `turned` a block has 32 rows, one a lane, for reductions over
-//   outer dimensions, whose neighbours in memory are of different rows: the warps share the rows.
+//   outer dimensions, whose neighbours in memory are of different rows: the warps share the rows. On sm_90 a row may be
+//   shared by the blocks of a `cluster`, `group` threads of each.
 // mma: a block computes a tile (M, N; K at a time) of a product on tensor cores, by warps in M and N.
 // wgmma: the same on sm_90, where one warp group (128 threads) loads tiles of A and B and `consumers` others multiply,
 //   each its share of the tile's rows, 64 or 128.
@@ -41,7 +43,7 @@ struct Schedule {
   Kind kind = Kind::Elements;
   int64_t threads = 256; ///< of a block
   int64_t vector = 1;    ///< elements that lie side by side and are one thread's
-  int64_t group = 32;    ///< threads that share a row: a warp, or the block
+  int64_t group = 32;    ///< threads of a block that share a row: a warp, or all of them
   bool turned = false;   ///< of rows: the lanes of a warp have neighbouring rows, its warps share them
   // Of mma, wgmma and fma:
   int64_t m = 0, n = 0, k = 0;    ///< of a block's tile
@@ -50,7 +52,7 @@ struct Schedule {
   int64_t tileM = 0, tileN = 0;   ///< of a thread, for fma
   int64_t raster = 1;  ///< of mma and wgmma: rows of tiles that blocks with neighbouring numbers take column by column
   int64_t inTurn = 1;  ///< of wgmma: tiles that a block takes one after the other
-  int64_t cluster = 1; ///< of wgmma: blocks that load B's tile together
+  int64_t cluster = 1; ///< of wgmma: blocks that load B's tile together; of rows: blocks that share a row
   // Of mma, wgmma and, without k, of attention:
   int64_t stages = 0; ///< tiles of A and B, or of keys and values, in shared memory
 };

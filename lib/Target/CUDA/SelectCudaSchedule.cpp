@@ -125,7 +125,34 @@ public:
     return schedule;
   }
 
+  /// Blocks of a cluster that share a row of the kernel, which is read again for what its reductions give.
+  std::optional<Schedule> chooseCluster() {
+    std::string reason;
+    if (arch.groupFlops == 0 || matchContraction(kernel, reason))
+      return std::nullopt;
+    std::optional<tile::RowMap> rows = tile::computeRows(members, reason);
+    if (!rows || !wantsRows(*rows) || !readsAgain(*rows))
+      return std::nullopt;
+    Schedule schedule = chooseRows(*rows);
+    return schedule.cluster > 1 ? std::optional<Schedule>(schedule) : std::nullopt;
+  }
+
 private:
+  /// An op that runs over a row depends on one that has reduced it.
+  bool readsAgain(const tile::RowMap &rows) {
+    llvm::SmallPtrSet<Operation *, 16> behind;
+    for (Operation *member : members) {
+      const bool depends =
+          llvm::any_of(member->getOperands(), [&](Value operand) { return behind.contains(operand.getDefiningOp()); });
+      auto op = cast<linalg::LinalgOp>(member);
+      if (depends && !loopsInRow(op, rows).empty())
+        return true;
+      if (depends || op.getNumReductionLoops() > 0)
+        behind.insert(member);
+    }
+    return false;
+  }
+
   static int64_t bytesOfElement(Type type) {
     return std::max<int64_t>(1, cast<ShapedType>(type).getElementTypeBitWidth() / 8);
   }
@@ -242,15 +269,52 @@ private:
       return schedule;
     }
     int64_t groups = llvm::divideCeil(longest, schedule.vector);
+    schedule.cluster = clusterFor(rows, longest, groups, schedule.vector);
     if (groups <= warpSize * 4) {
       schedule.group = warpSize;
       schedule.threads = 128;
     } else {
-      schedule.group = std::min<int64_t>(1024, std::max<int64_t>(64, llvm::PowerOf2Ceil(llvm::divideCeil(groups, 4))));
+      schedule.group = std::min<int64_t>(
+          mostThreads, std::max<int64_t>(64, llvm::PowerOf2Ceil(llvm::divideCeil(groups, 4 * schedule.cluster))));
       schedule.threads = schedule.group;
     }
     return schedule;
   }
+
+  /// How many blocks share a row on sm_90: so many that a long row stays in registers and is read once, and more where
+  /// the card would have nothing else to do. What a product reads again lies in one block.
+  int64_t clusterFor(const tile::RowMap &rows, int64_t longest, int64_t groups, int64_t vector) {
+    constexpr int64_t most = 8;          // blocks of a cluster that every chip of sm_90 can hold
+    constexpr int64_t ofBlock = 8 << 10; // elements for which a block of its own is worth a barrier of the cluster
+    if (arch.groupFlops == 0 ||
+        llvm::any_of(members, [](Operation *op) { return isProduct(cast<linalg::LinalgOp>(op)); }))
+      return 1;
+    SmallVector<int64_t> sizes(rows.numRows, ShapedType::kDynamic);
+    for (Operation *member : members) {
+      auto op = cast<linalg::LinalgOp>(member);
+      for (auto [row, size] : llvm::zip_equal(rows.rowOfLoop.lookup(op), op.getStaticLoopRanges()))
+        if (row >= 0)
+          sizes[row] = size;
+        else if (ShapedType::isDynamic(size))
+          return 1; // it is read in a loop
+    }
+    auto inRegisters = [&](int64_t blocks) {
+      return llvm::divideCeil(groups, mostThreads * blocks) * vector <= mostOfRowInRegisters;
+    };
+    int64_t blocks = 1;
+    while (blocks < most && !inRegisters(blocks))
+      blocks *= 2;
+    if (!inRegisters(blocks))
+      return 1;
+    if (llvm::any_of(sizes, ShapedType::isDynamic))
+      return blocks;
+    const int64_t count = llvm::product_of(sizes);
+    while (blocks < most && count * blocks * 2 <= arch.multiprocessors && longest >= ofBlock * blocks * 2)
+      blocks *= 2;
+    return blocks;
+  }
+
+  static constexpr int64_t mostThreads = 1024; ///< of a block
 
   func::FuncOp kernel;
   const Arch &arch;
@@ -306,6 +370,11 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
         possible &= succeeded(refuseOps(kernel));
     if (!possible)
       return signalPassFailure();
+    // A row that a cluster holds is read once; cut in parts it would be read for each reduction.
+    for (auto kernel : getOperation().getOps<func::FuncOp>())
+      if (kernel->hasAttr("tw.kernel") && !kernel->hasAttr("tw.schedule"))
+        if (std::optional<Schedule> cluster = Selection(kernel, *known).chooseCluster())
+          setSchedule(kernel, *cluster);
     splitSums(getOperation(), *known);
     joinRows(getOperation(), *known);
     for (auto kernel : getOperation().getOps<func::FuncOp>())

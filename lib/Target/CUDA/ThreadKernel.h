@@ -11,6 +11,8 @@ namespace tilewright::cuda {
 inline constexpr unsigned globalSpace = 1, sharedSpace = 3;
 /// Bytes of shared memory that a block may have without asking for more.
 inline constexpr int64_t mostStaticShared = 48 * 1024;
+/// A thread keeps so many elements of a row in registers; more are read again by each op.
+inline constexpr int64_t mostOfRowInRegisters = 32;
 
 /// What the files that emit kernels share. `from` is the kernel on tensors, `to` the function that the builder fills.
 struct ThreadKernel {

@@ -1,0 +1,81 @@
+"""Long rows on sm_90a: the blocks of a cluster share one, which is read once; right by the numbers rule, without a finding of ptx-check, and without
+spills."""
+
+import os
+import re
+import subprocess
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from numbers_rule import check
+from test_cuda import PROGRAM
+from test_cuda_matrix import assert_assembled
+
+FULL = os.environ.get("TILEWRIGHT_TEST_FULL") == "1"
+BF16 = torch.bfloat16
+
+
+@pytest.fixture
+def tiled(monkeypatch, tmp_path):
+    """The kernels of what was compiled last."""
+    for name, value in (("TARGET", "cuda"), ("DEVICE", "emulated"), ("ARCH", "sm_90a"), ("DUMP", str(tmp_path / "dump"))):
+        monkeypatch.setenv(f"TILEWRIGHT_{name}", value)
+    return lambda: max((tmp_path / "dump").rglob("*-tiled.mlir"), key=lambda file: file.stat().st_mtime_ns)
+
+
+def clusters(file):
+    return [int(found) for found in re.findall(r"cluster = (\d+)", file.read_text())]
+
+
+NORMS = {
+    "softmax": lambda x, w: torch.softmax(x, -1),
+    "log-softmax": lambda x, w: torch.log_softmax(x, -1),
+    "layer-norm": lambda x, w: F.layer_norm(x, [x.shape[-1]], w, w),
+    "rms-norm": lambda x, w: F.rms_norm(x, [x.shape[-1]], w, 1e-5),
+    "sum-and-greatest": lambda x, w: ((x * w).sum(-1), x.amax(-1)),
+}
+CASES = [("softmax", 8, 40000, torch.float32), ("layer-norm", 9, 33000, BF16), ("log-softmax", 8, 20011, torch.float32), ("rms-norm", 1, 30000, torch.float16)]
+if FULL:
+    CASES += [(name, rows, columns, dtype) for name in NORMS for rows, columns, dtype in
+              ((200, 32768 + 8, BF16), (8, 128256, torch.float32), (8, 262144, BF16), (5, 16387, torch.float32), (8, 50257, torch.float32))]  # fmt: skip
+    CASES += [(name, 2, 20000, torch.float64) for name in ("layer-norm", "rms-norm", "sum-and-greatest")]  # exp of f64 has no code
+
+
+@pytest.mark.parametrize("name,rows,columns,dtype", CASES)
+def test_rows(name, rows, columns, dtype, tiled, tmp_path):
+    torch.manual_seed(1)
+    check(NORMS[name], torch.randn(rows, columns).to(dtype), torch.randn(columns).to(dtype))
+    file = tiled()
+    assert name == "sum-and-greatest" or clusters(file), file.read_text()
+    assert_assembled(file, "sm_90a", tmp_path)
+
+
+def test_cross_entropy(tiled, tmp_path):
+    torch.manual_seed(1)
+    check(F.cross_entropy, torch.randn(8, 33000), torch.randint(0, 33000, (8,)))
+    assert clusters(tiled())
+    assert_assembled(tiled(), "sm_90a", tmp_path)
+
+
+def ptx_of(rows, columns, folder, schedule=""):
+    """Of a softmax."""
+    source, ptx = folder / "softmax.mlir", folder / "softmax.ptx"
+    source.write_text(f"""func.func @main(%x: tensor<{rows}x{columns}xf32>) -> tensor<{rows}x{columns}xf32> {{
+      %s = tw.softmax %x {{dim = 1 : i64}} : tensor<{rows}x{columns}xf32> -> tensor<{rows}x{columns}xf32>
+      return %s : tensor<{rows}x{columns}xf32>
+    }}""")
+    subprocess.run([PROGRAM, "compile", source, "--target=cuda", "--arch=sm_90a", "--emit=ptx", "-o", ptx], check=True, timeout=60)
+    return ptx.read_text()
+
+
+@pytest.mark.parametrize("rows,columns,blocks", [(500, 16384, 1), (500, 32768, 1), (500, 32772, 2), (500, 65540, 4), (500, 262144, 8), (1, 16384, 2), (16, 131072, 8), (500, 262148, 1)])
+def test_how_many_blocks(rows, columns, blocks, tmp_path):
+    """As many as hold the row, or more where there are few rows; a row too long for eight is read again."""
+    text = ptx_of(rows, columns, tmp_path)
+    found = re.search(r"\.reqnctapercluster (\d+)", text)
+    assert int(found[1] if found else 1) == blocks
+    loads = len(re.findall(r"ld\.global", text))
+    threads = int(re.search(r"\.reqntid (\d+)", text)[1])
+    assert columns > 262144 or loads == -(-columns // (4 * threads * blocks)), "a row is read once"

@@ -1,0 +1,33 @@
+// On sm_90 the blocks of a cluster share a row that does not fit the registers of one: it is read once. A warp's partial
+// result goes to a slot of its block, all threads of the cluster meet, and read all slots.
+// RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s --check-prefix=TILED
+// RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=ptx | FileCheck %s
+// RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=tiled | FileCheck %s --check-prefix=SM80
+// RUN: tilewright run %s --target=cuda --arch=sm_90a --device=emulated | FileCheck %s --check-prefix=RESULT
+
+// TILED: func.func private @kernel_0(
+// TILED-SAME: tw.schedule = {cluster = 8 : i64, group = 512 : i64, kind = "rows", threads = 512 : i64, vector = 4 : i64}
+// SM80-NOT: cluster = 
+
+// CHECK: .entry kernel_0(
+// CHECK: .reqnctapercluster 8
+// CHECK-COUNT-4: ld.global.nc.v4.b32
+// CHECK-NOT: ld.global
+// CHECK: st.shared.b32
+// CHECK: barrier.cluster.arrive;
+// CHECK-NEXT: barrier.cluster.wait;
+// CHECK-COUNT-8: ld.shared::cluster.b32
+// CHECK: barrier.cluster.arrive;
+// CHECK-NEXT: barrier.cluster.wait;
+// CHECK-COUNT-8: ld.shared::cluster.b32
+// CHECK: barrier.cluster.arrive;
+// CHECK-NOT: bar.sync
+// CHECK-COUNT-4: st.global.v4.b32
+// CHECK: barrier.cluster.wait;
+// CHECK: ret;
+
+// RESULT: f32[8, 65536] sum 8
+func.func @main(%x: tensor<8x65536xf32>) -> tensor<8x65536xf32> {
+  %s = tw.softmax %x {dim = 1 : i64} : tensor<8x65536xf32> -> tensor<8x65536xf32>
+  return %s : tensor<8x65536xf32>
+}
