@@ -110,8 +110,7 @@ public:
       if (std::optional<Schedule> fma = chooseFma(*contraction); fma && whyNotFma(*fma, *contraction).empty())
         return *fma;
     }
-    bool reduces =
-        llvm::any_of(members, [](Operation *op) { return cast<linalg::LinalgOp>(op).getNumReductionLoops() > 0; });
+    const bool reduces = hasReductions();
     if (reduces)
       if (std::optional<tile::RowMap> rows = tile::computeRows(members, reason); rows && wantsRows(*rows))
         return chooseRows(*rows);
@@ -128,7 +127,7 @@ public:
   /// Blocks of a cluster that share a row of the kernel, which is read again for what its reductions give.
   std::optional<Schedule> chooseCluster() {
     std::string reason;
-    if (arch.groupFlops == 0 || matchContraction(kernel, reason))
+    if (arch.groupFlops == 0 || !hasReductions() || matchContraction(kernel, reason))
       return std::nullopt;
     std::optional<tile::RowMap> rows = tile::computeRows(members, reason);
     if (!rows || !wantsRows(*rows) || !readsAgain(*rows))
@@ -138,6 +137,10 @@ public:
   }
 
 private:
+  bool hasReductions() const {
+    return llvm::any_of(members, [](Operation *op) { return cast<linalg::LinalgOp>(op).getNumReductionLoops() > 0; });
+  }
+
   /// An op that runs over a row depends on one that has reduced it.
   bool readsAgain(const tile::RowMap &rows) {
     llvm::SmallPtrSet<Operation *, 16> behind;
