@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import torch
 
 aten = torch.ops.aten
@@ -63,4 +65,40 @@ def grid_sampler_3d(x, grid, interpolation_mode, padding_mode, align_corners):
     return result.permute(0, 4, 1, 2, 3).contiguous()
 
 
-TABLE = {aten.grid_sampler_3d.default: grid_sampler_3d}
+@functools.cache
+def _of_torch():
+    from torch._decomp import get_decompositions
+
+    return get_decompositions([aten.grid_sampler_2d])[aten.grid_sampler_2d.default]
+
+
+def grid_sampler_2d(x, grid, interpolation_mode, padding_mode, align_corners):
+    """Nearest or bilinear. torch's decomposition, which cubic ones get, reads the first pixel for what lies outside and multiplies it by 0:
+    NaN, where that is NaN."""
+    n, channels, height, width = x.shape
+    if interpolation_mode > 1 or not all(isinstance(s, int) and s > 0 for s in (height, width)) or height * width >= 2**31:
+        return _of_torch()(x, grid, interpolation_mode, padding_mode, align_corners)
+    if x.dtype in (torch.bfloat16, torch.float16):
+        return grid_sampler_2d(x.float(), grid.float(), interpolation_mode, padding_mode, align_corners).to(x.dtype)
+    across = _placed(grid[..., 0], width, padding_mode, align_corners)
+    down = _placed(grid[..., 1], height, padding_mode, align_corners)
+    pixels = x.reshape(n, channels, height * width)
+
+    def read(column, row):
+        inside = (column >= 0) & (column <= width - 1) & (row >= 0) & (row <= height - 1)
+        row, column = (torch.where(inside, at, 0.0).to(torch.int32) for at in (row, column))  # of a NaN, too
+        place = (row * width + column).to(torch.int64).reshape(n, 1, -1)
+        values = pixels.gather(2, place.expand(n, channels, place.shape[2]))
+        return torch.where(inside.reshape(n, 1, -1), values, 0.0)
+
+    if interpolation_mode == 1:
+        result = read(torch.round(across), torch.round(down))
+    else:
+        left, upper = torch.floor(across), torch.floor(down)
+        right, low = (across - left).reshape(n, 1, -1), (down - upper).reshape(n, 1, -1)
+        result = (read(left, upper) * ((1 - right) * (1 - low)) + read(left + 1, upper) * (right * (1 - low))
+                  + read(left, upper + 1) * ((1 - right) * low) + read(left + 1, upper + 1) * (right * low))  # fmt: skip
+    return result.reshape(n, channels, *grid.shape[1:3])
+
+
+TABLE = {aten.grid_sampler_2d.default: grid_sampler_2d, aten.grid_sampler_3d.default: grid_sampler_3d}

@@ -69,6 +69,32 @@ def test_volumes_read_between_places(mode, padding, align):
     check(lambda x, g: F.grid_sample(x, g, mode, padding, align), VOLUME, GRID_3D)
 
 
+@pytest.mark.parametrize("align", [False, True])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+def test_images_read_between_places(mode, padding, align):
+    check(lambda x, g: F.grid_sample(x, g, mode, padding, align), IMAGE, GRID)
+
+
+def test_a_large_image_in_bf16():
+    """Its pixels' numbers are no numbers of bf16."""
+    x, grid = torch.randn(1, 2, 130, 131).bfloat16(), torch.rand(1, 40, 50, 2).bfloat16() * 2 - 1
+    ours = torch.compile(lambda x, g: F.grid_sample(x, g, align_corners=False), backend="tilewright", fullgraph=True)(x, grid)
+    exact = F.grid_sample(x.double(), grid.double(), align_corners=False)
+    assert (ours.double() - exact).abs().max() < 2**-6 * exact.abs().max()
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
+def test_what_lies_outside_of_an_image_is_zero_whatever_its_pixels_are(mode):
+    image, grid = IMAGE.clone(), GRID.clone()
+    image[:, :, 0, 0], image[:, :, 6, 2] = float("nan"), float("inf")
+    grid[0, 1, 1] = 1e30
+    run = lambda x, g: F.grid_sample(x, g, mode, "zeros", False)
+    eager, ours = run(image, grid), torch.compile(run, backend="tilewright", fullgraph=True)(image, grid)
+    torch.testing.assert_close(ours, eager, equal_nan=True)
+    assert eager.isnan().any() and not eager.isnan().all()
+
+
 def test_a_small_gradient_of_soft_margin_loss():
     """sigmoid(z) - 1 has no digits left where the derivative is small."""
     target = torch.ones(9)
