@@ -5,7 +5,7 @@
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s --check-prefix=OLDER
 // RUN: tilewright run %s --target=cuda --arch=sm_90a --device=emulated --check | FileCheck %s --check-prefix=RESULT
 
-// Causal, with fewer heads of keys; up to 64 queries, one warp group multiplies; values of another size.
+// Causal, with fewer heads of keys, and its log-sum-exp; up to 64 queries, one warp group multiplies; values of another size.
 // TILED: tw.schedule = {block = array<i64: 128, 128>, consumers = 2 : i64, kind = "attention", stages = 3 : i64, threads = 384 : i64}
 // TILED: tw.schedule = {block = array<i64: 64, 64>, consumers = 1 : i64, kind = "attention", stages = 4 : i64, threads = 256 : i64}
 // TILED: tw.schedule = {block = array<i64: 128, 64>, consumers = 2 : i64, kind = "attention", stages = 4 : i64, threads = 384 : i64}
@@ -55,11 +55,11 @@
 func.func @main(%q: tensor<1x4x150x128xbf16>, %k: tensor<1x2x150x128xbf16>, %p: tensor<2x2x64x64xf16>,
                 %a: tensor<1x1x70x192xf16>, %b: tensor<1x1x90x192xf16>, %v: tensor<1x1x90x128xf16>,
                 %d: tensor<1x8x1x64xbf16>, %c: tensor<1x2x90x64xbf16>, %f: tensor<1x2x40x64xbf16>)
-    -> (tensor<1x4x150x128xbf16>, tensor<2x2x64x64xf16>, tensor<1x1x70x128xf16>, tensor<1x8x1x64xbf16>, tensor<1x2x40x64xbf16>) {
+    -> (tensor<1x4x150x128xbf16>, tensor<1x4x150xf32>, tensor<2x2x64x64xf16>, tensor<1x1x70x128xf16>, tensor<1x8x1x64xbf16>, tensor<1x2x40x64xbf16>) {
   %r0, %l0 = tw.attention %q, %k, %k {scale = 0.125 : f64, causal} : tensor<1x4x150x128xbf16>, tensor<1x2x150x128xbf16>, tensor<1x2x150x128xbf16> -> tensor<1x4x150x128xbf16>, tensor<1x4x150xf32>
   %r1, %l1 = tw.attention %p, %p, %p {scale = 0.25 : f64} : tensor<2x2x64x64xf16>, tensor<2x2x64x64xf16>, tensor<2x2x64x64xf16> -> tensor<2x2x64x64xf16>, tensor<2x2x64xf32>
   %r2, %l2 = tw.attention %a, %b, %v {scale = 0.125 : f64} : tensor<1x1x70x192xf16>, tensor<1x1x90x192xf16>, tensor<1x1x90x128xf16> -> tensor<1x1x70x128xf16>, tensor<1x1x70xf32>
   %r3, %l3 = tw.attention %d, %c, %c {scale = 0.125 : f64} : tensor<1x8x1x64xbf16>, tensor<1x2x90x64xbf16>, tensor<1x2x90x64xbf16> -> tensor<1x8x1x64xbf16>, tensor<1x8x1xf32>
   %r4, %l4 = tw.attention %f, %f, %f {scale = 0.125 : f64} : tensor<1x2x40x64xbf16>, tensor<1x2x40x64xbf16>, tensor<1x2x40x64xbf16> -> tensor<1x2x40x64xbf16>, tensor<1x2x40xf32>
-  return %r0, %r1, %r2, %r3, %r4 : tensor<1x4x150x128xbf16>, tensor<2x2x64x64xf16>, tensor<1x1x70x128xf16>, tensor<1x8x1x64xbf16>, tensor<1x2x40x64xbf16>
+  return %r0, %l0, %r1, %r2, %r3, %r4 : tensor<1x4x150x128xbf16>, tensor<1x4x150xf32>, tensor<2x2x64x64xf16>, tensor<1x1x70x128xf16>, tensor<1x8x1x64xbf16>, tensor<1x2x40x64xbf16>
 }
