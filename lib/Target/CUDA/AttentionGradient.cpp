@@ -107,6 +107,8 @@ GradientTiles::GradientTiles(const Schedule &schedule, const AttentionGradient &
 
 std::string whyNotAttentionGradient(const Schedule &schedule, const AttentionGradient &gradient) {
   constexpr int64_t registers = 255;
+  if (schedule.consumers > 0)
+    return "it has warp groups that multiply, and the gradient is computed by mma.sync: leave out consumers";
   if (schedule.threads % warpSize != 0 || schedule.m * warpSize != schedule.threads * rowsOfWarp)
     return "a block of " + std::to_string(schedule.threads) + " threads has " +
            std::to_string(schedule.threads / warpSize * rowsOfWarp) + " rows, and it says " +

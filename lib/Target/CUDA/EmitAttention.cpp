@@ -17,29 +17,21 @@
 // Tests: test/Target/CUDA/attention.mlir, test/Python/test_cuda_attention.py
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Tile/Sizes.h"
-#include "lib/Target/CUDA/Attention.h"
-#include "lib/Target/CUDA/AttentionCode.h"
 #include "lib/Target/CUDA/AttentionGradient.h"
+#include "lib/Target/CUDA/AttentionRows.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 
 namespace tilewright::cuda {
 namespace {
 
-class AttentionEmitter : AttentionCode {
+class AttentionEmitter : AttentionRows {
 public:
   AttentionEmitter(ThreadKernel &kernel, Attention attention)
-      : AttentionCode(kernel, getElementTypeOrSelf(attention.op.getInputs()[0].getType())), attention(attention),
-        keys(tileOfKeys(kernel.schedule, attention)), values(tileOfValues(kernel.schedule, attention)) {
-    for (unsigned which = 0; which < 4; ++which)
-      for (unsigned dim = 0; dim < 4; ++dim)
-        places[which].push_back(attention.position(Attention::Operand(which), dim));
-  }
+      : AttentionRows(kernel, attention), keys(tileOfKeys(kernel.schedule, attention)),
+        values(tileOfValues(kernel.schedule, attention)) {}
 
   LogicalResult run() {
     placeRows();
@@ -67,10 +59,7 @@ public:
     };
     for (int64_t stage = 0; stage + 1 < schedule.stages; ++stage)
       load(index(stage));
-    // Sums, then for both rows of the thread the maximum and this thread's part of the total.
-    SmallVector<Value> state(size_t(attention.valueSize / 2), zero);
-    state.append({lowest, lowest, zero, zero});
-    auto loop = scf::ForOp::create(builder, loc, index(0), tiles, index(1), state);
+    auto loop = scf::ForOp::create(builder, loc, index(0), tiles, index(1), beginning());
     elements.inScope([&] {
       builder.setInsertionPointToStart(loop.getBody());
       Value tile = loop.getInductionVar();
@@ -87,54 +76,6 @@ public:
   }
 
 private:
-  Operand operand(Attention::Operand which) { return {attention.op.getInputs()[which], places[which]}; }
-  Value sizeOf(Attention::Operand which, unsigned dim) { return size(operand(which), dim); }
-  Value columns() { return sizeOf(Attention::Key, 2); }
-
-  /// Which head and rows are this block's, and which two rows this thread's.
-  void placeRows() {
-    Value query = operand(Attention::Query).tensor;
-    bool grouped = attention.groupedRows > 0;
-    rows = grouped ? index(attention.groupedRows) : sizeOf(Attention::Query, 2);
-    int64_t heads = attention.sizeOf(grouped ? Attention::Key : Attention::Query, 1);
-    AffineExpr rowsExpr = grouped ? getAffineConstantExpr(attention.groupedRows, builder.getContext())
-                                  : tile::sizeOf(query, attention.position(Attention::Query, 2));
-    kernel.setGrid(tile::sizeOf(query, attention.position(Attention::Query, 0)) * heads * rowsExpr.ceilDiv(schedule.m));
-    SmallVector<Value> at =
-        elements.delinearize(kernel.block, {sizeOf(Attention::Query, 0), index(heads), divideUp(rows, schedule.m)});
-    batch = at[0];
-    firstHead = at[1];
-    keyHead = grouped || attention.queryHeads == 1 ? at[1] : quotient(at[1], attention.queryHeads);
-    blockRow = elements.multiply(at[2], index(schedule.m));
-    warpRow = elements.add(blockRow, elements.multiply(warp, index(16)));
-    for (int64_t half = 0; half < 2; ++half)
-      row[half] = placeOf(elements.add(warpRow, elements.add(index(half * 8), quotient(lane, 4))));
-    pair = elements.multiply(remainder(lane, 4), index(2));
-  }
-
-  struct Row {
-    Value head, place;
-    Value valid; ///< null: always; a row that is not is the last one
-  };
-
-  /// Row `number` of those that blocks share.
-  Row placeOf(Value number) {
-    Row found;
-    if (!dividesEvenly(rows, schedule.m)) {
-      found.valid = isLess(number, rows);
-      Value last = arith::SubIOp::create(builder, loc, rows, index(1));
-      number = arith::MinUIOp::create(builder, loc, number, last);
-    }
-    found.head = firstHead;
-    found.place = number;
-    if (attention.groupedRows > 0) {
-      Value length = sizeOf(Attention::Query, 2), inGroup = arith::DivUIOp::create(builder, loc, number, length);
-      found.head = elements.add(elements.multiply(firstHead, index(attention.queryHeads)), inGroup);
-      found.place = arith::RemUIOp::create(builder, loc, number, length);
-    }
-    return found;
-  }
-
   /// The left operand of the first product, four words for each 16 numbers of a head.
   SmallVector<SmallVector<Value>> loadQueries() {
     SmallVector<SmallVector<Value>> words;
@@ -165,21 +106,6 @@ private:
     });
   }
 
-  /// How many columns a row of this block sees at most.
-  Value columnsSeen() {
-    if (!attention.op.getCausal())
-      return columns();
-    Value seen = attention.groupedRows > 0 ? sizeOf(Attention::Query, 2) : elements.add(blockRow, index(schedule.m));
-    return arith::MinUIOp::create(builder, loc, columns(), seen);
-  }
-
-  /// The four lanes that share a row, combined.
-  Value inQuad(Value value, llvm::function_ref<Value(Value, Value)> combine) {
-    for (int32_t mask : {1, 2})
-      value = combine(value, shuffle(builder, loc, value, mask));
-    return value;
-  }
-
   /// `queries`: none where they are in shared memory.
   void step(ArrayRef<SmallVector<Value>> queries, Value tile, Value slot, SmallVector<Value> &state) {
     SmallVector<Value> scores(size_t(schedule.n / 2), zero);
@@ -195,36 +121,9 @@ private:
           multiply(left, ArrayRef(right).slice(size_t(next) * 2, 2), four(scores, j + next));
       }
     }
-    Value scale = number(attention.op.getScale().convertToDouble());
-    for (Value &score : scores)
-      score = times(score, scale);
-    Value firstColumn = elements.add(elements.multiply(tile, index(schedule.n)), pair);
-    addMask(firstColumn, scores);
-    hideUnseen(tile, firstColumn, scores);
+    weigh(tile, scores, state);
 
-    MutableArrayRef<Value> sums = MutableArrayRef<Value>(state).drop_back(4),
-                           max = MutableArrayRef<Value>(state).take_back(4).take_front(2),
-                           total = MutableArrayRef<Value>(state).take_back(2);
-    for (int64_t half = 0; half < 2; ++half) {
-      Value found = max[half];
-      auto mine = [&](int64_t j) { return four(scores, j).slice(size_t(half) * 2, 2); };
-      Value here = maximum(mine(0)[0], mine(0)[1]);
-      for (int64_t j = 1; j < schedule.n / 8; ++j)
-        here = maximum(here, maximum(mine(j)[0], mine(j)[1]));
-      Value larger = maximum(found, inQuad(here, [&](Value a, Value b) { return maximum(a, b); }));
-      Value base = orZero(larger), shrink = expOfDifference(found, base), added = zero;
-      for (int64_t j = 0; j < schedule.n / 8; ++j)
-        for (Value &score : mine(j)) {
-          score = expOfDifference(score, base);
-          added = plus(added, score);
-        }
-      total[half] = plus(times(total[half], shrink), added);
-      max[half] = larger;
-      for (int64_t j = 0; j < attention.valueSize / 8; ++j)
-        for (Value &sum : four(sums, j).slice(size_t(half) * 2, 2))
-          sum = times(sum, shrink);
-    }
-
+    MutableArrayRef<Value> sums = MutableArrayRef<Value>(state).drop_back(4);
     for (int64_t depth = 0; depth < schedule.n / 16; ++depth) {
       SmallVector<Value> left;
       for (int64_t part = 0; part < 4; ++part)
@@ -237,109 +136,8 @@ private:
     }
   }
 
-  /// `max`, or 0 for a row that has seen nothing, so that its exponentials are 0.
-  Value orZero(Value max) {
-    Value none = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, max, lowest);
-    return arith::SelectOp::create(builder, loc, none, zero, max);
-  }
-
-  void addMask(Value firstColumn, MutableArrayRef<Value> scores) {
-    if (attention.op.getInputs().size() < 4)
-      return;
-    Value mask = attention.op.getInputs()[3];
-    bool ragged = !dividesEvenly(columns(), schedule.n);
-    for (auto [position, score] : llvm::enumerate(scores)) {
-      const Row &mine = row[position / 2 % 2];
-      Value column = elements.add(firstColumn, index(int64_t(position / 4 * 8 + position % 2)));
-      if (ragged) {
-        Value last = arith::SubIOp::create(builder, loc, columns(), index(1));
-        column = arith::MinUIOp::create(builder, loc, column, last);
-      }
-      score = masked(score, mask, {batch, mine.head, mine.place, column});
-    }
-  }
-
-  /// -inf for columns behind the last one and, where it is causal, behind the row. Tiles that need it are few.
-  void hideUnseen(Value tile, Value firstColumn, MutableArrayRef<Value> scores) {
-    bool ragged = !dividesEvenly(columns(), schedule.n), causal = attention.op.getCausal();
-    if (!ragged && !causal)
-      return;
-    Value end = elements.multiply(elements.add(tile, index(1)), index(schedule.n));
-    Value needed = ragged ? isLess(columns(), end) : Value();
-    if (causal) {
-      Value firstRow = attention.groupedRows > 0 ? index(0) : warpRow;
-      Value crosses = isLess(elements.add(firstRow, index(1)), end);
-      needed = needed ? arith::OrIOp::create(builder, loc, needed, crosses).getResult() : crosses;
-    }
-    SmallVector<Type> types(scores.size(), f32);
-    auto branch = scf::IfOp::create(builder, loc, types, needed, /*withElse=*/true);
-    elements.inScope([&] {
-      builder.setInsertionPointToStart(&branch.getThenRegion().front());
-      SmallVector<Value> rest, hidden(scores.begin(), scores.end());
-      for (const Row &mine : row) {
-        Value seen = columns();
-        if (causal)
-          seen = arith::MinUIOp::create(builder, loc, seen, elements.add(mine.place, index(1)));
-        rest.push_back(arith::SubIOp::create(builder, loc, seen, firstColumn));
-      }
-      for (auto [position, score] : llvm::enumerate(hidden)) {
-        Value at = index(int64_t(position / 4 * 8 + position % 2));
-        Value seen = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, at, rest[position / 2 % 2]);
-        score = arith::SelectOp::create(builder, loc, seen, score, lowest);
-      }
-      scf::YieldOp::create(builder, loc, hidden);
-      builder.setInsertionPointToStart(&branch.getElseRegion().front());
-      scf::YieldOp::create(builder, loc, SmallVector<Value>(scores.begin(), scores.end()));
-    });
-    llvm::copy(branch.getResults(), scores.begin());
-  }
-
-  void write(SmallVector<Value> state) {
-    ArrayRef<Value> sums = ArrayRef<Value>(state).drop_back(4), max = ArrayRef<Value>(state).take_back(4).take_front(2),
-                    total = ArrayRef<Value>(state).take_back(2);
-    for (int64_t half = 0; half < 2; ++half) {
-      const Row &mine = row[half];
-      Value all = inQuad(total[size_t(half)], [&](Value a, Value b) { return plus(a, b); });
-      Value none = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, all, zero);
-      Value factor = arith::DivFOp::create(builder, loc, number(1), all);
-      factor = arith::SelectOp::create(builder, loc, none, zero, factor);
-      for (auto [value, destination] : kernel.results()) {
-        Type type = cast<ShapedType>(destination.getType()).getElementType();
-        Value pointer = kernel.pointers[destination];
-        auto rounded = [&](Value x) {
-          return type == f32 ? x : arith::TruncFOp::create(builder, loc, type, x).getResult();
-        };
-        if (cast<OpResult>(value).getResultNumber() == 1) {
-          Value first = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, pair, index(0));
-          when(both(mine.valid, first), [&] {
-            Value logarithm = plus(orZero(max[size_t(half)]), math::LogOp::create(builder, loc, all));
-            elements.store(rounded(logarithm), destination, {batch, mine.head, mine.place}, pointer);
-          });
-          continue;
-        }
-        when(mine.valid, [&] {
-          for (int64_t j = 0; j < attention.valueSize / 8; ++j)
-            for (int64_t next = 0; next < 2; ++next) {
-              Value column = elements.add(pair, index(j * 8 + next));
-              Value sum = sums[size_t(j * 4 + half * 2 + next)];
-              elements.store(rounded(times(sum, factor)), destination,
-                             placed({destination, places[Attention::Result]}, {batch, mine.head, mine.place, column}),
-                             pointer);
-            }
-        });
-      }
-    }
-  }
-
-  Attention attention;
-  SmallVector<int64_t, 4> places[4]; ///< of each operand and the result
-  SharedTile keys, values;           ///< of a stage
-  Value shared;                      ///< all stages, then queries
-  Value batch, keyHead, blockRow, warpRow;
-  Value firstHead; ///< of this block: of keys where rows are of a group of heads, else of queries
-  Value rows;      ///< that blocks share
-  Value pair;      ///< the first of the two columns of each eight that are this thread's
-  std::array<Row, 2> row;
+  SharedTile keys, values; ///< of a stage
+  Value shared;            ///< all stages, then queries
 };
 
 } // namespace

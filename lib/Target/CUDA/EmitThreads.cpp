@@ -197,6 +197,13 @@ LogicalResult checkSignature(func::FuncOp kernel) {
   return success();
 }
 
+/// Tensor maps of a kernel: of both operands of a product, of all three of attention.
+unsigned mapsOf(const Schedule &schedule) {
+  if (schedule.kind == Schedule::Kind::Attention)
+    return schedule.consumers > 0 ? 3 : 0;
+  return schedule.kind == Schedule::Kind::Wgmma ? 2 : 0;
+}
+
 LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> &shared) {
   if (failed(checkSignature(from)))
     return failure();
@@ -232,7 +239,7 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
   if (checks)
     types.push_back(pointer);
   attributes.resize(types.size(), builder.getDictionaryAttr({}));
-  const unsigned firstMap = types.size(), numMaps = schedule->kind == Schedule::Kind::Wgmma ? 2 : 0;
+  const unsigned firstMap = types.size(), numMaps = mapsOf(*schedule);
   for (unsigned i = 0; i < numMaps; ++i) {
     NamedAttrList attrs;
     attrs.append("llvm.byval", TypeAttr::get(LLVM::LLVMArrayType::get(builder.getI8Type(), uint64_t(kTensorMapBytes))));
@@ -290,7 +297,7 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
     case Schedule::Kind::Fma:
       return emitFma(kernel);
     case Schedule::Kind::Attention:
-      return emitAttention(kernel);
+      return schedule->consumers > 0 ? emitWarpGroupAttention(kernel) : emitAttention(kernel);
     }
     return failure();
   };

@@ -44,6 +44,8 @@ void setSchedule(func::FuncOp kernel, const Schedule &schedule) {
     parts.append("tile", builder.getDenseI64ArrayAttr({schedule.tileM, schedule.tileN}));
   } else if (schedule.kind == Schedule::Kind::Attention) {
     parts.append("block", builder.getDenseI64ArrayAttr({schedule.m, schedule.n}));
+    if (schedule.consumers > 0)
+      parts.append("consumers", builder.getI64IntegerAttr(schedule.consumers));
     parts.append("stages", builder.getI64IntegerAttr(schedule.stages));
   } else {
     parts.append("vector", builder.getI64IntegerAttr(schedule.vector));
@@ -116,7 +118,7 @@ std::optional<Schedule> getSchedule(func::FuncOp kernel) {
     } else if (kind == "attention" && numbers("block", {&schedule.m, &schedule.n}) &&
                number("stages", schedule.stages)) {
       schedule.kind = Schedule::Kind::Attention;
-      whole = true;
+      whole = !parts.contains("consumers") || number("consumers", schedule.consumers);
     }
   }
   if (parts && parts.contains("raster"))

@@ -9,6 +9,8 @@
 //                              stages = 4}}
 //   attributes {tw.schedule = {kind = "fma", threads = 256, block = array<i64: 64, 64, 16>, tile = array<i64: 4, 4>}}
 //   attributes {tw.schedule = {kind = "attention", threads = 128, block = array<i64: 64, 64>, stages = 2}}
+//   attributes {tw.schedule = {kind = "attention", threads = 384, block = array<i64: 128, 128>, consumers = 2,
+//                              stages = 3}}
 //
 // elements: a thread computes `vector` neighbouring elements of each result, its reductions in order.
 // rows: `group` threads share a row of the kernel; what a row has in common is reduced by shuffles, and through shared
@@ -26,7 +28,8 @@
 //   all.
 // fma: a block computes a tile (M, N; K at a time) of a product of any type, each thread a smaller tile in registers.
 // attention: a block has rows of queries of one head, 16 for each warp, and walks over so many keys at a time. In its
-//   gradient some blocks have rows of keys, and walk over queries.
+//   gradient some blocks have rows of keys, and walk over queries. With `consumers` on sm_90: one warp group loads, and
+//   each of the others has 64 rows, by wgmma.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_SCHEDULE_H
@@ -48,7 +51,7 @@ struct Schedule {
   // Of mma, wgmma and fma:
   int64_t m = 0, n = 0, k = 0;    ///< of a block's tile
   int64_t warpsM = 0, warpsN = 0; ///< that share it, for mma
-  int64_t consumers = 0;          ///< warp groups that share it, for wgmma
+  int64_t consumers = 0;          ///< warp groups that share it, for wgmma; of attention 0: mma.sync
   int64_t tileM = 0, tileN = 0;   ///< of a thread, for fma
   int64_t raster = 1;  ///< of mma and wgmma: rows of tiles that blocks with neighbouring numbers take column by column
   int64_t inTurn = 1;  ///< of wgmma: tiles that a block takes one after the other

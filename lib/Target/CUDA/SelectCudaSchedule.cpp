@@ -16,6 +16,7 @@
 #include "lib/Target/CUDA/ProductSpace.h"
 #include "lib/Target/CUDA/SplitSums.h"
 #include "lib/Target/CUDA/ThreadKernel.h"
+#include "lib/Target/CUDA/WarpGroupAttention.h"
 #include "lib/Target/CUDA/WgmmaSpace.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -326,12 +327,18 @@ private:
 };
 
 /// Attention, or its gradient, with a schedule on tensor cores: its own, or one that is chosen here.
-bool takesTensorCores(func::FuncOp kernel) {
+bool takesTensorCores(func::FuncOp kernel, const Arch &arch) {
   std::string reason;
   std::optional<Schedule> schedule;
   if (std::optional<Attention> attention = matchAttention(kernel, reason)) {
-    schedule = chooseAttention(*attention);
-    reason = whyNotAttention(*schedule, *attention);
+    if (arch.groupFlops > 0) {
+      schedule = chooseWarpGroupAttention(*attention, arch.sharedBytes);
+      reason = whyNotWarpGroupAttention(*schedule, *attention, arch.sharedBytes);
+    }
+    if (!schedule || !reason.empty()) {
+      schedule = chooseAttention(*attention);
+      reason = whyNotAttention(*schedule, *attention);
+    }
   } else if (std::optional<AttentionGradient> gradient = matchAttentionGradient(kernel, reason)) {
     schedule = chooseAttentionGradient(*gradient);
     reason = whyNotAttentionGradient(*schedule, *gradient);
@@ -362,7 +369,7 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
       auto isAttention = [](Operation *op) { return isa<tile::AttentionOp, tile::AttentionGradientOp>(op); };
       if (llvm::none_of(kernel.getOps(), [&](Operation &op) { return isAttention(&op); }))
         continue;
-      if (takesTensorCores(kernel))
+      if (takesTensorCores(kernel, *known))
         continue;
       if (failed(runPipeline(decompose, kernel)))
         return signalPassFailure();

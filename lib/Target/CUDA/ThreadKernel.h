@@ -48,6 +48,7 @@ mlir::LogicalResult emitMma(ThreadKernel &kernel);
 mlir::LogicalResult emitWgmma(ThreadKernel &kernel);
 mlir::LogicalResult emitFma(ThreadKernel &kernel);
 mlir::LogicalResult emitAttention(ThreadKernel &kernel);
+mlir::LogicalResult emitWarpGroupAttention(ThreadKernel &kernel);
 
 /// A sum of products that reads two operands again and again, each without a loop of the result: a product of matrices,
 /// which has no schedule `rows`. A matrix times a vector reads the matrix once, and has.

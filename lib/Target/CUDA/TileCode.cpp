@@ -1,5 +1,6 @@
 //===- TileCode.cpp - tiles of matrices in shared memory, and tensor cores on them ------===//
 #include "lib/Target/CUDA/TileCode.h"
+#include "lib/Target/CUDA/Contraction.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;

@@ -114,7 +114,12 @@ void WarpGroupCode::multiply(Type element, Type rhsElement, ArrayRef<Matrix> lef
   const bool integers = element.isInteger();
   const int64_t depth = groupDepthBytes * 8 / element.getIntOrFloatBitWidth();
   // From one product's k to the next, in sixteenths of bytes: in a line, or as many lines further.
-  auto stepOf = [&](const Matrix &matrix) { return (matrix.alongK ? groupDepthBytes : depth * lineBytes) / 16; };
+  auto placeOf = [&](const Matrix &matrix, int64_t step) {
+    constexpr int64_t stepsOfLine = lineBytes / groupDepthBytes;
+    if (!matrix.alongK)
+      return step * depth * lineBytes / 16;
+    return (step / stepsOfLine * matrix.nextLine + step % stepsOfLine * groupDepthBytes) / 16;
+  };
   const int64_t each = int64_t(sums.size() / left.size());
   std::string stem = "\twgmma.mma_async.sync.aligned.m64n" + std::to_string(columns) + "k" + std::to_string(depth);
   stem += integers            ? ".s32.s8.s8 {"
@@ -133,7 +138,7 @@ void WarpGroupCode::multiply(Type element, Type rhsElement, ArrayRef<Matrix> lef
     Value begin = descriptorOf(matrix);
     SmallVector<std::string> made;
     for (int64_t step = 0; step < steps; ++step)
-      made.push_back(pass(arith::AddIOp::create(builder, loc, begin, i64(step * stepOf(matrix)))));
+      made.push_back(pass(arith::AddIOp::create(builder, loc, begin, i64(placeOf(matrix, step)))));
     return made;
   };
   SmallVector<std::string> ofRight = descriptors(right);
@@ -153,6 +158,35 @@ void WarpGroupCode::multiply(Type element, Type rhsElement, ArrayRef<Matrix> lef
     for (int64_t step = 0; step < steps; ++step)
       text += stem + registers + "}, " + ofLeft[size_t(step)] + ", " + ofRight[size_t(step)] +
               (anew && step == 0 ? ", begins" : ", adds") + (integers ? "" : tail) + ";\n";
+  }
+  text += "\twgmma.commit_group.sync.aligned;\n\t}";
+  assembly(text, constraints + "~{memory}", operands, sums);
+}
+
+void WarpGroupCode::multiplyWords(Type element, ArrayRef<Value> left, const Matrix &right, int64_t columns,
+                                  MutableArrayRef<Value> sums) {
+  constexpr int64_t depth = 16, words = 4;
+  const std::string type = element.isF16() ? "f16" : "bf16";
+  std::string constraints = inPlace(sums), registers;
+  SmallVector<Value> operands(sums.begin(), sums.end());
+  auto pass = [&](Value value, const char *constraint) {
+    operands.push_back(value);
+    constraints += constraint;
+    return "$" + std::to_string(sums.size() + operands.size() - 1);
+  };
+  for (size_t i = 0; i < sums.size(); ++i)
+    registers += (i ? ", $" : "$") + std::to_string(i);
+  const Value begin = descriptorOf(right);
+  std::string text = "{\n\t.reg .pred adds;\n\tsetp.eq.u32 adds, 0, 0;\n\twgmma.fence.sync.aligned;\n";
+  for (int64_t step = 0; step < int64_t(left.size()) / words; ++step) {
+    std::string rows;
+    for (Value word : left.slice(size_t(step * words), size_t(words)))
+      rows += (rows.empty() ? "" : ", ") + pass(word, "r,");
+    const int64_t place = right.alongK ? step * groupDepthBytes : step * depth * lineBytes;
+    text += "\twgmma.mma_async.sync.aligned.m64n" + std::to_string(columns) + "k16.f32." + type + "." + type + " {" +
+            registers + "}, {" + rows + "}, " +
+            pass(arith::AddIOp::create(builder, loc, begin, i64(place / 16)), "l,") + ", adds, 1, 1, " +
+            (right.alongK ? "0" : "1") + ";\n";
   }
   text += "\twgmma.commit_group.sync.aligned;\n\t}";
   assembly(text, constraints + "~{memory}", operands, sums);

@@ -50,12 +50,16 @@ protected:
     mlir::Value start; ///< a pointer: of the step's first k, at a multiple of 1024 bytes
     bool alongK;
     int64_t lineBytes; ///< from 64 rows to the next where lines are along rows
+    int64_t nextLine = 0; ///< from a line's k to the next line's, where lines are along k and a sum has several
   };
   mlir::Value descriptorOf(const Matrix &matrix);
   /// sums += A * B for `steps` times 32 bytes of k and all of `left`, 64 rows each; `sums` are as many for each of
   /// them, f32 or, of i8, i32. With `anew` sums = A * B. Commits one group.
   void multiply(mlir::Type element, mlir::Type rhsElement, llvm::ArrayRef<Matrix> left, const Matrix &right,
                 int64_t columns, int64_t steps, llvm::MutableArrayRef<mlir::Value> sums, bool anew = false);
+  /// The same where A, 64 rows, is in registers: four words for each 16 numbers of 16 bits along k.
+  void multiplyWords(mlir::Type element, llvm::ArrayRef<mlir::Value> left, const Matrix &right, int64_t columns,
+                     llvm::MutableArrayRef<mlir::Value> sums);
   /// Until at most `groups` groups are in flight. With `sums`, what comes behind reads them as they are then.
   void waitForGroups(int64_t groups, llvm::MutableArrayRef<mlir::Value> sums = {});
 

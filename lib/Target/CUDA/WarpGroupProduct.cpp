@@ -7,8 +7,7 @@ using namespace mlir;
 
 namespace tilewright::cuda {
 
-/// Multiplies `run`'s size by `size`; false where it is no product of numbers and index arguments.
-static bool multiplySize(MappedOperand::Run &run, AffineExpr size) {
+bool multiplySize(MappedOperand::Run &run, AffineExpr size) {
   if (auto number = dyn_cast<AffineConstantExpr>(size))
     return number.getValue() >= 0 && !__builtin_mul_overflow(run.factor, number.getValue(), &run.factor);
   if (auto symbol = dyn_cast<AffineSymbolExpr>(size)) {

@@ -51,6 +51,9 @@ struct MappedOperand {
   int64_t boxes(int64_t side) const { return alongK ? 1 : side / lineElements(element); }
 };
 
+/// Multiplies `run`'s size by `size`; false where it is no product of numbers and index arguments.
+bool multiplySize(MappedOperand::Run &run, mlir::AffineExpr size);
+
 /// `operand` of `product`, whose rows (of A, columns of B) are `side`; null with the reason.
 std::optional<MappedOperand> mapOperand(Contraction product, mlir::OpOperand *operand, llvm::ArrayRef<unsigned> side,
                                         std::string &reason);

@@ -92,6 +92,33 @@ func.func private @too_few_warps(%q: tensor<1x2x64x64xbf16>, %k: tensor<1x2x64x6
 
 // -----
 
+// expected-error @+1 {{its schedule `attention` with consumers cannot be: it has 3 warp groups that multiply, and may have one or two}}
+func.func private @three_warp_groups(%q: tensor<1x2x64x64xbf16>, %k: tensor<1x2x64x64xbf16>, %v: tensor<1x2x64x64xbf16>, %r: tensor<1x2x64x64xbf16>) -> tensor<1x2x64x64xbf16> attributes {tw.kernel, tw.schedule = {kind = "attention", threads = 512 : i64, block = array<i64: 192, 64>, consumers = 3 : i64, stages = 2 : i64}} {
+  %l = tensor.empty() : tensor<1x2x64xf32>
+  %0:2 = tw_tile.attention {scale = 1.250000e-01 : f64} ins(%q, %k, %v : tensor<1x2x64x64xbf16>, tensor<1x2x64x64xbf16>, tensor<1x2x64x64xbf16>) outs(%r, %l : tensor<1x2x64x64xbf16>, tensor<1x2x64xf32>) -> tensor<1x2x64x64xbf16>, tensor<1x2x64xf32>
+  return %0#0 : tensor<1x2x64x64xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{its schedule `attention` with consumers cannot be: a block has 64 rows, and its warp groups 128}}
+func.func private @rows_of_warp_groups(%q: tensor<1x2x64x64xbf16>, %k: tensor<1x2x64x64xbf16>, %v: tensor<1x2x64x64xbf16>, %r: tensor<1x2x64x64xbf16>) -> tensor<1x2x64x64xbf16> attributes {tw.kernel, tw.schedule = {kind = "attention", threads = 384 : i64, block = array<i64: 64, 64>, consumers = 2 : i64, stages = 2 : i64}} {
+  %l = tensor.empty() : tensor<1x2x64xf32>
+  %0:2 = tw_tile.attention {scale = 1.250000e-01 : f64} ins(%q, %k, %v : tensor<1x2x64x64xbf16>, tensor<1x2x64x64xbf16>, tensor<1x2x64x64xbf16>) outs(%r, %l : tensor<1x2x64x64xbf16>, tensor<1x2x64xf32>) -> tensor<1x2x64x64xbf16>, tensor<1x2x64xf32>
+  return %0#0 : tensor<1x2x64x64xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{its schedule `attention` with consumers cannot be: it needs about 272 registers, and a thread has 232}}
+func.func private @keys_of_warp_groups(%q: tensor<1x2x64x64xbf16>, %k: tensor<1x2x64x64xbf16>, %v: tensor<1x2x64x64xbf16>, %r: tensor<1x2x64x64xbf16>) -> tensor<1x2x64x64xbf16> attributes {tw.kernel, tw.schedule = {kind = "attention", threads = 256 : i64, block = array<i64: 64, 256>, consumers = 1 : i64, stages = 2 : i64}} {
+  %l = tensor.empty() : tensor<1x2x64xf32>
+  %0:2 = tw_tile.attention {scale = 1.250000e-01 : f64} ins(%q, %k, %v : tensor<1x2x64x64xbf16>, tensor<1x2x64x64xbf16>, tensor<1x2x64x64xbf16>) outs(%r, %l : tensor<1x2x64x64xbf16>, tensor<1x2x64xf32>) -> tensor<1x2x64x64xbf16>, tensor<1x2x64xf32>
+  return %0#0 : tensor<1x2x64x64xbf16>
+}
+
+// -----
+
 // expected-error @+1 {{its schedule `fma` does not fit: it is no sum of products of two operands}}
 func.func private @no_contraction(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> attributes {tw.kernel, tw.schedule = {kind = "fma", threads = 256 : i64, block = array<i64: 64, 64, 16>, tile = array<i64: 4, 4>}} {
   return %x : tensor<4xf32>

@@ -1,0 +1,199 @@
+"""Attention on sm_90a by wgmma and TMA on the emulated device: executed by ptx-check, without a finding, by the numbers rule."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+import numpy
+import pytest
+import torch
+import torch.nn.functional as F
+
+from numbers_rule import assert_numbers, check, check_gradient
+from test_cuda import PROGRAM, find_ptxas
+from test_cuda_attention import attend, operands
+from test_cuda_wgmma import dumped
+
+WHOLE = os.environ.get("TILEWRIGHT_TEST_FULL") == "1"
+
+
+@pytest.fixture(autouse=True)
+def hopper(monkeypatch, tmp_path):
+    monkeypatch.setenv("TILEWRIGHT_TARGET", "cuda")
+    monkeypatch.setenv("TILEWRIGHT_DEVICE", "emulated")
+    monkeypatch.setenv("TILEWRIGHT_ARCH", "sm_90a")
+    monkeypatch.setenv("TILEWRIGHT_DUMP", str(tmp_path / "dump"))
+
+
+def consumers(tiled):
+    """Of attention: its warp groups that multiply, 0 for mma.sync."""
+    schedule = re.search(r'tw.schedule = \{([^}]*kind = "attention"[^}]*)\}', tiled)[1]
+    found = re.search(r"consumers = (\d+)", schedule)
+    return int(found[1]) if found else 0
+
+
+def check_by_wgmma(tmp_path, groups, fn, *inputs):
+    check(fn, *inputs)
+    assert consumers(dumped(tmp_path, "tiled")) == groups
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("size", [64, 128])
+def test_plain_and_causal(dtype, size, tmp_path):
+    check_by_wgmma(tmp_path, 2, attend(), *operands(128, 128, size, heads=1, key_heads=1, dtype=dtype))
+    check_by_wgmma(tmp_path, 1, attend(), *operands(64, 70, size, dtype=dtype, batches=2))
+    check_by_wgmma(tmp_path, 2, attend(is_causal=True), *operands(150, 150, size, heads=1, key_heads=1, dtype=dtype))
+    check_by_wgmma(tmp_path, 2, attend(is_causal=True, scale=0.3), *operands(96, 40, size, heads=1, key_heads=1, dtype=dtype))
+
+
+def test_a_ring_that_begins_anew(tmp_path):
+    """More tiles of keys than slots; of causal blocks the last walks over more tiles than the first."""
+    check_by_wgmma(tmp_path, 2, attend(), *operands(100, 601, heads=1, key_heads=1))
+    check_by_wgmma(tmp_path, 2, attend(is_causal=True), *operands(300, 300, 192, heads=1, key_heads=1))
+
+
+@pytest.mark.parametrize("size", [8, 80, 96, 192, 256] + ([16, 32, 40, 72, 112, 160] if WHOLE else []))
+def test_other_head_sizes(size, tmp_path):
+    check_by_wgmma(tmp_path, 2, attend(is_causal=True), *operands(70, 70, size, heads=1, key_heads=1, dtype=torch.float16))
+
+
+OTHER_VALUES = """func.func @main(%q: tensor<1x2x{rows}x{size}xf16>, %k: tensor<1x1x90x{size}xf16>, %v: tensor<1x1x90x{values}xf16>) -> tensor<1x2x{rows}x{values}xf16> {{
+  %r, %l = tw.attention %q, %k, %v {{scale = 0.125 : f64}} : tensor<1x2x{rows}x{size}xf16>, tensor<1x1x90x{size}xf16>, tensor<1x1x90x{values}xf16> -> tensor<1x2x{rows}x{values}xf16>, tensor<1x2x{rows}xf32>
+  return %r : tensor<1x2x{rows}x{values}xf16>
+}}
+"""
+
+
+@pytest.mark.parametrize("size, value_size", [(192, 128), (64, 128), (40, 24), (256, 64), (64, 256)])
+def test_values_of_another_size(size, value_size, tmp_path):
+    """As MLIR: PyTorch makes products of such calls on the CPU before a backend sees them."""
+    model = tmp_path / "m.mlir"
+    model.write_text(OTHER_VALUES.format(rows=70, size=size, values=value_size))
+    query, key, value = torch.randn(1, 2, 70, size).half(), torch.randn(1, 1, 90, size).half(), torch.randn(1, 1, 90, value_size).half()
+    given = []
+    for number, tensor in enumerate((query, key, value)):
+        numpy.save(tmp_path / f"{number}.npy", tensor.numpy())
+        given.append(f"--input=input{number}={tmp_path / f'{number}.npy'}")
+    cuda = ["--target=cuda", "--arch=sm_90a"]
+    assert consumers(subprocess.run([PROGRAM, "compile", model, *cuda, "--emit=tiled"], capture_output=True, text=True, check=True).stdout) == 2
+    done = subprocess.run([PROGRAM, "run", model, *cuda, "--device=emulated", *given, f"--output={tmp_path / 'out'}"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    (result,) = (tmp_path / "out").glob("*.npy")
+    attended = [F.scaled_dot_product_attention(*(x.to(type) for x in (query, key, value)), scale=0.125) for type in (torch.half, torch.double)]
+    assert_numbers([torch.from_numpy(numpy.load(result))], [attended[:1]], attended[1:])
+
+
+def test_grouped_heads(tmp_path):
+    check_by_wgmma(tmp_path, 2, attend(enable_gqa=True), *operands(80, 90, heads=4, key_heads=2, batches=2))
+    check_by_wgmma(tmp_path, 2, attend(enable_gqa=True, is_causal=True), *operands(80, 80, heads=4, key_heads=1))
+
+
+def test_masks(tmp_path):
+    q, k, v = operands(96, 75, batches=2)
+    for mask in (torch.rand(96, 75) > 0.4, torch.randn(2, 1, 96, 75).bfloat16()):
+        check_by_wgmma(tmp_path, 2, lambda q, k, v, mask: F.scaled_dot_product_attention(q, k, v, mask), q, k, v, mask)
+
+
+def test_rows_that_see_nothing(tmp_path):
+    q, k, v = operands(64, 64)
+    mask = torch.rand(64, 64) > 0.3
+    mask[5] = False
+    out = torch.compile(lambda q, k, v, mask: F.scaled_dot_product_attention(q, k, v, mask), backend="tilewright")(q, k, v, mask)
+    assert consumers(dumped(tmp_path, "tiled")) == 1
+    assert out.isfinite().all() and (out[:, :, 5] == 0).all()
+
+
+def test_operands_as_projections_give_them(tmp_path):
+    """Heads lie between rows and numbers, and so they do in the maps."""
+    def forward(q, k, v):
+        q, k, v = (x.view(2, 70, 2, 64).transpose(1, 2) for x in (q, k, v))
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(2, 70, 128)
+
+    check_by_wgmma(tmp_path, 2, forward, *(torch.randn(2, 70, 128).bfloat16() for _ in range(3)))
+
+
+def test_symbolic_lengths(tmp_path):
+    q, k, v = operands(150, 170, heads=1, key_heads=1)
+    for value in (q, k, v):
+        torch._dynamo.mark_dynamic(value, 2)
+    check_by_wgmma(tmp_path, 2, attend(), q, k, v)
+    check_by_wgmma(tmp_path, 2, attend(is_causal=True), q, k, v)
+
+
+def test_what_stays_with_mma(tmp_path):
+    """Few queries would leave most rows of a wgmma empty."""
+    check_by_wgmma(tmp_path, 0, attend(), *operands(40, 130))
+    check_by_wgmma(tmp_path, 0, attend(enable_gqa=True), *operands(1, 90, heads=8, key_heads=2))
+
+
+def test_logsumexp_of_training():
+    check_gradient(attend(is_causal=True), *operands(72, 72, heads=1, key_heads=1))
+
+
+HEAD = """func.func @main(%q: tensor<2x4x{rows}x{size}x{type}>, %k: tensor<2x2x{rows}x{size}x{type}>) -> tensor<2x4x{rows}x{size}x{type}> {{
+  %r, %l = tw.attention %q, %k, %k {{scale = 0.125 : f64{causal}}} : tensor<2x4x{rows}x{size}x{type}>, tensor<2x2x{rows}x{size}x{type}>, tensor<2x2x{rows}x{size}x{type}> -> tensor<2x4x{rows}x{size}x{type}>, tensor<2x4x{rows}xf32>
+  return %r : tensor<2x4x{rows}x{size}x{type}>
+}}
+"""
+
+
+@pytest.mark.parametrize("size", [64, 128, 256] + ([80, 96, 160, 192] if WHOLE else []))
+@pytest.mark.parametrize("causal", ["", ", causal"])
+def test_ptxas_spills_nothing_and_serializes_nothing(size, causal, tmp_path):
+    ptxas = find_ptxas()
+    if not ptxas:
+        pytest.skip("there is no ptxas: neither a CUDA root nor triton's wheel")
+    for rows, type in ((64, "bf16"), (1000, "f16")):
+        (tmp_path / "m.mlir").write_text(HEAD.format(rows=rows, size=size, type=type, causal=causal))
+        ptx = tmp_path / "m.ptx"
+        subprocess.run([PROGRAM, "compile", tmp_path / "m.mlir", "--target=cuda", "--arch=sm_90a", "--emit=ptx", "-o", ptx], check=True)
+        assert "wgmma.mma_async" in ptx.read_text()
+        told = subprocess.run([ptxas, "-arch=sm_90a", "-v", ptx, "-o", tmp_path / "m.cubin"], capture_output=True, text=True)
+        assert told.returncode == 0, told.stderr
+        assert set(re.findall(r"(\d+) bytes spill stores", told.stderr)) == {"0"}, told.stderr
+        assert "wgmma" not in told.stderr and "C75" not in told.stderr and "warning" not in told.stderr, told.stderr
+
+
+DAMAGE = {
+    "nothing": (r"", "", ""),
+    "no wait for queries": (r"(setmaxnreg\.inc(?s:.)*?)mbarrier\.try_wait[^\n]*\n\t@!done bra again;\n", r"\1", "race"),
+    "no wait for an empty slot": (r"\tmbarrier\.try_wait[^\n]*\n\t@!done bra again;\n(?=(?s:.)*expect_tx)", "", "mbarrier-misuse"),
+    "no wait for products": (r"wgmma\.wait_group\.sync\.aligned 0;", "", "register-in-flight"),
+    "no fence of the sums": (r"wgmma\.fence\.sync\.aligned;", "", "missing-wgmma-fence"),
+    "a slot is never empty": (r"mbarrier\.arrive\.shared::cta\.b64 [^\n]*", "", "deadlock"),
+    "a warp is not waited for": (r"(mbarrier\.init[^\n]*), 8;", r"\1, 7;", "race"),
+    "one warp too many": (r"(mbarrier\.init[^\n]*), 8;", r"\1, 9;", "deadlock"),
+    "values are not waited for": (r"(expect_tx[^\n]*), 32768;", r"\1, 16384;", "async-not-waited"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_the_checker_sees_damage(damage, tmp_path):
+    """The kernel as it is has no finding in any order of its warps; without any one of its parts it has. Four slots of 32 KB, six tiles."""
+    pattern, change, expected = DAMAGE[damage]
+    shapes = {"Q": [1, 1, 130, 64], "K": [1, 1, 650, 64], "V": [1, 1, 650, 64], "R": [1, 1, 130, 64]}
+    types = {name: f"tensor<{'x'.join(map(str, shape))}xbf16>" for name, shape in shapes.items()}
+    (tmp_path / "m.mlir").write_text(f"""func.func @main(%q: {types['Q']}, %k: {types['K']}, %v: {types['V']}) -> {types['R']} {{
+  %r, %l = tw.attention %q, %k, %v {{scale = 0.125 : f64}} : {types['Q']}, {types['K']}, {types['V']} -> {types['R']}, tensor<1x1x130xf32>
+  return %r : {types['R']}
+}}""")
+    text = subprocess.run([PROGRAM, "compile", tmp_path / "m.mlir", "--target=cuda", "--arch=sm_90a", "--emit=ptx"], capture_output=True, text=True, check=True).stdout
+    damaged, count = re.subn(pattern, change, text) if pattern else (text, 1)
+    assert count > 0
+    (tmp_path / "k.ptx").write_text(damaged)
+    boxes = {"Q": 128, "K": 128, "V": 128}
+    maps = [{"buffer": name, "dtype": "bf16", "dims": shapes[name][::-1], "strides": [128, 128 * shapes[name][2], 128 * shapes[name][2]],
+             "box": [64, rows, 1, 1], "swizzle": 128} for name, rows in boxes.items()]  # fmt: skip
+    shared = int(re.search(r"tw_cuda.shared = (\d+)", subprocess.run(
+        [PROGRAM, "compile", tmp_path / "m.mlir", "--target=cuda", "--arch=sm_90a", "--emit=target"], capture_output=True, text=True, check=True).stdout)[1])  # fmt: skip
+    launch = {"grid": 2, "block": 384, "dynamic_shared": shared,
+              "buffers": {name: {"dtype": "bf16", "shape": shape, "fill": "uninitialised" if name == "R" else "random"} for name, shape in shapes.items()},
+              "arguments": [{"buffer": name} for name in shapes] + [{"tensor_map": each} for each in maps]}  # fmt: skip
+    (tmp_path / "launch.json").write_text(json.dumps(launch))
+    for seed in range(2):
+        done = subprocess.run([pathlib.Path(PROGRAM).with_name("ptx-check"), tmp_path / "k.ptx", "--args", tmp_path / "launch.json", "--seed", str(seed)],
+                              capture_output=True, text=True, timeout=60)  # fmt: skip
+        assert done.returncode == (1 if expected else 0), done.stdout + done.stderr
+        assert expected in done.stdout + done.stderr

@@ -1,0 +1,65 @@
+// Attention on sm_90a: a warp group loads by TMA, one or two multiply by wgmma, weights as the left operand in registers.
+// RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s --check-prefix=TILED
+// RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=target | FileCheck %s --check-prefix=TARGET
+// RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=ptx | FileCheck %s
+// RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s --check-prefix=OLDER
+// RUN: tilewright run %s --target=cuda --arch=sm_90a --device=emulated --check | FileCheck %s --check-prefix=RESULT
+
+// Causal, with fewer heads of keys, and its log-sum-exp; up to 64 queries, one warp group multiplies; values of another size.
+// TILED: tw.schedule = {block = array<i64: 128, 128>, consumers = 2 : i64, kind = "attention", stages = 3 : i64, threads = 384 : i64}
+// TILED: tw.schedule = {block = array<i64: 64, 64>, consumers = 1 : i64, kind = "attention", stages = 4 : i64, threads = 256 : i64}
+// TILED: tw.schedule = {block = array<i64: 128, 64>, consumers = 2 : i64, kind = "attention", stages = 4 : i64, threads = 384 : i64}
+// A step of decoding, and queries that would leave rows of a wgmma empty, are multiplied by mma.sync.
+// TILED: tw.schedule = {block = array<i64: 16, 64>, kind = "attention"
+// TILED: tw.schedule = {block = array<i64: 64, 64>, kind = "attention"
+
+// A box has 64 numbers of a head and a tile's rows; keys and values are one buffer here.
+// TARGET: @kernel_0({{.*}}tw_cuda.maps = ["0:bf16:128:64*128,128*150,1*4,1*1", "1:bf16:128:64*128,128*150,1*2,1*1", "1:bf16:128:64*128,128*150,1*2,1*1"]
+// 128 rows of queries of 256 bytes, three times as many of keys and values, seven mbarriers.
+// TARGET-SAME: tw_cuda.shared = 229432
+// TARGET: @kernel_2({{.*}}tw_cuda.maps = ["0:f16:128:64*192,128*70,1*1,1*1", "1:f16:128:64*192,64*90,1*1,1*1", "2:f16:128:64*128,64*90,1*1,1*1"]
+
+// CHECK: .entry kernel_0(
+// CHECK: .reqntid 384
+// The queries', and three slots': full when the bytes have come, empty when eight warps have arrived.
+// CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 1;
+// CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 1;
+// CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 8;
+// CHECK-COUNT-4: mbarrier.init.shared::cta.b64
+// CHECK: fence.mbarrier_init.release.cluster;
+// CHECK: setmaxnreg.dec.sync.aligned.u32 40;
+// CHECK: mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r{{[0-9]+}}], 32768;
+// CHECK-COUNT-2: cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes
+// CHECK: mbarrier.try_wait.parity.shared::cta.b64
+// CHECK: mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r{{[0-9]+}}], 65536;
+// CHECK-COUNT-4: cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes
+// CHECK: setmaxnreg.inc.sync.aligned.u32 232;
+// CHECK: mbarrier.try_wait.parity.shared::cta.b64
+// Scores: both operands in shared memory, along k.
+// CHECK-DAG: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {{.*}}}, %rd{{[0-9]+}}, %rd{{[0-9]+}}, {{.*}}, 1, 1, 0, 0;
+// Sums: weights in registers, values turned over.
+// CHECK-DAG: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {{.*}}}, {%r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}}, %rd{{[0-9]+}}, adds, 1, 1, 1;
+// CHECK: mbarrier.arrive.shared::cta.b64
+// CHECK: .entry kernel_1(
+// CHECK: .reqntid 256
+// CHECK-NOT: setmaxnreg
+// CHECK: wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16
+// CHECK: .entry kernel_3(
+// CHECK-NOT: wgmma.mma_async
+// CHECK: mma.sync.aligned.m16n8k16
+
+// OLDER-NOT: wgmma
+// OLDER: mma.sync.aligned.m16n8k16
+
+// RESULT: check: every kernel agrees with the reference
+func.func @main(%q: tensor<1x4x150x128xbf16>, %k: tensor<1x2x150x128xbf16>, %p: tensor<2x2x64x64xf16>,
+                %a: tensor<1x1x70x192xf16>, %b: tensor<1x1x90x192xf16>, %v: tensor<1x1x90x128xf16>,
+                %d: tensor<1x8x1x64xbf16>, %c: tensor<1x2x90x64xbf16>, %f: tensor<1x2x40x64xbf16>)
+    -> (tensor<1x4x150x128xbf16>, tensor<1x4x150xf32>, tensor<2x2x64x64xf16>, tensor<1x1x70x128xf16>, tensor<1x8x1x64xbf16>, tensor<1x2x40x64xbf16>) {
+  %r0, %l0 = tw.attention %q, %k, %k {scale = 0.125 : f64, causal} : tensor<1x4x150x128xbf16>, tensor<1x2x150x128xbf16>, tensor<1x2x150x128xbf16> -> tensor<1x4x150x128xbf16>, tensor<1x4x150xf32>
+  %r1, %l1 = tw.attention %p, %p, %p {scale = 0.25 : f64} : tensor<2x2x64x64xf16>, tensor<2x2x64x64xf16>, tensor<2x2x64x64xf16> -> tensor<2x2x64x64xf16>, tensor<2x2x64xf32>
+  %r2, %l2 = tw.attention %a, %b, %v {scale = 0.125 : f64} : tensor<1x1x70x192xf16>, tensor<1x1x90x192xf16>, tensor<1x1x90x128xf16> -> tensor<1x1x70x128xf16>, tensor<1x1x70xf32>
+  %r3, %l3 = tw.attention %d, %c, %c {scale = 0.125 : f64} : tensor<1x8x1x64xbf16>, tensor<1x2x90x64xbf16>, tensor<1x2x90x64xbf16> -> tensor<1x8x1x64xbf16>, tensor<1x8x1xf32>
+  %r4, %l4 = tw.attention %f, %f, %f {scale = 0.125 : f64} : tensor<1x2x40x64xbf16>, tensor<1x2x40x64xbf16>, tensor<1x2x40x64xbf16> -> tensor<1x2x40x64xbf16>, tensor<1x2x40xf32>
+  return %r0, %l0, %r1, %r2, %r3, %r4 : tensor<1x4x150x128xbf16>, tensor<1x4x150xf32>, tensor<2x2x64x64xf16>, tensor<1x1x70x128xf16>, tensor<1x8x1x64xbf16>, tensor<1x2x40x64xbf16>
+}
