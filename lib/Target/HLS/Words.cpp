@@ -2,6 +2,7 @@
 //
 //   for i (unrolled by 16): w[k, j * 16 + i]          16 banks along j: one word, whose address is k and j
 //   for i (unrolled by 16): w[k, j + i]               no: 16 elements of two words that a shift by j picks
+//   w[k, j] = ...                                     no: a word with one new element would have to be read first
 //
 // Test: test/Target/HLS/place-words.mlir
 //
@@ -68,6 +69,8 @@ bool takesWholeWords(MemRefType type, AffineMap map, OperandRange operands, bool
       words *= span.elements;
       continue;
     }
+    if (span.elements == 1 && !writes) // its word is read, and it is picked from that
+      continue;
     if (!span.isAligned || (writes && !span.isWhole))
       return false;
     words *= llvm::divideCeil(span.elements, count);
