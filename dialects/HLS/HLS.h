@@ -30,8 +30,10 @@ inline constexpr llvm::StringLiteral scheduleAttrName = "tw_hls.schedule";
 inline constexpr llvm::StringLiteral fabricAttrName = "tw_hls.fabric";
 
 /// On an argument of @main: the elements that it has in every call, a weight's; and on the module, after
-/// --tw-hls-embed-weights: which of the model's tensor arguments, by number, are constants of the design.
-inline constexpr llvm::StringLiteral valueAttrName = "tw_hls.value", embeddedAttrName = "tw_hls.embedded";
+/// --tw-hls-embed-weights: which of the model's tensor arguments, by number, are constants of the design, and the
+/// elements of the ports behind the model's own.
+inline constexpr llvm::StringLiteral valueAttrName = "tw_hls.value", embeddedAttrName = "tw_hls.embedded",
+                                     arrangedAttrName = "tw_hls.arranged";
 
 /// Vendors' tools split an array into no more parts.
 inline constexpr int64_t mostBanks = 4096;
@@ -45,6 +47,9 @@ mlir::MemRefType withMemory(mlir::MemRefType type, PartitionAttr banks, Memory m
 PartitionAttr banksOf(mlir::MemRefType type);
 /// Arrays without a memory space lie in bram.
 Memory memoryOf(mlir::MemRefType type);
+/// UltraRAM, each bank in memories of its own, or elements of all banks side by side in a word.
+inline bool isUltra(Memory memory) { return memory == Memory::Uram || memory == Memory::UramWords; }
+inline bool hasWords(Memory memory) { return memory == Memory::BramWords || memory == Memory::UramWords; }
 
 } // namespace tilewright::hls
 

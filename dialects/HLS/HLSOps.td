@@ -100,7 +100,8 @@ def HLS_PartitionAttr : HLS_Attr<"Partition", "partition", [DeclareAttrInterface
 
 def HLS_Memory : I32EnumAttr<"Memory", "where an array lives", [
     I32EnumAttrCase<"Dram", 0, "dram">, I32EnumAttrCase<"Bram", 1, "bram">, I32EnumAttrCase<"Uram", 2, "uram">,
-    I32EnumAttrCase<"Lutram", 3, "lutram">, I32EnumAttrCase<"Register", 4, "register">]> {
+    I32EnumAttrCase<"Lutram", 3, "lutram">, I32EnumAttrCase<"Register", 4, "register">,
+    I32EnumAttrCase<"UramWords", 5, "uram_words">, I32EnumAttrCase<"BramWords", 6, "bram_words">]> {
   let cppNamespace = "::tilewright::hls";
   let genSpecializedAttr = 0;
 }

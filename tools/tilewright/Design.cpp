@@ -24,8 +24,10 @@ namespace {
 /// At the top of a design: who made it, and its list of files, by which a later run knows what it may replace.
 constexpr llvm::StringLiteral mark = "report.json", filesKey = "files";
 
-/// As the dialect tw_hls describes them: the elements of a weight; which tensors have become part of the design.
-constexpr llvm::StringLiteral valueAttrName = "tw_hls.value", embeddedAttrName = "tw_hls.embedded";
+/// As the dialect tw_hls describes them: the elements of a weight; which tensors have become part of the design; the
+/// elements of ports that the model does not have.
+constexpr llvm::StringLiteral valueAttrName = "tw_hls.value", embeddedAttrName = "tw_hls.embedded",
+                              arrangedAttrName = "tw_hls.arranged";
 
 std::string parentOf(llvm::StringRef folder) {
   llvm::StringRef parent = path::parent_path(folder.rtrim('/'));
@@ -202,8 +204,10 @@ llvm::Error writeDesign(Session &session, ModelFile &model, const ModelFile &flo
   if (!files)
     return files.takeError();
   auto embedded = module->getAttrOfType<DenseI64ArrayAttr>(embeddedAttrName);
+  auto arranged = module->getAttrOfType<ArrayAttr>(arrangedAttrName);
   llvm::Expected<DesignData> data =
-      makeDesignData(model, *original, floats, embedded ? embedded.asArrayRef() : llvm::ArrayRef<int64_t>());
+      makeDesignData(model, *original, floats, embedded ? embedded.asArrayRef() : llvm::ArrayRef<int64_t>(),
+                     arranged ? arranged.getValue() : llvm::ArrayRef<Attribute>());
   if (!data)
     return data.takeError();
   files->insert(files->end(), data->files.begin(), data->files.end());

@@ -31,10 +31,10 @@ struct DesignData {
   std::vector<FixedError> errors; ///< per result; empty: the model is no fixed point
 };
 
-/// The data of a test bench: seeded inputs but those tensors whose numbers are in `embedded`, the reference's results,
-/// and how far from them a result may be. Consumes copies of `module`.
-llvm::Expected<DesignData> makeDesignData(const ModelFile &model, mlir::ModuleOp module,
-                                          const ModelFile &floats, llvm::ArrayRef<int64_t> embedded);
+/// The data of a test bench: seeded inputs but those tensors whose numbers are in `embedded`, then the elements of
+/// `arranged`; the reference's results, and how far from them a result may be. Consumes copies of `module`.
+llvm::Expected<DesignData> makeDesignData(const ModelFile &model, mlir::ModuleOp module, const ModelFile &floats,
+                                          llvm::ArrayRef<int64_t> embedded, llvm::ArrayRef<mlir::Attribute> arranged);
 
 } // namespace tilewright::driver
 

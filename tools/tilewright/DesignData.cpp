@@ -94,7 +94,7 @@ std::string bytesOf(const void *data, int64_t count) {
 } // namespace
 
 llvm::Expected<DesignData> makeDesignData(const ModelFile &model, ModuleOp module, const ModelFile &floats,
-                                          llvm::ArrayRef<int64_t> embedded) {
+                                          llvm::ArrayRef<int64_t> embedded, llvm::ArrayRef<Attribute> arranged) {
   if (llvm::Error failed = floats.module ? widenIntegers(module) : llvm::Error::success())
     return std::move(failed);
   auto main = module.lookupSymbol<func::FuncOp>("main");
@@ -145,6 +145,15 @@ llvm::Expected<DesignData> makeDesignData(const ModelFile &model, ModuleOp modul
           {name("input", port++, ".bin"), bytesOf(inputs->pointers[number], tensor.getNumElements() * width)});
       ++number;
     }
+  for (Attribute attribute : arranged) {
+    auto value = cast<DenseElementsAttr>(attribute);
+    std::string bytes(value.getRawData().begin(), value.getRawData().end());
+    const int64_t copies = value.isSplat() ? value.getNumElements() : 1;
+    std::string all;
+    for (int64_t copy = 0; copy < copies; ++copy)
+      all += bytes;
+    files.push_back({name("input", port++, ".bin"), std::move(all)});
+  }
   double largest = 0;
   for (const HostTensor &result : *expected)
     largest = std::max(largest, rms(result.count(), [&](int64_t i) { return valueAt(result, i); }));

@@ -311,19 +311,24 @@ bool isBlockLoop(affine::AffineForOp loop) {
 }
 
 int64_t blockMemories(MemRefType type) {
-  if (memoryOf(type) != Memory::Bram)
+  if (memoryOf(type) != Memory::Bram && memoryOf(type) != Memory::BramWords)
     return 0;
   PartitionAttr partition = banksOf(type);
   const int64_t banks = partition ? partition.getBanks(type.getShape()) : 1;
+  if (memoryOf(type) == Memory::BramWords)
+    return blocksFor(llvm::divideCeil(type.getNumElements(), banks), banks * widthOf(type.getElementType()));
   return banks * blocksFor(llvm::divideCeil(type.getNumElements(), banks), widthOf(type.getElementType()));
 }
 
 int64_t ultraMemories(MemRefType type) {
-  if (memoryOf(type) != Memory::Uram)
+  if (!isUltra(memoryOf(type)))
     return 0;
   constexpr int64_t words = 4096, bits = 72; // AMD UG573
   PartitionAttr partition = banksOf(type);
   const int64_t banks = partition ? partition.getBanks(type.getShape()) : 1;
+  if (memoryOf(type) == Memory::UramWords)
+    return llvm::divideCeil(llvm::divideCeil(type.getNumElements(), banks), words) *
+           llvm::divideCeil(banks * widthOf(type.getElementType()), bits);
   return banks * llvm::divideCeil(llvm::divideCeil(type.getNumElements(), banks), words) *
          llvm::divideCeil(widthOf(type.getElementType()), bits);
 }

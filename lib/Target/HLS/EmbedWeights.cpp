@@ -6,15 +6,19 @@
 // After:
 //   func @main(%x: ...) { %0 = arith.constant dense<...> loc("w") ...       and the module has tw_hls.embedded = [0]
 //
-// A kernel of constants that only moves elements (a permutation, a slice) is carried out here. Without a wish of the
-// user's, weights are embedded when all together take at most half of the block memories in the budget; else they stay
-// ports. A design with its weights in ROMs needs no port and no cycle for them.
+// A kernel of constants that only moves elements (a permutation, a slice), or adds and multiplies integers, is carried
+// out here. Without a wish of the user's, weights are embedded when all together take at most half of the block memories
+// in the budget. A design with its weights in ROMs needs no port and no cycle for them. Where they take more, the large
+// ones become ports again after that, arranged as kernels read them, behind the model's inputs:
+//   func @main(%x: ..., %w: tensor<4x6xf32> {tw.name = "w"})      and the module has tw_hls.arranged = [dense<...>]
 //
 // Test: test/Target/HLS/embed-weights.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/HLS/HLS.h"
 #include "lib/Target/HLS/Cost.h"
+#include "lib/Target/HLS/DropZeros.h"
+#include "lib/Target/HLS/EvaluateConstants.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -57,32 +61,35 @@ DenseElementsAttr moved(linalg::GenericOp op, DenseElementsAttr value) {
   return DenseElementsAttr::getFromRawBuffer(result, made);
 }
 
-using Known = llvm::DenseMap<Value, DenseElementsAttr>;
-
-DenseElementsAttr constantOf(Value value, const Known &known = Known()) {
+DenseElementsAttr constantOf(Value value, const KnownTensors &known = KnownTensors()) {
   if (DenseElementsAttr found = known.lookup(value))
     return found;
   auto constant = value.getDefiningOp<arith::ConstantOp>();
   return constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
 }
 
-/// The result of an op on constants that only moves elements; null for others.
-DenseElementsAttr evaluate(Operation &op, const Known &known = Known()) {
-  if (op.getNumResults() != 1 || op.getNumOperands() == 0)
+/// The result of an op on constants; null for what is not carried out here.
+DenseElementsAttr evaluate(Operation &op, const KnownTensors &known = KnownTensors()) {
+  if (auto fill = dyn_cast<linalg::FillOp>(op))
+    return evaluateFill(fill);
+  auto type = op.getNumResults() == 1 ? dyn_cast<RankedTensorType>(op.getResult(0).getType()) : RankedTensorType();
+  if (!type || !type.hasStaticShape() || op.getNumOperands() == 0)
     return {};
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  if (generic)
+    if (DenseElementsAttr value = evaluateGeneric(generic, known))
+      return value;
   DenseElementsAttr value = constantOf(op.getOperand(0), known);
-  auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
-  if (!value || !type || !type.hasStaticShape() || value.getElementType().isInteger(1))
+  if (!value || value.getElementType().isInteger(1))
     return {};
   if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
     return value.reshape(type);
-  auto generic = dyn_cast<linalg::GenericOp>(op);
   return generic ? moved(generic, value) : DenseElementsAttr();
 }
 
 /// The result of a call whose kernel does nothing but that.
 DenseElementsAttr evaluate(func::CallOp call, func::FuncOp kernel) {
-  Known known;
+  KnownTensors known;
   for (auto [operand, argument] : llvm::zip(call.getOperands(), kernel.getArguments()))
     if (DenseElementsAttr value = constantOf(operand))
       known[argument] = value;
@@ -119,13 +126,16 @@ struct HlsEmbedWeights : impl::HlsEmbedWeightsBase<HlsEmbedWeights> {
     for (unsigned index = 0; index < main.getNumArguments(); ++index)
       if (auto value = main.getArgAttrOfType<ElementsAttr>(index, valueAttrName))
         weights.push_back(value);
-    const bool embed = place == "embedded" || (place != "external" && blocksOf(weights) <= resources->bram / 2);
+    const bool embed = place != "external";
+    const bool fit = place == "embedded" || blocksOf(weights) <= resources->bram / 2;
     if (embed)
       replaceWeights(main);
     for (unsigned index = 0; index < main.getNumArguments(); ++index)
       main.removeArgAttr(index, valueAttrName);
     if (embed)
       evaluateCalls(main);
+    if (embed && !fit)
+      arrangePorts(main, resources->bram / 2000);
   }
 
 private:
@@ -162,17 +172,39 @@ private:
       if (!value)
         continue;
       OpBuilder builder(&op);
-      auto source = op.getOperand(0).getDefiningOp<arith::ConstantOp>(); // whose name it takes over
+      auto source = op.getOperand(0).getDefiningOp<arith::ConstantOp>(); // whose name it takes over, with all its elements
+      if (source && cast<ShapedType>(source.getType()).getNumElements() != value.getNumElements())
+        source = nullptr;
       auto constant = arith::ConstantOp::create(builder, source ? source.getLoc() : op.getLoc(), value);
       op.getResult(0).replaceAllUsesWith(constant.getResult());
       op.erase();
     }
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(main.front())))
-      if (isOpTriviallyDead(&op))
-        op.erase();
+    dropZeros(main);
     for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
       if (kernel.isPrivate() && SymbolTable::symbolKnownUseEmpty(kernel, getOperation()))
         kernel.erase();
+  }
+
+  /// Constants of more than so many block memories come from outside, as the kernels read them.
+  void arrangePorts(func::FuncOp main, int64_t mostBlocks) {
+    Builder builder(&getContext());
+    SmallVector<Attribute> values;
+    for (auto constant : llvm::make_early_inc_range(main.front().getOps<arith::ConstantOp>())) {
+      auto value = dyn_cast<DenseElementsAttr>(constant.getValue());
+      if (!value || blocksOf({value}) <= mostBlocks)
+        continue;
+      auto name = dyn_cast<NameLoc>(constant.getLoc());
+      SmallVector<NamedAttribute> attributes;
+      if (name)
+        attributes.push_back(builder.getNamedAttr("tw.name", name.getName()));
+      const unsigned number = main.getNumArguments();
+      (void)main.insertArgument(number, constant.getType(), builder.getDictionaryAttr(attributes), constant.getLoc());
+      constant.replaceAllUsesWith(Value(main.getArgument(number)));
+      constant.erase();
+      values.push_back(value);
+    }
+    if (!values.empty())
+      getOperation()->setAttr(arrangedAttrName, builder.getArrayAttr(values));
   }
 };
 

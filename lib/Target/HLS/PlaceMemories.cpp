@@ -9,12 +9,17 @@
 // stay where they are. Arrays that take the most block memories for each UltraRAM go first, and no more of them than
 // needed. An array and what tasks call it by are one.
 //
+// Where every access takes the same element of each bank, a bank needs no address of its own: elements of all banks lie
+// side by side in words (memory<uram_words>, array_reshape in C++), so that nine bytes share a word of 72 bits. Block
+// memories hold words, too (memory<bram_words>), which is tried first.
+//
 // Test: test/Target/HLS/place-memories.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/HLS/Banks.h"
 #include "lib/Target/HLS/Cost.h"
 #include "lib/Target/HLS/Names.h"
+#include "lib/Target/HLS/Words.h"
 #include "tilewright/Passes.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
@@ -32,11 +37,14 @@ namespace {
 /// Arrays that are one memory: a channel, and the arguments of the tasks that it is handed to.
 struct Group {
   SmallVector<Value> values;
-  int64_t blocks = 0, ultra = 0; ///< what it takes as one or the other
+  int64_t blocks = 0, blockWords = 0; ///< what it takes in block memories, bank by bank and in words
+  int64_t banks = 0, words = 0;       ///< the same in UltraRAMs
   bool mayMove = true;
+  bool mayBeWords = false;
+  int64_t ultra = 0; ///< what it takes of UltraRAMs in the better way that it may lie there
 };
 
-MemRefType movedType(MemRefType type) { return withMemory(type, banksOf(type), Memory::Uram); }
+MemRefType movedType(MemRefType type, Memory memory) { return withMemory(type, banksOf(type), memory); }
 
 llvm::MapVector<const void *, Group> groupsOf(func::FuncOp top) {
   auto module = top->getParentOfType<ModuleOp>();
@@ -64,7 +72,9 @@ llvm::MapVector<const void *, Group> groupsOf(func::FuncOp top) {
     group.values.push_back(value);
     auto type = cast<MemRefType>(value.getType());
     group.blocks += times * blockMemories(type);
-    group.ultra += times * ultraMemories(movedType(type));
+    group.blockWords += times * blockMemories(movedType(type, Memory::BramWords));
+    group.banks += times * ultraMemories(movedType(type, Memory::Uram));
+    group.words += times * ultraMemories(movedType(type, Memory::UramWords));
     group.mayMove &= mayMove;
   };
   // A channel is two arrays; one inside of a task is one for each of the tasks.
@@ -94,15 +104,29 @@ struct HlsPlaceMemories : impl::HlsPlaceMemoriesBase<HlsPlaceMemories> {
   }
 
 private:
+  static void move(Group &group, Memory memory) {
+    for (Value value : group.values)
+      value.setType(movedType(cast<MemRefType>(value.getType()), memory));
+  }
+
   static void place(func::FuncOp top, const Resources &budget) {
     int64_t over = estimateDesign(top).total.bram - budget.bram, left = budget.uram;
-    if (over <= 0 || left <= 0)
+    if (over <= 0)
       return;
     auto groups = groupsOf(top);
     SmallVector<Group *> order;
-    for (auto &[key, group] : groups)
-      if (group.mayMove && group.blocks > 0)
-        order.push_back(&group);
+    for (auto &[key, group] : groups) {
+      if (!group.mayMove || group.blocks <= 0)
+        continue;
+      group.mayBeWords = llvm::all_of(group.values, takesWholeWords);
+      if (group.mayBeWords && group.blockWords < group.blocks) {
+        over -= group.blocks - group.blockWords;
+        group.blocks = group.blockWords;
+        move(group, Memory::BramWords);
+      }
+      group.ultra = group.mayBeWords ? std::min(group.words, group.banks) : group.banks;
+      order.push_back(&group);
+    }
     llvm::stable_sort(order,
                       [](const Group *a, const Group *b) { return a->blocks * b->ultra > b->blocks * a->ultra; });
     for (Group *group : order) {
@@ -112,8 +136,7 @@ private:
         continue;
       left -= group->ultra;
       over -= group->blocks;
-      for (Value value : group->values)
-        value.setType(movedType(cast<MemRefType>(value.getType())));
+      move(*group, group->ultra < group->banks ? Memory::UramWords : Memory::Uram);
     }
     auto module = top->getParentOfType<ModuleOp>();
     for (auto function : module.getOps<func::FuncOp>())

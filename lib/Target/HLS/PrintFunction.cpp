@@ -99,7 +99,8 @@ void FunctionPrinter::pragmas(Value array, StringRef name) {
     for (auto [dim, kind] : llvm::enumerate(banks.getKinds())) {
       if (kind == PartitionKind::None || type.getDimSize(dim) == 1)
         continue;
-      out << "#pragma HLS array_partition variable=" << name << " type=" << stringifyPartitionKind(kind);
+      out << "#pragma HLS array_" << (hasWords(memoryOf(type)) ? "reshape" : "partition")
+          << " variable=" << name << " type=" << stringifyPartitionKind(kind);
       if (kind != PartitionKind::Complete)
         out << " factor=" << banks.getFactors()[dim];
       out << " dim=" << dim + 1 << "\n";
@@ -109,9 +110,10 @@ void FunctionPrinter::pragmas(Value array, StringRef name) {
   if (array.getDefiningOp<BufferOp>().getValue() && memoryOf(type) == Memory::Bram)
     out << "#pragma HLS bind_storage variable=" << name
         << " type=rom_2p impl=" << (blockMemories(type) ? "bram" : "lutram") << "\n";
-  if (memoryOf(type) == Memory::Uram || memoryOf(type) == Memory::Lutram)
-    out << "#pragma HLS bind_storage variable=" << name << " type=ram_t2p impl=" << stringifyMemory(memoryOf(type))
-        << "\n";
+  const Memory memory = memoryOf(type);
+  if (isUltra(memory) || memory == Memory::Lutram || memory == Memory::BramWords)
+    out << "#pragma HLS bind_storage variable=" << name << " type=ram_t2p impl="
+        << (isUltra(memory) ? "uram" : memory == Memory::Lutram ? "lutram" : "bram") << "\n";
 }
 
 void FunctionPrinter::block(Block &block) {

@@ -28,8 +28,8 @@ from hls_trial import DESIGNS, Result, all_names, trial  # noqa: E402
 
 # Without --full: a product, one matrix read by two tasks, reductions, windows, bytes, other shapes, a queue
 # that is deep, integers that wrap around, a ROM, slices and a frame around, padding, a whole model of torch with
-# its weights, and two in fixed point.
-SMALL = ["gemm_small", "atax_small", "softmax", "conv", "attention", "int8", "elementwise", "residual", "integers", "constant", "slices", "padded_pool", "lenet_int8", "fixed_mlp", "fixed_pooled"]
+# its weights, two stages of a residual network, and two in fixed point.
+SMALL = ["gemm_small", "atax_small", "softmax", "conv", "attention", "int8", "elementwise", "residual", "integers", "constant", "slices", "padded_pool", "lenet_int8", "resnet_small_int8", "fixed_mlp", "fixed_pooled"]
 
 # Public co-simulated designs of Stream-HLS (FPGA 2025 artifact, xcu280, 3.33 ns): cycles and multipliers, by our budget.
 PUBLIC = {

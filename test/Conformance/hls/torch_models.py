@@ -16,7 +16,7 @@ FIXED = {
     "fixed_residual_block": ["--fixed", "14,4,AP_TRN"],
     "fixed_pooled": ["--fixed", "10,4", "--fixed", "input=8,1", "--fixed", "4=12,4"],
 }
-NAMES = ["encoder", "encoder_int8", "lenet", "lenet_int8", "mlp", "mlp_int8", "residual_block", "residual_block_int8", *FIXED]
+NAMES = ["encoder", "encoder_int8", "lenet", "lenet_int8", "mlp", "mlp_int8", "residual_block", "residual_block_int8", "resnet18_int8", "resnet_small_int8", *FIXED]
 
 
 def make(name: str):
@@ -36,8 +36,21 @@ def make(name: str):
         def forward(self, x):
             return torch.relu(self.second(torch.relu(self.first(x))) + self.around(x))
 
+    def resnet(stem: int, stages: list[int], blocks: int):
+        """ResNet for images of 32x32: no pooling in front, stages of blocks that halve the image from the second on."""
+        layers, channels = [nn.Conv2d(3, stem, 3, padding=1), nn.ReLU()], stem
+        for number, to in enumerate(stages):
+            for block in range(blocks):
+                layers.append(Block(channels, to, 2 if number > 0 and block == 0 else 1))
+                channels = to
+        return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, 10))
+
     torch.manual_seed(0)
     match name:
+        case "resnet18":
+            return resnet(64, [64, 128, 256, 512], 2), torch.randn(1, 3, 32, 32)
+        case "resnet_small":
+            return resnet(8, [8, 16], 1), torch.randn(1, 3, 8, 8)
         case "mlp":
             return nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10)), torch.randn(4, 64)
         case "lenet":

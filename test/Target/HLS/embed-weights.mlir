@@ -3,7 +3,6 @@
 // RUN: tilewright-opt %s --tw-hls-embed-weights=place=external | FileCheck %s --check-prefix=PORTS
 // 1000 floats need two blocks, which is half of four; and the user may insist.
 // RUN: tilewright-opt %s --tw-hls-embed-weights="budget=bram=4" | FileCheck %s --check-prefix=ALL
-// RUN: tilewright-opt %s --tw-hls-embed-weights="budget=bram=3" | FileCheck %s --check-prefix=PORTS
 // RUN: tilewright-opt %s --tw-hls-embed-weights="budget=bram=3 place=embedded" | FileCheck %s --check-prefix=ALL
 
 #turn = affine_map<(i, j) -> (j, i)>
