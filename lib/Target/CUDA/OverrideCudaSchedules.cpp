@@ -7,13 +7,17 @@
 // Before:  func @kernel_0(...) attributes {tw.schedule = {kind = "mma", block = array<i64: 64, 64, 32>, ...}}
 // After:   func @kernel_0(...) attributes {tw.schedule = {kind = "mma", block = array<i64: 128, 128, 32>, ...}}
 //
+// Of attention `consumers` chooses between wgmma (1 or 2 warp groups) and mma.sync (0):
+//   { "attention*": {"consumers": 0} }
+//
 // What cannot be obeyed is an error that names the file, the entry and the reason.
 //
-// Test: test/Target/CUDA/product-space.mlir
+// Tests: test/Target/CUDA/product-space.mlir, test/Target/CUDA/attention-wgmma.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/NamedKernels.h"
 #include "lib/Target/CUDA/KernelSpace.h"
+#include "lib/Target/CUDA/WarpGroupAttention.h"
 #include "tilewright/Passes.h"
 
 using namespace mlir;
@@ -23,6 +27,22 @@ namespace tilewright {
 #include "tilewright/Passes.h.inc"
 namespace cuda {
 namespace {
+
+/// Attention with as many warp groups that multiply as the entry says, 0: by mma.sync. Why not; empty: `schedule` is it.
+std::string chooseConsumers(const llvm::json::Object &entry, const Attention &attention, const Arch &arch,
+                            Schedule &schedule) {
+  std::optional<int64_t> consumers = entry.getInteger("consumers");
+  if (entry.size() != 1 || !consumers || *consumers < 0 || *consumers > 2)
+    return "attention has one knob: consumers, 1 or 2 warp groups that multiply, or 0 for mma.sync";
+  if (*consumers == 0) {
+    schedule = chooseAttention(attention);
+    return whyNotAttention(schedule, attention);
+  }
+  if (arch.groupFlops == 0)
+    return arch.name.str() + " has no wgmma: consumers are 0";
+  schedule = chooseWarpGroupAttention(attention, arch.sharedBytes, *consumers);
+  return whyNotWarpGroupAttention(schedule, attention, arch.sharedBytes);
+}
 
 struct OverrideCudaSchedules : impl::OverrideCudaSchedulesBase<OverrideCudaSchedules> {
   using Base::Base;
@@ -65,14 +85,22 @@ private:
     std::optional<Schedule> schedule = getSchedule(kernel);
     if (!schedule)
       return failure();
-    const std::optional<KernelSpace> found = KernelSpace::of(kernel, *schedule, *known);
-    if (!found)
-      return told("it has one schedule; products on tensor cores have more");
-    const ScheduleSpace &space = found->space;
-    SchedulePoint point = space.initial();
     const llvm::json::Object *object = entry.getAsObject();
     if (!object)
       return told("expected an object of knobs");
+    std::string reason;
+    if (std::optional<Attention> attention = matchAttention(kernel, reason);
+        attention && schedule->kind == Schedule::Kind::Attention) {
+      if (std::string why = chooseConsumers(*object, *attention, *known, *schedule); !why.empty())
+        return told(why);
+      setSchedule(kernel, *schedule);
+      return success();
+    }
+    const std::optional<KernelSpace> found = KernelSpace::of(kernel, *schedule, *known);
+    if (!found)
+      return told("it has one schedule; products on tensor cores, and attention, have more");
+    const ScheduleSpace &space = found->space;
+    SchedulePoint point = space.initial();
     for (const auto &[name, value] : *object) {
       auto knob = llvm::find_if(space.knobs, [&](const Knob &knob) { return knob.name == StringRef(name); });
       std::optional<int64_t> number = value.getAsInteger();

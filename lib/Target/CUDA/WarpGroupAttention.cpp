@@ -50,12 +50,12 @@ std::optional<TensorMapRecipe> recipeOf(const Attention &attention, Attention::O
   return made;
 }
 
-Schedule chooseWarpGroupAttention(const Attention &attention, int64_t sharedBytes) {
+Schedule chooseWarpGroupAttention(const Attention &attention, int64_t sharedBytes, int64_t consumers) {
   constexpr int64_t mostStages = 4;
   const int64_t rows = attention.sizeOf(Attention::Query, 2), columns = attention.sizeOf(Attention::Key, 2);
   Schedule schedule;
   schedule.kind = Schedule::Kind::Attention;
-  schedule.consumers = !ShapedType::isDynamic(rows) && rows <= groupRows ? 1 : 2;
+  schedule.consumers = consumers > 0 ? consumers : !ShapedType::isDynamic(rows) && rows <= groupRows ? 1 : 2;
   schedule.threads = (schedule.consumers + 1) * warpGroupSize;
   schedule.m = schedule.consumers * groupRows;
   const bool few = !ShapedType::isDynamic(columns) && columns <= 64;

@@ -32,8 +32,8 @@ int64_t bytesOfWarpGroups(const Schedule &schedule, const Attention &attention);
 std::optional<TensorMapRecipe> recipeOf(const Attention &attention, Attention::Operand operand, int64_t rows,
                                         std::string &reason);
 
-/// A schedule with `consumers`.
-Schedule chooseWarpGroupAttention(const Attention &attention, int64_t sharedBytes);
+/// A schedule with so many `consumers`, or, of 0, as many as its rows fill.
+Schedule chooseWarpGroupAttention(const Attention &attention, int64_t sharedBytes, int64_t consumers = 0);
 /// Why it cannot be emitted on such a block; empty: it can.
 std::string whyNotWarpGroupAttention(const Schedule &schedule, const Attention &attention, int64_t sharedBytes);
 

@@ -4,6 +4,17 @@
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=ptx | FileCheck %s
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s --check-prefix=OLDER
 // RUN: tilewright run %s --target=cuda --arch=sm_90a --device=emulated --check | FileCheck %s --check-prefix=RESULT
+// RUN: bash -c 'echo "{\"kernel_0\": {\"consumers\": 1}, \"kernel_1\": {\"consumers\": 0}}" > %t.json'
+// RUN: tilewright compile %s --target=cuda --arch=sm_90a --schedule-file=%t.json --emit=tiled | FileCheck %s --check-prefix=CHOSEN
+// RUN: tilewright run %s --target=cuda --arch=sm_90a --device=emulated --schedule-file=%t.json --check | FileCheck %s --check-prefix=RESULT
+// RUN: not tilewright compile %s --target=cuda --schedule-file=%t.json --emit=tiled 2>&1 | FileCheck %s --check-prefix=NO-WGMMA
+// RUN: bash -c 'echo "{\"kernel_0\": {\"stages\": 2}}" > %t.knob.json'
+// RUN: not tilewright compile %s --target=cuda --arch=sm_90a --schedule-file=%t.knob.json --emit=tiled 2>&1 | FileCheck %s --check-prefix=KNOB
+
+// CHOSEN: @kernel_0({{.*}}tw.schedule = {block = array<i64: 64, 128>, consumers = 1 : i64, kind = "attention"
+// CHOSEN: @kernel_1({{.*}}tw.schedule = {block = array<i64: 64, 64>, kind = "attention"
+// NO-WGMMA: does not fit kernel_0 {{.*}}: sm_80 has no wgmma: consumers are 0
+// KNOB: does not fit kernel_0 {{.*}}: attention has one knob: consumers, 1 or 2 warp groups that multiply, or 0 for mma.sync
 
 // Causal, with fewer heads of keys, and its log-sum-exp; up to 64 queries, one warp group multiplies; values of another size.
 // TILED: tw.schedule = {block = array<i64: 128, 128>, consumers = 2 : i64, kind = "attention", stages = 3 : i64, threads = 384 : i64}
