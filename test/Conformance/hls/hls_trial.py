@@ -131,6 +131,7 @@ def trial(name: str, *flags: str, keep: Path | None = None) -> Result:
         if name not in torch_models.NAMES:
             flags += flags_of(model)
         else:
+            flags = ("--budget", torch_models.BUDGETS[name]) if name in torch_models.BUDGETS else flags
             flags += tuple(torch_models.FIXED.get(name, []))
             model = Path(scratch) / f"{name}.pt2"
             exported = run([sys.executable, "-W", "ignore", torch_models.__file__, name, model], scratch)
