@@ -80,9 +80,7 @@ void AttentionRows::weigh(Value tile, MutableArrayRef<Value> scores, MutableArra
   addMask(firstColumn, scores);
   hideUnseen(tile, firstColumn, scores);
 
-  MutableArrayRef<Value> sums = state.drop_back(4),
-                         max = state.take_back(4).take_front(2),
-                         total = state.take_back(2);
+  MutableArrayRef<Value> sums = state.drop_back(4), max = state.take_back(4).take_front(2), total = state.take_back(2);
   for (int64_t half = 0; half < 2; ++half) {
     Value found = max[half];
     auto mine = [&](int64_t j) { return four(scores, j).slice(size_t(half) * 2, 2); };

@@ -76,8 +76,8 @@ public:
     SmallVector<Attribute> recipes;
     for (auto operand : {Attention::Query, Attention::Key, Attention::Value}) {
       std::string reason; // there was none when the schedule was asked
-      recipes.push_back(
-          builder.getStringAttr(recipeOf(attention, operand, tileOfHead(schedule, attention, operand).rows, reason)->text()));
+      recipes.push_back(builder.getStringAttr(
+          recipeOf(attention, operand, tileOfHead(schedule, attention, operand).rows, reason)->text()));
     }
     kernel.to->setAttr("tw_cuda.maps", builder.getArrayAttr(recipes));
     return success();

@@ -28,7 +28,7 @@ namespace tilewright {
 namespace cuda {
 namespace {
 
-/// Attention with as many warp groups that multiply as the entry says, 0: by mma.sync. Why not; empty: `schedule` is it.
+/// Attention with as many warp groups that multiply as the entry says, or by mma.sync; or why not.
 std::string chooseConsumers(const llvm::json::Object &entry, const Attention &attention, const Arch &arch,
                             Schedule &schedule) {
   std::optional<int64_t> consumers = entry.getInteger("consumers");
