@@ -10,7 +10,7 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._guards import TracingContext
 
-from . import ready_pages, reproducer
+from . import beforehand, ready_pages, reproducer
 from .compiled import CompiledGraph, Parts, Program, Segment, warn_of
 from .decompositions import WhenTraced
 from .devices import devices_of, gather, is_transfer, make_transfers
@@ -159,7 +159,9 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
 def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = None, mode: str | None = None):
     """The backend that torch.compile calls."""
     chosen = read_options(options, mode)
-    ready_pages.bring(gm, example_inputs, chosen)
+    beforehand.watch(tilewright)
+    if not chosen.freeze:
+        ready_pages.bring(ready_pages.operands(gm, example_inputs), chosen)
     freezer = Freezer(gm, example_inputs) if chosen.freeze else None
     origin, traced = origin_of(example_inputs), results_of(gm)
     compiler = functools.partial(compile_graph, options=chosen, keep=keeps(chosen), origin=origin, freezer=freezer,
@@ -177,3 +179,6 @@ def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = Non
     if freezer is not None:
         freezer.done()
     return compiled
+
+
+beforehand.watch(tilewright)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import torch
-from torch import fx
+from torch import fx, nn
 from torch.utils.weak import WeakIdKeyDictionary
 
 from . import _tilewright
@@ -15,7 +17,11 @@ _PRODUCTS = {"linear", "addmm", "mm", "matmul", "bmm", "baddbmm", "conv1d", "con
 _asked: WeakIdKeyDictionary = WeakIdKeyDictionary()  # parameters whose packs memory was brought for
 
 
-def parameters_to_pack(gm: fx.GraphModule, example_inputs) -> list[torch.Tensor]:
+def _may_be_packed(value) -> bool:
+    return isinstance(value, nn.Parameter) and value.dim() >= 2 and value.device.type == "cpu"
+
+
+def operands(gm: fx.GraphModule, example_inputs) -> list[torch.Tensor]:
     """The parameters on the CPU that are operands of products or convolutions, each once."""
     placeholders = [node for node in gm.graph.nodes if node.op == "placeholder"]
     values = dict(zip(placeholders, example_inputs))
@@ -25,16 +31,25 @@ def parameters_to_pack(gm: fx.GraphModule, example_inputs) -> list[torch.Tensor]
             continue
         for operand in (*node.args, *node.kwargs.values()):
             value = values.get(operand) if isinstance(operand, fx.Node) else None
-            if isinstance(value, torch.nn.Parameter) and value.dim() >= 2 and value.device.type == "cpu":
+            if _may_be_packed(value):
                 found[id(value)] = value
     return list(found.values())
 
 
-def bring(gm: fx.GraphModule, example_inputs, options: CompileOptions) -> None:
-    """Begins to bring in as much as packs of the graph's parameters will need, but for those it was done for before."""
+def weights(module: nn.Module) -> list[torch.Tensor]:
+    """The parameters of a model that nobody has traced yet that are likely to be packed: not tables of embeddings."""
+    parts = (part for part in module.modules() if not isinstance(part, (nn.Embedding, nn.EmbeddingBag)))
+    return [p for part in parts for p in part.parameters(recurse=False) if _may_be_packed(p)]
+
+
+def bring(parameters: Iterable[torch.Tensor], options: CompileOptions) -> None:
+    """Begins to bring in as much as packs of `parameters` will need, but for those it was done for before."""
     if options.freeze or options.target != "cpu":
         return
-    fresh = [parameter for parameter in parameters_to_pack(gm, example_inputs) if parameter not in _asked]
-    for parameter in fresh:
-        _asked[parameter] = True
-    _tilewright.bring_pages(sum(parameter.numel() * parameter.element_size() for parameter in fresh))
+    bytes = 0
+    for parameter in parameters:
+        if parameter not in _asked:
+            _asked[parameter] = True
+            bytes += parameter.numel() * parameter.element_size()
+    if bytes:
+        _tilewright.bring_pages(bytes)

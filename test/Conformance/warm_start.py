@@ -44,6 +44,7 @@ def measure(layers: int) -> dict:
 
         return run
 
+    backend._torchdynamo_orig_backend = tilewright  # as wrappers tell Dynamo whose backend this is
     compiled = torch.compile(model, backend=backend, fullgraph=True)
     with torch.no_grad():
         start = time.perf_counter()

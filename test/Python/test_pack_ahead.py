@@ -79,10 +79,12 @@ def test_memory_is_brought_in_for_what_will_be_packed(monkeypatch):
     monkeypatch.setattr(ready_pages._tilewright, "bring_pages", asked.append)
     model, x = network(), torch.randn(64, 1024)
     with torch.no_grad():
-        for count in (1, 2):
+        for _ in range(2):
             torch._dynamo.reset()
             torch.testing.assert_close(torch.compile(model, backend="tilewright", fullgraph=True)(x), model(x))
-            assert asked == [4 * 1024 * 1024 * 4] + [0] * (count - 1)  # biases are not packed; each weight once
+            assert asked == [4 * 1024 * 1024 * 4]  # biases are not packed; each weight once
+
+        torch._dynamo.reset()  # as if nobody told when tracing begins: a table is seen to be none
 
         class Other(torch.nn.Module):
             def __init__(self):
@@ -94,6 +96,41 @@ def test_memory_is_brought_in_for_what_will_be_packed(monkeypatch):
                 return torch.nn.functional.conv1d((x + self.table).T[None], self.filters)
 
         torch.compile(Other(), backend="tilewright")(torch.randn(100, 16))
-        assert asked[2:] == [8 * 16 * 3 * 4]
+        assert asked[1:] == [8 * 16 * 3 * 4]
         torch.compile(network(), backend="tilewright", options={"freeze": True})(x)
-        assert len(asked) == 3
+        assert len(asked) == 2
+
+
+def test_memory_is_brought_in_from_when_tracing_begins(monkeypatch):
+    from tilewright import beforehand, ready_pages
+    from tilewright.backend import tilewright as ours
+
+    asked, when_called = [], []
+    monkeypatch.setattr(ready_pages._tilewright, "bring_pages", asked.append)
+    beforehand.watch(ours)
+
+    def backend(gm, inputs):
+        when_called.append(list(asked))
+        return ours(gm, inputs)
+
+    class Words(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table, self.layer = torch.nn.Embedding(100, 64), torch.nn.Linear(64, 32)
+
+        def forward(self, x):
+            return self.layer(self.table(x))
+
+    backend._torchdynamo_orig_backend = ours
+    model, x = Words(), torch.arange(5)
+    with torch.no_grad():
+        torch.testing.assert_close(torch.compile(model, backend=backend)(x), model(x))
+        assert when_called == [[64 * 32 * 4]] and len(asked) == 1
+        torch.compile(Words(), backend="aot_eager")(x)  # another's
+        assert len(asked) == 1
+        torch.compile(Words(), backend="tilewright", options={"threads": 1})(x)
+        assert len(asked) == 2
+        torch.compile(Words(), backend="tilewright", options={"freeze": True})(x)
+        assert len(asked) == 2
+        with pytest.raises(torch._dynamo.exc.BackendCompilerFailed, match="unknown option"):
+            torch.compile(Words(), backend="tilewright", options={"threadz": 1})(x)

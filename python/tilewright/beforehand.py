@@ -1,0 +1,76 @@
+"""What a compile will need later begins when Dynamo begins to trace, seconds before it calls the backend.
+
+torch tells when a compile begins (`torch._dynamo.on_compile_start`), but not of what: the frame and the backend are locals of
+Dynamo's `_compile` (torch/_dynamo/convert_frame.py). Where a torch has them elsewhere, all begins when the backend is called.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from types import CodeType
+
+from torch import nn
+from torch._dynamo import convert_frame
+from torch._dynamo.callback import CallbackTrigger, callback_handler
+from torch.utils._triton import has_triton_package
+
+from . import ready_pages
+from .options import CompileOptions, read_options
+from .torch_key import restore_torch_key
+
+
+def _compiling() -> tuple[object, dict] | None:
+    """The backend, and the locals of the frame, of the compile that this thread is in."""
+    code = getattr(convert_frame._compile, "__code__", None)
+    if not isinstance(code, CodeType):
+        return None
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code is not code:
+        frame = frame.f_back
+    if frame is None:
+        return None
+    known = frame.f_locals
+    values = known.get("locals")
+    return (known.get("compiler_fn"), values) if isinstance(values, dict) else None
+
+
+def _options(backend, ours) -> CompileOptions | None:
+    """What the user chose, where `ours` is what all wrappers of `backend` call in the end."""
+    keywords: dict = {}
+    while backend is not None and backend is not ours:
+        keywords = getattr(backend, "kwargs", keywords)
+        backend = getattr(backend, "_torchdynamo_orig_backend", None) or getattr(backend, "compiler_fn", None)
+    if backend is None:
+        return None
+    try:
+        return read_options(keywords.get("options"), keywords.get("mode"))
+    except (TypeError, ValueError):
+        return None  # the backend will say so
+
+
+def _key() -> None:
+    """What AOTAutogradCache's key is made of: torch's digest, and a module that it looks for Triton's kernels with."""
+    restore_torch_key()
+    if has_triton_package():
+        import torch._inductor.codegen.wrapper  # noqa: F401
+
+
+def watch(ours) -> None:
+    """From now on each compile for the backend `ours` is prepared for. `torch._dynamo.reset()` ends that."""
+    if any(getattr(callback, "backend", None) is ours for callback in callback_handler.start_callbacks):
+        return
+
+    def begins(arguments) -> None:
+        found = _compiling() if arguments.callback_trigger is CallbackTrigger.DYNAMO else None
+        options = _options(found[0], ours) if found else None
+        if options is None:
+            return
+        if options.cache:
+            threading.Thread(target=_key, daemon=True).start()
+        for value in list(found[1].values()):
+            if isinstance(value, nn.Module):
+                ready_pages.bring(ready_pages.weights(value), options)
+
+    begins.backend = ours
+    callback_handler.register_start_callback(begins)
