@@ -1,12 +1,19 @@
 //===- ArenaPool.cpp - scratch memory lent to calls -----------------------===//
 #include "lib/Runtime/Host/ArenaPool.h"
+#include "lib/Runtime/Host/BlockPool.h"
 #include "lib/Runtime/Host/ProcessWide.h"
 
 namespace tilewright::runtime {
 
 ArenaPool &ArenaPool::process() { return processWide<ArenaPool, &ArenaPool::mutex>(); }
 
+/// Whether a block of so many bytes, rounded, is the pool of blocks' (which keeps none larger than its most).
+static bool isShared(int64_t bytes) { return bytes >= ArenaPool::large && bytes <= BlockPool::most; }
+
 bool ArenaPool::borrow(int64_t bytes, Memory &block) {
+  bytes = Memory::sizeFor(bytes);
+  if (isShared(bytes))
+    return BlockPool::process().take(bytes, block);
   Memory tooSmall; // freed before the allocation below, outside of the lock
   {
     std::lock_guard<std::mutex> lock(mutex);
@@ -34,6 +41,8 @@ bool ArenaPool::borrow(int64_t bytes, Memory &block) {
 void ArenaPool::giveBack(Memory &&block) {
   if (!block.data())
     return;
+  if (isShared(block.size()))
+    return BlockPool::process().give(std::move(block));
   std::lock_guard<std::mutex> lock(mutex);
   idle.push_back(std::move(block));
 }

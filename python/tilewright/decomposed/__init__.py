@@ -10,7 +10,8 @@ import functools
 
 import torch
 
-from . import attention, copies, encoder, grids, groups, matrices, numbers, order, pooling, random, scatters, searches, special, windows
+from . import attention, copies, encoder, grids, groups, losses, matrices, numbers, order, pooling, random, scatters
+from . import searches, special, windows
 
 
 def _fresh(decomposition):
@@ -25,7 +26,8 @@ def _fresh(decomposition):
 
 
 def own() -> dict:
-    families = (attention, copies, encoder, grids, groups, matrices, numbers, order, pooling, random, scatters, searches, special, windows)
+    families = (attention, copies, encoder, grids, groups, losses, matrices, numbers, order, pooling, random, scatters, searches,
+                special, windows)  # fmt: skip
     return {op: _fresh(fn) for family in families for op, fn in family.TABLE.items()}
 
 

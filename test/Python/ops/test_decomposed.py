@@ -259,3 +259,31 @@ def test_shuffled_channels_are_a_copy():
 
 def test_gradient_of_hardsigmoid_in_float64():
     check_gradient(F.hardsigmoid, torch.linspace(-4, 4, 1001, dtype=torch.float64))
+
+
+CLASSES = torch.tensor([3, 0, -100, 6, 2])
+WEIGHTS = torch.rand(7) + 0.5
+
+
+@pytest.mark.parametrize("reduction", ("mean", "sum", "none"))
+@pytest.mark.parametrize("weight_of", (None, WEIGHTS), ids=("", "weighted"))
+def test_gradients_of_losses_by_class(weight_of, reduction):
+    """Elements are compared with their row's target: no zeros as large as the input are scattered into."""
+    weight = lambda x: None if weight_of is None else weight_of.to(x.dtype)  # noqa: E731
+    check_gradient(lambda x: F.cross_entropy(x, CLASSES, weight(x), reduction=reduction), X)
+    check_gradient(lambda x: F.cross_entropy(x, CLASSES.abs() % 7, weight(x), ignore_index=2, reduction=reduction, label_smoothing=0.1), X)
+    check_gradient(lambda x: F.nll_loss(x, CLASSES[0], weight(x), reduction=reduction), X[0])
+    image, targets = torch.randn(2, 7, 3, 4), torch.randint(0, 7, (2, 3, 4))
+    check_gradient(lambda x: F.cross_entropy(x, targets, weight(x), reduction=reduction, ignore_index=1), image)
+
+
+def test_gradient_of_a_loss_where_nothing_counts():
+    check_gradient(lambda x: F.cross_entropy(x, torch.full([5], -100), reduction="sum"), X)
+
+
+def test_gradient_of_infinite_logits_is_zero_off_the_target():
+    """Eager writes the target's element alone: 0 times an infinite gradient is not added to the others."""
+    x = torch.randn(3, 4, requires_grad=True)
+    step = torch.compile(lambda x: F.nll_loss(x, torch.tensor([1, 2, 0]), reduction="none") * float("inf"), backend="tilewright")
+    step(x).sum().backward()
+    assert torch.equal(x.grad.isinf().sum(1), torch.ones(3, dtype=torch.int64)) and not x.grad.isnan().any()

@@ -1,4 +1,5 @@
 //===- BlockPoolTest.cpp - large blocks of memory, kept ------------------------===//
+#include "lib/Runtime/Host/ArenaPool.h"
 #include "lib/Runtime/Host/BlockPool.h"
 #include "tilewright/OutputMemory.h"
 
@@ -57,6 +58,31 @@ TEST(BlockPool, SharedBlocksComeBackWithTheirLastHolder) {
   two.reset();
   EXPECT_EQ(BlockPool::process().share(7 * mebi)->data(), data);
   EXPECT_FALSE(BlockPool::process().share(int64_t(1) << 60));
+}
+
+TEST(ArenaPool, LargeArenasAreWhatPacksLieInNext) {
+  Memory arena;
+  ASSERT_TRUE(ArenaPool::process().borrow(37 * mebi, arena));
+  const uint8_t *data = arena.data();
+  ArenaPool::process().giveBack(std::move(arena));
+  EXPECT_EQ(ArenaPool::process().idleBytes(), 0);
+  std::shared_ptr<Memory> pack = BlockPool::process().share(37 * mebi);
+  EXPECT_EQ(pack->data(), data);
+  ASSERT_TRUE(ArenaPool::process().borrow(37 * mebi, arena));
+  EXPECT_NE(arena.data(), data);
+  ArenaPool::process().giveBack(std::move(arena));
+}
+
+TEST(ArenaPool, SmallArenasAreItsOwn) {
+  Memory arena;
+  ASSERT_TRUE(ArenaPool::process().borrow(ArenaPool::large - mebi, arena));
+  const uint8_t *data = arena.data();
+  ArenaPool::process().giveBack(std::move(arena));
+  EXPECT_GE(ArenaPool::process().idleBytes(), ArenaPool::large - mebi);
+  ASSERT_TRUE(ArenaPool::process().borrow(mebi, arena));
+  EXPECT_EQ(arena.data(), data);
+  ArenaPool::process().giveBack(std::move(arena));
+  ArenaPool::process().trim();
 }
 
 TEST(BlockPool, PagesOfOtherSizesAreUsedAgain) {

@@ -1,0 +1,118 @@
+"""How much memory a training step takes at its peak, against eager's.
+
+    python test/Conformance/training_memory.py [--models bert gpt2 ...] [--steps 6]
+
+Each backend trains in a process of its own: forward, loss, backward, AdamW, `zero_grad(set_to_none=True)`. Of each step
+after the third the peak of the process's resident memory is taken (Linux counts it; it is set back before each step), and
+the median printed in MB: of the whole process, and beyond what the process holds between steps with no gradients.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+
+
+def bert(batch: int, **changes):
+    import torch
+    from transformers import BertConfig, BertForMaskedLM
+
+    model = BertForMaskedLM(BertConfig(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, **changes))
+    tokens = torch.randint(0, 30000, (batch, 128))
+    return model, lambda: model(tokens, labels=tokens).loss
+
+
+def gpt2(batch: int):
+    import torch
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    model = GPT2LMHeadModel(GPT2Config(n_layer=6, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0))
+    tokens = torch.randint(0, 50000, (batch, 128))
+    return model, lambda: model(tokens, labels=tokens).loss
+
+
+def vit(batch: int):
+    import torch
+    from transformers import ViTConfig, ViTForImageClassification
+
+    model = ViTForImageClassification(ViTConfig(num_hidden_layers=6, num_labels=1000))
+    images, labels = torch.randn(batch, 3, 224, 224), torch.randint(0, 1000, (batch,))
+    return model, lambda: model(images, labels=labels).loss
+
+
+def mlp(batch: int):
+    import torch
+
+    layers = [layer for _ in range(8) for layer in (torch.nn.Linear(2048, 2048), torch.nn.GELU())]
+    model, x = torch.nn.Sequential(*layers), torch.randn(batch, 2048)
+    return model, lambda: model(x).square().mean()
+
+
+MODELS = {
+    "bert": lambda: bert(4),
+    "bert12": lambda: bert(12),
+    "gpt2": lambda: gpt2(4),
+    "vit": lambda: vit(4),
+    "mlp": lambda: mlp(512),
+}
+
+
+def _status(field: str) -> int:
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) << 10 for line in status if line.startswith(field + ":"))
+
+
+def measure(name: str, backend: str, steps: int) -> dict:
+    import gc
+
+    import torch
+
+    torch.manual_seed(0)
+    model, loss = MODELS[name]()
+    if backend != "eager":
+        if backend == "tilewright":
+            import tilewright  # noqa: F401
+        model.compile(backend=backend)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
+    peaks, rests = [], []
+    for step in range(steps + 3):
+        gc.collect()
+        rest = _status("VmRSS")
+        with open("/proc/self/clear_refs", "w") as file:
+            file.write("5")  # the peak is what it is now
+        value = loss()
+        value.backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        del value
+        if step >= 3:
+            peaks.append(_status("VmHWM"))
+            rests.append(rest)
+    return {"process": statistics.median(peaks), "step": statistics.median(p - r for p, r in zip(peaks, rests))}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
+    parser.add_argument("--backends", nargs="+", default=["eager", "aot_eager", "tilewright"])
+    parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--one", nargs=2, help="a model and a backend, in this process, as JSON")
+    arguments = parser.parse_args()
+    if arguments.one:
+        print(json.dumps(measure(*arguments.one, arguments.steps)))
+        return 0
+    print(f"{'MB':10} {'backend':12} {'process':>8} {'of eager':>9} {'the step':>9} {'of eager':>9}")
+    for name in arguments.models:
+        eager = None
+        for backend in arguments.backends:
+            command = [sys.executable, __file__, "--one", name, backend, "--steps", str(arguments.steps)]
+            found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout.splitlines()[-1])
+            eager = eager or found
+            print(f"{name:10} {backend:12} {found['process'] / 1e6:8.0f} {found['process'] / eager['process']:9.3f} "
+                  f"{found['step'] / 1e6:9.0f} {found['step'] / eager['step']:9.3f}", flush=True)  # fmt: skip
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
