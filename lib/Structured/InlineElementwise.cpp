@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Rows.h"
 #include "lib/Structured/FixedValues.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -36,6 +37,7 @@ namespace {
 /// Scalar ops of a body, and whether one of them is too expensive to compute twice.
 struct BodyCost {
   int64_t ops = 0;
+  int64_t work = 0; ///< ops without constants, indices and casts of integers, which cost next to nothing
   bool expensive = false;
 };
 
@@ -43,6 +45,8 @@ BodyCost costOf(linalg::GenericOp op) {
   BodyCost cost;
   for (Operation &inner : op.getBody()->without_terminator()) {
     ++cost.ops;
+    cost.work += !isa<arith::ConstantOp, arith::ExtUIOp, arith::ExtSIOp, arith::TruncIOp, arith::IndexCastOp,
+                      linalg::IndexOp, affine::AffineApplyOp>(inner);
     if (isa<math::MathDialect>(inner.getDialect()) || isa<tensor::ExtractOp, arith::DivFOp, arith::DivSIOp>(inner))
       cost.expensive = true;
     if (isa<math::AbsFOp, math::FmaOp>(inner))
@@ -59,6 +63,14 @@ bool finishesContraction(linalg::GenericOp op) {
       if (isContractionRoot(producer) && op.getMatchingIndexingMap(input).isPermutation())
         return true;
   return false;
+}
+
+/// Each operand lacks a dimension of the result.
+bool readsBroadcastsAlone(linalg::GenericOp op) {
+  return op.getNumReductionLoops() == 0 && llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+           AffineMap map = op.getMatchingIndexingMap(input);
+           return llvm::any_of(llvm::seq(op.getNumLoops()), [&](unsigned loop) { return !map.isFunctionOfDim(loop); });
+         });
 }
 
 /// One pass over the same elements in the same order, of which the producer's are results of the function as well.
@@ -104,7 +116,10 @@ bool shouldInline(OpOperand &operand, linalg::GenericOp producer, linalg::Generi
     return !(recomputed && cost.expensive);
   if (isReturnedToo(operand, producer, consumer))
     return true; // another result of the consumer
-  // Cheap producers with at most one operand: casts, masks from indices, scalings.
+  // Cheap producers with at most one operand: casts, masks from indices, scalings. More of what reads next to nothing
+  // (a class against a target): to write and read the result would cost more than to compute it again.
+  if (!cost.expensive && cost.work <= 8 && !recomputed && readsBroadcastsAlone(producer) && !isFixed(operand.get()))
+    return true;
   return !cost.expensive && cost.ops <= 4 && producer.getNumDpsInputs() <= 1 && !finishesContraction(producer);
 }
 

@@ -92,3 +92,42 @@ func.func @returned_too(%m: tensor<8x4xf32>, %g: tensor<8x4xf32>) -> (tensor<8x4
   } -> tensor<8x4xf32>
   return %0, %1 : tensor<8x4xf32>, tensor<8x4xf32>
 }
+
+// Two read where a row's target is: each compares again, from one number per row.
+// CHECK-LABEL: func @class_against_target
+// CHECK: linalg.generic
+// CHECK-SAME: ins(%{{[^:]*}}, %{{[^:]*}} : tensor<8xi64>, tensor<f32>)
+// CHECK: arith.cmpi
+// CHECK: arith.addf
+// CHECK: linalg.generic
+// CHECK-SAME: ins(%{{[^:]*}} : tensor<8x64xf32>, tensor<8xi64>, tensor<f32>)
+// CHECK: arith.cmpi
+// CHECK-NOT: linalg.generic
+func.func @class_against_target(%x: tensor<8x64xf32>, %target: tensor<8xi64>, %one: tensor<f32>) -> (tensor<8xf32>, tensor<8x64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x64xf32>
+  %f = tensor.empty() : tensor<8xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> ()>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%target, %one : tensor<8xi64>, tensor<f32>) outs(%e : tensor<8x64xf32>) {
+  ^bb0(%t: i64, %g: f32, %o: f32):
+    %j = linalg.index 1 : index
+    %class = arith.index_cast %j : index to i64
+    %hit = arith.cmpi eq, %class, %t : i64
+    %v = arith.select %hit, %g, %zero : f32
+    linalg.yield %v : f32
+  } -> tensor<8x64xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%f : tensor<8xf32>) -> tensor<8xf32>
+  %sum = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%0 : tensor<8x64xf32>) outs(%init : tensor<8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %v = arith.addf %o, %a : f32
+    linalg.yield %v : f32
+  } -> tensor<8xf32>
+  %difference = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %0 : tensor<8x64xf32>, tensor<8x64xf32>) outs(%e : tensor<8x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %v = arith.subf %a, %b : f32
+    linalg.yield %v : f32
+  } -> tensor<8x64xf32>
+  return %sum, %difference : tensor<8xf32>, tensor<8x64xf32>
+}
