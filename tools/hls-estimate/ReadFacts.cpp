@@ -30,7 +30,9 @@ NestFacts nestOf(const Json &json) {
   nest.ii = json.value("ii", int64_t(1));
   nest.operators = countsOf(json.at("ops"));
   nest.path = countsOf(json.at("path"));
-  nest.addressProducts = json.value("muls", int64_t(0));
+  for (const Json &one : json.value("products", Json::array()))
+    nest.products.push_back({one.at(0), one.at(1), one.at(2), one.size() > 3});
+  nest.quotients = json.value("quotients", std::vector<int64_t>());
   for (const Json &one : json.value("rec", Json::array()))
     nest.recurrences.push_back({one.at(0), countsOf(one.at(1))});
   for (const Json &one : json.value("ports", Json::array()))

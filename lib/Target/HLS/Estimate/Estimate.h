@@ -16,6 +16,9 @@ struct NestSchedule {
 };
 NestSchedule scheduleNest(const NestFacts &nest, bool reassociates);
 
+/// Products on the way to places in arrays, as they are built.
+OperatorCounts addressOperators(const NestFacts &nest);
+
 /// Block memories of 18 kbit and of 288 kbit; what a memory of `words` of `bits` takes, `copies` of it in one.
 struct MemoryCost {
   int64_t bram = 0, uram = 0, lut = 0, ff = 0;

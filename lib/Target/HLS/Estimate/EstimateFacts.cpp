@@ -15,9 +15,9 @@ constexpr int64_t enterAndLeave = 1; ///< cycles around a nest, a call, an itera
 
 /// Operators, with quick additions and products for addresses as rows of their own. Steps that run side by side have
 /// operators each, steps that run one after another share them.
-constexpr const char *quickName = "quick addition", *addressName = "address";
-/// Places are products and sums in one operator; control is of one nest.
-constexpr const char *unshared[] = {addressName, "nest", "shared operand"};
+constexpr const char *quickName = "quick addition";
+/// Each place has its own operators; control is of one nest.
+constexpr const char *unshared[] = {"address", "address in logic", "wide quotient", "nest", "shared operand"};
 
 OperatorCounts operatorsOf(const NestFacts &nest, const NestSchedule &schedule) {
   OperatorCounts counts;
@@ -35,8 +35,7 @@ OperatorCounts operatorsOf(const NestFacts &nest, const NestSchedule &schedule) 
     if (name != "load" && name != "store" && name != "read" && name != "write")
       counts["shared operand"] += sharers > 1 ? 2 * count : 0;
   counts["nest"] += nest.trips.empty() ? 0 : 1;
-  if (nest.addressProducts > 0)
-    counts[addressName] += nest.addressProducts;
+  counts.merge(addressOperators(nest));
   return counts;
 }
 

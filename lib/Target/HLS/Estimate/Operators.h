@@ -27,6 +27,9 @@ OperatorCost quickAddition();
 
 /// A place in an array that rows of a length other than a power of two need: one product.
 OperatorCost addressProduct();
+/// The same without a DSP, and the product of 64 by 66 bits that a division of an index in 64 bits takes.
+OperatorCost addressInLogic();
+OperatorCost wideQuotient();
 
 /// Accesses of arrays and queues.
 OperatorCost loadOperator();

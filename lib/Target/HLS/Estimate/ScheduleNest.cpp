@@ -58,6 +58,10 @@ OperatorCost factsOperator(const std::string &name) {
     return queueOperator();
   if (name == "address")
     return addressProduct();
+  if (name == "address in logic")
+    return addressInLogic();
+  if (name == "wide quotient")
+    return wideQuotient();
   if (name == "quick addition")
     return quickAddition();
   if (name == "nest")
