@@ -101,6 +101,11 @@ def test_indices_that_are_divided(tmp_path):
     assert after == before + 16
 
 
+def test_product_by_a_literal_that_is_a_double(tmp_path):
+    before, after = estimate(tmp_path, 64), estimate(tmp_path, 64, ops={"mulf by double": 1, "write": 1})
+    assert after["dsp"] == before["dsp"] + 8
+
+
 def test_unknown_file_is_told(tmp_path):
     result = subprocess.run([PROGRAM, tmp_path / "none.json"], capture_output=True, text=True)
     assert result.returncode == 2 and "none.json" in result.stderr

@@ -58,6 +58,7 @@ OperatorCost integerProduct(unsigned width) {
 OperatorCost integerOperator(unsigned width) { return {1, 0, int64_t(width), int64_t(width)}; }
 
 OperatorCost quickAddition() { return {5, 0, 338, 243}; }
+OperatorCost productByDouble() { return {12, 8, 127, 388}; }
 OperatorCost addressProduct() { return {3, 1, 52, 41}; }
 OperatorCost addressInLogic() { return {1, 0, 52, 41}; }
 OperatorCost wideQuotient() { return {5, 16, 52, 41}; }

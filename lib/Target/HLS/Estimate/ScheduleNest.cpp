@@ -64,6 +64,8 @@ OperatorCost factsOperator(const std::string &name) {
     return wideQuotient();
   if (name == "quick addition")
     return quickAddition();
+  if (name == "mulf by double")
+    return productByDouble();
   if (name == "nest")
     return nestControl();
   if (name == "shared operand")
