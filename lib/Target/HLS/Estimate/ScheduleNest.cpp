@@ -17,6 +17,8 @@ namespace {
 constexpr int64_t portsOfBank = 2;
 /// A quick addition whose result goes straight into the next one.
 constexpr int64_t quickBetween = 4;
+/// A store and the load that follows it.
+constexpr int64_t intoArray = 2;
 
 int64_t countOf(const OperatorCounts &counts, const char *name) {
   auto found = counts.find(name);
@@ -33,12 +35,9 @@ std::vector<int64_t> levelsOf(int64_t terms) {
   return levels;
 }
 
-/// Does the element, being one too many for pairs, join the tree at its second level only? Synthesis does so for most
-/// even numbers of terms; with an iteration that waits for the one before, for powers of two.
-bool joinsLate(int64_t terms, int64_t distance) {
-  const bool isPower = (terms & (terms - 1)) == 0;
-  return terms % 2 == 0 && terms != 4 && (distance > 1 || isPower);
-}
+/// Does the element, being one too many for pairs, join the tree at its second level only? Synthesis does so for powers
+/// of two; not for four.
+bool joinsLate(int64_t terms) { return terms % 2 == 0 && terms != 4 && (terms & (terms - 1)) == 0; }
 
 int64_t latencyOf(const OperatorCounts &path) {
   int64_t cycles = 0;
@@ -104,24 +103,28 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
     } else {
       const int64_t others = chain - terms * slow - memory("load") - memory("store");
       const std::vector<int64_t> tree = reassociates ? levelsOf(terms) : std::vector<int64_t>(terms, 1);
-      const size_t first = reassociates && joinsLate(terms, distance) ? 1 : 0;
+      const size_t first = reassociates && joinsLate(terms) ? 1 : 0;
       const int64_t levels = tree.size() - first;
       // An iteration that waits for the one before goes by way of the array.
       chain = levels * slow + others + (distance == 1 && memory("load") > 0 ? 1 : 0);
+      // With others in between it goes there, too, and the next addition takes a result in the cycle that ends the last.
+      const int64_t slowChain = distance > 1 ? levels * (slow - 1) + others + intoArray : chain;
+      if (distance > 1)
+        chain = slowChain;
       if (nest.asked && reassociates && chain > distance * schedule.ii) {
-        int64_t quick = levels; // the last level is slow where there is more than one iteration's time
-        if (distance > 1) {
-          const int64_t least = (levels - 1) * quickBetween + slow + others;
-          schedule.ii = std::max(schedule.ii, ceilDiv(least, distance));
-          quick = std::clamp<int64_t>(ceilDiv(chain - distance * schedule.ii, slow - quickBetween), 0, levels - 1);
-          chain = least;
-        } else {
-          chain = levels * quickBetween + others;
+        chain = levels * quickBetween + others + (distance > 1 ? intoArray : 0);
+        const int64_t raised = std::max(schedule.ii, ceilDiv(chain, distance));
+        const int64_t sums = additionsOf(nest.operators) / terms, time = distance * raised;
+        // A raised II that gives just the time for slow ones is used up by quick ones.
+        if (distance == 1 || slowChain > time || (raised > schedule.ii && slowChain == time)) {
+          schedule.depth -= levels * (slow - quickAddition().latency);
+          for (int64_t level = 0; level < levels; ++level)
+            if (distance > 1)
+              schedule.quickAdditions += sums; // those that the element goes through
+            else if (terms == 1 || first + level > 0)
+              schedule.quickAdditions += tree[first + level] * sums;
         }
-        schedule.depth -= quick * (slow - quickAddition().latency);
-        for (int64_t level = 0; level < quick; ++level)
-          if (distance > 1 || terms == 1 || first + level > 0)
-            schedule.quickAdditions += tree[first + level] * (additionsOf(nest.operators) / terms);
+        schedule.ii = raised;
       }
     }
     schedule.ii = std::max(schedule.ii, ceilDiv(chain, distance));
