@@ -6,6 +6,7 @@
 #include "lib/Target/HLS/Estimate/Estimate.h"
 #include "lib/Target/HLS/Estimate/TimeDataflow.h"
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 namespace tilewright::hls {
@@ -36,6 +37,8 @@ OperatorCounts operatorsOf(const NestFacts &nest, const NestSchedule &schedule) 
       counts["shared operand"] += sharers > 1 ? 2 * count : 0;
   counts["nest"] += nest.trips.empty() ? 0 : 1;
   counts.merge(addressOperators(nest));
+  if (auto wide = counts.find("wide quotient"); wide != counts.end())
+    wide->second = ceilDiv(wide->second, sharers);
   return counts;
 }
 
@@ -46,19 +49,28 @@ struct DesignTimer {
     int64_t begin, end;
   };
 
-  /// Steps begin when those are done that use an array of theirs, be it only to read: its ports are taken.
+  /// Steps wait for those before them that use an array of theirs, be it only to read: its ports are taken. Those that
+  /// begin together are one state of the task, which ends with the last of them.
   std::vector<Span> spansOf(const std::vector<StepFacts> &steps) const {
-    std::map<size_t, int64_t> free;
-    std::vector<Span> spans;
+    std::map<size_t, size_t> free;
+    std::vector<size_t> states;
+    std::vector<int64_t> cycles, lengths;
     for (const StepFacts &step : steps) {
       const std::set<size_t> arrays = arraysOf(step);
-      int64_t start = 0;
+      size_t state = 0;
       for (size_t array : arrays)
-        start = std::max(start, free[array]);
-      const int64_t end = start + cyclesOf(step);
+        state = std::max(state, free[array]);
       for (size_t array : arrays)
-        free[array] = end;
-      spans.push_back({start, end});
+        free[array] = state + 1;
+      states.push_back(state);
+      cycles.push_back(cyclesOf(step));
+      lengths.resize(std::max(lengths.size(), state + 1));
+      lengths[state] = std::max(lengths[state], cycles.back());
+    }
+    std::vector<Span> spans;
+    for (size_t step = 0; step < steps.size(); ++step) {
+      const int64_t start = std::accumulate(lengths.begin(), lengths.begin() + states[step], int64_t(0));
+      spans.push_back({start, start + cycles[step]});
     }
     return spans;
   }
