@@ -64,6 +64,15 @@ std::vector<StepFacts> stepsOf(const Json &body) {
   return steps;
 }
 
+void checkArrays(const std::vector<StepFacts> &steps, size_t arrays) {
+  for (const StepFacts &step : steps) {
+    for (const ArrayAccess &access : step.nest.arrays)
+      if (access.array >= arrays)
+        throw std::runtime_error("array " + std::to_string(access.array) + " of " + std::to_string(arrays));
+    checkArrays(step.inside, arrays);
+  }
+}
+
 DesignFacts designOf(const Json &json) {
   DesignFacts design;
   design.name = json.at("name");
@@ -75,6 +84,8 @@ DesignFacts designOf(const Json &json) {
   for (const Json &one : json.at("tasks"))
     design.tasks.push_back({one.at("name"), one.value("reads", std::vector<size_t>()),
                             one.value("writes", std::vector<size_t>()), stepsOf(one.at("body"))});
+  for (const TaskFacts &task : design.tasks)
+    checkArrays(task.steps, design.arrays.size());
   return design;
 }
 

@@ -53,6 +53,7 @@ struct QueueAccess {
 struct ArrayAccess {
   size_t array = 0;
   int64_t loads = 0, stores = 0, together = 0;
+  int64_t ports = 2; ///< of the bank, for this task: one, where several tasks use an array outside of the design
 };
 
 /// An element that is written and read again `distance` iterations later, by way of these operators, a sum's in the

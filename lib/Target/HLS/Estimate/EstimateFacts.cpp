@@ -37,7 +37,8 @@ OperatorCounts operatorsOf(const NestFacts &nest, const NestSchedule &schedule) 
       counts["shared operand"] += sharers > 1 ? 2 * count : 0;
   counts["nest"] += nest.trips.empty() ? 0 : 1;
   counts.merge(addressOperators(nest));
-  if (auto wide = counts.find("wide quotient"); wide != counts.end())
+  // A full bank needs all quotients in each cycle.
+  if (auto wide = counts.find("wide quotient"); wide != counts.end() && !schedule.portsAreFull)
     wide->second = ceilDiv(wide->second, sharers);
   return counts;
 }
@@ -160,6 +161,36 @@ struct DesignTimer {
   }
 };
 
+/// Calls `visit` with every nest of the steps.
+template <typename Steps, typename Visit> void eachNest(Steps &steps, Visit visit) {
+  for (auto &step : steps) {
+    if (step.kind == StepFacts::Kind::Nest)
+      visit(step.nest);
+    eachNest(step.inside, visit);
+  }
+}
+
+/// An array outside of the design has two ports; tasks that run side by side get one each.
+DesignFacts withPorts(DesignFacts design) {
+  std::vector<int64_t> users(design.arrays.size());
+  for (const TaskFacts &task : design.tasks) {
+    std::set<size_t> used;
+    eachNest(task.steps, [&](const NestFacts &nest) {
+      for (const ArrayAccess &access : nest.arrays)
+        used.insert(access.array);
+    });
+    for (size_t array : used)
+      ++users[array];
+  }
+  for (TaskFacts &task : design.tasks)
+    eachNest(task.steps, [&](NestFacts &nest) {
+      for (ArrayAccess &access : nest.arrays)
+        if (design.arrays[access.array].kind == ArrayFacts::Kind::Port && users[access.array] > 1)
+          access.ports = 1;
+    });
+  return design;
+}
+
 } // namespace
 
 MemoryCost memoryCost(int64_t words, int64_t bits, int64_t copies) {
@@ -181,7 +212,8 @@ MemoryCost memoryCost(int64_t words, int64_t bits, int64_t copies) {
   return {std::max<int64_t>(1, rows) * ceilDiv(bits, bitsOfBlock), 0, 0, 0};
 }
 
-FactsEstimate estimateFacts(const DesignFacts &design) {
+FactsEstimate estimateFacts(const DesignFacts &given) {
+  const DesignFacts design = withPorts(given);
   FactsEstimate estimate;
   std::vector<TimedTask> timed;
   DesignTimer timer{design};

@@ -14,7 +14,6 @@
 namespace tilewright::hls {
 namespace {
 
-constexpr int64_t portsOfBank = 2;
 /// A quick addition whose result goes straight into the next one.
 constexpr int64_t quickBetween = 4;
 /// A store and the load that follows it.
@@ -90,7 +89,7 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
   }
   schedule.ii = std::max<int64_t>(1, nest.ii);
   for (const ArrayAccess &access : nest.arrays)
-    schedule.ii = std::max(schedule.ii, ceilDiv(access.together, portsOfBank));
+    schedule.ii = std::max(schedule.ii, ceilDiv(access.together, access.ports));
   for (const QueueAccess &access : nest.queues)
     schedule.ii = std::max(schedule.ii, access.count);
   const int64_t slow = factsOperator("addf").latency;
@@ -129,6 +128,8 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
     }
     schedule.ii = std::max(schedule.ii, ceilDiv(chain, distance));
   }
+  for (const ArrayAccess &access : nest.arrays)
+    schedule.portsAreFull |= access.together >= schedule.ii * access.ports;
   schedule.cycles = schedule.ii * (schedule.iterations - 1) + schedule.depth;
   return schedule;
 }
