@@ -29,8 +29,9 @@ OperatorCounts operatorsOf(const NestFacts &nest, const NestSchedule &schedule) 
       plain -= std::min(count, schedule.quickAdditions);
       counts[quickName] += ceilDiv(count - plain, sharers);
     }
+    const auto together = schedule.together.find(name);
     if (plain > 0)
-      counts[name] += ceilDiv(plain, sharers);
+      counts[name] += std::max(ceilDiv(plain, sharers), together == schedule.together.end() ? 0 : together->second);
   }
   for (const auto &[name, count] : nest.operators)
     if (name != "load" && name != "store" && name != "read" && name != "write")

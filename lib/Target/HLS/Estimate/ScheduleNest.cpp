@@ -117,11 +117,15 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
         // A raised II that gives just the time for slow ones is used up by quick ones.
         if (distance == 1 || slowChain > time || (raised > schedule.ii && slowChain == time)) {
           schedule.depth -= levels * (slow - quickAddition().latency);
-          for (int64_t level = 0; level < levels; ++level)
-            if (distance > 1)
-              schedule.quickAdditions += sums; // those that the element goes through
-            else if (terms == 1 || first + level > 0)
-              schedule.quickAdditions += tree[first + level] * sums;
+          schedule.quickAdditions += levels * sums; // those that the element goes through
+        }
+        if (distance == 1) {
+          // The others are shared within the II, by one more than an even share where that leaves a rest. Of four terms,
+          // the one addition beside the element has a single level's cycles, and products have half of the II.
+          const int64_t slowOnes = sums * (terms - levels);
+          schedule.together["addf"] = terms == 4 ? ceilDiv(slowOnes, quickBetween) : ceilDiv(slowOnes, raised) + (slowOnes % raised != 0);
+          if (terms == 4)
+            schedule.together["mulf"] = ceilDiv(2 * countOf(nest.operators, "mulf"), raised);
         }
         schedule.ii = raised;
       }
