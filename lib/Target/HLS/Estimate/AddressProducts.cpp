@@ -3,7 +3,8 @@
 // A row's number times the words of a row, plus the place in the row. What synthesis makes of it, as its reports of
 // public designs list it:
 //  - a sum or a difference of two shifts, where the constant is one of two powers of two;
-//  - one multiply-add in a DSP, where one sum takes the product and both become known together (`ahead` says where not);
+//  - one multiply-add in a DSP, where one sum takes the product and both become known together (`ahead` says where
+//  not);
 //  - else a product of its own, in logic while both operands are narrow, in a DSP beyond.
 // An index divided by a number of banks is a product by the reciprocal, one bit wider than the index.
 //

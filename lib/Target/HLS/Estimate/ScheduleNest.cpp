@@ -1,9 +1,9 @@
 //===- ScheduleNest.cpp - the II and the depth of a loop nest ------------------------------===//
 //
 // The II is the largest of what was asked for, of accesses to one bank over its two ports, of accesses to one queue,
-// and of operators between two visits to one element over the iterations between them. Where only that last one is in
-// the way, additions on it become quick ones. A sum that may be added as a tree is one as a whole: the element that
-// waits goes through its levels.
+// and of operators between two visits to one element over the iterations between them. Where that last one is in the
+// way, the additions that the element goes through become quick ones. A sum that may be added as a tree is one as a
+// whole: the element that waits goes through its levels.
 //
 // Test: test/Python/test_hls_score.py
 //
@@ -93,6 +93,11 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
   for (const QueueAccess &access : nest.queues)
     schedule.ii = std::max(schedule.ii, access.count);
   const int64_t slow = factsOperator("addf").latency;
+  // An element that is written back in each iteration is known to the next one, unless others of its bank are written,
+  // too.
+  const bool othersAreWritten = std::any_of(nest.arrays.begin(), nest.arrays.end(), [](const ArrayAccess &access) {
+    return access.loads > 1 && access.stores > 1 && access.together > 0;
+  });
   for (const Recurrence &recurrence : nest.recurrences) {
     const int64_t terms = additionsOf(recurrence.path), distance = recurrence.distance;
     int64_t chain = latencyOf(recurrence.path);
@@ -106,26 +111,33 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
       const int64_t levels = tree.size() - first;
       // An iteration that waits for the one before goes by way of the array.
       chain = levels * slow + others + (distance == 1 && memory("load") > 0 ? 1 : 0);
-      // With others in between it goes there, too, and the next addition takes a result in the cycle that ends the last.
+      // With others in between it goes there, too, and the next addition takes a result in the cycle that ends the
+      // last.
       const int64_t slowChain = distance > 1 ? levels * (slow - 1) + others + intoArray : chain;
       if (distance > 1)
         chain = slowChain;
-      if (nest.asked && reassociates && chain > distance * schedule.ii) {
-        chain = levels * quickBetween + others + (distance > 1 ? intoArray : 0);
+      if (nest.asked && reassociates && chain > distance * (distance > 1 ? schedule.ii : nest.ii)) {
+        chain = levels * quickBetween + others +
+                (distance > 1                             ? intoArray
+                 : memory("load") > 0 && othersAreWritten ? intoArray + 1
+                                                          : 0);
         const int64_t raised = std::max(schedule.ii, ceilDiv(chain, distance));
         const int64_t sums = additionsOf(nest.operators) / terms, time = distance * raised;
-        // A raised II that gives just the time for slow ones is used up by quick ones.
-        if (distance == 1 || slowChain > time || (raised > schedule.ii && slowChain == time)) {
-          schedule.depth -= levels * (slow - quickAddition().latency);
-          schedule.quickAdditions += levels * sums; // those that the element goes through
-        }
+        // Quick are those that the element goes through; of one sum, if even they cannot keep the II that was asked
+        // for.
+        schedule.depth -= levels * (slow - quickAddition().latency);
+        schedule.quickAdditions += levels * (distance == 1 || slowChain > time ? sums : 1);
         if (distance == 1) {
-          // The others are shared within the II, by one more than an even share where that leaves a rest. Of four terms,
-          // the one addition beside the element has a single level's cycles, and products have half of the II.
-          const int64_t slowOnes = sums * (terms - levels);
-          schedule.together["addf"] = terms == 4 ? ceilDiv(slowOnes, quickBetween) : ceilDiv(slowOnes, raised) + (slowOnes % raised != 0);
-          if (terms == 4)
-            schedule.together["mulf"] = ceilDiv(2 * countOf(nest.operators, "mulf"), raised);
+          // The others are shared within the II; of trees of more than four terms by one more where that leaves a rest.
+          // Of four terms, the one addition beside the element has a single level's cycles, and products little more
+          // than half of the II.
+          const int64_t slowOnes = sums * (terms - levels), products = countOf(nest.operators, "mulf");
+          const bool fourTerms = terms == 4 && !othersAreWritten;
+          if (fourTerms)
+            schedule.together = {{"addf", ceilDiv(slowOnes, quickBetween)},
+                                 {"mulf", ceilDiv(48 * products, 25 * raised)}};
+          else if (terms >= 4 && slowOnes % raised != 0)
+            schedule.together["addf"] = ceilDiv(slowOnes, raised) + 1;
         }
         schedule.ii = raised;
       }
