@@ -30,7 +30,9 @@ NestFacts nestOf(const Json &json) {
   nest.ii = json.value("ii", int64_t(1));
   nest.operators = countsOf(json.at("ops"));
   nest.path = countsOf(json.at("path"));
-  nest.addressProducts = json.value("muls", int64_t(0));
+  for (const Json &one : json.value("products", Json::array()))
+    nest.products.push_back({one.at(0), one.at(1), one.at(2), one.size() > 3});
+  nest.quotients = json.value("quotients", std::vector<int64_t>());
   for (const Json &one : json.value("rec", Json::array()))
     nest.recurrences.push_back({one.at(0), countsOf(one.at(1))});
   for (const Json &one : json.value("ports", Json::array()))
@@ -62,6 +64,15 @@ std::vector<StepFacts> stepsOf(const Json &body) {
   return steps;
 }
 
+void checkArrays(const std::vector<StepFacts> &steps, size_t arrays) {
+  for (const StepFacts &step : steps) {
+    for (const ArrayAccess &access : step.nest.arrays)
+      if (access.array >= arrays)
+        throw std::runtime_error("array " + std::to_string(access.array) + " of " + std::to_string(arrays));
+    checkArrays(step.inside, arrays);
+  }
+}
+
 DesignFacts designOf(const Json &json) {
   DesignFacts design;
   design.name = json.at("name");
@@ -73,6 +84,8 @@ DesignFacts designOf(const Json &json) {
   for (const Json &one : json.at("tasks"))
     design.tasks.push_back({one.at("name"), one.value("reads", std::vector<size_t>()),
                             one.value("writes", std::vector<size_t>()), stepsOf(one.at("body"))});
+  for (const TaskFacts &task : design.tasks)
+    checkArrays(task.steps, design.arrays.size());
   return design;
 }
 

@@ -53,6 +53,7 @@ struct QueueAccess {
 struct ArrayAccess {
   size_t array = 0;
   int64_t loads = 0, stores = 0, together = 0;
+  int64_t ports = 2; ///< of the bank, for this task: one, where several tasks use an array outside of the design
 };
 
 /// An element that is written and read again `distance` iterations later, by way of these operators, a sum's in the
@@ -62,6 +63,18 @@ struct Recurrence {
   OperatorCounts path;
 };
 
+/// A constant that is no power of two times an index that counters of the flattened nest take part in, on the way to a
+/// place in an array. A counter of a loop outside of the flattened nest needs none: its product is kept as a sum.
+struct AddressProduct {
+  int64_t factor = 1; ///< the constant: words of a bank between two rows
+  int64_t bits = 1;   ///< of the index
+  int64_t sums = 0;   ///< places that it is added to something else for
+  /// Is it known before the rest of the sum? Synthesis moves what the innermost counter takes no part in out of the
+  /// innermost loop, away from the addition, where conditions cut the iteration into blocks. It does not behind a
+  /// queue that is read under a condition.
+  bool ahead = false;
+};
+
 /// A pipelined loop nest, flattened, with all that lies in the pipelined loop unrolled; without trips, a line of code.
 struct NestFacts {
   std::vector<int64_t> trips;
@@ -69,7 +82,8 @@ struct NestFacts {
   bool pipelined = true;
   bool asked = true;              ///< is the II a directive, for which quick additions are taken?
   OperatorCounts operators, path; ///< all copies; those of the longest way
-  int64_t addressProducts = 0;
+  std::vector<AddressProduct> products;
+  std::vector<int64_t> quotients; ///< bits of indices that are divided by banks, no power of two
   std::vector<Recurrence> recurrences;
   std::vector<ArrayAccess> arrays;
   std::vector<QueueAccess> queues;

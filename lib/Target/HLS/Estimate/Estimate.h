@@ -13,8 +13,13 @@ OperatorCost factsOperator(const std::string &name);
 struct NestSchedule {
   int64_t iterations = 1, ii = 1, depth = 0, cycles = 0;
   int64_t quickAdditions = 0; ///< additions that have to be quick for that II
+  OperatorCounts together;    ///< operators of which more begin at once than an even share over the II
+  bool portsAreFull = false;  ///< is a bank of it accessed over all its ports in every cycle?
 };
 NestSchedule scheduleNest(const NestFacts &nest, bool reassociates);
+
+/// Products on the way to places in arrays, as they are built.
+OperatorCounts addressOperators(const NestFacts &nest);
 
 /// Block memories of 18 kbit and of 288 kbit; what a memory of `words` of `bits` takes, `copies` of it in one.
 struct MemoryCost {

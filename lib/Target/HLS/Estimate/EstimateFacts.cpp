@@ -6,6 +6,7 @@
 #include "lib/Target/HLS/Estimate/Estimate.h"
 #include "lib/Target/HLS/Estimate/TimeDataflow.h"
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 namespace tilewright::hls {
@@ -15,9 +16,9 @@ constexpr int64_t enterAndLeave = 1; ///< cycles around a nest, a call, an itera
 
 /// Operators, with quick additions and products for addresses as rows of their own. Steps that run side by side have
 /// operators each, steps that run one after another share them.
-constexpr const char *quickName = "quick addition", *addressName = "address";
-/// Places are products and sums in one operator; control is of one nest.
-constexpr const char *unshared[] = {addressName, "nest", "shared operand"};
+constexpr const char *quickName = "quick addition";
+/// Each place has its own operators; control is of one nest.
+constexpr const char *unshared[] = {"address", "address in logic", "wide quotient", "nest", "shared operand"};
 
 OperatorCounts operatorsOf(const NestFacts &nest, const NestSchedule &schedule) {
   OperatorCounts counts;
@@ -28,15 +29,18 @@ OperatorCounts operatorsOf(const NestFacts &nest, const NestSchedule &schedule) 
       plain -= std::min(count, schedule.quickAdditions);
       counts[quickName] += ceilDiv(count - plain, sharers);
     }
+    const auto together = schedule.together.find(name);
     if (plain > 0)
-      counts[name] += ceilDiv(plain, sharers);
+      counts[name] += std::max(ceilDiv(plain, sharers), together == schedule.together.end() ? 0 : together->second);
   }
   for (const auto &[name, count] : nest.operators)
     if (name != "load" && name != "store" && name != "read" && name != "write")
       counts["shared operand"] += sharers > 1 ? 2 * count : 0;
   counts["nest"] += nest.trips.empty() ? 0 : 1;
-  if (nest.addressProducts > 0)
-    counts[addressName] += nest.addressProducts;
+  counts.merge(addressOperators(nest));
+  // A full bank needs all quotients in each cycle.
+  if (auto wide = counts.find("wide quotient"); wide != counts.end() && !schedule.portsAreFull)
+    wide->second = ceilDiv(wide->second, sharers);
   return counts;
 }
 
@@ -47,19 +51,28 @@ struct DesignTimer {
     int64_t begin, end;
   };
 
-  /// Steps begin when those are done that use an array of theirs, be it only to read: its ports are taken.
+  /// Steps wait for those before them that use an array of theirs, be it only to read: its ports are taken. Those that
+  /// begin together are one state of the task, which ends with the last of them.
   std::vector<Span> spansOf(const std::vector<StepFacts> &steps) const {
-    std::map<size_t, int64_t> free;
-    std::vector<Span> spans;
+    std::map<size_t, size_t> free;
+    std::vector<size_t> states;
+    std::vector<int64_t> cycles, lengths;
     for (const StepFacts &step : steps) {
       const std::set<size_t> arrays = arraysOf(step);
-      int64_t start = 0;
+      size_t state = 0;
       for (size_t array : arrays)
-        start = std::max(start, free[array]);
-      const int64_t end = start + cyclesOf(step);
+        state = std::max(state, free[array]);
       for (size_t array : arrays)
-        free[array] = end;
-      spans.push_back({start, end});
+        free[array] = state + 1;
+      states.push_back(state);
+      cycles.push_back(cyclesOf(step));
+      lengths.resize(std::max(lengths.size(), state + 1));
+      lengths[state] = std::max(lengths[state], cycles.back());
+    }
+    std::vector<Span> spans;
+    for (size_t step = 0; step < steps.size(); ++step) {
+      const int64_t start = std::accumulate(lengths.begin(), lengths.begin() + states[step], int64_t(0));
+      spans.push_back({start, start + cycles[step]});
     }
     return spans;
   }
@@ -149,6 +162,36 @@ struct DesignTimer {
   }
 };
 
+/// Calls `visit` with every nest of the steps.
+template <typename Steps, typename Visit> void eachNest(Steps &steps, Visit visit) {
+  for (auto &step : steps) {
+    if (step.kind == StepFacts::Kind::Nest)
+      visit(step.nest);
+    eachNest(step.inside, visit);
+  }
+}
+
+/// An array outside of the design has two ports; tasks that run side by side get one each.
+DesignFacts withPorts(DesignFacts design) {
+  std::vector<int64_t> users(design.arrays.size());
+  for (const TaskFacts &task : design.tasks) {
+    std::set<size_t> used;
+    eachNest(task.steps, [&](const NestFacts &nest) {
+      for (const ArrayAccess &access : nest.arrays)
+        used.insert(access.array);
+    });
+    for (size_t array : used)
+      ++users[array];
+  }
+  for (TaskFacts &task : design.tasks)
+    eachNest(task.steps, [&](NestFacts &nest) {
+      for (ArrayAccess &access : nest.arrays)
+        if (design.arrays[access.array].kind == ArrayFacts::Kind::Port && users[access.array] > 1)
+          access.ports = 1;
+    });
+  return design;
+}
+
 } // namespace
 
 MemoryCost memoryCost(int64_t words, int64_t bits, int64_t copies) {
@@ -170,7 +213,8 @@ MemoryCost memoryCost(int64_t words, int64_t bits, int64_t copies) {
   return {std::max<int64_t>(1, rows) * ceilDiv(bits, bitsOfBlock), 0, 0, 0};
 }
 
-FactsEstimate estimateFacts(const DesignFacts &design) {
+FactsEstimate estimateFacts(const DesignFacts &given) {
+  const DesignFacts design = withPorts(given);
   FactsEstimate estimate;
   std::vector<TimedTask> timed;
   DesignTimer timer{design};

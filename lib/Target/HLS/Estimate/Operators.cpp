@@ -58,7 +58,10 @@ OperatorCost integerProduct(unsigned width) {
 OperatorCost integerOperator(unsigned width) { return {1, 0, int64_t(width), int64_t(width)}; }
 
 OperatorCost quickAddition() { return {5, 0, 338, 243}; }
-OperatorCost addressProduct() { return {3, 1, 52, 41}; }
+OperatorCost productByDouble() { return {12, 8, 127, 388}; }
+OperatorCost addressProduct() { return {3, 1, 31, 41}; }
+OperatorCost addressInLogic() { return {1, 0, 52, 0}; }
+OperatorCost wideQuotient() { return {5, 16, 249, 441}; }
 OperatorCost loadOperator() { return {2, 0, 0, 101}; }
 OperatorCost storeOperator() { return {1, 0, 57, 0}; }
 OperatorCost queueOperator() { return {1, 0, 0, 0}; }

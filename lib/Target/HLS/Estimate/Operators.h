@@ -25,8 +25,14 @@ OperatorCost integerOperator(unsigned width);
 /// An addition that is slow to place and quick to finish, which a sum takes whose next term waits for it.
 OperatorCost quickAddition();
 
+/// A product by a literal that is a double and has no exact float (`x * 0.1`): widened, multiplied in f64, narrowed.
+OperatorCost productByDouble();
+
 /// A place in an array that rows of a length other than a power of two need: one product.
 OperatorCost addressProduct();
+/// The same without a DSP, and the product of 64 by 66 bits that a division of an index in 64 bits takes.
+OperatorCost addressInLogic();
+OperatorCost wideQuotient();
 
 /// Accesses of arrays and queues.
 OperatorCost loadOperator();

@@ -1,9 +1,9 @@
 //===- ScheduleNest.cpp - the II and the depth of a loop nest ------------------------------===//
 //
 // The II is the largest of what was asked for, of accesses to one bank over its two ports, of accesses to one queue,
-// and of operators between two visits to one element over the iterations between them. Where only that last one is in
-// the way, additions on it become quick ones. A sum that may be added as a tree is one as a whole: the element that
-// waits goes through its levels.
+// and of operators between two visits to one element over the iterations between them. Where that last one is in the
+// way, the additions that the element goes through become quick ones. A sum that may be added as a tree is one as a
+// whole: the element that waits goes through its levels.
 //
 // Test: test/Python/test_hls_score.py
 //
@@ -14,9 +14,10 @@
 namespace tilewright::hls {
 namespace {
 
-constexpr int64_t portsOfBank = 2;
 /// A quick addition whose result goes straight into the next one.
 constexpr int64_t quickBetween = 4;
+/// A store and the load that follows it.
+constexpr int64_t intoArray = 2;
 
 int64_t countOf(const OperatorCounts &counts, const char *name) {
   auto found = counts.find(name);
@@ -33,12 +34,9 @@ std::vector<int64_t> levelsOf(int64_t terms) {
   return levels;
 }
 
-/// Does the element, being one too many for pairs, join the tree at its second level only? Synthesis does so for most
-/// even numbers of terms; with an iteration that waits for the one before, for powers of two.
-bool joinsLate(int64_t terms, int64_t distance) {
-  const bool isPower = (terms & (terms - 1)) == 0;
-  return terms % 2 == 0 && terms != 4 && (distance > 1 || isPower);
-}
+/// Does the element, being one too many for pairs, join the tree at its second level only? Synthesis does so for powers
+/// of two; not for four.
+bool joinsLate(int64_t terms) { return terms % 2 == 0 && terms != 4 && (terms & (terms - 1)) == 0; }
 
 int64_t latencyOf(const OperatorCounts &path) {
   int64_t cycles = 0;
@@ -58,8 +56,14 @@ OperatorCost factsOperator(const std::string &name) {
     return queueOperator();
   if (name == "address")
     return addressProduct();
+  if (name == "address in logic")
+    return addressInLogic();
+  if (name == "wide quotient")
+    return wideQuotient();
   if (name == "quick addition")
     return quickAddition();
+  if (name == "mulf by double")
+    return productByDouble();
   if (name == "nest")
     return nestControl();
   if (name == "shared operand")
@@ -85,10 +89,15 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
   }
   schedule.ii = std::max<int64_t>(1, nest.ii);
   for (const ArrayAccess &access : nest.arrays)
-    schedule.ii = std::max(schedule.ii, ceilDiv(access.together, portsOfBank));
+    schedule.ii = std::max(schedule.ii, ceilDiv(access.together, access.ports));
   for (const QueueAccess &access : nest.queues)
     schedule.ii = std::max(schedule.ii, access.count);
   const int64_t slow = factsOperator("addf").latency;
+  // An element that is written back in each iteration is known to the next one, unless others of its bank are written,
+  // too.
+  const bool othersAreWritten = std::any_of(nest.arrays.begin(), nest.arrays.end(), [](const ArrayAccess &access) {
+    return access.loads > 1 && access.stores > 1 && access.together > 0;
+  });
   for (const Recurrence &recurrence : nest.recurrences) {
     const int64_t terms = additionsOf(recurrence.path), distance = recurrence.distance;
     int64_t chain = latencyOf(recurrence.path);
@@ -98,28 +107,45 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
     } else {
       const int64_t others = chain - terms * slow - memory("load") - memory("store");
       const std::vector<int64_t> tree = reassociates ? levelsOf(terms) : std::vector<int64_t>(terms, 1);
-      const size_t first = reassociates && joinsLate(terms, distance) ? 1 : 0;
+      const size_t first = reassociates && joinsLate(terms) ? 1 : 0;
       const int64_t levels = tree.size() - first;
       // An iteration that waits for the one before goes by way of the array.
       chain = levels * slow + others + (distance == 1 && memory("load") > 0 ? 1 : 0);
-      if (nest.asked && reassociates && chain > distance * schedule.ii) {
-        int64_t quick = levels; // the last level is slow where there is more than one iteration's time
-        if (distance > 1) {
-          const int64_t least = (levels - 1) * quickBetween + slow + others;
-          schedule.ii = std::max(schedule.ii, ceilDiv(least, distance));
-          quick = std::clamp<int64_t>(ceilDiv(chain - distance * schedule.ii, slow - quickBetween), 0, levels - 1);
-          chain = least;
-        } else {
-          chain = levels * quickBetween + others;
+      // With others in between it goes there, too, and the next addition takes a result in the cycle that ends the
+      // last.
+      const int64_t slowChain = distance > 1 ? levels * (slow - 1) + others + intoArray : chain;
+      if (distance > 1)
+        chain = slowChain;
+      if (nest.asked && reassociates && chain > distance * (distance > 1 ? schedule.ii : nest.ii)) {
+        chain = levels * quickBetween + others +
+                (distance > 1                             ? intoArray
+                 : memory("load") > 0 && othersAreWritten ? intoArray + 1
+                                                          : 0);
+        const int64_t raised = std::max(schedule.ii, ceilDiv(chain, distance));
+        const int64_t sums = additionsOf(nest.operators) / terms, time = distance * raised;
+        // Quick are those that the element goes through; of one sum, if even they cannot keep the II that was asked
+        // for.
+        schedule.depth -= levels * (slow - quickAddition().latency);
+        schedule.quickAdditions += levels * (distance == 1 || slowChain > time ? sums : 1);
+        if (distance == 1) {
+          // The others are shared within the II; of trees of more than four terms by one more where that leaves a rest.
+          // Of four terms, the one addition beside the element has a single level's cycles, and products little more
+          // than half of the II.
+          const int64_t slowOnes = sums * (terms - levels), products = countOf(nest.operators, "mulf");
+          const bool fourTerms = terms == 4 && !othersAreWritten;
+          if (fourTerms)
+            schedule.together = {{"addf", ceilDiv(slowOnes, quickBetween)},
+                                 {"mulf", ceilDiv(48 * products, 25 * raised)}};
+          else if (terms >= 4 && slowOnes % raised != 0)
+            schedule.together["addf"] = ceilDiv(slowOnes, raised) + 1;
         }
-        schedule.depth -= quick * (slow - quickAddition().latency);
-        for (int64_t level = 0; level < quick; ++level)
-          if (distance > 1 || terms == 1 || first + level > 0)
-            schedule.quickAdditions += tree[first + level] * (additionsOf(nest.operators) / terms);
+        schedule.ii = raised;
       }
     }
     schedule.ii = std::max(schedule.ii, ceilDiv(chain, distance));
   }
+  for (const ArrayAccess &access : nest.arrays)
+    schedule.portsAreFull |= access.together >= schedule.ii * access.ports;
   schedule.cycles = schedule.ii * (schedule.iterations - 1) + schedule.depth;
   return schedule;
 }

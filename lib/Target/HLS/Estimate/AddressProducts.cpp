@@ -1,0 +1,54 @@
+//===- AddressProducts.cpp - products on the way to places in arrays ------------------------===//
+//
+// A row's number times the words of a row, plus the place in the row. What synthesis makes of it, as its reports of
+// public designs list it:
+//  - a sum or a difference of two shifts, where the constant is one of two powers of two;
+//  - one multiply-add in a DSP, where one sum takes the product and both become known together (`ahead` says where
+//  not);
+//  - else a product of its own, in logic while both operands are narrow, in a DSP beyond.
+// An index divided by a number of banks is a product by the reciprocal, one bit wider than the index.
+//
+// Test: test/Python/test_hls_score.py
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/HLS/Estimate/Estimate.h"
+#include <bit>
+#include <cstdlib>
+
+namespace tilewright::hls {
+namespace {
+
+/// A product of its own lies in logic below that many bits of its constant.
+constexpr int64_t bitsInDsp = 10;
+/// Operands wider than one DSP takes are those of divisions in 64 bits.
+constexpr int64_t bitsOfOneDsp = 18;
+
+bool isTwoShifts(uint64_t factor) {
+  factor >>= std::countr_zero(factor);
+  return std::popcount(factor) <= 2 || std::has_single_bit(factor + 1);
+}
+
+} // namespace
+
+OperatorCounts addressOperators(const NestFacts &nest) {
+  OperatorCounts counts;
+  const auto productOfItsOwn = [&](int64_t bits) { ++counts[bits < bitsInDsp ? "address in logic" : "address"]; };
+  for (const AddressProduct &product : nest.products) {
+    const uint64_t factor = std::llabs(product.factor);
+    if (factor == 0 || isTwoShifts(factor))
+      continue;
+    if (product.sums == 1 && !product.ahead)
+      ++counts["address"];
+    else
+      productOfItsOwn(std::bit_width(factor));
+  }
+  for (int64_t bits : nest.quotients) {
+    if (bits > bitsOfOneDsp)
+      ++counts["wide quotient"];
+    else
+      productOfItsOwn(bits + 1);
+  }
+  return counts;
+}
+
+} // namespace tilewright::hls
