@@ -19,6 +19,8 @@ SMALL = ["rtl_chain", "rtl_compare", "rtl_conv", "rtl_fixed_constant", "rtl_fixe
 COUNTED = {"rtl_gemm_bias_relu"}  # of those, by yosys: the others take it up to a minute
 # What a block memory is made of: AMD's RAMB36 is two of 18 kbit.
 BLOCKS = {"RAMB18E2": 1, "RAMB36E2": 2}
+# Lookup tables of a cell (AMD UG574): whole slices of eight, and parts of them.
+TABLES = {r"LUT\d": 1, r"INV": 1, r"SRL\w+": 1, r"RAM(32M16|64M8|32X16DR8|64X8SW|256X1D|512X1S)": 8, r"RAM(32M|64M|128X1D|256X1S)": 4, r"RAM(32X1D|64X1D|128X1S)": 2, r"RAM(32X1S|64X1S)": 1}
 
 
 @dataclasses.dataclass
@@ -55,11 +57,10 @@ def simulate(folder: Path, result: Simulated) -> None:
 
 
 def count_parts(text: str) -> dict[str, int]:
-    """Of what `stat` of yosys prints."""
+    """Of what `stat` of yosys prints. Memories, shift registers and inverters are lookup tables, too."""
     cells = {name: int(count) for name, count in re.findall(r"^ +([A-Z]\w+) +(\d+)$", text, re.M)}
-    luts = sum(count for name, count in cells.items() if re.fullmatch(r"LUT\d", name))
-    memories = sum(count * (8 if name == "RAM32M16" else 4) for name, count in cells.items() if name.startswith("RAM32M") or name.startswith("RAM64M"))
-    return {"dsp": cells.get("DSP48E2", 0), "bram": sum(cells.get(name, 0) * blocks for name, blocks in BLOCKS.items()), "lut": luts + memories, "ff": cells.get("FDRE", 0)}
+    luts = sum(count * tables for name, count in cells.items() for pattern, tables in TABLES.items() if re.fullmatch(pattern, name))
+    return {"dsp": cells.get("DSP48E2", 0), "bram": sum(cells.get(name, 0) * blocks for name, blocks in BLOCKS.items()), "lut": luts, "ff": sum(count for name, count in cells.items() if name.startswith("FD"))}
 
 
 def synthesise(folder: Path, result: Simulated) -> None:

@@ -38,10 +38,12 @@ static std::optional<int64_t> onlyBank(const Step &step, ArrayRef<int64_t> banks
 
 std::map<size_t, BankUse> bankUses(const PipelineNest &nest, ArrayRef<size_t> numbers, ArrayRef<int64_t> banks,
                                    ArrayRef<int64_t> inBank) {
-  int64_t count = 1;
-  for (int64_t its : banks)
+  int64_t count = 1, words = 1;
+  for (auto [its, inside] : llvm::zip(banks, inBank)) {
     count *= its;
-  std::vector<std::set<int64_t>> touched(numbers.size());
+    words *= inside;
+  }
+  std::vector<std::map<int64_t, std::set<int64_t>>> touched(numbers.size()); // words, by bank
   std::set<std::pair<size_t, size_t>> meet; // of those that begin in one stage
   std::vector<int64_t> place(banks.size());
   std::vector<std::vector<size_t>> in(count);
@@ -51,8 +53,8 @@ std::map<size_t, BankUse> bankUses(const PipelineNest &nest, ArrayRef<size_t> nu
       const Step &step = nest.steps[number];
       for (size_t dim = 0; dim < place.size(); ++dim)
         place[dim] = valueOf(step.at[dim], counters);
-      const int64_t bank = bankAndWord(place, banks, inBank).first;
-      touched[index].insert(bank);
+      const auto [bank, word] = bankAndWord(place, banks, inBank);
+      touched[index][bank].insert(word);
       for (size_t other : in[bank])
         meet.insert({other, index});
       in[bank].push_back(index);
@@ -66,12 +68,16 @@ std::map<size_t, BankUse> bankUses(const PipelineNest &nest, ArrayRef<size_t> nu
   for (auto [index, number] : llvm::enumerate(numbers)) {
     BankUse &use = uses[number];
     if (counted)
-      use.banks.assign(touched[index].begin(), touched[index].end());
+      for (auto &[bank, words] : touched[index]) {
+        use.banks.push_back(bank);
+        use.words.push_back(int64_t(words.size()));
+      }
     else if (std::optional<int64_t> bank = onlyBank(nest.steps[number], banks))
       use.banks = {*bank};
     else
       for (int64_t bank = 0; bank < count; ++bank)
         use.banks.push_back(bank);
+    use.words.resize(use.banks.size(), words);
     // The first port at which it never meets another.
     std::set<size_t> taken;
     for (size_t before = 0; before < index; ++before) {

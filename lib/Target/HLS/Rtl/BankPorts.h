@@ -10,6 +10,7 @@ namespace tilewright::hls {
 /// What one access of a nest to an array in banks touches in all its iterations.
 struct BankUse {
   std::vector<int64_t> banks; ///< in order
+  std::vector<int64_t> words; ///< how many words of each
   size_t port = 0;            ///< accesses of one port never touch a bank in the same cycle
 };
 

@@ -48,8 +48,14 @@ public:
       if (auto stream = dyn_cast<StreamOp>(op))
         addQueue(stream);
       if (auto task = dyn_cast<TaskOp>(op))
-        addTask(task);
+        planTask(task);
     });
+    if (!problems.empty())
+      return refusal();
+    for (auto &array : arrays)
+      splitBanks(*array);
+    for (PlannedTask &task : planned)
+      printTask(task);
     if (!problems.empty())
       return refusal();
     wholeDesign();
@@ -57,7 +63,7 @@ public:
       printMemories(*array, text);
     for (auto &queue : queues)
       printQueue(*queue, text);
-    return Verilog{moduleText(), printVerilogBench(top, ports)};
+    return Verilog{moduleText(), printVerilogBench(top, ports), text.parts.lut, text.parts.ff};
   }
 
 private:
@@ -81,8 +87,6 @@ private:
       array->banks.push_back(banks);
       array->inBank.push_back(int64_t(llvm::divideCeil(size, banks)));
     }
-    array->reads.resize(nests);
-    array->writes.resize(nests);
     arrayOf[buffer.getMemory()] = array.get();
     arrays.push_back(std::move(array));
     return arrays.back().get();
@@ -99,10 +103,20 @@ private:
     queues.push_back(std::move(queue));
   }
 
-  void addTask(TaskOp task) {
-    auto function = module.lookupSymbol<func::FuncOp>(task.getCallee());
-    const std::string name = names.take("task_" + function.getName().str());
+  /// A task with its nests, before banks are settled.
+  struct PlannedTask {
+    TaskOp task;
+    std::string name;
     RtlWorld world;
+    std::vector<PipelineNest> pipelines;
+  };
+
+  void planTask(TaskOp task) {
+    auto function = module.lookupSymbol<func::FuncOp>(task.getCallee());
+    PlannedTask plan;
+    plan.task = task;
+    plan.name = names.take("task_" + function.getName().str());
+    RtlWorld &world = plan.world;
     SmallVector<Value> given(task->getOperands());
     for (auto [argument, value] : llvm::zip(function.getArguments(), given)) {
       if (RtlArray *array = arrayOf.lookup(value))
@@ -112,26 +126,64 @@ private:
       if (RtlPort *port = portOf.lookup(value))
         world.ports[argument] = port;
     }
-    std::vector<PipelineNest> pipelines;
     for (Operation &op : function.getBody().front()) {
       if (auto buffer = dyn_cast<BufferOp>(op)) {
         world.arrays[buffer.getMemory()] = addArray(buffer, function.getName().str() + "_" + buffer.getName().str());
       } else if (auto loop = dyn_cast<affine::AffineForOp>(op)) {
-        pipelines.push_back(pipelineNest(loop, problems));
+        plan.pipelines.push_back(pipelineNest(loop, problems));
       } else if (!isa<arith::ConstantOp, func::ReturnOp>(op)) {
         problems.push_back(whereOf(&op) + "'" + op.getName().getStringRef().str() +
                            "' outside of a loop with a schedule");
       }
     }
-    if (!problems.empty())
+    planned.push_back(std::move(plan));
+  }
+
+  /// Elements of one bank that are written in the same cycle: what no memory of lookup tables can do, so that the bank
+  /// becomes several. Block memories have two ports, registers as many as needed.
+  void splitBanks(RtlArray &array) {
+    if (array.inRegisters() || array.inBlocks() || array.value)
       return;
+    auto writePorts = [&](ArrayRef<int64_t> banks, ArrayRef<int64_t> inBank) {
+      size_t most = 0;
+      for (PlannedTask &task : planned)
+        for (const PipelineNest &nest : task.pipelines) {
+          std::vector<size_t> stores;
+          for (auto [number, step] : llvm::enumerate(nest.steps))
+            if (step.kind == Step::Kind::Store && !step.overwritten &&
+                task.world.arrays.lookup(step.memory) == &array)
+              stores.push_back(number);
+          for (auto &[number, use] : bankUses(nest, stores, banks, inBank))
+            most = std::max(most, use.port + 1);
+        }
+      return most;
+    };
+    if (writePorts(array.banks, array.inBank) < 2)
+      return;
+    for (int64_t factor : {2, 4, 8, 16})
+      for (size_t dim = array.banks.size(); dim-- > 0;) {
+        std::vector<int64_t> banks = array.banks, inBank = array.inBank;
+        banks[dim] *= factor;
+        inBank[dim] = int64_t(llvm::divideCeil(array.type.getDimSize(dim), banks[dim]));
+        if (banks[dim] > array.type.getDimSize(dim) || writePorts(banks, inBank) > 1)
+          continue;
+        array.banks = banks;
+        array.inBank = inBank;
+        return;
+      }
+  }
+
+  void printTask(PlannedTask &plan) {
+    TaskOp task = plan.task;
+    const std::string &name = plan.name;
+    RtlWorld &world = plan.world;
+    std::vector<PipelineNest> &pipelines = plan.pipelines;
     // Every array has a place for every nest, whether that uses it or not.
     for (auto [number, nest] : llvm::enumerate(pipelines)) {
       for (auto &array : arrays) {
         array->reads.emplace_back();
         array->writes.emplace_back();
       }
-      ++nests;
       const std::string prefix = name + "_" + std::to_string(number);
       printNest(nest, prefix, world, text, problems);
     }
@@ -157,6 +209,8 @@ private:
                   ";\n  always @(posedge clk) " + name + "_finished <= ~reset & ~begin_now & " + name +
                   "_complete;\n  assign " + name + "_complete = ~begin_now & (" + name + "_finished | " + name +
                   "_done);\n";
+    text.parts.gates(3 + int64_t(pipelines.size())); // who begins when
+    text.parts.ff += 2;
     for (Value value : task.getWrites())
       filledBy[value] = name;
     tasks.push_back(name);
@@ -200,7 +254,7 @@ private:
   ModuleOp module;
   NameTable names;
   RtlText text;
-  size_t nests = 0;
+  std::vector<PlannedTask> planned;
   std::vector<std::unique_ptr<RtlArray>> arrays;
   std::vector<std::unique_ptr<RtlQueue>> queues;
   std::vector<std::unique_ptr<RtlPort>> ports;

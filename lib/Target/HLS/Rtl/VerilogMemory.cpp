@@ -67,7 +67,7 @@ class MemoryPrinter {
 public:
   MemoryPrinter(RtlArray &array, RtlText &text)
       : array(array), addressBits(std::max(1u, llvm::Log2_64_Ceil(uint64_t(array.words())))),
-        word("[" + std::to_string(array.width() - 1) + ":0]"), declarations(text.declarations), out(text.logic) {}
+        word("[" + std::to_string(array.width() - 1) + ":0]"), declarations(text.declarations), out(text.logic), parts(text.parts) {}
 
   void print() {
     out << "\n";
@@ -88,13 +88,16 @@ private:
     declarations << "reg " << word << " " << name << " [0:" << array.words() - 1 << "];\n";
     if (array.value)
       initial(number);
+    count(writes, reads);
+    const size_t shared = sharedPorts(number, writes.size(), reads.size());
     for (auto [port, requests] : llvm::enumerate(writes)) {
       const std::string base = name + "_w" + std::to_string(port);
       addressed(base, requests);
       declarations << "  wire " << word << " " << base << "_data;\n";
+      countPort(requests, array.width(), [](auto &r) { return r.data; });
       out << "  assign " << base << "_data = " << chosen(requests, array.width(), [](auto &r) { return r.data; })
-          << ";\n  always @(posedge clk) if (" << base << "_on) " << name << "[" << base << "_at] <= " << base
-          << "_data;\n";
+          << ";\n  always @(posedge clk) if (" << base << "_on) " << name << "["
+          << (port < shared ? name + "_p" + std::to_string(port) : base) << "_at] <= " << base << "_data;\n";
     }
     for (auto [port, requests] : llvm::enumerate(reads)) {
       if (array.inRegisters()) {
@@ -102,20 +105,80 @@ private:
           out << "  assign " << read.data << " = $signed(" << name << "[" << read.address << "]);\n";
         continue;
       }
-      this->read(name, name + "_r" + std::to_string(port), requests, writes.size());
+      const std::string base = name + "_r" + std::to_string(port), both = name + "_p" + std::to_string(port);
+      read(name, base, port < shared ? both : base, requests, writes);
+      if (port >= shared)
+        continue;
+      const std::string write = name + "_w" + std::to_string(port);
+      declarations << "  wire [" << addressBits - 1 << ":0] " << both << "_at;\n";
+      out << "  assign " << both << "_at = " << write << "_on ? " << write << "_at : " << base << "_at;\n";
+      parts.select(2, addressBits);
     }
+  }
+
+  /// A block memory has two ports in all. Where several elements are written at a time, those ports are for reading,
+  /// too, with one address each; so many of them. No nest may do both then.
+  size_t sharedPorts(int64_t bank, size_t writes, size_t reads) const {
+    if (!array.inBlocks() || writes < 2)
+      return 0;
+    for (auto [written, read] : llvm::zip(array.writes, array.reads))
+      if (written.count(bank) && read.count(bank))
+        return 0;
+    return std::min(writes, reads);
+  }
+
+  void count(const Ports<BankWrite> &writes, const Ports<BankRead> &reads) {
+    const int64_t words = array.words(), bits = array.width();
+    if (!array.inRegisters())
+      parts.ff += int64_t(reads.size()) * (array.inBlocks() ? 0 : bits);
+    if (array.inBlocks())
+      return;
+    if (array.value)
+      return parts.rom(words, bits, int64_t(reads.size()));
+    if (!array.inRegisters() && words > 1 && writes.size() == 1)
+      return parts.memory(words, bits, int64_t(reads.size()));
+    int64_t ways = 0; // to all words
+    for (const std::vector<BankWrite> &requests : writes)
+      for (const BankWrite &request : requests) {
+        ways += request.words;
+        if (words > 1 && parts.first(request.enable + " word " + request.address))
+          parts.gates(request.words);
+      }
+    int64_t readers = 0; // of registers each has its own way to them
+    for (const std::vector<BankRead> &requests : reads)
+      readers += array.inRegisters() ? int64_t(requests.size()) : 1;
+    parts.registers(words, bits, ways, readers);
+  }
+
+  /// Who has a port: which of several, and what it gives.
+  template <typename Requests> void countPort(Requests &requests, int64_t bits, auto field) {
+    if (requests.size() < 2)
+      return;
+    if (parts.first(chosen(requests, 1, field)))
+      parts.select(int64_t(requests.size()), bits);
+  }
+  template <typename Requests> void countEnables(Requests &requests) {
+    int64_t several = requests.size() > 1 ? int64_t(requests.size()) / 4 + 1 : 0;
+    for (auto &request : requests)
+      several += request.enable.find("==") != std::string::npos && parts.first(request.enable);
+    if (several > 0 && parts.first(either(requests, [](auto &r) { return r.enable; })))
+      parts.gates(several);
   }
 
   template <typename Requests> void addressed(const std::string &base, Requests &requests) {
     declarations << "  wire " << base << "_on;\n  wire [" << addressBits - 1 << ":0] " << base << "_at;\n";
     out << "  assign " << base << "_on = " << either(requests, [](auto &r) { return r.enable; }) << ";\n  assign "
         << base << "_at = " << chosen(requests, addressBits, [](auto &r) { return r.address; }) << ";\n";
+    countEnables(requests);
+    countPort(requests, array.words() > 1 ? addressBits : 0, [](auto &r) { return r.address; });
   }
 
-  void read(const std::string &name, const std::string &base, std::vector<BankRead> &requests, size_t writes) {
+  void read(const std::string &name, const std::string &base, const std::string &place,
+            std::vector<BankRead> &requests, Ports<BankWrite> &writePorts) {
+    const size_t writes = writePorts.size();
     addressed(base, requests);
     declarations << "  reg " << word << " " << base << "_q;\n";
-    out << "  always @(posedge clk) if (" << base << "_on) " << base << "_q <= " << name << "[" << base << "_at];\n";
+    out << "  always @(posedge clk) if (" << base << "_on) " << base << "_q <= " << name << "[" << place << "_at];\n";
     std::string data = base + "_q";
     if (array.bypassed && writes > 0) { // what is written in the cycle of the read
       declarations << "  reg " << base << "_new;\n  reg " << word << " " << base << "_is;\n";
@@ -128,6 +191,13 @@ private:
       }
       out << "  always @(posedge clk) if (" << base << "_on) begin " << base << "_new <= " << same << "; " << base
           << "_is <= " << its << "; end\n";
+      parts.ff += 1 + array.width();
+      parts.select(int64_t(writes), array.width());
+      parts.select(2, array.width());
+      auto at = [](auto &request) { return request.address; };
+      for (std::vector<BankWrite> &write : writePorts)
+        if (parts.first(chosen(write, addressBits, at) + " == " + chosen(requests, addressBits, at)))
+          parts.equal(addressBits + 1);
       data = "(" + base + "_new ? " + base + "_is : " + base + "_q)";
     }
     for (BankRead &read : requests)
@@ -157,6 +227,7 @@ private:
   unsigned addressBits;
   std::string word;
   llvm::raw_string_ostream declarations, out;
+  RtlParts &parts;
 };
 
 } // namespace
@@ -165,6 +236,13 @@ void printMemories(RtlArray &array, RtlText &text) { MemoryPrinter(array, text).
 
 void printQueue(RtlQueue &queue, RtlText &text) {
   llvm::raw_string_ostream declarations(text.declarations), out(text.logic);
+  const int64_t places = std::max(1u, llvm::Log2_64_Ceil(uint64_t(queue.depth)));
+  if (!queue.inBlocks && queue.depth > 1)
+    text.parts.memory(queue.depth, queue.width, 1);
+  else if (!queue.inBlocks)
+    text.parts.registers(1, queue.width, 1, 1);
+  text.parts.gates(2 * places + 2 * (places + 1) + 4);
+  text.parts.ff += 3 * places + 1;
   const std::string &name = queue.name, word = "[" + std::to_string(queue.width - 1) + ":0]";
   const std::string place = "[" + std::to_string(std::max(1u, llvm::Log2_64_Ceil(uint64_t(queue.depth))) - 1) + ":0]";
   const std::string last = std::to_string(queue.depth - 1);

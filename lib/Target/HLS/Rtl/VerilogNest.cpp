@@ -50,7 +50,7 @@ public:
   NestPrinter(const PipelineNest &nest, StringRef prefix, RtlWorld &world, RtlText &text,
               std::vector<std::string> &problems)
       : nest(nest), prefix(prefix.str() + "_"), world(world), declarations(text.declarations), out(text.logic),
-        problems(problems) {}
+        parts(text.parts), problems(problems) {}
 
   void print() {
     findWaits();
@@ -65,6 +65,8 @@ public:
       for (int64_t stage = from; stage < last; ++stage)
         handOn(stageName(name, stage, from), stageName(name, stage + 1, from), width, stage);
     }
+    for (auto &[name, stages] : needed)
+      countChain(name, stages);
   }
 
 private:
@@ -111,6 +113,19 @@ private:
     out << always(stage) << to << " <= " << from << ";\n";
   }
 
+  /// Registers from stage to stage: a chain ends where its value is needed, and where other queues make it wait.
+  void countChain(const std::string &name, const std::set<int64_t> &stages) {
+    const auto &[width, from] = declared[name];
+    int64_t length = lead[name];
+    for (int64_t stage = from; stage <= *stages.rbegin(); ++stage) {
+      if (stages.count(stage) || (stage > from && go(stage) != go(stage - 1))) {
+        parts.chain(length, width);
+        length = 0;
+      }
+      ++length;
+    }
+  }
+
   void reg(const std::string &bits, const std::string &name) {
     declarations << "  reg " << bits << " " << name << ";\n";
   }
@@ -133,6 +148,18 @@ private:
       wire("", prefix + "go_" + text(next->first),
            (behind == waits.end() ? "" : prefix + "go_" + text(behind->first) + " & ") + "~(" + valid(next->first) +
                " & (" + any + "))");
+    }
+    parts.gates(4 + int64_t(waits.size())); // running, ended, and whether stages go on
+    parts.ff += 3 + nest.depth;
+    if (nest.ii > 1) {
+      parts.gates(2 + bitsFor(nest.ii));
+      parts.ff += bitsFor(nest.ii);
+    }
+    for (const Counter &counter : nest.counters) {
+      const int64_t bits = bitsFor(counter.from + counter.trips - 1);
+      parts.equalConstant(bits);
+      parts.gates(bits);
+      parts.ff += bits;
     }
     reg("", prefix + "running");
     std::string isLast, here = prefix + "step";
@@ -222,6 +249,7 @@ private:
     const int64_t from = declared[name].second;
     int64_t &last = delayed[name];
     last = std::max(last, stage);
+    needed[name].insert(stage);
     return stageName(name, stage, from);
   }
 
@@ -241,6 +269,7 @@ private:
   }
 
   std::string sum(const IndexSum &place, int64_t stage) {
+    countSum(place, stage);
     std::string all;
     for (auto [factor, counter] : llvm::zip(place.factors, counters))
       if (factor != 0)
@@ -251,9 +280,28 @@ private:
     return all;
   }
 
+  /// Its adders. Of each the bits below the higher of the two lowest ones are free.
+  void countSum(const IndexSum &place, int64_t stage) {
+    const int64_t bits = bitsUpTo(std::max<int64_t>(1, rangeOf(nest, place).second)) + 1;
+    std::string key = "sum at " + text(stage);
+    std::optional<int64_t> lowest;
+    for (auto [number, factor] : llvm::enumerate(place.factors))
+      for (int64_t bit = 0; factor != 0 && (std::abs(factor) >> bit); ++bit) {
+        if (!(std::abs(factor) >> bit & 1))
+          continue;
+        key += " " + text(int64_t(number)) + "<<" + text(bit);
+        if (lowest && parts.first(prefix + key))
+          parts.adder(std::max<int64_t>(1, bits - std::max(*lowest, bit)));
+        lowest = std::min(lowest.value_or(bit), bit);
+      }
+    if (lowest && place.constant != 0 && parts.first(prefix + key + " + " + text(place.constant)))
+      parts.addConstant(bits - llvm::countr_zero(uint64_t(place.constant)));
+  }
+
   /// A sum that is an address, of as many bits as that has: products by constants are shifts and additions, since a
   /// multiplier of the chip is not for places.
   std::string address(const IndexSum &place, int64_t stage) {
+    countSum(place, stage);
     std::string all;
     for (auto [factor, counter] : llvm::zip(place.factors, counters))
       if (factor != 0)
@@ -275,6 +323,8 @@ private:
     if (made->strideBits() > 0)
       index += ", " + text(made->strideBits()) + "'d0";
     wire("[" + text((int64_t(1) << (made->indexBits() + made->strideBits())) - 1) + ":0]", name + "_table", made->text);
+    if (parts.first(made->text + index))
+      parts.table(made->indexBits(), width);
     wire("[" + text(width - 1) + ":0]", name, name + "_table[{" + index + "} +: " + text(width) + "]");
     return true;
   }
@@ -288,6 +338,8 @@ private:
     if (by == 1)
       return {its, "1'd0"};
     auto [whole, width] = quotientText(its, most, by);
+    if (!llvm::isPowerOf2_64(uint64_t(by)))
+      parts.adder(3 * int64_t(bitsUpTo(most))); // the reciprocal has few ones, and the rest is a difference
     wire("[" + text(width - 1) + ":0]", name + "_by", whole);
     wire(bits, name + "_left", its + " - (" + timesConstant(name + "_by", by) + ")");
     return {name + "_by", name + "_left"};
@@ -312,7 +364,7 @@ private:
         .Case([&](arith::SelectOp) { return of(0) + " ? " + of(1) + " : " + of(2); })
         .Case<arith::ExtSIOp, arith::TruncIOp, arith::IndexCastOp>([&](auto) { return of(0); })
         .Case([&](arith::ExtUIOp) { return "$signed({1'b0, " + bitsOf(step.operands[0], step.start) + "})"; })
-        .Case([&](arith::MaxSIOp) { return "(" + smaller(false, ">") + ") ? " + of(0) + " : " + of(1); })
+        .Case([&](arith::MaxSIOp) { return "(" + smaller(false, "<") + ") ? " + of(1) + " : " + of(0); }) // relu: a sign
         .Case([&](arith::MinSIOp) { return "(" + smaller(false, "<") + ") ? " + of(0) + " : " + of(1); })
         .Case([&](arith::MaxUIOp) { return "(" + smaller(true, ">") + ") ? " + of(0) + " : " + of(1); })
         .Case([&](arith::MinUIOp) { return "(" + smaller(true, "<") + ") ? " + of(0) + " : " + of(1); })
@@ -332,6 +384,53 @@ private:
     return name;
   }
 
+  /// Counts an operation; returns how many of its registers lie within multipliers.
+  int64_t count(const Step &step) {
+    auto bitsOf = [&](size_t operand) { return int64_t(nest.steps[step.operands[operand]].bits); };
+    auto isConstant = [&](size_t operand) {
+      return nest.steps[step.operands[operand]].kind == Step::Kind::Constant;
+    };
+    auto isZero = [&](size_t operand) { return isConstant(operand) && nest.steps[step.operands[operand]].constant.isZero(); };
+    const int64_t bits = step.bits;
+    int64_t inside = 0;
+    llvm::TypeSwitch<Operation *>(step.op)
+        .Case<arith::AddIOp, arith::SubIOp>([&](auto) {
+          const int64_t wide = std::min(bits, std::max(bitsOf(0), bitsOf(1)) + 1);
+          if (isConstant(1))
+            parts.addConstant(wide);
+          else
+            parts.adder(wide);
+        })
+        .Case([&](arith::MulIOp op) {
+          const int64_t multipliers = operatorCost(op).dsp;
+          parts.product(std::max(bitsOf(0), bitsOf(1)), bits, multipliers);
+          inside = multipliers > 0 ? 2 : 0;
+        })
+        .Case<arith::AndIOp, arith::OrIOp, arith::XOrIOp>([&](auto) { parts.gates(isConstant(1) ? 0 : bits); })
+        .Case<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>([&](auto) {
+          if (!isConstant(1))
+            parts.shift(bits);
+        })
+        .Case([&](arith::SelectOp) { parts.select(2, bits); })
+        .Case<arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp>([&](auto) {
+          if (isZero(1)) // its sign resets the register behind it
+            return parts.gates(step.latency > 0 ? 1 : bits);
+          parts.lessThan(isConstant(1) ? bits / 2 : bits);
+          parts.select(2, bits);
+        })
+        .Case([&](arith::CmpIOp compare) {
+          const int64_t wide = std::max(bitsOf(0), bitsOf(1));
+          const bool equality = compare.getPredicate() == arith::CmpIPredicate::eq || compare.getPredicate() == arith::CmpIPredicate::ne;
+          if (equality && isConstant(1))
+            parts.equalConstant(bitsOf(0));
+          else if (equality)
+            parts.equal(wide);
+          else if (!isZero(1))
+            parts.lessThan(isConstant(1) ? wide / 2 : wide);
+        });
+    return inside;
+  }
+
   void step(size_t number) {
     const Step &step = nest.steps[number];
     names[number] = prefix + "s" + text(number);
@@ -340,9 +439,10 @@ private:
     case Step::Kind::Constant:
     case Step::Kind::Counter:
       return;
-    case Step::Kind::Compute:
+    case Step::Kind::Compute: {
       declared[name] = {step.bits, step.start};
       wire(signedBits(step.bits), name, expression(step));
+      const int64_t inside = count(step);
       if (step.latency > 0) { // the stages of the operator
         names[number] = name + "_r";
         std::string from = name;
@@ -352,13 +452,16 @@ private:
           from = to;
         }
         declared[names[number]] = {step.bits, step.ready()};
+        lead[names[number]] = std::max<int64_t>(0, step.latency - inside);
       }
       return;
+    }
     case Step::Kind::Read: {
       RtlQueue &queue = *world.queues[step.memory];
       queue.take = valid(step.start) + " & " + go(step.start);
       names[number] = name + "_r";
       handOn(queue.name + "_head", names[number], step.bits, step.start);
+      parts.ff += step.bits;
       declared[names[number]] = {step.bits, step.ready()};
       return;
     }
@@ -398,9 +501,9 @@ private:
     findPlace(step, array, known, place, which, addressBits, stage);
     auto mine = [&](int64_t its) { return known ? std::string() : " & (" + which + " == " + text(its) + ")"; };
     if (!isLoad) {
-      for (int64_t its : use.banks)
+      for (auto [its, words] : llvm::zip(use.banks, use.words))
         array.writes.back()[its].push_back(
-            {use.port, enabled(stage) + mine(its), place, value(step.operands[0], stage)});
+            {use.port, words, enabled(stage) + mine(its), place, value(step.operands[0], stage)});
       return;
     }
     array.bypassed |= step.bypassed;
@@ -413,8 +516,10 @@ private:
       result += its == use.banks.back() ? data
                                         : "(" + chosen(which, array, stage) + " == " + text(its) + ") ? " + data + " : ";
     }
-    if (!known)
+    if (!known) {
+      parts.select(int64_t(use.banks.size()), step.bits);
       wire(signedBits(step.bits), names[number], result);
+    }
   }
 
   /// Wires for the word of an element and, where that changes, for its bank.
@@ -477,6 +582,7 @@ private:
     if (plain.insert(which).second) {
       reg("[" + text(bitsUpTo(array.count() - 1) - 1) + ":0]", which + "_r");
       out << always(stage) << which << "_r <= " << which << ";\n";
+      parts.ff += bitsUpTo(array.count() - 1);
     }
     return which + "_r";
   }
@@ -533,6 +639,7 @@ private:
   std::string prefix;
   RtlWorld &world;
   llvm::raw_string_ostream declarations, out;
+  RtlParts &parts;
   std::vector<std::string> &problems;
   std::map<int64_t, std::vector<std::string>> waits;
   std::vector<std::string> counters;
@@ -540,6 +647,8 @@ private:
   std::map<size_t, BankUse> uses; ///< of loads and stores on the chip
   std::map<std::string, std::pair<unsigned, int64_t>> declared; ///< bits, and the stage in which it is there
   std::map<std::string, int64_t> delayed;                       ///< the last stage that needs it
+  std::map<std::string, std::set<int64_t>> needed;              ///< all that need it
+  std::map<std::string, int64_t> lead;                          ///< registers in front of the first of these
   std::map<RtlPort *, std::vector<size_t>> portLanes;
   std::set<std::string> plain;
 };

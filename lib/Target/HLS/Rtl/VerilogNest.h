@@ -3,6 +3,7 @@
 #define TILEWRIGHT_TARGET_HLS_RTL_VERILOGNEST_H
 
 #include "lib/Target/HLS/Rtl/BankPorts.h"
+#include "lib/Target/HLS/Rtl/RtlParts.h"
 #include <map>
 
 namespace tilewright::hls {
@@ -15,6 +16,7 @@ struct BankRead {
 };
 struct BankWrite {
   size_t port = 0;
+  int64_t words = 1; ///< how many it ever writes
   std::string enable, address, data;
 };
 
@@ -64,6 +66,7 @@ struct RtlWorld {
 /// Verilog wants names declared before they are used, so declarations are kept apart.
 struct RtlText {
   std::string declarations, logic;
+  RtlParts parts;
 };
 
 /// Declares and computes everything of `nest` under names that begin with `prefix`. It begins in the cycle behind
