@@ -27,6 +27,8 @@ void RtlParts::equalConstant(int64_t bits) { lut += rounds(bits, 6) + (bits > 6 
 void RtlParts::gates(int64_t bits) { lut += bits; }
 /// A lookup table has room for two more ways, with their bits.
 void RtlParts::select(int64_t ways, int64_t bits) { lut += ways < 2 ? 0 : rounds(ways - 1, 2) * bits; }
+/// A lookup table has four ways and two bits of the number; multiplexers of the slice join up to eight of them.
+void RtlParts::pick(int64_t ways, int64_t bits) { lut += ways < 2 ? 0 : rounds(ways, 4) * bits; }
 /// Multiplexers of four ways, two bits of the distance a level.
 void RtlParts::shift(int64_t bits) { lut += bits * rounds(llvm::Log2_64_Ceil(uint64_t(std::max<int64_t>(2, bits))), 2); }
 /// Wide products add up those of several multipliers; narrow ones without multipliers add up a row for each bit.

@@ -497,34 +497,39 @@ private:
     const BankUse &use = uses.at(number);
     const std::string place = prefix + "a" + text(number), which = place + "_bank";
     const bool known = use.banks.size() == 1;
-    const unsigned addressBits = std::max(1u, llvm::Log2_64_Ceil(uint64_t(array.words())));
-    findPlace(step, array, known, place, which, addressBits, stage);
-    auto mine = [&](int64_t its) { return known ? std::string() : " & (" + which + " == " + text(its) + ")"; };
+    const bool numbered = findPlace(step, array, use, place, which, stage);
+    auto mine = [&](size_t number) {
+      return known ? std::string() : " & (" + which + " == " + text(numbered ? int64_t(number) : use.banks[number]) + ")";
+    };
     if (!isLoad) {
-      for (auto [its, words] : llvm::zip(use.banks, use.words))
-        array.writes.back()[its].push_back(
-            {use.port, words, enabled(stage) + mine(its), place, value(step.operands[0], stage)});
+      for (size_t its = 0; its < use.banks.size(); ++its)
+        array.writes.back()[use.banks[its]].push_back(
+            {use.port, use.words[its], enabled(stage) + mine(its), place, value(step.operands[0], stage)});
       return;
     }
     array.bypassed |= step.bypassed;
     std::string result;
-    for (int64_t its : use.banks) {
+    for (auto [index, its] : llvm::enumerate(use.banks)) {
       const std::string data = known ? names[number] : names[number] + "_of_" + text(its);
       wire(signedBits(step.bits), data);
       array.reads.back()[its].push_back(
-          {use.port, array.inRegisters() ? "" : enabled(stage) + mine(its), place, data});
+          {use.port, array.inRegisters() ? "" : enabled(stage) + mine(index), place, data});
       result += its == use.banks.back() ? data
-                                        : "(" + chosen(which, array, stage) + " == " + text(its) + ") ? " + data + " : ";
+                                        : "(" + chosen(which, array, stage) +
+                                              " == " + text(numbered ? int64_t(index) : its) + ") ? " + data + " : ";
     }
     if (!known) {
-      parts.select(int64_t(use.banks.size()), step.bits);
+      parts.pick(int64_t(use.banks.size()), step.bits);
       wire(signedBits(step.bits), names[number], result);
     }
   }
 
-  /// Wires for the word of an element and, where that changes, for its bank.
-  void findPlace(const Step &step, const RtlArray &array, bool known, const std::string &place,
-                 const std::string &which, unsigned addressBits, int64_t stage) {
+  /// Wires for the word of an element and, where that changes, for its bank; true: for that one's number among those
+  /// that are touched, which makes a small multiplexer.
+  bool findPlace(const Step &step, const RtlArray &array, const BankUse &use, const std::string &place,
+                 const std::string &which, int64_t stage) {
+    const bool known = use.banks.size() == 1;
+    const unsigned addressBits = std::max(1u, llvm::Log2_64_Ceil(uint64_t(array.words())));
     // Where counters go on by whole rounds of the banks, the word is a sum, too.
     const bool isSum = llvm::all_of(llvm::enumerate(step.at), [&](auto its) {
       const int64_t banks = array.banks[its.index()];
@@ -540,8 +545,8 @@ private:
           word.factors[number] = word.factors[number] * array.inBank[dim] + at.factor(number) / array.banks[dim];
         word.constant = word.constant * array.inBank[dim] + at.constant / array.banks[dim];
       }
-      wire(bits, place, address(word, stage));
-      return;
+      wire(bits, place, array.words() == 1 ? "1'd0" : address(word, stage));
+      return false;
     }
     auto both = [&](ArrayRef<int64_t> counters) {
       std::vector<int64_t> its;
@@ -549,12 +554,14 @@ private:
         its.push_back(valueOf(at, counters));
       return bankAndWord(its, array.banks, array.inBank);
     };
+    auto index = [&](int64_t bank) { return int64_t(llvm::find(use.banks, bank) - use.banks.begin()); };
+    if (array.words() == 1)
+      wire(bits, place, "1'd0");
+    if (array.words() == 1 || table(place, addressBits, step.at, stage, [&](auto at) { return both(at).second; }))
+      if (known || table(which, bitsUpTo(int64_t(use.banks.size()) - 1), step.at, stage,
+                         [&](auto at) { return index(both(at).first); }))
+        return !known;
     const unsigned bankBits = bitsUpTo(array.count() - 1);
-    if (table(place, addressBits, step.at, stage, [&](auto at) { return both(at).second; })) {
-      if (!known)
-        table(which, bankBits, step.at, stage, [&](auto at) { return both(at).first; });
-      return;
-    }
     std::string word, bank;
     for (auto [dim, at] : llvm::enumerate(step.at)) {
       auto [whole, left] = divided(place + "_" + text(dim), at, array.banks[dim], stage);
@@ -570,9 +577,11 @@ private:
       join(word, whole, array.inBank[dim], "_word", addressBits);
       join(bank, left, array.banks[dim], "_before", bankBits);
     }
-    wire(bits, place, word);
+    if (array.words() > 1)
+      wire(bits, place, word);
     if (!known)
       wire("[" + text(bankBits - 1) + ":0]", which, bank);
+    return false;
   }
 
   /// The number of the bank when the element has come from it.
