@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Target/HLS/Rtl/VerilogNest.h"
 #include "lib/Target/HLS/Cost.h"
+#include "lib/Target/HLS/Rtl/NestParts.h"
 #include "lib/Target/HLS/Rtl/PlaceText.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -50,7 +51,7 @@ public:
   NestPrinter(const PipelineNest &nest, StringRef prefix, RtlWorld &world, RtlText &text,
               std::vector<std::string> &problems)
       : nest(nest), prefix(prefix.str() + "_"), world(world), declarations(text.declarations), out(text.logic),
-        parts(text.parts), problems(problems) {}
+        parts(text.parts), operations(nest, text.parts), problems(problems) {}
 
   void print() {
     findWaits();
@@ -115,8 +116,10 @@ private:
 
   /// Registers from stage to stage: a chain ends where its value is needed, and where other queues make it wait.
   void countChain(const std::string &name, const std::set<int64_t> &stages) {
-    const auto &[width, from] = declared[name];
-    int64_t length = lead[name];
+    const int64_t from = declared[name].second;
+    int64_t width = declared[name].first, length = lead[name];
+    if (auto found = narrow.find(name); found != narrow.end())
+      width = found->second;
     for (int64_t stage = from; stage <= *stages.rbegin(); ++stage) {
       if (stages.count(stage) || (stage > from && go(stage) != go(stage - 1))) {
         parts.chain(length, width);
@@ -269,7 +272,7 @@ private:
   }
 
   std::string sum(const IndexSum &place, int64_t stage) {
-    countSum(place, stage);
+    operations.place(place, prefix, stage);
     std::string all;
     for (auto [factor, counter] : llvm::zip(place.factors, counters))
       if (factor != 0)
@@ -280,28 +283,10 @@ private:
     return all;
   }
 
-  /// Its adders. Of each the bits below the higher of the two lowest ones are free.
-  void countSum(const IndexSum &place, int64_t stage) {
-    const int64_t bits = bitsUpTo(std::max<int64_t>(1, rangeOf(nest, place).second)) + 1;
-    std::string key = "sum at " + text(stage);
-    std::optional<int64_t> lowest;
-    for (auto [number, factor] : llvm::enumerate(place.factors))
-      for (int64_t bit = 0; factor != 0 && (std::abs(factor) >> bit); ++bit) {
-        if (!(std::abs(factor) >> bit & 1))
-          continue;
-        key += " " + text(int64_t(number)) + "<<" + text(bit);
-        if (lowest && parts.first(prefix + key))
-          parts.adder(std::max<int64_t>(1, bits - std::max(*lowest, bit)));
-        lowest = std::min(lowest.value_or(bit), bit);
-      }
-    if (lowest && place.constant != 0 && parts.first(prefix + key + " + " + text(place.constant)))
-      parts.addConstant(bits - llvm::countr_zero(uint64_t(place.constant)));
-  }
-
   /// A sum that is an address, of as many bits as that has: products by constants are shifts and additions, since a
   /// multiplier of the chip is not for places.
   std::string address(const IndexSum &place, int64_t stage) {
-    countSum(place, stage);
+    operations.place(place, prefix, stage);
     std::string all;
     for (auto [factor, counter] : llvm::zip(place.factors, counters))
       if (factor != 0)
@@ -384,53 +369,6 @@ private:
     return name;
   }
 
-  /// Counts an operation; returns how many of its registers lie within multipliers.
-  int64_t count(const Step &step) {
-    auto bitsOf = [&](size_t operand) { return int64_t(nest.steps[step.operands[operand]].bits); };
-    auto isConstant = [&](size_t operand) {
-      return nest.steps[step.operands[operand]].kind == Step::Kind::Constant;
-    };
-    auto isZero = [&](size_t operand) { return isConstant(operand) && nest.steps[step.operands[operand]].constant.isZero(); };
-    const int64_t bits = step.bits;
-    int64_t inside = 0;
-    llvm::TypeSwitch<Operation *>(step.op)
-        .Case<arith::AddIOp, arith::SubIOp>([&](auto) {
-          const int64_t wide = std::min(bits, std::max(bitsOf(0), bitsOf(1)) + 1);
-          if (isConstant(1))
-            parts.addConstant(wide);
-          else
-            parts.adder(wide);
-        })
-        .Case([&](arith::MulIOp op) {
-          const int64_t multipliers = operatorCost(op).dsp;
-          parts.product(std::max(bitsOf(0), bitsOf(1)), bits, multipliers);
-          inside = multipliers > 0 ? 2 : 0;
-        })
-        .Case<arith::AndIOp, arith::OrIOp, arith::XOrIOp>([&](auto) { parts.gates(isConstant(1) ? 0 : bits); })
-        .Case<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>([&](auto) {
-          if (!isConstant(1))
-            parts.shift(bits);
-        })
-        .Case([&](arith::SelectOp) { parts.select(2, bits); })
-        .Case<arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp>([&](auto) {
-          if (isZero(1)) // its sign resets the register behind it
-            return parts.gates(step.latency > 0 ? 1 : bits);
-          parts.lessThan(isConstant(1) ? bits / 2 : bits);
-          parts.select(2, bits);
-        })
-        .Case([&](arith::CmpIOp compare) {
-          const int64_t wide = std::max(bitsOf(0), bitsOf(1));
-          const bool equality = compare.getPredicate() == arith::CmpIPredicate::eq || compare.getPredicate() == arith::CmpIPredicate::ne;
-          if (equality && isConstant(1))
-            parts.equalConstant(bitsOf(0));
-          else if (equality)
-            parts.equal(wide);
-          else if (!isZero(1))
-            parts.lessThan(isConstant(1) ? wide / 2 : wide);
-        });
-    return inside;
-  }
-
   void step(size_t number) {
     const Step &step = nest.steps[number];
     names[number] = prefix + "s" + text(number);
@@ -442,7 +380,7 @@ private:
     case Step::Kind::Compute: {
       declared[name] = {step.bits, step.start};
       wire(signedBits(step.bits), name, expression(step));
-      const int64_t inside = count(step);
+      const int64_t inside = operations.operation(number);
       if (step.latency > 0) { // the stages of the operator
         names[number] = name + "_r";
         std::string from = name;
@@ -453,6 +391,7 @@ private:
         }
         declared[names[number]] = {step.bits, step.ready()};
         lead[names[number]] = std::max<int64_t>(0, step.latency - inside);
+        narrow[names[number]] = operations.bitsOf(number);
       }
       return;
     }
@@ -474,6 +413,7 @@ private:
     case Step::Kind::Load:
     case Step::Kind::Store:
       declared[name] = {step.bits, step.ready()};
+      narrow[name] = operations.bitsOf(number);
       if (RtlPort *port = world.ports.lookup(step.memory))
         return portLanes[port].push_back(number);
       return element(number);
@@ -649,6 +589,7 @@ private:
   RtlWorld &world;
   llvm::raw_string_ostream declarations, out;
   RtlParts &parts;
+  NestParts operations;
   std::vector<std::string> &problems;
   std::map<int64_t, std::vector<std::string>> waits;
   std::vector<std::string> counters;
@@ -657,6 +598,7 @@ private:
   std::map<std::string, std::pair<unsigned, int64_t>> declared; ///< bits, and the stage in which it is there
   std::map<std::string, int64_t> delayed;                       ///< the last stage that needs it
   std::map<std::string, std::set<int64_t>> needed;              ///< all that need it
+  std::map<std::string, int64_t> narrow;                        ///< bits that are needed of it
   std::map<std::string, int64_t> lead;                          ///< registers in front of the first of these
   std::map<RtlPort *, std::vector<size_t>> portLanes;
   std::set<std::string> plain;
