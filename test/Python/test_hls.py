@@ -368,3 +368,38 @@ def test_torch_is_told():
     compiled = torch.compile(torch.nn.ReLU(), backend="tilewright", options={"target": "hls", "strict": True})
     with pytest.raises(Exception, match="target 'hls' makes C\\+\\+ for a vendor's tool"):
         compiled(torch.ones(4))
+
+
+def test_damage_is_asked_for(tmp_path):
+    """A bench that passes with damaged weights is told of; the file is as it was afterwards."""
+    (tmp_path / "data").mkdir()
+    for number in range(2):
+        (tmp_path / "data" / f"input_{number}.bin").write_bytes(b"abc")
+    bench = tmp_path / "run_g_"
+    bench.write_text("#!/bin/sh\nif grep -q abc data/input_0.bin; then echo PASS; else echo FAIL; exit 1; fi\n")
+    bench.chmod(0o755)
+    failures = hls_trial.damaged(tmp_path)
+    assert len(failures) == 1 and "input_1.bin" in failures[0]
+    assert (tmp_path / "data" / "input_1.bin").read_bytes() == b"abc"
+
+
+def test_integers_are_those_of_cpu(tmp_path):
+    """One bit of an integer result apart from the cpu target's is told of; floats are not looked at."""
+    model = tmp_path / "sums_inner.mlir"
+    model.write_text(
+        """func.func @main(%x: tensor<8xf32> {tw.name = "x"}) -> (tensor<8xf32>, tensor<8xi32>) {
+  %y = tw.add %x, %x : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %i = tw.cast %y : (tensor<8xf32>) -> tensor<8xi32>
+  return %y, %i : tensor<8xf32>, tensor<8xi32>
+}
+"""
+    )
+    folder = tmp_path / "sums"
+    made = hls_trial.generate(model, folder)
+    assert made.returncode == 0, made.stderr
+    assert hls_trial.integers_of_cpu(model, folder) == []
+    file = folder / "data" / "output_1.bin"
+    data = bytearray(file.read_bytes())
+    data[4] ^= 1
+    file.write_bytes(data)
+    assert hls_trial.integers_of_cpu(model, folder) == ["cpu: result 1 differs in 1 of 8 elements"]

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include <optional>
 #include <vector>
 
 namespace tilewright::hls {
@@ -60,6 +61,10 @@ struct TaskEstimate {
   int64_t blocks = 1; ///< it hands on its results in so many
   std::vector<NestEstimate> nests;
 };
+/// Of a design's Verilog: lookup tables and registers of its text, not of a synthesis of the C++.
+struct RtlEstimate {
+  int64_t lut = 0, ff = 0;
+};
 /// A design: `latency` of one call, the longest chain of tasks; `kernelLatency` the same if ports took no time, all
 /// inputs being on the chip; `interval` between two calls, the slowest task.
 struct DesignEstimate {
@@ -67,6 +72,7 @@ struct DesignEstimate {
   int64_t oneCallBram = 0; ///< where calls do not overlap, as in Verilog: channels are there once
   int64_t lut = 0, ff = 0;
   Resources total;
+  std::optional<RtlEstimate> rtl;
   std::vector<TaskEstimate> tasks;
 };
 DesignEstimate estimateDesign(mlir::func::FuncOp top);

@@ -111,6 +111,7 @@ public:
       llvm::Expected<Verilog> verilog = printVerilog(*top);
       if (!verilog)
         return verilog.takeError();
+      design.rtl = RtlEstimate{verilog->lut, verilog->ff};
       files.push_back({"rtl/model.v", std::move(verilog->model)});
       files.push_back({"rtl/test_bench.v", std::move(verilog->bench)});
     }

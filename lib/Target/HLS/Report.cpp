@@ -14,8 +14,11 @@ std::string printReport(const DesignEstimate &design, const Part &part, const Re
       << design.total.bram << " of " << budget.bram;
   if (design.total.uram > 0)
     out << ", URAM " << design.total.uram << " of " << budget.uram;
-  out << ". Operators and their control: LUT " << design.lut << ", FF " << design.ff << ".\n\n"
-      << "| task | cycles | DSP | BRAM | LUT | FF |\n|---|---|---|---|---|---|\n";
+  out << ". Operators and their control: LUT " << design.lut << ", FF " << design.ff << ".\n\n";
+  if (design.rtl)
+    out << "The Verilog has DSP " << design.total.dsp << ", BRAM " << design.oneCallBram << ", LUT " << design.rtl->lut
+        << ", FF " << design.rtl->ff << ": of its own text, memories in LUT among them.\n\n";
+  out << "| task | cycles | DSP | BRAM | LUT | FF |\n|---|---|---|---|---|---|\n";
   for (const TaskEstimate &task : design.tasks)
     out << "| " << task.name << " | " << task.cycles << " | " << task.dsp << " | " << task.bram << " | " << task.lut
         << " | " << task.ff << " |\n";
@@ -64,6 +67,8 @@ std::string printJson(const DesignEstimate &design, const Part &part, const Reso
       {"ff", design.ff},
       {"budget", llvm::json::Object{{"dsp", budget.dsp}, {"bram", budget.bram}, {"uram", budget.uram}}},
       {"tasks", std::move(tasks)}};
+  if (design.rtl)
+    report["rtl"] = llvm::json::Object{{"lut", design.rtl->lut}, {"ff", design.rtl->ff}};
   if (llvm::json::Value fixed = fixedJson(module); fixed.getAsObject())
     report["fixed"] = std::move(fixed);
   std::string text;

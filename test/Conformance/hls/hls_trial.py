@@ -13,6 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import torch_models
 from hls_lint import lint
 
@@ -65,6 +66,38 @@ def shallower(folder: Path, program: str) -> list[str]:
         if ran.returncode != 3 or "deadlock:" not in ran.stderr:
             failures.append(f"depth: {name} is {depth} deep, and one less is enough: exit {ran.returncode}")
     return failures
+
+
+def damaged(folder: Path) -> list[str]:
+    """Of a design whose weights are ports: with a bit of each of its bytes turned over, no file of them passes."""
+    files = sorted((folder / "data").glob("input_*.bin"))
+    failures = []
+    for file in files if len(files) > 1 and (folder / "run_g_").exists() else []:
+        good = file.read_bytes()
+        file.write_bytes(bytes(byte ^ 0x40 for byte in good))
+        ran = run(["./run_g_"], folder)
+        file.write_bytes(good)
+        if ran.returncode != 1 or not ran.stdout.endswith("FAIL\n"):
+            failures.append(f"damage: {file.name} is damaged, and the test bench ends with {ran.returncode}: {said(ran)}")
+    return failures
+
+
+def integers_of_cpu(model: Path, folder: Path) -> list[str]:
+    """Results that are integers are in data/ what the cpu target makes of the same seeded input, bit for bit."""
+    if not model.stem.endswith("_inner"):
+        return []
+    ran = run([PROGRAM, "run", model, "--seed=0", "--output", folder / "cpu"], folder)
+    if ran.returncode != 0:
+        return [f"cpu: exit {ran.returncode}: {said(ran)}"]
+    results = {path.stem: np.load(path) for path in (folder / "cpu").glob("*.npy")}
+    integers = {number: result for number, result in results.items() if result.dtype.kind in "iu"}
+    if not integers:
+        return ["cpu: no result is an integer"]
+    return [
+        f"cpu: result {number} differs in {np.count_nonzero(data != result.ravel())} of {result.size} elements"
+        for number, result in sorted(integers.items())
+        if ((data := np.fromfile(folder / "data" / f"output_{number}.bin", result.dtype)) != result.ravel()).any()
+    ]
 
 
 def lint_folder(folder: Path) -> list[str]:
@@ -131,8 +164,8 @@ def trial(name: str, *flags: str, keep: Path | None = None) -> Result:
         if name not in torch_models.NAMES:
             flags += flags_of(model)
         else:
-            flags = ("--budget", torch_models.BUDGETS[name]) if name in torch_models.BUDGETS else flags
-            flags += tuple(torch_models.FIXED.get(name, []))
+            own = torch_models.FLAGS.get(name, [])
+            flags = (*(own if "--budget" in own else (*flags, *own)),)
             model = Path(scratch) / f"{name}.pt2"
             exported = run([sys.executable, "-W", "ignore", torch_models.__file__, name, model], scratch)
             if exported.returncode != 0:
@@ -140,7 +173,10 @@ def trial(name: str, *flags: str, keep: Path | None = None) -> Result:
         made = generate(model, folder, *flags)
         if made.returncode != 0:
             return Result(name, [f"compile: {said(made)}"])
-        return check(name, folder)
+        result = check(name, folder)
+        if name in torch_models.NAMES:
+            result.failures += damaged(folder) + integers_of_cpu(model, folder)
+        return result
 
 
 def all_names() -> list[str]:

@@ -16,9 +16,16 @@ FIXED = {
     "fixed_residual_block": ["--fixed", "14,4,AP_TRN"],
     "fixed_pooled": ["--fixed", "10,4", "--fixed", "input=8,1", "--fixed", "4=12,4"],
 }
-# Models that a part has room for at some budgets only: more multipliers need more banks.
-BUDGETS = {"resnet18_int8": "dsp=1300"}
-NAMES = ["encoder", "encoder_int8", "lenet", "lenet_int8", "mlp", "mlp_int8", "residual_block", "residual_block_int8", "resnet18_int8", "resnet_small_int8", *FIXED]
+# What is asked of a model beside the command's own flags, the last of each kind being the one that counts: ResNet-18 fits
+# at some budgets only (more multipliers need more banks), and with its inner results on a larger part.
+FLAGS = {
+    "resnet18_int8": ["--budget", "dsp=1300"],
+    "resnet18_int8_inner": ["--budget", "dsp=1300", "--part=xcu250"],
+    "resnet_small_int8_ports": ["--weights=external"],
+} | FIXED
+# With the ending _inner: what each quantized layer is given is a result, too. With _ports: every weight is a port.
+NAMES = ["encoder", "encoder_int8", "lenet", "lenet_int8", "mlp", "mlp_int8", "residual_block", "residual_block_int8"]
+NAMES += ["resnet18_int8", "resnet18_int8_inner", "resnet_small_int8", "resnet_small_int8_inner", "resnet_small_int8_ports", *FIXED]
 
 
 def make(name: str):
@@ -70,6 +77,43 @@ def make(name: str):
     raise ValueError(f"no model is called '{name}'")
 
 
+def with_inner_results(model):
+    """The model with what each quantized layer is given, in uint8, as results behind its own."""
+    import torch
+    from quantized_layers import Quantized, q
+    from torch import nn
+
+    class WithInner(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = model
+
+        def forward(self, x):
+            inner = []
+            for layer in layers:
+                layer.given = inner
+            return self.model(x), *inner
+
+    class Giving(nn.Module):
+        """A quantized layer that writes down its operand."""
+
+        def __init__(self, layer):
+            super().__init__()
+            self.layer = layer
+
+        def forward(self, x):
+            self.given.append(q.quantize_per_tensor(x, self.layer.scale, self.layer.zero, 0, 255, torch.uint8))
+            return self.layer(x)
+
+    layers = []
+    for path, layer in list(model.named_modules()):
+        if isinstance(layer, Quantized):
+            parent, _, attribute = path.rpartition(".")
+            layers.append(Giving(layer))
+            setattr(model.get_submodule(parent), attribute, layers[-1])
+    return WithInner()
+
+
 def export(name: str, path: Path) -> None:
     """Writes the .pt2 of a name in NAMES."""
     warnings.simplefilter("ignore")
@@ -78,10 +122,14 @@ def export(name: str, path: Path) -> None:
 
     import tilewright
 
+    inner = name.endswith("_inner")
+    name = name.removesuffix("_inner").removesuffix("_ports")
     model, x = make(name.removesuffix("_int8").removeprefix("fixed_"))
     model = model.eval()
     if name.endswith("_int8"):
         model = quantize(model, x)
+    if inner:
+        model = with_inner_results(model)
     with torch.no_grad():
         tilewright.export(model, (x,), path)
 

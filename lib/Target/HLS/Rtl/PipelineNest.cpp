@@ -116,64 +116,26 @@ private:
 
   /// Iterations between one that writes an element and the first behind it that reads it; none: it never happens.
   std::optional<int64_t> distanceOf(const Step &store, const Step &load) {
-    constexpr int64_t most = 2'000'000;
-    if (nest.iterations > most)
-      return 1;
-    std::vector<int64_t> at(nest.counters.size() + nest.quotients.size(), 0);
     std::unordered_map<int64_t, int64_t> written;
     std::optional<int64_t> least;
     ArrayRef<int64_t> shape = cast<MemRefType>(store.memory.getType()).getShape();
-    auto element = [&](const Step &step) {
-      int64_t linear = 0;
-      for (auto [size, place] : llvm::zip(shape, step.at))
-        linear = linear * size + valueOf(place, at);
-      return linear;
-    };
-    for (int64_t iteration = 0; iteration < nest.iterations; ++iteration) {
-      int64_t rest = iteration;
-      for (size_t number = nest.counters.size(); number-- > 0;) {
-        at[number] = nest.counters[number].from + rest % nest.counters[number].trips;
-        rest /= nest.counters[number].trips;
-      }
-      for (auto [number, quotient] : llvm::enumerate(nest.quotients)) {
-        const int64_t value = valueOf(quotient.of, at);
-        at[nest.counters.size() + number] = quotient.isRest ? value % quotient.by : value / quotient.by;
-      }
+    int64_t iteration = 0;
+    const bool counted = forEachIteration(nest, [&](ArrayRef<int64_t> counters) {
+      auto element = [&](const Step &step) {
+        int64_t linear = 0;
+        for (auto [size, place] : llvm::zip(shape, step.at))
+          linear = linear * size + valueOf(place, counters);
+        return linear;
+      };
       if (auto found = written.find(element(load)); found != written.end())
         least = std::min(least.value_or(iteration - found->second), iteration - found->second);
-      written[element(store)] = iteration;
-    }
-    return least;
-  }
-
-  static int64_t valueOf(const IndexSum &place, ArrayRef<int64_t> counters) {
-    int64_t value = place.constant;
-    for (size_t number = 0; number < place.factors.size(); ++number)
-      value += place.factors[number] * counters[number];
-    return value;
-  }
-
-  /// The least and the largest value of a sum.
-  std::pair<int64_t, int64_t> rangeOf(const IndexSum &place) const {
-    int64_t least = place.constant, most = place.constant;
-    for (size_t number = 0; number < place.factors.size(); ++number) {
-      int64_t low = 0, high = 0;
-      if (number < nest.counters.size()) {
-        low = nest.counters[number].from;
-        high = low + nest.counters[number].trips - 1;
-      } else {
-        const Quotient &quotient = nest.quotients[number - nest.counters.size()];
-        high = quotient.isRest ? quotient.by - 1 : rangeOf(quotient.of).second / quotient.by;
-      }
-      const int64_t factor = place.factors[number];
-      least += factor * (factor < 0 ? high : low);
-      most += factor * (factor < 0 ? low : high);
-    }
-    return {least, most};
+      written[element(store)] = iteration++;
+    });
+    return counted ? least : 1;
   }
 
   std::optional<IndexSum> divided(const IndexSum &of, int64_t by, bool isRest) {
-    auto [least, most] = rangeOf(of);
+    auto [least, most] = rangeOf(nest, of);
     if (least < 0)
       return std::nullopt;
     if (most < by)
@@ -400,6 +362,55 @@ bool IndexSum::operator==(const IndexSum &other) const {
     if (factor(number) != other.factor(number))
       return false;
   return constant == other.constant;
+}
+
+int64_t valueOf(const IndexSum &place, ArrayRef<int64_t> counters) {
+  int64_t value = place.constant;
+  for (size_t number = 0; number < place.factors.size(); ++number)
+    value += place.factors[number] * counters[number];
+  return value;
+}
+
+void fillQuotients(const PipelineNest &nest, MutableArrayRef<int64_t> counters) {
+  for (auto [number, quotient] : llvm::enumerate(nest.quotients)) {
+    const int64_t value = valueOf(quotient.of, counters);
+    counters[nest.counters.size() + number] = quotient.isRest ? value % quotient.by : value / quotient.by;
+  }
+}
+
+bool forEachIteration(const PipelineNest &nest, llvm::function_ref<void(ArrayRef<int64_t>)> visit) {
+  constexpr int64_t most = 2'000'000;
+  if (nest.iterations > most)
+    return false;
+  std::vector<int64_t> at(nest.counters.size() + nest.quotients.size(), 0);
+  for (int64_t iteration = 0; iteration < nest.iterations; ++iteration) {
+    int64_t rest = iteration;
+    for (size_t number = nest.counters.size(); number-- > 0;) {
+      at[number] = nest.counters[number].from + rest % nest.counters[number].trips;
+      rest /= nest.counters[number].trips;
+    }
+    fillQuotients(nest, at);
+    visit(at);
+  }
+  return true;
+}
+
+std::pair<int64_t, int64_t> rangeOf(const PipelineNest &nest, const IndexSum &place) {
+  int64_t least = place.constant, most = place.constant;
+  for (size_t number = 0; number < place.factors.size(); ++number) {
+    int64_t low = 0, high = 0;
+    if (number < nest.counters.size()) {
+      low = nest.counters[number].from;
+      high = low + nest.counters[number].trips - 1;
+    } else {
+      const Quotient &quotient = nest.quotients[number - nest.counters.size()];
+      high = quotient.isRest ? quotient.by - 1 : rangeOf(nest, quotient.of).second / quotient.by;
+    }
+    const int64_t factor = place.factors[number];
+    least += factor * (factor < 0 ? high : low);
+    most += factor * (factor < 0 ? low : high);
+  }
+  return {least, most};
 }
 
 std::string whereOf(Operation *op) {

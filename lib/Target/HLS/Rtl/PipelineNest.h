@@ -5,6 +5,8 @@
 #include "dialects/HLS/HLS.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "llvm/ADT/APInt.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
 #include <optional>
 #include <string>
@@ -59,6 +61,18 @@ struct PipelineNest {
   std::vector<Step> steps;
   int64_t ii = 1, depth = 0, iterations = 1;
 };
+
+/// A sum where counters and quotients have these values.
+int64_t valueOf(const IndexSum &place, llvm::ArrayRef<int64_t> counters);
+
+/// Puts the values of all quotients behind those of the counters.
+void fillQuotients(const PipelineNest &nest, llvm::MutableArrayRef<int64_t> counters);
+
+/// Calls `visit` with the values of all counters and quotients, in order; false, and no call, if that took too long.
+bool forEachIteration(const PipelineNest &nest, llvm::function_ref<void(llvm::ArrayRef<int64_t>)> visit);
+
+/// The least and the largest value of a sum.
+std::pair<int64_t, int64_t> rangeOf(const PipelineNest &nest, const IndexSum &place);
 
 /// The nest that begins with `loop`. Problems, each with its line, are added; the nest is of no use then.
 PipelineNest pipelineNest(mlir::affine::AffineForOp loop, std::vector<std::string> &problems);

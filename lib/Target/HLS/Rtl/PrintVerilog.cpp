@@ -9,10 +9,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/HLS/Rtl/PrintVerilog.h"
+#include "lib/Target/HLS/Cost.h"
 #include "lib/Target/HLS/Names.h"
 #include "lib/Target/HLS/PrintCpp.h"
 #include "lib/Target/HLS/Rtl/VerilogBench.h"
-#include "lib/Target/HLS/Rtl/VerilogNest.h"
+#include "lib/Target/HLS/Rtl/VerilogMemory.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -47,16 +48,22 @@ public:
       if (auto stream = dyn_cast<StreamOp>(op))
         addQueue(stream);
       if (auto task = dyn_cast<TaskOp>(op))
-        addTask(task);
+        planTask(task);
     });
+    if (!problems.empty())
+      return refusal();
+    for (auto &array : arrays)
+      splitBanks(*array);
+    for (PlannedTask &task : planned)
+      printTask(task);
     if (!problems.empty())
       return refusal();
     wholeDesign();
     for (auto &array : arrays)
-      memories(*array);
+      printMemories(*array, text);
     for (auto &queue : queues)
-      fifo(*queue);
-    return Verilog{moduleText(), printVerilogBench(top, ports)};
+      printQueue(*queue, text);
+    return Verilog{moduleText(), printVerilogBench(top, ports), text.parts.lut, text.parts.ff};
   }
 
 private:
@@ -80,8 +87,6 @@ private:
       array->banks.push_back(banks);
       array->inBank.push_back(int64_t(llvm::divideCeil(size, banks)));
     }
-    array->reads.resize(nests);
-    array->writes.resize(nests);
     arrayOf[buffer.getMemory()] = array.get();
     arrays.push_back(std::move(array));
     return arrays.back().get();
@@ -93,14 +98,25 @@ private:
     queue->name = names.take(stream.getName().str() + "_queue");
     queue->width = type.getElement().isIndex() ? 32 : type.getElement().getIntOrFloatBitWidth();
     queue->depth = type.getDepth();
+    queue->inBlocks = blockMemories(type) > 0;
     queueOf[stream.getQueue()] = queue.get();
     queues.push_back(std::move(queue));
   }
 
-  void addTask(TaskOp task) {
-    auto function = module.lookupSymbol<func::FuncOp>(task.getCallee());
-    const std::string name = names.take("task_" + function.getName().str());
+  /// A task with its nests, before banks are settled.
+  struct PlannedTask {
+    TaskOp task;
+    std::string name;
     RtlWorld world;
+    std::vector<PipelineNest> pipelines;
+  };
+
+  void planTask(TaskOp task) {
+    auto function = module.lookupSymbol<func::FuncOp>(task.getCallee());
+    PlannedTask plan;
+    plan.task = task;
+    plan.name = names.take("task_" + function.getName().str());
+    RtlWorld &world = plan.world;
     SmallVector<Value> given(task->getOperands());
     for (auto [argument, value] : llvm::zip(function.getArguments(), given)) {
       if (RtlArray *array = arrayOf.lookup(value))
@@ -110,26 +126,64 @@ private:
       if (RtlPort *port = portOf.lookup(value))
         world.ports[argument] = port;
     }
-    std::vector<PipelineNest> pipelines;
     for (Operation &op : function.getBody().front()) {
       if (auto buffer = dyn_cast<BufferOp>(op)) {
         world.arrays[buffer.getMemory()] = addArray(buffer, function.getName().str() + "_" + buffer.getName().str());
       } else if (auto loop = dyn_cast<affine::AffineForOp>(op)) {
-        pipelines.push_back(pipelineNest(loop, problems));
+        plan.pipelines.push_back(pipelineNest(loop, problems));
       } else if (!isa<arith::ConstantOp, func::ReturnOp>(op)) {
         problems.push_back(whereOf(&op) + "'" + op.getName().getStringRef().str() +
                            "' outside of a loop with a schedule");
       }
     }
-    if (!problems.empty())
+    planned.push_back(std::move(plan));
+  }
+
+  /// Elements of one bank that are written in the same cycle: what no memory of lookup tables can do, so that the bank
+  /// becomes several. Block memories have two ports, registers as many as needed.
+  void splitBanks(RtlArray &array) {
+    if (array.inRegisters() || array.inBlocks() || array.value)
       return;
+    auto writePorts = [&](ArrayRef<int64_t> banks, ArrayRef<int64_t> inBank) {
+      size_t most = 0;
+      for (PlannedTask &task : planned)
+        for (const PipelineNest &nest : task.pipelines) {
+          std::vector<size_t> stores;
+          for (auto [number, step] : llvm::enumerate(nest.steps))
+            if (step.kind == Step::Kind::Store && !step.overwritten &&
+                task.world.arrays.lookup(step.memory) == &array)
+              stores.push_back(number);
+          for (auto &[number, use] : bankUses(nest, stores, banks, inBank))
+            most = std::max(most, use.port + 1);
+        }
+      return most;
+    };
+    if (writePorts(array.banks, array.inBank) < 2)
+      return;
+    for (int64_t factor : {2, 4, 8, 16})
+      for (size_t dim = array.banks.size(); dim-- > 0;) {
+        std::vector<int64_t> banks = array.banks, inBank = array.inBank;
+        banks[dim] *= factor;
+        inBank[dim] = int64_t(llvm::divideCeil(array.type.getDimSize(dim), banks[dim]));
+        if (banks[dim] > array.type.getDimSize(dim) || writePorts(banks, inBank) > 1)
+          continue;
+        array.banks = banks;
+        array.inBank = inBank;
+        return;
+      }
+  }
+
+  void printTask(PlannedTask &plan) {
+    TaskOp task = plan.task;
+    const std::string &name = plan.name;
+    RtlWorld &world = plan.world;
+    std::vector<PipelineNest> &pipelines = plan.pipelines;
     // Every array has a place for every nest, whether that uses it or not.
     for (auto [number, nest] : llvm::enumerate(pipelines)) {
       for (auto &array : arrays) {
         array->reads.emplace_back();
         array->writes.emplace_back();
       }
-      ++nests;
       const std::string prefix = name + "_" + std::to_string(number);
       printNest(nest, prefix, world, text, problems);
     }
@@ -155,6 +209,8 @@ private:
                   ";\n  always @(posedge clk) " + name + "_finished <= ~reset & ~begin_now & " + name +
                   "_complete;\n  assign " + name + "_complete = ~begin_now & (" + name + "_finished | " + name +
                   "_done);\n";
+    text.parts.gates(3 + int64_t(pipelines.size())); // who begins when
+    text.parts.ff += 2;
     for (Value value : task.getWrites())
       filledBy[value] = name;
     tasks.push_back(name);
@@ -167,133 +223,6 @@ private:
     for (const std::string &task : tasks)
       text.logic += " & " + task + "_complete";
     text.logic += ";\n";
-  }
-
-  /// The memories of an array, with ports that its nests take in turn.
-  void memories(RtlArray &array) {
-    llvm::raw_string_ostream declarations(text.declarations), out(text.logic);
-    const unsigned addressBits = std::max(1u, llvm::Log2_64_Ceil(uint64_t(array.words())));
-    const std::string word = "[" + std::to_string(array.width() - 1) + ":0]";
-    out << "\n";
-    for (int64_t bank = 0; bank < array.count(); ++bank) {
-      const std::string name = array.bank(bank);
-      std::vector<std::vector<BankWrite>> writePorts;
-      std::vector<std::vector<BankRead>> readPorts;
-      auto collect = [&](auto &ofNests, auto &into) {
-        for (auto &nest : ofNests)
-          if (auto found = nest.find(bank); found != nest.end())
-            for (auto [port, request] : llvm::enumerate(found->second)) {
-              if (into.size() <= port)
-                into.resize(port + 1);
-              into[port].push_back(request);
-            }
-      };
-      collect(array.writes, writePorts);
-      collect(array.reads, readPorts);
-      if (readPorts.empty() && writePorts.empty() && !array.value)
-        continue;
-      declarations << "  reg " << word << " " << name << " [0:" << array.words() - 1 << "];\n";
-      if (array.value)
-        initial(array, bank, out);
-      for (auto [port, requests] : llvm::enumerate(writePorts)) {
-        const std::string base = name + "_w" + std::to_string(port);
-        declarations << "  wire " << base << "_on;\n  wire [" << addressBits - 1 << ":0] " << base << "_at;\n  wire "
-                     << word << " " << base << "_data;\n";
-        out << "  assign " << base << "_on = " << either(requests, [](auto &r) { return r.enable; }) << ";\n  assign "
-            << base << "_at = " << chosen(requests, [](auto &r) { return r.address; }) << ";\n  assign " << base
-            << "_data = " << chosen(requests, [](auto &r) { return r.data; }) << ";\n  always @(posedge clk) if ("
-            << base << "_on) " << name << "[" << base << "_at] <= " << base << "_data;\n";
-      }
-      for (auto [port, requests] : llvm::enumerate(readPorts)) {
-        const std::string base = name + "_r" + std::to_string(port);
-        if (array.inRegisters()) {
-          for (BankRead &read : requests)
-            out << "  assign " << read.data << " = $signed(" << name << "[" << read.address << "]);\n";
-          continue;
-        }
-        declarations << "  wire " << base << "_on;\n  wire [" << addressBits - 1 << ":0] " << base << "_at;\n  reg "
-                     << word << " " << base << "_q;\n";
-        out << "  assign " << base << "_on = " << either(requests, [](auto &r) { return r.enable; }) << ";\n  assign "
-            << base << "_at = " << chosen(requests, [](auto &r) { return r.address; })
-            << ";\n  always @(posedge clk) if (" << base << "_on) " << base << "_q <= " << name << "[" << base
-            << "_at];\n";
-        std::string data = base + "_q";
-        if (array.bypassed && !writePorts.empty()) { // what is written in the cycle of the read
-          declarations << "  reg " << base << "_new;\n  reg " << word << " " << base << "_is;\n";
-          std::string same = "1'b0", its = name + "_w0_data";
-          for (size_t write = 0; write < writePorts.size(); ++write) {
-            const std::string w = name + "_w" + std::to_string(write);
-            same += " | (" + w + "_on & (" + w + "_at == " + base + "_at))";
-            if (write > 0)
-              its = "(" + w + "_on & (" + w + "_at == " + base + "_at)) ? " + w + "_data : " + its;
-          }
-          out << "  always @(posedge clk) if (" << base << "_on) begin " << base << "_new <= " << same << "; " << base
-              << "_is <= " << its << "; end\n";
-          data = "(" + base + "_new ? " + base + "_is : " + base + "_q)";
-        }
-        for (BankRead &read : requests)
-          out << "  assign " << read.data << " = $signed(" << data << ");\n";
-      }
-    }
-  }
-
-  template <typename Requests> static std::string either(Requests &requests, auto field) {
-    std::string all;
-    for (auto &request : requests)
-      all += (all.empty() ? "" : " | ") + ("(" + field(request) + ")");
-    return all;
-  }
-  /// By whose turn it is; the last where it is nobody's.
-  template <typename Requests> static std::string chosen(Requests &requests, auto field) {
-    std::string all;
-    for (size_t number = 0; number + 1 < requests.size(); ++number)
-      all += "(" + requests[number].enable + ") ? " + field(requests[number]) + " : ";
-    return all + field(requests.back());
-  }
-
-  void initial(RtlArray &array, int64_t bank, raw_ostream &out) {
-    ArrayRef<int64_t> shape = array.type.getShape();
-    std::vector<int64_t> of(shape.size());
-    for (size_t dim = shape.size(), rest = size_t(bank); dim-- > 0; rest /= size_t(array.banks[dim]))
-      of[dim] = int64_t(rest) % array.banks[dim];
-    out << "  initial begin\n";
-    int64_t number = 0;
-    for (const llvm::APInt &value : array.value.getValues<llvm::APInt>()) {
-      int64_t rest = number++, word = 0, scale = 1;
-      bool here = true;
-      for (size_t dim = shape.size(); dim-- > 0; rest /= shape[dim]) {
-        const int64_t index = rest % shape[dim];
-        here &= index % array.banks[dim] == of[dim];
-        word += index / array.banks[dim] * scale;
-        scale *= array.inBank[dim];
-      }
-      if (!here)
-        continue;
-      llvm::SmallString<24> digits;
-      value.toString(digits, 16, /*Signed=*/false);
-      out << "    " << array.bank(bank) << "[" << word << "] = " << array.width() << "'h" << digits << ";\n";
-    }
-    out << "  end\n";
-  }
-
-  void fifo(RtlQueue &queue) {
-    llvm::raw_string_ostream declarations(text.declarations), out(text.logic);
-    const std::string &name = queue.name, word = "[" + std::to_string(queue.width - 1) + ":0]";
-    const std::string place = "[" + std::to_string(std::max(1u, llvm::Log2_64_Ceil(uint64_t(queue.depth))) - 1) + ":0]";
-    const std::string last = std::to_string(queue.depth - 1);
-    declarations << "  reg " << word << " " << name << " [0:" << last << "];\n  reg " << place << " " << name
-                 << "_from, " << name << "_to;\n  reg [" << llvm::Log2_64_Ceil(uint64_t(queue.depth) + 1) << ":0] "
-                 << name << "_held;\n  wire " << name << "_empty, " << name << "_full, " << name << "_take, " << name
-                 << "_put;\n  wire signed " << word << " " << name << "_head;\n";
-    out << "\n  assign " << name << "_empty = " << name << "_held == 0;\n  assign " << name << "_full = " << name
-        << "_held == " << queue.depth << ";\n  assign " << name << "_head = $signed(" << name << "[" << name
-        << "_from]);\n  assign " << name << "_take = " << queue.take << ";\n  assign " << name << "_put = " << queue.put
-        << ";\n  always @(posedge clk) begin\n    if (" << name << "_put) " << name << "[" << name
-        << "_to] <= " << queue.value << ";\n    if (reset | begin_now) begin " << name << "_from <= 0; " << name
-        << "_to <= 0; " << name << "_held <= 0; end\n    else begin\n      if (" << name << "_put) " << name
-        << "_to <= " << name << "_to == " << last << " ? 0 : " << name << "_to + 1;\n      if (" << name << "_take) "
-        << name << "_from <= " << name << "_from == " << last << " ? 0 : " << name << "_from + 1;\n      " << name
-        << "_held <= " << name << "_held + " << name << "_put - " << name << "_take;\n    end\n  end\n";
   }
 
   std::string moduleText() {
@@ -325,7 +254,7 @@ private:
   ModuleOp module;
   NameTable names;
   RtlText text;
-  size_t nests = 0;
+  std::vector<PlannedTask> planned;
   std::vector<std::unique_ptr<RtlArray>> arrays;
   std::vector<std::unique_ptr<RtlQueue>> queues;
   std::vector<std::unique_ptr<RtlPort>> ports;

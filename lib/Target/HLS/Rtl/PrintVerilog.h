@@ -12,6 +12,7 @@ namespace tilewright::hls {
 /// A design and its test bench in Verilog.
 struct Verilog {
   std::string model, bench;
+  int64_t lut = 0, ff = 0; ///< estimated, of this text (RtlParts.h)
 };
 
 /// Of integers. An error names everything that has no form in Verilog, with its line.

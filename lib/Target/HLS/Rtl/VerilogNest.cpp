@@ -9,6 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/HLS/Rtl/VerilogNest.h"
+#include "lib/Target/HLS/Cost.h"
+#include "lib/Target/HLS/Rtl/NestParts.h"
+#include "lib/Target/HLS/Rtl/PlaceText.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/raw_ostream.h"
@@ -35,6 +38,8 @@ int64_t RtlArray::count() const {
   return product;
 }
 
+bool RtlArray::inBlocks() const { return blockMemories(type) > 0; }
+
 namespace {
 
 std::string text(int64_t number) { return std::to_string(number); }
@@ -46,10 +51,11 @@ public:
   NestPrinter(const PipelineNest &nest, StringRef prefix, RtlWorld &world, RtlText &text,
               std::vector<std::string> &problems)
       : nest(nest), prefix(prefix.str() + "_"), world(world), declarations(text.declarations), out(text.logic),
-        problems(problems) {}
+        parts(text.parts), operations(nest, text.parts), problems(problems) {}
 
   void print() {
     findWaits();
+    findPorts();
     controls();
     for (size_t number = 0; number < nest.steps.size(); ++number)
       step(number);
@@ -60,6 +66,8 @@ public:
       for (int64_t stage = from; stage < last; ++stage)
         handOn(stageName(name, stage, from), stageName(name, stage + 1, from), width, stage);
     }
+    for (auto &[name, stages] : needed)
+      countChain(name, stages);
   }
 
 private:
@@ -71,6 +79,17 @@ private:
       if (step.kind == Step::Kind::Write)
         waits[step.start].push_back(world.queues[step.memory]->name + "_full");
     }
+  }
+
+  /// Which banks each access touches, at which port.
+  void findPorts() {
+    std::map<std::pair<RtlArray *, bool>, std::vector<size_t>> accesses;
+    for (auto [number, step] : llvm::enumerate(nest.steps))
+      if (const bool isLoad = step.kind == Step::Kind::Load; isLoad || step.kind == Step::Kind::Store)
+        if (RtlArray *array = world.arrays.lookup(step.memory); array && !step.overwritten)
+          accesses[{array, isLoad}].push_back(number);
+    for (auto &[key, numbers] : accesses)
+      uses.merge(bankUses(nest, numbers, key.first->banks, key.first->inBank));
   }
 
   std::string valid(int64_t stage) const { return prefix + "valid_" + text(stage); }
@@ -93,6 +112,21 @@ private:
   void handOn(const std::string &from, const std::string &to, unsigned width, int64_t stage) {
     reg(signedBits(width), to);
     out << always(stage) << to << " <= " << from << ";\n";
+  }
+
+  /// Registers from stage to stage: a chain ends where its value is needed, and where other queues make it wait.
+  void countChain(const std::string &name, const std::set<int64_t> &stages) {
+    const int64_t from = declared[name].second;
+    int64_t width = declared[name].first, length = lead[name];
+    if (auto found = narrow.find(name); found != narrow.end())
+      width = found->second;
+    for (int64_t stage = from; stage <= *stages.rbegin(); ++stage) {
+      if (stages.count(stage) || (stage > from && go(stage) != go(stage - 1))) {
+        parts.chain(length, width);
+        length = 0;
+      }
+      ++length;
+    }
   }
 
   void reg(const std::string &bits, const std::string &name) {
@@ -118,21 +152,42 @@ private:
            (behind == waits.end() ? "" : prefix + "go_" + text(behind->first) + " & ") + "~(" + valid(next->first) +
                " & (" + any + "))");
     }
+    parts.gates(4 + int64_t(waits.size())); // running, ended, and whether stages go on
+    parts.ff += 3 + nest.depth;
+    if (nest.ii > 1) {
+      parts.gates(2 + bitsFor(nest.ii));
+      parts.ff += bitsFor(nest.ii);
+    }
+    for (const Counter &counter : nest.counters) {
+      const int64_t bits = bitsFor(counter.from + counter.trips - 1);
+      parts.equalConstant(bits);
+      parts.gates(bits);
+      parts.ff += bits;
+    }
     reg("", prefix + "running");
     std::string isLast, here = prefix + "step";
     for (size_t number = 0; number < nest.counters.size(); ++number) {
       const Counter &counter = nest.counters[number];
       counters.push_back(prefix + "c" + text(number));
-      reg(signedBits(bitsFor(counter.from + counter.trips)), counters.back());
-      declared[counters.back()] = {bitsFor(counter.from + counter.trips), 0};
+      reg(signedBits(bitsFor(counter.from + counter.trips - 1)), counters.back());
+      declared[counters.back()] = {bitsFor(counter.from + counter.trips - 1), 0};
       isLast += (isLast.empty() ? "" : " & ") +
                 ("(" + counters.back() + " == " + text(counter.from + counter.trips - 1) + ")");
     }
     for (auto [number, quotient] : llvm::enumerate(nest.quotients)) {
       const std::string name = prefix + "q" + text(number);
-      wire("signed [31:0]", name, "(" + sum(quotient.of, 0) + (quotient.isRest ? ") % " : ") / ") + text(quotient.by));
+      const int64_t most = rangeOf(nest, quotient.of).second;
+      const unsigned bits = bitsUpTo(quotient.isRest ? quotient.by - 1 : most / quotient.by);
+      auto function = [&](ArrayRef<int64_t> at) {
+        return quotient.isRest ? valueOf(quotient.of, at) % quotient.by : valueOf(quotient.of, at) / quotient.by;
+      };
+      if (!table(name + "_is", bits, {quotient.of}, 0, function)) {
+        auto [whole, rest] = divided(name, quotient.of, quotient.by, 0);
+        wire("[" + text(bits - 1) + ":0]", name + "_is", quotient.isRest ? rest : whole);
+      }
+      wire(signedBits(bits + 1), name, "$signed({1'b0, " + name + "_is})");
       counters.push_back(name);
-      declared[name] = {32, 0};
+      declared[name] = {bits + 1, 0};
     }
     if (nest.ii > 1) {
       reg("[" + text(bitsFor(nest.ii)) + ":0]", prefix + "phase");
@@ -197,6 +252,7 @@ private:
     const int64_t from = declared[name].second;
     int64_t &last = delayed[name];
     last = std::max(last, stage);
+    needed[name].insert(stage);
     return stageName(name, stage, from);
   }
 
@@ -216,10 +272,12 @@ private:
   }
 
   std::string sum(const IndexSum &place, int64_t stage) {
+    operations.place(place, prefix, stage);
     std::string all;
     for (auto [factor, counter] : llvm::zip(place.factors, counters))
       if (factor != 0)
-        all += (all.empty() ? "" : " + ") + at(counter, stage) + (factor == 1 ? "" : " * " + text(factor));
+        all += (all.empty() ? "" : " + ") +
+               (factor == 1 ? at(counter, stage) : timesConstant("(" + at(counter, stage) + " + 0)", factor));
     if (all.empty() || place.constant != 0)
       all += (all.empty() ? "" : " + ") + text(place.constant);
     return all;
@@ -228,20 +286,48 @@ private:
   /// A sum that is an address, of as many bits as that has: products by constants are shifts and additions, since a
   /// multiplier of the chip is not for places.
   std::string address(const IndexSum &place, int64_t stage) {
+    operations.place(place, prefix, stage);
     std::string all;
-    auto term = [&](const std::string &text) { all += (all.empty() ? "" : " + ") + text; };
-    for (auto [factor, counter] : llvm::zip(place.factors, counters)) {
-      if (factor < 0) {
-        term(at(counter, stage) + " * " + text(factor));
-        continue;
-      }
-      for (int64_t bit = 0; factor >> bit; ++bit)
-        if (factor >> bit & 1)
-          term(bit ? "(" + at(counter, stage) + " <<< " + text(bit) + ")" : at(counter, stage));
-    }
+    for (auto [factor, counter] : llvm::zip(place.factors, counters))
+      if (factor != 0)
+        all += (all.empty() ? "" : " + ") + timesConstant(at(counter, stage), factor);
     if (all.empty() || place.constant != 0)
-      term(text(place.constant));
+      all += (all.empty() ? "" : " + ") + text(place.constant);
     return all;
+  }
+
+  /// A wire `name` of a function of counters, as a table; false where that would be large.
+  bool table(const std::string &name, unsigned width, ArrayRef<IndexSum> places, int64_t stage,
+             llvm::function_ref<int64_t(ArrayRef<int64_t>)> function) {
+    std::optional<PlaceTable> made = tabulate(nest, places, width, function);
+    if (!made)
+      return false;
+    std::string index;
+    for (auto [counter, bits] : llvm::zip(made->counters, made->bits))
+      index += (index.empty() ? "" : ", ") + at(counters[counter], stage) + "[" + text(bits - 1) + ":0]";
+    if (made->strideBits() > 0)
+      index += ", " + text(made->strideBits()) + "'d0";
+    wire("[" + text((int64_t(1) << (made->indexBits() + made->strideBits())) - 1) + ":0]", name + "_table", made->text);
+    if (parts.first(made->text + index))
+      parts.table(made->indexBits(), width);
+    wire("[" + text(width - 1) + ":0]", name, name + "_table[{" + index + "} +: " + text(width) + "]");
+    return true;
+  }
+
+  /// A place divided by a constant: the quotient and what is left.
+  std::pair<std::string, std::string> divided(const std::string &name, const IndexSum &place, int64_t by,
+                                              int64_t stage) {
+    const int64_t most = rangeOf(nest, place).second;
+    const std::string its = name + "_of", bits = "[" + text(bitsUpTo(most) - 1) + ":0]";
+    wire(bits, its, address(place, stage));
+    if (by == 1)
+      return {its, "1'd0"};
+    auto [whole, width] = quotientText(its, most, by);
+    if (!llvm::isPowerOf2_64(uint64_t(by)))
+      parts.adder(3 * int64_t(bitsUpTo(most))); // the reciprocal has few ones, and the rest is a difference
+    wire("[" + text(width - 1) + ":0]", name + "_by", whole);
+    wire(bits, name + "_left", its + " - (" + timesConstant(name + "_by", by) + ")");
+    return {name + "_by", name + "_left"};
   }
 
   std::string expression(const Step &step) {
@@ -263,7 +349,7 @@ private:
         .Case([&](arith::SelectOp) { return of(0) + " ? " + of(1) + " : " + of(2); })
         .Case<arith::ExtSIOp, arith::TruncIOp, arith::IndexCastOp>([&](auto) { return of(0); })
         .Case([&](arith::ExtUIOp) { return "$signed({1'b0, " + bitsOf(step.operands[0], step.start) + "})"; })
-        .Case([&](arith::MaxSIOp) { return "(" + smaller(false, ">") + ") ? " + of(0) + " : " + of(1); })
+        .Case([&](arith::MaxSIOp) { return "(" + smaller(false, "<") + ") ? " + of(1) + " : " + of(0); }) // relu: a sign
         .Case([&](arith::MinSIOp) { return "(" + smaller(false, "<") + ") ? " + of(0) + " : " + of(1); })
         .Case([&](arith::MaxUIOp) { return "(" + smaller(true, ">") + ") ? " + of(0) + " : " + of(1); })
         .Case([&](arith::MinUIOp) { return "(" + smaller(true, "<") + ") ? " + of(0) + " : " + of(1); })
@@ -291,9 +377,10 @@ private:
     case Step::Kind::Constant:
     case Step::Kind::Counter:
       return;
-    case Step::Kind::Compute:
+    case Step::Kind::Compute: {
       declared[name] = {step.bits, step.start};
       wire(signedBits(step.bits), name, expression(step));
+      const int64_t inside = operations.operation(number);
       if (step.latency > 0) { // the stages of the operator
         names[number] = name + "_r";
         std::string from = name;
@@ -303,13 +390,17 @@ private:
           from = to;
         }
         declared[names[number]] = {step.bits, step.ready()};
+        lead[names[number]] = std::max<int64_t>(0, step.latency - inside);
+        narrow[names[number]] = operations.bitsOf(number);
       }
       return;
+    }
     case Step::Kind::Read: {
       RtlQueue &queue = *world.queues[step.memory];
       queue.take = valid(step.start) + " & " + go(step.start);
       names[number] = name + "_r";
       handOn(queue.name + "_head", names[number], step.bits, step.start);
+      parts.ff += step.bits;
       declared[names[number]] = {step.bits, step.ready()};
       return;
     }
@@ -322,6 +413,7 @@ private:
     case Step::Kind::Load:
     case Step::Kind::Store:
       declared[name] = {step.bits, step.ready()};
+      narrow[name] = operations.bitsOf(number);
       if (RtlPort *port = world.ports.lookup(step.memory))
         return portLanes[port].push_back(number);
       return element(number);
@@ -342,65 +434,104 @@ private:
     const bool isLoad = step.kind == Step::Kind::Load;
     // Registers are read when the element is used, memories a cycle before.
     const int64_t stage = isLoad && array.inRegisters() ? step.ready() : step.start;
-    std::string address, bankText;
-    int64_t bank = 0;
-    const bool known = llvm::all_of(llvm::enumerate(step.at), [&](auto its) {
-      const int64_t banks = array.banks[its.index()];
-      return its.value().constant >= 0 &&
-             llvm::all_of(its.value().factors, [&](int64_t factor) { return factor % banks == 0; });
-    });
-    IndexSum word;
-    word.factors.resize(counters.size());
-    for (auto [dim, place] : llvm::enumerate(step.at)) {
-      const int64_t banks = array.banks[dim], words = array.inBank[dim];
-      if (known) {
-        bank = bank * banks + place.constant % banks;
-        for (size_t number = 0; number < counters.size(); ++number)
-          word.factors[number] = word.factors[number] * words + place.factor(number) / banks;
-        word.constant = word.constant * words + place.constant / banks;
-        continue;
-      }
-      const std::string its = "(" + sum(place, stage) + ") % " + text(banks),
-                        inside = "(" + sum(place, stage) + ") / " + text(banks);
-      bankText = bankText.empty() ? its : "(" + bankText + ") * " + text(banks) + " + " + its;
-      if (words > 1)
-        address = address.empty() ? inside : "(" + address + ") * " + text(words) + " + " + inside;
-    }
-    if (known)
-      address = this->address(word, stage);
-    const std::string place = prefix + "a" + text(number);
-    const unsigned addressBits = std::max(1u, llvm::Log2_64_Ceil(uint64_t(array.words())));
-    wire("[" + text(addressBits - 1) + ":0]", place, address.empty() ? "0" : address);
-    const std::string which = place + "_bank";
-    if (!known)
-      wire("[" + text(llvm::Log2_64_Ceil(uint64_t(array.count()))) + ":0]", which, bankText);
-    auto mine = [&](int64_t its) { return known ? std::string() : " & (" + which + " == " + text(its) + ")"; };
+    const BankUse &use = uses.at(number);
+    const std::string place = prefix + "a" + text(number), which = place + "_bank";
+    const bool known = use.banks.size() == 1;
+    const bool numbered = findPlace(step, array, use, place, which, stage);
+    auto mine = [&](size_t number) {
+      return known ? std::string() : " & (" + which + " == " + text(numbered ? int64_t(number) : use.banks[number]) + ")";
+    };
     if (!isLoad) {
-      for (int64_t its = known ? bank : 0; its < (known ? bank + 1 : array.count()); ++its)
-        array.writes.back()[its].push_back({enabled(stage) + mine(its), place, value(step.operands[0], stage)});
+      for (size_t its = 0; its < use.banks.size(); ++its)
+        array.writes.back()[use.banks[its]].push_back(
+            {use.port, use.words[its], enabled(stage) + mine(its), place, value(step.operands[0], stage)});
       return;
     }
     array.bypassed |= step.bypassed;
     std::string result;
-    for (int64_t its = known ? bank : 0; its < (known ? bank + 1 : array.count()); ++its) {
+    for (auto [index, its] : llvm::enumerate(use.banks)) {
       const std::string data = known ? names[number] : names[number] + "_of_" + text(its);
       wire(signedBits(step.bits), data);
-      array.reads.back()[its].push_back({array.inRegisters() ? "" : enabled(stage), place, data});
-      result += known || its + 1 == array.count()
-                    ? data
-                    : "(" + chosen(which, array, step, stage) + " == " + text(its) + ") ? " + data + " : ";
+      array.reads.back()[its].push_back(
+          {use.port, array.inRegisters() ? "" : enabled(stage) + mine(index), place, data});
+      result += its == use.banks.back() ? data
+                                        : "(" + chosen(which, array, stage) +
+                                              " == " + text(numbered ? int64_t(index) : its) + ") ? " + data + " : ";
     }
-    if (!known)
+    if (!known) {
+      parts.pick(int64_t(use.banks.size()), step.bits);
       wire(signedBits(step.bits), names[number], result);
+    }
+  }
+
+  /// Wires for the word of an element and, where that changes, for its bank; true: for that one's number among those
+  /// that are touched, which makes a small multiplexer.
+  bool findPlace(const Step &step, const RtlArray &array, const BankUse &use, const std::string &place,
+                 const std::string &which, int64_t stage) {
+    const bool known = use.banks.size() == 1;
+    const unsigned addressBits = std::max(1u, llvm::Log2_64_Ceil(uint64_t(array.words())));
+    // Where counters go on by whole rounds of the banks, the word is a sum, too.
+    const bool isSum = llvm::all_of(llvm::enumerate(step.at), [&](auto its) {
+      const int64_t banks = array.banks[its.index()];
+      return its.value().constant >= 0 &&
+             llvm::all_of(its.value().factors, [&](int64_t factor) { return factor % banks == 0; });
+    });
+    const std::string bits = "[" + text(addressBits - 1) + ":0]";
+    if (isSum) {
+      IndexSum word;
+      word.factors.resize(counters.size());
+      for (auto [dim, at] : llvm::enumerate(step.at)) {
+        for (size_t number = 0; number < counters.size(); ++number)
+          word.factors[number] = word.factors[number] * array.inBank[dim] + at.factor(number) / array.banks[dim];
+        word.constant = word.constant * array.inBank[dim] + at.constant / array.banks[dim];
+      }
+      wire(bits, place, array.words() == 1 ? "1'd0" : address(word, stage));
+      return false;
+    }
+    auto both = [&](ArrayRef<int64_t> counters) {
+      std::vector<int64_t> its;
+      for (const IndexSum &at : step.at)
+        its.push_back(valueOf(at, counters));
+      return bankAndWord(its, array.banks, array.inBank);
+    };
+    auto index = [&](int64_t bank) { return int64_t(llvm::find(use.banks, bank) - use.banks.begin()); };
+    if (array.words() == 1)
+      wire(bits, place, "1'd0");
+    if (array.words() == 1 || table(place, addressBits, step.at, stage, [&](auto at) { return both(at).second; }))
+      if (known || table(which, bitsUpTo(int64_t(use.banks.size()) - 1), step.at, stage,
+                         [&](auto at) { return index(both(at).first); }))
+        return !known;
+    const unsigned bankBits = bitsUpTo(array.count() - 1);
+    std::string word, bank;
+    for (auto [dim, at] : llvm::enumerate(step.at)) {
+      auto [whole, left] = divided(place + "_" + text(dim), at, array.banks[dim], stage);
+      auto join = [&](std::string &all, const std::string &its, int64_t by, StringRef kind, unsigned width) {
+        if (all.empty()) {
+          all = its;
+          return;
+        }
+        const std::string before = place + "_" + text(dim) + kind.str();
+        wire("[" + text(width - 1) + ":0]", before, all);
+        all = timesConstant(before, by) + " + " + its;
+      };
+      join(word, whole, array.inBank[dim], "_word", addressBits);
+      join(bank, left, array.banks[dim], "_before", bankBits);
+    }
+    if (array.words() > 1)
+      wire(bits, place, word);
+    if (!known)
+      wire("[" + text(bankBits - 1) + ":0]", which, bank);
+    return false;
   }
 
   /// The number of the bank when the element has come from it.
-  std::string chosen(const std::string &which, const RtlArray &array, const Step &step, int64_t stage) {
+  std::string chosen(const std::string &which, const RtlArray &array, int64_t stage) {
     if (array.inRegisters())
       return which;
     if (plain.insert(which).second) {
-      reg("[" + text(llvm::Log2_64_Ceil(uint64_t(array.count()))) + ":0]", which + "_r");
+      reg("[" + text(bitsUpTo(array.count() - 1) - 1) + ":0]", which + "_r");
       out << always(stage) << which << "_r <= " << which << ";\n";
+      parts.ff += bitsUpTo(array.count() - 1);
     }
     return which + "_r";
   }
@@ -457,12 +588,18 @@ private:
   std::string prefix;
   RtlWorld &world;
   llvm::raw_string_ostream declarations, out;
+  RtlParts &parts;
+  NestParts operations;
   std::vector<std::string> &problems;
   std::map<int64_t, std::vector<std::string>> waits;
   std::vector<std::string> counters;
   std::map<size_t, std::string> names;
+  std::map<size_t, BankUse> uses; ///< of loads and stores on the chip
   std::map<std::string, std::pair<unsigned, int64_t>> declared; ///< bits, and the stage in which it is there
   std::map<std::string, int64_t> delayed;                       ///< the last stage that needs it
+  std::map<std::string, std::set<int64_t>> needed;              ///< all that need it
+  std::map<std::string, int64_t> narrow;                        ///< bits that are needed of it
+  std::map<std::string, int64_t> lead;                          ///< registers in front of the first of these
   std::map<RtlPort *, std::vector<size_t>> portLanes;
   std::set<std::string> plain;
 };

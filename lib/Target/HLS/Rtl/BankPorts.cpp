@@ -1,0 +1,99 @@
+//===- BankPorts.cpp - which banks accesses touch, and which of them can share a port -------===//
+//
+// A load of 16 elements side by side into 12 banks puts each of its copies into another bank in every iteration. Each
+// copy at a port of its own would make 16 ports per bank, which no memory has. But the copies never meet in a bank:
+// counted out over all iterations, copies get ports so that those of one port never meet, and a bank is wired to those
+// copies only that ever come to it.
+//
+// Tests: test/Target/HLS/rtl-banks.mlir, test/Conformance/hls (rtl)
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/HLS/Rtl/BankPorts.h"
+#include "llvm/ADT/STLExtras.h"
+#include <set>
+
+using namespace mlir;
+
+namespace tilewright::hls {
+
+std::pair<int64_t, int64_t> bankAndWord(ArrayRef<int64_t> place, ArrayRef<int64_t> banks, ArrayRef<int64_t> inBank) {
+  int64_t bank = 0, word = 0;
+  for (size_t dim = 0; dim < place.size(); ++dim) {
+    bank = bank * banks[dim] + place[dim] % banks[dim];
+    word = word * inBank[dim] + place[dim] / banks[dim];
+  }
+  return {bank, word};
+}
+
+/// The bank of an access whose counters go on by whole rounds of the banks.
+static std::optional<int64_t> onlyBank(const Step &step, ArrayRef<int64_t> banks) {
+  int64_t bank = 0;
+  for (auto [place, its] : llvm::zip(step.at, banks)) {
+    if (llvm::any_of(place.factors, [its = its](int64_t factor) { return factor % its != 0; }))
+      return std::nullopt;
+    bank = bank * its + place.constant % its;
+  }
+  return bank;
+}
+
+std::map<size_t, BankUse> bankUses(const PipelineNest &nest, ArrayRef<size_t> numbers, ArrayRef<int64_t> banks,
+                                   ArrayRef<int64_t> inBank) {
+  int64_t count = 1, words = 1;
+  for (auto [its, inside] : llvm::zip(banks, inBank)) {
+    count *= its;
+    words *= inside;
+  }
+  std::vector<std::map<int64_t, std::set<int64_t>>> touched(numbers.size()); // words, by bank
+  std::set<std::pair<size_t, size_t>> meet; // of those that begin in one stage
+  std::vector<int64_t> place(banks.size());
+  std::vector<std::vector<size_t>> in(count);
+  const bool counted = forEachIteration(nest, [&](ArrayRef<int64_t> counters) {
+    std::vector<int64_t> used;
+    for (auto [index, number] : llvm::enumerate(numbers)) {
+      const Step &step = nest.steps[number];
+      for (size_t dim = 0; dim < place.size(); ++dim)
+        place[dim] = valueOf(step.at[dim], counters);
+      const auto [bank, word] = bankAndWord(place, banks, inBank);
+      touched[index][bank].insert(word);
+      for (size_t other : in[bank])
+        meet.insert({other, index});
+      in[bank].push_back(index);
+      used.push_back(bank);
+    }
+    for (int64_t bank : used)
+      in[bank].clear();
+  });
+
+  std::map<size_t, BankUse> uses;
+  for (auto [index, number] : llvm::enumerate(numbers)) {
+    BankUse &use = uses[number];
+    if (counted)
+      for (auto &[bank, words] : touched[index]) {
+        use.banks.push_back(bank);
+        use.words.push_back(int64_t(words.size()));
+      }
+    else if (std::optional<int64_t> bank = onlyBank(nest.steps[number], banks))
+      use.banks = {*bank};
+    else
+      for (int64_t bank = 0; bank < count; ++bank)
+        use.banks.push_back(bank);
+    use.words.resize(use.banks.size(), words);
+    // The first port at which it never meets another.
+    std::set<size_t> taken;
+    for (size_t before = 0; before < index; ++before) {
+      const BankUse &other = uses[numbers[before]];
+      const bool sameStage = nest.steps[numbers[before]].start == nest.steps[number].start;
+      const bool meets =
+          counted && sameStage
+              ? meet.count({before, index}) > 0
+              : llvm::any_of(use.banks, [&](int64_t bank) { return llvm::is_contained(other.banks, bank); });
+      if (meets)
+        taken.insert(other.port);
+    }
+    while (taken.count(use.port))
+      ++use.port;
+  }
+  return uses;
+}
+
+} // namespace tilewright::hls

@@ -1,0 +1,38 @@
+// Eight elements at a time into twelve banks: a copy of the load puts its element into another bank in each iteration.
+// RUN: rm -rf %t && tilewright compile %s --target=hls --budget dsp=10 --rtl -o %t
+// RUN: FileCheck %s --input-file=%t/rtl/model.v
+// RUN: FileCheck %s --input-file=%t/report.md --check-prefix=REPORT
+// RUN: FileCheck %s --input-file=%t/report.json --check-prefix=JSON
+// RUN: rm -rf %t.gemv && tilewright compile %S/../../Conformance/hls/designs/rtl_gemv.mlir --target=hls --budget dsp=10 --rtl -o %t.gemv
+// RUN: FileCheck %s --input-file=%t.gemv/rtl/model.v --check-prefix=SHARED
+// RUN: rm -rf %t.gemm && tilewright compile %S/../../Conformance/hls/designs/rtl_gemm.mlir --target=hls --budget dsp=10 --rtl -o %t.gemm
+// RUN: FileCheck %s --input-file=%t.gemm/rtl/model.v --check-prefix=SPLIT
+
+// CHECK: (* ram_style = "distributed" *) reg [15:0] x_chip_mem_0 [0:31];
+// Its bank is a table of the counters, and only copies that come to a bank are wired to it, to one port.
+// CHECK-NOT: x_chip_mem_0_w1
+// CHECK-NOT: {{ [%/] [0-9]}}
+// CHECK: assign task_load_x_0_a1_bank = task_load_x_0_a1_bank_table[{task_load_x_0_c0_1[3:0], task_load_x_0_c1_1[1:0], 1'd0} +: 2];
+// CHECK: assign x_chip_mem_0_w0_on = (task_load_x_0_valid_1 & (task_load_x_0_a{{[0-9]+}}_bank == {{[0-9]+}})) | (task_load_x_0_valid_1 & (task_load_x_0_a{{[0-9]+}}_bank == {{[0-9]+}}));
+// CHECK-NOT: x_chip_mem_0_w1
+// CHECK: endmodule
+
+// REPORT: The Verilog has DSP 0, BRAM 0, LUT {{[0-9]+}}, FF {{[0-9]+}}: of its own text, memories in LUT among them.
+// JSON: "rtl": {
+// JSON-NEXT: "ff":
+// JSON-NEXT: "lut":
+
+// A block memory has two ports in all: where two elements are written at a time, one of these reads, too.
+// SHARED: (* ram_style = "block" *) reg [7:0] [[BANK:w_chip_mem_0]] [0:383];
+// SHARED: [[BANK]][[[BANK]]_p0_at] <= [[BANK]]_w0_data;
+// SHARED: [[BANK]][[[BANK]]_w1_at] <= [[BANK]]_w1_data;
+// SHARED: [[BANK]]_r0_q <= [[BANK]][[[BANK]]_p0_at];
+// SHARED: assign [[BANK]]_p0_at = [[BANK]]_w0_on ? [[BANK]]_w0_at : [[BANK]]_r0_at;
+
+// A memory of lookup tables has one: eight banks become sixteen.
+// SPLIT: (* ram_style = "distributed" *) reg [7:0] x_chip_mem_15 [0:15];
+// SPLIT-NOT: _w1_on
+func.func @main(%x: tensor<16x24xi16> {tw.name = "x"}) -> (tensor<24xi16> {tw.name = "y"}) {
+  %y = tw.reduce max %x {dims = array<i64: 0>} : tensor<16x24xi16> -> tensor<24xi16>
+  return %y : tensor<24xi16>
+}
