@@ -227,7 +227,7 @@ public:
   static bool leaves(Value value) {
     return llvm::any_of(value.getUsers(), [](Operation *user) {
       return isa<func::ReturnOp>(user) ||
-             (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user) && leaves(user->getResult(0)));
+             (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(user) && leaves(user->getResult(0)));
     });
   }
 
