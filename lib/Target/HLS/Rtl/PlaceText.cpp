@@ -108,7 +108,8 @@ std::pair<std::string, unsigned> quotientText(const std::string &name, int64_t m
     ++shift;
   }
   const unsigned wide = bits + bitsUpTo(int64_t(factor));
-  return {"(" + std::to_string(wide) + "'d0 + " + timesConstant(name, int64_t(factor)) + ") >> " + std::to_string(shift),
+  return {"(" + std::to_string(wide) + "'d0 + " + timesConstant(name, int64_t(factor)) + ") >> " +
+              std::to_string(shift),
           wanted};
 }
 

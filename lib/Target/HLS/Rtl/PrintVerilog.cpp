@@ -150,8 +150,7 @@ private:
         for (const PipelineNest &nest : task.pipelines) {
           std::vector<size_t> stores;
           for (auto [number, step] : llvm::enumerate(nest.steps))
-            if (step.kind == Step::Kind::Store && !step.overwritten &&
-                task.world.arrays.lookup(step.memory) == &array)
+            if (step.kind == Step::Kind::Store && !step.overwritten && task.world.arrays.lookup(step.memory) == &array)
               stores.push_back(number);
           for (auto &[number, use] : bankUses(nest, stores, banks, inBank))
             most = std::max(most, use.port + 1);

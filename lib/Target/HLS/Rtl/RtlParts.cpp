@@ -30,7 +30,9 @@ void RtlParts::select(int64_t ways, int64_t bits) { lut += ways < 2 ? 0 : rounds
 /// A lookup table has four ways and two bits of the number; multiplexers of the slice join up to eight of them.
 void RtlParts::pick(int64_t ways, int64_t bits) { lut += ways < 2 ? 0 : rounds(ways, 4) * bits; }
 /// Multiplexers of four ways, two bits of the distance a level.
-void RtlParts::shift(int64_t bits) { lut += bits * rounds(llvm::Log2_64_Ceil(uint64_t(std::max<int64_t>(2, bits))), 2); }
+void RtlParts::shift(int64_t bits) {
+  lut += bits * rounds(llvm::Log2_64_Ceil(uint64_t(std::max<int64_t>(2, bits))), 2);
+}
 /// Wide products add up those of several multipliers; narrow ones without multipliers add up a row for each bit.
 void RtlParts::product(int64_t width, int64_t bits, int64_t multipliers) {
   lut += multipliers == 0 ? width * width : (multipliers - 1) * bits / 2;
@@ -60,8 +62,6 @@ void RtlParts::registers(int64_t words, int64_t bits, int64_t ways, int64_t read
   lut += readPorts * (words > 1 ? rounds(words, 4) * bits : 0);
 }
 
-void RtlParts::rom(int64_t words, int64_t bits, int64_t readPorts) {
-  lut += readPorts * bits * rounds(words, 64);
-}
+void RtlParts::rom(int64_t words, int64_t bits, int64_t readPorts) { lut += readPorts * bits * rounds(words, 64); }
 
 } // namespace tilewright::hls

@@ -32,8 +32,8 @@ template <typename Requests> std::string chosen(Requests &requests, unsigned wid
   std::string all;
   if (requests.size() > 2) {
     for (auto &request : requests)
-      all += (all.empty() ? "" : " | ") + ("({" + std::to_string(width) + "{" + request.enable + "}} & (" +
-                                           field(request) + "))");
+      all += (all.empty() ? "" : " | ") +
+             ("({" + std::to_string(width) + "{" + request.enable + "}} & (" + field(request) + "))");
     return all;
   }
   for (size_t number = 0; number + 1 < requests.size(); ++number)
@@ -67,7 +67,8 @@ class MemoryPrinter {
 public:
   MemoryPrinter(RtlArray &array, RtlText &text)
       : array(array), addressBits(std::max(1u, llvm::Log2_64_Ceil(uint64_t(array.words())))),
-        word("[" + std::to_string(array.width() - 1) + ":0]"), declarations(text.declarations), out(text.logic), parts(text.parts) {}
+        word("[" + std::to_string(array.width() - 1) + ":0]"), declarations(text.declarations), out(text.logic),
+        parts(text.parts) {}
 
   void print() {
     out << "\n";
@@ -173,8 +174,8 @@ private:
     countPort(requests, array.words() > 1 ? addressBits : 0, [](auto &r) { return r.address; });
   }
 
-  void read(const std::string &name, const std::string &base, const std::string &place,
-            std::vector<BankRead> &requests, Ports<BankWrite> &writePorts) {
+  void read(const std::string &name, const std::string &base, const std::string &place, std::vector<BankRead> &requests,
+            Ports<BankWrite> &writePorts) {
     const size_t writes = writePorts.size();
     addressed(base, requests);
     declarations << "  reg " << word << " " << base << "_q;\n";
@@ -256,10 +257,10 @@ void printQueue(RtlQueue &queue, RtlText &text) {
       << "_from]);\n  assign " << name << "_take = " << queue.take << ";\n  assign " << name << "_put = " << queue.put
       << ";\n  always @(posedge clk) begin\n    if (" << name << "_put) " << name << "[" << name
       << "_to] <= " << queue.value << ";\n    if (reset | begin_now) begin " << name << "_from <= 0; " << name
-      << "_to <= 0; " << name << "_held <= 0; end\n    else begin\n      if (" << name << "_put) " << name << "_to <= "
-      << name << "_to == " << last << " ? 0 : " << name << "_to + 1;\n      if (" << name << "_take) " << name
-      << "_from <= " << name << "_from == " << last << " ? 0 : " << name << "_from + 1;\n      " << name << "_held <= "
-      << name << "_held + " << name << "_put - " << name << "_take;\n    end\n  end\n";
+      << "_to <= 0; " << name << "_held <= 0; end\n    else begin\n      if (" << name << "_put) " << name
+      << "_to <= " << name << "_to == " << last << " ? 0 : " << name << "_to + 1;\n      if (" << name << "_take) "
+      << name << "_from <= " << name << "_from == " << last << " ? 0 : " << name << "_from + 1;\n      " << name
+      << "_held <= " << name << "_held + " << name << "_put - " << name << "_take;\n    end\n  end\n";
 }
 
 } // namespace tilewright::hls

@@ -12,8 +12,7 @@
 #include "lib/Target/HLS/Cost.h"
 #include "lib/Target/HLS/Rtl/NestParts.h"
 #include "lib/Target/HLS/Rtl/PlaceText.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "llvm/ADT/TypeSwitch.h"
+#include "lib/Target/HLS/Rtl/VerilogExpression.h"
 #include "llvm/Support/raw_ostream.h"
 #include <set>
 
@@ -331,34 +330,9 @@ private:
   }
 
   std::string expression(const Step &step) {
-    auto of = [&](size_t operand) { return value(step.operands[operand], step.start); };
-    auto without = [&](size_t operand) { return bitsOf(step.operands[operand], step.start); };
-    auto smaller = [&](bool isUnsigned, StringRef sign) {
-      return (isUnsigned ? without(0) : of(0)) + " " + sign.str() + " " + (isUnsigned ? without(1) : of(1));
-    };
-    return llvm::TypeSwitch<Operation *, std::string>(step.op)
-        .Case([&](arith::AddIOp) { return of(0) + " + " + of(1); })
-        .Case([&](arith::SubIOp) { return of(0) + " - " + of(1); })
-        .Case([&](arith::MulIOp) { return of(0) + " * " + of(1); })
-        .Case([&](arith::AndIOp) { return of(0) + " & " + of(1); })
-        .Case([&](arith::OrIOp) { return of(0) + " | " + of(1); })
-        .Case([&](arith::XOrIOp) { return of(0) + " ^ " + of(1); })
-        .Case([&](arith::ShLIOp) { return of(0) + " << " + without(1); })
-        .Case([&](arith::ShRSIOp) { return of(0) + " >>> " + without(1); })
-        .Case([&](arith::ShRUIOp) { return without(0) + " >> " + without(1); })
-        .Case([&](arith::SelectOp) { return of(0) + " ? " + of(1) + " : " + of(2); })
-        .Case<arith::ExtSIOp, arith::TruncIOp, arith::IndexCastOp>([&](auto) { return of(0); })
-        .Case([&](arith::ExtUIOp) { return "$signed({1'b0, " + bitsOf(step.operands[0], step.start) + "})"; })
-        .Case([&](arith::MaxSIOp) { return "(" + smaller(false, "<") + ") ? " + of(1) + " : " + of(0); }) // relu: a sign
-        .Case([&](arith::MinSIOp) { return "(" + smaller(false, "<") + ") ? " + of(0) + " : " + of(1); })
-        .Case([&](arith::MaxUIOp) { return "(" + smaller(true, ">") + ") ? " + of(0) + " : " + of(1); })
-        .Case([&](arith::MinUIOp) { return "(" + smaller(true, "<") + ") ? " + of(0) + " : " + of(1); })
-        .Case([&](arith::CmpIOp compare) {
-          static constexpr StringLiteral signs[] = {"==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">="};
-          auto predicate = compare.getPredicate();
-          return smaller(predicate >= arith::CmpIPredicate::ult, signs[size_t(predicate)]);
-        })
-        .Default([](Operation *) { return std::string("0"); });
+    return expressionText(
+        step.op, [&](size_t operand) { return value(step.operands[operand], step.start); },
+        [&](size_t operand) { return bitsOf(step.operands[operand], step.start); });
   }
 
   /// The bits of a step's type, exactly as many: a wire of its own.
@@ -439,7 +413,8 @@ private:
     const bool known = use.banks.size() == 1;
     const bool numbered = findPlace(step, array, use, place, which, stage);
     auto mine = [&](size_t number) {
-      return known ? std::string() : " & (" + which + " == " + text(numbered ? int64_t(number) : use.banks[number]) + ")";
+      return known ? std::string()
+                   : " & (" + which + " == " + text(numbered ? int64_t(number) : use.banks[number]) + ")";
     };
     if (!isLoad) {
       for (size_t its = 0; its < use.banks.size(); ++its)
@@ -594,7 +569,7 @@ private:
   std::map<int64_t, std::vector<std::string>> waits;
   std::vector<std::string> counters;
   std::map<size_t, std::string> names;
-  std::map<size_t, BankUse> uses; ///< of loads and stores on the chip
+  std::map<size_t, BankUse> uses;                               ///< of loads and stores on the chip
   std::map<std::string, std::pair<unsigned, int64_t>> declared; ///< bits, and the stage in which it is there
   std::map<std::string, int64_t> delayed;                       ///< the last stage that needs it
   std::map<std::string, std::set<int64_t>> needed;              ///< all that need it
