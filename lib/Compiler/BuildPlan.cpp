@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Graph.h"
 #include "dialects/Tile/Sizes.h"
+#include "dialects/Tile/Views.h"
 #include "tilewright/Passes.h"
 
 using namespace mlir;
@@ -77,8 +78,7 @@ public:
       } else if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
         if (isa<RankedTensorType>(constant.getType()) && failed(defineConstant(constant)))
           return failure();
-      } else if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp, tensor::EmptyOp,
-                      affine::AffineApplyOp, func::ReturnOp>(op)) {
+      } else if (!tile::isViewOfAll(&op) && !isa<tensor::EmptyOp, affine::AffineApplyOp, func::ReturnOp>(op)) {
         return op.emitOpError("is left between kernels: the plan knows launches, views and constants only");
       }
     }
@@ -112,7 +112,7 @@ public:
 private:
   static Value behindViews(Value value) {
     while (Operation *op = value.getDefiningOp()) {
-      if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(op))
+      if (!tile::isViewOfAll(op))
         break;
       value = op->getOperand(0);
     }
@@ -130,8 +130,7 @@ private:
     for (Operation *user : value.getUsers()) {
       if (isa<func::CallOp>(user))
         readers.insert(user);
-      else if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(user) ||
-               !readersOf(user->getResult(0), readers))
+      else if (!tile::isViewOfAll(user) || !readersOf(user->getResult(0), readers))
         return false;
     }
     return true;

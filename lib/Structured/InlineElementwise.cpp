@@ -67,10 +67,10 @@ bool finishesContraction(linalg::GenericOp op) {
 
 /// Each operand lacks a dimension of the result.
 bool readsBroadcastsAlone(linalg::GenericOp op) {
-  return op.getNumReductionLoops() == 0 && llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *input) {
-           AffineMap map = op.getMatchingIndexingMap(input);
-           return llvm::any_of(llvm::seq(op.getNumLoops()), [&](unsigned loop) { return !map.isFunctionOfDim(loop); });
-         });
+  return llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+    AffineMap map = op.getMatchingIndexingMap(input);
+    return llvm::any_of(llvm::seq(op.getNumLoops()), [&](unsigned loop) { return !map.isFunctionOfDim(loop); });
+  });
 }
 
 /// One pass over the same elements in the same order, of which the producer's are results of the function as well.

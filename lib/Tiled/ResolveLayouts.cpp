@@ -21,6 +21,7 @@
 #include "ChosenSlices.h"
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Sizes.h"
+#include "dialects/Tile/Views.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/IR/IRMapping.h"
 #include "tilewright/Passes.h"
@@ -226,8 +227,7 @@ public:
   /// True when `value`, or a view of it, is returned.
   static bool leaves(Value value) {
     return llvm::any_of(value.getUsers(), [](Operation *user) {
-      return isa<func::ReturnOp>(user) ||
-             (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(user) && leaves(user->getResult(0)));
+      return isa<func::ReturnOp>(user) || (tile::isViewOfAll(user) && leaves(user->getResult(0)));
     });
   }
 

@@ -160,8 +160,7 @@ def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = Non
     """The backend that torch.compile calls."""
     chosen = read_options(options, mode)
     beforehand.watch(tilewright)
-    if not chosen.freeze:
-        ready_pages.bring(ready_pages.operands(gm, example_inputs), chosen)
+    ready_pages.bring(ready_pages.operands(gm, example_inputs), chosen)
     freezer = Freezer(gm, example_inputs) if chosen.freeze else None
     origin, traced = origin_of(example_inputs), results_of(gm)
     compiler = functools.partial(compile_graph, options=chosen, keep=keeps(chosen), origin=origin, freezer=freezer,

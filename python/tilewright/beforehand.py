@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 import threading
-from types import CodeType
 
 from torch import nn
 from torch._dynamo import convert_frame
@@ -22,9 +21,7 @@ from .torch_key import restore_torch_key
 
 def _compiling() -> tuple[object, dict] | None:
     """The backend, and the locals of the frame, of the compile that this thread is in."""
-    code = getattr(convert_frame._compile, "__code__", None)
-    if not isinstance(code, CodeType):
-        return None
+    code = getattr(getattr(convert_frame, "_compile", None), "__code__", None)
     frame = sys._getframe(1)
     while frame is not None and frame.f_code is not code:
         frame = frame.f_back

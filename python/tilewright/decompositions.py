@@ -123,7 +123,7 @@ def _of_torch() -> dict:
     extra = [
         aten.linalg_vector_norm, aten.cudnn_batch_norm, aten.native_batch_norm,
         aten._native_batch_norm_legit, aten.reflection_pad1d, aten.reflection_pad2d, aten.upsample_nearest2d,
-        aten.upsample_bilinear2d, aten.nll_loss_forward, aten.nll_loss_backward, aten.addr, aten._fused_rms_norm_backward,
+        aten.upsample_bilinear2d, aten.nll_loss_forward, aten.addr, aten._fused_rms_norm_backward,
         aten._batch_norm_with_update_functional,
     ]  # fmt: skip
     for op in extra:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import torch
 from torch import fx, nn
@@ -21,29 +21,28 @@ def _may_be_packed(value) -> bool:
     return isinstance(value, nn.Parameter) and value.dim() >= 2 and value.device.type == "cpu"
 
 
-def operands(gm: fx.GraphModule, example_inputs) -> list[torch.Tensor]:
-    """The parameters on the CPU that are operands of products or convolutions, each once."""
+def operands(gm: fx.GraphModule, example_inputs) -> Iterator[torch.Tensor]:
+    """The parameters on the CPU that are operands of products or convolutions."""
     placeholders = [node for node in gm.graph.nodes if node.op == "placeholder"]
     values = dict(zip(placeholders, example_inputs))
-    found = {}
     for node in gm.graph.nodes:
         if node.op != "call_function" or getattr(node.target, "__name__", "") not in _PRODUCTS:
             continue
         for operand in (*node.args, *node.kwargs.values()):
             value = values.get(operand) if isinstance(operand, fx.Node) else None
             if _may_be_packed(value):
-                found[id(value)] = value
-    return list(found.values())
+                yield value
 
 
-def weights(module: nn.Module) -> list[torch.Tensor]:
+def weights(module: nn.Module) -> Iterator[torch.Tensor]:
     """The parameters of a model that nobody has traced yet that are likely to be packed: not tables of embeddings."""
-    parts = (part for part in module.modules() if not isinstance(part, (nn.Embedding, nn.EmbeddingBag)))
-    return [p for part in parts for p in part.parameters(recurse=False) if _may_be_packed(p)]
+    for part in module.modules():
+        if not isinstance(part, (nn.Embedding, nn.EmbeddingBag)):
+            yield from filter(_may_be_packed, part.parameters(recurse=False))
 
 
 def bring(parameters: Iterable[torch.Tensor], options: CompileOptions) -> None:
-    """Begins to bring in as much as packs of `parameters` will need, but for those it was done for before."""
+    """Begins to bring in as much as packs of `parameters` will need, each once in the process. Who needs none has them not looked up."""
     if options.freeze or options.target != "cpu":
         return
     bytes = 0

@@ -11,12 +11,13 @@ import subprocess
 import sys
 import warnings
 
+from harness.resident import kibibytes
+
 
 def resident() -> int:
     """KiB of the process in memory."""
     gc.collect()
-    with open("/proc/self/status") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
+    return kibibytes("VmRSS")
 
 
 def measure(backend: str, calls: int, compiles: int) -> dict:

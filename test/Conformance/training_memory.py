@@ -13,12 +13,14 @@ import statistics
 import subprocess
 import sys
 
+from harness.resident import kibibytes
 
-def bert(batch: int, **changes):
+
+def bert(batch: int):
     import torch
     from transformers import BertConfig, BertForMaskedLM
 
-    model = BertForMaskedLM(BertConfig(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, **changes))
+    model = BertForMaskedLM(BertConfig(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))
     tokens = torch.randint(0, 30000, (batch, 128))
     return model, lambda: model(tokens, labels=tokens).loss
 
@@ -58,11 +60,6 @@ MODELS = {
 }
 
 
-def _status(field: str) -> int:
-    with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) << 10 for line in status if line.startswith(field + ":"))
-
-
 def measure(name: str, backend: str, steps: int) -> dict:
     import gc
 
@@ -78,7 +75,7 @@ def measure(name: str, backend: str, steps: int) -> dict:
     peaks, rests = [], []
     for step in range(steps + 3):
         gc.collect()
-        rest = _status("VmRSS")
+        rest = kibibytes("VmRSS") << 10
         with open("/proc/self/clear_refs", "w") as file:
             file.write("5")  # the peak is what it is now
         value = loss()
@@ -87,7 +84,7 @@ def measure(name: str, backend: str, steps: int) -> dict:
         optimizer.zero_grad(set_to_none=True)
         del value
         if step >= 3:
-            peaks.append(_status("VmHWM"))
+            peaks.append(kibibytes("VmHWM") << 10)
             rests.append(rest)
     return {"process": statistics.median(peaks), "step": statistics.median(p - r for p, r in zip(peaks, rests))}
 

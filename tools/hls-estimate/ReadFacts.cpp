@@ -31,7 +31,7 @@ NestFacts nestOf(const Json &json) {
   nest.operators = countsOf(json.at("ops"));
   nest.path = countsOf(json.at("path"));
   for (const Json &one : json.value("products", Json::array()))
-    nest.products.push_back({one.at(0), one.at(1), one.at(2), one.size() > 3});
+    nest.products.push_back({one.at(0), one.at(2), one.size() > 3}); // the bits of the index decide nothing
   nest.quotients = json.value("quotients", std::vector<int64_t>());
   for (const Json &one : json.value("rec", Json::array()))
     nest.recurrences.push_back({one.at(0), countsOf(one.at(1))});

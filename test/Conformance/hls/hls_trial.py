@@ -71,8 +71,10 @@ def shallower(folder: Path, program: str) -> list[str]:
 def damaged(folder: Path) -> list[str]:
     """Of a design whose weights are ports: with a bit of each of its bytes turned over, no file of them passes."""
     files = sorted((folder / "data").glob("input_*.bin"))
+    if len(files) < 2 or not (folder / "run_g_").exists():
+        return []
     failures = []
-    for file in files if len(files) > 1 and (folder / "run_g_").exists() else []:
+    for file in files:
         good = file.read_bytes()
         file.write_bytes(bytes(byte ^ 0x40 for byte in good))
         ran = run(["./run_g_"], folder)
@@ -165,7 +167,7 @@ def trial(name: str, *flags: str, keep: Path | None = None) -> Result:
             flags += flags_of(model)
         else:
             own = torch_models.FLAGS.get(name, [])
-            flags = (*(own if "--budget" in own else (*flags, *own)),)
+            flags = tuple(own) if "--budget" in own else (*flags, *own)
             model = Path(scratch) / f"{name}.pt2"
             exported = run([sys.executable, "-W", "ignore", torch_models.__file__, name, model], scratch)
             if exported.returncode != 0:

@@ -67,7 +67,6 @@ struct Recurrence {
 /// place in an array. A counter of a loop outside of the flattened nest needs none: its product is kept as a sum.
 struct AddressProduct {
   int64_t factor = 1; ///< the constant: words of a bank between two rows
-  int64_t bits = 1;   ///< of the index
   int64_t sums = 0;   ///< places that it is added to something else for
   /// Is it known before the rest of the sum? Synthesis moves what the innermost counter takes no part in out of the
   /// innermost loop, away from the addition, where conditions cut the iteration into blocks. It does not behind a

@@ -44,6 +44,15 @@ OperatorCounts operatorsOf(const NestFacts &nest, const NestSchedule &schedule) 
   return counts;
 }
 
+std::set<size_t> arraysOf(const StepFacts &step) {
+  std::set<size_t> arrays;
+  for (const ArrayAccess &access : step.nest.arrays)
+    arrays.insert(access.array);
+  for (const StepFacts &inside : step.inside)
+    arrays.merge(arraysOf(inside));
+  return arrays;
+}
+
 struct DesignTimer {
   const DesignFacts &design;
 
@@ -110,15 +119,6 @@ struct DesignTimer {
     return most;
   }
 
-  static std::set<size_t> arraysOf(const StepFacts &step) {
-    std::set<size_t> arrays;
-    for (const ArrayAccess &access : step.nest.arrays)
-      arrays.insert(access.array);
-    for (const StepFacts &inside : step.inside)
-      arrays.merge(arraysOf(inside));
-    return arrays;
-  }
-
   int64_t cyclesOf(const StepFacts &step) const {
     if (step.kind == StepFacts::Kind::Nest) {
       NestSchedule schedule = scheduleNest(step.nest, design.reassociates);
@@ -162,33 +162,29 @@ struct DesignTimer {
   }
 };
 
-/// Calls `visit` with every nest of the steps.
-template <typename Steps, typename Visit> void eachNest(Steps &steps, Visit visit) {
-  for (auto &step : steps) {
-    if (step.kind == StepFacts::Kind::Nest)
-      visit(step.nest);
-    eachNest(step.inside, visit);
+/// Gives accesses of these arrays one port.
+void takeOnePort(std::vector<StepFacts> &steps, const std::set<size_t> &arrays) {
+  for (StepFacts &step : steps) {
+    for (ArrayAccess &access : step.nest.arrays)
+      if (arrays.count(access.array))
+        access.ports = 1;
+    takeOnePort(step.inside, arrays);
   }
 }
 
 /// An array outside of the design has two ports; tasks that run side by side get one each.
 DesignFacts withPorts(DesignFacts design) {
-  std::vector<int64_t> users(design.arrays.size());
+  std::set<size_t> used, divided;
   for (const TaskFacts &task : design.tasks) {
-    std::set<size_t> used;
-    eachNest(task.steps, [&](const NestFacts &nest) {
-      for (const ArrayAccess &access : nest.arrays)
-        used.insert(access.array);
-    });
-    for (size_t array : used)
-      ++users[array];
+    std::set<size_t> its;
+    for (const StepFacts &step : task.steps)
+      its.merge(arraysOf(step));
+    for (size_t array : its)
+      if (!used.insert(array).second && design.arrays[array].kind == ArrayFacts::Kind::Port)
+        divided.insert(array);
   }
   for (TaskFacts &task : design.tasks)
-    eachNest(task.steps, [&](NestFacts &nest) {
-      for (ArrayAccess &access : nest.arrays)
-        if (design.arrays[access.array].kind == ArrayFacts::Kind::Port && users[access.array] > 1)
-          access.ports = 1;
-    });
+    takeOnePort(task.steps, divided);
   return design;
 }
 

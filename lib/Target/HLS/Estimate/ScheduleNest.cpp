@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Target/HLS/Estimate/Estimate.h"
 #include <algorithm>
+#include <bit>
 
 namespace tilewright::hls {
 namespace {
@@ -26,17 +27,12 @@ int64_t countOf(const OperatorCounts &counts, const char *name) {
 
 int64_t additionsOf(const OperatorCounts &counts) { return countOf(counts, "addf") + countOf(counts, "subf"); }
 
-/// Additions on each level of a balanced tree of an element and of the terms that are added to it.
-std::vector<int64_t> levelsOf(int64_t terms) {
-  std::vector<int64_t> levels;
-  for (int64_t leaves = terms + 1; leaves > 1; leaves -= levels.back())
-    levels.push_back(leaves / 2);
-  return levels;
+/// Additions that an element goes through in a balanced tree of it and of the terms that are added to it. Where it is
+/// one too many for pairs it joins at the second level only: synthesis does so for powers of two; not for four.
+int64_t levelsOf(uint64_t terms) {
+  const bool joinsLate = terms > 1 && terms != 4 && std::has_single_bit(terms);
+  return std::bit_width(terms) - (joinsLate ? 1 : 0);
 }
-
-/// Does the element, being one too many for pairs, join the tree at its second level only? Synthesis does so for powers
-/// of two; not for four.
-bool joinsLate(int64_t terms) { return terms % 2 == 0 && terms != 4 && (terms & (terms - 1)) == 0; }
 
 int64_t latencyOf(const OperatorCounts &path) {
   int64_t cycles = 0;
@@ -106,16 +102,12 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
       chain = std::max<int64_t>(1, chain - memory("load"));
     } else {
       const int64_t others = chain - terms * slow - memory("load") - memory("store");
-      const std::vector<int64_t> tree = reassociates ? levelsOf(terms) : std::vector<int64_t>(terms, 1);
-      const size_t first = reassociates && joinsLate(terms) ? 1 : 0;
-      const int64_t levels = tree.size() - first;
-      // An iteration that waits for the one before goes by way of the array.
-      chain = levels * slow + others + (distance == 1 && memory("load") > 0 ? 1 : 0);
-      // With others in between it goes there, too, and the next addition takes a result in the cycle that ends the
-      // last.
-      const int64_t slowChain = distance > 1 ? levels * (slow - 1) + others + intoArray : chain;
-      if (distance > 1)
-        chain = slowChain;
+      const int64_t levels = reassociates ? levelsOf(terms) : terms;
+      // An iteration goes by way of the array. With others in between, the next addition takes a result in the cycle
+      // that ends the last.
+      const int64_t slowChain = distance > 1 ? levels * (slow - 1) + others + intoArray
+                                             : levels * slow + others + (memory("load") > 0 ? 1 : 0);
+      chain = slowChain;
       if (nest.asked && reassociates && chain > distance * (distance > 1 ? schedule.ii : nest.ii)) {
         chain = levels * quickBetween + others +
                 (distance > 1                             ? intoArray

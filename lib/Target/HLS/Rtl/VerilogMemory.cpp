@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/HLS/Rtl/VerilogMemory.h"
+#include "lib/Target/HLS/Rtl/PlaceText.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -66,9 +67,8 @@ StringRef styleOf(bool inBlocks, int64_t words, size_t writePorts) {
 class MemoryPrinter {
 public:
   MemoryPrinter(RtlArray &array, RtlText &text)
-      : array(array), addressBits(std::max(1u, llvm::Log2_64_Ceil(uint64_t(array.words())))),
-        word("[" + std::to_string(array.width() - 1) + ":0]"), declarations(text.declarations), out(text.logic),
-        parts(text.parts) {}
+      : array(array), addressBits(bitsUpTo(array.words() - 1)), word("[" + std::to_string(array.width() - 1) + ":0]"),
+        declarations(text.declarations), out(text.logic), parts(text.parts) {}
 
   void print() {
     out << "\n";
@@ -237,7 +237,7 @@ void printMemories(RtlArray &array, RtlText &text) { MemoryPrinter(array, text).
 
 void printQueue(RtlQueue &queue, RtlText &text) {
   llvm::raw_string_ostream declarations(text.declarations), out(text.logic);
-  const int64_t places = std::max(1u, llvm::Log2_64_Ceil(uint64_t(queue.depth)));
+  const int64_t places = bitsUpTo(queue.depth - 1);
   if (!queue.inBlocks && queue.depth > 1)
     text.parts.memory(queue.depth, queue.width, 1);
   else if (!queue.inBlocks)
@@ -245,7 +245,7 @@ void printQueue(RtlQueue &queue, RtlText &text) {
   text.parts.gates(2 * places + 2 * (places + 1) + 4);
   text.parts.ff += 3 * places + 1;
   const std::string &name = queue.name, word = "[" + std::to_string(queue.width - 1) + ":0]";
-  const std::string place = "[" + std::to_string(std::max(1u, llvm::Log2_64_Ceil(uint64_t(queue.depth))) - 1) + ":0]";
+  const std::string place = "[" + std::to_string(places - 1) + ":0]";
   const std::string last = std::to_string(queue.depth - 1);
   declarations << "  (* ram_style = \"" << styleOf(queue.inBlocks, queue.depth, 1) << "\" *) reg " << word << " "
                << name << " [0:" << last << "];\n  reg " << place << " " << name << "_from, " << name << "_to;\n  reg ["

@@ -270,26 +270,20 @@ private:
     return at(names[number], stage);
   }
 
-  std::string sum(const IndexSum &place, int64_t stage) {
+  std::string sum(const IndexSum &place, int64_t stage) { return sumOf(place, stage, "(", " + 0)"); }
+
+  /// A sum that is an address, of as many bits as that has: products by constants are shifts and additions, since a
+  /// multiplier of the chip is not for places.
+  std::string address(const IndexSum &place, int64_t stage) { return sumOf(place, stage, "", ""); }
+
+  /// `before` and `behind` stand around what is shifted: `+ 0` makes it 32 bits wide first.
+  std::string sumOf(const IndexSum &place, int64_t stage, const std::string &before, const std::string &behind) {
     operations.place(place, prefix, stage);
     std::string all;
     for (auto [factor, counter] : llvm::zip(place.factors, counters))
       if (factor != 0)
         all += (all.empty() ? "" : " + ") +
-               (factor == 1 ? at(counter, stage) : timesConstant("(" + at(counter, stage) + " + 0)", factor));
-    if (all.empty() || place.constant != 0)
-      all += (all.empty() ? "" : " + ") + text(place.constant);
-    return all;
-  }
-
-  /// A sum that is an address, of as many bits as that has: products by constants are shifts and additions, since a
-  /// multiplier of the chip is not for places.
-  std::string address(const IndexSum &place, int64_t stage) {
-    operations.place(place, prefix, stage);
-    std::string all;
-    for (auto [factor, counter] : llvm::zip(place.factors, counters))
-      if (factor != 0)
-        all += (all.empty() ? "" : " + ") + timesConstant(at(counter, stage), factor);
+               (factor == 1 ? at(counter, stage) : timesConstant(before + at(counter, stage) + behind, factor));
     if (all.empty() || place.constant != 0)
       all += (all.empty() ? "" : " + ") + text(place.constant);
     return all;
@@ -444,7 +438,7 @@ private:
   bool findPlace(const Step &step, const RtlArray &array, const BankUse &use, const std::string &place,
                  const std::string &which, int64_t stage) {
     const bool known = use.banks.size() == 1;
-    const unsigned addressBits = std::max(1u, llvm::Log2_64_Ceil(uint64_t(array.words())));
+    const unsigned addressBits = bitsUpTo(array.words() - 1);
     // Where counters go on by whole rounds of the banks, the word is a sum, too.
     const bool isSum = llvm::all_of(llvm::enumerate(step.at), [&](auto its) {
       const int64_t banks = array.banks[its.index()];
