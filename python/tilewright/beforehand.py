@@ -64,7 +64,8 @@ def watch(ours) -> None:
         if options is None:
             return
         if options.cache:
-            threading.Thread(target=_key, daemon=True).start()
+            # No daemon: one that waits for the interpreter's lock when that ends is unwound through torch's C++, which aborts.
+            threading.Thread(target=_key).start()
         for value in list(found[1].values()):
             if isinstance(value, nn.Module):
                 ready_pages.bring(ready_pages.weights(value), options)

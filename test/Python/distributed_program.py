@@ -4,6 +4,7 @@ writes what came out. The same seeds everywhere: what differs is who computes.
     RANK=0 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=... python distributed_program.py CASE RESULT
 """
 
+import faulthandler
 import os
 import sys
 import warnings
@@ -156,6 +157,7 @@ def broken(_dtype, door):
 
 
 def main(case: str, path: str) -> None:
+    faulthandler.enable()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     dist.init_process_group("gloo")

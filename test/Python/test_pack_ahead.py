@@ -1,5 +1,8 @@
 """Parameters are packed between compiling and the first call, and that call's numbers are the ones of its own arguments."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 
@@ -134,3 +137,16 @@ def test_memory_is_brought_in_from_when_tracing_begins(monkeypatch):
         assert len(asked) == 2
         with pytest.raises(torch._dynamo.exc.BackendCompilerFailed, match="unknown option"):
             torch.compile(Words(), backend="tilewright", options={"threadz": 1})(x)
+
+
+def test_a_process_ends_when_what_began_beforehand_has():
+    """A daemon thread that wants the interpreter's lock when that has ended is unwound through torch's C++, which aborts."""
+    program = """if True:
+        import time, torch
+        from tilewright import beforehand
+        key = beforehand._key
+        beforehand._key = lambda: (time.sleep(2), key(), print("ended", flush=True))
+        print(torch.compile(torch.relu, backend="tilewright")(torch.ones(3)).sum().item(), flush=True)
+        """
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0 and ran.stdout.split() == ["3.0", "ended"], ran.stdout + ran.stderr

@@ -50,11 +50,14 @@ def run_graphs(first: int, count: int, processes: int, seconds: float, results: 
     from pool import Pool
 
     found = tally.load(results) if results is not None else {}
-    chunks = [s for s in range(first, first + count, CHUNK) if s not in found]
+    chunks = tally.missing(found, first, count, CHUNK)
     before = time.monotonic()
+    ran = 0
 
-    def tell(start: int, outcomes: dict, reason: str) -> None:
-        made = {start + index: outcome for index, outcome in outcomes.items() if index >= 0}
+    def tell(chunk: tuple[int, int], outcomes: dict, reason: str) -> None:
+        nonlocal ran
+        made = {chunk[0] + index: outcome for index, outcome in outcomes.items() if index >= 0}
+        ran += len(made)
         found.update(made)
         for seed, outcome in made.items():
             if tally.failed(outcome):
@@ -63,8 +66,9 @@ def run_graphs(first: int, count: int, processes: int, seconds: float, results: 
             with results.open("a") as out:
                 out.writelines(json.dumps({"seed": seed, **outcome.fields()}) + "\n" for seed, outcome in made.items())
 
-    left = Pool(here / "worker.py", lambda start: asked(start, CHUNK), processes, seconds, HANG).run(chunks, tell)
-    print(f"{(len(chunks) - left) * CHUNK} graphs in {time.monotonic() - before:.0f} s, {left * CHUNK} left for lack of time", flush=True)
+    Pool(here / "worker.py", lambda chunk: asked(*chunk), processes, seconds, HANG).run(chunks, tell)
+    left = sum(length for _, length in chunks) - ran
+    print(f"{ran} graphs in {time.monotonic() - before:.0f} s, {left} left for lack of time", flush=True)
     return found
 
 

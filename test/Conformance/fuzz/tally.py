@@ -16,6 +16,19 @@ def load(path: Path | None) -> dict[int, Outcome]:
     return {line.pop("seed"): Outcome(**line) for line in lines}
 
 
+def missing(found: dict[int, Outcome], first: int, count: int, most: int) -> list[tuple[int, int]]:
+    """What is not found of the seeds first, first + 1, ...: as (seed, count) of at most `most` graphs in a row."""
+    made: list[tuple[int, int]] = []
+    for seed in range(first, first + count):
+        if seed in found:
+            continue
+        if made and seed == sum(made[-1]) and made[-1][1] < most:
+            made[-1] = made[-1][0], made[-1][1] + 1
+        else:
+            made.append((seed, 1))
+    return made
+
+
 def failed(outcome: Outcome) -> bool:
     return outcome.state in FAILING
 
