@@ -413,24 +413,37 @@ private:
     return sumsFloats();
   }
 
-  /// The vector loop in blocks, each summed on its own and then added to `totals`.
-  SmallVector<Value> overBlocks(ValueRange totals, ValueRange identities, ArrayRef<Operation *> combiners,
+  /// Of `totals`, to which each block's own sum is added; a sixteenth of a larger block is a block within.
+  SmallVector<Value> overBlocks(int64_t block, Value from, OpFoldResult to, ValueRange totals, ValueRange identities,
+                                ArrayRef<Operation *> combiners,
                                 function_ref<SmallVector<Value>(ValueRange, Value)> step) {
-    OpFoldResult size = sizes[choice.loop];
-    auto blocks =
-        scf::ForOp::create(builder, loc, zero, valueOf(size), valueOf(builder.getIndexAttr(sumBlock)), totals);
+    auto blocks = scf::ForOp::create(builder, loc, from, valueOf(to), valueOf(builder.getIndexAttr(block)), totals);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(blocks.getBody());
     AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
-    AffineMap rest = AffineMap::get(2, 0, {builder.getAffineConstantExpr(sumBlock), d1 - d0}, builder.getContext());
-    OpFoldResult count =
-        affine::makeComposedFoldedAffineMin(builder, loc, rest, {OpFoldResult(blocks.getInductionVar()), size});
+    auto least = [&](AffineExpr one, AffineExpr other) {
+      return affine::makeComposedFoldedAffineMin(builder, loc, AffineMap::get(2, 0, {one, other}, builder.getContext()),
+                                                 {OpFoldResult(blocks.getInductionVar()), to});
+    };
+    SmallVector<Value> zeros(identities);
     SmallVector<Value> sums =
-        overChains(blocks.getInductionVar(), count, llvm::to_vector_of<Value>(identities), identities, combiners, step);
+        block > sumBlock ? overBlocks(block / partialSum, blocks.getInductionVar(), least(d0 + block, d1), zeros,
+                                      identities, combiners, step)
+                         : overChains(blocks.getInductionVar(), least(builder.getAffineConstantExpr(block), d1 - d0),
+                                      zeros, identities, combiners, step);
     for (auto [sum, total] : llvm::zip_equal(sums, blocks.getRegionIterArgs()))
       sum = arith::AddFOp::create(builder, loc, total, sum);
     scf::YieldOp::create(builder, loc, sums);
     return llvm::to_vector_of<Value>(blocks.getResults());
+  }
+
+  /// The blocks of the vector loop that are added up last: few where the size is known, and else a million's two.
+  int64_t largestBlock() {
+    int64_t block = sumBlock * partialSum * partialSum;
+    if (std::optional<int64_t> size = getConstantIntValue(sizes[choice.loop]))
+      for (block = sumBlock; *size > 2 * partialSum * block;)
+        block *= partialSum;
+    return block;
   }
 
   void reductionVector() {
@@ -457,7 +470,7 @@ private:
       if (choice.loop < 0)
         return step(in, Value());
       if (sumsInBlocks())
-        return overBlocks(in, identities, combiners, step);
+        return overBlocks(largestBlock(), zero, sizes[choice.loop], in, identities, combiners, step);
       return overChains(zero, sizes[choice.loop], llvm::to_vector_of<Value>(in), identities, combiners, step);
     };
     accumulators = sumsFloats() ? overPartialSums(0, accumulators, rows) : overReductions(0, accumulators, rows);

@@ -84,6 +84,17 @@ def test_what_is_wrong_is_noticed(kind):
     assert wrong(program, lambda r: list(r)) in ("native", "fallback")
 
 
+def test_noise_of_equal_numbers_is_alike():
+    """Graph 213478: the sum of normalized multiples of 1/4, whose roundings are few numbers, each as often as the element."""
+    program = graph(node("mul", "v1", "v0 * 0.1"), outputs=["v1"], numbers="dyadic")
+    exact, noisy = judging.call(program, wide=True).tensors[0], [judging.call(program, wide=True, noisy=seed).tensors[0] for seed in range(4)]
+    distinct = [len((run - exact)[exact != 0].unique()) for run in noisy]
+    assert distinct[1] == distinct[3] == len(exact[exact != 0].unique()) < 40 < distinct[0]
+    assert not torch.equal(noisy[1], noisy[3])
+    u = (noisy[1] / exact - 1)[exact != 0].unique() / torch.finfo(torch.float32).eps
+    assert u.abs().max() <= 1 and u.min() < -0.3 and u.max() > 0.3
+
+
 def test_noise_is_what_rounding_does():
     """x + y - x loses digits that nobody's fault it is to lose: the noise does, too; of exact numbers nothing is lost."""
     program = graph(node("add", "v1", "v0 + 1000.0"), node("sub", "v2", "v1 - 1000.0"), outputs=["v2"])
