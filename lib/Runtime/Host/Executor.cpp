@@ -284,9 +284,7 @@ bool Executable::refreshPacks(const void *const *inputs, const InputIdentity *id
       continue;
     std::vector<InputStamp> stamps = stampInputs(group, inputs, identities);
     histories[i].note(stamps);
-    // Others that packed it, for other sizes or in another mode, and may never be called again, need not keep it.
-    if (auto old = PackCache::process().outdated(group.recipe, stamps))
-      Registry::process().forget(*old);
+    forgetOutdated(group, stamps);
     if (histories[i].changing && !gone && !releaseInput) {
       fresh->sets[i] = nullptr;
       group.point(fresh->pointers, nullptr);
@@ -356,6 +354,12 @@ void Executable::forget(const PackedSet &set) {
       groups[i].point(fresh->pointers, nullptr);
     }
   snapshot = std::move(fresh);
+}
+
+/// Others that packed it, for other sizes or in another mode, and may never be called again, need not keep it.
+void Executable::forgetOutdated(const PackGroup &group, const std::vector<InputStamp> &stamps) {
+  if (auto old = PackCache::process().outdated(group.recipe, stamps))
+    Registry::process().forget(*old);
 }
 
 /// What changes hands between the stretches of one call: the caller's memory, and packs that serve this call alone.

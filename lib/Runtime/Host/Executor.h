@@ -91,6 +91,7 @@ private:
 
   Executable();
   void forget(const PackedSet &set);
+  static void forgetOutdated(const PackGroup &group, const std::vector<InputStamp> &stamps);
 
   using FramePointer = std::shared_ptr<const Frame>;
   using SnapshotPointer = std::shared_ptr<const PackSnapshot>;

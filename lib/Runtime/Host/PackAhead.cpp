@@ -45,6 +45,7 @@ bool Executable::packGroupAhead(size_t i, const void *const *inputs, const Input
   set->stamps = stampInputs(group, inputs, identities);
   if (PackCache::process().find(group.recipe, set->stamps))
     return true; // the call shares it
+  forgetOutdated(group, set->stamps);
   std::string error;
   set->memory = pack(group, inputs, /*threads=*/1, error);
   if (!set->memory)

@@ -32,6 +32,11 @@ struct PackAhead : testing::Test {
   void SetUp() override {
     if (clipThreads(0) == 1)
       GTEST_SKIP() << "with one thread nothing is packed ahead";
+    executable = make("");
+  }
+
+  /// `identity` names the machine code that packs; without it nothing is shared.
+  std::unique_ptr<Executable> make(const std::string &identity) {
     plan::Plan plan;
     plan.numInputs = plan.numOutputs = weights;
     plan.kernels = {"pack", "copy"};
@@ -43,16 +48,18 @@ struct PackAhead : testing::Test {
       plan.steps.push_back(
           launchStep(1, {packed, addBuffer(plan, Buffer::Kind::Output, k, bytes)}, 2, Expr::constant(count)));
     }
-    executable = Executable::create(std::move(plan), {{addOne, ""}, {copy, ""}}, {}, error);
-    ASSERT_TRUE(executable) << error;
+    auto made = Executable::create(std::move(plan), {{addOne, identity}, {copy, ""}}, {}, error);
+    EXPECT_TRUE(made) << error;
+    return made;
   }
 
   std::vector<const void *> inputs() const { return {tensors[0].data(), tensors[1].data()}; }
   std::vector<InputIdentity> identities() const { return {{tensors[0].data(), version}, {tensors[1].data(), version}}; }
 
   /// Until `packed` packs are there.
-  void waitFor(int64_t packed) {
-    while (executable->packedBytes() < packed * count * 4)
+  void waitFor(int64_t packed) { waitFor(*executable, packed); }
+  void waitFor(Executable &executable, int64_t packed) {
+    while (executable.packedBytes() < packed * count * 4)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 
@@ -107,6 +114,19 @@ TEST_F(PackAhead, OtherTensorsThanWerePackedAhead) {
   std::vector<float> other(count, 7);
   executable->packAhead({other.data(), tensors[1].data()}, {{other.data(), 0}, {tensors[1].data(), 0}});
   waitFor(2);
+  expectResults(2, 3);
+}
+
+/// A model that is compiled again after a step of training (a guard of its loss) held two packs of each weight.
+TEST_F(PackAhead, OthersDoNotKeepWhatIsOutdated) {
+  executable = make("add one");
+  expectResults(2, 3);
+  ++version; // as an optimizer writes
+  std::unique_ptr<Executable> again = make("add one");
+  again->packAhead(inputs(), identities());
+  waitFor(*again, 2);
+  again->endPackAhead();
+  EXPECT_EQ(executable->packedBytes(), 0);
   expectResults(2, 3);
 }
 
