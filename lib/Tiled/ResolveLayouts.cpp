@@ -413,6 +413,9 @@ private:
     return main.getArgAttr(cast<BlockArgument>(value).getArgNumber(), "tw.static") != nullptr;
   }
 
+  /// Bytes of the largest operand in f32 that is transposed.
+  static constexpr int64_t mostCopied = int64_t(32) << 20;
+
   /// True when `lhs` is better transposed before its kernel than read across its lines by each task: instructions on
   /// groups of k have to gather these one by one; others need so many columns that the copy (0.3 ns an element on two
   /// cores of a Xeon, 0.005 ns for each column of the product) is repaid. A kernel that `turns` it in registers (tiles
@@ -429,7 +432,11 @@ private:
       auto known = dyn_cast<AffineConstantExpr>(size);
       return !known || known.getValue() >= least;
     };
-    const bool f32 = cast<ShapedType>(lhs.getType()).getElementType().isF32();
+    const auto type = cast<ShapedType>(lhs.getType());
+    const bool f32 = type.getElementType().isF32();
+    // A large operand lies in huge pages, where nothing is gained; the copy would be the largest of a step of training.
+    if (f32 && type.hasStaticShape() && type.getNumElements() * 4 > mostCopied)
+      return false;
     return atLeast(outSizes[outSizes.size() - 2], 8) && atLeast(outSizes.back(), f32 ? 4 * panel : 1);
   }
 

@@ -33,6 +33,19 @@ func.func @main(%g: tensor<512x3072xf32>, %x: tensor<512x64xf32>) -> tensor<3072
 
 // -----
 
+// A large operand lies in huge pages, where reading across its lines costs no more than the copy, which would be the
+// largest of a step of training (the gradient of a language model's head).
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: transpose
+// CHECK: tw_tile.matmul {{.*}}lhs_permutation = array<i64: 1, 0>
+func.func @main(%g: tensor<512x30522xf32>, %x: tensor<512x768xf32>) -> tensor<30522x768xf32> {
+  %t = tw.permute %g {permutation = array<i64: 1, 0>} : tensor<512x30522xf32> -> tensor<30522x512xf32>
+  %0 = tw.matmul %t, %x : (tensor<30522x512xf32>, tensor<512x768xf32>) -> tensor<30522x768xf32>
+  return %0 : tensor<30522x768xf32>
+}
+
+// -----
+
 // Pairs of k would have to be gathered one by one: transposed whatever the number of columns.
 // CHECK-LABEL: func.func @main
 // CHECK: call @transpose_1(%arg0
