@@ -13,6 +13,7 @@ sys.path[:0] = [str(conformance / "fuzz"), str(conformance / "harness")]
 
 import judge as judging  # noqa: E402
 import planted  # noqa: E402
+import ledger  # noqa: E402
 import tally  # noqa: E402
 from operations import OPS  # noqa: E402
 from generate import generate  # noqa: E402
@@ -20,7 +21,7 @@ from noise import Noisy  # noqa: E402
 from program import Input, Node, Program  # noqa: E402
 from reduce import reduced  # noqa: E402
 from script import script  # noqa: E402
-from verdict import Wrong  # noqa: E402
+from verdict import Outcome, Wrong  # noqa: E402
 
 
 def node(op, result, text, exact=False, dtype="float32"):
@@ -50,6 +51,20 @@ def test_a_run_goes_on_with_what_is_missing():
     found = dict.fromkeys([*range(100, 125), 125, 127, 149])
     assert tally.missing(found, 100, 50, 10) == [(126, 1), (128, 10), (138, 10), (148, 1)]
     assert tally.missing(found, 100, 25, 10) == []
+
+
+def test_the_table_keeps_each_graph_once(capsys):
+    first = {7: Outcome("native", "noise", ops=["op abs", "op add", "mode inference"]),
+             8: Outcome("native", "", ops=["op abs", "mode gradient"]),
+             9: Outcome("wrong", "numbers", ops=["op abs", "mode dynamic"])}  # fmt: skip
+    later = {9: Outcome("fallback", "resized", ops=["aten.sort.stable", "op abs", "mode dynamic"]), 11: Outcome("native", "", ops=["op sub"])}
+    found = ledger.merged(ledger.merged(ledger.empty(), first, "one"), later, "two")
+    assert found["states"] == {"fallback: aten.sort.stable": "9", "native": "7-8 11"} and found["runs"] == {"one": 3, "two": 2}
+    assert found["ops"] == {"abs": 3, "add": 1, "sub": 1} and found["words"]["noise"] == 1 == found["words"]["mode dynamic"]
+    assert ledger.seeds_of("7-8 11") == [7, 8, 11]
+    tally.show(found)
+    assert "graphs, nodes                                            4, 5" in capsys.readouterr().out
+    assert ledger.merged({**found, "generator": "another"}, later, "three")["states"] == ledger.merged(ledger.empty(), later, "three")["states"]
 
 
 def test_a_draw_has_other_numbers():

@@ -83,8 +83,8 @@ def trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim=1):
 
 
 def _distance(difference, p):
-    """The p-norm of the last dimension; of none it is 0."""
-    if difference.shape[-1] == 0:
+    """The p-norm of the last dimension; of none it is 0, and torch takes the largest of no element that has no rows."""
+    if any(isinstance(size, int) and size == 0 for size in difference.shape):
         return difference.sum(-1)
     return torch.linalg.vector_norm(difference, ord=p, dim=-1)
 

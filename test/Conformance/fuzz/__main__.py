@@ -4,7 +4,9 @@
     python test/Conformance/fuzz case SEED                 one graph, in this process: for gdb
     python test/Conformance/fuzz reduce SEED               a small script that shows its failure
     python test/Conformance/fuzz share                     some hundred graphs, those of this commit
-    python test/Conformance/fuzz summary --results FILE    what a run found
+    python test/Conformance/fuzz full                      the graphs that table.json is to have, those that it has not first
+    python test/Conformance/fuzz table --results FILE      writes what a run found into table.json
+    python test/Conformance/fuzz summary [--results FILE]  what the table says, or a run found
     python test/Conformance/fuzz planted                   which planted bugs are found
 
 --results FILE keeps what a run found, and the same command again goes on from there.
@@ -33,10 +35,14 @@ os.environ.setdefault("TILEWRIGHT_CACHE", "0")  # each graph is compiled
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # no thread of torch's waits busily
 warnings.filterwarnings("ignore")
 
+import ledger  # noqa: E402
 import tally  # noqa: E402
+from shares import commit  # noqa: E402
+from states import verdict  # noqa: E402
 
 CHUNK = 25  # graphs that a worker is asked for at once
 SHARE_GRAPHS, SHARE_SECONDS = 400, 45
+FULL_SEED, FULL_GRAPHS = 400000, 20000
 HANG = 90  # seconds for a graph
 
 
@@ -45,12 +51,13 @@ def asked(start: int, count: int) -> dict:
     return {"entry": str(start), "limit": count}
 
 
-def run_graphs(first: int, count: int, processes: int, seconds: float, results: Path | None = None) -> dict:
-    """seed -> Outcome. What `results` has is not run again."""
+def run_graphs(first: int, count: int, processes: int, seconds: float, results: Path | None = None, later=()) -> dict:
+    """seed -> Outcome. What `results` has is not run again; the seeds `later` come behind all others."""
     from pool import Pool
 
     found = tally.load(results) if results is not None else {}
-    chunks = tally.missing(found, first, count, CHUNK)
+    chunks = tally.missing({*found, *later}, first, count, CHUNK)
+    chunks += tally.missing({*found, *(seed for start, length in chunks for seed in range(start, start + length))}, first, count, CHUNK)
     before = time.monotonic()
     ran = 0
 
@@ -110,14 +117,12 @@ def run_case(seed: int, verbose: bool) -> int:
 
 def share_seed() -> int:
     """Of this commit."""
-    from shares import commit
-
     return int(hashlib.sha256(commit().encode()).hexdigest()[:8], 16)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["run", "case", "reduce", "share", "summary", "planted"])
+    parser.add_argument("command", choices=["run", "case", "reduce", "share", "full", "table", "summary", "planted"])
     parser.add_argument("number", nargs="?", type=int, help="the seed of one graph")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--graphs", type=int, default=SHARE_GRAPHS)
@@ -134,7 +139,10 @@ def main() -> int:
 
         return reduce_seed(options.number, options.output)
     if options.command == "summary":
-        tally.show(tally.load(options.results))
+        tally.show(ledger.merged(ledger.empty(), tally.load(options.results), commit()[:7]) if options.results else ledger.load())
+        return 0
+    if options.command == "table":
+        ledger.write(ledger.merged(ledger.load(), tally.load(options.results), commit()[:7]))
         return 0
     if options.command == "planted":
         from planted import find_all
@@ -144,8 +152,15 @@ def main() -> int:
     if options.command == "share":
         seed, seconds = share_seed(), min(seconds, SHARE_SECONDS)
         print(f"fuzz: graphs from seed {seed}, that of this commit; run --seed {seed} repeats them")
-    found = run_graphs(seed, options.graphs, options.processes, seconds, options.results)
-    tally.show(found)
+    known = ledger.states(ledger.load())
+    if options.command == "full":
+        seed, options.graphs = FULL_SEED, FULL_GRAPHS
+    found = run_graphs(seed, options.graphs, options.processes, seconds, options.results, known if options.command == "full" else ())
+    tally.show(ledger.merged(ledger.empty(), found, commit()[:7]))
+    if options.command == "full":
+        again = {seed: [ledger.plain(outcome)] for seed, outcome in found.items() if seed in known}
+        if again and verdict("fuzz", again, known, complete=True):
+            return 1
     return int(not found or any(tally.failed(o) for o in found.values()))
 
 

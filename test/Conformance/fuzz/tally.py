@@ -16,8 +16,8 @@ def load(path: Path | None) -> dict[int, Outcome]:
     return {line.pop("seed"): Outcome(**line) for line in lines}
 
 
-def missing(found: dict[int, Outcome], first: int, count: int, most: int) -> list[tuple[int, int]]:
-    """What is not found of the seeds first, first + 1, ...: as (seed, count) of at most `most` graphs in a row."""
+def missing(found, first: int, count: int, most: int) -> list[tuple[int, int]]:
+    """What is not in `found` of the seeds first, first + 1, ...: as (seed, count) of at most `most` graphs in a row."""
     made: list[tuple[int, int]] = []
     for seed in range(first, first + count):
         if seed in found:
@@ -39,27 +39,35 @@ def line(seed: int, outcome: Outcome) -> str:
     return f"graph {seed}: {outcome.state}: {outcome.reason}: {detail} {fallback}".rstrip(" :")
 
 
-def show(found: dict[int, Outcome]) -> None:
-    outcomes = list(found.values())
-    states = Counter(o.state for o in outcomes)
-    modes = Counter(op[5:] for o in outcomes for op in o.ops if op.startswith("mode "))
-    ops = Counter(op[3:] for o in outcomes for op in o.ops if op.startswith("op "))
-    fallen = Counter(op for o in outcomes for op in set(o.ops) if not op.startswith(("op ", "mode ")))
+def show(table: dict) -> None:
+    """Of a table (ledger.py)."""
+    from ledger import seeds_of
+
+    states, fallen, seeds = Counter(), Counter(), set()
+    for text, spelled in table["states"].items():
+        word, _, reasons = text.partition(": ")
+        of = seeds_of(spelled)
+        seeds.update(of)
+        states[word] += len(of)
+        fallen.update({op: len(of) for op in reasons.split(" | ")} if word == "fallback" else {})
+    words, ops = table["words"], table["ops"]
     failures = sum(states[s] for s in FAILING)
     rows = [
-        ("graphs, nodes", f"{len(outcomes)}, {sum(ops.values())}"),
-        ("of them inference, gradient, dynamic", ", ".join(str(modes[m]) for m in ("inference", "gradient", "dynamic"))),
+        ("graphs, nodes", f"{len(seeds)}, {sum(ops.values())}"),
+        ("of seeds", f"{min(seeds, default=0)} to {max(seeds, default=0)}"),
+        ("of them inference, gradient, dynamic", ", ".join(str(words.get(f"mode {m}", 0)) for m in ("inference", "gradient", "dynamic"))),
         ("kinds of ops, least often drawn", f"{len(ops)}, {min(ops.values(), default=0)} times"),
         ("right, wholly compiled", str(states["native"])),
         ("right, some ops in eager", str(states["fallback"])),
-        ("right by the rule with noise (of both)", str(sum("noise" in o.reason.split() for o in outcomes if not failed(o)))),
-        ("right over several draws of the inputs", str(sum("draws" in o.reason.split() for o in outcomes if not failed(o)))),
-        ("right by what torch's fake tensors tell", str(sum("told" in o.reason.split() for o in outcomes if not failed(o)))),
-        ("called again with other sizes", str(sum("resized" in o.reason.split() for o in outcomes if not failed(o)))),
+        ("right by the rule with noise (of both)", str(words.get("noise", 0))),
+        ("right over several draws of the inputs", str(words.get("draws", 0))),
+        ("right by what torch's fake tensors tell", str(words.get("told", 0))),
+        ("called again with other sizes", str(words.get("resized", 0))),
         ("torch.compile itself fails alike, eager refuses", f"{states['torch']}, {states['eager']}"),
         ("failures: " + ", ".join(FAILING), f"{failures}: " + ", ".join(str(states[s]) for s in FAILING)),
     ]
     for name, text in rows:
         print(f"{name:56} {text}")
+    print("by commit: " + ", ".join(f"{commit} {count}" for commit, count in table["runs"].items()))
     if fallen:
         print("in eager: " + ", ".join(f"{name} {count}" for name, count in fallen.most_common(12)))

@@ -36,6 +36,7 @@ CASES = {
     "addbmm": (lambda x, b: torch.addbmm(x, b, b.transpose(1, 2), beta=2, alpha=0.5), torch.randn(3, 3), torch.randn(4, 3, 5)),
     "bilinear": (lambda x, y, w: F.bilinear(x, y, w), X, Y, torch.randn(4, 7, 7)), "cdist": (lambda x, y: torch.cdist(x, y), X, Y),
     "cdist by largest": (lambda x, y: torch.cdist(x, y, float("inf")), X, Y), "cdist of nothing": (lambda x, y: torch.cdist(x[:, :0], y[:, :0]), X, Y),
+    "cdist of no rows": (lambda x, y: torch.cdist(x[:0], y, float("inf")), X, Y),
     "histc": (lambda x: torch.histc(x, 9, -1.5, 2), torch.cat([X.flatten(), torch.tensor([-1.5, 2.0, float("nan"), float("inf")])])),
     "pdist": (lambda x: F.pdist(x, 3), X), "scatter_reduce mean": (lambda x, y: x.scatter_reduce(0, PLACES, y, "mean"), X, Y),
     "scatter_reduce alone": (lambda x, y: [x.scatter_reduce(0, PLACES, y, r, include_self=False) for r in ("sum", "prod", "amax", "amin", "mean")], X, Y),
