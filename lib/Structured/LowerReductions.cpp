@@ -235,6 +235,28 @@ static LogicalResult lowerReduce(Lowering &l, graph::ReduceOp op) {
   return success();
 }
 
+/// A long row as parts of lines of lanes.
+struct Lines {
+  int64_t parts, lines, lanes;
+};
+
+/// How the rows of an arg_reduce are looked through that are long and too few to be a vector's lanes. Nothing: one by
+/// one.
+static std::optional<Lines> linesOfFewRows(RankedTensorType type, int64_t dim) {
+  constexpr int64_t longRow = 4096, mostParts = 16;
+  if (!type.hasStaticShape() || type.getDimSize(dim) < longRow || dim + 1 != type.getRank() ||
+      type.getNumElements() / type.getDimSize(dim) >= fewestParts)
+    return std::nullopt;
+  for (int64_t lanes : {64, 32, 16})
+    if (int64_t lines = type.getDimSize(dim) / lanes; lines * lanes == type.getDimSize(dim)) {
+      int64_t parts = mostParts;
+      while (lines % parts != 0)
+        --parts;
+      return Lines{parts, lines / parts, lanes};
+    }
+  return std::nullopt;
+}
+
 static LogicalResult lowerArgReduce(Lowering &l, graph::ArgReduceOp op) {
   auto inputType = cast<RankedTensorType>(op.getInput().getType());
   Type from = inputType.getElementType();
@@ -244,17 +266,53 @@ static LogicalResult lowerArgReduce(Lowering &l, graph::ArgReduceOp op) {
   if (!isMax && kind != Combine::Min)
     return op.emitOpError("knows kinds max and min only");
   Type compute = accumulatorType(from), i64 = l.builder.getI64Type();
-  Value values = l.filled(rows.rowSizes, neutralElement(kind, compute, isUnsigned));
-  Value indices = l.filled(rows.rowSizes, l.builder.getI64IntegerAttr(std::numeric_limits<int64_t>::max()));
-  auto body = [&](OpBuilder &b, Location at, ValueRange in, ValueRange out) {
-    Value x = store(b, at, in[0], from.isInteger(1) ? from : compute);
-    Value index = linalg::IndexOp::create(b, at, op.getDim());
-    index = arith::IndexCastOp::create(b, at, i64, index);
-    return keepExtreme(b, at, isMax, isUnsigned, x, index, out[0], out[1]);
+  const int64_t dim = op.getDim();
+  auto extremes = [&](Rows &of, ArrayRef<Read> inputs, function_ref<Value(OpBuilder &, Location, ValueRange)> indexOf) {
+    Value values = l.filled(of.rowSizes, neutralElement(kind, compute, isUnsigned));
+    Value indices = l.filled(of.rowSizes, l.builder.getI64IntegerAttr(std::numeric_limits<int64_t>::max()));
+    auto body = [&](OpBuilder &b, Location at, ValueRange in, ValueRange out) {
+      Value x = store(b, at, in[0], from.isInteger(1) ? from : compute);
+      return keepExtreme(b, at, isMax, isUnsigned, x, indexOf(b, at, in), out[0], out[1]);
+    };
+    return l.generic(inputs, {values, indices}, {of.rowMap, of.rowMap}, of.iterators, body);
+  };
+  auto place = [&](OpBuilder &b, Location at, int64_t loop) {
+    return arith::IndexCastOp::create(b, at, i64, linalg::IndexOp::create(b, at, loop)).getResult();
   };
   Read input = rows.full(op.getInput());
   input.asRounded = true;
-  auto generic = l.generic(input, {values, indices}, {rows.rowMap, rows.rowMap}, rows.iterators, body);
+  linalg::GenericOp generic;
+  if (std::optional<Lines> cut = linesOfFewRows(inputType, dim); cut && !input.splat) {
+    // The best of each column of each part, and then of all these.
+    SmallVector<int64_t> shape(inputType.getShape());
+    shape[dim] = cut->lanes;
+    shape.insert(shape.begin() + dim, {cut->parts, cut->lines});
+    SmallVector<ReassociationIndices> groups;
+    for (int64_t loop = 0, rank = inputType.getRank(); loop < rank; ++loop)
+      groups.push_back(loop < dim    ? ReassociationIndices{loop}
+                       : loop == dim ? ReassociationIndices{loop, loop + 1, loop + 2}
+                                     : ReassociationIndices{loop + 2});
+    Value tensor = l.tensor(op.getInput());
+    auto type = RankedTensorType::get(shape, cast<RankedTensorType>(tensor.getType()).getElementType());
+    tensor = tensor::ExpandShapeOp::create(l.builder, l.loc, type, tensor, groups);
+    Rows columns(l, RankedTensorType::get(shape, from), {dim + 1});
+    Read read{tensor, l.identity(shape.size()), TypedAttr(), from};
+    read.asRounded = true;
+    auto found = extremes(columns, {read}, [&](OpBuilder &b, Location at, ValueRange) {
+      auto scaled = [&](Value value, int64_t by) {
+        return arith::MulIOp::create(b, at, value, intConstant(b, at, i64, by)).getResult();
+      };
+      Value line = arith::AddIOp::create(b, at, scaled(place(b, at, dim), cut->lines), place(b, at, dim + 1));
+      return arith::AddIOp::create(b, at, scaled(line, cut->lanes), place(b, at, dim + 2)).getResult();
+    });
+    shape.erase(shape.begin() + dim + 1);
+    Rows last(l, RankedTensorType::get(shape, compute), {dim, dim + 1});
+    generic = extremes(last, {last.whole(found.getResult(0)), last.whole(found.getResult(1))},
+                       [](OpBuilder &, Location, ValueRange in) { return in[1]; });
+  } else {
+    generic =
+        extremes(rows, {input}, [&](OpBuilder &b, Location at, ValueRange) { return place(b, at, dim); });
+  }
   rows.setResult(op.getResult(), generic.getResult(1));
   return success();
 }

@@ -4,7 +4,8 @@
 // After:   for each row { a = 0; for j { a += x[j]; y[j] = a } }
 //
 // scatter: one loop nest over the source, in order, so that of several writes to one place the last stays.
-// sort: each row by a stable bottom-up merge sort of (value, index) pairs in scratch memory; NaN counts as largest.
+// sort: each row by a stable bottom-up merge sort of (value, index) pairs in scratch memory; NaN counts as largest. Few of
+// many elements (topk) are found in one pass that inserts what comes before the last of those kept.
 //
 // Test: test/Vector/expand-loops.mlir
 //
@@ -107,6 +108,8 @@ public:
   void sort(tile::SortOp sort) {
     Value in = sort.getInputs()[0], values = sort.getOutputs()[0], places = sort.getOutputs()[1];
     int64_t dim = sort.getDim();
+    if (keepsFew(typeOf(in).getDimSize(dim), typeOf(values).getDimSize(dim)))
+      return first(sort);
     Type element = typeOf(in).getElementType();
     OpFoldResult count = memref::getMixedSize(builder, loc, in, dim);
     // Two pairs of buffers: a merge reads one and writes the other.
@@ -155,6 +158,73 @@ public:
   }
 
 private:
+  /// Whether `kept` of `all` elements are rather inserted one by one: at worst each is compared with all that are kept.
+  static bool keepsFew(int64_t all, int64_t kept) {
+    return !ShapedType::isDynamic(kept) && kept >= 1 && kept <= 64 && (ShapedType::isDynamic(all) || all >= 4 * kept);
+  }
+
+  /// The outputs themselves hold what is kept, in order.
+  void first(tile::SortOp sort) {
+    Value in = sort.getInputs()[0], values = sort.getOutputs()[0], places = sort.getOutputs()[1];
+    int64_t dim = sort.getDim();
+    Value kept = size(values, dim), end = constant(typeOf(values).getDimSize(dim) - 1);
+    nest(extentsBut(in, dim), [&](SmallVector<Value> at) {
+      at.insert(at.begin() + dim, Value());
+      auto load = [&](Value from, Value j) {
+        at[dim] = j;
+        return memref::LoadOp::create(builder, loc, from, at).getResult();
+      };
+      auto store = [&](Value value, Value to, Value j) {
+        at[dim] = j;
+        memref::StoreOp::create(builder, loc, value, to, at);
+      };
+      // Element `j` of the row, `x`, goes in front of those behind it, which move up to `free`.
+      auto insert = [&](Value x, Value j, Value free) {
+        auto moves = scf::WhileOp::create(
+            builder, loc, TypeRange{builder.getIndexType()}, ValueRange{free},
+            [&](OpBuilder &b, Location l, ValueRange state) {
+              OpBuilder::InsertionGuard guard(builder);
+              builder.setInsertionPointToEnd(b.getInsertionBlock());
+              Value some = arith::CmpIOp::create(b, l, arith::CmpIPredicate::ugt, state[0], constant(0));
+              auto checked = scf::IfOp::create(builder, loc, TypeRange{builder.getI1Type()}, some, /*withElse=*/true);
+              builder.setInsertionPointToStart(&checked.getThenRegion().front());
+              Value other = load(values, arith::SubIOp::create(builder, loc, state[0], constant(1)));
+              scf::YieldOp::create(builder, loc, before(x, other, sort.getDescending()));
+              builder.setInsertionPointToStart(&checked.getElseRegion().front());
+              scf::YieldOp::create(builder, loc, some);
+              builder.setInsertionPointAfter(checked);
+              scf::ConditionOp::create(builder, loc, checked.getResult(0), state);
+            },
+            [&](OpBuilder &b, Location, ValueRange state) {
+              OpBuilder::InsertionGuard guard(builder);
+              builder.setInsertionPointToEnd(b.getInsertionBlock());
+              Value below = arith::SubIOp::create(builder, loc, state[0], constant(1));
+              store(load(values, below), values, state[0]);
+              store(load(places, below), places, state[0]);
+              scf::YieldOp::create(builder, loc, below);
+            });
+        store(x, values, moves.getResult(0));
+        store(arith::IndexCastOp::create(builder, loc, builder.getI64Type(), j), places, moves.getResult(0));
+      };
+      loop(constant(0), kept, constant(1), [&](Value j) { insert(load(in, j), j, j); });
+      Value last = load(values, end);
+      auto rest = scf::ForOp::create(builder, loc, kept, size(in, dim), constant(1), ValueRange{last});
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(rest.getBody());
+      Value j = rest.getInductionVar(), x = load(in, j), worst = rest.getRegionIterArgs()[0];
+      auto better = scf::IfOp::create(builder, loc, TypeRange{x.getType()}, before(x, worst, sort.getDescending()),
+                                      /*withElse=*/true);
+      builder.setInsertionPointToStart(&better.getThenRegion().front());
+      insert(x, j, end);
+      scf::YieldOp::create(builder, loc, load(values, end));
+      builder.setInsertionPointToStart(&better.getElseRegion().front());
+      scf::YieldOp::create(builder, loc, worst);
+      builder.setInsertionPointAfter(better);
+      scf::YieldOp::create(builder, loc, better.getResult(0));
+    });
+    sort->erase();
+  }
+
   static MemRefType typeOf(Value value) { return cast<MemRefType>(value.getType()); }
   Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
   Value size(Value value, int64_t dim) {

@@ -45,6 +45,16 @@ func.func @argmax(%x: tensor<4x8xf32>) -> tensor<4xi64> {
   return %0 : tensor<4xi64>
 }
 
+// A long row: the best of each of 64 columns of 16 parts, and then of all these.
+// CHECK-LABEL: func @argmax_of_a_long_row
+// CHECK: tensor.expand_shape %{{.*}} output_shape [1, 16, 8, 64]
+// CHECK: linalg.generic {{.*}}["parallel", "parallel", "reduction", "parallel"]{{.*}} outs({{.*}} : tensor<1x16x64xf32>, tensor<1x16x64xi64>)
+// CHECK: linalg.generic {{.*}}["parallel", "reduction", "reduction"]{{.*}} outs({{.*}} : tensor<1xf32>, tensor<1xi64>)
+func.func @argmax_of_a_long_row(%x: tensor<1x8192xf32>) -> tensor<1xi64> {
+  %0 = tw.arg_reduce max %x {dim = 1 : i64} : tensor<1x8192xf32> -> tensor<1xi64>
+  return %0 : tensor<1xi64>
+}
+
 // The number of elements may be symbolic.
 // CHECK-LABEL: func @var_mean(%arg0: index
 // CHECK: arith.index_cast %arg0 : index to i64

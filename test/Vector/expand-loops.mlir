@@ -40,3 +40,15 @@ func.func private @sort(%x: memref<4x9xf32>, %v: memref<4x9xf32>, %i: memref<4x9
   tw_tile.sort {dim = 1} ins(%x : memref<4x9xf32>) outs(%v, %i : memref<4x9xf32>, memref<4x9xi64>)
   return
 }
+
+// Few of many: the results hold what is kept; what comes before their last is inserted. No memory beside them.
+// CHECK-LABEL: func.func private @topk
+// CHECK-NOT: memref.alloc
+// CHECK: scf.for {{.*}} iter_args(%[[WORST:.*]] = %{{.*}}) -> (f32)
+// CHECK: arith.cmpf olt, %[[WORST]], %{{.*}} : f32
+// CHECK: scf.while
+// CHECK-NOT: memref.alloc
+func.func private @topk(%x: memref<4x99xf32>, %v: memref<4x3xf32>, %i: memref<4x3xi64>) attributes {tw.kernel} {
+  tw_tile.sort {dim = 1, descending} ins(%x : memref<4x99xf32>) outs(%v, %i : memref<4x3xf32>, memref<4x3xi64>)
+  return
+}

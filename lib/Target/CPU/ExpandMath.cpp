@@ -11,7 +11,7 @@
 //   %0 = vector.extract %x[0], math.sin %0 : f64 ... vector.insert     (the library's, four times)
 //
 // f32 scalars and vectors of any shape are expanded with the ULP stated in ExpandMath.h, exp and exp2 with the flag afn
-// to 17 bits only (what is rounded to 16 bits); f64 vectors are unrolled into
+// to 17 bits only (what is rounded to 16 bits), remainders of vectors exactly; f64 vectors are unrolled into
 // scalars for --convert-math-to-libm. What the CPU has instructions for stays: sqrt, fma, absf, copysign, floor, ceil,
 // round, roundeven, trunc.
 //
@@ -179,6 +179,15 @@ struct ExpandMath : impl::ExpandMathBase<ExpandMath> {
         op.replaceAllUsesWith(expandLogistic({&builder, op.getLhs()}, {&builder, op.getRhs()}).value);
         op.erase();
       });
+    getOperation().walk([](arith::RemFOp op) {
+      auto type = dyn_cast<VectorType>(op.getType()); // of scalars fmodf is as quick
+      if (!type || !type.getElementType().isF32() || type.isScalable())
+        return;
+      OpBuilder at(op);
+      ImplicitLocOpBuilder builder(op.getLoc(), at);
+      op.replaceAllUsesWith(expandRemainder({&builder, op.getLhs()}, {&builder, op.getRhs()}).value);
+      op.erase();
+    });
     RewritePatternSet patterns(&getContext());
     populateSingle(patterns, avx512);
     patterns.add<UnrollDouble>(&getContext());

@@ -126,3 +126,17 @@ func.func @double(%x: vector<2xf64>) -> vector<2xf64> {
   %y = math.exp %x : vector<2xf64>
   return %y : vector<2xf64>
 }
+
+// C's fmod of vectors: multiples of the divisor are taken off in f64 while any lane has one left.
+// CHECK-LABEL: func.func @remainder
+// CHECK: %[[X:.*]] = math.absf %{{.*}} : vector<16xf64>
+// CHECK: scf.while (%[[R:.*]] = %[[X]]) : (vector<16xf64>) -> vector<16xf64>
+// CHECK: vector.reduction <or>
+// CHECK: math.trunc
+// CHECK: math.fma
+// CHECK: math.copysign
+// CHECK-NOT: arith.remf
+func.func @remainder(%x: vector<16xf32>, %y: vector<16xf32>) -> vector<16xf32> {
+  %0 = arith.remf %x, %y : vector<16xf32>
+  return %0 : vector<16xf32>
+}

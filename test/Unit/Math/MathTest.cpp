@@ -51,6 +51,8 @@ std::string kernelText(const std::string &op, int operands, int lanes) {
   if (op == "fpowi")
     expression = llvm::formatv("%k = arith.fptosi %b : {0} to {1}\n %r = math.fpowi %a, %k : {0}, {1}", type,
                                lanes == 1 ? "i32" : "vector<" + std::to_string(lanes) + "xi32>");
+  else if (op == "remf")
+    expression = "%r = arith.remf %a, %b : " + type;
   else if (op == "sigmoid")
     expression = llvm::formatv("%one = arith.constant {0} : {1}\n %k = arith.negf %a : {1}\n %e = math.exp %k : {1}\n"
                                "%d = arith.addf %one, %e : {1}\n %r = arith.divf %one, %d : {1}",
@@ -306,6 +308,9 @@ void checkBinary(const char *op, double (*exactOf)(double, double), double bound
 
 TEST(Binary, Powf) { checkBinary("powf", std::pow, 0.6, false); }
 TEST(Binary, Fpowi) { checkBinary("fpowi", std::pow, 0.6, true); }
+TEST(Binary, Remf) {
+  checkBinary("remf", static_cast<double (*)(double, double)>(std::fmod), 0, false);
+}
 TEST(Binary, Atan2) { checkBinary("atan2", std::atan2, 0.6, false); }
 
 // Scalars and odd widths go through the same formulas.

@@ -1,0 +1,123 @@
+"""How long each operation takes of a million elements, of eager's time: the tables of test/Python/ops, one op at a time.
+
+    python test/Conformance/op_speed.py [--rows 'sort.*'] [--dtype f32] [--elements 1048576] [--threads N] [--calls 9] [--all]
+
+A row that is a function of a size gets the size at which the larger of its inputs and its results have so many elements.
+Eager and ours are called in turn; printed is the median of the ratios (below 1: ours is quicker) of those above --bar, 2.
+"""
+
+import argparse
+import os
+import re
+import statistics
+import sys
+import time
+import warnings
+from pathlib import Path
+
+here = Path(__file__).resolve().parent
+sys.path[:0] = [str(here.parent / "Python")]
+try:
+    import tilewright  # noqa: F401
+except ImportError:
+    sys.path.insert(0, str(here.parent.parent / "build" / "python"))
+os.environ.setdefault("TILEWRIGHT_CACHE", "0")
+warnings.filterwarnings("ignore")
+
+import torch  # noqa: E402
+from numbers_rule import compiled_strictly, leaves  # noqa: E402
+from ops import size_table, table  # noqa: E402
+from ops.test_tables import DTYPES, make  # noqa: E402
+
+LARGEST = 1 << 24  # sizes that are tried
+
+
+def elements(row) -> int:
+    fn, *inputs = row
+    with torch.no_grad():
+        return max(x.numel() for x in [*inputs, *leaves(fn(*inputs))] if isinstance(x, torch.Tensor))
+
+
+def sized(build, wanted: int):
+    """What `build` makes for the least power of two with so many elements, then as near as a tenth."""
+    size = 64
+    while elements(build(size)) < wanted and size < LARGEST:
+        size *= 2
+    low, high = size // 2, size
+    while high - low > max(1, high // 10):
+        middle = (low + high) // 2
+        low, high = (middle, high) if elements(build(middle)) < wanted else (low, middle)
+    return build(high)
+
+
+def rows(dtype: torch.dtype, wanted: int):
+    """name -> what makes (function, inputs...)."""
+    side = round(wanted**0.5)
+    found = {}
+    for kind in ("PRODUCTS", "CONVOLUTIONS", "POOLS", "NORMS", "INDEXING", "ATTENTION", "MORE", "OVERLOADS"):
+        for name, build in getattr(size_table, kind).items():
+            found[f"{kind.lower()} {name}"] = lambda build=build: sized(build, wanted)
+    for name, (kind, _) in table.UNARY.items():
+        found[f"unary {name}"] = lambda name=name, kind=kind: (getattr(torch, name), make((side, side), dtype, kind))
+    for name, (kind, _) in table.BINARY.items():
+        found[f"binary {name}"] = lambda name=name, kind=kind: (getattr(torch, name), *(make((side, side), dtype, kind) for _ in range(2)))
+    for kind in ("ACTIVATIONS", "SCALARS", "REDUCTIONS", "VIEWS"):
+        for name, fn in getattr(table, kind).items():
+            found[f"{kind.lower()} {name}"] = lambda fn=fn: (fn, make((side, side), dtype))
+    return found
+
+
+def paired(ours, eager, inputs, calls: int) -> tuple[float, float]:
+    """The median of ours over eager's, and eager's median in milliseconds."""
+    ratios, theirs = [], []
+    for _ in range(calls):
+        times = []
+        for function in (ours, eager):
+            begin = time.perf_counter()
+            function(*inputs)
+            times.append(time.perf_counter() - begin)
+        ratios.append(times[0] / times[1])
+        theirs.append(times[1])
+    return statistics.median(ratios), statistics.median(theirs) * 1e3
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", default=".*", help="a pattern for rows, '<table> <name>'")
+    parser.add_argument("--dtype", choices=[d for d in DTYPES if d != "bool"], default="f32", help="of rows that have one shape")
+    parser.add_argument("--elements", type=int, default=1 << 20)
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--calls", type=int, default=9)
+    parser.add_argument("--bar", type=float, default=2.0)
+    parser.add_argument("--all", action="store_true", help="print all rows")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    ratios: dict[str, float] = {}
+    for name, build in rows(DTYPES[options.dtype], options.elements).items():
+        if not re.fullmatch(f".*{options.rows}.*", name):
+            continue
+        torch.manual_seed(0)
+        torch._dynamo.reset()
+        try:
+            with torch.no_grad():
+                eager, *inputs = build()
+                eager(*inputs)
+        except (RuntimeError, TypeError, NotImplementedError) as error:
+            print(f"{name:40} eager cannot: {str(error).splitlines()[0][:100]}", flush=True)
+            continue
+        with torch.no_grad():
+            ours = compiled_strictly(eager)
+            ours(*inputs)
+            ours(*inputs)
+            ratios[name], milliseconds = paired(ours, eager, inputs, options.calls)
+        if options.all or ratios[name] > options.bar:
+            shapes = " ".join("x".join(map(str, x.shape)) for x in inputs if isinstance(x, torch.Tensor))
+            print(f"{name:40} {ratios[name]:6.2f} of eager's {milliseconds:8.3f} ms   {shapes}", flush=True)
+    slow = [name for name, ratio in ratios.items() if ratio > options.bar]
+    print(f"{len(ratios)} rows of {options.elements} elements, {options.threads} threads: median {statistics.median(ratios.values()):.2f} of eager's time, "
+          f"{len(slow)} above {options.bar:g}")  # fmt: skip
+    return int(bool(slow))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

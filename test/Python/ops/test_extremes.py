@@ -1,0 +1,52 @@
+"""The largest and smallest of rows: few of many elements, and of rows that are long and few."""
+
+import pytest
+import torch
+
+from numbers_rule import compiled_strictly
+
+
+def special(shape, dtype):
+    """Many equal elements; of floats NaN and infinities, and a row of nothing but -inf."""
+    x = (torch.randn(shape, generator=torch.Generator().manual_seed(0)) * 3).to(dtype)
+    if dtype.is_floating_point:
+        rows = x.view(-1, shape[-1])
+        rows[0, ::7], rows[-1, 3::5], rows[len(rows) // 2] = float("nan"), float("inf"), -float("inf")
+    return x
+
+
+def same(a, b):
+    return torch.equal(torch.nan_to_num(a.double(), 7e77), torch.nan_to_num(b.double(), 7e77))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.uint8])
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("count", [1, 3, 64, 65, 75, 300])
+def test_topk(count, largest, dtype):
+    """Up to 64 of four times as many are inserted one by one, others are sorted."""
+    x = special((5, 300), dtype)
+    for dim, of in ((1, x), (0, x.t().contiguous())):
+        values, places = compiled_strictly(lambda v, dim=dim: v.topk(count, dim, largest))(of)
+        assert same(values, of.topk(count, dim, largest).values) and same(of.gather(dim, places), values)
+        assert all(len(set(row.tolist())) == count for row in places.movedim(dim, -1))
+
+
+def test_topk_of_a_size_that_is_a_symbol():
+    compiled = compiled_strictly(lambda v: v.topk(4), dynamic=True)
+    for size in (5, 16, 200):
+        x = torch.randn(3, size)
+        assert all(torch.equal(a, b) for a, b in zip(compiled(x), x.topk(4)))
+
+
+@pytest.mark.parametrize("shape", [(8192,), (1, 65536), (3, 8192), (2, 4112), (4099,), (64, 128)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64, torch.int32, torch.uint8, torch.bool])
+def test_places_of_extremes(shape, dtype):
+    """The first of equal elements, and NaN before all numbers, wherever in its row a line of lanes has it."""
+    x = special(shape, dtype) if dtype != torch.bool else torch.zeros(shape, dtype=torch.bool)
+    x.view(-1)[shape[-1] - 2] = 1
+    for name in ("argmax", "argmin") if dtype != torch.bool else ():
+        for dim in (None, -1):
+            assert torch.equal(compiled_strictly(lambda v, name=name, dim=dim: getattr(v, name)(dim))(x), getattr(x, name)(dim))
+    for name in ("max", "min"):
+        ours, eager = compiled_strictly(lambda v, name=name: getattr(v, name)(-1))(x), getattr(x, name)(-1)
+        assert same(ours[0], eager[0]) and same(x.gather(-1, ours[1].unsqueeze(-1)).squeeze(-1), eager[0])
