@@ -153,10 +153,10 @@ def test_product_by_a_literal_that_is_a_double(tmp_path):
     assert after["dsp"] == before["dsp"] + 8
 
 
-def additions(folder, terms, distance, sums=1, **more):
+def additions(folder, terms, distance, sums=1, products=True, **more):
     """Quick and slow additions of a nest that adds `terms` to each of `sums` elements, again after `distance` iterations."""
     way = {"addf": terms, "load": 1, "store": 1}
-    ops = way | {"addf": terms * sums, "write": 1}
+    ops = way | {"addf": terms * sums, "write": 1} | ({"mulf": terms * sums} if products else {})
     operators = estimate(folder, 64, reassociates=True, ops=ops, rec=[[distance, way]], **more)["operators"]
     return operators.get("quick addition", 0), operators["addf"]
 
@@ -177,6 +177,17 @@ def test_element_in_the_larger_half_of_its_tree(tmp_path):
     for terms, levels in ((4, 3), (9, 3), (20, 4), (25, 5)):
         assert additions(tmp_path, terms, levels * 6 + 2) == (0, terms)
         assert additions(tmp_path, terms, levels * 6 + 1) == (levels, terms - levels)
+
+
+def test_element_in_the_smaller_half_of_its_tree(tmp_path):
+    # Four terms that are no products, or that are read under conditions of their own along the last index: two levels.
+    assert additions(tmp_path, 4, 14, sums=8) == (24, 8)
+    for more in ({"products": False}, {"columns": [8, 1, 1]}):
+        assert additions(tmp_path, 4, 14, sums=8, **more) == (0, 32)
+        assert additions(tmp_path, 4, 13, sums=8, **more) == (16, 16)
+    # Along another index such terms are a tree like others, and no addition stays out of it.
+    assert additions(tmp_path, 4, 14, sums=8, columns=[8, 0, 1]) == (24, 8)
+    assert additions(tmp_path, 7, 19, sums=10, columns=[10, 0, 1]) == additions(tmp_path, 7, 19, sums=10)
 
 
 def test_first_additions_out_of_the_tree(tmp_path):

@@ -63,11 +63,11 @@ struct Recurrence {
   OperatorCounts path;
 };
 
-/// Sums side by side in an unrolled loop, the only one inside the one that adds their terms, where no other condition
-/// lies between the terms of a sum.
+/// Sums side by side in an unrolled loop, the only one inside the one that adds their terms.
 struct SumColumns {
   int64_t count = 0;
-  bool lastIndex = false; ///< is its counter the last index of the elements?
+  bool lastIndex = false;  ///< is its counter the last index of the elements?
+  bool conditions = false; ///< does each term have a condition of its own?
 };
 
 /// A constant that is no power of two times an index that counters of the flattened nest take part in, on the way to a

@@ -95,7 +95,8 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
       chain = std::max<int64_t>(1, chain - memory("load"));
     } else {
       const int64_t others = chain - terms * slow - memory("load") - memory("store");
-      const int64_t levels = reassociates ? levelsInTree(terms) : terms, sums = additionsOf(nest.operators) / terms;
+      const int64_t levels = reassociates ? levelsInTree(nest, terms) : terms,
+                    sums = additionsOf(nest.operators) / terms;
       // An iteration goes by way of the array. With others in between, the next addition takes a result in the cycle
       // that ends the last.
       const auto slowChain = [&](int64_t through) {

@@ -22,10 +22,18 @@ int64_t levelsOfFirst(int64_t leaves) {
 /// The element is the first of the larger half. Of three leaves the other two are added first.
 int64_t levelsOf(int64_t leaves) { return leaves == 3 ? 1 : 1 + levelsOfFirst(ceilDiv(leaves, 2)); }
 
+/// Some have it in the smaller half: along the last index where each term is read under a condition of its own, and
+/// sums of what is there before the element, not products (one witness).
+bool inSmallerHalf(const NestFacts &nest) {
+  return (nest.columns.conditions && nest.columns.lastIndex) || !nest.operators.count("mulf");
+}
+
 /// Each element begins under a condition of its own, and the next one's keeps its first addition out of the tree; none
 /// follows the last. Along the last index neither the first stays out nor the last but one of an even number, and none
 /// where places are bits side by side.
 int64_t apartOfRow(const SumColumns &columns) {
+  if (columns.conditions)
+    return 0;
   if (!columns.lastIndex)
     return columns.count - 1;
   if (std::has_single_bit(uint64_t(columns.count)))
@@ -35,7 +43,11 @@ int64_t apartOfRow(const SumColumns &columns) {
 
 } // namespace
 
-int64_t levelsInTree(int64_t terms) { return levelsOf(terms + 1); }
+int64_t levelsInTree(const NestFacts &nest, int64_t terms) {
+  // The smaller half of an odd number of leaves is as large as either half of one leaf less.
+  const bool smaller = inSmallerHalf(nest) && terms % 2 == 0;
+  return levelsOf(smaller ? terms : terms + 1);
+}
 
 int64_t levelsApart(int64_t terms) { return terms == 1 ? 1 : 1 + levelsOf(terms); }
 

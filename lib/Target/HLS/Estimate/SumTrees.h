@@ -6,8 +6,8 @@
 
 namespace tilewright::hls {
 
-/// Additions that an element goes through in the tree of it and of the `terms` that are added to it.
-int64_t levelsInTree(int64_t terms);
+/// Additions that an element goes through in the tree of it and of the terms that are added to it, `terms` to each.
+int64_t levelsInTree(const NestFacts &nest, int64_t terms);
 
 /// The same where its first addition comes before the tree.
 int64_t levelsApart(int64_t terms);
