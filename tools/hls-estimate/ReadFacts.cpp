@@ -35,6 +35,8 @@ NestFacts nestOf(const Json &json) {
   nest.quotients = json.value("quotients", std::vector<int64_t>());
   for (const Json &one : json.value("rec", Json::array()))
     nest.recurrences.push_back({one.at(0), countsOf(one.at(1))});
+  if (json.contains("columns"))
+    nest.columns = {json.at("columns").at(0), json.at("columns").at(1) == 1, json.at("columns").size() > 2};
   for (const Json &one : json.value("ports", Json::array()))
     nest.arrays.push_back({one.at(0), one.at(1), one.at(2), one.at(3)});
   for (const Json &one : json.value("queues", Json::array())) {

@@ -63,6 +63,13 @@ struct Recurrence {
   OperatorCounts path;
 };
 
+/// Sums side by side in an unrolled loop, the only one inside the one that adds their terms.
+struct SumColumns {
+  int64_t count = 0;
+  bool lastIndex = false;  ///< is its counter the last index of the elements?
+  bool conditions = false; ///< does each term have a condition of its own?
+};
+
 /// A constant that is no power of two times an index that counters of the flattened nest take part in, on the way to a
 /// place in an array. A counter of a loop outside of the flattened nest needs none: its product is kept as a sum.
 struct AddressProduct {
@@ -84,6 +91,7 @@ struct NestFacts {
   std::vector<AddressProduct> products;
   std::vector<int64_t> quotients; ///< bits of indices that are divided by banks, no power of two
   std::vector<Recurrence> recurrences;
+  SumColumns columns;
   std::vector<ArrayAccess> arrays;
   std::vector<QueueAccess> queues;
 };

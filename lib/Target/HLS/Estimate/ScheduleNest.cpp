@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/HLS/Estimate/Estimate.h"
+#include "lib/Target/HLS/Estimate/SumTrees.h"
 #include <algorithm>
-#include <bit>
 
 namespace tilewright::hls {
 namespace {
@@ -26,13 +26,6 @@ int64_t countOf(const OperatorCounts &counts, const char *name) {
 }
 
 int64_t additionsOf(const OperatorCounts &counts) { return countOf(counts, "addf") + countOf(counts, "subf"); }
-
-/// Additions that an element goes through in a balanced tree of it and of the terms that are added to it. Where it is
-/// one too many for pairs it joins at the second level only: synthesis does so for powers of two; not for four.
-int64_t levelsOf(uint64_t terms) {
-  const bool joinsLate = terms > 1 && terms != 4 && std::has_single_bit(terms);
-  return std::bit_width(terms) - (joinsLate ? 1 : 0);
-}
 
 int64_t latencyOf(const OperatorCounts &path) {
   int64_t cycles = 0;
@@ -102,23 +95,37 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
       chain = std::max<int64_t>(1, chain - memory("load"));
     } else {
       const int64_t others = chain - terms * slow - memory("load") - memory("store");
-      const int64_t levels = reassociates ? levelsOf(terms) : terms;
+      const int64_t levels = reassociates ? levelsInTree(nest, terms) : terms,
+                    sums = additionsOf(nest.operators) / terms;
       // An iteration goes by way of the array. With others in between, the next addition takes a result in the cycle
       // that ends the last.
-      const int64_t slowChain = distance > 1 ? levels * (slow - 1) + others + intoArray
-                                             : levels * slow + others + (memory("load") > 0 ? 1 : 0);
-      chain = slowChain;
+      const auto slowChain = [&](int64_t through) {
+        return distance > 1 ? through * (slow - 1) + others + intoArray
+                            : through * slow + others + (memory("load") > 0 ? 1 : 0);
+      };
+      const auto quickChain = [&](int64_t through) {
+        return through * quickBetween + others +
+               (distance > 1                             ? intoArray
+                : memory("load") > 0 && othersAreWritten ? intoArray + 1
+                                                         : 0);
+      };
+      // Where the II has to grow all the same, there is time for additions out of the tree (one witness).
+      int64_t apart = 0;
+      if (reassociates && distance > 1 && quickChain(levelsApart(terms)) <= distance * schedule.ii)
+        apart = sumsApart(nest.columns, sums);
+      const int64_t most = apart > 0 ? levelsApart(terms) : levels;
+      chain = slowChain(most);
       if (nest.asked && reassociates && chain > distance * (distance > 1 ? schedule.ii : nest.ii)) {
-        chain = levels * quickBetween + others +
-                (distance > 1                             ? intoArray
-                 : memory("load") > 0 && othersAreWritten ? intoArray + 1
-                                                          : 0);
-        const int64_t raised = std::max(schedule.ii, ceilDiv(chain, distance));
-        const int64_t sums = additionsOf(nest.operators) / terms, time = distance * raised;
+        const int64_t raised = std::max(schedule.ii, ceilDiv(quickChain(most), distance)), time = distance * raised;
         // Quick are those that the element goes through; of one sum, if even they cannot keep the II that was asked
         // for.
         schedule.depth -= levels * (slow - quickAddition().latency);
-        schedule.quickAdditions += levels * (distance == 1 || slowChain > time ? sums : 1);
+        const auto inTime = [&](int64_t through) { return distance > 1 && slowChain(through) <= time; };
+        if (inTime(most))
+          schedule.quickAdditions += levels;
+        else
+          schedule.quickAdditions += apart * most + (inTime(levels) ? 0 : (sums - apart) * levels);
+        chain = quickChain(most);
         if (distance == 1) {
           // The others are shared within the II; of trees of more than four terms by one more where that leaves a rest.
           // Of four terms, the one addition beside the element has a single level's cycles, and products little more
