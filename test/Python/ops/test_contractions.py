@@ -171,3 +171,19 @@ def test_one_compile_for_any_number_of_rows(dtype, columns, depth):
             exact = leaves(fn(x.double(), weight.double(), bias.double()))
             assert_numbers(leaves(compiled(x, weight, bias)), eager, exact)
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == graphs + 1
+
+
+@pytest.mark.parametrize("name,make", {
+    "mv": lambda: (torch.mv, torch.rand(65, 130), torch.rand(130)), "mv of a transposed matrix": lambda: (torch.mv, torch.rand(130, 65).t(), torch.rand(130)),
+    "mm": lambda: (torch.mm, torch.rand(65, 130), torch.rand(130, 1)), "mm of strided columns": lambda: (torch.mm, torch.rand(65, 260)[:, :130], torch.rand(130, 3)[:, 1:2]),
+    "addmm": lambda: (torch.addmm, torch.rand(1), torch.rand(65, 130), torch.rand(130, 1)), "addmm by parts": lambda: (lambda c, a, b: torch.addmm(c, a, b, beta=0.5, alpha=2), torch.rand(65, 1), torch.rand(65, 130), torch.rand(130, 1)),
+    "bmm": lambda: (torch.bmm, torch.rand(3, 65, 130), torch.rand(3, 130, 1)), "linear": lambda: (torch.nn.functional.linear, torch.rand(4, 7, 33), torch.rand(1, 33), torch.rand(1)),
+    "no terms": lambda: (torch.mm, torch.rand(65, 0), torch.rand(0, 1)), "f64": lambda: (torch.mv, torch.rand(65, 130).double(), torch.rand(130).double()),
+    "bf16": lambda: (torch.mv, torch.rand(65, 130).bfloat16(), torch.rand(130).bfloat16()),
+}.items())  # fmt: skip
+def test_products_with_one_column(name, make):
+    function, *inputs = make()
+    check(function, *inputs)
+    check(function, *inputs, dynamic=True)
+    if name in ("mm", "linear", "bmm"):
+        check_gradient(function, *inputs)
