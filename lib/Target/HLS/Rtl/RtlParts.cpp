@@ -34,6 +34,12 @@ void RtlParts::pick(int64_t ways, int64_t bits) {
   for (; ways > 1; ways = divideCeilSigned(ways, 4))
     lut += (ways + 2) / 4 * bits;
 }
+/// Four ways in the last lookup table take all its inputs.
+bool RtlParts::pickHasRoom(int64_t ways) {
+  while (ways > 4)
+    ways = divideCeilSigned(ways, 4);
+  return ways == 2 || ways == 3;
+}
 /// Multiplexers of four ways, two bits of the distance a level.
 void RtlParts::shift(int64_t bits) {
   lut += bits * divideCeilSigned(llvm::Log2_64_Ceil(uint64_t(std::max<int64_t>(2, bits))), 2);

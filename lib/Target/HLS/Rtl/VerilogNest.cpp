@@ -407,6 +407,8 @@ private:
           {use.port, array.inRegisters() ? "" : enabled(stage) + mine(index), place, data});
       ways.push_back({numbers[index], data});
     }
+    if (known ? step.bypassed : RtlParts::pickHasRoom(int64_t(ways.size())))
+      operations.hasRoom(number);
     if (!known) {
       llvm::sort(ways);
       const unsigned bits = bitsUpTo(ways.back().first);
