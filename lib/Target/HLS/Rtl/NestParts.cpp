@@ -78,8 +78,8 @@ int64_t NestParts::operation(size_t number) {
           parts.shift(bits);
       })
       .Case([&](arith::SelectOp) {
-        const bool toZero = isZero(step, 1) || isZero(step, 2);
-        if (!toZero || !roomy.count(step.operands[isZero(step, 1) ? 2 : 1]))
+        const bool isGate = isConstant(step, 1) || isConstant(step, 2); // of every bit
+        if (!isGate || !roomy.count(step.operands[isConstant(step, 1) ? 2 : 1]))
           parts.select(2, bits);
       })
       .Case<arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp>([&](auto) {
