@@ -16,7 +16,7 @@ NAMES = sorted(path.stem for path in DESIGNS.glob("rtl_*.mlir"))
 BUDGET = "dsp=10"
 # Without --full: a product with what follows it, queues, a ROM, two results, windows, a sum, fixed point.
 SMALL = ["rtl_chain", "rtl_compare", "rtl_conv", "rtl_fixed_constant", "rtl_fixed_mlp", "rtl_gemm_bias_relu", "rtl_max", "rtl_residual", "rtl_table"]
-COUNTED = {"rtl_gemm_bias_relu"}  # of those, by yosys: the others take it up to a minute
+COUNTED = {"rtl_fixed_constant", "rtl_gemm_bias_relu", "rtl_residual"}  # of those, by yosys: others take it up to a minute each
 # What a block memory is made of: AMD's RAMB36 is two of 18 kbit.
 BLOCKS = {"RAMB18E2": 1, "RAMB36E2": 2}
 # Lookup tables of a cell (AMD UG574): whole slices of eight, and parts of them.

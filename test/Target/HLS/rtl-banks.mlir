@@ -7,6 +7,8 @@
 // RUN: FileCheck %s --input-file=%t.gemv/rtl/model.v --check-prefix=SHARED
 // RUN: rm -rf %t.gemm && tilewright compile %S/../../Conformance/hls/designs/rtl_gemm.mlir --target=hls --budget dsp=10 --rtl -o %t.gemm
 // RUN: FileCheck %s --input-file=%t.gemm/rtl/model.v --check-prefix=SPLIT
+// RUN: rm -rf %t.turned && tilewright compile %S/../../Conformance/hls/designs/rtl_turned.mlir --target=hls --budget dsp=10 --rtl -o %t.turned
+// RUN: FileCheck %s --input-file=%t.turned/rtl/model.v --check-prefix=TREE
 
 // CHECK: (* ram_style = "distributed" *) reg [15:0] x_chip_mem_0 [0:31];
 // Its bank is a table of the counters, and only copies that come to a bank are wired to it, to one port.
@@ -32,6 +34,12 @@
 // A memory of lookup tables has one: eight banks become sixteen.
 // SPLIT: (* ram_style = "distributed" *) reg [7:0] x_chip_mem_15 [0:15];
 // SPLIT-NOT: _w1_on
+
+// Each of twelve banks is read in one iteration: the counter itself says in which, and multiplexers in a tree obey its
+// bits.
+// TREE: assign [[BANK:task_add_0_a1_bank]] = {task_add_0_c0_1[3:0]};
+// TREE: assign task_add_0_s1 = ([[BANK]][3] ? ([[BANK]][1] ? ([[BANK]][0] ? task_add_0_s1_of_11 : task_add_0_s1_of_10) : (
+// TREE-NOT: task_add_0_a1_bank ==
 func.func @main(%x: tensor<16x24xi16> {tw.name = "x"}) -> (tensor<24xi16> {tw.name = "y"}) {
   %y = tw.reduce max %x {dims = array<i64: 0>} : tensor<16x24xi16> -> tensor<24xi16>
   return %y : tensor<24xi16>

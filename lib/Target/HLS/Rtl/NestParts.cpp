@@ -77,7 +77,11 @@ int64_t NestParts::operation(size_t number) {
         if (!isConstant(step, 1))
           parts.shift(bits);
       })
-      .Case([&](arith::SelectOp) { parts.select(2, bits); })
+      .Case([&](arith::SelectOp) {
+        const bool isGate = isConstant(step, 1) || isConstant(step, 2); // of every bit
+        if (!isGate || !roomy.count(step.operands[isConstant(step, 1) ? 2 : 1]))
+          parts.select(2, bits);
+      })
       .Case<arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp>([&](auto) {
         if (isZero(step, 1)) // its sign resets the register behind it
           return parts.gates(step.latency > 0 ? 1 : bits);

@@ -15,6 +15,9 @@ public:
   /// Bits of a step's result that anything depends on: tools leave the others out.
   int64_t bitsOf(size_t number) const { return wanted[number]; }
 
+  /// A multiplexer makes the step's result, and its lookup tables have room for a gate behind it: where a sum begins.
+  void hasRoom(size_t number) { roomy.insert(number); }
+
   /// Counts an operation; returns how many of the registers behind it lie within multipliers.
   int64_t operation(size_t number);
 
@@ -29,6 +32,7 @@ private:
   const PipelineNest &nest;
   RtlParts &parts;
   std::vector<int64_t> wanted;
+  std::set<size_t> roomy;
 };
 
 } // namespace tilewright::hls

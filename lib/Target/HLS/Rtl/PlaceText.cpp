@@ -39,6 +39,18 @@ unsigned PlaceTable::indexBits() const {
 }
 unsigned PlaceTable::strideBits() const { return llvm::Log2_64_Ceil(width); }
 
+std::optional<std::vector<int64_t>> PlaceTable::onlyCodes(int64_t most) const {
+  std::vector<int64_t> codes(most + 1, -1);
+  for (auto [code, value] : llvm::enumerate(values)) {
+    if (!value)
+      continue;
+    if (*value > most || codes[*value] >= 0)
+      return std::nullopt;
+    codes[*value] = int64_t(code);
+  }
+  return llvm::is_contained(codes, -1) ? std::nullopt : std::optional(codes);
+}
+
 std::optional<PlaceTable> tabulate(const PipelineNest &nest, ArrayRef<IndexSum> places, unsigned width,
                                    llvm::function_ref<int64_t(ArrayRef<int64_t>)> function) {
   constexpr unsigned mostBits = 8;
@@ -58,6 +70,7 @@ std::optional<PlaceTable> tabulate(const PipelineNest &nest, ArrayRef<IndexSum> 
   if (used.empty() || index > mostBits)
     return std::nullopt;
   llvm::APInt all(1u << (index + table.strideBits()), 0);
+  table.values.resize(size_t(1) << index);
   std::vector<int64_t> at(nest.counters.size() + nest.quotients.size(), 0);
   for (auto [number, counter] : llvm::enumerate(nest.counters))
     at[number] = counter.from;
@@ -74,7 +87,8 @@ std::optional<PlaceTable> tabulate(const PipelineNest &nest, ArrayRef<IndexSum> 
     if (!reached)
       continue;
     fillQuotients(nest, at);
-    const llvm::APInt value(width, uint64_t(function(at)), /*isSigned=*/false, /*implicitTrunc=*/true);
+    table.values[code] = function(at);
+    const llvm::APInt value(width, uint64_t(*table.values[code]), /*isSigned=*/false, /*implicitTrunc=*/true);
     all.insertBits(value, unsigned(code << table.strideBits()));
   }
   llvm::SmallString<64> digits;
@@ -111,6 +125,18 @@ std::pair<std::string, unsigned> quotientText(const std::string &name, int64_t m
   return {"(" + std::to_string(wide) + "'d0 + " + timesConstant(name, int64_t(factor)) + ") >> " +
               std::to_string(shift),
           wanted};
+}
+
+std::string multiplexerText(StringRef number, unsigned bits, ArrayRef<std::pair<int64_t, std::string>> values) {
+  if (values.size() == 1)
+    return values.front().second;
+  --bits;
+  const size_t low = llvm::count_if(values, [&](auto &its) { return (its.first >> bits & 1) == 0; });
+  if (low == 0 || low == values.size())
+    return multiplexerText(number, bits, values);
+  return "(" + number.str() + "[" + std::to_string(bits) + "] ? " +
+         multiplexerText(number, bits, values.drop_front(low)) + " : " +
+         multiplexerText(number, bits, values.take_front(low)) + ")";
 }
 
 } // namespace tilewright::hls

@@ -12,8 +12,11 @@ struct PlaceTable {
   std::vector<unsigned> bits;   ///< of each
   unsigned width = 1;           ///< of a value
   std::string text;             ///< a constant; the value of counters {a, b} begins at bit {a, b} * stride()
+  std::vector<std::optional<int64_t>> values; ///< the same by {a, b}; none where these never are
   unsigned indexBits() const;
   unsigned strideBits() const; ///< log2 of the bits from value to value
+  /// By value, the one {a, b} that has it; nothing where a value up to `most` has several or none.
+  std::optional<std::vector<int64_t>> onlyCodes(int64_t most) const;
 };
 
 /// Bits of an unsigned number up to `most`, at least one.
@@ -31,6 +34,11 @@ std::string timesConstant(const std::string &name, int64_t factor);
 /// The quotient of the unsigned wire `name`, at most `most`, by a constant: a shift, or a product with the reciprocal,
 /// wide enough to be exact; as an expression of `width` bits and that width.
 std::pair<std::string, unsigned> quotientText(const std::string &name, int64_t most, int64_t by);
+
+/// The value whose number the lowest `bits` of the wire `number` are; values with their numbers, in order. A tree of
+/// multiplexers: of a chain of comparisons tools make several times the lookup tables.
+std::string multiplexerText(llvm::StringRef number, unsigned bits,
+                            llvm::ArrayRef<std::pair<int64_t, std::string>> values);
 
 } // namespace tilewright::hls
 

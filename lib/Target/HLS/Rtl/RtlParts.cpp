@@ -12,26 +12,37 @@
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 
-namespace tilewright::hls {
+using llvm::divideCeilSigned;
 
-namespace {
-int64_t rounds(int64_t count, int64_t by) { return count <= 0 ? 0 : (count + by - 1) / by; }
-} // namespace
+namespace tilewright::hls {
 
 void RtlParts::adder(int64_t bits) { lut += bits; }
 /// The carry chain takes the number itself; where the constant has a one, it is inverted in front of the chain.
 void RtlParts::addConstant(int64_t bits) { lut += bits / 2; }
 void RtlParts::lessThan(int64_t bits) { lut += bits + 1; }
-void RtlParts::equal(int64_t bits) { lut += rounds(bits, 3) + (bits > 3 ? rounds(rounds(bits, 3) - 1, 5) : 0); }
-void RtlParts::equalConstant(int64_t bits) { lut += rounds(bits, 6) + (bits > 6 ? 1 : 0); }
+void RtlParts::equal(int64_t bits) {
+  lut += divideCeilSigned(bits, 3) + (bits > 3 ? divideCeilSigned(divideCeilSigned(bits, 3) - 1, 5) : 0);
+}
+void RtlParts::equalConstant(int64_t bits) { lut += divideCeilSigned(bits, 6) + (bits > 6 ? 1 : 0); }
 void RtlParts::gates(int64_t bits) { lut += bits; }
 /// A lookup table has room for two more ways, with their bits.
-void RtlParts::select(int64_t ways, int64_t bits) { lut += ways < 2 ? 0 : rounds(ways - 1, 2) * bits; }
-/// A lookup table has four ways and two bits of the number; multiplexers of the slice join up to eight of them.
-void RtlParts::pick(int64_t ways, int64_t bits) { lut += ways < 2 ? 0 : rounds(ways, 4) * bits; }
+void RtlParts::select(int64_t ways, int64_t bits) { lut += ways < 2 ? 0 : divideCeilSigned(ways - 1, 2) * bits; }
+/// A lookup table has four ways and two bits of the number, others join these by the next two; a single way is left for
+/// the next level. Multiplexers of the slice would join them, too, but of their use yosys knows only seven inputs in
+/// all.
+void RtlParts::pick(int64_t ways, int64_t bits) {
+  for (; ways > 1; ways = divideCeilSigned(ways, 4))
+    lut += (ways + 2) / 4 * bits;
+}
+/// Four ways in the last lookup table take all its inputs.
+bool RtlParts::pickHasRoom(int64_t ways) {
+  while (ways > 4)
+    ways = divideCeilSigned(ways, 4);
+  return ways == 2 || ways == 3;
+}
 /// Multiplexers of four ways, two bits of the distance a level.
 void RtlParts::shift(int64_t bits) {
-  lut += bits * rounds(llvm::Log2_64_Ceil(uint64_t(std::max<int64_t>(2, bits))), 2);
+  lut += bits * divideCeilSigned(llvm::Log2_64_Ceil(uint64_t(std::max<int64_t>(2, bits))), 2);
 }
 /// Wide products add up those of several multipliers; narrow ones without multipliers add up a row for each bit.
 void RtlParts::product(int64_t width, int64_t bits, int64_t multipliers) {
@@ -43,25 +54,28 @@ void RtlParts::table(int64_t inputs, int64_t bits) { lut += bits * (int64_t(1) <
 void RtlParts::chain(int64_t length, int64_t bits) {
   constexpr int64_t shortest = 3, longest = 32; // of a shift register in a lookup table
   if (length >= shortest)
-    lut += rounds(length, longest) * bits;
+    lut += divideCeilSigned(length, longest) * bits;
   else
     ff += length * bits;
 }
 
 void RtlParts::memory(int64_t words, int64_t bits, int64_t readPorts) {
   constexpr int64_t tables = 8; // of a slice: 32 words of 14 bits, or 64 of 7
-  const int64_t pieces = words <= 32 ? rounds(bits, 14) : rounds(words, 64) * rounds(bits, 7);
+  const int64_t pieces =
+      words <= 32 ? divideCeilSigned(bits, 14) : divideCeilSigned(words, 64) * divideCeilSigned(bits, 7);
   lut += std::max<int64_t>(1, readPorts) * pieces * tables;
   if (words > 64)
-    select(rounds(words, 64), bits * std::max<int64_t>(1, readPorts));
+    select(divideCeilSigned(words, 64), bits * std::max<int64_t>(1, readPorts));
 }
 
 void RtlParts::registers(int64_t words, int64_t bits, int64_t ways, int64_t readPorts) {
   ff += words * bits;
   lut += std::max<int64_t>(0, ways - words) * bits / 2 + (ways > words ? bits * words / 2 : 0);
-  lut += readPorts * (words > 1 ? rounds(words, 4) * bits : 0);
+  pick(words, readPorts * bits);
 }
 
-void RtlParts::rom(int64_t words, int64_t bits, int64_t readPorts) { lut += readPorts * bits * rounds(words, 64); }
+void RtlParts::rom(int64_t words, int64_t bits, int64_t readPorts) {
+  lut += readPorts * bits * divideCeilSigned(words, 64);
+}
 
 } // namespace tilewright::hls

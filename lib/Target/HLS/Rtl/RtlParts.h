@@ -24,6 +24,7 @@ public:
   void gates(int64_t bits);
   void select(int64_t ways, int64_t bits); ///< one of several, by a bit for each
   void pick(int64_t ways, int64_t bits);   ///< one of several, by its number
+  static bool pickHasRoom(int64_t ways);   ///< for a gate behind it
   void shift(int64_t bits);                ///< by a number that is no constant
   void product(int64_t width, int64_t bits, int64_t multipliers);
   void table(int64_t inputs, int64_t bits);

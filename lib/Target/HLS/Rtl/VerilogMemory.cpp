@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/HLS/Rtl/VerilogMemory.h"
+#include "lib/Target/HLS/Cost.h"
 #include "lib/Target/HLS/Rtl/PlaceText.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
@@ -19,6 +20,26 @@
 using namespace mlir;
 
 namespace tilewright::hls {
+
+unsigned RtlArray::width() const {
+  Type element = type.getElementType();
+  return element.isIndex() ? 32 : element.getIntOrFloatBitWidth();
+}
+int64_t RtlArray::words() const {
+  int64_t product = 1;
+  for (auto [size, banked] : llvm::zip(type.getShape(), inBank))
+    product *= banked;
+  return product;
+}
+int64_t RtlArray::count() const {
+  int64_t product = 1;
+  for (int64_t its : banks)
+    product *= its;
+  return product;
+}
+
+bool RtlArray::inBlocks() const { return blockMemories(type) > 0; }
+
 namespace {
 
 template <typename Requests> std::string either(Requests &requests, auto field) {
@@ -133,6 +154,8 @@ private:
     if (!array.inRegisters())
       parts.ff += int64_t(reads.size()) * (array.inBlocks() ? 0 : bits);
     if (array.inBlocks())
+      return;
+    if (array.isConstants()) // what reads them takes them in
       return;
     if (array.value)
       return parts.rom(words, bits, int64_t(reads.size()));

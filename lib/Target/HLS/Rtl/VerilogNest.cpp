@@ -9,7 +9,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/HLS/Rtl/VerilogNest.h"
-#include "lib/Target/HLS/Cost.h"
 #include "lib/Target/HLS/Rtl/NestParts.h"
 #include "lib/Target/HLS/Rtl/PlaceText.h"
 #include "lib/Target/HLS/Rtl/VerilogExpression.h"
@@ -19,25 +18,6 @@
 using namespace mlir;
 
 namespace tilewright::hls {
-
-unsigned RtlArray::width() const {
-  Type element = type.getElementType();
-  return element.isIndex() ? 32 : element.getIntOrFloatBitWidth();
-}
-int64_t RtlArray::words() const {
-  int64_t product = 1;
-  for (auto [size, banked] : llvm::zip(type.getShape(), inBank))
-    product *= banked;
-  return product;
-}
-int64_t RtlArray::count() const {
-  int64_t product = 1;
-  for (int64_t its : banks)
-    product *= its;
-  return product;
-}
-
-bool RtlArray::inBlocks() const { return blockMemories(type) > 0; }
 
 namespace {
 
@@ -289,15 +269,20 @@ private:
     return all;
   }
 
+  std::string indexOf(const PlaceTable &table, int64_t stage) {
+    std::string index;
+    for (auto [counter, bits] : llvm::zip(table.counters, table.bits))
+      index += (index.empty() ? "" : ", ") + at(counters[counter], stage) + "[" + text(bits - 1) + ":0]";
+    return index;
+  }
+
   /// A wire `name` of a function of counters, as a table; false where that would be large.
   bool table(const std::string &name, unsigned width, ArrayRef<IndexSum> places, int64_t stage,
              llvm::function_ref<int64_t(ArrayRef<int64_t>)> function) {
     std::optional<PlaceTable> made = tabulate(nest, places, width, function);
     if (!made)
       return false;
-    std::string index;
-    for (auto [counter, bits] : llvm::zip(made->counters, made->bits))
-      index += (index.empty() ? "" : ", ") + at(counters[counter], stage) + "[" + text(bits - 1) + ":0]";
+    std::string index = indexOf(*made, stage);
     if (made->strideBits() > 0)
       index += ", " + text(made->strideBits()) + "'d0";
     wire("[" + text((int64_t(1) << (made->indexBits() + made->strideBits())) - 1) + ":0]", name + "_table", made->text);
@@ -405,11 +390,8 @@ private:
     const BankUse &use = uses.at(number);
     const std::string place = prefix + "a" + text(number), which = place + "_bank";
     const bool known = use.banks.size() == 1;
-    const bool numbered = findPlace(step, array, use, place, which, stage);
-    auto mine = [&](size_t number) {
-      return known ? std::string()
-                   : " & (" + which + " == " + text(numbered ? int64_t(number) : use.banks[number]) + ")";
-    };
+    const std::vector<int64_t> numbers = findPlace(step, array, use, place, which, stage);
+    auto mine = [&](size_t its) { return known ? std::string() : " & (" + which + " == " + text(numbers[its]) + ")"; };
     if (!isLoad) {
       for (size_t its = 0; its < use.banks.size(); ++its)
         array.writes.back()[use.banks[its]].push_back(
@@ -417,26 +399,31 @@ private:
       return;
     }
     array.bypassed |= step.bypassed;
-    std::string result;
+    std::vector<std::pair<int64_t, std::string>> ways;
     for (auto [index, its] : llvm::enumerate(use.banks)) {
       const std::string data = known ? names[number] : names[number] + "_of_" + text(its);
       wire(signedBits(step.bits), data);
       array.reads.back()[its].push_back(
           {use.port, array.inRegisters() ? "" : enabled(stage) + mine(index), place, data});
-      result += its == use.banks.back() ? data
-                                        : "(" + chosen(which, array, stage) +
-                                              " == " + text(numbered ? int64_t(index) : its) + ") ? " + data + " : ";
+      ways.push_back({numbers[index], data});
     }
+    if (known ? step.bypassed : RtlParts::pickHasRoom(int64_t(ways.size())))
+      operations.hasRoom(number);
     if (!known) {
-      parts.pick(int64_t(use.banks.size()), step.bits);
-      wire(signedBits(step.bits), names[number], result);
+      llvm::sort(ways);
+      const unsigned bits = bitsUpTo(ways.back().first);
+      if (array.isConstants())
+        parts.table(bits, operations.bitsOf(number));
+      else
+        parts.pick(int64_t(ways.size()), operations.bitsOf(number));
+      wire(signedBits(step.bits), names[number], multiplexerText(chosen(which, bits, array, stage), bits, ways));
     }
   }
 
-  /// Wires for the word of an element and, where that changes, for its bank; true: for that one's number among those
-  /// that are touched, which makes a small multiplexer.
-  bool findPlace(const Step &step, const RtlArray &array, const BankUse &use, const std::string &place,
-                 const std::string &which, int64_t stage) {
+  /// Wires for the word of an element and, where that changes, for its bank; returns by which number that wire means
+  /// each of the banks that are touched.
+  std::vector<int64_t> findPlace(const Step &step, const RtlArray &array, const BankUse &use, const std::string &place,
+                                 const std::string &which, int64_t stage) {
     const bool known = use.banks.size() == 1;
     const unsigned addressBits = bitsUpTo(array.words() - 1);
     // Where counters go on by whole rounds of the banks, the word is a sum, too.
@@ -455,7 +442,7 @@ private:
         word.constant = word.constant * array.inBank[dim] + at.constant / array.banks[dim];
       }
       wire(bits, place, array.words() == 1 ? "1'd0" : address(word, stage));
-      return false;
+      return use.banks;
     }
     auto both = [&](ArrayRef<int64_t> counters) {
       std::vector<int64_t> its;
@@ -466,10 +453,22 @@ private:
     auto index = [&](int64_t bank) { return int64_t(llvm::find(use.banks, bank) - use.banks.begin()); };
     if (array.words() == 1)
       wire(bits, place, "1'd0");
-    if (array.words() == 1 || table(place, addressBits, step.at, stage, [&](auto at) { return both(at).second; }))
-      if (known || table(which, bitsUpTo(int64_t(use.banks.size()) - 1), step.at, stage,
-                         [&](auto at) { return index(both(at).first); }))
-        return !known;
+    if (array.words() == 1 || table(place, addressBits, step.at, stage, [&](auto at) { return both(at).second; })) {
+      const int64_t last = int64_t(use.banks.size()) - 1;
+      auto function = [&](auto at) { return index(both(at).first); };
+      if (known)
+        return use.banks;
+      // Without a table in front of them, multiplexers have two bits of the number in every lookup table, not all.
+      if (auto made = tabulate(nest, step.at, bitsUpTo(last), function))
+        if (auto codes = made->onlyCodes(last)) {
+          wire("[" + text(made->indexBits() - 1) + ":0]", which, "{" + indexOf(*made, stage) + "}");
+          return *codes;
+        }
+      if (table(which, bitsUpTo(last), step.at, stage, function)) {
+        auto its = llvm::seq<int64_t>(0, last + 1);
+        return {its.begin(), its.end()};
+      }
+    }
     const unsigned bankBits = bitsUpTo(array.count() - 1);
     std::string word, bank;
     for (auto [dim, at] : llvm::enumerate(step.at)) {
@@ -490,17 +489,17 @@ private:
       wire(bits, place, word);
     if (!known)
       wire("[" + text(bankBits - 1) + ":0]", which, bank);
-    return false;
+    return use.banks;
   }
 
   /// The number of the bank when the element has come from it.
-  std::string chosen(const std::string &which, const RtlArray &array, int64_t stage) {
+  std::string chosen(const std::string &which, unsigned bits, const RtlArray &array, int64_t stage) {
     if (array.inRegisters())
       return which;
     if (plain.insert(which).second) {
-      reg("[" + text(bitsUpTo(array.count() - 1) - 1) + ":0]", which + "_r");
+      reg("[" + text(bits - 1) + ":0]", which + "_r");
       out << always(stage) << which << "_r <= " << which << ";\n";
-      parts.ff += bitsUpTo(array.count() - 1);
+      parts.ff += bits;
     }
     return which + "_r";
   }

@@ -36,6 +36,7 @@ struct RtlArray {
   int64_t count() const; ///< of banks
   bool inBlocks() const; ///< as the estimate has it
   bool inRegisters() const { return memoryOf(type) == Memory::Register; }
+  bool isConstants() const { return value && inRegisters() && words() == 1; } ///< a word of a ROM each
   std::string bank(int64_t number) const { return count() == 1 ? name : name + "_" + std::to_string(number); }
 };
 

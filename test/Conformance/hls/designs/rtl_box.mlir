@@ -1,0 +1,8 @@
+// A box of 4x4 as a filter: sums of a picture's bytes, which a shift makes averages of.
+func.func @main(%x: tensor<1x1x19x19xi8> {tw.name = "x"}) -> (tensor<1x1x16x16xi32> {tw.name = "y"}) {
+  %k = tw.constant dense<1> : tensor<1x1x4x4xi8>
+  %four = tw.constant dense<4> : tensor<i32>
+  %s = tw.convolution %x, %k {stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, output_padding = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x1x19x19xi8>, tensor<1x1x4x4xi8>) -> tensor<1x1x16x16xi32>
+  %y = tw.shift_right %s, %four : (tensor<1x1x16x16xi32>, tensor<i32>) -> tensor<1x1x16x16xi32>
+  return %y : tensor<1x1x16x16xi32>
+}
