@@ -310,8 +310,7 @@ static LogicalResult lowerArgReduce(Lowering &l, graph::ArgReduceOp op) {
     generic = extremes(last, {last.whole(found.getResult(0)), last.whole(found.getResult(1))},
                        [](OpBuilder &, Location, ValueRange in) { return in[1]; });
   } else {
-    generic =
-        extremes(rows, {input}, [&](OpBuilder &b, Location at, ValueRange) { return place(b, at, dim); });
+    generic = extremes(rows, {input}, [&](OpBuilder &b, Location at, ValueRange) { return place(b, at, dim); });
   }
   rows.setResult(op.getResult(), generic.getResult(1));
   return success();

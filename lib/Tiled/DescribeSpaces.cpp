@@ -99,7 +99,7 @@ private:
   /// At most so many tasks that taking them costs little; at least one a thread, where the default has that.
   void limitTasks(ArrayRef<std::pair<size_t, int64_t>> cut, int64_t others) {
     Constraint most{
-        Constraint::Kind::TasksAtMost, {}, {}, 1, 0, 0, "tasks are few enough that taking them costs little"};
+        Constraint::Kind::TasksAtMost, {}, {}, 1, 0, 0, "tasks are few enough that taking them costs little", {}};
     int64_t own = 1;
     for (auto [knob, size] : cut) {
       most.knobs.push_back(knob);
@@ -145,7 +145,8 @@ private:
                                    4 * (matmul ? 1 : std::max<int64_t>(1, estimate(own[2]))),
                                    machine.cacheBytes,
                                    0,
-                                   "a task's results fit the second-level cache"});
+                                   "a task's results fit the second-level cache",
+                                   {}});
     if (ofRows && ofColumns) {
       plainKnob(orderKnob, {0, 1}, 0, /*reorders=*/false);
       space.constraints.push_back({Constraint::Kind::Together,
@@ -154,7 +155,8 @@ private:
                                    1,
                                    0,
                                    1,
-                                   "there are tasks in both directions"});
+                                   "there are tasks in both directions",
+                                   {}});
     }
     Value weight = member->getOperand(1);
     const bool tiled = products.tileUnit && (matmul ? matmul.getGroup() : convolution.getGroup()) > 1;

@@ -4,8 +4,8 @@
 // After:   for each row { a = 0; for j { a += x[j]; y[j] = a } }
 //
 // scatter: one loop nest over the source, in order, so that of several writes to one place the last stays.
-// sort: each row by a stable bottom-up merge sort of (value, index) pairs in scratch memory; NaN counts as largest. Few of
-// many elements (topk) are found in one pass that inserts what comes before the last of those kept.
+// sort: each row by a stable bottom-up merge sort of (value, index) pairs in scratch memory; NaN counts as largest. Few
+// of many elements (topk) are found in one pass that inserts what comes before the last of those kept.
 //
 // Test: test/Vector/expand-loops.mlir
 //
@@ -109,7 +109,7 @@ public:
     Value in = sort.getInputs()[0], values = sort.getOutputs()[0], places = sort.getOutputs()[1];
     int64_t dim = sort.getDim();
     if (keepsFew(typeOf(in).getDimSize(dim), typeOf(values).getDimSize(dim)))
-      return first(sort);
+      return sortFew(sort);
     Type element = typeOf(in).getElementType();
     OpFoldResult count = memref::getMixedSize(builder, loc, in, dim);
     // Two pairs of buffers: a merge reads one and writes the other.
@@ -164,7 +164,7 @@ private:
   }
 
   /// The outputs themselves hold what is kept, in order.
-  void first(tile::SortOp sort) {
+  void sortFew(tile::SortOp sort) {
     Value in = sort.getInputs()[0], values = sort.getOutputs()[0], places = sort.getOutputs()[1];
     int64_t dim = sort.getDim();
     Value kept = size(values, dim), end = constant(typeOf(values).getDimSize(dim) - 1);

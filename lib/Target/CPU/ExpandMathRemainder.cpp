@@ -1,7 +1,7 @@
 //===- ExpandMathRemainder.cpp - the remainder of a division, exactly -------------===//
 //
-// C's fmod of f32 has no error: x - trunc(x / y) y, where the quotient may have hundreds of bits. In f64 each step takes
-// off up to 27 of them:
+// C's fmod of f32 has no error: x - trunc(x / y) y, where the quotient may have hundreds of bits. In f64 each step
+// takes off up to 27 of them:
 //
 //   r = |x|
 //   while any lane has r >= |y|:
@@ -9,8 +9,8 @@
 //     r -= trunc(r / s) s
 //
 // s has the 24 bits of y, and r those of multiples of y's or x's last one, below 2^27 s: the quotient is told from the
-// next integer by 2^-24 at least, so that it is not rounded up to it, and the product and the difference are exact. Most
-// vectors need one step.
+// next integer by 2^-24 at least, so that it is not rounded up to it, and the product and the difference are exact.
+// Most vectors need one step.
 //
 // Test: test/Target/CPU/expand-math.mlir, test/Unit/Math
 //

@@ -308,9 +308,7 @@ void checkBinary(const char *op, double (*exactOf)(double, double), double bound
 
 TEST(Binary, Powf) { checkBinary("powf", std::pow, 0.6, false); }
 TEST(Binary, Fpowi) { checkBinary("fpowi", std::pow, 0.6, true); }
-TEST(Binary, Remf) {
-  checkBinary("remf", static_cast<double (*)(double, double)>(std::fmod), 0, false);
-}
+TEST(Binary, Remf) { checkBinary("remf", static_cast<double (*)(double, double)>(std::fmod), 0, false); }
 TEST(Binary, Atan2) { checkBinary("atan2", std::atan2, 0.6, false); }
 
 // Scalars and odd widths go through the same formulas.
