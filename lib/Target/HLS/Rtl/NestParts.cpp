@@ -25,6 +25,13 @@ bool NestParts::isZero(const Step &step, size_t operand) const {
   return isConstant(step, operand) && nest.steps[step.operands[operand]].constant.isZero();
 }
 
+int64_t NestParts::zeros(const Step &step, size_t operand) const {
+  const Step &its = nest.steps[step.operands[operand]];
+  return its.kind == Step::Kind::Compute && isa<arith::ShLIOp>(its.op) && isConstant(its, 1)
+             ? nest.steps[its.operands[1]].constant.getSExtValue()
+             : 0;
+}
+
 /// From the last step to the first: the highest bit of each that its users look at.
 void NestParts::findWanted() {
   wanted.assign(nest.steps.size(), 0);
@@ -61,7 +68,10 @@ int64_t NestParts::operation(size_t number) {
   int64_t inside = 0;
   llvm::TypeSwitch<Operation *>(step.op)
       .Case<arith::AddIOp, arith::SubIOp>([&](auto) {
-        const int64_t sum = std::min(bits, std::max(wide(0), wide(1)) + 1);
+        int64_t sum = std::min(bits, std::max(wide(0), wide(1)) + 1);
+        // Below what is shifted up the other number stays as it is.
+        const int64_t lowest = std::max(isa<arith::AddIOp>(step.op) ? zeros(step, 0) : 0, zeros(step, 1));
+        sum -= std::min(sum, lowest);
         if (isConstant(step, 1))
           parts.addConstant(sum);
         else

@@ -28,6 +28,8 @@ private:
   void findWanted();
   bool isConstant(const Step &step, size_t operand) const;
   bool isZero(const Step &step, size_t operand) const;
+  /// The lowest bits of an operand that are known to be 0: of what is shifted up.
+  int64_t zeros(const Step &step, size_t operand) const;
 
   const PipelineNest &nest;
   RtlParts &parts;
