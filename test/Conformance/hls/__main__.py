@@ -3,7 +3,7 @@
     python test/Conformance/hls one gemm_small [folder]   one design; prints what was said, keeps it in the folder
     python test/Conformance/hls run 'gemm.*'               those designs; exit 1 if one fails
     python test/Conformance/hls run                        the small ones, as CI does; all with TILEWRIGHT_TEST_FULL
-    python test/Conformance/hls table [--dsp N]            all designs; prints the table of docs/targets/hls.md
+    python test/Conformance/hls table [--dsp N]            all designs; prints the two tables of docs/targets/hls.md
     python test/Conformance/hls rtl [PATTERN]              designs of integers as Verilog: simulated, and counted by yosys;
                                                            without a pattern some of them, as CI does, all with TILEWRIGHT_TEST_FULL
     python test/Conformance/hls chart NAMES [-o FILE]      multipliers against cycles at six budgets, as a PNG
@@ -123,7 +123,9 @@ def main() -> int:
     if words.command == "one":
         return tell([trial(words.name, keep=words.folder and words.folder.resolve())])
     if words.command == "table":
-        return print_table(run_all([n for n in all_names() if not n.endswith(("_inner", "_ports"))], "--budget", f"dsp={words.dsp}"), words.dsp)
+        status = print_table(run_all([n for n in all_names() if not n.endswith(("_inner", "_ports"))], "--budget", f"dsp={words.dsp}"), words.dsp)
+        print()
+        return max(status, run_rtl(".*", yosys=True))
     if words.command == "rtl":
         return run_rtl(words.pattern, not words.no_yosys)
     full = os.environ.get("TILEWRIGHT_TEST_FULL")
