@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import torch
 from torch import fx
-from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols, statically_known_true
 
 from . import _tilewright, lowerings, strided, whole
 from .devices import is_transfer, mixes
@@ -52,10 +52,12 @@ class Imported:
 
 
 def expression(size) -> int | str:
-    """A size as an int or as sympy's text."""
+    """A size as an int or as sympy's text. One that torch has made a guard of being 1, to broadcast it, is 1."""
     if isinstance(size, int):
         return size
     expr = size.node.expr
+    if not expr.is_number and not expr.is_Symbol and size.node.hint == 1 and statically_known_true(size == 1):
+        return 1
     return int(expr) if expr.is_number else str(expr)
 
 

@@ -126,3 +126,11 @@ def test_slices_of_symbolic_sizes_that_begin_before_the_first_element(part):
         for size in (9, 33, 700):
             x = torch.randn(size, 5)
             torch.testing.assert_close(compiled(x), fn(x), rtol=0, atol=0)
+
+
+def test_a_size_that_a_guard_says_is_one():
+    """Found by fuzz (graph 402882): the last of the parts has s - 2 * ((s + 2) // 3) rows, which is broadcast because torch guards that it
+    is 1; its rows were read beyond its end."""
+    x, y = torch.randn(5, 5, 3), torch.randn(11, 3)
+    check(lambda x, y: torch.nn.functional.cosine_similarity(y, torch.chunk(x, 3, -2)[2], dim=-1), x, y, dynamic=True)
+    check(lambda x, y: torch.chunk(x, 3, -2)[2] + y, x, y, dynamic=True)
