@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -58,8 +59,9 @@ def states(table: dict) -> dict[int, State]:
 
 
 def plain(outcome: Outcome) -> Outcome:
-    """Without the ops that were drawn, which stand beside those that fell back."""
-    return Outcome(outcome.state, outcome.reason, ops=[op for op in outcome.ops if not op.startswith(("op ", "mode "))])
+    """Without the ops that were drawn, which stand beside those that fell back, and without addresses."""
+    ops = [re.sub(" at 0x[0-9a-f]+", "", op) for op in outcome.ops if not op.startswith(("op ", "mode "))]
+    return Outcome(outcome.state, outcome.reason, ops=ops)
 
 
 def merged(table: dict, found: dict[int, Outcome], commit: str) -> dict:
