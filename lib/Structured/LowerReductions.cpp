@@ -287,15 +287,8 @@ static LogicalResult lowerArgReduce(Lowering &l, graph::ArgReduceOp op) {
     SmallVector<int64_t> shape(inputType.getShape());
     shape[dim] = cut->lanes;
     shape.insert(shape.begin() + dim, {cut->parts, cut->lines});
-    SmallVector<ReassociationIndices> groups;
-    for (int64_t loop = 0, rank = inputType.getRank(); loop < rank; ++loop)
-      groups.push_back(loop < dim    ? ReassociationIndices{loop}
-                       : loop == dim ? ReassociationIndices{loop, loop + 1, loop + 2}
-                                     : ReassociationIndices{loop + 2});
-    Value tensor = l.tensor(op.getInput());
-    auto type = RankedTensorType::get(shape, cast<RankedTensorType>(tensor.getType()).getElementType());
-    tensor = tensor::ExpandShapeOp::create(l.builder, l.loc, type, tensor, groups);
     Rows columns(l, RankedTensorType::get(shape, from), {dim + 1});
+    Value tensor = l.reshaped(l.tensor(op.getInput()), graph::sizesOf(inputType), columns.sizes);
     Read read{tensor, l.identity(shape.size()), TypedAttr(), from};
     read.asRounded = true;
     auto found = extremes(columns, {read}, [&](OpBuilder &b, Location at, ValueRange) {

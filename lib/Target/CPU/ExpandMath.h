@@ -44,7 +44,7 @@ Lanes expandAcosh(Lanes x);
 Lanes expandAtanh(Lanes x);
 Lanes expandCbrt(Lanes x);
 Lanes expandErfc(Lanes x);
-/// C's fmod, exactly.
+/// C's fmod of vectors, exactly.
 Lanes expandRemainder(Lanes x, Lanes y);
 /// `y` is f64: an integer exponent of 32 bits fits.
 Lanes expandPow(Lanes x, Lanes y);

@@ -25,9 +25,7 @@ namespace tilewright::cpu {
 
 /// Whether a lane of `mask` is set.
 static Value any(Lanes mask) {
-  auto type = dyn_cast<VectorType>(mask.type());
-  if (!type)
-    return mask.value;
+  auto type = cast<VectorType>(mask.type());
   auto flat = VectorType::get({type.getNumElements()}, type.getElementType());
   Value lanes = type == flat ? mask.value : mask.make<vector::ShapeCastOp>(flat, mask.value).value;
   return mask.make<vector::ReductionOp>(vector::CombiningKind::OR, lanes).value;

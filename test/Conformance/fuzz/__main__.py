@@ -57,7 +57,7 @@ def run_graphs(first: int, count: int, processes: int, seconds: float, results: 
 
     found = tally.load(results) if results is not None else {}
     chunks = tally.missing({*found, *later}, first, count, CHUNK)
-    chunks += tally.missing({*found, *(seed for start, length in chunks for seed in range(start, start + length))}, first, count, CHUNK)
+    chunks += tally.missing({*found, *range(first, first + count)} - ({*later} - {*found}), first, count, CHUNK)
     before = time.monotonic()
     ran = 0
 
@@ -152,15 +152,14 @@ def main() -> int:
     if options.command == "share":
         seed, seconds = share_seed(), min(seconds, SHARE_SECONDS)
         print(f"fuzz: graphs from seed {seed}, that of this commit; run --seed {seed} repeats them")
-    known = ledger.states(ledger.load())
+    known = {}
     if options.command == "full":
-        seed, options.graphs = FULL_SEED, FULL_GRAPHS
-    found = run_graphs(seed, options.graphs, options.processes, seconds, options.results, known if options.command == "full" else ())
+        seed, options.graphs, known = FULL_SEED, FULL_GRAPHS, ledger.states(ledger.load())
+    found = run_graphs(seed, options.graphs, options.processes, seconds, options.results, known)
     tally.show(ledger.merged(ledger.empty(), found, commit()[:7]))
-    if options.command == "full":
-        again = {seed: [ledger.plain(outcome)] for seed, outcome in found.items() if seed in known}
-        if again and verdict("fuzz", again, known, complete=True):
-            return 1
+    again = {seed: [ledger.plain(outcome)] for seed, outcome in found.items() if seed in known}
+    if again and verdict("fuzz", again, known, complete=True):
+        return 1
     return int(not found or any(tally.failed(o) for o in found.values()))
 
 

@@ -9,6 +9,7 @@ harness/states.py says what a state is.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import re
@@ -16,12 +17,13 @@ from collections import Counter
 from pathlib import Path
 
 from states import State, state_of
-from verdict import FAILING, Outcome
+from verdict import PASSING, Outcome
 
 PATH = Path(__file__).with_name("table.json")
 PROBES = range(0, 6400, 100)  # the graphs that the digest is made of
 
 
+@functools.cache
 def generator() -> str:
     from generate import generate
 
@@ -74,7 +76,7 @@ def merged(table: dict, found: dict[int, Outcome], commit: str) -> dict:
         if seed not in known:
             ops.update(op[3:] for op in outcome.ops if op.startswith("op "))
             words.update(op for op in outcome.ops if op.startswith("mode "))
-            words.update(outcome.reason.split() if outcome.state not in FAILING and outcome.state in ("native", "fallback") else [])
+            words.update(outcome.reason.split() if outcome.state in PASSING else [])
     known |= {seed: state_of([plain(outcome)]) for seed, outcome in found.items()}
     by_text: dict[str, list[int]] = {}
     for seed, state in known.items():

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
+from ledger import seeds_of
 from verdict import FAILING, Outcome
 
 
@@ -41,8 +42,6 @@ def line(seed: int, outcome: Outcome) -> str:
 
 def show(table: dict) -> None:
     """Of a table (ledger.py)."""
-    from ledger import seeds_of
-
     states, fallen, seeds = Counter(), Counter(), set()
     for text, spelled in table["states"].items():
         word, _, reasons = text.partition(": ")
