@@ -8,6 +8,15 @@ using llvm::StringRef;
 namespace tilewright {
 namespace {
 
+/// A number that sizes give: `over` / `under`. Sizes that Python computes with floats (`int(1.5 * n)`) are known
+/// exactly where each float between is: fractions by powers of two are. `rounded`: one that is not, n / 3, of which no
+/// more is known than between which integers it is.
+struct Fraction {
+  AffineExpr over;
+  int64_t under = 1;
+  bool rounded = false;
+};
+
 /// Recursive descent: sum := product (('+'|'-') product)*, product := unary (('*'|'//'|'%') unary)*,
 /// unary := '-' unary | power, power := atom ('**' number)?, atom := number | name | name '(' arguments ')' | '(' sum
 /// ')'.
@@ -17,7 +26,7 @@ public:
       : whole(text), rest(text), symbols(symbols), context(context) {}
 
   llvm::Expected<AffineExpr> run() {
-    AffineExpr value = sum();
+    AffineExpr value = integer(sum());
     if (error.empty() && !peek().empty())
       fail("'" + rest.str() + "' is left over");
     if (!error.empty())
@@ -33,64 +42,65 @@ private:
     rest = rest.drop_front(token.size());
     return true;
   }
-  AffineExpr number(int64_t value) { return getAffineConstantExpr(value, context); }
-  AffineExpr fail(const std::string &why) {
+  AffineExpr constant(int64_t value) { return getAffineConstantExpr(value, context); }
+  Fraction number(int64_t value) { return {constant(value)}; }
+  Fraction fail(const std::string &why) {
     if (error.empty())
       error = why;
     rest = "";
     return number(1);
   }
 
-  AffineExpr sum() {
-    AffineExpr value = product();
+  Fraction sum() {
+    Fraction value = product();
     for (;;) {
       if (eat("+"))
-        value = value + product();
+        value = add(value, product());
       else if (eat("-"))
-        value = value - product();
+        value = add(value, times(number(-1), product()));
       else
         return value;
     }
   }
 
-  AffineExpr product() {
-    AffineExpr value = unary();
+  Fraction product() {
+    Fraction value = unary();
     for (;;) {
       if (eat("//"))
         value = divide(value, unary());
       else if (peek().starts_with("*") && !peek().starts_with("**") && eat("*"))
-        value = value * unary();
+        value = times(value, unary());
       else if (eat("%"))
         value = modulo(value, unary());
       else if (peek().starts_with("/") && eat("/"))
-        value = exactDivide(value, unary());
+        value = divide(value, unary()); // sympy's, of what divides
       else
         return value;
     }
   }
 
-  AffineExpr unary() {
+  Fraction unary() {
     if (eat("-"))
-      return -unary();
-    AffineExpr base = atom();
+      return times(number(-1), unary());
+    Fraction base = atom();
     if (!eat("**"))
       return base;
     return power(base, unary());
   }
 
-  AffineExpr power(AffineExpr base, AffineExpr exponent) {
-    auto count = dyn_cast<AffineConstantExpr>(exponent);
-    if (!count || count.getValue() < 0 || count.getValue() > 8)
+  Fraction power(const Fraction &base, const Fraction &exponent) {
+    auto count = dyn_cast<AffineConstantExpr>(exponent.over);
+    if (!count || exponent.under != 1 || count.getValue() < 0 || count.getValue() > 8)
       return fail("only small constant powers are supported");
-    AffineExpr value = number(1);
+    Fraction value = number(1);
     for (int64_t i = 0; i < count.getValue(); ++i)
-      value = value * base;
+      value = times(value, base);
     return value;
   }
 
-  AffineExpr atom() {
+  Fraction atom() {
     if (eat("(")) {
-      AffineExpr value = sum();
+      Fraction value = sum();
       return eat(")") ? value : fail("a ')' is missing");
     }
     StringRef token = peek().take_while([](char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; });
@@ -100,26 +110,45 @@ private:
     int64_t value;
     if (!token.getAsInteger(10, value))
       return number(value);
+    if (llvm::isDigit(token.front()))
+      return fraction(token);
     if (eat("("))
       return call(token);
-    auto symbol = symbols.find(token);
-    if (symbol == symbols.end())
-      return fail("the symbol " + token.str() + " belongs to no input of this graph");
-    return symbol->second.expr;
+    return symbol(token);
   }
 
-  AffineExpr call(StringRef name) {
-    if (name == "Symbol") {
+  Fraction symbol(StringRef name) {
+    auto found = symbols.find(name);
+    if (found == symbols.end())
+      return fail("the symbol " + name.str() + " belongs to no input of this graph");
+    return {found->second.expr};
+  }
+
+  /// A float: its products with sizes are exact where few bits are behind its point.
+  Fraction fraction(StringRef text) {
+    constexpr int64_t most = 1 << 20;
+    double value;
+    if (text.getAsDouble(value))
+      return fail("'" + text.str() + "' is no number");
+    int64_t under = 1;
+    for (; under < most && std::trunc(value) != value && std::fabs(value) < most; under *= 2)
+      value *= 2;
+    if (std::trunc(value) != value || std::fabs(value) > most)
+      return fail("the product of a size and " + text.str() +
+                  " is rounded; only fractions by a small power of two are exact");
+    return {constant(int64_t(value)), under};
+  }
+
+  Fraction call(StringRef name) {
+    if (name == "Symbol" || name == "Float") {
       if (!eat("'"))
-        return fail("a symbol's name is missing");
-      StringRef symbolName = rest.take_until([](char c) { return c == '\''; });
+        return fail("the text of a " + name.str() + " is missing");
+      StringRef text = rest.take_until([](char c) { return c == '\''; });
       rest = rest.drop_until([](char c) { return c == ')'; });
       eat(")");
-      auto symbol = symbols.find(symbolName);
-      return symbol == symbols.end() ? fail("the symbol " + symbolName.str() + " belongs to no input of this graph")
-                                     : symbol->second.expr;
+      return name == "Symbol" ? symbol(text) : fraction(text);
     }
-    SmallVector<AffineExpr> arguments;
+    SmallVector<Fraction> arguments;
     while (error.empty() && !eat(")")) {
       arguments.push_back(sum());
       if (!eat(",") && !peek().starts_with(")"))
@@ -127,45 +156,111 @@ private:
     }
     if (arguments.empty())
       return fail(name.str() + " has no arguments");
-    if (name == "Integer" || name == "ToFloat" || name == "TruncToInt" || name == "Identity")
+    if (name == "Integer" || name == "ToFloat" || name == "Identity")
       return arguments[0];
+    if (name == "TruncToInt" || name == "FloorToInt" || name == "CeilToInt" || name == "RoundToInt")
+      return toInteger(name, arguments[0]);
     if (name == "Add" || name == "Mul" || name == "Max" || name == "Min") {
-      AffineExpr value = arguments[0];
-      for (AffineExpr next : ArrayRef(arguments).drop_front())
-        value = name == "Add" ? value + next : name == "Mul" ? value * next : extreme(value, next, name == "Max");
+      Fraction value = arguments[0];
+      for (const Fraction &next : ArrayRef(arguments).drop_front())
+        value = name == "Add"   ? add(value, next)
+                : name == "Mul" ? times(value, next)
+                                : extreme(value, next, name == "Max");
       return value;
     }
     if (arguments.size() != 2)
       return fail(name.str() + " wants two arguments");
     if (name == "Pow" || name == "PowByNatural")
       return power(arguments[0], arguments[1]);
-    if (name == "FloorDiv")
+    if (name == "FloorDiv" || name == "CleanDiv")
       return divide(arguments[0], arguments[1]);
-    if (name == "CleanDiv" || name == "IntTrueDiv")
-      return exactDivide(arguments[0], arguments[1]);
-    if (name == "CeilDiv" || name == "CeilToInt")
-      return positive(arguments[1]) ? arguments[0].ceilDiv(arguments[1]) : number(1);
+    if (name == "IntTrueDiv" || name == "FloatTrueDiv")
+      return trueDivide(arguments[0], arguments[1]);
+    if (name == "CeilDiv") {
+      AffineExpr a = integer(arguments[0]), b = integer(arguments[1]);
+      return positive(b) ? Fraction{a.ceilDiv(b)} : number(1);
+    }
     if (name == "Mod" || name == "PythonMod")
       return modulo(arguments[0], arguments[1]);
     return fail("the function " + name.str() +
-                " is not supported in sizes; supported are + - * // % ** FloorDiv, CeilDiv, "
-                "CleanDiv, Mod, PythonMod, Max and Min");
+                " is not supported in sizes; supported are + - * // % ** FloorDiv, CeilDiv, CleanDiv, Mod, PythonMod, "
+                "Max and Min, and floats made integers by TruncToInt, FloorToInt and CeilToInt");
   }
 
+  /// `value`, of which the text says that it is an integer.
+  AffineExpr integer(const Fraction &value) {
+    if (value.under != 1)
+      fail("a fraction is where an integer must be");
+    return value.over;
+  }
+  /// Whether no rounding is behind `value`.
+  bool exact(const Fraction &value) {
+    if (value.rounded)
+      fail("a quotient that is rounded is computed with");
+    return error.empty();
+  }
+  Fraction add(const Fraction &a, const Fraction &b) {
+    if (!exact(a) || !exact(b))
+      return number(1);
+    const int64_t under = std::max(a.under, b.under); // powers of two
+    return {a.over * (under / a.under) + b.over * (under / b.under), under};
+  }
+  Fraction times(const Fraction &a, const Fraction &b) {
+    if (!exact(a) || !exact(b))
+      return number(1);
+    return small(a.over * b.over, a.under * b.under);
+  }
+  /// Lowest terms, where the numerator is a constant or a multiple by one.
+  Fraction small(AffineExpr over, int64_t under) {
+    while (under % 2 == 0 && over.isMultipleOf(2)) {
+      over = graph::canonicalSize(over.floorDiv(2));
+      under /= 2;
+    }
+    return under > int64_t(1) << 30 ? fail("its fractions are too small") : Fraction{over, under};
+  }
   bool positive(AffineExpr divisor) {
     auto constant = dyn_cast<AffineConstantExpr>(divisor);
     if (constant && constant.getValue() <= 0)
       fail("division by " + std::to_string(constant.getValue()));
     return error.empty();
   }
-  AffineExpr divide(AffineExpr a, AffineExpr b) { return positive(b) ? a.floorDiv(b) : number(1); }
-  AffineExpr exactDivide(AffineExpr a, AffineExpr b) { return positive(b) ? a.floorDiv(b) : number(1); }
-  AffineExpr modulo(AffineExpr a, AffineExpr b) { return positive(b) ? a % b : number(1); }
+  Fraction divide(const Fraction &a, const Fraction &b) {
+    AffineExpr over = integer(a), under = integer(b);
+    return positive(under) ? Fraction{over.floorDiv(under)} : number(1);
+  }
+  Fraction modulo(const Fraction &a, const Fraction &b) {
+    AffineExpr over = integer(a), under = integer(b);
+    return positive(under) ? Fraction{over % under} : number(1);
+  }
+  Fraction trueDivide(const Fraction &a, const Fraction &b) {
+    auto divisor = dyn_cast<AffineConstantExpr>(b.over);
+    if (!exact(a) || !exact(b))
+      return number(1);
+    if (!divisor || divisor.getValue() <= 0 || divisor.getValue() > 1 << 20)
+      return fail("only quotients by a positive constant are supported in sizes");
+    AffineExpr over = a.over * b.under;
+    if (llvm::isPowerOf2_64(divisor.getValue()))
+      return small(over, a.under * divisor.getValue());
+    return {over, a.under * divisor.getValue(), /*rounded=*/true};
+  }
+  /// Of a quotient below 2^52 the correctly rounded float is between the same integers.
+  Fraction toInteger(StringRef name, const Fraction &value) {
+    if (value.under == 1)
+      return value;
+    AffineExpr under = constant(value.under);
+    if (name == "CeilToInt")
+      return {value.over.ceilDiv(under)};
+    if (name == "RoundToInt")
+      return fail("RoundToInt of a fraction is not supported");
+    if (name == "TruncToInt" && rangeOf(graph::canonicalSize(value.over), symbols).first < 0)
+      return fail("TruncToInt of what may be negative is not supported");
+    return {value.over.floorDiv(under)};
+  }
 
   /// The larger (or smaller) of two, where the ranges decide.
-  AffineExpr extreme(AffineExpr a, AffineExpr b, bool larger) {
-    AffineExpr difference = graph::canonicalSize(a - b);
-    auto [low, high] = rangeOf(difference, symbols);
+  Fraction extreme(const Fraction &a, const Fraction &b, bool larger) {
+    Fraction difference = add(a, times(number(-1), b));
+    auto [low, high] = rangeOf(graph::canonicalSize(difference.over), symbols);
     if (low >= 0)
       return larger ? a : b;
     if (high <= 0)

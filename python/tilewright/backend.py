@@ -25,6 +25,7 @@ from .partition import split
 from .report import GraphReport, add, describe
 from .saved_layouts import channels_last_saved, saved_strides
 from .walker import MOST, Imported, walk
+from .written_views import view_what_is_written
 
 
 class UnsupportedError(RuntimeError):
@@ -129,6 +130,7 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
     if kind != "backward" and context is not None and (metadata := context.fw_metadata) is not None:
         first = len(metadata.tokens) + metadata.num_mutated_inp_runtime_indices
         separate(gm, metadata, first, apart)
+        view_what_is_written(gm, metadata, first)
         for_user = told(gm, traced, first, first_saved)
         strides = differing(for_user) | strides
     if several:

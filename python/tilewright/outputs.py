@@ -66,7 +66,7 @@ def replay(chain: list[fx.Node], index: int, symbols: list[str], of_results: boo
     def resolve(value):
         if isinstance(value, fx.Node):
             value = value.meta["val"]
-        if isinstance(value, torch.SymInt):
+        if isinstance(value, (torch.SymInt, torch.SymFloat)):
             return expression_of(value.node.expr, symbols)
         if isinstance(value, (list, tuple)):
             return [resolve(v) for v in value]
@@ -118,6 +118,8 @@ def recipes_for(walker, values):
                 pending.append(("symbol", symbols.index(text), None))
             else:
                 pending.append(("compute", 0, Number(expression_of(held.node.expr, symbols))))
+        elif isinstance(held, torch.SymFloat):
+            pending.append(("compute", 0, Number(expression_of(held.node.expr, symbols))))
         elif isinstance(held, (int, float, bool)):
             pending.append(("compute", 0, Number(held)))
         elif len(chain := view_chain(value)) > 1 and chain[0] in walker.arguments:

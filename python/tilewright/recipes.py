@@ -5,16 +5,19 @@ compiled functions between processes (python/tilewright/code.py)."""
 
 from __future__ import annotations
 
+import math
 import operator
 from dataclasses import dataclass, field
 
 import sympy
 import torch
+from torch.utils._sympy.printers import PythonPrinter
 
 from . import _tilewright
 
-HELPERS = {"FloorDiv": operator.floordiv, "CleanDiv": operator.floordiv, "CeilDiv": lambda a, b: -(-a // b),
-           "Mod": operator.mod, "PythonMod": operator.mod, "Max": max, "Min": min}  # fmt: skip
+# What Python's text of an expression calls, as torch prints it for its guards.
+HELPERS = {"math": math, "torch": torch, "max": max, "min": min, "abs": abs, "round": round,
+           "CeilDiv": lambda a, b: -(-a // b)}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -27,7 +30,7 @@ class Expression:
 
     def __post_init__(self):
         names = ", ".join(self.symbols) or "*_"
-        self.function = eval(f"lambda {names}: {self.text}", {"__builtins__": {}, **HELPERS})  # noqa: S307: sympy's own text
+        self.function = eval(f"lambda {names}: {self.text}", {"__builtins__": {}, **HELPERS})  # noqa: S307: torch's own text
 
     def __call__(self, *values):
         return self.function(*values)
@@ -39,10 +42,11 @@ class Expression:
 def expression_of(expr: sympy.Expr, symbols: list[str]) -> Expression:
     """`expr` as a function of `symbols`; refused where it says more than these."""
     functions = {type(part).__name__ for part in sympy.preorder_traversal(expr) if part.args} - {"Add", "Mul", "Pow"}
-    unknown = sorted(functions - set(HELPERS)) + sorted({str(s) for s in expr.free_symbols} - set(symbols))
+    unknown = sorted(f for f in functions if f not in HELPERS and not hasattr(PythonPrinter, "_print_" + f))
+    unknown += sorted({str(s) for s in expr.free_symbols} - set(symbols))
     if unknown:
         raise _tilewright.Refused(f"size expression '{expr}': {unknown[0]} is not known at a call")
-    return Expression(str(expr), symbols)
+    return Expression(PythonPrinter().doprint(expr), symbols)
 
 
 @dataclass(slots=True)

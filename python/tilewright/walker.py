@@ -11,7 +11,7 @@ import torch
 from torch import fx
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols, statically_known_true
 
-from . import _tilewright, lowerings, strided, whole
+from . import _tilewright, lowerings, strided, symbolic_floats, whole
 from .devices import is_transfer, mixes
 from .recording import RecordedGraph
 
@@ -90,6 +90,13 @@ def frames(node: fx.Node, cache: dict) -> list[tuple[str, int, str]]:
     return found
 
 
+def readable(target) -> str:
+    """An operator as torch prints it, a function of Python's by its module and name."""
+    if isinstance(target, (str, torch._ops.OpOverload)) or not hasattr(target, "__name__"):
+        return str(target)
+    return f"{(getattr(target, '__module__', None) or '').lstrip('_')}.{target.__name__}".lstrip(".")
+
+
 def meta_of(value):
     """(dtype, sizes) of a fake tensor, None for anything else."""
     if isinstance(value, torch.Tensor):
@@ -166,7 +173,7 @@ class Walker:
             if isinstance(held, int) and not isinstance(held, bool):
                 return held
             if isinstance(held, torch.SymFloat):
-                raise _tilewright.Refused(f"its argument {value.name} is a symbolic float")
+                return symbolic_floats.number_of(self, value)
             if isinstance(held, torch.SymBool):
                 raise _tilewright.Refused(f"its argument {value.name} is a symbolic bool")
             raise _tilewright.Refused(f"its argument {value.name} runs in eager")
@@ -314,12 +321,15 @@ class Walker:
             strides = [stride_expression(s) for s in value.stride()]
             self.refs[node], _ = self.graph.input(f"{node.name} of eager", dtype, sizes, strides, False)
 
+    def frames_of(self, node: fx.Node) -> list[tuple[str, int, str]]:
+        return frames(node, self.frame_cache)
+
     def refuse(self, node: fx.Node, reason: str, follows: bool = False):
         self.reasons[node] = reason
         self.stand_in(node)
         where = frames(node, self.frame_cache)
         place = f"{where[-1][0]}:{where[-1][1]}" if where else ""
-        self.result.refusals.append(Refusal(node.name, str(node.target), reason, place, follows))
+        self.result.refusals.append(Refusal(node.name, readable(node.target), reason, place, follows))
 
     def add_write(self, node: fx.Node):
         """AOTAutograd's last nodes write new values into arguments: results that lie there."""
@@ -357,8 +367,10 @@ class Walker:
             return
         if isinstance(value, (torch.SymBool, torch.SymFloat, bool, float)) and not node.users:
             return
+        if isinstance(value, (torch.SymFloat, float)) and not isinstance(node.target, torch._ops.OpOverload):
+            return  # Python's arithmetic: known where it is read
         if not isinstance(node.target, torch._ops.OpOverload):
-            self.refuse(node, f"{node.target} is not an ATen operator")
+            self.refuse(node, f"{readable(node.target)} is not an ATen operator")
             return
         if node.target._schema.is_mutable:
             self.refuse(node, f"{node.target} writes into its arguments")
@@ -413,7 +425,10 @@ class Walker:
             except _tilewright.Refused as error:
                 for value in output.args[0]:
                     held = value.meta.get("val") if isinstance(value, fx.Node) else None
-                    if isinstance(held, torch.Tensor) and not all(isinstance(s, int) for s in (*held.shape, *held.stride())):
+                    symbolic = isinstance(held, (torch.SymInt, torch.SymFloat, torch.SymBool)) and value.op == "call_function"
+                    if isinstance(held, torch.Tensor):
+                        symbolic = not all(isinstance(s, int) for s in (*held.shape, *held.stride()))
+                    if symbolic:
                         self.refuse(value, str(error))
                 if not self.result.refusals:
                     raise

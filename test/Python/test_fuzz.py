@@ -173,3 +173,38 @@ os.abort()
     told = {}
     Pool(worker, lambda case: {"entry": case}, 1, 60, 30).run(["0"], lambda case, results, reason: told.update(results))
     assert {index: outcome.state for index, outcome in told.items()} == {0: state} and "SIGABRT" in told[0].reason
+
+
+def test_gradients_of_operands_have_noise():
+    """Graph 402568: the gradient of an f64 number that is added to f32 is a sum in f32, which eager's order gave exactly."""
+    program = graph(Node("add", ["v1"], "torch.add(v0, v2)", [False], ["float32"]), outputs=["v1"], mode="gradient", inputs=("v0",))
+    program.inputs.append(Input("v2", "float64", [], [], gradient=True))
+    exact, noisy = judging.call(program, wide=True), judging.call(program, wide=True, noisy=0)
+    at = exact.names().index("gradient 1")
+    assert 1e-9 < (noisy.tensors[at] / exact.tensors[at] - 1).abs() < 2e-7
+    judging.judge(program)
+
+
+def test_the_truth_of_trigamma():
+    x = torch.rand(100, dtype=torch.float64) + 0.5
+    with judging.ExactTrigamma():
+        better = torch.special.polygamma(1, x)
+    more = x + 1000  # the series is exact there; down again by the recurrence
+    far = 1 / more + 1 / (2 * more**2) + 1 / (6 * more**3) - 1 / (30 * more**5)
+    for step in reversed(range(1000)):
+        far = far + 1 / (x + step) ** 2
+    assert (better / far - 1).abs().max() < 2e-14 < (torch.special.polygamma(1, x) / far - 1).abs().max()
+
+
+@pytest.mark.parametrize("text, shapes", [
+    ("F.batch_norm(v0, v1, v1.abs() + 0.5, v1, v1)", ([2, 2], [2])),
+    ("F.scaled_dot_product_attention(v0, v1, v1)", ([1, 1, 4], [1, 4, 4])),
+])  # fmt: skip
+def test_where_eager_is_not_sure(text, shapes):
+    """Graphs 417946 and 413119: eager's gradient of batch_norm with a stretched weight reads behind it, its attention of a
+    few NaN scores gives 0."""
+    attention = "attention" in text
+    inputs = [Input("v0", "float32", shapes[0], [4, 4, 1] if attention else [2, 1], 0, "special" if attention else "uniform", gradient=not attention),
+              Input("v1", "float32", shapes[1], [16, 4, 1] if attention else [0])]  # fmt: skip
+    program = Program(7 if attention else 417946, "inference" if attention else "gradient", 1, inputs, [node("some", "v2", text)], ["v2"])
+    assert judging.judge(program).state in ("native", "fallback")

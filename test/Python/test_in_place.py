@@ -1,6 +1,7 @@
 """Arguments that a graph writes: in place, by the kernel that computes them, where nobody needs the old values later."""
 
 import copy
+import warnings
 
 import pytest
 import torch
@@ -244,3 +245,32 @@ def test_beside_what_runs_in_eager():
         result = torch.compile(fn, backend="tilewright")(*mine)
     torch.testing.assert_close(result, fn(*theirs))
     torch.testing.assert_close(mine, theirs)
+
+
+@pytest.mark.parametrize("eager", [False, True])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_views_of_what_was_written(dynamic, eager):
+    """Found by fuzz (graphs 407026, 414671, 416495): where sizes are symbols, AOTAutograd makes a result that is a view of an
+    argument by the offset of what the graph gives, which was 0: another part of the argument."""
+
+    def fn(x, y):
+        first, second = torch.tensor_split(x, 2, -1)
+        second.add_(2)
+        z = torch.fft.fft(second).real if eager else second * 3
+        y.mul_(2)
+        return second, z, y[1:].t(), first, (y + 1)[1:], y
+
+    for sizes in ((3, 4), (5, 6)):
+        base = torch.randn(2, 7, *sizes)
+        mine, theirs = base.clone(), base.clone()
+        torch._dynamo.reset()
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            got = torch.compile(fn, backend="tilewright", fullgraph=True, dynamic=dynamic)(mine[1], mine[0, 0])
+            wanted = fn(theirs[1], theirs[0, 0])
+        torch.testing.assert_close(mine, theirs)
+        for ours, eagers in zip(got, wanted):
+            torch.testing.assert_close(ours, eagers)
+            inside = eagers.untyped_storage().data_ptr() == theirs.untyped_storage().data_ptr()
+            assert (ours.untyped_storage().data_ptr() == mine.untyped_storage().data_ptr()) == inside
+            assert not inside or (ours.stride(), ours.storage_offset()) == (eagers.stride(), eagers.storage_offset())

@@ -1,5 +1,6 @@
 //===- Codegen.cpp - LLVM modules become object code ----------------------===//
 #include "lib/Runtime/Jit/Codegen.h"
+#include "lib/Runtime/Jit/OneLaneStores.h"
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
@@ -129,6 +130,7 @@ static llvm::Error emitFile(llvm::Module *module, llvm::TargetMachine &target, c
   if (!options.passes.empty())
     if (llvm::Error error = optimizeModule(*module, target, options.passes))
       return error;
+  storeOneLaneAsScalars(*module);
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager codegen;
   if (target.addPassesToEmitFile(codegen, stream, nullptr, type, /*DisableVerify=*/true))

@@ -116,7 +116,7 @@ def logcumsumexp(x, dim):
         gap = torch.full_like(wide.narrow(dim, 0, step), -float("inf"))
         wide = torch.logaddexp(wide, torch.cat([gap, wide.narrow(dim, 0, size - step)], dim))
         step *= 2
-    return wide.to(x.dtype)
+    return wide.to(x.dtype).contiguous()  # as the op's result is: views of it may be saved for a gradient
 
 
 def weight_norm_interface_backward(grad, v, g, norms, dim):

@@ -5,7 +5,7 @@ is not enough: eager's error of a few numbers may be 0 by luck, and where a grap
 each op may have grow. So where a result misses the rule, the graph is run in float64 with each op's results multiplied by
 1 + eps u, u random in [-1, 1] (for float64 itself 1e-12 in place of eps, as in the rule), a number of times: Monte Carlo
 arithmetic. The error which that gives counts like eager's own. Results that are exact in any order of evaluation, views and
-writes in place are left alone.
+writes in place are left alone. The gradients that an op gives of its operands are results of it, too.
 
 In every second run u follows from the number: what is computed of equal operands is rounded alike, so that the errors of a sum
 of few different numbers (inputs that are multiples of 1/4, normalized) are as many times one error, not a random walk.
@@ -49,7 +49,7 @@ def drawn_by_number(tensor: torch.Tensor, seed: int) -> torch.Tensor:
 
 
 class EachOp(TorchDispatchMode):
-    """Results of ATen's ops get noise. Those of derivatives do too, while it is on."""
+    """Results of ATen's ops get noise."""
 
     def __init__(self, noise):
         super().__init__()
@@ -83,6 +83,17 @@ class Noisy:
             u = torch.rand(tensor.shape, generator=self.generator, dtype=torch.float64) * 2 - 1
         return tensor * (1 + eps * u)
 
+    def with_noisy_gradients(self, node, scope: dict, eps: float) -> dict:
+        """The node's operands, whose gradients from it get noise: they are results of its dtype (a sum in f32 of what an f64
+        number was added to). What it writes is left alone."""
+        if node.writes():
+            return {}
+        operands = {n: scope[n] for n in node.uses() if isinstance(scope.get(n), torch.Tensor) and scope[n].requires_grad}
+        operands = {n: t.view_as(t) for n, t in operands.items()}
+        for t in operands.values():
+            t.register_hook(lambda gradient: self.noise(gradient, eps))
+        return operands
+
     def __call__(self, tensors: dict) -> list:
         from program import FLOATS
 
@@ -92,8 +103,9 @@ class Noisy:
             floats = [d for d in node.dtypes if d in ("float64", "float32", "bfloat16", "float16")]
             if floats and not any(node.exact):
                 eps = max(noisy_eps(d) for d in floats)
+                operands = self.with_noisy_gradients(node, scope, eps)
                 with sdpa_kernel(SDPBackend.MATH), EachOp(lambda tensor, eps=eps: self.noise(tensor, eps)):
-                    found = eval(text, scope)
+                    found = eval(text, {**scope, **operands})
             else:
                 found = eval(text, scope)
             for name, result, keeps, dtype in zip(node.results, list(found) if node.many else [found], node.exact, node.dtypes):

@@ -49,6 +49,10 @@ class Node:
     def uses(self) -> list[str]:
         return list(dict.fromkeys(NAME.findall(self.text)))
 
+    def writes(self) -> bool:
+        """Whether it writes into an operand: a method of torch's whose name ends so."""
+        return re.search(r"[a-z0-9]_\(|out=", self.text) is not None
+
     def line(self) -> str:
         return f"{', '.join(self.results)}{',' * (self.many and len(self.results) == 1)} = {self.text}"
 

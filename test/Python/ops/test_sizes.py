@@ -1,5 +1,6 @@
 """Every imported op at sizes about the tiles: empty, one, prime, tile - 1, tile, tile + 1, in all layouts of the inputs."""
 
+import math
 import zlib
 
 import pytest
@@ -347,3 +348,42 @@ def test_every_imported_op_has_a_row():
     elsewhere = {name for names in ELSEWHERE.values() for name in names}
     missing = [t for t in sorted(_tilewright.known_targets()) if t not in seen and t.split(".")[1] not in elsewhere and not taken_apart(t)]
     assert not missing, f"{len(missing)} imported overloads have no row: {' '.join(missing)}"
+
+
+FLOATS_OF_SIZES = {
+    "a divisor": lambda x: x / (x.shape[1] / 3),
+    "a root": lambda x: torch.softmax(x @ x.mT / math.sqrt(x.shape[-1]), -1) @ x,
+    "a power": lambda x: x.abs() ** (1 / x.shape[2]) - x.shape[1] ** 0.5,
+    "bounds": lambda x: x.clamp(-1 / x.shape[1], x.shape[2] * 0.1),
+    "of integers": lambda x: (x * 4).int() * (x.shape[2] / 3),
+    "of bf16": lambda x: x.bfloat16() * (x.shape[1] / 3) + x.shape[2] * 0.5,
+    "a fill": lambda x: torch.full((2,), x.shape[1] / 7) + x[:1, :1, :2],
+    "halves": lambda x: x[:, : int(x.shape[1] * 0.5)] * 2,
+    "three quarters": lambda x: x[:, : int(3 * (x.shape[1] / 4))] * 2,
+    "a third, up": lambda x: x[:, : math.ceil(x.shape[1] / 3)] * 2,
+    "a third, down": lambda x: x[:, : math.floor(x.shape[1] / 3)] * 2,
+    "larger images": lambda x: F.interpolate(x[None], scale_factor=1.5, mode="bilinear"),
+    "smaller images": lambda x: F.interpolate(x[None], scale_factor=0.5, mode="nearest"),
+}
+
+
+@pytest.mark.parametrize("fn", FLOATS_OF_SIZES.values(), ids=FLOATS_OF_SIZES)
+def test_floats_that_follow_from_sizes(fn):
+    """Graph 404090 of fuzz ended in an error: `int(1.5 * size)` was unknown at a call."""
+    torch._dynamo.reset()
+    compiled = compiled_strictly(fn, dynamic=True)
+    for rows in (9, 10, 11, 12, 33):
+        x = torch.randn(3, rows, rows + 4)
+        assert_numbers(compiled(x), [fn(x)], fn(x.double()))
+
+
+@pytest.mark.parametrize("fn", [lambda x: F.interpolate(x[None], scale_factor=1.3), lambda x: x[:, : round(x.shape[1] / 2)] * 2])
+def test_sizes_that_floats_round_are_left_to_eager(fn):
+    """1.3 is no fraction by a power of two: int(1.3 * n) is what its product is rounded to."""
+    torch._dynamo.reset()
+    compiled = torch.compile(fn, backend="tilewright", fullgraph=True, dynamic=True)
+    with pytest.warns(UserWarning, match="rounded|RoundToInt"):
+        compiled(torch.randn(3, 10, 9))
+    for rows in (9, 10, 11, 30):
+        x = torch.randn(3, rows, 9)
+        torch.testing.assert_close(compiled(x), fn(x), rtol=0, atol=0)

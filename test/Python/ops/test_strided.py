@@ -134,3 +134,23 @@ def test_a_size_that_a_guard_says_is_one():
     x, y = torch.randn(5, 5, 3), torch.randn(11, 3)
     check(lambda x, y: torch.nn.functional.cosine_similarity(y, torch.chunk(x, 3, -2)[2], dim=-1), x, y, dynamic=True)
     check(lambda x, y: torch.chunk(x, 3, -2)[2] + y, x, y, dynamic=True)
+
+
+@pytest.mark.parametrize("wide, narrow", [(torch.int32, torch.int8), (torch.int16, torch.int8), (torch.int64, torch.int16), (torch.float32, torch.bfloat16)])
+def test_one_element_behind_vectors_that_are_truncated(wide, narrow):
+    """Found by fuzz (graph 418917): LLVM 22.1 stores the only lane of a masked store before its truncation (its issue
+    179489), over the first elements of the next row."""
+    for rows in (17, 33, 65):
+        x = torch.randint(-100, 100, (rows, 9)).to(wide)
+        check(lambda x: x.t().contiguous().to(narrow), x)
+
+
+def test_what_is_saved_of_a_scan_lies_as_its_result():
+    """Found by fuzz (graph 406478): a view of logcumsumexp of a transposed tensor had the strides of its parts where it is
+    also saved for the gradient."""
+    from tilewright.backend import tilewright
+
+    torch._dynamo.reset()
+    fn = lambda x: torch.logcumsumexp(x, -1)[3:-8, :-32]  # noqa: E731
+    x = torch.randn(33, 13).t().requires_grad_()
+    assert torch.compile(fn, backend=tilewright, fullgraph=True)(x).stride() == fn(x).stride() == (33, 1)

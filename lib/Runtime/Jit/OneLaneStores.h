@@ -1,0 +1,18 @@
+//===- OneLaneStores.h - masked stores of one lane become stores ----------------===//
+#ifndef TILEWRIGHT_LIB_RUNTIME_JIT_ONELANESTORES_H
+#define TILEWRIGHT_LIB_RUNTIME_JIT_ONELANESTORES_H
+
+namespace llvm {
+class Module;
+}
+
+namespace tilewright::runtime {
+
+/// Replaces each masked store whose mask is constant with exactly one lane by a store of that element. LLVM's X86
+/// backend does the same later, and where the stored vector was truncated it writes the element before its truncation:
+/// too many bytes (LLVM issue 179489, in LLVM 22.1).
+void storeOneLaneAsScalars(llvm::Module &module);
+
+} // namespace tilewright::runtime
+
+#endif

@@ -1,0 +1,53 @@
+"""Floats that follow from sizes, `x / (x.shape[1] / 3)`, as numbers of the graph.
+
+A node of Python's arithmetic on such floats becomes an op of ATen on float64 tensors without dimensions, where an op of ATen
+reads it; who asks for sizes alone (`int(n * 0.5)`) knows them by their expressions. Before: `%d = truediv(%n, 3)`, `div.Tensor(%x, %d)`;
+after: `%a = full([], n)`, `%b = full([], 3)`, `%d = div.Tensor(%a, %b)`, `div.Tensor(%x, %d)`. Test: test/Python/ops/test_sizes.py
+"""
+
+from __future__ import annotations
+
+import operator
+
+import torch
+from torch import fx
+
+from . import _tilewright
+
+_NUMBER = ("float64", [])
+
+# What Python computes, as an op on as many numbers.
+_OPS = {
+    operator.add: "aten.add.Tensor", operator.sub: "aten.sub.Tensor", operator.mul: "aten.mul.Tensor",
+    operator.truediv: "aten.div.Tensor", operator.pow: "aten.pow.Tensor_Tensor", operator.neg: "aten.neg.default",
+    operator.abs: "aten.abs.default", torch.sym_max: "aten.maximum.default", torch.sym_min: "aten.minimum.default",
+}  # fmt: skip
+_OPS |= {
+    function: f"aten.{name}.default"
+    for name in ("sqrt", "cos", "cosh", "sin", "sinh", "tan", "tanh", "asin", "acos", "atan", "log2", "exp", "log")
+    if (function := getattr(torch, f"_sym_{name}", None)) is not None
+}
+
+
+def number_of(walker, value) -> _tilewright.Ref:
+    """`value` (a node, an int or a float) as a number of the graph that `walker` imports; refused where it follows from more
+    than sizes."""
+    if not isinstance(value, fx.Node):
+        return _full(walker, float(value))
+    if value in walker.refs:
+        return walker.refs[value]
+    held = value.meta.get("val")
+    if isinstance(held, torch.SymInt):
+        walker.refs[value] = _full(walker, walker.argument(value))
+    elif value.target is torch.sym_float and isinstance(value.args[0], fx.Node):
+        walker.refs[value] = number_of(walker, value.args[0])
+    elif value.target in _OPS:
+        operands = [number_of(walker, argument) for argument in value.args]
+        walker.refs[value] = _tilewright.Ref(walker.graph.node(_OPS[value.target], operands, {}, [_NUMBER], walker.frames_of(value)))
+    else:
+        raise _tilewright.Refused(f"its argument {value.name} is a symbolic float that follows from more than sizes")
+    return walker.refs[value]
+
+
+def _full(walker, number) -> _tilewright.Ref:
+    return _tilewright.Ref(walker.graph.node("aten.full.default", [[], number], {"dtype": _tilewright.Dtype("float64")}, [_NUMBER], []))

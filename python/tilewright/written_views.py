@@ -1,0 +1,48 @@
+"""Results that are views of arguments which the graph writes.
+
+AOTAutograd gives such a result as a view of the new value, and makes the user's from the argument itself by the strides and the
+offset of what the graph gave, where sizes are symbols. A result of a program has its own memory, whose offset is 0, so that
+the view is made of the argument. Before: `%v = slice(%new, 1, %n // 2)`, `copy_(%x, %new)`, `return (%v,)`; after: `return
+(slice(%x, 1, %n // 2),)`. Test: test/Python/test_in_place.py
+"""
+
+from __future__ import annotations
+
+from torch import fx
+from torch._functorch._aot_autograd.schemas import OutputType
+
+from .outputs import view_chain
+from .walker import stride_expression, writes_argument
+
+
+def strides_of(node: fx.Node) -> list[int | str]:
+    return [stride_expression(s) for s in node.meta["val"].stride()]
+
+
+def view_what_is_written(gm: fx.GraphModule, metadata, first: int) -> None:
+    """Makes views of arguments of an AOTAutograd graph from the arguments. `metadata`: its ViewAndMutationMeta; the user's
+    results begin at number `first`."""
+    written = {node.args[1]: node.args[0] for node in gm.graph.nodes if node.op == "call_function" and writes_argument(node)}
+    if not written:
+        return
+    output = gm.graph.output_node()
+    values, replaced = list(output.args[0]), []
+    for number, info in enumerate(metadata.output_info, first):
+        if info.output_type is not OutputType.alias_of_input or not isinstance(values[number], fx.Node):
+            continue
+        chain = view_chain(values[number])
+        argument = written.get(chain[0])
+        if argument is None or strides_of(argument) != strides_of(chain[0]):
+            continue
+        made = {chain[0]: argument}
+        with gm.graph.inserting_before(output):
+            for view in chain[1:]:
+                made[view] = gm.graph.node_copy(view, lambda n, made=made: made.get(n, n))
+        values[number] = made[chain[-1]]
+        replaced.append(chain)
+    if replaced:
+        output.args = (type(output.args[0])(values),)
+        for node in reversed(dict.fromkeys(n for chain in replaced for n in chain[1:])):
+            if not node.users:
+                gm.graph.erase_node(node)
+        gm.recompile()
