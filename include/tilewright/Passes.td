@@ -359,7 +359,8 @@ def HlsSelectSchedules : Pass<"tw-hls-select-schedules", "::mlir::ModuleOp"> {
   let options = [Option<"part", "part", "std::string", "\"xcu280\"", "the device">,
     Option<"budget", "budget", "std::string", "\"\"", "resource=count, between commas: dsp, bram, uram, lut, ff">,
     Option<"blocks", "blocks", "bool", "false", "kernels hand on blocks of their results, and run side by side">,
-    Option<"fabric", "fabric", "bool", "false", "f32 additions in lookup tables, where the part has plenty">];
+    Option<"fabric", "fabric", "bool", "false", "f32 additions in lookup tables, where the part has plenty">,
+    Option<"shares", "shares", "bool", "true", "one operator serves the cycles between two iterations, as in HLS tools; not in our Verilog">];
   let dependentDialects = ["::tilewright::hls::HLSDialect"];
 }
 

@@ -24,6 +24,7 @@ namespace {
 /// Cycles of the statements of a block one after another, and their multipliers; nests are appended.
 struct BlockEstimator {
   std::vector<NestEstimate> &nests;
+  bool shares;
 
   NestEstimate nest(affine::AffineForOp loop) {
     if (isBlockLoop(loop))
@@ -50,7 +51,7 @@ struct BlockEstimator {
     at.getBody()->walk([&](affine::AffineForOp inner) {
       estimate.copies *= inner.getConstantUpperBound() - inner.getConstantLowerBound();
     });
-    const int64_t sharers = std::max<int64_t>(1, estimate.ii); // one operator serves II iterations
+    const int64_t sharers = shares ? std::max<int64_t>(1, estimate.ii) : 1; // one operator serves the II's cycles
     const int64_t sharedOperands = sharers > 1 ? 2 * body.operators : 0;
     estimate.dsp = llvm::divideCeil(body.dsp, sharers);
     estimate.lut = llvm::divideCeil(body.lut, sharers) + sharedOperands * sharedOperand().lut + nestControl().lut;
@@ -64,7 +65,7 @@ struct BlockEstimator {
   NestEstimate blocks(affine::AffineForOp loop) {
     std::vector<NestEstimate> inside;
     const int64_t trips = loop.getConstantUpperBound();
-    auto [cycles, dsp] = BlockEstimator{inside}.block(*loop.getBody());
+    auto [cycles, dsp] = BlockEstimator{inside, shares}.block(*loop.getBody());
     NestEstimate all = inside.empty() ? NestEstimate() : inside.back();
     for (const NestEstimate &other : llvm::drop_end(inside)) {
       all.lut += other.lut;
@@ -339,7 +340,7 @@ int64_t blockMemories(StreamType type) {
   return blocksFor(type.getDepth(), widthOf(type.getElement()));
 }
 
-DesignEstimate estimateDesign(func::FuncOp top) {
+DesignEstimate estimateDesign(func::FuncOp top, bool shares) {
   DesignEstimate design;
   auto module = top->getParentOfType<ModuleOp>();
   Chain all, inside;
@@ -363,7 +364,7 @@ DesignEstimate estimateDesign(func::FuncOp top) {
     auto function = module.lookupSymbol<func::FuncOp>(task.getCallee());
     TaskEstimate estimate;
     estimate.name = task.getCallee().str();
-    std::tie(estimate.cycles, estimate.dsp) = BlockEstimator{estimate.nests}.block(function.getBody().front());
+    std::tie(estimate.cycles, estimate.dsp) = BlockEstimator{estimate.nests, shares}.block(function.getBody().front());
     function.walk([&](BufferOp buffer) {
       auto type = cast<MemRefType>(buffer.getMemory().getType());
       estimate.bram += blockMemories(type);

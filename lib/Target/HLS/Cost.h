@@ -75,7 +75,8 @@ struct DesignEstimate {
   std::optional<RtlEstimate> rtl;
   std::vector<TaskEstimate> tasks;
 };
-DesignEstimate estimateDesign(mlir::func::FuncOp top);
+/// `shares`: an operator serves all cycles of an II, as in HLS tools; the Verilog has one for each use.
+DesignEstimate estimateDesign(mlir::func::FuncOp top, bool shares = true);
 
 } // namespace tilewright::hls
 

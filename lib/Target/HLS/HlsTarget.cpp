@@ -63,6 +63,7 @@ public:
     schedules.budget = options.budget;
     schedules.blocks = !options.rtl; // the Verilog has no queues of blocks
     schedules.fabric = true;
+    schedules.shares = !options.rtl;
     pm.addPass(createHlsSplitKernels());
     pm.addPass(createHlsSelectSchedules(schedules));
     auto &kernel = pm.nest<func::FuncOp>();
@@ -80,7 +81,7 @@ public:
     llvm::Expected<func::FuncOp> top = topOf(module);
     if (!top)
       return top.takeError();
-    if (llvm::Error over = overBudget(estimateDesign(*top), options))
+    if (llvm::Error over = overBudget(estimateDesign(*top, !options.rtl), options))
       return over;
     return printKernels(*top);
   }
@@ -96,7 +97,7 @@ public:
       return kernels.takeError();
     const Part &part = *llvm::cantFail(findPart(options.part));
     const Resources budget = llvm::cantFail(readBudget(options.budget, part));
-    DesignEstimate design = estimateDesign(*top);
+    DesignEstimate design = estimateDesign(*top, !options.rtl);
     if (llvm::Error over = overBudget(design, options))
       return over;
     std::vector<DesignFile> files = checkHeaders();

@@ -73,7 +73,7 @@ int64_t scatteredLoads(linalg::LinalgOp op) {
 
 } // namespace
 
-SmallVector<Choice> choicesOf(linalg::LinalgOp op, std::optional<BlockLoop> block) {
+SmallVector<Choice> choicesOf(linalg::LinalgOp op, bool shares, std::optional<BlockLoop> block) {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges(), along = loopsAlongResult(op);
   int64_t blocks = 1;
   if (block) {
@@ -150,7 +150,7 @@ SmallVector<Choice> choicesOf(linalg::LinalgOp op, std::optional<BlockLoop> bloc
       choice.blockCycles = blockCycles(choice.cycles);
       choice.cycles = blockLoopCycles(blocks, choice.cycles);
     }
-    choice.dsp = llvm::divideCeil(body.dsp * copies, choice.ii); // one operator serves `ii` iterations
+    choice.dsp = llvm::divideCeil(body.dsp * copies, shares ? choice.ii : 1);
     choice.dsp = std::max(choice.dsp, body.dsp > 0 ? int64_t(1) : int64_t(0));
     choice.order = order;
     choice.unroll = unroll;

@@ -18,8 +18,8 @@ struct Choice {
   int64_t blockCycles = 0; ///< of one block, where there are blocks
 };
 
-/// Ever more multipliers, ever fewer cycles.
-llvm::SmallVector<Choice> choicesOf(mlir::linalg::LinalgOp op, std::optional<BlockLoop> block = {});
+/// Ever more multipliers, ever fewer cycles. `shares`: one serves all cycles between two iterations.
+llvm::SmallVector<Choice> choicesOf(mlir::linalg::LinalgOp op, bool shares, std::optional<BlockLoop> block = {});
 
 } // namespace tilewright::hls
 

@@ -158,7 +158,7 @@ private:
         continue;
       Blocked blocked{group, size, {}, {}};
       for (auto [nest, loop] : group.loops)
-        blocked.members.push_back(choicesOf(nests[nest].op, BlockLoop{loop, size}));
+        blocked.members.push_back(choicesOf(nests[nest].op, /*shares=*/true, BlockLoop{loop, size}));
       if (llvm::any_of(blocked.members, [](ArrayRef<Choice> its) { return its.empty(); }))
         continue;
       blocked.choices = groupChoices(blocked.members, orderOf(group), group.extent / size);
@@ -286,7 +286,7 @@ struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
             llvm::any_of(op.getStaticLoopRanges(), ShapedType::isDynamic) || op.getNumLoops() == 0)
           return;
         setFabric(op, fabric);
-        Nest nest{op, std::max<int64_t>(1, launches.lookup(kernel.getName())), choicesOf(op)};
+        Nest nest{op, std::max<int64_t>(1, launches.lookup(kernel.getName())), choicesOf(op, shares)};
         nests.push_back(std::move(nest));
       });
     }
@@ -295,7 +295,7 @@ struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
     if (fabric && selection && tablesOf(nests, *selection) > (*device)->lut / 2) {
       for (Nest &nest : nests) {
         setFabric(nest.op, false);
-        nest.choices = choicesOf(nest.op);
+        nest.choices = choicesOf(nest.op, shares);
       }
       selection = Selector(getOperation(), nests, resources->dsp).select(blocks);
     }

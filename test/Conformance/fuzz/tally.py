@@ -60,6 +60,7 @@ def show(table: dict) -> None:
         ("right, some ops in eager", str(states["fallback"])),
         ("right by the rule with noise (of both)", str(words.get("noise", 0))),
         ("right over several draws of the inputs", str(words.get("draws", 0))),
+        ("right by what eager makes of dense inputs", str(words.get("dense", 0))),
         ("right by what torch's fake tensors tell", str(words.get("told", 0))),
         ("called again with other sizes", str(words.get("resized", 0))),
         ("torch.compile itself fails alike, eager refuses", f"{states['torch']}, {states['eager']}"),
