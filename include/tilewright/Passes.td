@@ -186,7 +186,7 @@ def ExpandAttention : Pass<"tw-expand-attention", "::mlir::func::FuncOp"> {
 
 def ExpandLoops : Pass<"tw-expand-loops", "::mlir::func::FuncOp"> {
   let summary = "tw_tile.scan, sort and scatter on buffers become plain loops";
-  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
+  let dependentDialects = ["::mlir::vector::VectorDialect", "::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
 }
 
 def FlattenGrid : Pass<"tw-flatten-grid", "::mlir::func::FuncOp"> {

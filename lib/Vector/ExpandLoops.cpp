@@ -1,8 +1,6 @@
 //===- ExpandLoops.cpp - scans, sorts and scatters as plain loops --------------------===//
 //
-// Before:  tw_tile.scan sum {dim = 1} ins(%x) outs(%y)
-// After:   for each row { a = 0; for j { a += x[j]; y[j] = a } }
-//
+// scan: ScanLoops.h.
 // scatter: one loop nest over the source, in order, so that of several writes to one place the last stays.
 // sort: each row by a stable bottom-up merge sort of (value, index) pairs in scratch memory; NaN counts as largest. Few
 // of many elements (topk) are found in one pass that inserts what comes before the last of those kept.
@@ -10,6 +8,7 @@
 // Test: test/Vector/expand-loops.mlir
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Vector/ScanLoops.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -26,32 +25,6 @@ namespace {
 class PlainLoops {
 public:
   explicit PlainLoops(Operation *op) : op(op), builder(op), loc(op->getLoc()) {}
-
-  void scan(tile::ScanOp scan) {
-    Value in = scan.getInputs()[0], out = scan.getOutputs()[0];
-    int64_t dim = scan.getDim();
-    Type element = typeOf(out).getElementType();
-    Type wide = element.isBF16() || element.isF16() ? builder.getF32Type() : element;
-    // As eager has it: a running sum or product of f32 is kept in f64.
-    if (element.isF32() && (scan.getKind() == tile::ScanKind::Sum || scan.getKind() == tile::ScanKind::Prod))
-      wide = builder.getF64Type();
-    nest(extentsBut(in, dim), [&](SmallVector<Value> at) {
-      at.insert(at.begin() + dim, Value());
-      Value first = identity(scan.getKind(), wide);
-      auto loop = scf::ForOp::create(builder, loc, constant(0), size(in, dim), constant(1), ValueRange{first});
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(loop.getBody());
-      at[dim] = loop.getInductionVar();
-      Value x = memref::LoadOp::create(builder, loc, in, at);
-      if (x.getType() != wide && isa<FloatType>(wide))
-        x = arith::ExtFOp::create(builder, loc, wide, x);
-      Value next = combine(scan.getKind(), loop.getRegionIterArgs()[0], x);
-      Value stored = element == wide ? next : arith::TruncFOp::create(builder, loc, element, next).getResult();
-      memref::StoreOp::create(builder, loc, stored, out, at);
-      scf::YieldOp::create(builder, loc, next);
-    });
-    op->erase();
-  }
 
   void scatter(tile::ScatterOp scatter) {
     Value source = scatter.getInputs()[0], out = scatter.getOutputs()[0];
@@ -308,19 +281,6 @@ private:
                                     arith::AddIOp::create(builder, loc, right, moved).getResult()});
   }
 
-  Value combine(tile::ScanKind kind, Value a, Value b) {
-    switch (kind) {
-    case tile::ScanKind::Sum:
-      return apply<arith::AddFOp, arith::AddIOp>(a, b);
-    case tile::ScanKind::Prod:
-      return apply<arith::MulFOp, arith::MulIOp>(a, b);
-    case tile::ScanKind::Max:
-      return apply<arith::MaximumFOp, arith::MaxSIOp>(a, b);
-    case tile::ScanKind::Min:
-      return apply<arith::MinimumFOp, arith::MinSIOp>(a, b);
-    }
-    return a;
-  }
   Value combine(tile::ScatterKind kind, Value a, Value b) {
     switch (kind) {
     case tile::ScatterKind::Set:
@@ -342,22 +302,6 @@ private:
     return IntOp::create(builder, loc, a, b);
   }
 
-  Value identity(tile::ScanKind kind, Type type) {
-    bool isFloat = isa<FloatType>(type);
-    if (kind == tile::ScanKind::Sum)
-      return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-    if (kind == tile::ScanKind::Prod)
-      return arith::ConstantOp::create(builder, loc, builder.getOneAttr(type));
-    bool max = kind == tile::ScanKind::Max;
-    if (isFloat)
-      return arith::ConstantOp::create(
-          builder, loc, builder.getFloatAttr(type, APFloat::getInf(cast<FloatType>(type).getFloatSemantics(), max)));
-    unsigned width = type.getIntOrFloatBitWidth();
-    return arith::ConstantOp::create(
-        builder, loc,
-        builder.getIntegerAttr(type, max ? APInt::getSignedMinValue(width) : APInt::getSignedMaxValue(width)));
-  }
-
   Operation *op;
   OpBuilder builder;
   Location loc;
@@ -373,7 +317,7 @@ struct ExpandLoops : impl::ExpandLoopsBase<ExpandLoops> {
     for (Operation *op : ops) {
       PlainLoops loops(op);
       if (auto scan = dyn_cast<tile::ScanOp>(op))
-        loops.scan(scan);
+        expandScan(scan);
       else if (auto scatter = dyn_cast<tile::ScatterOp>(op))
         loops.scatter(scatter);
       else

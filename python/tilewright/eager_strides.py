@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 from torch import fx
 
-from .outputs import named, shared_memory, view_chain
+from .outputs import expressions_of, named, shared_memory, view_chain
 
 
 def _is_imprecise(node: fx.Node) -> bool:
@@ -26,11 +26,6 @@ def results_of(gm: fx.GraphModule) -> list:
     return [f if isinstance(f, torch.Tensor) and f.layout == torch.strided else None for f in fakes]
 
 
-def _expressions(sizes) -> list:
-    """Sizes or strides to compare without a guard; of sizes that follow from data there can be none."""
-    return [s.node.expr if isinstance(s, torch.SymInt) else s for s in sizes]
-
-
 def told(gm: fx.GraphModule, fakes: list, first: int, first_saved: int) -> dict[fx.Node, tuple]:
     """Strides for results of an AOTAutograd graph, of which the user's begin at number `first`, that are no views of
     arguments or of each other. Other names of one that are saved for the backward graph, from number `first_saved` on,
@@ -40,7 +35,7 @@ def told(gm: fx.GraphModule, fakes: list, first: int, first_saved: int) -> dict[
     shared = shared_memory(values)
     for node, fake in zip(values[first:], fakes):
         held = node.meta.get("val") if isinstance(node, fx.Node) else None
-        if fake is None or not isinstance(held, torch.Tensor) or _expressions(held.shape) != _expressions(fake.shape):
+        if fake is None or not isinstance(held, torch.Tensor) or expressions_of(held.shape) != expressions_of(fake.shape):
             continue
         if (root := view_chain(node)[0]).op == "placeholder":
             continue  # torch makes these views itself
@@ -55,7 +50,7 @@ def differing(strides: dict[fx.Node, tuple]) -> dict[fx.Node, tuple]:
     """Those that are not what AOTAutograd's graph says."""
 
     def differs(held, theirs) -> bool:
-        ours, theirs, sizes = (_expressions(of) for of in (held.stride(), theirs, held.shape))
+        ours, theirs, sizes = (expressions_of(of) for of in (held.stride(), theirs, held.shape))
         return any(a != b for a, b, size in zip(ours, theirs, sizes) if size != 1)
 
     return {node: theirs for node, theirs in strides.items() if differs(node.meta["val"], theirs)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections import Counter
 
@@ -86,6 +87,25 @@ def laid_out(values, strides: dict[fx.Node, tuple], first_saved: int):
         yield value, tuple(strides.get(value, held.stride())) if isinstance(held, torch.Tensor) else None
 
 
+def expressions_of(sizes) -> list:
+    """Sizes or strides to compare without a guard; of sizes that follow from data there can be none."""
+    return [s.node.expr if isinstance(s, torch.SymInt) else s for s in sizes]
+
+
+def _count(tensor: torch.Tensor) -> int:
+    """Elements, in the traced call."""
+    return math.prod(s.node.hint or 1 if isinstance(s, torch.SymInt) else s for s in tensor.shape)
+
+
+def shows_most(root: fx.Node, view: torch.Tensor, layout) -> bool:
+    """Whether `view`, of a result of an op, has gaps or shared elements in memory, and most of the result is in it: the
+    result is made, as in eager, and nothing is copied. Of small parts alone the part is computed."""
+    whole = root.meta.get("val")
+    return (root.op == "call_function" and isinstance(whole, torch.Tensor) and expressions_of(layout) == expressions_of(view.stride())
+            and is_non_overlapping_and_dense_or_false(whole) and not is_non_overlapping_and_dense_or_false(view)
+            and 2 * _count(view) >= _count(whole))  # fmt: skip
+
+
 def recipes_for(walker, values):
     """Sets the program's outputs and walker.result.recipes."""
     result, symbols = walker.result, walker.result.symbols
@@ -125,7 +145,7 @@ def recipes_for(walker, values):
         elif len(chain := view_chain(value)) > 1 and chain[0] in walker.arguments:
             result.returned.add(walker.arguments[chain[0]])
             pending.append(("compute", 0, replay(chain, walker.arguments[chain[0]], symbols)))
-        elif number < walker.first_saved and len(chain) > 1 and chain[0] in shared:
+        elif number < walker.first_saved and len(chain) > 1 and (chain[0] in shared or shows_most(chain[0], held, layout)):
             root = chain[0].meta["val"]
             pending.append(("compute", 0, replay(chain, output(chain[0], root, root.stride()), symbols, of_results=True)))
         else:

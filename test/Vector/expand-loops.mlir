@@ -30,6 +30,43 @@ func.func private @scan_max(%x: memref<4x9xf32>, %y: memref<4x9xf32>) attributes
 
 // -----
 
+// Sixteen columns are one vector; of 33 the last is done by itself.
+// CHECK-LABEL: func.func private @scan_columns
+// CHECK: scf.for %[[J:.*]] = %c0{{.*}} to %c32{{.*}} step %c16
+// CHECK: scf.for %[[I:[a-z0-9]+]] = {{.*}} -> (vector<16xf64>)
+// CHECK: vector.load %{{.*}}[%[[I]], %[[J]]] : memref<4x33xf32>, vector<16xf32>
+// CHECK: arith.addf %{{.*}} : vector<16xf64>
+// CHECK: vector.store
+// CHECK: scf.for {{.*}} -> (f64)
+func.func private @scan_columns(%x: memref<4x33xf32>, %y: memref<4x33xf32>) attributes {tw.kernel} {
+  tw_tile.scan sum {dim = 0} ins(%x : memref<4x33xf32>) outs(%y : memref<4x33xf32>)
+  return
+}
+
+// -----
+
+// A maximum is the same in any order: of 1, 2, 4, 8 and 16 elements, and with what came before.
+// CHECK-LABEL: func.func private @scan_row
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c32{{.*}} step %c16{{.*}} iter_args(%[[BEFORE:.*]] = %{{.*}}) -> (vector<16xf32>)
+// CHECK: vector.shuffle %{{.*}} [0, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30]
+// CHECK: vector.shuffle %{{.*}} [0, 1, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29]
+// CHECK: vector.shuffle %{{.*}} [0, 1, 2, 3, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27]
+// CHECK: vector.shuffle %{{.*}} [0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23]
+// CHECK: %[[OF_SIXTEEN:.*]] = arith.maximumf
+// CHECK: %[[Y:.*]] = arith.maximumf %[[BEFORE]], %[[OF_SIXTEEN]]
+// CHECK: vector.store %[[Y]]
+// CHECK: %[[LAST:.*]] = vector.shuffle %[[OF_SIXTEEN]], %[[OF_SIXTEEN]] [15, 15,
+// CHECK: %[[NEXT:.*]] = arith.maximumf %[[BEFORE]], %[[LAST]]
+// CHECK: scf.yield %[[NEXT]]
+// CHECK: vector.extract %{{.*}}[15]
+// CHECK: scf.for {{.*}} -> (f32)
+func.func private @scan_row(%x: memref<4x33xf32>, %y: memref<4x33xf32>) attributes {tw.kernel} {
+  tw_tile.scan max {dim = 1} ins(%x : memref<4x33xf32>) outs(%y : memref<4x33xf32>)
+  return
+}
+
+// -----
+
 // A merge sort of each row: runs double until they are the row; values and indices move together.
 // CHECK-LABEL: func.func private @sort
 // CHECK-DAG: memref.alloc{{.*}}: memref<2x9xf32>

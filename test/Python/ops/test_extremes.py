@@ -3,13 +3,13 @@
 import pytest
 import torch
 
-from numbers_rule import compiled_strictly
+from numbers_rule import check, compiled_strictly
 
 
 def special(shape, dtype):
     """Many equal elements; of floats NaN and infinities, and a row of nothing but -inf."""
     x = (torch.randn(shape, generator=torch.Generator().manual_seed(0)) * 3).to(dtype)
-    if dtype.is_floating_point:
+    if dtype.is_floating_point and x.numel():
         rows = x.view(-1, shape[-1])
         rows[0, ::7], rows[-1, 3::5], rows[len(rows) // 2] = float("nan"), float("inf"), -float("inf")
     return x
@@ -50,3 +50,25 @@ def test_places_of_extremes(shape, dtype):
     for name in ("max", "min"):
         ours, eager = compiled_strictly(lambda v, name=name: getattr(v, name)(-1))(x), getattr(x, name)(-1)
         assert same(ours[0], eager[0]) and same(x.gather(-1, ours[1].unsqueeze(-1)).squeeze(-1), eager[0])
+
+
+@pytest.mark.parametrize("shape", [(33,), (5, 16), (3, 4, 47), (40, 70), (2, 33, 17), (0, 20), (20, 0), (64, 1)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64, torch.int64, torch.int8])
+def test_running_extremes_and_sums(shape, dtype):
+    """In vectors of columns or of a row's elements, and what is left one by one."""
+    x = special(shape, dtype)
+    tame = torch.randint(-3, 4, shape).to(dtype) if not dtype.is_floating_point else (torch.rand(shape) + 0.5).to(dtype)
+    for dim in range(len(shape)):
+        for name in ("cummax", "cummin"):
+            for ours, eager in zip(compiled_strictly(lambda v, n=name, d=dim: getattr(v, n)(d))(x), getattr(x, name)(dim)):
+                assert same(ours, eager)
+        check(lambda v, d=dim: (v.cumsum(d), v.cumprod(d)), tame)
+
+
+def test_running_extremes_of_symbolic_sizes():
+    compiled = compiled_strictly(lambda v: (v.cummax(0).values, v.cummax(1).values, v.cumsum(0)), dynamic=True)
+    for rows, columns in ((3, 5), (20, 16), (17, 50)):
+        x = torch.randn(rows, columns)
+        ours = compiled(x)
+        assert torch.equal(ours[0], x.cummax(0).values) and torch.equal(ours[1], x.cummax(1).values)
+        torch.testing.assert_close(ours[2], x.cumsum(0))

@@ -1,0 +1,212 @@
+//===- ScanLoops.cpp - running sums and extremes as loops -------------------------===//
+//
+// Before:  tw_tile.scan max {dim = 1} ins(%x) outs(%y)
+// After:   for each row { a = -inf; for j { a = max(a, x[j]); y[j] = a } }
+//
+// Along another dimension than the last, 16 elements of that are one vector. Along the last, what is exact in any order
+// (extremes, sums of integers) is done 16 elements at a time: those of 1, 2, 4, 8 and 16 elements by moving lanes,
+// which do not wait for each other, and then with what came before, which does. As eager has it, a running sum or
+// product of f32 is kept in f64.
+//
+// Tests: test/Vector/expand-loops.mlir, test/Python/ops/test_extremes.py
+//
+//===----------------------------------------------------------------------------===//
+#include "lib/Vector/ScanLoops.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace tilewright::vector_stage {
+namespace {
+
+constexpr int64_t lanes = 16;
+
+class ScanLoops {
+public:
+  explicit ScanLoops(tile::ScanOp scan)
+      : builder(scan), loc(scan.getLoc()), in(scan.getInputs()[0]), out(scan.getOutputs()[0]), kind(scan.getKind()),
+        dim(scan.getDim()), rank(typeOf(out).getRank()) {
+    element = typeOf(out).getElementType();
+    wide = element.isBF16() || element.isF16() ? builder.getF32Type() : element;
+    if (element.isF32() && (kind == tile::ScanKind::Sum || kind == tile::ScanKind::Prod))
+      wide = builder.getF64Type();
+  }
+
+  void expand() {
+    const bool vectors = isDense(in) && isDense(out) && element.getIntOrFloatBitWidth() >= 8 &&
+                         (typeOf(out).isDynamicDim(rank - 1) || typeOf(out).getDimSize(rank - 1) >= lanes);
+    const bool byLanes = dim == rank - 1;
+    const bool anyOrder = kind == tile::ScanKind::Max || kind == tile::ScanKind::Min || isa<IntegerType>(wide);
+    SmallVector<Value> at(rank);
+    over(0, at, vectors && !byLanes ? rank - 1 : rank, [&] {
+      if (!vectors || (byLanes && !anyOrder)) {
+        along(at, constant(0), size(dim), identity(wide));
+        return;
+      }
+      if (byLanes)
+        return row(at);
+      // Columns: vectors of them, and the last ones one by one.
+      Value end = size(rank - 1), whole = wholeVectors(end);
+      loop(constant(0), whole, lanes, [&](Value column) {
+        at[rank - 1] = column;
+        along(at, constant(0), size(dim), identity(vectorOf(wide)));
+      });
+      loop(whole, end, 1, [&](Value column) {
+        at[rank - 1] = column;
+        along(at, constant(0), size(dim), identity(wide));
+      });
+    });
+  }
+
+private:
+  static MemRefType typeOf(Value value) { return cast<MemRefType>(value.getType()); }
+  static bool isDense(Value value) {
+    auto [strides, offset] = typeOf(value).getStridesAndOffset();
+    return strides.back() == 1;
+  }
+  VectorType vectorOf(Type type) { return VectorType::get({lanes}, type); }
+  Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
+  Value size(int64_t of) {
+    return getValueOrCreateConstantIndexOp(builder, loc, memref::getMixedSize(builder, loc, in, of));
+  }
+  Value wholeVectors(Value count) {
+    if (std::optional<int64_t> known = getConstantIntValue(count))
+      return constant(*known / lanes * lanes);
+    Value rest = arith::RemUIOp::create(builder, loc, count, constant(lanes));
+    return arith::SubIOp::create(builder, loc, count, rest);
+  }
+
+  void loop(Value from, Value to, int64_t step, function_ref<void(Value)> body) {
+    if (std::optional<int64_t> known = getConstantIntValue(from); known && known == getConstantIntValue(to))
+      return;
+    auto made = scf::ForOp::create(builder, loc, from, to, constant(step));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(made.getBody());
+    body(made.getInductionVar());
+  }
+
+  /// `body` for each element of the dimensions from `next` to `end` but the scan's.
+  void over(int64_t next, SmallVector<Value> &at, int64_t end, function_ref<void()> body) {
+    if (next == end)
+      return body();
+    if (next == dim)
+      return over(next + 1, at, end, body);
+    loop(constant(0), size(next), 1, [&](Value index) {
+      at[next] = index;
+      over(next + 1, at, end, body);
+    });
+  }
+
+  /// The scan from `from` to `to` of what `before` is a number of, or a vector of columns. Returns its last value.
+  Value along(SmallVector<Value> at, Value from, Value to, Value before) {
+    auto made = scf::ForOp::create(builder, loc, from, to, constant(1), ValueRange{before});
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(made.getBody());
+    at[dim] = made.getInductionVar();
+    Value next = combine(made.getRegionIterArgs()[0], load(at, before.getType()));
+    store(next, at);
+    scf::YieldOp::create(builder, loc, next);
+    return made.getResult(0);
+  }
+
+  /// A row, in vectors of its elements.
+  void row(SmallVector<Value> at) {
+    Value end = size(dim), whole = wholeVectors(end);
+    auto made =
+        scf::ForOp::create(builder, loc, constant(0), whole, constant(lanes), ValueRange{identity(vectorOf(wide))});
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(made.getBody());
+      at[dim] = made.getInductionVar();
+      Value running = load(at, vectorOf(wide)), first = identity(vectorOf(wide));
+      for (int64_t step = 1; step < lanes; step *= 2) {
+        SmallVector<int64_t> moved;
+        for (int64_t lane = 0; lane < lanes; ++lane)
+          moved.push_back(lane < step ? lane : lanes + lane - step);
+        running = combine(vector::ShuffleOp::create(builder, loc, first, running, moved), running);
+      }
+      Value before = made.getRegionIterArgs()[0];
+      store(combine(before, running), at);
+      Value last = vector::ShuffleOp::create(builder, loc, running, running, SmallVector<int64_t>(lanes, lanes - 1));
+      scf::YieldOp::create(builder, loc, combine(before, last));
+    }
+    Value last = vector::ExtractOp::create(builder, loc, made.getResult(0), lanes - 1);
+    along(at, whole, end, last);
+  }
+
+  /// As `type`, the wide one or a vector of it.
+  Value load(ArrayRef<Value> at, Type type) {
+    Value x = isa<VectorType>(type) ? vector::LoadOp::create(builder, loc, vectorOf(element), in, at).getResult()
+                                    : memref::LoadOp::create(builder, loc, in, at).getResult();
+    return wide == element ? x : arith::ExtFOp::create(builder, loc, type, x).getResult();
+  }
+  void store(Value value, ArrayRef<Value> at) {
+    const bool isVector = isa<VectorType>(value.getType());
+    if (wide != element)
+      value = arith::TruncFOp::create(builder, loc, isVector ? Type(vectorOf(element)) : element, value);
+    if (isVector)
+      vector::StoreOp::create(builder, loc, value, out, at);
+    else
+      memref::StoreOp::create(builder, loc, value, out, at);
+  }
+
+  Value combine(Value a, Value b) {
+    switch (kind) {
+    case tile::ScanKind::Sum:
+      return apply<arith::AddFOp, arith::AddIOp>(a, b);
+    case tile::ScanKind::Prod:
+      return apply<arith::MulFOp, arith::MulIOp>(a, b);
+    case tile::ScanKind::Max:
+      return apply<arith::MaximumFOp, arith::MaxSIOp>(a, b);
+    case tile::ScanKind::Min:
+      return apply<arith::MinimumFOp, arith::MinSIOp>(a, b);
+    }
+    return a;
+  }
+  template <typename FloatOp, typename IntOp> Value apply(Value a, Value b) {
+    if (isa<FloatType>(wide))
+      return FloatOp::create(builder, loc, a, b);
+    return IntOp::create(builder, loc, a, b);
+  }
+
+  /// What changes nothing, as `type`: the wide one or a vector of it.
+  Value identity(Type type) {
+    TypedAttr value = one();
+    if (auto vector = dyn_cast<VectorType>(type))
+      value = DenseElementsAttr::get(vector, Attribute(value));
+    return arith::ConstantOp::create(builder, loc, value);
+  }
+  TypedAttr one() {
+    if (kind == tile::ScanKind::Sum)
+      return builder.getZeroAttr(wide);
+    if (kind == tile::ScanKind::Prod)
+      return builder.getOneAttr(wide);
+    const bool max = kind == tile::ScanKind::Max;
+    if (auto type = dyn_cast<FloatType>(wide))
+      return builder.getFloatAttr(type, APFloat::getInf(type.getFloatSemantics(), /*Negative=*/max));
+    const unsigned width = wide.getIntOrFloatBitWidth();
+    return builder.getIntegerAttr(wide, max ? APInt::getSignedMinValue(width) : APInt::getSignedMaxValue(width));
+  }
+
+  OpBuilder builder;
+  Location loc;
+  Value in, out;
+  tile::ScanKind kind;
+  int64_t dim, rank;
+  Type element, wide;
+};
+
+} // namespace
+
+void expandScan(tile::ScanOp scan) {
+  ScanLoops(scan).expand();
+  scan->erase();
+}
+
+} // namespace tilewright::vector_stage
