@@ -3,10 +3,10 @@
 // Before:  tw_tile.scan max {dim = 1} ins(%x) outs(%y)
 // After:   for each row { a = -inf; for j { a = max(a, x[j]); y[j] = a } }
 //
-// Along another dimension than the last, 16 elements of that are one vector. Along the last, what is exact in any order
-// (extremes, sums of integers) is done 16 elements at a time: those of 1, 2, 4, 8 and 16 elements by moving lanes,
-// which do not wait for each other, and then with what came before, which does. As eager has it, a running sum or
-// product of f32 is kept in f64.
+// Along another dimension than the last, 16 elements of that are one vector, and those left over one with a mask. Along
+// the last, what is exact in any order (extremes, sums of integers) is done 16 elements at a time: those of 1, 2, 4, 8
+// and 16 elements by moving lanes, which do not wait for each other, and then with what came before, which does. As
+// eager has it, a running sum or product of f32 is kept in f64.
 //
 // Tests: test/Vector/expand-loops.mlir, test/Python/ops/test_extremes.py
 //
@@ -39,9 +39,11 @@ public:
   }
 
   void expand() {
-    const bool vectors = isDense(in) && isDense(out) && element.getIntOrFloatBitWidth() >= 8 &&
-                         (typeOf(out).isDynamicDim(rank - 1) || typeOf(out).getDimSize(rank - 1) >= lanes);
     const bool byLanes = dim == rank - 1;
+    const bool few = !typeOf(out).isDynamicDim(rank - 1) && typeOf(out).getDimSize(rank - 1) < lanes;
+    const bool one = few && typeOf(out).getDimSize(rank - 1) == 1;
+    const unsigned bits = element.getIntOrFloatBitWidth();
+    const bool vectors = isDense(in) && isDense(out) && bits >= 8 && (!few || (!byLanes && !one && bits >= 32));
     const bool anyOrder = kind == tile::ScanKind::Max || kind == tile::ScanKind::Min || isa<IntegerType>(wide);
     SmallVector<Value> at(rank);
     over(0, at, vectors && !byLanes ? rank - 1 : rank, [&] {
@@ -57,6 +59,8 @@ public:
         at[rank - 1] = column;
         along(at, constant(0), size(dim), identity(vectorOf(wide)));
       });
+      if (bits >= 32)
+        return rest(at, whole, end);
       loop(whole, end, 1, [&](Value column) {
         at[rank - 1] = column;
         along(at, constant(0), size(dim), identity(wide));
@@ -115,6 +119,17 @@ private:
     return made.getResult(0);
   }
 
+  /// The columns from `from` on, fewer than a vector has lanes.
+  void rest(SmallVector<Value> at, Value from, Value end) {
+    if (std::optional<int64_t> known = getConstantIntValue(from); known && known == getConstantIntValue(end))
+      return;
+    Value count = arith::SubIOp::create(builder, loc, end, from);
+    mask = vector::CreateMaskOp::create(builder, loc, vectorOf(builder.getI1Type()), count);
+    at[rank - 1] = from;
+    along(at, constant(0), size(dim), identity(vectorOf(wide)));
+    mask = {};
+  }
+
   /// A row, in vectors of its elements.
   void row(SmallVector<Value> at) {
     Value end = size(dim), whole = wholeVectors(end);
@@ -142,18 +157,27 @@ private:
 
   /// As `type`, the wide one or a vector of it.
   Value load(ArrayRef<Value> at, Type type) {
-    Value x = isa<VectorType>(type) ? vector::LoadOp::create(builder, loc, vectorOf(element), in, at).getResult()
-                                    : memref::LoadOp::create(builder, loc, in, at).getResult();
+    Value x;
+    if (!isa<VectorType>(type))
+      x = memref::LoadOp::create(builder, loc, in, at);
+    else if (!mask)
+      x = vector::LoadOp::create(builder, loc, vectorOf(element), in, at);
+    else
+      x = vector::MaskedLoadOp::create(
+          builder, loc, vectorOf(element), in, at, mask,
+          arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorOf(element))).getResult());
     return wide == element ? x : arith::ExtFOp::create(builder, loc, type, x).getResult();
   }
   void store(Value value, ArrayRef<Value> at) {
     const bool isVector = isa<VectorType>(value.getType());
     if (wide != element)
       value = arith::TruncFOp::create(builder, loc, isVector ? Type(vectorOf(element)) : element, value);
-    if (isVector)
-      vector::StoreOp::create(builder, loc, value, out, at);
-    else
+    if (!isVector)
       memref::StoreOp::create(builder, loc, value, out, at);
+    else if (mask)
+      vector::MaskedStoreOp::create(builder, loc, out, at, mask, value);
+    else
+      vector::StoreOp::create(builder, loc, value, out, at);
   }
 
   Value combine(Value a, Value b) {
@@ -200,6 +224,7 @@ private:
   tile::ScanKind kind;
   int64_t dim, rank;
   Type element, wide;
+  Value mask; ///< of the columns that there are
 };
 
 } // namespace

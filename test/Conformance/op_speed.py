@@ -94,7 +94,7 @@ def main() -> int:
     torch.set_num_threads(options.threads)
     ratios: dict[str, float] = {}
     for name, build in rows(DTYPES[options.dtype], options.elements).items():
-        if not re.fullmatch(f".*{options.rows}.*", name):
+        if not re.search(options.rows, name):
             continue
         torch.manual_seed(0)
         torch._dynamo.reset()
@@ -113,6 +113,8 @@ def main() -> int:
         if options.all or ratios[name] > options.bar:
             shapes = " ".join("x".join(map(str, x.shape)) for x in inputs if isinstance(x, torch.Tensor))
             print(f"{name:40} {ratios[name]:6.2f} of eager's {milliseconds:8.3f} ms   {shapes}", flush=True)
+    if not ratios:
+        sys.exit(f"no row that can be timed matches '{options.rows}'")
     slow = [name for name, ratio in ratios.items() if ratio > options.bar]
     print(f"{len(ratios)} rows of {options.elements} elements, {options.threads} threads: median {statistics.median(ratios.values()):.2f} of eager's time, "
           f"{len(slow)} above {options.bar:g}")  # fmt: skip

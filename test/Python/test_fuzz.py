@@ -147,6 +147,15 @@ def test_a_planted_bug_is_found_and_made_small(monkeypatch, tmp_path):
     assert ran.returncode == 0 and "RMS error" in ran.stdout, ran.stderr
 
 
+def test_the_bugs_of_the_compiler_find_their_places():
+    """The patch that plants them, after code has moved."""
+    root = conformance.parent.parent
+    if not (root / ".git").exists():
+        pytest.skip("this is no checkout")
+    checked = subprocess.run(["git", "apply", "--check", str(conformance / "fuzz/planted/bugs.patch")], cwd=root, capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stderr
+
+
 def test_bugs_that_nobody_knows_are_not_planted():
     with pytest.raises(ValueError, match="no bug is called"):
         planted.plant("nothing")

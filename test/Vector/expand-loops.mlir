@@ -23,21 +23,24 @@ func.func private @scan(%x: memref<4x9xf32>, %y: memref<4x9xf32>) attributes {tw
 // CHECK: scf.for %[[I:[a-z0-9]+]] = {{.*}} -> (f32)
 // CHECK: memref.load %{{.*}}[%[[I]], %[[J]]]
 // CHECK: arith.maximumf
-func.func private @scan_max(%x: memref<4x9xf32>, %y: memref<4x9xf32>) attributes {tw.kernel} {
-  tw_tile.scan max {dim = 0} ins(%x : memref<4x9xf32>) outs(%y : memref<4x9xf32>)
+func.func private @scan_max(%x: memref<4x9xbf16>, %y: memref<4x9xbf16>) attributes {tw.kernel} {
+  tw_tile.scan max {dim = 0} ins(%x : memref<4x9xbf16>) outs(%y : memref<4x9xbf16>)
   return
 }
 
 // -----
 
-// Sixteen columns are one vector; of 33 the last is done by itself.
+// Sixteen columns are one vector; of 33 the last is one with a mask.
 // CHECK-LABEL: func.func private @scan_columns
 // CHECK: scf.for %[[J:.*]] = %c0{{.*}} to %c32{{.*}} step %c16
 // CHECK: scf.for %[[I:[a-z0-9]+]] = {{.*}} -> (vector<16xf64>)
 // CHECK: vector.load %{{.*}}[%[[I]], %[[J]]] : memref<4x33xf32>, vector<16xf32>
 // CHECK: arith.addf %{{.*}} : vector<16xf64>
 // CHECK: vector.store
-// CHECK: scf.for {{.*}} -> (f64)
+// CHECK: %[[MASK:.*]] = vector.create_mask
+// CHECK: scf.for {{.*}} -> (vector<16xf64>)
+// CHECK: vector.maskedload %{{.*}}, %[[MASK]]
+// CHECK: vector.maskedstore %{{.*}}, %[[MASK]]
 func.func private @scan_columns(%x: memref<4x33xf32>, %y: memref<4x33xf32>) attributes {tw.kernel} {
   tw_tile.scan sum {dim = 0} ins(%x : memref<4x33xf32>) outs(%y : memref<4x33xf32>)
   return
