@@ -9,24 +9,42 @@
 namespace tilewright {
 namespace {
 
-double scaleOr(Node &n, unsigned index, Value query) {
+/// What scores are multiplied by: a constant, or 1 / sqrt of a symbolic head size, by which the query is multiplied.
+struct Scale {
+  double constant = 1;
+  Value factor; ///< in the type that scores are accumulated in; null: none
+};
+
+Scale scaleOr(Node &n, unsigned index, Value query) {
   if (n.has(index, "scale"))
-    return n.number(index, "scale");
+    return {n.number(index, "scale"), {}};
   if (!n.demand(n.rankOf(query) > 0, "a query without dimensions"))
-    return 1;
-  auto width = ::mlir::dyn_cast<AffineConstantExpr>(n.sizesIn(query).back());
-  if (!width) {
-    n.refuse("the head size is symbolic: give a scale");
-    return 1;
-  }
-  return 1.0 / std::sqrt(double(width.getValue()));
+    return {};
+  AffineExpr width = n.sizesIn(query).back();
+  if (auto known = ::mlir::dyn_cast<AffineConstantExpr>(width))
+    return {1.0 / std::sqrt(double(known.getValue())), {}};
+  Type wide = n.accumulator(n.elementOf(query));
+  return {1, n.op<DivOp>({n.scalar(1, wide), n.op<SqrtOp>({n.indexScalar(width, wide)})})};
 }
 
-Results attend(Node &n, Value q, Value k, Value v, Value mask, double scale, bool causal) {
+/// Scores are scaled before they are rounded, and so is a query that stands for them: not in 16 bits.
+void widen(Node &n, const Scale &scale, MutableArrayRef<Value> values) {
+  if (scale.factor)
+    for (Value &value : values)
+      value = n.cast(value, n.elementOf(scale.factor));
+}
+
+Results attend(Node &n, Value q, Value k, Value v, Value mask, Scale scale, bool causal) {
   if (n.failed())
     return n.refused();
   if (n.rankOf(q) < 2 || n.rankOf(q) > 4 || n.rankOf(k) != n.rankOf(q) || n.rankOf(v) != n.rankOf(q))
     return n.refuse("query, key and value need one rank between 2 and 4");
+  const Type element = n.elementOf(q);
+  Value operands[] = {q, k, v};
+  widen(n, scale, operands);
+  std::tie(q, k, v) = std::tie(operands[0], operands[1], operands[2]);
+  if (scale.factor)
+    q = n.op<MulOp>({q, scale.factor}, n.elementOf(q));
   // Missing leading dimensions are ones.
   int64_t rank = n.rankOf(q);
   auto rank4 = [&](Value value) {
@@ -43,8 +61,8 @@ Results attend(Node &n, Value q, Value k, Value v, Value mask, double scale, boo
     mask = n.cast(mask, n.elementOf(q));
   auto op = AttentionOp::create(
       n.builder, n.loc, TypeRange{tensorWithSizes(sizes, n.elementOf(q)), tensorWithSizes(rows, n.f32())}, q, k, v,
-      mask, n.builder.getF64FloatAttr(scale), causal ? n.builder.getUnitAttr() : UnitAttr());
-  Value result = n.reshape(op.getResult(), n.type(0));
+      mask, n.builder.getF64FloatAttr(scale.constant), causal ? n.builder.getUnitAttr() : UnitAttr());
+  Value result = n.reshape(n.cast(op.getResult(), element), n.type(0));
   SmallVector<Value> results{result};
   if (n.resultCount() > 1)
     results.push_back(n.type(1) ? n.reshape(n.cast(op.getLogsumexp(), n.element(1)), n.type(1)) : Value());
@@ -80,7 +98,7 @@ Results flashAttentionBackward(Node &n) {
   if (n.number(6, "dropout_p", 0.0) != 0)
     return n.refuse("dropout inside of attention is not supported");
   bool causal = n.flag(7, "is_causal");
-  double scale = scaleOr(n, 9, q);
+  Scale scale = scaleOr(n, 9, q);
   if (n.failed())
     return n.refused();
   if (n.rankOf(q) != 4)
@@ -91,11 +109,20 @@ Results flashAttentionBackward(Node &n) {
     return n.refuse("the mask has rank " + std::to_string(n.rankOf(mask)) + ", above 4");
   if (mask && !n.elementOf(mask).isInteger(1))
     mask = n.cast(mask, n.accumulator(n.elementOf(q)));
-  auto op =
-      AttentionGradientOp::create(n.builder, n.loc, TypeRange{q.getType(), k.getType(), v.getType()}, q, k, v, out,
-                                  grad, n.cast(lse, n.accumulator(n.elementOf(q))), mask,
-                                  n.builder.getF64FloatAttr(scale), causal ? n.builder.getUnitAttr() : UnitAttr());
-  return {op.getGradQuery(), op.getGradKey(), op.getGradValue()};
+  const Type types[] = {n.elementOf(q), n.elementOf(k), n.elementOf(v)};
+  Value operands[] = {q, k, v, out, grad};
+  widen(n, scale, operands);
+  std::tie(q, k, v, out, grad) = std::tie(operands[0], operands[1], operands[2], operands[3], operands[4]);
+  if (scale.factor)
+    q = n.op<MulOp>({q, scale.factor}, n.elementOf(q));
+  auto op = AttentionGradientOp::create(n.builder, n.loc, TypeRange{q.getType(), k.getType(), v.getType()}, q, k, v,
+                                        out, grad, n.cast(lse, n.accumulator(n.elementOf(q))), mask,
+                                        n.builder.getF64FloatAttr(scale.constant),
+                                        causal ? n.builder.getUnitAttr() : UnitAttr());
+  Value ofQuery = op.getGradQuery();
+  if (scale.factor)
+    ofQuery = n.op<MulOp>({ofQuery, scale.factor}, n.elementOf(ofQuery));
+  return {n.cast(ofQuery, types[0]), n.cast(op.getGradKey(), types[1]), n.cast(op.getGradValue(), types[2])};
 }
 
 } // namespace

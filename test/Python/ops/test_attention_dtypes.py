@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from numbers_rule import check, check_gradient
+from numbers_rule import assert_numbers, check, check_gradient, compiled_strictly
 
 
 def qkv(dtype, key_heads=4):
@@ -111,3 +111,22 @@ def test_a_result_whose_reader_wants_columns_before_rows(order):
 
     check(permuted, *x, weight)
     check_gradient(permuted, *x, weight)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
+def test_heads_of_symbolic_size(dtype, causal):
+    """The scale is 1 / sqrt of a size that a call has."""
+    torch._dynamo.reset()
+    fn = lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=causal)  # noqa: E731
+    compiled = compiled_strictly(fn, dynamic=True)
+    for sizes in ((2, 3, 9, 11), (1, 4, 20, 64)):
+        inputs = [torch.randn(sizes, generator=torch.Generator().manual_seed(i)).to(dtype) for i in range(3)]
+        for wanted in (False, True):
+            def results(run, values, wanted=wanted):
+                values = [v.detach().clone().requires_grad_(wanted) for v in values]
+                out = run(*values)
+                gradients = torch.autograd.grad(out, values, torch.ones_like(out)) if wanted else []
+                return [out.detach(), *(g.contiguous() for g in gradients)]  # nobody promises strides of these
+
+            assert_numbers(results(compiled, inputs), [results(fn, inputs)], results(fn, [x.double() for x in inputs]))
