@@ -27,11 +27,15 @@ Scale scaleOr(Node &n, unsigned index, Value query) {
   return {1, n.op<DivOp>({n.scalar(1, wide), n.op<SqrtOp>({n.indexScalar(width, wide)})})};
 }
 
-/// Scores are scaled before they are rounded, and so is a query that stands for them: not in 16 bits.
-void widen(Node &n, const Scale &scale, MutableArrayRef<Value> values) {
-  if (scale.factor)
-    for (Value &value : values)
-      value = n.cast(value, n.elementOf(scale.factor));
+/// Multiplies the query by a scale that is no constant. Scores are scaled before they are rounded, and so is a query
+/// that stands for them: not in 16 bits, nor `others`.
+void apply(Node &n, const Scale &scale, Value &query, ArrayRef<Value *> others) {
+  if (!scale.factor)
+    return;
+  Type wide = n.elementOf(scale.factor);
+  for (Value *value : others)
+    *value = n.cast(*value, wide);
+  query = n.op<MulOp>({n.cast(query, wide), scale.factor}, wide);
 }
 
 Results attend(Node &n, Value q, Value k, Value v, Value mask, Scale scale, bool causal) {
@@ -40,11 +44,7 @@ Results attend(Node &n, Value q, Value k, Value v, Value mask, Scale scale, bool
   if (n.rankOf(q) < 2 || n.rankOf(q) > 4 || n.rankOf(k) != n.rankOf(q) || n.rankOf(v) != n.rankOf(q))
     return n.refuse("query, key and value need one rank between 2 and 4");
   const Type element = n.elementOf(q);
-  Value operands[] = {q, k, v};
-  widen(n, scale, operands);
-  std::tie(q, k, v) = std::tie(operands[0], operands[1], operands[2]);
-  if (scale.factor)
-    q = n.op<MulOp>({q, scale.factor}, n.elementOf(q));
+  apply(n, scale, q, {&k, &v});
   // Missing leading dimensions are ones.
   int64_t rank = n.rankOf(q);
   auto rank4 = [&](Value value) {
@@ -110,11 +110,7 @@ Results flashAttentionBackward(Node &n) {
   if (mask && !n.elementOf(mask).isInteger(1))
     mask = n.cast(mask, n.accumulator(n.elementOf(q)));
   const Type types[] = {n.elementOf(q), n.elementOf(k), n.elementOf(v)};
-  Value operands[] = {q, k, v, out, grad};
-  widen(n, scale, operands);
-  std::tie(q, k, v, out, grad) = std::tie(operands[0], operands[1], operands[2], operands[3], operands[4]);
-  if (scale.factor)
-    q = n.op<MulOp>({q, scale.factor}, n.elementOf(q));
+  apply(n, scale, q, {&k, &v, &out, &grad});
   auto op = AttentionGradientOp::create(n.builder, n.loc, TypeRange{q.getType(), k.getType(), v.getType()}, q, k, v,
                                         out, grad, n.cast(lse, n.accumulator(n.elementOf(q))), mask,
                                         n.builder.getF64FloatAttr(scale.constant),

@@ -282,24 +282,13 @@ private:
   }
 
   Value combine(tile::ScatterKind kind, Value a, Value b) {
-    switch (kind) {
-    case tile::ScatterKind::Set:
+    if (kind == tile::ScatterKind::Set)
       return b;
-    case tile::ScatterKind::Add:
-      return apply<arith::AddFOp, arith::AddIOp>(a, b);
-    case tile::ScatterKind::Mul:
-      return apply<arith::MulFOp, arith::MulIOp>(a, b);
-    case tile::ScatterKind::Max:
-      return apply<arith::MaximumFOp, arith::MaxSIOp>(a, b);
-    case tile::ScatterKind::Min:
-      return apply<arith::MinimumFOp, arith::MinSIOp>(a, b);
-    }
-    return a;
-  }
-  template <typename FloatOp, typename IntOp> Value apply(Value a, Value b) {
-    if (isa<FloatType>(a.getType()))
-      return FloatOp::create(builder, loc, a, b);
-    return IntOp::create(builder, loc, a, b);
+    const tile::ScanKind reduction = kind == tile::ScatterKind::Add   ? tile::ScanKind::Sum
+                                     : kind == tile::ScatterKind::Mul ? tile::ScanKind::Prod
+                                     : kind == tile::ScatterKind::Max ? tile::ScanKind::Max
+                                                                      : tile::ScanKind::Min;
+    return arith::getReductionOp(reductionOf(reduction, a.getType()), builder, loc, a, b);
   }
 
   Operation *op;

@@ -53,7 +53,7 @@ public:
       }
       if (byLanes)
         return row(at);
-      // Columns: vectors of them, and the last ones one by one.
+      // Columns: vectors of them, and what is left.
       Value end = size(rank - 1), whole = wholeVectors(end);
       loop(constant(0), whole, lanes, [&](Value column) {
         at[rank - 1] = column;
@@ -86,8 +86,13 @@ private:
     return arith::SubIOp::create(builder, loc, count, rest);
   }
 
+  /// Is it known that nothing is from `from` to `to`?
+  static bool isNone(Value from, Value to) {
+    std::optional<int64_t> known = getConstantIntValue(from);
+    return known && known == getConstantIntValue(to);
+  }
   void loop(Value from, Value to, int64_t step, function_ref<void(Value)> body) {
-    if (std::optional<int64_t> known = getConstantIntValue(from); known && known == getConstantIntValue(to))
+    if (isNone(from, to))
       return;
     auto made = scf::ForOp::create(builder, loc, from, to, constant(step));
     OpBuilder::InsertionGuard guard(builder);
@@ -121,7 +126,7 @@ private:
 
   /// The columns from `from` on, fewer than a vector has lanes.
   void rest(SmallVector<Value> at, Value from, Value end) {
-    if (std::optional<int64_t> known = getConstantIntValue(from); known && known == getConstantIntValue(end))
+    if (isNone(from, end))
       return;
     Value count = arith::SubIOp::create(builder, loc, end, from);
     mask = vector::CreateMaskOp::create(builder, loc, vectorOf(builder.getI1Type()), count);
@@ -180,42 +185,14 @@ private:
       vector::StoreOp::create(builder, loc, value, out, at);
   }
 
-  Value combine(Value a, Value b) {
-    switch (kind) {
-    case tile::ScanKind::Sum:
-      return apply<arith::AddFOp, arith::AddIOp>(a, b);
-    case tile::ScanKind::Prod:
-      return apply<arith::MulFOp, arith::MulIOp>(a, b);
-    case tile::ScanKind::Max:
-      return apply<arith::MaximumFOp, arith::MaxSIOp>(a, b);
-    case tile::ScanKind::Min:
-      return apply<arith::MinimumFOp, arith::MinSIOp>(a, b);
-    }
-    return a;
-  }
-  template <typename FloatOp, typename IntOp> Value apply(Value a, Value b) {
-    if (isa<FloatType>(wide))
-      return FloatOp::create(builder, loc, a, b);
-    return IntOp::create(builder, loc, a, b);
-  }
+  Value combine(Value a, Value b) { return arith::getReductionOp(reductionOf(kind, wide), builder, loc, a, b); }
 
   /// What changes nothing, as `type`: the wide one or a vector of it.
   Value identity(Type type) {
-    TypedAttr value = one();
+    TypedAttr value = arith::getIdentityValueAttr(reductionOf(kind, wide), wide, builder, loc);
     if (auto vector = dyn_cast<VectorType>(type))
       value = DenseElementsAttr::get(vector, Attribute(value));
     return arith::ConstantOp::create(builder, loc, value);
-  }
-  TypedAttr one() {
-    if (kind == tile::ScanKind::Sum)
-      return builder.getZeroAttr(wide);
-    if (kind == tile::ScanKind::Prod)
-      return builder.getOneAttr(wide);
-    const bool max = kind == tile::ScanKind::Max;
-    if (auto type = dyn_cast<FloatType>(wide))
-      return builder.getFloatAttr(type, APFloat::getInf(type.getFloatSemantics(), /*Negative=*/max));
-    const unsigned width = wide.getIntOrFloatBitWidth();
-    return builder.getIntegerAttr(wide, max ? APInt::getSignedMinValue(width) : APInt::getSignedMaxValue(width));
   }
 
   OpBuilder builder;
@@ -228,6 +205,22 @@ private:
 };
 
 } // namespace
+
+arith::AtomicRMWKind reductionOf(tile::ScanKind kind, Type element) {
+  using Kind = arith::AtomicRMWKind;
+  const bool isFloat = isa<FloatType>(element);
+  switch (kind) {
+  case tile::ScanKind::Sum:
+    return isFloat ? Kind::addf : Kind::addi;
+  case tile::ScanKind::Prod:
+    return isFloat ? Kind::mulf : Kind::muli;
+  case tile::ScanKind::Max:
+    return isFloat ? Kind::maximumf : Kind::maxs;
+  case tile::ScanKind::Min:
+    return isFloat ? Kind::minimumf : Kind::mins;
+  }
+  llvm_unreachable("all kinds of scans are above");
+}
 
 void expandScan(tile::ScanOp scan) {
   ScanLoops(scan).expand();

@@ -132,14 +132,12 @@ def recipes_for(walker, values):
             pending.append(("argument", walker.arguments[value], None))
         elif held is None:
             pending.append(("none", 0, None))
-        elif isinstance(held, torch.SymInt):
+        elif isinstance(held, (torch.SymInt, torch.SymFloat)):
             text = str(held.node.expr)
             if text in symbols:
                 pending.append(("symbol", symbols.index(text), None))
             else:
                 pending.append(("compute", 0, Number(expression_of(held.node.expr, symbols))))
-        elif isinstance(held, torch.SymFloat):
-            pending.append(("compute", 0, Number(expression_of(held.node.expr, symbols))))
         elif isinstance(held, (int, float, bool)):
             pending.append(("compute", 0, Number(held)))
         elif len(chain := view_chain(value)) > 1 and chain[0] in walker.arguments:

@@ -280,7 +280,7 @@ class Walker:
     def refuse_argument(self, node: fx.Node, name: str, value, reason: str):
         """The ops that read it follow; the line is that of the first."""
         self.reasons[node] = reason
-        where = [f for user in node.users for f in frames(user, self.frame_cache)[-1:]]
+        where = [f for user in node.users for f in self.frames_of(user)[-1:]]
         place = f"{where[0][0]}:{where[0][1]}" if where else ""
         sizes = list(value.shape) if value.layout == torch.strided else "..."
         what = f"argument {name} ({dtype_name(value.dtype)}{sizes}), read by {', '.join(str(u.target) for u in node.users)}"
@@ -327,7 +327,7 @@ class Walker:
     def refuse(self, node: fx.Node, reason: str, follows: bool = False):
         self.reasons[node] = reason
         self.stand_in(node)
-        where = frames(node, self.frame_cache)
+        where = self.frames_of(node)
         place = f"{where[-1][0]}:{where[-1][1]}" if where else ""
         self.result.refusals.append(Refusal(node.name, readable(node.target), reason, place, follows))
 
@@ -382,7 +382,7 @@ class Walker:
                 if reason:
                     raise _tilewright.Refused("its result: " + reason)
             metas = [meta_of(v) for v in values]
-            where = frames(node, self.frame_cache)
+            where = self.frames_of(node)
             if lowerings.registered and str(node.target) in lowerings.registered:
                 number = lowerings.import_lowering(self, node, metas, where)
             elif node.target in whole.TABLE:
@@ -425,9 +425,10 @@ class Walker:
             except _tilewright.Refused as error:
                 for value in output.args[0]:
                     held = value.meta.get("val") if isinstance(value, fx.Node) else None
-                    symbolic = isinstance(held, (torch.SymInt, torch.SymFloat, torch.SymBool)) and value.op == "call_function"
                     if isinstance(held, torch.Tensor):
                         symbolic = not all(isinstance(s, int) for s in (*held.shape, *held.stride()))
+                    else:
+                        symbolic = isinstance(held, (torch.SymInt, torch.SymFloat, torch.SymBool)) and value.op == "call_function"
                     if symbolic:
                         self.refuse(value, str(error))
                 if not self.result.refusals:

@@ -272,8 +272,8 @@ def truth(program: Program, dense: bool = False) -> Run:
         return call(program, wide=True, dense=dense)
 
 
-def references(program: Program) -> tuple[list[Run], Run]:
-    return [with_threads(n, lambda: call(program)) for n in (1, 2)], truth(program)
+def references(program: Program, dense: bool = False) -> tuple[list[Run], Run]:
+    return [with_threads(n, lambda: call(program, dense=dense)) for n in (1, 2)], truth(program, dense)
 
 
 def of_dense_inputs(program: Program, runs: list[Run], exact: Run) -> tuple[list[Run], Run] | None:
@@ -288,8 +288,8 @@ def of_dense_inputs(program: Program, runs: list[Run], exact: Run) -> tuple[list
                    for tensor, other in zip(run.tensors, like.tensors)]  # fmt: skip
         return Run(tensors, like.aliases, like.gradients)
 
-    dense = [with_threads(n, lambda: call(program, dense=True)) for n in (1, 2)]
-    return [laid_out(run, like) for run, like in zip(dense, runs)], laid_out(truth(program, dense=True), exact)
+    found, true = references(program, dense=True)
+    return [laid_out(run, like) for run, like in zip(found, runs)], laid_out(true, exact)
 
 
 def examine(program: Program, using) -> str:
