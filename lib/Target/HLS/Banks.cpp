@@ -30,20 +30,6 @@ int64_t copiesOf(Value iv) {
   return attribute ? attribute.getUnroll() : 1;
 }
 
-/// The coefficient of dimension `position` in a linear expression; 0: it is not there.
-int64_t coefficientOf(AffineExpr expr, unsigned position) {
-  if (auto dim = dyn_cast<AffineDimExpr>(expr))
-    return dim.getPosition() == position;
-  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-  if (!binary)
-    return 0;
-  if (expr.getKind() == AffineExprKind::Add)
-    return coefficientOf(binary.getLHS(), position) + coefficientOf(binary.getRHS(), position);
-  auto factor = dyn_cast<AffineConstantExpr>(binary.getRHS());
-  return expr.getKind() == AffineExprKind::Mul && factor ? coefficientOf(binary.getLHS(), position) * factor.getValue()
-                                                         : 0;
-}
-
 class BankChooser {
 public:
   explicit BankChooser(func::FuncOp top) : top(top), module(top->getParentOfType<ModuleOp>()) {}
@@ -68,6 +54,16 @@ public:
     for (func::FuncOp function : functions)
       if (function->hasAttr(moverAttrName))
         needForMover(function);
+    for (func::FuncOp function : functions) {
+      bool fits = true;
+      function.walk([&](BufferOp buffer) { fits &= fitsTools(buffer); });
+      if (!fits)
+        return failure();
+    }
+    bool fits = true;
+    top.walk([&](BufferOp buffer) { fits &= fitsTools(buffer); });
+    if (!fits)
+      return failure();
     for (func::FuncOp function : functions)
       retype(function);
     top.walk([&](BufferOp buffer) { retype(buffer.getMemory()); });
@@ -133,6 +129,17 @@ private:
     }
   }
 
+  bool fitsTools(BufferOp buffer) {
+    const Factors &factors = factorsOf(buffer.getMemory());
+    const int64_t banks = std::accumulate(factors.begin(), factors.end(), int64_t(1), std::multiplies<>());
+    if (banks <= mostBanks)
+      return true;
+    buffer.emitError() << "array '" << buffer.getName() << "' of " << buffer.getMemory().getType() << " would need "
+                       << banks << " banks for the copies of the loops that use it, and vendors' tools make at most "
+                       << mostBanks << "; fewer multipliers need fewer banks: lower --budget dsp";
+    return false;
+  }
+
   void retype(Value array) {
     auto type = dyn_cast<MemRefType>(array.getType());
     if (!type || memoryOf(type) == Memory::Dram)
@@ -166,6 +173,19 @@ private:
 };
 
 } // namespace
+
+int64_t coefficientOf(AffineExpr expr, unsigned position) {
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return dim.getPosition() == position;
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return 0;
+  if (expr.getKind() == AffineExprKind::Add)
+    return coefficientOf(binary.getLHS(), position) + coefficientOf(binary.getRHS(), position);
+  auto factor = dyn_cast<AffineConstantExpr>(binary.getRHS());
+  return expr.getKind() == AffineExprKind::Mul && factor ? coefficientOf(binary.getLHS(), position) * factor.getValue()
+                                                         : 0;
+}
 
 LogicalResult chooseBanks(func::FuncOp top) { return BankChooser(top).run(); }
 

@@ -56,6 +56,7 @@ struct BlockEstimator {
     estimate.dsp = llvm::divideCeil(body.dsp, sharers);
     estimate.lut = llvm::divideCeil(body.lut, sharers) + sharedOperands * sharedOperand().lut + nestControl().lut;
     estimate.ff = llvm::divideCeil(body.ff, sharers) + sharedOperands * sharedOperand().ff + nestControl().ff;
+    estimate.macs = body.macs * estimate.iterations;
     estimate.cycles = estimate.ii > 0 ? nestCycles(estimate.iterations, estimate.ii, body.depth)
                                       : estimate.iterations * (body.depth + 1) + 2;
     return estimate;
@@ -70,8 +71,10 @@ struct BlockEstimator {
     for (const NestEstimate &other : llvm::drop_end(inside)) {
       all.lut += other.lut;
       all.ff += other.ff;
+      all.macs += other.macs;
     }
     all.iterations *= trips;
+    all.macs *= trips;
     all.cycles = blockLoopCycles(trips, cycles);
     all.dsp = dsp;
     all.blocks = trips;
@@ -215,6 +218,23 @@ int64_t chainThrough(affine::AffineForOp loop) {
   return longest;
 }
 
+/// Is the product added, with others or alone, to the element that the sum replaces?
+bool isAccumulated(Value product) {
+  while (product.hasOneUse()) {
+    Operation *user = *product.user_begin();
+    if (auto store = dyn_cast<affine::AffineStoreOp>(user))
+      return llvm::any_of(store.getMemRef().getUsers(), [&](Operation *other) {
+        auto load = dyn_cast<affine::AffineLoadOp>(other);
+        return load && load->getBlock() == store->getBlock() && load.getAffineMap() == store.getAffineMap() &&
+               load.getMapOperands() == store.getMapOperands();
+      });
+    if (!isa<arith::AddFOp, arith::AddIOp, arith::SubFOp, arith::SubIOp>(user) && !isa<CastOpInterface>(user))
+      return false;
+    product = user->getResult(0);
+  }
+  return false;
+}
+
 /// Does the task move data to or from a port?
 bool usesPort(TaskOp task) { return llvm::any_of(task->getOperands(), llvm::IsaPred<BlockArgument>); }
 
@@ -265,6 +285,7 @@ BodyCost bodyCost(Block &body) {
     cost.dsp += its.dsp;
     cost.lut += its.lut;
     cost.ff += its.ff;
+    cost.macs += isa<arith::MulFOp, arith::MulIOp>(op) && isAccumulated(op.getResult(0));
     cost.operators += its.latency > 0 && !isa<affine::AffineLoadOp, affine::AffineStoreOp, ReadOp, WriteOp>(op);
     int64_t copies = 1;
     int64_t added = 0;
@@ -280,6 +301,7 @@ BodyCost bodyCost(Block &body) {
         cost.lut += more.lut * copies;
         cost.ff += more.ff * copies;
         cost.operators += more.operators * copies;
+        cost.macs += more.macs * copies;
       }
     for (Value result : op.getResults())
       ready[result] = start + its.latency;
@@ -378,6 +400,7 @@ DesignEstimate estimateDesign(func::FuncOp top, bool shares) {
     for (const NestEstimate &nest : estimate.nests) {
       estimate.lut += nest.lut;
       estimate.ff += nest.ff;
+      design.macs += nest.macs;
     }
     design.lut += estimate.lut;
     design.ff += estimate.ff;

@@ -25,6 +25,7 @@ struct BodyCost {
   int64_t depth = 0; ///< cycles from the first load to the last store
   int64_t dsp = 0, lut = 0, ff = 0;
   int64_t operators = 0; ///< that could be shared
+  int64_t macs = 0;      ///< products that are added to an element of an array
 };
 BodyCost bodyCost(mlir::Block &body);
 
@@ -53,6 +54,7 @@ struct NestEstimate {
   std::string label;
   int64_t iterations = 0, ii = 0, copies = 1, cycles = 0, dsp = 0, lut = 0, ff = 0;
   int64_t blocks = 1; ///< of its iterations, one after another
+  int64_t macs = 0;   ///< products added to elements, in all iterations
 };
 /// A task: its nests run one after another.
 struct TaskEstimate {
@@ -69,11 +71,23 @@ struct RtlEstimate {
 /// inputs being on the chip; `interval` between two calls, the slowest task.
 struct DesignEstimate {
   int64_t latency = 0, kernelLatency = 0, interval = 0, channelBram = 0, romBram = 0;
+  int64_t macs = 0;        ///< products added to elements, in one call
   int64_t oneCallBram = 0; ///< where calls do not overlap, as in Verilog: channels are there once
   int64_t lut = 0, ff = 0;
   Resources total;
   std::optional<RtlEstimate> rtl;
   std::vector<TaskEstimate> tasks;
+
+  /// Multiply-accumulates per multiplier and cycle where calls follow each other as fast as they can, and of one call
+  /// whose inputs are on the chip; 0 without multipliers. A float32 one takes 2 or 3 DSP for the product alone:
+  /// Operators.h.
+  double dspEfficiency() const { return perDsp(interval); }
+  double dspEfficiencyOfOneCall() const { return perDsp(kernelLatency); }
+
+private:
+  double perDsp(int64_t cycles) const {
+    return total.dsp > 0 && cycles > 0 ? double(macs) / double(total.dsp) / double(cycles) : 0;
+  }
 };
 /// `shares`: an operator serves all cycles of an II, as in HLS tools; the Verilog has one for each use.
 DesignEstimate estimateDesign(mlir::func::FuncOp top, bool shares = true);

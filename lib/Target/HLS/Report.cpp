@@ -1,5 +1,6 @@
 //===- Report.cpp - what a design costs, for people and for programs -----------------------===//
 #include "lib/Target/HLS/DesignFiles.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -15,6 +16,10 @@ std::string printReport(const DesignEstimate &design, const Part &part, const Re
   if (design.total.uram > 0)
     out << ", URAM " << design.total.uram << " of " << budget.uram;
   out << ". Operators and their control: LUT " << design.lut << ", FF " << design.ff << ".\n\n";
+  if (design.macs > 0 && design.total.dsp > 0)
+    out << llvm::format("DSP efficiency: %lld multiply-accumulates a call, %.3f per DSP and cycle of calls that follow "
+                        "each other (%.3f of one call, without ports).\n\n",
+                        (long long)design.macs, design.dspEfficiency(), design.dspEfficiencyOfOneCall());
   if (design.rtl)
     out << "The Verilog has DSP " << design.total.dsp << ", BRAM " << design.oneCallBram << ", LUT " << design.rtl->lut
         << ", FF " << design.rtl->ff
@@ -60,6 +65,9 @@ std::string printJson(const DesignEstimate &design, const Part &part, const Reso
       {"latency", design.latency},
       {"kernel_latency", design.kernelLatency},
       {"interval", design.interval},
+      {"macs", design.macs},
+      {"dsp_efficiency", design.dspEfficiency()},
+      {"dsp_efficiency_of_one_call", design.dspEfficiencyOfOneCall()},
       {"dsp", design.total.dsp},
       {"bram", design.total.bram},
       {"uram", design.total.uram},

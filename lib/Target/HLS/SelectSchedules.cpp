@@ -9,11 +9,13 @@
 // NestChoices.h. All nests are chosen together (ChooseTogether.h), first each by itself. Then groups of nests that
 // could hand on blocks of their results (BlockGroups.h) are tried, with several sizes of blocks: a group runs side by
 // side and is one nest to the choice. The group that shortens the whole most is kept, then the next of what is left.
+// Choices that together ask for more banks of an array than tools make are struck (BankLimits.h).
 //
 // Test: test/Target/HLS/select-schedules.mlir, test/Target/HLS/select-blocks.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/HLS/HLS.h"
+#include "lib/Target/HLS/BankLimits.h"
 #include "lib/Target/HLS/BlockGroups.h"
 #include "lib/Target/HLS/Cost.h"
 #include "lib/Target/HLS/InitialValues.h"
@@ -290,14 +292,14 @@ struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
         nests.push_back(std::move(nest));
       });
     }
-    std::optional<Selection> selection = Selector(getOperation(), nests, resources->dsp).select(blocks);
+    std::optional<Selection> selection = selectWithin(nests, resources->dsp);
     // Additions in lookup tables take no multipliers; where they leave too few, they take multipliers after all.
     if (fabric && selection && tablesOf(nests, *selection) > (*device)->lut / 2) {
       for (Nest &nest : nests) {
         setFabric(nest.op, false);
         nest.choices = choicesOf(nest.op, shares);
       }
-      selection = Selector(getOperation(), nests, resources->dsp).select(blocks);
+      selection = selectWithin(nests, resources->dsp);
     }
     if (!selection) {
       int64_t least = 0;
@@ -308,14 +310,68 @@ struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
           << "budget has dsp=" << resources->dsp << "; the nearest that fits is --budget dsp=" << least;
       return signalPassFailure();
     }
-    for (auto [nest, number] : llvm::zip(nests, selection->picked))
-      setSchedule(nest.op, nest.choices[std::min(number, nest.choices.size() - 1)], {});
+    for (auto [nest, choice] : llvm::zip(nests, pickedBy(nests, *selection)))
+      setSchedule(nest.op, *choice, {});
     for (const Blocked &blocked : selection->groups)
       for (auto [entry, choices] : llvm::zip(blocked.group.loops, blocked.members))
         setSchedule(nests[entry.first].op, choices[selection->picked[entry.first]], {entry.second, blocked.size});
   }
 
 private:
+  /// The best selection whose arrays have no more banks than tools make. Where one would have more, what a nest of its
+  /// asks for is struck from that nest's choices, of the nest that loses least, until all fit.
+  std::optional<Selection> selectWithin(MutableArrayRef<Nest> nests, int64_t dsp) {
+    SmallVector<linalg::LinalgOp> ops;
+    for (const Nest &nest : nests)
+      ops.push_back(nest.op);
+    const BankDemand demand(getOperation(), ops);
+    bool inBlocks = blocks;
+    while (true) {
+      std::optional<Selection> selection = Selector(getOperation(), nests, dsp).select(inBlocks);
+      if (!selection)
+        return selection;
+      SmallVector<const Choice *> picked = pickedBy(nests, *selection);
+      SmallVector<ArrayRef<int64_t>> unrolls;
+      for (const Choice *choice : picked)
+        unrolls.push_back(choice->unroll);
+      std::optional<size_t> array = demand.overfull(unrolls);
+      if (!array)
+        return selection;
+      std::optional<size_t> loser;
+      double least = 0;
+      for (size_t nest : demand.nestsOf(*array)) {
+        std::optional<int64_t> cycles; // of its quickest choice that fits
+        for (const Choice &choice : nests[nest].choices)
+          if (!demand.isOverfull(*array, unrolls, nest, choice.unroll))
+            cycles = std::min(cycles.value_or(choice.cycles), choice.cycles);
+        const double loss = cycles ? double(*cycles) / double(picked[nest]->cycles) : 0;
+        if (cycles && (!loser || loss < least)) {
+          loser = nest;
+          least = loss;
+        }
+      }
+      const bool struck = loser && llvm::any_of(nests[*loser].choices, [&](const Choice &choice) {
+                            return demand.isOverfull(*array, unrolls, *loser, choice.unroll);
+                          });
+      if (struck)
+        llvm::erase_if(nests[*loser].choices,
+                       [&](const Choice &choice) { return demand.isOverfull(*array, unrolls, *loser, choice.unroll); });
+      else if (std::exchange(inBlocks, false) == false)
+        return selection; // --tw-hls-build-design tells
+    }
+  }
+
+  /// What each nest was given.
+  static SmallVector<const Choice *> pickedBy(ArrayRef<Nest> nests, const Selection &selection) {
+    SmallVector<const Choice *> choices;
+    for (auto [number, nest] : llvm::enumerate(nests))
+      choices.push_back(&nest.choices[std::min(selection.picked[number], nest.choices.size() - 1)]);
+    for (const Blocked &blocked : selection.groups)
+      for (auto [entry, its] : llvm::zip(blocked.group.loops, blocked.members))
+        choices[entry.first] = &its[selection.picked[entry.first]];
+    return choices;
+  }
+
   /// Additions of f32, the width that the table of operators has a row for, beside products: a nest whose multipliers
   /// count nothing would take as many adders as it could.
   static void setFabric(linalg::LinalgOp op, bool fabric) {
@@ -330,12 +386,7 @@ private:
   /// Lookup tables of all operators.
   static int64_t tablesOf(ArrayRef<Nest> nests, const Selection &selection) {
     int64_t tables = 0;
-    for (auto [number, nest] : llvm::enumerate(nests)) {
-      const Choice *choice = &nest.choices[std::min(selection.picked[number], nest.choices.size() - 1)];
-      for (const Blocked &blocked : selection.groups)
-        for (auto [entry, choices] : llvm::zip(blocked.group.loops, blocked.members))
-          if (entry.first == number)
-            choice = &choices[selection.picked[number]];
+    for (auto [nest, choice] : llvm::zip(nests, pickedBy(nests, selection))) {
       linalg::LinalgOp op = nest.op;
       int64_t copies = nest.launches;
       for (int64_t by : choice->unroll)

@@ -3,6 +3,8 @@
 //   load_x_j: for (j < 6) { to[i][j] = from[i * 6 + j]; }
 // with one bank along j, of two ports, becomes
 //   load_x_j: for (j < 3) { for (u < 2) { to[i][j * 2 + u] = from[i * 6 + j * 2 + u]; } }
+// A word lies in one row of each array, so that arrays of different shapes need no new row within it:
+//   copy_x_j: for (j < 3) { for (u < 2) { to[i / 2][(i % 2 * 6 + j * 2) % 4 + u] = from[i][j * 2 + u]; } }
 //
 // Test: test/Target/HLS/design.mlir
 //
@@ -35,9 +37,9 @@ void widen(func::FuncOp function) {
     PartitionAttr banks = banksOf(type);
     if (memoryOf(type) == Memory::Dram)
       continue;
-    if (type.getShape().back() != trips)
-      return;
-    width = std::gcd(width, portsOfBank * banks.getBanks(type.getRank() - 1, trips));
+    const int64_t row = type.getShape().back();
+    width = std::gcd(width, row);
+    width = std::gcd(width, portsOfBank * banks.getBanks(type.getRank() - 1, row));
   }
   if (width <= 1)
     return;
@@ -49,23 +51,25 @@ void widen(func::FuncOp function) {
   auto inner = affine::AffineForOp::create(builder, innermost.getLoc(), 0, width);
   inner->setAttr(loopAttrName,
                  LoopAttr::get(builder.getContext(), (old.getLabel().drop_back() + "u").str(), 0, width, false, 0));
-  AffineExpr at = builder.getAffineDimExpr(0) * width + builder.getAffineDimExpr(1);
   for (Operation &op : llvm::make_early_inc_range(innermost.getBody()->without_terminator()))
     op.moveBefore(inner.getBody()->getTerminator());
   for (Operation &op : llvm::make_early_inc_range(*inner.getBody())) {
     builder.setInsertionPoint(&op);
+    // The place where the word begins, and so many elements along the last dimension.
     auto compose = [&](AffineMap map, OperandRange operands, SmallVector<Value> &values) {
       SmallVector<AffineExpr> dims;
       for (Value operand : operands) {
-        if (operand == innermost.getInductionVar()) {
-          dims.push_back(at.shiftDims(2, values.size()));
-          llvm::append_values(values, outer.getInductionVar(), inner.getInductionVar());
-        } else {
-          dims.push_back(builder.getAffineDimExpr(values.size()));
-          values.push_back(operand);
-        }
+        AffineExpr dim = builder.getAffineDimExpr(values.size());
+        const bool widened = operand == innermost.getInductionVar();
+        dims.push_back(widened ? dim * width : dim);
+        values.push_back(widened ? outer.getInductionVar() : operand);
       }
-      return simplifyAffineMap(map.replaceDimsAndSymbols(dims, {}, values.size(), 0));
+      AffineExpr lane = builder.getAffineDimExpr(values.size());
+      values.push_back(inner.getInductionVar());
+      map = map.replaceDimsAndSymbols(dims, {}, values.size(), 0);
+      SmallVector<AffineExpr> place(map.getResults());
+      place.back() = place.back() + lane;
+      return AffineMap::get(values.size(), 0, place, builder.getContext());
     };
     SmallVector<Value> values;
     if (auto load = dyn_cast<affine::AffineLoadOp>(op)) {

@@ -30,7 +30,7 @@ from hls_trial import DESIGNS, Result, all_names, trial  # noqa: E402
 # that is deep, integers that wrap around, a ROM, slices and a frame around, padding, a whole model of torch with
 # its weights, two stages of a residual network with all that its layers are given and with weights as ports, and two in
 # fixed point.
-SMALL = ["gemm_small", "atax_small", "softmax", "conv", "attention", "int8", "elementwise", "residual", "integers", "constant", "slices", "padded_pool", "lenet_int8", "resnet_small_int8_inner", "resnet_small_int8_ports", "fixed_mlp", "fixed_pooled"]
+SMALL = ["gemm_small", "atax_small", "softmax", "conv", "attention", "int8", "elementwise", "residual", "integers", "constant", "slices", "padded_pool", "lenet_int8", "resnet_small_int8_inner", "resnet_small_int8_ports", "fixed_mlp", "fixed_pooled", "attention_block"]
 
 # Public co-simulated designs of Stream-HLS (FPGA 2025 artifact, xcu280, 3.33 ns): cycles and multipliers, by our budget.
 PUBLIC = {
@@ -64,17 +64,18 @@ def tell(results: list[Result]) -> int:
 
 
 def print_table(results: list[Result], budget: int) -> int:
-    print(f"| design | latency | interval | largest II | DSP | BRAM | LUT | FF | runs | threads | lint | to public | with ports |\n|{'---|' * 13}")
+    print(f"| design | latency | interval | largest II | DSP | BRAM | LUT | FF | MACs per DSP and cycle | runs | threads | lint | to public | with ports |\n|{'---|' * 14}")
     for result in results:
         if not result.report:
-            print(f"| {result.name} | | | | | | | | {'; '.join(result.failures)} | | | | |")
+            print(f"| {result.name} | | | | | | | | | {'; '.join(result.failures)} | | | | |")
             continue
         intervals = [nest["ii"] for task in result.report["tasks"] for nest in task["nests"]]
         state = {kind: "no" if any(f.startswith(kind) for f in result.failures) else "yes" for kind in ("g++", "clang", "threads", "lint")}
+        efficiency = f"{result.report['dsp_efficiency']:.2f}" if result.report["macs"] else ""
         runs = "yes" if state["g++"] == state["clang"] == "yes" else "no"
         compared = [times_public(result.name, budget, result.report[of], result.report["dsp"]) for of in ("kernel_latency", "latency")]
         print(f"| {result.name} | {result.report['latency']} | {result.report['interval']} | {max(intervals, default=0)} | "
-              f"{result.report['dsp']} | {result.report['bram']} | {result.report['lut']} | {result.report['ff']} | {runs} | {state['threads']} | {state['lint']} | {' | '.join(compared)} |")
+              f"{result.report['dsp']} | {result.report['bram']} | {result.report['lut']} | {result.report['ff']} | {efficiency} | {runs} | {state['threads']} | {state['lint']} | {' | '.join(compared)} |")
     return 1 if any(result.failures for result in results) else 0
 
 

@@ -24,7 +24,7 @@ FLAGS = {
     "resnet_small_int8_ports": ["--weights=external"],
 } | FIXED
 # With the ending _inner: what each quantized layer is given is a result, too. With _ports: every weight is a port.
-NAMES = ["encoder", "encoder_int8", "lenet", "lenet_int8", "mlp", "mlp_int8", "residual_block", "residual_block_int8"]
+NAMES = ["attention_block", "encoder", "encoder_int8", "lenet", "lenet_int8", "mlp", "mlp_int8", "residual_block", "residual_block_int8"]
 NAMES += ["resnet18_int8", "resnet18_int8_inner", "resnet_small_int8", "resnet_small_int8_inner", "resnet_small_int8_ports", *FIXED]
 
 
@@ -54,8 +54,21 @@ def make(name: str):
                 channels = to
         return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, 10))
 
+    class Attending(nn.Module):
+        """Attention of a text to itself with projections, the way around it and a norm."""
+
+        def __init__(self, width: int, heads: int):
+            super().__init__()
+            self.attention = nn.MultiheadAttention(width, heads, batch_first=True)
+            self.norm = nn.LayerNorm(width)
+
+        def forward(self, x):
+            return self.norm(x + self.attention(x, x, x, need_weights=False)[0])
+
     torch.manual_seed(0)
     match name:
+        case "attention_block":
+            return Attending(128, 4), torch.randn(1, 64, 128)
         case "resnet18":
             return resnet(64, [64, 128, 256, 512], 2), torch.randn(1, 3, 32, 32)
         case "resnet_small":

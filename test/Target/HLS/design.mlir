@@ -51,6 +51,7 @@
 // SCRIPT: set_part {xc7z020clg400-1}
 // REPORT: # Estimate for xc7z020, 300 MHz
 // REPORT: DSP {{[0-9]+}} of 10, BRAM
+// REPORT: DSP efficiency: 576 multiply-accumulates a call, {{0\.[0-9]+}} per DSP and cycle of calls that follow each other
 // REPORT: | matmul |
 // REPORT: | matmul: matmul_k | 36 |
 // THREADS: hls::stream_of_blocks<float[8][2], 2> matmul_out_chip;

@@ -66,7 +66,7 @@ template <typename Requests> std::string chosen(Requests &requests, unsigned wid
 template <typename Request> using Ports = std::vector<std::vector<Request>>;
 
 /// What all nests ask of a bank, by port.
-template <typename OfNests> auto portsOfBank(OfNests &ofNests, int64_t bank) {
+template <typename OfNests> auto usedPortsOfBank(OfNests &ofNests, int64_t bank) {
   Ports<typename OfNests::value_type::mapped_type::value_type> ports;
   for (auto &nest : ofNests)
     if (auto found = nest.find(bank); found != nest.end())
@@ -100,8 +100,8 @@ public:
 private:
   void bank(int64_t number) {
     const std::string name = array.bank(number);
-    auto writes = portsOfBank(array.writes, number);
-    auto reads = portsOfBank(array.reads, number);
+    auto writes = usedPortsOfBank(array.writes, number);
+    auto reads = usedPortsOfBank(array.reads, number);
     if (reads.empty() && writes.empty() && !array.value)
       return;
     declarations << "  ";
