@@ -18,6 +18,7 @@ from torch._inductor.output_code import OutputCode
 
 from . import _tilewright
 from .eager_strides import in_order
+from .idle_memory import give_back_at_steps
 from .options import CompileOptions
 from .origin import arguments, current
 from .report import GraphReport, add, describe
@@ -173,9 +174,15 @@ class CompiledGraph(OutputCode):
     def __post_init__(self):
         self._boxed_call = True  # on the instance: AOTAutograd looks there
         self.run = self.body.run
+        self.begin()
 
     def __call__(self, inputs):
         return self.run(inputs)
+
+    def begin(self) -> None:
+        """Once per process, compiled or loaded."""
+        if self.report.kind == "backward":
+            give_back_at_steps()
 
     def pack_ahead(self) -> None:
         """Parameters are packed while torch makes guards: those of the first call are known already."""
@@ -200,6 +207,7 @@ class CompiledGraph(OutputCode):
         self.body, self.payload = pickle.loads(self.payload), b""
         self.run = self.body.run
         self.report.restored, self.report.origin = True, current()
+        self.begin()
         for program in self.body.programs():
             self.report.watch(program.call)
         self.pack_ahead()

@@ -69,6 +69,17 @@ bool BlockPool::assemble(Memory &block, int64_t done) {
   return true;
 }
 
+void BlockPool::trim(int64_t bytes) {
+  std::vector<Memory> freed; // after the lock
+  std::lock_guard<std::mutex> lock(mutex);
+  while (bytes > 0 && !kept.empty()) {
+    auto largest = kept.extract(std::prev(kept.end()));
+    held -= largest.key();
+    bytes -= largest.key();
+    freed.push_back(std::move(largest.mapped()));
+  }
+}
+
 int64_t BlockPool::idleBytes() {
   std::lock_guard<std::mutex> lock(mutex);
   return held;
@@ -113,6 +124,11 @@ OutputMemory takeOutputMemory(int64_t bytes) {
   if (!BlockPool::process().take(bytes ? bytes : 1, block))
     return {};
   return block.release();
+}
+
+int64_t freeIdleMemory(int64_t bytes) {
+  BlockPool::process().trim(bytes);
+  return BlockPool::process().idleBytes();
 }
 
 void giveOutputMemory(OutputMemory memory) { BlockPool::process().give(Memory::adopt(memory)); }

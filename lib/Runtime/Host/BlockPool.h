@@ -32,6 +32,9 @@ public:
   /// take() whose block comes back with its last holder. Null when the system has not that much.
   std::shared_ptr<Memory> share(int64_t bytes);
 
+  /// Frees the largest blocks kept, until `bytes` are freed or none is left.
+  void trim(int64_t bytes);
+
   /// Bytes kept that nobody holds.
   int64_t idleBytes();
 

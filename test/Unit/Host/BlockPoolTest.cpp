@@ -48,6 +48,19 @@ TEST(OutputMemory, NoBlockIsKeptForMuchLess) {
 
 TEST(OutputMemory, ImpossibleSizesAreRefused) { EXPECT_EQ(takeOutputMemory(int64_t(1) << 60).data, nullptr); }
 
+TEST(OutputMemory, IdleMemoryIsFreed) {
+  OutputMemory held = takeOutputMemory(5 * mebi), given = takeOutputMemory(6 * mebi), other = takeOutputMemory(3 * mebi);
+  std::memset(held.data, 7, size_t(held.bytes));
+  giveOutputMemory(given);
+  giveOutputMemory(other);
+  const int64_t all = freeIdleMemory(0);
+  EXPECT_GE(all, 9 * mebi);
+  EXPECT_LE(freeIdleMemory(1), all - 6 * mebi); // a whole block, the largest
+  EXPECT_EQ(freeIdleMemory(int64_t(1) << 40), 0);
+  EXPECT_EQ(static_cast<uint8_t *>(held.data)[5 * mebi - 1], 7);
+  giveOutputMemory(held);
+}
+
 TEST(BlockPool, SharedBlocksComeBackWithTheirLastHolder) {
   std::shared_ptr<Memory> one = BlockPool::process().share(7 * mebi), two = one;
   ASSERT_TRUE(one);
