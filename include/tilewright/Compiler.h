@@ -40,6 +40,7 @@ struct Options {
   int threads = 0;     ///< to plan for; 0: as many as the process may use
   std::string part;    ///< of target hls: the device, as xcu280
   std::string budget;  ///< of target hls: what a design may use, as "dsp=2560,bram=2016"; empty: the device's
+  std::string ports;   ///< of target hls: protocols of ports, as "x=stream s=axi_lite"; the others are axi_master
   bool rtl = false;    ///< of target hls: a design is Verilog, too
   /// Measured schedules (Tuner.h): "records" takes those of `records`, "strict" makes a kernel without one an error,
   /// "off" takes none, "stamp" is the tuner's own: kernels are told their spaces and keys.

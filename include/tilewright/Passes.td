@@ -381,6 +381,12 @@ def HlsPlaceMemories : Pass<"tw-hls-place-memories", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tilewright::hls::HLSDialect"];
 }
 
+def HlsPortProtocols : Pass<"tw-hls-port-protocols", "::mlir::ModuleOp"> {
+  let summary = "Ports become streams and registers, where the user says so";
+  let options = [Option<"ports", "ports", "std::string", "\"\"", "name=axi_master, name=axi_lite or name=stream, with spaces between">];
+  let dependentDialects = ["::tilewright::hls::HLSDialect"];
+}
+
 def HlsStreamChannels : Pass<"tw-hls-stream-channels", "::mlir::ModuleOp"> {
   let summary = "Buffers that are written and read once, in one order, become streams";
   let dependentDialects = ["::tilewright::hls::HLSDialect", "::mlir::affine::AffineDialect"];

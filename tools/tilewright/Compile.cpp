@@ -66,6 +66,10 @@ struct CompileFlags {
   cl::opt<bool> rtl{
       "rtl", cl::desc("of --target=hls: also the design and a test bench in Verilog, in the folder rtl; of integers"),
       cl::cat(category)};
+  cl::list<std::string> ports{"port",
+                              cl::desc("of --target=hls: the protocol of a port, axi_master, axi_lite or stream "
+                                       "(default: axi_master); again for other ports"),
+                              cl::value_desc("name=protocol"), cl::cat(category)};
   cl::list<std::string> fixed{
       "fixed",
       cl::desc("of --target=hls: floats become fixed point, as ap_fixed<W, I, Q, O>: W,I or W,I,AP_RND,AP_SAT (the "
@@ -208,6 +212,10 @@ int runCompile(int argc, const char *const *argv) {
     return fail("--rtl is for --target=hls; target '" + flags.target + "' has no such thing");
   if (flags.rtl && flags.emit.getNumOccurrences())
     return fail("--rtl adds files to a design's folder, and --emit prints one text: leave out one of them");
+  if (!flags.ports.empty() && !target->makesFiles())
+    return fail("--port is for --target=hls; target '" + flags.target + "' has no such thing");
+  if (!flags.ports.empty() && flags.rtl)
+    return fail("the ports of --rtl's Verilog are memories: leave out --port or --rtl");
   if (!flags.fixed.empty()) {
     if (!target->makesFiles())
       return fail("--fixed is for --target=hls; target '" + flags.target + "' computes with the model's own types");
@@ -251,6 +259,7 @@ int runCompile(int argc, const char *const *argv) {
   options.startAt = flags.startAt;
   options.part = flags.part;
   options.budget = flags.budget;
+  options.ports = llvm::join(flags.ports, " ");
   options.rtl = flags.rtl;
   if (target->makesFiles() && flags.weights.getNumOccurrences())
     options.weights = flags.weights;

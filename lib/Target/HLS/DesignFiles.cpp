@@ -126,10 +126,28 @@ std::string printBench(func::FuncOp top) {
     else
       out << " = bench.read<" << (port.type == "bool" ? "uint8_t" : port.type) << ">(\"input_" << inputs++ << ".bin\", "
           << count << ");\n";
+    arguments += arguments.empty() ? "" : ", ";
     const std::string cast = port.type == "bool" ? (port.isOutput ? "(bool *)" : "(const bool *)") : std::string();
-    arguments += (arguments.empty() ? "" : ", ") + cast + port.name + ".data()";
+    if (port.protocol == Protocol::AxiMaster) {
+      arguments += cast + port.name + ".data()";
+    } else if (port.protocol == Protocol::AxiLite) {
+      arguments += port.name + "[0]";
+    } else {
+      arguments += port.name + "_stream";
+      out << "  hls::stream<" << port.type << ", " << count << "> " << port.name << "_stream(\"" << port.name << "\");\n";
+      if (!port.isOutput)
+        out << "  for (const " << port.type << " each : " << port.name << ")\n    " << port.name
+            << "_stream.write(each);\n";
+    }
   }
   out << "  bench.call(" << stackBytes(top) << ", [&] { " << name << "(" << arguments << "); });\n";
+  for (const Port &port : ports) {
+    if (port.protocol != Protocol::Stream)
+      continue;
+    if (port.isOutput)
+      out << "  for (auto &each : " << port.name << ")\n    each = " << port.name << "_stream.read();\n";
+    out << "  bench.drained(\"" << port.name << "\", " << port.name << "_stream.empty());\n";
+  }
   for (const Port &port : ports)
     if (port.isOutput)
       out << "  bench.compare(\"" << port.name << "\", \"output_" << outputs++ << "\", " << port.name << ");\n";

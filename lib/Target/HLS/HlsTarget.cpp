@@ -39,7 +39,7 @@ public:
   }
 
   std::string machineKey(const Options &options) override {
-    return options.part + " " + options.budget + " " + options.weights;
+    return options.part + " " + options.budget + " " + options.weights + " " + options.ports;
   }
 
   void buildTiled(OpPassManager &pm, const Options &options) override {
@@ -70,6 +70,7 @@ public:
     kernel.addPass(createHlsApplySchedules());
     kernel.addPass(memref::createFoldMemRefAliasOpsPass());
     pm.addPass(createHlsBuildDesign());
+    pm.addPass(createHlsPortProtocols({options.ports}));
     pm.addPass(createHlsStreamChannels());
     pm.addPass(createHlsPlaceMemories({options.part, options.budget}));
   }

@@ -56,8 +56,13 @@ std::vector<Port> portsOf(func::FuncOp top) {
   std::vector<Port> ports;
   for (BlockArgument argument : top.getArguments()) {
     auto interface = top.getArgAttrOfType<InterfaceAttr>(argument.getArgNumber(), interfaceAttrName);
-    auto type = cast<MemRefType>(argument.getType());
-    ports.push_back({interface.getName().str(), cppType(type.getElementType()), type, writes(top, argument)});
+    auto type = dyn_cast<MemRefType>(argument.getType());
+    if (auto stream = dyn_cast<StreamType>(argument.getType()))
+      type = MemRefType::get(stream.getDepth(), stream.getElement());
+    else if (!type)
+      type = MemRefType::get({}, argument.getType());
+    ports.push_back({interface.getName().str(), cppType(type.getElementType()), type, writes(top, argument),
+                     interface.getProtocol()});
   }
   return ports;
 }

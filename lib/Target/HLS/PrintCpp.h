@@ -13,8 +13,9 @@ namespace tilewright::hls {
 /// A port of the top function.
 struct Port {
   std::string name, type;
-  mlir::MemRefType memory;
+  mlir::MemRefType memory; ///< of a stream or a register: as many elements, without a shape
   bool isOutput = false;
+  Protocol protocol = Protocol::AxiMaster;
 };
 
 /// Ports of the top function, in order.

@@ -78,9 +78,9 @@ void FunctionPrinter::print() {
           << " offset=slave depth=" << std::max<int64_t>(1, type.getNumElements()) << "\n";
       out << "#pragma HLS interface s_axilite port=" << interface.getName() << " bundle=control\n";
     } else {
-      out << "#pragma HLS interface "
-          << (interface.getProtocol() == Protocol::AxiLite ? "s_axilite port=" : "axis port=") << interface.getName()
-          << "\n";
+      const bool lite = interface.getProtocol() == Protocol::AxiLite;
+      out << "#pragma HLS interface " << (lite ? "s_axilite port=" : "axis port=") << interface.getName()
+          << (lite ? " bundle=control" : "") << "\n";
     }
   }
   if (function->hasAttr(topAttrName))

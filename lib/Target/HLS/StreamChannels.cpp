@@ -179,6 +179,8 @@ private:
         if (!read && !write)
           return;
         const size_t queue = queueOf(read ? read.getStream() : write.getStream(), write != nullptr);
+        if (queue == streams.size())
+          return; // a port, which nobody waits for in here
         // Ops of one loop body take turns; those of other nests come before or after.
         std::vector<ReplayNest> &nests = replay[number].nests;
         if (nests.empty() || lastBlock != op->getBlock()) {

@@ -102,6 +102,13 @@ public:
     failures += !good;
   }
 
+  /// A stream of the design's ports holds nothing when a call has ended.
+  void drained(const char *shown, bool empty) {
+    if (!empty)
+      printf("%s: FAIL, elements are left in the stream\n", shown);
+    failures += !empty;
+  }
+
   int finish() {
     printf(failures ? "FAIL\n" : "PASS\n");
     return failures ? 1 : 0;
