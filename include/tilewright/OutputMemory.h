@@ -18,8 +18,8 @@ OutputMemory takeOutputMemory(int64_t bytes);
 /// Takes back what takeOutputMemory() gave; large blocks are kept for later ones (BlockPool.h).
 void giveOutputMemory(OutputMemory memory);
 
-/// Gives the system back `bytes` of the large blocks that are kept for later calls and held by nobody, in whole blocks, or
-/// all of them. Returns the bytes that are kept still. From any thread.
+/// Gives the system back `bytes` of the large blocks that are kept for later calls and held by nobody, in whole blocks,
+/// or all of them. Returns the bytes that are kept still. From any thread.
 int64_t freeIdleMemory(int64_t bytes);
 
 /// Begins to bring in `bytes` more bytes, in a thread of its own, for packs that will be made soon

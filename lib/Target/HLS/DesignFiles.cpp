@@ -134,7 +134,8 @@ std::string printBench(func::FuncOp top) {
       arguments += port.name + "[0]";
     } else {
       arguments += port.name + "_stream";
-      out << "  hls::stream<" << port.type << ", " << count << "> " << port.name << "_stream(\"" << port.name << "\");\n";
+      out << "  hls::stream<" << port.type << ", " << count << "> " << port.name << "_stream(\"" << port.name
+          << "\");\n";
       if (!port.isOutput)
         out << "  for (const " << port.type << " each : " << port.name << ")\n    " << port.name
             << "_stream.write(each);\n";

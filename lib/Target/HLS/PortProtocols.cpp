@@ -1,17 +1,18 @@
 //===- PortProtocols.cpp - --tw-hls-port-protocols: ports that are no memory of the host -----===//
 //
 // Before, with ports="x=stream s=axi_lite":
-//   func @model(%x: memref<8x6xf32, dram> {tw_hls.interface = <name = "x", protocol = axi_master, bundle = "gmem0">}, %s: memref<f32, dram> ...)
-//   func @load_x(%from: memref<8x6xf32, dram>, %to) { for i, j: %v = affine.load %from[%i, %j] ; store %v, %to[%i, %j] }
+//   func @model(%x: memref<8x6xf32, dram> {tw_hls.interface = <name = "x", protocol = axi_master, bundle = "gmem0">},
+//   %s: memref<f32, dram> ...) func @load_x(%from: memref<8x6xf32, dram>, %to) { for i, j: %v = affine.load %from[%i,
+//   %j] ; store %v, %to[%i, %j] }
 // After:
 //   func @model(%x: !tw_hls.stream<f32, 48> {tw_hls.interface = <name = "x", protocol = stream>}, %s: f32 ...)
 //   func @load_x(%from: !tw_hls.stream<f32, 48>, %to) { for i, j: %v = tw_hls.read %from ; store %v, %to[%i, %j] }
 //
 // A port has one task, which goes over it in row-major order, an element an iteration: the order of a stream. What a
-// stream brings or takes in a call are the elements of the port's tensor; its depth is their number, so that a bench can
-// fill it ahead. An axi_lite port is a register of the control bundle, an input of one element.
+// stream brings or takes in a call are the elements of the port's tensor; its depth is their number, so that a bench
+// can fill it ahead. An axi_lite port is a register of the control bundle, an input of one element.
 //
-// Test: test/Target/HLS/port-protocols.mlir, test/Tools/hls-ports.test
+// Test: test/Target/HLS/port-protocols.mlir, test/Conformance/hls/designs/streams.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/HLS/HLS.h"
@@ -42,8 +43,8 @@ public:
       return refuse(name) << "there is no protocol '" << word << "'; ports are axi_master, axi_lite or stream";
     const int64_t number = numberOf(name);
     if (number < 0)
-      return emitError(UnknownLoc::get(module.getContext()))
-             << "--port " << wanted << ": there is no port '" << name << "'; this design has " << llvm::join(names(), ", ");
+      return emitError(UnknownLoc::get(module.getContext())) << "--port " << wanted << ": there is no port '" << name
+                                                             << "'; this design has " << llvm::join(names(), ", ");
     if (*protocol == Protocol::AxiMaster)
       return success();
     BlockArgument port = top.getArgument(number);
@@ -95,9 +96,7 @@ private:
     return emitError(UnknownLoc::get(module.getContext())) << "--port: port '" << name << "': ";
   }
 
-  InterfaceAttr interfaceOf(unsigned number) {
-    return top.getArgAttrOfType<InterfaceAttr>(number, interfaceAttrName);
-  }
+  InterfaceAttr interfaceOf(unsigned number) { return top.getArgAttrOfType<InterfaceAttr>(number, interfaceAttrName); }
 
   SmallVector<StringRef> names() {
     SmallVector<StringRef> all;

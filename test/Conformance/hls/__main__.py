@@ -30,7 +30,7 @@ from hls_trial import DESIGNS, Result, all_names, trial  # noqa: E402
 # that is deep, integers that wrap around, a ROM, slices and a frame around, padding, a whole model of torch with
 # its weights, two stages of a residual network with all that its layers are given and with weights as ports, and two in
 # fixed point.
-SMALL = ["gemm_small", "atax_small", "softmax", "conv", "attention", "int8", "elementwise", "residual", "integers", "constant", "slices", "padded_pool", "lenet_int8", "resnet_small_int8_inner", "resnet_small_int8_ports", "fixed_mlp", "fixed_pooled", "attention_block"]
+SMALL = ["gemm_small", "atax_small", "softmax", "conv", "attention", "int8", "elementwise", "residual", "integers", "constant", "slices", "padded_pool", "lenet_int8", "resnet_small_int8_inner", "resnet_small_int8_ports", "fixed_mlp", "fixed_pooled", "attention_block", "streams"]
 
 # Public co-simulated designs of Stream-HLS (FPGA 2025 artifact, xcu280, 3.33 ns): cycles and multipliers, by our budget.
 PUBLIC = {

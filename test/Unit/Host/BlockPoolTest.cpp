@@ -1,6 +1,6 @@
 //===- BlockPoolTest.cpp - large blocks of memory, kept ------------------------===//
-#include "lib/Runtime/Host/ArenaPool.h"
 #include "lib/Runtime/Host/BlockPool.h"
+#include "lib/Runtime/Host/ArenaPool.h"
 #include "tilewright/OutputMemory.h"
 
 #include <cstdint>
@@ -49,7 +49,8 @@ TEST(OutputMemory, NoBlockIsKeptForMuchLess) {
 TEST(OutputMemory, ImpossibleSizesAreRefused) { EXPECT_EQ(takeOutputMemory(int64_t(1) << 60).data, nullptr); }
 
 TEST(OutputMemory, IdleMemoryIsFreed) {
-  OutputMemory held = takeOutputMemory(5 * mebi), given = takeOutputMemory(6 * mebi), other = takeOutputMemory(3 * mebi);
+  OutputMemory held = takeOutputMemory(5 * mebi), given = takeOutputMemory(6 * mebi),
+               other = takeOutputMemory(3 * mebi);
   std::memset(held.data, 7, size_t(held.bytes));
   giveOutputMemory(given);
   giveOutputMemory(other);
