@@ -8,6 +8,7 @@
 #include "lib/Target/HLS/Cost.h"
 #include "dialects/HLS/HLS.h"
 #include "lib/Target/HLS/Cpp.h"
+#include "lib/Target/HLS/PrintCpp.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -376,7 +377,14 @@ DesignEstimate estimateDesign(func::FuncOp top, bool shares) {
       design.total.uram += 2 * ultraMemories(cast<MemRefType>(buffer.getMemory().getType()));
     }
     if (auto stream = dyn_cast<StreamOp>(op)) {
-      design.channelBram += blockMemories(cast<StreamType>(stream.getQueue().getType()));
+      auto type = cast<StreamType>(stream.getQueue().getType());
+      QueueEstimate queue{stream.getName().str(), streamType(type), "", "", type.getDepth(), blockMemories(type)};
+      for (Operation *user : stream.getQueue().getUsers()) {
+        auto task = cast<TaskOp>(user);
+        (llvm::is_contained(task.getWrites(), stream.getQueue()) ? queue.from : queue.to) = task.getCallee().str();
+      }
+      design.channelBram += queue.bram;
+      design.queues.push_back(std::move(queue));
       design.lut += queueLane().lut;
       design.ff += queueLane().ff;
     }

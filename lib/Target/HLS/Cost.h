@@ -63,6 +63,11 @@ struct TaskEstimate {
   int64_t blocks = 1; ///< it hands on its results in so many
   std::vector<NestEstimate> nests;
 };
+/// A queue between two tasks, of elements or of blocks.
+struct QueueEstimate {
+  std::string name, type, from, to;
+  int64_t depth = 0, bram = 0;
+};
 /// Of a design's Verilog: lookup tables and registers of its text, not of a synthesis of the C++.
 struct RtlEstimate {
   int64_t lut = 0, ff = 0;
@@ -77,6 +82,7 @@ struct DesignEstimate {
   Resources total;
   std::optional<RtlEstimate> rtl;
   std::vector<TaskEstimate> tasks;
+  std::vector<QueueEstimate> queues;
 
   /// Multiply-accumulates per multiplier and cycle where calls follow each other as fast as they can, and of one call
   /// whose inputs are on the chip; 0 without multipliers. A float32 one takes 2 or 3 DSP for the product alone:

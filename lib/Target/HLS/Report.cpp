@@ -37,6 +37,11 @@ std::string printReport(const DesignEstimate &design, const Part &part, const Re
     for (const NestEstimate &nest : task.nests)
       out << "| " << task.name << ": " << nest.label << " | " << nest.iterations << " | " << nest.ii << " | "
           << nest.copies << " | " << nest.cycles << " | " << nest.dsp << " |\n";
+  if (!design.queues.empty())
+    out << "\n| queue | depth | type | from | to | BRAM |\n|---|---|---|---|---|---|\n";
+  for (const QueueEstimate &queue : design.queues)
+    out << "| " << queue.name << " | " << queue.depth << " | `" << queue.type << "` | " << queue.from << " | "
+        << queue.to << " | " << queue.bram << " |\n";
   return text;
 }
 
@@ -59,6 +64,14 @@ std::string printJson(const DesignEstimate &design, const Part &part, const Reso
                                        {"ff", task.ff},
                                        {"nests", std::move(nests)}});
   }
+  llvm::json::Array queues;
+  for (const QueueEstimate &queue : design.queues)
+    queues.push_back(llvm::json::Object{{"name", queue.name},
+                                        {"depth", queue.depth},
+                                        {"type", queue.type},
+                                        {"from", queue.from},
+                                        {"to", queue.to},
+                                        {"bram", queue.bram}});
   llvm::json::Object report{
       {"made_by", "tilewright hls"},
       {"part", part.name},
@@ -76,7 +89,8 @@ std::string printJson(const DesignEstimate &design, const Part &part, const Reso
       {"lut", design.lut},
       {"ff", design.ff},
       {"budget", llvm::json::Object{{"dsp", budget.dsp}, {"bram", budget.bram}, {"uram", budget.uram}}},
-      {"tasks", std::move(tasks)}};
+      {"tasks", std::move(tasks)},
+      {"queues", std::move(queues)}};
   if (design.rtl)
     report["rtl"] = llvm::json::Object{{"lut", design.rtl->lut}, {"ff", design.rtl->ff}};
   if (llvm::json::Value fixed = fixedJson(module); fixed.getAsObject())

@@ -54,6 +54,8 @@
 // REPORT: DSP efficiency: 576 multiply-accumulates a call, {{0\.[0-9]+}} per DSP and cycle of calls that follow each other
 // REPORT: | matmul |
 // REPORT: | matmul: matmul_k | 36 |
+// REPORT: | queue | depth | type | from | to | BRAM |
+// REPORT: | matmul_out_chip | 2 | `hls::stream_of_blocks<float[8][2], 2>` | matmul | add | 0 |
 // THREADS: hls::stream_of_blocks<float[8][2], 2> matmul_out_chip;
 // THREADS: tasks.add({&x_chip_filled, &w_chip_filled}, {}, {{.*}} matmul(x_chip, w_chip, matmul_out_chip); });
 // THREADS: tasks.add({&b_chip_filled}, {&y_chip_filled}, {{.*}} add(matmul_out_chip, b_chip, y_chip); });
