@@ -133,7 +133,6 @@ Results unbind(Node &n) {
 }
 
 /// `base` with [offset, offset + size) along `dim` replaced: what stands before, `part`, what stands after.
-/// Steps above 1 go through a mask and a gathered copy.
 Results replaceAlong(Node &n, Value base, Value part, int64_t dim, AffineExpr offset, AffineExpr size, int64_t step) {
   AffineExpr whole = n.sizesIn(base)[dim];
   if (step == 1) {
@@ -146,13 +145,28 @@ Results replaceAlong(Node &n, Value base, Value part, int64_t dim, AffineExpr of
       pieces.push_back(n.sliceDim(base, dim, after, rest));
     return n.broadcast(n.concat(pieces, dim), n.sizesIn(base));
   }
-  Value positions = n.iota({size}, 0, n.i64());
-  positions = n.op<AddOp>({n.op<MulOp>(positions, double(step)), n.indexScalar(offset, n.i64())});
-  SmallVector<int64_t> order = allDims(n.rankOf(base));
-  std::swap(order[0], order[dim]);
-  Value put = PutOp::create(n.builder, n.loc, n.permute(base, order).getType(), n.permute(base, order),
-                            n.permute(part, order), ValueRange{positions}, 0, ScatterKind::Set);
-  return n.permute(put, order);
+  // Rows of `step` elements, the first of each replaced, but for the last element of the part, whose row may be cut
+  // off.
+  AffineExpr rows = canonicalSize(size - 1), inRows = canonicalSize(rows * step), last = canonicalSize(offset + inRows),
+             behind = canonicalSize(last + 1);
+  SmallVector<AffineExpr> sizes = n.sizesIn(base);
+  sizes[dim] = rows;
+  sizes.insert(sizes.begin() + dim + 1, n.constantSize(step));
+  SmallVector<Value> pieces;
+  if (offset != n.constantSize(0))
+    pieces.push_back(n.sliceDim(base, dim, n.constantSize(0), offset));
+  if (rows != n.constantSize(0)) {
+    Value old = n.sliceDim(n.reshape(n.sliceDim(base, dim, offset, inRows), sizes), dim + 1, n.constantSize(1),
+                           n.constantSize(step - 1));
+    Value replaced = n.concat({n.unsqueeze(n.sliceDim(part, dim, n.constantSize(0), rows), dim + 1), old}, dim + 1);
+    sizes.erase(sizes.begin() + dim);
+    sizes[dim] = inRows;
+    pieces.push_back(n.reshape(replaced, sizes));
+  }
+  pieces.push_back(n.sliceDim(part, dim, rows, n.constantSize(1)));
+  if (AffineExpr rest = canonicalSize(whole - behind); rest != n.constantSize(0))
+    pieces.push_back(n.sliceDim(base, dim, behind, rest));
+  return n.broadcast(n.concat(pieces, dim), n.sizesIn(base));
 }
 
 Results sliceScatter(Node &n) {

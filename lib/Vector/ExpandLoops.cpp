@@ -71,8 +71,15 @@ public:
         builder.setInsertionPointToStart(&branch->getThenRegion().front());
       }
       Value value = memref::LoadOp::create(builder, loc, source, at);
-      if (scatter.getKind() != tile::ScatterKind::Set)
-        value = combine(scatter.getKind(), memref::LoadOp::create(builder, loc, out, to), value);
+      if (scatter.getKind() != tile::ScatterKind::Set) {
+        Value old = memref::LoadOp::create(builder, loc, out, to);
+        if (Value replaces = beats(scatter.getKind(), value, old)) {
+          auto rarely = scf::IfOp::create(builder, loc, TypeRange(), replaces, /*withElse=*/false);
+          builder.setInsertionPointToStart(&rarely.getThenRegion().front());
+        } else {
+          value = combine(scatter.getKind(), old, value);
+        }
+      }
       memref::StoreOp::create(builder, loc, value, out, to);
     });
     op->erase();
@@ -281,13 +288,24 @@ private:
                                     arith::AddIOp::create(builder, loc, right, moved).getResult()});
   }
 
+  /// Of a maximum or a minimum: is `value` the new one? A NaN is, and stays. Few elements are, so that what does not
+  /// wait for a store to the same place is quick. Null for other kinds.
+  Value beats(tile::ScatterKind kind, Value value, Value old) {
+    if (kind != tile::ScatterKind::Max && kind != tile::ScatterKind::Min)
+      return {};
+    const bool larger = kind == tile::ScatterKind::Max;
+    if (!isa<FloatType>(value.getType()))
+      return arith::CmpIOp::create(builder, loc, larger ? arith::CmpIPredicate::sgt : arith::CmpIPredicate::slt, value,
+                                   old);
+    Value better =
+        arith::CmpFOp::create(builder, loc, larger ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT, value, old);
+    Value isNan = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO, value, value);
+    return arith::OrIOp::create(builder, loc, better, isNan);
+  }
+
+  /// A sum or a product.
   Value combine(tile::ScatterKind kind, Value a, Value b) {
-    if (kind == tile::ScatterKind::Set)
-      return b;
-    const tile::ScanKind reduction = kind == tile::ScatterKind::Add   ? tile::ScanKind::Sum
-                                     : kind == tile::ScatterKind::Mul ? tile::ScanKind::Prod
-                                     : kind == tile::ScatterKind::Max ? tile::ScanKind::Max
-                                                                      : tile::ScanKind::Min;
+    const tile::ScanKind reduction = kind == tile::ScatterKind::Add ? tile::ScanKind::Sum : tile::ScanKind::Prod;
     return arith::getReductionOp(reductionOf(reduction, a.getType()), builder, loc, a, b);
   }
 

@@ -92,3 +92,21 @@ func.func private @topk(%x: memref<4x99xf32>, %v: memref<4x3xf32>, %i: memref<4x
   tw_tile.sort {dim = 1, descending} ins(%x : memref<4x99xf32>) outs(%v, %i : memref<4x3xf32>, memref<4x3xi64>)
   return
 }
+
+// -----
+
+// A maximum is stored where it changes something: a larger element, or a NaN, which stays.
+#row = affine_map<(i, j) -> (i, j)>
+#place = affine_map<(i, j)[s] -> (i, s)>
+// CHECK-LABEL: func.func private @scatter_max
+// CHECK: %[[NEW:.*]] = memref.load %arg0
+// CHECK: %[[OLD:.*]] = memref.load %arg2
+// CHECK-DAG: %[[LARGER:.*]] = arith.cmpf ogt, %[[NEW]], %[[OLD]] : f32
+// CHECK-DAG: %[[NAN:.*]] = arith.cmpf uno, %[[NEW]], %[[NEW]] : f32
+// CHECK: %[[REPLACES:.*]] = arith.ori %[[LARGER]], %[[NAN]]
+// CHECK: scf.if %[[REPLACES]] {
+// CHECK-NEXT: memref.store %[[NEW]], %arg2
+func.func private @scatter_max(%s: memref<3x64xf32>, %i: memref<3x64xi64>, %out: memref<3x9xf32>) attributes {tw.kernel} {
+  tw_tile.scatter max {dest_map = #place, index_maps = [#row]} ins(%s, %i : memref<3x64xf32>, memref<3x64xi64>) outs(%out : memref<3x9xf32>)
+  return
+}

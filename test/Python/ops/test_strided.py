@@ -154,3 +154,26 @@ def test_what_is_saved_of_a_scan_lies_as_its_result():
     fn = lambda x: torch.logcumsumexp(x, -1)[3:-8, :-32]  # noqa: E731
     x = torch.randn(33, 13).t().requires_grad_()
     assert torch.compile(fn, backend=tilewright, fullgraph=True)(x).stride() == fn(x).stride() == (33, 1)
+
+
+@pytest.mark.parametrize("start, step", [(0, 2), (1, 2), (1, 3), (4, 5)])
+@pytest.mark.parametrize("size", [7, 17, 33])
+def test_parts_with_a_step(start, step, size):
+    """Rows of `step` elements each of which gets a new first one; the last may be cut off."""
+    x, row = torch.randn(3, size), torch.randn(size, 3, 2)
+    parts = torch.randn(3, len(range(start, size, step))), torch.randn(len(range(start, size, step)), 3, 2)
+    check(lambda x, part: x.slice_scatter(part, 1, start, None, step), x, parts[0])
+    check(lambda x, part: x.slice_scatter(part * 2, 0, start, None, step) + 1, row, parts[1])
+    check_gradient(lambda x: (x[:, start::step] * 2).exp(), x)
+
+
+def test_a_part_of_one_element_with_a_step():
+    x = torch.randn(4, 9)
+    check(lambda x: x.slice_scatter(x[:, :1] * 2, 1, 8, None, 3), x)
+    check(lambda x: x.slice_scatter(x[:, :1] * 2, 1, 2, 4, 3), x)
+
+
+@pytest.mark.parametrize("size", [9, 17, 33])
+def test_parts_with_a_step_of_symbolic_sizes(size):
+    x = torch.randn(size, 3, 2)
+    check(lambda x: x.slice_scatter(x[1::3] * 2, 0, 1, None, 3) + 1, x, dynamic=True)
