@@ -67,6 +67,10 @@ def Plan_LaunchOp : Plan_PartOp<"launch"> {
   let arguments = (ins FlatSymbolRefAttr:$kernel, DenseI64ArrayAttr:$buffers, I64Attr:$writes, AffineMapAttr:$sizes,
     OptionalAttr<AffineMapAttr>:$grid, OptionalAttr<AffineMapAttr>:$scratch, UnitAttr:$once);
   let assemblyFormat = "(`once` $once^)? $kernel $buffers `writes` $writes `sizes` $sizes (`grid` $grid^)? (`scratch` $scratch^)? attr-dict";
+  let extraClassDeclaration = [{
+    /// Is operand `operand` written, or one of those that count as written?
+    bool mayWrite(size_t operand) { return operand >= 64 || getWrites() >> operand & 1; }
+  }];
 }
 def Plan_CopyOp : Plan_PartOp<"copy"> {
   let summary = "Copy `bytes` bytes from one buffer to another";

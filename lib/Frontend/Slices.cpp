@@ -132,40 +132,34 @@ Results unbind(Node &n) {
   return parts;
 }
 
-/// `base` with [offset, offset + size) along `dim` replaced: what stands before, `part`, what stands after.
+/// `base` with `size` elements along `dim`, `step` apart from `offset` on, replaced: what stands before, `part`, what
+/// stands after.
 Results replaceAlong(Node &n, Value base, Value part, int64_t dim, AffineExpr offset, AffineExpr size, int64_t step) {
-  AffineExpr whole = n.sizesIn(base)[dim];
-  if (step == 1) {
-    SmallVector<Value> pieces;
-    if (offset != n.constantSize(0))
-      pieces.push_back(n.sliceDim(base, dim, n.constantSize(0), offset));
-    pieces.push_back(part);
-    AffineExpr after = canonicalSize(offset + size), rest = canonicalSize(whole - after);
-    if (rest != n.constantSize(0))
-      pieces.push_back(n.sliceDim(base, dim, after, rest));
-    return n.broadcast(n.concat(pieces, dim), n.sizesIn(base));
-  }
-  // Rows of `step` elements, the first of each replaced, but for the last element of the part, whose row may be cut
-  // off.
-  AffineExpr rows = canonicalSize(size - 1), inRows = canonicalSize(rows * step), last = canonicalSize(offset + inRows),
-             behind = canonicalSize(last + 1);
-  SmallVector<AffineExpr> sizes = n.sizesIn(base);
-  sizes[dim] = rows;
-  sizes.insert(sizes.begin() + dim + 1, n.constantSize(step));
+  AffineExpr whole = n.sizesIn(base)[dim], rows = canonicalSize(size - 1), after = canonicalSize(offset + size);
   SmallVector<Value> pieces;
   if (offset != n.constantSize(0))
     pieces.push_back(n.sliceDim(base, dim, n.constantSize(0), offset));
-  if (rows != n.constantSize(0)) {
-    Value old = n.sliceDim(n.reshape(n.sliceDim(base, dim, offset, inRows), sizes), dim + 1, n.constantSize(1),
-                           n.constantSize(step - 1));
-    Value replaced = n.concat({n.unsqueeze(n.sliceDim(part, dim, n.constantSize(0), rows), dim + 1), old}, dim + 1);
-    sizes.erase(sizes.begin() + dim);
-    sizes[dim] = inRows;
-    pieces.push_back(n.reshape(replaced, sizes));
+  if (step > 1) {
+    // Rows of `step` elements, the first of each replaced, but for the last element of the part, whose row may be cut
+    // off.
+    const AffineExpr inRows = canonicalSize(rows * step);
+    if (rows != n.constantSize(0)) {
+      SmallVector<AffineExpr> sizes = n.sizesIn(base);
+      sizes[dim] = rows;
+      sizes.insert(sizes.begin() + dim + 1, n.constantSize(step));
+      Value old = n.sliceDim(n.reshape(n.sliceDim(base, dim, offset, inRows), sizes), dim + 1, n.constantSize(1),
+                             n.constantSize(step - 1));
+      Value replaced = n.concat({n.unsqueeze(n.sliceDim(part, dim, n.constantSize(0), rows), dim + 1), old}, dim + 1);
+      sizes.erase(sizes.begin() + dim);
+      sizes[dim] = inRows;
+      pieces.push_back(n.reshape(replaced, sizes));
+    }
+    part = n.sliceDim(part, dim, rows, n.constantSize(1));
+    after = canonicalSize(offset + inRows + 1);
   }
-  pieces.push_back(n.sliceDim(part, dim, rows, n.constantSize(1)));
-  if (AffineExpr rest = canonicalSize(whole - behind); rest != n.constantSize(0))
-    pieces.push_back(n.sliceDim(base, dim, behind, rest));
+  pieces.push_back(part);
+  if (AffineExpr rest = canonicalSize(whole - after); rest != n.constantSize(0))
+    pieces.push_back(n.sliceDim(base, dim, after, rest));
   return n.broadcast(n.concat(pieces, dim), n.sizesIn(base));
 }
 

@@ -173,14 +173,14 @@ class CompiledGraph(OutputCode):
 
     def __post_init__(self):
         self._boxed_call = True  # on the instance: AOTAutograd looks there
-        self.run = self.body.run
         self.begin()
 
     def __call__(self, inputs):
         return self.run(inputs)
 
     def begin(self) -> None:
-        """Once per process, compiled or loaded."""
+        """Once there is a body, compiled or loaded."""
+        self.run = self.body.run
         if self.report.kind == "backward":
             give_back_at_steps()
 
@@ -205,7 +205,6 @@ class CompiledGraph(OutputCode):
     def post_compile(self, example_inputs, constants, graph_kwargs) -> None:
         """Called where it was loaded."""
         self.body, self.payload = pickle.loads(self.payload), b""
-        self.run = self.body.run
         self.report.restored, self.report.origin = True, current()
         self.begin()
         for program in self.body.programs():

@@ -72,11 +72,14 @@ bool BlockPool::assemble(Memory &block, int64_t done) {
 void BlockPool::trim(int64_t bytes) {
   std::vector<Memory> freed; // after the lock
   std::lock_guard<std::mutex> lock(mutex);
-  while (bytes > 0 && !kept.empty()) {
+  shrink(std::max<int64_t>(0, held - bytes), freed);
+}
+
+void BlockPool::shrink(int64_t bytes, std::vector<Memory> &dropped) {
+  while (held > bytes) {
     auto largest = kept.extract(std::prev(kept.end()));
     held -= largest.key();
-    bytes -= largest.key();
-    freed.push_back(std::move(largest.mapped()));
+    dropped.push_back(std::move(largest.mapped()));
   }
 }
 
@@ -100,11 +103,7 @@ void BlockPool::give(Memory &&block) {
     dropped.push_back(std::move(given));
     return;
   }
-  while (held + bytes > allowed) {
-    auto largest = kept.extract(std::prev(kept.end()));
-    held -= largest.key();
-    dropped.push_back(std::move(largest.mapped()));
-  }
+  shrink(allowed - bytes, dropped);
   held += bytes;
   kept.emplace(bytes, std::move(given));
 }

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 namespace tilewright::runtime {
 
@@ -41,6 +42,8 @@ public:
 private:
   void lend(int64_t bytes);
   bool assemble(Memory &block, int64_t done);
+  /// With the lock held: moves the largest blocks to `dropped` until at most `bytes` are kept.
+  void shrink(int64_t bytes, std::vector<Memory> &dropped);
 
   std::mutex mutex;
   std::multimap<int64_t, Memory> kept; ///< by size

@@ -15,7 +15,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
-#include <numeric>
 
 using namespace mlir;
 
@@ -29,7 +28,7 @@ llvm::EquivalenceClasses<const void *> channelsOf(ModuleOp module) {
   module.walk([&](plan::LaunchOp launch) {
     auto kernel = module.lookupSymbol<func::FuncOp>(launch.getKernel());
     for (auto [argument, buffer] : llvm::enumerate(launch.getBuffers())) {
-      auto &its = argument < 64 && (launch.getWrites() >> argument & 1) ? writers[buffer] : readers[buffer];
+      auto &its = launch.mayWrite(argument) ? writers[buffer] : readers[buffer];
       its.push_back(kernel.getArgument(argument));
     }
   });
@@ -71,10 +70,9 @@ int64_t BankDemand::banks(const Array &array, ArrayRef<ArrayRef<int64_t>> unroll
     ArrayRef<int64_t> copies = nest == access.nest ? instead : unrolls[access.nest];
     for (auto [dim, expr] : llvm::enumerate(access.map.getResults()))
       for (auto [loop, by] : llvm::enumerate(copies))
-        if (int64_t stride = by > 1 ? std::abs(coefficientOf(expr, loop)) : 0)
-          factors[dim] = std::min(array.shape[dim], std::lcm(factors[dim], by * stride));
+        factors[dim] = banksWithCopies(factors[dim], array.shape[dim], expr, loop, by);
   }
-  return std::accumulate(factors.begin(), factors.end(), int64_t(1), std::multiplies<>());
+  return ShapedType::getNumElements(factors);
 }
 
 std::optional<size_t> BankDemand::overfull(ArrayRef<ArrayRef<int64_t>> unrolls) const {

@@ -30,6 +30,20 @@ int64_t copiesOf(Value iv) {
   return attribute ? attribute.getUnroll() : 1;
 }
 
+/// The coefficient of dimension `position` in a linear expression; 0: it is not there.
+int64_t coefficientOf(AffineExpr expr, unsigned position) {
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return dim.getPosition() == position;
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return 0;
+  if (expr.getKind() == AffineExprKind::Add)
+    return coefficientOf(binary.getLHS(), position) + coefficientOf(binary.getRHS(), position);
+  auto factor = dyn_cast<AffineConstantExpr>(binary.getRHS());
+  return expr.getKind() == AffineExprKind::Mul && factor ? coefficientOf(binary.getLHS(), position) * factor.getValue()
+                                                         : 0;
+}
+
 class BankChooser {
 public:
   explicit BankChooser(func::FuncOp top) : top(top), module(top->getParentOfType<ModuleOp>()) {}
@@ -54,15 +68,12 @@ public:
     for (func::FuncOp function : functions)
       if (function->hasAttr(moverAttrName))
         needForMover(function);
-    for (func::FuncOp function : functions) {
-      bool fits = true;
-      function.walk([&](BufferOp buffer) { fits &= fitsTools(buffer); });
-      if (!fits)
-        return failure();
-    }
-    bool fits = true;
-    top.walk([&](BufferOp buffer) { fits &= fitsTools(buffer); });
-    if (!fits)
+    bool fit = true;
+    auto check = [&](BufferOp buffer) { fit &= fitsTools(buffer); };
+    for (func::FuncOp function : functions)
+      function.walk(check);
+    top.walk(check);
+    if (!fit)
       return failure();
     for (func::FuncOp function : functions)
       retype(function);
@@ -91,9 +102,7 @@ private:
     ArrayRef<int64_t> shape = cast<MemRefType>(array.getType()).getShape();
     for (auto [dim, expr] : llvm::enumerate(map.getResults()))
       for (auto [position, operand] : llvm::enumerate(operands.take_front(map.getNumDims())))
-        if (int64_t copies = copiesOf(operand); copies > 1)
-          if (int64_t stride = std::abs(coefficientOf(expr, position)))
-            factors[dim] = std::min(shape[dim], std::lcm(factors[dim], copies * stride));
+        factors[dim] = banksWithCopies(factors[dim], shape[dim], expr, position, copiesOf(operand));
   }
 
   /// A task that moves rows takes 512 bits a cycle where its arrays have a bank for every two elements of that. More
@@ -130,8 +139,7 @@ private:
   }
 
   bool fitsTools(BufferOp buffer) {
-    const Factors &factors = factorsOf(buffer.getMemory());
-    const int64_t banks = std::accumulate(factors.begin(), factors.end(), int64_t(1), std::multiplies<>());
+    const int64_t banks = ShapedType::getNumElements(factorsOf(buffer.getMemory()));
     if (banks <= mostBanks)
       return true;
     buffer.emitError() << "array '" << buffer.getName() << "' of " << buffer.getMemory().getType() << " would need "
@@ -174,17 +182,9 @@ private:
 
 } // namespace
 
-int64_t coefficientOf(AffineExpr expr, unsigned position) {
-  if (auto dim = dyn_cast<AffineDimExpr>(expr))
-    return dim.getPosition() == position;
-  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-  if (!binary)
-    return 0;
-  if (expr.getKind() == AffineExprKind::Add)
-    return coefficientOf(binary.getLHS(), position) + coefficientOf(binary.getRHS(), position);
-  auto factor = dyn_cast<AffineConstantExpr>(binary.getRHS());
-  return expr.getKind() == AffineExprKind::Mul && factor ? coefficientOf(binary.getLHS(), position) * factor.getValue()
-                                                         : 0;
+int64_t banksWithCopies(int64_t banks, int64_t size, AffineExpr place, unsigned counter, int64_t copies) {
+  const int64_t stride = copies > 1 ? std::abs(coefficientOf(place, counter)) : 0;
+  return stride ? std::min(size, std::lcm(banks, copies * stride)) : banks;
 }
 
 LogicalResult chooseBanks(func::FuncOp top) { return BankChooser(top).run(); }

@@ -76,7 +76,7 @@ std::vector<BlockChannel> channelsOf(ModuleOp module, ArrayRef<BlockNest> nests)
   size_t number = 0;
   module.walk([&](plan::LaunchOp launch) {
     for (auto [argument, buffer] : llvm::enumerate(launch.getBuffers()))
-      (argument >= 64 || launch.getWrites() >> argument & 1 ? writers : readers)[buffer].push_back({number, argument});
+      (launch.mayWrite(argument) ? writers : readers)[buffer].push_back({number, argument});
     ++number;
   });
   module.walk([&](plan::CopyOp copy) { inside.erase(copy.getFrom()); });

@@ -17,7 +17,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/HLS/HLS.h"
 #include "lib/Target/HLS/Names.h"
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "lib/Target/HLS/QueueAccess.h"
 #include "tilewright/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -57,17 +57,24 @@ public:
     auto function = module.lookupSymbol<func::FuncOp>(task.getCallee());
     const unsigned position = llvm::find(task->getOperands(), port) - task->operand_begin();
     BlockArgument inside = function.getArgument(position);
-    if (*protocol == Protocol::AxiLite && (type.getNumElements() != 1 || llvm::is_contained(task.getWrites(), port)))
+    const bool isOutput = llvm::is_contained(task.getWrites(), port);
+    if (*protocol == Protocol::AxiLite && (type.getNumElements() != 1 || isOutput))
       return refuse(name) << "axi_lite is for an input of one element, and this is "
-                          << (llvm::is_contained(task.getWrites(), port) ? "an output" : "an input") << " of "
-                          << type.getNumElements() << "; a stream or axi_master takes it";
+                          << (isOutput ? "an output" : "an input") << " of " << type.getNumElements()
+                          << "; a stream or axi_master takes it";
     if (!function->hasAttr(moverAttrName) || !inside.hasOneUse())
       return refuse(name) << "its task is no copy of it";
     const Type made = *protocol == Protocol::AxiLite
                           ? type.getElementType()
                           : StreamType::get(module.getContext(), type.getElementType(), type.getNumElements());
-    replaceAccess(*inside.user_begin(), inside, made);
-    inside.setType(made);
+    Operation *access = *inside.user_begin();
+    if (auto queue = dyn_cast<StreamType>(made)) {
+      accessQueue(inside, access, queue);
+    } else { // a register
+      inside.setType(made);
+      access->getResult(0).replaceAllUsesWith(inside);
+      access->erase();
+    }
     port.setType(made);
     for (func::FuncOp each : {function, top})
       each.setType(FunctionType::get(module.getContext(), each.getBody().getArgumentTypes(), {}));
@@ -77,21 +84,6 @@ public:
   }
 
 private:
-  static void replaceAccess(Operation *access, BlockArgument port, Type made) {
-    OpBuilder builder(access);
-    if (auto store = dyn_cast<affine::AffineStoreOp>(access)) {
-      WriteOp::create(builder, access->getLoc(), store.getValueToStore(), port);
-      store.erase();
-      return;
-    }
-    Value value = port; // a register
-    if (auto stream = dyn_cast<StreamType>(made))
-      value = ReadOp::create(builder, access->getLoc(), stream.getElement(), port).getValue();
-    Value loaded = access->getResult(0);
-    loaded.replaceAllUsesWith(value);
-    access->erase();
-  }
-
   InFlightDiagnostic refuse(StringRef name) {
     return emitError(UnknownLoc::get(module.getContext())) << "--port: port '" << name << "': ";
   }

@@ -337,12 +337,15 @@ private:
       std::optional<size_t> array = demand.overfull(unrolls);
       if (!array)
         return selection;
+      auto isOverfull = [&](size_t nest, const Choice &choice) {
+        return demand.isOverfull(*array, unrolls, nest, choice.unroll);
+      };
       std::optional<size_t> loser;
       double least = 0;
       for (size_t nest : demand.nestsOf(*array)) {
         std::optional<int64_t> cycles; // of its quickest choice that fits
         for (const Choice &choice : nests[nest].choices)
-          if (!demand.isOverfull(*array, unrolls, nest, choice.unroll))
+          if (!isOverfull(nest, choice))
             cycles = std::min(cycles.value_or(choice.cycles), choice.cycles);
         const double loss = cycles ? double(*cycles) / double(picked[nest]->cycles) : 0;
         if (cycles && (!loser || loss < least)) {
@@ -350,13 +353,14 @@ private:
           least = loss;
         }
       }
-      const bool struck = loser && llvm::any_of(nests[*loser].choices, [&](const Choice &choice) {
-                            return demand.isOverfull(*array, unrolls, *loser, choice.unroll);
-                          });
-      if (struck)
-        llvm::erase_if(nests[*loser].choices,
-                       [&](const Choice &choice) { return demand.isOverfull(*array, unrolls, *loser, choice.unroll); });
-      else if (std::exchange(inBlocks, false) == false)
+      size_t struck = 0;
+      if (loser) {
+        SmallVector<Choice> &choices = nests[*loser].choices;
+        struck = choices.size();
+        llvm::erase_if(choices, [&](const Choice &choice) { return isOverfull(*loser, choice); });
+        struck -= choices.size();
+      }
+      if (struck == 0 && !std::exchange(inBlocks, false))
         return selection; // --tw-hls-build-design tells
     }
   }

@@ -18,6 +18,7 @@
 #include "lib/Target/HLS/BlockChannels.h"
 #include "lib/Target/HLS/DataMovers.h"
 #include "lib/Target/HLS/Names.h"
+#include "lib/Target/HLS/QueueAccess.h"
 #include "lib/Target/HLS/ReplayDataflow.h"
 #include "tilewright/Passes.h"
 #include <limits>
@@ -133,15 +134,8 @@ private:
     auto made = StreamOp::create(builder, buffer.getLoc(), queue, buffer.getNameAttr());
     buffer.getMemory().replaceAllUsesWith(made.getQueue());
     buffer.erase();
-    written.setType(queue);
-    builder.setInsertionPoint(store);
-    WriteOp::create(builder, store->getLoc(), cast<affine::AffineStoreOp>(store).getValueToStore(), written);
-    store->erase();
-    read.setType(queue);
-    builder.setInsertionPoint(load);
-    auto value = ReadOp::create(builder, load->getLoc(), queue.getElement(), read);
-    load->getResult(0).replaceAllUsesWith(value.getValue());
-    load->erase();
+    accessQueue(written, store, queue);
+    accessQueue(read, load, queue);
     streams.push_back({made, written, read});
   }
 

@@ -6,7 +6,7 @@
 // A word lies in one row of each array, so that arrays of different shapes need no new row within it:
 //   copy_x_j: for (j < 3) { for (u < 2) { to[i / 2][(i % 2 * 6 + j * 2) % 4 + u] = from[i][j * 2 + u]; } }
 //
-// Test: test/Target/HLS/design.mlir
+// Test: test/Target/HLS/design.mlir, test/Target/HLS/widen-movers.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/HLS/HLS.h"
