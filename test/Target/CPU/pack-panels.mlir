@@ -1,0 +1,45 @@
+// RUN: tilewright-opt %s --tw-cpu-expand-contractions --mlir-print-local-scope | FileCheck %s
+
+// 38 columns for two panels of 32, k is contiguous. Of columns behind the last nothing is read, and the place at which
+// nothing is read lies within the matrix: memory that is not there costs such a load hundreds of cycles.
+// CHECK-LABEL: func private @two_panels
+// CHECK: %[[FIRST:.*]] = arith.muli %{{.*}}, %c32
+// CHECK: %[[THERE:.*]] = arith.cmpi slt, %[[FIRST]], %[[COLUMNS:.*]] : index
+// CHECK: %[[NEAR:.*]] = arith.minsi %[[FIRST]], %c37
+// CHECK: %[[VALID:.*]] = arith.select %[[THERE]]
+// CHECK: %[[MASK:.*]] = vector.create_mask %[[VALID]]
+// CHECK: vector.maskedload %arg0[%[[NEAR]], %{{.*}}], %[[MASK]]
+func.func private @two_panels(%a: memref<38x4096xf32>, %p: memref<2x4096x32xf32>) attributes {tw.kernel} {
+  tw_tile.pack {group = 1 : i64, panel = 32 : i64, permutation = array<i64: 1, 0>} ins(%a : memref<38x4096xf32>) outs(%p : memref<2x4096x32xf32>)
+  return
+}
+
+// Six columns for one panel: six loads.
+// CHECK-LABEL: func private @one_panel
+// CHECK-COUNT-6: vector.maskedload %arg0
+// CHECK-NOT: vector.maskedload
+func.func private @one_panel(%a: memref<6x4096xf32>, %p: memref<1x4096x32xf32>) attributes {tw.kernel} {
+  tw_tile.pack {group = 1 : i64, panel = 32 : i64, permutation = array<i64: 1, 0>} ins(%a : memref<6x4096xf32>) outs(%p : memref<1x4096x32xf32>)
+  return
+}
+
+// Whole panels need no masks.
+// CHECK-LABEL: func private @whole
+// CHECK-NOT: arith.minsi
+// CHECK: vector.load %arg0
+func.func private @whole(%a: memref<64x4096xf32>, %p: memref<2x4096x32xf32>) attributes {tw.kernel} {
+  tw_tile.pack {group = 1 : i64, panel = 32 : i64, permutation = array<i64: 1, 0>} ins(%a : memref<64x4096xf32>) outs(%p : memref<2x4096x32xf32>)
+  return
+}
+
+// Seven k: one square, of which seven rows are written.
+// CHECK-LABEL: func private @few_k
+// CHECK-COUNT-16: vector.maskedload %arg0
+// CHECK-NOT: vector.maskedload
+// CHECK-COUNT-7: vector.store {{.*}}, %arg1
+// CHECK-NOT: vector.store
+// CHECK: return
+func.func private @few_k(%a: memref<16x7xf32>, %p: memref<1x7x16xf32>) attributes {tw.kernel} {
+  tw_tile.pack {group = 1 : i64, panel = 16 : i64, permutation = array<i64: 1, 0>} ins(%a : memref<16x7xf32>) outs(%p : memref<1x7x16xf32>)
+  return
+}

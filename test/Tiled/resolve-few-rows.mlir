@@ -1,0 +1,35 @@
+// RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-resolve-layouts --split-input-file | FileCheck %s
+
+// Few rows read a right-hand side that is born in the graph once, as it lies.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: @pack_0
+// CHECK: linalg.contract
+func.func @main(%x: tensor<5x64xf32>, %w: tensor<96x64xf32>) -> tensor<5x96xf32> {
+  %t = tw.permute %w {permutation = array<i64: 1, 0>} : tensor<96x64xf32> -> tensor<64x96xf32>
+  %0 = tw.matmul %x, %t : (tensor<5x64xf32>, tensor<64x96xf32>) -> tensor<5x96xf32>
+  return %0 : tensor<5x96xf32>
+}
+
+// -----
+
+// Not where its k are neighbours and fewer than a vector has lanes: it would be gathered number by number.
+// CHECK-LABEL: func.func @main
+// CHECK: call @pack_0
+// CHECK: tw_tile.matmul
+// CHECK: tw_tile.pack {{.*}}permutation = array<i64: 1, 0>
+func.func @main(%x: tensor<5x7xf32>, %w: tensor<96x7xf32>) -> tensor<5x96xf32> {
+  %t = tw.permute %w {permutation = array<i64: 1, 0>} : tensor<96x7xf32> -> tensor<7x96xf32>
+  %0 = tw.matmul %x, %t : (tensor<5x7xf32>, tensor<7x96xf32>) -> tensor<5x96xf32>
+  return %0 : tensor<5x96xf32>
+}
+
+// -----
+
+// Columns that are neighbours are read as vectors, however few the rows of them.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: @pack_0
+// CHECK: linalg.contract
+func.func @main(%x: tensor<5x7xf32>, %w: tensor<7x96xf32>) -> tensor<5x96xf32> {
+  %0 = tw.matmul %x, %w : (tensor<5x7xf32>, tensor<7x96xf32>) -> tensor<5x96xf32>
+  return %0 : tensor<5x96xf32>
+}
