@@ -10,10 +10,11 @@
 //   %2 = tw.add %1, tw.reshape %b : (tensor<1x6x6x16xf32>, tensor<16xf32>) -> tensor<1x6x6x16xf32>
 //   %3 = tw.convolution %2, %v' {tw.channels_last} : ...
 //
-// Every convolution in the plane is turned and gives its result through a permute. These permutes then sink through
-// whatever can be computed in the other order as well (elementwise ops, pooling, reductions, pads, slices, joins,
-// softmax) until they meet the permute in front of the next convolution and cancel. A walk up then moves permutes that
-// only an elementwise op separates from its operands. Convolutions along a line become ones in a plane of height 1.
+// Every convolution in the plane is turned and gives its result through a permute; an argument that lies in
+// channels-last memory comes through one. These permutes then sink through whatever can be computed in the other order
+// as well (elementwise ops, pooling, reductions, pads, slices, joins, softmax, indexing) until they meet the permute in
+// front of the next convolution and cancel. A walk up then moves permutes that only an elementwise op separates from
+// its operands. Convolutions along a line become ones in a plane of height 1.
 //
 // Test: test/Graph/propagate-layout.mlir
 //
@@ -56,6 +57,9 @@ public:
   explicit LayoutPropagator(MLIRContext *context) : builder(context), one(getAffineConstantExpr(1, context)) {}
 
   void run(Block &block) {
+    for (auto permute : block.getOps<PermuteOp>())
+      if (isChannelsLastArgument(permute))
+        ours.insert(permute);
     for (Operation &op : llvm::make_early_inc_range(block)) {
       builder.setInsertionPoint(&op);
       if (isa<ConvolutionOp, ConvolutionWeightGradOp>(op))
@@ -83,6 +87,15 @@ private:
   //===-- values in another order -------------------------------------------===//
 
   bool isUnit(AffineExpr size) const { return size == one; }
+
+  /// An argument that lies in channels-last memory, as the user sees it.
+  static bool isChannelsLastArgument(PermuteOp permute) {
+    ArrayRef<int64_t> order = permute.getPermutation();
+    if (!isa<BlockArgument>(permute.getInput()) || order.size() < 3 || order[0] != 0 ||
+        order[1] != int64_t(order.size()) - 1)
+      return false;
+    return llvm::is_sorted(order.drop_front(2));
+  }
 
   Value reshaped(Location loc, Value value, ArrayRef<AffineExpr> sizes) {
     while (auto inner = value.getDefiningOp<ReshapeOp>())
@@ -327,6 +340,10 @@ private:
           replace(op, copy, order);
         })
         .Case<ReduceOp, VarMeanOp>([&](auto reduce) { sinkReduction(reduce, permute.getInput(), order); })
+        .Case<TakeOp>([&](TakeOp take) {
+          if (permute == take.getInput().getDefiningOp())
+            sinkTake(take, permute.getInput(), order);
+        })
         .Case<ReshapeOp>([&](ReshapeOp reshape) { sinkReshape(reshape, permute.getInput(), order); });
   }
 
@@ -356,16 +373,15 @@ private:
         from.replaceAllUsesWith(seenByUser(op.getLoc(), to, back));
   }
 
-  /// Dimensions that lie side by side in both orders may merge before the permute as well as behind it.
+  /// Dimensions that lie side by side in both orders may merge before the permute as well as behind it, and any may be
+  /// split.
   void sinkReshape(ReshapeOp op, Value input, ArrayRef<int64_t> order) {
     LayoutSizes from = laidOutSizes(op.getInput()), to = laidOutSizes(op.getResult());
     SmallVector<ReshapeGroup> groups = reshapeGroups(from, to);
-    if (groups.size() != to.size() || to.empty())
+    if (groups.empty() || to.empty())
       return;
     SmallVector<std::pair<int64_t, int64_t>> places; // first dimension of the input, group
     for (auto [g, group] : llvm::enumerate(groups)) {
-      if (group.to.size() != 1)
-        return;
       SmallVector<int64_t> dims; // of the input; where unit dimensions lie does not matter
       for (int64_t d : group.from)
         if (!isUnit(from[d]))
@@ -380,13 +396,36 @@ private:
       places.push_back({dims.empty() ? order[group.from.front()] : dims.front(), g});
     }
     llvm::sort(places);
-    LayoutSizes merged;
+    LayoutSizes regrouped;
     Order back(to.size());
-    for (auto [position, place] : llvm::enumerate(places)) {
-      merged.push_back(to[place.second]);
-      back[place.second] = position;
+    for (auto [place, group] : places)
+      for (int64_t dim : groups[group].to) {
+        back[dim] = regrouped.size();
+        regrouped.push_back(to[dim]);
+      }
+    op.getResult().replaceAllUsesWith(seenByUser(op.getLoc(), reshaped(op.getLoc(), input, regrouped), back));
+  }
+
+  /// Neighbours that are indexed may lie anywhere, as long as they are neighbours in the other order as well.
+  void sinkTake(TakeOp op, Value input, ArrayRef<int64_t> order) {
+    const int64_t first = op.getDim(), count = op.getIndices().size(), place = order[first];
+    const int64_t chosen = laidOutType(op.getResult()).getRank() - (int64_t(order.size()) - count);
+    for (int64_t i = 1; i < count; ++i)
+      if (order[first + i] != place + i)
+        return;
+    Order back; // of the user's dimensions: what is indexed becomes `chosen` ones
+    for (int64_t dim = 0; dim < int64_t(order.size()); ++dim) {
+      if (dim == first)
+        for (int64_t i = 0; i < chosen; ++i)
+          back.push_back(place + i);
+      if (dim < first || dim >= first + count)
+        back.push_back(order[dim] < place ? order[dim] : order[dim] - count + chosen);
     }
-    op.getResult().replaceAllUsesWith(seenByUser(op.getLoc(), reshaped(op.getLoc(), input, merged), back));
+    SmallVector<Value> operands(op->getOperands());
+    operands[0] = input;
+    Operation *copy = rebuilt(op, operands, back);
+    cast<TakeOp>(copy).setDim(place);
+    replace(op, copy, back);
   }
 
   //===-- up ----------------------------------------------------------------===//

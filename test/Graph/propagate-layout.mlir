@@ -49,3 +49,69 @@ func.func @line(%x: tensor<1x4x8xf32>, %w: tensor<2x4x3xf32>) -> tensor<1x2x6xf3
     groups = 1 : i64} : (tensor<1x4x8xf32>, tensor<2x4x3xf32>) -> tensor<1x2x6xf32>
   return %0 : tensor<1x2x6xf32>
 }
+
+// An argument in channels-last memory is not turned for a pad and the pool behind it.
+// CHECK-LABEL: func @argument
+// CHECK-NOT: tw.permute
+// CHECK: %[[P:.*]] = tw.pad %arg0 {high = array<i64: 0, 1, 1, 0>, low = array<i64: 0, 1, 1, 0>
+// CHECK: %[[M:.*]], %{{.*}} = tw.max_pool %[[P]] {{{.*}}tw.channels_last}
+// CHECK-NOT: tw.permute
+// CHECK: return %[[M]]
+func.func @argument(%x: tensor<1x8x8x4xf32>) -> tensor<1x5x5x4xf32> {
+  %0 = tw.permute %x {permutation = array<i64: 0, 3, 1, 2>} : tensor<1x8x8x4xf32> -> tensor<1x4x8x8xf32>
+  %1 = tw.pad %0 {low = array<i64: 0, 0, 1, 1>, high = array<i64: 0, 0, 1, 1>, value = 0.0 : f32} : tensor<1x4x8x8xf32> -> tensor<1x4x10x10xf32>
+  %2, %i = tw.max_pool %1 {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>}
+    : tensor<1x4x10x10xf32> -> tensor<1x4x5x5xf32>, tensor<1x4x5x5xi64>
+  %3 = tw.permute %2 {permutation = array<i64: 0, 2, 3, 1>} : tensor<1x4x5x5xf32> -> tensor<1x5x5x4xf32>
+  return %3 : tensor<1x5x5x4xf32>
+}
+
+// What another order of an argument means to its reader is not ours to choose.
+// CHECK-LABEL: func @other_order
+// CHECK: tw.permute %arg0 {permutation = array<i64: 0, 2, 1, 3>}
+// CHECK: tw.pad {{.*}} low = array<i64: 0, 0, 1, 1>
+func.func @other_order(%x: tensor<1x8x8x4xf32>) -> tensor<1x8x10x6xf32> {
+  %0 = tw.permute %x {permutation = array<i64: 0, 2, 1, 3>} : tensor<1x8x8x4xf32> -> tensor<1x8x8x4xf32>
+  %1 = tw.pad %0 {low = array<i64: 0, 0, 1, 1>, high = array<i64: 0, 0, 1, 1>, value = 0.0 : f32} : tensor<1x8x8x4xf32> -> tensor<1x8x10x6xf32>
+  return %1 : tensor<1x8x10x6xf32>
+}
+
+// Lines and columns that are picked (an image made larger) are neighbours in both orders; so are those of windows.
+// CHECK-LABEL: func @indexing
+// CHECK: %[[T:.*]] = tw.take %arg0[%arg1, %arg2] {dim = 1 : i64} : (tensor<2x8x8x4xf32>, tensor<5x1xi64>, tensor<3xi64>) -> tensor<2x5x3x4xf32>
+// CHECK: tw.take %arg0[%arg3] {dim = 2 : i64} : (tensor<2x8x8x4xf32>, tensor<3x7xi64>) -> tensor<2x8x3x7x4xf32>
+// CHECK: tw.take %arg0[%arg3] {dim = 3 : i64} : (tensor<2x8x8x4xf32>, tensor<3x7xi64>) -> tensor<2x8x8x3x7xf32>
+// CHECK-NOT: tw.permute
+// CHECK: return %[[T]]
+func.func @indexing(%x: tensor<2x8x8x4xf32>, %i: tensor<5x1xi64>, %j: tensor<3xi64>, %k: tensor<3x7xi64>)
+    -> (tensor<2x5x3x4xf32>, tensor<2x8x3x7x4xf32>, tensor<2x8x8x3x7xf32>) {
+  %0 = tw.permute %x {permutation = array<i64: 0, 3, 1, 2>} : tensor<2x8x8x4xf32> -> tensor<2x4x8x8xf32>
+  %1 = tw.take %0[%i, %j] {dim = 2 : i64} : (tensor<2x4x8x8xf32>, tensor<5x1xi64>, tensor<3xi64>) -> tensor<2x4x5x3xf32>
+  %2 = tw.permute %1 {permutation = array<i64: 0, 2, 3, 1>} : tensor<2x4x5x3xf32> -> tensor<2x5x3x4xf32>
+  %3 = tw.take %0[%k] {dim = 3 : i64} : (tensor<2x4x8x8xf32>, tensor<3x7xi64>) -> tensor<2x4x8x3x7xf32>
+  %4 = tw.permute %3 {permutation = array<i64: 0, 2, 3, 4, 1>} : tensor<2x4x8x3x7xf32> -> tensor<2x8x3x7x4xf32>
+  %5 = tw.take %0[%k] {dim = 1 : i64} : (tensor<2x4x8x8xf32>, tensor<3x7xi64>) -> tensor<2x3x7x8x8xf32>
+  %6 = tw.permute %5 {permutation = array<i64: 0, 3, 4, 1, 2>} : tensor<2x3x7x8x8xf32> -> tensor<2x8x8x3x7xf32>
+  return %2, %4, %6 : tensor<2x5x3x4xf32>, tensor<2x8x3x7x4xf32>, tensor<2x8x8x3x7xf32>
+}
+
+// Channels and lines that are indexed together are not.
+// CHECK-LABEL: func @apart
+// CHECK: tw.permute %arg0
+// CHECK: tw.take
+func.func @apart(%x: tensor<2x8x8x4xf32>, %i: tensor<5xi64>) -> tensor<2x5x8xf32> {
+  %0 = tw.permute %x {permutation = array<i64: 0, 3, 1, 2>} : tensor<2x8x8x4xf32> -> tensor<2x4x8x8xf32>
+  %1 = tw.take %0[%i, %i] {dim = 1 : i64} : (tensor<2x4x8x8xf32>, tensor<5xi64>, tensor<5xi64>) -> tensor<2x5x8xf32>
+  return %1 : tensor<2x5x8xf32>
+}
+
+// A dimension is split in front of the permute as well as behind it.
+// CHECK-LABEL: func @split
+// CHECK: tw.reshape %arg0 : tensor<2x8x6x4xf32> -> tensor<2x8x3x2x2x2xf32>
+// CHECK-NOT: tw.permute
+func.func @split(%x: tensor<2x8x6x4xf32>) -> tensor<2x8x3x2x2x2xf32> {
+  %0 = tw.permute %x {permutation = array<i64: 0, 3, 1, 2>} : tensor<2x8x6x4xf32> -> tensor<2x4x8x6xf32>
+  %1 = tw.reshape %0 : tensor<2x4x8x6xf32> -> tensor<2x2x2x8x3x2xf32>
+  %2 = tw.permute %1 {permutation = array<i64: 0, 3, 4, 5, 1, 2>} : tensor<2x2x2x8x3x2xf32> -> tensor<2x8x3x2x2x2xf32>
+  return %2 : tensor<2x8x3x2x2x2xf32>
+}
