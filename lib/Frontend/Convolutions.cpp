@@ -112,6 +112,9 @@ Results convolutionBackward(Node &n) {
       back.outputPadding[i] = constant ? constant.getValue() : w.stride[i] - 1;
       sizes[i + 2] = constant ? sizes[i + 2] : canonicalSize(reached + (w.stride[i] - 1));
     }
+    // Padding of a stride or more makes room for windows that no element of the input has made.
+    for (int64_t i = 0; i < spatial && w.transposed; ++i)
+      sizes[i + 2] = canonicalSize(sizes[i + 2] + w.outputPadding[i] / w.stride[i]);
     gradInput = convolve(n, tensorWithSizes(sizes, n.elementOf(input)), grad, weight, back);
     SmallVector<AffineExpr> zeros(sizes.size(), n.constantSize(0));
     gradInput = n.slice(gradInput, zeros, SmallVector<int64_t>(sizes.size(), 1), n.sizesIn(input));

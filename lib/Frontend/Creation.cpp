@@ -89,7 +89,7 @@ Results scalarTensor(Node &n) {
 /// column - row compared with the diagonal, for the last two dimensions.
 template <typename OpT> Results triangle(Node &n) {
   Value x = n.tensor(0, "self");
-  int64_t diagonal = n.integer(1, "diagonal", 0);
+  Value diagonal = n.has(1, "diagonal") ? n.operand(1, "diagonal", n.i64()) : n.scalarInt(0, n.i64());
   if (n.failed())
     return n.refused();
   SmallVector<AffineExpr> sizes = n.sizesIn(x);
@@ -97,7 +97,7 @@ template <typename OpT> Results triangle(Node &n) {
     return n.refuse("a tensor of rank 2 or more is needed");
   Value row = n.iota({sizes[sizes.size() - 2], n.constantSize(1)}, 0, n.i64()),
         column = n.iota({sizes.back()}, 0, n.i64());
-  Value keep = n.compare<OpT>(column, n.op<AddOp>({row, n.scalarInt(diagonal, n.i64())}));
+  Value keep = n.compare<OpT>(column, n.op<AddOp>({row, diagonal}));
   return n.where(keep, x, n.scalarInt(0, n.element()));
 }
 

@@ -83,14 +83,27 @@ Results argsort(Node &n) {
   return sortAlong(n, x, dim, descending, std::nullopt);
 }
 
-/// topk(self, k, dim, largest, sorted): always sorted.
+/// topk(self, k, dim, largest, sorted): always sorted. Of a symbolic k, the first of all.
 Results topk(Node &n) {
   Value x = n.tensor(0, "self");
-  int64_t k = n.integer(1, "k"), dim = n.dim(2, "dim", n.rankOf(x), -1);
+  AffineExpr k = n.size(1, "k");
+  int64_t dim = n.dim(2, "dim", n.rankOf(x), -1);
   bool largest = n.flag(3, "largest", true);
   if (n.failed())
     return n.refused();
-  return sortAlong(n, x, dim, largest, k);
+  if (auto known = dyn_cast<AffineConstantExpr>(k))
+    return sortAlong(n, x, dim, largest, known.getValue());
+  if (!n.demand(n.rankOf(x) > 0, "a number is no list"))
+    return n.refused();
+  Type compute = n.ordered(n.elementOf(x));
+  if (n.failed())
+    return n.refused();
+  auto sorted = SortOp::create(n.builder, n.loc,
+                               TypeRange{withElementType(n.typeOf(x), compute), withElementType(n.typeOf(x), n.i64())},
+                               n.cast(x, compute), n.builder.getI64IntegerAttr(dim),
+                               largest ? n.builder.getUnitAttr() : UnitAttr(), IntegerAttr());
+  auto first = [&](Value all) { return n.sliceDim(all, dim, n.constantSize(0), k); };
+  return {n.cast(first(sorted.getValues()), n.elementOf(x)), first(sorted.getIndices())};
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 //===- Views.cpp - other shapes and orders of the same elements --------------------===//
 #include "lib/Frontend/Node.h"
+#include "lib/Frontend/SizeExpression.h"
 
 namespace tilewright {
 namespace {
@@ -108,10 +109,12 @@ Results flip(Node &n) {
   return Value(FlipOp::create(n.builder, n.loc, x.getType(), x, n.builder.getDenseI64ArrayAttr(dims)));
 }
 
-/// roll(x, s) along a dimension is its last s elements followed by the rest.
+/// roll(x, s) along a dimension is its last s elements followed by the rest. Of a size or a shift that is a symbol the
+/// places are computed: how often the shift goes round is not known.
 Results roll(Node &n) {
   Value x = n.tensor(0, "self");
-  SmallVector<int64_t> shifts = n.integers(1, "shifts"), dims = n.integers(2, "dims");
+  SmallVector<AffineExpr> shifts = n.sizes(1, "shifts");
+  SmallVector<int64_t> dims = n.integers(2, "dims");
   if (n.failed())
     return n.refused();
   Value result = x;
@@ -119,17 +122,24 @@ Results roll(Node &n) {
     result = n.reshape(x, {elementCount(n.typeOf(x))});
     dims.push_back(0);
   }
-  for (auto [shift, rawDim] : llvm::zip(shifts, dims)) {
+  if (!n.demand(shifts.size() == dims.size(), "there are not as many shifts as dimensions"))
+    return n.refused();
+  for (auto [shift, rawDim] : llvm::zip_equal(shifts, dims)) {
     if (n.rankOf(result) == 0)
       break;
     int64_t dim = n.wrapDim(rawDim, n.rankOf(result));
     AffineExpr size = n.sizesIn(result)[dim];
-    auto constant = dyn_cast<AffineConstantExpr>(size);
-    if (!constant)
-      return n.refuse("roll along a dimension of symbolic size is not supported");
-    if (constant.getValue() == 0)
+    auto constant = dyn_cast<AffineConstantExpr>(size), steps = dyn_cast<AffineConstantExpr>(shift);
+    if ((constant && constant.getValue() == 0) || (steps && steps.getValue() == 0))
       continue;
-    int64_t amount = ((shift % constant.getValue()) + constant.getValue()) % constant.getValue();
+    if (!constant || !steps) {
+      Value place = n.op<SubOp>({n.iota({size}, 0, n.i64()), n.indexScalar(shift, n.i64())});
+      place = n.op<RemainderOp>({place, n.indexScalar(size, n.i64())});
+      result = TakeOp::create(n.builder, n.loc, n.typeOf(result), result, ValueRange{place},
+                              n.builder.getI64IntegerAttr(dim));
+      continue;
+    }
+    int64_t amount = ((steps.getValue() % constant.getValue()) + constant.getValue()) % constant.getValue();
     if (amount == 0)
       continue;
     AffineExpr rest = n.constantSize(constant.getValue() - amount);
@@ -139,30 +149,85 @@ Results roll(Node &n) {
   return n.reshape(result, n.type());
 }
 
+/// `x` with `low` and so many elements behind its own as make `size` of them, all `filler`, of a dimension whose pads
+/// are symbols. Where a range does not say whether it is padded or cropped, places outside of x are computed.
+Value padDim(Node &n, Value x, int64_t dim, AffineExpr low, AffineExpr high, AffineExpr size, Value filler) {
+  const AffineExpr own = n.sizesIn(x)[dim];
+  const auto [leastLow, mostLow] = rangeOf(low, n.importer.symbols);
+  const auto [leastHigh, mostHigh] = rangeOf(high, n.importer.symbols);
+  if (leastLow >= 0 && leastHigh >= 0) {
+    auto fill = [&](AffineExpr count) {
+      SmallVector<AffineExpr> sizes = n.sizesIn(x);
+      sizes[dim] = count;
+      return n.broadcast(filler, sizes);
+    };
+    const AffineExpr zero = n.constantSize(0), behind = canonicalSize(size - own - low);
+    SmallVector<Value> parts;
+    if (low != zero)
+      parts.push_back(fill(low));
+    parts.push_back(x);
+    if (behind != zero)
+      parts.push_back(fill(behind));
+    return n.concat(parts, dim);
+  }
+  if (mostLow <= 0 && mostHigh <= 0)
+    return n.sliceDim(x, dim, canonicalSize(-low), size);
+  if (!n.demand(rangeOf(own, n.importer.symbols).first >= 1,
+                "a pad of a dimension that may be empty, of which its range does not say whether it crops"))
+    return x;
+  SmallVector<AffineExpr> along(n.rankOf(x), n.constantSize(1)), sizes = n.sizesIn(x);
+  along[dim] = sizes[dim] = size;
+  Value zero = n.scalarInt(0, n.i64()), last = n.indexScalar(canonicalSize(own - 1), n.i64());
+  Value place = n.op<SubOp>({n.iota({size}, 0, n.i64()), n.indexScalar(low, n.i64())});
+  Value inside = n.op<BitwiseAndOp>({n.compare<GeOp>(place, zero), n.compare<LeOp>(place, last)});
+  place = n.op<MaximumOp>({n.op<MinimumOp>({place, last}), zero});
+  Value taken = TakeOp::create(n.builder, n.loc, tensorWithSizes(sizes, n.elementOf(x)), x, ValueRange{place},
+                               n.builder.getI64IntegerAttr(dim));
+  return n.where(n.reshape(inside, along), taken, filler);
+}
+
 /// torch counts pads from the last dimension.
 Results constantPad(Node &n) {
   Value x = n.tensor(0, "self");
-  SmallVector<int64_t> pads = n.integers(1, "pad");
+  SmallVector<AffineExpr> pads = n.sizes(1, "pad");
   double value = n.number(2, "value", 0.0);
   if (n.failed())
     return n.refused();
   int64_t rank = n.rankOf(x);
   if (!n.demand(int64_t(pads.size() / 2) <= rank, "pad has entries for more dimensions than there are"))
     return n.refused();
-  SmallVector<int64_t> low(rank, 0), high(rank, 0);
+  if (llvm::all_of(pads, [&](AffineExpr pad) { return pad == n.constantSize(0); }))
+    return x;
+  auto known = [](AffineExpr pad) { return dyn_cast<AffineConstantExpr>(pad); };
+  SmallVector<int64_t> low(rank, 0), high(rank, 0), symbolic;
+  SmallVector<AffineExpr> whole = sizesOf(n.type()), sizes = n.sizesIn(x);
   for (size_t i = 0; i + 1 < pads.size(); i += 2) {
     int64_t dim = rank - 1 - int64_t(i / 2);
-    low[dim] = pads[i];
-    high[dim] = pads[i + 1];
+    if (!known(pads[i]) || !known(pads[i + 1])) {
+      symbolic.push_back(i);
+      continue;
+    }
+    low[dim] = known(pads[i]).getValue();
+    high[dim] = known(pads[i + 1]).getValue();
+    sizes[dim] = whole[dim];
   }
-  if (llvm::all_of(pads, [](int64_t p) { return p == 0; }))
-    return x;
-  Attribute attribute =
-      isa<FloatType>(n.element())
-          ? Attribute(n.builder.getFloatAttr(n.element(), value))
-          : Attribute(n.builder.getIntegerAttr(n.element(), n.element().isInteger(1) ? value != 0 : int64_t(value)));
-  return Value(PadOp::create(n.builder, n.loc, n.type(), x, n.builder.getDenseI64ArrayAttr(low),
-                             n.builder.getDenseI64ArrayAttr(high), ::mlir::cast<TypedAttr>(attribute)));
+  const bool isFloat = isa<FloatType>(n.element());
+  const int64_t integer = n.element().isInteger(1) ? value != 0 : int64_t(value);
+  Attribute attribute = isFloat ? Attribute(n.builder.getFloatAttr(n.element(), value))
+                                : Attribute(n.builder.getIntegerAttr(n.element(), integer));
+  Value filler = symbolic.empty() ? Value()
+                 : isFloat        ? n.scalar(value, n.element())
+                                  : n.scalarInt(integer, n.element());
+  if (2 * symbolic.size() < pads.size())
+    x = PadOp::create(n.builder, n.loc, tensorWithSizes(sizes, n.element()), x, n.builder.getDenseI64ArrayAttr(low),
+                      n.builder.getDenseI64ArrayAttr(high), ::mlir::cast<TypedAttr>(attribute));
+  for (int64_t i : symbolic) {
+    int64_t dim = rank - 1 - i / 2;
+    x = padDim(n, x, dim, pads[i], pads[i + 1], whole[dim], filler);
+    if (n.failed())
+      return n.refused();
+  }
+  return x;
 }
 
 } // namespace

@@ -22,9 +22,17 @@ def native_group_norm_backward(grad_output, input, mean, rstd, gamma, N, C, HxW,
         return get_decompositions([op])[op](grad_output, input, mean, rstd, gamma, N, C, HxW, group, output_mask)
     # Sums over no elements are 0; the mean of none may be NaN, and a weight's gradient is multiplied by it.
     of_groups = (0 * mean * rstd).view(N, group).sum(0)
-    weight = of_groups.unsqueeze(1).expand(group, C // group).reshape(C)
+    weight = of_groups.unsqueeze(1).expand(group, C // group).reshape(C).contiguous()
     gradients = (input.new_zeros(input.shape), weight, input.new_zeros(C))
     return tuple(gradient if wanted else None for gradient, wanted in zip(gradients, output_mask))
+
+
+def batch_norm_backward(grad, x, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask, reserve):
+    """`save_var` is what native_batch_norm_backward takes as the inverse deviation; of `reserve` the CPU has nothing."""
+    import torch
+
+    backward = torch.ops.aten.native_batch_norm_backward.default
+    return backward(grad, x, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask)
 
 
 _registered: dict = {}  # by name of the overload: the user's
@@ -132,5 +140,6 @@ def _of_torch() -> dict:
         except RuntimeError:
             pass  # this torch has no decomposition for it
     table[aten.native_group_norm_backward.default] = native_group_norm_backward
+    table[aten.batch_norm_backward.default] = batch_norm_backward
     known = set(_tilewright.known_targets())
     return {op: fn for op, fn in table.items() if str(op) not in known} | own()

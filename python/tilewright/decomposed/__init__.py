@@ -10,7 +10,7 @@ import functools
 
 import torch
 
-from . import attention, copies, encoder, grids, groups, losses, matrices, numbers, order, pooling, products, random, scatters
+from . import attention, copies, encoder, grids, groups, losses, matrices, numbers, order, pads, pooling, products, random, scatters
 from . import searches, special, windows
 
 
@@ -26,7 +26,7 @@ def _fresh(decomposition):
 
 
 def own() -> dict:
-    families = (attention, copies, encoder, grids, groups, losses, matrices, numbers, order, pooling, products, random, scatters, searches,
+    families = (attention, copies, encoder, grids, groups, losses, matrices, numbers, order, pads, pooling, products, random, scatters, searches,
                 special, windows)  # fmt: skip
     return {op: _fresh(fn) for family in families for op, fn in family.TABLE.items()}
 

@@ -79,7 +79,8 @@ def trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim=1):
         i2 = i2.unsqueeze(dim)
     for dim in sorted(expand3):
         i3 = i3.unsqueeze(dim)
-    return (i1 * i2 * i3).sum(sumdim)
+    product = i1 * i2 * i3
+    return product.sum(sumdim, dtype=product.dtype)
 
 
 def _distance(difference, p):
@@ -102,6 +103,49 @@ def pdist(x, p=2.0):
         return x.new_zeros(0)
     first, second = constant([i for i, _ in pairs]), constant([j for _, j in pairs])
     return _distance(x.index_select(0, first) - x.index_select(0, second), p)
+
+
+def _of_distances(grad, difference, p, distance):
+    """Of the p-norm of the last dimension by the difference: torch's subgradient, 0 where the distance is 0."""
+    grad, distance = grad.unsqueeze(-1), distance.unsqueeze(-1)
+    size, sign = difference.abs(), difference.sign()
+    if p == 0:
+        return torch.zeros_like(difference * grad)
+    if p == 1:
+        return grad * sign
+    if p == float("inf"):  # of this difference: the one that made the distances may have been rounded once with what made its operands
+        return torch.where(size == size.amax(-1, keepdim=True), grad * sign, 0.0)
+    apart = distance != 0
+    if p == 2:
+        return torch.where(apart, grad * difference / distance, 0.0)
+    if p < 2:
+        apart = apart & (size != 0) if p < 1 else apart
+        return torch.where(apart, sign * size.pow(p - 1) * grad / distance.pow(p - 1), 0.0)
+    return torch.where(apart, difference * size.pow(p - 2) * grad / distance.pow(p - 1), 0.0)
+
+
+def cdist_backward(grad, x1, x2, p, distances):
+    sizes = (*x1.shape, *x2.shape)
+    if not all(isinstance(size, int) for size in sizes):
+        return NotImplemented
+    if 0 in sizes:
+        return x1.new_zeros(x1.shape)
+    return _of_distances(grad, x1.unsqueeze(-2) - x2.unsqueeze(-3), p, distances).sum(-2)
+
+
+def pdist_backward(grad, x, p, distances):
+    """As of all pairs, of which each has its distance in the list of those with the smaller number first."""
+    n = x.shape[0]
+    if not isinstance(n, int) or n > 256:
+        return NotImplemented
+    if n < 2 or x.shape[1] == 0:
+        return x.new_zeros(x.shape)
+    order = [[abs(i - j) - 1 + min(i, j) * n - min(i, j) * (min(i, j) + 1) // 2 if i != j else 0 for j in range(n)] for i in range(n)]
+    place = constant(order).reshape(-1)
+    grads, lengths = (t.index_select(0, place).reshape(n, n) for t in (grad, distances))
+    difference = x.unsqueeze(1) - x.unsqueeze(0)
+    apart = torch.arange(n)[:, None] != torch.arange(n)
+    return torch.where(apart.unsqueeze(-1), _of_distances(grads, difference, p, lengths), 0.0).sum(1)
 
 
 def logcumsumexp(x, dim):
@@ -135,5 +179,5 @@ TABLE = {
     aten.round.decimals: round_decimals, aten.linspace.default: linspace,
     aten.linspace.Tensor_Tensor: linspace, aten.linspace.Tensor_Scalar: linspace, aten.linspace.Scalar_Tensor: linspace, aten.ldexp.Tensor: ldexp, aten.angle.default: angle,
     aten.dist.default: dist, aten.addbmm.default: addbmm, aten._trilinear.default: trilinear, aten._cdist_forward.default: cdist,
-    aten._pdist_forward.default: pdist,
+    aten._pdist_forward.default: pdist, aten._cdist_backward.default: cdist_backward, aten._pdist_backward.default: pdist_backward,
 }  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 
 from .constants import constant
@@ -136,44 +138,75 @@ def _spread(x, dim: int, kernel: int, stride: int, padding: int, size: int):
     return aten.constant_pad_nd(apart, [*behind, 0, reach]).narrow(dim, padding, size)
 
 
-def avg_pool2d_backward(grad, x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override):
-    kernel, stride, padding = ([*v] if len(v) == 2 else [*v] * 2 for v in (kernel, stride or kernel, padding))
-    sizes, outs = x.shape[-2:], grad.shape[-2:]
-    known = all(isinstance(s, int) for s in [*sizes, *outs])
-    if known and grad.numel() == 0:
-        return x.new_zeros(x.shape)
-    if not known or any(k > s and k > FEW for k, s in zip(kernel, stride)):
-        return NotImplemented
-    part = grad.float() if grad.dtype in (torch.bfloat16, torch.float16) else grad
-    lengths = []
-    for size, out, k, s, pad in zip(sizes, outs, kernel, stride, padding):
-        begins = [o * s - pad for o in range(out)]
-        ends = [min(b + k, size + pad) for b in begins]
-        lengths.append([e - b if count_include_pad else min(e, size) - max(b, 0) for b, e in zip(begins, ends)])
-    if divisor_override is not None:
-        part = part / divisor_override
-    elif all(len(set(along)) == 1 for along in lengths):
-        part = part / (lengths[0][0] * lengths[1][0])
-    else:
-        part = part / (constant(lengths[0], part.dtype)[:, None] * constant(lengths[1], part.dtype))
-    for dim, k, s, pad, size in zip((x.dim() - 2, x.dim() - 1), kernel, stride, padding, sizes):
-        part = _spread(part, dim, k, s, pad, size)
-    return _laid_out_as(x, part.to(grad.dtype))
+def _of_averages(spatial: int):
+    """The gradient of an average pool."""
+
+    def gradient(grad, x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override):
+        kernel, stride, padding = ([*v] if len(v) == spatial else [*v] * spatial for v in (kernel, stride or kernel, padding))
+        sizes, outs = x.shape[-spatial:], grad.shape[-spatial:]
+        known = all(isinstance(s, int) for s in [*sizes, *outs])
+        if known and grad.numel() == 0:
+            return x.new_zeros(x.shape)
+        if not known or any(k > s and k > FEW for k, s in zip(kernel, stride)):
+            return NotImplemented
+        part = grad.float() if grad.dtype in (torch.bfloat16, torch.float16) else grad
+        lengths = []
+        for size, out, k, s, pad in zip(sizes, outs, kernel, stride, padding):
+            begins = [o * s - pad for o in range(out)]
+            ends = [min(b + k, size + pad) for b in begins]
+            lengths.append([e - b if count_include_pad else min(e, size) - max(b, 0) for b, e in zip(begins, ends)])
+        if divisor_override is not None:
+            part = part / divisor_override
+        elif all(len(set(along)) == 1 for along in lengths):
+            part = part / math.prod(along[0] for along in lengths)
+        else:
+            divisor = constant(lengths[0], part.dtype)
+            for along in lengths[1:]:
+                divisor = divisor.unsqueeze(-1) * constant(along, part.dtype)
+            part = part / divisor
+        for dim, k, s, pad, size in zip(range(x.dim() - spatial, x.dim()), kernel, stride, padding, sizes):
+            part = _spread(part, dim, k, s, pad, size)
+        return _laid_out_as(x, part.to(grad.dtype))
+
+    return gradient
 
 
-def adaptive_avg_pool2d_backward(grad, x):
-    """The weights of each plane's rows and columns in each window are known."""
-    sizes, outs = x.shape[-2:], grad.shape[-2:]
-    if not all(isinstance(s, int) for s in [*sizes, *outs]):
-        return NotImplemented
-    if grad.numel() == 0:
-        return x.new_zeros(x.shape)
-    part = grad.float() if grad.dtype in (torch.bfloat16, torch.float16) else grad
-    for dim, size, out in zip((-2, -1), sizes, outs):
-        windows = [(o * size // out, -(-(o + 1) * size // out)) for o in range(out)]
-        weights = constant([[(b <= i < e) / (e - b) for i in range(size)] for b, e in windows], part.dtype)
-        part = torch.matmul(weights.mT, part) if dim == -2 else torch.matmul(part, weights)
-    return _laid_out_as(x, part.to(grad.dtype))
+def _of_adaptive_averages(spatial: int):
+    """The weights of each dimension's places in each window are known."""
+
+    def gradient(grad, x):
+        sizes, outs = x.shape[-spatial:], grad.shape[-spatial:]
+        if not all(isinstance(s, int) for s in [*sizes, *outs]):
+            return NotImplemented
+        if grad.numel() == 0:
+            return x.new_zeros(x.shape)
+        part = grad.float() if grad.dtype in (torch.bfloat16, torch.float16) else grad
+        for dim, size, out in zip(range(-spatial, 0), sizes, outs):
+            windows = [(o * size // out, -(-(o + 1) * size // out)) for o in range(out)]
+            weights = constant([[(b <= i < e) / (e - b) for i in range(size)] for b, e in windows], part.dtype)
+            if dim == -1:
+                part = torch.matmul(part, weights)
+                continue
+            shape = part.shape
+            spread = torch.matmul(weights.mT, part.flatten(dim + 1))
+            part = spread.reshape([*shape[:dim], size, *shape[dim + 1 :]])
+        return _laid_out_as(x, part.to(grad.dtype))
+
+    return gradient
+
+
+def _of_largest(spatial: int):
+    """What a window's largest element gets, at the places in the plane that its pool gave."""
+
+    def gradient(grad, x, *rest):
+        indices = rest[-1]
+        if not x.is_floating_point():
+            return NotImplemented
+        base = torch.zeros_like(x, memory_format=torch.contiguous_format, dtype=grad.dtype).flatten(-spatial)
+        made = base.scatter_add(-1, indices.flatten(-spatial), grad.flatten(-spatial)).reshape(x.shape)
+        return _laid_out_as(x, made)
+
+    return gradient
 
 
 def _laid_out_as(x, made):
@@ -184,7 +217,10 @@ def _laid_out_as(x, made):
 
 
 TABLE = {
-    aten.avg_pool2d_backward.default: avg_pool2d_backward, aten._adaptive_avg_pool2d_backward.default: adaptive_avg_pool2d_backward,
+    aten.avg_pool2d_backward.default: _of_averages(2), aten.avg_pool3d_backward.default: _of_averages(3),
+    aten._adaptive_avg_pool2d_backward.default: _of_adaptive_averages(2), aten._adaptive_avg_pool3d_backward.default: _of_adaptive_averages(3),
+    aten.adaptive_max_pool2d_backward.default: _of_largest(2), aten.adaptive_max_pool3d_backward.default: _of_largest(3),
+    aten.fractional_max_pool2d_backward.default: _of_largest(2), aten.fractional_max_pool3d_backward.default: _of_largest(3),
     aten._adaptive_avg_pool2d.default: _average(2), aten._adaptive_avg_pool3d.default: _average(3), aten.adaptive_avg_pool1d.default: _average(1),
     aten.adaptive_max_pool2d.default: _largest(2), aten.adaptive_max_pool3d.default: _largest(3), aten.max_unpool2d.default: _unpool(2),
     aten.fractional_max_pool2d.default: _fractional(2), aten.fractional_max_pool3d.default: _fractional(3),

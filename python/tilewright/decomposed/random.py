@@ -87,9 +87,16 @@ def rrelu(x, noise, lower=0.125, upper=1 / 3, training=False, generator=None):
     return torch.where(x <= 0, x * slope, x), torch.where(x <= 0, slope, 1.0)
 
 
+def rrelu_backward(grad, x, noise, lower, upper, training, self_is_result):
+    if training and upper - lower > 1e-6:
+        return grad * noise
+    return aten.leaky_relu_backward(grad, x, (lower + upper) / 2, self_is_result)
+
+
 TABLE = {
     aten.uniform.default: uniform, aten.exponential.default: exponential, aten.cauchy.default: cauchy, aten.geometric.default: geometric,
     aten.log_normal.default: log_normal, aten.normal_functional.default: normal_functional, aten.normal.Tensor_float: normal_tensor,
     aten.normal.Tensor_Tensor: normal_tensor, aten.normal.float_Tensor: normal_tensor, aten.normal.float_float: normal_sized,
     aten.multinomial.default: multinomial, aten.rrelu_with_noise_functional.default: rrelu,
+    aten.rrelu_with_noise_backward.default: rrelu_backward,
 }  # fmt: skip

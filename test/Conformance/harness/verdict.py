@@ -84,6 +84,10 @@ def check_numbers(got, runs, exact, largest: float, what: str) -> None:
             raise Wrong("integers", f"{what}: {int(wrong.sum())} of {got.numel()} differ: {got[wrong][:3].tolist()}, eager gives "
                                     f"{want[wrong][:3].tolist()}")  # fmt: skip
         return
+    # At a pole eager may give a number of rounding alone, of which float64 has nothing: infinity is right as well.
+    pole = got.isinf() & want.isfinite() & exact.isfinite() & ((want.double() - exact).abs() > exact.abs() / 2)
+    if pole.any():
+        got, want, exact, runs = got[~pole], want[~pole], exact[~pole], [run[~pole] for run in runs]
     for name, test in (("NaN", torch.isnan), ("infinities", torch.isinf)):
         if not torch.equal(test(got), test(want)):
             where = test(got) != test(want)

@@ -92,9 +92,17 @@ def derivatives(info, sample, result, inputs) -> list:
     return [v for v in found if v is not None]
 
 
+SEEDS = 8  # of eager's runs of what draws random numbers: few windows at random places are often the same
+
+
 def random_draws(info, sample, run: Run, gradient: bool) -> list[Run]:
     """Eager's runs with other seeds, if these give other numbers."""
-    others = [call(info.op, info, sample, gradient, seed=seed) for seed in (1, 2, 3)]
+    others = [call(info.op, info, sample, gradient, seed=1)]
+    drawn = torch.get_rng_state()
+    torch.manual_seed(1)
+    if torch.equal(drawn, torch.get_rng_state()):
+        return []
+    others += [call(info.op, info, sample, gradient, seed=seed) for seed in range(2, 1 + SEEDS)]
     same = all(same_numbers(a, b) for other in others for a, b in zip(run.tensors, other.tensors))
     return [] if same else [run, *others]
 

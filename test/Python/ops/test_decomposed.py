@@ -165,6 +165,47 @@ def test_gradients_of_averages(name):
     check_gradient(POOLS[name], IMAGE)
 
 
+GRADIENTS = {
+    "avg_pool3d": (lambda x: F.avg_pool3d(x, 3, 2, 1), VOLUME), "avg_pool3d at the edge": (lambda x: F.avg_pool3d(x, 3, 2, 1, True, False), VOLUME),
+    "adaptive_avg_pool3d": (lambda x: F.adaptive_avg_pool3d(x, (3, 4, 2)), VOLUME), "adaptive_max_pool1d": (lambda x: F.adaptive_max_pool1d(x, 4), X),
+    "adaptive_max_pool2d": (lambda x: F.adaptive_max_pool2d(x, (3, 4)), IMAGE), "adaptive_max_pool3d": (lambda x: F.adaptive_max_pool3d(x, (3, 4, 2)), VOLUME),
+    "fractional_max_pool2d": (lambda x: F.fractional_max_pool2d(x, 3, (4, 3), _random_samples=torch.full((2, 3, 2), 0.4, dtype=x.dtype)), IMAGE),
+    "replicate 1-d": (lambda x: F.pad(x[None], (3, 2), mode="replicate"), X), "replicate": (lambda x: F.pad(x, (1, 2, 0, 3), mode="replicate"), IMAGE),
+    "replicate and crop": (lambda x: F.pad(x, (-2, 2, 4, -3), mode="replicate"), IMAGE), "replicate one": (lambda x: F.pad(x[..., :1], (2, 3, 1, 1), mode="replicate"), IMAGE),
+    "replicate beyond": (lambda x: F.pad(x, (-6, 8, 0, 1), mode="replicate"), IMAGE), "replicate 3-d": (lambda x: F.pad(x, (1, 2, 0, 3, 2, 1), mode="replicate"), VOLUME),
+    "rrelu": (lambda x: torch.rrelu(x, 0.1, 0.3), X), "conv_transpose of more than a stride": (lambda x, w: F.conv_transpose2d(x, w, padding=1, output_padding=(0, 1), dilation=2), IMAGE, torch.randn(3, 2, 3, 3)),
+    "group_norm of nothing": (lambda x, w: F.group_norm(x[..., :0], 3, w), IMAGE, torch.randn(3)),
+} | {f"cdist {p}": (lambda x, y, p=p: torch.cdist(x, y[:3] * 1.5, p), X, Y) for p in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, float("inf"))} | {
+    f"pdist {p}": (lambda x, p=p: F.pdist(x, p), X) for p in (1.0, 2.0, 3.0, float("inf"))
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients(name):
+    check_gradient(*GRADIENTS[name])
+
+
+def test_the_gradient_of_equal_points_is_torchs_subgradient():
+    x = torch.tensor([[0.0, 1.0], [0.0, 1.0], [2.0, 1.0]])
+    for p in (0.5, 1.0, 2.0, 3.0, float("inf")):
+        check_gradient(lambda x: torch.cdist(x, x.detach(), p), x)
+        check_gradient(lambda x: F.pdist(x, p), x)
+
+
+@pytest.mark.parametrize("align", [False, True])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+def test_gradients_of_images_read_between_places(mode, padding, align):
+    check_gradient(lambda x, g: F.grid_sample(x, g, mode, padding, align), IMAGE, GRID)
+    if mode != "bicubic":
+        check_gradient(lambda x, g: F.grid_sample(x, g, mode, padding, align), VOLUME, GRID_3D)
+
+
+def test_small_integers_stay_what_they_are():
+    a, w = torch.arange(10, dtype=torch.int16).reshape(2, 5), torch.arange(75, dtype=torch.int16).reshape(3, 5, 5)
+    check(lambda a, w: F.bilinear(a, a, w), a, w)
+
+
 def test_gradient_of_masked_scatter():
     check_gradient(lambda x, y: x.masked_scatter(MASK, y), X, Y)
     check_gradient(lambda x, y: x.masked_scatter(MASK[:, :1], y), X, torch.randn(70))

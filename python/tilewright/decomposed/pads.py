@@ -1,0 +1,60 @@
+"""The gradient of an edge that is repeated: what the copies get is added to the edge."""
+
+from __future__ import annotations
+
+import torch
+
+from .constants import constant
+
+aten = torch.ops.aten
+
+
+def _along(grad, dim: int, low: int, high: int, size: int):
+    """The gradient along one dimension of `size` that got `low` copies in front and `high` behind; negative amounts were cropped."""
+    length = grad.shape[dim]
+    front, behind = max(low, 0), max(high, 0)
+    kept = length - front - behind
+    if kept < 1:  # more was cropped at one end than there was
+        places = [min(max(at - low, 0), size - 1) for at in range(length)]
+        return grad.new_zeros([size if d == dim else s for d, s in enumerate(grad.shape)]).index_add(dim, constant(places), grad)
+    if kept == 1 and front + behind > 0:
+        made = grad.sum(dim, keepdim=True)
+    else:
+        pieces, first, last = [], front, front + kept
+        if front:
+            pieces.append(grad.narrow(dim, 0, front + 1).sum(dim, keepdim=True))
+            first += 1
+        if behind:
+            last -= 1
+        pieces.append(grad.narrow(dim, first, last - first))
+        if behind:
+            pieces.append(grad.narrow(dim, last, behind + 1).sum(dim, keepdim=True))
+        made = torch.cat(pieces, dim) if len(pieces) > 1 else pieces[0]
+    if min(low, high) < 0:
+        made = aten.constant_pad_nd(made, [0, 0] * (grad.dim() - 1 - dim) + [max(-low, 0), max(-high, 0)])
+    return made
+
+
+def _of_repeated_edges(spatial: int):
+    def gradient(grad, x, padding):
+        from torch._prims_common import suggest_memory_format
+
+        sizes = [*grad.shape[-spatial:], *x.shape[-spatial:], *padding]
+        if not all(isinstance(size, int) for size in sizes) or not x.is_floating_point():
+            return NotImplemented
+        if 0 in (*grad.shape, *x.shape):
+            return x.new_zeros(x.shape)
+        part = grad.float() if grad.dtype in (torch.bfloat16, torch.float16) else grad
+        for i in range(spatial):
+            dim = grad.dim() - 1 - i
+            part = _along(part, dim, padding[2 * i], padding[2 * i + 1], x.shape[dim])
+        part = part.to(grad.dtype)
+        return part.contiguous(memory_format=suggest_memory_format(x)) if spatial == 2 and x.dim() == 4 else part.contiguous()
+
+    return gradient
+
+
+TABLE = {
+    aten.replication_pad1d_backward.default: _of_repeated_edges(1), aten.replication_pad2d_backward.default: _of_repeated_edges(2),
+    aten.replication_pad3d_backward.default: _of_repeated_edges(3),
+}  # fmt: skip

@@ -1,0 +1,55 @@
+"""Numbers that follow from symbolic sizes where ops take constants as a rule: pads, shifts, diagonals, k. One compilation for all sizes."""
+
+import pytest
+import torch
+import torch._dynamo.testing
+import torch.nn.functional as F
+
+from numbers_rule import compiled_strictly
+
+NUMBERS = {
+    "to a multiple": lambda x: F.pad(x, (0, -x.shape[-1] % 8)) * 2,
+    "windows": lambda x: F.pad(x, (0, -x.shape[1] % 7, 0, -x.shape[0] % 7)).unflatten(0, (-1, 7)).unflatten(2, (-1, 7)).transpose(1, 2) + 1,
+    "in front": lambda x: F.pad(x, (x.shape[-1] // 2, 0))[..., : x.shape[-1]],
+    "cropped": lambda x: F.pad(x, (-(x.shape[-1] // 4), -(x.shape[-1] // 3)), value=2.0),
+    "padded or cropped": lambda x: F.pad(x, (30 - x.shape[-1], 0), value=2.0), "to a length": lambda x: F.pad(x, (0, 30 - x.shape[-1])),
+    "one symbol of two": lambda x: F.pad(x, (1, 2, x.shape[0] // 3, 1)), "integers": lambda x: F.pad((x * 4).int(), (x.shape[1] // 3, 1), value=3),
+    "shift": lambda x: x.roll(x.shape[-1] // 2, -1), "shift of a symbolic size": lambda x: x.roll((3, -45), (0, 1)), "flat": lambda x: x.roll(5) + 1,
+    "upper": lambda x: torch.triu(x, x.shape[-1] // 2), "lower": lambda x: torch.tril(x, 3 - x.shape[0] // 2),
+    "largest": lambda x: x.topk(x.shape[-1] // 2, -1), "least": lambda x: x.topk(x.shape[0] // 3, 0, largest=False).values,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_of_sizes(name):
+    torch._dynamo.reset()
+    function = NUMBERS[name]
+    counter = torch._dynamo.testing.CompileCounter()  # eager's, of as many graphs
+    ours, theirs = compiled_strictly(function, dynamic=True), torch.compile(function, backend=counter, dynamic=True)
+    before = torch._dynamo.utils.counters["stats"]["unique_graphs"]
+    for seed, (rows, columns) in enumerate([(20, 23), (24, 32), (33, 17), (21, 41)]):
+        x = torch.randn(rows, columns, generator=torch.Generator().manual_seed(seed))
+        got, want = ours(x), function(x)
+        for a, b in zip(*[(r if isinstance(r, tuple) else (r,)) for r in (got, want)]):
+            torch.testing.assert_close(a, b, rtol=0, atol=0)
+    graphs = torch._dynamo.utils.counters["stats"]["unique_graphs"] - before
+    for rows, columns in [(20, 23), (24, 32), (33, 17), (21, 41)]:
+        theirs(torch.randn(rows, columns))
+    assert graphs <= counter.frame_count
+
+
+def test_a_pad_of_images_to_whole_windows():
+    torch._dynamo.reset()
+
+    def function(x):
+        return F.pad(x, (0, -x.shape[3] % 7, 0, -x.shape[2] % 7), value=0.5) * 2
+
+    ours = compiled_strictly(function)
+    for size in (20, 23, 28):
+        for memory in (torch.contiguous_format, torch.channels_last):
+            x = torch.randn(2, 3, size, size + 1).to(memory_format=memory)
+            torch._dynamo.mark_dynamic(x, 2)
+            torch._dynamo.mark_dynamic(x, 3)
+            got, want = ours(x), function(x)
+            torch.testing.assert_close(got, want, rtol=0, atol=0)
+            assert got.stride() == want.stride()
