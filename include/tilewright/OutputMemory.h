@@ -22,6 +22,10 @@ void giveOutputMemory(OutputMemory memory);
 /// or all of them. Returns the bytes that are kept still. From any thread.
 int64_t freeIdleMemory(int64_t bytes);
 
+/// Has the C library give the system the free pages of its heaps, where the process holds more than `bytes`. Returns
+/// what it holds afterwards, in bytes, 0 where the system does not say. From any thread; takes about a millisecond.
+int64_t trimHeap(int64_t bytes);
+
 /// Begins to bring in `bytes` more bytes, in a thread of its own, for packs that will be made soon
 /// (lib/Runtime/Host/ReadyPages.h).
 void bringPages(int64_t bytes);

@@ -447,6 +447,7 @@ PYBIND11_MODULE(_tilewright, m) {
   });
   m.def("bring_pages", [](int64_t bytes) { runtime::bringPages(bytes); }, py::arg("bytes"));
   m.def("free_idle_memory", &runtime::freeIdleMemory, py::arg("bytes"), py::call_guard<py::gil_scoped_release>());
+  m.def("trim_heap", &runtime::trimHeap, py::arg("bytes"), py::call_guard<py::gil_scoped_release>());
   m.def("calibrate", [] {
     std::string path;
     llvm::Expected<MachineRates> rates = calibrateHost(path);

@@ -169,6 +169,20 @@ TEST(BlockPool, KeepsWhatWasLentNotLongAgo) {
   EXPECT_EQ(pool.idleBytes(), 12 * mebi);
 }
 
+TEST(OutputMemory, TheHeapGivesFreePagesBack) {
+  std::vector<std::vector<char>> blocks(1 << 16), between(1 << 10);
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    blocks[i].assign(1000, 'a');
+    if (i % 64 == 63)
+      between[i / 64].assign(1000, 'b'); // so that it cannot shrink by itself
+  }
+  blocks.clear();
+  const int64_t held = trimHeap(INT64_MAX); // nothing is asked for
+  ASSERT_GT(held, 60 * mebi);
+  EXPECT_LT(trimHeap(0), held - 30 * mebi);
+  EXPECT_EQ(between.back().back(), 'b');
+}
+
 TEST(BlockPool, ThreadsNeverShareABlock) {
   auto work = [] {
     for (int round = 0; round < 200; ++round) {
