@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 aten = torch.ops.aten
 
@@ -16,7 +17,7 @@ def _take(values, indices, place, dim, keepdim):
 
 
 def _sized(x, dim) -> bool:
-    return isinstance(x.shape[dim], int) and x.shape[dim] > 0
+    return statically_known_true(x.shape[dim] > 0)
 
 
 def _rows(of_row):
@@ -31,7 +32,7 @@ def _rows(of_row):
 
 
 def kthvalue(x, k, dim=-1, keepdim=False):
-    if not _sized(x, dim) or not isinstance(k, int):
+    if not _sized(x, dim):
         return NotImplemented
     dim %= x.dim()
     values, indices = torch.sort(x, dim=dim, stable=True)

@@ -1,22 +1,28 @@
-"""Pools with windows of unequal size: the windows are read by computed places, the shorter ones masked."""
+"""Pools with windows of unequal size: the windows are read by computed places, the shorter ones masked. And the gradients of pools."""
 
 from __future__ import annotations
 
 import math
 
 import torch
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from .constants import constant
 
 aten = torch.ops.aten
 
 
-def _last(shape, spatial: int, output) -> bool:
-    """Whether all sizes are known and some window differs from the others."""
+def _differ(shape, spatial: int, output) -> bool:
+    """Whether the windows are so many that some may differ from the others; where all are alike, the importer has them."""
     sizes = list(shape[-spatial:])
-    if not all(isinstance(s, int) for s in [*sizes, *output]) or 0 in output:
+    if not _counted(sizes, output):
         return False
-    return any(size % out for size, out in zip(sizes, output))
+    return not all(isinstance(size, int) for size in sizes) or any(size % out for size, out in zip(sizes, output))
+
+
+def _counted(sizes, output) -> bool:
+    """Whether the number of windows is known, and no size is 0."""
+    return all(isinstance(out, int) and out > 0 for out in output) and all(statically_known_true(size > 0) for size in sizes)
 
 
 def _windows(x: torch.Tensor, output, filler):
@@ -29,7 +35,8 @@ def _windows(x: torch.Tensor, output, filler):
         at = torch.arange(out, dtype=torch.int64)
         start = at * size // out
         length = (at * size + size + out - 1) // out - start
-        longest = max(-((-(o + 1) * size) // out) - o * size // out for o in range(out))
+        # Of a symbolic size: at most as much.
+        longest = max(-((-(o + 1) * size) // out) - o * size // out for o in range(out)) if isinstance(size, int) else size // out + 2
         step = torch.arange(longest, dtype=torch.int64)
         shape = [1] * (2 * spatial)
         shape[dim], shape[spatial + dim] = out, longest
@@ -45,7 +52,7 @@ def _windows(x: torch.Tensor, output, filler):
 
 def _average(spatial: int):
     def pool(x, output_size):
-        if not _last(x.shape, spatial, output_size):
+        if not _differ(x.shape, spatial, output_size):
             return NotImplemented
         wide = x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
         values, _, lengths = _windows(wide, output_size, 0.0)
@@ -57,7 +64,7 @@ def _average(spatial: int):
 
 def _largest(spatial: int):
     def pool(x, output_size):
-        if not all(isinstance(s, int) for s in [*x.shape[-spatial:], *output_size]) or 0 in output_size or not x.is_floating_point():
+        if not _counted(x.shape[-spatial:], output_size) or not x.is_floating_point():
             return NotImplemented
         values, places, _ = _windows(x, output_size, -float("inf"))
         values = values.flatten(-spatial)
@@ -176,14 +183,20 @@ def _of_adaptive_averages(spatial: int):
 
     def gradient(grad, x):
         sizes, outs = x.shape[-spatial:], grad.shape[-spatial:]
-        if not all(isinstance(s, int) for s in [*sizes, *outs]):
+        known = all(isinstance(s, int) for s in [*sizes, *outs])
+        if not known and not _counted(sizes, outs):
             return NotImplemented
-        if grad.numel() == 0:
+        if known and grad.numel() == 0:
             return x.new_zeros(x.shape)
         part = grad.float() if grad.dtype in (torch.bfloat16, torch.float16) else grad
         for dim, size, out in zip(range(-spatial, 0), sizes, outs):
-            windows = [(o * size // out, -(-(o + 1) * size // out)) for o in range(out)]
-            weights = constant([[(b <= i < e) / (e - b) for i in range(size)] for b, e in windows], part.dtype)
+            if isinstance(size, int):
+                windows = [(o * size // out, -(-(o + 1) * size // out)) for o in range(out)]
+                weights = constant([[(b <= i < e) / (e - b) for i in range(size)] for b, e in windows], part.dtype)
+            else:
+                window, at = torch.arange(out, dtype=torch.int64)[:, None], torch.arange(size, dtype=torch.int64)
+                begin, end = window * size // out, (window * size + size + out - 1) // out
+                weights = torch.where((begin <= at) & (at < end), 1 / (end - begin).to(part.dtype), 0.0)
             if dim == -1:
                 part = torch.matmul(part, weights)
                 continue

@@ -34,8 +34,6 @@ def image(*sizes):
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("name", OPS)
 def test_alone(name, dynamic):
-    if dynamic and name == "adaptive":
-        pytest.skip("adaptive pools of symbolic sizes run in eager")
     check(OPS[name], image(2, 8, 9, 11), dynamic=dynamic)
 
 

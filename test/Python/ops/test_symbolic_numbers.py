@@ -1,11 +1,12 @@
-"""Numbers that follow from symbolic sizes where ops take constants as a rule: pads, shifts, diagonals, k. One compilation for all sizes."""
+"""Numbers that follow from symbolic sizes where ops take constants as a rule: pads, shifts, diagonals, k, windows. One compilation for
+all sizes."""
 
 import pytest
 import torch
 import torch._dynamo.testing
 import torch.nn.functional as F
 
-from numbers_rule import compiled_strictly
+from numbers_rule import compiled_strictly, leaves
 
 NUMBERS = {
     "to a multiple": lambda x: F.pad(x, (0, -x.shape[-1] % 8)) * 2,
@@ -17,6 +18,7 @@ NUMBERS = {
     "shift": lambda x: x.roll(x.shape[-1] // 2, -1), "shift of a symbolic size": lambda x: x.roll((3, -45), (0, 1)), "flat": lambda x: x.roll(5) + 1,
     "upper": lambda x: torch.triu(x, x.shape[-1] // 2), "lower": lambda x: torch.tril(x, 3 - x.shape[0] // 2),
     "largest": lambda x: x.topk(x.shape[-1] // 2, -1), "least": lambda x: x.topk(x.shape[0] // 3, 0, largest=False).values,
+    "k-th": lambda x: x.kthvalue(x.shape[0] // 2, 0), "medians": lambda x: (x.median(), x.nanmedian(1)), "mode": lambda x: x.round().mode(1).values,
 }  # fmt: skip
 
 
@@ -30,7 +32,7 @@ def test_numbers_of_sizes(name):
     for seed, (rows, columns) in enumerate([(20, 23), (24, 32), (33, 17), (21, 41)]):
         x = torch.randn(rows, columns, generator=torch.Generator().manual_seed(seed))
         got, want = ours(x), function(x)
-        for a, b in zip(*[(r if isinstance(r, tuple) else (r,)) for r in (got, want)]):
+        for a, b in zip(leaves(got), leaves(want), strict=True):
             torch.testing.assert_close(a, b, rtol=0, atol=0)
     graphs = torch._dynamo.utils.counters["stats"]["unique_graphs"] - before
     for rows, columns in [(20, 23), (24, 32), (33, 17), (21, 41)]:
@@ -53,3 +55,25 @@ def test_a_pad_of_images_to_whole_windows():
             got, want = ours(x), function(x)
             torch.testing.assert_close(got, want, rtol=0, atol=0)
             assert got.stride() == want.stride()
+
+
+POOLS = {
+    "average of lines": (lambda x: F.adaptive_avg_pool1d(x, 5), [(2, 3, 20), (3, 4, 41)]), "averages": (lambda x: F.adaptive_avg_pool2d(x, 7), [(2, 3, 20, 23), (2, 3, 28, 14), (3, 3, 9, 41)]),
+    "averages of volumes": (lambda x: F.adaptive_avg_pool3d(x, 3), [(2, 3, 7, 8, 9), (3, 4, 5, 6, 11)]),
+    "largest": (lambda x: F.adaptive_max_pool2d(x, (3, 5), True), [(2, 3, 20, 23), (2, 3, 28, 15), (3, 3, 9, 41)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_adaptive_pools_of_symbolic_sizes(name):
+    function, shapes = POOLS[name]
+    torch._dynamo.reset()
+    ours = compiled_strictly(function, dynamic=True)
+    for sizes in shapes:
+        inputs = [torch.randn(sizes, generator=torch.Generator().manual_seed(0)).requires_grad_() for _ in range(2)]
+        results = [leaves(fn(x)) for fn, x in zip((ours, function), inputs)]
+        for got, want in zip(*results, strict=True):
+            torch.testing.assert_close(got, want)
+        for values in results:
+            (values[0] * torch.linspace(0.5, 1.5, values[0].numel()).reshape(values[0].shape)).sum().backward()
+        torch.testing.assert_close(inputs[0].grad, inputs[1].grad)
