@@ -1,7 +1,9 @@
 //===- ExpandLoops.cpp - scans, sorts and scatters as plain loops --------------------===//
 //
 // scan: ScanLoops.h.
-// scatter: one loop nest over the source, in order, so that of several writes to one place the last stays.
+// scatter: one loop nest over the source, in order, so that of several writes to one place the last stays. Where the
+// innermost dimension is no index's (rows that are added to a table's), each row is one elementwise op, which becomes
+// vectors.
 // sort: each row by a stable bottom-up merge sort of (value, index) pairs in scratch memory; NaN counts as largest. Few
 // of many elements (topk) are found in one pass that inserts what comes before the last of those kept.
 //
@@ -11,6 +13,7 @@
 #include "lib/Vector/ScanLoops.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "tilewright/Passes.h"
 
@@ -28,11 +31,14 @@ public:
 
   void scatter(tile::ScatterOp scatter) {
     Value source = scatter.getInputs()[0], out = scatter.getOutputs()[0];
+    const bool wholeRows = writesRows(scatter);
     int64_t rank = typeOf(source).getRank();
     SmallVector<Value> extents;
-    for (int64_t dim = 0; dim < rank; ++dim)
+    for (int64_t dim = 0; dim < rank - wholeRows; ++dim)
       extents.push_back(size(source, dim));
     nest(extents, [&](SmallVector<Value> at) {
+      if (wholeRows)
+        at.push_back(constant(0));
       SmallVector<Value> indices;
       for (auto [operand, map] : llvm::zip_equal(scatter.getInputs().drop_front(), scatter.getIndexMaps())) {
         SmallVector<Value> where;
@@ -53,6 +59,10 @@ public:
           place = arith::SelectOp::create(builder, loc, negative,
                                           arith::AddIOp::create(builder, loc, place, extent).getResult(), place);
         }
+        if (wholeRows && int64_t(dim) + 1 == typeOf(out).getRank()) {
+          to.push_back(place);
+          continue;
+        }
         Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, place, extent);
         if (isIndex) {
           Value outside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, place, extent);
@@ -70,6 +80,8 @@ public:
         branch = scf::IfOp::create(builder, loc, TypeRange(), inside, /*withElse=*/false);
         builder.setInsertionPointToStart(&branch->getThenRegion().front());
       }
+      if (wholeRows)
+        return row(scatter.getKind(), rowOf(source, at), rowOf(out, to));
       Value value = memref::LoadOp::create(builder, loc, source, at);
       if (scatter.getKind() != tile::ScatterKind::Set) {
         Value old = memref::LoadOp::create(builder, loc, out, to);
@@ -138,6 +150,57 @@ public:
   }
 
 private:
+  /// Whether the innermost elements of the source stay neighbours, at the places that they have in the source.
+  static bool writesRows(tile::ScatterOp scatter) {
+    MemRefType source = typeOf(scatter.getInputs()[0]), out = typeOf(scatter.getOutputs()[0]);
+    AffineMap to = scatter.getDestMap();
+    const int64_t last = source.getRank() - 1;
+    if (last < 1 || out.getRank() < 2 || source.getElementType().isInteger(1))
+      return false;
+    auto isDense = [](MemRefType type) {
+      SmallVector<int64_t> strides;
+      int64_t offset;
+      return succeeded(type.getStridesAndOffset(strides, offset)) && strides.back() == 1;
+    };
+    const int64_t width = source.getDimSize(last);
+    const bool fits = !ShapedType::isDynamic(width) && width > 1 && width <= out.getDimSize(out.getRank() - 1);
+    if (!fits || !isDense(source) || !isDense(out) || to.getResults().back() != getAffineDimExpr(last, to.getContext()))
+      return false;
+    auto isFree = [&](ArrayRef<AffineExpr> places) {
+      return llvm::none_of(places, [&](AffineExpr place) { return place.isFunctionOfDim(last); });
+    };
+    return isFree(to.getResults().drop_back()) && llvm::all_of(scatter.getIndexMaps(), [&](Attribute map) {
+             return isFree(cast<AffineMapAttr>(map).getValue().getResults());
+           });
+  }
+
+  /// The innermost elements of `memref` from `at` on.
+  Value rowOf(Value memref, ArrayRef<Value> at) {
+    const MemRefType type = typeOf(memref);
+    const int64_t width = typeOf(cast<tile::ScatterOp>(op).getInputs()[0]).getShape().back();
+    SmallVector<OpFoldResult> offsets = getAsOpFoldResult(at), sizes(at.size(), builder.getIndexAttr(1));
+    SmallVector<OpFoldResult> strides(at.size(), builder.getIndexAttr(1));
+    sizes.back() = builder.getIndexAttr(width);
+    MemRefType row = memref::SubViewOp::inferRankReducedResultType({width}, type, offsets, sizes, strides);
+    return memref::SubViewOp::create(builder, loc, row, memref, offsets, sizes, strides);
+  }
+
+  /// What `values` are to what stands in `out`.
+  void row(tile::ScatterKind kind, Value values, Value out) {
+    AffineMap along = builder.getMultiDimIdentityMap(1);
+    linalg::GenericOp::create(builder, loc, ValueRange{values}, ValueRange{out}, {along, along},
+                              {utils::IteratorType::parallel}, [&](OpBuilder &body, Location, ValueRange elements) {
+                                OpBuilder::InsertionGuard guard(builder);
+                                builder.restoreInsertionPoint(body.saveInsertionPoint());
+                                Value value = elements[0], old = elements[1];
+                                if (Value replaces = beats(kind, value, old))
+                                  value = arith::SelectOp::create(builder, loc, replaces, value, old);
+                                else if (kind != tile::ScatterKind::Set)
+                                  value = combine(kind, old, value);
+                                linalg::YieldOp::create(builder, loc, value);
+                              });
+  }
+
   /// Whether `kept` of `all` elements are rather inserted one by one: at worst each is compared with all that are kept.
   static bool keepsFew(int64_t all, int64_t kept) {
     return !ShapedType::isDynamic(kept) && kept >= 1 && kept <= 64 && (ShapedType::isDynamic(all) || all >= 4 * kept);

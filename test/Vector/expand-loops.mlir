@@ -110,3 +110,32 @@ func.func private @scatter_max(%s: memref<3x64xf32>, %i: memref<3x64xi64>, %out:
   tw_tile.scatter max {dest_map = #place, index_maps = [#row]} ins(%s, %i : memref<3x64xf32>, memref<3x64xi64>) outs(%out : memref<3x9xf32>)
   return
 }
+
+// -----
+
+// Rows that are added to a table's stay rows: the columns are no index's.
+// CHECK-LABEL: func.func private @scatter_rows
+// CHECK: scf.for %[[I:.*]] = %c0{{.*}} to %c4
+// CHECK: memref.load %arg1[%[[I]]] : memref<4xi64>
+// CHECK: scf.if
+// CHECK: %[[FROM:.*]] = memref.subview %arg0[%[[I]], 0] [1, 48] [1, 1]
+// CHECK: %[[TO:.*]] = memref.subview %arg2[%{{.*}}, 0] [1, 48] [1, 1]
+// CHECK: linalg.generic {{.*}} ins(%[[FROM]] {{.*}} outs(%[[TO]]
+// CHECK: arith.addf
+func.func private @scatter_rows(%x: memref<4x48xf32>, %i: memref<4xi64>, %y: memref<9x48xf32>) attributes {tw.kernel} {
+  tw_tile.scatter add {index_maps = [affine_map<(d0, d1) -> (d0)>], dest_map = affine_map<(d0, d1)[s0] -> (s0, d1)>}
+    ins(%x, %i : memref<4x48xf32>, memref<4xi64>) outs(%y : memref<9x48xf32>)
+  return
+}
+
+// -----
+
+// Places of single elements are each their own.
+// CHECK-LABEL: func.func private @scatter_elements
+// CHECK-NOT: linalg.generic
+// CHECK: memref.store
+func.func private @scatter_elements(%x: memref<4x48xf32>, %i: memref<4x48xi64>, %y: memref<9x48xf32>) attributes {tw.kernel} {
+  tw_tile.scatter add {index_maps = [affine_map<(d0, d1) -> (d0, d1)>], dest_map = affine_map<(d0, d1)[s0] -> (s0, d1)>}
+    ins(%x, %i : memref<4x48xf32>, memref<4x48xi64>) outs(%y : memref<9x48xf32>)
+  return
+}

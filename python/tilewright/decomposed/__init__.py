@@ -10,7 +10,7 @@ import functools
 
 import torch
 
-from . import attention, copies, encoder, grids, groups, losses, matrices, numbers, order, pads, pooling, products, random, scatters
+from . import attention, bags, copies, encoder, grids, groups, losses, matrices, numbers, order, pads, pooling, products, random, scatters
 from . import searches, special, windows
 
 
@@ -26,8 +26,8 @@ def _fresh(decomposition):
 
 
 def own() -> dict:
-    families = (attention, copies, encoder, grids, groups, losses, matrices, numbers, order, pads, pooling, products, random, scatters, searches,
-                special, windows)  # fmt: skip
+    families = (attention, bags, copies, encoder, grids, groups, losses, matrices, numbers, order, pads, pooling, products, random, scatters,
+                searches, special, windows)  # fmt: skip
     return {op: _fresh(fn) for family in families for op, fn in family.TABLE.items()}
 
 

@@ -42,9 +42,9 @@ from shares import commit, share  # noqa: E402
 from states import state_of, verdict  # noqa: E402
 from verdict import FAILING, Outcome  # noqa: E402
 
-# Samples of a case whose dtype counts for the bars or does not. As long as the table is made of 6, 3 and 2 of them (docs/conformance.md),
-# a share runs some of these same ones: others may fall back where none of them did.
-SHARE_SAMPLES, SHARE_SECONDS = {True: 3, False: 2}, 200
+# Samples of a case whose dtype counts for the bars or does not. The table is made of 8 of them (docs/conformance.md) or all: half and a
+# quarter of so many are some of these same ones; others may fall back where none of them did.
+SHARE_SAMPLES, SHARE_SECONDS = {True: 4, False: 2}, 200
 HANG = 90  # seconds for one sample
 
 

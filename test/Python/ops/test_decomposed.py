@@ -12,6 +12,7 @@ IMAGE, VOLUME = torch.randn(2, 3, 7, 5), torch.randn(2, 3, 5, 6, 7)
 TIES = torch.tensor([[3.0, 1, 3, 1, 2], [float("nan"), 2, 2, 1, 0], [5, 5, 5, 5, 5]])
 NUMBERS = torch.randint(-3, 4, (6, 9))
 INDEX = torch.tensor([4, 0, 0, 2])
+BAGGED, BAGS = torch.tensor([1, 0, 4, 4, 2, 2, 2, 0, 3, 1, 2, 2]), torch.tensor([0, 3, 3, 4, 10, 12])  # the second and the last are empty
 MASK = torch.rand(5, 7) > 0.5
 GRID, GRID_3D = torch.rand(2, 4, 6, 2) * 2.6 - 1.3, torch.rand(2, 3, 4, 5, 3) * 2.6 - 1.3
 SORTED = torch.randn(9).sort().values
@@ -174,7 +175,10 @@ GRADIENTS = {
     "replicate and crop": (lambda x: F.pad(x, (-2, 2, 4, -3), mode="replicate"), IMAGE), "replicate one": (lambda x: F.pad(x[..., :1], (2, 3, 1, 1), mode="replicate"), IMAGE),
     "replicate beyond": (lambda x: F.pad(x, (-6, 8, 0, 1), mode="replicate"), IMAGE), "replicate 3-d": (lambda x: F.pad(x, (1, 2, 0, 3, 2, 1), mode="replicate"), VOLUME),
     "rrelu": (lambda x: torch.rrelu(x, 0.1, 0.3), X), "conv_transpose of more than a stride": (lambda x, w: F.conv_transpose2d(x, w, padding=1, output_padding=(0, 1), dilation=2), IMAGE, torch.randn(3, 2, 3, 3)),
-    "group_norm of nothing": (lambda x, w: F.group_norm(x[..., :0], 3, w), IMAGE, torch.randn(3)),
+    "bags": (lambda w, s: F.embedding_bag(BAGGED, w, BAGS, mode="sum", per_sample_weights=s), X, torch.randn(12)), "bags' means": (lambda w: F.embedding_bag(BAGGED, w, BAGS), X),
+    "bags' largest": (lambda w: F.embedding_bag(BAGGED, w, BAGS, mode="max", padding_idx=2), X),
+    "bags with an end": (lambda w: F.embedding_bag(BAGGED, w, torch.cat([BAGS, torch.tensor([12])]), include_last_offset=True, padding_idx=0), X),
+    "bags of rows": (lambda w: F.embedding_bag(BAGGED.reshape(3, 4), w, mode="sum"), X), "group_norm of nothing": (lambda x, w: F.group_norm(x[..., :0], 3, w), IMAGE, torch.randn(3)),
 } | {f"cdist {p}": (lambda x, y, p=p: torch.cdist(x, y[:3] * 1.5, p), X, Y) for p in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, float("inf"))} | {
     f"pdist {p}": (lambda x, p=p: F.pdist(x, p), X) for p in (1.0, 2.0, 3.0, float("inf"))
 }  # fmt: skip

@@ -1,0 +1,122 @@
+"""Sums, means and largest elements of bags of a table's rows (embedding_bag), and their gradients.
+
+Bags stand one behind the other: `offsets` says where each begins. Each element's bag is a running count of the begins before it.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch.fx.experimental.symbolic_shapes import statically_known_true
+
+aten = torch.ops.aten
+
+SUM, MEAN, MAX = 0, 1, 2
+
+
+def _of_counts(index, length, amounts=None):
+    """How often each of `length` numbers is in `index`, or the sum of its amounts."""
+    amounts = torch.ones_like(index, dtype=torch.int64) if amounts is None else amounts
+    return torch.zeros([length, *amounts.shape[1:]], dtype=amounts.dtype).index_add(0, index, amounts)
+
+
+def _bags(indices, offsets):
+    """The bag of each element."""
+    count = indices.shape[0]
+    begins = _of_counts(offsets.to(torch.int64), count + 1)  # an empty bag at the end begins behind the last element
+    return (begins.cumsum(0) - 1).narrow(0, 0, count)
+
+
+def _known(weight, indices, offsets) -> bool:
+    sizes = (*weight.shape, *indices.shape, offsets.shape[0])
+    return weight.dim() == 2 and indices.dim() == 1 and _some(sizes) and weight.is_floating_point()
+
+
+def _some(sizes) -> bool:
+    return all(statically_known_true(size > 0) for size in sizes)
+
+
+def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, sparse=False, per_sample_weights=None,
+                  include_last_offset=False, padding_idx=-1):  # fmt: skip
+    """(the bags' rows, each element's bag, how many elements each bag has, of which rows the largest elements are)"""
+    if not _known(weight, indices, offsets) or (include_last_offset and not statically_known_true(offsets.shape[0] > 1)):
+        return NotImplemented
+    if include_last_offset:
+        offsets = offsets[:-1]
+    bags = _bags(indices, offsets)
+    total, columns = offsets.shape[0], weight.shape[1]
+    wide = weight.float() if weight.dtype in (torch.bfloat16, torch.float16) else weight
+    rows = wide.index_select(0, indices)
+    inside = indices != padding_idx if padding_idx >= 0 else None
+    lengths = _of_counts(bags, total, None if inside is None else inside.to(torch.int64))
+    rows_of = torch.zeros(total, dtype=offsets.dtype)
+    if mode == MAX:
+        least = -float("inf")
+        held = rows if inside is None else torch.where(inside[:, None], rows, least)
+        largest = torch.full([total, columns], least, dtype=held.dtype).scatter_reduce(0, bags[:, None].expand(held.shape), held, "amax")
+        # The first of equal ones.
+        at = torch.arange(held.shape[0], dtype=torch.int64)[:, None]
+        first = torch.where(held == largest.index_select(0, bags), at, held.shape[0] - 1)
+        places = torch.full([total, columns], held.shape[0] - 1, dtype=torch.int64)
+        places = places.scatter_reduce(0, bags[:, None].expand(held.shape), first, "amin")
+        result = torch.where((lengths > 0)[:, None], largest, 0.0)
+        rows_of = indices[places].to(offsets.dtype)
+    else:
+        if per_sample_weights is not None:
+            rows = rows * per_sample_weights.to(rows.dtype)[:, None]
+        if inside is not None:
+            rows = torch.where(inside[:, None], rows, 0.0)
+        result = torch.zeros([total, columns], dtype=rows.dtype).index_add(0, bags, rows)
+        if mode == MEAN:
+            result = result / lengths.clamp_min(1)[:, None]
+    return result.to(weight.dtype), bags.to(offsets.dtype), lengths.to(offsets.dtype), rows_of
+
+
+def forward_only(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, *rest):
+    """Of sums and means that no gradient is asked of torch has one loop over the table, three to four times as quick."""
+    return embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, *rest) if mode == MAX else NotImplemented
+
+
+def dense_backward(grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, per_sample_weights=None,
+                   padding_idx=-1):  # fmt: skip
+    # By frequency torch divides by the count of another row (indices_data[i] of EmbeddingBag.cpp): its own numbers are its to make.
+    if scale_grad_by_freq or not _some((num_weights, *grad.shape, *indices.shape, *offset2bag.shape)):
+        return NotImplemented
+    wide = grad.float() if grad.dtype in (torch.bfloat16, torch.float16) else grad
+    made = torch.zeros([num_weights, grad.shape[1]], dtype=wide.dtype)
+    if mode == MAX:
+        part = torch.where((bag_size > 0)[:, None], wide, 0.0)
+        return made.scatter_add(0, maximum_indices.to(torch.int64), part).to(grad.dtype)
+    bags = offset2bag.to(torch.int64)
+    if mode == MEAN:
+        wide = wide / bag_size.clamp_min(1)[:, None]
+    rows = wide.index_select(0, bags)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.to(rows.dtype)[:, None]
+    if padding_idx >= 0:
+        rows = torch.where((indices != padding_idx)[:, None], rows, 0.0)
+    return made.index_add(0, indices, rows).to(grad.dtype)
+
+
+def backward(grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, sparse,
+             per_sample_weights, padding_idx=-1):  # fmt: skip
+    if sparse:
+        return NotImplemented
+    return dense_backward(grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, per_sample_weights,
+                          padding_idx)  # fmt: skip
+
+
+def per_sample_weights_backward(grad, weight, indices, offsets, offset2bag, mode, padding_idx=-1):
+    if mode != SUM or not _some((*grad.shape, *indices.shape, *offset2bag.shape)):
+        return NotImplemented
+    part, table = (t.float() if t.dtype in (torch.bfloat16, torch.float16) else t for t in (grad, weight))
+    found = (part.index_select(0, offset2bag) * table.index_select(0, indices)).sum(1)
+    if padding_idx >= 0:
+        found = torch.where(indices != padding_idx, found, 0.0)
+    return found.to(grad.dtype)
+
+
+TABLE = {
+    aten._embedding_bag.default: embedding_bag, aten._embedding_bag_forward_only.default: forward_only,
+    aten._embedding_bag_dense_backward.default: dense_backward, aten._embedding_bag_backward.default: backward,
+    aten._embedding_bag_per_sample_weights_backward.default: per_sample_weights_backward,
+}  # fmt: skip
