@@ -146,3 +146,13 @@ def test_the_bars_count_architectures():
     rows = dict(bars.rows(results))
     assert rows["architectures: right in all modes"] == "100% (2 of 2)"
     assert rows["architectures: native in all modes"] == "50% (1 of 2)"
+
+
+def test_a_result_jumps_where_two_elements_are_almost_equal():
+    """Of bit's tenth draw a pool has two such; of its third none, and an error of the same size there is an error."""
+    one, name = trial.Trial(KNOWN["bit"], "training"), "gradient bit.embedder.convolution.weight"
+    before = [parameter.detach().clone() for parameter in one.wide.parameters()]
+    assert trial.jumps(one, one.arguments(10), name, 0.0019)
+    assert not trial.jumps(one, one.arguments(3), name, 0.0019)
+    assert not trial.jumps(one, one.arguments(10), name, 1.0)
+    assert all(torch.equal(a, b) for a, b in zip(before, one.wide.parameters(), strict=True))

@@ -18,12 +18,14 @@ from inputs import draw
 from numbers_rule import rms, with_threads
 from results import named_tensors
 from torch._dynamo.utils import counters
+from torch.utils._pytree import tree_map
 from verdict import Outcome, Wrong, check_distribution, check_metadata, check_numbers, same_numbers, short
 
 import tilewright
 from tilewright.backend import tilewright as backend
 
 DRAWS = 12  # a result that misses the numbers rule is judged again over so many draws together
+ROUNDINGS = 24  # tries of what may tip a result over
 NEW_TOKENS = 6
 CACHES = ("dynamic", "static")  # the samples of `generate`
 
@@ -194,9 +196,51 @@ def check_draws(trial: Trial, forward, names: list[str]) -> None:
         names += [name for name in compare(got, runs, exact, []) if name not in names]
         pooled.append((got, *runs, exact or runs[0]))
     largest = max(largest_of(draw[3]) for draw in pooled)
+
+    def hold(name: str, draws: list) -> None:
+        got, one, two, exact = (torch.cat([draw[i][name].flatten() for draw in draws]) for i in range(4))
+        check_numbers(got, [one, two], exact.double(), largest, f"{name} of {len(draws)} draws")
+
     for name in names:
-        got, one, two, exact = (torch.cat([draw[i][name].flatten() for draw in pooled]) for i in range(4))
-        check_numbers(got, [one, two], exact.double(), largest, f"{name} of {DRAWS} draws")
+        try:
+            hold(name, pooled)
+        except Wrong as wrong:
+            if wrong.kind != "numbers":
+                raise
+            errors = [rms(draw[0][name].double() - draw[3][name].double()) for draw in pooled]
+            worst = errors.index(max(errors))
+            hold(name, pooled[:worst] + pooled[worst + 1 :])
+            if not jumps(trial, trial.arguments(1 + worst), name, errors[worst]):
+                raise
+
+
+def jumps(trial: Trial, arguments: dict, name: str, error: float) -> bool:
+    """Whether in float64, too, a result changes by about `error` when parameters and arguments change by a few of f32's roundings:
+    it hangs on which of two almost equal elements is the largest (a pool's gradient), and either is right."""
+    exact = trial.exact(arguments)
+    if exact is None:
+        return False
+    generator = torch.Generator().manual_seed(0)
+
+    def rounded(value):
+        if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+            return value
+        return value.double() * (1 + 2**-21 * (2 * torch.rand(value.shape, dtype=torch.float64, generator=generator) - 1))
+
+    kept = {parameter: parameter.detach().clone() for parameter in trial.wide.parameters()}
+    try:
+        for _ in range(ROUNDINGS):
+            with torch.no_grad():
+                for parameter, value in kept.items():
+                    parameter.copy_(rounded(value))
+            moved = trial.exact(tree_map(rounded, arguments))
+            if moved is not None and rms(moved[name].double() - exact[name].double()) > error / 2:
+                return True
+        return False
+    finally:
+        with torch.no_grad():
+            for parameter, value in kept.items():
+                parameter.copy_(value)
 
 
 def facts(seconds: float) -> dict:
