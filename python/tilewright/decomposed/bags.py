@@ -71,9 +71,9 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, 
     return result.to(weight.dtype), bags.to(offsets.dtype), lengths.to(offsets.dtype), rows_of
 
 
-def forward_only(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, *rest):
+def forward_only(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, *rest, **named):
     """Of sums and means that no gradient is asked of torch has one loop over the table, three to four times as quick."""
-    return embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, *rest) if mode == MAX else NotImplemented
+    return embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, *rest, **named) if mode == MAX else NotImplemented
 
 
 def dense_backward(grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, per_sample_weights=None,
