@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Frontend/Composites.h"
+#include "lib/Frontend/Indexing.h"
 
 namespace tilewright {
 namespace {
@@ -143,10 +144,7 @@ Value padDim(Node &n, Value x, int64_t dim, int64_t low, AffineExpr size, llvm::
     place = n.where(n.compare<LtOp>(last, place), n.op<SubOp>({place, count}), place);
   }
   place = n.op<MaximumOp>({n.op<MinimumOp>({place, last}), zero});
-  SmallVector<AffineExpr> sizes = n.sizesIn(x);
-  sizes[dim] = size;
-  return TakeOp::create(n.builder, n.loc, tensorWithSizes(sizes, n.elementOf(x)), x, ValueRange{place},
-                        n.builder.getI64IntegerAttr(dim));
+  return take(n, x, {place}, dim);
 }
 
 /// pad(self, pad, mode, value)

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Frontend/Composites.h"
 #include "lib/Frontend/Einsum.h"
+#include "lib/Frontend/Indexing.h"
 
 namespace tilewright {
 Results importAs(Node &n, llvm::StringRef target, const ArgList &args, ArrayRef<RankedTensorType> types) {
@@ -206,8 +207,7 @@ Results maskedScatter(Node &n) {
       ScanOp::create(n.builder, n.loc, tensorWithSizes({count}, n.i64()), n.cast(flat, n.i64()), ScanKind::Sum, 0);
   Value place = n.op<MaximumOp>({n.op<SubOp>({before, n.scalarInt(1, n.i64())}), n.scalarInt(0, n.i64())});
   place = n.op<MinimumOp>({place, n.indexScalar(canonicalSize(given - 1), n.i64())});
-  Value taken = TakeOp::create(n.builder, n.loc, tensorWithSizes({count}, n.elementOf(source)),
-                               n.reshape(source, {given}), ValueRange{place}, n.builder.getI64IntegerAttr(0));
+  Value taken = take(n, n.reshape(source, {given}), {place}, 0);
   return n.where(n.reshape(flat, sizes), n.reshape(n.cast(taken, n.element()), sizes),
                  n.broadcast(n.cast(x, n.element()), sizes));
 }

@@ -8,7 +8,7 @@
 // Test: test/Python/test_plain_exports.py
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Frontend/Node.h"
+#include "lib/Frontend/Indexing.h"
 
 namespace tilewright {
 namespace {
@@ -17,12 +17,7 @@ constexpr int64_t most = 64;    ///< rows of a block that serve a matrix well
 constexpr int64_t unknown = 16; ///< rows of a block where their number is a symbol
 
 /// Entries of a tensor of rank 1, or rows of another, at places of any rank.
-Value at(Node &n, Value x, Value places) {
-  SmallVector<AffineExpr> sizes = n.sizesIn(places), whole = n.sizesIn(x);
-  sizes.append(whole.begin() + 1, whole.end());
-  return TakeOp::create(n.builder, n.loc, tensorWithSizes(sizes, n.elementOf(x)), x, ValueRange{places},
-                        n.builder.getI64IntegerAttr(0));
-}
+Value at(Node &n, Value x, Value places) { return take(n, x, {places}, 0); }
 
 /// Numbers that are at least 0, divided by a power of 2.
 Value quotient(Node &n, Value x, int64_t by) {

@@ -41,10 +41,7 @@ IndexPlan planIndices(Node &n, Value tensor, ArrayRef<Value> indices) {
   return plan;
 }
 
-namespace {
-
-/// `wraps`: negative indices count from the end.
-Value take(Node &n, Value tensor, ArrayRef<Value> indices, int64_t dim, bool wraps = true) {
+Value take(Node &n, Value tensor, ArrayRef<Value> indices, int64_t dim, bool wraps) {
   SmallVector<AffineExpr> sizes = n.sizesIn(tensor), result(sizes.begin(), sizes.begin() + dim);
   llvm::append_range(result, n.broadcastSizes(indices));
   result.append(sizes.begin() + dim + indices.size(), sizes.end());
@@ -54,6 +51,8 @@ Value take(Node &n, Value tensor, ArrayRef<Value> indices, int64_t dim, bool wra
     made->setAttr(fromStartAttrName, n.builder.getUnitAttr());
   return made;
 }
+
+namespace {
 
 /// index.Tensor(self, indices)
 Results index(Node &n) {

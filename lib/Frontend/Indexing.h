@@ -17,6 +17,10 @@ struct IndexPlan {
 /// From aten.index's list with None for whole dimensions. Refuses masks.
 IndexPlan planIndices(Node &n, Value tensor, ArrayRef<Value> indices);
 
+/// tw.take of `tensor` at the index tensors of its dimensions from `dim` on. `wraps`: negative indices count from the
+/// end.
+Value take(Node &n, Value tensor, ArrayRef<Value> indices, int64_t dim, bool wraps = true);
+
 /// An index tensor as i64 or i32.
 Value asIndex(Node &n, Value index);
 

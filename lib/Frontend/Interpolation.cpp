@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Frontend/Composites.h"
+#include "lib/Frontend/Indexing.h"
 
 namespace tilewright {
 
@@ -59,10 +60,7 @@ Value rowsAt(Node &n, Value x, const Resized &r, Value place, int64_t step) {
     index = n.op<AddOp>({index, n.scalarInt(step, n.i64())});
   index = n.op<MinimumOp>({index, n.indexScalar(canonicalSize(r.from - 1), n.i64())});
   index = n.op<MaximumOp>({index, n.scalarInt(0, n.i64())});
-  SmallVector<AffineExpr> sizes = n.sizesIn(x);
-  sizes[r.dim] = r.to;
-  return TakeOp::create(n.builder, n.loc, tensorWithSizes(sizes, n.elementOf(x)), x, ValueRange{index},
-                        n.builder.getI64IntegerAttr(r.dim));
+  return take(n, x, {index}, r.dim);
 }
 
 Value resize(Node &n, Value x, const Resized &r, Mode mode) {

@@ -43,7 +43,7 @@ Results sortAlong(Node &n, Value x, int64_t dim, bool descending, std::optional<
   Type compute = n.ordered(n.elementOf(x));
   if (n.failed())
     return n.refused();
-  RankedTensorType indices = n.resultCount() > 1 ? n.type(1) : n.type(0);
+  RankedTensorType indices = k ? n.type(1) : withElementType(n.typeOf(x), n.i64());
   auto op = SortOp::create(n.builder, n.loc, TypeRange{withElementType(indices, compute), indices}, n.cast(x, compute),
                            n.builder.getI64IntegerAttr(dim), descending ? n.builder.getUnitAttr() : UnitAttr(),
                            k ? n.builder.getI64IntegerAttr(*k) : IntegerAttr());
@@ -95,15 +95,10 @@ Results topk(Node &n) {
     return sortAlong(n, x, dim, largest, known.getValue());
   if (!n.demand(n.rankOf(x) > 0, "a number is no list"))
     return n.refused();
-  Type compute = n.ordered(n.elementOf(x));
-  if (n.failed())
-    return n.refused();
-  auto sorted = SortOp::create(n.builder, n.loc,
-                               TypeRange{withElementType(n.typeOf(x), compute), withElementType(n.typeOf(x), n.i64())},
-                               n.cast(x, compute), n.builder.getI64IntegerAttr(dim),
-                               largest ? n.builder.getUnitAttr() : UnitAttr(), IntegerAttr());
-  auto first = [&](Value all) { return n.sliceDim(all, dim, n.constantSize(0), k); };
-  return {n.cast(first(sorted.getValues()), n.elementOf(x)), first(sorted.getIndices())};
+  Results sorted = sortAlong(n, x, dim, largest, std::nullopt);
+  for (Value &all : sorted.values)
+    all = n.sliceDim(all, dim, n.constantSize(0), k);
+  return sorted;
 }
 
 } // namespace

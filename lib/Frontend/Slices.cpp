@@ -8,6 +8,7 @@
 // Tests: test/Python/ops/test_sizes.py, test/Python/ops/test_strided.py
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Frontend/Indexing.h"
 #include "lib/Frontend/Node.h"
 #include "lib/Frontend/SizeExpression.h"
 
@@ -223,11 +224,7 @@ Results unfold(Node &n) {
     return n.reshape(x, n.type());
   Value starts = n.op<MulOp>(n.iota({sizes[dim], n.constantSize(1)}, 0, n.i64()), double(step));
   Value places = n.op<AddOp>({starts, n.iota({sizes.back()}, 0, n.i64())});
-  SmallVector<AffineExpr> taken = n.sizesIn(x);
-  taken[dim] = sizes.back();
-  taken.insert(taken.begin() + dim, sizes[dim]);
-  Value windows = TakeOp::create(n.builder, n.loc, tensorWithSizes(taken, n.element()), x, ValueRange{places},
-                                 n.builder.getI64IntegerAttr(dim));
+  Value windows = take(n, x, {places}, dim);
   SmallVector<int64_t> order;
   for (int64_t d : allDims(n.rankOf(x) + 1))
     if (d != dim + 1)

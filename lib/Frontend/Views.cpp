@@ -1,5 +1,5 @@
 //===- Views.cpp - other shapes and orders of the same elements --------------------===//
-#include "lib/Frontend/Node.h"
+#include "lib/Frontend/Indexing.h"
 #include "lib/Frontend/SizeExpression.h"
 
 namespace tilewright {
@@ -135,8 +135,7 @@ Results roll(Node &n) {
     if (!constant || !steps) {
       Value place = n.op<SubOp>({n.iota({size}, 0, n.i64()), n.indexScalar(shift, n.i64())});
       place = n.op<RemainderOp>({place, n.indexScalar(size, n.i64())});
-      result = TakeOp::create(n.builder, n.loc, n.typeOf(result), result, ValueRange{place},
-                              n.builder.getI64IntegerAttr(dim));
+      result = take(n, result, {place}, dim);
       continue;
     }
     int64_t amount = ((steps.getValue() % constant.getValue()) + constant.getValue()) % constant.getValue();
@@ -151,7 +150,7 @@ Results roll(Node &n) {
 
 /// `x` with `low` and so many elements behind its own as make `size` of them, all `filler`, of a dimension whose pads
 /// are symbols. Where a range does not say whether it is padded or cropped, places outside of x are computed.
-Value padDim(Node &n, Value x, int64_t dim, AffineExpr low, AffineExpr high, AffineExpr size, Value filler) {
+Value padBySymbols(Node &n, Value x, int64_t dim, AffineExpr low, AffineExpr high, AffineExpr size, Value filler) {
   const AffineExpr own = n.sizesIn(x)[dim];
   const auto [leastLow, mostLow] = rangeOf(low, n.importer.symbols);
   const auto [leastHigh, mostHigh] = rangeOf(high, n.importer.symbols);
@@ -175,15 +174,13 @@ Value padDim(Node &n, Value x, int64_t dim, AffineExpr low, AffineExpr high, Aff
   if (!n.demand(rangeOf(own, n.importer.symbols).first >= 1,
                 "a pad of a dimension that may be empty, of which its range does not say whether it crops"))
     return x;
-  SmallVector<AffineExpr> along(n.rankOf(x), n.constantSize(1)), sizes = n.sizesIn(x);
-  along[dim] = sizes[dim] = size;
+  SmallVector<AffineExpr> along(n.rankOf(x), n.constantSize(1));
+  along[dim] = size;
   Value zero = n.scalarInt(0, n.i64()), last = n.indexScalar(canonicalSize(own - 1), n.i64());
   Value place = n.op<SubOp>({n.iota({size}, 0, n.i64()), n.indexScalar(low, n.i64())});
   Value inside = n.op<BitwiseAndOp>({n.compare<GeOp>(place, zero), n.compare<LeOp>(place, last)});
   place = n.op<MaximumOp>({n.op<MinimumOp>({place, last}), zero});
-  Value taken = TakeOp::create(n.builder, n.loc, tensorWithSizes(sizes, n.elementOf(x)), x, ValueRange{place},
-                               n.builder.getI64IntegerAttr(dim));
-  return n.where(n.reshape(inside, along), taken, filler);
+  return n.where(n.reshape(inside, along), take(n, x, {place}, dim), filler);
 }
 
 /// torch counts pads from the last dimension.
@@ -223,7 +220,7 @@ Results constantPad(Node &n) {
                       n.builder.getDenseI64ArrayAttr(high), ::mlir::cast<TypedAttr>(attribute));
   for (int64_t i : symbolic) {
     int64_t dim = rank - 1 - i / 2;
-    x = padDim(n, x, dim, pads[i], pads[i + 1], whole[dim], filler);
+    x = padBySymbols(n, x, dim, pads[i], pads[i + 1], whole[dim], filler);
     if (n.failed())
       return n.refused();
   }

@@ -6,7 +6,7 @@
 // Test: test/Python/test_plain_exports.py
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Frontend/Node.h"
+#include "lib/Frontend/Indexing.h"
 
 namespace tilewright {
 namespace {
@@ -70,11 +70,7 @@ Results columnsOfImage(Node &n) {
     AffineExpr count = n.constantSize(counts[i]), width = n.constantSize(w.kernel[i]);
     Value starts = n.op<MulOp>(n.iota({count, n.constantSize(1)}, 0, n.i64()), double(w.stride[i]));
     Value places = n.op<AddOp>({starts, n.op<MulOp>(n.iota({width}, 0, n.i64()), double(w.dilation[i]))});
-    SmallVector<AffineExpr> taken = n.sizesIn(x);
-    taken[i + 2] = width;
-    taken.insert(taken.begin() + i + 2, count);
-    x = TakeOp::create(n.builder, n.loc, tensorWithSizes(taken, n.elementOf(x)), x, ValueRange{places},
-                       n.builder.getI64IntegerAttr(i + 2));
+    x = take(n, x, {places}, i + 2);
   }
   return n.reshape(n.permute(x, {0, 1, 3, 5, 2, 4}), n.type());
 }

@@ -11,11 +11,11 @@
 // The panel width follows from N and the vector width alone, so that one weight has one packing whatever the number of
 // rows. A weight that is a parameter is packed once; a right-hand side born in the graph is packed in its turn. A
 // product with few rows reads a born right-hand side as it lies (linalg.contract stays), unless its k are neighbours
-// and fewer than a vector has lanes (test/Tiled/resolve-few-rows.mlir). Slices that are chosen from a parameter
+// and fewer than a vector has lanes. Slices that are chosen from a parameter
 // (experts) are read where they lie packed: tw_tile.matmul has their numbers for a third input. A left-hand side whose
 // k are not neighbours (the gradient of a weight) is transposed by a kernel of its own, where it serves many columns.
 //
-// Tests: test/Tiled/resolve-layouts.mlir, test/Tiled/resolve-transposed.mlir
+// Tests: test/Tiled/resolve-layouts.mlir, test/Tiled/resolve-few-rows.mlir, test/Tiled/resolve-transposed.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "ChosenSlices.h"

@@ -5,9 +5,6 @@
 #include "tilewright/OutputMemory.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <malloc.h>
-#include <unistd.h>
 #include <vector>
 
 namespace tilewright::runtime {
@@ -126,25 +123,6 @@ OutputMemory takeOutputMemory(int64_t bytes) {
   if (!BlockPool::process().take(bytes ? bytes : 1, block))
     return {};
   return block.release();
-}
-
-int64_t trimHeap(int64_t bytes) {
-  const auto resident = [] {
-    long pages = 0;
-    if (std::FILE *file = std::fopen("/proc/self/statm", "r")) {
-      if (std::fscanf(file, "%*s %ld", &pages) != 1)
-        pages = 0;
-      std::fclose(file);
-    }
-    return int64_t(pages) * ::sysconf(_SC_PAGESIZE);
-  };
-  int64_t held = resident();
-  if (held <= bytes)
-    return held;
-#ifdef __GLIBC__
-  ::malloc_trim(0);
-#endif
-  return resident();
 }
 
 int64_t freeIdleMemory(int64_t bytes) {

@@ -12,7 +12,7 @@
 
 namespace tilewright::runtime {
 
-static constexpr int64_t leastBytes = int64_t(4) << 20, pieceBytes = 8 * Memory::hugePageBytes;
+static constexpr int64_t leastBrought = int64_t(4) << 20, pieceBytes = 8 * Memory::hugePageBytes;
 static constexpr int64_t mostBytes = int64_t(512) << 20;
 static constexpr std::chrono::milliseconds nap{100}, patience{60'000};
 static constexpr uint64_t nobody = ~uint64_t(0);
@@ -26,7 +26,7 @@ static void touch(Memory &memory) {
 }
 
 void ReadyPages::bring(int64_t bytes) {
-  if (bytes < leastBytes || clipThreads(0) == 1)
+  if (bytes < leastBrought || clipThreads(0) == 1)
     return;
   std::lock_guard<std::mutex> lock(mutex);
   wanted = std::min(mostBytes - std::min(mostBytes, ready.load()), wanted + bytes);

@@ -170,7 +170,7 @@ private:
         rows.push_back(zero(VectorType::get({lanes}, group == 1 ? element : unitType)));
         continue;
       }
-      bool certain = whole || nothingMissing() || getConstantIntValue(there);
+      bool certain = nothingMissing() || getConstantIntValue(there);
       Value near = certain ? column : arith::MinSIOp::create(builder, loc, column, add(columns, -1)).getResult();
       auto valid = [&]() -> Value {
         Value left = builder.createOrFold<arith::SubIOp>(loc, depth, element0);

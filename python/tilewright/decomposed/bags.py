@@ -6,7 +6,9 @@ Bags stand one behind the other: `offsets` says where each begins. Each element'
 from __future__ import annotations
 
 import torch
-from torch.fx.experimental.symbolic_shapes import statically_known_true
+
+from .halves import widened
+from .sizes import some
 
 aten = torch.ops.aten
 
@@ -16,7 +18,7 @@ SUM, MEAN, MAX = 0, 1, 2
 def _of_counts(index, length, amounts=None):
     """How often each of `length` numbers is in `index`, or the sum of its amounts."""
     amounts = torch.ones_like(index, dtype=torch.int64) if amounts is None else amounts
-    return torch.zeros([length, *amounts.shape[1:]], dtype=amounts.dtype).index_add(0, index, amounts)
+    return torch.zeros(length, dtype=torch.int64).index_add(0, index, amounts)
 
 
 def _bags(indices, offsets):
@@ -27,28 +29,23 @@ def _bags(indices, offsets):
 
 
 def _known(weight, indices, offsets) -> bool:
-    sizes = (*weight.shape, *indices.shape, offsets.shape[0])
-    return weight.dim() == 2 and indices.dim() == 1 and _some(sizes) and weight.is_floating_point()
-
-
-def _some(sizes) -> bool:
-    return all(statically_known_true(size > 0) for size in sizes)
+    sized = some(*weight.shape, *indices.shape, offsets.shape[0])
+    return weight.dim() == 2 and indices.dim() == 1 and sized and weight.is_floating_point()
 
 
 def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, sparse=False, per_sample_weights=None,
                   include_last_offset=False, padding_idx=-1):  # fmt: skip
     """(the bags' rows, each element's bag, how many elements each bag has, of which rows the largest elements are)"""
-    if not _known(weight, indices, offsets) or (include_last_offset and not statically_known_true(offsets.shape[0] > 1)):
+    if not _known(weight, indices, offsets) or (include_last_offset and not some(offsets.shape[0] - 1)):
         return NotImplemented
     if include_last_offset:
         offsets = offsets[:-1]
     bags = _bags(indices, offsets)
     total, columns = offsets.shape[0], weight.shape[1]
-    wide = weight.float() if weight.dtype in (torch.bfloat16, torch.float16) else weight
+    wide = widened(weight)
     rows = wide.index_select(0, indices)
     inside = indices != padding_idx if padding_idx >= 0 else None
     lengths = _of_counts(bags, total, None if inside is None else inside.to(torch.int64))
-    rows_of = torch.zeros(total, dtype=offsets.dtype)
     if mode == MAX:
         least = -float("inf")
         held = rows if inside is None else torch.where(inside[:, None], rows, least)
@@ -59,8 +56,9 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, 
         places = torch.full([total, columns], held.shape[0] - 1, dtype=torch.int64)
         places = places.scatter_reduce(0, bags[:, None].expand(held.shape), first, "amin")
         result = torch.where((lengths > 0)[:, None], largest, 0.0)
-        rows_of = indices[places].to(offsets.dtype)
+        rows_of = indices[places]
     else:
+        rows_of = torch.zeros_like(lengths)
         if per_sample_weights is not None:
             rows = rows * per_sample_weights.to(rows.dtype)[:, None]
         if inside is not None:
@@ -68,7 +66,7 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, 
         result = torch.zeros([total, columns], dtype=rows.dtype).index_add(0, bags, rows)
         if mode == MEAN:
             result = result / lengths.clamp_min(1)[:, None]
-    return result.to(weight.dtype), bags.to(offsets.dtype), lengths.to(offsets.dtype), rows_of
+    return result.to(weight.dtype), bags.to(offsets.dtype), lengths.to(offsets.dtype), rows_of.to(offsets.dtype)
 
 
 def forward_only(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, *rest, **named):
@@ -79,9 +77,9 @@ def forward_only(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, *
 def dense_backward(grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, per_sample_weights=None,
                    padding_idx=-1):  # fmt: skip
     # By frequency torch divides by the count of another row (indices_data[i] of EmbeddingBag.cpp): its own numbers are its to make.
-    if scale_grad_by_freq or not _some((num_weights, *grad.shape, *indices.shape, *offset2bag.shape)):
+    if scale_grad_by_freq or not some(num_weights, *grad.shape, *indices.shape, *offset2bag.shape):
         return NotImplemented
-    wide = grad.float() if grad.dtype in (torch.bfloat16, torch.float16) else grad
+    wide = widened(grad)
     made = torch.zeros([num_weights, grad.shape[1]], dtype=wide.dtype)
     if mode == MAX:
         part = torch.where((bag_size > 0)[:, None], wide, 0.0)
@@ -106,9 +104,9 @@ def backward(grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_
 
 
 def per_sample_weights_backward(grad, weight, indices, offsets, offset2bag, mode, padding_idx=-1):
-    if mode != SUM or not _some((*grad.shape, *indices.shape, *offset2bag.shape)):
+    if mode != SUM or not some(*grad.shape, *indices.shape, *offset2bag.shape):
         return NotImplemented
-    part, table = (t.float() if t.dtype in (torch.bfloat16, torch.float16) else t for t in (grad, weight))
+    part, table = widened(grad), widened(weight)
     found = (part.index_select(0, offset2bag) * table.index_select(0, indices)).sum(1)
     if padding_idx >= 0:
         found = torch.where(indices != padding_idx, found, 0.0)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import operator
 
 import torch
 
@@ -49,42 +51,28 @@ def _cubic(part):
     return weights, [of_far(part + 1), of_near(part), -of_near(1 - part), -of_far(2 - part)]
 
 
-def _bicubic(grad, image, grid, padding, align, output_mask):
-    """Each of the sixteen neighbours is brought into the image by itself, as torch does."""
-    n, c, *sizes = image.shape
-    pixels, flat = image.reshape(n, c, -1), grad.reshape(n, c, -1)
-    weights, derivatives, places, scales = [], [], [], []
-    for dim, size in enumerate(sizes):
-        at, scale = _place(grid[..., 1 - dim], size, ZEROS, align)
+def _product(factors):
+    return functools.reduce(operator.mul, factors)
+
+
+def _neighbours(coordinate, size, mode: int, padding: int, align: bool):
+    """Of each of the elements along a dimension that a place is made of: where it lies, its weight, and what that changes by when
+    the place moves (None: by nothing); and the derivative of the place by the coordinate."""
+    if mode == BICUBIC:  # each is brought into the image by itself
+        at, scale = _place(coordinate, size, ZEROS, align)
         first = at.floor()
-        for values, held in zip(_cubic(at - first), (weights, derivatives)):
-            held.append(values)
         taps = [first + step for step in (-1, 0, 1, 2)]
         if padding == REFLECTION:
             taps = [_reflected(tap, size, align)[0] for tap in taps]
-        places.append(taps if padding == ZEROS else [tap.clamp(0, size - 1) for tap in taps])
-        scales.append(scale)
-    of_image, along = torch.zeros_like(pixels, memory_format=torch.contiguous_format), [0, 0]
-    for i, j in itertools.product(range(4), repeat=2):
-        row, column = places[0][i], places[1][j]
-        inside = ((row >= 0) & (row < sizes[0]) & (column >= 0) & (column < sizes[1])).reshape(n, 1, -1)
-        index = row.clamp(0, sizes[0] - 1).to(torch.int64) * sizes[1] + column.clamp(0, sizes[1] - 1).to(torch.int64)
-        index = index.reshape(n, 1, -1).expand(flat.shape)
-        value = torch.where(inside, pixels.gather(2, index), 0.0)
-        along[0] = along[0] + value * (derivatives[0][i] * weights[1][j]).reshape(n, 1, -1)
-        along[1] = along[1] + value * (weights[0][i] * derivatives[1][j]).reshape(n, 1, -1)
-        if output_mask[0]:
-            part = torch.where(inside, flat * (weights[0][i] * weights[1][j]).reshape(n, 1, -1), 0.0)
-            of_image = of_image.scatter_add(2, index, part)
-    of_grid = [(flat * along[dim]).sum(1).reshape(grid.shape[:-1]) * scales[dim] for dim in (1, 0)]
-    return (of_image.reshape(image.shape) if output_mask[0] else None), torch.stack(of_grid, -1)
-
-
-def _product(factors):
-    result = None
-    for factor in factors:
-        result = factor if result is None else result * factor
-    return result
+        if padding != ZEROS:
+            taps = [tap.clamp(0, size - 1) for tap in taps]
+        return list(zip(taps, *_cubic(at - first))), scale
+    at, scale = _place(coordinate, size, padding, align)
+    if mode == NEAREST:
+        return [(at.round(), torch.ones_like(at), None)], scale
+    first = at.floor()
+    part = at - first
+    return [(first, 1 - part, -torch.ones_like(part)), (first + 1, part, torch.ones_like(part))], scale
 
 
 def _gradients(spatial: int):
@@ -93,44 +81,32 @@ def _gradients(spatial: int):
         known = all(isinstance(s, int) and s > 0 for s in (c, *sizes, *grid.shape[1:-1]))
         if not known or image.dtype not in (torch.float32, torch.float64):
             return NotImplemented
-        if mode == BICUBIC:
-            return _bicubic(grad, image, grid, padding, align, output_mask)
         # The grid's last coordinate is the image's first dimension.
-        placed = [_place(grid[..., spatial - 1 - dim], size, padding, align) for dim, size in enumerate(sizes)]
+        along = [_neighbours(grid[..., spatial - 1 - dim], size, mode, padding, align) for dim, size in enumerate(sizes)]
         pixels, flat = image.reshape(n, c, -1), grad.reshape(n, c, -1)
-        of_image, values = torch.zeros_like(pixels, memory_format=torch.contiguous_format), {}
-        if mode == NEAREST:
-            firsts, corners = [at.round() for at, _ in placed], [(0,) * spatial]
-        else:
-            firsts, corners = [at.floor() for at, _ in placed], list(itertools.product((0, 1), repeat=spatial))
-        parts = [at - first for (at, _), first in zip(placed, firsts)]
-        weights = [(1 - part, part) for part in parts]
-        for corner in corners:
-            places, insides, index = [first + step for first, step in zip(firsts, corner)], None, 0
+        of_image, of_places = torch.zeros_like(pixels, memory_format=torch.contiguous_format), [0] * spatial
+        for corner in itertools.product(*(neighbours for neighbours, _ in along)):
+            places, weights, changes = zip(*corner)
+            insides, index = None, 0
             for place, size in zip(places, sizes):
                 inside = (place >= 0) & (place < size)
                 insides = inside if insides is None else insides & inside
                 index = index * size + place.clamp(0, size - 1).to(torch.int64)
             insides, index = insides.reshape(n, 1, -1), index.reshape(n, 1, -1).expand(flat.shape)
-            part = flat
-            if mode == BILINEAR:
-                part = flat * _product(weights[dim][step] for dim, step in enumerate(corner)).reshape(n, 1, -1)
-                values[corner] = torch.where(insides, pixels.gather(2, index), 0.0)
             if output_mask[0]:
-                of_image = of_image.scatter_add(2, index, torch.where(insides, part, 0.0))
+                part = torch.where(insides, flat * _product(weights).reshape(n, 1, -1), 0.0)
+                of_image = of_image.scatter_add(2, index, part)
+            if mode == NEAREST:
+                continue
+            value = torch.where(insides, pixels.gather(2, index), 0.0)
+            for dim in range(spatial):
+                moved = _product((*weights[:dim], changes[dim], *weights[dim + 1 :]))
+                of_places[dim] = of_places[dim] + value * moved.reshape(n, 1, -1)
         made = of_image.reshape(image.shape) if output_mask[0] else None
         if mode == NEAREST:
             return made, torch.zeros_like(grid, memory_format=torch.contiguous_format)
-        of_grid = []
-        for dim in reversed(range(spatial)):
-            along = 0
-            for others in itertools.product((0, 1), repeat=spatial - 1):
-                near, far = (values[(*others[:dim], step, *others[dim:])] for step in (0, 1))
-                weight = _product(weights[d][step] for d, step in zip((d for d in range(spatial) if d != dim), others))
-                along = along + (far - near) * weight.reshape(n, 1, -1)
-            at, scale = placed[dim]
-            of_grid.append((flat * along).sum(1).reshape(at.shape) * scale)
-        return made, torch.stack(of_grid, -1)
+        by_places = [(flat * of_places[dim]).sum(1).reshape(grid.shape[:-1]) * along[dim][1] for dim in reversed(range(spatial))]
+        return made, torch.stack(by_places, -1)
 
     return gradients
 

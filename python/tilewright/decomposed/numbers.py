@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from .constants import constant
+from .halves import widened
 
 aten = torch.ops.aten
 
@@ -154,7 +155,7 @@ def logcumsumexp(x, dim):
         return x.clone()
     if not isinstance(x.shape[dim], int) or x.dtype.is_complex:
         return NotImplemented
-    wide = x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
+    wide = widened(x)
     size, step = x.shape[dim], 1
     while step < size:
         gap = torch.full_like(wide.narrow(dim, 0, step), -float("inf"))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import torch
-from torch.fx.experimental.symbolic_shapes import statically_known_true
+
+from .sizes import some
 
 aten = torch.ops.aten
 
@@ -14,10 +15,6 @@ def _take(values, indices, place, dim, keepdim):
     at = at.expand([1 if d == dim else size for d, size in enumerate(values.shape)])
     found = [part.gather(dim, at) for part in (values, indices)]
     return tuple(part if keepdim else part.squeeze(dim) for part in found)
-
-
-def _sized(x, dim) -> bool:
-    return statically_known_true(x.shape[dim] > 0)
 
 
 def _rows(of_row):
@@ -32,7 +29,7 @@ def _rows(of_row):
 
 
 def kthvalue(x, k, dim=-1, keepdim=False):
-    if not _sized(x, dim):
+    if not some(x.shape[dim]):
         return NotImplemented
     dim %= x.dim()
     values, indices = torch.sort(x, dim=dim, stable=True)
@@ -41,7 +38,7 @@ def kthvalue(x, k, dim=-1, keepdim=False):
 
 def median_dim(x, dim, keepdim=False):
     """The lower of two; NaN, which is sorted to the end, where there is any."""
-    if not _sized(x, dim):
+    if not some(x.shape[dim]):
         return NotImplemented
     dim %= x.dim()
     values, indices = torch.sort(x, dim=dim, stable=True)
@@ -56,7 +53,7 @@ def median_dim(x, dim, keepdim=False):
 def nanmedian_dim(x, dim, keepdim=False):
     if not x.is_floating_point():
         return median_dim(x, dim, keepdim)
-    if not _sized(x, dim):
+    if not some(x.shape[dim]):
         return NotImplemented
     dim %= x.dim()
     values, indices = torch.sort(x, dim=dim, stable=True)
@@ -74,7 +71,7 @@ def _of_all(of_dim):
 
 def mode(x, dim=-1, keepdim=False):
     """Of the sorted row the first of the longest runs of equal elements; the last place that has it."""
-    if not _sized(x, dim):
+    if not some(x.shape[dim]):
         return NotImplemented
     if x.dtype is torch.bool:
         found = mode(x.to(torch.uint8), dim, keepdim)

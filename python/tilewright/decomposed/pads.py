@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from .constants import constant
+from .halves import widened
 
 aten = torch.ops.aten
 
@@ -44,7 +45,7 @@ def _of_repeated_edges(spatial: int):
             return NotImplemented
         if 0 in (*grad.shape, *x.shape):
             return x.new_zeros(x.shape)
-        part = grad.float() if grad.dtype in (torch.bfloat16, torch.float16) else grad
+        part = widened(grad)
         for i in range(spatial):
             dim = grad.dim() - 1 - i
             part = _along(part, dim, padding[2 * i], padding[2 * i + 1], x.shape[dim])

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 import torch
-from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from .constants import constant
+from .halves import widened
+from .sizes import some
 
 aten = torch.ops.aten
 
@@ -22,7 +23,7 @@ def _differ(shape, spatial: int, output) -> bool:
 
 def _counted(sizes, output) -> bool:
     """Whether the number of windows is known, and no size is 0."""
-    return all(isinstance(out, int) and out > 0 for out in output) and all(statically_known_true(size > 0) for size in sizes)
+    return all(isinstance(out, int) and out > 0 for out in output) and some(*sizes)
 
 
 def _windows(x: torch.Tensor, output, filler):
@@ -54,7 +55,7 @@ def _average(spatial: int):
     def pool(x, output_size):
         if not _differ(x.shape, spatial, output_size):
             return NotImplemented
-        wide = x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
+        wide = widened(x)
         values, _, lengths = _windows(wide, output_size, 0.0)
         sums = values.sum(list(range(-spatial, 0)))
         return _laid_out_as(x, (sums / lengths).to(x.dtype))
@@ -156,7 +157,7 @@ def _of_averages(spatial: int):
             return x.new_zeros(x.shape)
         if not known or any(k > s and k > FEW for k, s in zip(kernel, stride)):
             return NotImplemented
-        part = grad.float() if grad.dtype in (torch.bfloat16, torch.float16) else grad
+        part = widened(grad)
         lengths = []
         for size, out, k, s, pad in zip(sizes, outs, kernel, stride, padding):
             begins = [o * s - pad for o in range(out)]
@@ -188,7 +189,7 @@ def _of_adaptive_averages(spatial: int):
             return NotImplemented
         if known and grad.numel() == 0:
             return x.new_zeros(x.shape)
-        part = grad.float() if grad.dtype in (torch.bfloat16, torch.float16) else grad
+        part = widened(grad)
         for dim, size, out in zip(range(-spatial, 0), sizes, outs):
             if isinstance(size, int):
                 windows = [(o * size // out, -(-(o + 1) * size // out)) for o in range(out)]

@@ -1,0 +1,34 @@
+//===- HeapPages.cpp - free pages of the C library's heaps go back to the system --===//
+//
+// Test: test/Unit/Host/BlockPoolTest.cpp
+//
+//===----------------------------------------------------------------------===//
+#include "tilewright/OutputMemory.h"
+
+#include <cstdio>
+#include <malloc.h>
+#include <unistd.h>
+
+namespace tilewright::runtime {
+
+/// Bytes of the process in memory, 0 where the system does not say.
+static int64_t resident() {
+  long pages = 0;
+  if (std::FILE *file = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(file, "%*s %ld", &pages) != 1)
+      pages = 0;
+    std::fclose(file);
+  }
+  return int64_t(pages) * ::sysconf(_SC_PAGESIZE);
+}
+
+int64_t trimHeap(int64_t bytes) {
+  if (int64_t held = resident(); held <= bytes)
+    return held;
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
+  return resident();
+}
+
+} // namespace tilewright::runtime
