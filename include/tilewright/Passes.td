@@ -81,6 +81,7 @@ def MaterializeViews : Pass<"tw-materialize-views", "::mlir::func::FuncOp"> {
 def FormKernels : Pass<"tw-form-kernels", "::mlir::ModuleOp"> {
   let summary = "Cluster the ops of @main and outline each cluster as a kernel; equal kernels become one";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+  let options = [Option<"mostProducts", "most-products", "int64_t", "4", "Products that a kernel may have">];
 }
 
 def MarkInPlace : Pass<"tw-mark-in-place", "::mlir::ModuleOp"> {

@@ -23,9 +23,9 @@ namespace tilewright {
 
 /// What the stages want to know of the machine; a target fills it in.
 struct MachineShape {
-  int64_t lanes = 16;     ///< f32 elements of a vector
-  int64_t registers = 32; ///< vector registers
-  int64_t threads = 2;    ///< to plan for
+  int64_t lanes = 16;        ///< f32 elements of a vector
+  int64_t registers = 32;    ///< vector registers
+  int64_t threads = 2;       ///< to plan for
   int64_t l2Bytes = 1 << 20; ///< of one core
   int64_t l3Bytes = 0;       ///< of the cache that cores share; 0: none
   MachineRates rates;
@@ -49,8 +49,8 @@ llvm::ArrayRef<llvm::StringLiteral> stageNames();
 /// tw -> tw: views collapsed, layouts chosen, ops canonical. Alive after: tw, func. `threads` to plan for; 0: a guess.
 void buildGraphStage(mlir::OpPassManager &pm, int64_t threads = 0);
 /// tw -> linalg, tw_tile; kernels formed. Alive after: linalg, tw_tile, tensor, arith, math, affine, func.
-/// `keepRoundings`: values of narrow floats are rounded between fused ops, too.
-void buildStructuredStage(mlir::OpPassManager &pm, bool keepRoundings = false);
+/// `keepRoundings`: values of narrow floats are rounded between fused ops, too. `mostProducts`: of a kernel.
+void buildStructuredStage(mlir::OpPassManager &pm, bool keepRoundings = false, int64_t mostProducts = 4);
 /// What replaces the schedules that the model selects.
 struct ScheduleSources {
   std::string file;    ///< the user's (lib/Tiled/OverrideSchedules.cpp, ApplyScripts.cpp); empty: none

@@ -45,6 +45,8 @@ public:
 
   /// In front of the graph stage: what the target has no code for becomes what it has.
   virtual void buildGraph(mlir::OpPassManager &, const Options &) {}
+  /// How many products a kernel may have, whose results it combines element by element (tw-form-kernels).
+  virtual int64_t mostProducts() const { return 4; }
   /// After kernel formation: select and apply schedules.
   virtual void buildTiled(mlir::OpPassManager &pm, const Options &options) = 0;
   /// Memrefs and vectors; @main becomes the plan.

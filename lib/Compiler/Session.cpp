@@ -82,7 +82,9 @@ std::vector<Stage> stagesOf(Target &target, const Options &options) {
                       target.buildGraph(pm, options);
                       buildGraphStage(pm, options.threads);
                     }});
-  stages.push_back({"structured", [&](OpPassManager &pm) { buildStructuredStage(pm, options.rounding == "eager"); }});
+  stages.push_back({"structured", [&](OpPassManager &pm) {
+                      buildStructuredStage(pm, options.rounding == "eager", target.mostProducts());
+                    }});
   stages.push_back({"tiled", [&](OpPassManager &pm) { target.buildTiled(pm, options); }});
   stages.push_back({"vector", [&](OpPassManager &pm) { target.buildVector(pm, options); }});
   stages.push_back({"target", [&](OpPassManager &pm) { target.buildLowering(pm, options); }});

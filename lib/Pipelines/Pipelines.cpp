@@ -39,7 +39,7 @@ void buildGraphStage(OpPassManager &pm, int64_t threads) {
   function.addPass(createCSEPass());
 }
 
-void buildStructuredStage(OpPassManager &pm, bool keepRoundings) {
+void buildStructuredStage(OpPassManager &pm, bool keepRoundings, int64_t mostProducts) {
   pm.addNestedPass<func::FuncOp>(createRecordSizes());
   pm.addNestedPass<func::FuncOp>(createLowerGraph());
   pm.addNestedPass<func::FuncOp>(createDecomposeTile({/*wideAttentionOnly=*/true}));
@@ -48,7 +48,7 @@ void buildStructuredStage(OpPassManager &pm, bool keepRoundings) {
   pm.addNestedPass<func::FuncOp>(createCSEPass());
   pm.addNestedPass<func::FuncOp>(createInlineElementwise());
   pm.addNestedPass<func::FuncOp>(createMaterializeViews());
-  pm.addPass(createFormKernels());
+  pm.addPass(createFormKernels({mostProducts}));
   pm.addPass(createMarkInPlace());
   pm.addPass(createVerifyStructured());
 }

@@ -12,12 +12,12 @@
 //     return %1 }
 //   func private @kernel_0(...) attributes {tw.kernel} { the two ops, the last one into the last argument }
 //
-// One algorithm for all targets: ops are visited from the last to the first; each joins the kernel of its users when
-// all members can still be cut into common rows (dialects/Tile/Rows.h), otherwise it anchors a kernel of its own. A
-// kernel has one contraction, or some products whose results are combined element by element (the gate and the values
-// of a gated feed-forward layer, the two products of a recurrent cell). Each edge that stays between kernels gets a
-// reason (remark "FormKernels", category "fusion", and the module attribute tw.decisions). On exit @main holds calls,
-// views and constants only, and equal kernels are one function.
+// One algorithm for all targets (one option: how many products a kernel may have): ops are visited from the last to the
+// first; each joins the kernel of its users when all members can still be cut into common rows (dialects/Tile/Rows.h),
+// otherwise it anchors a kernel of its own. A kernel has one contraction, or some products whose results are combined
+// element by element (the gate and the values of a gated feed-forward layer, the two products of a recurrent cell).
+// Each edge that stays between kernels gets a reason (remark "FormKernels", category "fusion", and the module attribute
+// tw.decisions). On exit @main holds calls, views and constants only, and equal kernels are one function.
 //
 // Tests: test/Structured/form-kernels.mlir, test/Structured/form-columns.mlir, test/Structured/form-grouped.mlir,
 // test/Structured/form-products.mlir
@@ -74,7 +74,8 @@ void separateFills(func::FuncOp main) {
 
 class Clustering {
 public:
-  Clustering(func::FuncOp main, Builder &builder) : main(main), builder(builder) {}
+  Clustering(func::FuncOp main, Builder &builder, int64_t mostProducts)
+      : main(main), builder(builder), mostProducts(mostProducts) {}
 
   void run() {
     int64_t position = 0;
@@ -147,7 +148,9 @@ private:
       }
     bool rooted = llvm::any_of(members, isContractionRoot);
     if (isContractionRoot(op) && rooted && !multipliesBeside(op, members)) {
-      reason = "a kernel has one contraction, or products of equal sizes with tiles enough for many threads";
+      reason = mostProducts > 1
+                   ? "a kernel has one contraction, or products of equal sizes with tiles enough for many threads"
+                   : "a kernel has one contraction";
       return false;
     }
     if (isContractionRoot(members.front()) || (rooted && feedsContraction(op, members))) {
@@ -213,10 +216,10 @@ private:
     return true;
   }
 
-  /// Products of results of one size, up to four, tiles enough for many threads: what combines the results element by
+  /// Products of results of one size, a few, tiles enough for many threads: what combines the results element by
   /// element finds the tiles of all of them in the cache, and none is written to memory.
-  static bool multipliesBeside(Operation *op, ArrayRef<Operation *> members) {
-    constexpr int64_t most = 4, tileRows = 128, tileColumns = 64, enough = 16;
+  bool multipliesBeside(Operation *op, ArrayRef<Operation *> members) const {
+    constexpr int64_t tileRows = 128, tileColumns = 64, enough = 16;
     auto type = cast<ShapedType>(op->getResult(0).getType());
     int64_t products = 1, rank = type.getRank();
     for (Operation *member : members) {
@@ -226,7 +229,7 @@ private:
       if (!isa<linalg::ContractOp>(member) || member->getResult(0).getType() != type)
         return false;
     }
-    if (!isa<linalg::ContractOp>(op) || products > most || rank < 2)
+    if (!isa<linalg::ContractOp>(op) || products > mostProducts || rank < 2)
       return false;
     int64_t tiles = llvm::divideCeil(countedSize(type.getDimSize(rank - 2)), tileRows) *
                     llvm::divideCeil(countedSize(type.getDimSize(rank - 1)), tileColumns);
@@ -340,10 +343,12 @@ private:
 
   func::FuncOp main;
   Builder &builder;
+  int64_t mostProducts;
   llvm::DenseMap<Operation *, int64_t> order;
 };
 
 struct FormKernels : impl::FormKernelsBase<FormKernels> {
+  using Base::Base;
   void runOnOperation() final {
     ModuleOp module = getOperation();
     auto main = module.lookupSymbol<func::FuncOp>("main");
@@ -351,7 +356,7 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
       return;
     Builder builder(&getContext());
     separateFills(main);
-    Clustering clustering(main, builder);
+    Clustering clustering(main, builder, mostProducts);
     if (auto earlier = dyn_cast_or_null<ArrayAttr>(main->removeAttr("tw.decisions")))
       llvm::append_range(clustering.decisions, earlier);
     clustering.run();

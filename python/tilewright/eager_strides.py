@@ -79,7 +79,7 @@ def in_order(tensor: torch.Tensor, order: tuple[int, ...]) -> torch.Tensor:
     """Dense, with its dimensions in memory in this order, the fastest last."""
     if tensor.permute(order).is_contiguous():
         return tensor
-    return torch.empty_permuted(tensor.shape, order, dtype=tensor.dtype).copy_(tensor)
+    return torch.empty_permuted(tensor.shape, order, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
 
 
 def orders_of(gm: fx.GraphModule, strides: dict[fx.Node, tuple]) -> dict[int, tuple[int, ...]]:

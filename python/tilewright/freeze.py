@@ -255,7 +255,7 @@ class Freezer:
                 return 0
             nbytes = tensor.numel() * tensor.element_size()
             # Not storage.resize_(0): the memory may belong to a file or to numpy, which cannot be resized.
-            empty = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype)
+            empty = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device)
             empty.untyped_storage().resize_(0)
             left.name = name
             setattr(tensor, _ATTRIBUTE, left)

@@ -119,6 +119,6 @@ class StridedCopy:
         for dim, stride in enumerate(strides):
             if stride == 0 and sizes[dim] > 1:
                 base = base.narrow(dim, 0, 1)
-        result = torch.empty_strided(base.shape, strides, dtype=base.dtype)
+        result = torch.empty_strided(base.shape, strides, dtype=base.dtype, device=base.device)
         result.copy_(base)
         return result.as_strided(sizes, strides)

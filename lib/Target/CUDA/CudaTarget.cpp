@@ -59,6 +59,9 @@ public:
       pm.addNestedPass<func::FuncOp>(createWidenFloat8({/*to=*/"f16"}));
   }
 
+  /// Schedules on tensor cores have one: sums of two would not fit a thread's registers.
+  int64_t mostProducts() const override { return 1; }
+
   void buildTiled(OpPassManager &pm, const Options &options) override {
     pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
     pm.addNestedPass<func::FuncOp>(createCSEPass());

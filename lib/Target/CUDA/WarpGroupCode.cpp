@@ -100,11 +100,14 @@ void WarpGroupCode::load(Value to, Value map, ArrayRef<Value> at, Value barrier,
 
 Value WarpGroupCode::descriptorOf(const Matrix &matrix) {
   // Sixteenths of bytes: the start in bits 0-13, the leading offset in 16-29, the stride offset in 32-45; 1 in 62: the
-  // swizzle of 128 bytes. Eight lines follow each other, so it is 1024 bytes to the next eight.
-  constexpr int64_t swizzle128 = int64_t(1) << 62, eightLines = 8 * lineBytes;
+  // swizzle of 128 bytes. Eight lines follow each other, so it is 1024 bytes to the next eight. In a cluster's second
+  // block a GPU's addresses have a bit above those of the start, which would be one of the leading offset.
+  constexpr int64_t swizzle128 = int64_t(1) << 62, eightLines = 8 * lineBytes, startBits = (1 << 14) - 1;
   const int64_t leading = matrix.alongK ? 16 : matrix.lineBytes;
   Value start = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), matrix.start);
   start = arith::ShRUIOp::create(builder, loc, start, i32(4));
+  if (schedule.cluster > 1)
+    start = arith::AndIOp::create(builder, loc, start, i32(startBits));
   Value bits = arith::ExtUIOp::create(builder, loc, builder.getI64Type(), start);
   return arith::OrIOp::create(builder, loc, bits, i64(swizzle128 | (leading / 16) << 16 | (eightLines / 16) << 32));
 }

@@ -15,11 +15,17 @@ from . import searches, special, windows
 
 
 def _fresh(decomposition):
-    """No overload of a TABLE gives an argument itself: what ends as its argument (a scan of one element) is a copy."""
+    """No overload of a TABLE gives an argument itself: what ends as its argument (a scan of one element) is a copy. What a
+    decomposition makes lies where its first tensor does."""
 
     @functools.wraps(decomposition)
     def run(*args, **kwargs):
-        result = decomposition(*args, **kwargs)
+        first = next((a for a in args if isinstance(a, torch.Tensor)), None)
+        if first is None or first.device.type == "cpu":
+            result = decomposition(*args, **kwargs)
+        else:
+            with first.device:
+                result = decomposition(*args, **kwargs)
         return result.clone() if isinstance(result, torch.Tensor) and any(result is a for a in args) else result
 
     return run

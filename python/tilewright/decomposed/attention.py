@@ -1,6 +1,9 @@
-"""Gradients of attention that are taken apart.
+"""Attention that is taken apart.
 
-Queries with more heads than keys and values: these are repeated.
+The overloads that torch takes for tensors on a GPU (flash, efficient, cuDNN's) become the CPU's, which the importer has: they
+differ in what they hand to their gradient, and so forward and gradient go together. Random draws of dropped weights stay torch's.
+
+Gradients of queries with more heads than keys and values: these are repeated.
 
 float64: torch's fake tensors give the row sums that the forward graph keeps as float32 for every dtype, and so a compiled
 graph hands them over; eager's kernel keeps them in float64. The gradients of float64 therefore compute the weights anew.
@@ -33,8 +36,8 @@ def of_grouped_heads(grad, query, key, value, out, logsumexp, dropout_p, is_caus
     return of_query, summed(of_key), summed(of_value)
 
 
-def in_float64(grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, *, attn_mask=None, scale=None):
-    """The weights of every pair, and what follows from them."""
+def of_all_pairs(grad_out, query, key, value, out, is_causal, *, attn_mask=None, scale=None):
+    """The weights of every pair, and what follows from them: the gradients by query, key, value and mask."""
     scale = scale if scale is not None else 1.0 / math.sqrt(query.shape[-1])
     scores = (query @ key.transpose(-1, -2)) * scale
     if is_causal:
@@ -45,8 +48,13 @@ def in_float64(grad_out, query, key, value, out, logsumexp, dropout_p, is_causal
     nothing = scores.amax(-1, keepdim=True) == -math.inf  # such a row's result is 0
     weights = torch.softmax(scores, -1).masked_fill(nothing, 0.0)
     step = grad_out @ value.transpose(-1, -2)
-    step = weights * (step - (grad_out * out).sum(-1, keepdim=True)) * scale
-    return step @ key, step.transpose(-1, -2) @ query, weights.transpose(-1, -2) @ grad_out
+    of_scores = weights * (step - (grad_out * out).sum(-1, keepdim=True))
+    step = of_scores * scale
+    return step @ key, step.transpose(-1, -2) @ query, weights.transpose(-1, -2) @ grad_out, of_scores
+
+
+def in_float64(grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, *, attn_mask=None, scale=None):
+    return of_all_pairs(grad_out, query, key, value, out, is_causal, attn_mask=attn_mask, scale=scale)[:3]
 
 
 def flash_attention_backward(grad, query, key, value, out, logsumexp, dropout_p, is_causal, *, attn_mask=None, scale=None):
@@ -61,4 +69,92 @@ def flash_attention_backward(grad, query, key, value, out, logsumexp, dropout_p,
     return apart(grad, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask=attn_mask, scale=scale)
 
 
-TABLE = {aten._scaled_dot_product_flash_attention_for_cpu_backward.default: flash_attention_backward}
+def _nothing(query):
+    """Seeds and offsets of draws that nobody makes, a table of weights that nobody asks for."""
+    return torch.empty(0, dtype=torch.int64, device=query.device)
+
+
+def _plain(query, key, value, dropout_p, is_causal) -> bool:
+    """What the CPU's overload takes, too. A causal mask begins at the first key there, in some of the others at the last."""
+    known = all(x.dim() == 4 and x.dtype in (torch.float32, torch.float16, torch.bfloat16) for x in (query, key, value))
+    return known and dropout_p == 0.0 and (not is_causal or query.shape[2] == key.shape[2])
+
+
+def _attend(query, key, value, mask, is_causal, scale):
+    return aten._scaled_dot_product_flash_attention_for_cpu.default(query, key, value, 0.0, is_causal, attn_mask=mask, scale=scale)
+
+
+def _gradients(grad, query, key, value, out, logsumexp, mask, is_causal, scale):
+    arguments = (grad, query, key, value, out, logsumexp, 0.0, is_causal)
+    apart = flash_attention_backward(*arguments, attn_mask=mask, scale=scale)
+    if apart is not NotImplemented:
+        return apart
+    return aten._scaled_dot_product_flash_attention_for_cpu_backward.default(*arguments, attn_mask=mask, scale=scale)
+
+
+def flash(query, key, value, dropout_p=0.0, is_causal=False, return_debug_mask=False, *, scale=None):
+    if not _plain(query, key, value, dropout_p, is_causal) or return_debug_mask:
+        return NotImplemented
+    out, logsumexp = _attend(query, key, value, None, is_causal, scale)
+    none = _nothing(query)
+    return out, logsumexp, none, none.clone(), query.shape[2], key.shape[2], none.clone(), none.clone(), none.clone()
+
+
+def flash_backward(grad, query, key, value, out, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal,
+                   philox_seed, philox_offset, *, scale=None):  # fmt: skip
+    if not _plain(query, key, value, dropout_p, is_causal):
+        return NotImplemented
+    return _gradients(grad, query, key, value, out, logsumexp, None, is_causal, scale)
+
+
+def _to_blocks(logsumexp):
+    """The efficient kernel's rows of sums have a multiple of 32 places."""
+    more = -logsumexp.shape[-1] % 32
+    return torch.nn.functional.pad(logsumexp, (0, more)) if not isinstance(more, int) or more else logsumexp
+
+
+def efficient(query, key, value, attn_bias, compute_log_sumexp, dropout_p=0.0, is_causal=False, *, scale=None):
+    if not _plain(query, key, value, dropout_p, is_causal):
+        return NotImplemented
+    out, logsumexp = _attend(query, key, value, attn_bias, is_causal, scale)
+    none = _nothing(query)
+    return out, _to_blocks(logsumexp) if compute_log_sumexp else logsumexp.narrow(-1, 0, 0).clone(), none, none.clone()
+
+
+def efficient_backward(grad, query, key, value, attn_bias, out, logsumexp, philox_seed, philox_offset, dropout_p, grad_input_mask,
+                       is_causal=False, *, scale=None):  # fmt: skip
+    if not _plain(query, key, value, dropout_p, is_causal):
+        return NotImplemented
+    if not grad_input_mask[3]:
+        return *_gradients(grad, query, key, value, out, logsumexp.narrow(-1, 0, query.shape[2]), attn_bias, is_causal, scale), None
+    if query.shape[1] != key.shape[1]:
+        return NotImplemented
+    wide = [x.float() for x in (grad, query, key, value, out)]
+    found = of_all_pairs(*wide, is_causal, attn_mask=attn_bias.float(), scale=scale)
+    return tuple(gradient.to(x.dtype) for gradient, x in zip(found, (query, key, value, attn_bias), strict=True))
+
+
+def cudnn(query, key, value, attn_bias, compute_log_sumexp, dropout_p=0.0, is_causal=False, return_debug_mask=False, *, scale=None):
+    if not _plain(query, key, value, dropout_p, is_causal) or return_debug_mask:
+        return NotImplemented
+    out, logsumexp = _attend(query, key, value, attn_bias, is_causal, scale)
+    none = _nothing(query)
+    return out, logsumexp.unsqueeze(-1), none, none.clone(), query.shape[2], key.shape[2], none.clone(), none.clone(), none.clone()
+
+
+def cudnn_backward(grad, query, key, value, out, logsumexp, philox_seed, philox_offset, attn_bias, cum_seq_q, cum_seq_k, max_q, max_k,
+                   dropout_p, is_causal, *, scale=None):  # fmt: skip
+    if not _plain(query, key, value, dropout_p, is_causal):
+        return NotImplemented
+    return _gradients(grad, query, key, value, out, logsumexp.squeeze(-1), attn_bias, is_causal, scale)
+
+
+TABLE = {
+    aten._scaled_dot_product_flash_attention_for_cpu_backward.default: flash_attention_backward,
+    aten._scaled_dot_product_flash_attention.default: flash,
+    aten._scaled_dot_product_flash_attention_backward.default: flash_backward,
+    aten._scaled_dot_product_efficient_attention.default: efficient,
+    aten._scaled_dot_product_efficient_attention_backward.default: efficient_backward,
+    aten._scaled_dot_product_cudnn_attention.default: cudnn,
+    aten._scaled_dot_product_cudnn_attention_backward.default: cudnn_backward,
+}

@@ -52,6 +52,10 @@ Block *Exec::ownerOf(uint32_t lane, uint64_t &address, bool anyBlock) {
   uint64_t number = address >> kRankShift;
   if (!number)
     return &block;
+  if (number == kOwnBlock) {
+    address &= (uint64_t(1) << kRankShift) - 1;
+    return &block;
+  }
   const std::vector<Block *> &blocks = block.cluster->blocks;
   std::string where = "shared memory at " + hex(address) + ": ";
   address &= (uint64_t(1) << kRankShift) - 1;

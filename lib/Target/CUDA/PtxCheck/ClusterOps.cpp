@@ -44,7 +44,7 @@ template <class Word> void rankOfAddress(Exec &e, const Instr &in) {
     if (in.space == Space::Generic && (address & kWindowMask) != kSharedWindow)
       e.find(Kind::BadOperand, lane, "the generic address is not in shared memory");
     uint32_t number = uint32_t((address & ~kWindowMask) >> kRankShift);
-    to[lane] = number ? number - 1 : e.block.rank;
+    to[lane] = number && number != kOwnBlock ? number - 1 : e.block.rank;
   });
 }
 

@@ -154,6 +154,14 @@ private:
       fail(at, "the variable '" + variable.name + "' is not defined in this module");
     return globals[term.index] + term.bits;
   }
+  /// What the name of a shared variable has above its bits.
+  uint64_t ownBlock(const Term &term) const {
+    const Variable &variable =
+        term.kind == Term::Kind::Local ? current->syntax->variables[term.index] : syntax.variables[term.index];
+    const std::vector<uint32_t> &cluster = code->functions[0].syntax->requiredCluster;
+    bool several = std::ranges::any_of(cluster, [](uint32_t side) { return side > 1; });
+    return variable.space == Space::Shared && several ? uint64_t(kOwnBlock) << kRankShift : 0;
+  }
   bool isFrame(const Term &term) const {
     if (term.kind != Term::Kind::Local)
       return false;
@@ -224,7 +232,7 @@ private:
         emit(in, at, {row}, {});
         return row;
       }
-      return constant(addressOf(at, term), bits == 64);
+      return constant(addressOf(at, term) | ownBlock(term), bits == 64);
     default:
       fail(at, at.opcode + ": an operand that does not fit here");
     }

@@ -22,9 +22,10 @@ namespace tilewright::ptx {
 /// Where the windows of the other spaces lie among generic addresses; all else is global.
 inline constexpr uint64_t kSharedWindow = uint64_t(1) << 56, kLocalWindow = uint64_t(2) << 56,
                           kParamWindow = uint64_t(3) << 56, kWindowMask = uint64_t(255) << 56;
-/// Above these bits an address in shared memory has the number of a block of the cluster, its rank plus one; 0 is the
-/// own one.
-inline constexpr uint32_t kRankShift = 24, kMaxCluster = 16;
+/// Above these bits an address in shared memory has the number of a block of the cluster, its rank plus one. 0 is the
+/// own one, and so is kOwnBlock, which the names of variables have in kernels of clusters: a GPU's have the rank there,
+/// so that no kernel may count on zeros.
+inline constexpr uint32_t kRankShift = 24, kMaxCluster = 16, kOwnBlock = 255;
 inline constexpr uint64_t kSharedBase = 1024; ///< of the first shared variable, so that null is none
 
 struct Block;

@@ -48,8 +48,8 @@ void settle(Block &block, Mbarrier &mbarrier) {
 void initialise(Exec &e, const Instr &in) {
   const uint32_t *counts = e.row<uint32_t>(in, 1);
   forLanes(e.mask, [&](uint32_t lane) {
-    uint64_t address = e.address(in, 0, lane) & ~kWindowMask;
-    if (!e.inShared(lane, address, 8, 8, "an mbarrier"))
+    uint64_t address = e.address(in, 0, lane);
+    if (!e.ownerOf(lane, address, /*anyBlock=*/false) || !e.inShared(lane, address, 8, 8, "an mbarrier"))
       return;
     uint32_t count = counts[lane];
     if (count < 1 || count > kMaxCount) {

@@ -43,7 +43,8 @@ void isOwnShared(Exec &e, const Instr &in) {
   uint32_t *to = e.row<uint32_t>(in, 0);
   const uint64_t *from = e.row<uint64_t>(in, 1);
   forLanes(e.mask, [&](uint32_t lane) {
-    to[lane] = (from[lane] & kWindowMask) == kSharedWindow && !((from[lane] & ~kWindowMask) >> kRankShift);
+    const uint64_t number = (from[lane] & ~kWindowMask) >> kRankShift;
+    to[lane] = (from[lane] & kWindowMask) == kSharedWindow && (!number || number == kOwnBlock);
   });
 }
 

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Runs the tests of target cuda that CI runs on the emulated device on the GPU of this machine instead:
+#
+#   tools/build-wheel.sh python3.12 && tools/dev/gpu-tests.sh [--wheel dist/tilewright-...whl] [--out FOLDER] [PYTEST ARGUMENT...]
+#
+# python3 needs torch 2.11 or newer, pytest, pytest-xdist and pytest-timeout. The tests are copied, "emulated" becomes "cuda" in
+# them, and a process whose GPU context is lost by a fault ends, so that the tests behind it have another. Left in FOLDER
+# (default: $OUT, else build/gpu-tests): tests.txt, pytest's output.
+set -euo pipefail
+repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+wheel='' out=${OUT:-$repository/build/gpu-tests} python=${PYTHON:-python3} device=${TILEWRIGHT_GPU_TESTS_DEVICE:-cuda}
+while [ $# -gt 0 ]; do
+  case $1 in
+    --wheel) wheel=$2; shift 2 ;;
+    --out) out=$2; shift 2 ;;
+    *) break ;;
+  esac
+done
+mkdir -p "$out"
+tag=$("$python" -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
+[ -n "$wheel" ] || wheel=$(ls -t "$repository"/dist/tilewright-*-"$tag"-*.whl 2> /dev/null | head -n 1) || true
+[ -f "$wheel" ] || { echo "gpu-tests: there is no wheel for $tag in dist/; make one with tools/build-wheel.sh, or name it with --wheel" >&2; exit 2; }
+
+# As in a checkout: tests beside build/python and build/bin.
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+"$python" -m pip install -q --no-deps --no-index --no-compile --disable-pip-version-check --root-user-action=ignore \
+  --target "$place/build/python" "$wheel"
+mkdir -p "$place/build/bin"
+ln -s ../python/bin/tilewright "$place/build/bin/tilewright"
+cp -r "$repository/test" "$place/test"
+sed -i "s/\"emulated\"/\"$device\"/; s/=emulated\"/=$device\"/" "$place"/test/Python/test_cuda*.py
+cat >> "$place/test/Python/conftest.py" <<'PYTHON'
+
+
+@pytest.fixture(autouse=True)
+def context_lives():
+    """A fault loses the context: this process has done what it can."""
+    yield
+    try:
+        torch.cuda.is_available() and torch.cuda.synchronize()
+    except Exception as error:
+        print(error, file=sys.stderr)
+        os._exit(3)
+PYTHON
+
+cd "$place"
+[ $# -gt 0 ] || set -- $(cd test/Python && ls test_cuda*.py | grep -v -e driver -e gpu_bench | sed 's,^,test/Python/,')
+export LD_LIBRARY_PATH=$place/build/python/tilewright${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+PYTHONPATH=$place/build/python "$python" -m pytest -p no:cacheprovider -q -n "$(nproc)" --timeout=90 --tb=short \
+  -o faulthandler_timeout=80 "$@" 2>&1 | tee "$out/tests.txt" | tail -n 150
