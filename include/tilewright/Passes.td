@@ -81,7 +81,9 @@ def MaterializeViews : Pass<"tw-materialize-views", "::mlir::func::FuncOp"> {
 def FormKernels : Pass<"tw-form-kernels", "::mlir::ModuleOp"> {
   let summary = "Cluster the ops of @main and outline each cluster as a kernel; equal kernels become one";
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
-  let options = [Option<"mostProducts", "most-products", "int64_t", "4", "Products that a kernel may have">];
+  let options = [Option<"mostProducts", "most-products", "int64_t", "4", "Products that a kernel may have">,
+    Option<"columnsToSpan", "columns-to-span", "int64_t", "2048",
+      "Columns of a product of which a kernel may have whole rows, for a reduction behind it">];
 }
 
 def MarkInPlace : Pass<"tw-mark-in-place", "::mlir::ModuleOp"> {
@@ -323,7 +325,8 @@ def WidenFloats : Pass<"tw-widen-floats", "::mlir::func::FuncOp"> {
 
 def DecomposeTile : Pass<"tw-decompose-tile", "::mlir::func::FuncOp"> {
   let summary = "Expand tw_tile ops into linalg and plain loops over tensors";
-  let options = [Option<"wideAttentionOnly", "wide-attention-only", "bool", "false", "attention in f64 and nothing else">];
+  let options = [Option<"wideAttentionOnly", "wide-attention-only", "bool", "false", "attention in f64 and nothing else">,
+    Option<"singleAttention", "single-attention", "bool", "false", "attention in f32 with it">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::affine::AffineDialect"];
 }

@@ -48,9 +48,15 @@ llvm::ArrayRef<llvm::StringLiteral> stageNames();
 
 /// tw -> tw: views collapsed, layouts chosen, ops canonical. Alive after: tw, func. `threads` to plan for; 0: a guess.
 void buildGraphStage(mlir::OpPassManager &pm, int64_t threads = 0);
+/// What a target's kernels may hold.
+struct KernelLimits {
+  int64_t mostProducts = 4;        ///< whose results are combined element by element
+  int64_t columnsToSpan = 2048;    ///< of a product, of which a kernel has whole rows for a reduction behind it
+  bool fuseSingleAttention = true; ///< attention of f32 is one kernel; else its products and its softmax are several
+};
 /// tw -> linalg, tw_tile; kernels formed. Alive after: linalg, tw_tile, tensor, arith, math, affine, func.
-/// `keepRoundings`: values of narrow floats are rounded between fused ops, too. `mostProducts`: of a kernel.
-void buildStructuredStage(mlir::OpPassManager &pm, bool keepRoundings = false, int64_t mostProducts = 4);
+/// `keepRoundings`: values of narrow floats are rounded between fused ops, too.
+void buildStructuredStage(mlir::OpPassManager &pm, bool keepRoundings = false, const KernelLimits &limits = {});
 /// What replaces the schedules that the model selects.
 struct ScheduleSources {
   std::string file;    ///< the user's (lib/Tiled/OverrideSchedules.cpp, ApplyScripts.cpp); empty: none

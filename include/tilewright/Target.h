@@ -14,6 +14,7 @@
 #define TILEWRIGHT_TARGET_H
 
 #include "tilewright/Compiler.h"
+#include "tilewright/Pipelines.h"
 
 namespace mlir {
 class OpPassManager;
@@ -45,8 +46,8 @@ public:
 
   /// In front of the graph stage: what the target has no code for becomes what it has.
   virtual void buildGraph(mlir::OpPassManager &, const Options &) {}
-  /// How many products a kernel may have, whose results it combines element by element (tw-form-kernels).
-  virtual int64_t mostProducts() const { return 4; }
+  /// What a kernel may hold.
+  virtual KernelLimits kernelLimits() const { return {}; }
   /// After kernel formation: select and apply schedules.
   virtual void buildTiled(mlir::OpPassManager &pm, const Options &options) = 0;
   /// Memrefs and vectors; @main becomes the plan.

@@ -39,16 +39,16 @@ void buildGraphStage(OpPassManager &pm, int64_t threads) {
   function.addPass(createCSEPass());
 }
 
-void buildStructuredStage(OpPassManager &pm, bool keepRoundings, int64_t mostProducts) {
+void buildStructuredStage(OpPassManager &pm, bool keepRoundings, const KernelLimits &limits) {
   pm.addNestedPass<func::FuncOp>(createRecordSizes());
   pm.addNestedPass<func::FuncOp>(createLowerGraph());
-  pm.addNestedPass<func::FuncOp>(createDecomposeTile({/*wideAttentionOnly=*/true}));
+  pm.addNestedPass<func::FuncOp>(createDecomposeTile({/*wideAttentionOnly=*/true, !limits.fuseSingleAttention}));
   if (keepRoundings)
     pm.addPass(createKeepRoundings());
   pm.addNestedPass<func::FuncOp>(createCSEPass());
   pm.addNestedPass<func::FuncOp>(createInlineElementwise());
   pm.addNestedPass<func::FuncOp>(createMaterializeViews());
-  pm.addPass(createFormKernels({mostProducts}));
+  pm.addPass(createFormKernels({limits.mostProducts, limits.columnsToSpan}));
   pm.addPass(createMarkInPlace());
   pm.addPass(createVerifyStructured());
 }

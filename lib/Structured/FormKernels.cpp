@@ -12,7 +12,7 @@
 //     return %1 }
 //   func private @kernel_0(...) attributes {tw.kernel} { the two ops, the last one into the last argument }
 //
-// One algorithm for all targets (one option: how many products a kernel may have): ops are visited from the last to the
+// One algorithm for all targets, whose limits are options: ops are visited from the last to the
 // first; each joins the kernel of its users when all members can still be cut into common rows (dialects/Tile/Rows.h),
 // otherwise it anchors a kernel of its own. A kernel has one contraction, or some products whose results are combined
 // element by element (the gate and the values of a gated feed-forward layer, the two products of a recurrent cell).
@@ -74,8 +74,8 @@ void separateFills(func::FuncOp main) {
 
 class Clustering {
 public:
-  Clustering(func::FuncOp main, Builder &builder, int64_t mostProducts)
-      : main(main), builder(builder), mostProducts(mostProducts) {}
+  Clustering(func::FuncOp main, Builder &builder, int64_t mostProducts, int64_t columnsToSpan)
+      : main(main), builder(builder), mostProducts(mostProducts), columnsToSpan(columnsToSpan) {}
 
   void run() {
     int64_t position = 0;
@@ -207,10 +207,12 @@ private:
     }
     if (contraction && rows->numRows < cast<ShapedType>(contraction->getResult(0).getType()).getRank() &&
         !affordsWholeRows(contraction, rows->numRows)) {
-      reason = "a tile of " + describe(contraction) +
-               " would have to span whole rows of the reduction, which takes the second dimension from the threads and "
-               "reads the weights once per row tile: worth it from " +
-               std::to_string(rowsToSpan) + " rows on, and up to " + std::to_string(columnsToSpan) + " columns";
+      reason = "a tile of " + describe(contraction) + " would have to span whole rows of the reduction, which " +
+               (columnsToSpan ? "takes the second dimension from the threads and reads the weights once per row tile: "
+                                "worth it from " +
+                                    std::to_string(rowsToSpan) + " rows on, and up to " +
+                                    std::to_string(columnsToSpan) + " columns"
+                              : "no schedule of the target's does");
       return false;
     }
     return true;
@@ -278,8 +280,8 @@ private:
 
   /// Many rows: there are tiles enough for the threads without cutting the columns, each reads the weights once for
   /// many rows, and its result, of not too many columns, stays in a second-level cache for the row reduction behind it.
-  static constexpr int64_t rowsToSpan = 1024, columnsToSpan = 2048;
-  static bool affordsWholeRows(Operation *contraction, int64_t numRows) {
+  static constexpr int64_t rowsToSpan = 1024;
+  bool affordsWholeRows(Operation *contraction, int64_t numRows) const {
     auto type = cast<ShapedType>(contraction->getResult(0).getType());
     return type.getRank() == 2 && numRows == 1 && type.hasStaticShape() && type.getDimSize(0) >= rowsToSpan &&
            type.getDimSize(1) <= columnsToSpan;
@@ -343,7 +345,7 @@ private:
 
   func::FuncOp main;
   Builder &builder;
-  int64_t mostProducts;
+  int64_t mostProducts, columnsToSpan;
   llvm::DenseMap<Operation *, int64_t> order;
 };
 
@@ -356,7 +358,7 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
       return;
     Builder builder(&getContext());
     separateFills(main);
-    Clustering clustering(main, builder, mostProducts);
+    Clustering clustering(main, builder, mostProducts, columnsToSpan);
     if (auto earlier = dyn_cast_or_null<ArrayAttr>(main->removeAttr("tw.decisions")))
       llvm::append_range(clustering.decisions, earlier);
     clustering.run();

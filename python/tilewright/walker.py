@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import torch
 from torch import fx
+from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols, statically_known_true
 
 from . import _tilewright, lowerings, strided, symbolic_floats, whole
@@ -302,6 +303,9 @@ class Walker:
                 value = self.gm
                 for part in str(node.target).split("."):
                     value = getattr(value, part, None)
+                if isinstance(value, FakeTensor) and value.numel() == 0:
+                    with unset_fake_temporarily():  # what torch.tensor([], device="cuda") leaves
+                        value = torch.empty(value.shape, dtype=value.dtype, device=value.device)
                 if isinstance(value, torch.Tensor):
                     before = len(self.result.inputs)
                     self.add_input(node, node.name, value, -1, True)

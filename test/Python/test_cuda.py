@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 
 from models import MODELS, first_tensor
-from numbers_rule import assert_numbers, check
+from numbers_rule import assert_numbers, check, check_gradient
 from tilewright.backend import tilewright
 
 EPILOGUES = {
@@ -357,6 +357,19 @@ def test_scan():
     check(lambda x: torch.cumprod(x, 1), torch.rand(3, 9).bfloat16())
 
 
+def test_exponentials():
+    """By ex2.approx: all magnitudes, what vanishes, denormal results, infinities and NaN."""
+    x = torch.cat([torch.linspace(-110, 95, 2999), torch.tensor([0.0, -0.0, -103.9, -87.5, 88.7, 88.8, 1e30, -1e30, float("inf"), -float("inf"), float("nan")])])
+    torch._dynamo.reset()
+    got, exact = torch.compile(torch.exp, backend=tilewright, options={"strict": True})(x), x.double().exp()
+    assert torch.equal(got.isnan(), x.isnan()) and torch.equal(got.isinf(), exact.float().isinf())
+    normal = (exact > 2.0**-126) & got.isfinite()
+    ulp = 2.0 ** (exact[normal].log2().floor() - 23)
+    assert ((got.double() - exact)[normal].abs() / ulp).max() <= 3
+    rest = (exact <= 2.0**-126) & ~x.isnan()
+    assert (got.double() - exact)[rest].abs().max() <= 2.0**-148
+
+
 def test_scatter():
     x, source, index = torch.randn(9, 7), torch.randn(5, 7), torch.randint(0, 9, (5, 7))
     check(lambda x, i, s: x.scatter_add(0, i, s), x, index, source)
@@ -366,6 +379,26 @@ def test_scatter():
     compiled = torch.compile(lambda x, i, s: x.index_add(0, i, s), backend=tilewright, options={"strict": True})
     with pytest.raises(IndexError, match="index 9 is out of range for a dimension of size 9"):
         compiled(x, torch.tensor([1, 2, 3, 4, 9]), source)
+
+
+@pytest.mark.parametrize("width", [1, 5, 96, 256, 1100])
+def test_scatter_rows(width):
+    """A warp for each row of the destination: rows of one element, shorter and longer than all lanes have, also in parts; rows that
+    several places go to, and none."""
+    index = torch.randint(0, 37, (3, 50))
+    index[0, 0] = -1
+    x, source = torch.randn(37, width), torch.randn(3, 50, width)
+    check(lambda x, i, s: torch.index_put(x, (i,), s, accumulate=True), x, index, source)
+    check(lambda x, i, s: torch.index_put(x, (i,), s, accumulate=True), x.bfloat16(), index, source.bfloat16())
+    check(lambda x, i, s: x.index_add(0, i, s), (x * 9).int(), index[1], (source[1] * 9).int())
+    check_gradient(lambda w: F.embedding(index[1:], w), x)
+
+
+def test_scatter_rows_of_other_dimensions():
+    check(lambda x, i, s: x.index_copy(1, i, s), torch.randn(5, 37, 6), torch.randperm(37)[:9], torch.randn(5, 9, 6))
+    check(lambda x, i, s: x.index_add(2, i, s), torch.randn(5, 3, 11), torch.randint(0, 11, (40,)), torch.randn(5, 3, 40))
+    check(lambda x, i, s: torch.index_put(x, (i, i), s), torch.randn(37, 37), torch.tensor([3, 5, -1]), torch.randn(3))
+    check(lambda x, i, s: x.index_add(0, i, s), torch.randn(37, 24), torch.randint(0, 37, (70,)), torch.randn(70, 24), dynamic=True)
 
 
 def small(name):

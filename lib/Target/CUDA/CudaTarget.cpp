@@ -59,8 +59,11 @@ public:
       pm.addNestedPass<func::FuncOp>(createWidenFloat8({/*to=*/"f16"}));
   }
 
-  /// Schedules on tensor cores have one: sums of two would not fit a thread's registers.
-  int64_t mostProducts() const override { return 1; }
+  /// Schedules on tensor cores have one product, whose sums are all of a thread's registers; a norm behind it joins
+  /// later, where a tile has whole rows (JoinRows.cpp). What they do not take would be a thread's for each element.
+  KernelLimits kernelLimits() const override {
+    return {/*mostProducts=*/1, /*columnsToSpan=*/0, /*fuseSingleAttention=*/false};
+  }
 
   void buildTiled(OpPassManager &pm, const Options &options) override {
     pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());

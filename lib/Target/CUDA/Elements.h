@@ -12,6 +12,7 @@
 #ifndef TILEWRIGHT_LIB_TARGET_CUDA_ELEMENTS_H
 #define TILEWRIGHT_LIB_TARGET_CUDA_ELEMENTS_H
 
+#include "dialects/Tile/Tile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -43,6 +44,11 @@ public:
   /// What the loop body of `op` yields at `loops`, where the results so far are `sofar`.
   llvm::SmallVector<mlir::Value> yielded(mlir::linalg::LinalgOp op, llvm::ArrayRef<mlir::Value> loops,
                                          llvm::ArrayRef<mlir::Value> sofar);
+
+  /// Whether the source's element at `loops` goes to the places of `at` in the dimensions `searched`; null: to all. A
+  /// number that is no place is told.
+  mlir::Value meets(tile::ScatterOp scatter, llvm::ArrayRef<mlir::Value> loops, llvm::ArrayRef<mlir::Value> at,
+                    llvm::ArrayRef<unsigned> searched);
 
   /// Computes what `body` asks for in a region of its own: the elements of it are forgotten behind it.
   void inScope(llvm::function_ref<void()> body);
@@ -111,6 +117,10 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> outers; ///< scalars of the kernel's own body, in the new function
   bool broken = false;
 };
+
+/// `x` after a scatter's `y` has come to it.
+mlir::Value combineScattered(mlir::OpBuilder &b, mlir::Location loc, tile::ScatterKind kind, mlir::Value x,
+                             mlir::Value y);
 
 /// A tensor's element as it lies in memory: a boolean is a byte, and so is a float of 8 bits, which llvm has not.
 mlir::Type memoryType(mlir::Type element);

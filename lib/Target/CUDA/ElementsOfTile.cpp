@@ -9,7 +9,6 @@
 // Test: test/Python/test_cuda.py (test_scan, test_scatter)
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Tile/Tile.h"
 #include "lib/Target/CUDA/Elements.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -39,7 +38,9 @@ Value combineByKind(OpBuilder &b, Location loc, tile::ScanKind kind, Value x, Va
   return x;
 }
 
-Value combineByKind(OpBuilder &b, Location loc, tile::ScatterKind kind, Value x, Value y) {
+} // namespace
+
+Value combineScattered(OpBuilder &b, Location loc, tile::ScatterKind kind, Value x, Value y) {
   switch (kind) {
   case tile::ScatterKind::Set:
     return y;
@@ -54,8 +55,6 @@ Value combineByKind(OpBuilder &b, Location loc, tile::ScatterKind kind, Value x,
   }
   return x;
 }
-
-} // namespace
 
 Value Elements::inOrder(Value extent, Value initial, llvm::function_ref<Value(Value, Value)> body) {
   auto loop = scf::ForOp::create(builder, kernel.getLoc(), constant(0), extent, constant(1), ValueRange{initial});
@@ -92,6 +91,27 @@ Value Elements::scan(Operation *op, ArrayRef<Value> at) {
   return wide == type ? sum : arith::TruncFOp::create(builder, loc, type, sum).getResult();
 }
 
+Value Elements::meets(tile::ScatterOp scatter, ArrayRef<Value> loops, ArrayRef<Value> at, ArrayRef<unsigned> searched) {
+  Location loc = scatter->getLoc();
+  SmallVector<Value> indices;
+  for (auto [operand, indexMap] : llvm::zip_equal(scatter.getInputs().drop_front(), scatter.getIndexMaps())) {
+    SmallVector<Value> where;
+    for (AffineExpr expr : cast<AffineMapAttr>(indexMap).getValue().getResults())
+      where.push_back(evaluate(expr, loops));
+    indices.push_back(arith::IndexCastOp::create(builder, loc, builder.getIndexType(), element(operand, where)));
+  }
+  Value here;
+  for (unsigned dim : searched) {
+    AffineExpr expr = scatter.getDestMap().getResult(dim);
+    Value place = affine::expandAffineExpr(builder, loc, expr, loops, indices);
+    if (isa<AffineSymbolExpr>(expr))
+      place = placeOrNone(place, size(scatter.getOutputs()[0], dim), !scatter->hasAttr("tw.from_start"));
+    Value same = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, place, at[dim]);
+    here = here ? arith::AndIOp::create(builder, loc, here, same).getResult() : same;
+  }
+  return here;
+}
+
 Value Elements::scatter(Operation *op, ArrayRef<Value> at) {
   auto scatter = cast<tile::ScatterOp>(op);
   Location loc = op->getLoc();
@@ -118,22 +138,8 @@ Value Elements::scatter(Operation *op, ArrayRef<Value> at) {
     if (!value)
       free.push_back(loop);
   auto meet = [&](Value sofar) -> Value {
-    SmallVector<Value> indices;
-    for (auto [operand, indexMap] : llvm::zip_equal(scatter.getInputs().drop_front(), scatter.getIndexMaps())) {
-      SmallVector<Value> where;
-      for (AffineExpr expr : cast<AffineMapAttr>(indexMap).getValue().getResults())
-        where.push_back(evaluate(expr, loops));
-      indices.push_back(arith::IndexCastOp::create(builder, loc, builder.getIndexType(), element(operand, where)));
-    }
-    Value here;
-    for (unsigned dim : searched) {
-      AffineExpr expr = map.getResult(dim);
-      Value place = affine::expandAffineExpr(builder, loc, expr, loops, indices);
-      if (isa<AffineSymbolExpr>(expr))
-        place = placeOrNone(place, size(old, dim), !scatter->hasAttr("tw.from_start"));
-      here = both(here, arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, place, at[dim]));
-    }
-    auto taken = [&] { return combineByKind(builder, loc, scatter.getKind(), sofar, element(source, loops)); };
+    Value here = meets(scatter, loops, at, searched);
+    auto taken = [&] { return combineScattered(builder, loc, scatter.getKind(), sofar, element(source, loops)); };
     return here ? choose(here, type, taken, [&] { return sofar; }) : taken();
   };
   std::function<Value(size_t, Value)> nest = [&](size_t depth, Value sofar) -> Value {

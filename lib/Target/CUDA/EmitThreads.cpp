@@ -17,6 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Sizes.h"
+#include "lib/Target/CUDA/Exponentials.h"
 #include "lib/Target/CUDA/ThreadKernel.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "tilewright/Passes.h"
@@ -290,6 +291,8 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
       return emitElements(kernel);
     case Schedule::Kind::Rows:
       return emitRows(kernel);
+    case Schedule::Kind::Scatter:
+      return emitScatter(kernel);
     case Schedule::Kind::Mma:
       return emitMma(kernel);
     case Schedule::Kind::Wgmma:
@@ -306,6 +309,7 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
   func::ReturnOp::create(builder, loc);
   if (failed(made) || elements.failed())
     return failure();
+  expandExponentials(to);
   if (kernel.sharedBytes > mostStaticShared)
     return from.emitOpError("its schedule needs ")
            << kernel.sharedBytes << " bytes of shared memory, and a block has " << mostStaticShared;

@@ -14,6 +14,8 @@ static StringRef nameOf(Schedule::Kind kind) {
     return "elements";
   case Schedule::Kind::Rows:
     return "rows";
+  case Schedule::Kind::Scatter:
+    return "scatter";
   case Schedule::Kind::Mma:
     return "mma";
   case Schedule::Kind::Wgmma:
@@ -93,8 +95,8 @@ std::optional<Schedule> getSchedule(func::FuncOp kernel) {
   bool whole = false;
   constexpr int64_t mostNeighbours = 32; // each is written out
   if (kind && number("threads", schedule.threads)) {
-    if (kind == "elements" && number("vector", schedule.vector)) {
-      schedule.kind = Schedule::Kind::Elements;
+    if ((kind == "elements" || kind == "scatter") && number("vector", schedule.vector)) {
+      schedule.kind = kind == "elements" ? Schedule::Kind::Elements : Schedule::Kind::Scatter;
       whole = schedule.threads % warpSize == 0 && schedule.threads <= 1024 && inVectors(kernel, schedule.vector) &&
               schedule.vector <= mostNeighbours;
     } else if (kind == "rows" && number("vector", schedule.vector) && number("group", schedule.group)) {

@@ -3,6 +3,7 @@
 //   attributes {tw.schedule = {kind = "elements", threads = 256, vector = 4}}
 //   attributes {tw.schedule = {kind = "rows", threads = 128, vector = 8, group = 32}}
 //   attributes {tw.schedule = {kind = "rows", threads = 1024, vector = 4, group = 1024, cluster = 4}}
+//   attributes {tw.schedule = {kind = "scatter", threads = 256, vector = 4}}
 //   attributes {tw.schedule = {kind = "mma", threads = 128, block = array<i64: 128, 64, 32>,
 //                              warps = array<i64: 2, 2>, stages = 3}}
 //   attributes {tw.schedule = {kind = "wgmma", threads = 384, block = array<i64: 128, 256, 64>, consumers = 2,
@@ -17,6 +18,7 @@
 //   memory where the group is more than a warp. With `turned` a block has 32 rows, one a lane, for reductions over
 //   outer dimensions, whose neighbours in memory are of different rows: the warps share the rows. On sm_90 a row may be
 //   shared by the blocks of a `cluster`, `group` threads of each.
+// scatter: a warp has a row of the destination, or a piece of it, and looks for what goes there 32 places at a time.
 // mma: a block computes a tile (M, N; K at a time) of a product on tensor cores, by warps in M and N.
 // wgmma: the same on sm_90, where one warp group (128 threads) loads tiles of A and B and `consumers` others multiply,
 //   each its share of the tile's rows, 64 or 128.
@@ -42,7 +44,7 @@ namespace tilewright::cuda {
 inline constexpr int64_t warpSize = 32, warpGroupSize = 128;
 
 struct Schedule {
-  enum class Kind { Elements, Rows, Mma, Wgmma, Fma, Attention };
+  enum class Kind { Elements, Rows, Scatter, Mma, Wgmma, Fma, Attention };
   Kind kind = Kind::Elements;
   int64_t threads = 256; ///< of a block
   int64_t vector = 1;    ///< elements that lie side by side and are one thread's

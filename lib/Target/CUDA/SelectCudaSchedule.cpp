@@ -14,6 +14,7 @@
 #include "lib/Target/CUDA/JoinRows.h"
 #include "lib/Target/CUDA/MathWithCode.h"
 #include "lib/Target/CUDA/ProductSpace.h"
+#include "lib/Target/CUDA/ScatterRows.h"
 #include "lib/Target/CUDA/SplitSums.h"
 #include "lib/Target/CUDA/ThreadKernel.h"
 #include "lib/Target/CUDA/WarpGroupAttention.h"
@@ -117,6 +118,12 @@ public:
         return chooseRows(*rows);
     schedule.kind = Schedule::Kind::Elements;
     schedule.threads = 256;
+    if (std::optional<ScatterRows> rows = matchScatterRows(kernel, reason)) {
+      schedule.kind = Schedule::Kind::Scatter;
+      const bool along = llvm::is_contained(rows->direct, cast<ShapedType>(kernel.getResultTypes()[0]).getRank() - 1);
+      schedule.vector = along ? vectorOf(lastSizes()) : 1;
+      return schedule;
+    }
     bool loops = llvm::any_of(kernel.getOps(), [](Operation &op) {
       return isa<tile::ScanOp, tile::ScatterOp, tile::SortOp, tile::GroupedConvolutionOp, tile::DepthwiseGradientOp>(
           op);

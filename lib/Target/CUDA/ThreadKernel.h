@@ -44,6 +44,7 @@ struct ThreadKernel {
 /// Each emits the whole body; the error is of an op of `from`.
 mlir::LogicalResult emitElements(ThreadKernel &kernel);
 mlir::LogicalResult emitRows(ThreadKernel &kernel);
+mlir::LogicalResult emitScatter(ThreadKernel &kernel);
 mlir::LogicalResult emitMma(ThreadKernel &kernel);
 mlir::LogicalResult emitWgmma(ThreadKernel &kernel);
 mlir::LogicalResult emitFma(ThreadKernel &kernel);

@@ -281,9 +281,10 @@ SmallVector<Value> decomposeDepthwiseGradient(Emitter e, tile::DepthwiseGradient
   });
 }
 
-bool isWideAttention(Operation *op) {
+/// Attention, or its gradient, of f64, or of f32.
+bool isAttentionOf(Operation *op, unsigned bits) {
   return isa<tile::AttentionOp, tile::AttentionGradientOp>(op) &&
-         getElementTypeOrSelf(op->getOperand(0).getType()).isF64();
+         getElementTypeOrSelf(op->getOperand(0).getType()).getIntOrFloatBitWidth() == bits;
 }
 
 struct DecomposeTile : impl::DecomposeTileBase<DecomposeTile> {
@@ -293,11 +294,14 @@ struct DecomposeTile : impl::DecomposeTileBase<DecomposeTile> {
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
       if (wideAttentionOnly) {
-        if (!isWideAttention(op))
+        const bool isSingle = singleAttention && isAttentionOf(op, 32);
+        if (!isSingle && !isAttentionOf(op, 64))
           return;
         remark::missed(op->getLoc(), remark::RemarkOpts::name("DecomposeTile").category("fusion"))
-            << "attention in f64"
-            << remark::reason("{0}", "online softmax is written for f32 scores; the whole score matrix is made");
+            << (isSingle ? "attention in f32" : "attention in f64")
+            << remark::reason("{0}", isSingle
+                                         ? "tensor cores multiply 16 bits; the whole score matrix is made"
+                                         : "online softmax is written for f32 scores; the whole score matrix is made");
         ops.push_back(op);
       } else if (isa<tile::ScanOp, tile::SortOp, tile::ScatterOp, tile::AttentionOp, tile::AttentionGradientOp,
                      tile::GroupedConvolutionOp, tile::DepthwiseGradientOp>(op)) {

@@ -1,0 +1,26 @@
+// A scatter of rows: a warp has a row of the destination, its lanes look at 32 places of the source at a time.
+// RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=tiled | FileCheck %s --check-prefix=TILED
+// RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=ptx | FileCheck %s
+
+// TILED: @kernel_1({{.*}}tw.ops = "scatter", tw.schedule = {kind = "scatter", threads = 256 : i64, vector = 4 : i64}
+// An index for every element: nothing is common to a row.
+// TILED: @kernel_3({{.*}}tw.ops = "scatter", tw.schedule = {kind = "elements", threads = 256 : i64, vector = 1 : i64}
+
+// 96 elements are less than a vector for each lane; the warp's votes are hits, taken from the lowest bit on.
+// CHECK: .entry kernel_1
+// CHECK: .reqntid 256
+// CHECK: setp.gt.u64 {{.*}}, 23;
+// CHECK: ld.global.nc.v4.b32
+// CHECK: ld.global.nc.b64
+// CHECK: vote.sync.ballot.b32
+// CHECK: st.global.v4.b32
+// CHECK: ld.global.nc.v4.b32
+// CHECK-COUNT-4: add.{{.*}}f32
+// CHECK: .entry kernel_2
+// CHECK-NOT: vote.sync
+func.func @main(%x: tensor<40x96xf32>, %i: tensor<50xi64>, %s: tensor<50x96xf32>, %each: tensor<50x96xi64>)
+    -> (tensor<40x96xf32>, tensor<40x96xf32>) {
+  %0 = tw.put add %x[%i], %s {dim = 0 : i64} : (tensor<40x96xf32>, tensor<50x96xf32>, tensor<50xi64>) -> tensor<40x96xf32>
+  %1 = tw.scatter add %x[%each], %s {dim = 0 : i64} : (tensor<40x96xf32>, tensor<50x96xi64>, tensor<50x96xf32>) -> tensor<40x96xf32>
+  return %0, %1 : tensor<40x96xf32>, tensor<40x96xf32>
+}
