@@ -15,6 +15,7 @@ from torch import fx
 from torch._functorch import config as functorch_config
 from torch._functorch._aot_autograd.autograd_cache import BypassAOTAutogradCache
 from torch._inductor.output_code import OutputCode
+from torch.utils._python_dispatch import _disable_current_modes
 
 from . import _tilewright
 from .eager_strides import in_order
@@ -92,7 +93,8 @@ class Program:
     def __init__(self, imported: Imported, options: CompileOptions, title: str, keep: bool):
         """`keep`: it may be pickled later. `title` names its calls in profiles."""
         self.options, self.title = options, title
-        self.kept = pickle.dumps(imported) if keep else None
+        with _disable_current_modes():  # a constant on a GPU is copied to the host for it: AOTAutograd's fake tensors have no data
+            self.kept = pickle.dumps(imported) if keep else None
         native = options.on(imported.device).native()
         record = imported.graph.explain(native, title) if options.record else ""
         self.call = build(imported, options)

@@ -9,6 +9,9 @@ import textwrap
 
 import pytest
 
+import torch
+import torch._functorch.config
+
 import tilewright
 
 PROGRAM = textwrap.dedent("""
@@ -173,3 +176,19 @@ def test_identity_is_of_all_files():
     from tilewright.kept_by_torch import own_files
 
     assert {"backend.py", "decomposed/attention.py", "bench/tuning_chart.py"} <= {name for name, _ in own_files()}
+
+
+def test_constants_are_kept_outside_of_fake_tensors(monkeypatch):
+    """One on a GPU is copied to the host to be pickled, and AOTAutograd compiles where copies are fake."""
+    seen = []
+    reduce = torch.Tensor.__reduce_ex__
+
+    def watched(self, protocol):
+        seen.append(torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE))
+        return reduce(self, protocol)
+
+    monkeypatch.setattr(torch.Tensor, "__reduce_ex__", watched)
+    torch._dynamo.reset()
+    with torch._functorch.config.patch(force_autograd_cache=True):
+        torch.compile(lambda x: x + torch.tensor([1.0, 2.0]), backend="tilewright")(torch.ones(2))
+    assert seen and not any(seen)
