@@ -1,0 +1,165 @@
+//===- ExpandMath64Exp.cpp - exp and its kin, tanh, erf of f64 --------------------===//
+//
+//   exp(x) = 2^n e^r, n = round(x / ln 2), r = x - n ln 2 in two steps, the first of them exact
+//
+// sinh and tanh are made of expm1, which keeps its relative precision near 0; erf near 0 is x + x p(x^2), and else
+// 1 - exp(-x^2) p(t) with t = (x - 3) / (x + 3). Numbers in braces come from tools/dev/fit_polynomials.py (NAME_53).
+//
+// Test: test/Target/CPU/expand-math.mlir, test/Unit/Math
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/CPU/ExpandMath64.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace tilewright::cpu::f64 {
+namespace {
+
+constexpr double log2E = 1.44269504088896340736;
+
+/// Where n is added, 2^n's bits are the sum's, moved by 52.
+constexpr double shift = roundingShift64 + 1023;
+Lanes powerOfTwo(Lanes shifted) { return shiftLeft(shifted.asInteger(), 52).asFloat(); }
+
+/// p 2^n where `keep` is true, else 0; p is near 1, n whole and within 1100 of 0. By vscalefpd for vectors of 8, else
+/// by two powers of two, of which the first gives a normal number, so that a denormal result is rounded once.
+Lanes scaled(Lanes p, Lanes n, Lanes keep, bool avx512) {
+  auto type = dyn_cast<VectorType>(p.type());
+  if (avx512 && type && type.getRank() == 1 && type.getDimSize(0) == 8) {
+    ImplicitLocOpBuilder &b = *p.builder;
+    Value mask = vector::BitCastOp::create(b, VectorType::get({1}, b.getI8Type()), keep.value);
+    mask = vector::ExtractOp::create(b, mask, 0);
+    Value current = LLVM::ConstantOp::create(b, b.getLoc(), b.getI32Type(), b.getI32IntegerAttr(4)); // MXCSR's rounding
+    auto call =
+        LLVM::CallIntrinsicOp::create(b, b.getLoc(), type, b.getStringAttr("llvm.x86.avx512.mask.scalef.pd.512"),
+                                      ValueRange{p.value, n.value, p.number(0.0).value, mask, current});
+    return {p.builder, call.getResult(0)};
+  }
+  Lanes half = fma(n, 0.5, shift), rest = (n - (half - shift)) + shift;
+  return select(keep, p * powerOfTwo(half) * powerOfTwo(rest), 0.0);
+}
+
+Lanes reduceByLn2(Lanes x, Lanes n) { return fma(n, -ln2Low, fma(n, -ln2High, x)); }
+
+/// e^r for |r| <= ln 2 / 2.
+Lanes expUnit(Lanes r) {
+  return polynomial(r, {1.0, 1.0, 0.50000000000000011, 0.16666666666666669, 0.041666666666624087, 0.0083333333333300581,
+                        0.0013888888917234206, 0.00019841269863069374, 2.4801521264122017e-05, 2.7557268435517562e-06,
+                        2.7620103584886963e-07, 2.5100397137931663e-08});
+}
+
+/// True for NaN, too: lanes below `bound` give 0 and must not compute a denormal number, which is slow.
+Lanes notBelow(Lanes x, double bound) {
+  return x.make<arith::CmpFOp>(arith::CmpFPredicate::UGE, x.value, x.number(bound).value);
+}
+
+/// (e^x - 1) / 4, which is a number wherever e^x / 2 is; -0.25 below -40.
+Lanes quarterExpM1(Lanes x) {
+  x = clamp(x, -40.0, 710.5);
+  constexpr double quarter = shift - 2;
+  Lanes shifted = fma(x, log2E, quarter), scale = powerOfTwo(shifted);
+  Lanes r = reduceByLn2(x, shifted - quarter);
+  Lanes p = polynomial(r, {0.5, 0.16666666666666671, 0.041666666666666671, 0.0083333333333261289, 0.0013888888888883735,
+                           0.00019841269874845192, 2.4801587325587638e-05, 2.7557255369049937e-06,
+                           2.7557273596943217e-07, 2.5105229970406587e-08, 2.09147050731801e-09});
+  return fma(scale, fma(r * r, p, r), scale - 0.25);
+}
+
+/// Below this x + O(x^2) is x.
+constexpr double tiny = 0x1p-54;
+
+/// exp(-s) for s in [0, 36].
+Lanes expOfSquare(Lanes s) {
+  Lanes shifted = fma(s, -log2E, shift);
+  return expUnit(reduceByLn2(-s, shifted - shift)) * powerOfTwo(shifted);
+}
+
+} // namespace
+
+Lanes exp(Lanes x, bool avx512) {
+  Lanes keep = notBelow(x, -746.0);
+  x = atMost(x, 710.0);
+  if (!avx512)
+    x = select(keep, x, 0.0);
+  Lanes n = roundToEven(x * log2E);
+  return scaled(expUnit(reduceByLn2(x, n)), n, keep, avx512);
+}
+
+Lanes exp2(Lanes x, bool avx512) {
+  Lanes keep = notBelow(x, -1076.0);
+  x = atMost(x, 1025.0);
+  if (!avx512)
+    x = select(keep, x, 0.0);
+  Lanes n = roundToEven(x);
+  Lanes p = polynomial(x - n, {1.0, 0.69314718055994529, 0.24022650695910072, 0.055504108664821625,
+                               0.0096181291076284803, 0.0013333558146406471, 0.00015403530393370734,
+                               1.5252733841556773e-05, 1.3215486808705563e-06, 1.0178057087733941e-07,
+                               7.0548973041554995e-09, 4.4558179083360645e-10, 2.5729324177362305e-11});
+  return scaled(p, n, keep, avx512);
+}
+
+Lanes expM1(Lanes x) {
+  Lanes half = quarterExpM1(x) * 2.0;
+  return select(less(abs(x), tiny), x, half + half);
+}
+
+// With m = e^a - 1: (m + m / (m + 1)) / 2. Where m is infinite and its half is not, the quotient is 0.
+Lanes sinh(Lanes x) {
+  Lanes a = abs(x), half = quarterExpM1(a) * 2.0, next = fma(half, 2.0, 1.0);
+  return copySign(select(less(a, tiny), a, half + half / next), x);
+}
+
+Lanes cosh(Lanes x, bool avx512) {
+  Lanes a = atMost(abs(x), 711.0), n = roundToEven(a * log2E);
+  Lanes half = scaled(expUnit(reduceByLn2(a, n)), n - 1.0, equal(n, n), avx512);
+  half = select(equal(x, x), half, x);
+  return half + 0.25 / half;
+}
+
+// With m = e^2a - 1: m / (m + 2). Above 22 it is 1.
+Lanes tanh(Lanes x) {
+  Lanes a = abs(x), quarter = quarterExpM1(atMost(a, 22.0) * 2.0);
+  return copySign(select(less(a, tiny), a, quarter / (quarter + 0.5)), x);
+}
+
+Lanes erf(Lanes x) {
+  Lanes a = abs(x), u = a * a;
+  Lanes small = fma(
+      a,
+      polynomial(u, {0.12837916709551256, -0.37612638903183543, 0.11283791670945006, -0.02686617064323777,
+                     0.0052239776071164225, -0.00085483259753896766, 0.00012055294904839317, -1.4924736907412967e-05,
+                     1.6447424703242633e-06, -1.6208483801347776e-07, 1.372006454468374e-08, -7.7958988233633036e-10}),
+      a);
+  Lanes most = atMost(a, 6.0);
+  Lanes p =
+      polynomial((most - 3.0) / (most + 3.0),
+                 {0.17900115118138996, -0.32623356004303722, 0.24560380171233487, -0.15011593650077898,
+                  0.071665837197473076, -0.024392499318915004, 0.0042691363569612251, 0.00070774646669414252,
+                  -0.00059706249649245445, 4.5254345589910087e-05, 6.4062792260460386e-05, -1.2845780030775907e-05,
+                  -8.00978093907608e-06, 2.0135111426447427e-06, 1.275581894962448e-06, 3.3813551420429345e-09});
+  Lanes large = fma(-expOfSquare(most * most), p, 1.0);
+  return copySign(select(less(a, 1.0), small, large), x);
+}
+
+// The square has 106 bits here: where the result is small, a part in 2^53 of the square is many ULP of it.
+Lanes erfc(Lanes x, bool avx512) {
+  Lanes a = atMost(abs(x), 27.3), s = a * a, low = fma(a, a, -s);
+  Lanes p =
+      polynomial((a - 3.0) / (a + 3.0),
+                 {0.17900115118138996,     -0.32623356004303722,    0.24560380171233084,    -0.15011593650077648,
+                  0.0716658371979811,      -0.024392499318698073,   0.0042691363327481647,  0.00070774643935961389,
+                  -0.00059706194704947538, 4.5255294468679e-05,     6.405654154347655e-05,  -1.2860473810800455e-05,
+                  -7.9780531607091455e-06, 2.1199140358963896e-06,  1.252214619534669e-06,  -2.9364631839960613e-07,
+                  -2.3398731131931488e-07, 2.7854260464112509e-08,  4.5850274786522553e-08, 1.9235277996183074e-09,
+                  -7.8309767649422179e-09, -1.8099381175929443e-09, 7.5237535078312819e-10, 3.6772662599842384e-10,
+                  3.6035019797063535e-11});
+  Lanes n = roundToEven(s * -log2E);
+  Lanes r = reduceByLn2(-s, n) - low;
+  Lanes result = scaled(expUnit(r) * p, n, equal(n, n), avx512);
+  result = select(equal(x, x), result, x);
+  return select(less(x, 0.0), 2.0 - result, result);
+}
+
+} // namespace tilewright::cpu::f64
