@@ -76,6 +76,10 @@ def scaled_erfc(t):
     return mp.exp(x**2) * mp.erfc(x)
 
 
+def level_erfc(t):
+    return scaled_erfc(t) * (1 + 6 * (1 + t) / (1 - t))
+
+
 def show(name, coefficients, error, single):
     digits = ".9g" if single else ".17g"
     print(f"// {name}: error 2^{float(mp.log(error, 2)):.1f}")
@@ -129,14 +133,14 @@ FITS = {
     # all bits of f64: ExpandMath64*.cpp
     # e^r = 1 + r + r^2 p(r)
     "exp_53": lambda: precise(exp_tail, lambda r: r**2 / mp.exp(r), -half_ln2, half_ln2, 9),
-    "expm1_53": lambda: precise(exp_tail, lambda r: r**2 / abs(mp.expm1(r)), -half_ln2, half_ln2 + 1e-6, 10),
+    "expm1_53": lambda: precise(exp_tail, lambda r: r**2 / abs(mp.expm1(r)), -0.5, 0.5, 11),
     # 2^f = 1 + f p(f)
     "exp2_53": lambda: precise(lambda f: mp.expm1(f * mp.ln(2)) / f, lambda f: abs(f) / 2**f, -0.5, 0.5, 11),
     # log((1 + s) / (1 - s)) = 2 s + s^3 p(s^2), (1 + s) / (1 - s) in [sqrt(1/2), sqrt(2)]
     "log_53": lambda: precise(lambda z: (2 * mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 2) / z, lambda z: z / 2, tiny, 0.02944, 6),
-    # atan(t) = t + t^3 p(t^2), |t| < tan(pi / 8)
+    # atan(t) = t + t^3 p(t^2), |t| < 1/2
     "atan_53": lambda: precise(lambda u: (mp.atan(mp.sqrt(u)) / mp.sqrt(u) - 1) / u, lambda u: u * mp.sqrt(u) / mp.atan(mp.sqrt(u)),
-                               tiny, 0.1717, 10),
+                               tiny, 0.25, 13),
     # asin(s) = s + s^3 p(s^2), s in [0, 1/2]
     "asin_53": lambda: precise(lambda u: (mp.asin(mp.sqrt(u)) / mp.sqrt(u) - 1) / u, lambda u: u * mp.sqrt(u) / mp.asin(mp.sqrt(u)),
                                tiny, 0.25, 12),
@@ -147,9 +151,10 @@ FITS = {
                               tiny, quarter_pi**2, 5),
     # erf(x) = x + x p(x^2), x in [0, 1]
     "erf_53": lambda: precise(lambda u: mp.erf(mp.sqrt(u)) / mp.sqrt(u) - 1, lambda u: mp.sqrt(u) / mp.erf(mp.sqrt(u)), tiny, 1.0, 11),
-    # erfc(x) = exp(-x^2) p(t), t = (x - 3) / (x + 3): [1, 6] for erf, [0, 27.3] for erfc
+    # erfc(x) = exp(-x^2) p(t), t = (x - 3) / (x + 3), x in [1, 6]
     "erf_tail_53": lambda: precise(scaled_erfc, lambda t: 1 / scaled_erfc(t), -0.5, 3.0 / 9.0, 15),
-    "erfc_53": lambda: precise(scaled_erfc, lambda t: 1 / scaled_erfc(t), -1.0, 24.3 / 30.3, 24),
+    # (1 + 2 x) erfc(x) = exp(-x^2) p(t), x in [0.46, 27.3]: p hardly changes, so that little cancels
+    "erfc_53": lambda: precise(level_erfc, lambda t: 1 / level_erfc(t), -2.54 / 3.46, 24.3 / 30.3, 22),
 }
 
 

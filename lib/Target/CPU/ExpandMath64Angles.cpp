@@ -1,6 +1,6 @@
 //===- ExpandMath64Angles.cpp - angles and their functions in f64 -----------------===//
 //
-//   atan(least / most) = atan((least - most) / (least + most)) + pi/4 where the quotient is above tan(pi/8)
+//   atan(least / most) = pi/4 + atan((least - most) / (least + most)) where the quotient is above 1/2
 //   asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)) above 1/2
 //   sin(x): x = n pi/2 + r, |r| <= pi/4: n's last two bits say which of sin(r), cos(r) it is, and the sign
 //
@@ -21,7 +21,7 @@ namespace {
 constexpr double halfPi = 0x1.921fb54442d18p+0, halfPiMiddle = 0x1.1a62633145c07p-54,
                  halfPiLow = -0x1.f1976b7ed8fbcp-110;
 constexpr double quarterPi = halfPi / 2, quarterPiLow = halfPiMiddle / 2;
-constexpr double twoByPi = 0.636619772367581343076, tanEighthPi = 0.41421356237309504880;
+constexpr double twoByPi = 0.636619772367581343076;
 constexpr double fastLimit = 1e9;
 
 /// `quarters` pi/4 + `rest`.
@@ -30,13 +30,14 @@ Lanes angleOf(Lanes quarters, Lanes rest) { return fma(quarters, quarterPi, fma(
 /// atan(most > least ? least / most : 1), turned by what `steep` and `behind` say: the angle of the point they are of.
 Lanes angleOf(Lanes least, Lanes most, Lanes steep, std::optional<Lanes> behind) {
   Lanes same = equal(least, most); // both 0, or both infinite
-  Lanes wide = select(same, greater(most, 0.0), greater(least, most * tanEighthPi));
+  Lanes wide = select(same, greater(most, 0.0), greater(least, most * 0.5));
   Lanes t = select(wide, least - most, least) / select(wide, least + most, most);
   t = select(same, 0.0, t);
   Lanes u = t * t;
-  Lanes p = polynomial(u, {-0.33333333333333331, 0.19999999999995491, -0.14285714284660139, 0.11111111014741548,
-                           -0.090909045572138539, 0.076921827052384692, -0.066645046099391217, 0.058580895379064073,
-                           -0.050851391454586371, 0.039222688739565227, -0.01916590641337949});
+  Lanes p = polynomial(u, {-0.33333333333333331, 0.19999999999999968, -0.14285714285706202, 0.11111111110278944,
+                           -0.090909090460735739, 0.076923062405621634, -0.066666360878229941, 0.058819133284980757,
+                           -0.052587189041298311, 0.047299538335771399, -0.041833386133475259, 0.033986343380485201,
+                           -0.02168223488130968, 0.0076562953149701216});
   Lanes rest = fma(t * u, p, t), quarters = select(wide, t.number(1.0), 0.0);
   quarters = select(steep, 2.0 - quarters, quarters);
   rest = select(steep, -rest, rest);
@@ -48,8 +49,8 @@ Lanes angleOf(Lanes least, Lanes most, Lanes steep, std::optional<Lanes> behind)
 }
 
 struct HalfArc {
-  Lanes beyond; ///< |x| > 1/2
-  Lanes arc;    ///< asin(|x|), or where `beyond` acos(|x|)
+  Lanes beyond;     ///< |x| > 1/2
+  Lanes high, rest; ///< their sum is asin(|x|), or where `beyond` acos(|x|)
 };
 
 HalfArc halfArcOf(Lanes x) {
@@ -60,8 +61,8 @@ HalfArc halfArcOf(Lanes x) {
                            0.022372172942151349, 0.017352392720840923, 0.013971212973930064, 0.011479177411895745,
                            0.010322814369605943, 0.005457506642064085, 0.01740087963582327, -0.014851887352956897,
                            0.028757851548184377});
-  Lanes arc = fma(s * z, p, s);
-  return {beyond, select(beyond, arc + arc, arc)};
+  Lanes twice = select(beyond, x.number(2.0), 1.0);
+  return {beyond, s * twice, s * z * p * twice};
 }
 
 struct Turned {
@@ -72,15 +73,19 @@ struct Turned {
 Turned turnedOf(Lanes x, int quarters) {
   double shift = roundingShift64 + quarters;
   Lanes shifted = fma(x, twoByPi, shift), n = shifted - shift;
-  Lanes r = fma(n, -halfPiLow, fma(n, -halfPiMiddle, fma(n, -halfPi, x))), u = r * r;
-  Lanes sin = fma(r * u,
-                  polynomial(u, {-0.16666666666666666, 0.0083333333333309462, -0.00019841269836756196,
-                                 2.7557316101318701e-06, -2.5051131587891247e-08, 1.5918110772201655e-10}),
-                  r);
-  Lanes cos = fma(u * u,
-                  polynomial(u, {0.041666666666666664, -0.0013888888888887395, 2.4801587298764198e-05,
-                                 -2.7557317270957987e-07, 2.0876146107557061e-09, -1.1382620837903734e-11}),
-                  fma(u, -0.5, 1.0));
+  Lanes far = fma(n, -halfPi, x); // exact
+  Lanes step = n * halfPiMiddle, r = far - step, u = r * r;
+  // What r lacks: by its own rounding, by the product's, and of pi/2.
+  Lanes rest = fma(n, -halfPiLow, ((far - r) - step) - fma(n, halfPiMiddle, -step));
+  Lanes near = fma(u, -0.5, 1.0), lost = fma(u, -0.5, 1.0 - near);
+  Lanes sin = r + fma(rest, near,
+                      r * u *
+                          polynomial(u, {-0.16666666666666666, 0.0083333333333309462, -0.00019841269836756196,
+                                         2.7557316101318701e-06, -2.5051131587891247e-08, 1.5918110772201655e-10}));
+  Lanes cos = near + fma(u * u,
+                         polynomial(u, {0.041666666666666664, -0.0013888888888887395, 2.4801587298764198e-05,
+                                        -2.7557317270957987e-07, 2.0876146107557061e-09, -1.1382620837903734e-11}),
+                         fma(-r, rest, lost));
   return {shifted.asInteger(), copySign(sin, r), cos}; // -0 + 0 has lost the sign of r
 }
 
@@ -108,14 +113,17 @@ Lanes atan2(Lanes y, Lanes x) {
   return select(equal(x, x), select(equal(y, y), angle, y), x);
 }
 
+// pi/2 - arc, without rounding the arc, and with what pi/2 - high loses.
 Lanes asin(Lanes x) {
-  auto [beyond, arc] = halfArcOf(x);
-  return copySign(select(beyond, angleOf(x.number(2.0), -arc), arc), x);
+  auto [beyond, high, rest] = halfArcOf(x);
+  Lanes left = halfPi - high, lost = (halfPi - left) - high;
+  Lanes outside = left + (lost + (halfPiMiddle - rest));
+  return copySign(select(beyond, outside, high + rest), x);
 }
 
 Lanes acos(Lanes x) {
-  auto [beyond, arc] = halfArcOf(x);
-  Lanes negative = less(x, 0.0);
+  auto [beyond, high, rest] = halfArcOf(x);
+  Lanes arc = high + rest, negative = less(x, 0.0);
   Lanes inside = angleOf(x.number(2.0), select(negative, arc, -arc));
   return select(beyond, select(negative, angleOf(x.number(4.0), -arc), arc), inside);
 }
