@@ -167,6 +167,15 @@ void populateExpansions(RewritePatternSet &patterns, bool avx512) {
 #undef TW_EXPAND
 }
 
+/// f32 to bf16, to the nearest, ties to even, by integers: vcvtneps2bf16 takes denormals for 0.
+Lanes roundToBrain(Lanes x) {
+  ImplicitLocOpBuilder &b = *x.builder;
+  Lanes bits = x.asInteger(), last = shiftRight(bits, 16) & 1;
+  Lanes rounded = select(equal(x, x), bits + last + bits.integer(0x7fff), bits | bits.integer(1 << 22));
+  Lanes high = bits.make<arith::TruncIOp>(bits.like(b.getI16Type()), shiftRight(rounded, 16).value);
+  return high.make<arith::BitcastOp>(x.like(b.getBF16Type()), high.value);
+}
+
 /// a / (1 + e^z), the shape of sigmoid and silu, where vrcp14ps is there to replace the division.
 bool isLogistic(arith::DivFOp op) {
   auto type = dyn_cast<VectorType>(op.getType());
@@ -202,6 +211,15 @@ struct ExpandMath : impl::ExpandMathBase<ExpandMath> {
       ImplicitLocOpBuilder builder(op.getLoc(), at);
       Lanes x{&builder, op.getLhs()}, y{&builder, op.getRhs()};
       op.replaceAllUsesWith((type.getElementType().isF64() ? f64::remainder(x, y) : expandRemainder(x, y)).value);
+      op.erase();
+    });
+    getOperation().walk([](arith::TruncFOp op) {
+      auto first = op.getIn().getDefiningOp<arith::TruncFOp>();
+      if (!getElementTypeOrSelf(op.getType()).isBF16() || !first || !getElementTypeOrSelf(first.getIn()).isF64())
+        return;
+      OpBuilder at(op);
+      ImplicitLocOpBuilder builder(op.getLoc(), at);
+      op.replaceAllUsesWith(roundToBrain({&builder, op.getIn()}).value);
       op.erase();
     });
     RewritePatternSet patterns(&getContext());

@@ -235,3 +235,15 @@ func.func @remainder_double(%x: vector<8xf64>, %y: vector<8xf64>) -> vector<8xf6
   %0 = arith.remf %x, %y : vector<8xf64>
   return %0 : vector<8xf64>
 }
+
+// CHECK-LABEL: func.func @brain_of_double
+// CHECK: %[[SINGLE:.*]] = arith.truncf %{{.*}} : vector<8xf64> to vector<8xf32>
+// CHECK: arith.bitcast %[[SINGLE]] : vector<8xf32> to vector<8xi32>
+// CHECK: arith.select
+// CHECK-NOT: arith.truncf
+// CHECK: arith.bitcast %{{.*}} : vector<8xi16> to vector<8xbf16>
+func.func @brain_of_double(%x: vector<8xf64>) -> vector<8xbf16> {
+  %0 = arith.truncf %x : vector<8xf64> to vector<8xf32>
+  %1 = arith.truncf %0 : vector<8xf32> to vector<8xbf16>
+  return %1 : vector<8xbf16>
+}
