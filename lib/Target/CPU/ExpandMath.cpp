@@ -14,7 +14,7 @@
 // to 17 bits only (what is rounded to 16 bits); f64 vectors with those of ExpandMath64.h; remainders of vectors
 // exactly. f64 scalars stay for --convert-math-to-libm, and f64 vectors of what has no formula (cbrt, most powers) are
 // unrolled into them. What the CPU has instructions for stays: sqrt, fma, absf, copysign, floor, ceil, round,
-// roundeven, trunc.
+// roundeven, trunc. The rounding of f64 to bf16 goes through f32 as everywhere, by integers with `bf16-denormals`.
 //
 // Test: test/Target/CPU/expand-math.mlir, test/Unit/Math
 //
@@ -213,15 +213,16 @@ struct ExpandMath : impl::ExpandMathBase<ExpandMath> {
       op.replaceAllUsesWith((type.getElementType().isF64() ? f64::remainder(x, y) : expandRemainder(x, y)).value);
       op.erase();
     });
-    getOperation().walk([](arith::TruncFOp op) {
-      auto first = op.getIn().getDefiningOp<arith::TruncFOp>();
-      if (!getElementTypeOrSelf(op.getType()).isBF16() || !first || !getElementTypeOrSelf(first.getIn()).isF64())
-        return;
-      OpBuilder at(op);
-      ImplicitLocOpBuilder builder(op.getLoc(), at);
-      op.replaceAllUsesWith(roundToBrain({&builder, op.getIn()}).value);
-      op.erase();
-    });
+    if (bf16Denormals)
+      getOperation().walk([](arith::TruncFOp op) {
+        auto first = op.getIn().getDefiningOp<arith::TruncFOp>();
+        if (!getElementTypeOrSelf(op.getType()).isBF16() || !first || !getElementTypeOrSelf(first.getIn()).isF64())
+          return;
+        OpBuilder at(op);
+        ImplicitLocOpBuilder builder(op.getLoc(), at);
+        op.replaceAllUsesWith(roundToBrain({&builder, op.getIn()}).value);
+        op.erase();
+      });
     RewritePatternSet patterns(&getContext());
     populateExpansions(patterns, avx512);
     patterns.add<UnrollDouble>(&getContext());

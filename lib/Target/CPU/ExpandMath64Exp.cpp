@@ -74,8 +74,8 @@ Lanes notBelow(Lanes x, double bound) {
   return x.make<arith::CmpFOp>(arith::CmpFPredicate::UGE, x.value, x.number(bound).value);
 }
 
-/// (e^x - 1) / 4, which is a number wherever e^x / 2 is; -0.25 below -40. n is 0 up to 1/2: where e^r is subtracted
-/// from a power of two, little cancels.
+/// (e^x - 1) / 4, which is a number wherever e^x / 2 is; -0.25 below -40. n is 0 for |x| < 1/2, so that little cancels
+/// in 2^n e^r - 1.
 Lanes quarterExpM1(Lanes x) {
   x = clamp(x, -40.0, 710.5);
   constexpr double quarter = shift - 2;

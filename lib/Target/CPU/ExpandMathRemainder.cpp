@@ -8,15 +8,14 @@
 //     s = |y| 2^e, e = max(0, exponent of r - exponent of |y| - bits)
 //     r -= trunc(r / s) s
 //
-// Of f32 (bits = 26) s has the 24 bits of y, and r those of multiples of y's or x's last one, below 2^27 s: the
+// Of f32 (26 bits) s has the 24 bits of y, and r those of multiples of y's or x's last one, below 2^27 s: the
 // quotient is told from the next integer by 2^-24 at least, so that it is not rounded up to it, and the product and the
 // difference are exact.
 //
-// Of f64 (bits = 51) the quotient is below 2^52, where every integer is a number: rounding does not pass one, but may
-// reach the next, so that the truncated quotient is right or one too large. r, s and with them r - q s are multiples of
-// s's last place (of r: as r >= |y| at first, and as its exponent is at most 51 above s's), and r - q s lies in [-s,
-// s), so it is a number, and FMA gives it. Below 0 it has s added, which is exact for the same reason. That needs |y|
-// to be a normal number: else the library is asked.
+// Of f64 (51 bits) the quotient is below 2^52, where every integer is a number: rounding does not pass one, but may
+// reach the next, so that the truncated quotient is right or one too large. r is not below s, so that it is a multiple
+// of s's last place, as r - q s is, which lies in [-s, s): it is a number, and FMA gives it. Below 0 it has s added,
+// which is exact for the same reason. That needs |y| to be a normal number: else the library is asked.
 //
 // Most vectors need one step.
 //
@@ -31,6 +30,8 @@ using namespace mlir;
 
 namespace tilewright::cpu {
 
+constexpr int bitsOfSingle = 26, bitsOfDouble = 51;
+
 /// `r` without as many multiples of `divisor` as one quotient of `bits` + 1 bits holds.
 static Lanes oneStep(Lanes r, Lanes divisor, int bits) {
   Lanes apart = shiftRight(r.asInteger(), 52) - shiftRight(divisor.asInteger(), 52);
@@ -39,7 +40,7 @@ static Lanes oneStep(Lanes r, Lanes divisor, int bits) {
   Lanes scaled = (divisor.asInteger() + shiftLeft(excess, 52)).asFloat();
   Lanes quotient = r / scaled;
   Lanes left = fma(-quotient.make<math::TruncOp>(quotient.value), scaled, r);
-  return bits == 26 ? left : select(less(left, 0.0), left + scaled, left);
+  return bits == bitsOfSingle ? left : select(less(left, 0.0), left + scaled, left);
 }
 
 /// The remainder of magnitudes; NaN where y is below `least` or x infinite.
@@ -64,14 +65,14 @@ static Lanes remainderOf(Lanes x, Lanes y, double least, int bits) {
 }
 
 Lanes expandRemainder(Lanes x, Lanes y) {
-  return copySign(remainderOf(abs(x.widened()), abs(y.widened()), 0x1p-149, 26).narrowed(), x);
+  return copySign(remainderOf(abs(x.widened()), abs(y.widened()), 0x1p-149, bitsOfSingle).narrowed(), x);
 }
 
 namespace f64 {
 Lanes remainder(Lanes x, Lanes y) {
   constexpr double least = 0x1p-1022;
   Lanes magnitude = abs(y), isDenormal = less(magnitude, least) & greater(magnitude, 0.0);
-  Lanes fast = copySign(remainderOf(abs(x), magnitude, least, 51), x);
+  Lanes fast = copySign(remainderOf(abs(x), magnitude, least, bitsOfDouble), x);
   return unlessAny<arith::RemFOp>(isDenormal, {x, y}, fast);
 }
 } // namespace f64

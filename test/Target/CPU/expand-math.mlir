@@ -1,6 +1,8 @@
 // RUN: tilewright-opt %s --pass-pipeline='builtin.module(func.func(tw-cpu-expand-math))' | FileCheck %s
 // RUN: tilewright-opt %s --pass-pipeline='builtin.module(func.func(tw-cpu-expand-math{avx512=true}))' \
 // RUN:   | FileCheck %s --check-prefix=AVX512
+// RUN: tilewright-opt %s --pass-pipeline='builtin.module(func.func(tw-cpu-expand-math{bf16-denormals=true}))' \
+// RUN:   | FileCheck %s --check-prefix=DENORMALS
 
 // Two bounds, n by a rounding shift, r in two steps, degree 8, the scale from n's bits, twice. Where the result vanishes
 // none is computed: underflow is slow.
@@ -236,12 +238,15 @@ func.func @remainder_double(%x: vector<8xf64>, %y: vector<8xf64>) -> vector<8xf6
   return %0 : vector<8xf64>
 }
 
+// f64 is rounded to bf16 through f32, and keeps denormals where it is asked to.
 // CHECK-LABEL: func.func @brain_of_double
-// CHECK: %[[SINGLE:.*]] = arith.truncf %{{.*}} : vector<8xf64> to vector<8xf32>
-// CHECK: arith.bitcast %[[SINGLE]] : vector<8xf32> to vector<8xi32>
-// CHECK: arith.select
-// CHECK-NOT: arith.truncf
-// CHECK: arith.bitcast %{{.*}} : vector<8xi16> to vector<8xbf16>
+// CHECK: arith.truncf %{{.*}} : vector<8xf32> to vector<8xbf16>
+// DENORMALS-LABEL: func.func @brain_of_double
+// DENORMALS: %[[SINGLE:.*]] = arith.truncf %{{.*}} : vector<8xf64> to vector<8xf32>
+// DENORMALS: arith.bitcast %[[SINGLE]] : vector<8xf32> to vector<8xi32>
+// DENORMALS: arith.select
+// DENORMALS-NOT: arith.truncf
+// DENORMALS: arith.bitcast %{{.*}} : vector<8xi16> to vector<8xbf16>
 func.func @brain_of_double(%x: vector<8xf64>) -> vector<8xbf16> {
   %0 = arith.truncf %x : vector<8xf64> to vector<8xf32>
   %1 = arith.truncf %0 : vector<8xf32> to vector<8xbf16>
