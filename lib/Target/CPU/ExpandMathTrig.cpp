@@ -18,12 +18,12 @@ namespace tilewright::cpu {
 namespace {
 
 constexpr double fastLimit = 1e5, twoByPi = 0.636619772367581343076;
-constexpr double halfPi = 1.57079632679489661923, halfPiRest = 6.12323399573676603587e-17;
+constexpr double rightAngle = 1.57079632679489661923, rightAngleRest = 6.12323399573676603587e-17;
 
 /// sin(x + quarters pi/2)
 Lanes sine(Lanes x, int quarters) {
-  constexpr float high = halfPi, middle = halfPi - high;
-  constexpr double low = halfPi - high - middle + halfPiRest;
+  constexpr float high = rightAngle, middle = rightAngle - high;
+  constexpr double low = rightAngle - high - middle + rightAngleRest;
   double shift = roundingShift32 + quarters;
   Lanes shifted = fma(x, twoByPi, shift), n = shifted - shift;
   Lanes r = fma(n, -low, fma(n, -double(middle), fma(n, -double(high), x)));
@@ -45,7 +45,7 @@ Lanes expandCos(Lanes x) { return unlessLarge<math::CosOp>(x, fastLimit, sine(x,
 Lanes expandTan(Lanes single) {
   Lanes x = single.widened();
   Lanes shifted = fma(x, twoByPi, roundingShift64), n = shifted - roundingShift64;
-  Lanes r = fma(n, -halfPiRest, fma(n, -halfPi, x)), u = r * r;
+  Lanes r = fma(n, -rightAngleRest, fma(n, -rightAngle, x)), u = r * r;
   Lanes sin = r * polynomial(u, {0.99999999999999545, -0.16666666666614496, 0.0083333333235735066,
                                  -0.00019841263151821641, 2.7555243453630873e-06, -2.4754641275838324e-08});
   Lanes cos = polynomial(u, {0.99999999999993439, -0.49999999999270911, 0.041666666533637653, -0.0013888879931872591,
