@@ -237,10 +237,11 @@ def EmulateTiles : Pass<"tw-cpu-emulate-tiles", "::mlir::func::FuncOp"> {
 }
 
 def ExpandMath : Pass<"tw-cpu-expand-math", "::mlir::func::FuncOp"> {
-  let summary = "math ops on f32 vectors become polynomials with stated ULP";
+  let summary = "math ops on f32, and on vectors of f64, become polynomials with stated ULP";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
-  let options = [Option<"avx512", "avx512", "bool", "false", "vscalefps may be used on vectors of 16">];
+  let options = [Option<"avx512", "avx512", "bool", "false", "vscalefps may be used on vectors of 16 f32, vscalefpd on 8 f64">,
+    Option<"bf16Denormals", "bf16-denormals", "bool", "false", "bf16 of f64 is rounded by integers, which keep denormals">];
 }
 
 //===----------------------------------------------------------------------===//

@@ -40,9 +40,11 @@ template <ScanKind kind> Results runningExtreme(Node &n) {
 Results sortAlong(Node &n, Value x, int64_t dim, bool descending, std::optional<int64_t> k) {
   if (n.rankOf(x) == 0)
     return {x, n.scalarInt(0, n.i64())};
-  Type compute = n.ordered(n.elementOf(x));
+  Type element = n.elementOf(x), compute = n.ordered(element);
   if (n.failed())
     return n.refused();
+  if (element.isInteger(1) || element.isUnsignedInteger(8)) // bytes are sorted by counting
+    compute = n.builder.getIntegerType(8, /*isSigned=*/false);
   RankedTensorType indices = k ? n.type(1) : withElementType(n.typeOf(x), n.i64());
   auto op = SortOp::create(n.builder, n.loc, TypeRange{withElementType(indices, compute), indices}, n.cast(x, compute),
                            n.builder.getI64IntegerAttr(dim), descending ? n.builder.getUnitAttr() : UnitAttr(),

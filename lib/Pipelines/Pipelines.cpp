@@ -132,6 +132,7 @@ void buildCpuStage(OpPassManager &pm, const MachineShape &machine) {
   pm.addNestedPass<func::FuncOp>(createExpandFloat8());
   ExpandMathOptions mathFunctions;
   mathFunctions.avx512 = machine.lanes == 16;
+  mathFunctions.bf16Denormals = true;
   pm.addNestedPass<func::FuncOp>(createExpandMath(mathFunctions));
   pm.addPass(createLowerKernelABI());
   auto &kernel = pm.nest<func::FuncOp>();

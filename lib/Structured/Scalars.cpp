@@ -53,10 +53,10 @@ Value load(OpBuilder &b, Location loc, Value stored, Type elementType, bool asRo
 
 static bool isFloat8(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8; }
 
-/// Rounds to a narrower type. f64 to f16 and to 8 bits goes through f32, as torch goes: without AVX512-FP16 no machine
-/// has it in one step.
+/// Rounds to a narrower type. f64 to 16 and to 8 bits goes through f32, rounding twice, as torch does: no machine
+/// without AVX512-FP16 has any of it in one step.
 static Value roundTo(OpBuilder &b, Location loc, Type to, Value x, arith::FastMathFlagsAttr flags = {}) {
-  if ((to.isF16() || isFloat8(to)) && x.getType().isF64())
+  if (to.getIntOrFloatBitWidth() < 32 && x.getType().isF64())
     x = arith::TruncFOp::create(b, loc, b.getF32Type(), x);
   return arith::TruncFOp::create(b, loc, to, x, arith::RoundingModeAttr(), flags);
 }

@@ -5,7 +5,8 @@
 // innermost dimension is no index's (rows that are added to a table's), each row is one elementwise op, which becomes
 // vectors.
 // sort: each row by a stable bottom-up merge sort of (value, index) pairs in scratch memory; NaN counts as largest. Few
-// of many elements (topk) are found in one pass that inserts what comes before the last of those kept.
+// of many elements (topk) are found in one pass that inserts what comes before the last of those kept. Bytes are
+// counted: how many come before says where each goes.
 //
 // Test: test/Vector/expand-loops.mlir
 //
@@ -103,6 +104,8 @@ public:
     if (keepsFew(typeOf(in).getDimSize(dim), typeOf(values).getDimSize(dim)))
       return sortFew(sort);
     Type element = typeOf(in).getElementType();
+    if (element.isInteger(8) && (typeOf(in).isDynamicDim(dim) || typeOf(in).getDimSize(dim) >= 64))
+      return sortBytes(sort);
     OpFoldResult count = memref::getMixedSize(builder, loc, in, dim);
     // Two pairs of buffers: a merge reads one and writes the other.
     Value n = size(in, dim);
@@ -268,6 +271,64 @@ private:
     sort->erase();
   }
 
+  void sortBytes(tile::SortOp sort) {
+    Value in = sort.getInputs()[0], values = sort.getOutputs()[0], places = sort.getOutputs()[1];
+    const int64_t dim = sort.getDim();
+    Type number = builder.getI64Type();
+    Value counts = memref::AllocOp::create(builder, loc, MemRefType::get({256}, number));
+    Value zero = arith::ConstantIntOp::create(builder, loc, number, 0);
+    Value one = arith::ConstantIntOp::create(builder, loc, number, 1);
+    // The place of a byte among all, in ascending order.
+    auto rankOf = [&](Value byte) -> Value {
+      if (!sort->hasAttr("tw.unsigned"))
+        byte = arith::XOrIOp::create(builder, loc, byte,
+                                     arith::ConstantIntOp::create(builder, loc, builder.getI8Type(), -128));
+      return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), byte);
+    };
+    // What `counts` has at `rank`, and there is one more of it.
+    auto take = [&](Value rank) {
+      Value old = memref::LoadOp::create(builder, loc, counts, rank);
+      memref::StoreOp::create(builder, loc, arith::AddIOp::create(builder, loc, old, one), counts, rank);
+      return old;
+    };
+    nest(extentsBut(in, dim), [&](SmallVector<Value> at) {
+      at.insert(at.begin() + dim, Value());
+      auto forEach = [&](function_ref<void(Value, Value)> body) {
+        loop(constant(0), size(in, dim), constant(1), [&](Value j) {
+          at[dim] = j;
+          body(j, memref::LoadOp::create(builder, loc, in, at));
+        });
+      };
+      loop(constant(0), constant(256), constant(1),
+           [&](Value rank) { memref::StoreOp::create(builder, loc, zero, counts, rank); });
+      forEach([&](Value, Value byte) { take(rankOf(byte)); });
+      auto sums = scf::ForOp::create(builder, loc, constant(0), constant(256), constant(1), ValueRange{zero});
+      {
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPointToStart(sums.getBody());
+        Value rank = sums.getInductionVar(), before = sums.getRegionIterArgs()[0];
+        if (sort.getDescending())
+          rank = arith::SubIOp::create(builder, loc, constant(255), rank);
+        Value count = memref::LoadOp::create(builder, loc, counts, rank);
+        memref::StoreOp::create(builder, loc, before, counts, rank);
+        scf::YieldOp::create(builder, loc, arith::AddIOp::create(builder, loc, before, count).getResult());
+      }
+      forEach([&](Value j, Value byte) {
+        Value place = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), take(rankOf(byte)));
+        OpBuilder::InsertionGuard guard(builder);
+        if (typeOf(values).getDimSize(dim) != typeOf(in).getDimSize(dim)) { // only so many are kept
+          Value kept = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, place, size(values, dim));
+          auto branch = scf::IfOp::create(builder, loc, TypeRange(), kept, /*withElse=*/false);
+          builder.setInsertionPointToStart(&branch.getThenRegion().front());
+        }
+        at[dim] = place;
+        memref::StoreOp::create(builder, loc, byte, values, at);
+        memref::StoreOp::create(builder, loc, arith::IndexCastOp::create(builder, loc, number, j), places, at);
+      });
+    });
+    sort->erase();
+  }
+
   static MemRefType typeOf(Value value) { return cast<MemRefType>(value.getType()); }
   Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
   Value size(Value value, int64_t dim) {
@@ -314,7 +375,8 @@ private:
     if (descending)
       std::swap(a, b);
     if (!isa<FloatType>(a.getType()))
-      return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, a, b);
+      return arith::CmpIOp::create(
+          builder, loc, op->hasAttr("tw.unsigned") ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt, a, b);
     Value less = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OLT, a, b);
     Value aNumber = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::ORD, a, a);
     Value bNaN = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO, b, b);

@@ -27,13 +27,21 @@ func.func @unit_and_scalar(%x: tensor<4x1xf32>) -> tensor<4x8xf32> {
   return %1 : tensor<4x8xf32>
 }
 
-// f64 becomes f16 through f32, as in torch: few machines have an instruction for it, and the JIT no function.
+// f64 becomes f16 and bf16 through f32, as in torch: few machines have an instruction for it, and the JIT no function.
 // CHECK-LABEL: func @half_of_double
 // CHECK: %[[F:.*]] = arith.truncf %{{.*}} : f64 to f32
 // CHECK: arith.truncf %[[F]] : f32 to f16
 func.func @half_of_double(%x: tensor<8xf64>) -> tensor<8xf16> {
   %0 = tw.cast %x : (tensor<8xf64>) -> tensor<8xf16>
   return %0 : tensor<8xf16>
+}
+
+// CHECK-LABEL: func @brain_of_double
+// CHECK: %[[F:.*]] = arith.truncf %{{.*}} : f64 to f32
+// CHECK: arith.truncf %[[F]] : f32 to bf16
+func.func @brain_of_double(%x: tensor<8xf64>) -> tensor<8xbf16> {
+  %0 = tw.cast %x : (tensor<8xf64>) -> tensor<8xbf16>
+  return %0 : tensor<8xbf16>
 }
 
 // What the user casts is rounded for good: no flag.

@@ -81,6 +81,20 @@ func.func private @sort(%x: memref<4x9xf32>, %v: memref<4x9xf32>, %i: memref<4x9
   return
 }
 
+// Bytes are counted, and what comes before is summed: from the largest for descending order.
+// CHECK-LABEL: func.func private @sort_bytes
+// CHECK: %[[COUNTS:.*]] = memref.alloc{{.*}}: memref<256xi64>
+// CHECK-NOT: scf.while
+// CHECK: arith.xori %{{.*}}, %{{.*}} : i8
+// CHECK: %[[SUM:.*]] = scf.for %[[K:.*]] = {{.*}} iter_args(%[[BEFORE:.*]] = %{{.*}}) -> (i64)
+// CHECK: %[[RANK:.*]] = arith.subi %{{.*}}, %[[K]] : index
+// CHECK: memref.store %[[BEFORE]], %[[COUNTS]][%[[RANK]]]
+// CHECK: memref.store %{{.*}}, %{{.*}} : memref<4x99xi8>
+func.func private @sort_bytes(%x: memref<4x99xi8>, %v: memref<4x99xi8>, %i: memref<4x99xi64>) attributes {tw.kernel} {
+  tw_tile.sort {dim = 1, descending} ins(%x : memref<4x99xi8>) outs(%v, %i : memref<4x99xi8>, memref<4x99xi64>)
+  return
+}
+
 // Few of many: the results hold what is kept; what comes before their last is inserted. No memory beside them.
 // CHECK-LABEL: func.func private @topk
 // CHECK-NOT: memref.alloc

@@ -3,6 +3,7 @@
 
 Each fit is a weighted minimax by Lawson's iteration on least squares (function values from mpmath, so that
 cancellation near 0 does no harm). f32 fits are rounded from the lowest degree up, and what remains is fitted again.
+Those for all bits of f64 (NAME_53) interpolate instead.
 
     python3 tools/dev/fit_polynomials.py [name...]
 """
@@ -51,12 +52,33 @@ def polynomial(function, weight, lo, hi, degree, single=True):
     return done, np.abs(weights * target).max()
 
 
+def precise(function, weight, lo, hi, degree):
+    """For all 53 bits: interpolates at Chebyshev's points with 60 digits, which is within two bits of the best polynomial."""
+    with mp.workdps(60):
+        middle, half = (mp.mpf(lo) + hi) / 2, (mp.mpf(hi) - lo) / 2
+        points = [middle + half * mp.cos(mp.pi * (k + mp.mpf(0.5)) / (degree + 1)) for k in range(degree + 1)]
+        c = list(mp.lu_solve(mp.matrix([[x**k for k in range(degree + 1)] for x in points]), mp.matrix([function(x) for x in points])))
+        dense = [middle + half * mp.cos(mp.pi * k / 400) for k in range(401)]
+        error = max(abs(weight(x) * (mp.polyval(c[::-1], x) - function(x))) for x in dense if abs(x) > 1e-12)
+        return [float(each) for each in c], error
+
+
 def exp_tail(x):
     return (mp.exp(x) - 1 - x) / x**2
 
 
 def log_tail(f):
     return (mp.log1p(f) - f + f**2 / 2) / f**3
+
+
+def scaled_erfc(t):
+    """exp(x^2) erfc(x) at x = 3 (1 + t) / (1 - t)."""
+    x = 3 * (1 + t) / (1 - t)
+    return mp.exp(x**2) * mp.erfc(x)
+
+
+def level_erfc(t):
+    return scaled_erfc(t) * (1 + 6 * (1 + t) / (1 - t))
 
 
 def show(name, coefficients, error, single):
@@ -109,13 +131,38 @@ FITS = {
     "erfc_f64": lambda: polynomial(lambda t: mp.exp((2 * (1 + t) / (1 - t))**2) * mp.erfc(2 * (1 + t) / (1 - t)),
                                    lambda t: 1 / (mp.exp((2 * (1 + t) / (1 - t))**2) * mp.erfc(2 * (1 + t) / (1 - t))),
                                    -1.0, 8.1 / 12.1, 15, False),
+    # all bits of f64: ExpandMath64*.cpp
+    # e^r = 1 + r + r^2 p(r)
+    "exp_53": lambda: precise(exp_tail, lambda r: r**2 / mp.exp(r), -half_ln2, half_ln2, 9),
+    "expm1_53": lambda: precise(exp_tail, lambda r: r**2 / abs(mp.expm1(r)), -0.5, 0.5, 11),
+    # 2^f = 1 + f p(f)
+    "exp2_53": lambda: precise(lambda f: mp.expm1(f * mp.ln(2)) / f, lambda f: abs(f) / 2**f, -0.5, 0.5, 11),
+    # log((1 + s) / (1 - s)) = 2 s + s^3 p(s^2), (1 + s) / (1 - s) in [sqrt(1/2), sqrt(2)]
+    "log_53": lambda: precise(lambda z: (2 * mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 2) / z, lambda z: z / 2, tiny, 0.02944, 6),
+    # atan(t) = t + t^3 p(t^2), |t| < 1/2
+    "atan_53": lambda: precise(lambda u: (mp.atan(mp.sqrt(u)) / mp.sqrt(u) - 1) / u, lambda u: u * mp.sqrt(u) / mp.atan(mp.sqrt(u)),
+                               tiny, 0.25, 13),
+    # asin(s) = s + s^3 p(s^2), s in [0, 1/2]
+    "asin_53": lambda: precise(lambda u: (mp.asin(mp.sqrt(u)) / mp.sqrt(u) - 1) / u, lambda u: u * mp.sqrt(u) / mp.asin(mp.sqrt(u)),
+                               tiny, 0.25, 12),
+    # sin(r) = r + r^3 p(r^2), cos(r) = 1 - r^2/2 + r^4 p(r^2)
+    "sin_53": lambda: precise(lambda u: (mp.sin(mp.sqrt(u)) / mp.sqrt(u) - 1) / u, lambda u: u * mp.sqrt(u) / mp.sin(mp.sqrt(u)),
+                              tiny, quarter_pi**2, 5),
+    "cos_53": lambda: precise(lambda u: (mp.cos(mp.sqrt(u)) - 1 + u / 2) / u**2, lambda u: u**2 / mp.cos(mp.sqrt(u)),
+                              tiny, quarter_pi**2, 5),
+    # erf(x) = x + x p(x^2), x in [0, 1]
+    "erf_53": lambda: precise(lambda u: mp.erf(mp.sqrt(u)) / mp.sqrt(u) - 1, lambda u: mp.sqrt(u) / mp.erf(mp.sqrt(u)), tiny, 1.0, 11),
+    # erfc(x) = exp(-x^2) p(t), t = (x - 3) / (x + 3), x in [1, 6]
+    "erf_tail_53": lambda: precise(scaled_erfc, lambda t: 1 / scaled_erfc(t), -0.5, 3.0 / 9.0, 15),
+    # (1 + 2 x) erfc(x) = exp(-x^2) p(t), x in [0.46, 27.3]: p hardly changes, so that little cancels
+    "erfc_53": lambda: precise(level_erfc, lambda t: 1 / level_erfc(t), -2.54 / 3.46, 24.3 / 30.3, 22),
 }
 
 
 def main():
     for name in sys.argv[1:] or FITS:
         coefficients, error = FITS[name]()
-        show(name, coefficients, error, not name.endswith("_f64"))
+        show(name, coefficients, error, not name.endswith(("_f64", "_53")))
 
 
 if __name__ == "__main__":

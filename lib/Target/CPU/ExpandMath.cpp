@@ -1,4 +1,4 @@
-//===- ExpandMath.cpp - --tw-cpu-expand-math: math on f32 becomes polynomials ---===//
+//===- ExpandMath.cpp - --tw-cpu-expand-math: math becomes polynomials ------------===//
 //
 // Before:
 //   %y = math.exp %x : vector<16xf32>
@@ -6,19 +6,20 @@
 //   %n = math.roundeven (%x * 1.44269504) ... six math.fma ... : vector<16xf32>
 //
 // Before:
-//   %y = math.sin %x : vector<4xf64>
+//   %y = math.cbrt %x : vector<4xf64>
 // After:
-//   %0 = vector.extract %x[0], math.sin %0 : f64 ... vector.insert     (the library's, four times)
+//   %0 = vector.extract %x[0], math.cbrt %0 : f64 ... vector.insert     (the library's, four times)
 //
 // f32 scalars and vectors of any shape are expanded with the ULP stated in ExpandMath.h, exp and exp2 with the flag afn
-// to 17 bits only (what is rounded to 16 bits), remainders of vectors exactly; f64 vectors are unrolled into
-// scalars for --convert-math-to-libm. What the CPU has instructions for stays: sqrt, fma, absf, copysign, floor, ceil,
-// round, roundeven, trunc.
+// to 17 bits only (what is rounded to 16 bits); f64 vectors with those of ExpandMath64.h; remainders of vectors
+// exactly. f64 scalars stay for --convert-math-to-libm, and f64 vectors of what has no formula (cbrt, most powers) are
+// unrolled into them. What the CPU has instructions for stays: sqrt, fma, absf, copysign, floor, ceil, round,
+// roundeven, trunc. The rounding of f64 to bf16 goes through f32 as everywhere, by integers with `bf16-denormals`.
 //
 // Test: test/Target/CPU/expand-math.mlir, test/Unit/Math
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Target/CPU/ExpandMath.h"
+#include "lib/Target/CPU/ExpandMath64.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -36,17 +37,20 @@ namespace tilewright {
 namespace cpu {
 namespace {
 
-/// `shortened`: the op carries afn, what it gives is rounded to 16 bits.
-using Expander = std::function<Lanes(ArrayRef<Lanes>, bool shortened)>;
+/// Nothing where there is no formula. `shortened`: the op carries afn, what it gives is rounded to 16 bits.
+using Expander = std::function<std::optional<Lanes>(ArrayRef<Lanes>, bool shortened)>;
 
-/// One math op on f32 becomes what `expander` makes of its operands.
-struct ExpandSingle : RewritePattern {
-  ExpandSingle(StringRef op, Expander expander, MLIRContext *context)
-      : RewritePattern(op, 1, context), expander(std::move(expander)) {}
+bool isVectorOfDouble(Type type) { return isa<VectorType>(type) && getElementTypeOrSelf(type).isF64(); }
+
+/// One math op on f32, or on a vector of f64, becomes what `expander` makes of its operands.
+struct ExpandOp : RewritePattern {
+  ExpandOp(StringRef op, Expander expander, MLIRContext *context)
+      : RewritePattern(op, 2, context), expander(std::move(expander)) {}
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    if (!getElementTypeOrSelf(op->getResult(0)).isF32())
-      return rewriter.notifyMatchFailure(op, "only f32 has polynomials");
-    if (auto type = dyn_cast<VectorType>(op->getResult(0).getType()); type && type.isScalable())
+    Type result = op->getResult(0).getType();
+    if (!getElementTypeOrSelf(result).isF32() && !isVectorOfDouble(result))
+      return rewriter.notifyMatchFailure(op, "only f32 and vectors of f64 have polynomials");
+    if (auto type = dyn_cast<VectorType>(result); type && type.isScalable())
       return rewriter.notifyMatchFailure(op, "scalable vectors are of other machines");
     ImplicitLocOpBuilder builder(op->getLoc(), rewriter);
     SmallVector<Lanes> operands;
@@ -54,13 +58,16 @@ struct ExpandSingle : RewritePattern {
       operands.push_back({&builder, operand});
     auto flags = dyn_cast<arith::ArithFastMathInterface>(op);
     bool shortened = flags && bitEnumContainsAny(flags.getFastMathFlagsAttr().getValue(), arith::FastMathFlags::afn);
-    rewriter.replaceOp(op, expander(operands, shortened).value);
+    std::optional<Lanes> expanded = expander(operands, shortened);
+    if (!expanded)
+      return rewriter.notifyMatchFailure(op, "no formula");
+    rewriter.replaceOp(op, expanded->value);
     return success();
   }
   Expander expander;
 };
 
-/// One math op on a vector of f64 becomes one per lane.
+/// One math op on a vector of f64, without a formula, becomes one per lane.
 struct UnrollDouble : RewritePattern {
   UnrollDouble(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
@@ -69,7 +76,7 @@ struct UnrollDouble : RewritePattern {
             math::RoundEvenOp, math::TruncOp>(op))
       return failure();
     auto type = dyn_cast<VectorType>(op->getResult(0).getType());
-    if (!type || !type.getElementType().isF64() || type.isScalable())
+    if (!type || !isVectorOfDouble(type) || type.isScalable())
       return failure();
     Location loc = op->getLoc();
     Value result = arith::ConstantOp::create(rewriter, loc, rewriter.getZeroAttr(type));
@@ -88,68 +95,85 @@ struct UnrollDouble : RewritePattern {
   }
 };
 
-/// x^y; the exponents that models have need no logarithm. torch takes the square root for 0.5, too.
-Lanes expandPower(Lanes x, Lanes y) {
+/// x^y for the exponents that models have, which need no logarithm. torch takes the square root for 0.5, too.
+std::optional<Lanes> knownPower(Lanes x, Lanes y) {
   FloatAttr scalar;
   DenseElementsAttr splat;
   if (matchPattern(y.value, m_Constant(&splat)) && splat.isSplat())
     scalar = splat.getSplatValue<FloatAttr>();
-  if (scalar || matchPattern(y.value, m_Constant(&scalar))) {
-    double exponent = scalar.getValueAsDouble();
-    if (exponent == 1.0)
-      return x;
-    if (exponent == 2.0)
-      return x * x;
-    if (exponent == 3.0)
-      return x * x * x;
-    if (exponent == 0.5)
-      return sqrt(x);
-    if (exponent == -0.5)
-      return 1.0 / sqrt(x);
-    if (exponent == -1.0)
-      return 1.0 / x;
-  }
-  return expandPow(x, y.widened());
+  if (!scalar && !matchPattern(y.value, m_Constant(&scalar)))
+    return std::nullopt;
+  double exponent = scalar.getValueAsDouble();
+  if (exponent == 1.0)
+    return x;
+  if (exponent == 2.0)
+    return x * x;
+  if (exponent == 3.0)
+    return x * x * x;
+  if (exponent == 0.5)
+    return sqrt(x);
+  if (exponent == -0.5)
+    return 1.0 / sqrt(x);
+  if (exponent == -1.0)
+    return 1.0 / x;
+  return std::nullopt;
+}
+
+Lanes expandPower(Lanes x, Lanes y) {
+  std::optional<Lanes> known = knownPower(x, y);
+  return known ? *known : expandPow(x, y.widened());
 }
 
 Lanes integerToDouble(Lanes x, Lanes n) { return n.make<arith::SIToFPOp>(x.like(x.builder->getF64Type()), n.value); }
 
-void populateSingle(RewritePatternSet &patterns, bool avx512) {
+void populateExpansions(RewritePatternSet &patterns, bool avx512) {
   auto add = [&]<typename OpTy>(OpTy *, Expander expander) {
-    patterns.add(std::make_unique<ExpandSingle>(OpTy::getOperationName(), std::move(expander), patterns.getContext()));
+    patterns.add(std::make_unique<ExpandOp>(OpTy::getOperationName(), std::move(expander), patterns.getContext()));
   };
-#define TW_EXPAND(OP, EXPRESSION)                                                                                      \
-  add((math::OP *)nullptr, [avx512](ArrayRef<Lanes> x, bool shortened) -> Lanes {                                      \
+  // Of f32, of vectors of f64.
+#define TW_EXPAND(OP, SINGLE, DOUBLE)                                                                                  \
+  add((math::OP *)nullptr, [avx512](ArrayRef<Lanes> x, bool shortened) -> std::optional<Lanes> {                       \
     (void)avx512, (void)shortened;                                                                                     \
-    return EXPRESSION;                                                                                                 \
+    if (x[0].element().isF64())                                                                                        \
+      return DOUBLE;                                                                                                   \
+    return SINGLE;                                                                                                     \
   });
-  TW_EXPAND(ExpOp, expandExp(x[0], avx512, shortened))
-  TW_EXPAND(Exp2Op, expandExp2(x[0], avx512, shortened))
-  TW_EXPAND(ExpM1Op, expandExpM1(x[0]))
-  TW_EXPAND(TanhOp, expandTanh(x[0]))
-  TW_EXPAND(ErfOp, expandErf(x[0]))
-  TW_EXPAND(ErfcOp, expandErfc(x[0]))
-  TW_EXPAND(LogOp, expandLog(x[0], LogBase::E))
-  TW_EXPAND(Log2Op, expandLog(x[0], LogBase::Two))
-  TW_EXPAND(Log10Op, expandLog(x[0], LogBase::Ten))
-  TW_EXPAND(Log1pOp, expandLog1p(x[0]))
-  TW_EXPAND(SinOp, expandSin(x[0]))
-  TW_EXPAND(CosOp, expandCos(x[0]))
-  TW_EXPAND(TanOp, expandTan(x[0]))
-  TW_EXPAND(AtanOp, expandAtan(x[0]))
-  TW_EXPAND(Atan2Op, expandAtan2(x[0], x[1]))
-  TW_EXPAND(AsinOp, expandAsin(x[0]))
-  TW_EXPAND(AcosOp, expandAcos(x[0]))
-  TW_EXPAND(SinhOp, expandSinh(x[0]))
-  TW_EXPAND(CoshOp, expandCosh(x[0]))
-  TW_EXPAND(AsinhOp, expandAsinh(x[0]))
-  TW_EXPAND(AcoshOp, expandAcosh(x[0]))
-  TW_EXPAND(AtanhOp, expandAtanh(x[0]))
-  TW_EXPAND(CbrtOp, expandCbrt(x[0]))
-  TW_EXPAND(RsqrtOp, 1.0 / sqrt(x[0]))
-  TW_EXPAND(PowFOp, expandPower(x[0], x[1]))
-  TW_EXPAND(FPowIOp, expandPow(x[0], integerToDouble(x[0], x[1])))
+  TW_EXPAND(ExpOp, expandExp(x[0], avx512, shortened), f64::exp(x[0], avx512))
+  TW_EXPAND(Exp2Op, expandExp2(x[0], avx512, shortened), f64::exp2(x[0], avx512))
+  TW_EXPAND(ExpM1Op, expandExpM1(x[0]), f64::expM1(x[0]))
+  TW_EXPAND(TanhOp, expandTanh(x[0]), f64::tanh(x[0]))
+  TW_EXPAND(ErfOp, expandErf(x[0]), f64::erf(x[0]))
+  TW_EXPAND(ErfcOp, expandErfc(x[0]), f64::erfc(x[0], avx512))
+  TW_EXPAND(LogOp, expandLog(x[0], LogBase::E), f64::log(x[0], LogBase::E))
+  TW_EXPAND(Log2Op, expandLog(x[0], LogBase::Two), f64::log(x[0], LogBase::Two))
+  TW_EXPAND(Log10Op, expandLog(x[0], LogBase::Ten), f64::log(x[0], LogBase::Ten))
+  TW_EXPAND(Log1pOp, expandLog1p(x[0]), f64::log1p(x[0]))
+  TW_EXPAND(SinOp, expandSin(x[0]), f64::sin(x[0]))
+  TW_EXPAND(CosOp, expandCos(x[0]), f64::cos(x[0]))
+  TW_EXPAND(TanOp, expandTan(x[0]), f64::tan(x[0]))
+  TW_EXPAND(AtanOp, expandAtan(x[0]), f64::atan(x[0]))
+  TW_EXPAND(Atan2Op, expandAtan2(x[0], x[1]), f64::atan2(x[0], x[1]))
+  TW_EXPAND(AsinOp, expandAsin(x[0]), f64::asin(x[0]))
+  TW_EXPAND(AcosOp, expandAcos(x[0]), f64::acos(x[0]))
+  TW_EXPAND(SinhOp, expandSinh(x[0]), f64::sinh(x[0]))
+  TW_EXPAND(CoshOp, expandCosh(x[0]), f64::cosh(x[0], avx512))
+  TW_EXPAND(AsinhOp, expandAsinh(x[0]), f64::asinh(x[0]))
+  TW_EXPAND(AcoshOp, expandAcosh(x[0]), f64::acosh(x[0]))
+  TW_EXPAND(AtanhOp, expandAtanh(x[0]), f64::atanh(x[0]))
+  TW_EXPAND(CbrtOp, expandCbrt(x[0]), std::nullopt)
+  TW_EXPAND(RsqrtOp, 1.0 / sqrt(x[0]), 1.0 / sqrt(x[0]))
+  TW_EXPAND(PowFOp, expandPower(x[0], x[1]), knownPower(x[0], x[1]))
+  TW_EXPAND(FPowIOp, expandPow(x[0], integerToDouble(x[0], x[1])), std::nullopt)
 #undef TW_EXPAND
+}
+
+/// f32 to bf16, to the nearest, ties to even, by integers: vcvtneps2bf16 takes denormals for 0.
+Lanes roundToBrain(Lanes x) {
+  ImplicitLocOpBuilder &b = *x.builder;
+  Lanes bits = x.asInteger(), last = shiftRight(bits, 16) & 1;
+  Lanes rounded = select(equal(x, x), bits + last + bits.integer(0x7fff), bits | bits.integer(1 << 22));
+  Lanes high = bits.make<arith::TruncIOp>(bits.like(b.getI16Type()), shiftRight(rounded, 16).value);
+  return high.make<arith::BitcastOp>(x.like(b.getBF16Type()), high.value);
 }
 
 /// a / (1 + e^z), the shape of sigmoid and silu, where vrcp14ps is there to replace the division.
@@ -181,15 +205,26 @@ struct ExpandMath : impl::ExpandMathBase<ExpandMath> {
       });
     getOperation().walk([](arith::RemFOp op) {
       auto type = dyn_cast<VectorType>(op.getType()); // of scalars fmodf is as quick
-      if (!type || !type.getElementType().isF32() || type.isScalable())
+      if (!type || type.isScalable() || !(type.getElementType().isF32() || type.getElementType().isF64()))
         return;
       OpBuilder at(op);
       ImplicitLocOpBuilder builder(op.getLoc(), at);
-      op.replaceAllUsesWith(expandRemainder({&builder, op.getLhs()}, {&builder, op.getRhs()}).value);
+      Lanes x{&builder, op.getLhs()}, y{&builder, op.getRhs()};
+      op.replaceAllUsesWith((type.getElementType().isF64() ? f64::remainder(x, y) : expandRemainder(x, y)).value);
       op.erase();
     });
+    if (bf16Denormals)
+      getOperation().walk([](arith::TruncFOp op) {
+        auto first = op.getIn().getDefiningOp<arith::TruncFOp>();
+        if (!getElementTypeOrSelf(op.getType()).isBF16() || !first || !getElementTypeOrSelf(first.getIn()).isF64())
+          return;
+        OpBuilder at(op);
+        ImplicitLocOpBuilder builder(op.getLoc(), at);
+        op.replaceAllUsesWith(roundToBrain({&builder, op.getIn()}).value);
+        op.erase();
+      });
     RewritePatternSet patterns(&getContext());
-    populateSingle(patterns, avx512);
+    populateExpansions(patterns, avx512);
     patterns.add<UnrollDouble>(&getContext());
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }

@@ -1,65 +1,80 @@
 //===- ExpandMathRemainder.cpp - the remainder of a division, exactly -------------===//
 //
-// C's fmod of f32 has no error: x - trunc(x / y) y, where the quotient may have hundreds of bits. In f64 each step
-// takes off up to 27 of them:
+// C's fmod has no error: x - trunc(x / y) y, where the quotient may have hundreds of bits. In f64 each step takes off
+// up to `bits` + 1 of them:
 //
 //   r = |x|
 //   while any lane has r >= |y|:
-//     s = |y| 2^e, e = max(0, exponent of r - exponent of |y| - 26)
+//     s = |y| 2^e, e = max(0, exponent of r - exponent of |y| - bits)
 //     r -= trunc(r / s) s
 //
-// s has the 24 bits of y, and r those of multiples of y's or x's last one, below 2^27 s: the quotient is told from the
-// next integer by 2^-24 at least, so that it is not rounded up to it, and the product and the difference are exact.
+// Of f32 (26 bits) s has the 24 bits of y, and r those of multiples of y's or x's last one, below 2^27 s: the
+// quotient is told from the next integer by 2^-24 at least, so that it is not rounded up to it, and the product and the
+// difference are exact.
+//
+// Of f64 (51 bits) the quotient is below 2^52, where every integer is a number: rounding does not pass one, but may
+// reach the next, so that the truncated quotient is right or one too large. r is not below s, so that it is a multiple
+// of s's last place, as r - q s is, which lies in [-s, s): it is a number, and FMA gives it. Below 0 it has s added,
+// which is exact for the same reason. That needs |y| to be a normal number: else the library is asked.
+//
 // Most vectors need one step.
 //
 // Test: test/Target/CPU/expand-math.mlir, test/Unit/Math
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Target/CPU/ExpandMath.h"
+#include "lib/Target/CPU/AskLibrary.h"
+#include "lib/Target/CPU/ExpandMath64.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
 namespace tilewright::cpu {
 
-/// Whether a lane of `mask` is set.
-static Value any(Lanes mask) {
-  auto type = cast<VectorType>(mask.type());
-  auto flat = VectorType::get({type.getNumElements()}, type.getElementType());
-  Value lanes = type == flat ? mask.value : mask.make<vector::ShapeCastOp>(flat, mask.value).value;
-  return mask.make<vector::ReductionOp>(vector::CombiningKind::OR, lanes).value;
-}
+constexpr int bitsOfSingle = 26, bitsOfDouble = 51;
 
-/// `r` without as many multiples of `divisor` as one quotient holds.
-static Lanes oneStep(Lanes r, Lanes divisor) {
+/// `r` without as many multiples of `divisor` as one quotient of `bits` + 1 bits holds.
+static Lanes oneStep(Lanes r, Lanes divisor, int bits) {
   Lanes apart = shiftRight(r.asInteger(), 52) - shiftRight(divisor.asInteger(), 52);
-  Lanes excess = apart - apart.integer(26);
+  Lanes excess = apart - apart.integer(bits);
   excess = excess.make<arith::MaxSIOp>(excess.value, excess.integer(0).value);
   Lanes scaled = (divisor.asInteger() + shiftLeft(excess, 52)).asFloat();
   Lanes quotient = r / scaled;
-  return fma(-quotient.make<math::TruncOp>(quotient.value), scaled, r);
+  Lanes left = fma(-quotient.make<math::TruncOp>(quotient.value), scaled, r);
+  return bits == bitsOfSingle ? left : select(less(left, 0.0), left + scaled, left);
 }
 
-Lanes expandRemainder(Lanes single, Lanes divisor) {
-  ImplicitLocOpBuilder &builder = *single.builder;
-  Lanes x = abs(single.widened()), y = abs(divisor.widened());
-  Lanes defined = greater(y, 0.0) & less(x, INFINITY);
+/// The remainder of magnitudes; NaN where y is below `least` or x infinite.
+static Lanes remainderOf(Lanes x, Lanes y, double least, int bits) {
+  ImplicitLocOpBuilder &builder = *x.builder;
+  Lanes defined = less(x, INFINITY) & equal(atLeast(y, least), y);
   auto larger = [&](Lanes r) { return (less(r, y) ^ defined.integer(1)) & defined; };
   auto loop = scf::WhileOp::create(
       builder, TypeRange{x.type()}, ValueRange{x.value},
       [&](OpBuilder &inside, Location, ValueRange state) {
         builder.setInsertionPointToEnd(inside.getInsertionBlock());
-        scf::ConditionOp::create(builder, any(larger({&builder, state[0]})), state);
+        scf::ConditionOp::create(builder, anyLane(larger({&builder, state[0]})), state);
       },
       [&](OpBuilder &inside, Location, ValueRange state) {
         builder.setInsertionPointToEnd(inside.getInsertionBlock());
         Lanes r{&builder, state[0]};
-        scf::YieldOp::create(builder, select(larger(r), oneStep(r, y), r).value);
+        scf::YieldOp::create(builder, select(larger(r), oneStep(r, y, bits), r).value);
       });
   builder.setInsertionPointAfter(loop);
   Lanes r{&builder, loop.getResult(0)};
-  return copySign(select(defined, r, NAN).narrowed(), single);
+  return select(defined, r, NAN);
 }
+
+Lanes expandRemainder(Lanes x, Lanes y) {
+  return copySign(remainderOf(abs(x.widened()), abs(y.widened()), 0x1p-149, bitsOfSingle).narrowed(), x);
+}
+
+namespace f64 {
+Lanes remainder(Lanes x, Lanes y) {
+  constexpr double least = 0x1p-1022;
+  Lanes magnitude = abs(y), isDenormal = less(magnitude, least) & greater(magnitude, 0.0);
+  Lanes fast = copySign(remainderOf(abs(x), magnitude, least, bitsOfDouble), x);
+  return unlessAny<arith::RemFOp>(isDenormal, {x, y}, fast);
+}
+} // namespace f64
 
 } // namespace tilewright::cpu

@@ -9,9 +9,8 @@
 // Test: test/Target/CPU/expand-math.mlir, test/Unit/Math
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Target/CPU/AskLibrary.h"
 #include "lib/Target/CPU/ExpandMath.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
@@ -19,53 +18,12 @@ namespace tilewright::cpu {
 namespace {
 
 constexpr double fastLimit = 1e5, twoByPi = 0.636619772367581343076;
-constexpr double halfPi = 1.57079632679489661923, halfPiRest = 6.12323399573676603587e-17;
-
-/// OpTy in f64 on each lane of `x`: the library's.
-template <typename OpTy> Value askLibrary(OpBuilder &b, Location loc, Value x) {
-  auto one = [&](Value lane) -> Value {
-    Value wide = arith::ExtFOp::create(b, loc, b.getF64Type(), lane);
-    return arith::TruncFOp::create(b, loc, b.getF32Type(), OpTy::create(b, loc, wide));
-  };
-  auto type = dyn_cast<VectorType>(x.getType());
-  if (!type)
-    return one(x);
-  auto flat = VectorType::get({type.getNumElements()}, type.getElementType());
-  if (type != flat)
-    x = vector::ShapeCastOp::create(b, loc, flat, x);
-  Value zero = arith::ConstantIndexOp::create(b, loc, 0), step = arith::ConstantIndexOp::create(b, loc, 1),
-        end = arith::ConstantIndexOp::create(b, loc, flat.getNumElements());
-  auto loop =
-      scf::ForOp::create(b, loc, zero, end, step, x, [&](OpBuilder &b, Location loc, Value i, ValueRange sofar) {
-        Value lane = vector::ExtractOp::create(b, loc, sofar[0], OpFoldResult(i));
-        Value y = one(lane);
-        Value next = vector::InsertOp::create(b, loc, y, sofar[0], OpFoldResult(i));
-        scf::YieldOp::create(b, loc, next);
-      });
-  Value result = loop.getResult(0);
-  return type == flat ? result : Value(vector::ShapeCastOp::create(b, loc, type, result));
-}
-
-/// `fast`, unless a lane of `x` is beyond the limit.
-template <typename OpTy> Lanes unlessLarge(Lanes x, Lanes fast) {
-  ImplicitLocOpBuilder &b = *x.builder;
-  Value any = greater(abs(x), fastLimit).value;
-  if (auto type = dyn_cast<VectorType>(any.getType())) {
-    if (type.getRank() != 1)
-      any = vector::ShapeCastOp::create(b, b.getLoc(), VectorType::get({type.getNumElements()}, b.getI1Type()), any);
-    any = vector::ReductionOp::create(b, b.getLoc(), vector::CombiningKind::OR, any);
-  }
-  auto branch = scf::IfOp::create(
-      b, b.getLoc(), any,
-      [&](OpBuilder &b, Location loc) { scf::YieldOp::create(b, loc, askLibrary<OpTy>(b, loc, x.value)); },
-      [&](OpBuilder &b, Location loc) { scf::YieldOp::create(b, loc, fast.value); });
-  return {x.builder, branch.getResult(0)};
-}
+constexpr double rightAngle = 1.57079632679489661923, rightAngleRest = 6.12323399573676603587e-17;
 
 /// sin(x + quarters pi/2)
 Lanes sine(Lanes x, int quarters) {
-  constexpr float high = halfPi, middle = halfPi - high;
-  constexpr double low = halfPi - high - middle + halfPiRest;
+  constexpr float high = rightAngle, middle = rightAngle - high;
+  constexpr double low = rightAngle - high - middle + rightAngleRest;
   double shift = roundingShift32 + quarters;
   Lanes shifted = fma(x, twoByPi, shift), n = shifted - shift;
   Lanes r = fma(n, -low, fma(n, -double(middle), fma(n, -double(high), x)));
@@ -80,14 +38,14 @@ Lanes sine(Lanes x, int quarters) {
 
 } // namespace
 
-Lanes expandSin(Lanes x) { return unlessLarge<math::SinOp>(x, sine(x, 0)); }
-Lanes expandCos(Lanes x) { return unlessLarge<math::CosOp>(x, sine(x, 1)); }
+Lanes expandSin(Lanes x) { return unlessLarge<math::SinOp>(x, fastLimit, sine(x, 0)); }
+Lanes expandCos(Lanes x) { return unlessLarge<math::CosOp>(x, fastLimit, sine(x, 1)); }
 
 // In f64, where pi/2 in two parts is enough.
 Lanes expandTan(Lanes single) {
   Lanes x = single.widened();
   Lanes shifted = fma(x, twoByPi, roundingShift64), n = shifted - roundingShift64;
-  Lanes r = fma(n, -halfPiRest, fma(n, -halfPi, x)), u = r * r;
+  Lanes r = fma(n, -rightAngleRest, fma(n, -rightAngle, x)), u = r * r;
   Lanes sin = r * polynomial(u, {0.99999999999999545, -0.16666666666614496, 0.0083333333235735066,
                                  -0.00019841263151821641, 2.7555243453630873e-06, -2.4754641275838324e-08});
   Lanes cos = polynomial(u, {0.99999999999993439, -0.49999999999270911, 0.041666666533637653, -0.0013888879931872591,
@@ -95,7 +53,7 @@ Lanes expandTan(Lanes single) {
   Lanes quadrant = shifted.asInteger();
   Lanes even = equal(quadrant & 1, quadrant.integer(0));
   Lanes fast = select(even, sin, -cos) / select(even, cos, sin);
-  return unlessLarge<math::TanOp>(single, fast.narrowed());
+  return unlessLarge<math::TanOp>(single, fastLimit, fast.narrowed());
 }
 
 } // namespace tilewright::cpu

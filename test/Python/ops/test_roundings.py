@@ -21,3 +21,17 @@ DECISIONS = {
 def test_decisions_are_those_of_eager(name, dtype):
     x = (torch.randn(4096) * 50).to(dtype)
     assert torch.equal(compiled_strictly(DECISIONS[name])(x), DECISIONS[name](x))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_doubles_are_rounded_as_in_eager(dtype):
+    """Through f32, that is twice: all numbers of the dtype, what lies halfway, and what f32 cannot tell from that."""
+    grid = torch.arange(-(1 << 15), 1 << 15, dtype=torch.int32).to(torch.int16).view(dtype).double()
+    finite = grid[grid.isfinite()].sort().values
+    halfway = (finite[1:] + finite[:-1]) / 2
+    x = torch.cat([grid, halfway, *(halfway * (1 + sign * 2.0**-k) for k in (20, 23, 24, 25, 26, 40, 52) for sign in (1, -1)),
+                   finite * 1.7e-9, torch.tensor([3.4e38, 3.39e38, 1e39, -1e300, 65519.99, 65520.0, 5e-324, 1e-45, 7e-46])])  # fmt: skip
+    ours, eager = compiled_strictly(lambda x: x.to(dtype))(x), x.to(dtype)
+    assert torch.equal(ours.isnan(), eager.isnan())
+    ours, eager = (each.nan_to_num(0.0, torch.inf, -torch.inf).view(torch.int16) for each in (ours, eager))
+    assert torch.equal(ours, eager), x[ours != eager][:10]

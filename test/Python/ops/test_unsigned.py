@@ -9,6 +9,7 @@ from numbers_rule import check, compiled_strictly
 torch.manual_seed(0)
 BYTES = torch.randint(0, 256, (6, 40), dtype=torch.uint8)  # half of them have the sign bit set
 OTHERS = torch.randint(0, 256, (6, 40), dtype=torch.uint8)
+ROWS = torch.randint(0, 256, (6, 200), dtype=torch.uint8)
 PLACES = torch.randint(0, 6, (6, 40))
 MASK = torch.rand(5, 7) > 0.5
 
@@ -16,6 +17,13 @@ CASES = {
     "sort": (lambda x: torch.sort(x, dim=1, stable=True), BYTES),
     "argsort": (lambda x: torch.argsort(x, dim=1, descending=True, stable=True), BYTES),
     "topk": (lambda x: torch.topk(x, 5, 1).values, BYTES),
+    "sort of rows": (lambda x: torch.sort(x, dim=1, stable=True), ROWS),
+    "sort of rows, descending": (lambda x: torch.sort(x, dim=1, descending=True, stable=True), ROWS),
+    "sort of columns": (lambda x: torch.sort(x, dim=0, descending=True, stable=True), ROWS.T),
+    "sort of signed bytes": (lambda x: torch.sort(x, dim=1, stable=True), ROWS.view(torch.int8)),
+    "sort of signed bytes, descending": (lambda x: torch.sort(x, dim=1, descending=True, stable=True), ROWS.view(torch.int8)),
+    "sort of booleans": (lambda x: torch.sort(x, dim=1, stable=True), ROWS > 99),
+    "topk of most": (lambda x: torch.topk(x, 70, 1).values, ROWS),
     "cummax": (lambda x: torch.cummax(x, 1), BYTES),
     "cummin": (lambda x: torch.cummin(x, 0), BYTES),
     "scatter amax": (lambda x, y: x.scatter_reduce(0, PLACES, y, "amax"), BYTES, OTHERS),

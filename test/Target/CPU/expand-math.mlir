@@ -1,6 +1,8 @@
 // RUN: tilewright-opt %s --pass-pipeline='builtin.module(func.func(tw-cpu-expand-math))' | FileCheck %s
 // RUN: tilewright-opt %s --pass-pipeline='builtin.module(func.func(tw-cpu-expand-math{avx512=true}))' \
 // RUN:   | FileCheck %s --check-prefix=AVX512
+// RUN: tilewright-opt %s --pass-pipeline='builtin.module(func.func(tw-cpu-expand-math{bf16-denormals=true}))' \
+// RUN:   | FileCheck %s --check-prefix=DENORMALS
 
 // Two bounds, n by a rounding shift, r in two steps, degree 8, the scale from n's bits, twice. Where the result vanishes
 // none is computed: underflow is slow.
@@ -115,16 +117,94 @@ func.func @stays(%x: vector<16xf32>) -> vector<16xf32> {
   return %2 : vector<16xf32>
 }
 
-// f64 goes lane by lane; scalars are left to --convert-math-to-libm.
-// CHECK-LABEL: func.func @double
+// Vectors of f64 have formulas of their own: n, r in two steps, degree 11, the scale by two powers of two or by
+// vscalefpd, of which a vector of 16 takes two.
+// CHECK-LABEL: func.func @exp_double
+// CHECK: %[[KEEP:.*]] = arith.cmpf uge, {{.*}} : vector<8xf64>
+// CHECK: math.roundeven
+// CHECK-COUNT-13: math.fma
+// CHECK-NOT: math.exp
+// CHECK: arith.select %[[KEEP]]
+// CHECK-NEXT: return
+// AVX512-LABEL: func.func @exp_double
+// AVX512-COUNT-13: math.fma
+// AVX512: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.pd.512"({{.*}}) : (vector<8xf64>, vector<8xf64>, vector<8xf64>, i8, i32)
+// AVX512-NEXT: return
+func.func @exp_double(%x: vector<8xf64>) -> vector<8xf64> {
+  %y = math.exp %x : vector<8xf64>
+  return %y : vector<8xf64>
+}
+
+// AVX512-LABEL: func.func @exp_of_two
+// AVX512: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.pd.512"
+// AVX512: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.pd.512"
+// AVX512-NEXT: vector.shuffle
+// AVX512-NEXT: return
+func.func @exp_of_two(%x: vector<16xf64>) -> vector<16xf64> {
+  %y = math.exp %x : vector<16xf64>
+  return %y : vector<16xf64>
+}
+
+// CHECK-LABEL: func.func @tanh_double
+// CHECK-NOT: math.tanh
+// CHECK-COUNT-1: arith.divf {{.*}} : vector<4xf64>
+// CHECK-NOT: arith.divf
+// CHECK: math.copysign
+func.func @tanh_double(%x: vector<4xf64>) -> vector<4xf64> {
+  %y = math.tanh %x : vector<4xf64>
+  return %y : vector<4xf64>
+}
+
+// CHECK-LABEL: func.func @sin_double
+// CHECK: %[[LARGE:.*]] = arith.cmpf ogt, %{{.*}}, %{{.*}} : vector<2x4xf64>
+// CHECK: %[[FLAT:.*]] = vector.shape_cast %[[LARGE]] : vector<2x4xi1> to vector<8xi1>
+// CHECK: %[[ANY:.*]] = vector.reduction <or>, %[[FLAT]]
+// CHECK: scf.if %[[ANY]]
+// CHECK: scf.for
+// CHECK-NOT: arith.extf
+// CHECK: math.sin %{{.*}} : f64
+// CHECK: else
+// CHECK-NOT: math.sin
+// CHECK: return
+func.func @sin_double(%x: vector<2x4xf64>) -> vector<2x4xf64> {
+  %y = math.sin %x : vector<2x4xf64>
+  return %y : vector<2x4xf64>
+}
+
+// What has no formula goes lane by lane; scalars are left to --convert-math-to-libm.
+// CHECK-LABEL: func.func @power_double
 // CHECK: %[[A:.*]] = vector.extract %[[X:.*]][0] : f64
-// CHECK: math.exp %[[A]] : f64
+// CHECK: math.powf %[[A]], %{{.*}} : f64
 // CHECK: %[[B:.*]] = vector.extract %[[X]][1] : f64
-// CHECK: math.exp %[[B]] : f64
-// CHECK-NOT: math.exp {{.*}} vector
-func.func @double(%x: vector<2xf64>) -> vector<2xf64> {
-  %y = math.exp %x : vector<2xf64>
-  return %y : vector<2xf64>
+// CHECK: math.powf %[[B]], %{{.*}} : f64
+// CHECK-NOT: math.powf {{.*}} vector
+// CHECK: return
+func.func @power_double(%x: vector<2xf64>, %y: vector<2xf64>) -> vector<2xf64> {
+  %0 = math.powf %x, %y : vector<2xf64>
+  return %0 : vector<2xf64>
+}
+
+// CHECK-LABEL: func.func @scalar_double
+// CHECK-NEXT: math.exp %{{.*}} : f64
+// CHECK-NEXT: math.rsqrt
+// CHECK-NEXT: arith.remf
+// CHECK-NEXT: return
+func.func @scalar_double(%x: f64) -> f64 {
+  %0 = math.exp %x : f64
+  %1 = math.rsqrt %0 : f64
+  %2 = arith.remf %0, %1 : f64
+  return %2 : f64
+}
+
+// CHECK-LABEL: func.func @root_double
+// CHECK: %[[ROOT:.*]] = math.sqrt %{{.*}} : vector<4xf64>
+// CHECK: %[[INVERSE:.*]] = arith.divf %{{.*}}, %[[ROOT]] : vector<4xf64>
+// CHECK: math.sqrt %[[INVERSE]]
+func.func @root_double(%x: vector<4xf64>) -> vector<4xf64> {
+  %half = arith.constant dense<0.5> : vector<4xf64>
+  %0 = math.rsqrt %x : vector<4xf64>
+  %1 = math.powf %0, %half : vector<4xf64>
+  return %1 : vector<4xf64>
 }
 
 // C's fmod of vectors: multiples of the divisor are taken off in f64 while any lane has one left.
@@ -139,4 +219,36 @@ func.func @double(%x: vector<2xf64>) -> vector<2xf64> {
 func.func @remainder(%x: vector<16xf32>, %y: vector<16xf32>) -> vector<16xf32> {
   %0 = arith.remf %x, %y : vector<16xf32>
   return %0 : vector<16xf32>
+}
+
+// Of f64: a quotient that is one too large is taken back; denormal divisors are the library's.
+// CHECK-LABEL: func.func @remainder_double
+// CHECK: scf.while {{.*}} : (vector<8xf64>) -> vector<8xf64>
+// CHECK: vector.reduction <or>
+// CHECK: math.trunc
+// CHECK: %[[LEFT:.*]] = math.fma
+// CHECK: %[[BELOW:.*]] = arith.cmpf olt, %[[LEFT]]
+// CHECK: %[[BACK:.*]] = arith.addf %[[LEFT]]
+// CHECK: arith.select %[[BELOW]], %[[BACK]], %[[LEFT]]
+// CHECK: math.copysign
+// CHECK: scf.if
+// CHECK: arith.remf %{{.*}}, %{{.*}} : f64
+func.func @remainder_double(%x: vector<8xf64>, %y: vector<8xf64>) -> vector<8xf64> {
+  %0 = arith.remf %x, %y : vector<8xf64>
+  return %0 : vector<8xf64>
+}
+
+// f64 is rounded to bf16 through f32, and keeps denormals where it is asked to.
+// CHECK-LABEL: func.func @brain_of_double
+// CHECK: arith.truncf %{{.*}} : vector<8xf32> to vector<8xbf16>
+// DENORMALS-LABEL: func.func @brain_of_double
+// DENORMALS: %[[SINGLE:.*]] = arith.truncf %{{.*}} : vector<8xf64> to vector<8xf32>
+// DENORMALS: arith.bitcast %[[SINGLE]] : vector<8xf32> to vector<8xi32>
+// DENORMALS: arith.select
+// DENORMALS-NOT: arith.truncf
+// DENORMALS: arith.bitcast %{{.*}} : vector<8xi16> to vector<8xbf16>
+func.func @brain_of_double(%x: vector<8xf64>) -> vector<8xbf16> {
+  %0 = arith.truncf %x : vector<8xf64> to vector<8xf32>
+  %1 = arith.truncf %0 : vector<8xf32> to vector<8xbf16>
+  return %1 : vector<8xbf16>
 }
