@@ -47,6 +47,25 @@ TEST(Cluster, SpecialRegisters) {
   EXPECT_EQ(alone.out[0], 1u);
 }
 
+// A GPU's second block has a bit there: a descriptor of wgmma that took it for one of its own read elsewhere.
+TEST(Cluster, NamesOfSharedVariablesHaveBitsAboveThePlace) {
+  const std::string body =
+      ".shared .align 4 .b32 s[4];\nmov.u32 %r1, s;\nshr.u32 %r2, %r1, 24;\nmov.u32 %r3, %ctaid.x;\n"
+      "add.s32 %r4, %r3, 70;\nst.shared.b32 [%r1+4], %r4;\nld.shared.b32 %r5, [s+4];\n"
+      "getctarank.shared::cluster.u32 %r6, %r1;\nmul.wide.u32 %rd1, %r3, 12;\n"
+      "add.s64 %rd1, %rd1, %rd30;\nst.global.b32 [%rd1], %r2;\nst.global.b32 [%rd1+4], %r5;\n"
+      "st.global.b32 [%rd1+8], %r6;\n";
+  Outcome outcome =
+      runText(replaced(kernel(body), ") {", ") .reqnctapercluster 2, 1, 1 {"), clusters({2, 1, 1}, {0, 0, 0}, 1));
+  ASSERT_EQ(outcome.error, "");
+  EXPECT_TRUE(outcome.report.findings.empty()) << outcome.report.text();
+  for (uint32_t block = 0; block < 2; ++block) {
+    EXPECT_NE(outcome.out[block * 3], 0u);
+    EXPECT_EQ(outcome.out[block * 3 + 1], 70 + block);
+    EXPECT_EQ(outcome.out[block * 3 + 2], block);
+  }
+}
+
 TEST(Cluster, LaunchesThatNoDeviceTakes) {
   auto error = [](Dimensions grid, Dimensions cluster, const std::string &directive = "") {
     return runText(replaced(kernel(""), ") {", ") " + directive + " {"), clusters(grid, cluster)).error;

@@ -318,7 +318,8 @@ std::string describeWait(Exec &e, const Instr &in) {
   if (std::string why = describeClusterWait(e, in); !why.empty())
     return why;
   uint32_t lane = uint32_t(std::countr_zero(e.mask));
-  uint64_t address = e.address(in, 1, lane) & ~kWindowMask;
+  uint64_t address = e.address(in, 1, lane);
+  e.ownerOf(lane, address, /*anyBlock=*/false);
   auto found = e.block.mbarriers.find(address);
   if (found == e.block.mbarriers.end())
     return "its mbarrier is gone";
