@@ -31,6 +31,7 @@ from numbers_rule import compiled_strictly, leaves  # noqa: E402
 from ops import size_table, table  # noqa: E402
 from ops.test_tables import DTYPES, make  # noqa: E402
 
+ALL_DTYPES = {**DTYPES, "i8": torch.int8, "i16": torch.int16}
 LARGEST = 1 << 24  # sizes that are tried
 
 
@@ -86,7 +87,7 @@ def paired(ours, eager, inputs, calls: int) -> tuple[float, float]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", default=".*", help="a pattern for rows, '<table> <name>'")
-    parser.add_argument("--dtype", choices=[d for d in DTYPES if d != "bool"], default="f32", help="of rows that have one shape")
+    parser.add_argument("--dtype", choices=list(ALL_DTYPES), default="f32", help="of rows that have one shape")
     parser.add_argument("--elements", type=int, default=1 << 20)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--calls", type=int, default=9)
@@ -96,7 +97,7 @@ def main() -> int:
     torch.set_num_threads(options.threads)
     ratios: dict[str, float] = {}
     calls: dict[str, float] = {}  # of rows above the bar: with backend="eager"
-    for name, build in rows(DTYPES[options.dtype], options.elements).items():
+    for name, build in rows(ALL_DTYPES[options.dtype], options.elements).items():
         if not re.search(options.rows, name):
             continue
         torch.manual_seed(0)
