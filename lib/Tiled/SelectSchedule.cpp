@@ -111,7 +111,7 @@ int64_t linesKept(Value value, int64_t dim) {
 /// `mostColumns` becomes less where lines of such an operand, one for each column, would drive each other out.
 SmallVector<int64_t> leastOfRows(ArrayRef<Operation *> members, const RowMap &rows, ArrayRef<AffineExpr> sizes,
                                  int64_t &mostColumns) {
-  constexpr int64_t lines = 32, columns = 64;
+  constexpr int64_t lines = 32, columns = 64, columnsOfBytes = 256;
   const int64_t contiguous = sizes.size() - 1;
   SmallVector<int64_t> least(rows.numRows, 1);
   for (Operation *member : members) {
@@ -136,7 +136,8 @@ SmallVector<int64_t> leastOfRows(ArrayRef<Operation *> members, const RowMap &ro
             mostColumns = std::min(mostColumns, linesKept(operand.get(), int64_t(dim)));
       }
       if (reduces && row >= 0 && row == contiguous && map.getNumResults() > 1)
-        least[row] = std::clamp<int64_t>(estimate(sizes[row]), 1, columns);
+        least[row] = std::clamp<int64_t>(estimate(sizes[row]), 1,
+                                         type.getElementTypeBitWidth() <= 8 ? columnsOfBytes : columns);
     }
   }
   return least;

@@ -535,6 +535,22 @@ private:
 };
 } // namespace
 
+/// How many times more elements than of 32 bits a vector has of everything that the op reads, computes and writes.
+static int64_t narrowness(linalg::LinalgOp op) {
+  unsigned widest = 1;
+  auto see = [&](Type type) {
+    Type element = getElementTypeOrSelf(type);
+    widest = std::max(widest, element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 64);
+  };
+  for (Type type : op->getOperandTypes())
+    see(type);
+  op.getBlock()->walk([&](Operation *inner) {
+    for (Type type : inner->getResultTypes())
+      see(type);
+  });
+  return widest <= 8 ? 4 : widest <= 16 ? 2 : 1;
+}
+
 LogicalResult emitLoops(linalg::LinalgOp op, int64_t lanes) {
   for (Value operand : op->getOperands())
     if (isa<TensorType>(operand.getType()))
@@ -551,7 +567,7 @@ LogicalResult emitLoops(linalg::LinalgOp op, int64_t lanes) {
   }
   if (emitTransposedLoops(op, lanes))
     return success();
-  return LoopEmitter(op, lanes).run();
+  return LoopEmitter(op, lanes * narrowness(op)).run();
 }
 
 } // namespace vector_stage

@@ -155,3 +155,39 @@ func.func private @unguarded(%x: memref<40xf32>, %y: memref<48xf32>) attributes 
   }
   return
 }
+
+// Of bytes alone a vector has four times as many elements, of 16 bits twice.
+// CHECK-LABEL: func private @bytes
+// CHECK: arith.minui {{.*}} : vector<64xi8>
+func.func private @bytes(%x: memref<256xi8>, %y: memref<256xi8>) attributes {tw.kernel} {
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x : memref<256xi8>) outs(%y : memref<256xi8>) {
+  ^bb0(%a: i8, %o: i8):
+    %c9 = arith.constant 9 : i8
+    %v = arith.minui %a, %c9 : i8
+    linalg.yield %v : i8
+  }
+  return
+}
+
+// CHECK-LABEL: func private @halves
+// CHECK: arith.addi {{.*}} : vector<32xi16>
+func.func private @halves(%x: memref<256xi16>, %y: memref<256xi16>) attributes {tw.kernel} {
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x : memref<256xi16>) outs(%y : memref<256xi16>) {
+  ^bb0(%a: i16, %o: i16):
+    %v = arith.addi %a, %a : i16
+    linalg.yield %v : i16
+  }
+  return
+}
+
+// What is widened is not of bytes.
+// CHECK-LABEL: func private @widened
+// CHECK: arith.extui {{.*}} : vector<16xi8> to vector<16xi32>
+func.func private @widened(%x: memref<256xi8>, %y: memref<256xi32>) attributes {tw.kernel} {
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x : memref<256xi8>) outs(%y : memref<256xi32>) {
+  ^bb0(%a: i8, %o: i32):
+    %v = arith.extui %a : i8 to i32
+    linalg.yield %v : i32
+  }
+  return
+}
