@@ -18,6 +18,8 @@
 #include "dialects/Tile/TileOps.h.inc"
 
 namespace tilewright::tile {
+/// Whether the innermost elements of the source stay neighbours, at the places that they have in the source.
+bool writesRows(ScatterOp scatter);
 /// One-shot bufferization of the tw_tile ops (external models; call before any context is used).
 void registerBufferizableOpInterfaceExternalModels(mlir::DialectRegistry &registry);
 } // namespace tilewright::tile

@@ -20,7 +20,7 @@
 // tw.decisions). On exit @main holds calls, views and constants only, and equal kernels are one function.
 //
 // Tests: test/Structured/form-kernels.mlir, test/Structured/form-columns.mlir, test/Structured/form-grouped.mlir,
-// test/Structured/form-products.mlir
+// test/Structured/form-products.mlir, test/Structured/form-scatter.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Decisions.h"
@@ -141,6 +141,8 @@ private:
       reason = describe(op) + " runs as a kernel of its own";
       return false;
     }
+    if (makesRowsOf(op, members))
+      return true;
     for (Operation *member : members)
       if (!isa<linalg::LinalgOp, GroupedConvolutionOp>(member)) {
         reason = describe(member) + " takes no producers into its kernel";
@@ -216,6 +218,19 @@ private:
       return false;
     }
     return true;
+  }
+
+  /// `op` makes, element by element and with little arithmetic, what a scatter of whole rows alone reads (the rows of a
+  /// table that a bag has): no row need be stored. The scatter is one task, which reads as much either way.
+  bool makesRowsOf(Operation *op, ArrayRef<Operation *> members) {
+    auto scatter = members.size() == 1 ? dyn_cast<ScatterOp>(members.front()) : nullptr;
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    return scatter && generic && op->getNumResults() == 1 && op->hasOneUse() && generic.getNumReductionLoops() == 0 &&
+           scatter.getInputs()[0] == op->getResult(0) && writesRows(scatter) && !isFixed(op->getResult(0)) &&
+           generic.getMatchingIndexingMap(generic.getDpsInitOperand(0)).isIdentity() &&
+           !generic.payloadUsesValueFromOperand(generic.getDpsInitOperand(0)) &&
+           llvm::none_of(generic.getBlock()->getOperations(),
+                         [](Operation &inner) { return inner.getDialect()->getNamespace() == "math"; });
   }
 
   /// Products of results of one size, a few, tiles enough for many threads: what combines the results element by

@@ -3,7 +3,7 @@
 // scan: ScanLoops.h.
 // scatter: one loop nest over the source, in order, so that of several writes to one place the last stays. Where the
 // innermost dimension is no index's (rows that are added to a table's), each row is one elementwise op, which becomes
-// vectors.
+// vectors; what makes the rows for this scatter alone is computed in it, and rows that indices say are fetched ahead.
 // sort: each row by a stable bottom-up merge sort of (value, index) pairs in scratch memory; NaN counts as largest. Few
 // of many elements (topk) are found in one pass that inserts what comes before the last of those kept. Bytes are
 // counted: how many come before says where each goes.
@@ -11,7 +11,9 @@
 // Test: test/Vector/expand-loops.mlir
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Vector/RowMaker.h"
 #include "lib/Vector/ScanLoops.h"
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -32,7 +34,8 @@ public:
 
   void scatter(tile::ScatterOp scatter) {
     Value source = scatter.getInputs()[0], out = scatter.getOutputs()[0];
-    const bool wholeRows = writesRows(scatter);
+    const bool wholeRows = tile::writesRows(scatter) && hasDenseRows(typeOf(source)) && hasDenseRows(typeOf(out));
+    linalg::GenericOp maker = wholeRows ? rowMakerOf(scatter) : linalg::GenericOp();
     int64_t rank = typeOf(source).getRank();
     SmallVector<Value> extents;
     for (int64_t dim = 0; dim < rank - wholeRows; ++dim)
@@ -81,6 +84,10 @@ public:
         branch = scf::IfOp::create(builder, loc, TypeRange(), inside, /*withElse=*/false);
         builder.setInsertionPointToStart(&branch->getThenRegion().front());
       }
+      if (maker) {
+        prefetchRows(maker, at);
+        return rowOfMaker(scatter.getKind(), maker, at, rowOf(out, to));
+      }
       if (wholeRows)
         return row(scatter.getKind(), rowOf(source, at), rowOf(out, to));
       Value value = memref::LoadOp::create(builder, loc, source, at);
@@ -96,6 +103,11 @@ public:
       memref::StoreOp::create(builder, loc, value, out, to);
     });
     op->erase();
+    if (maker) {
+      for (Operation *user : llvm::make_early_inc_range(source.getUsers()))
+        user->erase();
+      source.getDefiningOp()->erase();
+    }
   }
 
   void sort(tile::SortOp sort) {
@@ -153,28 +165,120 @@ public:
   }
 
 private:
-  /// Whether the innermost elements of the source stay neighbours, at the places that they have in the source.
-  static bool writesRows(tile::ScatterOp scatter) {
-    MemRefType source = typeOf(scatter.getInputs()[0]), out = typeOf(scatter.getOutputs()[0]);
-    AffineMap to = scatter.getDestMap();
-    const int64_t last = source.getRank() - 1;
-    if (last < 1 || out.getRank() < 2 || source.getElementType().isInteger(1))
-      return false;
-    auto isDense = [](MemRefType type) {
-      SmallVector<int64_t> strides;
-      int64_t offset;
-      return succeeded(type.getStridesAndOffset(strides, offset)) && strides.back() == 1;
-    };
-    const int64_t width = source.getDimSize(last);
-    const bool fits = !ShapedType::isDynamic(width) && width > 1 && width <= out.getDimSize(out.getRank() - 1);
-    if (!fits || !isDense(source) || !isDense(out) || to.getResults().back() != getAffineDimExpr(last, to.getContext()))
-      return false;
-    auto isFree = [&](ArrayRef<AffineExpr> places) {
-      return llvm::none_of(places, [&](AffineExpr place) { return place.isFunctionOfDim(last); });
-    };
-    return isFree(to.getResults().drop_back()) && llvm::all_of(scatter.getIndexMaps(), [&](Attribute map) {
-             return isFree(cast<AffineMapAttr>(map).getValue().getResults());
-           });
+  /// The row of the source at `at`, as `maker` makes it, is to what stands in `out`.
+  void rowOfMaker(tile::ScatterKind kind, linalg::GenericOp maker, ArrayRef<Value> at, Value out) {
+    const unsigned last = maker.getNumLoops() - 1;
+    AffineMap along = builder.getMultiDimIdentityMap(1);
+    SmallVector<Value> inputs;
+    IRMapping known;
+    for (OpOperand *input : maker.getDpsInputOperands()) {
+      AffineMap map = maker.getMatchingIndexingMap(input);
+      SmallVector<Value> places;
+      for (AffineExpr expr : map.getResults())
+        places.push_back(evaluate(expr, at, {}));
+      if (map.isFunctionOfDim(last))
+        inputs.push_back(rowOf(input->get(), places));
+      else
+        known.map(maker.getMatchingBlockArgument(input),
+                  memref::LoadOp::create(builder, loc, input->get(), places).getResult());
+    }
+    SmallVector<AffineMap> maps(inputs.size() + 1, along);
+    linalg::GenericOp::create(builder, loc, inputs, ValueRange{out}, maps, {utils::IteratorType::parallel},
+                              [&](OpBuilder &body, Location, ValueRange elements) {
+                                OpBuilder::InsertionGuard guard(builder);
+                                builder.restoreInsertionPoint(body.saveInsertionPoint());
+                                unsigned next = 0;
+                                for (OpOperand *input : maker.getDpsInputOperands())
+                                  if (BlockArgument argument = maker.getMatchingBlockArgument(input);
+                                      !known.contains(argument))
+                                    known.map(argument, elements[next++]);
+                                for (Operation &inner : maker.getBlock()->without_terminator()) {
+                                  auto index = dyn_cast<linalg::IndexOp>(inner);
+                                  if (index && index.getDim() < last)
+                                    known.map(index.getResult(), at[index.getDim()]);
+                                  else if (index)
+                                    known.map(index.getResult(), linalg::IndexOp::create(builder, loc, 0).getResult());
+                                  else
+                                    builder.clone(inner, known);
+                                }
+                                Value value = known.lookupOrDefault(maker.getBlock()->getTerminator()->getOperand(0));
+                                linalg::YieldOp::create(builder, loc, met(kind, value, elements.back()));
+                              });
+  }
+
+  /// Rows of tables that indices say come from anywhere in memory, and a core has a few of them under way: those of
+  /// some iterations ahead are asked for.
+  void prefetchRows(linalg::GenericOp maker, ArrayRef<Value> at) {
+    constexpr int64_t ahead = 16, lineBytes = 64, mostLines = 16;
+    const unsigned last = maker.getNumLoops() - 1;
+    for (auto load : maker.getBlock()->getOps<memref::LoadOp>()) {
+      auto type = cast<MemRefType>(load.getMemRefType());
+      auto column =
+          load.getIndices().empty() ? linalg::IndexOp() : load.getIndices().back().getDefiningOp<linalg::IndexOp>();
+      if (!column || column.getDim() != last || type.getRank() < 2)
+        continue;
+      SmallVector<Value> there(at);
+      Value end = arith::SubIOp::create(builder, loc, size(maker.getDpsInits()[0], last - 1), constant(1));
+      there[last - 1] = arith::MinUIOp::create(
+          builder, loc, arith::AddIOp::create(builder, loc, there[last - 1], constant(ahead)), end);
+      IRMapping known;
+      for (OpOperand *input : maker.getDpsInputOperands()) {
+        AffineMap map = maker.getMatchingIndexingMap(input);
+        if (map.isFunctionOfDim(last))
+          continue;
+        SmallVector<Value> places;
+        for (AffineExpr expr : map.getResults())
+          places.push_back(evaluate(expr, there, {}));
+        known.map(maker.getMatchingBlockArgument(input),
+                  memref::LoadOp::create(builder, loc, input->get(), places).getResult());
+      }
+      // What says the row, and whether it depends on the column.
+      SetVector<Operation *> slice;
+      BackwardSliceOptions options;
+      options.filter = [&](Operation *inner) { return inner->getBlock() == maker.getBlock(); };
+      bool possible = true;
+      for (Value index : load.getIndices().drop_back()) {
+        (void)getBackwardSlice(index, &slice, options);
+        if (Operation *direct = index.getDefiningOp(); direct && direct->getBlock() == maker.getBlock())
+          slice.insert(direct);
+      }
+      for (Operation *inner : slice) {
+        auto index = dyn_cast<linalg::IndexOp>(inner);
+        possible &= !isa<memref::LoadOp>(inner) && !(index && index.getDim() == last);
+        for (Value operand : inner->getOperands())
+          if (auto argument = dyn_cast<BlockArgument>(operand); argument && argument.getOwner() == maker.getBlock())
+            possible &= known.contains(argument);
+      }
+      if (!possible)
+        continue;
+      for (Operation &inner : maker.getBlock()->without_terminator()) {
+        if (!slice.contains(&inner))
+          continue;
+        if (auto index = dyn_cast<linalg::IndexOp>(inner))
+          known.map(index.getResult(), there[index.getDim()]);
+        else
+          builder.clone(inner, known);
+      }
+      SmallVector<Value> place;
+      for (Value index : load.getIndices().drop_back())
+        place.push_back(known.lookupOrDefault(index));
+      const int64_t bytes = std::max<int64_t>(1, type.getElementTypeBitWidth() / 8), width = type.getShape().back();
+      const int64_t lines =
+          std::min<int64_t>(mostLines, ShapedType::isDynamic(width) ? 1 : llvm::divideCeil(width * bytes, lineBytes));
+      for (int64_t line = 0; line < lines; ++line) {
+        place.push_back(constant(line * lineBytes / bytes));
+        memref::PrefetchOp::create(builder, loc, load.getMemRef(), place, /*isWrite=*/false, /*localityHint=*/3,
+                                   /*isDataCache=*/true);
+        place.pop_back();
+      }
+    }
+  }
+
+  /// What stands where `value` has met `old`.
+  Value met(tile::ScatterKind kind, Value value, Value old) {
+    if (Value replaces = beats(kind, value, old))
+      return arith::SelectOp::create(builder, loc, replaces, value, old);
+    return kind == tile::ScatterKind::Set ? value : combine(kind, old, value);
   }
 
   /// The innermost elements of `memref` from `at` on.
@@ -195,12 +299,7 @@ private:
                               {utils::IteratorType::parallel}, [&](OpBuilder &body, Location, ValueRange elements) {
                                 OpBuilder::InsertionGuard guard(builder);
                                 builder.restoreInsertionPoint(body.saveInsertionPoint());
-                                Value value = elements[0], old = elements[1];
-                                if (Value replaces = beats(kind, value, old))
-                                  value = arith::SelectOp::create(builder, loc, replaces, value, old);
-                                else if (kind != tile::ScatterKind::Set)
-                                  value = combine(kind, old, value);
-                                linalg::YieldOp::create(builder, loc, value);
+                                linalg::YieldOp::create(builder, loc, met(kind, elements[0], elements[1]));
                               });
   }
 

@@ -153,3 +153,39 @@ func.func private @scatter_elements(%x: memref<4x48xf32>, %i: memref<4x48xi64>, 
     ins(%x, %i : memref<4x48xf32>, memref<4x48xi64>) outs(%y : memref<9x48xf32>)
   return
 }
+
+// -----
+
+// Rows that a table's indices say, made for the scatter alone: each is added where it goes, none is stored, and that of
+// sixteen iterations ahead is asked for.
+// CHECK-LABEL: func.func private @scatter_rows_of_a_table
+// CHECK-NOT: memref.alloc
+// CHECK: scf.for %[[I:.*]] = %c0{{.*}} to %c90
+// CHECK: scf.if
+// CHECK: %[[AHEAD:.*]] = arith.addi %[[I]], %c16
+// CHECK: %[[THERE:.*]] = arith.minui %[[AHEAD]]
+// CHECK: memref.load %arg1[%[[THERE]]]
+// CHECK: memref.prefetch %arg0[%{{.*}}, %c0{{.*}}]
+// CHECK: memref.prefetch %arg0[%{{.*}}, %c16{{.*}}]
+// CHECK: memref.prefetch %arg0[%{{.*}}, %c32{{.*}}]
+// CHECK-NOT: memref.prefetch
+// CHECK: memref.load %arg1[%[[I]]]
+// CHECK: linalg.generic
+// CHECK: memref.load %arg0
+// CHECK: arith.addf
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func private @scatter_rows_of_a_table(%table: memref<500x48xf32>, %i: memref<90xi64>, %bag: memref<90xi64>, %y: memref<9x48xf32>) attributes {tw.kernel} {
+  %rows = memref.alloc() : memref<90x48xf32>
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]}
+    ins(%i : memref<90xi64>) outs(%rows : memref<90x48xf32>) {
+  ^bb0(%n: i64, %o: f32):
+    %row = arith.index_cast %n : i64 to index
+    %column = linalg.index 1 : index
+    %v = memref.load %table[%row, %column] : memref<500x48xf32>
+    linalg.yield %v : f32
+  }
+  tw_tile.scatter add {index_maps = [affine_map<(d0, d1) -> (d0)>], dest_map = affine_map<(d0, d1)[s0] -> (s0, d1)>}
+    ins(%rows, %bag : memref<90x48xf32>, memref<90xi64>) outs(%y : memref<9x48xf32>)
+  return
+}

@@ -69,11 +69,6 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, 
     return result.to(weight.dtype), bags.to(offsets.dtype), lengths.to(offsets.dtype), rows_of.to(offsets.dtype)
 
 
-def forward_only(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, *rest, **named):
-    """Of sums and means that no gradient is asked of torch has one loop over the table, three to four times as quick."""
-    return embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, *rest, **named) if mode == MAX else NotImplemented
-
-
 def dense_backward(grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, per_sample_weights=None,
                    padding_idx=-1):  # fmt: skip
     # By frequency torch divides by the count of another row (indices_data[i] of EmbeddingBag.cpp): its own numbers are its to make.
@@ -114,7 +109,7 @@ def per_sample_weights_backward(grad, weight, indices, offsets, offset2bag, mode
 
 
 TABLE = {
-    aten._embedding_bag.default: embedding_bag, aten._embedding_bag_forward_only.default: forward_only,
+    aten._embedding_bag.default: embedding_bag, aten._embedding_bag_forward_only.default: embedding_bag,
     aten._embedding_bag_dense_backward.default: dense_backward, aten._embedding_bag_backward.default: backward,
     aten._embedding_bag_per_sample_weights_backward.default: per_sample_weights_backward,
 }  # fmt: skip

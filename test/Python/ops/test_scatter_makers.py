@@ -1,0 +1,65 @@
+"""What makes the rows of a scatter is computed where they go: tables' rows, weighted, masked, cast; in all kinds of scatters."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from numbers_rule import check
+
+BAG = torch.tensor([3, 0, 0, 5, 3, 3, 1])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.int32, torch.uint8])
+@pytest.mark.parametrize("width", [2, 17, 64, 300])
+def test_rows_of_a_table(dtype, width):
+    table = (torch.randn(40, width) * 9).abs().to(dtype)
+    index = torch.tensor([39, 0, 7, 7, 12, 3, 39])
+    check(lambda t, i, b: t.new_zeros(6, width).index_add(0, b, t[i]), table, index, BAG)
+
+
+def test_weighted_masked_and_cast():
+    table, index, weight = torch.randn(40, 33), torch.randint(0, 40, (7,)), torch.randn(7)
+    into = torch.randn(6, 33)
+    check(lambda t, i, b, w, x: x.index_add(0, b, t[i] * w[:, None]), table, index, BAG, weight, into)
+    check(lambda t, i, b, w, x: x.index_add(0, b, torch.where((w > 0)[:, None], t[i], 0.0)), table, index, BAG, weight, into)
+    check(lambda t, i, b, w, x: x.index_add(0, b, t[i].float() + w), table.half(), index, BAG, torch.randn(33), into)
+    check(lambda t, i, b, x: torch.index_put(x, (b,), t[i] - t[i + 1]), table, index.clamp(max=38), torch.tensor([3, 0, 1, 5, 2, 4, 3])[:6].repeat(2)[:7], into.repeat(2, 1))
+
+
+def test_rows_of_several_dimensions():
+    table, index = torch.randn(5, 40, 24), torch.randint(0, 40, (3, 7))
+    check(lambda t, i, b: t.new_zeros(6, 24).index_put((b,), t[0][i], accumulate=True), table, index, torch.randint(0, 6, (3, 7)))
+    check(lambda x, b: x.new_zeros(5, 6, 24).index_add(1, b, x.relu()), torch.randn(5, 7, 24), BAG)
+    check(lambda x, b: x.new_zeros(5, 6, 24).index_add(1, b, x.transpose(0, 1) * 2), torch.randn(7, 5, 24), BAG)
+
+
+def test_what_is_read_twice_is_stored():
+    table, index = torch.randn(40, 24), torch.randint(0, 40, (7,))
+
+    def fn(t, i, b):
+        rows = t[i] * 2
+        return t.new_zeros(6, 24).index_add(0, b, rows), rows
+
+    check(fn, table, index, BAG)
+
+
+def test_sizes_are_symbols():
+    check(lambda t, i, b: t.new_zeros(6, 24).index_add(0, b, t[i]), torch.randn(40, 24), torch.randint(0, 40, (7,)), BAG, dynamic=True)
+
+
+def test_an_index_out_of_range_is_told():
+    compiled = torch.compile(lambda t, i, b: t.new_zeros(6, 24).index_add(0, b, t[i]), backend="tilewright", options={"strict": True})
+    with pytest.raises(IndexError, match="index 40 is out of range for a dimension of size 40"):
+        compiled(torch.randn(40, 24), torch.tensor([0, 1, 40, 3, 4, 5, 6]), BAG)
+    with pytest.raises(IndexError, match="index 6 is out of range for a dimension of size 6"):
+        compiled(torch.randn(40, 24), torch.tensor([0, 1, 2, 3, 4, 5, 6]), BAG + 1)
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_bags_without_gradients(mode):
+    table, index, offsets = torch.randn(50, 40), torch.randint(0, 50, (30,)), torch.tensor([0, 4, 4, 19, 30])
+    check(lambda t, i, o: F.embedding_bag(i, t, o, mode=mode), table, index, offsets)
+    check(lambda t, i, o: F.embedding_bag(i, t, o, mode=mode, padding_idx=3), table, index % 8, offsets)
+    check(lambda t, i, o: F.embedding_bag(i, t, o, mode=mode, include_last_offset=True), table, index, offsets)
+    check(lambda t, i: F.embedding_bag(i, t, mode=mode), table, index.view(5, 6))
+    if mode == "sum":
+        check(lambda t, i, o, w: F.embedding_bag(i, t, o, mode=mode, per_sample_weights=w), table, index, offsets, torch.randn(30))

@@ -1,0 +1,29 @@
+// RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --split-input-file | FileCheck %s
+
+// Rows of a table, weighted, that are added up in bags: one kernel, which stores none of them.
+// CHECK-LABEL: func.func @main
+// CHECK: call @[[BAGS:kernel_[0-9]+]]({{.*}}tw.ops = "take+mul+scatter"
+// CHECK-NOT: call @
+// CHECK: return
+// CHECK: func.func private @[[BAGS]]
+// CHECK: linalg.generic
+// CHECK: tw_tile.scatter
+func.func @main(%table: tensor<500x64xf32>, %i: tensor<90xi64>, %bag: tensor<90xi64>, %w: tensor<90x1xf32>, %into: tensor<20x64xf32>) -> tensor<20x64xf32> {
+  %rows = tw.take %table[%i] {dim = 0 : i64} : (tensor<500x64xf32>, tensor<90xi64>) -> tensor<90x64xf32>
+  %weighted = tw.mul %rows, %w : (tensor<90x64xf32>, tensor<90x1xf32>) -> tensor<90x64xf32>
+  %0 = tw.put add %into[%bag], %weighted {dim = 0 : i64} : (tensor<20x64xf32>, tensor<90x64xf32>, tensor<90xi64>) -> tensor<20x64xf32>
+  return %0 : tensor<20x64xf32>
+}
+
+// -----
+
+// What another op reads, too, is stored; so is what takes functions to make, which threads share.
+// CHECK-LABEL: func.func @main
+// CHECK: call @{{.*}}tw.ops = "exp"
+// CHECK: call @{{.*}}tw.ops = "scatter"
+// CHECK: return
+func.func @main(%x: tensor<90x64xf32>, %bag: tensor<90xi64>, %into: tensor<20x64xf32>) -> tensor<20x64xf32> {
+  %rows = tw.exp %x : (tensor<90x64xf32>) -> tensor<90x64xf32>
+  %0 = tw.put add %into[%bag], %rows {dim = 0 : i64} : (tensor<20x64xf32>, tensor<90x64xf32>, tensor<90xi64>) -> tensor<20x64xf32>
+  return %0 : tensor<20x64xf32>
+}
