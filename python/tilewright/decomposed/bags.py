@@ -6,6 +6,7 @@ Bags stand one behind the other: `offsets` says where each begins. Each element'
 from __future__ import annotations
 
 import torch
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from .halves import widened
 from .sizes import some
@@ -22,10 +23,12 @@ def _of_counts(index, length, amounts=None):
 
 
 def _bags(indices, offsets):
-    """The bag of each element."""
+    """The bag of each element, in 32 bits where they are enough."""
     count = indices.shape[0]
-    begins = _of_counts(offsets.to(torch.int64), count + 1)  # an empty bag at the end begins behind the last element
-    return (begins.cumsum(0) - 1).narrow(0, 0, count)
+    dtype = torch.int32 if statically_known_true(count < 2**31) else torch.int64
+    before = torch.where(torch.arange(count + 1) == 0, -1, 0).to(dtype)  # an empty bag at the end begins behind the last element
+    begins = before.index_add(0, offsets.to(torch.int64), torch.ones_like(offsets, dtype=dtype))
+    return begins.cumsum(0, dtype=dtype).narrow(0, 0, count)
 
 
 def _known(weight, indices, offsets) -> bool:
@@ -48,7 +51,7 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, 
     lengths = _of_counts(bags, total, None if inside is None else inside.to(torch.int64))
     if mode == MAX:
         least = -float("inf")
-        held = rows if inside is None else torch.where(inside[:, None], rows, least)
+        held, bags = rows if inside is None else torch.where(inside[:, None], rows, least), bags.to(torch.int64)
         largest = torch.full([total, columns], least, dtype=held.dtype).scatter_reduce(0, bags[:, None].expand(held.shape), held, "amax")
         # The first of equal ones.
         at = torch.arange(held.shape[0], dtype=torch.int64)[:, None]
@@ -67,6 +70,12 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, 
         if mode == MEAN:
             result = result / lengths.clamp_min(1)[:, None]
     return result.to(weight.dtype), bags.to(offsets.dtype), lengths.to(offsets.dtype), rows_of.to(offsets.dtype)
+
+
+def forward_only(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, *rest, **named):
+    """Of sums and means that no gradient is asked of torch has one loop over the table, which keeps a bag's sums in registers: 1.2 to
+    2 times as quick, 3 times where the table lies in the caches."""
+    return embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, *rest, **named) if mode == MAX else NotImplemented
 
 
 def dense_backward(grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, per_sample_weights=None,
@@ -109,7 +118,7 @@ def per_sample_weights_backward(grad, weight, indices, offsets, offset2bag, mode
 
 
 TABLE = {
-    aten._embedding_bag.default: embedding_bag, aten._embedding_bag_forward_only.default: embedding_bag,
+    aten._embedding_bag.default: embedding_bag, aten._embedding_bag_forward_only.default: forward_only,
     aten._embedding_bag_dense_backward.default: dense_backward, aten._embedding_bag_backward.default: backward,
     aten._embedding_bag_per_sample_weights_backward.default: per_sample_weights_backward,
 }  # fmt: skip
