@@ -98,4 +98,21 @@ void registerBufferizableOpInterfaceExternalModels(DialectRegistry &registry) {
   });
 }
 
+bool writesRows(ScatterOp op) {
+  auto source = cast<ShapedType>(op.getInputs()[0].getType()), out = cast<ShapedType>(op.getOutputs()[0].getType());
+  const int64_t last = source.getRank() - 1;
+  if (last < 1 || out.getRank() < 2 || source.getElementType().isInteger(1))
+    return false;
+  const int64_t width = source.getDimSize(last);
+  const bool fits = !ShapedType::isDynamic(width) && width > 1 && width <= out.getDimSize(out.getRank() - 1);
+  if (!fits || op.getDestMap().getResults().back() != getAffineDimExpr(last, op.getContext()))
+    return false;
+  auto isFree = [&](ArrayRef<AffineExpr> places) {
+    return llvm::none_of(places, [&](AffineExpr place) { return place.isFunctionOfDim(last); });
+  };
+  return isFree(op.getDestMap().getResults().drop_back()) && llvm::all_of(op.getIndexMaps(), [&](Attribute map) {
+           return isFree(cast<AffineMapAttr>(map).getValue().getResults());
+         });
+}
+
 } // namespace tilewright::tile

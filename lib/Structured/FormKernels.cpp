@@ -12,12 +12,12 @@
 //     return %1 }
 //   func private @kernel_0(...) attributes {tw.kernel} { the two ops, the last one into the last argument }
 //
-// One algorithm for all targets, whose limits are options: ops are visited from the last to the
-// first; each joins the kernel of its users when all members can still be cut into common rows (dialects/Tile/Rows.h),
-// otherwise it anchors a kernel of its own. A kernel has one contraction, or some products whose results are combined
-// element by element (the gate and the values of a gated feed-forward layer, the two products of a recurrent cell).
-// Each edge that stays between kernels gets a reason (remark "FormKernels", category "fusion", and the module attribute
-// tw.decisions). On exit @main holds calls, views and constants only, and equal kernels are one function.
+// One algorithm for all targets, whose limits are options: ops are visited from the last to the first; each joins the
+// kernel of its users when all members can still be cut into common rows (dialects/Tile/Rows.h), otherwise it anchors a
+// kernel of its own. A kernel has one contraction, or some products whose results are combined element by element (the
+// gate and the values of a gated feed-forward layer, the two products of a recurrent cell), or a scatter and what makes
+// its rows. Each edge that stays between kernels gets a reason (remark "FormKernels", category "fusion", and the module
+// attribute tw.decisions). On exit @main holds calls, views and constants only, and equal kernels are one function.
 //
 // Tests: test/Structured/form-kernels.mlir, test/Structured/form-columns.mlir, test/Structured/form-grouped.mlir,
 // test/Structured/form-products.mlir, test/Structured/form-scatter.mlir

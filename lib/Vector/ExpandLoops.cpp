@@ -165,23 +165,31 @@ public:
   }
 
 private:
+  /// Where `input` is read for the row at `at`.
+  SmallVector<Value> placesOf(linalg::GenericOp maker, OpOperand *input, ArrayRef<Value> at) {
+    return llvm::map_to_vector(maker.getMatchingIndexingMap(input).getResults(),
+                               [&](AffineExpr expr) { return evaluate(expr, at, {}); });
+  }
+
+  /// The block arguments of `maker` that all of the row at `at` has in common, loaded.
+  IRMapping commonInputs(linalg::GenericOp maker, ArrayRef<Value> at) {
+    IRMapping known;
+    for (OpOperand *input : maker.getDpsInputOperands())
+      if (!maker.getMatchingIndexingMap(input).isFunctionOfDim(maker.getNumLoops() - 1))
+        known.map(maker.getMatchingBlockArgument(input),
+                  memref::LoadOp::create(builder, loc, input->get(), placesOf(maker, input, at)).getResult());
+    return known;
+  }
+
   /// The row of the source at `at`, as `maker` makes it, is to what stands in `out`.
   void rowOfMaker(tile::ScatterKind kind, linalg::GenericOp maker, ArrayRef<Value> at, Value out) {
     const unsigned last = maker.getNumLoops() - 1;
     AffineMap along = builder.getMultiDimIdentityMap(1);
+    IRMapping known = commonInputs(maker, at);
     SmallVector<Value> inputs;
-    IRMapping known;
-    for (OpOperand *input : maker.getDpsInputOperands()) {
-      AffineMap map = maker.getMatchingIndexingMap(input);
-      SmallVector<Value> places;
-      for (AffineExpr expr : map.getResults())
-        places.push_back(evaluate(expr, at, {}));
-      if (map.isFunctionOfDim(last))
-        inputs.push_back(rowOf(input->get(), places));
-      else
-        known.map(maker.getMatchingBlockArgument(input),
-                  memref::LoadOp::create(builder, loc, input->get(), places).getResult());
-    }
+    for (OpOperand *input : maker.getDpsInputOperands())
+      if (!known.contains(maker.getMatchingBlockArgument(input)))
+        inputs.push_back(rowOf(input->get(), placesOf(maker, input, at)));
     SmallVector<AffineMap> maps(inputs.size() + 1, along);
     linalg::GenericOp::create(builder, loc, inputs, ValueRange{out}, maps, {utils::IteratorType::parallel},
                               [&](OpBuilder &body, Location, ValueRange elements) {
@@ -221,17 +229,7 @@ private:
       Value end = arith::SubIOp::create(builder, loc, size(maker.getDpsInits()[0], last - 1), constant(1));
       there[last - 1] = arith::MinUIOp::create(
           builder, loc, arith::AddIOp::create(builder, loc, there[last - 1], constant(ahead)), end);
-      IRMapping known;
-      for (OpOperand *input : maker.getDpsInputOperands()) {
-        AffineMap map = maker.getMatchingIndexingMap(input);
-        if (map.isFunctionOfDim(last))
-          continue;
-        SmallVector<Value> places;
-        for (AffineExpr expr : map.getResults())
-          places.push_back(evaluate(expr, there, {}));
-        known.map(maker.getMatchingBlockArgument(input),
-                  memref::LoadOp::create(builder, loc, input->get(), places).getResult());
-      }
+      IRMapping known = commonInputs(maker, there);
       // What says the row, and whether it depends on the column.
       SetVector<Operation *> slice;
       BackwardSliceOptions options;

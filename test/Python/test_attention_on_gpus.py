@@ -66,16 +66,18 @@ def traced(fn, *shapes, dtype=torch.bfloat16):
         return make_fx(fn, decomposition_table=decompositions(), tracing_mode="fake")(*inputs)
 
 
+@pytest.mark.parametrize("heads_of_keys", [6, 2])
 @pytest.mark.parametrize("kind", KINDS)
-def test_graphs_on_a_gpu_are_imported_whole(kind):
+def test_graphs_on_a_gpu_are_imported_whole(kind, heads_of_keys):
+    """Gradients of grouped heads, too, are taken apart where the CPU's are."""
     run, op, back = KINDS[kind]
-    shape = (2, 3, 40, 16)
+    of_queries, of_keys = (2, 6, 40, 16), (2, heads_of_keys, 40, 16)
 
     def both(q, k, v, grad):
         out, gradients = run(op, back, q, k, v, None, True, None, grad)
         return [out, *(g for g in gradients if g is not None)]
 
-    imported = walk(traced(both, *[shape] * 4))
+    imported = walk(traced(both, of_queries, of_keys, of_keys, of_queries))
     assert not imported.refusals, imported.refusals
     assert imported.device == torch.device("cuda:0")
 

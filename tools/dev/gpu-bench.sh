@@ -22,9 +22,7 @@ mkdir -p "$out"
 case " ${flags[*]:-} " in
   *" --dry "*) export PYTHONPATH=${PYTHONPATH:-$repository/build/python} ;;
   *)
-    tag=$("$python" -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
-    [ -n "$wheel" ] || wheel=$(ls -t "$repository"/dist/tilewright-*-"$tag"-*.whl 2> /dev/null | head -n 1) || true
-    [ -f "$wheel" ] || { echo "gpu-bench: there is no wheel for $tag in dist/; make one with tools/build-wheel.sh, or name it with --wheel" >&2; exit 2; }
+    wheel=$("$repository/tools/dev/find-wheel.sh" gpu-bench "$python" "$wheel")
     unpacked=$(mktemp -d)
     trap 'rm -rf "$unpacked"' EXIT
     "$python" -m zipfile -e "$wheel" "$unpacked"

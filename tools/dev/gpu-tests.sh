@@ -17,9 +17,7 @@ while [ $# -gt 0 ]; do
   esac
 done
 mkdir -p "$out"
-tag=$("$python" -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
-[ -n "$wheel" ] || wheel=$(ls -t "$repository"/dist/tilewright-*-"$tag"-*.whl 2> /dev/null | head -n 1) || true
-[ -f "$wheel" ] || { echo "gpu-tests: there is no wheel for $tag in dist/; make one with tools/build-wheel.sh, or name it with --wheel" >&2; exit 2; }
+wheel=$("$repository/tools/dev/find-wheel.sh" gpu-tests "$python" "$wheel")
 
 # As in a checkout: tests beside build/python and build/bin.
 place=$(mktemp -d)

@@ -14,6 +14,11 @@ namespace tilewright::cpu {
 
 enum class LogBase { E, Two, Ten };
 
+/// x 2^n where `keep` is true, else 0, by AVX-512: of 16 lanes of f32, 8 of f64.
+mlir::Value scaleByInstruction(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Value n, mlir::Value keep);
+/// A logarithm's `result`, where x is none that has a formula (0, infinite, negative, NaN) what it is there.
+Lanes logWithSpecials(Lanes x, Lanes result);
+
 // ExpandMathExp.cpp: in f32, for hot loops.
 /// 0.9 ULP; 1.5 without AVX-512. `shortened`: to 2^-17, for what is rounded to 16 bits.
 Lanes expandExp(Lanes x, bool avx512, bool shortened = false);

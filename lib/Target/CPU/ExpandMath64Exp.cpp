@@ -10,7 +10,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CPU/ExpandMath64.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -26,24 +25,12 @@ Lanes powerOfTwo(Lanes shifted) { return shiftLeft(shifted.asInteger(), 52).asFl
 
 constexpr int64_t wide = 8; ///< lanes of vscalefpd
 
-/// p 2^n where `keep` is true, else 0, of 8 lanes.
-Value scaledByInstruction(ImplicitLocOpBuilder &b, Value p, Value n, Value keep) {
-  Value mask = vector::BitCastOp::create(b, VectorType::get({1}, b.getI8Type()), keep);
-  mask = vector::ExtractOp::create(b, mask, 0);
-  Value zero = arith::ConstantOp::create(b, b.getLoc(), b.getZeroAttr(p.getType()));
-  Value current = LLVM::ConstantOp::create(b, b.getLoc(), b.getI32Type(), b.getI32IntegerAttr(4)); // MXCSR's rounding
-  return LLVM::CallIntrinsicOp::create(b, b.getLoc(), p.getType(),
-                                       b.getStringAttr("llvm.x86.avx512.mask.scalef.pd.512"),
-                                       ValueRange{p, n, zero, mask, current})
-      .getResult(0);
-}
-
 /// p 2^n where `keep` is true, else 0; p is near 1, n whole and within 1100 of 0. By vscalefpd for vectors of 8 or 16,
 /// else by two powers of two, of which the first gives a normal number, so that a denormal result is rounded once.
 Lanes scaled(Lanes p, Lanes n, Lanes keep, bool avx512) {
   auto type = dyn_cast<VectorType>(p.type());
   if (avx512 && type && type.getRank() == 1 && type.getDimSize(0) == wide)
-    return {p.builder, scaledByInstruction(*p.builder, p.value, n.value, keep.value)};
+    return {p.builder, scaleByInstruction(*p.builder, p.value, n.value, keep.value)};
   if (avx512 && type && type.getRank() == 1 && type.getDimSize(0) == 2 * wide) {
     ImplicitLocOpBuilder &b = *p.builder;
     auto lanesFrom = [&](int64_t first, int64_t count, Value low, Value high) -> Value {
@@ -51,7 +38,7 @@ Lanes scaled(Lanes p, Lanes n, Lanes keep, bool avx512) {
     };
     auto half = [&](int64_t first) {
       auto of = [&](Lanes x) { return lanesFrom(first, wide, x.value, x.value); };
-      return scaledByInstruction(b, of(p), of(n), of(keep));
+      return scaleByInstruction(b, of(p), of(n), of(keep));
     };
     Value low = half(0);
     return {p.builder, lanesFrom(0, 2 * wide, low, half(wide))};

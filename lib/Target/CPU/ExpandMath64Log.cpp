@@ -38,13 +38,6 @@ Lanes combine(Lanes e, Lanes f, LogBase base) {
   return fma(e, high, fma(natural, 0.434294481903251827651, e * low));
 }
 
-/// Where x is 0, infinite, negative or NaN the formula is not log(x).
-Lanes withSpecials(Lanes x, Lanes result) {
-  result = select(less(x, INFINITY), result, x); // infinity and NaN give themselves
-  Lanes outside = select(equal(x, 0.0), x.number(-INFINITY), NAN);
-  return select(greater(x, 0.0), result, outside);
-}
-
 /// log(a) + ln 2 is asinh(a) and acosh(a) here, and a^2 may be too large.
 constexpr double vast = 0x1p28;
 
@@ -57,7 +50,7 @@ Lanes log(Lanes x, LogBase base) {
   Lanes e = exponentOf(offset);
   e = select(isDenormal, e - 54.0, e);
   Lanes f = ((offset & mantissaBits) + offset.integer(rootHalfBits)).asFloat() - 1.0;
-  return withSpecials(x, combine(e, f, base));
+  return logWithSpecials(x, combine(e, f, base));
 }
 
 // e is that of the rounded 1 + x, f = 2^-e (1 + x) - 1 of the exact one. 2^-1024 is a denormal number: it comes from
@@ -67,7 +60,7 @@ Lanes log1p(Lanes x) {
   Lanes offset = bits - bits.integer(rootHalfBits);
   Lanes scale = (bits.integer(0x4010000000000000) - (offset & ~mantissaBits)).asFloat() * 0.25;
   Lanes f = fma(x, scale, scale - 1.0);
-  return copySign(withSpecials(sum, combine(exponentOf(offset), f, LogBase::E)), x);
+  return copySign(logWithSpecials(sum, combine(exponentOf(offset), f, LogBase::E)), x);
 }
 
 // log(a + sqrt(a^2 + 1)) = log1p(a + a^2 / (1 + sqrt(a^2 + 1))).

@@ -53,10 +53,7 @@ Lanes log64(Lanes x) {
                            0.20000004332363849, -0.16666635734859231, 0.14285435292137796, -0.12500937535505463,
                            0.11119829895562393, -0.099900629009188557, 0.089515851719108572, -0.082918395652665455,
                            0.087422449881409195, -0.085617154838789025, 0.043793010911202288});
-  Lanes result = fma(e, ln2, f * p);
-  result = select(less(x, INFINITY), result, x);
-  Lanes outside = select(equal(x, 0.0), x.number(-INFINITY), NAN);
-  return select(greater(x, 0.0), result, outside);
+  return logWithSpecials(x, fma(e, ln2, f * p));
 }
 
 /// atan(t) for t in [0, 1].

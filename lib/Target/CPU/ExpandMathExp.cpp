@@ -22,17 +22,11 @@ constexpr double ln2High = 0x1.62e430p-1, ln2Low = -0x1.05c610p-29; // their sum
 
 /// x 2^n by vscalefps where `keep` is true, right for every n, else 0; a float n saves its conversion. Null when there
 /// is none of this width.
-std::optional<Lanes> scaleByInstruction(Lanes x, Lanes n, Lanes keep) {
+std::optional<Lanes> scaleSingle(Lanes x, Lanes n, Lanes keep) {
   auto type = dyn_cast<VectorType>(x.type());
   if (!type || type.getRank() != 1 || type.isScalable() || type.getDimSize(0) != 16)
     return std::nullopt;
-  ImplicitLocOpBuilder &b = *x.builder;
-  Value mask = vector::BitCastOp::create(b, VectorType::get({1}, b.getI16Type()), keep.value);
-  mask = vector::ExtractOp::create(b, mask, 0);
-  Value current = LLVM::ConstantOp::create(b, b.getLoc(), b.getI32Type(), b.getI32IntegerAttr(4)); // rounding: MXCSR's
-  auto call = LLVM::CallIntrinsicOp::create(b, b.getLoc(), type, b.getStringAttr("llvm.x86.avx512.mask.scalef.ps.512"),
-                                            ValueRange{x.value, n.value, x.number(0.0).value, mask, current});
-  return Lanes{x.builder, call.getResult(0)};
+  return Lanes{x.builder, scaleByInstruction(*x.builder, x.value, n.value, keep.value)};
 }
 
 Lanes reduceByLn2(Lanes x, Lanes n) { return fma(n, -ln2Low, fma(n, -ln2High, x)); }
@@ -44,6 +38,19 @@ Lanes quickDivide(Lanes a, Lanes b) {
 }
 
 } // namespace
+
+Value scaleByInstruction(ImplicitLocOpBuilder &b, Value x, Value n, Value keep) {
+  auto type = cast<VectorType>(x.getType());
+  const bool single = type.getElementType().isF32();
+  Value mask = vector::BitCastOp::create(b, VectorType::get({1}, b.getIntegerType(unsigned(type.getDimSize(0)))), keep);
+  mask = vector::ExtractOp::create(b, mask, 0);
+  Value zero = arith::ConstantOp::create(b, b.getLoc(), b.getZeroAttr(type));
+  Value current = LLVM::ConstantOp::create(b, b.getLoc(), b.getI32Type(), b.getI32IntegerAttr(4)); // rounding: MXCSR's
+  StringRef name = single ? "llvm.x86.avx512.mask.scalef.ps.512" : "llvm.x86.avx512.mask.scalef.pd.512";
+  return LLVM::CallIntrinsicOp::create(b, b.getLoc(), type, b.getStringAttr(name),
+                                       ValueRange{x, n, zero, mask, current})
+      .getResult(0);
+}
 
 // With vscalefps: bounds, n, r, degree 6, scale: 13 instructions. Without: n is even, so that 2^(n/2) comes from one
 // shift of the bits that hold n/2 and is multiplied twice: the product of two normal numbers first, so that a denormal
@@ -59,7 +66,7 @@ Lanes expandExp(Lanes x, bool avx512, bool shortened) {
     Lanes r = reduceByLn2(x, n);
     Lanes p = shortened ? polynomial(r, {1.0, 1.0, 0.5000512, 0.167535529, 0.0412776321})
                         : polynomial(r, {1.0, 1.0, 0.49999994, 0.166665211, 0.0416682623, 0.0083686728, 0.00138210121});
-    if (std::optional<Lanes> scaled = scaleByInstruction(p, n, keep))
+    if (std::optional<Lanes> scaled = scaleSingle(p, n, keep))
       return *scaled;
   }
   x = select(keep, x, 0.0);
@@ -91,7 +98,7 @@ Lanes expandExp2(Lanes x, bool avx512, bool shortened) {
     Lanes p = shortened ? polynomial(f, {1.0, 0.693124175, 0.240240917, 0.0559064932, 0.00958313607})
                         : polynomial(f, {1.0, 0.693147182, 0.240226477, 0.0555035993, 0.00961850584, 0.00133908063,
                                          0.000153264627});
-    if (std::optional<Lanes> scaled = scaleByInstruction(p, n, keep))
+    if (std::optional<Lanes> scaled = scaleSingle(p, n, keep))
       return *scaled;
   }
   x = select(keep, x, 0.0);

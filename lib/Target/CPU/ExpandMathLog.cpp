@@ -46,14 +46,13 @@ Lanes combine(Lanes e, Lanes f, LogBase base) {
   return fma(e, c.high, near);
 }
 
-/// Where x is 0, infinite, negative or NaN the formula is not log(x).
-Lanes withSpecials(Lanes x, Lanes result) {
+} // namespace
+
+Lanes logWithSpecials(Lanes x, Lanes result) {
   result = select(less(x, INFINITY), result, x); // infinity and NaN give themselves
   Lanes outside = select(equal(x, 0.0), x.number(-INFINITY), NAN);
   return select(greater(x, 0.0), result, outside);
 }
-
-} // namespace
 
 Lanes expandLog(Lanes x, LogBase base) {
   Lanes isDenormal = less(x, smallestNormal);
@@ -64,7 +63,7 @@ Lanes expandLog(Lanes x, LogBase base) {
   e = e.make<arith::SIToFPOp>(x.type(), e.value);
   e = select(isDenormal, e - 23.0, e);
   Lanes f = ((offset & 0x7fffff) + bits.integer(rootHalfBits)).asFloat() - 1.0;
-  return withSpecials(x, combine(e, f, base));
+  return logWithSpecials(x, combine(e, f, base));
 }
 
 // e is that of the rounded 1 + x, f = 2^-e (1 + x) - 1 of the exact one. 2^-128 is a denormal number: it comes from
@@ -76,7 +75,7 @@ Lanes expandLog1p(Lanes x) {
   e = e.make<arith::SIToFPOp>(x.type(), e.value);
   Lanes scale = (bits.integer(0x40800000) - (offset & 0xff800000)).asFloat() * 0.25;
   Lanes f = fma(x, scale, scale - 1.0);
-  return copySign(withSpecials(sum, combine(e, f, LogBase::E)), x);
+  return copySign(logWithSpecials(sum, combine(e, f, LogBase::E)), x);
 }
 
 } // namespace tilewright::cpu

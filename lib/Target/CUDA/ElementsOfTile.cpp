@@ -38,6 +38,11 @@ Value combineByKind(OpBuilder &b, Location loc, tile::ScanKind kind, Value x, Va
   return x;
 }
 
+/// `a` may be null, which is true.
+Value both(OpBuilder &builder, Location loc, Value a, Value b) {
+  return a ? arith::AndIOp::create(builder, loc, a, b).getResult() : b;
+}
+
 } // namespace
 
 Value combineScattered(OpBuilder &b, Location loc, tile::ScatterKind kind, Value x, Value y) {
@@ -106,8 +111,7 @@ Value Elements::meets(tile::ScatterOp scatter, ArrayRef<Value> loops, ArrayRef<V
     Value place = affine::expandAffineExpr(builder, loc, expr, loops, indices);
     if (isa<AffineSymbolExpr>(expr))
       place = placeOrNone(place, size(scatter.getOutputs()[0], dim), !scatter->hasAttr("tw.from_start"));
-    Value same = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, place, at[dim]);
-    here = here ? arith::AndIOp::create(builder, loc, here, same).getResult() : same;
+    here = both(builder, loc, here, arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, place, at[dim]));
   }
   return here;
 }
@@ -120,7 +124,6 @@ Value Elements::scatter(Operation *op, ArrayRef<Value> at) {
   SmallVector<Value> loops(cast<ShapedType>(source.getType()).getRank());
   AffineMap map = scatter.getDestMap();
   Value reached;
-  auto both = [&](Value a, Value b) -> Value { return a ? arith::AndIOp::create(builder, loc, a, b).getResult() : b; };
   SmallVector<unsigned> searched; // dimensions of the destination that a loop does not say directly
   for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
     auto loop = dyn_cast<AffineDimExpr>(expr);
@@ -131,7 +134,8 @@ Value Elements::scatter(Operation *op, ArrayRef<Value> at) {
     loops[loop.getPosition()] = at[dim];
     Value extent = size(source, loop.getPosition());
     if (extent != size(old, dim))
-      reached = both(reached, arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, at[dim], extent));
+      reached =
+          both(builder, loc, reached, arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, at[dim], extent));
   }
   SmallVector<unsigned> free;
   for (auto [loop, value] : llvm::enumerate(loops))

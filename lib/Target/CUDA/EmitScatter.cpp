@@ -19,11 +19,10 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Sizes.h"
 #include "lib/Target/CUDA/ScatterRows.h"
-#include "lib/Target/CUDA/ThreadKernel.h"
+#include "lib/Target/CUDA/ThreadCode.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
@@ -66,12 +65,13 @@ std::optional<ScatterRows> matchScatterRows(func::FuncOp kernel, std::string &re
 
 namespace {
 
-class ScatterEmitter {
+class ScatterEmitter : ThreadCode {
 public:
   ScatterEmitter(ThreadKernel &kernel, const ScatterRows &rows)
-      : kernel(kernel), builder(kernel.builder), elements(kernel.elements), rows(rows), scatter(rows.op),
-        loc(rows.op->getLoc()), source(scatter.getInputs()[0]), old(scatter.getOutputs()[0]),
-        type(cast<ShapedType>(old.getType()).getElementType()), vector(kernel.schedule.vector) {}
+      : ThreadCode(kernel), rows(rows), scatter(rows.op), source(scatter.getInputs()[0]), old(scatter.getOutputs()[0]),
+        type(cast<ShapedType>(old.getType()).getElementType()), vector(schedule.vector) {
+    loc = rows.op->getLoc();
+  }
 
   void run() {
     for (unsigned dim : rows.direct)
@@ -81,17 +81,14 @@ public:
     for (unsigned dim : rows.searched)
       rowExtents.push_back(elements.size(old, dim));
     layOut();
-    const int64_t perBlock = kernel.schedule.threads / warpSize;
+    const int64_t perBlock = schedule.threads / warpSize;
     Value number = elements.add(elements.multiply(kernel.block, index(perBlock)), quotient(kernel.thread, warpSize));
     Value all = elements.multiply(product(rowExtents), pieces);
-    Value inside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, all);
-    auto branch = scf::IfOp::create(builder, loc, TypeRange(), inside, /*withElse=*/false);
-    elements.inScope([&] {
-      builder.setInsertionPointToStart(&branch.getThenRegion().front());
+    when(isLess(number, all), [&] {
       SmallVector<Value> of(rowExtents);
       of.push_back(pieces);
       row = elements.delinearize(number, of);
-      lane = arith::RemUIOp::create(builder, loc, kernel.thread, index(warpSize));
+      lane = remainder(kernel.thread, warpSize);
       first =
           elements.add(elements.multiply(row.pop_back_val(), index(perPiece)), elements.multiply(lane, index(vector)));
       SmallVector<Value> sums = search(guarded([&](ArrayRef<Value> at, Value) { return elements.element(old, at); }));
@@ -100,8 +97,6 @@ public:
   }
 
 private:
-  Value index(int64_t value) { return elements.constant(value); }
-  Value quotient(Value value, int64_t by) { return arith::DivUIOp::create(builder, loc, value, index(by)); }
   Value product(ArrayRef<Value> values) {
     Value all = index(1);
     for (Value value : values)
@@ -122,11 +117,10 @@ private:
     auto known = dyn_cast<AffineConstantExpr>(length);
     groups = known ? std::clamp<int64_t>(llvm::divideCeil(known.getValue(), perGroup), 1, mostGroups) : mostGroups;
     perPiece = groups * perGroup;
-    whole = known && known.getValue() % perPiece == 0;
     rowLength = product(extents);
-    pieces = known ? index(llvm::divideCeil(known.getValue(), perPiece))
-                   : quotient(elements.add(rowLength, index(perPiece - 1)), perPiece);
-    kernel.setGrid((count * length.ceilDiv(perPiece)).ceilDiv(kernel.schedule.threads / warpSize));
+    whole = dividesEvenly(rowLength, perPiece);
+    pieces = divideUp(rowLength, perPiece);
+    kernel.setGrid((count * length.ceilDiv(perPiece)).ceilDiv(schedule.threads / warpSize));
   }
 
   /// For each of the lane's elements what `make` gives, asked in a branch where its place lies inside of the row.
@@ -151,7 +145,7 @@ private:
         made.append(makeGroup());
         continue;
       }
-      Value inside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, begin, rowLength);
+      Value inside = isLess(begin, rowLength);
       auto branch = scf::IfOp::create(builder, loc, SmallVector<Type>(vector, type), inside, /*withElse=*/true);
       elements.inScope([&] {
         builder.setInsertionPointToStart(&branch.getThenRegion().front());
@@ -196,7 +190,7 @@ private:
 
   /// Whether the source's element number `mine` goes to this warp's row.
   Value hit(Value mine, Value count) {
-    Value exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, mine, count);
+    Value exists = isLess(mine, count);
     auto branch = scf::IfOp::create(builder, loc, builder.getI1Type(), exists, /*withElse=*/true);
     elements.inScope([&] {
       builder.setInsertionPointToStart(&branch.getThenRegion().front());
@@ -257,12 +251,8 @@ private:
 
   static constexpr int64_t mostGroups = 8; ///< vectors of a row that a lane has
 
-  ThreadKernel &kernel;
-  OpBuilder &builder;
-  Elements &elements;
   const ScatterRows &rows;
   tile::ScatterOp scatter;
-  Location loc;
   Value source, old;
   Type type;
   int64_t vector;

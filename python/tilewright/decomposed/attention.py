@@ -69,9 +69,15 @@ def flash_attention_backward(grad, query, key, value, out, logsumexp, dropout_p,
     return apart(grad, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask=attn_mask, scale=scale)
 
 
-def _nothing(query):
-    """Seeds and offsets of draws that nobody makes, a table of weights that nobody asks for."""
-    return torch.empty(0, dtype=torch.int64, device=query.device)
+def _nothing(query, count):
+    """Seeds and offsets of draws that nobody makes, tables of lengths and weights that nobody asks for."""
+    return [torch.empty(0, dtype=torch.int64, device=query.device) for _ in range(count)]
+
+
+def _with_lengths(query, key, out, logsumexp):
+    """What flash and cuDNN's give: lengths of sequences, the longest ones, two parts of a seed, a mask for finding faults."""
+    of_queries, of_keys, seed, offset, mask = _nothing(query, 5)
+    return out, logsumexp, of_queries, of_keys, query.shape[2], key.shape[2], seed, offset, mask
 
 
 def _plain(query, key, value, dropout_p, is_causal) -> bool:
@@ -85,19 +91,16 @@ def _attend(query, key, value, mask, is_causal, scale):
 
 
 def _gradients(grad, query, key, value, out, logsumexp, mask, is_causal, scale):
-    arguments = (grad, query, key, value, out, logsumexp, 0.0, is_causal)
-    apart = flash_attention_backward(*arguments, attn_mask=mask, scale=scale)
-    if apart is not NotImplemented:
-        return apart
-    return aten._scaled_dot_product_flash_attention_for_cpu_backward.default(*arguments, attn_mask=mask, scale=scale)
+    """Traced, it comes to flash_attention_backward()."""
+    return aten._scaled_dot_product_flash_attention_for_cpu_backward.default(
+        grad, query, key, value, out, logsumexp, 0.0, is_causal, attn_mask=mask, scale=scale)  # fmt: skip
 
 
 def flash(query, key, value, dropout_p=0.0, is_causal=False, return_debug_mask=False, *, scale=None):
     if not _plain(query, key, value, dropout_p, is_causal) or return_debug_mask:
         return NotImplemented
     out, logsumexp = _attend(query, key, value, None, is_causal, scale)
-    none = _nothing(query)
-    return out, logsumexp, none, none.clone(), query.shape[2], key.shape[2], none.clone(), none.clone(), none.clone()
+    return _with_lengths(query, key, out, logsumexp)
 
 
 def flash_backward(grad, query, key, value, out, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal,
@@ -117,8 +120,7 @@ def efficient(query, key, value, attn_bias, compute_log_sumexp, dropout_p=0.0, i
     if not _plain(query, key, value, dropout_p, is_causal):
         return NotImplemented
     out, logsumexp = _attend(query, key, value, attn_bias, is_causal, scale)
-    none = _nothing(query)
-    return out, _to_blocks(logsumexp) if compute_log_sumexp else logsumexp.narrow(-1, 0, 0).clone(), none, none.clone()
+    return out, _to_blocks(logsumexp) if compute_log_sumexp else logsumexp.narrow(-1, 0, 0).clone(), *_nothing(query, 2)
 
 
 def efficient_backward(grad, query, key, value, attn_bias, out, logsumexp, philox_seed, philox_offset, dropout_p, grad_input_mask,
@@ -138,8 +140,7 @@ def cudnn(query, key, value, attn_bias, compute_log_sumexp, dropout_p=0.0, is_ca
     if not _plain(query, key, value, dropout_p, is_causal) or return_debug_mask:
         return NotImplemented
     out, logsumexp = _attend(query, key, value, attn_bias, is_causal, scale)
-    none = _nothing(query)
-    return out, logsumexp.unsqueeze(-1), none, none.clone(), query.shape[2], key.shape[2], none.clone(), none.clone(), none.clone()
+    return _with_lengths(query, key, out, logsumexp.unsqueeze(-1))
 
 
 def cudnn_backward(grad, query, key, value, out, logsumexp, philox_seed, philox_offset, attn_bias, cum_seq_q, cum_seq_k, max_q, max_k,

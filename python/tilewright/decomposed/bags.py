@@ -51,7 +51,8 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, 
     lengths = _of_counts(bags, total, None if inside is None else inside.to(torch.int64))
     if mode == MAX:
         least = -float("inf")
-        held, bags = rows if inside is None else torch.where(inside[:, None], rows, least), bags.to(torch.int64)
+        held = rows if inside is None else torch.where(inside[:, None], rows, least)
+        bags = bags.to(torch.int64)
         largest = torch.full([total, columns], least, dtype=held.dtype).scatter_reduce(0, bags[:, None].expand(held.shape), held, "amax")
         # The first of equal ones.
         at = torch.arange(held.shape[0], dtype=torch.int64)[:, None]

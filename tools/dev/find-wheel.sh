@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Prints the wheel for a Python: WHEEL, or the newest of dist/. For the scripts that run on a GPU's machine.
+#
+#   tools/dev/find-wheel.sh SCRIPT PYTHON [WHEEL]
+set -euo pipefail
+repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+tag=$("$2" -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
+wheel=${3:-}
+[ -n "$wheel" ] || wheel=$(ls -t "$repository"/dist/tilewright-*-"$tag"-*.whl 2> /dev/null | head -n 1) || true
+[ -f "$wheel" ] || { echo "$1: there is no wheel for $tag in dist/; make one with tools/build-wheel.sh, or name it with --wheel" >&2; exit 2; }
+echo "$wheel"
