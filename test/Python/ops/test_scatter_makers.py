@@ -16,6 +16,22 @@ def test_rows_of_a_table(dtype, width):
     check(lambda t, i, b: t.new_zeros(6, width).index_add(0, b, t[i]), table, index, BAG)
 
 
+@pytest.mark.parametrize("width", [2, 17, 27, 64, 300, 1100])
+@pytest.mark.parametrize("order", ["runs", "turns", "one", "any"])
+def test_rows_that_one_place_gets_are_held_meanwhile(width, order):
+    """Destinations that repeat, alternate, are all one, or come back later: what is held goes to memory before it is read again."""
+    to = {"runs": [0, 0, 0, 2, 2, 5, 5, 5, 5, 1], "turns": [3, 4] * 5, "one": [2] * 10, "any": [5, 0, 0, 5, 3, 3, 0, -1, 5, 5]}[order]
+    to, rows, into = torch.tensor(to), torch.randn(10, width), torch.randn(6, width)
+    check(lambda x, i, r: torch.index_put(x, (i,), r, accumulate=True), into, to, rows)
+    to = to % 6
+    check(lambda x, i, r: x.index_add(0, i, r), into, to, rows)
+    check(lambda x, i, r: x.index_add(0, i, r), into.bfloat16(), to, rows.bfloat16())
+    check(lambda x, i, r: x.index_reduce(0, i, r, "amax"), into, to, rows)
+    check(lambda x, i, r: x.index_reduce(0, i, r, "prod"), into, to, rows)
+    check(lambda x, i, r: x.index_reduce(1, i, r, "amin"), into.expand(3, 6, width), to, rows.expand(3, 10, width))
+    check(lambda x, i, r: x.index_copy(0, i[:1], r[:1]), into, to, rows)
+
+
 def test_weighted_masked_and_cast():
     table, index, weight = torch.randn(40, 33), torch.randint(0, 40, (7,)), torch.randn(7)
     into = torch.randn(6, 33)
