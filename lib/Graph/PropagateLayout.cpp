@@ -90,9 +90,12 @@ private:
 
   /// An argument that lies in channels-last memory, as the user sees it.
   static bool isChannelsLastArgument(PermuteOp permute) {
-    ArrayRef<int64_t> order = permute.getPermutation();
-    if (!isa<BlockArgument>(permute.getInput()) || order.size() < 3 || order[0] != 0 ||
-        order[1] != int64_t(order.size()) - 1)
+    return isa<BlockArgument>(permute.getInput()) && isChannelsLast(permute.getPermutation());
+  }
+
+  /// Whether dimensions N x C x spatial are those of memory N x spatial x C in this order.
+  static bool isChannelsLast(ArrayRef<int64_t> order) {
+    if (order.size() < 3 || order[0] != 0 || order[1] != int64_t(order.size()) - 1)
       return false;
     return llvm::is_sorted(order.drop_front(2));
   }
@@ -263,7 +266,7 @@ private:
       return sinkElementwise(op, order);
     TypeSwitch<Operation *>(op)
         .Case<MaxPoolOp, AvgPoolOp>([&](Operation *pool) {
-          if (order == Order{0, 3, 1, 2} && !pool->hasAttr(channelsLastAttrName)) {
+          if (isChannelsLast(order) && !pool->hasAttr(channelsLastAttrName)) {
             Operation *copy = rebuilt(pool, {permute.getInput()}, order);
             copy->setAttr(channelsLastAttrName, builder.getUnitAttr());
             replace(pool, copy, order);

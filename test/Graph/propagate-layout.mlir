@@ -66,6 +66,20 @@ func.func @argument(%x: tensor<1x8x8x4xf32>) -> tensor<1x5x5x4xf32> {
   return %3 : tensor<1x5x5x4xf32>
 }
 
+// Nor one of volumes.
+// CHECK-LABEL: func @volume
+// CHECK-NOT: tw.permute
+// CHECK: %[[M:.*]], %{{.*}} = tw.max_pool %arg0 {{{.*}}tw.channels_last} : tensor<1x4x6x8x5xf32> -> tensor<1x2x3x4x5xf32>
+// CHECK-NOT: tw.permute
+// CHECK: return %[[M]]
+func.func @volume(%x: tensor<1x4x6x8x5xf32>) -> tensor<1x2x3x4x5xf32> {
+  %0 = tw.permute %x {permutation = array<i64: 0, 4, 1, 2, 3>} : tensor<1x4x6x8x5xf32> -> tensor<1x5x4x6x8xf32>
+  %1, %i = tw.max_pool %0 {kernel = array<i64: 2, 2, 2>, stride = array<i64: 2, 2, 2>, padding = array<i64: 0, 0, 0>, dilation = array<i64: 1, 1, 1>}
+    : tensor<1x5x4x6x8xf32> -> tensor<1x5x2x3x4xf32>, tensor<1x5x2x3x4xi64>
+  %2 = tw.permute %1 {permutation = array<i64: 0, 2, 3, 4, 1>} : tensor<1x5x2x3x4xf32> -> tensor<1x2x3x4x5xf32>
+  return %2 : tensor<1x2x3x4x5xf32>
+}
+
 // What another order of an argument means to its reader is not ours to choose.
 // CHECK-LABEL: func @other_order
 // CHECK: tw.permute %arg0 {permutation = array<i64: 0, 2, 1, 3>}

@@ -10,8 +10,8 @@ import functools
 
 import torch
 
-from . import attention, bags, copies, encoder, grids, groups, losses, matrices, numbers, order, pads, pooling, products, random, scatters
-from . import searches, special, windows
+from . import attention, bags, copies, encoder, grids, groups, losses, matrices, norms, numbers, order, pads, pooling, products, random
+from . import scatters, searches, special, windows
 
 
 def _fresh(decomposition):
@@ -32,8 +32,8 @@ def _fresh(decomposition):
 
 
 def own() -> dict:
-    families = (attention, bags, copies, encoder, grids, groups, losses, matrices, numbers, order, pads, pooling, products, random, scatters,
-                searches, special, windows)  # fmt: skip
+    families = (attention, bags, copies, encoder, grids, groups, losses, matrices, norms, numbers, order, pads, pooling, products, random,
+                scatters, searches, special, windows)  # fmt: skip
     return {op: _fresh(fn) for family in families for op, fn in family.TABLE.items()}
 
 

@@ -48,7 +48,37 @@ def test_gradient(name):
     check_gradient(OPS[name], image(2, 8, 9, 11))
 
 
-@pytest.mark.parametrize("op", [lambda x: F.max_pool3d(x, 2), lambda x: F.avg_pool3d(x, 2), lambda x: F.pad(x, (1, 1, 0, 2, 1, 0)), lambda x: x[:, :, :, [1, 0]]])
+@pytest.mark.parametrize("op", [
+    lambda x: F.max_pool3d(x, 2), lambda x: F.avg_pool3d(x, 2), lambda x: F.max_pool3d(x, 3, 2, 1, return_indices=True),
+    lambda x: F.max_pool3d(x, (1, 2, 3), (2, 1, 2), (0, 1, 1), 1, True), lambda x: F.avg_pool3d(x, 3, 2, 1, count_include_pad=False),
+    lambda x: F.pad(x, (1, 1, 0, 2, 1, 0)), lambda x: x[:, :, :, [1, 0]],
+])  # fmt: skip
 def test_of_volumes(op):
     x = torch.randn(2, 4, 6, 7, 8, generator=torch.Generator().manual_seed(0)).to(memory_format=torch.channels_last_3d)
     check(op, x)
+    check_gradient(op, x)
+
+
+# Without indices and gradients eager's max_pool1d alone gives contiguous results; torch's meta function does not know it.
+@pytest.mark.parametrize("op", [lambda x: F.max_pool1d(x, 3, 2, 1).contiguous(), lambda x: F.max_pool1d(x, 2, return_indices=True), lambda x: F.avg_pool1d(x, 3, 2, 1)])
+def test_of_lines(op):
+    check(lambda x: op(x.transpose(1, 2)), torch.randn(2, 19, 24))
+    check_gradient(lambda x: op(x.transpose(1, 2)), torch.randn(2, 19, 24))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("sizes, groups", [((2, 12, 5, 7), 3), ((3, 12, 5, 7), 12), ((2, 12, 5, 7), 1), ((1, 64, 33, 17), 8), ((2, 6, 3, 4, 5), 2)])
+def test_group_norm(sizes, groups, dtype):
+    """Each channel's statistics first, then a group's, which lie far from each other here."""
+    last = torch.channels_last if len(sizes) == 4 else torch.channels_last_3d
+    x = (torch.randn(sizes) * 3 + 7 * torch.randn(sizes[1]).view(-1, *[1] * (len(sizes) - 2))).to(dtype).to(memory_format=last)
+    weight, bias = torch.randn(sizes[1]), torch.randn(sizes[1])
+    check_gradient(lambda x, w, b: F.group_norm(x, groups, w, b), x, weight.to(dtype), bias.to(dtype))
+    check_gradient(lambda x: F.group_norm(x, groups, eps=0.1), x)
+    arguments = (x.shape[0], x.shape[1], x[0, 0].numel(), groups, 1e-5)
+    for w, b in [(None, None), (weight.to(dtype), None), (None, bias.to(dtype))] + [(weight, bias)] * (dtype.itemsize == 2):
+        check(lambda x, w, b: torch.ops.aten.native_group_norm(x, w, b, *arguments), x, w, b)
+    if dtype == torch.float32:
+        x[0, 0].view(-1)[3] = float("inf")
+        x[-1, -1].view(-1)[0] = float("nan")
+        check(lambda x, w, b: F.group_norm(x, groups, w, b), x, weight, bias)
