@@ -3,7 +3,9 @@
 // Before:  %s = tensor.extract_slice %x[...] ; %r = tensor.collapse_shape %s ; return %s
 // After:   %s = linalg.copy ins(tensor.extract_slice %x) outs(tensor.empty) ; ...
 //
-// A slice read by a kernel is a view inside that kernel; one that is reshaped or returned needs memory of its own.
+// A slice read by a kernel is a view inside that kernel; one that is reshaped or returned needs memory of its own. So
+// does one with gaps in its last dimension that is more than elementwise to its reader: products and windows have
+// vectors of it.
 // Also here: --tw-record-sizes, which keeps what the types' encodings said about the arguments.
 //
 // Test: test/Structured/materialize-views.mlir
@@ -26,8 +28,12 @@ struct MaterializeViews : impl::MaterializeViewsBase<MaterializeViews> {
   void runOnOperation() override {
     SmallVector<tensor::ExtractSliceOp> slices;
     getOperation().walk([&](tensor::ExtractSliceOp slice) {
-      if (llvm::any_of(slice->getUsers(), [](Operation *user) {
-            return isa<func::ReturnOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::ExtractSliceOp>(user);
+      ArrayRef<int64_t> steps = slice.getStaticStrides();
+      const bool gaps = !steps.empty() && steps.back() != 1;
+      if (llvm::any_of(slice->getUsers(), [&](Operation *user) {
+            return isa<func::ReturnOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::ExtractSliceOp>(user) ||
+                   (gaps && isa<DestinationStyleOpInterface>(user) &&
+                    !isa<linalg::GenericOp, tensor::InsertSliceOp>(user));
           }))
         slices.push_back(slice);
     });

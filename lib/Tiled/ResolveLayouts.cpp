@@ -357,12 +357,22 @@ private:
     return depth && k + 1 == int64_t(rhsSizes.size()) && depth.getValue() > 1 && depth.getValue() < lanes;
   }
 
+  /// Whether pixels of `image` lie side by side: it is no slice of some channels.
+  static bool hasWholePixels(Value image) {
+    for (auto slice = image.getDefiningOp<tensor::ExtractSliceOp>(); slice;
+         slice = slice.getSource().getDefiningOp<tensor::ExtractSliceOp>())
+      if (slice.getSourceType().getShape().back() != slice.getType().getShape().back())
+        return false;
+    return true;
+  }
+
   /// KW when the window's pixels of one row are consecutive elements and there is more than one, else 0.
   static int64_t mergedWidthOf(linalg::Conv2DNhwcHwcfOp conv) {
     auto input = cast<RankedTensorType>(conv.getInputs()[0].getType());
     auto weight = cast<RankedTensorType>(conv.getInputs()[1].getType());
     bool gaps = *(conv.getDilations().getValues<int64_t>().begin() + 1) != 1;
-    return gaps || input.isDynamicDim(3) || !weight.hasStaticShape() || weight.getDimSize(1) == 1
+    return gaps || input.isDynamicDim(3) || !weight.hasStaticShape() || weight.getDimSize(1) == 1 ||
+                   !hasWholePixels(conv.getInputs()[0])
                ? 0
                : weight.getDimSize(1);
   }

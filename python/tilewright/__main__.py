@@ -40,7 +40,7 @@ def explain(arguments) -> int:
     finally:
         report = tilewright.report()
         text = report.to_json() if arguments.json else str(report)
-        if not report:
+        if not report and not report.explanation().left:
             text = "nothing was compiled by Tilewright: pass backend=\"tilewright\" to torch.compile, or --force here"
         print(text)
         if arguments.html and report:

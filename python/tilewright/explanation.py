@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+import torch
 import torch._dynamo.utils as dynamo
 
 from .origin import function_name
@@ -48,6 +49,43 @@ class Break:
         return f"{self.file}:{self.line}: {self.reason}"
 
 
+@dataclass
+class Left:
+    """A function that torch.compile leaves to eager from its start: no backend sees any of it."""
+
+    function: Function
+    reason: str
+    file: str  # where Dynamo stopped
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.function}: at {self.file}:{self.line}: {self.reason}"
+
+
+def _left_of(metrics) -> Left | None:
+    """What failed in this trace, in Dynamo's words without its own line numbers."""
+    if not metrics.fail_reason or metrics.is_forward is False:
+        return None
+    function = Function(metrics.co_name or "?", metrics.co_filename or "?", metrics.co_firstlineno or 0)
+    said = []
+    for part in metrics.fail_reason.split("***"):
+        lines = [line.strip() for line in part.split("Developer debug context")[0].splitlines() if line.strip()]
+        said.append(" ".join(line for line in lines if "report an issue" not in line))
+    file, line = metrics.fail_user_frame_filename, metrics.fail_user_frame_lineno
+    return Left(function, " ".join(filter(None, said)), file or function.file, line or function.line)
+
+
+def _codes_of(model) -> set[tuple[str, str]]:
+    """Where the functions of a model stand: (file, name)."""
+    model = getattr(model, "_orig_mod", model)
+    if isinstance(model, torch.nn.Module):
+        functions = [module.forward for module in model.modules()]
+    else:
+        functions = [getattr(model, "_torchdynamo_orig_callable", model)]
+    codes = [code for function in functions if (code := getattr(function, "__code__", None)) is not None]
+    return {(code.co_filename, code.co_name) for code in codes}
+
+
 def _breaks_in(functions: set[tuple[str, str]]) -> list[Break]:
     """Graph breaks on whose stack one of the functions (file, name) is."""
     found = {}
@@ -61,22 +99,27 @@ def _breaks_in(functions: set[tuple[str, str]]) -> list[Break]:
 
 
 class Explanation:
-    """All functions that were traced for the graphs of a report."""
+    """All functions that were traced for the graphs of a report, and those of the model (None: any) that were left to eager whole."""
 
-    def __init__(self, graphs: list):
+    def __init__(self, graphs: list, model=None):
         self.functions: list[Function] = []
         by_place: dict[tuple, Function] = {}
         by_id: dict[str, Compile] = {}
         wanted = {graph.origin.compile_id.split("/")[0] for graph in graphs if graph.origin.compile_id}
+        codes, left = None if model is None else _codes_of(model), {}
         for metrics in dynamo.get_compilation_metrics():
             identity = (metrics.compile_id or "").split("_")[0]  # "0/1_1": traced again after a restart
             if identity.split("/")[0] not in wanted or metrics.is_forward is False:
+                one = _left_of(metrics)
+                if one and (codes is None or (one.function.file, one.function.name) in codes):
+                    left[str(one)] = one
                 continue
             place = (metrics.co_name or "?", metrics.co_filename or "?", metrics.co_firstlineno or 0)
             one = by_id[identity] = Compile(identity, metrics.recompile_reason or "", metrics.fail_reason or "")
             one.seconds = (metrics.duration_us or 0) / 1e6 or None
             one.aot_seconds = (metrics.aot_autograd_cumulative_compile_time_us or 0) / 1e6 or None
             self._function(by_place, place).compiles.append(one)
+        self.left = list(left.values())
         for graph in graphs:
             origin = graph.origin
             if origin.compile_id not in by_id:  # torch has forgotten it, or it was given to the backend directly
@@ -110,12 +153,16 @@ class Explanation:
         if self.breaks:
             lines.append("graph breaks")
             lines += [f"  {broken}" for broken in self.breaks]
+        if self.left:
+            lines.append("left to eager by torch.compile, from the first line on")
+            lines += [f"  {one}" for one in self.left]
         return "\n".join(lines)
 
     def to_json(self) -> str:
         breaks = [vars(b) for b in self.breaks]
         functions = [{**vars(f), "compiles": [{**vars(c), "graphs": [g.to_dict() for g in c.graphs]} for c in f.compiles]}
                      for f in self.functions]  # fmt: skip
+        left = [{"function": vars(one.function), "reason": one.reason, "file": one.file, "line": one.line} for one in self.left]
         totals: dict = defaultdict(int)
         for function in self.functions:
             for one in function.compiles:
@@ -124,4 +171,4 @@ class Explanation:
                     totals["graphs"] += 1
                     totals["kernels"] += graph.kernels()
                     totals["ops in eager"] += len(graph.refusals)
-        return json.dumps({"functions": functions, "breaks": breaks, "totals": totals}, indent=1, default=str)
+        return json.dumps({"functions": functions, "breaks": breaks, "left": left, "totals": totals}, indent=1, default=str)

@@ -116,10 +116,12 @@ class GraphReport:
 class Report(list):
     """Reports of graphs. Printed, it says for each function of the user's what became of it: see explanation.py."""
 
+    model = None  # whose they are
+
     def explanation(self):
         from .explanation import Explanation
 
-        return Explanation(self)
+        return Explanation(self, self.model)
 
     def to_json(self) -> str:
         return self.explanation().to_json()
@@ -133,7 +135,7 @@ class Report(list):
         pathlib.Path(path).write_text(_tilewright.explain_page(records, ""), encoding="utf-8")
 
     def __str__(self) -> str:
-        return str(self.explanation()) if self else "nothing was compiled yet"
+        return str(self.explanation()) or "nothing was compiled yet"
 
 
 def add(graph: GraphReport) -> None:
@@ -149,6 +151,7 @@ def report(model=None, clear: bool = False) -> Report:
     """What Tilewright compiled so far, oldest first: for `model` (a module or function, compiled or not), or all of it."""
     with _lock:
         result = Report(graph for graph in _graphs if model is None or graph.origin.belongs_to(model))
+        result.model = model
         if clear:
             _graphs.clear()
     return result

@@ -71,6 +71,39 @@ def test_explain_forces_the_backend(tmp_path):
     assert "compile 0/0" in run(tmp_path, "-m", "tilewright", "explain", "--force", "program.py", backend="eager").stdout
 
 
+class LeftToEager(torch.nn.Module):
+    """What Dynamo gives to no backend: a recurrent layer, and a loop that it cannot trace on from."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.LSTM(4, 4)
+
+    def forward(self, x):
+        return self.layer(x)[0]
+
+
+def breaks_in_a_loop(x):
+    for _ in range(2):
+        x = x + len(x.nonzero())
+    return x
+
+
+def test_functions_that_no_backend_sees_are_told():
+    torch._dynamo.reset()
+    model, other = LeftToEager(), torch.nn.Linear(4, 4)
+    torch.compile(model, backend="tilewright")(torch.randn(3, 4))
+    torch.compile(breaks_in_a_loop, backend="tilewright")(torch.randn(3))
+    told = str(tilewright.report(model))
+    line = LeftToEager.forward.__code__.co_firstlineno
+    where = rf"  forward \({__file__}:{line}\): at {__file__}:{line + 1}: "
+    assert re.search(rf"^left to eager by torch\.compile, .*\n{where}.*RNN, GRU, or LSTM.*allow_rnn=True", told, re.M)
+    assert "breaks_in_a_loop" not in told
+    (left,) = json.loads(tilewright.report(breaks_in_a_loop).to_json())["left"]
+    assert left["function"]["name"] == "breaks_in_a_loop" and "nonzero" in left["reason"] and "loop" in left["reason"]
+    assert {"forward", "breaks_in_a_loop"} <= {one.function.name for one in tilewright.report().explanation().left}
+    assert str(tilewright.report(other)) == "nothing was compiled yet"
+
+
 def test_torch_logs_and_trace(tmp_path):
     done = run(tmp_path, "program.py", TORCH_LOGS="tilewright", TORCH_TRACE=str(tmp_path / "trace"))
     assert re.search(r"tilewright/report\.py.*\(inference\): \d+ nodes, 1 compiled", done.stderr)

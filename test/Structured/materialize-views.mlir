@@ -25,6 +25,25 @@ func.func @reshaped(%x: tensor<4x8xf32>) -> tensor<12xf32> {
 
 // -----
 
+// Windows have vectors of channels, which gaps would part.
+// CHECK-LABEL: func.func @convolved
+// CHECK: %[[S:.*]] = tensor.extract_slice %arg0[0, 0, 0, 0] [1, 5, 5, 4] [1, 1, 1, 2]
+// CHECK: %[[C:.*]] = linalg.{{copy|generic}} {{.*}}ins(%[[S]]
+// CHECK: linalg.conv_2d_nhwc_hwcf {{.*}}ins(%[[C]],
+// CHECK: %[[P:.*]] = tensor.extract_slice %arg0[0, 0, 0, 0] [1, 5, 5, 4] [1, 1, 2, 1]
+// CHECK: linalg.conv_2d_nhwc_hwcf {{.*}}ins(%[[P]],
+func.func @convolved(%x: tensor<1x5x10x8xf32>, %w: tensor<3x3x4x6xf32>, %o: tensor<1x3x3x6xf32>) -> (tensor<1x3x3x6xf32>, tensor<1x3x3x6xf32>) {
+  %s = tensor.extract_slice %x[0, 0, 0, 0] [1, 5, 5, 4] [1, 1, 1, 2] : tensor<1x5x10x8xf32> to tensor<1x5x5x4xf32>
+  %0 = linalg.conv_2d_nhwc_hwcf {strides = dense<1> : vector<2xi64>, dilations = dense<1> : vector<2xi64>}
+    ins(%s, %w : tensor<1x5x5x4xf32>, tensor<3x3x4x6xf32>) outs(%o : tensor<1x3x3x6xf32>) -> tensor<1x3x3x6xf32>
+  %p = tensor.extract_slice %x[0, 0, 0, 0] [1, 5, 5, 4] [1, 1, 2, 1] : tensor<1x5x10x8xf32> to tensor<1x5x5x4xf32>
+  %1 = linalg.conv_2d_nhwc_hwcf {strides = dense<1> : vector<2xi64>, dilations = dense<1> : vector<2xi64>}
+    ins(%p, %w : tensor<1x5x5x4xf32>, tensor<3x3x4x6xf32>) outs(%o : tensor<1x3x3x6xf32>) -> tensor<1x3x3x6xf32>
+  return %0, %1 : tensor<1x3x3x6xf32>, tensor<1x3x3x6xf32>
+}
+
+// -----
+
 // CHECK-LABEL: func.func @read
 // CHECK: %[[S:.*]] = tensor.extract_slice
 // CHECK-NEXT: tensor.empty

@@ -87,6 +87,28 @@ def test_rows_that_share_sets_of_the_cache(dtype, channels):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("options", [{"padding": 0}, {"padding": 1}, {"stride": 2}, {"groups": 2}, {"groups": 8, "padding": 1}, {"dilation": 2}], ids=str)
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_windows_of_some_channels(k, options, dtype):
+    """Of an image that the kernel reads where it lies, with other channels' elements between its pixels."""
+    x, w = torch.randn(2, 4, 11, 13).to(dtype), torch.randn(16, 4, 3, 3).to(dtype)
+    v = torch.randn(8, 8 // options.get("groups", 1), k, k).to(dtype)
+    parts = {"first": lambda y: y[:, :8], "last": lambda y: y[:, 8:], "each second": lambda y: y[:, ::2], "lines": lambda y: y[:, :8, 1:-1, ::2]}
+    for part in parts.values():
+        check(lambda x, w, v, part=part: F.conv2d(part(F.conv2d(x, w)), v, **options), x, w, v)
+    last = torch.randn(2, 16, 9, 11).to(dtype).contiguous(memory_format=torch.channels_last)
+    for part in parts.values():
+        check(lambda x, v, part=part: F.conv2d(part(x), v, **options), last, v)
+
+
+def test_gradient_of_an_image_beside_another():
+    """The part of the joined images' gradient that the transposed convolution takes (a U-net's)."""
+    x, up, w = torch.randn(2, 32, 8, 8), torch.randn(32, 16, 2, 2), torch.randn(16, 32, 3, 3)
+    skip = torch.randn(2, 16, 16, 16)
+    check_gradient(lambda x, up, skip, w: F.conv2d(torch.cat([F.conv_transpose2d(x, up, stride=2), skip], 1), w, padding=1), x, up, skip, w)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_odd_windows(dtype):
     """A line of a window has 21 elements, so its last pair is half; an infinity beside the window does no harm (in oneDNN's it does)."""
     x, w = torch.randn(1, 3, 20, 41).to(dtype), torch.randn(64, 3, 7, 7).to(dtype)
