@@ -64,11 +64,15 @@ def expression(size) -> int | str:
 
 def stride_expression(stride) -> int | str:
     """A stride as an int or as sympy's text. torch says max(1, size), so that no stride of an empty tensor is 0: there
-    nobody sees it."""
+    nobody sees it. Sizes in it that are 1 by a guard are 1 here, too."""
     if isinstance(stride, int):
         return stride
-    expr = stride.node.expr
+    node, expr = stride.node, stride.node.expr
     expr = expr.replace(lambda e: e.func.__name__ == "Max" and 1 in e.args, lambda e: e.func(*(a for a in e.args if a != 1)))
+    for factor in expr.args if expr.is_Mul else (expr,):
+        composed = not factor.is_number and not factor.is_Symbol
+        if composed and statically_known_true(node.shape_env.create_symintnode(factor, hint=None) == 1):
+            expr = expr / factor
     return int(expr) if expr.is_number else str(expr)
 
 

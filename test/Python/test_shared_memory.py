@@ -106,3 +106,17 @@ def test_effect_tokens_do_not_shift_saved_strides():
         compiled(fn)(ours).sum().backward()
     fn(theirs).sum().backward()
     assert torch.allclose(ours.grad, theirs.grad, rtol=1e-4)
+
+
+@pytest.mark.parametrize("pool", [torch.nn.functional.avg_pool2d, torch.nn.functional.max_pool2d])
+def test_of_a_pool_whose_lines_became_one(pool):
+    """5 // 3 lines are 1 by torch's guard, in the size and in the strides that it is a factor of: nothing is copied."""
+    fn = lambda x: (lambda y: (y, y[:, 4:5]))(pool(x, 3))  # noqa: E731
+    for dynamic in (False, True):
+        call = compiled(fn, dynamic)
+        for x in (torch.randn(1, 16, 5, 9), torch.randn(2, 7, 4, 12)):
+            ours, eagers = call(x), fn(x)
+            assert places(ours, [x]) == places(eagers, [x]) == [-1, 1]
+            for mine, theirs in zip(ours, eagers):
+                assert mine.stride() == theirs.stride()
+                torch.testing.assert_close(mine, theirs)

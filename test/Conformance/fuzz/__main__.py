@@ -3,7 +3,7 @@
     python test/Conformance/fuzz run --seed S --graphs N   graphs S, S + 1, ...
     python test/Conformance/fuzz case SEED                 one graph, in this process: for gdb
     python test/Conformance/fuzz reduce SEED               a small script that shows its failure
-    python test/Conformance/fuzz share                     some hundred graphs, those of this commit
+    python test/Conformance/fuzz share                     some hundred graphs, those of this commit, and as many of images
     python test/Conformance/fuzz full                      the graphs that table.json is to have, those that it has not first
     python test/Conformance/fuzz table --results FILE      writes what a run found into table.json
     python test/Conformance/fuzz summary [--results FILE]  what the table says, or a run found
@@ -37,11 +37,12 @@ warnings.filterwarnings("ignore")
 
 import ledger  # noqa: E402
 import tally  # noqa: E402
+from generate import IMAGES  # noqa: E402
 from shares import commit  # noqa: E402
 from states import verdict  # noqa: E402
 
 CHUNK = 25  # graphs that a worker is asked for at once
-SHARE_GRAPHS, SHARE_SECONDS = 400, 45
+SHARE_GRAPHS, SHARE_SECONDS, IMAGES_SECONDS = 400, 45, 30
 FULL_SEED, FULL_GRAPHS = 400000, 20000
 HANG = 90  # seconds for a graph
 
@@ -156,6 +157,9 @@ def main() -> int:
     if options.command == "full":
         seed, options.graphs, known = FULL_SEED, FULL_GRAPHS, ledger.states(ledger.load())
     found = run_graphs(seed, options.graphs, options.processes, seconds, options.results, known)
+    if options.command == "share":
+        print(f"fuzz: and of images, from seed {IMAGES + seed}")
+        found |= run_graphs(IMAGES + seed, options.graphs, options.processes, IMAGES_SECONDS)
     tally.show(ledger.merged(ledger.empty(), found, commit()[:7]))
     again = {seed: [ledger.plain(outcome)] for seed, outcome in found.items() if seed in known}
     if again and verdict("fuzz", again, known, complete=True):

@@ -7,17 +7,18 @@ import warnings
 
 import torch
 from builder import Builder, Lost
-from operations import OPS
-from op import Op, Unsuitable
+from op import FLOAT, Op, Unsuitable
+from operations import OPS, images
 from program import Program
 
 MOST_OUTPUTS = 8
+IMAGES = 10**10  # graphs of seeds from here on are of images
 
 
-def weights(rng: random.Random) -> list[float]:
+def weights(rng: random.Random, ops: list[Op]) -> list[float]:
     """How often this graph takes each op: some families of ops are rare in it, others frequent."""
-    liking = {op.name: rng.choice((0.2, 1, 1, 3)) for op in OPS}
-    return [op.weight * liking[op.name] * (0.35 if op.writes else 1) for op in OPS]
+    liking = {op.name: rng.choice((0.2, 1, 1, 3)) for op in ops}
+    return [op.weight * liking[op.name] * (0.35 if op.writes else 1) for op in ops]
 
 
 def generate(seed: int) -> Program:
@@ -43,8 +44,10 @@ def generate(seed: int) -> Program:
 def grow(program: Program, rng: random.Random) -> None:
     builder = Builder(rng.randrange(2**40), program)
     count = min(5 + int(rng.expovariate(1 / 9)), 40)
-    each: list[Op] = OPS
-    likely = weights(rng)
+    each: list[Op] = images.OPS if program.seed >= IMAGES else OPS
+    likely = weights(rng, each)
+    if each is images.OPS:
+        builder.input([rng.choice((1, 2)), rng.choice((3, 4, 8, 16, 24)), *rng.choices((7, 8, 9, 12, 16), k=2)], builder.dtype(FLOAT))
     tried = 0
     while sum(n.op not in ("guard", "scale") for n in program.nodes) < count and tried < 40 * count:
         tried += 1
