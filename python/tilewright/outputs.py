@@ -145,8 +145,7 @@ def recipes_for(walker, values):
             pending.append(("compute", 0, replay(chain, walker.arguments[chain[0]], symbols)))
         elif number < walker.first_saved and len(chain) > 1 and (chain[0] in shared or shows_most(chain[0], held, layout)):
             root = chain[0].meta["val"]
-            theirs = tuple(walker.strides.get(chain[0], root.stride()))  # as of the root where it is a result itself: one tensor
-            pending.append(("compute", 0, replay(chain, output(chain[0], root, theirs), symbols, of_results=True)))
+            pending.append(("compute", 0, replay(chain, output(chain[0], root, root.stride()), symbols, of_results=True)))
         else:
             pending.append(("tensor", output(value, held, layout), (held.shape, layout)))
     dense = walker.graph.outputs(wanted + walker.writes)
