@@ -13,10 +13,7 @@
 //===----------------------------------------------------------------------------===//
 #include "lib/Vector/ScanLoops.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "lib/Vector/LoopNest.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -27,11 +24,11 @@ namespace {
 
 constexpr int64_t lanes = 16;
 
-class ScanLoops {
+class ScanLoops : LoopNest {
 public:
   explicit ScanLoops(tile::ScanOp scan)
-      : builder(scan), loc(scan.getLoc()), in(scan.getInputs()[0]), out(scan.getOutputs()[0]), kind(scan.getKind()),
-        dim(scan.getDim()), rank(typeOf(out).getRank()) {
+      : LoopNest(scan), in(scan.getInputs()[0]), out(scan.getOutputs()[0]), kind(scan.getKind()), dim(scan.getDim()),
+        rank(typeOf(out).getRank()) {
     element = typeOf(out).getElementType();
     wide = element.isBF16() || element.isF16() ? builder.getF32Type() : element;
     if (element.isF32() && (kind == tile::ScanKind::Sum || kind == tile::ScanKind::Prod))
@@ -69,16 +66,12 @@ public:
   }
 
 private:
-  static MemRefType typeOf(Value value) { return cast<MemRefType>(value.getType()); }
   static bool isDense(Value value) {
     auto [strides, offset] = typeOf(value).getStridesAndOffset();
     return strides.back() == 1;
   }
   VectorType vectorOf(Type type) { return VectorType::get({lanes}, type); }
-  Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
-  Value size(int64_t of) {
-    return getValueOrCreateConstantIndexOp(builder, loc, memref::getMixedSize(builder, loc, in, of));
-  }
+  Value size(int64_t of) { return LoopNest::size(in, of); }
   Value wholeVectors(Value count) {
     if (std::optional<int64_t> known = getConstantIntValue(count))
       return constant(*known / lanes * lanes);
@@ -92,12 +85,8 @@ private:
     return known && known == getConstantIntValue(to);
   }
   void loop(Value from, Value to, int64_t step, function_ref<void(Value)> body) {
-    if (isNone(from, to))
-      return;
-    auto made = scf::ForOp::create(builder, loc, from, to, constant(step));
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(made.getBody());
-    body(made.getInductionVar());
+    if (!isNone(from, to))
+      LoopNest::loop(from, to, constant(step), body);
   }
 
   /// `body` for each element of the dimensions from `next` to `end` but the scan's.
@@ -195,8 +184,6 @@ private:
     return arith::ConstantOp::create(builder, loc, value);
   }
 
-  OpBuilder builder;
-  Location loc;
   Value in, out;
   tile::ScanKind kind;
   int64_t dim, rank;

@@ -151,10 +151,11 @@ private:
           prefetchRows(at);
         if (!blocks.empty())
           change(blocks, before, place.to);
+        const IRMapping common = maker ? commonInputs(at) : IRMapping();
         for (const Block &block : blocks)
-          meet(at, block.first, block.held);
+          meet(at, common, block.first, block.held);
         if (left < width)
-          meet(at, left, part(out, place.to, left, width - left));
+          meet(at, common, left, part(out, place.to, left, width - left));
         if (!none.empty())
           scf::YieldOp::create(builder, loc, place.to);
       }
@@ -214,14 +215,12 @@ private:
         [](OpBuilder &body, Location loc, ValueRange elements) { linalg::YieldOp::create(body, loc, elements[0]); });
   }
 
-  /// The columns of the source's row at `at` from `first` on are to what stands in `to`.
-  void meet(ArrayRef<Value> at, int64_t first, Value to) {
+  /// The columns of the source's row at `at` from `first` on are to what stands in `to`. `known`: commonInputs(at).
+  void meet(ArrayRef<Value> at, IRMapping known, int64_t first, Value to) {
     const int64_t width = typeOf(to).getShape().back();
     AffineMap along = builder.getMultiDimIdentityMap(1);
-    IRMapping known;
     SmallVector<Value> inputs;
     if (maker) {
-      known = commonInputs(at);
       for (OpOperand *input : maker.getDpsInputOperands())
         if (!known.contains(maker.getMatchingBlockArgument(input)))
           inputs.push_back(part(input->get(), ArrayRef(placesOf(input, at)).drop_back(), first, width));

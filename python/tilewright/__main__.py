@@ -39,8 +39,9 @@ def explain(arguments) -> int:
         code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     finally:
         report = tilewright.report()
-        text = report.to_json() if arguments.json else str(report)
-        if not report and not report.explanation().left:
+        told = report.explanation()
+        text = told.to_json() if arguments.json else str(told)
+        if not report and not told.left:
             text = "nothing was compiled by Tilewright: pass backend=\"tilewright\" to torch.compile, or --force here"
         print(text)
         if arguments.html and report:

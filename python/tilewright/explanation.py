@@ -6,10 +6,9 @@ import json
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-import torch
 import torch._dynamo.utils as dynamo
 
-from .origin import function_name
+from .origin import Origin, function_name
 
 
 @dataclass
@@ -75,17 +74,6 @@ def _left_of(metrics) -> Left | None:
     return Left(function, " ".join(filter(None, said)), file or function.file, line or function.line)
 
 
-def _codes_of(model) -> set[tuple[str, str]]:
-    """Where the functions of a model stand: (file, name)."""
-    model = getattr(model, "_orig_mod", model)
-    if isinstance(model, torch.nn.Module):
-        functions = [module.forward for module in model.modules()]
-    else:
-        functions = [getattr(model, "_torchdynamo_orig_callable", model)]
-    codes = [code for function in functions if (code := getattr(function, "__code__", None)) is not None]
-    return {(code.co_filename, code.co_name) for code in codes}
-
-
 def _breaks_in(functions: set[tuple[str, str]]) -> list[Break]:
     """Graph breaks on whose stack one of the functions (file, name) is."""
     found = {}
@@ -106,12 +94,12 @@ class Explanation:
         by_place: dict[tuple, Function] = {}
         by_id: dict[str, Compile] = {}
         wanted = {graph.origin.compile_id.split("/")[0] for graph in graphs if graph.origin.compile_id}
-        codes, left = None if model is None else _codes_of(model), {}
+        left = {}
         for metrics in dynamo.get_compilation_metrics():
             identity = (metrics.compile_id or "").split("_")[0]  # "0/1_1": traced again after a restart
             if identity.split("/")[0] not in wanted or metrics.is_forward is False:
                 one = _left_of(metrics)
-                if one and (codes is None or (one.function.file, one.function.name) in codes):
+                if one and (model is None or Origin(function=one.function.name, file=one.function.file).belongs_to(model)):
                     left[str(one)] = one
                 continue
             place = (metrics.co_name or "?", metrics.co_filename or "?", metrics.co_firstlineno or 0)

@@ -52,12 +52,18 @@ class Imported:
     lets_go: bool = False  # a call lets go of arguments as they are read: nobody else needs them
 
 
+def _is_one(size: torch.SymInt) -> bool:
+    """Whether torch has made a guard of this composed size being 1, to broadcast it."""
+    expr = size.node.expr
+    return not expr.is_number and not expr.is_Symbol and size.node.hint in (None, 1) and statically_known_true(size == 1)
+
+
 def expression(size) -> int | str:
-    """A size as an int or as sympy's text. One that torch has made a guard of being 1, to broadcast it, is 1."""
+    """A size as an int or as sympy's text. One that is 1 by a guard is 1."""
     if isinstance(size, int):
         return size
     expr = size.node.expr
-    if not expr.is_number and not expr.is_Symbol and size.node.hint == 1 and statically_known_true(size == 1):
+    if _is_one(size):
         return 1
     return int(expr) if expr.is_number else str(expr)
 
@@ -70,8 +76,7 @@ def stride_expression(stride) -> int | str:
     node, expr = stride.node, stride.node.expr
     expr = expr.replace(lambda e: e.func.__name__ == "Max" and 1 in e.args, lambda e: e.func(*(a for a in e.args if a != 1)))
     for factor in expr.args if expr.is_Mul else (expr,):
-        composed = not factor.is_number and not factor.is_Symbol
-        if composed and statically_known_true(node.shape_env.create_symintnode(factor, hint=None) == 1):
+        if not factor.is_number and _is_one(node.shape_env.create_symintnode(factor, hint=None)):
             expr = expr / factor
     return int(expr) if expr.is_number else str(expr)
 

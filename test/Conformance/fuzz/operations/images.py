@@ -1,5 +1,7 @@
 """Images that go through layers like those of vision models: what the graphs of seeds from generate.IMAGES on are drawn from."""
 
+from dataclasses import replace
+
 from op import FLOAT, choice, floating, need, op, partner, scalar
 
 from . import windows
@@ -29,7 +31,7 @@ def groups(b, drawn):
 
 
 OFTEN = {"conv2d": 10, "depthwise": 4, "pointwise": 4, "conv_transpose2d": 4, "conv norm relu": 3, "max_pool2d": 2, "avg_pool2d": 2}
-OPS = [windows.weighted(o, OFTEN.get(o.name, 0.6)) for o in windows.OPS if "1d" not in o.name and "3d" not in o.name]
+OPS = [replace(o, weight=OFTEN.get(o.name, 0.6)) for o in windows.OPS if "1d" not in o.name and "3d" not in o.name]
 OPS += [
     op("channels", "{x}[:, {c}]", x=IMAGE, c=some_channels, exact=True, weight=6),
     op("each second channel", "{x}[:, {c}::2]", x=IMAGE, c=choice("0", "1"), exact=True, weight=3),

@@ -1,7 +1,5 @@
 """Convolutions, pooling, resizing."""
 
-import dataclasses
-
 from op import choice, floating, need, new, op, scalar
 
 
@@ -42,11 +40,6 @@ def convolution(rank):
     return op(f"conv{rank}d", f"F.conv{rank}d({{x}}, {{w}}, {{b}}, stride={{s}}, padding={{p}}, dilation={{l}}, groups={{g}})",
               x=image(rank, 130), g=groups, w=new(kernel(rank), parameter=0.5), b=new(outputs(), parameter=0.5), s=choice("1", "1", "2", "3"),
               p=choice("0", "1", "2"), l=choice("1", "1", "2"), weight=(1.2, 2.5, 0.5)[rank - 1])  # fmt: skip
-
-
-def weighted(one, weight):
-    """The same op, drawn more or less often."""
-    return dataclasses.replace(one, weight=weight)
 
 
 def pool(rank):
