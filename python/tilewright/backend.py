@@ -11,6 +11,7 @@ from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._guards import TracingContext
 
 from . import beforehand, ready_pages, reproducer
+from .after_reset import leftovers
 from .compiled import CompiledGraph, Parts, Program, Segment, warn_of
 from .decompositions import WhenTraced
 from .devices import devices_of, gather, is_transfer, make_transfers
@@ -162,6 +163,7 @@ def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = Non
     """The backend that torch.compile calls."""
     chosen = read_options(options, mode)
     beforehand.watch(tilewright)
+    leftovers.watch(TracingContext.try_get())
     ready_pages.bring(ready_pages.operands(gm, example_inputs), chosen)
     freezer = Freezer(gm, example_inputs) if chosen.freeze else None
     origin, traced = origin_of(example_inputs), results_of(gm)
@@ -182,4 +184,5 @@ def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = Non
     return compiled
 
 
+tilewright.reset = leftovers.drop  # torch._dynamo.reset() calls it
 beforehand.watch(tilewright)

@@ -1,5 +1,6 @@
 """How the memory of a process grows: 20,000 calls of a compiled model, then 200 compilations of it, inference and training
-in turn. torch itself keeps some of every compilation, so the same is printed for the backend aot_eager.
+in turn, after as many as there are kinds of them. torch itself keeps some of every compilation (tilewright/after_reset.py says
+what), so the same is printed for the backend aot_eager.
 
     python test/Conformance/growth.py [--calls N] [--compiles N] [--backend tilewright]
 """
@@ -12,6 +13,9 @@ import sys
 import warnings
 
 from harness.resident import kibibytes
+
+
+SIZES = 97  # of the batch; odd, so that each comes with and without gradients
 
 
 def resident() -> int:
@@ -36,7 +40,7 @@ def measure(backend: str, calls: int, compiles: int) -> dict:
     def compile_again(first, count):
         for number in range(first, first + count):
             torch._dynamo.reset()
-            call(torch.compile(model, backend=backend, dynamic=False), 2 + number % 97, bool(number % 2))
+            call(torch.compile(model, backend=backend, dynamic=False), 2 + number % SIZES, bool(number % 2))
 
     compiled = torch.compile(model, backend=backend, dynamic=False)
     for number in range(300):
@@ -45,9 +49,9 @@ def measure(backend: str, calls: int, compiles: int) -> dict:
     for number in range(calls):
         call(compiled, 8, bool(number % 2))
     after_calls = resident()
-    compile_again(0, 40)
+    compile_again(0, 2 * SIZES)
     before = resident()
-    compile_again(40, compiles)
+    compile_again(2 * SIZES, compiles)
     return {"calls": after_calls / at_first - 1, "compiles": (resident() - before) / before, "KiB": after_calls}
 
 
@@ -67,9 +71,7 @@ def main() -> int:
         found[backend] = json.loads(said.splitlines()[-1])
         print(f"{backend:12} {found[backend]['calls']:+8.2%} after {arguments.calls} calls, {found[backend]['compiles']:+8.2%} after "
               f"{arguments.compiles} compilations")  # fmt: skip
-    own = found["tilewright"]["compiles"] - found["aot_eager"]["compiles"]
-    print(f"beyond torch's own: {own:+.2%}")
-    return int(found["tilewright"]["calls"] >= 0.01 or own >= 0.01)
+    return int(max(found["tilewright"]["calls"], found["tilewright"]["compiles"]) >= 0.01)
 
 
 if __name__ == "__main__":
