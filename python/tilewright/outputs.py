@@ -11,6 +11,7 @@ from torch import fx
 from torch._prims_common import is_non_overlapping_and_dense_or_false
 
 from .recipes import Number, Replay, StridedCopy, expression_of
+from .sizes import stride_expression
 
 aten = torch.ops.aten
 
@@ -115,7 +116,7 @@ def recipes_for(walker, values):
     shared = shared_memory(values[: walker.first_saved])
 
     def output(value: fx.Node, held: torch.Tensor, layout) -> int:
-        from .walker import dtype_name, stride_expression
+        from .walker import dtype_name
 
         ref = walker.refs[value]
         strides = [stride_expression(s) for s in layout]

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 import torch
 from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
-from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols, statically_known_true
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 from . import _tilewright, lowerings, strided, symbolic_floats, whole
 from .devices import is_transfer, mixes
 from .recording import RecordedGraph
+from .sizes import expression, stride_expression
 
 MOST = 2**63 - 1
 _FRAME = re.compile(r'File "([^"]*)", line (\d+), in (.*)')
@@ -50,35 +51,6 @@ class Imported:
     returned: set[int] = field(default_factory=set)  # arguments that results are, or are views of
     device: torch.device = torch.device("cpu")  # where its tensors are
     lets_go: bool = False  # a call lets go of arguments as they are read: nobody else needs them
-
-
-def _is_one(size: torch.SymInt) -> bool:
-    """Whether torch has made a guard of this composed size being 1, to broadcast it."""
-    expr = size.node.expr
-    return not expr.is_number and not expr.is_Symbol and size.node.hint in (None, 1) and statically_known_true(size == 1)
-
-
-def expression(size) -> int | str:
-    """A size as an int or as sympy's text. One that is 1 by a guard is 1."""
-    if isinstance(size, int):
-        return size
-    expr = size.node.expr
-    if _is_one(size):
-        return 1
-    return int(expr) if expr.is_number else str(expr)
-
-
-def stride_expression(stride) -> int | str:
-    """A stride as an int or as sympy's text. torch says max(1, size), so that no stride of an empty tensor is 0: there
-    nobody sees it. Sizes in it that are 1 by a guard are 1 here, too."""
-    if isinstance(stride, int):
-        return stride
-    node, expr = stride.node, stride.node.expr
-    expr = expr.replace(lambda e: e.func.__name__ == "Max" and 1 in e.args, lambda e: e.func(*(a for a in e.args if a != 1)))
-    for factor in expr.args if expr.is_Mul else (expr,):
-        if not factor.is_number and _is_one(node.shape_env.create_symintnode(factor, hint=None)):
-            expr = expr / factor
-    return int(expr) if expr.is_number else str(expr)
 
 
 def finite(bound, otherwise: int) -> int:

@@ -12,7 +12,8 @@ from torch import fx
 from torch._functorch._aot_autograd.schemas import OutputType
 
 from .outputs import view_chain
-from .walker import stride_expression, writes_argument
+from .sizes import stride_expression
+from .walker import writes_argument
 
 
 def strides_of(node: fx.Node) -> list[int | str]:

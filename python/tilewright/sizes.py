@@ -1,0 +1,112 @@
+"""Sizes and strides of symbols as the importer reads them: sympy's text, after what torch's guards say of them.
+
+    guards of the graph                           size                  read as
+    Eq((s0 + 1)//2, 4)                            (s0 + 1)//2           4
+    Eq(2*(s0//4), s0//2), Eq(4*(s0//4), s0)       s0, s0//2             4*(s0//4), 2*(s0//4)
+
+A guard holds before the graph runs; torch itself rewrites only lone symbols by one. Without that the importer would see two
+operands whose sizes are not known to be the same (rotary positions of a symbolic head, the joins of a U-net). The guards are
+solved as linear equations of symbols and of functions of them, without fractions, so that products of equal sizes are equal, too.
+"""
+
+from __future__ import annotations
+
+import weakref
+
+import sympy
+import torch
+from torch.fx.experimental.symbolic_shapes import statically_known_true
+
+
+def _is_one(size: torch.SymInt) -> bool:
+    """Whether torch has made a guard of this composed size being 1, to broadcast it."""
+    expr = size.node.expr
+    return not expr.is_number and not expr.is_Symbol and size.node.hint in (None, 1) and statically_known_true(size == 1)
+
+
+def _holds(term: sympy.Expr, one: sympy.Expr) -> bool:
+    """Whether `one` is in the term; a symbol may be in a function there."""
+    if one.is_Symbol:
+        return any(factor.as_base_exp()[0] == one for factor in sympy.Mul.make_args(term))
+    return term.has(one)
+
+
+class _Equalities:
+    """What the guards of a ShapeEnv say to be equal, solved: what stands for symbols, and for functions such as s0//4."""
+
+    def __init__(self, guards: list):
+        self.count = len(guards)
+        self.solved: dict[sympy.Expr, sympy.Expr] = {}
+        self.known: dict[sympy.Expr, sympy.Expr] = {}  # what was asked for before
+        for guard in guards:
+            if isinstance(guard.expr, sympy.Eq):
+                self.solve(self.read(guard.expr.lhs - guard.expr.rhs))
+
+    def solve(self, zero: sympy.Expr) -> None:
+        """Solves `zero` = 0 for the most composed of what has the least factor and stands in no other term."""
+        terms = [term.as_coeff_Mul() for term in sympy.Add.make_args(zero)]
+        least = sympy.gcd([factor for factor, _ in terms])
+        lone = [(one, factor) for factor, one in terms if abs(factor) == least and (one.is_Symbol or one.is_Function)
+                and not any(_holds(other, one) for _, other in terms if other != one)]  # fmt: skip
+        if lone:
+            one, factor = max(lone, key=lambda pair: (pair[0].count_ops(), str(pair[0])))
+            self.solved[one] = sympy.expand(one - zero / factor)
+            self.solved = {key: self.read(value) for key, value in self.solved.items()}
+
+    def read(self, expr: sympy.Expr) -> sympy.Expr:
+        return sympy.expand(self.replace(expr, symbols=True)) if self.solved else sympy.expand(expr)
+
+    def replace(self, expr: sympy.Expr, symbols: bool) -> sympy.Expr:
+        """Not symbols within functions: s0 is 4*(s0//4)."""
+        found = self.solved.get(expr)
+        if found is not None and (symbols or not expr.is_Symbol):
+            return found
+        if expr.is_Add or expr.is_Mul or expr.is_Pow:
+            return expr.func(*(self.replace(argument, symbols) for argument in expr.args))
+        if expr.is_Function:
+            changed = expr.func(*(self.replace(argument, symbols=False) for argument in expr.args))
+            return changed if changed == expr else self.replace(changed, symbols)
+        return expr
+
+    def apply(self, expr: sympy.Expr) -> sympy.Expr:
+        found = self.known.get(expr)
+        if found is None:
+            found = self.known[expr] = self.read(expr)
+        return found
+
+
+_equalities: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+
+
+def _read(node: torch.SymNode, expr: sympy.Expr) -> sympy.Expr:
+    """The expression, after the guards."""
+    if expr.is_number or node.shape_env is None:
+        return expr
+    known = _equalities.get(node.shape_env)
+    if known is None or known.count != len(node.shape_env.guards):
+        known = _equalities[node.shape_env] = _Equalities(node.shape_env.guards)
+    return known.apply(expr) if known.solved else expr
+
+
+def expression(size) -> int | str:
+    """A size as an int or as sympy's text."""
+    if isinstance(size, int):
+        return size
+    if _is_one(size):
+        return 1
+    expr = _read(size.node, size.node.expr)
+    return int(expr) if expr.is_number else str(expr)
+
+
+def stride_expression(stride) -> int | str:
+    """A stride as an int or as sympy's text. torch says max(1, size), so that no stride of an empty tensor is 0: there
+    nobody sees it."""
+    if isinstance(stride, int):
+        return stride
+    node, expr = stride.node, stride.node.expr
+    expr = expr.replace(lambda e: e.func.__name__ == "Max" and 1 in e.args, lambda e: e.func(*(a for a in e.args if a != 1)))
+    for factor in expr.args if expr.is_Mul else (expr,):
+        if not factor.is_number and _is_one(node.shape_env.create_symintnode(factor, hint=None)):
+            expr = expr / factor
+    expr = _read(node, expr)
+    return int(expr) if expr.is_number else str(expr)
