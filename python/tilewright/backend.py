@@ -39,14 +39,14 @@ class CompileError(RuntimeError):
 
 def compile_whole(gm, options, static, report, keep, watch=None, **layouts) -> Program | Imported:
     """The compiled graph, or what was refused. `layouts`: what walk() shall know of arguments and results."""
-    imported = walk(gm, static, report.name, **layouts)
+    imported = walk(gm, static, report.name, asserts=True, **layouts)
     if imported.refusals:
         return imported
     imported.lets_go = report.kind == "backward"  # saved activations are freed as gradients are made
     try:
         program = Program(imported, options, f"tilewright: {report.name} ({report.kind})", keep)
     except RuntimeError as error:
-        again = walk(gm, static, report.name, **layouts)  # compiling has consumed it
+        again = walk(gm, static, report.name, asserts=True, **layouts)  # compiling has consumed it
         folder = reproducer.write(gm, again.graph.text(), options, error)
         raise CompileError(f"{error}\ntilewright: a script that repeats this, and the IR, are in {folder}") from error
     if watch is not None:

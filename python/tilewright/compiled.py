@@ -70,6 +70,20 @@ def resolving(call, negatives: list[int]):
     return run
 
 
+def asserting(call, said: list[str]):
+    """`call`, whose last results are what torch's asserts look at: RuntimeError where one is false."""
+
+    def run(arguments):
+        results = call(arguments)
+        kept = len(results) - len(said)
+        for condition, text in zip(results[kept:], said, strict=True):
+            if not condition:
+                raise RuntimeError(text)
+        return results[:kept]
+
+    return run
+
+
 def build(imported: Imported, options: CompileOptions) -> _tilewright.GraphCall:
     """Compiles what was imported without refusals."""
     options = options.on(imported.device)
@@ -101,6 +115,8 @@ class Program:
         self.call.record = record
         self.call.name = title
         self.run = resolving(self.call, imported.negatives) if imported.negatives else self.call
+        if imported.asserted:
+            self.run = asserting(self.run, imported.asserted)
         for text in self.call.report().get("warnings", []):
             warnings.warn("tilewright: " + text, stacklevel=2)
 

@@ -149,6 +149,9 @@ def recipes_for(walker, values):
             pending.append(("compute", 0, replay(chain, output(chain[0], root, root.stride()), symbols, of_results=True)))
         else:
             pending.append(("tensor", output(value, held, layout), (held.shape, layout)))
+    for value in walker.conditions:
+        held = value.meta["val"]
+        pending.append(("tensor", output(value, held, held.stride()), (held.shape, held.stride())))
     dense = walker.graph.outputs(wanted + walker.writes)
 
     def function(size):

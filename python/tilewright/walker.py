@@ -18,6 +18,7 @@ from .recording import RecordedGraph
 from .sizes import expression, stride_expression
 
 MOST = 2**63 - 1
+ASSERTS = (torch.ops.aten._assert_async.default, torch.ops.aten._assert_async.msg)
 _FRAME = re.compile(r'File "([^"]*)", line (\d+), in (.*)')
 
 
@@ -45,6 +46,7 @@ class Imported:
     hints: list[int] = field(default_factory=list)  # per symbol declared, its value in the traced call: what tuning measures at
     symbol_sources: list[tuple[int, int, int, int]] = field(default_factory=list)
     recipes: list[tuple[str, int, object]] = field(default_factory=list)
+    asserted: list[str] = field(default_factory=list)  # what to say where one of the last results is false
     copied_inputs: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)  # per input of the program
     negatives: list[int] = field(default_factory=list)  # arguments whose signs are pending: torch's lazy negatives
@@ -123,8 +125,9 @@ def unsupported_tensor(value, device: torch.device | None) -> str:
 
 class Walker:
     def __init__(self, gm: fx.GraphModule, static: set[int], name: str, strides: dict[fx.Node, tuple], first_saved: int,
-                 anywhere: bool):  # fmt: skip
+                 anywhere: bool, asserts: bool):  # fmt: skip
         self.gm = gm
+        self.asserts = asserts
         self.device = None if anywhere else device_of(gm)
         self.static = static
         self.strides = strides
@@ -139,6 +142,7 @@ class Walker:
         self.arguments: dict[fx.Node, int] = {}
         self.numbers: dict[fx.Node, tuple[int, list]] = {}  # input of the program and its strides there
         self.writes: list = []  # results that are written into inputs
+        self.conditions: list[fx.Node] = []  # of asserts
         self.unknown: set[str] = set()  # symbols that follow from contents
         self.found: set[str] = set()  # those of them that a node in eager has found
 
@@ -329,12 +333,23 @@ class Walker:
             self.writes.append((self.refs[source], dtype_name(held.dtype), strides, number))
             self.arguments[node] = self.arguments[into]
 
+    def add_assert(self, node: fx.Node):
+        """torch's check of a tensor of one element, as of one_hot's classes: another result, read after the call."""
+        condition, said = node.args[0], node.args[1] if len(node.args) > 1 else "Expected Tensor with single nonzero value, but got zero"
+        if condition not in self.refs:
+            self.refuse(node, f"its argument {condition.name} runs in eager", follows=True)
+        else:
+            self.conditions.append(condition)
+            self.result.asserted.append(said + "".join(f" ({file}:{line} in {name})" for file, line, name in self.frames_of(node)))
+
     def add_node(self, node: fx.Node):
         value = node.meta.get("val")
         if self.device is None and (is_transfer(node) or mixes(node)):
             return self.refuse(node, mixes(node) or "it copies between devices")
         if writes_argument(node):
             return self.add_write(node)
+        if node.target in ASSERTS and self.asserts and self.device is not None and self.device.type == "cpu":
+            return self.add_assert(node)  # on a GPU a read would wait for the call
         if node.target is operator.getitem:
             source, index = node.args
             if source in self.lists:
@@ -422,11 +437,11 @@ class Walker:
 
 
 def walk(gm: fx.GraphModule, static=(), name: str = "graph", strides: dict[fx.Node, tuple] | None = None,
-         first_saved: int = MOST, anywhere: bool = False) -> Imported:  # fmt: skip
+         first_saved: int = MOST, anywhere: bool = False, asserts: bool = False) -> Imported:  # fmt: skip
     """Imports `gm`, whose nodes carry fake tensors in meta["val"]. Refusals are listed in the result.
 
     `strides` are those of arguments and results that do not have the strides of their fake tensors. Results from number
     `first_saved` on are for a backward graph alone and may share memory with each other. With `anywhere` tensors may be on
-    several devices: only the refusals count.
+    several devices: only the refusals count. With `asserts` the caller looks at the results that torch's asserts demand.
     """
-    return Walker(gm, set(static), name, strides or {}, first_saved, anywhere).walk()
+    return Walker(gm, set(static), name, strides or {}, first_saved, anywhere, asserts).walk()

@@ -180,3 +180,59 @@ def test_truncated_module(tmp_path):
         (tmp_path / "cut.mlir").write_text(whole[:cut])
         done = subprocess.run([driver(), "compile", str(tmp_path / "cut.mlir")], capture_output=True)
         assert done.returncode == 1 and done.stderr, cut
+
+
+# -- what torch asserts of data ------------------------------------------------------
+
+
+def classes(index, weight):
+    return torch.nn.functional.one_hot(index, 5).float() @ weight
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_an_assert_is_raised_as_torch_does(dynamic):
+    torch._dynamo.reset()
+    compiled = torch.compile(classes, backend="tilewright", fullgraph=True, dynamic=dynamic, options={"strict": True})
+    weight = torch.randn(5, 3, requires_grad=True)
+    for index in (torch.tensor([0, 4, 2]), torch.tensor([3, 3, 1])):
+        assert torch.equal(compiled(index, weight), classes(index, weight))
+        compiled(index, weight).sum().backward()
+    for bad, text in (([1, 7], "smaller than num_classes"), ([-1, 2], "non-negative")):
+        with pytest.raises(RuntimeError, match=text):
+            classes(torch.tensor(bad), weight)
+        with pytest.raises(RuntimeError, match=rf"{text}.*test_bad_input.py:\d+ in classes"):
+            compiled(torch.tensor(bad), weight)
+    assert torch.equal(compiled(torch.tensor([4, 0]), weight), classes(torch.tensor([4, 0]), weight))
+
+
+def test_an_assert_between_parts():
+    """The first in a program that ops in eager surround, the second of what one of these makes."""
+
+    def function(x):
+        torch._assert_async(x.sum() > 0, "the sum is not positive")
+        y = torch.fft.rfft(x * 2).abs()
+        torch._assert_async(torch.isfinite(y).all(), "infinite")
+        return y + 1
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compiled = torch.compile(function, backend="tilewright", fullgraph=True)
+        torch.testing.assert_close(compiled(torch.ones(8)), function(torch.ones(8)))
+        for bad in (-torch.ones(8), torch.full((8,), float("inf"))):
+            with pytest.raises(RuntimeError) as theirs:
+                function(bad)
+            with pytest.raises(RuntimeError) as ours:
+                compiled(bad)
+            assert str(theirs.value) in str(ours.value)
+
+
+def test_an_assert_writes_nothing_else():
+    def function(x, y):
+        torch._assert_async((y > 0).all(), "not positive")
+        return x.add_(1)
+
+    compiled = torch.compile(function, backend="tilewright", fullgraph=True, options={"strict": True})
+    x = torch.zeros(3)
+    assert compiled(x, torch.ones(2)) is x and torch.equal(x, torch.ones(3))
+    with pytest.raises(RuntimeError, match="not positive"):
+        compiled(x, -torch.ones(2))

@@ -138,12 +138,28 @@ def _spread(x, dim: int, kernel: int, stride: int, padding: int, size: int):
     apart = aten.constant_pad_nd(apart, [*behind, 0, stride - apart.shape[dim + 1]]).flatten(dim, dim + 1)
     if kernel > stride:  # place p of the padded line is in the windows that begin at p, p - 1, ..., p - kernel + 1
         length = (out - 1) * stride + kernel
-        line = aten.constant_pad_nd(apart, [*behind, kernel - 1, length - apart.shape[dim]])
+        line = aten.constant_pad_nd(apart, [*behind, kernel - 1, kernel - stride])
         apart = line.narrow(dim, 0, length)
         for step in range(1, kernel):
             apart = apart + line.narrow(dim, step, length)
-    reach = max(padding + size - apart.shape[dim], 0)
+    known = isinstance(size, int) and isinstance(out, int)
+    reach = max(padding + size - apart.shape[dim], 0) if known else max(kernel, stride)  # at least as far as that
     return aten.constant_pad_nd(apart, [*behind, 0, reach]).narrow(dim, padding, size)
+
+
+def _lengths(size: int, out: int, kernel: int, stride: int, padding: int, with_padding: bool, dtype):
+    """How many elements each window averages."""
+    begins = [o * stride - padding for o in range(out)]
+    ends = [min(b + kernel, size + padding) for b in begins]
+    return constant([e - b if with_padding else min(e, size) - max(b, 0) for b, e in zip(begins, ends)], dtype)
+
+
+def _symbolic_lengths(size, out, kernel: int, stride: int, padding: int, with_padding: bool, dtype):
+    begins = torch.arange(out, dtype=torch.int64) * stride - padding
+    ends = torch.minimum(begins + kernel, torch.full((), size + padding, dtype=torch.int64))
+    if not with_padding:
+        begins, ends = begins.clamp(min=0), torch.minimum(ends, torch.full((), size, dtype=torch.int64))
+    return (ends - begins).to(dtype)
 
 
 def _of_averages(spatial: int):
@@ -155,22 +171,19 @@ def _of_averages(spatial: int):
         known = all(isinstance(s, int) for s in [*sizes, *outs])
         if known and grad.numel() == 0:
             return x.new_zeros(x.shape)
-        if not known or any(k > s and k > FEW for k, s in zip(kernel, stride)):
+        if any(k > s and k > FEW for k, s in zip(kernel, stride)):
             return NotImplemented
         part = widened(grad)
-        lengths = []
-        for size, out, k, s, pad in zip(sizes, outs, kernel, stride, padding):
-            begins = [o * s - pad for o in range(out)]
-            ends = [min(b + k, size + pad) for b in begins]
-            lengths.append([e - b if count_include_pad else min(e, size) - max(b, 0) for b, e in zip(begins, ends)])
         if divisor_override is not None:
             part = part / divisor_override
-        elif all(len(set(along)) == 1 for along in lengths):
-            part = part / math.prod(along[0] for along in lengths)
+        elif not ceil_mode and (count_include_pad or not any(padding)):
+            part = part / math.prod(kernel)
         else:
-            divisor = constant(lengths[0], part.dtype)
-            for along in lengths[1:]:
-                divisor = divisor.unsqueeze(-1) * constant(along, part.dtype)
+            divisor = 1
+            for size, out, k, s, pad in zip(sizes, outs, kernel, stride, padding):
+                lengths = _lengths if isinstance(size, int) and isinstance(out, int) else _symbolic_lengths
+                along = lengths(size, out, k, s, pad, count_include_pad, part.dtype)
+                divisor = along if isinstance(divisor, int) else divisor.unsqueeze(-1) * along
             part = part / divisor
         for dim, k, s, pad, size in zip(range(x.dim() - spatial, x.dim()), kernel, stride, padding, sizes):
             part = _spread(part, dim, k, s, pad, size)
