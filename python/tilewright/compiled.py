@@ -18,6 +18,7 @@ from torch._inductor.output_code import OutputCode
 from torch.utils._python_dispatch import _disable_current_modes
 
 from . import _tilewright
+from .asserts import asserting
 from .eager_strides import in_order
 from .idle_memory import give_back_at_steps
 from .options import CompileOptions
@@ -66,20 +67,6 @@ def resolving(call, negatives: list[int]):
         for index in negatives:
             arguments[index] = arguments[index].resolve_neg()
         return call(arguments)
-
-    return run
-
-
-def asserting(call, said: list[str]):
-    """`call`, whose last results are what torch's asserts look at: RuntimeError where one is false."""
-
-    def run(arguments):
-        results = call(arguments)
-        kept = len(results) - len(said)
-        for condition, text in zip(results[kept:], said, strict=True):
-            if not condition:
-                raise RuntimeError(text)
-        return results[:kept]
 
     return run
 

@@ -13,12 +13,12 @@ from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 from . import _tilewright, lowerings, strided, symbolic_floats, whole
+from .asserts import checked, is_token
 from .devices import is_transfer, mixes
 from .recording import RecordedGraph
 from .sizes import expression, stride_expression
 
 MOST = 2**63 - 1
-ASSERTS = (torch.ops.aten._assert_async.default, torch.ops.aten._assert_async.msg)
 _FRAME = re.compile(r'File "([^"]*)", line (\d+), in (.*)')
 
 
@@ -46,7 +46,7 @@ class Imported:
     hints: list[int] = field(default_factory=list)  # per symbol declared, its value in the traced call: what tuning measures at
     symbol_sources: list[tuple[int, int, int, int]] = field(default_factory=list)
     recipes: list[tuple[str, int, object]] = field(default_factory=list)
-    asserted: list[str] = field(default_factory=list)  # what to say where one of the last results is false
+    asserted: list = field(default_factory=list)  # what looks at each of the last results after a call: asserts.py
     copied_inputs: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)  # per input of the program
     negatives: list[int] = field(default_factory=list)  # arguments whose signs are pending: torch's lazy negatives
@@ -279,7 +279,7 @@ class Walker:
         for index, node in enumerate(placeholders):
             self.arguments[node] = index
             value = node.meta.get("val")
-            if isinstance(value, torch.Tensor) and node.users:
+            if isinstance(value, torch.Tensor) and node.users and not is_token(node):
                 # What is written is no parameter from which packs are made once.
                 is_static = index in self.static and not any(writes_argument(user) for user in node.users)
                 self.add_input(node, node.name, value, index, is_static)
@@ -333,14 +333,14 @@ class Walker:
             self.writes.append((self.refs[source], dtype_name(held.dtype), strides, number))
             self.arguments[node] = self.arguments[into]
 
-    def add_assert(self, node: fx.Node):
-        """torch's check of a tensor of one element, as of one_hot's classes: another result, read after the call."""
-        condition, said = node.args[0], node.args[1] if len(node.args) > 1 else "Expected Tensor with single nonzero value, but got zero"
-        if condition not in self.refs:
-            self.refuse(node, f"its argument {condition.name} runs in eager", follows=True)
-        else:
-            self.conditions.append(condition)
-            self.result.asserted.append(said + "".join(f" ({file}:{line} in {name})" for file, line, name in self.frames_of(node)))
+    def add_assert(self, node: fx.Node, tensor: fx.Node, check) -> None:
+        """The tensor is one more result. The token of an effect of torch's is the one before, which is None at a call."""
+        if tensor not in self.refs:
+            return self.refuse(node, f"its argument {tensor.name} runs in eager", follows=True)
+        self.conditions.append(tensor)
+        self.result.asserted.append(check)
+        for token in node.users:
+            self.arguments[token] = self.arguments[node.args[0]]
 
     def add_node(self, node: fx.Node):
         value = node.meta.get("val")
@@ -348,10 +348,12 @@ class Walker:
             return self.refuse(node, mixes(node) or "it copies between devices")
         if writes_argument(node):
             return self.add_write(node)
-        if node.target in ASSERTS and self.asserts and self.device is not None and self.device.type == "cpu":
-            return self.add_assert(node)  # on a GPU a read would wait for the call
+        if self.asserts and self.device is not None and self.device.type == "cpu" and (found := checked(node, self.frames_of(node))):
+            return self.add_assert(node, *found)
         if node.target is operator.getitem:
             source, index = node.args
+            if node in self.arguments:  # the token of an effect
+                return
             if source in self.lists:
                 self.refs[node] = _tilewright.Ref(self.lists[source], index)
             elif source not in self.reasons or node.users:

@@ -236,3 +236,38 @@ def test_an_assert_writes_nothing_else():
     assert compiled(x, torch.ones(2)) is x and torch.equal(x, torch.ones(3))
     with pytest.raises(RuntimeError, match="not positive"):
         compiled(x, -torch.ones(2))
+
+
+def inverse(x):
+    return torch.linalg.inv(x) * 2
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_a_singular_matrix(training):
+    """What checks `info` is an effect of torch's, with a token."""
+    torch._dynamo.reset()
+    compiled = torch.compile(inverse, backend="tilewright", fullgraph=True, options={"strict": True})
+    x = torch.eye(3) * 2 + 1
+    torch.testing.assert_close(compiled(x.requires_grad_(training)), inverse(x))
+    singular = torch.ones(3, 3, requires_grad=training)
+    with pytest.raises(torch.linalg.LinAlgError) as theirs:
+        inverse(singular)
+    with pytest.raises(torch.linalg.LinAlgError, match=r"test_bad_input.py:\d+ in inverse\)$") as ours:
+        compiled(singular)
+    assert str(ours.value).startswith(str(theirs.value).splitlines()[0])
+
+
+def test_several_effects_in_order():
+    def both(x, y):
+        return torch.linalg.inv(x) + torch.linalg.inv(y)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for fn in (both, lambda x, y: both(x, y) + torch.fft.fft(torch.linalg.inv(x)).real):
+            torch._dynamo.reset()
+            compiled = torch.compile(fn, backend="tilewright", fullgraph=True)
+            x, y = torch.eye(3) * 2 + 1, torch.eye(3)
+            torch.testing.assert_close(compiled(x, y), fn(x, y))
+            for bad in ((torch.zeros(3, 3), y), (x, torch.zeros(3, 3))):
+                with pytest.raises(torch.linalg.LinAlgError, match="singular"):
+                    compiled(*bad)

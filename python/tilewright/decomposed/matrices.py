@@ -229,10 +229,22 @@ def inv_ex(a, *, check_errors=False):
     return by_columns(_solve(factors, pivots, torch.eye(a.shape[-1], dtype=a.dtype).expand(a.shape), False)), info
 
 
+@of_small
+def solve_ex(a, b, *, left=True, check_errors=False):
+    if check_errors:
+        return NotImplemented
+    is_vector = b.dim() == 1 or (b.dim() == a.dim() - 1 and b.shape == a.shape[:-1])
+    sides = b.unsqueeze(-1) if is_vector else b
+    factors, pivots, info = _factor(a)
+    x = _solve(factors, pivots, sides, False) if left else _solve(factors, pivots, sides.mT, True).mT
+    x = x.squeeze(-1) if is_vector else x
+    return by_columns(x) if left and x.dim() > 1 else x.contiguous(), by_columns(factors), pivots, info
+
+
 TABLE = {
     aten.linalg_solve_triangular.default: solve_triangular, aten.triangular_solve.default: triangular_solve,
     aten.cholesky_solve.default: cholesky_solve, aten.cholesky_inverse.default: cholesky_inverse, aten.linalg_cholesky_ex.default: cholesky_ex,
     aten.linalg_lu_factor_ex.default: lu_factor_ex, aten.lu_unpack.default: lu_unpack, aten.linalg_lu.default: linalg_lu,
     aten.linalg_lu_solve.default: lu_solve, aten._linalg_det.default: det, aten._linalg_slogdet.default: slogdet,
-    aten.linalg_inv_ex.default: inv_ex,
+    aten.linalg_inv_ex.default: inv_ex, aten._linalg_solve_ex.default: solve_ex,
 }  # fmt: skip

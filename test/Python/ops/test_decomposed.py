@@ -132,6 +132,11 @@ MATRICES = {
     "lu_unpack": (lambda f, p: torch.lu_unpack(f, p), *FACTORED), "det": (torch.linalg.det, A), "slogdet": (torch.linalg.slogdet, A),
     "det of a singular one": (torch.linalg.det, torch.ones(4, 4)), "det of nothing": (torch.linalg.det, torch.ones(2, 0, 0)),
     "inv_ex": (lambda a: torch.linalg.inv_ex(a), A), "cholesky_ex": (lambda a: torch.linalg.cholesky_ex(a @ a.mT), A),
+    "inv": (torch.linalg.inv, A), "cholesky": (lambda a: torch.linalg.cholesky(a @ a.mT), A), "lu_factor": (torch.linalg.lu_factor, A),
+    "solve": (torch.linalg.solve, A, B), "solve with vectors": (torch.linalg.solve, A, B[..., 0]), "solve with a vector": (torch.linalg.solve, A[0], B[0, :, 0]),
+    "solve for several": (torch.linalg.solve, A[0], B), "solve by several": (torch.linalg.solve, A, B[0]), "solve by columns": (lambda a, b: torch.linalg.solve(a.mT, b), A, B),
+    "solve from the right": (lambda a, b: torch.linalg.solve(a, b, left=False), A, B.mT.contiguous()), "solve_ex": (lambda a, b: torch.linalg.solve_ex(a, b), A, B),
+    "solve nothing": (torch.linalg.solve, torch.ones(2, 0, 0), torch.ones(2, 0, 3)), "matrix_power": (lambda a: torch.linalg.matrix_power(a, -3), A),
     "cholesky_ex upper": (lambda a: torch.linalg.cholesky_ex(a @ a.mT, upper=True), A), "cholesky_inverse": (torch.cholesky_inverse, A.tril()),
     "cholesky_solve": (lambda b, a: torch.cholesky_solve(b, a), B, A.tril()),
     "solve_triangular": (lambda a, b: [torch.linalg.solve_triangular(a, b, upper=u) for u in (False, True)], A, B),
@@ -147,7 +152,8 @@ def test_small_matrices(name):
     check(*MATRICES[name])
 
 
-@pytest.mark.parametrize("fn", [torch.linalg.det, lambda a: torch.linalg.slogdet(a)[1], lambda a: torch.linalg.inv_ex(a)[0]])
+@pytest.mark.parametrize("fn", [torch.linalg.det, lambda a: torch.linalg.slogdet(a)[1], lambda a: torch.linalg.inv_ex(a)[0], torch.linalg.inv,
+                                lambda a: torch.linalg.solve(a, B.to(a)), lambda a: torch.linalg.solve(a, B.to(a)[..., 0]), lambda a: torch.linalg.solve(a, B.to(a).mT, left=False)])  # fmt: skip
 def test_gradients_of_small_matrices(fn):
     check_gradient(fn, A)
 
