@@ -1,4 +1,4 @@
-"""Copies of views, and writes into them."""
+"""Copies of views, and writes into them; zeros."""
 
 from __future__ import annotations
 
@@ -67,7 +67,20 @@ def triangle_indices(lower: bool):
     return indices
 
 
+def efficient_zero(size, *, dtype=None, layout=None, device=None, pin_memory=None):
+    """torch's tensor of zeros without memory, of which gradients of gradients are made."""
+    return torch.zeros(size, dtype=dtype, device=device)
+
+
+def zeros_as(x, other, *, self_num_batch_dims=0):
+    """A tangent of `other` for each of x's batch: how it lies in memory is nobody's business but forward mode's."""
+    if self_num_batch_dims == 0:
+        return torch.zeros_like(other)
+    return other.new_zeros([*x.shape[:self_num_batch_dims], *other.shape])
+
+
 TABLE = {
+    aten._efficientzerotensor.default: efficient_zero, aten._new_zeros_with_same_feature_meta.default: zeros_as,
     aten.channel_shuffle.default: channel_shuffle, aten.native_channel_shuffle.default: channel_shuffle,
     aten.narrow_copy.default: narrow_copy, aten.permute_copy.default: permute_copy, aten.unbind_copy.int: unbind_copy,
     aten.as_strided_copy.default: as_strided_copy, aten.diagonal_scatter.default: diagonal_scatter,

@@ -104,6 +104,19 @@ def test_a_small_gradient_of_soft_margin_loss():
     check_gradient(lambda x: F.soft_margin_loss(x, target[0]), torch.tensor(17.5))
 
 
+def test_second_derivatives():
+    """Of forward mode over reverse mode torch makes zeros without memory."""
+    weight = torch.randn(5, 4)
+
+    def energy(v):
+        return ((weight.to(v) @ v).tanh() ** 2).sum()
+
+    for fn in (torch.func.hessian(energy), torch.func.jacfwd(torch.func.jacrev(energy)), lambda v: torch.func.jvp(torch.func.grad(energy), (v,), (v * 2,))[1]):
+        check(fn, X[0, :4].contiguous())
+        check_gradient(fn, X[0, :4].contiguous())
+    check_gradient(torch.sgn, X)
+
+
 def test_a_recurrence_of_parameters_compiles():
     """Each term reads two before it: what is asked of all paths is asked for ever."""
 
