@@ -97,12 +97,20 @@ def cdist(x1, x2, p, compute_mode):
 
 def pdist(x, p=2.0):
     n = x.shape[0]
-    if not isinstance(n, int) or n > 256:
-        return NotImplemented
-    pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
-    if not pairs:
-        return x.new_zeros(0)
-    first, second = constant([i for i, _ in pairs]), constant([j for _, j in pairs])
+    if isinstance(n, int):
+        if n > 256:
+            return NotImplemented
+        pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
+        if not pairs:
+            return x.new_zeros(0)
+        first, second = constant([i for i, _ in pairs]), constant([j for _, j in pairs])
+    else:
+        # Pairs of i begin at i (2 n - 1 - i) / 2. The root in float64 is at most one off.
+        number = torch.arange(n * (n - 1) // 2, dtype=torch.int64)
+        first = ((2 * n - 1 - ((2 * n - 1) * (2 * n - 1) - 8 * number).double().sqrt()) / 2).to(torch.int64)
+        first = first - (first * (2 * n - 1 - first) // 2 > number).to(torch.int64)
+        first = first + ((first + 1) * (2 * n - 2 - first) // 2 <= number).to(torch.int64)
+        second = number - first * (2 * n - 1 - first) // 2 + first + 1
     return _distance(x.index_select(0, first) - x.index_select(0, second), p)
 
 
@@ -126,23 +134,25 @@ def _of_distances(grad, difference, p, distance):
 
 
 def cdist_backward(grad, x1, x2, p, distances):
-    sizes = (*x1.shape, *x2.shape)
-    if not all(isinstance(size, int) for size in sizes):
-        return NotImplemented
-    if 0 in sizes:
+    if any(isinstance(size, int) and size == 0 for size in (*x1.shape, *x2.shape)):
         return x1.new_zeros(x1.shape)
     return _of_distances(grad, x1.unsqueeze(-2) - x2.unsqueeze(-3), p, distances).sum(-2)
 
 
 def pdist_backward(grad, x, p, distances):
     """As of all pairs, of which each has its distance in the list of those with the smaller number first."""
-    n = x.shape[0]
-    if not isinstance(n, int) or n > 256:
-        return NotImplemented
-    if n < 2 or x.shape[1] == 0:
-        return x.new_zeros(x.shape)
-    order = [[abs(i - j) - 1 + min(i, j) * n - min(i, j) * (min(i, j) + 1) // 2 if i != j else 0 for j in range(n)] for i in range(n)]
-    place = constant(order).reshape(-1)
+    n, width = x.shape
+    if isinstance(n, int):
+        if n > 256:
+            return NotImplemented
+        if n < 2 or isinstance(width, int) and width == 0:
+            return x.new_zeros(x.shape)
+        order = [[abs(i - j) - 1 + min(i, j) * n - min(i, j) * (min(i, j) + 1) // 2 if i != j else 0 for j in range(n)] for i in range(n)]
+        place = constant(order).reshape(-1)
+    else:
+        i, j = torch.arange(n, dtype=torch.int64)[:, None], torch.arange(n, dtype=torch.int64)
+        less = torch.minimum(i, j)
+        place = torch.where(i == j, 0, (i - j).abs() - 1 + less * n - less * (less + 1) // 2).reshape(-1)
     grads, lengths = (t.index_select(0, place).reshape(n, n) for t in (grad, distances))
     difference = x.unsqueeze(1) - x.unsqueeze(0)
     apart = torch.arange(n)[:, None] != torch.arange(n)

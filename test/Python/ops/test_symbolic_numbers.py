@@ -57,8 +57,9 @@ def test_a_pad_of_images_to_whole_windows():
             assert got.stride() == want.stride()
 
 
+POINTS = [(9, 4), (33, 7), (300, 5)]
 IMAGES = [(2, 3, 20, 23), (2, 3, 28, 15), (3, 3, 9, 41)]
-POOLS = {
+WITH_GRADIENTS = {
     "average of lines": (lambda x: F.adaptive_avg_pool1d(x, 5), [(2, 3, 20), (3, 4, 41)]), "averages": (lambda x: F.adaptive_avg_pool2d(x, 7), [(2, 3, 20, 23), (2, 3, 28, 14), (3, 3, 9, 41)]),
     "averages of volumes": (lambda x: F.adaptive_avg_pool3d(x, 3), [(2, 3, 7, 8, 9), (3, 4, 5, 6, 11)]),
     "largest": (lambda x: F.adaptive_max_pool2d(x, (3, 5), True), [(2, 3, 20, 23), (2, 3, 28, 15), (3, 3, 9, 41)]),
@@ -66,12 +67,13 @@ POOLS = {
     "overlapping": (lambda x: F.avg_pool2d(x, 3, 2, 1), IMAGES), "without padding": (lambda x: F.avg_pool2d(x, 5, 2, 2, count_include_pad=False), IMAGES),
     "beyond the edge": (lambda x: F.avg_pool2d(x, 3, 2, 1, True, False), IMAGES), "other divisor": (lambda x: F.avg_pool2d(x, (3, 2), (2, 1), (1, 0), divisor_override=5), IMAGES),
     "lines": (lambda x: F.avg_pool1d(x, 3, 2), [(2, 3, 20), (3, 4, 41)]), "volumes": (lambda x: F.avg_pool3d(x, 3, 2, 1, True, False), [(2, 3, 7, 8, 9), (3, 4, 5, 6, 11)]),
+    "distances of pairs": (lambda x: F.pdist(x), POINTS), "largest distances of pairs": (lambda x: F.pdist(x, float("inf")), POINTS), "distances": (lambda x: torch.cdist(x, x[1:] * 1.5, 1.0), POINTS),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", POOLS)
-def test_pools_of_symbolic_sizes(name):
-    function, shapes = POOLS[name]
+@pytest.mark.parametrize("name", WITH_GRADIENTS)
+def test_gradients_of_symbolic_sizes(name):
+    function, shapes = WITH_GRADIENTS[name]
     torch._dynamo.reset()
     ours = compiled_strictly(function, dynamic=True)
     for sizes in shapes:
