@@ -43,15 +43,18 @@ class NoErrors:
                 raise type(error)(str(error).splitlines()[0] + self.where) from None
 
 
-def checked(node: fx.Node, frames: list[tuple[str, int, str]]):
-    """(the node of a tensor, what to do with it after the call) where `node` is a check of data, else None."""
+def is_checked(node: fx.Node) -> bool:
+    """Whether `node` is a check of data."""
+    return node.target in ASSERTS or (node.target is torch.ops.higher_order.with_effects and node.args[1] is aten._linalg_check_errors.default)
+
+
+def check_of(node: fx.Node, frames: list[tuple[str, int, str]]):
+    """Of a check of data the node of the tensor, and what to do with the tensor after the call."""
     where = "".join(f" ({file}:{line} in {name})" for file, line, name in frames)
     if node.target in ASSERTS:
         return node.args[0], Holds(node.args[1] if len(node.args) > 1 else "Expected Tensor with single nonzero value, but got zero", where)
-    if node.target is torch.ops.higher_order.with_effects and node.args[1] is aten._linalg_check_errors.default:
-        _, _, info, api, *rest = node.args
-        return info, NoErrors(api, rest[0] if rest else node.kwargs["is_matrix"], where)
-    return None
+    _, _, info, api, *rest = node.args
+    return info, NoErrors(api, rest[0] if rest else node.kwargs["is_matrix"], where)
 
 
 def is_token(node: fx.Node) -> bool:

@@ -39,7 +39,7 @@ class _Equalities:
         self.solved: dict[sympy.Expr, sympy.Expr] = {}
         self.known: dict[sympy.Expr, sympy.Expr] = {}  # what was asked for before
         for guard in guards:
-            if isinstance(guard.expr, sympy.Eq):
+            if isinstance(guard.expr, sympy.Eq) and guard.expr.lhs.is_integer and guard.expr.rhs.is_integer:
                 self.solve(self.read(guard.expr.lhs - guard.expr.rhs))
 
     def solve(self, zero: sympy.Expr) -> None:

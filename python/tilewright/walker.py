@@ -13,7 +13,7 @@ from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 from . import _tilewright, lowerings, strided, symbolic_floats, whole
-from .asserts import checked, is_token
+from .asserts import check_of, is_checked, is_token
 from .devices import is_transfer, mixes
 from .recording import RecordedGraph
 from .sizes import expression, stride_expression
@@ -333,13 +333,16 @@ class Walker:
             self.writes.append((self.refs[source], dtype_name(held.dtype), strides, number))
             self.arguments[node] = self.arguments[into]
 
-    def add_assert(self, node: fx.Node, tensor: fx.Node, check) -> None:
+    def add_assert(self, node: fx.Node) -> None:
         """The tensor is one more result. The token of an effect of torch's is the one before, which is None at a call."""
-        if tensor not in self.refs:
-            return self.refuse(node, f"its argument {tensor.name} runs in eager", follows=True)
+        tensor, check = check_of(node, self.frames_of(node))
+        tokens = [user for user in node.users if user.target is operator.getitem and user.args[1] == 0]
+        missing = tensor if tensor not in self.refs else node.args[0] if tokens and node.args[0] not in self.arguments else None
+        if missing is not None:
+            return self.refuse(node, f"its argument {missing.name} runs in eager", follows=True)
         self.conditions.append(tensor)
         self.result.asserted.append(check)
-        for token in node.users:
+        for token in tokens:
             self.arguments[token] = self.arguments[node.args[0]]
 
     def add_node(self, node: fx.Node):
@@ -348,8 +351,8 @@ class Walker:
             return self.refuse(node, mixes(node) or "it copies between devices")
         if writes_argument(node):
             return self.add_write(node)
-        if self.asserts and self.device is not None and self.device.type == "cpu" and (found := checked(node, self.frames_of(node))):
-            return self.add_assert(node, *found)
+        if self.asserts and self.device is not None and self.device.type == "cpu" and is_checked(node):
+            return self.add_assert(node)
         if node.target is operator.getitem:
             source, index = node.args
             if node in self.arguments:  # the token of an effect
