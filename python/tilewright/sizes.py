@@ -34,20 +34,22 @@ def _holds(term: sympy.Expr, one: sympy.Expr) -> bool:
 class _Equalities:
     """What the guards of a ShapeEnv say to be equal, solved: what stands for symbols, and for functions such as s0//4."""
 
-    def __init__(self, guards: list):
+    def __init__(self, guards: list, replace=lambda expr: expr):
+        """`replace` does what torch knows of lone symbols: those that it has replaced are no symbols of graphs."""
         self.count = len(guards)
         self.solved: dict[sympy.Expr, sympy.Expr] = {}
         self.known: dict[sympy.Expr, sympy.Expr] = {}  # what was asked for before
         for guard in guards:
             if isinstance(guard.expr, sympy.Eq) and guard.expr.lhs.is_integer and guard.expr.rhs.is_integer:
-                self.solve(self.read(guard.expr.lhs - guard.expr.rhs))
+                self.solve(self.read(replace(guard.expr.lhs - guard.expr.rhs)))
 
     def solve(self, zero: sympy.Expr) -> None:
-        """Solves `zero` = 0 for the most composed of what has the least factor and stands in no other term."""
+        """Solves `zero` = 0 for the most composed of what has the least factor and stands in no other term. By no other symbols
+        than it has itself: a graph may have none of these."""
         terms = [term.as_coeff_Mul() for term in sympy.Add.make_args(zero)]
         least = sympy.gcd([factor for factor, _ in terms])
         lone = [(one, factor) for factor, one in terms if abs(factor) == least and (one.is_Symbol or one.is_Function)
-                and not any(_holds(other, one) for _, other in terms if other != one)]  # fmt: skip
+                and zero.free_symbols <= one.free_symbols and not any(_holds(other, one) for _, other in terms if other != one)]  # fmt: skip
         if lone:
             one, factor = max(lone, key=lambda pair: (pair[0].count_ops(), str(pair[0])))
             self.solved[one] = sympy.expand(one - zero / factor)
@@ -84,7 +86,7 @@ def _read(node: torch.SymNode, expr: sympy.Expr) -> sympy.Expr:
         return expr
     known = _equalities.get(node.shape_env)
     if known is None or known.count != len(node.shape_env.guards):
-        known = _equalities[node.shape_env] = _Equalities(node.shape_env.guards)
+        known = _equalities[node.shape_env] = _Equalities(node.shape_env.guards, node.shape_env.replace)
     return known.apply(expr) if known.solved else expr
 
 
