@@ -56,7 +56,7 @@ class _Equalities:
             self.solved = {key: self.read(value) for key, value in self.solved.items()}
 
     def read(self, expr: sympy.Expr) -> sympy.Expr:
-        return sympy.expand(self.replace(expr, symbols=True)) if self.solved else sympy.expand(expr)
+        return sympy.expand(self.replace(expr, symbols=True))
 
     def replace(self, expr: sympy.Expr, symbols: bool) -> sympy.Expr:
         """Not symbols within functions: s0 is 4*(s0//4)."""
@@ -80,14 +80,15 @@ class _Equalities:
 _equalities: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
-def _read(node: torch.SymNode, expr: sympy.Expr) -> sympy.Expr:
+def _text(node: torch.SymNode, expr: sympy.Expr) -> int | str:
     """The expression, after the guards."""
-    if expr.is_number or node.shape_env is None:
-        return expr
-    known = _equalities.get(node.shape_env)
-    if known is None or known.count != len(node.shape_env.guards):
-        known = _equalities[node.shape_env] = _Equalities(node.shape_env.guards, node.shape_env.replace)
-    return known.apply(expr) if known.solved else expr
+    if not expr.is_number and node.shape_env is not None:
+        known = _equalities.get(node.shape_env)
+        if known is None or known.count != len(node.shape_env.guards):
+            known = _equalities[node.shape_env] = _Equalities(node.shape_env.guards, node.shape_env.replace)
+        if known.solved:
+            expr = known.apply(expr)
+    return int(expr) if expr.is_number else str(expr)
 
 
 def expression(size) -> int | str:
@@ -96,8 +97,7 @@ def expression(size) -> int | str:
         return size
     if _is_one(size):
         return 1
-    expr = _read(size.node, size.node.expr)
-    return int(expr) if expr.is_number else str(expr)
+    return _text(size.node, size.node.expr)
 
 
 def stride_expression(stride) -> int | str:
@@ -110,5 +110,4 @@ def stride_expression(stride) -> int | str:
     for factor in expr.args if expr.is_Mul else (expr,):
         if not factor.is_number and _is_one(node.shape_env.create_symintnode(factor, hint=None)):
             expr = expr / factor
-    expr = _read(node, expr)
-    return int(expr) if expr.is_number else str(expr)
+    return _text(node, expr)

@@ -127,8 +127,8 @@ class Walker:
     def __init__(self, gm: fx.GraphModule, static: set[int], name: str, strides: dict[fx.Node, tuple], first_saved: int,
                  anywhere: bool, asserts: bool):  # fmt: skip
         self.gm = gm
-        self.asserts = asserts
         self.device = None if anywhere else device_of(gm)
+        self.asserts = asserts and self.device == torch.device("cpu")
         self.static = static
         self.strides = strides
         self.first_saved = first_saved
@@ -351,7 +351,7 @@ class Walker:
             return self.refuse(node, mixes(node) or "it copies between devices")
         if writes_argument(node):
             return self.add_write(node)
-        if self.asserts and self.device is not None and self.device.type == "cpu" and is_checked(node):
+        if self.asserts and is_checked(node):
             return self.add_assert(node)
         if node.target is operator.getitem:
             source, index = node.args

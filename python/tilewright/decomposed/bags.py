@@ -9,7 +9,7 @@ import torch
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from .halves import widened
-from .sizes import some
+from .sizes import none, some
 
 aten = torch.ops.aten
 
@@ -36,8 +36,8 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, 
     """(the bags' rows, each element's bag, how many elements each bag has, of which rows the largest elements are)"""
     if weight.dim() != 2 or indices.dim() != 1 or not weight.is_floating_point():
         return NotImplemented
-    none = statically_known_true(indices.shape[0] == 0)
-    if mode == MAX and not none and not some(indices.shape[0]):
+    count = indices.shape[0]
+    if mode == MAX and not none(count) and not some(count):
         return NotImplemented
     if include_last_offset:
         offsets = offsets[:-1]
@@ -46,7 +46,7 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, 
     rows = widened(weight.index_select(0, indices))
     inside = indices != padding_idx if padding_idx >= 0 else None
     lengths = _of_counts(bags, total, None if inside is None else inside.to(torch.int64))
-    if mode == MAX and none:
+    if mode == MAX and none(count):
         result = torch.zeros([total, columns], dtype=weight.dtype)
         rows_of = torch.zeros([total, columns], dtype=torch.int64)
     elif mode == MAX:

@@ -236,9 +236,10 @@ def solve_ex(a, b, *, left=True, check_errors=False):
     is_vector = b.dim() == 1 or (b.dim() == a.dim() - 1 and b.shape == a.shape[:-1])
     sides = b.unsqueeze(-1) if is_vector else b
     factors, pivots, info = _factor(a)
-    x = _solve(factors, pivots, sides, False) if left else _solve(factors, pivots, sides.mT, True).mT
-    x = x.squeeze(-1) if is_vector else x
-    return by_columns(x) if left and x.dim() > 1 else x.contiguous(), by_columns(factors), pivots, info
+    x = lu_solve(factors, pivots, sides, left=left)
+    if is_vector:
+        x = x.squeeze(-1) if x.dim() == 2 else by_columns(x.squeeze(-1))
+    return x, by_columns(factors), pivots, info
 
 
 TABLE = {

@@ -6,6 +6,7 @@ import torch
 
 from .constants import constant
 from .halves import widened
+from .sizes import none
 
 aten = torch.ops.aten
 
@@ -134,7 +135,7 @@ def _of_distances(grad, difference, p, distance):
 
 
 def cdist_backward(grad, x1, x2, p, distances):
-    if any(isinstance(size, int) and size == 0 for size in (*x1.shape, *x2.shape)):
+    if none(*x1.shape, *x2.shape):
         return x1.new_zeros(x1.shape)
     return _of_distances(grad, x1.unsqueeze(-2) - x2.unsqueeze(-3), p, distances).sum(-2)
 
@@ -145,7 +146,7 @@ def pdist_backward(grad, x, p, distances):
     if isinstance(n, int):
         if n > 256:
             return NotImplemented
-        if n < 2 or isinstance(width, int) and width == 0:
+        if n < 2 or none(width):
             return x.new_zeros(x.shape)
         order = [[abs(i - j) - 1 + min(i, j) * n - min(i, j) * (min(i, j) + 1) // 2 if i != j else 0 for j in range(n)] for i in range(n)]
         place = constant(order).reshape(-1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import torch
@@ -13,12 +14,16 @@ from .sizes import some
 aten = torch.ops.aten
 
 
+def _known(*sizes) -> bool:
+    return all(isinstance(size, int) for size in sizes)
+
+
 def _differ(shape, spatial: int, output) -> bool:
     """Whether the windows are so many that some may differ from the others; where all are alike, the importer has them."""
     sizes = list(shape[-spatial:])
     if not _counted(sizes, output):
         return False
-    return not all(isinstance(size, int) for size in sizes) or any(size % out for size, out in zip(sizes, output))
+    return not _known(*sizes) or any(size % out for size, out in zip(sizes, output))
 
 
 def _counted(sizes, output) -> bool:
@@ -82,7 +87,7 @@ def _fractional(spatial: int):
 
     def pool(x, kernel_size, output_size, random_samples):
         sizes = x.shape[-spatial:]
-        if not all(isinstance(s, int) for s in x.shape):
+        if not _known(*x.shape):
             return NotImplemented
         image = x if x.dim() == spatial + 2 else x.unsqueeze(0)
         n, c = image.shape[:2]
@@ -142,13 +147,14 @@ def _spread(x, dim: int, kernel: int, stride: int, padding: int, size: int):
         apart = line.narrow(dim, 0, length)
         for step in range(1, kernel):
             apart = apart + line.narrow(dim, step, length)
-    known = isinstance(size, int) and isinstance(out, int)
-    reach = max(padding + size - apart.shape[dim], 0) if known else max(kernel, stride)  # at least as far as that
+    reach = max(padding + size - apart.shape[dim], 0) if _known(size, out) else max(kernel, stride)  # at least as far as that
     return aten.constant_pad_nd(apart, [*behind, 0, reach]).narrow(dim, padding, size)
 
 
-def _lengths(size: int, out: int, kernel: int, stride: int, padding: int, with_padding: bool, dtype):
+def _lengths(size, out, kernel: int, stride: int, padding: int, with_padding: bool, dtype):
     """How many elements each window averages."""
+    if not _known(size, out):
+        return _symbolic_lengths(size, out, kernel, stride, padding, with_padding, dtype)
     begins = [o * stride - padding for o in range(out)]
     ends = [min(b + kernel, size + padding) for b in begins]
     return constant([e - b if with_padding else min(e, size) - max(b, 0) for b, e in zip(begins, ends)], dtype)
@@ -168,8 +174,7 @@ def _of_averages(spatial: int):
     def gradient(grad, x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override):
         kernel, stride, padding = ([*v] if len(v) == spatial else [*v] * spatial for v in (kernel, stride or kernel, padding))
         sizes, outs = x.shape[-spatial:], grad.shape[-spatial:]
-        known = all(isinstance(s, int) for s in [*sizes, *outs])
-        if known and grad.numel() == 0:
+        if _known(*sizes, *outs) and grad.numel() == 0:
             return x.new_zeros(x.shape)
         if any(k > s and k > FEW for k, s in zip(kernel, stride)):
             return NotImplemented
@@ -179,12 +184,8 @@ def _of_averages(spatial: int):
         elif not ceil_mode and (count_include_pad or not any(padding)):
             part = part / math.prod(kernel)
         else:
-            divisor = 1
-            for size, out, k, s, pad in zip(sizes, outs, kernel, stride, padding):
-                lengths = _lengths if isinstance(size, int) and isinstance(out, int) else _symbolic_lengths
-                along = lengths(size, out, k, s, pad, count_include_pad, part.dtype)
-                divisor = along if isinstance(divisor, int) else divisor.unsqueeze(-1) * along
-            part = part / divisor
+            lengths = [_lengths(*window, count_include_pad, part.dtype) for window in zip(sizes, outs, kernel, stride, padding)]
+            part = part / functools.reduce(lambda others, along: others.unsqueeze(-1) * along, lengths)
         for dim, k, s, pad, size in zip(range(x.dim() - spatial, x.dim()), kernel, stride, padding, sizes):
             part = _spread(part, dim, k, s, pad, size)
         return _laid_out_as(x, part.to(grad.dtype))
@@ -197,7 +198,7 @@ def _of_adaptive_averages(spatial: int):
 
     def gradient(grad, x):
         sizes, outs = x.shape[-spatial:], grad.shape[-spatial:]
-        known = all(isinstance(s, int) for s in [*sizes, *outs])
+        known = _known(*sizes, *outs)
         if not known and not _counted(sizes, outs):
             return NotImplemented
         if known and grad.numel() == 0:

@@ -8,3 +8,8 @@ from torch.fx.experimental.symbolic_shapes import statically_known_true
 def some(*sizes) -> bool:
     """Whether none of them is 0, at any call."""
     return all(statically_known_true(size > 0) for size in sizes)
+
+
+def none(*sizes) -> bool:
+    """Whether one of them is 0, at each call."""
+    return any(statically_known_true(size == 0) for size in sizes)
