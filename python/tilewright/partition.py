@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import operator
 
+import sympy
 import torch
 from torch import fx
+from torch.fx.experimental.symbolic_shapes import free_symbols
 from torch.fx.passes.split_module import split_module
 
 from .devices import device_of_node
@@ -26,10 +28,22 @@ def sink_waits(gm: fx.GraphModule) -> None:
             position[node] = position[first] - 0.5  # a wait may read what another waited for
 
 
+def tell_symbols(gm: fx.GraphModule) -> None:
+    """Lets split_module() hand each segment the symbols of what it reads: it asks for those under Dynamo's name of a fake value.
+    Such as no argument of the graph is stay unsaid, because it would look for the node that finds them."""
+    values = {node: node.meta["val"] for node in gm.graph.nodes if node.meta.get("val") is not None}
+    arguments = {value.node.expr for node, value in values.items() if node.op == "placeholder" and isinstance(value, torch.SymInt)}
+    known = {expr for expr in arguments if isinstance(expr, sympy.Symbol)}
+    for node, value in values.items():
+        if known and isinstance(value, (torch.Tensor, torch.SymInt, tuple, list)) and free_symbols(value) <= known:
+            node.meta["example_value"] = value
+
+
 def split(gm: fx.GraphModule, refused: set[str]) -> tuple[fx.GraphModule, dict[str, bool]]:
     """Cuts `gm` into segments, in order: compiled ones for one device each, and eager ones. Returns the split module and, per
     submodule, whether it is to be compiled."""
     sink_waits(gm)
+    tell_symbols(gm)
     segment, compiled = 0, []
     number: dict[fx.Node, int] = {}
     eager_now, device_now = None, None

@@ -88,3 +88,18 @@ def test_results_of_eager_segments_have_the_strides_that_torch_was_told():
     results = torch.compile(lambda x: (torch.ops.tilewright_test.turned(x), x.sin()), backend="tilewright", fullgraph=True)(x)
     assert results[0].stride() == (7, 1)
     torch.testing.assert_close(results, (x + 1, x.sin()))
+
+
+def test_segments_get_the_symbols_of_what_they_read():
+    """Found by opinfo: a convolution of a symbolic kernel has sizes of symbols that are no size of its result."""
+
+    def f(x, w, b):
+        y = torch.nn.functional.conv2d(x, w, padding=1).relu() + b
+        return y.flatten(1).softmax(-1), y.shape[2] * 3
+
+    tilewright.report(clear=True)
+    compiled = torch.compile(f, backend="tilewright", dynamic=True, fullgraph=True)
+    for shapes in (((2, 3, 20, 22), (4, 3, 3, 5)), ((3, 3, 24, 21), (4, 3, 5, 4))):
+        arguments = [torch.randn(*shape) for shape in shapes] + [torch.randn(4, 1, 1)]
+        torch.testing.assert_close(compiled(*arguments), f(*arguments))
+    assert {r.target.split("(")[0] for g in tilewright.report() for r in g.refusals} == {"aten.convolution.default"}
