@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from .constants import constant
 from .halves import widened
@@ -15,6 +16,13 @@ def _along(grad, dim: int, low: int, high: int, size: int):
     length = grad.shape[dim]
     front, behind = max(low, 0), max(high, 0)
     kept = length - front - behind
+    if not isinstance(kept, int):  # at least 1, as eager demands of an edge; a guard would ask whether it is 1
+        made = grad.narrow(dim, front, kept)
+        for begin, copies, before in ((0, front, 0), (length - behind, behind, kept - 1)):
+            if copies:
+                edge = grad.narrow(dim, begin, copies).sum(dim, keepdim=True)
+                made = made + aten.constant_pad_nd(edge, [0, 0] * (grad.dim() - 1 - dim) + [before, kept - 1 - before])
+        return made
     if kept < 1:  # more was cropped at one end than there was
         places = [min(max(at - low, 0), size - 1) for at in range(length)]
         return grad.new_zeros([size if d == dim else s for d, s in enumerate(grad.shape)]).index_add(dim, constant(places), grad)
@@ -40,10 +48,10 @@ def _of_repeated_edges(spatial: int):
     def gradient(grad, x, padding):
         from torch._prims_common import suggest_memory_format
 
-        sizes = [*grad.shape[-spatial:], *x.shape[-spatial:], *padding]
-        if not all(isinstance(size, int) for size in sizes) or not x.is_floating_point():
+        known = all(isinstance(size, int) for size in (*grad.shape[-spatial:], *x.shape[-spatial:]))
+        if not x.is_floating_point() or not all(isinstance(p, int) and (known or p >= 0) for p in padding):
             return NotImplemented
-        if 0 in (*grad.shape, *x.shape):
+        if any(statically_known_true(size == 0) for size in (*grad.shape, *x.shape)):
             return x.new_zeros(x.shape)
         part = widened(grad)
         for i in range(spatial):

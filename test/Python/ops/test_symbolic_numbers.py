@@ -67,6 +67,8 @@ WITH_GRADIENTS = {
     "overlapping": (lambda x: F.avg_pool2d(x, 3, 2, 1), IMAGES), "without padding": (lambda x: F.avg_pool2d(x, 5, 2, 2, count_include_pad=False), IMAGES),
     "beyond the edge": (lambda x: F.avg_pool2d(x, 3, 2, 1, True, False), IMAGES), "other divisor": (lambda x: F.avg_pool2d(x, (3, 2), (2, 1), (1, 0), divisor_override=5), IMAGES),
     "lines": (lambda x: F.avg_pool1d(x, 3, 2), [(2, 3, 20), (3, 4, 41)]), "volumes": (lambda x: F.avg_pool3d(x, 3, 2, 1, True, False), [(2, 3, 7, 8, 9), (3, 4, 5, 6, 11)]),
+    "repeated ends": (lambda x: F.pad(x, (2, 3), mode="replicate"), [(2, 3, 20), (3, 4, 41)]), "repeated edges": (lambda x: F.pad(x, (1, 0, 2, 3), mode="replicate"), IMAGES),
+    "repeated faces": (lambda x: F.pad(x, (0, 0, 0, 0, 0, 1), mode="replicate"), [(2, 3, 7, 8, 9), (3, 4, 5, 6, 11)]),
     "distances of pairs": (lambda x: F.pdist(x), POINTS), "largest distances of pairs": (lambda x: F.pdist(x, float("inf")), POINTS), "distances": (lambda x: torch.cdist(x, x[1:] * 1.5, 1.0), POINTS),
 }  # fmt: skip
 
