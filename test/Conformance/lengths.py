@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 here = Path(__file__).resolve().parent
-sys.path[:0] = [str(here / "transformers"), str(here / "harness"), str(here.parent / "Python")]
+sys.path[:0] = [*(str(here / name) for name in ("transformers", "models", "harness")), str(here.parent / "Python")]
 
 COMPARED = (2, 3, 16, 33, 100, 255)
 

@@ -7,14 +7,15 @@ import pytest
 import torch
 
 conformance = Path(__file__).parent.parent / "Conformance"
-sys.path[:0] = [str(conformance / "transformers"), str(conformance / "harness")]
+sys.path[:0] = [str(conformance / name) for name in ("transformers", "models", "harness")]
 
 import bars  # noqa: E402
 import expected  # noqa: E402
 import trial  # noqa: E402
-from architectures import MODES, PARTS, Case, all_cases, architectures, build  # noqa: E402
+from architectures import architectures  # noqa: E402
+from modes import MODES, Case, all_cases  # noqa: E402
+from settings import SUBJECT  # noqa: E402
 from exact import in_float64  # noqa: E402
-from inputs import draw  # noqa: E402
 from results import named_tensors  # noqa: E402
 from shares import share  # noqa: E402
 from states import State, verdict  # noqa: E402
@@ -104,12 +105,12 @@ def test_float64_is_so_where_a_model_asks_for_less():
 
 
 def test_arguments_follow_from_names():
-    model = build(KNOWN["t5"])
-    given = draw(model, KNOWN["t5"], "training", 0)
+    model = KNOWN["t5"].build()
+    given = KNOWN["t5"].draw(model, "training", 0)
     assert set(given) == {"input_ids", "attention_mask", "decoder_input_ids", "labels"}
     assert torch.equal(given["labels"], given["decoder_input_ids"])
-    assert not torch.equal(given["input_ids"], draw(model, KNOWN["t5"], "training", 1)["input_ids"])
-    assert "decoder_input_ids" not in draw(model, KNOWN["t5"], "generate", 0)
+    assert not torch.equal(given["input_ids"], KNOWN["t5"].draw(model, "training", 1)["input_ids"])
+    assert "decoder_input_ids" not in KNOWN["t5"].draw(model, "generate", 0)
 
 
 def test_results_are_named():
@@ -117,12 +118,12 @@ def test_results_are_named():
     assert list(made) == ["a", "b.0", "b.1.0"]
 
 
-def test_the_table_is_what_is_read_and_written(tmp_path, monkeypatch):
+def test_the_table_is_what_is_read_and_written(tmp_path):
     fallback = Outcome("fallback", ops=["aten.x"], facts={"graphs": 2, "breaks": {"why": 3}})
     found = {Case("bert", "inference"): expected.row([fallback]), Case("bert", "training"): expected.row([Outcome("native")])}
-    monkeypatch.setattr(expected, "PATH", tmp_path / "table.json")
-    expected.write(found)
-    assert expected.rows() == found and expected.states()[Case("bert", "inference")] == State("fallback", frozenset({"aten.x"}))
+    path = tmp_path / "table.json"
+    expected.write(path, found)
+    assert expected.rows(path) == found and expected.states(path)[Case("bert", "inference")] == State("fallback", frozenset({"aten.x"}))
     assert found[Case("bert", "inference")] == {"state": "fallback: aten.x", "graphs": 2, "breaks": 3}
 
 
@@ -133,11 +134,11 @@ def test_a_share_fails_where_a_case_is_worse():
 
 
 def test_the_table_has_every_architecture():
-    known, planned = set(expected.rows()), set(all_cases(KNOWN))
+    known, planned = set(expected.rows(SUBJECT.table)), set(all_cases(KNOWN, KNOWN))
     assert known <= planned
     assert {case for case in planned if case.mode != "generate"} <= known
     names = sorted(KNOWN)
-    assert {n for i in range(400) for n in share(names, f"commit{i}", PARTS)} == set(names)
+    assert {n for i in range(400) for n in share(names, f"commit{i}", SUBJECT.parts)} == set(names)
 
 
 def test_the_bars_count_architectures():

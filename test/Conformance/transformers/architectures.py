@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from dataclasses import dataclass, field
 
 import torch
+from inputs import draw
+from startup import spread_constants
 from torch import nn
-
-MODES = ("inference", "generate", "training", "exported")
-PARTS = 24  # a commit's share is one architecture of so many
-
-
-@dataclass(frozen=True)
-class Case:
-    entry: str
-    mode: str
-
-    def __str__(self) -> str:
-        return f"{self.entry} {self.mode}"
-
 
 @dataclass(frozen=True)
 class Architecture:
@@ -37,6 +25,24 @@ class Architecture:
     def has(self, mode: str) -> bool:
         return ("inference" if mode == "exported" else mode) in self.modes and mode not in self.without
 
+    def build(self) -> nn.Module:
+        import transformers
+
+        made = getattr(transformers, self.model)
+        config = made.config_class(**self.arguments)
+        without_dropout(config)
+        within_vocabulary(config)
+        torch.manual_seed(0)
+        model = made(config)
+        spread_constants(model)
+        for module in model.modules():
+            if isinstance(module, nn.modules.dropout._DropoutNd):
+                module.p = 0.0
+        return model
+
+    def draw(self, model: nn.Module, mode: str, seed: int) -> dict:
+        return draw(model, self.inputs, mode, seed)
+
 
 def architectures() -> dict[str, Architecture]:
     from families import audio, decoders, multimodal, text, vision
@@ -48,11 +54,6 @@ def architectures() -> dict[str, Architecture]:
                 raise ValueError(f"{one.name} is declared twice")
             found[one.name] = one
     return found
-
-
-def all_cases(names, modes=MODES) -> list[Case]:
-    known = architectures()
-    return [Case(name, mode) for name in names for mode in modes if known[name].has(mode)]
 
 
 def without_dropout(config) -> None:
@@ -77,36 +78,3 @@ def within_vocabulary(config) -> None:
             token = getattr(part, name, None)
             if size and isinstance(token, int) and token >= size or isinstance(token, list):
                 setattr(part, name, min(place, 2))
-
-
-@torch.no_grad()
-def spread_constants(model: nn.Module) -> None:
-    """Parameters and statistics that a fresh model has all equal get some noise: biases of 0 would hide that they are not
-    added."""
-    for module in model.modules():
-        if isinstance(module, nn.modules.batchnorm._NormBase) and module.running_mean is not None:
-            module.running_mean.normal_(0, 0.1)
-            module.running_var.uniform_(0.5, 1.5)
-    for p in model.parameters():
-        if p.is_floating_point() and p.numel() > 1 and (p == p.flatten()[0]).all():
-            p.add_(0.1 * torch.randn_like(p))
-
-
-def build(architecture: Architecture) -> nn.Module:
-    import transformers
-
-    made = getattr(transformers, architecture.model)
-    config = made.config_class(**architecture.arguments)
-    without_dropout(config)
-    within_vocabulary(config)
-    torch.manual_seed(0)
-    model = made(config)
-    spread_constants(model)
-    for module in model.modules():
-        if isinstance(module, nn.modules.dropout._DropoutNd):
-            module.p = 0.0
-    return model
-
-
-def parameters_of(model) -> set[str]:
-    return set(inspect.signature(model.forward).parameters)

@@ -2,54 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import inspect
 
 import torch
-from architectures import Architecture, parameters_of
 
 BATCH, LENGTH = 2, 17
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """Of this shape: normal floats, or with `high` integers below it, perhaps ascending in a row."""
-
-    shape: tuple
-    high: int = 0
-    ascending: bool = False
-
-    def draw(self, generator) -> torch.Tensor:
-        if self.high:
-            drawn = torch.randint(0, self.high, self.shape, generator=generator)
-            return drawn.sort(-1).values if self.ascending else drawn
-        return torch.randn(self.shape, generator=generator)
-
-
-@dataclass(frozen=True)
-class Given:
-    """These numbers."""
-
-    values: tuple
-
-    def draw(self, generator) -> torch.Tensor:
-        return torch.tensor(self.values)
-
-
-def floats(*shape) -> Drawn:
-    return Drawn(shape)
-
-
-def integers(high, *shape) -> Drawn:
-    return Drawn(shape, high)
-
-
-def boxes(high, *shape) -> Drawn:
-    """Left, upper, right and lower edges."""
-    return Drawn(shape, high, ascending=True)
-
-
-def given(*values) -> Given:
-    return Given(values)
 
 
 def part(config, *names):
@@ -93,12 +50,15 @@ def labels(model, config, arguments: dict, generator) -> torch.Tensor | None:
     return None
 
 
-def draw(model, architecture: Architecture, mode: str, seed: int) -> dict:
-    """The arguments of one call; with another seed of other numbers."""
+def parameters_of(model) -> set[str]:
+    return set(inspect.signature(model.forward).parameters)
+
+
+def draw(model, given: dict, mode: str, seed: int) -> dict:
+    """The arguments of one call, with those of `given` in place of what follows from the names; with another seed of other numbers."""
     generator = torch.Generator().manual_seed(seed)
     config, takes = model.config, parameters_of(model)
     text = config.get_text_config()
-    asked = dict(architecture.inputs)
     arguments: dict = {}
     if "input_ids" in takes and getattr(text, "vocab_size", None):
         arguments["input_ids"] = tokens(text, generator)
@@ -108,15 +68,15 @@ def draw(model, architecture: Architecture, mode: str, seed: int) -> dict:
         arguments["decoder_input_ids"] = tokens(config.get_text_config(decoder=True), generator, 9)
     if "pixel_values" in takes:
         arguments["pixel_values"] = image(config, generator)
-    for name, value in asked.items():
+    for name, value in given.items():
         if value is None:
             arguments.pop(name, None)
         else:
             arguments[name] = value.draw(generator) if hasattr(value, "draw") else value
     if mode == "training":
-        if "return_loss" in takes and "return_loss" not in asked:
+        if "return_loss" in takes and "return_loss" not in given:
             arguments["return_loss"] = True
-        if "labels" in takes and "labels" not in asked:
+        if "labels" in takes and "labels" not in given:
             made = labels(model, config, arguments, generator)
             if made is not None:
                 arguments["labels"] = made

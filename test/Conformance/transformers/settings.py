@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 import warnings
+from pathlib import Path
+
+from architectures import architectures
+from subject import Subject
 
 
 def prepare() -> None:
@@ -17,3 +21,6 @@ def prepare() -> None:
     torch.set_num_threads(1)
     # Past the limit of recompiles Dynamo would silently call eager.
     torch._dynamo.config.fail_on_recompile_limit_hit = True
+
+
+SUBJECT = Subject(Path(__file__).resolve().parent, architectures, prepare, parts=24, share_seconds=240)

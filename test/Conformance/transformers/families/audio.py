@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from architectures import Architecture
-from inputs import floats
+from drawn import floats
 
 WAVE = {"vocab_size": 32, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48,
     "conv_dim": [16, 16, 16], "conv_stride": [4, 4, 4], "conv_kernel": [8, 8, 8], "num_conv_pos_embeddings": 16,

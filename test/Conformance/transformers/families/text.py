@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from architectures import Architecture
-from inputs import boxes, integers
+from drawn import boxes, integers
 
 SMALL = {"vocab_size": 120, "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 96,
     "max_position_embeddings": 64}

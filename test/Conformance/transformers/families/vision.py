@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from architectures import Architecture
-from inputs import floats
+from drawn import floats
 
 VIT = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 96, "image_size": 32,
     "patch_size": 8, "num_labels": 5}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from architectures import MODES, Case
+from modes import MODES, Case
 from states import state_of
 from expected import count
 from verdict import FAILING, PASSING, Outcome

@@ -7,14 +7,14 @@ import random
 import time
 import warnings
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy
 import torch
-from architectures import Architecture, Case, build
 from exact import in_float64, widen, widened_copy
 from fallbacks import fallback_ops
 from exported import judge_exported, tensors_in, without_caches
-from inputs import draw
+from modes import Case
 from numbers_rule import rms, with_threads
 from results import named_tensors
 from torch._dynamo.utils import counters
@@ -30,6 +30,17 @@ NEW_TOKENS = 6
 CACHES = ("dynamic", "static")  # the samples of `generate`
 
 Results = dict[str, torch.Tensor]
+
+
+class Architecture(Protocol):
+    """A small model that a harness declares."""
+
+    name: str
+
+    def build(self) -> torch.nn.Module: ...
+
+    def draw(self, model: torch.nn.Module, mode: str, seed: int) -> dict:
+        """The arguments of one call in a mode; with another seed of other numbers."""
 
 
 def seed_all(seed: int) -> None:
@@ -50,14 +61,14 @@ class Trial:
     start: dict = field(default_factory=dict)
 
     def __post_init__(self):
-        self.model = build(self.architecture).train(self.mode == "training")
+        self.model = self.architecture.build().train(self.mode == "training")
         if self.mode == "exported":
             without_caches(self.model)
         self.wide = widened_copy(self.model)
         self.start = {name: b.clone() for name, b in self.model.named_buffers()}
 
     def arguments(self, seed: int) -> dict:
-        return draw(self.model, self.architecture, self.mode, seed)
+        return self.architecture.draw(self.model, self.mode, seed)
 
     def call(self, model, forward, arguments: dict, seed: int = 0) -> Results:
         """What one call gives, begun with the buffers of the start."""

@@ -11,11 +11,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from architectures import MODES, Case
+from modes import MODES, Case
 from states import State, state_of
 from verdict import Outcome
-
-PATH = Path(__file__).with_name("table.json")
 
 
 def count(outcomes: list[Outcome], name: str) -> int:
@@ -28,20 +26,20 @@ def row(outcomes: list[Outcome]) -> dict:
     return {"state": str(state_of(outcomes)), "graphs": count(outcomes, "graphs"), "breaks": count(outcomes, "breaks")}
 
 
-def rows() -> dict[Case, dict]:
-    if not PATH.exists():
+def rows(path: Path) -> dict[Case, dict]:
+    if not path.exists():
         return {}
-    return {Case(entry, mode): fields for entry, modes in json.loads(PATH.read_text()).items() for mode,
+    return {Case(entry, mode): fields for entry, modes in json.loads(path.read_text()).items() for mode,
                  fields in modes.items()}
 
 
-def states() -> dict[Case, State]:
-    return {case: State.parse(fields["state"]) for case, fields in rows().items()}
+def states(path: Path) -> dict[Case, State]:
+    return {case: State.parse(fields["state"]) for case, fields in rows(path).items()}
 
 
-def write(found: dict[Case, dict]) -> None:
+def write(path: Path, found: dict[Case, dict]) -> None:
     lines = []
     for entry in sorted({case.entry for case in found}):
         modes = {mode: found[Case(entry, mode)] for mode in MODES if Case(entry, mode) in found}
         lines.append(f"{json.dumps(entry)}: {json.dumps(modes)}")
-    PATH.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n")

@@ -1,0 +1,22 @@
+"""The cases of a harness of whole models: an entry in a mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+MODES = ("inference", "generate", "training", "exported")
+
+
+@dataclass(frozen=True)
+class Case:
+    entry: str
+    mode: str
+
+    def __str__(self) -> str:
+        return f"{self.entry} {self.mode}"
+
+
+def all_cases(known: dict, names: Iterable[str], modes: Iterable[str] = MODES) -> list[Case]:
+    """Of these entries of `known`, in those of the modes that they have."""
+    return [Case(name, mode) for name in names for mode in modes if known[name].has(mode)]

@@ -1,0 +1,23 @@
+"""What a harness of whole models runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Subject:
+    """`folder` has worker.py and table.json; `architectures()` gives what is run by name (trial.Architecture); `prepare()` is called once by
+    each process before it runs a model; a commit's share is one architecture of `parts`, in so many seconds."""
+
+    folder: Path
+    architectures: Callable[[], dict]
+    prepare: Callable[[], None]
+    parts: int
+    share_seconds: int
+
+    @property
+    def table(self) -> Path:
+        return self.folder / "table.json"
