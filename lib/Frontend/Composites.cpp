@@ -193,20 +193,20 @@ Results einsumNode(Node &n) {
   return einsum(n, equation, operands);
 }
 
-/// masked_scatter(self, mask, source): the k-th true element takes the k-th of the source.
+/// masked_scatter(self, mask, source): the k-th true element takes the k-th of the source. Where the source has fewer, the place
+/// is out of range.
 Results maskedScatter(Node &n) {
   Value x = n.tensor(0, "self"), mask = n.tensor(1, "mask"), source = n.tensor(2, "source");
   if (!n.demand(n.element().isIntOrFloat() && n.elementOf(mask) == n.i1(), "its mask is not boolean"))
     return n.refused();
   SmallVector<AffineExpr> sizes = sizesOf(n.type());
   AffineExpr count = elementCount(n.type()), given = elementCount(n.typeOf(source));
-  if (given == n.constantSize(0))
-    return n.cast(n.broadcast(x, sizes), n.element());
+  if (!n.demand(given != n.constantSize(0), "its source has no elements"))
+    return n.refused();
   Value flat = n.reshape(n.broadcast(mask, sizes), {count});
   Value before =
       ScanOp::create(n.builder, n.loc, tensorWithSizes({count}, n.i64()), n.cast(flat, n.i64()), ScanKind::Sum, 0);
   Value place = n.op<MaximumOp>({n.op<SubOp>({before, n.scalarInt(1, n.i64())}), n.scalarInt(0, n.i64())});
-  place = n.op<MinimumOp>({place, n.indexScalar(canonicalSize(given - 1), n.i64())});
   Value taken = take(n, n.reshape(source, {given}), {place}, 0);
   return n.where(n.reshape(flat, sizes), n.reshape(n.cast(taken, n.element()), sizes),
                  n.broadcast(n.cast(x, n.element()), sizes));

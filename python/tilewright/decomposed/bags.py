@@ -8,6 +8,7 @@ from __future__ import annotations
 import torch
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
+from .demands import demand
 from .halves import widened
 from .sizes import none, some
 
@@ -41,6 +42,9 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, 
         return NotImplemented
     if include_last_offset:
         offsets = offsets[:-1]
+    if some(offsets.shape[0]):
+        demand(offsets.narrow(0, 0, 1) == 0, "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0.")
+        demand(offsets.diff() >= 0, "offsets of embedding_bag must not fall: each bag begins where the one before ends")
     bags = _bags(indices, offsets)
     total, columns = offsets.shape[0], weight.shape[1]
     rows = widened(weight.index_select(0, indices))

@@ -8,6 +8,7 @@ import math
 import torch
 
 from .constants import constant
+from .demands import demand
 from .halves import widened
 from .sizes import some
 
@@ -124,6 +125,8 @@ def _unpool(spatial: int):
     def unpool(x, indices, output_size, *rest):
         from torch._prims_common import suggest_memory_format
 
+        size = math.prod(output_size)
+        demand((indices >= 0) & (indices < size), f"Found an invalid max index (output volumes are of size {'x'.join(map(str, output_size))})")
         result = whole(x, indices, output_size, *rest)
         return result.contiguous(memory_format=suggest_memory_format(x)) if x.dim() == spatial + 2 else result
 

@@ -6,6 +6,8 @@ import math
 
 import torch
 
+from .demands import demand
+
 aten = torch.ops.aten
 
 
@@ -54,6 +56,8 @@ def normal_tensor(mean, std=1.0, generator=None):
     """Of means, of deviations, or of both."""
     if generator is not None:
         return NotImplemented
+    if isinstance(std, torch.Tensor):
+        demand(std >= 0, "normal expects all elements of std >= 0.0")
     if isinstance(mean, torch.Tensor) and isinstance(std, torch.Tensor):
         mean, std = torch.broadcast_tensors(mean, std)
     like = mean if isinstance(mean, torch.Tensor) else std
@@ -70,6 +74,8 @@ def multinomial(probabilities, count, replacement=False, generator=None):
     """Without replacement the largest of p / e for exponential e; with it the place of uniform numbers among the sums."""
     if generator is not None or not isinstance(count, int):
         return NotImplemented
+    demand((probabilities >= 0) & (probabilities < float("inf")), "probability tensor contains either `inf`, `nan` or element < 0")
+    demand(probabilities.sum(-1) > 0, "invalid multinomial distribution (sum of probabilities <= 0)")
     wide = probabilities.to(torch.float32) if probabilities.dtype is not torch.float64 else probabilities
     if not replacement or count == 1:
         return torch.topk(wide / exponential(wide), count, dim=-1).indices

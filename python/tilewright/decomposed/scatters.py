@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import torch
+from torch.fx.experimental.symbolic_shapes import statically_known_true
+
+from .demands import demand
 
 aten = torch.ops.aten
 
@@ -73,6 +76,30 @@ def gather(x, dim, index, *, sparse_grad=False):
     return x.new_empty(index.shape) if isinstance(index.numel(), int) and index.numel() == 0 else NotImplemented
 
 
+def _at_true(x, begin: int, mask, values, accumulate: bool):
+    """`x` with values in the order of the true elements of `mask`, which is of its dimensions from `begin` on. That there are as many is
+    asserted of the data."""
+    front, rest = list(x.shape[:begin]), list(x.shape[begin + mask.dim() :])
+    values = values.reshape([1] * (len(front) + 1 + len(rest) - values.dim()) + list(values.shape))
+    flat, count = mask.reshape(-1), values.shape[begin]
+    if not statically_known_true(count == 1):
+        said = f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to the elements that the mask of shape {list(mask.shape)} chooses"
+        if not all(isinstance(s, int) for s in (*values.shape, *mask.shape)):
+            said = "shape mismatch: value tensor cannot be broadcast to the elements that the mask chooses"
+        fits = flat.sum() == count
+        if not isinstance(count, int):  # one value is for all elements
+            fits = fits | (torch.full((), count, dtype=torch.int64, device=x.device) == 1)
+        demand(fits, said, on_gpus=True)
+        if statically_known_true(count == 0):
+            return x.clone(memory_format=torch.contiguous_format)
+        if not statically_known_true(count > 0):  # something to read where there is no value
+            values = torch.cat([values, values.new_zeros([*values.shape[:begin], 1, *values.shape[begin + 1 :]])], begin)
+        values = values.index_select(begin, (flat.cumsum(0) - 1).clamp_max(count - 1).clamp_min(0))
+    old = x.reshape([*front, flat.shape[0], *rest])
+    new = values if not accumulate else old | values if x.dtype is torch.bool else old + values
+    return torch.where(flat.reshape([-1] + [1] * len(rest)), new, old).reshape(x.shape)
+
+
 def index_put(x, indices, values, accumulate=False):
     """Whole dimensions may be skipped; a mask of leading dimensions with one value per element of the rest is a choice."""
     masks = [i for i in indices if i is not None and i.dtype in (torch.bool, torch.uint8)]
@@ -81,20 +108,24 @@ def index_put(x, indices, values, accumulate=False):
             made = aten.index_put.default(x.to(torch.int32), indices, values.to(torch.int32), True)
             return made != 0
         return NotImplemented
-    if len(indices) != 1 or accumulate or values.dim() > x.dim() - masks[0].dim():
+    places = [place for place, index in enumerate(indices) if index is not None]
+    if len(places) != 1:
         return NotImplemented
     mask = masks[0].to(torch.bool)
+    if places != [0] or accumulate or values.dim() > x.dim() - mask.dim():
+        return _at_true(x, places[0], mask, values, accumulate)
     return torch.where(mask.reshape(list(mask.shape) + [1] * (x.dim() - mask.dim())), values, x)
 
 
 def masked_scatter(x, mask, source):
-    """The k-th true element takes the k-th of the source."""
+    """The k-th true element takes the k-th of the source. That it has as many is asserted of the data."""
     mask, x = torch.broadcast_tensors(mask, x)
-    flat = mask.reshape(-1)
-    places = torch.clamp_min(flat.to(torch.int64).cumsum(0) - 1, 0)
-    if isinstance(source.numel(), int) and source.numel() == 0:
+    flat, given = mask.reshape(-1), source.numel()
+    demand(flat.sum() <= given, "Number of elements of source < number of ones in mask", on_gpus=True)
+    if statically_known_true(given == 0):
         return x.clone(memory_format=torch.contiguous_format)
-    return torch.where(flat, source.reshape(-1)[places.clamp_max(source.numel() - 1)], x.reshape(-1)).reshape(x.shape)
+    places = torch.clamp_min(flat.to(torch.int64).cumsum(0) - 1, 0).clamp_max(given - 1)
+    return torch.where(flat, source.reshape(-1)[places], x.reshape(-1)).reshape(x.shape)
 
 
 def embedding_renorm(weight, indices, max_norm, norm_type):
@@ -109,6 +140,9 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
     """Each element's segment by a search among the segments' ends; an empty one has the reduction's own first value."""
     if indices is not None or axis != (lengths if lengths is not None else offsets).dim() - 1:
         return NotImplemented
+    if lengths is not None and not unsafe:
+        said = "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe."
+        demand((lengths.sum(-1) == data.shape[axis]) & (lengths >= 0).all(-1), said)
     ends = lengths.cumsum(-1) if lengths is not None else offsets.narrow(-1, 1, offsets.shape[-1] - 1)
     at = torch.arange(data.shape[axis], dtype=torch.int64).expand([*data.shape[:axis], data.shape[axis]])
     segment = torch.searchsorted(ends.to(torch.int64).contiguous(), at.contiguous(), right=True).clamp_max(max(ends.shape[-1] - 1, 0))

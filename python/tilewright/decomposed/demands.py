@@ -1,0 +1,49 @@
+"""What eager refuses because of the data: asserted in the graph, and looked at after the call (asserts.py).
+
+Eager's kernels for GPUs divide by 0 in silence and assert on the device at most, where an assert of ours would cut the graph: nothing is
+asked there but what would be written to wrong places.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch._decomp import get_decompositions
+
+aten = torch.ops.aten
+
+
+def demand(holds: torch.Tensor, said: str, on_gpus: bool = False) -> None:
+    """RuntimeError with this text at a call where `holds` has a false element."""
+    if holds.device.type == "cpu" or on_gpus:
+        aten._assert_async.msg(holds.all() if holds.dim() else holds, said)
+
+
+def _by_integers(x, divisor, *, rounding_mode="floor"):
+    """A division or its remainder, which stays as it is."""
+    kinds = [v.dtype if isinstance(v, torch.Tensor) else type(v) for v in (x, divisor)]
+    if rounding_mode is None or any(kind is float or isinstance(kind, torch.dtype) and kind.is_floating_point for kind in kinds):
+        return NotImplemented
+    if isinstance(divisor, torch.Tensor):
+        demand(divisor != 0, "ZeroDivisionError")
+    elif isinstance(divisor, int) and divisor == 0:
+        demand(torch.full((), False), "ZeroDivisionError")
+    return NotImplemented
+
+
+def bernoulli(x, *rest, generator=None):
+    demand((x >= 0) & (x <= 1), "Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+    return NotImplemented
+
+
+def binary_cross_entropy(x, target, *rest, **keywords):
+    demand((x >= 0) & (x <= 1), "all elements of input should be between 0 and 1")
+    op = aten.binary_cross_entropy.default
+    return get_decompositions([op])[op](x, target, *rest, **keywords)
+
+
+TABLE = {
+    aten.div.Tensor_mode: _by_integers, aten.div.Scalar_mode: _by_integers, aten.floor_divide.default: _by_integers,
+    aten.floor_divide.Scalar: _by_integers, aten.remainder.Tensor: _by_integers, aten.remainder.Scalar: _by_integers,
+    aten.remainder.Scalar_Tensor: _by_integers, aten.fmod.Tensor: _by_integers, aten.fmod.Scalar: _by_integers,
+    aten.bernoulli.default: bernoulli, aten.binary_cross_entropy.default: binary_cross_entropy,
+}  # fmt: skip
