@@ -23,6 +23,7 @@ from .eager_strides import in_order
 from .idle_memory import give_back_at_steps
 from .options import CompileOptions
 from .origin import arguments, current
+from .pairs import viewing
 from .report import GraphReport, add, describe
 from .tuning import tune
 from .walker import Imported
@@ -102,6 +103,8 @@ class Program:
         self.call.record = record
         self.call.name = title
         self.run = resolving(self.call, imported.negatives) if imported.negatives else self.call
+        if imported.viewed:
+            self.run = viewing(self.run, imported.viewed)
         if imported.asserted:
             self.run = asserting(self.run, imported.asserted)
         for text in self.call.report().get("warnings", []):

@@ -10,7 +10,8 @@ import torch
 from torch import fx
 from torch._prims_common import is_non_overlapping_and_dense_or_false
 
-from .recipes import Number, Replay, StridedCopy, expression_of
+from .pairs import TO_COMPLEX, of_pairs
+from .recipes import AsComplex, Number, Replay, StridedCopy, expression_of
 from .sizes import stride_expression
 
 aten = torch.ops.aten
@@ -129,8 +130,13 @@ def recipes_for(walker, values):
     for number, (value, layout) in enumerate(laid_out(values, walker.strides, walker.first_saved)):
         held = value.meta.get("val") if isinstance(value, fx.Node) else value
         if isinstance(value, fx.Node) and value in walker.arguments:
-            result.returned.add(walker.arguments[value])
-            pending.append(("argument", walker.arguments[value], None))
+            argument = walker.arguments[value]
+            result.returned.add(argument)
+            whole = Replay([(TO_COMPLEX, [], {})], argument, False) if argument in result.viewed else None
+            pending.append(("argument" if whole is None else "compute", argument, whole))
+        elif isinstance(value, fx.Node) and value.target is TO_COMPLEX:
+            pairs = value.args[0].meta["val"]
+            pending.append(("pairs", output(value.args[0], pairs, of_pairs(layout)), (pairs.shape, of_pairs(layout))))
         elif held is None:
             pending.append(("none", 0, None))
         elif isinstance(held, (torch.SymInt, torch.SymFloat)):
@@ -158,8 +164,11 @@ def recipes_for(walker, values):
         return expression_of(size.node.expr, symbols) if isinstance(size, torch.SymInt) else size
 
     for kind, index, extra in pending:
-        if kind == "tensor" and not dense[index]:
+        if kind in ("tensor", "pairs") and not dense[index]:
             sizes, strides = ([function(s) for s in of] for of in extra)
-            result.recipes.append(("compute", 0, StridedCopy(index, sizes, strides)))
+            copied = StridedCopy(index, sizes, strides)
+            result.recipes.append(("compute", 0, copied if kind == "tensor" else AsComplex(copied)))
+        elif kind == "pairs":
+            result.recipes.append(("compute", 0, Replay([(TO_COMPLEX, [], {})], index, True)))
         else:
             result.recipes.append((kind, index, extra if kind == "compute" else None))

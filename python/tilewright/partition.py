@@ -11,6 +11,7 @@ from torch.fx.experimental.symbolic_shapes import free_symbols
 from torch.fx.passes.split_module import split_module
 
 from .devices import device_of_node
+from .pairs import shown_as_pairs
 
 
 def is_free(node: fx.Node) -> bool:
@@ -69,7 +70,9 @@ def split(gm: fx.GraphModule, refused: set[str]) -> tuple[fx.GraphModule, dict[s
 
 def copy_where_no_view_is(eager: fx.GraphModule) -> None:
     """Views in a segment of eager become reshapes: results of other segments, and of some kernels of eager, have other strides than
-    their fake tensors, so that no view of that shape may be had."""
+    their fake tensors, so that no view of that shape may be had. So may conjugates be pending where their fake tensors' are not."""
     for node in eager.graph.find_nodes(op="call_function", target=torch.ops.aten.view.default):
         node.target = torch.ops.aten.reshape.default
+    for node in eager.graph.find_nodes(op="call_function", target=torch.ops.aten.view_as_real.default):
+        node.target = shown_as_pairs
     eager.recompile()

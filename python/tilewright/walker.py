@@ -15,6 +15,7 @@ from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from . import _tilewright, lowerings, strided, symbolic_floats, whole
 from .asserts import check_of, is_checked, is_token
 from .devices import is_transfer, mixes
+from .pairs import TO_COMPLEX, TO_REAL, is_result, is_viewed, of_pairs
 from .recording import RecordedGraph
 from .sizes import expression, stride_expression
 
@@ -50,6 +51,7 @@ class Imported:
     copied_inputs: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)  # per input of the program
     negatives: list[int] = field(default_factory=list)  # arguments whose signs are pending: torch's lazy negatives
+    viewed: list[int] = field(default_factory=list)  # complex arguments that it takes as pairs: pairs.py
     returned: set[int] = field(default_factory=set)  # arguments that results are, or are views of
     device: torch.device = torch.device("cpu")  # where its tensors are
     lets_go: bool = False  # a call lets go of arguments as they are read: nobody else needs them
@@ -263,6 +265,17 @@ class Walker:
         if not dense:
             self.result.copied_inputs.append(name)
 
+    def add_pairs(self, node: fx.Node, argument: int):
+        """A complex argument: what is read of it are its pairs."""
+        reads = [user for user in node.users if user.target is TO_REAL]
+        held = self.strides.pop(node, None)
+        if held is not None:
+            self.strides[node] = of_pairs(held)
+        self.add_input(node, node.name, torch.view_as_real(node.meta["val"].resolve_conj()), argument, False)
+        if node in self.refs:
+            self.result.viewed.append(argument)
+            self.refs.update(dict.fromkeys(reads, self.refs[node]))
+
     def refuse_argument(self, node: fx.Node, name: str, value, reason: str):
         """The ops that read it follow; the line is that of the first."""
         self.reasons[node] = reason
@@ -279,7 +292,9 @@ class Walker:
         for index, node in enumerate(placeholders):
             self.arguments[node] = index
             value = node.meta.get("val")
-            if isinstance(value, torch.Tensor) and node.users and not is_token(node):
+            if is_viewed(node):
+                self.add_pairs(node, index)
+            elif isinstance(value, torch.Tensor) and node.users and not is_token(node):
                 # What is written is no parameter from which packs are made once.
                 is_static = index in self.static and not any(writes_argument(user) for user in node.users)
                 self.add_input(node, node.name, value, index, is_static)
@@ -323,7 +338,9 @@ class Walker:
     def add_write(self, node: fx.Node):
         """AOTAutograd's last nodes write new values into arguments: results that lie there."""
         into, source = node.args[:2]
-        held, new = into.meta["val"], source.meta.get("val")
+        if is_viewed(into):
+            source = source.args[0]
+        held, new = (torch.view_as_real(into.meta["val"]) if is_viewed(into) else into.meta["val"]), source.meta.get("val")
         if into not in self.numbers or source not in self.refs:
             self.refuse(node, f"its argument {(source if into in self.numbers else into).name} runs in eager", follows=True)
         elif not isinstance(new, torch.Tensor) or meta_of(new) != meta_of(held):
@@ -353,6 +370,10 @@ class Walker:
             return self.add_write(node)
         if self.asserts and is_checked(node):
             return self.add_assert(node)
+        if node.target is TO_REAL and node in self.refs:
+            return
+        if is_result(node) and node.args[0] in self.refs:
+            return
         if node.target is operator.getitem:
             source, index = node.args
             if node in self.arguments:  # the token of an effect
@@ -399,7 +420,8 @@ class Walker:
                 kwargs = {k: self.argument(v) for k, v in kwargs.items()}
                 number = self.graph.node(str(node.target), args, kwargs, metas, where)
         except _tilewright.Refused as error:
-            follows = any(a in self.reasons and a not in self.refs for a in node.all_input_nodes)
+            follows = node.target in (TO_COMPLEX, TO_REAL) or any(
+                a in self.reasons and a not in self.refs and a.target is not TO_COMPLEX for a in node.all_input_nodes)
             self.refuse(node, str(error), follows)
             return
         if isinstance(value, (list, tuple)):

@@ -1,0 +1,227 @@
+"""Complex numbers as pairs of real ones: what a graph does with complex tensors is done with real ones whose last dimension has 2
+elements, as torch.view_as_real shows them.
+
+    z: c64[8, 4] = view_as_complex(x: f32[8, 4, 2])          a: f32[8, 4] = select(x, -1, 0) ...
+    r: c64[8, 4] = mul(z, w: c64[8, 4])               ->     r: f32[8, 4, 2] = cat([a * c - b * d, a * d + b * c], -1)
+    return view_as_real(r)                                   return r
+
+Complex arguments and results are viewed so at a call. What has no form in pairs (Fourier transforms, eigenvalues) stays, with views in
+front and behind. Test: test/Python/test_complex.py."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+
+import torch
+from torch import fx
+from torch._guards import detect_fake_mode
+from torch._subclasses.fake_tensor import unset_fake_temporarily
+
+aten = torch.ops.aten
+TO_REAL, TO_COMPLEX = aten.view_as_real.default, aten.view_as_complex.default
+
+Real = fx.Node  # of a tensor [..., 2]
+RULES: dict[object, Callable] = {}  # of an overload: what makes the pairs of its result, or a real result
+
+
+class Unknown(Exception):
+    """This case of an op has no form in pairs."""
+
+
+def is_written_by(node: fx.Node, user: fx.Node) -> bool:
+    """Whether `user` writes pairs into the argument `node`."""
+    return user.target is aten.copy_.default and user.args[0] is node and user.args[1].target is TO_COMPLEX and not node.meta["val"].is_conj()
+
+
+def is_viewed(node: fx.Node) -> bool:
+    """Whether only the pairs of a complex argument are read and written."""
+    value = node.meta.get("val")
+    if node.op != "placeholder" or not isinstance(value, torch.Tensor) or not value.dtype.is_complex:
+        return False
+    uses = [user for user in node.users if user.op != "output"]
+    return bool(uses) and all(user.target is TO_REAL or is_written_by(node, user) for user in uses)
+
+
+def is_result(node: fx.Node) -> bool:
+    """Whether the node shows the caller pairs as complex numbers, or the argument that they are written into."""
+    return node.target is TO_COMPLEX and all(user.op == "output" or is_written_by(user.args[0], user) for user in node.users)
+
+
+def of_pairs(strides) -> list:
+    """The strides that complex numbers of such strides have as pairs."""
+    return [*(2 * stride for stride in strides), 1]
+
+
+def shown_as_pairs(tensor: torch.Tensor) -> torch.Tensor:
+    return torch.view_as_real(tensor.resolve_conj())
+
+
+def viewing(call, arguments: list[int]):
+    """`call`, which takes these of its arguments as pairs."""
+
+    def run(given):
+        for index in arguments:
+            given[index] = shown_as_pairs(given[index])
+        return call(given)
+
+    return run
+
+
+def is_complex(node) -> bool:
+    value = node.meta.get("val") if isinstance(node, fx.Node) else node
+    return isinstance(value, complex) or isinstance(value, torch.Tensor) and value.dtype.is_complex
+
+
+def rule(*ops):
+    def add(function):
+        RULES.update(dict.fromkeys(ops, function))
+        return function
+
+    return add
+
+
+def values_of(argument):
+    """What torch's fake tensors take for an argument of a node."""
+    return fx.map_arg(argument, lambda node: node.meta["val"])
+
+
+class Pairs:
+    """Rewrites a graph."""
+
+    def __init__(self, gm: fx.GraphModule):
+        self.gm, self.graph = gm, gm.graph
+        self.mode = detect_fake_mode([node.meta.get("val") for node in gm.graph.nodes]) or contextlib.nullcontext()
+        self.pairs: dict[fx.Node, Real] = {}  # of complex nodes
+        self.tables: dict[fx.Node, tuple[Real, Real]] = {}  # of complex nodes that are factors of larger ones
+        self.made: dict[fx.Node, fx.Node] = {}  # complex nodes that stand for pairs, where one is asked for
+        self.of: fx.Node | None = None  # the node that is rewritten
+
+    def emit(self, op, *args, **kwargs) -> fx.Node:
+        node = self.graph.call_function(op, args, kwargs)
+        node.meta = {key: value for key, value in self.of.meta.items() if key in ("stack_trace", "nn_module_stack", "seq_nr", "partitioner_tag")}
+        values = values_of(args)
+        if op is TO_REAL:
+            values = (values[0].resolve_conj(),)
+        with self.mode:
+            node.meta["val"] = op(*values, **values_of(kwargs))
+        return node
+
+    def pair(self, value) -> Real:
+        """The pairs of a complex node, or those of a real one."""
+        if not is_complex(value):
+            return self.emit(aten.cat.default, [last := self.last(value), self.emit(aten.zeros_like.default, last)], -1)
+        if value not in self.pairs:
+            self.pairs[value] = self.emit(TO_REAL, value)
+        return self.pairs[value]
+
+    def last(self, node: fx.Node) -> fx.Node:
+        """With a dimension of 1 behind."""
+        return self.emit(aten.unsqueeze.default, node, node.meta["val"].dim())
+
+    def parts(self, value) -> tuple:
+        """The real part and the imaginary one, each with a dimension of 1 behind, or numbers. None: there is no such part."""
+        if isinstance(value, complex):
+            return value.real, value.imag
+        if not isinstance(value, fx.Node):
+            return value, None
+        if not is_complex(value):
+            return self.last(value), None
+        pairs = self.pair(value)
+        last = pairs.meta["val"].dim() - 1
+        return tuple(self.emit(aten.slice.Tensor, pairs, last, i, i + 1) for i in range(2))
+
+    def together(self, real, imaginary) -> Real:
+        return self.emit(aten.cat.default, [real, imaginary], -1)
+
+    def calculate(self, op, a, b):
+        """a `op` b of parts, one of which is a tensor."""
+        if a is None or b is None:
+            if op is aten.mul.Tensor:
+                return None
+            return a if b is None else b if op is aten.add.Tensor else self.emit(aten.neg.default, b)
+        if isinstance(a, fx.Node):
+            return self.emit(op, a, b)
+        return self.emit(op, b, a) if op is not aten.sub.Tensor else self.emit(aten.add.Tensor, self.emit(aten.neg.default, b), a)
+
+    def of_dtype(self, node: fx.Node, dtype: torch.dtype) -> fx.Node:
+        """A tensor of no dimensions, which does not promote others, has one in pairs."""
+        return node if node.meta["val"].dtype == dtype else self.emit(aten._to_copy.default, node, dtype=dtype)
+
+    def complex_node(self, node: fx.Node) -> fx.Node:
+        """What an op that has no form in pairs, or the caller, gets for a complex node."""
+        if node not in self.pairs or self.pairs[node].target is TO_REAL and self.pairs[node].args[0] is node:
+            return node
+        if node not in self.made:
+            self.made[node] = self.emit(TO_COMPLEX, self.pairs[node])
+            self.made[node].meta["val"] = node.meta["val"]  # in eager's strides
+        return self.made[node]
+
+    def constant(self, node: fx.Node) -> Real:
+        """A complex tensor of the graph itself."""
+        value = self.gm
+        for part in str(node.target).split("."):
+            value = getattr(value, part)
+        name = str(node.target).replace(".", "_") + "_pairs"
+        with unset_fake_temporarily():
+            pairs = torch.view_as_real(value.resolve_conj()).clone()
+        self.gm.register_buffer(name, pairs, persistent=False)
+        made = self.graph.get_attr(name)
+        made.meta = {**node.meta, "val": pairs if node.meta["val"] is value else TO_REAL(node.meta["val"])}
+        return made
+
+    def rewrite(self, node: fx.Node) -> None:
+        inputs = [a for a in node.all_input_nodes if is_complex(a)]
+        results = node.meta.get("val")
+        results = results if isinstance(results, (list, tuple)) else [results]
+        if not inputs and not any(is_complex(v) for v in results):
+            return
+        self.of = node
+        with self.graph.inserting_before(node):
+            if node.target in RULES:
+                kept = set(self.graph.nodes)
+                try:
+                    made = RULES[node.target](self, node, *node.args, **node.kwargs)
+                except (Unknown, RuntimeError, ValueError):  # or torch takes no such pairs: a view of other strides
+                    for left in [n for n in reversed(self.graph.nodes) if n not in kept]:
+                        self.graph.erase_node(left)
+                    self.pairs = {n: p for n, p in self.pairs.items() if p in kept}
+                    self.tables = {n: made for n, made in self.tables.items() if made[1] in kept}
+                else:
+                    if isinstance(made, dict):
+                        self.pairs.update(made)
+                    elif is_complex(node):
+                        self.pairs[node] = self.of_dtype(made, results[0].dtype.to_real())
+                    elif made is not None:
+                        node.replace_all_uses_with(self.of_dtype(made, results[0].dtype))
+                    return
+            for a in inputs:
+                node.replace_input_with(a, self.complex_node(a))
+
+    def run(self) -> None:
+        for node in list(self.graph.nodes):
+            if node.op == "output":
+                self.of = node
+                with self.graph.inserting_before(node):
+                    for a in [a for a in node.all_input_nodes if is_complex(a)]:
+                        node.replace_input_with(a, self.complex_node(a))
+            elif node.op == "get_attr" and is_complex(node) and isinstance(node.meta["val"], torch.Tensor):
+                with self.graph.inserting_after(node):
+                    self.pairs[node] = self.constant(node)
+            elif node.op == "call_function":
+                self.rewrite(node)
+        self.graph.eliminate_dead_code()
+        self.gm.recompile()
+
+
+def lower(gm: fx.GraphModule) -> None:
+    """Rewrites a graph of which some values are complex, in place."""
+    if any(is_complex(v) for node in gm.graph.nodes for v in _results(node)):
+        from . import pair_rules  # noqa: F401: it fills RULES
+
+        Pairs(gm).run()
+
+
+def _results(node: fx.Node) -> list:
+    value = node.meta.get("val")
+    return value if isinstance(value, (list, tuple)) else [value]
