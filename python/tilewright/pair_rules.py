@@ -292,6 +292,26 @@ def index(p: Pairs, node, x, indices):
     return p.emit(aten.index.Tensor, p.pair(x), indices)
 
 
+@rule(aten.index_put.default)
+def index_put(p: Pairs, node, x, indices, values, *rest, **keywords):
+    return p.emit(aten.index_put.default, p.pair(x), indices, p.pair(values), *rest, **keywords)
+
+
+@rule(aten.gather.default)
+def gather(p: Pairs, node, x, dim, index, *, sparse_grad=False):
+    if not rank(x):
+        raise Unknown
+    places = p.emit(aten.expand.default, p.last(index), [*[-1] * rank(index), 2])
+    return p.emit(aten.gather.default, p.pair(x), dim_of(x, dim), places)
+
+
+@rule(aten.copy.default)
+def copied(p: Pairs, node, x, source):
+    if not is_complex(node):
+        raise Unknown
+    return p.emit(aten.copy.default, p.pair(x), p.pair(source))
+
+
 @rule(aten.flip.default)
 def flip(p: Pairs, node, x, dims):
     return p.emit(aten.flip.default, p.pair(x), [dim_of(x, d) for d in dims])
@@ -350,6 +370,11 @@ def slice_scatter(p: Pairs, node, x, source, dim=0, *rest, **keywords):
     return p.emit(aten.slice_scatter.default, p.pair(x), p.pair(source), dim_of(x, dim), *rest, **keywords)
 
 
+@rule(aten.select_scatter.default)
+def select_scatter(p: Pairs, node, x, source, dim, index):
+    return p.emit(aten.select_scatter.default, p.pair(x), p.pair(source), dim_of(x, dim), index)
+
+
 @rule(aten.sum.dim_IntList, aten.mean.dim)
 def reduce(p: Pairs, node, x, dims, keepdim=False, *, dtype=None):
     known(dtype)
@@ -384,6 +409,16 @@ def filled(p: Pairs, node, sizes, number) -> fx.Node:
 def full(p: Pairs, node, *rest, **keywords):
     *sizes, number = rest
     return filled(p, node, sizes[0] if sizes else [], number)
+
+
+@rule(aten.new_full.default)
+def new_full(p: Pairs, node, x, sizes, number, **keywords):
+    return filled(p, node, sizes, number)
+
+
+@rule(aten.new_zeros.default, aten.new_ones.default)
+def new_zeros(p: Pairs, node, x, sizes, **keywords):
+    return filled(p, node, sizes, 0 if node.target is aten.new_zeros.default else 1)
 
 
 @rule(aten.zeros.default, aten.ones.default)

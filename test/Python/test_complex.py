@@ -39,6 +39,9 @@ NATIVE = {
     "wider": (lambda a, b: (a.to(torch.complex128) * a, a * b), (z(4, 6), z(1, dtype=torch.complex128)[0])),
     "a constant": (lambda a: a * torch.tensor([1j, 2.0, 3]), (torch.randn(4, 3),)), "rows": (lambda a, i: a[i] * 2, (z(4, 3), torch.tensor([1, 2]))),
     "an argument that is a conjugate": (lambda a: a * 2 + 1j, (z(4, 6).conj(),)), "an argument": (lambda a: (a, a + 1), (z(4, 6),)),
+    "places": (lambda a, i: (a.gather(0, i), a.new_zeros(3) + a[0, :3], a.index_put((i[0],), a[1]), a.new_full((2,), 1j)), (z(4, 3), torch.tensor([[1, 2, 0], [3, 3, 3]]))),
+    "copied": (lambda a, x: (torch.zeros_like(a).copy_(x), torch.zeros_like(a).copy_(a[0])), (z(4, 3), torch.randn(4, 3))),
+    "written parts": (lambda a, b: (a.select_scatter(b[0], 0, 2), a.slice_scatter(b[:2], 0, 1, 3)), (z(4, 3), z(4, 3, seed=1))),
     "filled": (lambda a: (torch.zeros_like(a) + a, torch.full((2,), 1 - 2j) * a[0, :2], torch.ones(2, dtype=torch.complex64) + a[0, :2]), (z(4, 6),)),
 }  # fmt: skip
 
