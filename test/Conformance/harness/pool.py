@@ -19,7 +19,7 @@ from pathlib import Path
 from verdict import Outcome, short
 
 START = 300  # seconds until a worker is ready
-SAMPLES = 2000  # after which a worker is replaced: what torch keeps of each compile adds up
+SAMPLES = 2000  # what torch keeps of each compile adds up
 STARTED = Outcome("crash", "")  # of a sample until the worker says otherwise
 IN_EAGER = Outcome("eager", "")  # while eager alone runs: should the worker end there, no compiler is to blame
 
@@ -80,10 +80,10 @@ class Worker:
 class Pool:
     """Runs cases on `count` workers that run `script`; `ask(case)` is what one is sent of a case, to which `after` is added, the
     sample behind which it shall begin; `hang`: seconds for a sample. `tell(case, results, reason)` gets {sample: Outcome} of
-    each, from one thread at a time."""
+    each, from one thread at a time. A worker is replaced after so many `samples`."""
 
-    def __init__(self, script: Path, ask: Callable[[object], dict], count: int, seconds: float, hang: float):
-        self.script, self.ask, self.count, self.hang = script, ask, count, hang
+    def __init__(self, script: Path, ask: Callable[[object], dict], count: int, seconds: float, hang: float, samples: int = SAMPLES):
+        self.script, self.ask, self.count, self.hang, self.samples = script, ask, count, hang, samples
         self.until = time.monotonic() + seconds
         self.lock = threading.Lock()
         self.left: queue.SimpleQueue = queue.SimpleQueue()
@@ -107,7 +107,7 @@ class Pool:
             results: dict[int, Outcome] = {}
             reason, after = None, -1
             while reason is None:
-                if worker is None or worker.ran >= SAMPLES:
+                if worker is None or worker.ran >= self.samples:
                     if worker is not None:
                         worker.close()
                     worker = Worker(self.script)

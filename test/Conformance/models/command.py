@@ -61,7 +61,7 @@ def run_cases(subject: Subject, chosen: list[Case], options, seconds: float) -> 
     def ask(case: Case) -> dict:
         return {"entry": case.entry, "mode": case.mode}
 
-    left = Pool(subject.folder / "worker.py", ask, options.jobs, seconds, HANG).run(chosen, tell)
+    left = Pool(subject.folder / "worker.py", ask, options.jobs, seconds, HANG, subject.samples).run(chosen, tell)
     print(f"{len(chosen) - left} cases in {time.monotonic() - before:.0f} s, {left} left for lack of time", flush=True)
     return results, left
 

@@ -10,13 +10,15 @@ from pathlib import Path
 @dataclass(frozen=True)
 class Subject:
     """`folder` has worker.py and table.json; `architectures()` gives what is run by name (trial.Architecture); `prepare()` is called once by
-    each process before it runs a model; a commit's share is one architecture of `parts`, in so many seconds."""
+    each process before it runs a model; a commit's share is one architecture of `parts`, in so many seconds; a worker is replaced after so many
+    `samples`."""
 
     folder: Path
     architectures: Callable[[], dict]
     prepare: Callable[[], None]
     parts: int
     share_seconds: int
+    samples: int = 2000
 
     @property
     def table(self) -> Path:

@@ -1,0 +1,28 @@
+"""Small models of libraries that people build theirs of (timm, torchvision, diffusers, MONAI, PyTorch Geometric, vit-pytorch, x-transformers) against
+Tilewright: docs/conformance.md says what is compared.
+
+    python test/Conformance/libraries install                   the libraries themselves, into build/libraries
+    python test/Conformance/libraries case timm/resnet [--mode training]   one case, in this process
+    python test/Conformance/libraries full                      every case of the table
+    python test/Conformance/libraries run --entries 'timm/.*'   those models
+    python test/Conformance/libraries table --results FILE      writes what a run found into table.json
+    python test/Conformance/libraries summary --results FILE    the bars of a run
+
+--results FILE keeps what a run found, and the same command again goes on from there.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+here = Path(__file__).resolve().parent
+sys.path[:0] = [str(here), *(str(here.parent / name) for name in ("models", "harness")), str(here.parent.parent / "Python")]
+
+import built  # noqa: E402, F401
+from command import main  # noqa: E402
+from installed import install  # noqa: E402
+from library_models import SUBJECT  # noqa: E402
+
+if __name__ == "__main__":
+    sys.exit(install() if sys.argv[1:] == ["install"] else main(SUBJECT, __doc__))

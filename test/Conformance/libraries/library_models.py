@@ -1,0 +1,78 @@
+"""What is run: models of libraries, small or of few layers, with random weights."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from installed import make_importable
+from startup import spread_constants, without_randomness
+from subject import Subject
+from torch import nn
+
+
+class Positional(nn.Module):
+    """Calls a model with arguments by their order: libraries name them as they like."""
+
+    def __init__(self, model: nn.Module):
+        super().__init__()
+        self.model = model
+
+    def forward(self, **arguments):
+        return self.model(*arguments.values())
+
+
+@dataclass(frozen=True)
+class LibraryModel:
+    """`make` builds it; `inputs` are drawn.Drawn, or what is given as it is, in the order of its arguments or by their names; the modes that it does not have stand in `without` with
+    the reason."""
+
+    name: str
+    make: Callable[[], nn.Module]
+    inputs: tuple | dict
+    modes: tuple = ("inference", "training")
+    without: dict = field(default_factory=dict)
+
+    def has(self, mode: str) -> bool:
+        return mode in self.modes and mode not in self.without
+
+    def build(self) -> nn.Module:
+        torch.manual_seed(0)
+        model = self.make()
+        spread_constants(model)
+        without_randomness(model)
+        return model if isinstance(self.inputs, dict) else Positional(model)
+
+    def draw(self, model: nn.Module, mode: str, seed: int) -> dict:
+        generator = torch.Generator().manual_seed(seed)
+        named = self.inputs if isinstance(self.inputs, dict) else {f"argument_{i}": one for i, one in enumerate(self.inputs)}
+        return {name: one.draw(generator) if hasattr(one, "draw") else one for name, one in named.items()}
+
+
+def library_models() -> dict[str, LibraryModel]:
+    from packages import of_diffusers, of_geometric, of_monai, of_timm, of_torchvision, of_vit_pytorch, of_x_transformers
+
+    found: dict[str, LibraryModel] = {}
+    for package in (of_timm, of_torchvision, of_diffusers, of_monai, of_geometric, of_vit_pytorch, of_x_transformers):
+        for one in package.MODELS:
+            if one.name in found:
+                raise ValueError(f"{one.name} is declared twice")
+            found[one.name] = one
+    return found
+
+
+def prepare() -> None:
+    os.environ["HF_HUB_OFFLINE"] = "1"  # nothing is downloaded
+    os.environ.setdefault("TILEWRIGHT_CACHE", "0")  # each case is compiled
+    warnings.filterwarnings("ignore")
+    make_importable()
+    torch.set_num_threads(1)
+    # Past the limit of recompiles Dynamo would silently call eager.
+    torch._dynamo.config.fail_on_recompile_limit_hit = True
+
+
+SUBJECT = Subject(Path(__file__).resolve().parent, library_models, prepare, parts=24, share_seconds=240, samples=6)

@@ -1,0 +1,31 @@
+"""PyTorch Geometric: networks and convolutions of graphs of 40 nodes and 120 edges."""
+
+from __future__ import annotations
+
+import functools
+
+import torch
+from drawn import floats, integers
+from library_models import LibraryModel
+
+NETWORKS = {
+    "GCN": {}, "GraphSAGE": {}, "GIN": {}, "GAT": {}, "EdgeCNN": {},
+    "PNA": {"aggregators": ["mean", "max", "std"], "scalers": ["identity", "amplification"], "deg": torch.ones(8, dtype=torch.int64)},
+}  # fmt: skip
+CONVOLUTIONS = {
+    "GATv2Conv": ((16, 8), {"heads": 2}), "TransformerConv": ((16, 8), {"heads": 2}), "ChebConv": ((16, 8, 3), {}), "SGConv": ((16, 8), {"K": 2}), "TAGConv": ((16, 8), {}),
+    "ARMAConv": ((16, 8), {}), "GraphConv": ((16, 8), {}), "GatedGraphConv": ((16, 2), {}), "ResGatedGraphConv": ((16, 8), {}), "FiLMConv": ((16, 8), {}),
+    "GENConv": ((16, 8), {}), "LEConv": ((16, 8), {}), "MFConv": ((16, 8), {"max_degree": 4}), "ClusterGCNConv": ((16, 8), {}), "SuperGATConv": ((16, 8), {"heads": 2}),
+    "FeaStConv": ((16, 8), {"heads": 2}), "AGNNConv": ((), {}), "APPNP": ((3, 0.1), {}), "EGConv": ((16, 8), {}),
+}  # fmt: skip
+
+
+def make(name: str, arguments: tuple, keywords: dict):
+    import torch_geometric.nn
+
+    return getattr(torch_geometric.nn, name)(*arguments, **keywords)
+
+
+DECLARED = {name: ((16, 32, 2, 8), keywords) for name, keywords in NETWORKS.items()} | CONVOLUTIONS
+MODELS = [LibraryModel(f"torch_geometric/{name}", functools.partial(make, name, *given), (floats(40, 16), integers(40, 2, 120)))
+          for name, given in DECLARED.items()]  # fmt: skip
