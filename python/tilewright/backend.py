@@ -10,7 +10,7 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._guards import TracingContext
 
-from . import beforehand, pairs, ready_pages, reproducer
+from . import beforehand, flex, pairs, ready_pages, reproducer
 from .after_reset import leftovers
 from .compiled import CompiledGraph, Parts, Program, Segment, warn_of
 from .decompositions import WhenTraced
@@ -112,6 +112,7 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
     static = set()
     if context is not None and context.fw_metadata is not None and kind != "backward":
         static = set(context.fw_metadata.static_input_indices or ())
+    flex.expand(gm)
     pairs.lower(gm)
     report = GraphReport(getattr(gm, "_get_name", lambda: "graph")(), kind, len(gm.graph.nodes), origin=origin)
     if several := len(devices_of(gm)) > 1:

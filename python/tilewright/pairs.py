@@ -10,13 +10,13 @@ front and behind. Test: test/Python/test_complex.py."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 
 import torch
 from torch import fx
-from torch._guards import detect_fake_mode
 from torch._subclasses.fake_tensor import unset_fake_temporarily
+
+from .rewriting import Rewriter
 
 aten = torch.ops.aten
 TO_REAL, TO_COMPLEX = aten.view_as_real.default, aten.view_as_complex.default
@@ -81,31 +81,17 @@ def rule(*ops):
     return add
 
 
-def values_of(argument):
-    """What torch's fake tensors take for an argument of a node."""
-    return fx.map_arg(argument, lambda node: node.meta["val"])
-
-
-class Pairs:
+class Pairs(Rewriter):
     """Rewrites a graph."""
 
     def __init__(self, gm: fx.GraphModule):
-        self.gm, self.graph = gm, gm.graph
-        self.mode = detect_fake_mode([node.meta.get("val") for node in gm.graph.nodes]) or contextlib.nullcontext()
+        super().__init__(gm)
         self.pairs: dict[fx.Node, Real] = {}  # of complex nodes
         self.tables: dict[fx.Node, tuple[Real, Real]] = {}  # of complex nodes that are factors of larger ones
         self.made: dict[fx.Node, fx.Node] = {}  # complex nodes that stand for pairs, where one is asked for
-        self.of: fx.Node | None = None  # the node that is rewritten
 
-    def emit(self, op, *args, **kwargs) -> fx.Node:
-        node = self.graph.call_function(op, args, kwargs)
-        node.meta = {key: value for key, value in self.of.meta.items() if key in ("stack_trace", "nn_module_stack", "seq_nr", "partitioner_tag")}
-        values = values_of(args)
-        if op is TO_REAL:
-            values = (values[0].resolve_conj(),)
-        with self.mode:
-            node.meta["val"] = op(*values, **values_of(kwargs))
-        return node
+    def result(self, op, *args, **kwargs):
+        return shown_as_pairs(*args) if op is TO_REAL else op(*args, **kwargs)
 
     def pair(self, value) -> Real:
         """The pairs of a complex node, or those of a real one."""
@@ -177,34 +163,32 @@ class Pairs:
         if not inputs and not any(is_complex(v) for v in results):
             return
         self.of = node
-        with self.graph.inserting_before(node):
-            if node.target in RULES:
-                kept = set(self.graph.nodes)
-                try:
-                    made = RULES[node.target](self, node, *node.args, **node.kwargs)
-                except (Unknown, RuntimeError, ValueError):  # or torch takes no such pairs: a view of other strides
-                    for left in [n for n in reversed(self.graph.nodes) if n not in kept]:
-                        self.graph.erase_node(left)
-                    self.pairs = {n: p for n, p in self.pairs.items() if p in kept}
-                    self.tables = {n: made for n, made in self.tables.items() if made[1] in kept}
-                else:
-                    if isinstance(made, dict):
-                        self.pairs.update(made)
-                    elif is_complex(node):
-                        self.pairs[node] = self.of_dtype(made, results[0].dtype.to_real())
-                    elif made is not None:
-                        node.replace_all_uses_with(self.of_dtype(made, results[0].dtype))
-                    return
-            for a in inputs:
-                node.replace_input_with(a, self.complex_node(a))
+        if node.target in RULES:
+            kept = set(self.graph.nodes)
+            try:
+                made = RULES[node.target](self, node, *node.args, **node.kwargs)
+            except (Unknown, RuntimeError, ValueError):  # or torch takes no such pairs: a view of other strides
+                for left in [n for n in reversed(self.graph.nodes) if n not in kept]:
+                    self.graph.erase_node(left)
+                self.pairs = {n: p for n, p in self.pairs.items() if p in kept}
+                self.tables = {n: made for n, made in self.tables.items() if made[1] in kept}
+            else:
+                if isinstance(made, dict):
+                    self.pairs.update(made)
+                elif is_complex(node):
+                    self.pairs[node] = self.of_dtype(made, results[0].dtype.to_real())
+                elif made is not None:
+                    node.replace_all_uses_with(self.of_dtype(made, results[0].dtype))
+                return
+        for a in inputs:
+            node.replace_input_with(a, self.complex_node(a))
 
     def run(self) -> None:
         for node in list(self.graph.nodes):
             if node.op == "output":
                 self.of = node
-                with self.graph.inserting_before(node):
-                    for a in [a for a in node.all_input_nodes if is_complex(a)]:
-                        node.replace_input_with(a, self.complex_node(a))
+                for a in [a for a in node.all_input_nodes if is_complex(a)]:
+                    node.replace_input_with(a, self.complex_node(a))
             elif node.op == "get_attr" and is_complex(node) and isinstance(node.meta["val"], torch.Tensor):
                 with self.graph.inserting_after(node):
                     self.pairs[node] = self.constant(node)

@@ -18,9 +18,9 @@ def make(name: str, keywords: dict):
     return getattr(monai.networks.nets, name)(**keywords)
 
 
-def model(name: str, title: str, *inputs, **keywords) -> LibraryModel:
+def model(name: str, title: str, *inputs, without=None, **keywords) -> LibraryModel:
     drawn = tuple(floats(*one) if isinstance(one, tuple) else one for one in inputs)
-    return LibraryModel(f"monai/{title}", functools.partial(make, name, keywords), drawn)
+    return LibraryModel(f"monai/{title}", functools.partial(make, name, keywords), drawn, without=without or {})
 
 
 MODELS = [
@@ -52,7 +52,8 @@ MODELS = [
           encoder_expansion_ratio=(2, 2, 2), decoder_expansion_ratio=(2, 2, 2), bottleneck_expansion_ratio=2),
     model("PatchDiscriminator", "discriminator", (2, 1, 64, 64), **PLANE, num_layers_d=2, channels=8, out_channels=1),
     model("SEResNet50", "seresnet", (2, 1, 64, 64), **PLANE, num_classes=2, layers=(1, 1, 1, 1)),
-    model("EfficientNetBN", "efficientnet", (2, 1, 32, 32, 32), model_name="efficientnet-b0", pretrained=False, **VOLUME, num_classes=2),
+    model("EfficientNetBN", "efficientnet", (2, 1, 32, 32, 32), model_name="efficientnet-b0", pretrained=False, **VOLUME, num_classes=2,
+          without={"training": "it leaves out connections at random"}),
     model("FlexibleUNet", "flexible unet", (1, 3, 64, 64), in_channels=3, out_channels=2, backbone="resnet18", pretrained=False),
     model("Generator", "generator", (2, 8), latent_shape=(8,), start_shape=(8, 4, 4), channels=(8, 4, 1), strides=(2, 2, 1)),
 ]  # fmt: skip
