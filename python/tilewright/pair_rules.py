@@ -199,16 +199,15 @@ def product(p: Pairs, node, x, y):
 
 @rule(aten.clone.default, aten.alias.default, aten.detach.default, aten.lift_fresh_copy.default, aten.resolve_conj.default)
 def same(p: Pairs, node, x, *, memory_format=None):
-    if memory_format not in (None, torch.preserve_format, torch.contiguous_format):
-        raise Unknown
     if node.target is not aten.clone.default:
         return p.pair(x)
-    return p.emit(aten.clone.default, p.pair(x), **({} if memory_format is None else {"memory_format": memory_format}))
+    # In which strides matters to results alone, which have those of the complex graph.
+    return p.emit(aten.clone.default, p.pair(x), memory_format=torch.contiguous_format)
 
 
 @rule(aten._to_copy.default)
 def cast(p: Pairs, node, x, *, dtype=None, **rest):
-    if not is_complex(node) or set(rest) - {"device", "layout", "pin_memory", "non_blocking", "memory_format"} or rest.get("memory_format") is not None:
+    if not is_complex(node) or set(rest) - {"device", "layout", "pin_memory", "non_blocking", "memory_format"}:
         raise Unknown
     wanted = node.meta["val"]
     if rest.get("device") is not None and rest["device"] != x.meta["val"].device:
@@ -226,8 +225,7 @@ def choose(p: Pairs, node, condition, x, y):
 
 @rule(aten.view.default, aten.reshape.default, aten._unsafe_view.default)
 def view(p: Pairs, node, x, sizes):
-    return p.emit(node.target, p.pair(x), list(node.meta["val"].shape) + [2]) if all(isinstance(s, int) and s >= 0 for s in sizes) else \
-        p.emit(node.target, p.pair(x), [*sizes, 2])
+    return p.emit(aten.reshape.default, p.pair(x), [*sizes, 2])
 
 
 @rule(aten.expand.default)

@@ -5,8 +5,8 @@ elements, as torch.view_as_real shows them.
     r: c64[8, 4] = mul(z, w: c64[8, 4])               ->     r: f32[8, 4, 2] = cat([a * c - b * d, a * d + b * c], -1)
     return view_as_real(r)                                   return r
 
-Complex arguments and results are viewed so at a call. What has no form in pairs (Fourier transforms, eigenvalues) stays, with views in
-front and behind. Test: test/Python/test_complex.py."""
+Complex arguments and results are viewed so at a call. What has no form in pairs (Fourier transforms, eigenvalues) stays, and what reads
+complex numbers of it, in eager's own strides; in front of it are views. Test: test/Python/test_complex.py."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ class Pairs(Rewriter):
         if not inputs and not any(is_complex(v) for v in results):
             return
         self.of = node
-        if node.target in RULES:
+        if node.target in RULES and all(a in self.pairs or a.op == "placeholder" for a in inputs):
             kept = set(self.graph.nodes)
             try:
                 made = RULES[node.target](self, node, *node.args, **node.kwargs)

@@ -104,7 +104,7 @@ def test_an_argument_that_is_written():
 
 
 def test_fourier_transforms_stay():
-    """Between them is compiled, with pairs."""
+    """And what is between them, in eager's strides; in front and behind is compiled."""
 
     def function(x, w):
         return torch.fft.irfft(torch.fft.rfft(x * 2) * w).relu()
@@ -116,5 +116,4 @@ def test_fourier_transforms_stay():
         warnings.simplefilter("ignore")
         close(torch.compile(function, backend="tilewright", fullgraph=True)(x, w), function(x, w))
     (report,) = tilewright.report()
-    assert {r.target for r in report.refusals} == {"aten._fft_r2c.default", "aten._fft_c2r.default"}
-    assert report.segments >= 2
+    assert "aten._fft_r2c.default" in [r.target for r in report.refusals] and report.segments == 2 and report.eager_segments == 1
