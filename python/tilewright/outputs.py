@@ -10,8 +10,8 @@ import torch
 from torch import fx
 from torch._prims_common import is_non_overlapping_and_dense_or_false
 
-from .pairs import TO_COMPLEX, of_pairs
-from .recipes import AsComplex, Number, Replay, StridedCopy, expression_of
+from .pairs import TO_COMPLEX, TO_REAL, strides_of_pairs
+from .recipes import Number, Replay, StridedCopy, expression_of
 from .sizes import stride_expression
 
 aten = torch.ops.aten
@@ -21,7 +21,7 @@ VIEWS = {
     aten.t.default, aten.transpose.int, aten.permute.default, aten.view.default, aten.expand.default,
     aten.unsqueeze.default, aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims, aten.slice.Tensor,
     aten.select.int, aten.alias.default, aten.detach.default, aten.diagonal.default, aten.unfold.default, aten.as_strided.default,
-    aten._unsafe_view.default,
+    aten._unsafe_view.default, TO_COMPLEX, TO_REAL,
 }  # fmt: skip
 # Ops that give several views, of which operator.getitem takes one.
 VIEW_LISTS = {aten.split.Tensor, aten.split_with_sizes.default, aten.unbind.int}
@@ -134,9 +134,6 @@ def recipes_for(walker, values):
             result.returned.add(argument)
             whole = Replay([(TO_COMPLEX, [], {})], argument, False) if argument in result.viewed else None
             pending.append(("argument" if whole is None else "compute", argument, whole))
-        elif isinstance(value, fx.Node) and value.target is TO_COMPLEX:
-            pairs = value.args[0].meta["val"]
-            pending.append(("pairs", output(value.args[0], pairs, of_pairs(layout)), (pairs.shape, of_pairs(layout))))
         elif held is None:
             pending.append(("none", 0, None))
         elif isinstance(held, (torch.SymInt, torch.SymFloat)):
@@ -148,8 +145,14 @@ def recipes_for(walker, values):
         elif isinstance(held, (int, float, bool)):
             pending.append(("compute", 0, Number(held)))
         elif len(chain := view_chain(value)) > 1 and chain[0] in walker.arguments:
-            result.returned.add(walker.arguments[chain[0]])
-            pending.append(("compute", 0, replay(chain, walker.arguments[chain[0]], symbols)))
+            argument = walker.arguments[chain[0]]
+            result.returned.add(argument)
+            if argument in result.viewed:
+                del chain[1]  # it is viewed as real already
+            pending.append(("compute", 0, replay(chain, argument, symbols)))
+        elif value.target is TO_COMPLEX:
+            root = chain[0]
+            pending.append(("compute", 0, replay(chain, output(root, root.meta["val"], strides_of_pairs(root, value, layout)), symbols, of_results=True)))
         elif number < walker.first_saved and len(chain) > 1 and (chain[0] in shared or shows_most(chain[0], held, layout)):
             root = chain[0].meta["val"]
             pending.append(("compute", 0, replay(chain, output(chain[0], root, root.stride()), symbols, of_results=True)))
@@ -164,11 +167,8 @@ def recipes_for(walker, values):
         return expression_of(size.node.expr, symbols) if isinstance(size, torch.SymInt) else size
 
     for kind, index, extra in pending:
-        if kind in ("tensor", "pairs") and not dense[index]:
+        if kind == "tensor" and not dense[index]:
             sizes, strides = ([function(s) for s in of] for of in extra)
-            copied = StridedCopy(index, sizes, strides)
-            result.recipes.append(("compute", 0, copied if kind == "tensor" else AsComplex(copied)))
-        elif kind == "pairs":
-            result.recipes.append(("compute", 0, Replay([(TO_COMPLEX, [], {})], index, True)))
+            result.recipes.append(("compute", 0, StridedCopy(index, sizes, strides)))
         else:
             result.recipes.append((kind, index, extra if kind == "compute" else None))

@@ -225,7 +225,10 @@ def choose(p: Pairs, node, condition, x, y):
 
 @rule(aten.view.default, aten.reshape.default, aten._unsafe_view.default)
 def view(p: Pairs, node, x, sizes):
-    return p.emit(aten.reshape.default, p.pair(x), [*sizes, 2])
+    try:
+        return p.emit(aten.view.default, p.pair(x), [*sizes, 2])
+    except (RuntimeError, ValueError):  # pairs lie otherwise than the numbers would
+        return p.emit(aten.reshape.default, p.pair(x), [*sizes, 2])
 
 
 @rule(aten.expand.default)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 import torch
 from torch import fx
+from torch._prims_common import is_non_overlapping_and_dense_or_false
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from .rewriting import Rewriter
@@ -51,6 +52,16 @@ def is_result(node: fx.Node) -> bool:
 def of_pairs(strides) -> list:
     """The strides that complex numbers of such strides have as pairs."""
     return [*(2 * stride for stride in strides), 1]
+
+
+def strides_of_pairs(root: fx.Node, shown: fx.Node, layout) -> list:
+    """In which strides pairs, of which `shown` is a view as complex numbers in `layout`, are made."""
+    held = root.meta.get("complex")  # the fake tensor of the complex graph
+    if shown.args[0] is not root:
+        layout = held.stride() if held is not None else ()
+    if held is not None and is_non_overlapping_and_dense_or_false(held):
+        return of_pairs(layout)
+    return list(torch.empty_like(root.meta["val"], memory_format=torch.contiguous_format).stride())
 
 
 def shown_as_pairs(tensor: torch.Tensor) -> torch.Tensor:
@@ -176,7 +187,8 @@ class Pairs(Rewriter):
                 if isinstance(made, dict):
                     self.pairs.update(made)
                 elif is_complex(node):
-                    self.pairs[node] = self.of_dtype(made, results[0].dtype.to_real())
+                    self.pairs[node] = made = self.of_dtype(made, results[0].dtype.to_real())
+                    made.meta.setdefault("complex", node.meta["val"])
                 elif made is not None:
                     node.replace_all_uses_with(self.of_dtype(made, results[0].dtype))
                 return

@@ -106,16 +106,6 @@ class Replay:
 
 
 @dataclass(slots=True)
-class AsComplex:
-    """The complex numbers of pairs that another recipe makes."""
-
-    pairs: StridedCopy
-
-    def __call__(self, arguments, values, tensors):
-        return torch.view_as_complex(self.pairs(arguments, values, tensors))
-
-
-@dataclass(slots=True)
 class StridedCopy:
     """A tensor of the program in strides that are not those of a dense one: stretched dimensions are shared."""
 

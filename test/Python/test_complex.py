@@ -94,6 +94,27 @@ def test_rotary_of_any_length():
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] >= 1
 
 
+ALIASES = {
+    "parts of an argument": lambda a: (a[1:], a[0, 1:], a.real, a.imag, a.t(), a + 0), "an argument's pairs": lambda a: (torch.view_as_real(a)[..., 0], a),
+    "parts of a result": lambda a: (b := a * 2, b[1:], b.real), "a part alone": lambda a: (a * 2)[1:, ::2], "of real numbers": lambda a: torch.view_as_complex(torch.view_as_real(a)[:, 1:]),
+    "turned": lambda a: (a.t() * 2)[1:],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("name", ALIASES)
+def test_results_lie_where_eagers_do(name, dynamic):
+    torch._dynamo.reset()
+    a = z(4, 6)
+    compiled = compiled_strictly(ALIASES[name], dynamic=dynamic)
+    for _ in range(2):
+        got, want = leaves(compiled(a)), leaves(ALIASES[name](a))
+        close(got, want)
+        ours, theirs = ([t.untyped_storage().data_ptr() for t in (a, *results)] for results in (got, want))
+        assert [ours.index(m) for m in ours] == [theirs.index(m) for m in theirs]
+        assert [t.storage_offset() for t in got] == [t.storage_offset() for t in want]
+
+
 def test_an_argument_that_is_written():
     torch._dynamo.reset()
     compiled = compiled_strictly(lambda a, b: a.mul_(b) + 1)
