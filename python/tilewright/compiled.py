@@ -150,6 +150,9 @@ class Parts:
         held = list(arguments)
         arguments.clear()
         results = self.module(*held)
+        if any(isinstance(r, torch.Tensor) and r.is_complex() for r in results):
+            # No views of pairs: AOTAutograd would take these for what the results are views of.
+            results = [r.detach() if isinstance(r, torch.Tensor) and r.is_complex() else r for r in results]
         if self.orders:
             results = list(results)
             for number, order in self.orders.items():

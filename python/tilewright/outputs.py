@@ -76,6 +76,8 @@ def replay(chain: list[fx.Node], index: int, symbols: list[str], of_results: boo
         return value
 
     steps = [(n.target, [resolve(a) for a in n.args[1:]], {k: resolve(v) for k, v in n.kwargs.items()}) for n in chain[1:]]
+    if any(n.target is TO_COMPLEX for n in chain[1:]):
+        steps.append((aten.detach.default, [], {}))  # else AOTAutograd finds a base of other elements than the argument's
     return Replay(steps, index, of_results)
 
 
@@ -132,7 +134,7 @@ def recipes_for(walker, values):
         if isinstance(value, fx.Node) and value in walker.arguments:
             argument = walker.arguments[value]
             result.returned.add(argument)
-            whole = Replay([(TO_COMPLEX, [], {})], argument, False) if argument in result.viewed else None
+            whole = Replay([(TO_COMPLEX, [], {}), (aten.detach.default, [], {})], argument, False) if argument in result.viewed else None
             pending.append(("argument" if whole is None else "compute", argument, whole))
         elif held is None:
             pending.append(("none", 0, None))

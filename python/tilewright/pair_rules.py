@@ -23,11 +23,6 @@ def dim_of(node: fx.Node, dim: int) -> int:
     return dim % max(rank(node), 1)
 
 
-def known(*values) -> None:
-    if any(v is not None for v in values):
-        raise Unknown
-
-
 # -- complex from real and back -----------------------------------------------
 
 
@@ -378,15 +373,19 @@ def select_scatter(p: Pairs, node, x, source, dim, index):
 
 @rule(aten.sum.dim_IntList, aten.mean.dim)
 def reduce(p: Pairs, node, x, dims, keepdim=False, *, dtype=None):
-    known(dtype)
+    if dtype is not None:
+        raise Unknown
+    if not rank(x):
+        return p.emit(aten.clone.default, p.pair(x))
     return p.emit(node.target, p.pair(x), [dim_of(x, d) for d in dims or range(rank(x))], keepdim)
 
 
 @rule(aten.sum.default, aten.mean.default)
 def reduce_all(p: Pairs, node, x, *, dtype=None):
-    known(dtype)
+    if dtype is not None:
+        raise Unknown
     of = aten.sum.dim_IntList if node.target is aten.sum.default else aten.mean.dim
-    return p.emit(of, p.pair(x), list(range(rank(x)))) if rank(x) else p.pair(x)
+    return p.emit(of, p.pair(x), list(range(rank(x)))) if rank(x) else p.emit(aten.clone.default, p.pair(x))
 
 
 @rule(aten.roll.default)
@@ -400,6 +399,8 @@ def roll(p: Pairs, node, x, shifts, dims=()):
 
 
 def filled(p: Pairs, node, sizes, number) -> fx.Node:
+    if isinstance(number, fx.Node):
+        raise Unknown
     of = node.meta["val"]
     keywords = {"dtype": of.dtype.to_real(), "device": of.device, "pin_memory": False}
     parts = (p.emit(aten.full.default, [*sizes, 1], part, **keywords) for part in (complex(number).real, complex(number).imag))
@@ -414,11 +415,15 @@ def full(p: Pairs, node, *rest, **keywords):
 
 @rule(aten.new_full.default)
 def new_full(p: Pairs, node, x, sizes, number, **keywords):
+    if not is_complex(node):
+        return p.emit(node.target, p.pair(x), sizes, number, **keywords)
     return filled(p, node, sizes, number)
 
 
 @rule(aten.new_zeros.default, aten.new_ones.default)
 def new_zeros(p: Pairs, node, x, sizes, **keywords):
+    if not is_complex(node):
+        return p.emit(node.target, p.pair(x), sizes, **keywords)
     return filled(p, node, sizes, 0 if node.target is aten.new_zeros.default else 1)
 
 
@@ -427,8 +432,12 @@ def zeros(p: Pairs, node, sizes, **keywords):
     return filled(p, node, sizes, 0 if node.target is aten.zeros.default else 1)
 
 
-def alike(p: Pairs, x: fx.Node, number) -> fx.Node:
+def alike(p: Pairs, x: fx.Node, number, keywords: dict) -> fx.Node:
     """Of x's sizes, whose symbols are in no list of arguments."""
+    if not is_complex(p.of):
+        return p.emit(p.of.target, p.emit(aten.select.int, p.pair(x), rank(x), 0), *p.of.args[1:], **keywords)
+    if isinstance(number, fx.Node):
+        raise Unknown
     a = p.parts(x)[0] if is_complex(x) else p.last(x)
     of = p.of.meta["val"].dtype.to_real()
     return p.together(*(p.emit(aten.full_like.default, a, part, dtype=of) for part in (complex(number).real, complex(number).imag)))
@@ -436,14 +445,14 @@ def alike(p: Pairs, x: fx.Node, number) -> fx.Node:
 
 @rule(aten.zeros_like.default)
 def zeros_like(p: Pairs, node, x, **keywords):
-    return alike(p, x, 0)
+    return alike(p, x, 0, keywords)
 
 
 @rule(aten.ones_like.default)
 def ones_like(p: Pairs, node, x, **keywords):
-    return alike(p, x, 1)
+    return alike(p, x, 1, keywords)
 
 
 @rule(aten.full_like.default)
 def full_like(p: Pairs, node, x, number, **keywords):
-    return alike(p, x, number)
+    return alike(p, x, number, keywords)

@@ -34,7 +34,7 @@ NATIVE = {
     "products": (lambda a, b: (a @ b, a.mT @ a.conj()), (z(4, 5), z(5, 6, seed=1))),
     "shapes": (lambda a: (a.t().reshape(2, -1)[:, 1:], torch.cat([a, a.conj()], 0), a.split(2, 1)[1].exp(), a.flip(0), a[:, None].expand(4, 3, 6) * 2,
                           a.roll(1, 0), a.unbind(0)[1], a[..., -1], a.permute(1, 0) + 0, a.repeat(2, 1)), (z(4, 6),)),
-    "sums": (lambda a: (a.sum(0), a.mean(), a.mean(-1, keepdim=True), a.sum()), (z(4, 6),)),
+    "of no dimensions": (lambda a: (a.sum(), a.mean(), a.sum([]), a * a, a.real), (z(1)[0],)), "sums": (lambda a: (a.sum(0), a.mean(), a.mean(-1, keepdim=True), a.sum()), (z(4, 6),)),
     "pads": (lambda a: F.pad(a, (1, 2)), (z(4, 6),)), "choices": (lambda a: torch.where(a.real > 0, a, a * 0), (z(4, 6),)),
     "wider": (lambda a, b: (a.to(torch.complex128) * a, a * b), (z(4, 6), z(1, dtype=torch.complex128)[0])),
     "a constant": (lambda a: a * torch.tensor([1j, 2.0, 3]), (torch.randn(4, 3),)), "rows": (lambda a, i: a[i] * 2, (z(4, 3), torch.tensor([1, 2]))),
@@ -42,6 +42,7 @@ NATIVE = {
     "places": (lambda a, i: (a.gather(0, i), a.new_zeros(3) + a[0, :3], a.index_put((i[0],), a[1]), a.new_full((2,), 1j)), (z(4, 3), torch.tensor([[1, 2, 0], [3, 3, 3]]))),
     "copied": (lambda a, x: (torch.zeros_like(a).copy_(x), torch.zeros_like(a).copy_(a[0])), (z(4, 3), torch.randn(4, 3))),
     "written parts": (lambda a, b: (a.select_scatter(b[0], 0, 2), a.slice_scatter(b[:2], 0, 1, 3)), (z(4, 3), z(4, 3, seed=1))),
+    "real ones of complex ones": (lambda a: (torch.zeros_like(a, dtype=torch.float64), a.new_ones(3, dtype=torch.float32), a.new_full((2,), 3, dtype=torch.int64)), (z(4, 6),)),
     "filled": (lambda a: (torch.zeros_like(a) + a, torch.full((2,), 1 - 2j) * a[0, :2], torch.ones(2, dtype=torch.complex64) + a[0, :2]), (z(4, 6),)),
 }  # fmt: skip
 
@@ -97,6 +98,7 @@ def test_rotary_of_any_length():
 ALIASES = {
     "parts of an argument": lambda a: (a[1:], a[0, 1:], a.real, a.imag, a.t(), a + 0), "an argument's pairs": lambda a: (torch.view_as_real(a)[..., 0], a),
     "parts of a result": lambda a: (b := a * 2, b[1:], b.real), "a part alone": lambda a: (a * 2)[1:, ::2], "of real numbers": lambda a: torch.view_as_complex(torch.view_as_real(a)[:, 1:]),
+    "at symbols": lambda a: (a.narrow(1, 1, 2), a[: a.shape[0] // 2], a[None].expand(3, -1, -1), a.unflatten(1, (2, -1))),
     "turned": lambda a: (a.t() * 2)[1:],
 }  # fmt: skip
 

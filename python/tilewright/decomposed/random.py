@@ -26,6 +26,8 @@ def _normal(x):
 
 
 def uniform(x, from_=0.0, to=1.0, generator=None, **ends):
+    if x.is_complex():
+        return NotImplemented
     low = ends.get("from", from_)
     return (_uniform(x) * (to - low) + low).to(x.dtype) if generator is None else NotImplemented
 
@@ -49,7 +51,7 @@ def log_normal(x, mean=1.0, std=2.0, generator=None):
 
 
 def normal_functional(x, mean=0.0, std=1.0, generator=None):
-    return (_normal(x) * std + mean).to(x.dtype) if generator is None else NotImplemented
+    return (_normal(x) * std + mean).to(x.dtype) if generator is None and not x.is_complex() else NotImplemented
 
 
 def normal_tensor(mean, std=1.0, generator=None):
