@@ -132,7 +132,7 @@ class Walker:
         self.device = None if anywhere else device_of(gm)
         self.asserts = asserts and self.device == torch.device("cpu")
         self.static = static
-        self.strides = strides
+        self.strides = dict(strides)
         self.first_saved = first_saved
         self.name = name
         self.graph = RecordedGraph()

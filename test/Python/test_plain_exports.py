@@ -377,3 +377,16 @@ def test_what_is_refused(model, reason, tmp_path):
     torch.export.save(torch.export.export(model, (x,)), tmp_path / "m.pt2")
     done = command("run", tmp_path / "m.pt2")
     assert done.returncode == 1 and reason in done.stderr, done.stderr
+
+
+class Scattered(nn.Module):
+    def forward(self, x, source):
+        return x.masked_scatter(x > 0, source) * 2
+
+
+def test_a_source_with_too_few_elements(tmp_path):
+    """Nobody looks at an assert there, and no element is made up."""
+    x, source = torch.tensor([1.0, -1.0, 2.0, -3.0]), torch.tensor([5.0, 6.0])
+    check(Scattered(), {"x": x, "source": source}, tmp_path)
+    with pytest.raises(AssertionError, match="index 2 is out of range for a dimension of size 2"):
+        call(tmp_path / "model.pt2", {"x": x.abs(), "source": source}, tmp_path)

@@ -75,4 +75,4 @@ def prepare() -> None:
     torch._dynamo.config.fail_on_recompile_limit_hit = True
 
 
-SUBJECT = Subject(Path(__file__).resolve().parent, library_models, prepare, parts=24, share_seconds=240, samples=6)
+SUBJECT = Subject(Path(__file__).resolve().parent, library_models, prepare, parts=24, share_seconds=240, samples=6, hang=900)

@@ -18,8 +18,6 @@ from states import verdict
 from subject import Subject
 from verdict import FAILING, Outcome
 
-HANG = 300  # seconds for one sample
-
 
 def load(path: Path | None) -> dict:
     if path is None or not path.exists():
@@ -61,7 +59,7 @@ def run_cases(subject: Subject, chosen: list[Case], options, seconds: float) -> 
     def ask(case: Case) -> dict:
         return {"entry": case.entry, "mode": case.mode}
 
-    left = Pool(subject.folder / "worker.py", ask, options.jobs, seconds, HANG, subject.samples).run(chosen, tell)
+    left = Pool(subject.folder / "worker.py", ask, options.jobs, seconds, subject.hang, subject.samples).run(chosen, tell)
     print(f"{len(chosen) - left} cases in {time.monotonic() - before:.0f} s, {left} left for lack of time", flush=True)
     return results, left
 

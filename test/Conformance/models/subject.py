@@ -11,7 +11,7 @@ from pathlib import Path
 class Subject:
     """`folder` has worker.py and table.json; `architectures()` gives what is run by name (trial.Architecture); `prepare()` is called once by
     each process before it runs a model; a commit's share is one architecture of `parts`, in so many seconds; a worker is replaced after so many
-    `samples`."""
+    `samples`, and stopped where one takes longer than `hang` seconds."""
 
     folder: Path
     architectures: Callable[[], dict]
@@ -19,6 +19,7 @@ class Subject:
     parts: int
     share_seconds: int
     samples: int = 2000
+    hang: int = 300
 
     @property
     def table(self) -> Path:

@@ -16,7 +16,7 @@ CONVOLUTIONS = {
     "GATv2Conv": ((16, 8), {"heads": 2}), "TransformerConv": ((16, 8), {"heads": 2}), "ChebConv": ((16, 8, 3), {}), "SGConv": ((16, 8), {"K": 2}), "TAGConv": ((16, 8), {}),
     "ARMAConv": ((16, 8), {}), "GraphConv": ((16, 8), {}), "GatedGraphConv": ((16, 2), {}), "ResGatedGraphConv": ((16, 8), {}), "FiLMConv": ((16, 8), {}),
     "GENConv": ((16, 8), {}), "LEConv": ((16, 8), {}), "MFConv": ((16, 8), {"max_degree": 4}), "ClusterGCNConv": ((16, 8), {}), "SuperGATConv": ((16, 8), {"heads": 2}),
-    "FeaStConv": ((16, 8), {"heads": 2}), "AGNNConv": ((), {}), "APPNP": ((3, 0.1), {}), "EGConv": ((16, 8), {}),
+    "FeaStConv": ((16, 8), {"heads": 2}), "AGNNConv": ((), {}), "EGConv": ((16, 8), {}),
 }  # fmt: skip
 
 
