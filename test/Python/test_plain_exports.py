@@ -388,5 +388,5 @@ def test_a_source_with_too_few_elements(tmp_path):
     """Nobody looks at an assert there, and no element is made up."""
     x, source = torch.tensor([1.0, -1.0, 2.0, -3.0]), torch.tensor([5.0, 6.0])
     check(Scattered(), {"x": x, "source": source}, tmp_path)
-    with pytest.raises(AssertionError, match="index 2 is out of range for a dimension of size 2"):
+    with pytest.raises(AssertionError, match="index [23] is out of range for a dimension of size 2"):
         call(tmp_path / "model.pt2", {"x": x.abs(), "source": source}, tmp_path)
