@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs, builds and runs every test; the last line is "N passed, N failed, N skipped", and the exit status is 1 if
 # any test failed, a runner crashed or a runner ran nothing. --full also runs the slow ones (TILEWRIGHT_TEST_FULL=1), those
-# in a browser (it installs Debian's chromium-headless-shell where it can: 96 MB), and all cases where one in two or
-# three is chosen by the commit (test/Python/conftest.py says of which files).
+# in a browser (it installs Debian's chromium-headless-shell where it can: 96 MB), all cases where one in two or
+# three is chosen by the commit (test/Python/conftest.py says of which files), and all of opinfo, transformers and onnx: hours.
 #
 # Each part leaves in build/test-results/ what its runner wrote (.json of GoogleTest, .xml of lit and pytest; nothing
 # for a script) and its exit status (.rc); tools/dev/sum_tests.py adds them up.
@@ -70,21 +70,29 @@ else
   skip pytest "there is no test/Python"
 fi
 
+# What a commit's share is of, and how long it may take: all of opinfo is hours.
+what=share limit=600
+[ -n "${TILEWRIGHT_TEST_FULL:-}" ] && what=full limit=86400
+
 if [ -f test/Conformance/opinfo/table.json ]; then
-  run opinfo 600 $python test/Conformance/opinfo share
+  run opinfo $limit $python test/Conformance/opinfo $what
 else
   skip opinfo "there is no test/Conformance/opinfo/table.json"
 fi
 
 if [ -f test/Conformance/transformers/table.json ]; then
-  run transformers 600 $python test/Conformance/transformers share
+  run transformers $limit $python test/Conformance/transformers $what
 else
   skip transformers "there is no test/Conformance/transformers/table.json"
 fi
 
+if [ -n "${TILEWRIGHT_TEST_FULL:-}" ]; then
+  run fuzz $limit $python test/Conformance/fuzz share
+else
+  skip fuzz "of graphs that were never run some may fail by chance; --full draws some"
+fi
+
 if [ -f test/Conformance/onnx/table.json ]; then
-  what=share
-  [ -n "${TILEWRIGHT_TEST_FULL:-}" ] && what=full
   run onnx 1800 $python test/Conformance/onnx "$what"
 else
   skip onnx "there is no test/Conformance/onnx/table.json"

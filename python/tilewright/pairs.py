@@ -175,14 +175,13 @@ class Pairs(Rewriter):
             return
         self.of = node
         if node.target in RULES and all(a in self.pairs or a.op == "placeholder" for a in inputs):
-            kept = set(self.graph.nodes)
+            count = len(self.emitted)
             try:
                 made = RULES[node.target](self, node, *node.args, **node.kwargs)
             except (Unknown, RuntimeError, ValueError):  # or torch takes no such pairs: a view of other strides
-                for left in [n for n in reversed(self.graph.nodes) if n not in kept]:
-                    self.graph.erase_node(left)
-                self.pairs = {n: p for n, p in self.pairs.items() if p in kept}
-                self.tables = {n: made for n, made in self.tables.items() if made[1] in kept}
+                if gone := self.take_back(count):
+                    self.pairs = {n: p for n, p in self.pairs.items() if p not in gone}
+                    self.tables = {n: made for n, made in self.tables.items() if made[1] not in gone}
             else:
                 if isinstance(made, dict):
                     self.pairs.update(made)

@@ -22,14 +22,24 @@ class Rewriter:
         self.gm, self.graph = gm, gm.graph
         self.mode = detect_fake_mode([node.meta.get("val") for node in gm.graph.nodes]) or contextlib.nullcontext()
         self.of: fx.Node | None = None
+        self.emitted: list[fx.Node] = []
 
     def emit(self, op, *args, **kwargs) -> fx.Node:
         with self.graph.inserting_before(self.of):
             node = self.graph.call_function(op, args, kwargs)
+        self.emitted.append(node)
         node.meta = {key: value for key, value in self.of.meta.items() if key in KEPT}
         with self.mode:
             node.meta["val"] = self.result(op, *values_of(args), **values_of(kwargs))
         return node
+
+    def take_back(self, count: int) -> set[fx.Node]:
+        """Erases what was emitted after the first `count` nodes."""
+        gone = self.emitted[count:]
+        del self.emitted[count:]
+        for node in reversed(gone):
+            self.graph.erase_node(node)
+        return set(gone)
 
     def result(self, op, *args, **kwargs):
         """What `op` makes of fake tensors."""
