@@ -13,11 +13,12 @@ BIAS = torch.randn(4, 70, generator=torch.Generator().manual_seed(3))
 DOCUMENTS = torch.arange(70) // 20
 
 
-def blocks(mask):
-    return create_block_mask(mask, None, None, 70, 70, device="cpu")
+def blocks(mask, batch=None):
+    return create_block_mask(mask, batch, None, 70, 70, device="cpu")
 
 
 CAUSAL, ONE_DOCUMENT = blocks(lambda b, h, m, n: m >= n), blocks(lambda b, h, m, n: DOCUMENTS[m] == DOCUMENTS[n])
+EACH = blocks(lambda b, h, m, n: m >= n + b, 2)
 BEFORE = blocks(lambda b, h, m, n: m > n)  # of which the first row has nothing
 
 FORMS = {
@@ -28,7 +29,7 @@ FORMS = {
     "a window": lambda q, k, v: flex_attention(q, k, v, score_mod=lambda s, b, h, m, n: torch.where((m - n).abs() < 8, s, -float("inf"))),
     "soft caps": lambda q, k, v: flex_attention(q, k, v, score_mod=lambda s, b, h, m, n: 20 * torch.tanh(s / 20), scale=0.5),
     "grouped queries": lambda q, k, v: flex_attention(q, k[:, :2], v[:, :2], block_mask=CAUSAL, enable_gqa=True),
-    "keys of one batch": lambda q, k, v: flex_attention(q, k[:1], v[:1], block_mask=CAUSAL), "longer keys": lambda q, k, v: flex_attention(q[:, :, :33], k, v),
+    "keys of one batch": lambda q, k, v: flex_attention(q, k[:1], v[:1], block_mask=EACH), "longer keys": lambda q, k, v: flex_attention(q[:, :, :33], k, v),
     "sums of rows": lambda q, k, v: flex_attention(q, k, v, block_mask=BEFORE, return_lse=True),
 }  # fmt: skip
 
