@@ -23,7 +23,7 @@ from .eager_strides import in_order
 from .idle_memory import give_back_at_steps
 from .options import CompileOptions
 from .origin import arguments, current
-from .pairs import viewing
+from .pairs import shown_as_pairs
 from .report import GraphReport, add, describe
 from .tuning import tune
 from .walker import Imported
@@ -61,12 +61,12 @@ def written(arguments: list, copies: list) -> None:
     torch.autograd.graph.increment_version([a for a in arguments if not a.is_inference()])
 
 
-def resolving(call, negatives: list[int]):
-    """`call` with arguments whose signs are pending (x.conj().imag) made plain first."""
+def changing(call, indices: list[int], change):
+    """`call`, which takes what `change` makes of these of its arguments."""
 
     def run(arguments):
-        for index in negatives:
-            arguments[index] = arguments[index].resolve_neg()
+        for index in indices:
+            arguments[index] = change(arguments[index])
         return call(arguments)
 
     return run
@@ -102,9 +102,11 @@ class Program:
         self.call = build(imported, options)
         self.call.record = record
         self.call.name = title
-        self.run = resolving(self.call, imported.negatives) if imported.negatives else self.call
+        self.run = self.call
+        if imported.negatives:
+            self.run = changing(self.run, imported.negatives, torch.Tensor.resolve_neg)
         if imported.viewed:
-            self.run = viewing(self.run, imported.viewed)
+            self.run = changing(self.run, imported.viewed, shown_as_pairs)
         if imported.asserted:
             self.run = asserting(self.run, imported.asserted)
         for text in self.call.report().get("warnings", []):

@@ -438,7 +438,7 @@ def alike(p: Pairs, x: fx.Node, number, keywords: dict) -> fx.Node:
         return p.emit(p.of.target, p.emit(aten.select.int, p.pair(x), rank(x), 0), *p.of.args[1:], **keywords)
     if isinstance(number, fx.Node):
         raise Unknown
-    a = p.parts(x)[0] if is_complex(x) else p.last(x)
+    a = p.parts(x)[0]
     of = p.of.meta["val"].dtype.to_real()
     return p.together(*(p.emit(aten.full_like.default, a, part, dtype=of) for part in (complex(number).real, complex(number).imag)))
 

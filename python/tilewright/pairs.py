@@ -10,6 +10,7 @@ complex numbers of it, in eager's own strides; in front of it are views. Test: t
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 
 import torch
@@ -65,18 +66,8 @@ def strides_of_pairs(root: fx.Node, shown: fx.Node, layout) -> list:
 
 
 def shown_as_pairs(tensor: torch.Tensor) -> torch.Tensor:
+    """A complex tensor, or a fake one, whose conjugate may be pending."""
     return torch.view_as_real(tensor.resolve_conj())
-
-
-def viewing(call, arguments: list[int]):
-    """`call`, which takes these of its arguments as pairs."""
-
-    def run(given):
-        for index in arguments:
-            given[index] = shown_as_pairs(given[index])
-        return call(given)
-
-    return run
 
 
 def is_complex(node) -> bool:
@@ -156,12 +147,10 @@ class Pairs(Rewriter):
 
     def constant(self, node: fx.Node) -> Real:
         """A complex tensor of the graph itself."""
-        value = self.gm
-        for part in str(node.target).split("."):
-            value = getattr(value, part)
+        value = operator.attrgetter(str(node.target))(self.gm)
         name = str(node.target).replace(".", "_") + "_pairs"
         with unset_fake_temporarily():
-            pairs = torch.view_as_real(value.resolve_conj()).clone()
+            pairs = shown_as_pairs(value).clone()
         self.gm.register_buffer(name, pairs, persistent=False)
         made = self.graph.get_attr(name)
         made.meta = {**node.meta, "val": pairs if node.meta["val"] is value else TO_REAL(node.meta["val"])}
@@ -169,8 +158,7 @@ class Pairs(Rewriter):
 
     def rewrite(self, node: fx.Node) -> None:
         inputs = [a for a in node.all_input_nodes if is_complex(a)]
-        results = node.meta.get("val")
-        results = results if isinstance(results, (list, tuple)) else [results]
+        results = _results(node)
         if not inputs and not any(is_complex(v) for v in results):
             return
         self.of = node

@@ -15,7 +15,7 @@ from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from . import _tilewright, lowerings, strided, symbolic_floats, whole
 from .asserts import check_of, is_checked, is_token
 from .devices import is_transfer, mixes
-from .pairs import TO_COMPLEX, TO_REAL, is_result, is_viewed, of_pairs
+from .pairs import TO_COMPLEX, TO_REAL, is_result, is_viewed, of_pairs, shown_as_pairs
 from .recording import RecordedGraph
 from .sizes import expression, stride_expression
 
@@ -271,7 +271,7 @@ class Walker:
         held = self.strides.pop(node, None)
         if held is not None:
             self.strides[node] = of_pairs(held)
-        self.add_input(node, node.name, torch.view_as_real(node.meta["val"].resolve_conj()), argument, False)
+        self.add_input(node, node.name, shown_as_pairs(node.meta["val"]), argument, False)
         if node in self.refs:
             self.result.viewed.append(argument)
             self.refs.update(dict.fromkeys(reads, self.refs[node]))
@@ -338,9 +338,10 @@ class Walker:
     def add_write(self, node: fx.Node):
         """AOTAutograd's last nodes write new values into arguments: results that lie there."""
         into, source = node.args[:2]
+        held = into.meta["val"]
         if is_viewed(into):
-            source = source.args[0]
-        held, new = (torch.view_as_real(into.meta["val"]) if is_viewed(into) else into.meta["val"]), source.meta.get("val")
+            source, held = source.args[0], shown_as_pairs(held)
+        new = source.meta.get("val")
         if into not in self.numbers or source not in self.refs:
             self.refuse(node, f"its argument {(source if into in self.numbers else into).name} runs in eager", follows=True)
         elif not isinstance(new, torch.Tensor) or meta_of(new) != meta_of(held):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import torch
-from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from .constants import constant
 from .halves import widened
+from .sizes import none
 
 aten = torch.ops.aten
 
@@ -51,7 +51,7 @@ def _of_repeated_edges(spatial: int):
         known = all(isinstance(size, int) for size in (*grad.shape[-spatial:], *x.shape[-spatial:]))
         if not x.is_floating_point() or not all(isinstance(p, int) and (known or p >= 0) for p in padding):
             return NotImplemented
-        if any(statically_known_true(size == 0) for size in (*grad.shape, *x.shape)):
+        if none(*grad.shape, *x.shape):
             return x.new_zeros(x.shape)
         part = widened(grad)
         for i in range(spatial):

@@ -6,6 +6,7 @@ import torch
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from .demands import demand
+from .sizes import none, some
 
 aten = torch.ops.aten
 
@@ -90,9 +91,9 @@ def _at_true(x, begin: int, mask, values, accumulate: bool):
         if not isinstance(count, int):  # one value is for all elements
             fits = fits | (torch.full((), count, dtype=torch.int64, device=x.device) == 1)
         demand(fits, said, on_gpus=True)
-        if statically_known_true(count == 0):
+        if none(count):
             return x.clone(memory_format=torch.contiguous_format)
-        if not statically_known_true(count > 0):  # something to read where there is no value
+        if not some(count):  # something to read where there is no value
             values = torch.cat([values, values.new_zeros([*values.shape[:begin], 1, *values.shape[begin + 1 :]])], begin)
         values = values.index_select(begin, (flat.cumsum(0) - 1).clamp_max(count - 1).clamp_min(0))
     old = x.reshape([*front, flat.shape[0], *rest])
@@ -122,7 +123,7 @@ def masked_scatter(x, mask, source):
     mask, x = torch.broadcast_tensors(mask, x)
     flat, given = mask.reshape(-1), source.numel()
     demand(flat.sum() <= given, "Number of elements of source < number of ones in mask", on_gpus=True)
-    if statically_known_true(given == 0):
+    if none(given):
         return x.clone(memory_format=torch.contiguous_format)
     places = torch.clamp_min(flat.to(torch.int64).cumsum(0) - 1, 0).clamp_max(given - 1)
     return torch.where(flat, source.reshape(-1)[places], x.reshape(-1)).reshape(x.shape)

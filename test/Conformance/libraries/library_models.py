@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import warnings
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
 from installed import make_importable
-from startup import spread_constants, without_randomness
-from subject import Subject
+from startup import prepare_process, spread_constants, without_randomness
+from subject import Subject, by_name
 from torch import nn
+
+
+def made(module: str, name: str, /, *arguments, **keywords) -> nn.Module:
+    """What a module, imported now, makes by this name."""
+    return getattr(importlib.import_module(module), name)(*arguments, **keywords)
 
 
 class Positional(nn.Module):
@@ -28,8 +32,8 @@ class Positional(nn.Module):
 
 @dataclass(frozen=True)
 class LibraryModel:
-    """`make` builds it; `inputs` are drawn.Drawn, or what is given as it is, in the order of its arguments or by their names; the modes that it does not have stand in `without` with
-    the reason."""
+    """`make` builds it; `inputs` are drawn.Drawn, or what is given as it is, in the order of its arguments or by their names;
+    the modes that it does not have stand in `without` with the reason."""
 
     name: str
     make: Callable[[], nn.Module]
@@ -56,23 +60,13 @@ class LibraryModel:
 def library_models() -> dict[str, LibraryModel]:
     from packages import of_diffusers, of_geometric, of_monai, of_timm, of_torchvision, of_vit_pytorch, of_x_transformers
 
-    found: dict[str, LibraryModel] = {}
-    for package in (of_timm, of_torchvision, of_diffusers, of_monai, of_geometric, of_vit_pytorch, of_x_transformers):
-        for one in package.MODELS:
-            if one.name in found:
-                raise ValueError(f"{one.name} is declared twice")
-            found[one.name] = one
-    return found
+    packages = (of_timm, of_torchvision, of_diffusers, of_monai, of_geometric, of_vit_pytorch, of_x_transformers)
+    return by_name(one for package in packages for one in package.MODELS)
 
 
 def prepare() -> None:
-    os.environ["HF_HUB_OFFLINE"] = "1"  # nothing is downloaded
-    os.environ.setdefault("TILEWRIGHT_CACHE", "0")  # each case is compiled
-    warnings.filterwarnings("ignore")
+    prepare_process()
     make_importable()
-    torch.set_num_threads(1)
-    # Past the limit of recompiles Dynamo would silently call eager.
-    torch._dynamo.config.fail_on_recompile_limit_hit = True
 
 
 SUBJECT = Subject(Path(__file__).resolve().parent, library_models, prepare, parts=24, share_seconds=240, samples=6, hang=900)

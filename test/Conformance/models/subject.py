@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+
+from pool import SAMPLES
 
 
 @dataclass(frozen=True)
@@ -18,9 +20,19 @@ class Subject:
     prepare: Callable[[], None]
     parts: int
     share_seconds: int
-    samples: int = 2000
+    samples: int = SAMPLES
     hang: int = 300
 
     @property
     def table(self) -> Path:
         return self.folder / "table.json"
+
+
+def by_name(declared: Iterable) -> dict:
+    """Architectures by their names, no two of which are the same."""
+    found: dict = {}
+    for one in declared:
+        if one.name in found:
+            raise ValueError(f"{one.name} is declared twice")
+        found[one.name] = one
+    return found

@@ -24,12 +24,8 @@ from pathlib import Path
 
 here = Path(__file__).resolve().parent
 sys.path[:0] = [str(here), str(here.parent / "harness"), str(here.parent.parent / "Python")]
-try:
-    import tilewright  # noqa: F401
-except ImportError:
-    built = str(here.parent.parent.parent / "build" / "python")
-    sys.path.insert(0, built)
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [built, os.environ.get("PYTHONPATH")]))
+import built  # noqa: E402, F401
+
 os.environ.setdefault("TILEWRIGHT_CACHE", "0")  # each case is compiled
 warnings.filterwarnings("ignore")
 

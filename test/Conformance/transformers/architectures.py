@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import torch
 from inputs import draw
-from startup import spread_constants
+from startup import spread_constants, without_randomness
+from subject import by_name
 from torch import nn
 
 @dataclass(frozen=True)
@@ -35,9 +36,7 @@ class Architecture:
         torch.manual_seed(0)
         model = made(config)
         spread_constants(model)
-        for module in model.modules():
-            if isinstance(module, nn.modules.dropout._DropoutNd):
-                module.p = 0.0
+        without_randomness(model)
         return model
 
     def draw(self, model: nn.Module, mode: str, seed: int) -> dict:
@@ -47,13 +46,7 @@ class Architecture:
 def architectures() -> dict[str, Architecture]:
     from families import audio, decoders, multimodal, text, vision
 
-    found: dict[str, Architecture] = {}
-    for family in (text, decoders, vision, audio, multimodal):
-        for one in family.ARCHITECTURES:
-            if one.name in found:
-                raise ValueError(f"{one.name} is declared twice")
-            found[one.name] = one
-    return found
+    return by_name(one for family in (text, decoders, vision, audio, multimodal) for one in family.ARCHITECTURES)
 
 
 def without_dropout(config) -> None:

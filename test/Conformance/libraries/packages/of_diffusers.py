@@ -5,21 +5,15 @@ from __future__ import annotations
 import functools
 
 from drawn import floats, integers
-from library_models import LibraryModel
+from library_models import LibraryModel, made
 
 BLOCKS = {"block_out_channels": (32, 64), "layers_per_block": 1, "norm_num_groups": 8}
 CODER = {"down_block_types": ["DownEncoderBlock2D"] * 2, "up_block_types": ["UpDecoderBlock2D"] * 2, "block_out_channels": [16, 32], "norm_num_groups": 8}
 LATENT, TEXT, STEP = floats(2, 4, 16, 16), floats(2, 6, 32), integers(1000, 2)
 
 
-def make(name: str, keywords: dict):
-    import diffusers
-
-    return getattr(diffusers, name)(**keywords)
-
-
 def model(name: str, inputs: dict, **keywords) -> LibraryModel:
-    return LibraryModel(f"diffusers/{name}", functools.partial(make, name, keywords), {**inputs, "return_dict": False})
+    return LibraryModel(f"diffusers/{name}", functools.partial(made, "diffusers", name, **keywords), {**inputs, "return_dict": False})
 
 
 MODELS = [

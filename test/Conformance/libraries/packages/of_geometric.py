@@ -6,7 +6,7 @@ import functools
 
 import torch
 from drawn import floats, integers
-from library_models import LibraryModel
+from library_models import LibraryModel, made
 
 NETWORKS = {
     "GCN": {}, "GraphSAGE": {}, "GIN": {}, "GAT": {}, "EdgeCNN": {},
@@ -20,12 +20,6 @@ CONVOLUTIONS = {
 }  # fmt: skip
 
 
-def make(name: str, arguments: tuple, keywords: dict):
-    import torch_geometric.nn
-
-    return getattr(torch_geometric.nn, name)(*arguments, **keywords)
-
-
 DECLARED = {name: ((16, 32, 2, 8), keywords) for name, keywords in NETWORKS.items()} | CONVOLUTIONS
-MODELS = [LibraryModel(f"torch_geometric/{name}", functools.partial(make, name, *given), (floats(40, 16), integers(40, 2, 120)))
-          for name, given in DECLARED.items()]  # fmt: skip
+MODELS = [LibraryModel(f"torch_geometric/{name}", functools.partial(made, "torch_geometric.nn", name, *arguments, **keywords), (floats(40, 16), integers(40, 2, 120)))
+          for name, (arguments, keywords) in DECLARED.items()]  # fmt: skip

@@ -5,22 +5,16 @@ from __future__ import annotations
 import functools
 
 from drawn import floats, integers
-from library_models import LibraryModel
+from library_models import LibraryModel, made
 
 PLANE, VOLUME = {"spatial_dims": 2, "in_channels": 1}, {"spatial_dims": 3, "in_channels": 1}
 STAGES = {"out_channels": 2, "channels": (8, 16, 32), "strides": (2, 2)}
 LATENT = {"out_channels": 1, "channels": (8, 16, 16), "attention_levels": (False, False, True), "num_res_blocks": 1}
 
 
-def make(name: str, keywords: dict):
-    import monai.networks.nets
-
-    return getattr(monai.networks.nets, name)(**keywords)
-
-
 def model(name: str, title: str, *inputs, without=None, **keywords) -> LibraryModel:
     drawn = tuple(floats(*one) if isinstance(one, tuple) else one for one in inputs)
-    return LibraryModel(f"monai/{title}", functools.partial(make, name, keywords), drawn, without=without or {})
+    return LibraryModel(f"monai/{title}", functools.partial(made, "monai.networks.nets", name, **keywords), drawn, without=without or {})
 
 
 MODELS = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from drawn import floats
-from library_models import LibraryModel
+from library_models import LibraryModel, made
 
 IMAGES = {
     96: "alexnet squeezenet1_0 squeezenet1_1",
@@ -14,14 +14,8 @@ IMAGES = {
 }  # fmt: skip
 
 
-def make(name: str, **keywords):
-    import torchvision
-
-    return torchvision.models.get_model(name, weights=None, **keywords)
-
-
 def model(name: str, *sizes, **keywords) -> LibraryModel:
-    return LibraryModel(f"torchvision/{name}", functools.partial(make, name, **keywords), (floats(*sizes),))
+    return LibraryModel(f"torchvision/{name}", functools.partial(made, "torchvision.models", "get_model", name, weights=None, **keywords), (floats(*sizes),))
 
 
 MODELS = [model(name, 2, 3, size, size) for size, names in IMAGES.items() for name in names.split()] + [

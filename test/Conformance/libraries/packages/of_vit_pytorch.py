@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import functools
-import importlib
 
 from drawn import floats
-from library_models import LibraryModel
+from library_models import LibraryModel, made
 
 SMALL = {"image_size": 32, "patch_size": 8, "num_classes": 10, "dim": 32, "depth": 2, "heads": 4, "mlp_dim": 64}
 VOLUME = {"image_size": 32, "frames": 4, "image_patch_size": 8, "frame_patch_size": 2, "num_classes": 10, "dim": 32, "heads": 4, "mlp_dim": 64}
 
 
-def make(module: str, name: str, keywords: dict):
-    return getattr(importlib.import_module(f"vit_pytorch.{module}"), name)(**keywords)
-
-
 def model(module: str, name: str, *sizes: int, **keywords) -> LibraryModel:
-    return LibraryModel(f"vit-pytorch/{module}", functools.partial(make, module, name, keywords), (floats(*(sizes or (2, 3, 32, 32))),))
+    return LibraryModel(f"vit-pytorch/{module}", functools.partial(made, f"vit_pytorch.{module}", name, **keywords), (floats(*(sizes or (2, 3, 32, 32))),))
 
 
 OF_IMAGES = {
