@@ -11,8 +11,8 @@
 //     %t = linalg.generic ins(%mm, slice %bias) outs(slice %o)
 //     in_parallel { tensor.parallel_insert_slice %t into %o } }
 //
-// Every member computes exactly its tile, once: the rows of dialects/Tile/Rows.h say which of its loops are cut. A
-// kernel without rows runs as one task.
+// Every member computes exactly its tile, once: the rows of dialects/Tile/Rows.h say which of its loops are cut.
+// Concatenations and paddings are cut by TileInserts.h. A kernel without rows runs as one task.
 //
 // Test: test/Tiled/apply-schedule.mlir
 //
@@ -20,6 +20,7 @@
 #include "dialects/Tile/Knobs.h"
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Sizes.h"
+#include "lib/Tiled/TileInserts.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -50,7 +51,20 @@ public:
               AttentionGradientOp>(op) &&
           !isa<linalg::FillOp>(op))
         members.push_back(&op);
-    if (members.empty() || tiles.empty())
+    if (tiles.empty())
+      return success();
+    if (std::optional<InsertChain> chain = insertChainOf(kernel)) {
+      if (tiles.size() != chain->sizes.size())
+        return kernel.emitOpError("its schedule cuts ")
+               << tiles.size() << " dimensions, but its result has " << chain->sizes.size();
+      for (auto [dim, size] : llvm::enumerate(tiles))
+        if (size != 0 && !chain->shared.test(dim))
+          return kernel.emitOpError("its schedule cuts dimension ") << dim << ", along which tensors are put together";
+      tileInserts(kernel, *chain, tiles);
+      eraseDead(body);
+      return success();
+    }
+    if (members.empty())
       return success();
     auto terminator = cast<func::ReturnOp>(body.getTerminator());
     std::string reason;
@@ -130,16 +144,18 @@ public:
     }
     terminator->setOperands(forall.getResults());
     // The slices of what the members gave before keep the old members alive.
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*forall.getBody())))
-      if (isOpTriviallyDead(&op))
-        op.erase();
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
-      if (isOpTriviallyDead(&op))
-        op.erase();
+    eraseDead(*forall.getBody());
+    eraseDead(body);
     return success();
   }
 
 private:
+  static void eraseDead(Block &block) {
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+      if (isOpTriviallyDead(&op))
+        op.erase();
+  }
+
   struct Tile {
     Value value;
     Folds offsets, sizes;

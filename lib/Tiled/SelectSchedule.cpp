@@ -19,6 +19,7 @@
 #include "dialects/Tile/Sizes.h"
 #include "lib/Tiled/CostModel.h"
 #include "lib/Tiled/KernelShapes.h"
+#include "lib/Tiled/TileInserts.h"
 #include "tilewright/Passes.h"
 #include "llvm/ADT/bit.h"
 #include <numeric>
@@ -248,6 +249,38 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     return panel * ceilDiv(panels, ceilDiv(panels, most));
   }
 
+  /// Sizes of a task that puts tensors together: as few cuts as give the tasks that the elements are worth, the outer
+  /// dimensions first, so that what is copied at once stays long.
+  SmallVector<int64_t> insertTiles(const InsertChain &chain) {
+    constexpr int64_t mostGrain = 16384, leastColumns = 1024;
+    const int64_t rank = chain.sizes.size();
+    const auto type = cast<RankedTensorType>(chain.result().getType());
+    int64_t elements = 1;
+    for (AffineExpr size : chain.sizes)
+      elements *= std::max<int64_t>(1, estimate(size));
+    const double bytes = 2.0 * std::max(1u, type.getElementTypeBitWidth() / 8);
+    const bool known = type.hasStaticShape();
+    const int64_t grain = known ? chooseGrain(elements, bytes, mostGrain, machine) : mostGrain;
+    cost = costOfElements(elements, bytes, grain, machine);
+    int64_t wanted = known ? std::min(ceilDiv(elements, grain), 8 * machine.threads) : ceilDiv(elements, grain);
+    SmallVector<int64_t> tiles(rank, 0);
+    for (int64_t dim = 0, inside = elements; dim < rank; ++dim) {
+      const int64_t size = std::max<int64_t>(1, estimate(chain.sizes[dim]));
+      inside /= size;
+      if (!chain.shared.test(dim) || size == 1)
+        continue;
+      const bool fixed = isa<AffineConstantExpr>(chain.sizes[dim]);
+      int64_t take = fixed ? ceilDiv(size, std::min(wanted, size)) : ceilDiv(mostGrain, std::max<int64_t>(1, inside));
+      if (dim == rank - 1)
+        take = std::max(take, fixed ? leastColumns : mostGrain);
+      if (fixed && take >= size)
+        continue;
+      tiles[dim] = take;
+      wanted = ceilDiv(wanted, ceilDiv(size, take));
+    }
+    return tiles;
+  }
+
   CostMachine machine;
   std::optional<Cost> cost; ///< of the schedule that tilesFor() has chosen, where the model knows
 
@@ -263,6 +296,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
       const bool narrow = !cast<ShapedType>(attention.getInputs()[0].getType()).getElementType().isF32();
       return {1, 1, attentionRows(rows, estimate(tile::sizeOf(anchor->getResult(0), 3)), heads, narrow)};
     }
+    if (std::optional<InsertChain> chain = insertChainOf(anchor->getParentOfType<func::FuncOp>()))
+      return insertTiles(*chain);
     if (anchor->getNumResults() == 0 || numLoops(anchor) == 0)
       return {};
     std::string reason;

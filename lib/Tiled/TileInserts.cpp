@@ -1,0 +1,159 @@
+//===- TileInserts.cpp - cut a kernel that puts tensors beside each other into tasks ---===//
+//
+// Before (tiles = [2, 0]):
+//   func @kernel_0(%a: tensor<8x3xf32>, %b: tensor<8x5xf32>, %out: tensor<8x8xf32>) {
+//     %0 = tensor.insert_slice %a into %out[0, 0] [8, 3] [1, 1]
+//     %1 = tensor.insert_slice %b into %0[0, 3] [8, 5] [1, 1]
+//     return %1 }
+// After:
+//   %r = scf.forall (%i) = (0) to (8) step (2) shared_outs(%o = %out) {
+//     %t = slice %o[%i, 0] [2, 8]
+//     %0 = tensor.insert_slice (slice %a[%i, 0] [2, 3]) into %t[0, 0] [2, 3] [1, 1]
+//     %1 = tensor.insert_slice (slice %b[%i, 0] [2, 5]) into %0[0, 3] [2, 5] [1, 1]
+//     in_parallel { tensor.parallel_insert_slice %1 into %o[%i, 0] [2, 8] } }
+//
+// Only dimensions that every piece has the whole of are cut, so that each task has its part of each piece.
+//
+// Test: test/Tiled/tile-inserts.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Tiled/TileInserts.h"
+#include "dialects/Tile/Sizes.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+
+namespace tilewright::tiled {
+namespace {
+
+using Folds = SmallVector<OpFoldResult>;
+
+Value sourceOf(Operation *piece) { return piece->getOperand(0); }
+
+/// Where a piece begins in the result.
+Folds offsetsOf(Operation *piece) {
+  if (auto pad = dyn_cast<tensor::PadOp>(piece))
+    return pad.getMixedLowPad();
+  return cast<tensor::InsertSliceOp>(piece).getMixedOffsets();
+}
+
+Folds stridesOf(Operation *piece, Builder &builder) {
+  if (auto pad = dyn_cast<tensor::PadOp>(piece))
+    return Folds(pad.getType().getRank(), builder.getIndexAttr(1));
+  return cast<tensor::InsertSliceOp>(piece).getMixedStrides();
+}
+
+} // namespace
+
+std::optional<InsertChain> insertChainOf(func::FuncOp kernel) {
+  Block &body = kernel.getBody().front();
+  auto terminator = cast<func::ReturnOp>(body.getTerminator());
+  if (terminator.getNumOperands() != 1)
+    return std::nullopt;
+  Value destination = kernel.getArgument(kernel.getNumArguments() - 1), value = terminator.getOperand(0);
+  InsertChain chain;
+  if (auto pad = value.getDefiningOp<tensor::PadOp>()) {
+    if (!pad.getConstantPaddingValue())
+      return std::nullopt;
+    chain.pieces.push_back(pad);
+  } else {
+    while (auto insert = value.getDefiningOp<tensor::InsertSliceOp>()) {
+      if (insert.getSourceType().getRank() != insert.getType().getRank())
+        return std::nullopt;
+      chain.pieces.insert(chain.pieces.begin(), insert);
+      value = insert.getDest();
+    }
+    if (chain.pieces.empty())
+      return std::nullopt;
+    if (value != destination && !value.getDefiningOp<tensor::EmptyOp>())
+      chain.base = value;
+  }
+  chain.sizes = tile::sizesOf(chain.result());
+  const int64_t rank = cast<RankedTensorType>(chain.result().getType()).getRank();
+  if (int64_t(chain.sizes.size()) != rank)
+    return std::nullopt;
+  for (Operation &op : body) {
+    const bool computes = isa<linalg::LinalgOp, tensor::PadOp, tensor::InsertSliceOp>(op) ||
+                          op.getName().getDialectNamespace() == "tw_tile";
+    const bool isBase = isa<linalg::FillOp>(op) && chain.base == op.getResult(0);
+    if (computes && !isBase && !llvm::is_contained(chain.pieces, &op))
+      return std::nullopt;
+  }
+  Builder builder(kernel.getContext());
+  chain.shared.resize(rank, true);
+  for (Operation *piece : chain.pieces) {
+    Folds offsets = offsetsOf(piece), strides = stridesOf(piece, builder);
+    for (int64_t dim = 0; dim < rank; ++dim)
+      if (!isConstantIntValue(offsets[dim], 0) || !isConstantIntValue(strides[dim], 1) ||
+          tile::sizeOf(sourceOf(piece), dim) != chain.sizes[dim])
+        chain.shared.reset(dim);
+  }
+  return chain;
+}
+
+void tileInserts(func::FuncOp kernel, const InsertChain &chain, ArrayRef<int64_t> tiles) {
+  auto terminator = cast<func::ReturnOp>(kernel.getBody().front().getTerminator());
+  OpBuilder builder(terminator);
+  Location loc = chain.pieces.back()->getLoc();
+  SmallVector<Value> symbols = tile::indexArguments(kernel);
+  const int64_t rank = chain.sizes.size();
+  Folds lower, upper, step, offset(rank, builder.getIndexAttr(0)), size(rank), ones(rank, builder.getIndexAttr(1));
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    size[dim] = tile::materialize(builder, loc, chain.sizes[dim], symbols);
+    if (isConstantIntValue(size[dim], 0))
+      return; // nothing to put anywhere
+    if (tiles[dim] == 0)
+      continue;
+    lower.push_back(builder.getIndexAttr(0));
+    upper.push_back(size[dim]);
+    step.push_back(builder.getIndexAttr(tiles[dim]));
+  }
+  if (lower.empty())
+    return;
+  Value destination = kernel.getArgument(kernel.getNumArguments() - 1);
+  auto forall = scf::ForallOp::create(builder, loc, lower, upper, step, destination, std::nullopt);
+  builder.setInsertionPointToStart(forall.getBody());
+  AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
+  for (int64_t dim = 0, loop = 0; dim < rank; ++dim) {
+    if (tiles[dim] == 0)
+      continue;
+    Value iv = forall.getInductionVar(loop++);
+    offset[dim] = iv;
+    auto whole = dyn_cast<AffineConstantExpr>(chain.sizes[dim]);
+    if (whole && whole.getValue() % tiles[dim] == 0)
+      size[dim] = builder.getIndexAttr(tiles[dim]);
+    else
+      size[dim] = affine::makeComposedFoldedAffineMin(
+          builder, loc,
+          AffineMap::get(2, 0, {builder.getAffineConstantExpr(tiles[dim]), d1 - d0}, builder.getContext()),
+          {iv, size[dim]});
+  }
+  auto part = [&](Value value, const Folds &sizes) -> Value {
+    return tensor::ExtractSliceOp::create(builder, loc, value, offset, sizes, ones);
+  };
+  Value made = part(forall.getRegionIterArgs()[0], size);
+  if (auto pad = dyn_cast<tensor::PadOp>(chain.pieces.front()))
+    made = linalg::FillOp::create(builder, loc, pad.getConstantPaddingValue(), made).getResult(0);
+  else if (auto fill = chain.base ? chain.base.getDefiningOp<linalg::FillOp>() : linalg::FillOp())
+    made = linalg::FillOp::create(builder, loc, fill.getInputs(), made).getResult(0);
+  else if (chain.base)
+    made = linalg::CopyOp::create(builder, loc, part(chain.base, size), made).getResult(0);
+  for (Operation *piece : chain.pieces) {
+    Folds sizes = size;
+    for (int64_t dim = 0; dim < rank; ++dim)
+      if (!chain.shared.test(dim))
+        sizes[dim] = tile::materialize(builder, loc, tile::sizeOf(sourceOf(piece), dim), symbols);
+    Value source = part(sourceOf(piece), sizes);
+    made = tensor::InsertSliceOp::create(builder, piece->getLoc(), source, made, offsetsOf(piece), sizes,
+                                         stridesOf(piece, builder));
+  }
+  builder.setInsertionPointToStart(forall.getTerminator().getBody());
+  tensor::ParallelInsertSliceOp::create(builder, loc, made, forall.getRegionIterArgs()[0], offset, size, ones);
+  terminator->setOperands(forall.getResults());
+}
+
+} // namespace tilewright::tiled

@@ -1,0 +1,57 @@
+// RUN: tilewright-opt %s --tw-apply-schedule -split-input-file -verify-diagnostics | FileCheck %s
+
+// Each task has its lines of both.
+// CHECK-LABEL: func private @beside
+// CHECK: %[[R:.*]] = scf.forall (%[[I:.*]]) = (0) to (9) step (2) shared_outs(%[[O:.*]] = %{{.*}})
+// CHECK: %[[N:.*]] = affine.min {{.*}}(%[[I]])
+// CHECK: %[[T:.*]] = tensor.extract_slice %[[O]][%[[I]], 0] [%[[N]], 8] [1, 1]
+// CHECK: %[[A:.*]] = tensor.extract_slice %arg0[%[[I]], 0] [%[[N]], 3] [1, 1]
+// CHECK: %[[FIRST:.*]] = tensor.insert_slice %[[A]] into %[[T]][0, 0] [%[[N]], 3] [1, 1]
+// CHECK: %[[B:.*]] = tensor.extract_slice %arg1[%[[I]], 0] [%[[N]], 5] [1, 1]
+// CHECK: %[[BOTH:.*]] = tensor.insert_slice %[[B]] into %[[FIRST]][0, 3] [%[[N]], 5] [1, 1]
+// CHECK: tensor.parallel_insert_slice %[[BOTH]] into %[[O]][%[[I]], 0] [%[[N]], 8] [1, 1]
+// CHECK: return %[[R]]
+func.func private @beside(%a: tensor<9x3xf32> {tw.sizes = affine_map<() -> (9, 3)>}, %b: tensor<9x5xf32> {tw.sizes = affine_map<() -> (9, 5)>}, %out: tensor<9x8xf32> {tw.sizes = affine_map<() -> (9, 8)>}) -> tensor<9x8xf32> attributes {tw.kernel, tw.schedule = {tiles = array<i64: 2, 0>}} {
+  %0 = tensor.insert_slice %a into %out[0, 0] [9, 3] [1, 1] : tensor<9x3xf32> into tensor<9x8xf32>
+  %1 = tensor.insert_slice %b into %0[0, 3] [9, 5] [1, 1] : tensor<9x5xf32> into tensor<9x8xf32>
+  return %1 : tensor<9x8xf32>
+}
+
+// -----
+
+// A padding fills the task's part first; the padded dimension stays whole. Sizes may be symbolic.
+// CHECK-LABEL: func private @padded
+// CHECK: scf.forall (%[[I:.*]]) = (0) to (%arg0) step (4) shared_outs(%[[O:.*]] = %{{.*}})
+// CHECK: %[[T:.*]] = tensor.extract_slice %[[O]][%[[I]], 0]
+// CHECK: %[[F:.*]] = linalg.fill ins(%{{.*}} : f32) outs(%[[T]]
+// CHECK: %[[A:.*]] = tensor.extract_slice %arg1[%[[I]], 0] [%{{.*}}, 6] [1, 1]
+// CHECK: tensor.insert_slice %[[A]] into %[[F]][0, 1] [%{{.*}}, 6] [1, 1]
+func.func private @padded(%n: index, %a: tensor<?x6xf32> {tw.sizes = affine_map<()[s0] -> (s0, 6)>}, %out: tensor<?x8xf32> {tw.sizes = affine_map<()[s0] -> (s0, 8)>}) -> tensor<?x8xf32> attributes {tw.kernel, tw.schedule = {tiles = array<i64: 4, 0>}} {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.pad %a low[0, 1] high[0, 1] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %zero : f32
+  } : tensor<?x6xf32> to tensor<?x8xf32>
+  return %0 : tensor<?x8xf32>
+}
+
+// -----
+
+// What a slice is put into is copied, its part in each task.
+// CHECK-LABEL: func private @into
+// CHECK: scf.forall (%[[I:.*]]) = (0) to (8) step (4)
+// CHECK: %[[T:.*]] = tensor.extract_slice %{{.*}}[0, %[[I]]] [6, 4] [1, 1]
+// CHECK: %[[S:.*]] = tensor.extract_slice %arg0[0, %[[I]]] [6, 4] [1, 1]
+// CHECK: %[[C:.*]] = linalg.copy ins(%[[S]] {{.*}} outs(%[[T]]
+// CHECK: tensor.insert_slice %{{.*}} into %[[C]][1, 0] [2, 4] [2, 1]
+func.func private @into(%a: tensor<6x8xf32> {tw.sizes = affine_map<() -> (6, 8)>}, %b: tensor<2x8xf32> {tw.sizes = affine_map<() -> (2, 8)>}, %out: tensor<6x8xf32> {tw.sizes = affine_map<() -> (6, 8)>}) -> tensor<6x8xf32> attributes {tw.kernel, tw.schedule = {tiles = array<i64: 0, 4>}} {
+  %0 = tensor.insert_slice %b into %a[1, 0] [2, 8] [2, 1] : tensor<2x8xf32> into tensor<6x8xf32>
+  return %0 : tensor<6x8xf32>
+}
+
+// -----
+
+func.func private @across(%a: tensor<6x8xf32> {tw.sizes = affine_map<() -> (6, 8)>}, %b: tensor<2x8xf32> {tw.sizes = affine_map<() -> (2, 8)>}, %out: tensor<6x8xf32> {tw.sizes = affine_map<() -> (6, 8)>}) -> tensor<6x8xf32> attributes {tw.kernel, tw.schedule = {tiles = array<i64: 2, 0>}} { // expected-error {{its schedule cuts dimension 0, along which tensors are put together}}
+  %0 = tensor.insert_slice %b into %a[1, 0] [2, 8] [2, 1] : tensor<2x8xf32> into tensor<6x8xf32>
+  return %0 : tensor<6x8xf32>
+}
