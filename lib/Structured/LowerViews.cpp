@@ -208,8 +208,36 @@ static LogicalResult lowerPad(Lowering &l, graph::PadOp op) {
   return success();
 }
 
+/// A few tensors of one element along the last dimension: an elementwise op that takes each where its place is, which
+/// what makes them can be computed in.
+static LogicalResult lowerInterleave(Lowering &l, graph::ConcatOp op) {
+  SmallVector<AffineExpr> sizes = sizesOfValue(op.getResult()), places;
+  const int64_t last = op.getDim();
+  for (int64_t dim = 0; dim < last; ++dim)
+    places.push_back(l.dim(dim));
+  places.push_back(l.constant(0));
+  SmallVector<Read> reads;
+  for (Value input : op.getInputs())
+    reads.push_back(Lowering::stored(l.read(input, l.map(sizes.size(), places))));
+  Type storage = storageType(cast<RankedTensorType>(op.getType()).getElementType());
+  l.set(op, l.elementwise(sizes, storage, reads, [&](OpBuilder &b, Location at, ValueRange in, ValueRange) {
+    Value place = linalg::IndexOp::create(b, at, last), taken = in.back();
+    for (int64_t number = int64_t(in.size()) - 2; number >= 0; --number) {
+      Value here = arith::CmpIOp::create(b, at, arith::CmpIPredicate::eq, place,
+                                         arith::ConstantIndexOp::create(b, at, number));
+      taken = arith::SelectOp::create(b, at, here, in[number], taken);
+    }
+    return SmallVector<Value>{taken};
+  }));
+  return success();
+}
+
 static LogicalResult lowerConcat(Lowering &l, graph::ConcatOp op) {
+  constexpr size_t mostInterleaved = 4;
   SmallVector<AffineExpr> sizes = sizesOfValue(op.getResult());
+  if (int64_t(op.getDim()) + 1 == int64_t(sizes.size()) && op.getInputs().size() <= mostInterleaved && sizes.size() > 1 &&
+      llvm::all_of(op.getInputs(), [&](Value v) { return sizesOfValue(v)[op.getDim()] == l.constant(1); }))
+    return lowerInterleave(l, op);
   SmallVector<AffineExpr> offsets(sizes.size(), l.constant(0));
   SmallVector<OpFoldResult> strides(sizes.size(), l.builder.getIndexAttr(1));
   SmallVector<Value> inputs; // all before the first insertion, so that the chain is one piece

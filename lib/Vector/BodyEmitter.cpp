@@ -119,6 +119,41 @@ Value BodyEmitter::readLanes(OpBuilder &builder, Value memref, ArrayRef<Value> i
   return result;
 }
 
+/// `lanes` elements, each `stride` behind the one before, of which the first is at `indices`: as many whole vectors as
+/// the stride, the last of which ends with the last element, so that nothing behind it is read, and shuffles.
+Value BodyEmitter::readStrided(OpBuilder &builder, Value memref, ArrayRef<Value> indices, int64_t stride) {
+  const int64_t lanes = choice.lanes;
+  auto whole = memref::ExtractStridedMetadataOp::create(builder, loc, memref);
+  Value first = getValueOrCreateConstantIndexOp(builder, loc, whole.getConstifiedMixedOffset());
+  for (auto [index, by] : llvm::zip_equal(indices, whole.getConstifiedMixedStrides())) {
+    Value step = getValueOrCreateConstantIndexOp(builder, loc, by);
+    first = arith::AddIOp::create(builder, loc, first, arith::MulIOp::create(builder, loc, index, step));
+  }
+  const int64_t count = stride * (lanes - 1) + 1;
+  auto line = MemRefType::get({count}, cast<MemRefType>(memref.getType()).getElementType(),
+                              StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, {1}),
+                              cast<MemRefType>(memref.getType()).getMemorySpace());
+  OpFoldResult one = builder.getIndexAttr(1), size = builder.getIndexAttr(count);
+  Value elements = memref::ReinterpretCastOp::create(builder, loc, line, whole.getBaseBuffer(), OpFoldResult(first),
+                                                     ArrayRef<OpFoldResult>(size), ArrayRef<OpFoldResult>(one));
+  Value result;
+  for (int64_t piece = 0; piece < stride; ++piece) {
+    const bool last = piece + 1 == stride;
+    const int64_t begin = last ? count - lanes : piece * lanes;
+    Value at = arith::ConstantIndexOp::create(builder, loc, begin);
+    Value loaded = vector::LoadOp::create(builder, loc, vectorOf(line.getElementType()), elements, at);
+    // Lanes that lie in this piece come from it, the others stay as they are.
+    SmallVector<int64_t> from;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      const int64_t place = lane * stride;
+      const bool here = place >= piece * lanes && (last || place < (piece + 1) * lanes);
+      from.push_back(here ? lanes + place - begin : lane);
+    }
+    result = vector::ShuffleOp::create(builder, loc, result ? result : loaded, loaded, from);
+  }
+  return result;
+}
+
 Value BodyEmitter::read(OpBuilder &builder, OpOperand &operand, Value mask) {
   Value memref = operand.get();
   auto type = dyn_cast<MemRefType>(memref.getType());
@@ -135,6 +170,8 @@ Value BodyEmitter::read(OpBuilder &builder, OpOperand &operand, Value mask) {
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
     return vector::MaskedLoadOp::create(builder, loc, vectorType, memref, indices, mask, zero);
   }
+  if (const int64_t apart = mask ? 0 : fewApart(op, operand, choice.loop))
+    return readStrided(builder, memref, indices, apart);
   // The lanes' own indices: those of the first lane plus what the map adds per lane.
   AffineMap map = op.getMatchingIndexingMap(&operand);
   Value step = vector::StepOp::create(builder, loc, vectorOf(builder.getIndexType()));
@@ -167,6 +204,21 @@ void BodyEmitter::write(OpBuilder &builder, Value value, unsigned number, Value 
     vector::MaskedStoreOp::create(builder, loc, operand.get(), indices, mask, value);
   else
     vector::StoreOp::create(builder, loc, value, operand.get(), indices);
+}
+
+/// The elements of a computed read of which one index advances by 1 from lane to lane; null where they are not a few
+/// elements apart.
+Value BodyEmitter::readOfLoad(OpBuilder &builder, memref::LoadOp load, ArrayRef<Value> indices, Value mask) {
+  auto isVector = [](Value index) { return isa<VectorType>(index.getType()); };
+  if (mask || llvm::count_if(indices, isVector) != 1)
+    return {};
+  const int64_t dim = llvm::find_if(indices, isVector) - indices.begin();
+  const int64_t apart = load.getMemRefType().getStridesAndOffset().first[dim]; // of a dynamic one, less than 0
+  if (!isUnitStride(load.getIndices()[dim]) || apart < 2 || apart > mostApart)
+    return {};
+  SmallVector<Value> first(indices);
+  first[dim] = vector::ExtractOp::create(builder, loc, indices[dim], 0);
+  return readStrided(builder, load.getMemref(), first, apart);
 }
 
 void BodyEmitter::emitOp(OpBuilder &builder, Operation &inner, IRMapping &values, Value mask) {
@@ -210,6 +262,8 @@ void BodyEmitter::emitOp(OpBuilder &builder, Operation &inner, IRMapping &values
             arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType)).getResult());
       else
         result = vector::LoadOp::create(builder, loc, vectorType, load.getMemref(), indices);
+    } else if (Value few = readOfLoad(builder, load, indices, mask)) {
+      result = few;
     } else {
       result = readLanes(builder, load.getMemref(), indices, mask);
     }

@@ -52,6 +52,10 @@ public:
 private:
   mlir::Value readLanes(mlir::OpBuilder &builder, mlir::Value memref, llvm::ArrayRef<mlir::Value> indices,
                         mlir::Value mask);
+  mlir::Value readStrided(mlir::OpBuilder &builder, mlir::Value memref, llvm::ArrayRef<mlir::Value> indices,
+                          int64_t stride);
+  mlir::Value readOfLoad(mlir::OpBuilder &builder, mlir::memref::LoadOp load, llvm::ArrayRef<mlir::Value> indices,
+                         mlir::Value mask);
   /// A read that is used only where its last index lies `there`, and goes to element 0 elsewhere: a masked read at
   /// `place`.
   struct Guard {

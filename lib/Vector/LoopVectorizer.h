@@ -27,12 +27,20 @@ enum class Access { Uniform, Contiguous, Scattered };
 /// Access of `operand` (a memref or scalar operand of `op`) along loop `loop`.
 Access accessAlong(mlir::linalg::LinalgOp op, mlir::OpOperand &operand, unsigned loop);
 
+/// How many elements apart in memory those lie that a vector along `loop` takes of a Scattered operand, if they are so
+/// few that whole vectors are read and their elements picked (BodyEmitter.h); 0 otherwise.
+int64_t fewApart(mlir::linalg::LinalgOp op, mlir::OpOperand &operand, unsigned loop);
+inline constexpr int64_t mostApart = 4;
+
 /// The loop to vectorize.
 struct VectorLoop {
   int64_t loop = -1; ///< -1: none, element by element
   bool reduction = false;
   int64_t lanes = 1;
 };
+
+/// Body ops that have a vector form: elementwise ones, indices, and reads at computed places.
+bool bodyHasVectorForm(mlir::linalg::LinalgOp op);
 
 VectorLoop chooseVectorLoop(mlir::linalg::LinalgOp op, int64_t lanes);
 

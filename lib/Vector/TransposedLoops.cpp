@@ -15,12 +15,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Vector/TransposedLoops.h"
-#include "lib/Vector/BodyEmitter.h"
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "lib/Vector/LineLoops.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 
@@ -43,7 +39,7 @@ std::optional<Crossing> crossingOf(linalg::LinalgOp op, unsigned along) {
     Crossing found{along, across, {}};
     bool possible = true;
     for (OpOperand *input : op.getDpsInputOperands()) {
-      if (accessAlong(op, *input, along) != Access::Scattered)
+      if (accessAlong(op, *input, along) != Access::Scattered || fewApart(op, *input, along))
         continue;
       possible &= accessAlong(op, *input, across) == Access::Contiguous;
       found.crossing.push_back(input);
@@ -54,53 +50,17 @@ std::optional<Crossing> crossingOf(linalg::LinalgOp op, unsigned along) {
   return std::nullopt;
 }
 
-class BlockEmitter {
+class BlockEmitter : LineLoops {
 public:
   BlockEmitter(linalg::LinalgOp op, const Crossing &loops, int64_t lanes)
-      : op(op), loops(loops), lanes(lanes), body(op, VectorLoop{static_cast<int64_t>(loops.along), false, lanes}),
-        builder(op), loc(op.getLoc()) {}
+      : LineLoops(op, loops.along, lanes), loops(loops) {}
 
   void run() {
-    for (Range range : op.createLoopRanges(builder, loc))
-      sizes.push_back(range.size);
-    zero = constant(0);
-    enter(0);
+    overOthers(loops.across, [&] { blocks(); });
     op->erase();
   }
 
 private:
-  Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
-  Value valueOf(OpFoldResult size) { return getValueOrCreateConstantIndexOp(builder, loc, size); }
-  OpFoldResult apply(AffineExpr expr, OpFoldResult dim) {
-    return affine::makeComposedFoldedAffineApply(builder, loc, AffineMap::get(1, 0, expr), {dim});
-  }
-  Value plus(Value a, int64_t b) {
-    return b == 0 ? a : arith::AddIOp::create(builder, loc, a, constant(b)).getResult();
-  }
-
-  /// body(from) for each multiple of `step` below `to`.
-  void loop(Value from, OpFoldResult to, int64_t step, function_ref<void(Value)> inside) {
-    if (isConstantIntValue(to, 0))
-      return;
-    if (step == 1 && isConstantIntValue(to, 1))
-      return inside(from);
-    auto nest = scf::ForOp::create(builder, loc, from, valueOf(to), constant(step));
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(nest.getBody());
-    inside(nest.getInductionVar());
-  }
-
-  void enter(unsigned depth) {
-    if (depth == op.getNumLoops())
-      return blocks();
-    if (depth == loops.along || depth == loops.across)
-      return enter(depth + 1);
-    loop(zero, sizes[depth], 1, [&](Value iv) {
-      body.ivs[depth] = iv;
-      enter(depth + 1);
-    });
-  }
-
   void blocks() {
     AffineExpr d0 = builder.getAffineDimExpr(0);
     OpFoldResult across = sizes[loops.across], whole = apply(d0 - d0 % lanes, across), rest = apply(d0 % lanes, across);
@@ -118,27 +78,6 @@ private:
         body.emitElements(builder, IRMapping(), mask);
       });
     });
-  }
-
-  /// Vectors along the results: whole ones, then the rest, whose number of lines is 0 where it is not known.
-  void overAlong(function_ref<void(Value first, int64_t lines, Value mask)> inside) {
-    AffineExpr d0 = builder.getAffineDimExpr(0);
-    OpFoldResult size = sizes[loops.along], whole = apply(d0 - d0 % lanes, size), rest = apply(d0 % lanes, size);
-    loop(zero, whole, lanes, [&](Value iv) { inside(iv, lanes, Value()); });
-    std::optional<int64_t> left = getConstantIntValue(rest);
-    if (left && *left == 0)
-      return;
-    auto masked = [&] {
-      Value mask = vector::CreateMaskOp::create(builder, loc, body.vectorOf(builder.getI1Type()), valueOf(rest));
-      inside(valueOf(whole), left.value_or(0), mask);
-    };
-    if (left)
-      return masked();
-    Value some = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt, valueOf(rest), zero);
-    auto branch = scf::IfOp::create(builder, loc, TypeRange(), some, /*withElse=*/false);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(&branch.getThenRegion().front());
-    masked();
   }
 
   /// `count` lines of results, at `first` of the crossing loop.
@@ -165,7 +104,7 @@ private:
     VectorType type = body.vectorOf(cast<MemRefType>(memref.getType()).getElementType());
     Value mask, none;
     if (count < lanes) {
-      mask = vector::CreateMaskOp::create(builder, loc, body.vectorOf(builder.getI1Type()), constant(count));
+      mask = firstLanes(constant(count));
       none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
     }
     body.ivs[loops.across] = first;
@@ -207,14 +146,7 @@ private:
     }
   }
 
-  linalg::LinalgOp op;
   Crossing loops;
-  int64_t lanes;
-  BodyEmitter body;
-  OpBuilder builder;
-  Location loc;
-  SmallVector<OpFoldResult> sizes;
-  Value zero;
 };
 
 /// The loop along which all results are contiguous.

@@ -33,6 +33,26 @@ Access accessAlong(linalg::LinalgOp op, OpOperand &operand, unsigned loop) {
   return strides[at] == 1 ? Access::Contiguous : Access::Scattered;
 }
 
+int64_t fewApart(linalg::LinalgOp op, OpOperand &operand, unsigned loop) {
+  auto type = dyn_cast<MemRefType>(operand.get().getType());
+  if (!type)
+    return 0;
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  AffineExpr d = getAffineDimExpr(loop, map.getContext());
+  SmallVector<int64_t> strides = type.getStridesAndOffset().first;
+  int64_t apart = 0;
+  for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+    if (!expr.isFunctionOfDim(loop))
+      continue;
+    // What one step of the loop adds: the same everywhere, or the expression is not linear in it.
+    auto step = dyn_cast<AffineConstantExpr>(simplifyAffineExpr(expr.replace(d, d + 1) - expr, map.getNumDims(), 0));
+    if (!step || ShapedType::isDynamic(strides[dim]))
+      return 0;
+    apart += step.getValue() * strides[dim];
+  }
+  return apart >= 2 && apart <= mostApart ? apart : 0;
+}
+
 Operation *combinerOf(linalg::LinalgOp op, unsigned number) {
   Block *body = op.getBlock();
   Value yielded = body->getTerminator()->getOperand(number);
@@ -63,8 +83,7 @@ static bool allReductionsCombine(linalg::LinalgOp op) {
   return true;
 }
 
-/// Body ops that have a vector form: elementwise ones, indices, and reads at computed places.
-static bool bodyHasVectorForm(linalg::LinalgOp op) {
+bool bodyHasVectorForm(linalg::LinalgOp op) {
   for (Operation &inner : op.getBlock()->without_terminator()) {
     if (isa<linalg::IndexOp, arith::ConstantOp>(inner))
       continue;
@@ -97,7 +116,8 @@ VectorLoop chooseVectorLoop(linalg::LinalgOp op, int64_t lanes) {
       bool combined = reduction && output && !isStoredInSteps(op, operand.getOperandNumber() - op.getNumDpsInputs());
       if (output && access != (combined ? Access::Uniform : Access::Contiguous))
         possible = false;
-      cost += access == Access::Scattered ? 16 : access == Access::Contiguous ? 1 : 0.5;
+      const int64_t apart = access == Access::Scattered ? fewApart(op, operand, loop) : 0;
+      cost += apart ? 2.0 * double(apart) : access == Access::Scattered ? 16 : access == Access::Contiguous ? 1 : 0.5;
     }
     if (!possible)
       continue;

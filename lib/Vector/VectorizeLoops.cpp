@@ -7,7 +7,8 @@
 //     scf.for %j = 0 to 768 step 16 { vector.load %a, %b; exp; vector.store %c }
 //     masked step for the last 2 columns }
 //
-// LoopVectorizer.h says how the loop is chosen; TransposedLoops.h has ops whose operands lie across each other.
+// LoopVectorizer.h says how the loop is chosen; TransposedLoops.h has ops whose operands lie across each other,
+// InterleavedLoops.h those whose innermost loop is a few elements.
 // linalg.fill, copy and every other linalg op on memrefs go the same way.
 //
 // Test: test/Vector/vectorize-loops.mlir
@@ -15,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Knobs.h"
 #include "lib/Vector/BodyEmitter.h"
+#include "lib/Vector/InterleavedLoops.h"
 #include "lib/Vector/TransposedLoops.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/Utils.h"
@@ -565,7 +567,7 @@ LogicalResult emitLoops(linalg::LinalgOp op, int64_t lanes) {
     apply.replaceAllUsesWith(expanded->front());
     apply.erase();
   }
-  if (emitTransposedLoops(op, lanes))
+  if (emitInterleavedLoops(op, lanes * narrowness(op)) || emitTransposedLoops(op, lanes))
     return success();
   return LoopEmitter(op, lanes * narrowness(op)).run();
 }

@@ -77,29 +77,8 @@ def multiply(p: Pairs, node, x, y):
     (a, b), (c, d) = p.parts(x), p.parts(y)
     if b is None or d is None:  # a real one
         return p.emit(mul, p.pair(y), a) if b is None else p.emit(mul, p.pair(x), c)
-    for one, other in ((x, y), (y, x)):
-        if isinstance(other, fx.Node) and is_repeated(other, node):
-            return turned_by(p, one, other)
     real = p.calculate(sub, p.calculate(mul, a, c), p.calculate(mul, b, d))
     return p.together(real, p.calculate(add, p.calculate(mul, a, d), p.calculate(mul, b, c)))
-
-
-def is_repeated(x: fx.Node, node: fx.Node) -> bool:
-    """Whether elements of `x` are operands of several elements of the result."""
-    sizes = [1] * (rank(node) - rank(x)) + list(x.meta["val"].shape)
-    return any(statically_known_true(size == 1) and not statically_known_true(of == 1) for size, of in zip(sizes, node.meta["val"].shape))
-
-
-def turned_by(p: Pairs, x: fx.Node, angles: fx.Node) -> fx.Node:
-    """A product with few numbers, as of rotary positions: tables of (c, c) and (-d, d) of c + d i are made once, and what is read and written
-    often lies as it is."""
-    if angles not in p.tables:
-        c, d = p.parts(angles)
-        p.tables[angles] = p.together(c, c), p.together(p.emit(aten.neg.default, d), d)
-    same, other = p.tables[angles]
-    pairs = p.pair(x)
-    swapped = p.emit(aten.flip.default, pairs, [rank(x)])
-    return p.emit(add, p.emit(mul, pairs, same), p.emit(mul, swapped, other))
 
 
 @rule(aten.div.Tensor, aten.div.Scalar)

@@ -89,7 +89,6 @@ class Pairs(Rewriter):
     def __init__(self, gm: fx.GraphModule):
         super().__init__(gm)
         self.pairs: dict[fx.Node, Real] = {}  # of complex nodes
-        self.tables: dict[fx.Node, tuple[Real, Real]] = {}  # of complex nodes that are factors of larger ones
         self.made: dict[fx.Node, fx.Node] = {}  # complex nodes that stand for pairs, where one is asked for
 
     def result(self, op, *args, **kwargs):
@@ -169,7 +168,6 @@ class Pairs(Rewriter):
             except (Unknown, RuntimeError, ValueError):  # or torch takes no such pairs: a view of other strides
                 if gone := self.take_back(count):
                     self.pairs = {n: p for n, p in self.pairs.items() if p not in gone}
-                    self.tables = {n: made for n, made in self.tables.items() if made[1] not in gone}
             else:
                 if isinstance(made, dict):
                     self.pairs.update(made)

@@ -65,3 +65,15 @@ func.func @pad_concat_flip(%x: tensor<2x4xf32>) -> tensor<6x3xf32> {
   %2 = tw.flip %1 {dims = array<i64: 0>} : tensor<6x3xf32> -> tensor<6x3xf32>
   return %2 : tensor<6x3xf32>
 }
+
+// A few tensors of one element along the last dimension: each is taken at its place.
+// CHECK-LABEL: func @interleaved
+// CHECK-NOT: tensor.insert_slice
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<5x1xf32>, tensor<5x1xf32>) outs(%{{.*}} : tensor<5x2xf32>)
+// CHECK: %[[J:.*]] = linalg.index 1
+// CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[J]], %c0
+// CHECK: arith.select %[[FIRST]]
+func.func @interleaved(%x: tensor<5x1xf32>, %y: tensor<5x1xf32>) -> tensor<5x2xf32> {
+  %0 = tw.concat %x, %y {dim = 1 : i64} : (tensor<5x1xf32>, tensor<5x1xf32>) -> tensor<5x2xf32>
+  return %0 : tensor<5x2xf32>
+}

@@ -191,3 +191,24 @@ func.func private @widened(%x: memref<256xi8>, %y: memref<256xi32>) attributes {
   }
   return
 }
+
+// Every second element, and every third: whole vectors of which elements are taken. The last one ends with the last
+// element that is wanted.
+// CHECK-LABEL: func @apart
+// CHECK: memref.reinterpret_cast %{{.*}} sizes: [31], strides: [1]
+// CHECK: vector.load
+// CHECK: vector.load
+// CHECK: vector.shuffle %{{.*}}, %{{.*}} [0, 1, 2, 3, 4, 5, 6, 7, 17, 19, 21, 23, 25, 27, 29, 31]
+// CHECK: memref.reinterpret_cast %{{.*}} sizes: [46], strides: [1]
+// CHECK-COUNT-3: vector.load
+// CHECK-NOT: memref.load
+// CHECK: return
+func.func @apart(%a: memref<64xf32, strided<[2], offset: 1>>, %b: memref<64xf32, strided<[3]>>, %c: memref<64xf32>) attributes {tw.kernel} {
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+      ins(%a, %b: memref<64xf32, strided<[2], offset: 1>>, memref<64xf32, strided<[3]>>) outs(%c: memref<64xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %s = arith.addf %x, %y : f32
+    linalg.yield %s : f32
+  }
+  return
+}

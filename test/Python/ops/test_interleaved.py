@@ -1,0 +1,71 @@
+"""Tensors whose last dimension is a few elements (lib/Vector/InterleavedLoops.cpp), and what lies a few elements apart; concatenations and
+paddings in tasks (lib/Tiled/TileInserts.cpp)."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from numbers_rule import check, check_gradient
+
+LENGTHS = [1, 3, 4, 16, 17, 45, 130]
+
+
+def values(*shape, dtype=torch.float32):
+    torch.manual_seed(0)
+    return torch.randn(shape).mul(40).to(dtype)
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5])
+@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.uint8, torch.bool, torch.float64])
+def test_stacked_behind(count, length, dtype):
+    parts = values(count, 3, length, dtype=dtype)
+    check(lambda x: torch.stack(list(x), -1), parts)
+    check(lambda x: torch.stack([~t if dtype == torch.bool else t * 2 for t in x], -1), parts, dynamic=True)
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+@pytest.mark.parametrize("length", LENGTHS)
+def test_elements_of_groups(count, length):
+    x, scale = values(3, length, count), values(count)
+    check(lambda x, s: (x * s).exp().neg(), x / 100, scale)
+    check(lambda x: x.flip(-1), x)
+    check(lambda x: x[..., 0] * x[..., count - 1], x)
+    check(lambda x: x.transpose(1, 2).contiguous() + 1, x, dynamic=True)
+    check_gradient(lambda x, s: (x * s).tanh() + x.flip(-1), x, scale)
+
+
+@pytest.mark.parametrize("step", [2, 3, 4, 5])
+@pytest.mark.parametrize("length", [2, 31, 64, 97, 260])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int8])
+def test_every_few(step, length, dtype):
+    """The last element may be the last of its memory."""
+    x = values(2, length * step - step + 1, dtype=dtype)
+    check(lambda x: x[:, ::step] * 2, x)
+    check(lambda x: x[:, step - 1 :: step] + x[:, : x.shape[1] - step + 1 : step], x, dynamic=False)
+
+
+@pytest.mark.parametrize("length", [8, 32, 50])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_rotary_positions_of_neighbours(length, dtype):
+    x, c, s = values(2, 4, 6, 2 * length, dtype=dtype), values(6, 2 * length, dtype=dtype), values(6, 2 * length, dtype=dtype)
+
+    def rotated(x, c, s):
+        return x * c + torch.stack((-x[..., 1::2], x[..., ::2]), -1).flatten(-2) * s
+
+    check(rotated, x, c, s)
+    check(rotated, x, c, s, dynamic=True)
+    check_gradient(rotated, x, c, s)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("dim", [0, 1, 2, 3])
+def test_put_together_in_tasks(dim, dynamic):
+    x, y = values(6, 33, 20, 40), values(6, 33, 20, 40)
+    part = y.narrow(dim, 1, 4)
+    check(lambda x, y: torch.cat((x, y, x), dim), x, part, dynamic=dynamic)
+    check(lambda x, y: torch.stack((x, x * y), dim), x, y, dynamic=dynamic)
+    check(lambda x, y: torch.slice_scatter(x, y, dim, 1, 5), x, part, dynamic=dynamic)
+    check(lambda x, y: torch.slice_scatter(x, y, dim, 0, 7, 2), x, part.narrow(dim, 0, 3) if dim == 0 else part, dynamic=dynamic)
+    check(lambda x: F.pad(x, [1, 2] * (4 - dim) if dim < 3 else [3, 0], value=7.0), x, dynamic=dynamic)
+    check(lambda x: F.pad(x, [0, 0] * (3 - dim) + [2, -1]), x, dynamic=dynamic)
