@@ -21,8 +21,10 @@ sys.path[:0] = [str(here), *(str(here.parent / name) for name in ("models", "har
 
 import built  # noqa: E402, F401
 from command import main  # noqa: E402
-from installed import install  # noqa: E402
+from installed import demand, install  # noqa: E402
 from library_models import SUBJECT  # noqa: E402
 
 if __name__ == "__main__":
+    if sys.argv[1:2] and sys.argv[1] in ("case", "full", "run", "share"):
+        demand()
     sys.exit(install() if sys.argv[1:] == ["install"] else main(SUBJECT, __doc__))

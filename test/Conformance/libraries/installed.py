@@ -23,10 +23,15 @@ def install() -> int:
     return subprocess.run([*command, "-r", str(here / "requirements.txt")]).returncode
 
 
-def make_importable() -> None:
-    """Puts the libraries on sys.path. Exits where they are not installed."""
+def demand() -> None:
+    """Exits where the libraries are not installed."""
     if not (FOLDER / "timm").is_dir():
         sys.exit("the libraries are not installed: python test/Conformance/libraries install")
+
+
+def make_importable() -> None:
+    """Puts the libraries on sys.path. Exits where they are not installed."""
+    demand()
     if str(FOLDER) in sys.path:
         return
     sys.path.append(str(FOLDER))
