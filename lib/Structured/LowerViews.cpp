@@ -223,8 +223,8 @@ static LogicalResult lowerInterleave(Lowering &l, graph::ConcatOp op) {
   l.set(op, l.elementwise(sizes, storage, reads, [&](OpBuilder &b, Location at, ValueRange in, ValueRange) {
     Value place = linalg::IndexOp::create(b, at, last), taken = in.back();
     for (int64_t number = int64_t(in.size()) - 2; number >= 0; --number) {
-      Value here = arith::CmpIOp::create(b, at, arith::CmpIPredicate::eq, place,
-                                         arith::ConstantIndexOp::create(b, at, number));
+      Value here =
+          arith::CmpIOp::create(b, at, arith::CmpIPredicate::eq, place, arith::ConstantIndexOp::create(b, at, number));
       taken = arith::SelectOp::create(b, at, here, in[number], taken);
     }
     return SmallVector<Value>{taken};
@@ -235,7 +235,8 @@ static LogicalResult lowerInterleave(Lowering &l, graph::ConcatOp op) {
 static LogicalResult lowerConcat(Lowering &l, graph::ConcatOp op) {
   constexpr size_t mostInterleaved = 4;
   SmallVector<AffineExpr> sizes = sizesOfValue(op.getResult());
-  if (int64_t(op.getDim()) + 1 == int64_t(sizes.size()) && op.getInputs().size() <= mostInterleaved && sizes.size() > 1 &&
+  if (int64_t(op.getDim()) + 1 == int64_t(sizes.size()) && op.getInputs().size() <= mostInterleaved &&
+      sizes.size() > 1 &&
       llvm::all_of(op.getInputs(), [&](Value v) { return sizesOfValue(v)[op.getDim()] == l.constant(1); }))
     return lowerInterleave(l, op);
   SmallVector<AffineExpr> offsets(sizes.size(), l.constant(0));

@@ -20,8 +20,8 @@
 #include "dialects/Tile/Knobs.h"
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Sizes.h"
+#include "lib/Tiled/TileBounds.h"
 #include "lib/Tiled/TileInserts.h"
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -118,15 +118,7 @@ public:
         continue;
       Value iv = forall.getInductionVar(loopOfRow[row]);
       rowOffset[row] = iv;
-      auto whole = dyn_cast<AffineConstantExpr>(rowSizes[row]);
-      if (tiles[row] == 1 || (whole && whole.getValue() % tiles[row] == 0)) {
-        rowSize[row] = builder.getIndexAttr(tiles[row]);
-        continue;
-      }
-      AffineExpr d0 = builder.getAffineDimExpr(0), s0 = builder.getAffineDimExpr(1);
-      AffineMap bound =
-          AffineMap::get(2, 0, {builder.getAffineConstantExpr(tiles[row]), s0 - d0}, builder.getContext());
-      rowSize[row] = affine::makeComposedFoldedAffineMin(builder, loc, bound, {iv, rowSize[row]});
+      rowSize[row] = sizeOfTile(builder, loc, iv, tiles[row], rowSizes[row], rowSize[row]);
     }
 
     for (auto [index, output] : llvm::enumerate(outputs))

@@ -137,8 +137,8 @@ SmallVector<int64_t> leastOfRows(ArrayRef<Operation *> members, const RowMap &ro
             mostColumns = std::min(mostColumns, linesKept(operand.get(), int64_t(dim)));
       }
       if (reduces && row >= 0 && row == contiguous && map.getNumResults() > 1)
-        least[row] = std::clamp<int64_t>(estimate(sizes[row]), 1,
-                                         type.getElementTypeBitWidth() <= 8 ? columnsOfBytes : columns);
+        least[row] =
+            std::clamp<int64_t>(estimate(sizes[row]), 1, type.getElementTypeBitWidth() <= 8 ? columnsOfBytes : columns);
     }
   }
   return least;

@@ -19,7 +19,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Tiled/TileInserts.h"
 #include "dialects/Tile/Sizes.h"
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "lib/Tiled/TileBounds.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -117,21 +117,12 @@ void tileInserts(func::FuncOp kernel, const InsertChain &chain, ArrayRef<int64_t
   Value destination = kernel.getArgument(kernel.getNumArguments() - 1);
   auto forall = scf::ForallOp::create(builder, loc, lower, upper, step, destination, std::nullopt);
   builder.setInsertionPointToStart(forall.getBody());
-  AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
-  for (int64_t dim = 0, loop = 0; dim < rank; ++dim) {
-    if (tiles[dim] == 0)
-      continue;
-    Value iv = forall.getInductionVar(loop++);
-    offset[dim] = iv;
-    auto whole = dyn_cast<AffineConstantExpr>(chain.sizes[dim]);
-    if (whole && whole.getValue() % tiles[dim] == 0)
-      size[dim] = builder.getIndexAttr(tiles[dim]);
-    else
-      size[dim] = affine::makeComposedFoldedAffineMin(
-          builder, loc,
-          AffineMap::get(2, 0, {builder.getAffineConstantExpr(tiles[dim]), d1 - d0}, builder.getContext()),
-          {iv, size[dim]});
-  }
+  for (int64_t dim = 0, loop = 0; dim < rank; ++dim)
+    if (tiles[dim] != 0) {
+      Value iv = forall.getInductionVar(loop++);
+      offset[dim] = iv;
+      size[dim] = sizeOfTile(builder, loc, iv, tiles[dim], chain.sizes[dim], size[dim]);
+    }
   auto part = [&](Value value, const Folds &sizes) -> Value {
     return tensor::ExtractSliceOp::create(builder, loc, value, offset, sizes, ones);
   };

@@ -9,10 +9,10 @@ namespace tilewright::tiled {
 
 /// What a kernel does that is a concatenation, a padding, or a tensor with slices put into it.
 struct InsertChain {
-  mlir::Value base;                                 ///< what is put into; null where nothing of it is left
-  llvm::SmallVector<mlir::Operation *> pieces;      ///< tensor.insert_slice or one tensor.pad, in order
-  llvm::SmallVector<mlir::AffineExpr> sizes;        ///< of the result
-  llvm::SmallBitVector shared;                      ///< the dimensions that every piece has the whole of
+  mlir::Value base;                            ///< what is put into; null where nothing of it is left
+  llvm::SmallVector<mlir::Operation *> pieces; ///< tensor.insert_slice or one tensor.pad, in order
+  llvm::SmallVector<mlir::AffineExpr> sizes;   ///< of the result
+  llvm::SmallBitVector shared;                 ///< the dimensions that every piece has the whole of
   mlir::Value result() const { return pieces.back()->getResult(0); }
 };
 

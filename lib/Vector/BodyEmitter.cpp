@@ -119,33 +119,37 @@ Value BodyEmitter::readLanes(OpBuilder &builder, Value memref, ArrayRef<Value> i
   return result;
 }
 
-/// `lanes` elements, each `stride` behind the one before, of which the first is at `indices`: as many whole vectors as
-/// the stride, the last of which ends with the last element, so that nothing behind it is read, and shuffles.
-Value BodyEmitter::readStrided(OpBuilder &builder, Value memref, ArrayRef<Value> indices, int64_t stride) {
-  const int64_t lanes = choice.lanes;
+Value BodyEmitter::lineAt(OpBuilder &builder, Value memref, ArrayRef<Value> indices, int64_t count) {
+  auto type = cast<MemRefType>(memref.getType());
   auto whole = memref::ExtractStridedMetadataOp::create(builder, loc, memref);
   Value first = getValueOrCreateConstantIndexOp(builder, loc, whole.getConstifiedMixedOffset());
-  for (auto [index, by] : llvm::zip_equal(indices, whole.getConstifiedMixedStrides())) {
-    Value step = getValueOrCreateConstantIndexOp(builder, loc, by);
+  for (auto [index, stride] : llvm::zip_equal(indices, whole.getConstifiedMixedStrides())) {
+    Value step = getValueOrCreateConstantIndexOp(builder, loc, stride);
     first = arith::AddIOp::create(builder, loc, first, arith::MulIOp::create(builder, loc, index, step));
   }
-  const int64_t count = stride * (lanes - 1) + 1;
-  auto line = MemRefType::get({count}, cast<MemRefType>(memref.getType()).getElementType(),
-                              StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, {1}),
-                              cast<MemRefType>(memref.getType()).getMemorySpace());
+  auto layout = StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, {1});
   OpFoldResult one = builder.getIndexAttr(1), size = builder.getIndexAttr(count);
-  Value elements = memref::ReinterpretCastOp::create(builder, loc, line, whole.getBaseBuffer(), OpFoldResult(first),
-                                                     ArrayRef<OpFoldResult>(size), ArrayRef<OpFoldResult>(one));
+  return memref::ReinterpretCastOp::create(
+      builder, loc, MemRefType::get({count}, type.getElementType(), layout, type.getMemorySpace()),
+      whole.getBaseBuffer(), OpFoldResult(first), ArrayRef<OpFoldResult>(size), ArrayRef<OpFoldResult>(one));
+}
+
+/// A vector of elements, each `apart` behind the one before, of which the first is at `indices`: as many whole vectors
+/// as they are apart, the last of which ends with the last element, so that nothing behind it is read, and shuffles.
+Value BodyEmitter::readApart(OpBuilder &builder, Value memref, ArrayRef<Value> indices, int64_t apart) {
+  const int64_t lanes = choice.lanes, count = apart * (lanes - 1) + 1;
+  VectorType type = vectorOf(cast<MemRefType>(memref.getType()).getElementType());
+  Value elements = lineAt(builder, memref, indices, count);
   Value result;
-  for (int64_t piece = 0; piece < stride; ++piece) {
-    const bool last = piece + 1 == stride;
+  for (int64_t piece = 0; piece < apart; ++piece) {
+    const bool last = piece + 1 == apart;
     const int64_t begin = last ? count - lanes : piece * lanes;
     Value at = arith::ConstantIndexOp::create(builder, loc, begin);
-    Value loaded = vector::LoadOp::create(builder, loc, vectorOf(line.getElementType()), elements, at);
+    Value loaded = vector::LoadOp::create(builder, loc, type, elements, at);
     // Lanes that lie in this piece come from it, the others stay as they are.
     SmallVector<int64_t> from;
     for (int64_t lane = 0; lane < lanes; ++lane) {
-      const int64_t place = lane * stride;
+      const int64_t place = lane * apart;
       const bool here = place >= piece * lanes && (last || place < (piece + 1) * lanes);
       from.push_back(here ? lanes + place - begin : lane);
     }
@@ -171,7 +175,7 @@ Value BodyEmitter::read(OpBuilder &builder, OpOperand &operand, Value mask) {
     return vector::MaskedLoadOp::create(builder, loc, vectorType, memref, indices, mask, zero);
   }
   if (const int64_t apart = mask ? 0 : fewApart(op, operand, choice.loop))
-    return readStrided(builder, memref, indices, apart);
+    return readApart(builder, memref, indices, apart);
   // The lanes' own indices: those of the first lane plus what the map adds per lane.
   AffineMap map = op.getMatchingIndexingMap(&operand);
   Value step = vector::StepOp::create(builder, loc, vectorOf(builder.getIndexType()));
@@ -218,7 +222,7 @@ Value BodyEmitter::readOfLoad(OpBuilder &builder, memref::LoadOp load, ArrayRef<
     return {};
   SmallVector<Value> first(indices);
   first[dim] = vector::ExtractOp::create(builder, loc, indices[dim], 0);
-  return readStrided(builder, load.getMemref(), first, apart);
+  return readApart(builder, load.getMemref(), first, apart);
 }
 
 void BodyEmitter::emitOp(OpBuilder &builder, Operation &inner, IRMapping &values, Value mask) {

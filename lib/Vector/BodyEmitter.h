@@ -46,14 +46,17 @@ public:
   /// Writes `value` to output `number` at the current place.
   void write(mlir::OpBuilder &builder, mlir::Value value, unsigned number, mlir::Value mask);
 
+  /// The `count` elements of `memref` that lie one behind the other from `indices` on, as a memref of one dimension.
+  mlir::Value lineAt(mlir::OpBuilder &builder, mlir::Value memref, llvm::ArrayRef<mlir::Value> indices, int64_t count);
+
   mlir::Value asVector(mlir::OpBuilder &builder, mlir::Value value);
   mlir::VectorType vectorOf(mlir::Type element) const { return mlir::VectorType::get({choice.lanes}, element); }
 
 private:
   mlir::Value readLanes(mlir::OpBuilder &builder, mlir::Value memref, llvm::ArrayRef<mlir::Value> indices,
                         mlir::Value mask);
-  mlir::Value readStrided(mlir::OpBuilder &builder, mlir::Value memref, llvm::ArrayRef<mlir::Value> indices,
-                          int64_t stride);
+  mlir::Value readApart(mlir::OpBuilder &builder, mlir::Value memref, llvm::ArrayRef<mlir::Value> indices,
+                        int64_t apart);
   mlir::Value readOfLoad(mlir::OpBuilder &builder, mlir::memref::LoadOp load, llvm::ArrayRef<mlir::Value> indices,
                          mlir::Value mask);
   /// A read that is used only where its last index lies `there`, and goes to element 0 elsewhere: a masked read at

@@ -1,16 +1,18 @@
 //===- InterleavedLoops.cpp - ops whose innermost loop is a few elements ----------===//
 //
 // Before:
-//   linalg.generic {%j = linalg.index 1; select(%j == 0, %x, %y)} ins(%a, %b: memref<64xf32>) outs(%c: memref<64x2xf32>)
+//   linalg.generic {%j = linalg.index 1; select(%j == 0, %x, %y)} ins(%a, %b: memref<64xf32>) outs(%c:
+//   memref<64x2xf32>)
 // After:
 //   scf.for %i = 0 to 64 step 16 {
 //     the body with j = 0 and with j = 1, each on 16 elements of %i: two vectors
 //     their elements in turn: two vectors that are stored one behind the other }
 //   a masked rest
 //
-// Pairs are complex numbers and what rotary positions turn; threes are colours, and places in space. A vector along them
-// would be two or three elements of sixteen. The place along the last loop is a constant of each copy of the body, so
-// that what is chosen by it is chosen here. What is read in the same pairs is taken apart by BodyEmitter::readStrided().
+// Pairs are complex numbers and what rotary positions turn; threes are colours, and places in space. A vector along
+// them would be two or three elements of sixteen. The place along the last loop is a constant of each copy of the body,
+// so that what is chosen by it is chosen here. What is read in the same pairs is taken apart by
+// BodyEmitter::readApart().
 //
 // Test: test/Vector/interleaved-loops.mlir
 //
@@ -77,20 +79,7 @@ private:
   }
 
   void store(OpOperand &output, ArrayRef<Value> parts, Value mask) {
-    Value memref = output.get();
-    SmallVector<Value> indices = body.indicesOf(builder, output);
-    // One line of all that is stored here.
-    auto type = cast<MemRefType>(memref.getType());
-    auto whole = memref::ExtractStridedMetadataOp::create(builder, loc, memref);
-    Value first = valueOf(whole.getConstifiedMixedOffset());
-    for (auto [index, by] : llvm::zip_equal(indices, whole.getConstifiedMixedStrides()))
-      first = arith::AddIOp::create(builder, loc, first, arith::MulIOp::create(builder, loc, index, valueOf(by)));
-    auto line =
-        MemRefType::get({count * lanes}, type.getElementType(),
-                        StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, {1}), type.getMemorySpace());
-    OpFoldResult one = builder.getIndexAttr(1), size = builder.getIndexAttr(count * lanes);
-    Value elements = memref::ReinterpretCastOp::create(builder, loc, line, whole.getBaseBuffer(), OpFoldResult(first),
-                                                       ArrayRef<OpFoldResult>(size), ArrayRef<OpFoldResult>(one));
+    Value elements = body.lineAt(builder, output.get(), body.indicesOf(builder, output), count * lanes);
     Value left;
     if (mask) {
       OpFoldResult rest = apply(builder.getAffineDimExpr(0) % lanes * count, sizes[along]);
@@ -115,7 +104,8 @@ bool liesInPairs(linalg::LinalgOp op, OpOperand &output, unsigned along, unsigne
   AffineMap map = op.getMatchingIndexingMap(&output);
   auto type = cast<MemRefType>(output.get().getType());
   const int64_t rank = type.getRank();
-  if (rank < 2 || !map.isProjectedPermutation() || map.getResult(rank - 1) != getAffineDimExpr(inner, op.getContext()) ||
+  if (rank < 2 || !map.isProjectedPermutation() ||
+      map.getResult(rank - 1) != getAffineDimExpr(inner, op.getContext()) ||
       map.getResult(rank - 2) != getAffineDimExpr(along, op.getContext()))
     return false;
   SmallVector<int64_t> strides = type.getStridesAndOffset().first;
