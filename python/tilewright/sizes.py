@@ -24,11 +24,9 @@ def _is_one(size: torch.SymInt) -> bool:
     return not expr.is_number and not expr.is_Symbol and size.node.hint in (None, 1) and statically_known_true(size == 1)
 
 
-def _holds(term: sympy.Expr, one: sympy.Expr) -> bool:
-    """Whether `one` is in the term; a symbol may be in a function there."""
-    if one.is_Symbol:
-        return any(factor.as_base_exp()[0] == one for factor in sympy.Mul.make_args(term))
-    return term.has(one)
+def _is_factor(one: sympy.Expr, term: sympy.Expr) -> bool:
+    """Whether the term is a multiple of `one`, which may be in functions of it, too."""
+    return any(factor.as_base_exp()[0] == one for factor in sympy.Mul.make_args(term))
 
 
 class _Equalities:
@@ -38,36 +36,49 @@ class _Equalities:
         """`replace` does what torch knows of lone symbols: those that it has replaced are no symbols of graphs."""
         self.count = len(guards)
         self.solved: dict[sympy.Expr, sympy.Expr] = {}
+        self.outside: set[sympy.Expr] = set()  # of them, what is left as it is within functions
         self.known: dict[sympy.Expr, sympy.Expr] = {}  # what was asked for before
         for guard in guards:
             if isinstance(guard.expr, sympy.Eq) and guard.expr.lhs.is_integer and guard.expr.rhs.is_integer:
                 self.solve(self.read(replace(guard.expr.lhs - guard.expr.rhs)))
 
     def solve(self, zero: sympy.Expr) -> None:
-        """Solves `zero` = 0 for the most composed of what has the least factor and stands in no other term. By no other symbols
-        than it has itself: a graph may have none of these."""
+        """Solves `zero` = 0 for the most composed of what has the least factor and stands in no other term, or but within functions
+        there. By no other symbols than it has itself: a graph may have none of these."""
         terms = [term.as_coeff_Mul() for term in sympy.Add.make_args(zero)]
         least = sympy.gcd([factor for factor, _ in terms])
         lone = [(one, factor) for factor, one in terms if abs(factor) == least and (one.is_Symbol or one.is_Function)
-                and zero.free_symbols <= one.free_symbols and not any(_holds(other, one) for _, other in terms if other != one)]  # fmt: skip
+                and zero.free_symbols <= one.free_symbols and not any(_is_factor(one, other) for _, other in terms if other != one)]  # fmt: skip
+        apart = [(one, factor) for one, factor in lone if one.is_Symbol or not any(other.has(one) for _, other in terms if other != one)]
         if lone:
-            one, factor = max(lone, key=lambda pair: (pair[0].count_ops(), str(pair[0])))
-            self.solved[one] = sympy.expand(one - zero / factor)
+            one, factor = max(apart or lone, key=lambda pair: (pair[0].count_ops(), str(pair[0])))
+            self.found(one, sympy.expand(one - zero / factor))
+        elif len(terms) == 2 and (number := zero.as_coeff_Add()[0]) != 0:
+            factor, power = (zero - number).as_coeff_Mul()
+            base, exponent = power.as_base_exp()
+            root = sympy.root(-number / factor, exponent)
+            if base.is_Function and base.is_nonnegative and root.is_Integer:
+                self.found(base, root)
+
+    def found(self, one: sympy.Expr, value: sympy.Expr) -> None:
+        self.solved[one] = value
+        for _ in range(2):  # what has been read anew may have come into its own value
+            self.outside = {key for key, value in self.solved.items() if key.is_Symbol or value.has(key)}
             self.solved = {key: self.read(value) for key, value in self.solved.items()}
 
     def read(self, expr: sympy.Expr) -> sympy.Expr:
-        return sympy.expand(self.replace(expr, symbols=True))
+        return sympy.expand(self.replace(expr, outside=True))
 
-    def replace(self, expr: sympy.Expr, symbols: bool) -> sympy.Expr:
-        """Not symbols within functions: s0 is 4*(s0//4)."""
+    def replace(self, expr: sympy.Expr, outside: bool) -> sympy.Expr:
+        """Within functions not what is in its own value: s0 is 4*(s0//4), and s0//4 may be 8*((s0//4 + 7)//8)."""
         found = self.solved.get(expr)
-        if found is not None and (symbols or not expr.is_Symbol):
+        if found is not None and (outside or expr not in self.outside):
             return found
         if expr.is_Add or expr.is_Mul or expr.is_Pow:
-            return expr.func(*(self.replace(argument, symbols) for argument in expr.args))
+            return expr.func(*(self.replace(argument, outside) for argument in expr.args))
         if expr.is_Function:
-            changed = expr.func(*(self.replace(argument, symbols=False) for argument in expr.args))
-            return changed if changed == expr else self.replace(changed, symbols)
+            changed = expr.func(*(self.replace(argument, outside=False) for argument in expr.args))
+            return changed if changed == expr else self.replace(changed, outside)
         return expr
 
     def apply(self, expr: sympy.Expr) -> sympy.Expr:

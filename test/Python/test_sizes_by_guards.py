@@ -110,6 +110,7 @@ def test_a_multiple_of_what_is_equal():
 def test_equations_are_solved():
     """What guards of torch look like, and what follows."""
     s, t = sympy.Symbol("s0", integer=True), sympy.Symbol("s1", integer=True)
+    p = sympy.Symbol("s2", integer=True, positive=True)
     half, quarter, above = FloorDiv(s, 2), FloorDiv(s, 4), FloorDiv(s + 1, 2)
 
     def solved(*equations):
@@ -126,6 +127,13 @@ def test_equations_are_solved():
     assert read(s * t) == s * t and read(s) == s and read(t) == t and read(half) == half
     read = solved(sympy.Eq(FloorDiv(half, 2), half - 3))
     assert read(FloorDiv(half, 2)) == half - 3 and read(half) == half
+    eights = FloorDiv(quarter + 7, 8)  # a part of an image that was made a multiple of eight
+    read = solved(sympy.Eq(8 * eights, quarter))
+    assert read(quarter * t) == 8 * eights * t and read(eights) == eights and read(read(quarter)) == read(quarter)
+    windows = FloorDiv(FloorDiv(p, 4), FloorDiv(p, 16))
+    read = solved(sympy.Eq(windows**2, 16))
+    assert read(windows * t) == 4 * t
+    assert solved(sympy.Eq(windows**2, 15))(windows) == windows and solved(sympy.Eq(half**2, 16))(half) == half  # which may be less than 0
     assert solved(sympy.Ne(half, 4))(half) == half
     read = solved(sympy.Eq(3 * half, 2 * t))  # not without fractions
     assert read(half) == half and read(t) == t
