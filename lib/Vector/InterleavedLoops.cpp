@@ -1,8 +1,7 @@
 //===- InterleavedLoops.cpp - ops whose innermost loop is a few elements ----------===//
 //
 // Before:
-//   linalg.generic {%j = linalg.index 1; select(%j == 0, %x, %y)} ins(%a, %b: memref<64xf32>) outs(%c:
-//   memref<64x2xf32>)
+//   linalg.generic {select(linalg.index 1 == 0, %x, %y)} ins(%a, %b: memref<64xf32>) outs(%c: memref<64x2xf32>)
 // After:
 //   scf.for %i = 0 to 64 step 16 {
 //     the body with j = 0 and with j = 1, each on 16 elements of %i: two vectors
