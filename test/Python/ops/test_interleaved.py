@@ -8,6 +8,9 @@ import torch.nn.functional as F
 from numbers_rule import check, check_gradient
 
 LENGTHS = [1, 3, 4, 16, 17, 45, 130]
+# Of f32 all lengths, of others some.
+WIDTHS = [(torch.float32, n) for n in LENGTHS] + [(d, n) for d in (torch.bfloat16, torch.int64, torch.uint8, torch.bool, torch.float64) for n in (17, 70)]
+STEPS = [(torch.float32, n) for n in (2, 31, 64, 97, 260)] + [(d, n) for d in (torch.bfloat16, torch.int8) for n in (31, 130)]
 
 
 def values(*shape, dtype=torch.float32):
@@ -16,9 +19,8 @@ def values(*shape, dtype=torch.float32):
 
 
 @pytest.mark.parametrize("count", [2, 3, 4, 5])
-@pytest.mark.parametrize("length", LENGTHS)
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.uint8, torch.bool, torch.float64])
-def test_stacked_behind(count, length, dtype):
+@pytest.mark.parametrize(("dtype", "length"), WIDTHS)
+def test_stacked_behind(count, dtype, length):
     parts = values(count, 3, length, dtype=dtype)
     check(lambda x: torch.stack(list(x), -1), parts)
     check(lambda x: torch.stack([~t if dtype == torch.bool else t * 2 for t in x], -1), parts, dynamic=True)
@@ -36,9 +38,8 @@ def test_elements_of_groups(count, length):
 
 
 @pytest.mark.parametrize("step", [2, 3, 4, 5])
-@pytest.mark.parametrize("length", [2, 31, 64, 97, 260])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int8])
-def test_every_few(step, length, dtype):
+@pytest.mark.parametrize(("dtype", "length"), STEPS)
+def test_every_few(step, dtype, length):
     """The last element may be the last of its memory."""
     x = values(2, length * step - step + 1, dtype=dtype)
     check(lambda x: x[:, ::step] * 2, x)
