@@ -211,17 +211,13 @@ static LogicalResult lowerPad(Lowering &l, graph::PadOp op) {
 /// A few tensors of one element along the last dimension: an elementwise op that takes each where its place is, which
 /// what makes them can be computed in.
 static LogicalResult lowerInterleave(Lowering &l, graph::ConcatOp op) {
-  SmallVector<AffineExpr> sizes = sizesOfValue(op.getResult()), places;
-  const int64_t last = op.getDim();
-  for (int64_t dim = 0; dim < last; ++dim)
-    places.push_back(l.dim(dim));
-  places.push_back(l.constant(0));
+  SmallVector<AffineExpr> sizes = sizesOfValue(op.getResult());
   SmallVector<Read> reads;
   for (Value input : op.getInputs())
-    reads.push_back(Lowering::stored(l.read(input, l.map(sizes.size(), places))));
+    reads.push_back(Lowering::stored(l.readBroadcast(input, sizes)));
   Type storage = storageType(cast<RankedTensorType>(op.getType()).getElementType());
   l.set(op, l.elementwise(sizes, storage, reads, [&](OpBuilder &b, Location at, ValueRange in, ValueRange) {
-    Value place = linalg::IndexOp::create(b, at, last), taken = in.back();
+    Value place = linalg::IndexOp::create(b, at, op.getDim()), taken = in.back();
     for (int64_t number = int64_t(in.size()) - 2; number >= 0; --number) {
       Value here =
           arith::CmpIOp::create(b, at, arith::CmpIPredicate::eq, place, arith::ConstantIndexOp::create(b, at, number));

@@ -27,7 +27,7 @@ FailureOr<CostMachine> costMachineOf(func::FuncOp kernel, int64_t threads, int64
   return failure();
 }
 
-static int64_t countOf(ArrayRef<AffineExpr> sizes) {
+int64_t countOf(ArrayRef<AffineExpr> sizes) {
   int64_t product = 1;
   for (AffineExpr size : sizes)
     product *= std::max<int64_t>(1, estimate(size));

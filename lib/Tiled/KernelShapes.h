@@ -12,6 +12,9 @@ namespace tilewright::tiled {
 /// A size, or what a symbolic one is taken for.
 int64_t estimate(mlir::AffineExpr size);
 
+/// The product of sizes, each at least 1.
+int64_t countOf(llvm::ArrayRef<mlir::AffineExpr> sizes);
+
 /// Its members: the ops that compute, in order.
 llvm::SmallVector<mlir::Operation *> membersOf(mlir::func::FuncOp kernel);
 

@@ -255,9 +255,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     constexpr int64_t mostGrain = 16384, leastColumns = 1024;
     const int64_t rank = chain.sizes.size();
     const auto type = cast<RankedTensorType>(chain.result().getType());
-    int64_t elements = 1;
-    for (AffineExpr size : chain.sizes)
-      elements *= std::max<int64_t>(1, estimate(size));
+    const int64_t elements = countOf(chain.sizes);
     const double bytes = 2.0 * std::max(1u, type.getElementTypeBitWidth() / 8);
     const bool known = type.hasStaticShape();
     const int64_t grain = known ? chooseGrain(elements, bytes, mostGrain, machine) : mostGrain;

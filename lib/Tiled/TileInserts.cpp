@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Tiled/TileInserts.h"
 #include "dialects/Tile/Sizes.h"
+#include "lib/Tiled/KernelShapes.h"
 #include "lib/Tiled/TileBounds.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -76,13 +77,9 @@ std::optional<InsertChain> insertChainOf(func::FuncOp kernel) {
   const int64_t rank = cast<RankedTensorType>(chain.result().getType()).getRank();
   if (int64_t(chain.sizes.size()) != rank)
     return std::nullopt;
-  for (Operation &op : body) {
-    const bool computes = isa<linalg::LinalgOp, tensor::PadOp, tensor::InsertSliceOp>(op) ||
-                          op.getName().getDialectNamespace() == "tw_tile";
-    const bool isBase = isa<linalg::FillOp>(op) && chain.base == op.getResult(0);
-    if (computes && !isBase && !llvm::is_contained(chain.pieces, &op))
-      return std::nullopt;
-  }
+  auto isOther = [&](linalg::FillOp fill) { return fill.getResult(0) != chain.base; };
+  if (membersOf(kernel) != chain.pieces || llvm::any_of(body.getOps<linalg::FillOp>(), isOther))
+    return std::nullopt;
   Builder builder(kernel.getContext());
   chain.shared.resize(rank, true);
   for (Operation *piece : chain.pieces) {

@@ -183,9 +183,7 @@ Value BodyEmitter::read(OpBuilder &builder, OpOperand &operand, Value mask) {
     if (!expr.isFunctionOfDim(choice.loop))
       continue;
     // expr(iv + lane) - expr(iv): linear in the loop, so a multiple of the lane.
-    AffineExpr d = getAffineDimExpr(choice.loop, op.getContext());
-    AffineExpr factor = simplifyAffineExpr(expr.replace(d, d + 1) - expr, map.getNumDims(), 0);
-    int64_t by = isa<AffineConstantExpr>(factor) ? cast<AffineConstantExpr>(factor).getValue() : 1;
+    const int64_t by = stepAlong(op, expr, choice.loop).value_or(1);
     Value scaled = step;
     if (by != 1) {
       Value amount = arith::ConstantIndexOp::create(builder, loc, by);
@@ -194,6 +192,10 @@ Value BodyEmitter::read(OpBuilder &builder, OpOperand &operand, Value mask) {
     indices[dim] = arith::AddIOp::create(builder, loc, asVector(builder, indices[dim]), scaled);
   }
   return readLanes(builder, memref, indices, mask);
+}
+
+Value BodyEmitter::readBefore(OpBuilder &builder, unsigned number, Value mask) {
+  return op.getRegionOutputArgs()[number].use_empty() ? Value() : read(builder, *op.getDpsInitOperand(number), mask);
 }
 
 void BodyEmitter::write(OpBuilder &builder, Value value, unsigned number, Value mask) {
@@ -218,7 +220,7 @@ Value BodyEmitter::readOfLoad(OpBuilder &builder, memref::LoadOp load, ArrayRef<
     return {};
   const int64_t dim = llvm::find_if(indices, isVector) - indices.begin();
   const int64_t apart = load.getMemRefType().getStridesAndOffset().first[dim]; // of a dynamic one, less than 0
-  if (!isUnitStride(load.getIndices()[dim]) || apart < 2 || apart > mostApart)
+  if (!isUnitStride(load.getIndices()[dim]) || !isFewApart(apart))
     return {};
   SmallVector<Value> first(indices);
   first[dim] = vector::ExtractOp::create(builder, loc, indices[dim], 0);
@@ -316,8 +318,7 @@ SmallVector<Value> BodyEmitter::emitElements(OpBuilder &builder, const IRMapping
     if (next < combined.size() && combined[next] == number)
       in.push_back(accumulators[next++]);
     else
-      in.push_back(op.getRegionOutputArgs()[number].use_empty() ? Value() // never read
-                                                                : read(builder, *op.getDpsInitOperand(number), mask));
+      in.push_back(readBefore(builder, number, mask));
   for (auto [number, value] : llvm::enumerate(emitStep(builder, values, in, mask)))
     if (out.size() < combined.size() && combined[out.size()] == number)
       out.push_back(asVector(builder, value));

@@ -43,6 +43,8 @@ public:
   llvm::SmallVector<mlir::Value> indicesOf(mlir::OpBuilder &builder, mlir::OpOperand &operand);
   /// Reads the operand at the current place.
   mlir::Value read(mlir::OpBuilder &builder, mlir::OpOperand &operand, mlir::Value mask);
+  /// Reads what output `number` holds at the current place; null where the body does not.
+  mlir::Value readBefore(mlir::OpBuilder &builder, unsigned number, mlir::Value mask);
   /// Writes `value` to output `number` at the current place.
   void write(mlir::OpBuilder &builder, mlir::Value value, unsigned number, mlir::Value mask);
 

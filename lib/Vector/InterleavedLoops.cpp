@@ -18,7 +18,6 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Vector/InterleavedLoops.h"
 #include "lib/Vector/LineLoops.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -49,8 +48,8 @@ private:
     for (int64_t place = 0; place < count; ++place) {
       body.ivs[inner] = constant(place);
       SmallVector<Value> before;
-      for (auto [argument, output] : llvm::zip_equal(op.getRegionOutputArgs(), op.getDpsInitsMutable()))
-        before.push_back(argument.use_empty() ? Value() : body.read(builder, output, mask));
+      for (unsigned number = 0; number < op.getNumDpsInits(); ++number)
+        before.push_back(body.readBefore(builder, number, mask));
       for (auto [number, value] : llvm::enumerate(body.emitStep(builder, IRMapping(), before, mask)))
         made[number].push_back(body.asVector(builder, value));
     }
@@ -125,9 +124,8 @@ bool emitInterleavedLoops(linalg::LinalgOp op, int64_t lanes) {
   if (!inner || !along)
     return false;
   const SmallVector<int64_t> sizes = op.getStaticLoopRanges();
-  const int64_t count = sizes[inner.getPosition()], lines = sizes[along.getPosition()];
-  if (!ShapedType::isDynamic(lines))
-    lanes = std::min<int64_t>(lanes, llvm::PowerOf2Ceil(lines));
+  const int64_t count = sizes[inner.getPosition()];
+  lanes = lanesFor(sizes[along.getPosition()], lanes);
   // Of more elements a vector along them is half full.
   if (count < 2 || count * 4 > lanes || !bodyHasVectorForm(op) ||
       count * std::distance(op.getBlock()->begin(), op.getBlock()->end()) > mostBodyOps)

@@ -3,29 +3,28 @@
 #define TILEWRIGHT_LIB_VECTOR_LINELOOPS_H
 
 #include "lib/Vector/BodyEmitter.h"
+#include "lib/Vector/LoopNest.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 namespace tilewright::vector_stage {
 
 /// Where an op without reductions is replaced by loops, of which one runs over vectors of `lanes` elements and others
 /// are entered by who derives from this.
-class LineLoops {
+class LineLoops : LoopNest {
 protected:
+  using LoopNest::builder, LoopNest::loc, LoopNest::constant;
   using Value = mlir::Value;
   using OpFoldResult = mlir::OpFoldResult;
 
   LineLoops(mlir::linalg::LinalgOp op, unsigned along, int64_t lanes)
-      : op(op), along(along), lanes(lanes), body(op, VectorLoop{static_cast<int64_t>(along), false, lanes}),
-        builder(op), loc(op.getLoc()) {
+      : LoopNest(op), op(op), along(along), lanes(lanes),
+        body(op, VectorLoop{static_cast<int64_t>(along), false, lanes}) {
     for (mlir::Range range : op.createLoopRanges(builder, loc))
       sizes.push_back(range.size);
     zero = constant(0);
   }
 
-  Value constant(int64_t value) { return mlir::arith::ConstantIndexOp::create(builder, loc, value); }
   Value valueOf(OpFoldResult size) { return mlir::getValueOrCreateConstantIndexOp(builder, loc, size); }
   OpFoldResult apply(mlir::AffineExpr expr, OpFoldResult dim) {
     return mlir::affine::makeComposedFoldedAffineApply(builder, loc, mlir::AffineMap::get(1, 0, expr), {dim});
@@ -43,10 +42,7 @@ protected:
       return;
     if (step == 1 && mlir::isConstantIntValue(to, 1))
       return inside(from);
-    auto nest = mlir::scf::ForOp::create(builder, loc, from, valueOf(to), constant(step));
-    mlir::OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(nest.getBody());
-    inside(nest.getInductionVar());
+    LoopNest::loop(from, valueOf(to), constant(step), inside);
   }
 
   /// The loops but `along` and `other`, around `inside`.
@@ -83,8 +79,6 @@ protected:
   const unsigned along;
   const int64_t lanes;
   BodyEmitter body;
-  mlir::OpBuilder builder;
-  mlir::Location loc;
   llvm::SmallVector<OpFoldResult> sizes;
   Value zero;
 };

@@ -30,7 +30,13 @@ Access accessAlong(mlir::linalg::LinalgOp op, mlir::OpOperand &operand, unsigned
 /// How many elements apart in memory those lie that a vector along `loop` takes of a Scattered operand, if they are so
 /// few that whole vectors are read and their elements picked (BodyEmitter.h); 0 otherwise.
 int64_t fewApart(mlir::linalg::LinalgOp op, mlir::OpOperand &operand, unsigned loop);
-inline constexpr int64_t mostApart = 4;
+inline bool isFewApart(int64_t elements) { return elements >= 2 && elements <= 4; }
+
+/// What one step of `loop` adds to `expr`, an index of `op`; nothing where that is not a number.
+std::optional<int64_t> stepAlong(mlir::linalg::LinalgOp op, mlir::AffineExpr expr, unsigned loop);
+
+/// Of `lanes`, so many that `size` elements leave no half of them idle.
+int64_t lanesFor(int64_t size, int64_t lanes);
 
 /// The loop to vectorize.
 struct VectorLoop {

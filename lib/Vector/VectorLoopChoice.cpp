@@ -33,24 +33,32 @@ Access accessAlong(linalg::LinalgOp op, OpOperand &operand, unsigned loop) {
   return strides[at] == 1 ? Access::Contiguous : Access::Scattered;
 }
 
+std::optional<int64_t> stepAlong(linalg::LinalgOp op, AffineExpr expr, unsigned loop) {
+  AffineExpr d = getAffineDimExpr(loop, op.getContext());
+  auto step = dyn_cast<AffineConstantExpr>(simplifyAffineExpr(expr.replace(d, d + 1) - expr, op.getNumLoops(), 0));
+  return step ? std::optional<int64_t>(step.getValue()) : std::nullopt;
+}
+
+int64_t lanesFor(int64_t size, int64_t lanes) {
+  return ShapedType::isDynamic(size) ? lanes : std::min<int64_t>(lanes, llvm::PowerOf2Ceil(size));
+}
+
 int64_t fewApart(linalg::LinalgOp op, OpOperand &operand, unsigned loop) {
   auto type = dyn_cast<MemRefType>(operand.get().getType());
   if (!type)
     return 0;
   AffineMap map = op.getMatchingIndexingMap(&operand);
-  AffineExpr d = getAffineDimExpr(loop, map.getContext());
   SmallVector<int64_t> strides = type.getStridesAndOffset().first;
   int64_t apart = 0;
   for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
     if (!expr.isFunctionOfDim(loop))
       continue;
-    // What one step of the loop adds: the same everywhere, or the expression is not linear in it.
-    auto step = dyn_cast<AffineConstantExpr>(simplifyAffineExpr(expr.replace(d, d + 1) - expr, map.getNumDims(), 0));
+    std::optional<int64_t> step = stepAlong(op, expr, loop);
     if (!step || ShapedType::isDynamic(strides[dim]))
       return 0;
-    apart += step.getValue() * strides[dim];
+    apart += *step * strides[dim];
   }
-  return apart >= 2 && apart <= mostApart ? apart : 0;
+  return isFewApart(apart) ? apart : 0;
 }
 
 Operation *combinerOf(linalg::LinalgOp op, unsigned number) {
@@ -122,7 +130,7 @@ VectorLoop chooseVectorLoop(linalg::LinalgOp op, int64_t lanes) {
     if (!possible)
       continue;
     // Few elements leave lanes idle; a horizontal reduction costs about a dozen ops per result.
-    int64_t wide = ShapedType::isDynamic(size) ? lanes : std::min<int64_t>(lanes, llvm::PowerOf2Ceil(size));
+    int64_t wide = lanesFor(size, lanes);
     double used = ShapedType::isDynamic(size) ? 0.9 : static_cast<double>(size) / (llvm::divideCeil(size, wide) * wide);
     cost /= wide * used;
     if (reduction)

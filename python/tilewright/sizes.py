@@ -49,18 +49,18 @@ class _Equalities:
         least = sympy.gcd([factor for factor, _ in terms])
         lone = [(one, factor) for factor, one in terms if abs(factor) == least and (one.is_Symbol or one.is_Function)
                 and zero.free_symbols <= one.free_symbols and not any(_is_factor(one, other) for _, other in terms if other != one)]  # fmt: skip
-        apart = [(one, factor) for one, factor in lone if one.is_Symbol or not any(other.has(one) for _, other in terms if other != one)]
         if lone:
-            one, factor = max(apart or lone, key=lambda pair: (pair[0].count_ops(), str(pair[0])))
-            self.found(one, sympy.expand(one - zero / factor))
+            apart = {one: one.is_Symbol or not any(other.has(one) for _, other in terms if other != one) for one, _ in lone}
+            one, factor = max(lone, key=lambda pair: (apart[pair[0]], pair[0].count_ops(), str(pair[0])))
+            self.learn(one, sympy.expand(one - zero / factor))
         elif len(terms) == 2 and (number := zero.as_coeff_Add()[0]) != 0:
             factor, power = (zero - number).as_coeff_Mul()
             base, exponent = power.as_base_exp()
             root = sympy.root(-number / factor, exponent)
             if base.is_Function and base.is_nonnegative and root.is_Integer:
-                self.found(base, root)
+                self.learn(base, root)
 
-    def found(self, one: sympy.Expr, value: sympy.Expr) -> None:
+    def learn(self, one: sympy.Expr, value: sympy.Expr) -> None:
         self.solved[one] = value
         for _ in range(2):  # what has been read anew may have come into its own value
             self.outside = {key for key, value in self.solved.items() if key.is_Symbol or value.has(key)}
