@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from importlib.metadata import entry_points
+
 from . import _tilewright
 from .any_batch import any_batch
 from .decompositions import register_decomposition
 from .exported import ExportError, export
 from .lowerings import LoweringError, register_lowering
 from .report import repack, report
+
+
+
+def _register_backend() -> None:
+    """torch finds the backend's name by the entry point of an installed package; a package that is only on sys.path has none."""
+    if not any(point.name == "tilewright" for point in entry_points(group="torch_dynamo_backends")):
+        from torch._dynamo.backends import registry
+
+        from .backend import tilewright
+
+        if "tilewright" not in registry._COMPILER_FNS:
+            registry.register_backend(tilewright, name="tilewright")
+
 
 __all__ = ["ExportError", "LoweringError", "any_batch", "calibrate", "export", "import_to_text", "register_decomposition", "register_lowering", "repack", "report"]
 __version__ = "0.1.0"
@@ -27,3 +42,6 @@ def import_to_text(gm, _inputs=None, static=()) -> str:
     if imported.refusals:
         raise RuntimeError("\n".join(r.reason for r in imported.refusals if not r.follows))
     return imported.graph.text()
+
+
+_register_backend()

@@ -10,7 +10,7 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._guards import TracingContext
 
-from . import beforehand, flex, pairs, ready_pages, reproducer
+from . import beforehand, flex, pairs, ready_pages, reproducer, written_arguments
 from .after_reset import leftovers
 from .compiled import CompiledGraph, Parts, Program, Segment, warn_of
 from .decompositions import WhenTraced
@@ -25,7 +25,7 @@ from .outputs import laid_out
 from .partition import split
 from .report import GraphReport, add, describe
 from .saved_layouts import channels_last_saved, saved_strides
-from .walker import MOST, Imported, walk
+from .walker import MOST, Imported, walk, writes_argument
 from .written_views import view_what_is_written
 
 
@@ -94,10 +94,12 @@ def compile_parts(gm, options, static, refusals, report, keep, orders, freezer=N
             report.eager_segments += 1
             continue
         inputs = [n.meta.get("val") for n in part.graph.nodes if n.op == "placeholder"]
-        setattr(parts, name, Segment(result, single, [getattr(v, "dtype", None) for v in inputs]))
+        written = sorted({i for i, n in enumerate(part.graph.find_nodes(op="placeholder")) if any(writes_argument(u) for u in n.users)})
+        setattr(parts, name, Segment(result, single, [getattr(v, "dtype", None) for v in inputs], written))
     for part in parts.children():
         if isinstance(part, fx.GraphModule):  # runs in eager
             copy_where_no_view_is(part)
+            written_arguments.write_unseen(part)
     parts.recompile()
     return Parts(parts, orders)
 
@@ -187,4 +189,6 @@ def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = Non
 
 
 tilewright.reset = leftovers.drop  # torch._dynamo.reset() calls it
+# A backward graph is compiled, and caches are written, inside the user's function, where Dynamo would trace the frames of this package.
+torch._dynamo.trace_rules.add(__package__)
 beforehand.watch(tilewright)

@@ -1,14 +1,20 @@
-"""What a compile will need later begins when Dynamo begins to trace, seconds before it calls the backend.
+"""Work that a compile will need later starts when Dynamo starts to trace, seconds before Dynamo calls the backend.
 
-torch tells when a compile begins (`torch._dynamo.on_compile_start`), but not of what: the frame and the backend are locals of
-Dynamo's `_compile` (torch/_dynamo/convert_frame.py). Where a torch has them elsewhere, all begins when the backend is called.
+torch reports the start of a compile (`torch._dynamo.on_compile_start`), but not the frame and the backend: these are locals of
+Dynamo's `_compile` (torch/_dynamo/convert_frame.py). With a torch that keeps them elsewhere, the work starts when the backend is called.
+
+torch calls start callbacks while it holds the lock that counts compiles, and a lazily compiled backward graph starts inside the
+user's function, where Dynamo still traces every frame that runs. A callback that Dynamo traces would start a compile, which waits
+for that lock for ever. The callback therefore runs with Dynamo disabled, and never raises. Test: test/Python/test_training_steps.py
 """
 
 from __future__ import annotations
 
+import logging
 import sys
 import threading
 
+import torch
 from torch import nn
 from torch._dynamo import convert_frame
 from torch._dynamo.callback import CallbackTrigger, callback_handler
@@ -17,6 +23,8 @@ from torch.utils._triton import has_triton_package
 from . import ready_pages
 from .options import CompileOptions, read_options
 from .torch_key import restore_torch_key
+
+log = logging.getLogger(__name__)
 
 
 def _compiling() -> tuple[object, dict] | None:
@@ -54,12 +62,11 @@ def _key() -> None:
 
 
 def watch(ours) -> None:
-    """From now on each compile for the backend `ours` is prepared for. `torch._dynamo.reset()` ends that."""
+    """Prepares from now on each compile for the backend `ours`. `torch._dynamo.reset()` ends that."""
     if any(getattr(callback, "backend", None) is ours for callback in callback_handler.start_callbacks):
         return
 
-    def begins(arguments) -> None:
-        found = _compiling() if arguments.callback_trigger is CallbackTrigger.DYNAMO else None
+    def prepare(found) -> None:
         options = _options(found[0], ours) if found else None
         if options is None:
             return
@@ -70,5 +77,13 @@ def watch(ours) -> None:
             if isinstance(value, nn.Module):
                 ready_pages.bring(ready_pages.weights(value), options)
 
-    begins.backend = ours
-    callback_handler.register_start_callback(begins)
+    def begins(arguments) -> None:
+        try:
+            if arguments.callback_trigger is CallbackTrigger.DYNAMO:
+                prepare(_compiling())
+        except Exception:  # a module may override parameters(), or have no attributes yet: the compile itself does not depend on this
+            log.debug("tilewright: a compile could not be prepared", exc_info=True)
+
+    callback = torch._dynamo.disable(begins, reason="it runs while torch holds a lock that a compile takes")
+    callback.backend = ours
+    callback_handler.register_start_callback(callback)

@@ -37,4 +37,4 @@ def _give_back(optimizer, args, kwargs) -> None:
 @functools.cache
 def give_back_at_steps() -> None:
     """From now on, once in the process."""
-    register_optimizer_step_pre_hook(_give_back)
+    register_optimizer_step_pre_hook(torch._dynamo.disable(_give_back))

@@ -51,21 +51,23 @@ def own_files() -> list[tuple[str, pathlib.Path]]:
 
 
 class _LazyBackward:
-    """Backward graphs are compiled at their first call, outside of the backend's: torch saves the entry right after the
-    compiler returns, and tells when it has."""
+    """torch compiles a backward graph at its first call, outside of the backend's, saves the cache entry right after the
+    compiler returns, and then runs the end callbacks, while it holds a lock that a compile takes: beforehand.py says why these
+    run with Dynamo disabled."""
 
     def __init__(self):
         self.patch = None
+        self.callback = torch._dynamo.disable(lambda _arguments: self.end(), reason="it runs while torch holds a lock that a compile takes")
 
     def begin(self) -> None:
         if functorch_config.bundled_autograd_cache:
             return
         self.patch = functorch_config.patch(bundled_autograd_cache=True)
         self.patch.__enter__()
-        if self.end not in callback_handler.end_callbacks:  # cleared by torch._dynamo.reset()
-            callback_handler.register_end_callback(self.end)
+        if self.callback not in callback_handler.end_callbacks:  # torch._dynamo.reset() clears them
+            callback_handler.register_end_callback(self.callback)
 
-    def end(self, _arguments=None) -> None:
+    def end(self) -> None:
         if self.patch is not None:
             self.patch.__exit__(None, None, None)
             self.patch = None

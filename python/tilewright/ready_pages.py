@@ -35,10 +35,12 @@ def operands(gm: fx.GraphModule, example_inputs) -> Iterator[torch.Tensor]:
 
 
 def weights(module: nn.Module) -> Iterator[torch.Tensor]:
-    """The parameters of a model that nobody has traced yet that are likely to be packed: not tables of embeddings."""
-    for part in module.modules():
+    """The parameters of a model that nobody has traced yet that are likely to be packed: not tables of embeddings.
+
+    The module is the user's: it may override parameters(), or be under construction and have no `_parameters` yet."""
+    for part in nn.Module.modules(module):
         if not isinstance(part, (nn.Embedding, nn.EmbeddingBag)):
-            yield from filter(_may_be_packed, part.parameters(recurse=False))
+            yield from filter(_may_be_packed, list(vars(part).get("_parameters", {}).values()))
 
 
 def bring(parameters: Iterable[torch.Tensor], options: CompileOptions) -> None:
