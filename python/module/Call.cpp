@@ -254,6 +254,8 @@ py::list GraphCall::run(py::list arguments) {
 
 void GraphCall::tellWritten(const std::vector<py::object> &held,
                             const std::vector<std::pair<size_t, py::object>> &copied) {
+  if (copied.empty())
+    return; // the program wrote where the arguments lie, and AOTAutograd counts their versions
   py::list arguments, copies;
   for (const TensorSpec &output : outputs)
     if (output.into >= 0) {

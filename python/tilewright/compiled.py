@@ -27,6 +27,7 @@ from .pairs import shown_as_pairs
 from .report import GraphReport, add, describe
 from .tuning import tune
 from .walker import Imported
+from .written_arguments import apart_from
 
 
 def fresh_seed() -> int:
@@ -52,13 +53,12 @@ def on_device(device: torch.device):
 
 
 def written(arguments: list, copies: list) -> None:
-    """After a call that has written into arguments: those of which it was given dense copies get theirs, and torch is
-    told of all."""
+    """After a call that has written into arguments: copies dense copies that it was given for arguments back into these. AOTAutograd
+    counts the new version of each argument that its graph writes, once, as eager does."""
     for argument, copy in zip(arguments, copies):
         if copy is not None:
-            with torch.no_grad():
+            with torch.no_grad(), torch.autograd._unsafe_preserve_version_counter(argument):
                 argument.copy_(copy)
-    torch.autograd.graph.increment_version([a for a in arguments if not a.is_inference()])
 
 
 def changing(call, indices: list[int], change):
@@ -130,11 +130,14 @@ class Program:
 class Segment(torch.nn.Module):
     """A compiled segment called like the submodule it replaces."""
 
-    def __init__(self, program: Program, single: bool, dtypes: list):
+    def __init__(self, program: Program, single: bool, dtypes: list, written: list[int]):
+        """`written`: numbers of the arguments that it writes."""
         super().__init__()
-        self.program, self.single, self.dtypes = program, single, dtypes
+        self.program, self.single, self.dtypes, self.written = program, single, dtypes, written
 
     def forward(self, *arguments):
+        if self.written:
+            arguments = apart_from(self.written, arguments)
         # An eager op may give another dtype than torch's meta function says (batch norm's statistics in bf16).
         results = self.program.run([a.to(d) if isinstance(a, torch.Tensor) and a.dtype != d else a
                                     for a, d in zip(arguments, self.dtypes, strict=True)])  # fmt: skip

@@ -12,6 +12,7 @@ from torch.fx.passes.split_module import split_module
 
 from .devices import device_of_node
 from .pairs import shown_as_pairs
+from .written_arguments import keep_views_with_writes
 
 
 def is_free(node: fx.Node) -> bool:
@@ -63,6 +64,7 @@ def split(gm: fx.GraphModule, refused: set[str]) -> tuple[fx.GraphModule, dict[s
             device_now = None if eager else device
         eager_now, device_now = eager, device_now or (None if eager else device)
         number[node] = segment
+    keep_views_with_writes(gm, number)
     parts = split_module(gm, None, lambda node: number[node], keep_original_order=True)
     kinds = {f"submod_{i}": kind for i, kind in enumerate(compiled)}
     return parts, kinds

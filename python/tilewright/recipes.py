@@ -92,7 +92,9 @@ class Replay:
     of_results: bool
 
     def __call__(self, arguments, values, tensors):
-        tensor = (tensors if self.of_results else arguments)[self.index].detach()
+        tensor = (tensors if self.of_results else arguments)[self.index]
+        if tensor.requires_grad:
+            tensor = tensor.detach()  # otherwise a view's _base is the tensor itself, as in eager
         for target, args, kwargs in self.steps:
             tensor = target(tensor, *_settle(args, values), **{k: _settle(v, values) for k, v in kwargs.items()})
         return tensor

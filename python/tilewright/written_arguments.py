@@ -1,0 +1,73 @@
+"""Split graphs that write their arguments: each segment sees which of its arguments share memory with one that it writes.
+
+A compiled segment stores a new value into an argument where that lies, and relies on no other argument lying there. Splitting breaks
+this where a view that one segment makes of an argument becomes an argument of the segment that writes it. Before:
+
+    segment 0: %t = permute(%x)      eager: %z = fft(%t)      segment 1(%x, %t, %z): copy_(%x, add(%z, %t))
+
+After: segment 1 makes `%t` itself from `%x`. Memory that only the operators know of (an operator in eager returns its argument) is
+looked up at the call, and read from a copy. Test: test/Python/test_written_arguments.py
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import fx
+
+from .outputs import view_chain
+from .walker import writes_argument
+
+
+def keep_views_with_writes(gm: fx.GraphModule, number: dict[fx.Node, int]) -> None:
+    """Copies views of arguments that the graph writes into each segment that reads them from another. `number`: the segment
+    of each node; the copies get theirs."""
+    written = {node.args[0] for node in gm.graph.nodes if node.op == "call_function" and writes_argument(node)}
+    if not written:
+        return
+    position = {node: place for place, node in enumerate(gm.graph.nodes)}
+    views = [chain for node in gm.graph.nodes if node in number and len(chain := view_chain(node)) > 1 and chain[0] in written]
+    for chain in reversed(views):
+        view = chain[-1]
+        readers: dict[int, list[fx.Node]] = {}
+        for user in view.users:
+            if user.op == "call_function" and number[user] != number[view]:
+                readers.setdefault(number[user], []).append(user)
+        for segment, users in readers.items():
+            made = {chain[0]: chain[0]}
+            with gm.graph.inserting_before(min(users, key=position.__getitem__)):
+                for step in chain[1:]:
+                    made[step] = gm.graph.node_copy(step, lambda n, made=made: made.get(n, n))
+                    number[made[step]] = segment
+            for user in users:
+                user.replace_input_with(view, made[view])
+
+
+def _storage(value) -> int:
+    """What tells memory from other memory; 0: a tensor has none of its own (sparse ones, subclasses)."""
+    if isinstance(value, torch.Tensor) and value.layout == torch.strided and value.numel():
+        try:
+            return value.untyped_storage().data_ptr()
+        except (RuntimeError, NotImplementedError):
+            return 0
+    return 0
+
+
+def apart_from(written: list[int], arguments: list) -> list:
+    """The arguments of a segment that writes those of numbers `written`: others in the memory of these are copied."""
+    storages = {_storage(arguments[index]) for index in written} - {0}
+    return [a.clone() if index not in written and _storage(a) in storages else a for index, a in enumerate(arguments)]
+
+
+def write(into: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+    """`copy_` of a segment in eager. AOTAutograd counts the new version of what its graph writes."""
+    if _storage(value) == _storage(into):
+        value = value.clone()
+    with torch.no_grad(), torch.autograd._unsafe_preserve_version_counter(into):
+        return into.copy_(value)
+
+
+def write_unseen(eager: fx.GraphModule) -> None:
+    """Replaces `copy_` into arguments of the split graph in a segment that runs in eager by write()."""
+    for node in eager.graph.find_nodes(op="call_function", target=torch.ops.aten.copy_.default):
+        node.target = write
+    eager.recompile()

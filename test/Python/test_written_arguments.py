@@ -1,0 +1,168 @@
+"""Arguments that a graph writes while views of them pass between its compiled and eager segments, and between graphs: as in eager."""
+
+import pytest
+import torch
+from torch import nn
+
+from tilewright.backend import tilewright
+
+
+@torch.library.custom_op("tilewright_written::double", mutates_args=())
+def double(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+
+@double.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+
+@torch.compiler.disable
+def breaks(tensor):
+    return bool(tensor.sum() > -1e30)
+
+
+def transposed(x):
+    y = x.t()
+    x.copy_(double(y) + y)
+    return x
+
+
+def fourier(x):
+    y = x.t()
+    x.copy_(torch.fft.fft(y).real + y)
+    return x
+
+
+def halves(x):
+    a, b = x.chunk(2)
+    z = double(a)
+    a.add_(b.flip(0) + z)
+    b.copy_(z * a)
+    return x, a.t()
+
+
+def written_by_an_eager_segment(x):
+    y = x.t()
+    z = double(x + 1)
+    x.copy_(double(y))
+    return x, z
+
+
+def view_returned(x):
+    t = x.t()
+    z = double(x)
+    x.add_(z)
+    return t, z[0:1]
+
+
+def result_of_eager_and_its_view(x):
+    z = double(x)
+    w = z[0:1]
+    if breaks(w):
+        z[0] = 5.0
+    w.add_(1.0)
+    return z, w
+
+
+def views_of_one_result(x):
+    v = x + 1
+    a = v[0:2]
+    q = double(a)
+    b = v[1:3]
+    if breaks(q):
+        b.mul_(2)
+    a.add_(3)
+    return v, a, b, q
+
+
+def view_of_an_argument(x):
+    v = x.view(-1)
+    if breaks(v):
+        v[0] = 7.0
+    x.mul_(2)
+    v.add_(double(x).view(-1))
+    return x, v
+
+
+PROGRAMS = [transposed, fourier, halves, written_by_an_eager_segment, view_returned, result_of_eager_and_its_view, views_of_one_result,
+            view_of_an_argument]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
+def test_values_aliases_and_arguments_are_those_of_eager(function):
+    mine, theirs = torch.arange(16.0).view(4, 4), torch.arange(16.0).view(4, 4)
+    want = function(theirs)
+    got = torch.compile(function, backend=tilewright)(mine)
+    want, got = (r if isinstance(r, tuple) else (r,) for r in (want, got))
+    torch.testing.assert_close(mine, theirs)
+    for g, w in zip(got, want, strict=True):
+        torch.testing.assert_close(g, w, check_stride=True)
+    shared = [[a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr() for a in r for b in r] for r in ((*got, mine), (*want, theirs))]
+    assert shared[0] == shared[1]
+
+
+def test_views_of_a_constant_across_a_graph_break():
+    def function():
+        a = torch.tensor([1])
+        a = a[0:1]
+        b = a.squeeze()
+        a[0] = 0
+        if a[0] < 1e5:
+            pass
+        a[0] = 2
+        return b
+
+    assert torch.equal(torch.compile(function, backend=tilewright)(), function())
+
+
+class Counter(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("count", torch.zeros(3))
+
+    def forward(self, x):
+        self.count.add_(1)
+        return x + self.count
+
+
+class EagerCounter(Counter):
+    def forward(self, x):
+        self.count.copy_(double(self.count + 1))
+        return x + self.count
+
+
+@pytest.mark.parametrize("make", [Counter, EagerCounter])
+@pytest.mark.parametrize("training", [False, True])
+def test_a_write_counts_one_version(make, training):
+    model = make()
+    compiled = torch.compile(model, backend=tilewright)
+    for calls in (1, 2):
+        compiled(torch.ones(3, requires_grad=training))
+        assert model.count._version == calls
+
+
+def test_a_strided_buffer_counts_one_version():
+    """The program writes a dense copy, which is copied back."""
+    memory = torch.zeros(6)
+    argument = memory[::2]
+    torch.compile(lambda x: x.add_(1), backend=tilewright)(argument)
+    assert memory.tolist() == [1, 0, 1, 0, 1, 0] and memory._version == 1
+
+
+def test_an_operator_that_returns_its_argument():
+    """No schema says that the result lies in the argument's memory."""
+    library = torch.library.Library("tilewright_written", "FRAGMENT")
+    library.define("same(Tensor x) -> Tensor")
+    library.impl("same", lambda x: x, "CPU")
+    library.impl("same", torch.empty_like, "Meta")
+
+    def function(x):
+        y = torch.ops.tilewright_written.same(x)
+        x.copy_(x.flip(0) + y.t())
+        return x
+
+    mine, theirs = torch.arange(16.0).view(4, 4), torch.arange(16.0).view(4, 4)
+    want = theirs.flip(0) + theirs.t()
+    torch.testing.assert_close(torch.compile(function, backend=tilewright)(mine), want)
+    library._destroy()
