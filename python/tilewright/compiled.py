@@ -74,6 +74,8 @@ def changing(call, indices: list[int], change):
 
 def build(imported: Imported, options: CompileOptions) -> _tilewright.GraphCall:
     """Compiles what was imported without refusals."""
+    if unbound := imported.graph.symbols[len(imported.symbol_sources) :]:
+        raise RuntimeError(f"tilewright: the symbols {', '.join(unbound)} are read, and no argument gives them a value: a mistake of Tilewright's")
     options = options.on(imported.device)
     needs_seed = imported.graph.needs_seed()
     if options.tune in ("quick", "full"):

@@ -11,6 +11,7 @@ class RecordedGraph:
     def __init__(self):
         self.graph = _tilewright.Graph()
         self.steps: list[tuple] | None = []  # (method, arguments); None once compiled
+        self.symbols: list[str] = []  # that a program of this graph reads at a call, in order
 
     def _told(self, method: str, *arguments):
         result = getattr(self.graph, method)(*arguments)
@@ -19,6 +20,7 @@ class RecordedGraph:
 
     def symbol(self, name: str, low: int, high: int) -> None:
         self._told("symbol", name, low, high)
+        self.symbols.append(name)
 
     def input(self, name: str, dtype: str, sizes: list, strides: list, is_static: bool):
         return self._told("input", name, dtype, sizes, strides, is_static)
@@ -55,6 +57,8 @@ class RecordedGraph:
     def replayed(steps: list[tuple]) -> RecordedGraph:
         made = RecordedGraph()
         for method, arguments in steps:
+            if method == "symbol":
+                made.symbols.append(arguments[0])
             made._told(method, *arguments)
         return made
 

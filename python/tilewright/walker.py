@@ -146,7 +146,7 @@ class Walker:
         self.writes: list = []  # results that are written into inputs
         self.conditions: list[fx.Node] = []  # of asserts
         self.unknown: set[str] = set()  # symbols that follow from contents
-        self.found: set[str] = set()  # those of them that a node in eager has found
+        self.found: set[str] = set()  # those of them that a node in eager gives a value
 
     # -- arguments ---------------------------------------------------------
 
@@ -231,6 +231,14 @@ class Walker:
                 for size in sizes:
                     if isinstance(size, torch.SymInt):
                         self.declare_symbols_of(size)
+
+    def unbound(self, value) -> set[str]:
+        """Symbols in `value`, a node's, that no argument and no node before it gives a value at a call."""
+        sizes = []
+        for each in value if isinstance(value, (list, tuple)) else [value]:
+            sizes += [*each.shape, *each.stride()] if isinstance(each, torch.Tensor) and each.layout == torch.strided else [each]
+        expressions = [size.node.expr for size in sizes if isinstance(size, torch.SymInt)]
+        return {str(symbol) for expression in expressions for symbol in expression.free_symbols} - {*self.result.symbols, *self.found}
 
     def declare_symbols_of(self, size: torch.SymInt):
         for symbol in free_unbacked_symbols(size):
@@ -367,6 +375,11 @@ class Walker:
         value = node.meta.get("val")
         if self.device is None and (is_transfer(node) or mixes(node)):
             return self.refuse(node, mixes(node) or "it copies between devices")
+        if unbound := self.unbound(value):
+            # What this node finds is an argument of the segments behind it.
+            self.found |= unbound
+            what = f"its value {value}" if isinstance(value, torch.SymInt) else f"the size {', '.join(sorted(unbound))} of its result"
+            return self.refuse(node, f"{what} follows from the contents of a tensor")
         if writes_argument(node):
             return self.add_write(node)
         if self.asserts and is_checked(node):
@@ -385,10 +398,6 @@ class Walker:
                 self.refuse(node, f"its argument {source.name} runs in eager", follows=True)
             return
         if isinstance(value, torch.SymInt):  # a size is known by its expression
-            unknown = {str(s) for s in value.node.expr.free_symbols} - {*self.result.symbols, *self.found}
-            if unknown:
-                self.found |= unknown  # what this node finds is an argument of the segments behind it
-                self.refuse(node, f"its value {value} follows from the contents of a tensor")
             return
         if isinstance(value, int) and not isinstance(value, bool):
             return
