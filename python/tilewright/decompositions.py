@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
-import marshal
-import os
 from collections.abc import Mapping
 
 from . import _tilewright
@@ -74,14 +71,13 @@ def register_decomposition(op, decomposition=None):
 
 
 def registered_digest() -> str:
-    """What tells the user's decompositions and lowerings from others, for caches: their code, not what it calls."""
+    """What tells the user's decompositions and lowerings from others, for caches."""
+    from .function_digest import digest_of
     from .lowerings import registered as lowerings
 
-    digest = hashlib.sha256()
-    for op, function in sorted([*_registered.items(), *lowerings.items()], key=lambda item: item[0]):
-        code = getattr(function, "__code__", None)
-        digest.update(f"{op} {marshal.dumps(code).hex() if code else f'{id(function)} {os.getpid()}'}".encode())
-    return digest.hexdigest()[:16] if _registered or lowerings else ""
+    if not _registered and not lowerings:
+        return ""
+    return digest_of({**{f"decomposition {op}": f for op, f in _registered.items()}, **{f"lowering {op}": f for op, f in lowerings.items()}})
 
 
 def decompositions() -> dict:
