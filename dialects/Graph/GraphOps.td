@@ -186,7 +186,7 @@ def TW_RandomOp : TW_Op<"random"> {
   let summary = "Random numbers from Philox 4x32-10, one counter per element";
   let description = [{
     `seed` is a tensor<1xi64> given anew to each call; `stream` tells apart the random ops of one graph.
-    uniform is in [0, 1) with 24 bits, normal by Box-Muller, bits are the 32-bit words as i64.
+    uniform is in [0, 1) with 24 bits (53 in f64), normal by Box-Muller, bits are 64 random bits as i64.
     Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
     1. (random_c1) `seed` is tensor<1xi64>.
   }];

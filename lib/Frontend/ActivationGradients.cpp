@@ -61,7 +61,8 @@ Results thresholdBackward(Node &n) {
   double threshold = n.number(2, "threshold");
   if (n.failed())
     return n.refused();
-  Value small = n.compare<LeOp>(x, n.scalar(threshold, n.elementOf(x)));
+  Type compute = n.accumulator(n.elementOf(x)); // eager compares with the unrounded threshold
+  Value small = n.compare<LeOp>(n.cast(x, compute), n.scalar(threshold, compute));
   return n.where(small, n.scalar(0, n.element()), n.cast(g, n.element()));
 }
 

@@ -122,13 +122,31 @@ Results logit(Node &n) {
   return n.cast(n.op<LogOp>({n.op<DivOp>({x, n.op<SubOp>({one, x})})}), n.element());
 }
 
+/// hardshrink(self, lambd) and softshrink(self, lambd), which moves what is left towards 0.
+template <bool soft> Results shrink(Node &n) {
+  Value x = n.cast(n.tensor(0, "self"), n.accumulator(n.element()));
+  double edge = n.number(1, "lambd", 0.5);
+  if (n.failed())
+    return n.refused();
+  // Eager rounds the edge of hardshrink to the element type, that of softshrink not.
+  auto edgeAt = [&](double at) {
+    return n.cast(n.scalar(at, soft ? n.elementOf(x) : n.element()), n.elementOf(x));
+  };
+  Value high = edgeAt(edge), low = edgeAt(-edge);
+  Value above = soft ? n.op<SubOp>({x, high}) : x, below = soft ? n.op<SubOp>({x, low}) : x;
+  Value nan = n.op<MulOp>(x, 0.0); // 0, and NaN of a NaN
+  Value rest = soft ? nan : n.where(n.compare<EqOp>(x, x), n.scalar(0, n.elementOf(x)), x);
+  return n.cast(n.where(n.compare<GtOp>(x, high), above, n.where(n.compare<LtOp>(x, low), below, rest)), n.element());
+}
+
 /// x > threshold: x, else value
 Results threshold(Node &n) {
   Value x = n.tensor(0, "self");
   double bound = n.number(1, "threshold"), value = n.number(2, "value");
   if (n.failed())
     return n.refused();
-  Value small = n.compare<LeOp>(x, n.scalar(bound, n.elementOf(x)));
+  Type compute = n.accumulator(n.elementOf(x)); // eager compares with the unrounded threshold
+  Value small = n.compare<LeOp>(n.cast(x, compute), n.scalar(bound, compute));
   return n.where(small, n.broadcast(n.scalar(value, n.elementOf(x)), n.sizesIn(x)), x);
 }
 
@@ -179,6 +197,8 @@ void registerActivations(Table &t) {
   t["aten.log_sigmoid_forward.default"] = logSigmoid;
   t["aten.logit.default"] = logit;
   t["aten.threshold.default"] = threshold;
+  t["aten.hardshrink.default"] = shrink<false>;
+  t["aten.softshrink.default"] = shrink<true>;
   t["aten._prelu_kernel.default"] = prelu;
   t["aten.glu.default"] = glu;
   t["aten.sinc.default"] = sinc;

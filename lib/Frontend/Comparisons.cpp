@@ -8,7 +8,7 @@ namespace {
 template <typename OpT> Results comparison(Node &n) {
   constexpr std::pair<unsigned, llvm::StringRef> operands[] = {{0, "self"}, {1, "other"}};
   Type compute = n.promoted(operands);
-  if (Type wider = n.computeType(compute, operands); n.isNumber(1, "other"))
+  if (Type wider = n.computeType(compute, operands, Numbers::Rounded); n.isNumber(1, "other"))
     compute = wider;
   Value a = n.operand(0, "self", compute), b = n.operand(1, "other", compute);
   if (n.failed())

@@ -1,7 +1,6 @@
 //===- CompositeActivations.cpp - functions of elements that plain exports have ---------===//
 //
 //   selu(x)                    elu(x, alpha, scale) with numbers of its own
-//   hardshrink(x, l)           x where |x| > l, else 0
 //   cosine_similarity(a, b)    sum(a * b) / (|a| * |b|)
 //
 // Test: test/Python/test_plain_exports.py
@@ -42,19 +41,6 @@ Results preluOf(Node &n) {
 /// log_sigmoid(self): the first result of what the table has.
 Results logSigmoidOnly(Node &n) {
   return importAs(n, "aten.log_sigmoid_forward.default", {argumentOf(n, 0, "self")}, {n.type(), RankedTensorType()});
-}
-
-/// hardshrink(self, lambd) and softshrink(self, lambd), which moves what is left towards 0.
-template <bool soft> Results shrink(Node &n) {
-  Value x = n.cast(n.tensor(0, "self"), computeType(n));
-  double edge = n.number(1, "lambd", 0.5);
-  if (n.failed())
-    return n.refused();
-  Value high = n.scalar(edge, n.elementOf(x)), low = n.scalar(-edge, n.elementOf(x));
-  Value above = soft ? n.op<SubOp>({x, high}) : x, below = soft ? n.op<SubOp>({x, low}) : x;
-  Value nan = n.op<MulOp>(x, 0.0); // 0, and NaN of a NaN
-  Value rest = soft ? nan : n.where(n.compare<EqOp>(x, x), n.scalar(0, n.elementOf(x)), x);
-  return n.cast(n.where(n.compare<GtOp>(x, high), above, n.where(n.compare<LtOp>(x, low), below, rest)), n.element());
 }
 
 /// rrelu(self, lower, upper, training): outside of training, the mean of the slopes.
@@ -133,8 +119,6 @@ void registerCompositeActivations(Table &t) {
   t["aten.selu.default"] = selu;
   t["aten.prelu.default"] = preluOf;
   t["aten.log_sigmoid.default"] = logSigmoidOnly;
-  t["aten.hardshrink.default"] = shrink<false>;
-  t["aten.softshrink.default"] = shrink<true>;
   t["aten.rrelu.default"] = randomRelu;
   t["aten.one_hot.default"] = oneHot;
   t["aten.isclose.default"] = isClose;

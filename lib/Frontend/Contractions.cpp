@@ -11,20 +11,26 @@ Results matrixProduct(Node &n) {
   return n.matmul(a, b);
 }
 
-/// beta * self + alpha * (a @ b); beta = 0 ignores self, NaN and all.
+/// beta * self + alpha * product, rounded once to the result's type; beta = 0 ignores self, NaN and all. `product` has the
+/// type of the accumulator.
+Value scaledAddition(Node &n, Value self, Value product, double beta, double alpha) {
+  if (alpha != 1.0)
+    product = n.op<MulOp>(product, alpha);
+  if (beta == 0.0)
+    return n.cast(product, n.element());
+  self = n.cast(self, n.elementOf(product));
+  return n.cast(n.op<AddOp>({product, beta == 1.0 ? self : n.op<MulOp>(self, beta)}), n.element());
+}
+
+/// beta * self + alpha * (a @ b)
 Results addProduct(Node &n) {
   Value self = n.tensor(0, "self"), a = n.tensor(1, "mat1"), b = n.tensor(2, "mat2");
   double beta = n.number(3, "beta", 1.0), alpha = n.number(4, "alpha", 1.0);
   if (n.failed())
     return n.refused();
-  Value product = n.matmul(a, b);
-  if (alpha != 1.0)
-    product = n.op<MulOp>(product, alpha);
-  if (beta == 0.0)
-    return product;
-  if (beta != 1.0)
-    self = n.op<MulOp>(self, beta);
-  return n.op<AddOp>({product, n.cast(self, n.element())});
+  if (alpha == 1.0 && beta == 1.0)
+    return n.op<AddOp>({n.matmul(a, b), n.cast(self, n.element())});
+  return scaledAddition(n, self, n.matmul(a, b, n.accumulator(n.element())), beta, alpha);
 }
 
 Results matrixVector(Node &n) {
@@ -39,12 +45,8 @@ Results addMatrixVector(Node &n) {
   double beta = n.number(3, "beta", 1.0), alpha = n.number(4, "alpha", 1.0);
   if (n.failed())
     return n.refused();
-  Value product = n.reshape(n.matmul(a, n.unsqueeze(v, 1)), n.type());
-  if (alpha != 1.0)
-    product = n.op<MulOp>(product, alpha);
-  if (beta == 0.0)
-    return product;
-  return n.op<AddOp>({product, beta == 1.0 ? self : n.op<MulOp>(self, beta)});
+  Value product = n.matmul(a, n.unsqueeze(v, 1), n.accumulator(n.element()));
+  return scaledAddition(n, self, n.reshape(product, sizesOf(n.type())), beta, alpha);
 }
 
 Results dot(Node &n) {

@@ -25,17 +25,18 @@ template <typename OpT> Results rounding(Node &n) {
   return n.op<OpT>({n.cast(x, n.element())});
 }
 
-template <typename OpT> Results binary(Node &n) {
-  Type compute = n.computeType(n.element(), selfAndOther);
+template <typename OpT, Numbers numbers = Numbers::Rounded> Results binary(Node &n) {
+  Type compute = n.computeType(n.element(), selfAndOther, numbers);
   Value a = n.operand(0, "self", compute), b = n.operand(1, "other", compute);
   if (n.failed())
     return n.refused();
   return n.cast(n.op<OpT>({a, b}), n.element());
 }
 
-/// x + alpha * y, and with `reversed` operands y - alpha * x (rsub).
+/// x + alpha * y, and with `reversed` operands y - alpha * x (rsub). As eager does it, alpha is rounded to the result's type,
+/// and of the rest only the sum.
 template <typename OpT, bool reversed> Results scaledSum(Node &n) {
-  Type compute = n.computeType(n.element(), {{0, "self"}, {1, "other"}, {2, "alpha"}});
+  Type compute = n.computeType(n.element(), {{0, "self"}, {1, "other"}, {2, "alpha"}}, Numbers::Rounded);
   Value a = n.operand(0, "self", compute), b = n.operand(1, "other", compute);
   bool scaled = n.has(2, "alpha");
   Value alpha = scaled ? n.operand(2, "alpha", compute) : Value();
@@ -44,14 +45,17 @@ template <typename OpT, bool reversed> Results scaledSum(Node &n) {
   if (reversed)
     std::swap(a, b);
   if (scaled && !(n.find(2, "alpha") && n.isNumber(2, "alpha") &&
-                  !std::holds_alternative<SymbolicInt>(*n.find(2, "alpha")) && n.number(2, "alpha") == 1.0))
-    b = n.op<MulOp>({alpha, b});
+                  !std::holds_alternative<SymbolicInt>(*n.find(2, "alpha")) && n.number(2, "alpha") == 1.0)) {
+    Type wide = n.accumulator(compute);
+    a = n.cast(a, wide);
+    b = n.op<MulOp>({n.cast(alpha, wide), n.cast(b, wide)});
+  }
   return n.cast(n.op<OpT>({a, b}), n.element());
 }
 
 Results divide(Node &n) {
   std::string mode = n.text(2, "rounding_mode");
-  Type compute = n.computeType(n.element(), selfAndOther);
+  Type compute = n.computeType(n.element(), selfAndOther, Numbers::Unrounded);
   Value a = n.operand(0, "self", compute), b = n.operand(1, "other", compute);
   if (n.failed())
     return n.refused();
@@ -62,7 +66,7 @@ Results divide(Node &n) {
 }
 
 Results floorDivide(Node &n) {
-  Type compute = n.computeType(n.element(), selfAndOther);
+  Type compute = n.computeType(n.element(), selfAndOther, Numbers::Unrounded);
   Value a = n.operand(0, "self", compute), b = n.operand(1, "other", compute);
   if (n.failed())
     return n.refused();
@@ -72,7 +76,7 @@ Results floorDivide(Node &n) {
 /// self ** exponent; small constant exponents become products.
 Results power(Node &n) {
   constexpr std::pair<unsigned, llvm::StringRef> operands[] = {{0, "self"}, {1, "exponent"}};
-  Type compute = n.computeType(n.element(), operands);
+  Type compute = n.computeType(n.element(), operands, Numbers::Rounded);
   if (n.isNumber(1, "exponent") && n.isTensor(0, "self") &&
       !std::holds_alternative<SymbolicInt>(*n.find(1, "exponent"))) {
     double exponent = n.number(1, "exponent");
@@ -112,7 +116,7 @@ Results square(Node &n) {
 /// x clamped; a NaN among the bounds or in x wins, as maximum and minimum do.
 Results clamp(Node &n) {
   bool lower = n.has(1, "min"), upper = n.has(2, "max");
-  Type compute = n.computeType(n.element(), {{0, "self"}, {1, "min"}, {2, "max"}});
+  Type compute = n.computeType(n.element(), {{0, "self"}, {1, "min"}, {2, "max"}}, Numbers::Rounded);
   Value x = n.operand(0, "self", compute);
   Value low = lower ? n.operand(1, "min", compute) : Value(), high = upper ? n.operand(2, "max", compute) : Value();
   if (n.failed())
@@ -125,7 +129,7 @@ Results clamp(Node &n) {
 }
 
 template <typename OpT> Results clampOneSide(Node &n) {
-  Type compute = n.computeType(n.element(), {{0, "self"}, {1, "bound"}});
+  Type compute = n.computeType(n.element(), {{0, "self"}, {1, "bound"}}, Numbers::Rounded);
   Value x = n.operand(0, "self", compute),
         bound = n.has(1, "min") ? n.operand(1, "min", compute) : n.operand(1, "max", compute);
   if (n.failed())
@@ -285,7 +289,7 @@ void registerElementwise(Table &t) {
     t[name("add")] = scaledSum<AddOp, false>;
     t[name("sub")] = scaledSum<SubOp, false>;
     t[name("rsub")] = scaledSum<SubOp, true>;
-    t[name("mul")] = binary<MulOp>;
+    t[name("mul")] = binary<MulOp, Numbers::Unrounded>;
     t[name("div")] = divide;
     t[name("true_divide")] = divide;
     t[(name("div") + "_mode")] = divide;

@@ -35,6 +35,11 @@ public:
   SmallVector<Value, 4> values;
 };
 
+/// How eager reads a number that stands beside tensors of f16 or bf16: rounded to their type first (sums, comparisons,
+/// remainders, powers), or not (products, quotients). ATen's CPU kernels decide it op by op; test_numbers_beside_halves.py
+/// compares each.
+enum class Numbers { Rounded, Unrounded };
+
 class Node {
 public:
   Node(Importer &importer, llvm::StringRef target, const ArgList &args,
@@ -105,9 +110,10 @@ public:
   Type accumulator(Type element) const { return isa<Float16Type, BFloat16Type>(element) ? f32() : element; }
   /// A signed type that orders values as `element` does, for loops whose comparisons know no other; u64 is refused.
   Type ordered(Type element);
-  /// What torch computes an elementwise op in whose result is `result`: f32 where rounding a scalar or a wider 0-d
-  /// operand to f16 or bf16 first would change it; f64 for a number that follows from one kept in f64 (isWide).
-  Type computeType(Type result, ArrayRef<std::pair<unsigned, llvm::StringRef>> operands) const;
+  /// The type in which eager computes an elementwise op whose result is `result`. With Numbers::Unrounded it is f32 where
+  /// rounding a number or a wider 0-d tensor, behind the first operand, to f16 or bf16 would change it; f64 for a number that
+  /// follows from one kept in f64 (isWide).
+  Type computeType(Type result, ArrayRef<std::pair<unsigned, llvm::StringRef>> operands, Numbers numbers) const;
   /// An f32 number (0-d) that was computed in f64, as what follows from it shall be: an optimizer's 1 - 0.999 ** step,
   /// which eager computes with Python's floats, has four digits in f32.
   static bool isWide(Value value);

@@ -300,19 +300,19 @@ bool Node::isWide(Value value) {
          elementOf(made->getOperand(0)).isF64();
 }
 
-Type Node::computeType(Type result, ArrayRef<std::pair<unsigned, llvm::StringRef>> operands) const {
+Type Node::computeType(Type result, ArrayRef<std::pair<unsigned, llvm::StringRef>> operands, Numbers numbers) const {
   bool isNumber = result.isF32() && type() && type().getRank() == 0;
-  if (!isNumber && !isa<Float16Type, BFloat16Type>(result))
+  if (!isNumber && (numbers == Numbers::Rounded || !isa<Float16Type, BFloat16Type>(result)))
     return result;
   for (auto [index, name] : operands) {
     const Arg *arg = find(index, name);
     if (!arg)
       continue;
     if (auto *value = std::get_if<double>(arg)) {
-      if (!isNumber && !isExact(*value, result))
+      if (!isNumber && index && !isExact(*value, result))
         return f32();
     } else if (auto *value = std::get_if<int64_t>(arg)) {
-      if (!isNumber && !isExact(double(*value), result))
+      if (!isNumber && index && !isExact(double(*value), result))
         return f32();
     } else if (auto *ref = std::get_if<ValueRef>(arg)) {
       Value value = importer.valueOf(*ref);
@@ -321,7 +321,7 @@ Type Node::computeType(Type result, ArrayRef<std::pair<unsigned, llvm::StringRef
       if (isNumber && isWide(value))
         return f64();
       Type element = elementOf(value);
-      if (!isNumber && element != result && isa<FloatType>(element) && element.getIntOrFloatBitWidth() > 16)
+      if (!isNumber && index && element != result && isa<FloatType>(element) && element.getIntOrFloatBitWidth() > 16)
         return f32();
     }
   }

@@ -9,14 +9,20 @@
 namespace tilewright {
 namespace {
 
-Value draw(Node &n, RandomKind kind, ArrayRef<AffineExpr> sizes) {
-  Type element = kind == RandomKind::Bits ? n.i64() : n.f32();
+Value draw(Node &n, RandomKind kind, ArrayRef<AffineExpr> sizes, Type element) {
   return RandomOp::create(n.builder, n.loc, tensorWithSizes(sizes, element), n.importer.seedArgument(),
                           n.importer.randomStreams++, kind);
 }
 
+/// Uniform numbers to compare a probability with.
+Value drawUniform(Node &n, ArrayRef<AffineExpr> sizes) {
+  return draw(n, RandomKind::Uniform, sizes, n.element().isF64() ? n.f64() : n.f32());
+}
+
+/// Uniform numbers are drawn in the result's type: rounded from a wider one some would be 1.
 template <RandomKind kind> Results distribution(Node &n) {
-  return n.cast(draw(n, kind, sizesOf(n.type())), n.element());
+  bool inType = isa<FloatType>(n.element()) && (kind == RandomKind::Uniform || n.element().isF64());
+  return n.cast(draw(n, kind, sizesOf(n.type()), inType ? n.element() : n.f32()), n.element());
 }
 
 /// u < p as numbers
@@ -24,10 +30,55 @@ Results bernoulli(Node &n) {
   Value x = n.tensor(0, "self");
   if (n.failed())
     return n.refused();
-  Value p = n.has(1, "p") ? n.scalar(n.number(1, "p"), n.f32()) : n.cast(x, n.f32());
+  Value drawn = drawUniform(n, n.sizesIn(x));
+  Value p = n.has(1, "p") ? n.scalar(n.number(1, "p"), n.elementOf(drawn)) : n.cast(x, n.elementOf(drawn));
   if (n.failed())
     return n.refused();
-  return n.cast(n.compare<LtOp>(draw(n, RandomKind::Uniform, n.sizesIn(x)), p), n.element());
+  return n.cast(n.compare<LtOp>(drawn, p), n.element());
+}
+
+/// `x` times a number, shifted right, its low bits, on i64.
+struct Integers {
+  Node &n;
+  Value times(Value x, int64_t y) { return n.op<MulOp>({x, n.scalarInt(y, n.i64())}); }
+  Value plus(Value x, Value y) { return x ? n.op<AddOp>({x, y}) : y; }
+  Value shiftedRight(Value x, int64_t by) { return n.op<ShiftRightOp>({x, n.scalarInt(by, n.i64())}); }
+  Value lowBits(Value x, int64_t count) {
+    return n.op<BitwiseAndOp>({x, n.scalarInt((int64_t(1) << count) - 1, n.i64())});
+  }
+};
+
+/// Integers in [0, count), each as likely as any other within 2^-32: the high part of random bits times `count`. No
+/// remainder is taken, which would favour small numbers, and be slow.
+Value belowCount(Node &n, uint64_t count) {
+  Integers i{n};
+  Value bits = draw(n, RandomKind::Bits, sizesOf(n.type()), n.i64());
+  if (count <= uint64_t(1) << 31) {
+    Value high = i.times(i.lowBits(i.shiftedRight(bits, 32), 32), int64_t(count));
+    Value carry = i.shiftedRight(i.times(i.lowBits(bits, 32), int64_t(count)), 32);
+    return i.shiftedRight(i.plus(high, carry), 32);
+  }
+  // 120 bits times 64 in digits of 30 bits, whose products and sums fit into i64.
+  constexpr int64_t digit = 30;
+  Value more = draw(n, RandomKind::Bits, sizesOf(n.type()), n.i64());
+  Value random[] = {i.lowBits(bits, digit), i.lowBits(i.shiftedRight(bits, digit), digit), i.lowBits(more, digit),
+                    i.lowBits(i.shiftedRight(more, digit), digit)};
+  int64_t range[3];
+  for (int k = 0; k < 3; ++k)
+    range[k] = int64_t(count >> (k * digit)) & ((int64_t(1) << digit) - 1);
+  Value carry, result;
+  for (int column = 0; column <= 6; ++column) {
+    Value sum = carry;
+    for (int k = 0; k < 3; ++k)
+      if (column >= k && column - k < 4 && range[k])
+        sum = i.plus(sum, i.times(random[column - k], range[k]));
+    if (!sum)
+      continue;
+    carry = i.shiftedRight(sum, digit);
+    if (column >= 4)
+      result = i.plus(result, i.times(i.lowBits(sum, digit), int64_t(uint64_t(1) << ((column - 4) * digit))));
+  }
+  return result;
 }
 
 /// randint(high, size) and randint.low(low, high, size)
@@ -38,11 +89,8 @@ Results randint(Node &n) {
   int64_t high = n.integer(highIndex, "high");
   if (n.failed() || high <= low)
     return n.refuse("an empty range");
-  if (high - low > (int64_t(1) << 32))
-    return n.refuse("a range of more than 2^32 numbers");
-  Value bits = draw(n, RandomKind::Bits, sizesOf(n.type()));
-  Value inRange = n.op<RemainderOp>({bits, n.scalarInt(high - low, n.i64())});
-  return n.cast(n.op<AddOp>({inRange, n.scalarInt(low, n.i64())}), n.element());
+  Value drawn = belowCount(n, uint64_t(high) - uint64_t(low));
+  return n.cast(n.op<AddOp>({drawn, n.scalarInt(low, n.i64())}), n.element());
 }
 
 /// native_dropout(input, p, train) -> output, mask
@@ -54,7 +102,8 @@ Results dropout(Node &n) {
     return n.refused();
   if (!train || p == 0)
     return {x, n.type(1) ? n.full(n.scalarInt(1, n.i1()), n.type(1)) : Value()};
-  Value keep = n.compare<GeOp>(draw(n, RandomKind::Uniform, n.sizesIn(x)), n.scalar(p, n.f32()));
+  Value drawn = drawUniform(n, n.sizesIn(x));
+  Value keep = n.compare<GeOp>(drawn, n.scalar(p, n.elementOf(drawn)));
   Type compute = n.accumulator(n.element());
   Value kept = n.op<MulOp>({n.cast(x, compute), n.cast(keep, compute)});
   return {n.cast(n.op<MulOp>(kept, p == 1 ? 0.0 : 1.0 / (1.0 - p)), n.element()), keep};

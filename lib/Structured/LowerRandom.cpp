@@ -4,7 +4,7 @@
 //   %1 = tw.random uniform %seed {stream = 3} : tensor<1xi64> -> tensor<4x8xf32>
 // After:
 //   %1 = linalg.generic {["parallel", "parallel"]} ins(%seed : (d0, d1) -> (0)) outs(%empty) {
-//     // counter (row-major index, stream, 0), key the seed; ten rounds; 24 bits of the first word
+//     // counter (row-major index, stream, 0), key the seed; ten rounds; 24 bits of the first word (f64: 53 of two)
 //
 // Test: test/Structured/lower-random.mlir
 //
@@ -56,11 +56,19 @@ struct Philox {
 
 /// The `digits` high bits of a word, plus `offset`, times 2^-digits.
 Value unitInterval(OpBuilder &b, Location loc, Value word, Type f, int64_t offset, int64_t digits = 24) {
-  Value bits = arith::ShRUIOp::create(b, loc, word, intConstant(b, loc, b.getI32Type(), 32 - digits));
+  auto type = cast<IntegerType>(word.getType());
+  Value bits = arith::ShRUIOp::create(b, loc, word, intConstant(b, loc, type, type.getWidth() - digits));
   if (offset)
-    bits = arith::AddIOp::create(b, loc, bits, intConstant(b, loc, b.getI32Type(), offset));
+    bits = arith::AddIOp::create(b, loc, bits, intConstant(b, loc, type, offset));
   Value number = arith::SIToFPOp::create(b, loc, f, bits);
   return arith::MulFOp::create(b, loc, number, floatConstant(b, loc, f, std::ldexp(1.0, -digits)), contractFlag(b));
+}
+
+/// `high` and `low`, i32, as one i64.
+Value wideWord(OpBuilder &b, Location loc, Value high, Value low) {
+  Type i64 = b.getI64Type();
+  Value top = arith::ShLIOp::create(b, loc, arith::ExtUIOp::create(b, loc, i64, high), intConstant(b, loc, i64, 32));
+  return arith::OrIOp::create(b, loc, top, arith::ExtUIOp::create(b, loc, i64, low));
 }
 
 } // namespace
@@ -94,20 +102,24 @@ LogicalResult lowerRandom(Lowering &l, graph::RandomOp op) {
     p.k1 = p.high(in[0]);
     p.run();
     if (op.getKind() == graph::RandomKind::Bits) {
-      Value word = arith::ExtUIOp::create(b, at, i64, p.x0);
+      Value word = wideWord(b, at, p.x1, p.x0);
       return SmallVector<Value>{castScalar(b, at, word, i64, element)};
     }
     Type f = computeType(element);
+    // Words of 64 bits for f64, whose numbers have 53 digits.
+    bool wide = f.isF64();
+    Value first = wide ? wideWord(b, at, p.x0, p.x1) : p.x0, second = wide ? wideWord(b, at, p.x2, p.x3) : p.x1;
+    int64_t digits = wide ? 53 : 24;
     if (op.getKind() == graph::RandomKind::Uniform) { // no more digits than the element has: 1 stays outside
-      int64_t digits = std::min<int64_t>(24, cast<FloatType>(element).getFPMantissaWidth());
-      return SmallVector<Value>{store(b, at, unitInterval(b, at, p.x0, f, 0, digits), element)};
+      digits = std::min<int64_t>(digits, cast<FloatType>(element).getFPMantissaWidth());
+      return SmallVector<Value>{store(b, at, unitInterval(b, at, first, f, 0, digits), element)};
     }
     // Box-Muller; the first number is in (0, 1], so its logarithm is finite.
     auto flags = contractFlag(b);
-    Value log = math::LogOp::create(b, at, unitInterval(b, at, p.x0, f, 1), flags);
+    Value log = math::LogOp::create(b, at, unitInterval(b, at, first, f, 1, digits), flags);
     Value radius = arith::MulFOp::create(b, at, log, floatConstant(b, at, f, -2), flags);
     radius = math::SqrtOp::create(b, at, radius, flags);
-    Value angle = arith::MulFOp::create(b, at, unitInterval(b, at, p.x1, f, 0),
+    Value angle = arith::MulFOp::create(b, at, unitInterval(b, at, second, f, 0, digits),
                                         floatConstant(b, at, f, 6.28318530717958647692), flags);
     Value normal = arith::MulFOp::create(b, at, radius, math::CosOp::create(b, at, angle, flags), flags);
     return SmallVector<Value>{store(b, at, normal, element)};

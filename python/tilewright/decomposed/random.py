@@ -18,6 +18,9 @@ def _like(x, draw):
 
 
 def _uniform(x):
+    """With the digits of x's dtype, where this is a float: rounded from a wider one some numbers would be 1."""
+    if x.dtype in (torch.float16, torch.bfloat16):
+        return torch.rand_like(x).to(torch.float32)
     return _like(x, torch.rand_like)
 
 
@@ -33,7 +36,11 @@ def uniform(x, from_=0.0, to=1.0, generator=None, **ends):
 
 
 def exponential(x, lambd=1.0, generator=None):
-    return (-torch.log1p(-_uniform(x)) / lambd).to(x.dtype) if generator is None else NotImplemented
+    """No number is 0, by which multinomial() would divide: the least is half of what eager's uniform numbers have beside 1."""
+    if generator is not None:
+        return NotImplemented
+    uniform = _like(x, torch.rand_like)
+    return (-torch.log1p(-uniform).clamp_max(-torch.finfo(uniform.dtype).eps / 2) / lambd).to(x.dtype)
 
 
 def cauchy(x, median=0.0, sigma=1.0, generator=None):
@@ -43,7 +50,7 @@ def cauchy(x, median=0.0, sigma=1.0, generator=None):
 def geometric(x, p, generator=None):
     if generator is not None or not 0 < p < 1:
         return NotImplemented
-    return torch.ceil(torch.log1p(-_uniform(x)) / math.log1p(-p)).clamp_min(1).to(x.dtype)
+    return torch.ceil(torch.log1p(-_like(x, torch.rand_like)) / math.log1p(-p)).clamp_min(1).to(x.dtype)
 
 
 def log_normal(x, mean=1.0, std=2.0, generator=None):
