@@ -4,6 +4,7 @@
 #include "lib/Runtime/Host/ArenaPool.h"
 #include "lib/Runtime/Host/BlockPool.h"
 #include "lib/Runtime/Host/CallMemory.h"
+#include "lib/Runtime/Host/FloatingPointMode.h"
 #include "lib/Runtime/Host/ProcessWide.h"
 #include "lib/Runtime/Host/ReadyPages.h"
 #include "lib/Runtime/Host/Stretches.h"
@@ -443,6 +444,7 @@ bool Executable::runFrame(const Frame &frame, const void *const *inputs, void *c
 
 bool Executable::run(const void *const *inputs, void *const *outputs, const int64_t *symbols, int threads,
                      std::string &error, const InputIdentity *identities, CallersMemory *memory) {
+  NoFloatingPointTraps quiet;
   error.clear();
   if (!checkSymbols(symbols, error))
     return false;

@@ -1,6 +1,7 @@
 //===- OnceSteps.cpp - all packed buffers of a plan, made once --------------===//
 #include "lib/Runtime/Host/OnceSteps.h"
 #include "lib/Runtime/Host/CallMemory.h"
+#include "lib/Runtime/Host/FloatingPointMode.h"
 
 namespace tilewright::runtime {
 
@@ -31,6 +32,7 @@ static bool allocatePacked(const plan::Plan &plan, PackedBuffers &packed, std::s
 
 bool runOnceSteps(const plan::Plan &plan, const Kernel *kernels, const void *const *inputs, ThreadTeam &team,
                   int threads, PackedBuffers &packed, std::string &error) {
+  NoFloatingPointTraps quiet;
   packed = PackedBuffers();
   std::vector<const plan::Step *> steps;
   for (const plan::Step &step : plan.once)

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Host/Affinity.h"
 #include "lib/Runtime/Host/Executor.h"
+#include "lib/Runtime/Host/FloatingPointMode.h"
 #include "lib/Runtime/Host/ForkGeneration.h"
 
 #include <condition_variable>
@@ -71,6 +72,7 @@ void Executable::packAhead(std::vector<const void *> inputs, std::vector<InputId
     return;
   auto state = std::make_shared<Ahead>();
   auto work = [this, state, inputs = std::move(inputs), identities = std::move(identities)] {
+    NoFloatingPointTraps quiet;
     for (size_t i = 0; i < groups.size() && !state->stop.load(std::memory_order_relaxed); ++i)
       if (!packGroupAhead(i, inputs.data(), identities.empty() ? nullptr : identities.data()))
         break;

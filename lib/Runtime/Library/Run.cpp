@@ -1,5 +1,6 @@
 //===- Run.cpp - a call of a model -------------------------------------------===//
 #include "lib/Runtime/Host/CallMemory.h"
+#include "lib/Runtime/Host/FloatingPointMode.h"
 #include "lib/Runtime/Library/Model.h"
 
 #include <algorithm>
@@ -68,5 +69,6 @@ int tilewright_library_run(tilewright_model *model, const CallerTensor *inputs, 
   if (!model)
     return 1;
   std::lock_guard<std::mutex> lock(model->mutex);
+  runtime::NoFloatingPointTraps quiet;
   return model->run(inputs, outputs) ? 0 : 1;
 }
