@@ -33,7 +33,7 @@ Value Node::convert(Value value, Type element) {
 
 Type Node::ordered(Type element) {
   if (element.isUnsignedInteger(64))
-    refuse("values of uint64 are not ordered");
+    return element;
   if (element.isInteger(1) || element.isUnsignedInteger(8) || element.isUnsignedInteger(16))
     return builder.getI32Type();
   return element.isUnsignedInteger() ? i64() : element;
@@ -62,7 +62,10 @@ Value Node::scalar(double value, Type element) {
   }
   if (element.isInteger(1))
     return scalarInt(value != 0, element);
-  if (!(value > -9.3e18 && value < 9.3e18)) {
+  constexpr double signedEnd = 9223372036854775808.0; // 2^63
+  if (element.isUnsignedInteger(64) && value >= signedEnd && value < 2 * signedEnd)
+    return scalarInt(int64_t(value - signedEnd) ^ std::numeric_limits<int64_t>::min(), element);
+  if (!(value >= -signedEnd && value < signedEnd)) {
     refuse("the number " + llvm::Twine(std::to_string(value)) + " has no value in " + dtypeName(element));
     return scalarInt(0, element);
   }

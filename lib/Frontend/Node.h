@@ -108,7 +108,7 @@ public:
   Type i1() const { return IntegerType::get(&importer.context, 1); }
   /// f32 for f16 and bf16, else the type itself.
   Type accumulator(Type element) const { return isa<Float16Type, BFloat16Type>(element) ? f32() : element; }
-  /// A signed type that orders values as `element` does, for loops whose comparisons know no other; u64 is refused.
+  /// A type that orders values as `element` does, and signed unless that is uint64.
   Type ordered(Type element);
   /// The type in which eager computes an elementwise op whose result is `result`. With Numbers::Unrounded it is f32 where
   /// rounding a number or a wider 0-d tensor, behind the first operand, to f16 or bf16 would change it; f64 for a number that

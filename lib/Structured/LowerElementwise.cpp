@@ -142,7 +142,7 @@ static ElementsAttr storedElements(ElementsAttr value) {
     return dense.reshape(type);
   SmallVector<APInt> numbers;
   for (APInt number : dense.getValues<APInt>())
-    numbers.push_back(number.zextOrTrunc(8));
+    numbers.push_back(number.zextOrTrunc(storage.getIntOrFloatBitWidth()));
   return DenseElementsAttr::get(type, numbers);
 }
 

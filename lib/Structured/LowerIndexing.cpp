@@ -109,6 +109,18 @@ Type meetingType(Type elementType, graph::ScatterKind kind) {
   return accumulates ? accumulatorType(elementType) : storageType(elementType);
 }
 
+/// Elements that meet in an order of unsigned integers: the loops of a scatter compare signed ones.
+bool meetsUnsigned(Type elementType, graph::ScatterKind kind) {
+  return elementType.isUnsignedInteger() && (kind == graph::ScatterKind::Max || kind == graph::ScatterKind::Min);
+}
+
+/// `tensor` with the order of its unsigned elements moved to signed ones, or back.
+Value flipped(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes) {
+  return l.elementwise(
+      sizes, indexedType(tensor).getElementType(), Lowering::of(tensor, l.identity(sizes.size())),
+      [](OpBuilder &b, Location at, ValueRange in, ValueRange) { return SmallVector<Value>{signFlipped(b, at, in[0])}; });
+}
+
 /// A fresh tensor with the value's elements in `meeting` type, for the scatter to write into.
 Value writableCopy(Lowering &l, Value graphValue, Type meeting) {
   RankedTensorType type = indexedType(graphValue);
@@ -132,9 +144,15 @@ Value scatterSource(Lowering &l, Value graphValue, ArrayRef<AffineExpr> sizes, T
   return l.copied(sizes, meeting, read);
 }
 
-void finishScatter(Lowering &l, Operation *op, Value source, ArrayRef<Value> indices, ArrayRef<AffineMap> indexMaps,
+void finishScatter(Lowering &l, Operation *op, Value source, ArrayRef<AffineExpr> sourceSizes, ArrayRef<Value> indices, ArrayRef<AffineMap> indexMaps,
                    AffineMap destMap, graph::ScatterKind kind, Value destination) {
   RankedTensorType type = indexedType(op->getResult(0));
+  SmallVector<AffineExpr> sizes = graph::sizesOf(type);
+  const bool flips = meetsUnsigned(type.getElementType(), kind);
+  if (flips) {
+    source = flipped(l, source, sourceSizes);
+    destination = flipped(l, destination, sizes);
+  }
   SmallVector<Value> inputs{source};
   llvm::append_range(inputs, indices);
   auto scatter = tile::ScatterOp::create(l.builder, l.loc, destination.getType(), inputs, destination,
@@ -142,9 +160,8 @@ void finishScatter(Lowering &l, Operation *op, Value source, ArrayRef<Value> ind
                                          static_cast<tile::ScatterKind>(kind));
   if (op->hasAttr(graph::fromStartAttrName))
     scatter->setAttr("tw.from_start", l.builder.getUnitAttr());
-  if (type.getElementType().isUnsignedInteger())
-    scatter->setAttr("tw.unsigned", l.builder.getUnitAttr());
-  l.set(op->getResult(0), l.rounded(scatter.getResult(0), graph::sizesOf(type), type.getElementType()));
+  Value result = flips ? flipped(l, scatter.getResult(0), sizes) : scatter.getResult(0);
+  l.set(op->getResult(0), l.rounded(result, sizes, type.getElementType()));
 }
 
 LogicalResult lowerScatter(Lowering &l, graph::ScatterOp op) {
@@ -156,7 +173,7 @@ LogicalResult lowerScatter(Lowering &l, graph::ScatterOp op) {
   SmallVector<AffineExpr> dest;
   for (unsigned i = 0; i < rank; ++i)
     dest.push_back(i == op.getDim() ? getAffineSymbolExpr(0, l.context()) : l.dim(i));
-  finishScatter(l, op, source, index, l.identity(rank), AffineMap::get(rank, 1, dest, l.context()), op.getKind(),
+  finishScatter(l, op, source, graph::sizesOf(indexType), index, l.identity(rank), AffineMap::get(rank, 1, dest, l.context()), op.getKind(),
                 writableCopy(l, op.getInput(), meeting));
   return success();
 }
@@ -198,7 +215,7 @@ LogicalResult lowerPut(Lowering &l, graph::PutOp op) {
     indices.push_back(read.base);
     maps.push_back(read.map.compose(l.map(space.size(), indexDims)));
   }
-  finishScatter(l, op, source, indices, maps, AffineMap::get(space.size(), count, dest, l.context()), op.getKind(),
+  finishScatter(l, op, source, space, indices, maps, AffineMap::get(space.size(), count, dest, l.context()), op.getKind(),
                 writableCopy(l, op.getInput(), meeting));
   return success();
 }

@@ -30,7 +30,6 @@ Rows::Moments Rows::moments(Type f, const Read &input, std::optional<Parts> part
   SmallVector<Read> inputs{input, row(about)};
   if (parts)
     inputs.push_back(parts->within);
-  Value zeros = l.filled(rowSizes, neutralElement(Combine::Sum, f, false));
   auto differences = [&](OpBuilder &b, Location at, ValueRange in, ValueRange out) {
     auto flags = contractFlag(b);
     Value difference = arith::SubFOp::create(b, at, in[0], in[1], flags);
@@ -42,8 +41,9 @@ Rows::Moments Rows::moments(Type f, const Read &input, std::optional<Parts> part
     return SmallVector<Value>{combineScalar(b, at, Combine::Sum, out[0], difference, false),
                               combineScalar(b, at, Combine::Sum, out[1], square, false)};
   };
-  auto pass = l.generic(inputs, {zeros, zeros}, {rowMap, rowMap}, iterators, differences);
-  Value lost = pass.getResult(0), squares = pass.getResult(1);
+  TypedAttr zero = neutralElement(Combine::Sum, f, false);
+  SmallVector<Value> pass = fold({zero, zero}, inputs, differences);
+  Value lost = pass[0], squares = pass[1];
   auto rest = [&](OpBuilder &b, Location at, Value lost) {
     return arith::DivFOp::create(b, at, lost, countAs(b, at, f), contractFlag(b)).getResult();
   };

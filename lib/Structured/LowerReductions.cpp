@@ -54,11 +54,27 @@ Read Rows::full(Value graphValue) {
 }
 
 Value Rows::reduce(Combine kind, Type accumulator, ArrayRef<Read> inputs, bool isUnsigned, RowBody body) {
-  Value init = l.filled(rowSizes, neutralElement(kind, accumulator, isUnsigned));
   auto combine = [&](OpBuilder &b, Location at, ValueRange in, ValueRange out) {
     return SmallVector<Value>{combineScalar(b, at, kind, out[0], body(b, at, in), isUnsigned)};
   };
-  return l.generic(inputs, init, rowMap, iterators, combine).getResult(0);
+  return fold(neutralElement(kind, accumulator, isUnsigned), inputs, combine).front();
+}
+
+SmallVector<Value> Rows::fold(ArrayRef<TypedAttr> starts, ArrayRef<Read> inputs, BodyBuilder body) {
+  // Over no dimensions each row is one element: an elementwise op, which later passes must find to be one. A generic
+  // without a reduction loop that reads its outputs would be neither.
+  const bool reduces = llvm::is_contained(iterators, utils::IteratorType::reduction);
+  SmallVector<Value> outputs = llvm::map_to_vector(
+      starts, [&](TypedAttr start) { return reduces ? l.filled(rowSizes, start) : l.empty(rowSizes, start.getType()); });
+  SmallVector<AffineMap> maps(starts.size(), rowMap);
+  auto step = [&](OpBuilder &b, Location at, ValueRange in, ValueRange out) {
+    if (reduces)
+      return body(b, at, in, out);
+    SmallVector<Value> first = llvm::map_to_vector(
+        starts, [&](TypedAttr start) { return arith::ConstantOp::create(b, at, start).getResult(); });
+    return body(b, at, in, first);
+  };
+  return llvm::to_vector_of<Value>(l.generic(inputs, outputs, maps, iterators, step).getResults());
 }
 
 Value Rows::perRow(Type type, ArrayRef<Value> rows, RowBody body) {
@@ -126,7 +142,7 @@ static Value asAccumulator(OpBuilder &b, Location at, Value x, Type from, Type t
                ? arith::ExtFOp::create(b, at, accumulator, x).getResult()
                : arith::TruncFOp::create(b, at, accumulator, x).getResult();
   Type source = from.isInteger(1) || from.isUnsignedInteger() ? from : x.getType();
-  Type target = to.isInteger(1) ? to : accumulator;
+  Type target = isa<FloatType>(to) ? accumulator : to;
   return castScalar(b, at, store(b, at, x, from), source, target);
 }
 
@@ -367,18 +383,26 @@ static LogicalResult lowerScan(Lowering &l, graph::ScanOp op) {
   Type from = inputType.getElementType(), to = cast<RankedTensorType>(op.getType()).getElementType();
   SmallVector<AffineExpr> sizes = graph::sizesOf(inputType);
   Type accumulator = accumulatorType(to);
+  const bool flips =
+      to.isUnsignedInteger() && (op.getKind() == graph::ScanKind::Max || op.getKind() == graph::ScanKind::Min);
   Value input;
-  if (storageType(from) == accumulator && !from.isInteger(1))
+  if (storageType(from) == accumulator && !from.isInteger(1) && !flips)
     input = l.tensor(op.getInput());
   else
     input = l.elementwise(sizes, accumulator, l.read(op.getInput(), l.identity(sizes.size())),
                           [&](OpBuilder &b, Location at, ValueRange in, ValueRange) {
-                            return SmallVector<Value>{asAccumulator(b, at, in[0], from, to)};
+                            Value x = asAccumulator(b, at, in[0], from, to);
+                            return SmallVector<Value>{flips ? signFlipped(b, at, x) : x};
                           });
   Value empty = l.empty(sizes, accumulator);
   auto scan = tile::ScanOp::create(l.builder, l.loc, empty.getType(), input, empty,
                                    static_cast<tile::ScanKind>(op.getKind()), op.getDim());
-  l.set(op, l.rounded(scan.getResult(0), sizes, to));
+  Value result = scan.getResult(0);
+  if (flips)
+    result = l.elementwise(
+        sizes, accumulator, Lowering::of(result, l.identity(sizes.size())),
+        [](OpBuilder &b, Location at, ValueRange in, ValueRange) { return SmallVector<Value>{signFlipped(b, at, in[0])}; });
+  l.set(op, l.rounded(result, sizes, to));
   return success();
 }
 

@@ -22,6 +22,9 @@ struct Rows {
 
   /// body(inputs) combined along the rows, in `accumulator`.
   mlir::Value reduce(Combine kind, mlir::Type accumulator, llvm::ArrayRef<Read> inputs, bool isUnsigned, RowBody body);
+  /// The same of several accumulators: body(inputs, accumulators so far) gives their next values, from `starts`.
+  llvm::SmallVector<mlir::Value> fold(llvm::ArrayRef<mlir::TypedAttr> starts, llvm::ArrayRef<Read> inputs,
+                                      BodyBuilder body);
   /// One element for each row, from tensors of rows.
   mlir::Value perRow(mlir::Type type, llvm::ArrayRef<mlir::Value> rows, RowBody body);
   /// One element for each of the whole space.

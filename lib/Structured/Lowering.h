@@ -15,9 +15,10 @@
 
 namespace tilewright::structured {
 
-/// The type a tw element is stored as: booleans and unsigned bytes in i8, anything else as it is.
+/// The type a tw element is stored as: booleans in i8, unsigned integers in signless ones, anything else as it is.
 mlir::Type storageType(mlir::Type elementType);
-/// The type a tw element is computed in: f32 for narrower floats, i1 for booleans, i8 for ui8.
+/// The type a tw element is computed in: f32 for narrower floats, i1 for booleans, signless integers
+/// for unsigned ones.
 mlir::Type computeType(mlir::Type elementType);
 /// The type sums accumulate in: f32 for floats up to 32 bits, otherwise the stored type.
 mlir::Type accumulatorType(mlir::Type elementType);
@@ -155,6 +156,9 @@ mlir::Value combineScalar(mlir::OpBuilder &b, mlir::Location loc, Combine kind, 
                           bool isUnsigned);
 /// Its neutral element in an accumulator of this type.
 mlir::TypedAttr neutralElement(Combine kind, mlir::Type type, bool isUnsigned);
+/// An unsigned integer as the signed one of the same rank in order, and back: maxima and minima of loops that know
+/// signed integers alone.
+mlir::Value signFlipped(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
 
 /// A factor of a product: a tensor of two dimensions, rows (or columns) x k, or k x these.
 struct Factor {

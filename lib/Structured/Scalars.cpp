@@ -7,8 +7,10 @@ using namespace mlir;
 namespace tilewright::structured {
 
 Type storageType(Type elementType) {
-  if (elementType.isInteger(1) || elementType.isUnsignedInteger(8))
+  if (elementType.isInteger(1))
     return IntegerType::get(elementType.getContext(), 8);
+  if (elementType.isUnsignedInteger())
+    return IntegerType::get(elementType.getContext(), elementType.getIntOrFloatBitWidth());
   return elementType;
 }
 
@@ -106,6 +108,19 @@ static Value truncateToInteger(OpBuilder &b, Location loc, Value x, IntegerType 
   return arith::SelectOp::create(b, loc, inRange, converted, smallest);
 }
 
+/// The same for unsigned types of 32 and 64 bits: of the upper half what is above 2^(width - 1), which the signed
+/// conversion knows, with the highest bit set; the difference is exact. Negative numbers wrap around.
+static Value truncateToUnsigned(OpBuilder &b, Location loc, Value x, IntegerType type) {
+  Type f = x.getType();
+  Value half = floatConstant(b, loc, f, std::ldexp(1.0, type.getWidth() - 1));
+  Value isUpper = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGE, x, half);
+  Value lower = arith::SelectOp::create(b, loc, isUpper, arith::SubFOp::create(b, loc, x, half), x);
+  Value converted = truncateToInteger(b, loc, lower, type);
+  Value highest = arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, APInt::getSignMask(type.getWidth())));
+  Value changed = arith::XOrIOp::create(b, loc, converted, highest);
+  return arith::SelectOp::create(b, loc, isUpper, changed, converted);
+}
+
 Value castScalar(OpBuilder &b, Location loc, Value stored, Type from, Type to) {
   if (from == to)
     return stored;
@@ -132,7 +147,9 @@ Value castScalar(OpBuilder &b, Location loc, Value stored, Type from, Type to) {
     return store(b, loc, nonZero, to);
   }
   if (fromFloat)
-    return truncateToInteger(b, loc, x, cast<IntegerType>(storage));
+    return to.isUnsignedInteger() && to.getIntOrFloatBitWidth() >= 32
+               ? truncateToUnsigned(b, loc, x, cast<IntegerType>(storage))
+               : truncateToInteger(b, loc, x, cast<IntegerType>(storage));
   bool isUnsigned = from.isInteger(1) || from.isUnsignedInteger();
   if (toFloat) {
     Type compute = computeType(to);
@@ -178,6 +195,12 @@ Value combineScalar(OpBuilder &b, Location loc, Combine kind, Value x, Value y, 
     return arith::AndIOp::create(b, loc, x, y);
   }
   llvm_unreachable("all kinds are handled");
+}
+
+Value signFlipped(OpBuilder &b, Location loc, Value x) {
+  auto type = cast<IntegerType>(x.getType());
+  Value highest = arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, APInt::getSignMask(type.getWidth())));
+  return arith::XOrIOp::create(b, loc, x, highest);
 }
 
 TypedAttr neutralElement(Combine kind, Type type, bool isUnsigned) {

@@ -21,7 +21,9 @@ struct Dtypes {
              b.getI8Type(),  b.getIntegerType(16),
              b.getI32Type(), b.getI64Type(),
              b.getF16Type(), b.getBF16Type(),
-             b.getF32Type(), b.getF64Type()};
+             b.getF32Type(), b.getF64Type(),
+             b.getIntegerType(16, /*isSigned=*/false), b.getIntegerType(32, /*isSigned=*/false),
+             b.getIntegerType(64, /*isSigned=*/false)};
   }
   /// -1: there is none of this name.
   int32_t numberOf(llvm::StringRef name) const {
@@ -108,7 +110,8 @@ llvm::Error LibraryCall::makeOutputs() {
       return llvm::createStringError("the library says that the dtype of " + output.name + " is number " +
                                      std::to_string(shape.dtype));
     HostTensor tensor{dtypes.types[shape.dtype], shape.sizes, {}};
-    tensor.bytes.resize(std::max<int64_t>(64, tensor.count() * tensor.width()));
+    if (llvm::Error failed = tensor.allocate())
+      return failed;
     results.push_back(std::move(tensor));
     resultNames.push_back(output.name);
   }

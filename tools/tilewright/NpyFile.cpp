@@ -16,6 +16,8 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
+#include <new>
+#include <unistd.h>
 
 using llvm::StringRef;
 
@@ -94,6 +96,32 @@ void copyToRows(HostTensor &tensor, const char *columns) {
 
 } // namespace
 
+llvm::Error HostTensor::allocate(int64_t least) {
+  int64_t total = width();
+  bool fits = true;
+  std::string text;
+  for (int64_t size : sizes) {
+    text += (text.empty() ? "" : "x") + std::to_string(size);
+    fits &= size >= 0 && !__builtin_mul_overflow(total, size, &total);
+  }
+  static int64_t taken = 0; // by all tensors of the program, which stay
+  const int64_t memory = int64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  fits = fits && total <= memory - taken;
+  try {
+    if (fits)
+      bytes.resize(std::max(least, total));
+  } catch (const std::bad_alloc &) {
+    fits = false;
+  }
+  if (!fits)
+    return llvm::createStringError("a tensor of " + text + " elements of " + dtypeNameOf(element) +
+                                   " does not fit into the memory of this machine, which has " +
+                                   std::to_string(memory >> 20) + " MiB" +
+                                   (taken ? ", of which other tensors take " + std::to_string(taken >> 20) : ""));
+  taken += total;
+  return llvm::Error::success();
+}
+
 std::string dtypeNameOf(mlir::Type element) { return npyDtypeOf(element).name; }
 
 llvm::Expected<HostTensor> readNpy(StringRef path, mlir::Type element) {
@@ -123,7 +151,8 @@ llvm::Expected<HostTensor> readNpy(StringRef path, mlir::Type element) {
   if (!sizes)
     return fail("has no shape in its header, or fewer elements than its shape says");
   tensor.sizes = std::move(*sizes);
-  tensor.bytes.resize(std::max<int64_t>(1, tensor.count() * tensor.width()));
+  if (llvm::Error failed = tensor.allocate(/*least=*/1))
+    return std::move(failed);
   if (valueOf(header, "fortran_order").starts_with("True"))
     copyToRows(tensor, elements.data());
   else

@@ -22,6 +22,8 @@ struct HostTensor {
       total *= size;
     return total;
   }
+  /// Makes `bytes`, zeros, at least `least`; an error where the machine has not as much memory, or a size is negative.
+  llvm::Error allocate(int64_t least = 64);
 };
 
 /// The name of a dtype as NumPy and torch say it: "float32"; "bfloat16" and "float8_..." are bytes to NumPy.

@@ -153,6 +153,11 @@ llvm::Expected<std::vector<int64_t>> chooseSymbols(Symbols declared, ArrayRef<in
   std::vector<int64_t> values;
   for (const graph::SymbolicSize &size : declared)
     values.push_back(values.size() < given.size() ? given[values.size()] : std::clamp<int64_t>(8, size.min, size.max));
+  for (auto [value, size] : llvm::zip(values, declared))
+    if (value < size.min || value > size.max)
+      return llvm::createStringError("--sizes gives " + size.name + " the value " + std::to_string(value) +
+                                     "; the model takes " + std::to_string(size.min) +
+                                     (size.max == INT64_MAX ? " or more" : " to " + std::to_string(size.max)));
   if (given.size() > values.size())
     return llvm::createStringError("--sizes has %zu values; @main has %zu symbolic sizes", given.size(), values.size());
   return values;
@@ -219,7 +224,8 @@ llvm::Expected<HostTensor> tensorOf(RankedTensorType type, ArrayRef<int64_t> sym
       return llvm::createStringError("a size does not follow from the symbolic sizes, or is negative; see --sizes");
     tensor.sizes.push_back(*known);
   }
-  tensor.bytes.resize(std::max<int64_t>(64, tensor.count() * tensor.width()));
+  if (llvm::Error failed = tensor.allocate())
+    return std::move(failed);
   return tensor;
 }
 

@@ -15,6 +15,12 @@ std::optional<DType> dtypeOf(Type type) {
     return DType::Bool;
   if (type.isUnsignedInteger(8))
     return DType::U8;
+  if (type.isUnsignedInteger(16))
+    return DType::U16;
+  if (type.isUnsignedInteger(32))
+    return DType::U32;
+  if (type.isUnsignedInteger(64))
+    return DType::U64;
   if (type.isSignlessInteger(8))
     return DType::I8;
   if (type.isSignlessInteger(16))

@@ -11,7 +11,8 @@ import torch
 
 DTYPES = {
     "f32": torch.float32, "i64": torch.int64, "bool": torch.bool, "f64": torch.float64, "bf16": torch.bfloat16, "f16": torch.float16,
-    "i32": torch.int32, "i16": torch.int16, "i8": torch.int8, "u8": torch.uint8, "c64": torch.complex64, "c128": torch.complex128,
+    "i32": torch.int32, "i16": torch.int16, "i8": torch.int8, "u8": torch.uint8, "u16": torch.uint16, "u32": torch.uint32,
+    "u64": torch.uint64, "c64": torch.complex64, "c128": torch.complex128,
 }  # fmt: skip
 MODES = ("forward", "gradient", "dynamic")
 GRADIENT_DTYPES = ("f32", "f64")
