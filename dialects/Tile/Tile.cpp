@@ -1,5 +1,6 @@
 //===- Tile.cpp - the tw_tile dialect: registration, effects, bufferization -===//
 #include "dialects/Tile/Tile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
 #include "mlir/IR/Builders.h"
@@ -96,6 +97,15 @@ void registerBufferizableOpInterfaceExternalModels(DialectRegistry &registry) {
     SortOp::attachInterface<DestinationModel<SortOp>>(*context);
     ScatterOp::attachInterface<DestinationModel<ScatterOp>>(*context);
   });
+}
+
+Value divideByOne(OpBuilder &builder, Location loc, Value divisor, Value *isZero) {
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(divisor.getType()));
+  Value one = arith::ConstantOp::create(builder, loc, builder.getOneAttr(divisor.getType()));
+  Value found = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, divisor, zero);
+  if (isZero)
+    *isZero = found;
+  return arith::SelectOp::create(builder, loc, found, one, divisor);
 }
 
 bool writesRows(ScatterOp op) {

@@ -20,6 +20,9 @@
 namespace tilewright::tile {
 /// Whether the innermost elements of the source stay neighbours, at the places that they have in the source.
 bool writesRows(ScatterOp scatter);
+/// What tw_tile.divisor gives of `divisor`: 1 for 0. In `isZero`, where given, whether it is 0.
+mlir::Value divideByOne(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value divisor,
+                        mlir::Value *isZero = nullptr);
 /// One-shot bufferization of the tw_tile ops (external models; call before any context is used).
 void registerBufferizableOpInterfaceExternalModels(mlir::DialectRegistry &registry);
 } // namespace tilewright::tile

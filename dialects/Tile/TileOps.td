@@ -208,6 +208,14 @@ def Tile_PlaceOp : Op<Tile_Dialect, "place", [Pure, SameOperandsAndResultType, E
   let assemblyFormat = "$number `below` $limit (`from_end` $from_end^)? attr-dict `:` type($place)";
 }
 
+def Tile_DivisorOp : Op<Tile_Dialect, "divisor", [Pure, SameOperandsAndResultType, Elementwise, Scalarizable, Vectorizable, Tensorizable]> {
+  let summary = "What an integer may be divided by: 1 for 0, and the call of the kernel fails";
+  let description = "The call ends with eager's ZeroDivisionError. Device code divides by 1 in silence, as eager's kernels for GPUs do.";
+  let arguments = (ins SignlessIntegerLike:$divisor);
+  let results = (outs SignlessIntegerLike:$result);
+  let assemblyFormat = "$divisor attr-dict `:` type($result)";
+}
+
 def Tile_ReportOp : Op<Tile_Dialect, "report", [MemoryEffects<[MemWrite]>]> {
   let summary = "Let the call of the kernel fail: the number is no place below the limit";
   let description = "What tw_tile.place does for reads, for writes that are skipped.";

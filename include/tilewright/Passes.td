@@ -327,7 +327,8 @@ def WidenFloats : Pass<"tw-widen-floats", "::mlir::func::FuncOp"> {
 def DecomposeTile : Pass<"tw-decompose-tile", "::mlir::func::FuncOp"> {
   let summary = "Expand tw_tile ops into linalg and plain loops over tensors";
   let options = [Option<"wideAttentionOnly", "wide-attention-only", "bool", "false", "attention in f64 and nothing else">,
-    Option<"singleAttention", "single-attention", "bool", "false", "attention in f32 with it">];
+    Option<"singleAttention", "single-attention", "bool", "false", "attention in f32 with it">,
+    Option<"divisors", "divisors", "bool", "false", "tw_tile.divisor too, without its check">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::affine::AffineDialect"];
 }

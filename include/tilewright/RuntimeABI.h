@@ -17,7 +17,8 @@ extern "C" {
  * sizes:   the launch's index arguments.
  * begin, end: the share of the grid, in tiles.
  * scratch: per-thread scratch memory, contents undefined. Where the plan says that a kernel checks its indices, the
- *          first three int64_t are its status: cleared before, and { not 0, index, size } when one was out of range. */
+ *          first three int64_t are its status: cleared before, and { 1, index, size } when one was out of range,
+ *          { 2, 0, 0 } when an integer was divided by 0. */
 typedef void (*tilewright_kernel_fn)(void *const *buffers, const int64_t *sizes, int64_t begin, int64_t end,
                                      void *scratch);
 

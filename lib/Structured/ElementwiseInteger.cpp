@@ -1,9 +1,10 @@
 //===- ElementwiseInteger.cpp - what the elementwise ops mean on integers -----===//
 //
-// Integers wrap around. Nothing traps: a division by zero yields 0, the smallest integer divided by -1 itself, a
-// shift by more than the width what shifting step by step would.
+// Integers wrap around. Nothing traps: a division by zero lets the call fail (tw_tile.divisor), the smallest integer
+// divided by -1 is itself, a shift by more than the width gives what shifting step by step would.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Tile/Tile.h"
 #include "lib/Structured/Lowering.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
@@ -47,7 +48,13 @@ struct IntegerBody {
     return isUnsigned ? intConstant(b, loc, b.getI1Type(), 0) : cmp(IntegerPredicate::eq, x, c(-1));
   }
   /// The divisor, or 1 where dividing by it would trap.
-  Value safeDivisor(Value y) { return select(either(isZero(y), isMinusOne(y)), c(1), y); }
+  Value safeDivisor(Value y) {
+    APInt known;
+    if (matchPattern(y, m_ConstantInt(&known)) && !known.isZero() && (isUnsigned || !known.isAllOnes()))
+      return y;
+    Value divisor = tile::DivisorOp::create(b, loc, y);
+    return isUnsigned ? divisor : select(isMinusOne(y), c(1), divisor);
+  }
   Value max(Value x, Value y) { return combineScalar(b, loc, Combine::Max, x, y, isUnsigned); }
   Value min(Value x, Value y) { return combineScalar(b, loc, Combine::Min, x, y, isUnsigned); }
 
@@ -60,20 +67,18 @@ struct IntegerBody {
     Value safe = safeDivisor(y);
     Value q = isUnsigned ? arith::DivUIOp::create(b, loc, x, safe).getResult()
                          : arith::DivSIOp::create(b, loc, x, safe).getResult();
-    if (!isUnsigned)
-      q = select(isMinusOne(y), sub(c(0), x), q);
-    return select(isZero(y), c(0), q);
+    return isUnsigned ? q : select(isMinusOne(y), sub(c(0), x), q);
   }
   Value wrongSide(Value r, Value y) {
     return both(nonZero(r), differ(cmp(IntegerPredicate::slt, r, c(0)), cmp(IntegerPredicate::slt, y, c(0))));
   }
   Value divFloor(Value x, Value y) {
     Value q = quotient(x, y);
-    return isUnsigned ? q : select(both(wrongSide(rem(x, y), y), nonZero(y)), sub(q, c(1)), q);
+    return isUnsigned ? q : select(wrongSide(rem(x, y), y), sub(q, c(1)), q);
   }
   Value remainder(Value x, Value y) {
     Value r = rem(x, y);
-    return isUnsigned ? r : select(both(wrongSide(r, y), nonZero(y)), add(r, y), r);
+    return isUnsigned ? r : select(wrongSide(r, y), add(r, y), r);
   }
 
   Value shift(Value x, Value y, bool left) {

@@ -95,7 +95,23 @@ struct Pooling {
   }
 };
 
+/// Windows of at least one element, at steps of at least one; padding takes nothing away.
+LogicalResult checkWindows(Operation *op, ArrayRef<int64_t> kernel, ArrayRef<int64_t> stride, ArrayRef<int64_t> padding,
+                           ArrayRef<int64_t> dilation) {
+  auto check = [&](StringRef what, ArrayRef<int64_t> values, int64_t least) -> LogicalResult {
+    for (int64_t value : values)
+      if (value < least || value > std::numeric_limits<int32_t>::max())
+        return op->emitOpError() << what << " is " << value << "; it should be at least " << least
+                                 << " and fit into 32 bits";
+    return success();
+  };
+  return success(succeeded(check("kernel", kernel, 1)) && succeeded(check("stride", stride, 1)) &&
+                 succeeded(check("padding", padding, 0)) && succeeded(check("dilation", dilation, 1)));
+}
+
 LogicalResult lowerMaxPool(Lowering &l, graph::MaxPoolOp op) {
+  if (failed(checkWindows(op, op.getKernel(), op.getStride(), op.getPadding(), op.getDilation())))
+    return failure();
   Pooling pool(l, op, op.getKernel(), op.getStride(), op.getPadding(), op.getDilation());
   Type element = cast<RankedTensorType>(op.getInput().getType()).getElementType(), storage = storageType(element);
   bool isUnsigned = element.isUnsignedInteger();
@@ -168,6 +184,10 @@ Value windowCounts(Pooling &pool, bool countsPadding, Type f) {
 }
 
 LogicalResult lowerAvgPool(Lowering &l, graph::AvgPoolOp op) {
+  if (failed(checkWindows(op, op.getKernel(), op.getStride(), op.getPadding(), {})))
+    return failure();
+  if (op.getDivisor() && *op.getDivisor() == 0)
+    return op.emitOpError("divisor is 0");
   Pooling pool(l, op, op.getKernel(), op.getStride(), op.getPadding(), {});
   Type given = cast<RankedTensorType>(op.getInput().getType()).getElementType();
   Type element = cast<RankedTensorType>(op.getType()).getElementType(), f = accumulatorType(element);

@@ -78,7 +78,7 @@ public:
     // The line of a read or write at computed places comes first: a call may fail there.
     for (Operation *member : members)
       member->walk([&](Operation *op) {
-        if (isa<tile::PlaceOp, tile::ScatterOp>(op))
+        if (isa<tile::PlaceOp, tile::DivisorOp, tile::ScatterOp>(op))
           fusedLocations.push_back(op->getLoc());
       });
     for (Operation *member : members) {

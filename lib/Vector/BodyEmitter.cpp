@@ -284,6 +284,10 @@ void BodyEmitter::emitOp(OpBuilder &builder, Operation &inner, IRMapping &values
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(operands[0].getType()));
     operands[0] = arith::SelectOp::create(builder, loc, mask, operands[0], zero);
   }
+  if (mask && isa<tile::DivisorOp>(inner)) {
+    Value one = arith::ConstantOp::create(builder, loc, builder.getOneAttr(operands[0].getType()));
+    operands[0] = arith::SelectOp::create(builder, loc, mask, operands[0], one);
+  }
   OperationState state(inner.getLoc(), inner.getName(), operands, {vectorOf(inner.getResult(0).getType())},
                        inner.getAttrs());
   Operation *made = builder.create(state);

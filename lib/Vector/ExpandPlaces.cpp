@@ -10,7 +10,7 @@
 //
 // The runtime clears the status before the kernel and looks at it behind it (lib/Runtime/Host/Walk.cpp). A vector of
 // places is tested as a whole; which lane it was is found out on the rare way. In a function without tw.checks, as
-// tools have them, places are clamped and nothing is told.
+// tools have them, places are clamped and nothing is told. tw_tile.divisor is checked alike: the status is 2 then.
 //
 // Test: test/Vector/expand-places.mlir
 //
@@ -56,6 +56,24 @@ public:
     op.erase();
   }
 
+  void expand(tile::DivisorOp op) {
+    builder.setInsertionPoint(op);
+    Location loc = op.getLoc();
+    Value isZero;
+    Value safe = tile::divideByOne(builder, loc, op.getDivisor(), &isZero);
+    if (status) {
+      Value any = isa<VectorType>(isZero.getType())
+                      ? vector::ReductionOp::create(builder, loc, vector::CombiningKind::OR, isZero)
+                      : isZero;
+      auto branch = scf::IfOp::create(builder, loc, TypeRange(), any, /*withElse=*/false);
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(&branch.getThenRegion().front());
+      store(loc, zero, zero, /*what=*/2);
+    }
+    op.replaceAllUsesWith(safe);
+    op.erase();
+  }
+
   void expand(tile::ReportOp op) {
     builder.setInsertionPoint(op);
     if (status)
@@ -82,10 +100,10 @@ private:
     store(loc, number, limit);
   }
 
-  void store(Location loc, Value number, Value limit) {
+  void store(Location loc, Value number, Value limit, int64_t what = 1) {
     Type i64 = builder.getI64Type();
-    Value one = arith::ConstantIntOp::create(builder, loc, 1, 64);
-    for (auto [at, value] : llvm::enumerate(std::array{one, number, limit})) {
+    Value kind = arith::ConstantIntOp::create(builder, loc, what, 64);
+    for (auto [at, value] : llvm::enumerate(std::array{kind, number, limit})) {
       if (isa<IndexType>(value.getType()))
         value = arith::IndexCastOp::create(builder, loc, i64, value);
       Value position = arith::ConstantIndexOp::create(builder, loc, at);
@@ -102,7 +120,7 @@ struct ExpandPlaces : impl::ExpandPlacesBase<ExpandPlaces> {
     func::FuncOp function = getOperation();
     SmallVector<Operation *> ops;
     function.walk([&](Operation *op) {
-      if (isa<tile::PlaceOp, tile::ReportOp>(op))
+      if (isa<tile::PlaceOp, tile::DivisorOp, tile::ReportOp>(op))
         ops.push_back(op);
     });
     if (ops.empty())
@@ -111,6 +129,8 @@ struct ExpandPlaces : impl::ExpandPlacesBase<ExpandPlaces> {
     for (Operation *op : ops)
       if (auto place = dyn_cast<tile::PlaceOp>(op))
         expander.expand(place);
+      else if (auto divisor = dyn_cast<tile::DivisorOp>(op))
+        expander.expand(divisor);
       else
         expander.expand(cast<tile::ReportOp>(op));
   }

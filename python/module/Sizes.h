@@ -58,6 +58,8 @@ private:
   static int64_t floorDiv(int64_t a, int64_t b) {
     if (b == 0)
       return 0;
+    if (b == -1) // of the least integer the division would trap
+      return int64_t(0 - uint64_t(a));
     int64_t q = a / b;
     return q - ((a % b != 0) && ((a < 0) != (b < 0)));
   }

@@ -89,8 +89,7 @@ func.func @booleans(%m: tensor<8xi1>, %x: tensor<8xf32>) -> tensor<8xi1> {
 // Unsigned bytes are compared as such; a division cannot trap.
 // CHECK-LABEL: func @unsigned_bytes
 // CHECK: arith.maxui
-// CHECK: %[[ONE:.*]] = arith.constant 1 : i8
-// CHECK: %[[SAFE:.*]] = arith.select %{{.*}}, %[[ONE]], %{{.*}} : i8
+// CHECK: %[[SAFE:.*]] = tw_tile.divisor %{{.*}} : i8
 // CHECK: arith.divui %{{.*}}, %[[SAFE]] : i8
 func.func @unsigned_bytes(%x: tensor<8xui8>, %y: tensor<8xui8>) -> tensor<8xui8> {
   %0 = tw.maximum %x, %y : (tensor<8xui8>, tensor<8xui8>) -> tensor<8xui8>

@@ -55,6 +55,7 @@ void Walk::noteIndex(const Frame::Step &step, const int64_t *status) {
   if (indexFailed.exchange(true, std::memory_order_relaxed))
     return;
   indexStep = step.number;
+  isDivision = status[0] == 2;
   badIndex = status[1];
   badSize = status[2];
 }
@@ -147,6 +148,9 @@ bool Walk::together(ThreadTeam &team, int threads, TileClaims shares) {
 }
 
 std::string Walk::errorText(const plan::Plan &plan) const {
+  if (failedCallee < 0 && indexStep >= 0 && isDivision)
+    return "ZeroDivisionError: an integer is divided by 0, in " + plan.steps[indexStep].label + " [step " +
+           std::to_string(indexStep) + "]";
   if (failedCallee < 0 && indexStep >= 0)
     return "index " + std::to_string(badIndex) + " is out of range for a dimension of size " + std::to_string(badSize) +
            ", in " + plan.steps[indexStep].label + " [step " + std::to_string(indexStep) + "]";

@@ -57,8 +57,10 @@ private:
   int32_t failedCallee = -1;
   /// The step that failed. Threads look at it at barriers only, and leave at the first barrier behind that step.
   std::atomic<size_t> failedStep{SIZE_MAX};
-  /// The first index out of range that a kernel told of. The walk goes on: kernels take place 0 instead.
+  /// The first index out of range, or division by 0, that a kernel told of. The walk goes on: kernels take place 0 and
+  /// divide by 1 instead.
   std::atomic<bool> indexFailed{false};
+  bool isDivision = false;
   int64_t badIndex = 0, badSize = 0;
   int32_t indexStep = -1;
   TileClaims claims;

@@ -175,6 +175,9 @@ void Elements::cloneBody(Block &body, IRMapping &mapping, ArrayRef<Value> loops)
       mapping.map(extract.getResult(), element(extract.getTensor(), at));
     } else if (auto placed = dyn_cast<tile::PlaceOp>(inner)) {
       mapping.map(placed.getPlace(), place(mapped(placed.getNumber()), mapped(placed.getLimit()), placed.getFromEnd()));
+    } else if (auto divisor = dyn_cast<tile::DivisorOp>(inner)) {
+      Value safe = tile::divideByOne(builder, inner.getLoc(), mapped(divisor.getDivisor()));
+      mapping.map(divisor.getResult(), safe);
     } else if (auto apply = dyn_cast<affine::AffineApplyOp>(inner)) {
       SmallVector<Value> operands = llvm::map_to_vector(apply.getMapOperands(), mapped);
       AffineMap map = apply.getAffineMap();

@@ -44,7 +44,7 @@ public:
 
   void buildTiled(OpPassManager &pm, const Options &options) override {
     pm.addNestedPass<func::FuncOp>(createHlsWindowLoops());
-    pm.addNestedPass<func::FuncOp>(createDecomposeTile());
+    pm.addNestedPass<func::FuncOp>(createDecomposeTile({.divisors = true}));
     pm.addNestedPass<func::FuncOp>(createCSEPass());
     pm.addPass(createHlsEmbedWeights({options.part, options.budget, options.weights}));
     pm.addPass(createHlsAcceptModel());

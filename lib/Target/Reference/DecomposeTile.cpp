@@ -173,7 +173,6 @@ SmallVector<Value> decomposeSort(Emitter e, tile::SortOp op) {
 
 SmallVector<Value> decomposeScatter(Emitter e, tile::ScatterOp op) {
   Value source = op.getInputs()[0];
-  bool isUnsigned = op->hasAttr("tw.unsigned");
   AffineMap dest = op.getDestMap();
   return e.loops(source, op.getOutputs(), [&](Emitter e, ValueRange at, ValueRange carried) {
     SmallVector<Value> operands(at);
@@ -207,10 +206,10 @@ SmallVector<Value> decomposeScatter(Emitter e, tile::ScatterOp op) {
       x = e.mul(old, x);
       break;
     case tile::ScatterKind::Max:
-      x = e.larger(old, x, isUnsigned);
+      x = e.larger(old, x, false);
       break;
     case tile::ScatterKind::Min:
-      x = e.smaller(old, x, isUnsigned);
+      x = e.smaller(old, x, false);
       break;
     }
     return SmallVector<Value>{e.insert(x, carried[0], to)};
@@ -304,7 +303,8 @@ struct DecomposeTile : impl::DecomposeTileBase<DecomposeTile> {
                                          : "online softmax is written for f32 scores; the whole score matrix is made");
         ops.push_back(op);
       } else if (isa<tile::ScanOp, tile::SortOp, tile::ScatterOp, tile::AttentionOp, tile::AttentionGradientOp,
-                     tile::GroupedConvolutionOp, tile::DepthwiseGradientOp>(op)) {
+                     tile::GroupedConvolutionOp, tile::DepthwiseGradientOp>(op) ||
+                 (divisors && isa<tile::DivisorOp>(op))) {
         ops.push_back(op);
       }
     });
@@ -318,6 +318,9 @@ struct DecomposeTile : impl::DecomposeTileBase<DecomposeTile> {
               .Case<tile::ScatterOp>([&](auto scatter) { return decomposeScatter(e, scatter); })
               .Case<tile::GroupedConvolutionOp>([&](auto grouped) { return decomposeGroupedConvolution(e, grouped); })
               .Case<tile::DepthwiseGradientOp>([&](auto gradient) { return decomposeDepthwiseGradient(e, gradient); })
+              .Case<tile::DivisorOp>([&](auto divisor) {
+                return SmallVector<Value>{tile::divideByOne(b, e.loc, divisor.getDivisor())};
+              })
               .Case<tile::AttentionOp>([&](auto attention) { return decomposeAttention(b, attention); })
               .Case<tile::AttentionGradientOp>([&](auto gradient) { return decomposeAttentionGradient(b, gradient); });
       op->replaceAllUsesWith(results);

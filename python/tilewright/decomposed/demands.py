@@ -18,18 +18,6 @@ def demand(holds: torch.Tensor, said: str, on_gpus: bool = False) -> None:
         aten._assert_async.msg(holds.all() if holds.dim() else holds, said)
 
 
-def _by_integers(x, divisor, *, rounding_mode="floor"):
-    """A division or its remainder, which stays as it is."""
-    kinds = [v.dtype if isinstance(v, torch.Tensor) else type(v) for v in (x, divisor)]
-    if rounding_mode is None or any(kind is float or isinstance(kind, torch.dtype) and kind.is_floating_point for kind in kinds):
-        return NotImplemented
-    if isinstance(divisor, torch.Tensor):
-        demand(divisor != 0, "ZeroDivisionError")
-    elif isinstance(divisor, int) and divisor == 0:
-        demand(torch.full((), False), "ZeroDivisionError")
-    return NotImplemented
-
-
 def bernoulli(x, *rest, generator=None):
     demand((x >= 0) & (x <= 1), "Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     return NotImplemented
@@ -42,8 +30,5 @@ def binary_cross_entropy(x, target, *rest, **keywords):
 
 
 TABLE = {
-    aten.div.Tensor_mode: _by_integers, aten.div.Scalar_mode: _by_integers, aten.floor_divide.default: _by_integers,
-    aten.floor_divide.Scalar: _by_integers, aten.remainder.Tensor: _by_integers, aten.remainder.Scalar: _by_integers,
-    aten.remainder.Scalar_Tensor: _by_integers, aten.fmod.Tensor: _by_integers, aten.fmod.Scalar: _by_integers,
     aten.bernoulli.default: bernoulli, aten.binary_cross_entropy.default: binary_cross_entropy,
 }  # fmt: skip
