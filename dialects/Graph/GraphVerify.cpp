@@ -202,9 +202,13 @@ LogicalResult SliceOp::verify() {
     std::optional<int64_t> first = constantOf(offset), count = constantOf(size), all = constantOf(whole);
     if (first && *first < 0)
       return broken(*this, 1) << "offset " << *first << " is negative";
-    if (first && count && all && *count > 0 && *first + (*count - 1) * stride >= *all)
-      return broken(*this, 2) << "dimension " << i << " of size " << *all << " ends before element "
-                              << *first + (*count - 1) * stride;
+    int64_t last = 0;
+    const bool fits = !first || !count || !all || *count <= 0 ||
+                      (!__builtin_mul_overflow(*count - 1, stride, &last) &&
+                       !__builtin_add_overflow(*first, last, &last) && last < *all);
+    if (!fits)
+      return broken(*this, 2) << "dimension " << i << " of size " << *all << " ends before element number "
+                              << *count << " from " << *first << " on by " << stride;
   }
   return success();
 }

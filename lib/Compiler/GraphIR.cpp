@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Compiler/GraphIR.h"
+#include "dialects/Graph/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
@@ -35,11 +36,79 @@ std::string problemOf(Type type, unsigned symbols) {
   return "";
 }
 
-llvm::Error problemAt(Location loc, Type type, const std::string &problem) {
+/// "file.mlir:3: ", or nothing.
+std::string lineOf(Location loc) {
+  auto file = loc->findInstanceOf<FileLineColLoc>();
+  return file ? (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ": ").str() : "";
+}
+
+std::string textOf(Type type) {
   std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+/// Whether passes know tensors of `element`.
+bool isElement(Type element) {
+  if (auto integer = dyn_cast<IntegerType>(element))
+    return !integer.isSigned() && integer.getWidth() >= 1 && integer.getWidth() <= 64;
+  return isa<Float16Type, BFloat16Type, Float32Type, Float64Type, Float8E4M3FNType, Float8E5M2Type>(element);
+}
+
+/// Why no value of `type` is part of a graph; empty: it may be.
+std::string strangeness(Type type) {
+  if (isa<IndexType>(type))
+    return "";
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return "a graph is of tensors whose rank is known, and of symbolic sizes (index)";
+  if (!isElement(tensor.getElementType()))
+    return "tensors hold i1, i8 to i64, ui8 to ui64, f16, bf16, f32, f64, f8E4M3FN or f8E5M2";
+  return "";
+}
+
+/// What no pass can take: values that are neither tensors nor sizes, calls, regions around ops of the graph.
+llvm::Error checkForm(func::FuncOp main) {
+  auto refuse = [&](Location loc, const Twine &what) {
+    return llvm::createStringError(lineOf(loc) + what.str());
+  };
+  if (!llvm::hasSingleElement(main.getBody()))
+    return refuse(main.getLoc(), "@main has control flow between blocks; a graph is one block");
+  for (BlockArgument argument : main.getArguments()) {
+    const unsigned number = argument.getArgNumber();
+    if (std::string why = strangeness(argument.getType()); !why.empty())
+      return refuse(argument.getLoc(), "argument " + Twine(number) + " of @main is " + textOf(argument.getType()) +
+                                           ": " + why);
+    for (StringRef name : {graph::symbolAttrName, graph::symbolMinAttrName, graph::symbolMaxAttrName})
+      if (main.getArgAttr(number, name) && !isa<IndexType>(argument.getType()))
+        return refuse(argument.getLoc(), "argument " + Twine(number) + " of @main has " + name + ", but is " +
+                                             textOf(argument.getType()) + ": only a symbolic size (index) has it");
+  }
+  for (Operation &op : main.front()) {
+    const std::string name = ("'" + op.getName().getStringRef() + "'").str();
+    if (isa<func::CallOp, func::CallIndirectOp>(op))
+      return refuse(op.getLoc(), name + ": a model's graph calls no function; inline what it calls "
+                                        "(tilewright-opt --inline)");
+    if (op.getNumSuccessors())
+      return refuse(op.getLoc(), name + " is control flow; a graph is one block");
+    WalkResult inner = op.walk([&](Operation *each) {
+      return each != &op && isa_and_nonnull<graph::TWDialect>(each->getDialect()) ? WalkResult::interrupt()
+                                                                                  : WalkResult::advance();
+    });
+    if (inner.wasInterrupted())
+      return refuse(op.getLoc(), name + " has ops of the graph in a region: only ops right in @main are compiled");
+    if (!isa_and_nonnull<graph::TWDialect>(op.getDialect()))
+      continue;
+    for (Type type : op.getResultTypes())
+      if (std::string why = strangeness(type); !why.empty())
+        return refuse(op.getLoc(), name + " gives " + textOf(type) + ": " + why);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error problemAt(Location loc, Type type, const std::string &problem) {
+  std::string text = lineOf(loc);
   llvm::raw_string_ostream stream(text);
-  if (auto file = loc->findInstanceOf<FileLineColLoc>())
-    stream << file.getFilename().getValue() << ":" << file.getLine() << ": ";
   stream << type << " " << problem
          << "; a symbolic size is an index argument of @main, and a tensor names it in its encoding: "
             "tensor<?x4xf32, affine_map<()[s0] -> (s0, 4)>>";
@@ -53,6 +122,8 @@ llvm::Error checkGraph(ModuleOp module) {
   if (!main || main.isExternal())
     return llvm::createStringError("the module has no function @main: expected a model's graph of tw ops; "
                                    "tilewright-opt runs single passes on anything else");
+  if (llvm::Error failed = checkForm(main))
+    return failed;
   unsigned symbols = 0;
   for (BlockArgument argument : main.getArguments()) {
     if (isa<IndexType>(argument.getType()) && symbols++ != argument.getArgNumber())

@@ -114,7 +114,7 @@ func.func @slice_c1(%a: tensor<4xf32>) {
 // -----
 
 func.func @slice_c2(%a: tensor<4xf32>) {
-  // expected-error @below {{slice_c2: dimension 0 of size 4 ends before element 4}}
+  // expected-error @below {{slice_c2: dimension 0 of size 4 ends before element number 3 from 2 on by 1}}
   %0 = tw.slice %a {offsets = affine_map<() -> (2)>, strides = array<i64: 1>} : tensor<4xf32> -> tensor<3xf32>
   return
 }
