@@ -124,6 +124,27 @@ public:
   CompileReport report;
 };
 
+/// The compiler met a fatal signal, an assertion or the end of memory, a mistake of Tilewright's. Its thread stands
+/// still with what it held: what it was given (the module, and the session) must be leaked, not destroyed.
+class CompilerCrash : public llvm::ErrorInfo<CompilerCrash> {
+public:
+  static char ID;
+  explicit CompilerCrash(std::string what) : what(std::move(what)) {}
+  void log(llvm::raw_ostream &os) const override;
+  std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
+
+  std::string what; ///< "signal 11 (segmentation fault) in stage structured"
+};
+
+/// Whether a compiler of this process has crashed: none compiles any more, compile() and lowerTo() fail at once.
+bool compilerHasCrashed();
+
+/// Called with a crash's message before compile() or lowerTo() returns it: a program that ends then anyway ends here.
+void onCompilerCrash(std::function<void(const std::string &message)> handler);
+
+/// Runs a whole program's work like that: what it returns, or after a crash and its handler a number that is not 0.
+int runCaughtProgram(llvm::function_ref<int()> work);
+
 /// A compiler with its MLIR context. Not thread-safe; make one per thread.
 class Session {
 public:
@@ -140,6 +161,10 @@ public:
                       llvm::function_ref<void(llvm::StringRef stage)> after = {});
 
 private:
+  llvm::Expected<std::shared_ptr<Program>> compileHere(mlir::ModuleOp module, const Options &options);
+  llvm::Error lowerHere(mlir::ModuleOp module, llvm::StringRef stage, const Options &options,
+                        llvm::function_ref<void(llvm::StringRef stage)> after);
+
   struct State;
   std::unique_ptr<State> state;
 };

@@ -2,6 +2,7 @@
 #include "dialects/Graph/Decisions.h"
 #include "dialects/Graph/Graph.h"
 #include "lib/Compiler/CheckReference.h"
+#include "lib/Compiler/CaughtThreads.h"
 #include "lib/Compiler/CompileCache.h"
 #include "lib/Compiler/GraphIR.h"
 #include "lib/Compiler/PlanFromIR.h"
@@ -25,7 +26,10 @@ using namespace mlir;
 namespace tilewright {
 
 struct Session::State {
-  State() : context(registry()) { context.loadAllAvailableDialects(); }
+  State() : context(registry(), MLIRContext::Threading::DISABLED) {
+    context.setThreadPool(threads);
+    context.loadAllAvailableDialects();
+  }
 
   static const DialectRegistry &registry() {
     static DialectRegistry *registry = [] {
@@ -36,11 +40,16 @@ struct Session::State {
     return *registry;
   }
 
+  CaughtThreads threads;
   MLIRContext context;
+  bool crashed = false;
 };
 
 Session::Session() : state(std::make_unique<State>()) {}
-Session::~Session() = default;
+Session::~Session() {
+  if (state->crashed)
+    (void)state.release(); // threads of it stand still
+}
 MLIRContext &Session::context() { return state->context; }
 
 namespace {
@@ -100,6 +109,7 @@ llvm::Error runStage(ModuleOp module, Stage &stage) {
   PassManager pm(&context, ModuleOp::getOperationName());
   pm.enableVerifier(std::getenv("TILEWRIGHT_VERIFY") != nullptr);
   stage.build(pm);
+  enterStage(stage.name);
   if (succeeded(pm.run(module)))
     return llvm::Error::success();
   return llvm::createStringError("stage %s: %s", stage.name.str().c_str(),
@@ -182,8 +192,17 @@ static llvm::Error requireModel(ModuleOp module, const Options &options) {
   return checkGraph(module);
 }
 
-llvm::Error Session::lowerTo(ModuleOp module, StringRef stage, const Options &given,
+llvm::Error Session::lowerTo(ModuleOp module, StringRef stage, const Options &options,
                              llvm::function_ref<void(StringRef stage)> after) {
+  return caught<llvm::Error>(state->crashed, [&] { return lowerHere(module, stage, options, after); });
+}
+
+llvm::Expected<std::shared_ptr<Program>> Session::compile(ModuleOp module, const Options &options) {
+  return caught<llvm::Expected<std::shared_ptr<Program>>>(state->crashed, [&] { return compileHere(module, options); });
+}
+
+llvm::Error Session::lowerHere(ModuleOp module, StringRef stage, const Options &given,
+                               llvm::function_ref<void(StringRef stage)> after) {
   Options options = given;
   llvm::Expected<Target *> target = chooseTarget(options);
   if (!target)
@@ -212,7 +231,7 @@ llvm::Error Session::lowerTo(ModuleOp module, StringRef stage, const Options &gi
   return llvm::Error::success();
 }
 
-llvm::Expected<std::shared_ptr<Program>> Session::compile(ModuleOp module, const Options &given) {
+llvm::Expected<std::shared_ptr<Program>> Session::compileHere(ModuleOp module, const Options &given) {
   Options options = given;
   llvm::Expected<Target *> chosen = chooseTarget(options);
   if (!chosen)
@@ -256,6 +275,7 @@ llvm::Expected<std::shared_ptr<Program>> Session::compile(ModuleOp module, const
   }
   report.stepLines = stepLines(module);
   releaseCompilerMemory(); // MLIR's, before LLVM's is needed
+  enterStage("codegen");
   auto start = Clock::now();
   llvm::Expected<std::string> artifact = target->emit(module, options);
   if (!artifact)

@@ -20,10 +20,23 @@ struct DtypeName {
   std::string name;
 };
 
-/// Errors of the importer become _tilewright.Refused, all others RuntimeError.
+/// Errors of the importer become _tilewright.Refused, crashes of the compiler Crashed, all others RuntimeError.
 class Refused : public std::runtime_error {
   using runtime_error::runtime_error;
 };
+class Crashed : public std::runtime_error {
+  using runtime_error::runtime_error;
+};
+
+/// What the compiler could not do; `module`, if it crashed, stays as it is for good.
+[[noreturn]] void throwFailure(llvm::Error error, mlir::OwningOpRef<mlir::ModuleOp> &module) {
+  const bool crashed = error.isA<CompilerCrash>();
+  std::string text = llvm::toString(std::move(error));
+  if (!crashed)
+    throw std::runtime_error(text);
+  (void)module.release();
+  throw Crashed(text);
+}
 
 template <typename T> T valueOf(llvm::Expected<T> value) {
   if (!value)
@@ -81,6 +94,11 @@ Arg argFrom(py::handle value) {
 /// One compiler per thread, never destroyed: interpreters end with threads still alive.
 Session &session() {
   thread_local Session *instance = new Session;
+  thread_local bool renewed = false;
+  if (compilerHasCrashed() && !renewed) { // a session that crashed is locked; a new one still reads and writes IR
+    instance = new Session;
+    renewed = true;
+  }
   return *instance;
 }
 
@@ -165,7 +183,7 @@ public:
     explain.model = name;
     auto record = explainCompile(session(), *copy, options, explain);
     if (!record)
-      throw std::runtime_error(llvm::toString(record.takeError()));
+      throwFailure(record.takeError(), copy);
     return std::move(*record);
   }
 
@@ -194,7 +212,7 @@ public:
     if (PyErr_Occurred())
       throw py::error_already_set();
     if (!report)
-      throw std::runtime_error(llvm::toString(report.takeError()));
+      throwFailure(report.takeError(), copy);
     for (const TuneReport *part : report->each()) {
       char text[160] = "";
       if (part->untunedNanoseconds > 0)
@@ -235,7 +253,7 @@ public:
     if (!outputs.empty()) {
       auto program = session().compile(*module, options);
       if (!program)
-        throw std::runtime_error(llvm::toString(program.takeError()));
+        throwFailure(program.takeError(), module);
       call->program = *program;
     }
     module = {};
@@ -313,6 +331,8 @@ py::list timesOf(const GraphCall &call) {
 PYBIND11_MODULE(_tilewright, m) {
   m.doc() = "The compiler behind the package tilewright; private.";
   py::register_exception<Refused>(m, "Refused", PyExc_RuntimeError);
+  py::register_exception<Crashed>(m, "Crashed", PyExc_RuntimeError);
+  m.def("compiler_has_crashed", &compilerHasCrashed);
 
   py::class_<ValueRef>(m, "Ref", "A result of an input or a node.")
       .def(py::init([](int64_t id, unsigned result) { return ValueRef{id, result}; }), py::arg("id"),

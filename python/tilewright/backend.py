@@ -10,7 +10,7 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._guards import TracingContext
 
-from . import beforehand, flex, pairs, ready_pages, reproducer, written_arguments
+from . import _tilewright, beforehand, crashes, flex, pairs, ready_pages, reproducer, written_arguments
 from .after_reset import leftovers
 from .compiled import CompiledGraph, Parts, Program, Segment, warn_of
 from .decompositions import WhenTraced
@@ -39,6 +39,10 @@ class CompileError(RuntimeError):
 
 def compile_whole(gm, options, static, report, keep, watch=None, **layouts) -> Program | Imported:
     """The compiled graph, or what was refused. `layouts`: what walk() shall know of arguments and results."""
+    if crashes.has_crashed():
+        if options.strict:
+            raise CompileError(crashes.what_crashed())
+        return crashes.left_to_eager(gm, crashes.what_crashed())
     imported = walk(gm, static, report.name, asserts=True, **layouts)
     if imported.refusals:
         return imported
@@ -48,7 +52,10 @@ def compile_whole(gm, options, static, report, keep, watch=None, **layouts) -> P
     except RuntimeError as error:
         again = walk(gm, static, report.name, asserts=True, **layouts)  # compiling has consumed it
         folder = reproducer.write(gm, again.graph.text(), options, error)
-        raise CompileError(f"{error}\ntilewright: a script that repeats this, and the IR, are in {folder}") from error
+        said = f"{error}\ntilewright: a script that repeats this, and the IR, are in {folder}"
+        if isinstance(error, _tilewright.Crashed) and not options.strict:
+            return crashes.left_to_eager(gm, said)
+        raise CompileError(said) from error
     if watch is not None:
         watch(program.call, imported)
     report.segments += 1

@@ -5,10 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
+#include "tilewright/Compiler.h"
 #include "tilewright/Target.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cstdlib>
 
 using namespace tilewright::driver;
 
@@ -39,6 +41,8 @@ std::vector<std::string> commandNames() {
   return names;
 }
 
+constexpr int exitOfCrash = 70; // EX_SOFTWARE
+
 void printUsage(llvm::raw_ostream &os) {
   os << "usage: tilewright <command> [flags]\n\ncommands:\n";
   for (const Command &command : commands)
@@ -50,9 +54,18 @@ void printUsage(llvm::raw_ostream &os) {
 
 int main(int argc, char **argv) {
   llvm::StringRef name = argc > 1 ? argv[1] : "";
+  // What the compiler held may not be destroyed, and the threads of it stand still.
+  tilewright::onCompilerCrash([&](const std::string &message) {
+    llvm::errs() << "tilewright " << name << ": " << message << "\ntilewright: this command repeats it:";
+    for (int i = 0; i < argc; ++i)
+      llvm::errs() << " " << argv[i];
+    llvm::errs() << "\n";
+    llvm::outs().flush();
+    std::_Exit(exitOfCrash);
+  });
   for (const Command &command : commands)
     if (name == command.name)
-      return command.run(argc - 1, argv + 1);
+      return tilewright::runCaughtProgram([&] { return command.run(argc - 1, argv + 1); });
   if (name == "--help" || name == "-h" || name == "help") {
     printUsage(llvm::outs());
     return 0;

@@ -1,5 +1,6 @@
 //===- Codegen.cpp - LLVM modules become object code ----------------------===//
 #include "lib/Runtime/Jit/Codegen.h"
+#include "lib/Runtime/Jit/CrashNet.h"
 #include "lib/Runtime/Jit/OneLaneStores.h"
 
 #include "llvm/ADT/ScopeExit.h"
@@ -195,7 +196,10 @@ llvm::Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>> compileInParall
   };
   std::vector<std::thread> helpers;
   for (int i = 1; i < threads && size_t(i) < makers.size(); ++i)
-    helpers.emplace_back(work);
+    helpers.emplace_back([&work, catcher = currentCatcher()] {
+      CrashScope scope(catcher);
+      work();
+    });
   work();
   for (std::thread &helper : helpers)
     helper.join();

@@ -1,0 +1,35 @@
+"""A crash of the compiler (a signal, an assertion, no memory) ends the compile and not the process: the graph runs in eager, with
+one warning that names the reproducer. No graph of this process is compiled from then on."""
+
+from __future__ import annotations
+
+import warnings
+
+from torch import fx
+
+from . import _tilewright, compiled
+from .report import describe
+from .walker import Imported, Refusal
+
+_said: list[str] = []  # of the first crash
+
+
+def has_crashed() -> bool:
+    """Whether a compiler of this process has crashed."""
+    return _tilewright.compiler_has_crashed()
+
+
+def what_crashed() -> str:
+    """The text of the first crash."""
+    return _said[0] if _said else "the compiler has crashed in this process"
+
+
+def left_to_eager(gm: fx.GraphModule, said: str) -> Imported:
+    """What walk() gives of a graph of which no op is compiled. The first time there is a warning."""
+    nodes = [n for n in gm.graph.nodes if n.op == "call_function"]
+    refusals = [Refusal(n.name, "", said, follows=i > 0) for i, n in enumerate(nodes)]
+    if not _said:
+        _said.append(said)
+        warnings.warn(f"tilewright: {said}\nThis graph and all later ones of this process run in eager.", stacklevel=2)
+    compiled._warned.add(describe(refusals))
+    return Imported(None, refusals)
