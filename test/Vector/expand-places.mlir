@@ -45,3 +45,19 @@ func.func @quiet(%i: index, %n: index) -> index {
   tw_tile.report %i below %n
   return %p : index
 }
+
+// A divisor of 0 becomes 1, and the status says that it was one.
+// CHECK-LABEL: func @divisor
+// CHECK: %[[STATUS:.*]] = memref.view %arg2
+// CHECK: %[[ZERO:.*]] = arith.cmpi eq, %arg1
+// CHECK: %[[SAFE:.*]] = arith.select %[[ZERO]], %{{.*}}, %arg1 : vector<8xi32>
+// CHECK: %[[ANY:.*]] = vector.reduction <or>, %[[ZERO]]
+// CHECK: scf.if %[[ANY]] {
+// CHECK: %[[TWO:.*]] = arith.constant 2 : i64
+// CHECK: memref.store %[[TWO]], %[[STATUS]]
+// CHECK: arith.divsi %arg0, %[[SAFE]]
+func.func @divisor(%x: vector<8xi32>, %y: vector<8xi32>, %scratch: memref<?xi8>) -> vector<8xi32> attributes {tw.checks} {
+  %d = tw_tile.divisor %y : vector<8xi32>
+  %q = arith.divsi %x, %d : vector<8xi32>
+  return %q : vector<8xi32>
+}
