@@ -24,6 +24,7 @@
 #include "dialects/Graph/Sizes.h"
 #include "mlir/IR/IRMapping.h"
 #include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace tilewright {
@@ -356,6 +357,8 @@ private:
 
 struct CollapseViews : impl::CollapseViewsBase<CollapseViews> {
   void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Graph, getArgument())))
+      return signalPassFailure();
     for (Block &block : getOperation().getBody())
       ViewCollapser(&getContext()).run(block);
   }

@@ -24,6 +24,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
 #include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
 
 namespace tilewright {
 #define GEN_PASS_DEF_MATCHQUANTIZED
@@ -330,6 +331,8 @@ private:
 
 struct MatchQuantized : impl::MatchQuantizedBase<MatchQuantized> {
   void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Graph, getArgument())))
+      return signalPassFailure();
     QuantizedMatcher matcher(getOperation());
     matcher.run(getOperation());
     if (!matcher.decisions.empty())

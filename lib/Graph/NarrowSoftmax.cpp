@@ -19,6 +19,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
 
 using namespace mlir;
 
@@ -108,6 +109,8 @@ private:
 namespace {
 struct NarrowSoftmax : impl::NarrowSoftmaxBase<NarrowSoftmax> {
   void runOnOperation() final {
+    if (failed(requireForm(getOperation(), IRForm::Graph, getArgument())))
+      return signalPassFailure();
     SmallVector<graph::SoftmaxOp> found;
     getOperation().walk([&](graph::SoftmaxOp op) {
       if (op.getLog())

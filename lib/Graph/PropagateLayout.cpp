@@ -22,6 +22,7 @@
 #include "dialects/Graph/Graph.h"
 #include "dialects/Graph/Sizes.h"
 #include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace tilewright {
@@ -460,6 +461,8 @@ private:
 
 struct PropagateLayout : impl::PropagateLayoutBase<PropagateLayout> {
   void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Graph, getArgument())))
+      return signalPassFailure();
     for (Block &block : getOperation().getBody())
       LayoutPropagator(&getContext()).run(block);
   }

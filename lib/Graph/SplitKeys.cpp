@@ -24,6 +24,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
 
 using namespace mlir;
 
@@ -141,6 +142,8 @@ namespace {
 struct SplitKeys : impl::SplitKeysBase<SplitKeys> {
   using SplitKeysBase::SplitKeysBase;
   void runOnOperation() final {
+    if (failed(requireForm(getOperation(), IRForm::Graph, getArgument())))
+      return signalPassFailure();
     SmallVector<graph::AttentionOp> found;
     getOperation().walk([&](graph::AttentionOp op) { found.push_back(op); });
     for (graph::AttentionOp op : found)

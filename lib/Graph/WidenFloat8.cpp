@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
 
 using namespace mlir;
 
@@ -28,6 +29,8 @@ namespace {
 struct WidenFloat8 : impl::WidenFloat8Base<WidenFloat8> {
   using Base::Base;
   void runOnOperation() final {
+    if (failed(requireForm(getOperation(), IRForm::Graph, getArgument())))
+      return signalPassFailure();
     Builder types(&getContext());
     const Type wide = to == "bf16" ? Type(types.getBF16Type()) : types.getF16Type();
     getOperation().walk([&](graph::MatmulOp op) {

@@ -24,6 +24,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/Pass.h"
 #include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
 
 using namespace mlir;
 
@@ -153,6 +154,8 @@ linalg::GenericOp withoutKeptResults(IRRewriter &rewriter, linalg::GenericOp mer
 
 struct InlineElementwise : impl::InlineElementwiseBase<InlineElementwise> {
   void runOnOperation() final {
+    if (failed(requireForm(getOperation(), IRForm::Tensors, getArgument())))
+      return signalPassFailure();
     func::FuncOp function = getOperation();
     if (function.isDeclaration())
       return;

@@ -18,6 +18,7 @@
 #include "lib/Structured/Lowering.h"
 #include "mlir/IR/IRMapping.h"
 #include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace tilewright {
@@ -115,6 +116,8 @@ LogicalResult lowerFunction(func::FuncOp function) {
 
 struct LowerGraph : impl::LowerGraphBase<LowerGraph> {
   void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Graph, getArgument())))
+      return signalPassFailure();
     if (failed(lowerFunction(getOperation())))
       signalPassFailure();
   }

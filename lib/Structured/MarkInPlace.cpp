@@ -23,6 +23,7 @@
 #include "mlir/Interfaces/TilingInterface.h"
 #include "mlir/Pass/Pass.h"
 #include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
 
 using namespace mlir;
 
@@ -114,6 +115,8 @@ private:
 
 struct MarkInPlace : impl::MarkInPlaceBase<MarkInPlace> {
   void runOnOperation() final {
+    if (failed(requireForm(getOperation(), IRForm::Tensors, getArgument())))
+      return signalPassFailure();
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");
     bool wanted = false;
     for (unsigned i = 0; main && i < main.getNumResults(); ++i)

@@ -27,6 +27,7 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/TilingInterface.h"
 #include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
 
 using namespace mlir;
 
@@ -288,6 +289,8 @@ private:
 
 struct ApplySchedule : impl::ApplyScheduleBase<ApplySchedule> {
   void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Tensors, getArgument())))
+      return signalPassFailure();
     func::FuncOp kernel = getOperation();
     auto schedule = kernel->getAttrOfType<DictionaryAttr>("tw.schedule");
     if (!kernel->hasAttr("tw.kernel") || !schedule || schedule.contains("script")) // which has cut it already

@@ -21,6 +21,7 @@
 #include "lib/Tiled/KernelShapes.h"
 #include "lib/Tiled/KnobAttrs.h"
 #include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
 #include "tilewright/SpaceText.h"
 
 using namespace mlir;
@@ -268,6 +269,8 @@ struct DescribeSpaces : impl::DescribeSpacesBase<DescribeSpaces> {
   using DescribeSpacesBase::DescribeSpacesBase;
 
   void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Tensors, getArgument())))
+      return signalPassFailure();
     func::FuncOp kernel = getOperation();
     auto schedule = kernel->getAttrOfType<DictionaryAttr>("tw.schedule");
     if (!kernel->hasAttr("tw.kernel") || !schedule || !schedule.getAs<DenseI64ArrayAttr>("tiles"))

@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
 
 using namespace mlir;
 
@@ -106,6 +107,8 @@ void merge(linalg::GenericOp producer, linalg::GenericOp reduction) {
 struct MergeReductions : impl::MergeReductionsBase<MergeReductions> {
   using Base::Base;
   void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Tensors, getArgument())))
+      return signalPassFailure();
     if (!getOperation()->hasAttr("tw.kernel"))
       return;
     SmallVector<linalg::GenericOp> reductions;

@@ -25,6 +25,7 @@
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/IR/IRMapping.h"
 #include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
 
 using namespace mlir;
 
@@ -579,6 +580,8 @@ private:
 struct ResolveLayouts : impl::ResolveLayoutsBase<ResolveLayouts> {
   using ResolveLayoutsBase::ResolveLayoutsBase;
   void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Tensors, getArgument())))
+      return signalPassFailure();
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");
     if (main &&
         failed(LayoutResolver(getOperation(), main,

@@ -21,6 +21,7 @@
 #include "lib/Tiled/KernelShapes.h"
 #include "lib/Tiled/TileInserts.h"
 #include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
 #include "llvm/ADT/bit.h"
 #include <numeric>
 
@@ -148,6 +149,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
   using SelectScheduleBase::SelectScheduleBase;
 
   void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Tensors, getArgument())))
+      return signalPassFailure();
     func::FuncOp kernel = getOperation();
     if (!kernel->hasAttr("tw.kernel"))
       return;

@@ -21,6 +21,7 @@
 #include "lib/Vector/AttentionEmitter.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/Support/MathExtras.h"
+#include "tilewright/StageContract.h"
 
 using namespace mlir;
 
@@ -220,6 +221,8 @@ private:
 struct ExpandAttention : impl::ExpandAttentionBase<ExpandAttention> {
   using ExpandAttentionBase::ExpandAttentionBase;
   void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Buffers, getArgument())))
+      return signalPassFailure();
     const ExpandAttentionOptions options{bf16Group, bf16Depth, f16Group, f16Depth};
     SmallVector<tile::AttentionOp> ops;
     getOperation().walk([&](tile::AttentionOp op) { ops.push_back(op); });

@@ -14,6 +14,7 @@
 #include "lib/Vector/ScatterLoops.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
 
 using namespace mlir;
 
@@ -271,6 +272,8 @@ private:
 
 struct ExpandLoops : impl::ExpandLoopsBase<ExpandLoops> {
   void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Buffers, getArgument())))
+      return signalPassFailure();
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       if (isa<tile::ScanOp, tile::SortOp, tile::ScatterOp>(op))

@@ -15,6 +15,7 @@
 #include "dialects/Tile/Sizes.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
 
 using namespace mlir;
 
@@ -26,6 +27,8 @@ namespace {
 
 struct FlattenGrid : impl::FlattenGridBase<FlattenGrid> {
   void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Buffers, getArgument())))
+      return signalPassFailure();
     func::FuncOp kernel = getOperation();
     if (!kernel->hasAttr("tw.kernel") || kernel->hasAttr("tw.grid"))
       return;

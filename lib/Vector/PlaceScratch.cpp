@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
 
 using namespace mlir;
 
@@ -57,12 +58,19 @@ AffineExpr boundOf(Value size) {
 
 struct PlaceScratch : impl::PlaceScratchBase<PlaceScratch> {
   void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Buffers, getArgument())))
+      return signalPassFailure();
     func::FuncOp kernel = getOperation();
     if (!kernel->hasAttr("tw.kernel") || kernel->hasAttr("tw.scratch"))
       return;
     OpBuilder builder(kernel.getContext());
     Location loc = kernel.getLoc();
     SmallVector<Value> symbols = tile::indexArguments(kernel);
+    if (symbols.size() < 2) {
+      kernel.emitError("--tw-place-scratch takes kernels with their share of the grid (two index arguments), which "
+                       "--tw-flatten-grid gives them");
+      return signalPassFailure();
+    }
     // begin and end are not sizes.
     symbols.resize(symbols.size() - 2);
     if (failed(kernel.insertArgument(kernel.getNumArguments(),
@@ -72,7 +80,8 @@ struct PlaceScratch : impl::PlaceScratchBase<PlaceScratch> {
     // Where the kernel tells of places out of range (ExpandPlaces.cpp).
     bool checks = kernel
                       .walk([](Operation *op) {
-                        return isa<tile::PlaceOp, tile::ReportOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+                        return isa<tile::PlaceOp, tile::DivisorOp, tile::ReportOp>(op) ? WalkResult::interrupt()
+                                                                                       : WalkResult::advance();
                       })
                       .wasInterrupted();
     if (checks)

@@ -24,6 +24,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -505,6 +506,8 @@ private:
 struct VectorizeLoops : impl::VectorizeLoopsBase<VectorizeLoops> {
   using VectorizeLoopsBase::VectorizeLoopsBase;
   void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Buffers, getArgument())))
+      return signalPassFailure();
     func::FuncOp kernel = getOperation();
     if (!kernel->hasAttr("tw.kernel"))
       return;

@@ -12,7 +12,7 @@ import re
 import sys
 from pathlib import Path
 
-PASSES = {"tilewright/Passes.h", "tilewright/Passes.h.inc"}
+PASSES = {"tilewright/Passes.h", "tilewright/Passes.h.inc", "tilewright/StageContract.h"}
 RUNTIME_ABI = {"tilewright/RuntimeABI.h"}
 RATES = {"tilewright/MachineRates.h"}  # plain numbers: the runtime measures them, the cost model reads them
 

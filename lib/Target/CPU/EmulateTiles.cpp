@@ -17,6 +17,7 @@
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
 
 using namespace mlir;
 
@@ -191,6 +192,8 @@ template <typename OpT> struct EmulateMultiply : OpConversionPattern<OpT> {
 
 struct EmulateTiles : impl::EmulateTilesBase<EmulateTiles> {
   void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Buffers, getArgument())))
+      return signalPassFailure();
     TypeConverter converter;
     converter.addConversion([](Type type) { return type; });
     converter.addConversion([](amx::TileType type) -> Type { return vectorOf(type); });

@@ -31,6 +31,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -472,6 +473,8 @@ int64_t commonTileRows(ArrayRef<Operation *> ops) {
 struct ExpandContractions : impl::ExpandContractionsBase<ExpandContractions> {
   using ExpandContractionsBase::ExpandContractionsBase;
   void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Buffers, getArgument())))
+      return signalPassFailure();
     const ExpandContractionsOptions options{lanes, registers, amx, amxF16, splitF16, amxInt8};
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {

@@ -15,6 +15,7 @@
 #include "lib/Target/HLS/Cpp.h"
 #include "lib/Target/HLS/Names.h"
 #include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
 #include "llvm/ADT/StringExtras.h"
 #include <set>
 
@@ -54,6 +55,8 @@ SmallVector<Attribute> describePorts(func::FuncOp main, TypeRange types, StringR
 
 struct HlsAcceptModel : impl::HlsAcceptModelBase<HlsAcceptModel> {
   void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Tensors, getArgument())))
+      return signalPassFailure();
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");
     if (!main)
       return;

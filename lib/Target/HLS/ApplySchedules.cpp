@@ -25,6 +25,7 @@
 #include "lib/Target/HLS/Names.h"
 #include "mlir/IR/IRMapping.h"
 #include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
 
 using namespace mlir;
 
@@ -230,6 +231,8 @@ void nameArrays(func::FuncOp kernel) {
 
 struct HlsApplySchedules : impl::HlsApplySchedulesBase<HlsApplySchedules> {
   void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Buffers, getArgument())))
+      return signalPassFailure();
     func::FuncOp kernel = getOperation();
     if (kernel.isDeclaration())
       return;

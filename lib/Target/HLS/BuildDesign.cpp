@@ -28,6 +28,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -100,6 +101,11 @@ private:
     return ports;
   }
 
+  static LogicalResult withoutPorts(plan::BufferOp op) {
+    return op.emitError("the module does not say what its ports are: --tw-hls-build-design takes what "
+                        "--tw-hls-accept-model has seen");
+  }
+
   LogicalResult collect() {
     inputs = portsOf(inputsAttrName);
     outputs = portsOf(outputsAttrName);
@@ -109,8 +115,12 @@ private:
       if (op.getKind() == plan::BufferKind::Input) {
         if (op.getInPlace())
           return op.emitError("a model that writes its inputs in place has no hardware form yet");
+        if (size_t(op.getIndex()) >= inputs.size())
+          return withoutPorts(op);
         buffer.type = inputs[op.getIndex()].second;
       } else if (op.getKind() == plan::BufferKind::Output) {
+        if (size_t(op.getIndex()) >= outputs.size())
+          return withoutPorts(op);
         buffer.type = outputs[op.getIndex()].second;
       } else if (op.getKind() == plan::BufferKind::Constant) {
         buffer.type = chipType(cast<ShapedType>(op.getValue()->getType()));
@@ -119,6 +129,9 @@ private:
     }
     for (auto op : program.getBody().getOps<plan::LaunchOp>()) {
       auto kernel = module.lookupSymbol<func::FuncOp>(op.getKernel());
+      if (!kernel || kernel.getNumArguments() < op.getBuffers().size())
+        return op.emitError("its kernel is no function of ")
+               << op.getBuffers().size() << " buffers: --tw-hls-build-design takes what --tw-hls-apply-schedules makes";
       for (auto [argument, number] : llvm::enumerate(op.getBuffers())) {
         auto type = chipType(cast<MemRefType>(kernel.getArgumentTypes()[argument]));
         PlanBuffer &buffer = buffers[number];
@@ -357,6 +370,8 @@ private:
 
 struct HlsBuildDesign : impl::HlsBuildDesignBase<HlsBuildDesign> {
   void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Buffers, getArgument())))
+      return signalPassFailure();
     for (auto program : llvm::make_early_inc_range(getOperation().getOps<plan::ProgramOp>()))
       if (failed(DesignBuilder(getOperation(), program).run()))
         return signalPassFailure();

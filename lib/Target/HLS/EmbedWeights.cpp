@@ -23,6 +23,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
 
 using namespace mlir;
 
@@ -113,6 +114,8 @@ struct HlsEmbedWeights : impl::HlsEmbedWeightsBase<HlsEmbedWeights> {
   using HlsEmbedWeightsBase::HlsEmbedWeightsBase;
 
   void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Tensors, getArgument())))
+      return signalPassFailure();
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");
     if (!main)
       return;

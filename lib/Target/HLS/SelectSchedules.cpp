@@ -23,6 +23,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -272,6 +273,8 @@ struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
   using HlsSelectSchedulesBase::HlsSelectSchedulesBase;
 
   void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Buffers, getArgument())))
+      return signalPassFailure();
     llvm::Expected<const Part *> device = findPart(part);
     llvm::Expected<Resources> resources = device ? readBudget(budget, **device) : device.takeError();
     if (!resources) {
@@ -292,6 +295,8 @@ struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
         nests.push_back(std::move(nest));
       });
     }
+    if (nests.empty())
+      return;
     std::optional<Selection> selection = selectWithin(nests, resources->dsp);
     // Additions in lookup tables take no multipliers; where they leave too few, they take multipliers after all.
     if (fabric && selection && tablesOf(nests, *selection) > (*device)->lut / 2) {

@@ -23,6 +23,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 #include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -186,6 +187,8 @@ private:
 
 struct HlsSplitKernels : impl::HlsSplitKernelsBase<HlsSplitKernels> {
   void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Buffers, getArgument())))
+      return signalPassFailure();
     ModuleOp module = getOperation();
     llvm::StringMap<SmallVector<plan::LaunchOp>> launches;
     module.walk([&](plan::LaunchOp launch) { launches[launch.getKernel()].push_back(launch); });

@@ -21,6 +21,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
 
 using namespace mlir;
 
@@ -155,6 +156,8 @@ struct HlsWindowLoops : impl::HlsWindowLoopsBase<HlsWindowLoops> {
   using HlsWindowLoopsBase::HlsWindowLoopsBase;
 
   void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Tensors, getArgument())))
+      return signalPassFailure();
     SmallVector<tile::GroupedConvolutionOp> ops;
     getOperation()->walk([&](tile::GroupedConvolutionOp op) { ops.push_back(op); });
     for (tile::GroupedConvolutionOp op : ops)

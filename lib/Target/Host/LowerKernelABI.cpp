@@ -17,6 +17,7 @@
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "tilewright/Passes.h"
+#include "tilewright/StageContract.h"
 
 using namespace mlir;
 
@@ -44,6 +45,14 @@ Value denseMemref(OpBuilder &builder, Location loc, MemRefType type, Value point
   }
   Value value = descriptor;
   return UnrealizedConversionCastOp::create(builder, loc, type, value).getResult(0);
+}
+
+/// Whether the last three arguments are begin and end, of the grid, and scratch memory.
+bool hasGridAndScratch(func::FuncOp kernel) {
+  ArrayRef<Type> types = kernel.getArgumentTypes();
+  auto *scratch = types.size() < 3 ? nullptr : types.end() - 1;
+  return scratch && !kernel.isDeclaration() && isa<MemRefType>(*scratch) && isa<IndexType>(scratch[-1]) &&
+         isa<IndexType>(scratch[-2]);
 }
 
 void lowerKernel(func::FuncOp kernel) {
@@ -102,9 +111,17 @@ void lowerKernel(func::FuncOp kernel) {
 
 struct LowerKernelABI : impl::LowerKernelABIBase<LowerKernelABI> {
   void runOnOperation() override {
+    if (failed(requireForm(getOperation(), IRForm::Buffers, getArgument())))
+      return signalPassFailure();
     for (auto kernel : getOperation().getOps<func::FuncOp>())
-      if (kernel->hasAttr("tw.kernel"))
+      if (kernel->hasAttr("tw.kernel")) {
+        if (!hasGridAndScratch(kernel)) {
+          kernel.emitError("--tw-host-lower-kernel-abi takes kernels whose last arguments are begin, end and scratch, "
+                           "which --tw-flatten-grid and --tw-place-scratch give them");
+          return signalPassFailure();
+        }
         lowerKernel(kernel);
+      }
   }
 };
 } // namespace

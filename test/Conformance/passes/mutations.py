@@ -1,0 +1,198 @@
+"""Mutated .mlir files: tilewright-opt and `tilewright compile` end with a result or an error, never with a signal.
+
+    python test/Conformance/passes/mutations.py [--files N] [--seed N] [--jobs N] [--bin build/bin] [--keep FOLDER]
+
+Each file is one of the tests' (and of models/) with one to four tokens, types, sizes or attributes changed. Files of a graph
+go through all stages and through `tilewright compile`; others through the passes of their RUN line. One line per crash, with
+the file, which --keep keeps. LLVM's own parser crashes on `array<index: ...>`, which is never written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+STAGES = ["--tw-stage-graph", "--tw-stage-structured", "--tw-stage-tiled", "--tw-stage-vector", "--tw-stage-cpu"]
+FOLDERS = ["Graph", "Structured", "Tiled", "Vector", "HLS", "Plan", "Tile", "Pipelines", "Runtime", "Target", "Tools"]
+BATCH = 25  # files of a process of tilewright-opt
+LIMIT = 120  # seconds of a process
+
+TYPES = ["f32", "f64", "f16", "bf16", "i1", "i8", "ui8", "i16", "ui16", "i32", "ui32", "i64", "ui64", "f8E4M3FN", "f8E5M2", "index", "i4", "si32",
+         "complex<f32>", "tensor<4xf32>", "vector<4xf32>", "memref<4xf32>", "none", "i128"]  # fmt: skip
+NUMBERS = ["0", "1", "2", "3", "4", "7", "8", "16", "64", "1000", "-1", "-2", "2147483647", "2147483648", "4294967296", "9223372036854775807",
+           "-9223372036854775808", "1000000007"]  # fmt: skip
+TOKEN = re.compile(r'"[^"\n]*"|[%@#^!]?[A-Za-z_$][\w$.]*|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|->|[^\s\w]')
+NUMBER = re.compile(r"(?<![\w%@#.])-?\d+(?![\w.])")
+DIMENSION = re.compile(r"(?<=[<x])(\d+|\?)(?=x)")
+ELEMENT = re.compile(r"\b(?:f32|f64|f16|bf16|ui?\d+|i\d+|index|f8E\w+)\b")
+ENTRY = re.compile(r"(?<=[{,])\s*[\w.]+\s*(?:=\s*[^,{}]+)?(?=[,}])")
+
+
+@dataclass
+class Seed:
+    name: str
+    text: str
+    passes: list[str] = field(default_factory=list)
+
+    @property
+    def is_graph(self) -> bool:
+        return " tw." in self.text and not re.search(r"\b(linalg|tw_tile|tw_plan|tw_hls|scf|memref)\.", self.text)
+
+
+def without_comments(text: str) -> str:
+    return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("//")) + "\n"
+
+
+def seeds() -> list[Seed]:
+    """The parts of the tests' files, with the passes that their RUN lines name."""
+    found = []
+    files = [file for folder in FOLDERS for file in sorted((ROOT / "test" / folder).rglob("*.mlir"))] + sorted((HERE / "models").glob("*.mlir"))
+    for file in files:
+        text = file.read_text()
+        passes = re.findall(r"(?<=\s)--?(?:tw-[\w-]+|pass-pipeline=\S+|canonicalize|cse)(?:=\"[^\"]*\"|='[^']*'|=\S+)?", " ".join(re.findall(r"RUN:(.*)", text)))
+        for number, part in enumerate(re.split(r"^// -----.*$", text, flags=re.M)):
+            if len(part) < 20_000 and "func" in part and "array<index" not in part:
+                found.append(Seed(f"{file.relative_to(ROOT)}#{number}", without_comments(part), [p for p in dict.fromkeys(passes) if "=" not in p]))
+    return found
+
+
+def replace(draw: random.Random, text: str, pattern: re.Pattern, make) -> str:
+    """One match of `pattern` becomes what `make` gives of it."""
+    matches = list(pattern.finditer(text))
+    if not matches:
+        return text
+    match = draw.choice(matches)
+    return text[: match.start()] + make(match[0]) + text[match.end() :]
+
+
+def mutate(draw: random.Random, text: str, others: list[str]) -> str:
+    """`text` with one to four changes; each of a kind that parses as often as not."""
+    for _ in range(draw.randint(1, 4)):
+        kind = draw.randrange(10)
+        if kind == 0:
+            text = replace(draw, text, TOKEN, lambda token: "")
+        elif kind == 1:
+            text = replace(draw, text, TOKEN, lambda token: f"{token} {token}")
+        elif kind == 2:
+            words = TOKEN.findall(text)
+            text = replace(draw, text, TOKEN, lambda token: draw.choice(words) if words else token)
+        elif kind in (3, 4):
+            text = replace(draw, text, NUMBER, lambda number: draw.choice(NUMBERS))
+        elif kind == 5:
+            text = replace(draw, text, DIMENSION, lambda size: draw.choice(["0", "1", "2", "3", "5", "8", "64", "?", "4294967296"]))
+        elif kind == 6:
+            element = draw.choice(TYPES)
+            if draw.random() < 0.5:  # everywhere, so that types agree
+                old = draw.choice(ELEMENT.findall(text) or ["f32"])
+                text = re.sub(rf"\b{re.escape(old)}\b", element, text)
+            else:
+                text = replace(draw, text, ELEMENT, lambda old: element)
+        elif kind == 7:
+            text = replace(draw, text, ENTRY, lambda entry: "")
+        elif kind == 8:
+            lines = text.splitlines()
+            at = draw.randrange(len(lines)) if lines else 0
+            chosen = draw.choice([*lines, *draw.choice(others).splitlines()] or [""])
+            lines[at : at + draw.randint(0, 1)] = [chosen] if draw.random() < 0.7 else []
+            text = "\n".join(lines) + "\n"
+        else:
+            size, other = draw.choice(DIMENSION.findall(text) or ["4"]), draw.choice(["0", "1", "2", "5", "64", "?"])
+            text = re.sub(rf"(?<=[<x]){re.escape(size)}(?=x)", other, text)
+    return text.replace("array<index", "array<i64").replace("// -----", "")
+
+
+def ended_by_signal(command: list[str]) -> str | None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, errors="replace")
+    except subprocess.TimeoutExpired:
+        return f"no end in {LIMIT} s"
+    if done.returncode in (0, 1, 2):
+        return None
+    lines = [line for line in done.stderr.splitlines() if line and not line.startswith(("PLEASE", "Stack dump"))]
+    said = [line for line in lines if "crashed" in line or "LLVM ERROR" in line or "tilewright::" in line or "Assertion" in line]
+    return f"ended by {done.returncode}: {' | '.join((said or lines)[:3])[:400]}"
+
+
+class Trial:
+    """Some files of one seed's kind, through one process where nothing crashes."""
+
+    def __init__(self, bin: Path, keep: Path):
+        self.opt, self.tilewright, self.keep = str(bin / "tilewright-opt"), str(bin / "tilewright"), keep
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.keep / name
+        path.write_text(text)
+        return path
+
+    def through_opt(self, passes: list[str], files: list[tuple[str, str]]) -> list[str]:
+        """Crashes of tilewright-opt, file by file only where the whole batch ends by a signal."""
+        whole = self.write(f"batch-{files[0][0]}", "\n// -----\n".join(text for _, text in files))
+        said = ended_by_signal([self.opt, str(whole), "--split-input-file", "--allow-unregistered-dialect=false", *passes, "-o", "/dev/null"])
+        whole.unlink()
+        if not said:
+            return []
+        found = []
+        for name, text in files:
+            path = self.write(name, text)
+            said = ended_by_signal([self.opt, str(path), *passes, "-o", "/dev/null"])
+            if said:
+                found.append(f"{self.opt} {path} {' '.join(passes)}: {said}")
+            else:
+                path.unlink()
+        return found
+
+    def through_compile(self, name: str, text: str) -> list[str]:
+        path = self.write(f"c-{name}", text)
+        said = ended_by_signal([self.tilewright, "compile", str(path), "--emit=target", "-o", "/dev/null"])
+        if said:
+            return [f"{self.tilewright} compile {path}: {said}"]
+        path.unlink()
+        return []
+
+
+def run(files: int, seed: int, bin: Path, jobs: int, keep: Path) -> list[str]:
+    draw, known, trial = random.Random(seed), seeds(), Trial(bin, keep)
+    others = [s.text for s in known]
+    groups: dict[tuple, list[tuple[str, str]]] = {}
+    compiled = []
+    for number in range(files):
+        chosen = draw.choice(known)
+        text = mutate(draw, chosen.text, others)
+        name = f"{seed}-{number}.mlir"
+        passes = STAGES[: draw.randint(1, len(STAGES))] if chosen.is_graph else chosen.passes or STAGES[:2]
+        groups.setdefault(tuple(passes), []).append((name, text))
+        if chosen.is_graph:
+            compiled.append((name, text))
+    with ThreadPoolExecutor(jobs) as pool:
+        waiting = [pool.submit(trial.through_opt, list(passes), group[i : i + BATCH]) for passes, group in groups.items() for i in range(0, len(group), BATCH)]
+        waiting += [pool.submit(trial.through_compile, name, text) for name, text in compiled]
+        return [line for task in waiting for line in task.result()]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--files", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--bin", type=Path, default=ROOT / "build/bin")
+    parser.add_argument("--keep", type=Path, help="where files that crash are kept")
+    arguments = parser.parse_args()
+    keep = arguments.keep or Path(tempfile.mkdtemp(prefix="tilewright-mutations-"))
+    keep.mkdir(parents=True, exist_ok=True)
+    found = run(arguments.files, arguments.seed, arguments.bin, arguments.jobs, keep)
+    print("\n".join(found))
+    print(f"{arguments.files} files, {len(found)} crashes")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

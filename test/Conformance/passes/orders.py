@@ -1,0 +1,88 @@
+"""Passes in orders that nobody meant: tilewright-opt ends with a result or an error, never with a signal.
+
+    python test/Conformance/passes/orders.py [--orders N] [--seed N] [--jobs N] [--opt build/bin/tilewright-opt]
+
+Pairs: each pass behind each stage (and behind each stage of the other targets) of the models in models/. Orders: a few
+passes and stages, drawn. With --orders 0 pairs alone. One line per crash, with the command that repeats it; exit status 1
+if there was one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+STAGES = ["tw-stage-graph", "tw-stage-structured", "tw-stage-tiled", "tw-stage-vector", "tw-stage-cpu"]
+# What a file, and not a pass, is missing for: they end with an error on any IR.
+NEEDS_FILE = {"tw-override-schedules", "tw-apply-scripts", "tw-cuda-override-schedules"}
+LIMIT = 120  # seconds of a command
+
+
+def passes() -> list[str]:
+    """All passes of Passes.td."""
+    text = (ROOT / "include/tilewright/Passes.td").read_text()
+    return [name for name in re.findall(r': Pass<"([^"]+)"', text) if name not in NEEDS_FILE]
+
+
+def models() -> list[Path]:
+    """The IR that passes are run on."""
+    return sorted((HERE / "models").glob("*.mlir"))
+
+
+def pairs() -> list[tuple[Path, list[str]]]:
+    """Each pass behind each prefix of the stages."""
+    return [(model, [*STAGES[:done], name]) for model in models() for done in range(len(STAGES) + 1) for name in [*passes(), *STAGES]]
+
+
+def orders(count: int, seed: int) -> list[tuple[Path, list[str]]]:
+    """Drawn orders: stages in order for a while, then anything."""
+    draw, found = random.Random(seed), []
+    everything = [*passes(), *STAGES, *STAGES, "canonicalize", "cse"]
+    for _ in range(count):
+        order = STAGES[: draw.randint(0, len(STAGES))]
+        order += draw.choices(everything, k=draw.randint(1, 5))
+        found.append((draw.choice(models()), order))
+    return found
+
+
+def crash_of(opt: str, model: Path, order: list[str]) -> str | None:
+    """The command and what it said, where it ended by a signal."""
+    command = [opt, str(model), *(f"--{name}" for name in order), "-o", "/dev/null"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, errors="replace")
+    except subprocess.TimeoutExpired:
+        return f"{' '.join(command)}: no end in {LIMIT} s"
+    if done.returncode in (0, 1, 2):
+        return None
+    said = [line for line in done.stderr.splitlines() if line and not line.startswith(("PLEASE", "Stack dump", " #", "0.", "1."))]
+    return f"{' '.join(command)}: ended by {done.returncode}: {' | '.join(said[:2])[:300]}"
+
+
+def run(cases, opt: str, jobs: int) -> list[str]:
+    with ThreadPoolExecutor(jobs) as pool:
+        return [found for found in pool.map(lambda case: crash_of(opt, *case), cases) if found]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--orders", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--opt", default=str(ROOT / "build/bin/tilewright-opt"))
+    arguments = parser.parse_args()
+    cases = pairs() + orders(arguments.orders, arguments.seed)
+    found = run(cases, arguments.opt, arguments.jobs)
+    print("\n".join(found))
+    print(f"{len(cases)} orders of passes, {len(found)} crashes")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
