@@ -50,7 +50,7 @@ func.func @quiet(%i: index, %n: index) -> index {
 // CHECK-LABEL: func @divisor
 // CHECK: %[[STATUS:.*]] = memref.view %arg2
 // CHECK: %[[ZERO:.*]] = arith.cmpi eq, %arg1
-// CHECK: %[[SAFE:.*]] = arith.select %[[ZERO]], %{{.*}}, %arg1 : vector<8xi32>
+// CHECK: %[[SAFE:.*]] = arith.select %[[ZERO]], %{{.*}}, %arg1 : vector<8xi1>, vector<8xi32>
 // CHECK: %[[ANY:.*]] = vector.reduction <or>, %[[ZERO]]
 // CHECK: scf.if %[[ANY]] {
 // CHECK: %[[TWO:.*]] = arith.constant 2 : i64
