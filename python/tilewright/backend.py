@@ -43,6 +43,7 @@ def compile_whole(gm, options, static, report, keep, watch=None, **layouts) -> P
         if options.strict:
             raise CompileError(crashes.what_crashed())
         return crashes.left_to_eager(gm, crashes.what_crashed())
+    layouts["eager_random"] = options.random == "eager"
     imported = walk(gm, static, report.name, asserts=True, **layouts)
     if imported.refusals:
         return imported
@@ -146,14 +147,14 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
         for_user = told(gm, traced, first, first_saved)
         strides = differing(for_user) | strides
     if several:
-        result = walk(gm, static, report.name, anywhere=True)
+        result = walk(gm, static, report.name, anywhere=True, eager_random=options.random == "eager")
     else:
         result = compile_whole(gm, options, static, report, keep, watch, strides=strides, first_saved=first_saved)
     if isinstance(result, Imported):
         # Eager's kernels do not always give the strides that are in the graph of decomposed ops, so that all are looked at.
         strides, first_saved = dense(for_user), MOST
         moved = {n.name for n in gm.graph.nodes if is_transfer(n)}
-        untold = [r for r in result.refusals if r.node not in moved]
+        untold = [r for r in result.refusals if r.node not in moved and not r.chosen]
         if options.strict and untold:
             raise UnsupportedError("tilewright: strict mode, and these ops cannot be compiled:\n" + describe(untold))
         warn_of(untold)
@@ -185,7 +186,7 @@ def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = Non
             fw_compiler=door(functools.partial(compiler, kind="forward")),
             bw_compiler=door(functools.partial(compiler, kind="backward")),
             inference_compiler=door(functools.partial(compiler, kind="inference")),
-            decompositions=WhenTraced(),
+            decompositions=WhenTraced(chosen.random == "eager"),
             partition_fn=min_cut_rematerialization_partition,
             # The checks compare what a program makes of its arguments with what others make of them.
             keep_inference_input_mutations=not chosen.check and freezer is None,

@@ -97,14 +97,21 @@ def _overload(name: str):
 
 
 class WhenTraced(Mapping):
-    """What AOTAutograd takes apart: decompositions() but for what the walker does (whole.py). It is made when the first is
-    looked up: a graph that torch's cache restores needs none (0.1 s)."""
+    """The ops that AOTAutograd decomposes: decompositions() without those that the walker decomposes (whole.py), and, where
+    `eager_random` is set, without those that draw random numbers. The table is made when the first op is looked up: a graph that
+    torch's cache restores needs none (0.1 s)."""
+
+    def __init__(self, eager_random: bool = False):
+        self.eager_random = eager_random
 
     @functools.cached_property
     def _table(self) -> dict:
         from . import whole
 
-        return {op: fn for op, fn in decompositions().items() if op not in whole.TABLE or str(op) in _registered}
+        from .walker import is_random
+
+        table = {op: fn for op, fn in decompositions().items() if op not in whole.TABLE or str(op) in _registered}
+        return {op: fn for op, fn in table.items() if not is_random(op)} if self.eager_random else table
 
     def __getitem__(self, op):
         registered = _registered.get(str(op)) if _registered else None

@@ -9,6 +9,7 @@ import warnings
 from dataclasses import dataclass, field, fields, replace
 
 import torch
+import torch._inductor.config
 
 from . import _tilewright
 
@@ -39,6 +40,7 @@ class CompileOptions:
     # it is not set, as torch.set_float32_matmul_precision says: "highest", torch's default, keeps f32.
     tf32: bool = _option(False, native=False)
     rounding: str = _option("fused", values=("fused", "eager"))  # eager: round between fused ops as eager does
+    random: str = _option("native", native=False, values=("native", "eager"))  # eager: eager's own numbers, drawn by eager's ops
     record: bool = _option(False, native=False)  # keep what tilewright.report().html(path) shows; compiles twice
     dump: str = _option("", older="TILEWRIGHT_DUMP_DIRECTORY")  # a folder for every stage's IR
     schedule_file: str = _option("")  # JSON: a kernel's name or ops -> tile sizes; .mlir: a transform-dialect script
@@ -152,6 +154,8 @@ def read_options(options: dict | None, mode: str | None) -> CompileOptions:
         if name not in known:
             raise ValueError(f"tilewright: unknown option {name!r}{_hint(name, known)}; the options are {', '.join(known)}")
         values[name] = _convert(name, known[name].type, value, f"options[{name!r}]")
+    if "random" not in values and getattr(torch._inductor.config, "fallback_random", False):
+        values["random"] = "eager"
     if values.get("target") == "cuda" and "tf32" not in values:
         values["tf32"] = torch.get_float32_matmul_precision() != "highest"
     result = CompileOptions(**values)

@@ -32,6 +32,7 @@ class Refusal:
     reason: str
     where: str = ""
     follows: bool = False  # only because an argument of it was refused
+    chosen: bool = False  # an option asks for it
 
 
 @dataclass
@@ -96,6 +97,11 @@ def writes_argument(node: fx.Node) -> bool:
             and isinstance(node.args[1], fx.Node) and all(user.op == "output" for user in node.users))  # fmt: skip
 
 
+def is_random(target: torch._ops.OpOverload) -> bool:
+    """Whether the op draws from torch's generator."""
+    return torch.Tag.nondeterministic_seeded in target.tags
+
+
 def device_of(gm: fx.GraphModule) -> torch.device:
     """Where a graph runs: on the GPU of its first tensor that is on one, else on the CPU."""
     for node in gm.graph.nodes:
@@ -127,8 +133,9 @@ def unsupported_tensor(value, device: torch.device | None) -> str:
 
 class Walker:
     def __init__(self, gm: fx.GraphModule, static: set[int], name: str, strides: dict[fx.Node, tuple], first_saved: int,
-                 anywhere: bool, asserts: bool):  # fmt: skip
+                 anywhere: bool, asserts: bool, eager_random: bool):  # fmt: skip
         self.gm = gm
+        self.eager_random = eager_random
         self.device = None if anywhere else device_of(gm)
         self.asserts = asserts and self.device == torch.device("cpu")
         self.static = static
@@ -336,12 +343,12 @@ class Walker:
     def frames_of(self, node: fx.Node) -> list[tuple[str, int, str]]:
         return frames(node, self.frame_cache)
 
-    def refuse(self, node: fx.Node, reason: str, follows: bool = False):
+    def refuse(self, node: fx.Node, reason: str, follows: bool = False, chosen: bool = False):
         self.reasons[node] = reason
         self.stand_in(node)
         where = self.frames_of(node)
         place = f"{where[-1][0]}:{where[-1][1]}" if where else ""
-        self.result.refusals.append(Refusal(node.name, readable(node.target), reason, place, follows))
+        self.result.refusals.append(Refusal(node.name, readable(node.target), reason, place, follows, chosen))
 
     def add_write(self, node: fx.Node):
         """AOTAutograd's last nodes write new values into arguments: results that lie there."""
@@ -411,6 +418,8 @@ class Walker:
         if node.target._schema.is_mutable:
             self.refuse(node, f"{node.target} writes into its arguments")
             return
+        if self.eager_random and is_random(node.target):
+            return self.refuse(node, "options['random'] = 'eager' draws eager's numbers", chosen=True)
         values = value if isinstance(value, (list, tuple)) else [value] if value is not None else []
         try:
             for each in values:
@@ -474,11 +483,12 @@ class Walker:
 
 
 def walk(gm: fx.GraphModule, static=(), name: str = "graph", strides: dict[fx.Node, tuple] | None = None,
-         first_saved: int = MOST, anywhere: bool = False, asserts: bool = False) -> Imported:  # fmt: skip
+         first_saved: int = MOST, anywhere: bool = False, asserts: bool = False, eager_random: bool = False) -> Imported:  # fmt: skip
     """Imports `gm`, whose nodes carry fake tensors in meta["val"]. Refusals are listed in the result.
 
     `strides` are those of arguments and results that do not have the strides of their fake tensors. Results from number
     `first_saved` on are for a backward graph alone and may share memory with each other. With `anywhere` tensors may be on
     several devices: only the refusals count. With `asserts` the caller looks at the results that torch's asserts demand.
+    With `eager_random` ops that draw random numbers are refused.
     """
-    return Walker(gm, set(static), name, strides or {}, first_saved, anywhere, asserts).walk()
+    return Walker(gm, set(static), name, strides or {}, first_saved, anywhere, asserts, eager_random).walk()

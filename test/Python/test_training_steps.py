@@ -2,6 +2,8 @@
 
 import copy
 import os
+import pathlib
+import re
 import subprocess
 import sys
 
@@ -257,3 +259,11 @@ print(torch.compile(lambda x: x + 1, backend="tilewright")(torch.ones(2)).tolist
 """
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
     assert run.stdout.strip() == "[2.0, 2.0]", run.stderr
+
+
+def test_the_program_of_the_how_to():
+    """docs/how-to/train.md"""
+    page = (pathlib.Path(__file__).parents[2] / "docs" / "how-to" / "train.md").read_text()
+    names = {"__name__": "train"}
+    exec(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1], names)  # noqa: S102
+    assert names["losses"][-1] < 0.7 * names["losses"][0]

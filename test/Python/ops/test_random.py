@@ -128,3 +128,30 @@ def test_numbers_do_not_depend_on_threads():
     finally:
         torch.set_num_threads(before)
     assert all(torch.equal(x, y) for x, y in zip(*results))
+
+
+class Drawing(torch.nn.Module):
+    def forward(self, x):
+        y = torch.nn.functional.dropout(x * 2, 0.3) + torch.rand_like(x) + torch.randn(x.shape)
+        y = y + torch.empty_like(x).exponential_() + torch.randint(0, 9, x.shape) + torch.bernoulli(torch.full_like(x, 0.4))
+        return y.exp().sum(-1)
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_numbers_of_eager_by_an_option(training):
+    x = torch.randn(5, 7, requires_grad=training)
+    torch.manual_seed(3)
+    want = Drawing()(x)
+    torch.manual_seed(3)
+    got = torch.compile(Drawing(), backend=tilewright, options={"random": "eager", "strict": True})(x)
+    torch.testing.assert_close(got, want)
+    if training:
+        torch.testing.assert_close(*(torch.autograd.grad(r.sum(), x)[0] for r in (got, want)))
+
+
+def test_numbers_of_eager_by_the_setting_of_inductor():
+    with torch._inductor.config.patch(fallback_random=True):
+        torch.manual_seed(3)
+        got = torch.compile(lambda: torch.rand(9) * 2, backend=tilewright)()
+    torch.manual_seed(3)
+    assert torch.equal(got, torch.rand(9) * 2)
