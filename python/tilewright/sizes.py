@@ -3,14 +3,18 @@
     guards of the graph                           size                  read as
     Eq((s0 + 1)//2, 4)                            (s0 + 1)//2           4
     Eq(2*(s0//4), s0//2), Eq(4*(s0//4), s0)       s0, s0//2             4*(s0//4), 2*(s0//4)
+    Eq(s0//4, s1), the graph has both symbols     s0//4                 s1
 
 A guard holds before the graph runs; torch itself rewrites only lone symbols by one. Without that the importer would see two
 operands whose sizes are not known to be the same (rotary positions of a symbolic head, the joins of a U-net). The guards are
 solved as linear equations of symbols and of functions of them, without fractions, so that products of equal sizes are equal, too.
+Axioms of the ShapeEnv, and what torch asserts of symbols that follow from data, are read like guards.
 """
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import weakref
 
 import sympy
@@ -32,23 +36,25 @@ def _is_factor(one: sympy.Expr, term: sympy.Expr) -> bool:
 class _Equalities:
     """What the guards of a ShapeEnv say to be equal, solved: what stands for symbols, and for functions such as s0//4."""
 
-    def __init__(self, guards: list, replace=lambda expr: expr):
-        """`replace` does what torch knows of lone symbols: those that it has replaced are no symbols of graphs."""
-        self.count = len(guards)
+    def __init__(self, facts: list, replace=lambda expr: expr, symbols: frozenset = frozenset()):
+        """`facts` hold. `replace` does what torch knows of lone symbols: those that it has replaced are no symbols of graphs.
+        `symbols` are those of the graph: what stands for a size has no others, but for its own."""
+        self.count = len(facts)
+        self.symbols = symbols
         self.solved: dict[sympy.Expr, sympy.Expr] = {}
         self.outside: set[sympy.Expr] = set()  # of them, what is left as it is within functions
         self.known: dict[sympy.Expr, sympy.Expr] = {}  # what was asked for before
-        for guard in guards:
-            if isinstance(guard.expr, sympy.Eq) and guard.expr.lhs.is_integer and guard.expr.rhs.is_integer:
-                self.solve(self.read(replace(guard.expr.lhs - guard.expr.rhs)))
+        for fact in facts:
+            if isinstance(fact, sympy.Eq) and fact.lhs.is_integer and fact.rhs.is_integer:
+                self.solve(self.read(replace(fact.lhs - fact.rhs)))
 
     def solve(self, zero: sympy.Expr) -> None:
         """Solves `zero` = 0 for the most composed of what has the least factor and stands in no other term, or but within functions
-        there. By no other symbols than it has itself: a graph may have none of these."""
+        there. By no other symbols than it has itself and the graph has."""
         terms = [term.as_coeff_Mul() for term in sympy.Add.make_args(zero)]
         least = sympy.gcd([factor for factor, _ in terms])
         lone = [(one, factor) for factor, one in terms if abs(factor) == least and (one.is_Symbol or one.is_Function)
-                and zero.free_symbols <= one.free_symbols and not any(_is_factor(one, other) for _, other in terms if other != one)]  # fmt: skip
+                and zero.free_symbols <= one.free_symbols | self.symbols and not any(_is_factor(one, other) for _, other in terms if other != one)]  # fmt: skip
         if lone:
             apart = {one: one.is_Symbol or not any(other.has(one) for _, other in terms if other != one) for one, _ in lone}
             one, factor = max(lone, key=lambda pair: (apart[pair[0]], pair[0].count_ops(), str(pair[0])))
@@ -88,15 +94,36 @@ class _Equalities:
         return found
 
 
-_equalities: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+_equalities: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # of a ShapeEnv, by the symbols of a graph
+_symbols: contextvars.ContextVar[frozenset] = contextvars.ContextVar("tilewright_symbols", default=frozenset())
+
+
+@contextlib.contextmanager
+def of_graph(symbols):
+    """Within it sizes are read for a graph whose arguments have `symbols`, sympy's."""
+    token = _symbols.set(frozenset(symbols))
+    try:
+        yield
+    finally:
+        _symbols.reset(token)
+
+
+def _facts_of(shape_env) -> list[sympy.Expr]:
+    """The expressions that hold whenever a graph of `shape_env` runs."""
+    facts = [guard.expr for guard in shape_env.guards]
+    facts += [expr for expr, holds in getattr(shape_env, "axioms", {}).items() if holds is True or holds == sympy.true]
+    for asserts in getattr(shape_env, "deferred_runtime_asserts", {}).values():
+        facts += [each.expr for each in asserts]
+    return facts
 
 
 def _text(node: torch.SymNode, expr: sympy.Expr) -> int | str:
     """The expression, after the guards."""
     if not expr.is_number and node.shape_env is not None:
-        known = _equalities.get(node.shape_env)
-        if known is None or known.count != len(node.shape_env.guards):
-            known = _equalities[node.shape_env] = _Equalities(node.shape_env.guards, node.shape_env.replace)
+        by_symbols, symbols = _equalities.setdefault(node.shape_env, {}), _symbols.get()
+        known, facts = by_symbols.get(symbols), _facts_of(node.shape_env)
+        if known is None or known.count != len(facts):
+            known = by_symbols[symbols] = _Equalities(facts, node.shape_env.replace, symbols)
         if known.solved:
             expr = known.apply(expr)
     return int(expr) if expr.is_number else str(expr)

@@ -17,7 +17,7 @@ from .asserts import check_of, is_checked, is_token
 from .devices import is_transfer, mixes
 from .pairs import TO_COMPLEX, TO_REAL, is_result, is_viewed, of_pairs, shown_as_pairs
 from .recording import RecordedGraph
-from .sizes import expression, stride_expression
+from .sizes import expression, of_graph, stride_expression
 
 MOST = 2**63 - 1
 _FRAME = re.compile(r'File "([^"]*)", line (\d+), in (.*)')
@@ -187,7 +187,7 @@ class Walker:
     # -- symbols -----------------------------------------------------------
 
     def find_symbols(self, placeholders):
-        """Declares every symbol of the inputs and solves for its value at a call."""
+        """Declares every symbol of the inputs and solves for its value at a call; the symbols."""
         equations = []  # (sympy expression, argument, dim)
         shape_env = None
         for index, node in enumerate(placeholders):
@@ -218,6 +218,7 @@ class Walker:
             self.result.symbols.append(str(symbol))
             self.result.symbol_sources.append(source)
         self.declare_unknown()
+        return known.keys()
 
     def declare(self, symbol, shape_env, least: int):
         """Tells the importer of a symbol that is at least `least`: 0 for a size."""
@@ -303,7 +304,6 @@ class Walker:
     def add_inputs(self):
         placeholders = [n for n in self.gm.graph.nodes if n.op == "placeholder"]
         self.result.argument_count = len(placeholders)
-        self.find_symbols(placeholders)
         for index, node in enumerate(placeholders):
             self.arguments[node] = index
             value = node.meta.get("val")
@@ -456,6 +456,11 @@ class Walker:
         recipes_for(self, node.args[0])
 
     def walk(self) -> Imported:
+        symbols = self.find_symbols([n for n in self.gm.graph.nodes if n.op == "placeholder"])
+        with of_graph(symbols):
+            return self.walk_nodes()
+
+    def walk_nodes(self) -> Imported:
         self.add_inputs()
         output = None
         for node in self.gm.graph.nodes:

@@ -53,6 +53,9 @@ def add(walker, node: fx.Node, where: list):
     from .walker import dtype_name, meta_of
 
     held = [a.meta.get("val") if isinstance(a, fx.Node) else a for a in node.args]
+    if any(isinstance(v, (torch.SymInt, torch.SymFloat, torch.SymBool)) for v in held):
+        raise _tilewright.Refused(f"{node.target} is taken apart for known numbers only, and one of its arguments is a symbol; "
+                                  "mark the size that it follows from as static")  # fmt: skip
     arguments = tuple(_Operand(v.dtype, v.dim() == 0) if isinstance(v, torch.Tensor) else v for v in held)
     result = node.meta["val"]
     _, sizes = meta_of(result)

@@ -1,7 +1,6 @@
 """Sizes that torch's guards make equal: python/tilewright/sizes.py."""
 
 from math import prod
-from types import SimpleNamespace
 
 import pytest
 import sympy
@@ -114,7 +113,7 @@ def test_equations_are_solved():
     half, quarter, above = FloorDiv(s, 2), FloorDiv(s, 4), FloorDiv(s + 1, 2)
 
     def solved(*equations):
-        return _Equalities([SimpleNamespace(expr=equation) for equation in equations]).read
+        return _Equalities(list(equations)).read
 
     read = solved(sympy.Eq(2 * quarter, half), sympy.Eq(4 * quarter, s))
     assert read(s * half * t) == read(s * 2 * quarter * t) == 8 * quarter**2 * t
@@ -135,6 +134,8 @@ def test_equations_are_solved():
     assert read(windows * t) == 4 * t
     assert solved(sympy.Eq(windows**2, 15))(windows) == windows and solved(sympy.Eq(half**2, 16))(half) == half  # which may be less than 0
     assert solved(sympy.Ne(half, 4))(half) == half
+    read = _Equalities([sympy.Eq(t, quarter)], symbols=frozenset((s, t))).read  # the graph has both symbols
+    assert read(quarter * p) == t * p and read(t) == t
     read = solved(sympy.Eq(3 * half, 2 * t))  # not without fractions
     assert read(half) == half and read(t) == t
 
