@@ -13,6 +13,7 @@
 #include "lib/Runtime/Plan/Plan.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "tilewright/NumberText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/Format.h"
@@ -180,7 +181,7 @@ llvm::Expected<std::string> printHost() {
      << "\nbf16 dot at full rate: " << (machine->bf16DotFullRate ? "yes" : "no")
      << "\nrates: " << printRates(llvm::cantFail(describeHost("")).shape.rates)
      << (machine->native && keptRates() ? " (measured)" : " (of its description; tilewright calibrate measures them)")
-     << llvm::format("\nFMA peak, one thread: %.1f GFLOP/s\n", runtime::fmaPeak());
+     << numberText("\nFMA peak, one thread: %.1f GFLOP/s\n", runtime::fmaPeak());
   return text;
 }
 

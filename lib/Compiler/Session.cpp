@@ -10,6 +10,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
 #include "tilewright/Compiler.h"
+#include "tilewright/ForkMutex.h"
 #include "tilewright/Pipelines.h"
 #include "tilewright/Target.h"
 #include "tilewright/Tuner.h"
@@ -18,7 +19,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
-#include <mutex>
+#include <map>
 
 using namespace mlir;
 
@@ -37,11 +38,21 @@ struct Session::State {
   }
 
   MLIRContext context;
+  const uint64_t generation = runtime::forkGeneration();
 };
 
 Session::Session() : state(std::make_unique<State>()) {}
 Session::~Session() = default;
 MLIRContext &Session::context() { return state->context; }
+bool Session::isOfThisProcess() const { return state->generation == runtime::forkGeneration(); }
+
+/// A pass would wait for threads that are not there.
+static llvm::Error requireThisProcess(const Session &session) {
+  if (session.isOfThisProcess())
+    return llvm::Error::success();
+  return llvm::createStringError("this session was made before the process was forked, and its threads stayed in "
+                                 "the parent; make a new session in the child");
+}
 
 namespace {
 
@@ -111,10 +122,8 @@ llvm::Error runStage(ModuleOp module, Stage &stage) {
 std::string nextDumpFolder(const std::string &directory) {
   if (directory.empty())
     return "";
-  static auto *mutex = new std::mutex;
-  static auto *graphs = new std::map<std::string, int>;
-  std::lock_guard<std::mutex> lock(*mutex);
-  int number = (*graphs)[directory]++;
+  static auto *graphs = new runtime::ForkSafe<std::map<std::string, int>>;
+  int number = (*graphs->lock())[directory]++;
   return number == 0 ? directory : directory + "/graph-" + std::to_string(number);
 }
 
@@ -184,6 +193,8 @@ static llvm::Error requireModel(ModuleOp module, const Options &options) {
 
 llvm::Error Session::lowerTo(ModuleOp module, StringRef stage, const Options &given,
                              llvm::function_ref<void(StringRef stage)> after) {
+  if (llvm::Error failed = requireThisProcess(*this))
+    return failed;
   Options options = given;
   llvm::Expected<Target *> target = chooseTarget(options);
   if (!target)
@@ -213,6 +224,8 @@ llvm::Error Session::lowerTo(ModuleOp module, StringRef stage, const Options &gi
 }
 
 llvm::Expected<std::shared_ptr<Program>> Session::compile(ModuleOp module, const Options &given) {
+  if (llvm::Error failed = requireThisProcess(*this))
+    return std::move(failed);
   Options options = given;
   llvm::Expected<Target *> chosen = chooseTarget(options);
   if (!chosen)

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Tuner/Records.h"
 #include "lib/Tuner/Digest.h"
+#include "tilewright/JsonText.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -24,11 +25,7 @@ namespace {
 
 constexpr int64_t recordFormat = 1;
 
-std::string printed(const json::Value &value) {
-  std::string text;
-  llvm::raw_string_ostream(text) << llvm::formatv("{0:2}", value);
-  return text;
-}
+std::string printed(const json::Value &value) { return jsonText(value, 2); }
 
 json::Array pair(llvm::StringRef a, llvm::StringRef b) {
   return json::Array{json::Value(a.str()), json::Value(b.str())};
@@ -132,7 +129,7 @@ std::optional<KernelRecord> fromJson(llvm::StringRef text, std::string &why) {
     why = reason.str();
     return std::nullopt;
   };
-  llvm::Expected<json::Value> value = json::parse(text);
+  llvm::Expected<json::Value> value = parseJson(text);
   if (!value)
     return refuse("it is not JSON: " + llvm::toString(value.takeError()));
   json::Object *object = value->getAsObject();

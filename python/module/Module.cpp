@@ -5,6 +5,7 @@
 #include "tilewright/Explain.h"
 #include "tilewright/ExportedModel.h"
 #include "tilewright/HostCode.h"
+#include "tilewright/NumberText.h"
 #include "tilewright/OutputMemory.h"
 #include "tilewright/Target.h"
 #include "tilewright/Tuner.h"
@@ -78,9 +79,12 @@ Arg argFrom(py::handle value) {
   throw Refused("an argument of type " + std::string(py::str(py::type::of(value))) + " is not supported");
 }
 
-/// One compiler per thread, never destroyed: interpreters end with threads still alive.
+/// One compiler per thread, never destroyed: interpreters end with threads still alive. A forked child has one of its
+/// own: the parent's waits for threads that are not there, and destroying it would, too.
 Session &session() {
-  thread_local Session *instance = new Session;
+  thread_local Session *instance = nullptr;
+  if (!instance || !instance->isOfThisProcess())
+    instance = new Session;
   return *instance;
 }
 
@@ -196,9 +200,9 @@ public:
     if (!report)
       throw std::runtime_error(llvm::toString(report.takeError()));
     for (const TuneReport *part : report->each()) {
-      char text[160] = "";
+      std::string text;
       if (part->untunedNanoseconds > 0)
-        snprintf(text, sizeof text, "%.3f of the untuned time [%.3f, %.3f]; ", part->ratio, part->low, part->high);
+        text = numberText("%.3f of the untuned time [%.3f, %.3f]; ", part->ratio, part->low, part->high);
       lines.push_back(part->sizesText() + "the whole graph: " + text + part->verdict);
       for (const std::string &problem : part->problems)
         lines.push_back("no record is kept: " + problem);

@@ -11,6 +11,7 @@
 #include "RunInputs.h"
 #include "mlir/Parser/Parser.h"
 #include "tilewright/FixedPoint.h"
+#include "tilewright/NumberText.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
@@ -168,7 +169,7 @@ llvm::Expected<DesignData> makeDesignData(const ModelFile &model, ModuleOp modul
       bound = std::min(bound, std::sqrt(eps) * largest);
     }
     std::string text;
-    llvm::raw_string_ostream(text) << llvm::format("%.9g\n", bound);
+    llvm::raw_string_ostream(text) << numberText("%.9g\n", bound);
     files.push_back({name("output", index, ".bound"), text});
   }
   return made;

@@ -10,6 +10,7 @@
 #include "lib/Runtime/Host/Machine.h"
 #include "lib/Runtime/Jit/Codegen.h"
 #include "lld/Common/Driver.h"
+#include "tilewright/ForkMutex.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/IRBuilder.h"
@@ -20,7 +21,6 @@
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include <mutex>
 
 LLD_HAS_DRIVER(elf)
 
@@ -87,12 +87,17 @@ private:
 
 /// Runs lld, which keeps state while it runs.
 llvm::Error runLinker(const std::vector<std::string> &arguments) {
-  static auto *mutex = new std::mutex;
+  static auto *mutex = new runtime::ForkMutex;
   static bool usable = true;
-  std::lock_guard<std::mutex> lock(*mutex);
+  if (mutex->lock())
+    usable = false; // it was at work in another thread when this process was forked
+  auto unlock = llvm::make_scope_exit([] { mutex->unlock(); });
   if (!usable)
-    return llvm::createStringError("the linker failed before in this process; start it anew");
-  std::vector<const char *> pointers{"ld.lld"};
+    return llvm::createStringError(
+        "the linker failed before in this process, or was at work when the process was forked; compile the "
+        "library in a fresh process");
+  // One thread: a forked child has none of the threads that lld would keep.
+  std::vector<const char *> pointers{"ld.lld", "--threads=1"};
   for (const std::string &argument : arguments)
     pointers.push_back(argument.c_str());
   std::string said;

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Compiler/Library/Manifest.h"
 #include "lib/Runtime/Host/InstructionSets.h"
+#include "tilewright/JsonText.h"
 #include "tilewright/LoadedLibrary.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
@@ -124,7 +125,7 @@ llvm::Expected<LibraryManifest> readManifest(llvm::StringRef path) {
   };
   if (!isShallow(text))
     return problem(llvm::createStringError("it is nested too deeply"));
-  llvm::Expected<Value> parsed = llvm::json::parse(text);
+  llvm::Expected<Value> parsed = parseJson(text);
   if (!parsed)
     return problem(parsed.takeError());
   Path::Root root("manifest");

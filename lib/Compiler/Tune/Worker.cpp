@@ -23,6 +23,7 @@
 #include "lib/Tuner/WriteFile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
+#include "tilewright/JsonText.h"
 #include "tilewright/Tuner.h"
 #include "llvm/Support/DJB.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -49,7 +50,7 @@ double nanosecondsSince(Clock::time_point start) {
 }
 
 void say(const json::Value &value) {
-  llvm::outs() << llvm::formatv("{0}\n", value);
+  llvm::outs() << jsonText(value) + "\n";
   llvm::outs().flush();
 }
 
@@ -275,7 +276,7 @@ int runTuneWorker() {
   Worker worker;
   std::string line;
   while (std::getline(std::cin, line)) {
-    llvm::Expected<json::Value> request = json::parse(line);
+    llvm::Expected<json::Value> request = parseJson(line);
     const json::Object *object = request ? request->getAsObject() : nullptr;
     if (!object) {
       if (!request)
