@@ -160,9 +160,10 @@ llvm::Expected<HostMachine> describeHost(StringRef cpu) {
     host.shape.int8Group = 4;
     host.shape.int8Depth = host.shape.amxInt8 ? 64 : 4;
   }
-  host.key += "|" + printRates(host.shape.rates);
   if (host.shape.emulateAmx)
     host.key += std::string("|emulated-amx=") + emulate;
+  host.recordKey = host.key;
+  host.key += "|" + printRates(host.shape.rates);
   return host;
 }
 

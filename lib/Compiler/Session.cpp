@@ -62,11 +62,14 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-/// Collects the diagnostics of a stage: an error must reach the caller with its text, not the terminal.
+/// Collects the diagnostics of a stage: an error must reach the caller with its text, not the terminal. Warnings go to
+/// `warnings`.
 class ErrorText {
 public:
-  explicit ErrorText(MLIRContext &context)
-      : handler(&context, [this](Diagnostic &diagnostic) {
+  ErrorText(MLIRContext &context, std::vector<std::string> &warnings)
+      : handler(&context, [&](Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
+            warnings.push_back(diagnostic.str());
           if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
             return;
           llvm::raw_string_ostream stream(text);
@@ -105,9 +108,9 @@ std::vector<Stage> stagesOf(Target &target, const Options &options) {
   return stages;
 }
 
-llvm::Error runStage(ModuleOp module, Stage &stage) {
+llvm::Error runStage(ModuleOp module, Stage &stage, std::vector<std::string> &warnings) {
   MLIRContext &context = *module.getContext();
-  ErrorText errors(context);
+  ErrorText errors(context, warnings);
   PassManager pm(&context, ModuleOp::getOperationName());
   pm.enableVerifier(std::getenv("TILEWRIGHT_VERIFY") != nullptr);
   stage.build(pm);
@@ -213,7 +216,11 @@ llvm::Error Session::lowerTo(ModuleOp module, StringRef stage, const Options &gi
     return llvm::createStringError("stage '" + stage + "' lies before '" + options.startAt +
                                    "', at whose end this IR was saved");
   for (Stage &step : stagesOf(**target, options)) {
-    if (llvm::Error failed = runStage(module, step))
+    std::vector<std::string> warnings;
+    llvm::Error failed = runStage(module, step, warnings);
+    for (const std::string &warning : warnings)
+      llvm::errs() << "tilewright: warning: " << warning << "\n";
+    if (failed)
       return failed;
     if (after)
       after(step.name);
@@ -248,7 +255,7 @@ llvm::Expected<std::shared_ptr<Program>> Session::compile(ModuleOp module, const
   size_t number = 0;
   for (Stage &stage : stagesOf(*target, options)) {
     auto start = Clock::now();
-    if (llvm::Error failed = runStage(module, stage))
+    if (llvm::Error failed = runStage(module, stage, report.warnings))
       return std::move(failed);
     report.stageMilliseconds.push_back({stage.name.str(), since(start)});
     if (llvm::Error failed = dump(module, dumpFolder, ++number, stage.name))

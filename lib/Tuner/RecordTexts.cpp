@@ -58,7 +58,7 @@ llvm::Expected<std::string> explainRecords(llvm::StringRef folder, llvm::StringR
   llvm::Expected<Target *> target = configuredTarget(options);
   if (!target)
     return target.takeError();
-  const std::string machine = (*target)->machineKey(options);
+  const std::string machine = (*target)->recordKey(options);
   std::vector<std::string> damaged;
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -91,7 +91,7 @@ llvm::Expected<std::string> explainRecords(llvm::StringRef folder, llvm::StringR
     if (record.key.target != options.target)
       out << "  not used here: it is for target " << record.key.target << "\n";
     else if (record.key.machine != machine)
-      out << "  not used here: it was measured on another machine; this one is " << machine << "\n";
+      out << "  not used here: " << tuner::otherMachine(record.key.machine, machine) << "\n";
     else
       out << "  used here for kernels of this signature, as long as the compiler's epoch is " << record.key.epoch
           << "\n";

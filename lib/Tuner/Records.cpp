@@ -105,6 +105,7 @@ json::Value toJson(const KernelRecord &record) {
                       {"target", record.key.target},
                       {"machine", record.key.machine},
                       {"epoch", record.key.epoch},
+                      {"rates", record.rates},
                       {"family", record.family},
                       {"sizes", std::move(sizes)},
                       {"operations", record.operations},
@@ -157,6 +158,7 @@ std::optional<KernelRecord> fromJson(llvm::StringRef text, std::string &why) {
     return found.value_or(0);
   };
   record.key = {string("signature"), string("target"), string("machine"), string("epoch")};
+  record.rates = object->getString("rates").value_or("").str();
   record.family = string("family");
   record.operations = string("operations");
   record.initial = string("initial");
@@ -253,6 +255,16 @@ std::vector<KernelRecord> RecordStore::all(std::vector<std::string> *damaged) co
 
 std::vector<KernelRecord> RecordStore::neighbours(const KernelRecord &of, size_t most) const {
   return nearestRecords(all(), of, most);
+}
+
+std::string otherMachine(llvm::StringRef measured, llvm::StringRef here) {
+  auto [machine, threads] = measured.rsplit('|');
+  auto [thisMachine, theseThreads] = here.rsplit('|');
+  if (machine == thisMachine && !threads.empty() && !theseThreads.empty())
+    return ("it was measured with " + threads + " threads, and this compile is for " + theseThreads +
+            " (--threads, options={\"threads\": ...}, torch.set_num_threads())")
+        .str();
+  return ("it was measured on another machine (" + measured + "); this one is " + here).str();
 }
 
 std::vector<KernelRecord> nearestRecords(llvm::ArrayRef<KernelRecord> records, const KernelRecord &of, size_t most) {

@@ -88,6 +88,12 @@ Session &session() {
   return *instance;
 }
 
+/// NoTuneWorker as an exception.
+class NoWorker : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
 /// GraphBuilder as Python sees it, and what it takes to call the result.
 class Graph {
 public:
@@ -197,8 +203,14 @@ public:
     }();
     if (PyErr_Occurred())
       throw py::error_already_set();
-    if (!report)
-      throw std::runtime_error(llvm::toString(report.takeError()));
+    if (!report) {
+      llvm::Error failed = report.takeError();
+      const bool noWorker = failed.isA<NoTuneWorker>();
+      std::string text = llvm::toString(std::move(failed));
+      if (noWorker)
+        throw NoWorker(text);
+      throw std::runtime_error(text);
+    }
     for (const TuneReport *part : report->each()) {
       std::string text;
       if (part->untunedNanoseconds > 0)
@@ -315,6 +327,7 @@ py::list timesOf(const GraphCall &call) {
 } // namespace
 
 PYBIND11_MODULE(_tilewright, m) {
+  py::register_exception<NoWorker>(m, "NoTuneWorker", PyExc_RuntimeError);
   m.doc() = "The compiler behind the package tilewright; private.";
   py::register_exception<Refused>(m, "Refused", PyExc_RuntimeError);
 

@@ -151,6 +151,8 @@ int runOnce(const ModelFile &model, Session &session, RunFlags &flags) {
   llvm::Expected<std::shared_ptr<Program>> program = session.compile(module, options);
   if (!program)
     return failRun(program.takeError());
+  for (const std::string &warning : (*program)->report.warnings)
+    llvm::errs() << "tilewright run: warning: " << warning << "\n";
   llvm::Error failed = repeat(flags.repeat, [&] {
     std::string error;
     bool ok = (*program)->run(inputs->pointers.data(), outputPointers.data(), inputs->symbols.data(), nullptr,

@@ -16,6 +16,8 @@
 #include "Commands.h"
 #include "ModelFile.h"
 #include "PythonPart.h"
+#include "dialects/Graph/Graph.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tilewright/JsonText.h"
 #include "tilewright/NumberText.h"
 
@@ -116,6 +118,23 @@ int failTune(const llvm::Twine &text) {
   return 1;
 }
 int failTune(llvm::Error error) { return failTune(llvm::toString(std::move(error))); }
+
+/// Why `sizes` are not values of the model's symbolic sizes; empty: they are.
+std::string misfitOf(llvm::ArrayRef<int64_t> sizes, ModuleOp module) {
+  auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
+  if (!main)
+    return "";
+  const auto symbols = graph::symbolicSizesOf(main);
+  if (sizes.size() > symbols.size())
+    return "--sizes has " + std::to_string(sizes.size()) + " values, and the model " + std::to_string(symbols.size()) +
+           " symbolic sizes";
+  for (auto [size, symbol] : llvm::zip(sizes, symbols))
+    if (size < symbol.min || size > symbol.max)
+      return "--sizes: " + std::to_string(size) + " for " + symbol.name + ", which is " + std::to_string(symbol.min) +
+             (symbol.max == INT64_MAX ? " or more" : " to " + std::to_string(symbol.max)) +
+             " in the model; tune at sizes that it can be called with";
+  return "";
+}
 
 volatile std::sig_atomic_t interruptions = 0;
 
@@ -347,6 +366,8 @@ int tune(TuneFlags &flags) {
   auto model = readModelFile(flags.input, session.context());
   if (!model)
     return failTune(model.takeError());
+  if (std::string problem = misfitOf(how.sizes, *model->module); !problem.empty())
+    return failTune(problem);
   if (flags.list) {
     llvm::Expected<std::string> text = listSpaces(session, *model->module, options);
     if (!text)
@@ -410,7 +431,10 @@ llvm::Error tuneFirst(Session &session, ModuleOp module, const Options &options,
   OwningOpRef<ModuleOp> copy = module.clone();
   llvm::Expected<TuneReport> report = tuneModel(session, *copy, options, how);
   if (!report)
-    return report.takeError();
+    return llvm::handleErrors(report.takeError(), [](const NoTuneWorker &why) {
+      llvm::errs() << "tilewright: warning: nothing is tuned, because no worker can be started: " << why.message()
+                   << "; the default schedules are used\n";
+    });
   if (llvm::any_of(report->each(), [](const TuneReport *part) { return part->interrupted; }))
     return llvm::createStringError("interrupted; what was measured is kept as records");
   return llvm::Error::success();

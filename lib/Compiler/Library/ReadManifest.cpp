@@ -110,8 +110,13 @@ static bool isShallow(llvm::StringRef text) {
 }
 
 llvm::Expected<LibraryManifest> readManifest(llvm::StringRef path) {
+  // A library beside one of another kind has a manifest of its own: model.a.json.
   llvm::SmallString<128> file(path);
-  llvm::sys::path::replace_extension(file, ".json");
+  file += ".json";
+  if (!llvm::sys::fs::exists(file)) {
+    file = path;
+    llvm::sys::path::replace_extension(file, ".json");
+  }
   auto buffer = llvm::MemoryBuffer::getFile(file, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
     return llvm::createStringError(buffer.getError(),

@@ -65,6 +65,8 @@ private:
     readRecords(store);
     if (allRecorded())
       return llvm::Error::success();
+    if (llvm::Error failed = requireWorker())
+      return failed;
     const std::string whole = folder->file("model.mlirbc");
     if (llvm::Error failed = writeModule(module, whole))
       return failed;

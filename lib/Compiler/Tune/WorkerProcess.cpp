@@ -39,6 +39,8 @@ void WorkerProcess::stop() {
 }
 
 llvm::Error WorkerProcess::start() {
+  if (command.empty() || command[0].empty())
+    return llvm::createStringError("no program is named that could be started as the worker");
   int in[2], out[2];
   if (pipe2(in, O_CLOEXEC))
     return llvm::createStringError(std::error_code(errno, std::generic_category()), "cannot make a pipe");
