@@ -63,7 +63,7 @@ protected:
                   llvm::function_ref<void(const PixelBlock &)> body);
   /// More taps along a line than this are a loop: code that is made tap by tap, and once more for each pixel near an
   /// end of the line, grows with the square of their number.
-  static constexpr int64_t mostUnrolledTaps = 16;
+  static constexpr int64_t mostUnrolledTaps = 32;
   bool hasLongLine() const { return pixels.kernel > mostUnrolledTaps; }
   /// overPixels() for lines of the window with many taps: blocks of `most` pixels from the first on, and one at a time
   /// what is left. The body finds out which taps meet the image.
