@@ -304,16 +304,17 @@ private:
         writes |= uint64_t(1) << operands.size();
       operands.push_back(bufferByValue[result]);
     }
+    DenseI64ArrayAttr startsAttr;
+    if (llvm::any_of(starts, [](int64_t start) { return start != 0; })) {
+      starts.resize(operands.size(), 0); // results begin where their buffers do
+      startsAttr = builder.getDenseI64ArrayAttr(starts);
+    }
     auto make = [&](StringRef kernel) {
       auto made = plan::LaunchOp::create(builder, call.getLoc(), kernel, operands, writes,
                                          AffineMap::get(0, symbols, sizes, builder.getContext()), AffineMapAttr(),
-                                         AffineMapAttr(), once);
+                                         AffineMapAttr(), once, startsAttr);
       if (Attribute ops = call->getAttr("tw.ops"))
         made->setAttr("tw.ops", ops);
-      if (llvm::any_of(starts, [](int64_t start) { return start != 0; })) {
-        starts.resize(operands.size(), 0); // results begin where their buffers do
-        made.setStarts(starts);
-      }
     };
     make(call.getCallee());
     if (auto others = call->getAttrOfType<ArrayAttr>("tw.other_sizes"))
