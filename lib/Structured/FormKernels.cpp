@@ -426,6 +426,10 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
     if (!main)
       return;
     Builder builder(&getContext());
+    // What nobody reads any more would be a reader of what it reads: a result of a kernel that no call takes.
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(main.getBody().front())))
+      if (isOpTriviallyDead(&op))
+        op.erase();
     separateFills(main);
     Clustering clustering(main, builder, mostProducts, columnsToSpan);
     if (auto earlier = dyn_cast_or_null<ArrayAttr>(main->removeAttr("tw.decisions")))
