@@ -34,7 +34,7 @@ class Recurrence(torch.nn.Module):
         self.inputs, self.state = torch.nn.Linear(24, 64), torch.nn.Linear(16, 64)
 
     def forward(self, x):
-        gates, h, c, results = self.inputs(x), torch.zeros(1, 16), torch.zeros(1, 16), []
+        gates, h, c, results = self.inputs(x), x.new_zeros(1, 16), x.new_zeros(1, 16), []
         for t in range(x.shape[0]):
             i, f, g, o = (gates[t] + self.state(h)).chunk(4, 1)
             c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
@@ -64,7 +64,7 @@ def test_a_long_recurrence_is_right(tmp_path):
     with torch.no_grad():
         np.save(tmp_path / "y.npy", model.double()(x.double()).float().numpy())
     np.save(tmp_path / "x.npy", x.numpy())
-    said = subprocess.run([DRIVER, "run", file, "--input", f"0={tmp_path / 'x.npy'}", "--expect", f"0={tmp_path / 'y.npy'}"],
+    said = subprocess.run([DRIVER, "run", file, "--input", f"x={tmp_path / 'x.npy'}", "--expect", f"0={tmp_path / 'y.npy'}"],
                           capture_output=True, text=True, timeout=300)  # fmt: skip
     assert said.returncode == 0 and "expected: 0 has an RMS error of" in said.stdout, said.stdout + said.stderr
 
