@@ -174,9 +174,14 @@ void FunctionPrinter::statement(Operation &op) {
     auto type = cast<MemRefType>(buffer.getMemory().getType());
     std::string name = names.take(buffer.getName());
     written[buffer.getMemory()] = name;
-    if (!buffer.getValue()) // ROMs lie in weights.h
-      // A register is read, too, where its first value is chosen by a condition that compilers do not follow.
-      indent(), out << printArray(name, type) << (type.getNumElements() == 1 ? " = {}" : "") << ";\n";
+    if (!buffer.getValue()) { // ROMs lie in weights.h
+      // A register is read, too, where its first value is chosen by a condition that compilers do not follow. What
+      // tasks hand on has no value of its own: a dataflow region may not set one.
+      const bool isRegister =
+          type.getNumElements() == 1 &&
+          llvm::any_of(buffer.getMemory().getUsers(), [](Operation *user) { return isa<memref::LoadOp>(user); });
+      indent(), out << printArray(name, type) << (isRegister ? " = {}" : "") << ";\n";
+    }
     pragmas(buffer.getMemory(), name);
     return;
   }
