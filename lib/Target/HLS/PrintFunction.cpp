@@ -178,8 +178,9 @@ void FunctionPrinter::statement(Operation &op) {
       // A register is read, too, where its first value is chosen by a condition that compilers do not follow. What
       // tasks hand on has no value of its own: a dataflow region may not set one.
       const bool isRegister =
-          type.getNumElements() == 1 &&
-          llvm::any_of(buffer.getMemory().getUsers(), [](Operation *user) { return isa<memref::LoadOp>(user); });
+          type.getNumElements() == 1 && llvm::any_of(buffer.getMemory().getUsers(), [](Operation *user) {
+            return isa<affine::AffineLoadOp, memref::LoadOp>(user);
+          });
       indent(), out << printArray(name, type) << (isRegister ? " = {}" : "") << ";\n";
     }
     pragmas(buffer.getMemory(), name);
