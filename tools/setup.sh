@@ -17,7 +17,7 @@ command -v "$python" >/dev/null || die "Tilewright needs Python 3.11 or newer, a
 # Debian packages.
 have() { dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed; }
 llvm_packages=(llvm-22-dev libmlir-22-dev mlir-22-tools clang-22 lld-22 liblld-22-dev llvm-22-tools libclang-rt-22-dev)
-other_packages=(ccache libgtest-dev nlohmann-json3-dev libcpp-httplib-dev libprotozero-dev zlib1g-dev libzstd-dev iverilog yosys)
+other_packages=(ccache libgtest-dev nlohmann-json3-dev libcpp-httplib-dev libprotozero-dev zlib1g-dev libzstd-dev iverilog yosys locales)
 command -v ninja >/dev/null || other_packages+=(ninja-build)
 command -v g++ >/dev/null || other_packages+=(g++) # test/Conformance/hls compiles designs with it, too
 if [ -n "${MLIR_DIR:-}" ]; then

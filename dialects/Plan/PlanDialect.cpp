@@ -86,6 +86,13 @@ LogicalResult LaunchOp::verify() {
   if (getBuffers().size() < 64 && writes >> getBuffers().size() != 0)
     return emitOpError("launch_c2: writes = ")
            << writes << " names more than the " << getBuffers().size() << " operands";
+  if (std::optional<ArrayRef<int64_t>> starts = getStarts()) {
+    if (starts->size() != getBuffers().size())
+      return emitOpError("launch_c5: ") << starts->size() << " starts for " << getBuffers().size() << " operands";
+    for (auto [position, start] : llvm::enumerate(*starts))
+      if (start < 0 || (start > 0 && mayWrite(position)))
+        return emitOpError("launch_c5: operand ") << position << " starts at byte " << start;
+  }
   for (auto [position, number] : llvm::enumerate(getBuffers())) {
     BufferOp buffer = bufferOf(*this, number);
     if (!buffer || position >= 64 || !(writes >> position & 1))

@@ -63,10 +63,13 @@ def Plan_LaunchOp : Plan_PartOp<"launch"> {
     2. (launch_c2) `writes` has bits of operands only.
     3. (launch_c3) constants are not written, and inputs only in place.
     4. (launch_c4) a `once` launch writes packed buffers, and no other launch does.
+    5. (launch_c5) `starts`, where operands do not begin at the first byte of their buffers, has a byte for each, and 0 for
+       those that are written.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, DenseI64ArrayAttr:$buffers, I64Attr:$writes, AffineMapAttr:$sizes,
-    OptionalAttr<AffineMapAttr>:$grid, OptionalAttr<AffineMapAttr>:$scratch, UnitAttr:$once);
-  let assemblyFormat = "(`once` $once^)? $kernel $buffers `writes` $writes `sizes` $sizes (`grid` $grid^)? (`scratch` $scratch^)? attr-dict";
+    OptionalAttr<AffineMapAttr>:$grid, OptionalAttr<AffineMapAttr>:$scratch, UnitAttr:$once,
+    OptionalAttr<DenseI64ArrayAttr>:$starts);
+  let assemblyFormat = "(`once` $once^)? $kernel $buffers (`at` $starts^)? `writes` $writes `sizes` $sizes (`grid` $grid^)? (`scratch` $scratch^)? attr-dict";
   let extraClassDeclaration = [{
     /// Is operand `operand` written, or one of those that count as written?
     bool mayWrite(size_t operand) { return operand >= 64 || getWrites() >> operand & 1; }

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/NamedKernels.h"
+#include "tilewright/JsonText.h"
 #include "llvm/Support/GlobPattern.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -17,7 +18,7 @@ llvm::Expected<std::vector<std::pair<std::string, llvm::json::Value>>> readSched
   auto buffer = llvm::MemoryBuffer::getFile(file);
   if (!buffer)
     return llvm::createStringError("cannot be read: " + buffer.getError().message());
-  llvm::Expected<llvm::json::Value> value = llvm::json::parse((*buffer)->getBuffer());
+  llvm::Expected<llvm::json::Value> value = parseJson((*buffer)->getBuffer());
   if (!value)
     return llvm::createStringError("is not JSON: " + llvm::toString(value.takeError()));
   auto *object = value->getAsObject();

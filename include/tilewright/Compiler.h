@@ -152,6 +152,10 @@ public:
   ~Session();
   mlir::MLIRContext &context();
 
+  /// False in a child that was forked from the process that made it: the threads that passes run on stayed in the
+  /// parent. There it neither compiles nor may be destroyed; the child makes one of its own.
+  bool isOfThisProcess() const;
+
   /// Compiles @main of `module`, which is consumed stage by stage. Errors name the op, its types and the user's line.
   llvm::Expected<std::shared_ptr<Program>> compile(mlir::ModuleOp module, const Options &options);
 

@@ -13,8 +13,9 @@
 namespace tilewright {
 
 struct HostMachine {
-  std::string name; ///< as TILEWRIGHT_CPU
-  std::string key;  ///< equal keys run each other's code
+  std::string name;      ///< as TILEWRIGHT_CPU
+  std::string key;       ///< equal keys run each other's code
+  std::string recordKey; ///< of it, what measured times depend on: not the rates
   MachineShape shape;
   bool fma = false; ///< AVX2 and FMA are there, the least the cpu tenant asks for
   int threads = 1;  ///< logical CPUs the process may use
@@ -26,9 +27,9 @@ llvm::Expected<HostMachine> describeHost(llvm::StringRef cpu);
 /// The machine TILEWRIGHT_CPU names, and its measured FMA peak, a line each, for people.
 llvm::Expected<std::string> printHost();
 
-/// Measures the host's rates (MachineRates.h) in about two seconds and keeps them in the file at `path`, beside the object
-/// cache. Processes that start from then on choose schedules by them; until then, and for other machines than the host,
-/// schedules are chosen by the machine's description.
+/// Measures the host's rates (MachineRates.h) in about two seconds and keeps them in the file at `path`, beside the
+/// object cache. Processes that start from then on choose schedules by them; until then, and for other machines than
+/// the host, schedules are chosen by the machine's description.
 llvm::Expected<MachineRates> calibrateHost(std::string &path);
 
 /// What the host's `threads` threads can do at most, in operations and bytes per second; 0 for what it does not have

@@ -83,7 +83,9 @@ def FormKernels : Pass<"tw-form-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
   let options = [Option<"mostProducts", "most-products", "int64_t", "4", "Products that a kernel may have">,
     Option<"columnsToSpan", "columns-to-span", "int64_t", "2048",
-      "Columns of a product of which a kernel may have whole rows, for a reduction behind it">];
+      "Columns of a product of which a kernel may have whole rows, for a reduction behind it">,
+    Option<"readSlices", "read-slices", "bool", "false",
+      "Dense slices, many of one tensor, stay in @main and are operands of kernels, which are then equal">];
 }
 
 def MarkInPlace : Pass<"tw-mark-in-place", "::mlir::ModuleOp"> {
@@ -133,6 +135,7 @@ def ApplyRecords : Pass<"tw-apply-records", "::mlir::ModuleOp"> {
     Option<"records", "records", "std::string", "\"\"", "the folder of tuning records; empty: none">,
     Option<"target", "target", "std::string", "\"cpu\"", "the target that kernels are compiled for">,
     Option<"machine", "machine", "std::string", "\"\"", "what tells machines apart">,
+    Option<"rates", "rates", "std::string", "\"\"", "what else the default schedules follow from">,
     Option<"strict", "strict", "bool", "false", "a kernel without a record is an error">,
     Option<"deterministic", "deterministic", "bool", "false", "records must sum in the default's order">,
     Option<"stamp", "stamp", "bool", "false", "note each kernel's key on it">];

@@ -50,8 +50,9 @@ llvm::ArrayRef<llvm::StringLiteral> stageNames();
 void buildGraphStage(mlir::OpPassManager &pm, int64_t threads = 0);
 /// What a target's kernels may hold.
 struct KernelLimits {
-  int64_t mostProducts = 4;        ///< whose results are combined element by element
-  int64_t columnsToSpan = 2048;    ///< of a product, of which a kernel has whole rows for a reduction behind it
+  int64_t mostProducts = 4;     ///< whose results are combined element by element
+  int64_t columnsToSpan = 2048; ///< of a product, of which a kernel has whole rows for a reduction behind it
+  bool readSlices = false; ///< operands are slices where kernels differ in nothing else: a launch has their offsets
   bool fuseSingleAttention = true; ///< attention of f32 is one kernel; else its products and its softmax are several
 };
 /// tw -> linalg, tw_tile; kernels formed. Alive after: linalg, tw_tile, tensor, arith, math, affine, func.
@@ -61,7 +62,8 @@ void buildStructuredStage(mlir::OpPassManager &pm, bool keepRoundings = false, c
 struct ScheduleSources {
   std::string file;    ///< the user's (lib/Tiled/OverrideSchedules.cpp, ApplyScripts.cpp); empty: none
   std::string records; ///< the folder of measured ones (lib/Tuner/ApplyRecords.cpp); empty: none
-  std::string machine; ///< what records know it by
+  std::string machine; ///< what records know it by (Target::recordKey)
+  std::string rates;   ///< what the default schedules follow from beside it (Target::ratesKey)
   bool strict = false, deterministic = false, stamp = false; ///< as the pass tw-apply-records has them
 };
 

@@ -43,6 +43,11 @@ public:
 
   /// What the object cache has to know of the machine: two equal keys run each other's code.
   virtual std::string machineKey(const Options &options) = 0;
+  /// What measured times depend on: tuning records hold where it is the same.
+  virtual std::string recordKey(const Options &options) { return machineKey(options); }
+  /// What of machineKey() is in no record: rates that the default schedules follow from. Records stay when they are
+  /// measured anew.
+  virtual std::string ratesKey(const Options &) { return ""; }
 
   /// In front of the graph stage: what the target has no code for becomes what it has.
   virtual void buildGraph(mlir::OpPassManager &, const Options &) {}

@@ -72,6 +72,18 @@ struct TuneReport {
   std::string sizesText() const;
 };
 
+/// No process can be started in which schedules are compiled and measured; nothing was tuned.
+class NoTuneWorker : public llvm::ErrorInfo<NoTuneWorker> {
+public:
+  static char ID;
+  explicit NoTuneWorker(std::string reason) : reason(std::move(reason)) {}
+  void log(llvm::raw_ostream &os) const override { os << reason; }
+  std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
+
+private:
+  std::string reason;
+};
+
 /// Tunes the kernels of `module` (a graph), the ones that take most of its time first, and writes records. No record
 /// makes the model slower: the last race is of the whole model, and what does not help there is taken back.
 llvm::Expected<TuneReport> tuneModel(Session &session, mlir::ModuleOp module, const Options &options,

@@ -9,6 +9,7 @@
 #include "lib/Compiler/AssemblePtx.h"
 #include "lib/Compiler/CompileCache.h"
 #include "lib/Compiler/ObjectCache.h"
+#include "tilewright/ForkMutex.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
@@ -95,10 +96,9 @@ std::string findAssembler() {
 /// The assembler there is now, asked once for what it is.
 const Assembler &assembler() {
   // Leaked on purpose: threads may compile while statics are destroyed.
-  static auto *mutex = new std::mutex;
-  static auto *known = new std::map<std::string, Assembler>;
+  static auto *assemblers = new runtime::ForkSafe<std::map<std::string, Assembler>>;
   const std::string path = findAssembler();
-  std::lock_guard<std::mutex> lock(*mutex);
+  auto known = assemblers->lock();
   auto [found, isNew] = known->try_emplace(path);
   Assembler &made = found->second;
   if (!isNew || path.empty())

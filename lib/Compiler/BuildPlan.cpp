@@ -9,10 +9,11 @@
 //     tw_plan.buffer 0 input 0 ... ; 1 input 1 ; 2 packed 0 ; 3 output 0
 //     tw_plan.launch once @pack_0 [1, 2] ... ; tw_plan.launch @kernel_0 [0, 2, 3] ... }
 //
-// A reshape is the buffer it reshapes: all tensors between kernels are dense. Results that no kernel computes in place
-// (an argument returned, one value returned twice) are copied. A result that shall be written into an argument
-// (tw.into) is, by the kernel that makes it, where nobody reads the argument later and that kernel reads no element of
-// it after it has written it (tw.over, lib/Structured/MarkInPlace.cpp); otherwise it is copied there at the end.
+// A reshape is the buffer it reshapes: all tensors between kernels are dense. So is a dense slice that kernels read,
+// from a byte on (`at`). Results that no kernel computes in place (an argument returned, one value returned twice) are
+// copied. A result that shall be written into an argument (tw.into) is, by the kernel that makes it, where nobody reads
+// the argument later and that kernel reads no element of it after it has written it (tw.over,
+// lib/Structured/MarkInPlace.cpp); otherwise it is copied there at the end.
 //
 // Tests: test/Runtime/build-plan.mlir, test/Runtime/build-plan-in-place.mlir
 //
@@ -78,7 +79,8 @@ public:
       } else if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
         if (isa<RankedTensorType>(constant.getType()) && failed(defineConstant(constant)))
           return failure();
-      } else if (!tile::isViewOfAll(&op) && !isa<tensor::EmptyOp, affine::AffineApplyOp, func::ReturnOp>(op)) {
+      } else if (!tile::isViewOfAll(&op) && !isDenseSlice(&op) &&
+                 !isa<tensor::EmptyOp, affine::AffineApplyOp, func::ReturnOp>(op)) {
         return op.emitOpError("is left between kernels: the plan knows launches, views and constants only");
       }
     }
@@ -110,6 +112,25 @@ public:
   }
 
 private:
+  static bool isDenseSlice(Operation *op) {
+    auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
+    return slice && tile::denseSliceOffset(slice);
+  }
+
+  /// The tensor whose buffer an operand lies in, and the byte where it begins.
+  static std::pair<Value, int64_t> placeOf(Value value) {
+    int64_t bytes = 0;
+    while (Operation *op = value.getDefiningOp()) {
+      if (isDenseSlice(op))
+        bytes += *tile::denseSliceOffset(cast<tensor::ExtractSliceOp>(op)) *
+                 std::max<int64_t>(1, llvm::divideCeil(cast<ShapedType>(value.getType()).getElementTypeBitWidth(), 8));
+      else if (!tile::isViewOfAll(op))
+        break;
+      value = op->getOperand(0);
+    }
+    return {value, bytes};
+  }
+
   static Value behindViews(Value value) {
     while (Operation *op = value.getDefiningOp()) {
       if (!tile::isViewOfAll(op))
@@ -130,7 +151,7 @@ private:
     for (Operation *user : value.getUsers()) {
       if (isa<func::CallOp>(user))
         readers.insert(user);
-      else if (!tile::isViewOfAll(user) || !readersOf(user->getResult(0), readers))
+      else if (!(tile::isViewOfAll(user) || isDenseSlice(user)) || !readersOf(user->getResult(0), readers))
         return false;
     }
     return true;
@@ -167,7 +188,8 @@ private:
       auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(call, call.getCalleeAttr());
       auto over = kernel ? kernel.getArgAttrOfType<DenseI64ArrayAttr>(destination, "tw.over") : DenseI64ArrayAttr();
       for (auto [position, operand] : llvm::enumerate(call.getOperands()))
-        if (behindViews(operand) == argument && (!over || !llvm::is_contained(over.asArrayRef(), position)))
+        if (placeOf(operand).first == argument &&
+            (behindViews(operand) != argument || !over || !llvm::is_contained(over.asArrayRef(), position)))
           return;
     }
     inputOf[source] = argument;
@@ -251,7 +273,7 @@ private:
   LogicalResult launch(func::CallOp call) {
     bool once = call->hasAttr("tw.once");
     SmallVector<AffineExpr> sizes;
-    SmallVector<int64_t> operands;
+    SmallVector<int64_t> operands, starts;
     unsigned results = call.getNumResults(), inputs = call.getNumOperands() - results;
     for (Value operand : call.getOperands().take_front(inputs)) {
       if (isa<IndexType>(operand.getType())) {
@@ -261,10 +283,12 @@ private:
         sizes.push_back(expr);
         continue;
       }
-      FailureOr<int64_t> buffer = bufferOf(operand);
+      auto [whole, start] = placeOf(operand);
+      FailureOr<int64_t> buffer = bufferOf(whole);
       if (failed(buffer))
         return failure();
       operands.push_back(*buffer);
+      starts.push_back(start);
     }
     uint64_t writes = 0;
     for (Value result : call.getResults()) {
@@ -280,10 +304,15 @@ private:
         writes |= uint64_t(1) << operands.size();
       operands.push_back(bufferByValue[result]);
     }
+    DenseI64ArrayAttr startsAttr;
+    if (llvm::any_of(starts, [](int64_t start) { return start != 0; })) {
+      starts.resize(operands.size(), 0); // results begin where their buffers do
+      startsAttr = builder.getDenseI64ArrayAttr(starts);
+    }
     auto make = [&](StringRef kernel) {
       auto made = plan::LaunchOp::create(builder, call.getLoc(), kernel, operands, writes,
                                          AffineMap::get(0, symbols, sizes, builder.getContext()), AffineMapAttr(),
-                                         AffineMapAttr(), once);
+                                         AffineMapAttr(), once, startsAttr);
       if (Attribute ops = call->getAttr("tw.ops"))
         made->setAttr("tw.ops", ops);
     };

@@ -1,5 +1,6 @@
 //===- CompareKernels.cpp - is a kernel's result within its bound? ------------------------===//
 #include "lib/Compiler/CompareKernels.h"
+#include "tilewright/NumberText.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
@@ -35,16 +36,12 @@ std::string sizesText(llvm::ArrayRef<int64_t> sizes) {
   return "[" + text + "]";
 }
 
-std::string numberText(double value) {
-  char text[32];
-  snprintf(text, sizeof text, "%.9g", value);
-  return text;
-}
+std::string nineDigits(double value) { return numberText("%.9g", value); }
 
 std::string elementText(const ComparedResult &r, int64_t at, llvm::StringRef target) {
   if (r.kind.floats)
     return "element " + positionText(at, r.sizes) + ": " + target.str() + " gives " +
-           numberText(r.kind.number(r.got, at)) + ", reference " + numberText(r.kind.number(r.exact, at));
+           nineDigits(r.kind.number(r.got, at)) + ", reference " + nineDigits(r.kind.number(r.exact, at));
   auto integer = [&](const void *buffer) {
     int64_t value = 0;
     memcpy(&value, static_cast<const char *>(buffer) + at * r.kind.bytes, r.kind.bytes);
@@ -114,7 +111,7 @@ std::string compareResult(const ComparedResult &r, double reductionLength, doubl
   for (int64_t i = 0; i < count; ++i) {
     double got = r.kind.number(r.got, i), exact = r.kind.number(r.exact, i), plain = r.kind.number(r.plain, i);
     if (isMisplaced(got, exact, plain))
-      return what + elementText(r, i, target) + ", in plain loops of its own precision " + numberText(plain);
+      return what + elementText(r, i, target) + ", in plain loops of its own precision " + nineDigits(plain);
     if (!std::isfinite(got) || !std::isfinite(exact) || !std::isfinite(plain))
       continue;
     gotError += (got - exact) * (got - exact);
@@ -148,7 +145,7 @@ std::string compareResult(const ComparedResult &r, double reductionLength, doubl
   }
   if (gotError <= bound && !outlier)
     return "";
-  return what + "RMS error " + numberText(gotError) + ", allowed " + numberText(bound) + "; worst " +
+  return what + "RMS error " + nineDigits(gotError) + ", allowed " + nineDigits(bound) + "; worst " +
          elementText(r, worst, target);
 }
 

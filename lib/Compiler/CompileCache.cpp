@@ -11,6 +11,7 @@
 #include "lib/Compiler/ObjectCache.h"
 #include "mlir/Pass/PassManager.h"
 #include "tilewright/DeviceCode.h"
+#include "tilewright/ForkMutex.h"
 #include "tilewright/Tuner.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
@@ -28,35 +29,30 @@ public:
   explicit ProcessCache(const std::string &folder) {
     ObjectCacheOptions options;
     options.folder = folder;
-    options.warn = [this](const std::string &text) {
-      std::lock_guard<std::mutex> lock(mutex);
-      pending.push_back(text);
-    };
+    options.warn = [this](const std::string &text) { pending.lock()->push_back(text); };
     objects = std::make_unique<ObjectCache>(std::move(options));
   }
 
   static ProcessCache &at(const std::string &folder) {
     // Leaked on purpose: threads may compile while statics are destroyed.
-    static auto *mutex = new std::mutex;
-    static auto *caches = new std::map<std::string, std::unique_ptr<ProcessCache>>;
-    std::lock_guard<std::mutex> lock(*mutex);
-    auto &found = (*caches)[folder];
+    static auto *caches = new runtime::ForkSafe<std::map<std::string, std::unique_ptr<ProcessCache>>>;
+    auto known = caches->lock();
+    auto &found = (*known)[folder];
     if (!found)
       found = std::make_unique<ProcessCache>(folder);
     return *found;
   }
 
   void tellWarnings(CompileReport &report) {
-    std::lock_guard<std::mutex> lock(mutex);
-    llvm::move(pending, std::back_inserter(report.warnings));
-    pending.clear();
+    auto told = pending.lock();
+    llvm::move(*told, std::back_inserter(report.warnings));
+    told->clear();
   }
 
   std::unique_ptr<ObjectCache> objects;
 
 private:
-  std::mutex mutex;
-  std::vector<std::string> pending;
+  runtime::ForkSafe<std::vector<std::string>> pending;
 };
 
 namespace {

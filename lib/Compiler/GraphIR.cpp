@@ -133,6 +133,16 @@ llvm::Error checkGraph(ModuleOp module) {
   for (BlockArgument argument : main.getArguments())
     if (std::string problem = problemOf(argument.getType(), symbols); !problem.empty())
       return problemAt(argument.getLoc(), argument.getType(), problem);
+  func::CallOp calls;
+  main.walk([&](func::CallOp call) { calls = calls ? calls : call; });
+  if (calls) {
+    std::string text;
+    if (auto file = calls.getLoc()->findInstanceOf<FileLineColLoc>())
+      text = file.getFilename().str() + ":" + std::to_string(file.getLine()) + ": ";
+    return llvm::createStringError(text + "@main calls @" + calls.getCallee().str() +
+                                   ", and a model is one function: put what it calls into it, for example with "
+                                   "mlir-opt --inline");
+  }
   llvm::Error error = llvm::Error::success();
   main.walk([&](Operation *op) {
     for (Type type : op->getResultTypes())

@@ -13,6 +13,7 @@
 #include "lib/Runtime/Plan/Plan.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "tilewright/NumberText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/Format.h"
@@ -159,9 +160,10 @@ llvm::Expected<HostMachine> describeHost(StringRef cpu) {
     host.shape.int8Group = 4;
     host.shape.int8Depth = host.shape.amxInt8 ? 64 : 4;
   }
-  host.key += "|" + printRates(host.shape.rates);
   if (host.shape.emulateAmx)
     host.key += std::string("|emulated-amx=") + emulate;
+  host.recordKey = host.key;
+  host.key += "|" + printRates(host.shape.rates);
   return host;
 }
 
@@ -180,7 +182,7 @@ llvm::Expected<std::string> printHost() {
      << "\nbf16 dot at full rate: " << (machine->bf16DotFullRate ? "yes" : "no")
      << "\nrates: " << printRates(llvm::cantFail(describeHost("")).shape.rates)
      << (machine->native && keptRates() ? " (measured)" : " (of its description; tilewright calibrate measures them)")
-     << llvm::format("\nFMA peak, one thread: %.1f GFLOP/s\n", runtime::fmaPeak());
+     << numberText("\nFMA peak, one thread: %.1f GFLOP/s\n", runtime::fmaPeak());
   return text;
 }
 

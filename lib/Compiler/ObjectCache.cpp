@@ -101,11 +101,8 @@ ObjectCache::ObjectCache(Options given) : options(std::move(given)) {
 }
 
 void ObjectCache::warnOnce(const std::string &kind, const std::string &text) {
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    if (!warned.try_emplace(kind, true).second)
-      return;
-  }
+  if (!seen.lock()->warned.try_emplace(kind, true).second)
+    return;
   if (options.warn)
     options.warn(text);
   else
@@ -131,10 +128,7 @@ void ObjectCache::quarantine(const std::string &path, llvm::StringRef key, const
   (void)fs::create_directory(folder, /*IgnoreExisting=*/true, fs::perms::owner_all);
   if (fs::rename(path, folder + "/" + key.str()))
     (void)fs::remove(path);
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    notes[key.str()] = "its entry was " + reason + " and is in " + folder;
-  }
+  seen.lock()->notes[key.str()] = "its entry was " + reason + " and is in " + folder;
   warnOnce("quarantine", "a cached object was " + reason + " and is compiled again; it was moved to " + folder);
 }
 
@@ -164,10 +158,10 @@ bool ObjectCache::store(llvm::StringRef key, llvm::StringRef bytes) {
   bool full = false;
   {
     // Looking at all entries is slow; do it after every sixteenth of the limit that was written, and at first.
-    std::lock_guard<std::mutex> lock(mutex);
-    notes.erase(key.str());
-    full = bytesSincePrune == 0 || bytesSincePrune > options.maxBytes / 16;
-    bytesSincePrune = full ? 1 : bytesSincePrune + int64_t(bytes.size());
+    auto state = seen.lock();
+    state->notes.erase(key.str());
+    full = state->bytesSincePrune == 0 || state->bytesSincePrune > options.maxBytes / 16;
+    state->bytesSincePrune = full ? 1 : state->bytesSincePrune + int64_t(bytes.size());
   }
   if (full)
     prune(options.maxBytes);
@@ -194,9 +188,9 @@ std::string ObjectCache::explain(llvm::StringRef key) {
   case CacheFileState::Absent:
     break;
   }
-  std::lock_guard<std::mutex> lock(mutex);
-  auto note = notes.find(key.str());
-  if (note != notes.end())
+  auto state = seen.lock();
+  auto note = state->notes.find(key.str());
+  if (note != state->notes.end())
     return "miss: " + note->second;
   return "miss: " + (reason.empty()
                          ? "there is no entry " + entryPath(key) +

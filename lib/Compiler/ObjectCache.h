@@ -16,6 +16,7 @@
 #ifndef TILEWRIGHT_LIB_COMPILER_OBJECTCACHE_H
 #define TILEWRIGHT_LIB_COMPILER_OBJECTCACHE_H
 
+#include "tilewright/ForkMutex.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/BLAKE3.h"
@@ -24,7 +25,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
 namespace tilewright {
@@ -98,10 +98,12 @@ private:
   Options options;
   std::string directory;
   std::string disabled;
-  std::mutex mutex;                         ///< guards the three below
-  std::map<std::string, bool> warned;       ///< kinds of trouble already told
-  std::map<std::string, std::string> notes; ///< by key: what happened to its entry in this process
-  int64_t bytesSincePrune = 0;
+  struct Seen {
+    std::map<std::string, bool> warned;       ///< kinds of trouble already told
+    std::map<std::string, std::string> notes; ///< by key: what happened to its entry in this process
+    int64_t bytesSincePrune = 0;
+  };
+  runtime::ForkSafe<Seen> seen;
 };
 
 /// The default folder, from the environment; empty with a reason in `error` when there is no home.

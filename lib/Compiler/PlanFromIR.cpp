@@ -128,8 +128,10 @@ llvm::Expected<plan::Plan> planFromIR(plan::ProgramOp program) {
       if (isNew)
         out.kernels.push_back(launch.getKernel().str());
       step.callee = entry->second;
-      for (int64_t number : launch.getBuffers())
-        step.operands.push_back({static_cast<int32_t>(number), {}});
+      for (auto [i, number] : llvm::enumerate(launch.getBuffers())) {
+        const int64_t start = launch.getStarts() ? (*launch.getStarts())[i] : 0;
+        step.operands.push_back({static_cast<int32_t>(number), start ? plan::Expr::constant(start) : plan::Expr()});
+      }
       step.writes = launch.getWrites();
       for (unsigned i = 0; i < launch.getSizes().getNumResults(); ++i)
         step.sizes.push_back(exprFrom(launch.getSizes(), i));

@@ -11,6 +11,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
 #include "tilewright/Compiler.h"
+#include "tilewright/ForkMutex.h"
 #include "tilewright/Pipelines.h"
 #include "tilewright/Target.h"
 #include "tilewright/Tuner.h"
@@ -19,7 +20,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
-#include <mutex>
+#include <map>
 
 using namespace mlir;
 
@@ -43,6 +44,7 @@ struct Session::State {
   CaughtThreads threads;
   MLIRContext context;
   bool crashed = false;
+  const uint64_t generation = runtime::forkGeneration();
 };
 
 Session::Session() : state(std::make_unique<State>()) {}
@@ -51,6 +53,15 @@ Session::~Session() {
     (void)state.release(); // threads of it stand still
 }
 MLIRContext &Session::context() { return state->context; }
+bool Session::isOfThisProcess() const { return state->generation == runtime::forkGeneration(); }
+
+/// A pass would wait for threads that are not there.
+static llvm::Error requireThisProcess(const Session &session) {
+  if (session.isOfThisProcess())
+    return llvm::Error::success();
+  return llvm::createStringError("this session was made before the process was forked, and its threads stayed in "
+                                 "the parent; make a new session in the child");
+}
 
 namespace {
 
@@ -60,11 +71,14 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-/// Collects the diagnostics of a stage: an error must reach the caller with its text, not the terminal.
+/// Collects the diagnostics of a stage: an error must reach the caller with its text, not the terminal. Warnings go to
+/// `warnings`.
 class ErrorText {
 public:
-  explicit ErrorText(MLIRContext &context)
-      : handler(&context, [this](Diagnostic &diagnostic) {
+  ErrorText(MLIRContext &context, std::vector<std::string> &warnings)
+      : handler(&context, [&](Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
+            warnings.push_back(diagnostic.str());
           if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
             return;
           llvm::raw_string_ostream stream(text);
@@ -103,9 +117,9 @@ std::vector<Stage> stagesOf(Target &target, const Options &options) {
   return stages;
 }
 
-llvm::Error runStage(ModuleOp module, Stage &stage) {
+llvm::Error runStage(ModuleOp module, Stage &stage, std::vector<std::string> &warnings) {
   MLIRContext &context = *module.getContext();
-  ErrorText errors(context);
+  ErrorText errors(context, warnings);
   PassManager pm(&context, ModuleOp::getOperationName());
   pm.enableVerifier(std::getenv("TILEWRIGHT_VERIFY") != nullptr);
   stage.build(pm);
@@ -121,10 +135,8 @@ llvm::Error runStage(ModuleOp module, Stage &stage) {
 std::string nextDumpFolder(const std::string &directory) {
   if (directory.empty())
     return "";
-  static auto *mutex = new std::mutex;
-  static auto *graphs = new std::map<std::string, int>;
-  std::lock_guard<std::mutex> lock(*mutex);
-  int number = (*graphs)[directory]++;
+  static auto *graphs = new runtime::ForkSafe<std::map<std::string, int>>;
+  int number = (*graphs->lock())[directory]++;
   return number == 0 ? directory : directory + "/graph-" + std::to_string(number);
 }
 
@@ -194,10 +206,14 @@ static llvm::Error requireModel(ModuleOp module, const Options &options) {
 
 llvm::Error Session::lowerTo(ModuleOp module, StringRef stage, const Options &options,
                              llvm::function_ref<void(StringRef stage)> after) {
+  if (llvm::Error failed = requireThisProcess(*this))
+    return failed;
   return caught<llvm::Error>(state->crashed, [&] { return lowerHere(module, stage, options, after); });
 }
 
 llvm::Expected<std::shared_ptr<Program>> Session::compile(ModuleOp module, const Options &options) {
+  if (llvm::Error failed = requireThisProcess(*this))
+    return std::move(failed);
   return caught<llvm::Expected<std::shared_ptr<Program>>>(state->crashed, [&] { return compileHere(module, options); });
 }
 
@@ -221,7 +237,11 @@ llvm::Error Session::lowerHere(ModuleOp module, StringRef stage, const Options &
     return llvm::createStringError("stage '" + stage + "' lies before '" + options.startAt +
                                    "', at whose end this IR was saved");
   for (Stage &step : stagesOf(**target, options)) {
-    if (llvm::Error failed = runStage(module, step))
+    std::vector<std::string> warnings;
+    llvm::Error failed = runStage(module, step, warnings);
+    for (const std::string &warning : warnings)
+      llvm::errs() << "tilewright: warning: " << warning << "\n";
+    if (failed)
       return failed;
     if (after)
       after(step.name);
@@ -254,7 +274,7 @@ llvm::Expected<std::shared_ptr<Program>> Session::compileHere(ModuleOp module, c
   size_t number = 0;
   for (Stage &stage : stagesOf(*target, options)) {
     auto start = Clock::now();
-    if (llvm::Error failed = runStage(module, stage))
+    if (llvm::Error failed = runStage(module, stage, report.warnings))
       return std::move(failed);
     report.stageMilliseconds.push_back({stage.name.str(), since(start)});
     if (llvm::Error failed = dump(module, dumpFolder, ++number, stage.name))

@@ -1,8 +1,9 @@
 //===- Targets.cpp - the registry of targets and their plug-ins ----------------------===//
+#include "tilewright/ForkMutex.h"
 #include "tilewright/Target.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/DynamicLibrary.h"
-#include <mutex>
+#include "llvm/Support/raw_ostream.h"
 
 namespace tilewright {
 
@@ -13,17 +14,10 @@ llvm::Expected<std::vector<DesignFile>> Target::files(mlir::ModuleOp, const Opti
 }
 
 namespace {
-struct TargetRegistry {
-  std::mutex mutex;
+struct TargetList {
   std::vector<std::unique_ptr<Target>> targets;
   std::string pluginError;
   bool loaded = false;
-
-  /// Never destroyed: LLVM closes plug-ins when the process ends, and their targets' code is gone then.
-  static TargetRegistry &get() {
-    static auto *registry = new TargetRegistry;
-    return *registry;
-  }
 
   void add(std::unique_ptr<Target> target) {
     for (auto &have : targets)
@@ -35,40 +29,51 @@ struct TargetRegistry {
   }
 };
 
-/// The house's targets and the plug-ins, once.
+/// Never destroyed: LLVM closes plug-ins when the process ends, and their targets' code is gone then.
+runtime::ForkSafe<TargetList> &targetList() {
+  static auto *list = new runtime::ForkSafe<TargetList>;
+  return *list;
+}
+
+/// Why `path` is no plug-in; empty: it is, and has registered its target.
+std::string loadPlugin(llvm::StringRef path) {
+  // A plug-in would bring, or look for, an LLVM of its own, and see none of ours.
+  if (TILEWRIGHT_HAS_LLVM_INSIDE)
+    return "this Tilewright comes from a wheel, which has LLVM linked into it and hidden; plug-ins need one built from "
+           "source with LLVM as a library";
+  std::string reason;
+  auto library = llvm::sys::DynamicLibrary::getPermanentLibrary(path.str().c_str(), &reason);
+  if (!library.isValid())
+    return reason;
+  void *entry = library.getAddressOfSymbol("tilewrightRegisterTarget");
+  if (!entry)
+    return "it exports no tilewrightRegisterTarget";
+  reinterpret_cast<void (*)()>(entry)();
+  return "";
+}
+
+/// Our own targets and the plug-ins, once. A plug-in that does not load is told at once: a model that names another
+/// target, or none, would never say that the one of the user is missing.
 void loadTargets() {
-  TargetRegistry &registry = TargetRegistry::get();
   {
-    std::lock_guard<std::mutex> lock(registry.mutex);
-    if (registry.loaded)
+    auto list = targetList().lock();
+    if (list->loaded)
       return;
-    registry.loaded = true;
-    registry.add(createCpuTarget());
-    registry.add(createReferenceTarget());
-    registry.add(createHlsTarget());
-    registry.add(createCudaTarget());
+    list->loaded = true;
+    list->add(createCpuTarget());
+    list->add(createReferenceTarget());
+    list->add(createHlsTarget());
+    list->add(createCudaTarget());
   }
   const char *plugins = std::getenv("TILEWRIGHT_PLUGINS");
   llvm::SmallVector<llvm::StringRef> paths;
   llvm::StringRef(plugins ? plugins : "").split(paths, ':', -1, /*KeepEmpty=*/false);
-  for (llvm::StringRef path : paths) {
-    // A plug-in would bring, or look for, an LLVM of its own, and see none of ours.
-    if (TILEWRIGHT_HAS_LLVM_INSIDE) {
-      registry.pluginError +=
-          "plug-in " + path.str() +
-          ": this Tilewright comes from a wheel, which has LLVM linked into it and hidden; plug-ins "
-          "need one built from source with LLVM as a library; ";
-      continue;
+  for (llvm::StringRef path : paths)
+    if (std::string reason = loadPlugin(path); !reason.empty()) {
+      llvm::errs() << "tilewright: warning: TILEWRIGHT_PLUGINS names " << path << ", which is not loaded: " << reason
+                   << "\n";
+      targetList().lock()->pluginError += "plug-in " + path.str() + ": " + reason + "; ";
     }
-    std::string reason;
-    auto library = llvm::sys::DynamicLibrary::getPermanentLibrary(path.str().c_str(), &reason);
-    void *entry = library.isValid() ? library.getAddressOfSymbol("tilewrightRegisterTarget") : nullptr;
-    if (entry)
-      reinterpret_cast<void (*)()>(entry)();
-    else
-      registry.pluginError += "plug-in " + path.str() + ": " +
-                              (library.isValid() ? "it exports no tilewrightRegisterTarget" : reason) + "; ";
-  }
 }
 } // namespace
 
@@ -83,35 +88,29 @@ std::string suggestName(llvm::StringRef name, llvm::ArrayRef<std::string> known)
   return best ? " (did you mean '" + *best + "'?)" : "";
 }
 
-void registerTarget(std::unique_ptr<Target> target) {
-  TargetRegistry &registry = TargetRegistry::get();
-  std::lock_guard<std::mutex> lock(registry.mutex);
-  registry.add(std::move(target));
-}
+void registerTarget(std::unique_ptr<Target> target) { targetList().lock()->add(std::move(target)); }
 
 Target *findTarget(llvm::StringRef name, std::string &error) {
   loadTargets();
-  TargetRegistry &registry = TargetRegistry::get();
-  std::lock_guard<std::mutex> lock(registry.mutex);
+  auto list = targetList().lock();
   std::vector<std::string> known;
-  for (auto &target : registry.targets) {
+  for (auto &target : list->targets) {
     if (target->name() == name)
       return target.get();
     known.push_back(target->name().str());
   }
   error =
       "unknown target '" + name.str() + "'" + suggestName(name, known) + "; known targets: " + llvm::join(known, ", ");
-  if (!registry.pluginError.empty())
-    error += " (" + registry.pluginError + ")";
+  if (!list->pluginError.empty())
+    error += " (" + list->pluginError + ")";
   return nullptr;
 }
 
 std::vector<std::string> targetNames() {
   loadTargets();
-  TargetRegistry &registry = TargetRegistry::get();
-  std::lock_guard<std::mutex> lock(registry.mutex);
+  auto list = targetList().lock();
   std::vector<std::string> names;
-  for (auto &target : registry.targets)
+  for (auto &target : list->targets)
     names.push_back(target->name().str());
   return names;
 }

@@ -48,7 +48,7 @@ void buildStructuredStage(OpPassManager &pm, bool keepRoundings, const KernelLim
   pm.addNestedPass<func::FuncOp>(createCSEPass());
   pm.addNestedPass<func::FuncOp>(createInlineElementwise());
   pm.addNestedPass<func::FuncOp>(createMaterializeViews());
-  pm.addPass(createFormKernels({limits.mostProducts, limits.columnsToSpan}));
+  pm.addPass(createFormKernels({limits.mostProducts, limits.columnsToSpan, limits.readSlices}));
   pm.addPass(createMarkInPlace());
   pm.addPass(createVerifyStructured());
 }
@@ -80,6 +80,7 @@ void buildTiledStage(OpPassManager &pm, const MachineShape &machine, const Sched
     ApplyRecordsOptions records;
     records.records = sources.records;
     records.machine = sources.machine;
+    records.rates = sources.rates;
     records.strict = sources.strict;
     records.deterministic = sources.deterministic;
     records.stamp = sources.stamp;

@@ -93,6 +93,7 @@ public:
         clusterOf[&op] = clusters.size();
         clusters.emplace_back();
         clusters.back().push_back(&op);
+        levelOf.push_back(levelBehind(&op, /*except=*/-1) + 1);
       }
     }
   }
@@ -116,6 +117,7 @@ private:
         tell(true, op, clusters[candidate].front(), "");
         clusterOf[op] = candidate;
         clusters[candidate].push_back(op);
+        raiseLevel(candidate, levelBehind(op, candidate) + 1);
         return true;
       }
       tell(false, op, clusters[candidate].front(), reason);
@@ -317,10 +319,57 @@ private:
                         [&](Operation *user) { return isContractionRoot(user) && llvm::is_contained(members, user); });
   }
 
+  /// The highest level of the kernels, but for `except`, that read a result of `op`; -1: none does.
+  int64_t levelBehind(Operation *op, int64_t except) {
+    int64_t level = -1;
+    SmallVector<Operation *> stack{op};
+    llvm::SmallPtrSet<Operation *, 8> seen;
+    while (!stack.empty())
+      for (Operation *nested : stack.pop_back_val()->getUsers()) {
+        Operation *user = inMain(nested, main);
+        auto found = clusterOf.find(user);
+        if (found == clusterOf.end()) {
+          if (seen.insert(user).second)
+            stack.push_back(user); // a view
+        } else if (found->second != except) {
+          level = std::max(level, levelOf[found->second]);
+        }
+      }
+    return level;
+  }
+
+  /// Sets the level of `cluster` to at least `level`, and so that of all that come before it.
+  void raiseLevel(int64_t cluster, int64_t level) {
+    SmallVector<std::pair<int64_t, int64_t>> work{{cluster, level}};
+    while (!work.empty()) {
+      auto [raised, to] = work.pop_back_val();
+      if (levelOf[raised] >= to)
+        continue;
+      levelOf[raised] = to;
+      SmallVector<Operation *> readers(clusters[raised]);
+      llvm::SmallPtrSet<Operation *, 8> seen;
+      while (!readers.empty())
+        readers.pop_back_val()->walk([&](Operation *inner) {
+          for (Value operand : inner->getOperands()) {
+            Operation *maker = operand.getDefiningOp() ? inMain(operand.getDefiningOp(), main) : nullptr;
+            if (!maker)
+              continue;
+            if (auto found = clusterOf.find(maker); found == clusterOf.end()) {
+              if (!isComputation(maker) && seen.insert(maker).second)
+                readers.push_back(maker); // a view
+            } else if (found->second != raised) {
+              work.push_back({found->second, to + 1});
+            }
+          }
+        });
+    }
+  }
+
   /// True when a path leads from `op` through an op outside the candidate kernel back into it: a cycle, if joined.
   bool reachesThroughOthers(Operation *op, int64_t candidate) {
     SmallVector<Operation *> stack;
     llvm::DenseSet<Operation *> seen;
+    const int64_t level = levelOf[candidate];
     auto visit = [&](Operation *from) {
       for (Operation *nested : from->getUsers()) {
         Operation *user = inMain(nested, main);
@@ -332,6 +381,8 @@ private:
         }
         // A kernel runs as a whole: what any member feeds comes after it.
         if (found != clusterOf.end()) {
+          if (levelOf[found->second] <= level)
+            continue; // no path leads from there to the candidate
           for (Operation *member : clusters[found->second])
             if (seen.insert(member).second)
               stack.push_back(member);
@@ -363,6 +414,9 @@ private:
   Builder &builder;
   int64_t mostProducts, columnsToSpan;
   llvm::DenseMap<Operation *, int64_t> order;
+  /// Of each cluster: higher than that of every kernel that reads what it makes. Without it each question whether a
+  /// path leads to a kernel would look at all that follows in the graph.
+  std::vector<int64_t> levelOf;
 };
 
 struct FormKernels : impl::FormKernelsBase<FormKernels> {
@@ -375,13 +429,17 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
     if (!main)
       return;
     Builder builder(&getContext());
+    // What nobody reads any more would be a reader of what it reads: a result of a kernel that no call takes.
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(main.getBody().front())))
+      if (isOpTriviallyDead(&op))
+        op.erase();
     separateFills(main);
     Clustering clustering(main, builder, mostProducts, columnsToSpan);
     if (auto earlier = dyn_cast_or_null<ArrayAttr>(main->removeAttr("tw.decisions")))
       llvm::append_range(clustering.decisions, earlier);
     clustering.run();
     module->setAttr("tw.decisions", builder.getArrayAttr(clustering.decisions));
-    if (failed(outlineKernels(module, main, clustering.clusters)))
+    if (failed(outlineKernels(module, main, clustering.clusters, readSlices)))
       signalPassFailure();
   }
 };

@@ -3,6 +3,8 @@
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Sizes.h"
 #include "dialects/Tile/Tile.h"
+#include "dialects/Tile/Views.h"
+#include "lib/Structured/FixedValues.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,6 +22,25 @@ namespace tilewright::structured {
 using namespace tile;
 namespace {
 
+/// So many slices of one tensor are operands of kernels, not a part of each.
+constexpr size_t manySlices = 8;
+
+/// The dense slices of @main of which there are many of one tensor, of one type. Those of parameters stay parts of the
+/// kernels: what is packed of a parameter is packed of all of it.
+llvm::DenseSet<Operation *> slicesToRead(func::FuncOp main) {
+  llvm::MapVector<std::pair<Value, Type>, SmallVector<Operation *>> bySource;
+  for (auto slice : main.getBody().front().getOps<tensor::ExtractSliceOp>())
+    if (denseSliceOffset(slice) && !isFixed(slice.getSource()) && llvm::none_of(slice->getUsers(), [](Operation *user) {
+          return isa<func::ReturnOp, tensor::ExtractSliceOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user);
+        }))
+      bySource[{slice.getSource(), slice.getType()}].push_back(slice);
+  llvm::DenseSet<Operation *> found;
+  for (auto &[source, slices] : bySource)
+    if (slices.size() >= manySlices)
+      found.insert(slices.begin(), slices.end());
+  return found;
+}
+
 /// Small ops that are repeated inside a kernel rather than passed to it.
 bool isCloned(Operation *op) {
   if (isa<tensor::EmptyOp, linalg::FillOp, tensor::ExtractSliceOp>(op))
@@ -34,7 +55,11 @@ bool isCloned(Operation *op) {
 
 class Outliner {
 public:
-  Outliner(ModuleOp module, func::FuncOp main) : module(module), main(main), builder(module.getContext()) {}
+  Outliner(ModuleOp module, func::FuncOp main, bool readSlices)
+      : module(module), main(main), builder(module.getContext()) {
+    if (readSlices)
+      operandSlices = slicesToRead(main);
+  }
 
   LogicalResult outline(ArrayRef<Operation *> reversedMembers) {
     members.assign(reversedMembers.rbegin(), reversedMembers.rend());
@@ -227,7 +252,7 @@ private:
         return; // inside a body
       if (auto argument = dyn_cast<BlockArgument>(value); argument && argument.getOwner() != &main.getBody().front())
         return;
-      if (definition && isCloned(definition)) {
+      if (definition && isCloned(definition) && !operandSlices.contains(definition)) {
         collect(definition, clones, tensors, indices);
         clones.insert(definition);
       } else if (isa<IndexType>(value.getType())) {
@@ -276,6 +301,7 @@ private:
   int64_t count = 0;
   SmallVector<Operation *> members;
   llvm::SmallPtrSet<Operation *, 16> memberSet;
+  llvm::DenseSet<Operation *> operandSlices; ///< stay in @main
   llvm::StringMap<std::string> kernelByText;
   llvm::MapVector<Operation *, SmallVector<Location>> locations; ///< of ops that were equal to one that is kept
   llvm::DenseMap<AffineExpr, Value> valueByExpr;
@@ -283,8 +309,9 @@ private:
 };
 } // namespace
 
-LogicalResult outlineKernels(ModuleOp module, func::FuncOp main, ArrayRef<SmallVector<Operation *>> clusters) {
-  Outliner outliner(module, main);
+LogicalResult outlineKernels(ModuleOp module, func::FuncOp main, ArrayRef<SmallVector<Operation *>> clusters,
+                             bool readSlices) {
+  Outliner outliner(module, main, readSlices);
   // Consumers are outlined first, so that a producer's outside users are calls already.
   SmallVector<ArrayRef<Operation *>> inOrder;
   for (const SmallVector<Operation *> &cluster : llvm::reverse(clusters))

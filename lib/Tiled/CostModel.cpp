@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Tiled/CostModel.h"
+#include "tilewright/NumberText.h"
 
 #include <bit>
 #include <cstdio>
@@ -155,10 +156,8 @@ double nanosecondsPerElement(int64_t elements, double bytesPerElement, const Cos
 
 std::string describeCost(const Cost &cost) {
   constexpr const char *names[] = {"compute", "L2", "L3", "DRAM", "tasks"};
-  char text[64];
-  double us = cost.nanoseconds / 1000;
-  snprintf(text, sizeof text, us < 10 ? "%.1f us, %s" : "%.0f us, %s", us, names[int(cost.bound)]);
-  return text;
+  const double us = cost.nanoseconds / 1000;
+  return numberText("%.*f us, %s", us < 10 ? 1 : 0, us, names[int(cost.bound)]);
 }
 
 Cost costOfProduct(const ProductShape &shape, ProductTiles tiles, const CostMachine &machine) {

@@ -13,7 +13,8 @@
 //                                                     call @kernel_0(...) {tw.other_sizes = [@kernel_0_to_16]}
 //
 // and the plan launches the one whose range has the product of a call's sizes. With `strict` a kernel
-// that has a space and no record is an error. With `deterministic` a record whose schedule sums in another order than
+// that has a space and no record is an error. Where there are records of a kernel that do not hold here, a warning says
+// why, once in a process. With `deterministic` a record whose schedule sums in another order than
 // the default's is not used. With `stamp` kernels are told their keys, for the tuner.
 //
 // Tests: test/Tuner/tune.test, test/Tuner/size-classes.test
@@ -24,8 +25,11 @@
 #include "lib/Tuner/Records.h"
 #include "lib/Tuner/SizeClasses.h"
 #include "mlir/IR/SymbolTable.h"
+#include "tilewright/ForkMutex.h"
 #include "tilewright/Passes.h"
 #include "tilewright/ScheduleSpace.h"
+#include "llvm/Support/FileSystem.h"
+#include <map>
 
 using namespace mlir;
 
@@ -40,6 +44,7 @@ struct ApplyRecords : impl::ApplyRecordsBase<ApplyRecords> {
 
   void runOnOperation() override {
     RecordStore store(records);
+    SmallVector<RecordKey> missed;
     for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       auto schedule = kernel->getAttrOfType<DictionaryAttr>("tw.schedule");
       if (!kernel->hasAttr("tw.kernel") || !schedule)
@@ -62,9 +67,10 @@ struct ApplyRecords : impl::ApplyRecordsBase<ApplyRecords> {
         RecordKey key{sizes ? signatureIn(signature.exact, *sizes) : signature.exact, target, machine, epoch};
         std::optional<KernelRecord> record = store.find(key, why);
         any |= record.has_value();
+        if (!record)
+          missed.push_back(key);
         FailureOr<DictionaryAttr> own = schedule;
-        if (record && record->chosen != record->initial &&
-            !(deterministic && record->chosenClass != record->initialClass))
+        if (record && replacesDefault(*record))
           own = scheduleOf(kernel, schedule, *record, key);
         if (failed(own))
           return signalPassFailure();
@@ -80,6 +86,7 @@ struct ApplyRecords : impl::ApplyRecordsBase<ApplyRecords> {
       if (parts.size() > 1)
         split(kernel, parts);
     }
+    tellIgnored(missed);
     // Spaces are stamped for `strict` alone where nobody asks for them.
     if (!stamp)
       for (auto kernel : getOperation().getOps<func::FuncOp>())
@@ -93,6 +100,45 @@ private:
     int64_t least, most;
     DictionaryAttr schedule;
   };
+
+  /// Whether what `record` chose is another schedule than the default here. Where rates were measured anew since, its
+  /// default may not be the one here: then what it chose is applied whatever it was, and in deterministic mode nothing
+  /// is, since the order of the sums of the default here is in no record.
+  bool replacesDefault(const KernelRecord &record) const {
+    if (record.rates != rates)
+      return !deterministic;
+    return record.chosen != record.initial && !(deterministic && record.chosenClass != record.initialClass);
+  }
+
+  /// Says once in a process that there are records of these very kernels, and why they do not hold.
+  void tellIgnored(ArrayRef<RecordKey> missed) {
+    if (missed.empty() || !llvm::sys::fs::exists(records))
+      return;
+    struct Folder {
+      bool told = false;
+      std::multimap<std::string, RecordKey> bySignature;
+    };
+    // Leaked on purpose: threads may compile while statics are destroyed.
+    static auto *folders = new runtime::ForkSafe<std::map<std::string, Folder>>;
+    auto known = folders->lock();
+    auto [found, isNew] = known->try_emplace(records);
+    Folder &folder = found->second;
+    if (isNew)
+      for (const KernelRecord &record : RecordStore(records).all())
+        folder.bySignature.emplace(record.key.signature, record.key);
+    for (const RecordKey &key : missed)
+      for (auto [at, end] = folder.bySignature.equal_range(key.signature); at != end && !folder.told; ++at) {
+        const RecordKey &there = at->second;
+        if (there.target != key.target)
+          continue;
+        folder.told = true;
+        emitWarning(getOperation().getLoc(), "tuning records in '")
+            << records << "' are of kernels of this model and not used: "
+            << (there.machine != key.machine ? otherMachine(there.machine, key.machine)
+                                             : "they were measured with another version of the compiler")
+            << "; tune again, or see tilewright tune --explain=" << there.hash().substr(0, 12);
+      }
+  }
 
   static SmallVector<std::optional<SizeClass>> classesOf(func::FuncOp kernel) {
     if (tile::indexArguments(kernel).empty())

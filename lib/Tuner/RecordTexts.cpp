@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Tuner/Digest.h"
 #include "lib/Tuner/Records.h"
+#include "tilewright/NumberText.h"
 #include "tilewright/Target.h"
 #include "tilewright/Tuner.h"
 #include "llvm/Support/FileSystem.h"
@@ -57,7 +58,7 @@ llvm::Expected<std::string> explainRecords(llvm::StringRef folder, llvm::StringR
   llvm::Expected<Target *> target = configuredTarget(options);
   if (!target)
     return target.takeError();
-  const std::string machine = (*target)->machineKey(options);
+  const std::string machine = (*target)->recordKey(options);
   std::vector<std::string> damaged;
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -73,24 +74,24 @@ llvm::Expected<std::string> explainRecords(llvm::StringRef folder, llvm::StringR
     out << hash.substr(0, 12) << "  " << record.operations << "  "
         << (changed ? record.chosen : "default (" + record.initial + ")");
     if (changed && !record.seen.empty())
-      out << "  " << llvm::format("%.3f", record.seen.front().ratio) << " of the default's time";
+      out << "  " << numberText("%.3f", record.seen.front().ratio) << " of the default's time";
     out << "\n";
     if (key.empty())
       continue;
     out << "  signature  " << record.key.signature << "\n  target     " << record.key.target << "\n  machine    "
         << record.key.machine << "\n  epoch      " << record.key.epoch << "\n  tier       " << record.tier << ", "
-        << record.measurements << " schedules measured, noise " << llvm::format("%.1f%%", 100 * record.noise)
-        << "\n  default    " << record.initial << ", " << llvm::format("%.1f us", record.initialNanoseconds / 1000)
+        << record.measurements << " schedules measured, noise " << numberText("%.1f%%", 100 * record.noise)
+        << "\n  default    " << record.initial << ", " << numberText("%.1f us", record.initialNanoseconds / 1000)
         << "\n  verdict    " << record.verdict << "\n";
     for (const SeenSchedule &seen : record.seen)
       out << "  seen       " << seen.schedule << "  "
-          << llvm::format("%.3f [%.3f, %.3f]", seen.ratio, seen.low, seen.high) << "\n";
+          << numberText("%.3f [%.3f, %.3f]", seen.ratio, seen.low, seen.high) << "\n";
     for (const auto &[schedule, reason] : record.failures)
       out << "  failed     " << schedule << "  " << reason << "\n";
     if (record.key.target != options.target)
       out << "  not used here: it is for target " << record.key.target << "\n";
     else if (record.key.machine != machine)
-      out << "  not used here: it was measured on another machine; this one is " << machine << "\n";
+      out << "  not used here: " << tuner::otherMachine(record.key.machine, machine) << "\n";
     else
       out << "  used here for kernels of this signature, as long as the compiler's epoch is " << record.key.epoch
           << "\n";
@@ -103,7 +104,7 @@ llvm::Expected<std::string> explainRecords(llvm::StringRef folder, llvm::StringR
                                    "prints the keys of a model");
   out << shown << (shown == 1 ? " record" : " records") << " in " << folder;
   if (shown > 0)
-    out << llvm::format("; a compile finds one in %.3f ms (median)", lookUpTime(store, records));
+    out << numberText("; a compile finds one in %.3f ms (median)", lookUpTime(store, records));
   out << "\n";
   return text;
 }

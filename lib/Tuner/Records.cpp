@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Tuner/Records.h"
 #include "lib/Tuner/Digest.h"
+#include "tilewright/JsonText.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -24,11 +25,7 @@ namespace {
 
 constexpr int64_t recordFormat = 1;
 
-std::string printed(const json::Value &value) {
-  std::string text;
-  llvm::raw_string_ostream(text) << llvm::formatv("{0:2}", value);
-  return text;
-}
+std::string printed(const json::Value &value) { return jsonText(value, 2); }
 
 json::Array pair(llvm::StringRef a, llvm::StringRef b) {
   return json::Array{json::Value(a.str()), json::Value(b.str())};
@@ -108,6 +105,7 @@ json::Value toJson(const KernelRecord &record) {
                       {"target", record.key.target},
                       {"machine", record.key.machine},
                       {"epoch", record.key.epoch},
+                      {"rates", record.rates},
                       {"family", record.family},
                       {"sizes", std::move(sizes)},
                       {"operations", record.operations},
@@ -132,7 +130,7 @@ std::optional<KernelRecord> fromJson(llvm::StringRef text, std::string &why) {
     why = reason.str();
     return std::nullopt;
   };
-  llvm::Expected<json::Value> value = json::parse(text);
+  llvm::Expected<json::Value> value = parseJson(text);
   if (!value)
     return refuse("it is not JSON: " + llvm::toString(value.takeError()));
   json::Object *object = value->getAsObject();
@@ -160,6 +158,7 @@ std::optional<KernelRecord> fromJson(llvm::StringRef text, std::string &why) {
     return found.value_or(0);
   };
   record.key = {string("signature"), string("target"), string("machine"), string("epoch")};
+  record.rates = object->getString("rates").value_or("").str();
   record.family = string("family");
   record.operations = string("operations");
   record.initial = string("initial");
@@ -256,6 +255,16 @@ std::vector<KernelRecord> RecordStore::all(std::vector<std::string> *damaged) co
 
 std::vector<KernelRecord> RecordStore::neighbours(const KernelRecord &of, size_t most) const {
   return nearestRecords(all(), of, most);
+}
+
+std::string otherMachine(llvm::StringRef measured, llvm::StringRef here) {
+  auto [machine, threads] = measured.rsplit('|');
+  auto [thisMachine, theseThreads] = here.rsplit('|');
+  if (machine == thisMachine && !threads.empty() && !theseThreads.empty())
+    return ("it was measured with " + threads + " threads, and this compile is for " + theseThreads +
+            " (--threads, options={\"threads\": ...}, torch.set_num_threads())")
+        .str();
+  return ("it was measured on another machine (" + measured + "); this one is " + here).str();
 }
 
 std::vector<KernelRecord> nearestRecords(llvm::ArrayRef<KernelRecord> records, const KernelRecord &of, size_t most) {

@@ -31,6 +31,7 @@ struct RecordKey {
 
 struct KernelRecord {
   RecordKey key;
+  std::string rates;                     ///< Target::ratesKey(): `initial` is the default where they are the same
   std::string family;                    ///< the signature's, with all sizes left open
   std::vector<int64_t> sizes;            ///< those left open, in order
   std::string operations;                ///< for people
@@ -73,6 +74,9 @@ public:
 private:
   std::string folder;
 };
+
+/// Why what was measured on `measured` does not hold on `here`, two different keys of machines.
+std::string otherMachine(llvm::StringRef measured, llvm::StringRef here);
 
 /// Of `records` those of the same family, target and machine as `of`, the nearest sizes first, at most `most`; sizes
 /// are compared by their logarithms.

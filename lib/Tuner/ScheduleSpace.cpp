@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <locale>
 #include <sstream>
 
 namespace tilewright {
@@ -211,6 +212,7 @@ std::optional<SchedulePoint> ScheduleSpace::parse(std::string_view text, std::st
 
 std::string ScheduleSpace::print() const {
   std::ostringstream out;
+  out.imbue(std::locale::classic());
   for (const Knob &knob : knobs) {
     out << knob.name << ":";
     for (int64_t value : knob.values)

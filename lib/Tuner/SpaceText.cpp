@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tilewright/SpaceText.h"
+#include "tilewright/JsonText.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 
@@ -116,13 +117,11 @@ std::string spaceToText(const ScheduleSpace &space) {
       object["terms"] = std::move(terms);
     constraints.push_back(std::move(object));
   }
-  return llvm::formatv("{0}",
-                       json::Value(json::Object{{"knobs", std::move(knobs)}, {"constraints", std::move(constraints)}}))
-      .str();
+  return jsonText(json::Object{{"knobs", std::move(knobs)}, {"constraints", std::move(constraints)}});
 }
 
 std::optional<ScheduleSpace> spaceFromText(std::string_view text, std::string &why) {
-  llvm::Expected<json::Value> value = json::parse(llvm::StringRef(text.data(), text.size()));
+  llvm::Expected<json::Value> value = parseJson(llvm::StringRef(text.data(), text.size()));
   if (!value) {
     why = "it is not JSON: " + llvm::toString(value.takeError());
     return std::nullopt;

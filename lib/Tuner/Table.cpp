@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Tuner/Table.h"
 #include "lib/Tuner/WriteFile.h"
+#include "tilewright/JsonText.h"
 #include "tilewright/SpaceText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -105,7 +106,7 @@ llvm::Error writeTable(const Table &table, llvm::StringRef folder) {
   json::Array sizes;
   for (int64_t size : table.sizes)
     sizes.push_back(size);
-  llvm::Expected<json::Value> space = json::parse(spaceToText(table.searched.space));
+  llvm::Expected<json::Value> space = parseJson(spaceToText(table.searched.space));
   if (!space)
     return space.takeError();
   json::Object object{{"operations", table.operations},
@@ -119,7 +120,7 @@ llvm::Error writeTable(const Table &table, llvm::StringRef folder) {
   llvm::SmallString<128> path(folder);
   llvm::sys::path::append(path, fileName(table) + ".json");
   return writeFile(path.str().str(),
-                   [&](llvm::raw_ostream &out) { out << llvm::formatv("{0}\n", json::Value(std::move(object))); });
+                   [&](llvm::raw_ostream &out) { out << jsonText(json::Value(std::move(object))) + "\n"; });
 }
 
 llvm::Expected<std::vector<Table>> readTables(llvm::StringRef folder) {
@@ -137,7 +138,7 @@ llvm::Expected<std::vector<Table>> readTables(llvm::StringRef folder) {
     auto buffer = llvm::MemoryBuffer::getFile(file);
     if (!buffer)
       return llvm::createStringError(buffer.getError(), "cannot read '%s'", file.c_str());
-    llvm::Expected<json::Value> value = json::parse((*buffer)->getBuffer());
+    llvm::Expected<json::Value> value = parseJson((*buffer)->getBuffer());
     if (!value)
       return refuse(llvm::toString(value.takeError()));
     const json::Object *object = value->getAsObject();
@@ -150,7 +151,7 @@ llvm::Expected<std::vector<Table>> readTables(llvm::StringRef folder) {
     table.family = object->getString("family").value_or("").str();
     table.machine = object->getString("machine").value_or("").str();
     std::string why;
-    std::optional<ScheduleSpace> read = spaceFromText(llvm::formatv("{0}", *space).str(), why);
+    std::optional<ScheduleSpace> read = spaceFromText(jsonText(*space), why);
     if (!read)
       return refuse(why);
     table.searched.space = std::move(*read);

@@ -3,6 +3,7 @@
 // Test: test/Tuner/tune.test
 //
 //===----------------------------------------------------------------------===//
+#include "tilewright/NumberText.h"
 #include "tilewright/Tuner.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -53,24 +54,24 @@ void drawSeen(llvm::raw_ostream &out, const TunedKernel &row) {
     most = least + 0.1;
   auto x = [&](double ratio) { return left + width * (std::clamp(ratio, least, most) - least) / (most - least); };
   const double height = step * double(row.seen.size()) + 34;
-  out << llvm::format("<svg viewBox=\"0 0 %g %g\" role=\"img\" aria-label=\"schedules against the default\">",
-                      left + width + 60, height);
-  out << llvm::format("<line x1=\"%g\" x2=\"%g\" y1=\"0\" y2=\"%g\" stroke=\"var(--own)\" stroke-dasharray=\"4 3\"/>",
-                      x(1), x(1), height - 22);
+  out << numberText("<svg viewBox=\"0 0 %g %g\" role=\"img\" aria-label=\"schedules against the default\">",
+                    left + width + 60, height);
+  out << numberText("<line x1=\"%g\" x2=\"%g\" y1=\"0\" y2=\"%g\" stroke=\"var(--own)\" stroke-dasharray=\"4 3\"/>",
+                    x(1), x(1), height - 22);
   double y = 12;
   for (const SeenSchedule &seen : row.seen) {
     const bool chosen = seen.schedule == row.chosen;
     const char *color = chosen ? "var(--best)" : "var(--seen)";
-    out << llvm::format("<text x=\"%g\" y=\"%g\" text-anchor=\"end\">", left - 12, y + 4) << escaped(seen.schedule)
+    out << numberText("<text x=\"%g\" y=\"%g\" text-anchor=\"end\">", left - 12, y + 4) << escaped(seen.schedule)
         << "</text>"
-        << llvm::format("<line x1=\"%g\" x2=\"%g\" y1=\"%g\" y2=\"%g\" stroke=\"%s\" stroke-width=\"3\"/>", x(seen.low),
-                        x(seen.high), y, y, color)
-        << llvm::format("<circle cx=\"%g\" cy=\"%g\" r=\"5\" fill=\"%s\"/>", x(seen.ratio), y, color)
-        << llvm::format("<text x=\"%g\" y=\"%g\">%.3f</text>", left + width + 10, y + 4, seen.ratio);
+        << numberText("<line x1=\"%g\" x2=\"%g\" y1=\"%g\" y2=\"%g\" stroke=\"%s\" stroke-width=\"3\"/>", x(seen.low),
+                      x(seen.high), y, y, color)
+        << numberText("<circle cx=\"%g\" cy=\"%g\" r=\"5\" fill=\"%s\"/>", x(seen.ratio), y, color)
+        << numberText("<text x=\"%g\" y=\"%g\">%.3f</text>", left + width + 10, y + 4, seen.ratio);
     y += step;
   }
   for (double tick : {least, (least + most) / 2, most})
-    out << llvm::format("<text x=\"%g\" y=\"%g\" text-anchor=\"middle\">%.2f</text>", x(tick), height - 6, tick);
+    out << numberText("<text x=\"%g\" y=\"%g\" text-anchor=\"middle\">%.2f</text>", x(tick), height - 6, tick);
   out << "</svg>\n";
 }
 } // namespace
@@ -81,19 +82,19 @@ static void drawTuning(llvm::raw_ostream &out, const TuneReport &report, const s
     out << "<h2>At " << report.sizesText().substr(0, report.sizesText().size() - 2) << "</h2>\n";
   out << "<p>";
   if (report.untunedNanoseconds > 0)
-    out << llvm::format("The whole model takes %.3f [%.3f, %.3f] of the untuned time, which is %.3f ms: ", report.ratio,
-                        report.low, report.high, report.untunedNanoseconds / 1e6);
-  out << escaped(report.verdict) << llvm::format(". %.1f s in all.</p>\n", report.seconds);
+    out << numberText("The whole model takes %.3f [%.3f, %.3f] of the untuned time, which is %.3f ms: ", report.ratio,
+                      report.low, report.high, report.untunedNanoseconds / 1e6);
+  out << escaped(report.verdict) << numberText(". %.1f s in all.</p>\n", report.seconds);
   out << "<table><thead><tr><th>share</th><th>calls</th><th>schedules</th><th>measured</th><th>seconds</th><th>ratio</"
          "th>"
          "<th>noise</th><th>kernel</th></tr></thead><tbody>\n";
   for (const TunedKernel &row : report.kernels) {
-    out << llvm::format("<tr><td>%.1f%%</td><td>%lld</td><td>%lld</td><td>%lld</td><td>%.1f</td><td>", 100 * row.share,
-                        (long long)row.calls, (long long)row.points, (long long)row.measurements, row.seconds);
+    out << numberText("<tr><td>%.1f%%</td><td>%lld</td><td>%lld</td><td>%lld</td><td>%.1f</td><td>", 100 * row.share,
+                      (long long)row.calls, (long long)row.points, (long long)row.measurements, row.seconds);
     if (row.chosen != row.initial && !row.recorded)
-      out << llvm::format("%.3f", row.ratio);
-    out << llvm::format("</td><td>%.1f%%</td><td>", 100 * row.noise) << "<a href=\"#" << id << escaped(row.name)
-        << "\">" << escaped(row.name) << "</a> " << escaped(row.operations) << "</td></tr>\n";
+      out << numberText("%.3f", row.ratio);
+    out << numberText("</td><td>%.1f%%</td><td>", 100 * row.noise) << "<a href=\"#" << id << escaped(row.name) << "\">"
+        << escaped(row.name) << "</a> " << escaped(row.operations) << "</td></tr>\n";
   }
   out << "</tbody></table>\n";
   for (const TunedKernel &row : report.kernels) {
@@ -103,7 +104,7 @@ static void drawTuning(llvm::raw_ostream &out, const TuneReport &report, const s
         << "</code>: " << escaped(row.verdict) << "</p>\n";
     if (!row.key.empty())
       out << "<p class=\"soft\">key " << escaped(row.key.substr(0, 12))
-          << llvm::format(", default %.1f us", row.initialNanoseconds / 1000) << "</p>\n";
+          << numberText(", default %.1f us", row.initialNanoseconds / 1000) << "</p>\n";
     if (!row.seen.empty())
       drawSeen(out, row);
     if (!row.failures.empty()) {
@@ -155,33 +156,35 @@ std::string designPage(const std::vector<DesignPoint> &points, llvm::StringRef m
   out << head << "<h1>Designs of " << escaped(model)
       << "</h1>\n<p class=\"soft\">Estimated cycles over multipliers (DSP), both "
       << "axes logarithmic. Filled: no other design has fewer of both. Nothing was measured.</p>\n"
-      << llvm::format("<svg viewBox=\"0 0 %g %g\" role=\"img\" aria-label=\"latency over DSP\">", left + width + 60,
-                      top + height + 50);
+      << numberText("<svg viewBox=\"0 0 %g %g\" role=\"img\" aria-label=\"latency over DSP\">", left + width + 60,
+                    top + height + 50);
   std::string path;
   for (const DesignPoint &point : points) {
     if (!point.refusal.empty())
       continue;
-    out << llvm::format("<circle cx=\"%g\" cy=\"%g\" r=\"5\" fill=\"%s\" stroke=\"var(--best)\"><title>", x(point),
-                        y(point), point.best ? "var(--best)" : "none")
+    out << numberText("<circle cx=\"%g\" cy=\"%g\" r=\"5\" fill=\"%s\" stroke=\"var(--best)\"><title>", x(point),
+                      y(point), point.best ? "var(--best)" : "none")
         << point.dsp << " DSP, " << point.latency << " cycles, " << point.bram << " BRAM, " << point.uram
         << " URAM</title></circle>";
     if (point.best)
-      llvm::raw_string_ostream(path) << llvm::format("%s%g %g", path.empty() ? "M" : " L", x(point), y(point));
+      llvm::raw_string_ostream(path) << numberText("%s%g %g", path.empty() ? "M" : " L", x(point), y(point));
   }
   out << "<path d=\"" << path << "\" fill=\"none\" stroke=\"var(--seen)\" stroke-width=\"2\"/>"
-      << llvm::format(
+      << numberText(
              "<text x=\"%g\" y=\"%g\">%.0f DSP</text><text x=\"%g\" y=\"%g\" text-anchor=\"end\">%.0f DSP</text>", left,
              top + height + 40, std::exp2(leastDsp), left + width, top + height + 40, std::exp2(mostDsp))
-      << llvm::format("<text x=\"%g\" y=\"%g\" text-anchor=\"end\">%.0f</text><text x=\"%g\" y=\"%g\" "
-                      "text-anchor=\"end\">%.0f</text></svg>\n",
-                      left - 14, top + 4, std::exp2(mostLatency), left - 14, top + height + 4, std::exp2(leastLatency))
-      << "<table><thead><tr><th>offered</th><th>DSP</th><th>BRAM</th><th>URAM</th><th>latency</th><th>interval</th><th></th></tr>"
+      << numberText("<text x=\"%g\" y=\"%g\" text-anchor=\"end\">%.0f</text><text x=\"%g\" y=\"%g\" "
+                    "text-anchor=\"end\">%.0f</text></svg>\n",
+                    left - 14, top + 4, std::exp2(mostLatency), left - 14, top + height + 4, std::exp2(leastLatency))
+      << "<table><thead><tr><th>offered</th><th>DSP</th><th>BRAM</th><th>URAM</th><th>latency</th><th>interval</"
+         "th><th></th></tr>"
          "</thead><tbody>\n";
   for (const DesignPoint &point : points) {
     out << "<tr><td>" << point.offered << "</td>";
     if (point.refusal.empty())
       out << "<td>" << point.dsp << "</td><td>" << point.bram << "</td><td>" << point.uram << "</td><td>"
-          << point.latency << "</td><td>" << point.interval << "</td><td>" << (point.best ? "best" : "") << "</td></tr>\n";
+          << point.latency << "</td><td>" << point.interval << "</td><td>" << (point.best ? "best" : "")
+          << "</td></tr>\n";
     else
       out << "<td colspan=\"5\"></td><td>" << escaped(point.refusal) << "</td></tr>\n";
   }

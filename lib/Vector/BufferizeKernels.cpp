@@ -86,6 +86,57 @@ void passByMemory(func::FuncOp kernel) {
   kernel.setFunctionType(builder.getFunctionType(body.getArgumentTypes(), {}));
 }
 
+/// Whether `value` is an argument, or a part or reshape of one.
+bool isArgument(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (isa<bufferization::ToTensorOp>(op))
+      return true;
+    if (!isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+      return false;
+    value = op->getOperand(0);
+  }
+  return false;
+}
+
+/// A concatenation of many parts: what is inserted, one after the other, into an argument that the kernel returns, is
+/// copied there. The analysis of one-shot bufferization compares each insertion with all others, of 400 parts for
+/// minutes.
+///
+/// Before:  %1 = tensor.insert_slice %a into %out[0, 0] ...; %2 = tensor.insert_slice %b into %1[1, 0] ...; return %2
+/// After:   materialize %a in subview %out[0, 0]; materialize %b in subview %out[1, 0]
+void insertByMemory(func::FuncOp kernel) {
+  constexpr size_t many = 8;
+  Block &body = kernel.getBody().front();
+  IRRewriter rewriter(kernel.getContext());
+  for (auto materialize : llvm::make_early_inc_range(body.getOps<bufferization::MaterializeInDestinationOp>())) {
+    SmallVector<tensor::InsertSliceOp> chain; // the last first
+    Value value = materialize.getSource();
+    while (auto insert = value.getDefiningOp<tensor::InsertSliceOp>()) {
+      if (!insert->hasOneUse() || !isArgument(insert.getSource()))
+        break;
+      chain.push_back(insert);
+      value = insert.getDest();
+    }
+    auto whole = value.getDefiningOp<bufferization::ToTensorOp>();
+    if (chain.size() < many || !whole || whole.getBuffer() != materialize.getDest())
+      continue;
+    rewriter.setInsertionPoint(materialize);
+    for (tensor::InsertSliceOp insert : llvm::reverse(chain)) {
+      auto type = memref::SubViewOp::inferRankReducedResultType(
+          insert.getSourceType().getShape(), cast<MemRefType>(whole.getBuffer().getType()), insert.getMixedOffsets(),
+          insert.getMixedSizes(), insert.getMixedStrides());
+      Value part =
+          memref::SubViewOp::create(rewriter, insert.getLoc(), type, whole.getBuffer(), insert.getMixedOffsets(),
+                                    insert.getMixedSizes(), insert.getMixedStrides());
+      bufferization::MaterializeInDestinationOp::create(rewriter, insert.getLoc(), Type(), insert.getSource(), part,
+                                                        /*restrict=*/true, /*writable=*/true);
+    }
+    rewriter.eraseOp(materialize);
+    for (tensor::InsertSliceOp insert : chain)
+      rewriter.eraseOp(insert);
+  }
+}
+
 struct BufferizeKernels : impl::BufferizeKernelsBase<BufferizeKernels> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -103,6 +154,7 @@ struct BufferizeKernels : impl::BufferizeKernelsBase<BufferizeKernels> {
     for (func::FuncOp kernel : kernels) {
       expandPads(kernel);
       passByMemory(kernel);
+      insertByMemory(kernel);
       bufferization::BufferizationState state;
       if (failed(bufferization::runOneShotBufferize(kernel, options, state))) {
         kernel.emitOpError("cannot be bufferized");

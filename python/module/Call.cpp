@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "python/module/Call.h"
 #include "python/module/ProfilerSpan.h"
+#include "llvm/ADT/ScopeExit.h"
 #include <cstdio>
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -126,12 +127,11 @@ private:
       throw py::value_error("tilewright: argument " + spec.name + " is not on the CPU (DLPack device " +
                             std::to_string(tensor.device.type) + "); move it with .cpu()");
     if (call.gpu >= 0 && !isNumber && (tensor.device.type != cuda || tensor.device.id != call.gpu))
-      throw py::value_error(
-          "tilewright: argument " + spec.name + " is on " +
-          (tensor.device.type == cpu    ? "the CPU"
-           : tensor.device.type == cuda ? "cuda:" + std::to_string(tensor.device.id)
-                                        : "DLPack device " + std::to_string(tensor.device.type)) +
-          "; the graph was compiled for cuda:" + std::to_string(call.gpu) + "; move it there");
+      throw py::value_error("tilewright: argument " + spec.name + " is on " +
+                            (tensor.device.type == cpu    ? "the CPU"
+                             : tensor.device.type == cuda ? "cuda:" + std::to_string(tensor.device.id)
+                                                          : "DLPack device " + std::to_string(tensor.device.type)) +
+                            "; the graph was compiled for cuda:" + std::to_string(call.gpu) + "; move it there");
     int64_t rank = spec.sizes.size();
     if (tensor.ndim != rank || !std::equal(sizes, sizes + rank, tensor.shape))
       throw py::value_error("tilewright: argument " + spec.name + " has the sizes " +
@@ -239,11 +239,16 @@ py::list GraphCall::run(py::list arguments) {
     throw py::error_already_set();
   if (settled.load(std::memory_order_acquire))
     return runSettled(held);
-  std::unique_lock<std::mutex> turn(settling, std::defer_lock);
+  bool torn;
   {
     py::gil_scoped_release release; // whoever has the turn needs it
-    turn.lock();
+    torn = settling.lock();
   }
+  auto unlock = llvm::make_scope_exit([&] { settling.unlock(); });
+  if (torn)
+    throw std::runtime_error("tilewright: this process was forked while another thread made the first call of a frozen "
+                             "graph, which releases parameters as it packs them; make the first call before the fork, "
+                             "or compile in the child");
   py::list results = runSettled(held);
   settled.store(true, std::memory_order_release);
 #ifdef __GLIBC__
@@ -285,8 +290,7 @@ py::object GraphCall::makeResult(const Shapes &shapes, size_t output, void *&dat
     auto list = [&](const std::vector<int64_t> &all) {
       return std::vector<int64_t>(all.begin() + at, all.begin() + at + rank);
     };
-    py::object tensor =
-        makeOnDevice(std::string(scalarTypeName(spec.dtype)), list(shapes.sizes), list(shapes.strides));
+    py::object tensor = makeOnDevice(std::string(scalarTypeName(spec.dtype)), list(shapes.sizes), list(shapes.strides));
     data = addressOf(tensor);
     return tensor;
   }

@@ -5,8 +5,8 @@
 #include "python/module/Sizes.h"
 #include "python/module/Tensors.h"
 #include "tilewright/Compiler.h"
+#include "tilewright/ForkMutex.h"
 #include <atomic>
-#include <mutex>
 
 namespace tilewright::python {
 
@@ -57,7 +57,7 @@ public:
   pybind11::object seedSource, threadSource, makeDense;
   pybind11::object written; ///< called with the arguments that were written, and with their dense copies or None
   int64_t calls = 0, copies = 0;
-  int32_t gpu = -1;             ///< the CUDA device on which the graph's tensors are; -1: they are on the CPU
+  int32_t gpu = -1;              ///< the CUDA device on which the graph's tensors are; -1: they are on the CPU
   pybind11::object makeOnDevice; ///< then: called with (dtype, sizes, strides), makes a tensor there
   bool lettingGo = false;        ///< arguments are let go of as they are read, and results made as they are written
   std::vector<bool> neededAtEnd; ///< then: by argument, results are made of it, or it is written
@@ -103,7 +103,7 @@ private:
   std::vector<int64_t> shapesFor; ///< the symbols that `shapes` follows from
   /// Until parameters are released calls take turns: a pointer read by one must not be freed by another.
   std::atomic<bool> settled{true};
-  std::mutex settling;
+  runtime::ForkMutex settling;
   std::vector<pybind11::object> packedAhead; ///< what packAhead() reads, until a call has come
   size_t releasedBytes = 0;                  ///< since memory was last given back to the system
 };

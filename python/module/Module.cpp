@@ -5,6 +5,7 @@
 #include "tilewright/Explain.h"
 #include "tilewright/ExportedModel.h"
 #include "tilewright/HostCode.h"
+#include "tilewright/NumberText.h"
 #include "tilewright/OutputMemory.h"
 #include "tilewright/Target.h"
 #include "tilewright/Tuner.h"
@@ -91,16 +92,24 @@ Arg argFrom(py::handle value) {
   throw Refused("an argument of type " + std::string(py::str(py::type::of(value))) + " is not supported");
 }
 
-/// One compiler per thread, never destroyed: interpreters end with threads still alive.
+/// One compiler per thread, never destroyed: interpreters end with threads still alive. A forked child has one of its
+/// own: the parent's waits for threads that are not there, and destroying it would, too.
 Session &session() {
-  thread_local Session *instance = new Session;
-  thread_local bool renewed = false;
-  if (compilerHasCrashed() && !renewed) { // a session that crashed is locked; a new one still reads and writes IR
+  thread_local Session *instance = nullptr;
+  thread_local bool renewed = false; // a session that crashed is locked; a new one still reads and writes IR
+  const bool crashed = compilerHasCrashed() && !renewed;
+  if (!instance || !instance->isOfThisProcess() || crashed) {
     instance = new Session;
-    renewed = true;
+    renewed = compilerHasCrashed();
   }
   return *instance;
 }
+
+/// NoTuneWorker as an exception.
+class NoWorker : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
 
 /// GraphBuilder as Python sees it, and what it takes to call the result.
 class Graph {
@@ -211,12 +220,16 @@ public:
     }();
     if (PyErr_Occurred())
       throw py::error_already_set();
-    if (!report)
-      throwFailure(report.takeError(), copy);
+    if (!report) {
+      llvm::Error failed = report.takeError();
+      if (failed.isA<NoTuneWorker>())
+        throw NoWorker(llvm::toString(std::move(failed)));
+      throwFailure(std::move(failed), copy);
+    }
     for (const TuneReport *part : report->each()) {
-      char text[160] = "";
+      std::string text;
       if (part->untunedNanoseconds > 0)
-        snprintf(text, sizeof text, "%.3f of the untuned time [%.3f, %.3f]; ", part->ratio, part->low, part->high);
+        text = numberText("%.3f of the untuned time [%.3f, %.3f]; ", part->ratio, part->low, part->high);
       lines.push_back(part->sizesText() + "the whole graph: " + text + part->verdict);
       for (const std::string &problem : part->problems)
         lines.push_back("no record is kept: " + problem);
@@ -329,6 +342,7 @@ py::list timesOf(const GraphCall &call) {
 } // namespace
 
 PYBIND11_MODULE(_tilewright, m) {
+  py::register_exception<NoWorker>(m, "NoTuneWorker", PyExc_RuntimeError);
   m.doc() = "The compiler behind the package tilewright; private.";
   py::register_exception<Refused>(m, "Refused", PyExc_RuntimeError);
   py::register_exception<Crashed>(m, "Crashed", PyExc_RuntimeError);

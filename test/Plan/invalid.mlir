@@ -97,6 +97,24 @@ tw_plan.program @launch_c3 [] in [] to [] {
 
 // -----
 
+tw_plan.program @launch_c5_count [] in [] to [] {
+  tw_plan.buffer 0 input 0 bytes affine_map<() -> (64)>
+  tw_plan.buffer 1 output 0 bytes affine_map<() -> (64)>
+  // expected-error @below {{launch_c5: 1 starts for 2 operands}}
+  tw_plan.launch @kernel [0, 1] at [8] writes 2 sizes affine_map<() -> ()>
+}
+
+// -----
+
+tw_plan.program @launch_c5_written [] in [] to [] {
+  tw_plan.buffer 0 input 0 bytes affine_map<() -> (64)>
+  tw_plan.buffer 1 output 0 bytes affine_map<() -> (64)>
+  // expected-error @below {{launch_c5: operand 1 starts at byte 8}}
+  tw_plan.launch @kernel [0, 1] at [0, 8] writes 2 sizes affine_map<() -> ()>
+}
+
+// -----
+
 tw_plan.program @launch_c4 [] in [] to [] {
   tw_plan.buffer 0 packed 0 bytes affine_map<() -> (64)>
   // expected-error @below {{launch_c4: writes to packed buffer 0}}

@@ -91,3 +91,13 @@ def test_missing_plug_in_is_named(tmp_path):
                           env={**os.environ, "TILEWRIGHT_PLUGINS": "/nowhere/guest.so"})  # fmt: skip
     assert done.returncode == 1 and "unknown target 'guest'; known targets: cpu, reference" in done.stderr
     assert "/nowhere/guest.so" in done.stderr
+
+
+def test_a_plug_in_that_is_not_loaded_is_told_whatever_the_target(tmp_path):
+    model = tmp_path / "model.mlir"
+    model.write_text(MODEL)
+    for plugin, reason in (("/nowhere/guest.so", "No such file"), (str(next((BUILD / "lib").glob("libTilewright.so"))), "exports no tilewrightRegisterTarget")):
+        done = subprocess.run([BUILD / "bin" / "tilewright", "compile", model, "--emit=graph"], capture_output=True, text=True,
+                              env={**os.environ, "TILEWRIGHT_PLUGINS": plugin})  # fmt: skip
+        assert done.returncode == 0 and f"warning: TILEWRIGHT_PLUGINS names {plugin}, which is not loaded" in done.stderr, done.stderr
+        assert reason in done.stderr and done.stderr.count("TILEWRIGHT_PLUGINS") == 1

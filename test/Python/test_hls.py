@@ -403,3 +403,53 @@ def test_integers_are_those_of_cpu(tmp_path):
     data[4] ^= 1
     file.write_bytes(data)
     assert hls_trial.integers_of_cpu(model, folder) == ["cpu: result 1 differs in 1 of 8 elements"]
+
+
+def _designs():
+    import torch
+    from torch.nn import functional as F
+
+    torch.manual_seed(0)
+    x = torch.randn(4, 8)
+    return {
+        "transposed": (torch.nn.ConvTranspose2d(3, 4, 3, stride=2, padding=1, output_padding=1), (torch.randn(1, 3, 5, 5),)),
+        "transposed 1d": (torch.nn.ConvTranspose1d(4, 4, 4, stride=2, groups=2), (torch.randn(1, 4, 8),)),
+        "logsumexp": (lambda x: torch.logsumexp(x * 100, 1), (x,)),
+        "cast": (lambda x: ((x * 1000) @ torch.ones(8, 8) / 7).to(torch.int32), (x,)),
+        "comparison": (lambda x: (x.softmax(1).sum(1) > 1).to(torch.int64), (torch.randn(64, 33),)),
+        "argmax": (lambda x: x.softmax(1).argmax(1), (x,)),
+        "soft labels": (lambda x, t: F.cross_entropy(x, t), (x, torch.randn(4, 8).softmax(1))),
+    }
+
+
+@pytest.mark.parametrize("name", ["transposed", "transposed 1d", "logsumexp", "cast", "comparison", "argmax", "soft labels"])
+def test_designs_pass_their_benches(tmp_path, name):
+    import torch
+
+    class Model(torch.nn.Module):
+        def __init__(self, function):
+            super().__init__()
+            self.function = function
+
+        def forward(self, *inputs):
+            return self.function(*inputs)
+
+    function, inputs = _designs()[name]
+    tilewright.export(Model(function).eval(), inputs, tmp_path / "model.pt2")
+    made = hls_trial.generate(tmp_path / "model.pt2", tmp_path / "out")
+    assert made.returncode == 0, made.stderr
+    ran = build_and_run(tmp_path / "out")
+    assert ran.returncode == 0 and "PASS" in ran.stdout, ran.stdout + ran.stderr
+
+
+def test_a_model_that_calls_another_function(tmp_path):
+    (tmp_path / "model.mlir").write_text("""func.func private @f(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0 = tw.exp %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
+func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0 = func.call @f(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}""")
+    made = hls_trial.generate(tmp_path / "model.mlir", tmp_path / "out")
+    assert made.returncode == 1 and ":6: @main calls @f, and a model is one function" in made.stderr, made.stderr

@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -347,3 +348,82 @@ def test_damaged_library_is_not_loaded(example):
         (example / "classify.so").write_bytes(damaged[: random.integers(1, len(right))] if random.random() < 0.3 else damaged)
         said = run(DRIVER, "run", "classify.so", "--input", "x=x.npy", cwd=example, status=1)
         assert "is not the file that the manifest of the model 'classify' was written with" in said
+
+
+def test_libraries_of_two_kinds_in_one_folder(example):
+    """Each has a manifest; what they share is the same, or the second is refused and the first stays."""
+    run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example)
+    first = (example / "classify.json").read_bytes()
+    run(DRIVER, "compile", "classify.mlir", "-o", "classify.a", "--cpu=x86-64-v3", cwd=example)
+    assert (example / "classify.json").read_bytes() == first
+    for library in ("classify.so", "classify.a"):
+        assert library in run(DRIVER, "inspect", library, cwd=example)
+    assert "x86-64-v3" in run(DRIVER, "inspect", "classify.a", cwd=example)
+    other = (example / "classify.mlir").read_text().replace('tw.name = "x"', 'tw.name = "points"')
+    assert other != (example / "classify.mlir").read_text()
+    (example / "other").mkdir()
+    (example / "other" / "classify.mlir").write_text(other)
+    files = {path.name: path.read_bytes() for path in example.iterdir() if path.is_file()}
+    said = run(DRIVER, "compile", "other/classify.mlir", "-o", "classify.o", cwd=example, status=1)
+    assert "'classify.h' is also the header of 'classify.so'" in said and "-o" in said, said
+    assert files == {path.name: path.read_bytes() for path in example.iterdir() if path.is_file()}
+    (example / "classify.so").unlink()
+    run(DRIVER, "compile", "classify.mlir", "-o", "classify.o", cwd=example)
+    assert "classify.o" in (example / "classify.json").read_text()
+
+
+@needs_cc
+@pytest.mark.parametrize("name", ["remove", "exit", "malloc", "index", "time", "timer", "errno", "template", "thrd", "wchar_t", "linux", "EOF", "main"])
+def test_names_of_the_c_library(example, name):
+    """<stdio.h> and others are included before and after the header."""
+    run(DRIVER, "compile", "classify.mlir", "-o", f"{name}.so", cwd=example)
+    headers = "".join(f"#include <{one}.h>\n" for one in ("stdio", "stdlib", "string", "strings", "time", "signal", "errno", "math", "unistd", "threads", "pthread"))
+    use = f"int main(void) {{ model_{name} *m = model_{name}_create(NULL, NULL, 0); int bad = !m; model_{name}_destroy(m); return bad; }}\n"
+    for order in (f'{headers}#include "{name}.h"\n', f'#include "{name}.h"\n{headers}'):
+        (example / "use.c").write_text("#define _GNU_SOURCE\n" + order + use)
+        run("cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "use.c", f"./{name}.so", "-Wl,-rpath,$ORIGIN", "-o", "use", cwd=example)
+        run("./use", cwd=example)
+        if shutil.which("c++"):
+            (example / "use.cpp").write_text(order + use)
+            run("c++", "-Wall", "-Werror", "use.cpp", f"./{name}.so", "-o", "usepp", cwd=example)
+
+
+def test_a_compile_that_fails_or_is_killed_leaves_what_was_there(example):
+    run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example)
+
+    def state():
+        return {path.name: path.read_bytes() for path in example.iterdir() if path.is_file()}
+
+    before = state()
+    full = f"ulimit -f 8; exec {DRIVER} compile classify.mlir -o classify.so"  # files of 8 KiB at most, as on a full disk
+    done = subprocess.run(["bash", "-c", full], cwd=example, capture_output=True, text=True, timeout=120)
+    assert done.returncode != 0 and state() == before, done.stderr
+    if os.geteuid() != 0:
+        example.chmod(0o555)
+        assert "cannot" in run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example, status=1)
+        example.chmod(0o755)
+        assert state() == before
+    for delay in (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4):
+        process = subprocess.Popen([DRIVER, "compile", "classify.mlir", "-o", "classify.so"], cwd=example, stderr=subprocess.DEVNULL)
+        time.sleep(delay)
+        process.kill()
+        process.wait()
+        assert set(state()) == set(before)
+        run(DRIVER, "inspect", "classify.so", cwd=example)
+        np.save(example / "x.npy", np.float32([[1, 0]]))
+        run(DRIVER, "run", "classify.so", "--input", "x=x.npy", cwd=example)
+    for left in example.glob(".classify.making-*"):
+        os.utime(left, (0, 0))
+    run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example)
+    assert not list(example.glob(".classify.making-*"))
+
+
+def test_many_native_runs_at_once(example, tmp_path):
+    """The first compiles are written to one cache by all of them."""
+    np.save(example / "x.npy", np.float32([[1, 0]]))
+    environment = {**os.environ, "TILEWRIGHT_CACHE_DIR": str(tmp_path / "cache")}
+    processes = [subprocess.Popen([DRIVER, "run", "classify.mlir", "--seed=1"], cwd=example, env=environment, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True) for _ in range(60)]  # fmt: skip
+    said = {process.communicate(timeout=300)[0] for process in processes}
+    assert {process.returncode for process in processes} == {0} and len(said) == 1, said
+    assert not list((tmp_path / "cache").glob("quarantine/*"))

@@ -1,10 +1,13 @@
 """docs/examples/server: built, asked by many at once, given bad requests, ended."""
 
+import http.client
 import json
 import os
 import shutil
 import signal
+import statistics
 import subprocess
+import time
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
@@ -62,20 +65,48 @@ def test_requests_are_batched_and_get_their_own_rows(folder, server):
         answers = list(pool.map(lambda points: ask(f"{server}/classify", points), requests))
     for points, answer in zip(requests, answers):
         np.testing.assert_allclose(answer, expected(folder, points), rtol=1e-5)
-    statistics = ask(f"{server}/statistics")
-    assert statistics["requests"] == 24 and statistics["points"] == sum(len(points) for points in requests)
-    assert statistics["calls"] < 24
+    counted = ask(f"{server}/statistics")
+    assert counted["requests"] == 24 and counted["points"] == sum(len(points) for points in requests)
+    assert counted["calls"] < 24
 
 
 @pytest.mark.parametrize("body, said", [
     (b"{", "parse error"), (b"[]", "a list of 1 to 4096 points"), (b"7", "a list of"), ([[1]], r"a point has 2 numbers: [1]"),
-    ([[1, "a"]], "type must be number"), ([[0, 0]] * 4097, "a list of 1 to 4096 points"),
+    ([[1, "a"]], "type must be number"), (b"[" * 80_000, "nothing in them"), (b'{"a":' * 30_000, "nothing in them"),
+    (b"[[" + b'{"a":' * 20_000, "nothing in them"), (b"[[" + b"1," * 9_000 + b"1]]", "a point has 2 numbers: [1,1,1,"), ([[0, 0]] * 4097, "a list of 1 to 4096 points"),
 ])  # fmt: skip
 def test_bad_requests_are_told_why(server, body, said):
     with pytest.raises(urllib.error.HTTPError) as caught:
         ask(f"{server}/classify", body)
     assert caught.value.code == 400 and said in caught.value.read().decode()
     assert len(ask(f"{server}/classify", [[1, 0]])) == 1  # it lives on
+
+
+@pytest.mark.parametrize("body", [b"[" * 10**6, b" " * 10**6 + b"[[1, 0]]"], ids=["lists", "spaces"])
+def test_a_request_that_is_too_large(server, body):
+    with pytest.raises((urllib.error.HTTPError, ConnectionError, urllib.error.URLError)) as caught:
+        ask(f"{server}/classify", body)
+    if isinstance(caught.value, urllib.error.HTTPError):  # else it closed the connection while we were sending
+        assert caught.value.code == 413
+    assert len(ask(f"{server}/classify", [[1, 0]])) == 1
+
+
+def test_an_answer_does_not_wait_for_an_acknowledgement(folder):
+    """Nagle's algorithm holds the second packet of an answer back until the client's system confirms the first: 40 ms."""
+    process = subprocess.Popen(["./server", "0", "0"], cwd=folder, stdout=subprocess.PIPE, text=True)
+    try:
+        address = process.stdout.readline().strip().removeprefix("http://").removesuffix("/classify")
+        connection = http.client.HTTPConnection(address, timeout=30)
+        times = []
+        for _ in range(40):
+            start = time.perf_counter()
+            connection.request("POST", "/classify", b"[[1, 0]]", {"Content-Type": "application/json"})
+            assert len(json.load(connection.getresponse())) == 1
+            times.append(time.perf_counter() - start)
+        assert statistics.median(times) < 0.02, times
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=30) == 0
 
 
 def test_a_port_that_is_taken(folder, server):

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -177,3 +178,77 @@ def test_charts(tmp_path):
         subprocess.run([PROGRAM, "tune", model, f"--target={target}", "--trials=3", f"--records={tmp_path / 'records'}", f"--report={chart}"],
                        env=environment, check=True, timeout=300, capture_output=True)  # fmt: skip
         assert chart.read_bytes().startswith(b"\x89PNG") and chart.stat().st_size > 4000
+
+
+@pytest.mark.parametrize("worker, reason", [("", "no program is named"), ("/nowhere/python", "cannot start the worker"), ("/bin/false", "the worker ended by itself")])
+def test_without_a_worker_the_graph_is_compiled_untuned(tmp_path, monkeypatch, worker, reason):
+    """Python is embedded, and sys.executable is empty or the host program."""
+    monkeypatch.setattr(tilewright.tuning, "_interpreter", lambda: worker)
+    model, x = _mlp(), torch.randn(64, 96)
+    with pytest.warns(UserWarning, match=f"there are none: .*{reason}"):
+        result = _run(model, x, tune="quick", records=str(tmp_path))
+    assert torch.equal(result, _run(model, x, tune="off")) and not list(tmp_path.glob("*.json"))
+
+
+@pytest.mark.parametrize("executable", ["", "/usr/bin/some-game", None])
+def test_the_interpreter_is_found_where_python_is_embedded(monkeypatch, executable):
+    monkeypatch.setattr(sys, "executable", executable)
+    found = tilewright.tuning._interpreter()
+    assert Path(found).name.startswith("python") and os.access(found, os.X_OK)
+
+
+def _files(tmp_path):
+    model = tmp_path / "model.mlir"
+    model.write_text("""
+        func.func @main(%n: index {tw.symbol = "rows", tw.min = 2 : i64, tw.max = 64 : i64},
+                        %x: tensor<?x128xf32, affine_map<()[s0] -> (s0, 128)>> {tw.name = "x"},
+                        %w: tensor<128x256xf32> {tw.name = "w", tw.static})
+            -> (tensor<?x256xf32, affine_map<()[s0] -> (s0, 256)>> {tw.name = "y"}) {
+          %h = tw.matmul %x, %w : (tensor<?x128xf32, affine_map<()[s0] -> (s0, 128)>>, tensor<128x256xf32>)
+            -> tensor<?x256xf32, affine_map<()[s0] -> (s0, 256)>>
+          return %h : tensor<?x256xf32, affine_map<()[s0] -> (s0, 256)>>
+        }""")
+    environment = {**os.environ, "TILEWRIGHT_CACHE_DIR": str(tmp_path / "cache"), "TMPDIR": str(tmp_path)}
+
+    def run(*arguments, status=0):
+        done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=300, env=environment)
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    return model, f"--records={tmp_path / 'records'}", run
+
+
+def test_records_stay_when_the_machine_is_calibrated(tmp_path):
+    model, records, run = _files(tmp_path)
+    run("tune", model, records)
+    before = run("compile", model, records, "--tune=strict", "--emit=tiled")
+    # Other rates than any machine has: the default schedules are chosen anew, the measured ones are not.
+    run("calibrate")
+    run("compile", model, records, "--tune=strict", "--emit=tiled")
+    assert "record" in before
+    said = run("compile", model, records, "--threads=1", "--emit=tiled")
+    assert said.count("tuning records in") == 1 and "it was measured with" in said and "this compile is for 1" in said
+
+
+def test_sizes_to_tune_at_are_those_of_the_model(tmp_path):
+    model, records, run = _files(tmp_path)
+    assert "--sizes: 65 for rows, which is 2 to 64 in the model" in run("tune", model, records, "--sizes=65", status=1)
+    assert "--sizes: 1 for rows" in run("tune", model, records, "--sizes=1", status=1)
+    assert "--sizes has 2 values, and the model 1 symbolic sizes" in run("tune", model, records, "--sizes=8,8", status=1)
+
+
+def test_a_killed_tuning_leaves_no_folder_for_long(tmp_path):
+    model, records, run = _files(tmp_path)
+    environment = {**os.environ, "TILEWRIGHT_CACHE_DIR": str(tmp_path / "cache"), "TMPDIR": str(tmp_path)}
+    process = subprocess.Popen([PROGRAM, "tune", model, records], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    for _ in range(600):
+        if left := list(tmp_path.glob("tilewright-tune-*/*")):
+            break
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    assert left
+    for folder in tmp_path.glob("tilewright-tune-*"):
+        os.utime(folder, (0, 0))
+    run("tune", model, records)
+    assert not list(tmp_path.glob("tilewright-tune-*"))

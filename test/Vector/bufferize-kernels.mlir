@@ -55,3 +55,26 @@ func.func private @padded(%x: tensor<4xf32>, %out: tensor<7xf32>) -> tensor<7xf3
   } : tensor<4xf32> to tensor<7xf32>
   return %p : tensor<7xf32>
 }
+
+// -----
+
+// A concatenation of many parts is written part by part, each into its place.
+// CHECK-LABEL: func.func private @many_parts
+// CHECK-NOT: memref.alloc
+// CHECK: %[[P0:.*]] = memref.subview %{{.*}}[0, 0] [1, 4]
+// CHECK: linalg.copy ins(%{{.*}}) outs(%[[P0]]
+// CHECK: %[[P8:.*]] = memref.subview %{{.*}}[8, 0] [1, 4]
+// CHECK: linalg.copy ins(%{{.*}}) outs(%[[P8]]
+// CHECK: return{{$}}
+func.func private @many_parts(%p0: tensor<1x4xf32>, %p1: tensor<1x4xf32>, %p2: tensor<1x4xf32>, %p3: tensor<1x4xf32>, %p4: tensor<1x4xf32>, %p5: tensor<1x4xf32>, %p6: tensor<1x4xf32>, %p7: tensor<1x4xf32>, %p8: tensor<1x4xf32>, %out: tensor<9x4xf32>) -> tensor<9x4xf32> attributes {tw.kernel} {
+  %r0 = tensor.insert_slice %p0 into %out[0, 0] [1, 4] [1, 1] : tensor<1x4xf32> into tensor<9x4xf32>
+  %r1 = tensor.insert_slice %p1 into %r0[1, 0] [1, 4] [1, 1] : tensor<1x4xf32> into tensor<9x4xf32>
+  %r2 = tensor.insert_slice %p2 into %r1[2, 0] [1, 4] [1, 1] : tensor<1x4xf32> into tensor<9x4xf32>
+  %r3 = tensor.insert_slice %p3 into %r2[3, 0] [1, 4] [1, 1] : tensor<1x4xf32> into tensor<9x4xf32>
+  %r4 = tensor.insert_slice %p4 into %r3[4, 0] [1, 4] [1, 1] : tensor<1x4xf32> into tensor<9x4xf32>
+  %r5 = tensor.insert_slice %p5 into %r4[5, 0] [1, 4] [1, 1] : tensor<1x4xf32> into tensor<9x4xf32>
+  %r6 = tensor.insert_slice %p6 into %r5[6, 0] [1, 4] [1, 1] : tensor<1x4xf32> into tensor<9x4xf32>
+  %r7 = tensor.insert_slice %p7 into %r6[7, 0] [1, 4] [1, 1] : tensor<1x4xf32> into tensor<9x4xf32>
+  %r8 = tensor.insert_slice %p8 into %r7[8, 0] [1, 4] [1, 1] : tensor<1x4xf32> into tensor<9x4xf32>
+  return %r8 : tensor<9x4xf32>
+}

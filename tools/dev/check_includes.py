@@ -14,12 +14,14 @@ from pathlib import Path
 
 PASSES = {"tilewright/Passes.h", "tilewright/Passes.h.inc", "tilewright/StageContract.h"}
 RUNTIME_ABI = {"tilewright/RuntimeABI.h"}
+FORK = {"tilewright/ForkGeneration.h", "tilewright/ForkMutex.h"}  # locks that a forked child can take
+TEXTS = {"tilewright/JsonText.h", "tilewright/NumberText.h"}  # numbers as text, in every locale
 RATES = {"tilewright/MachineRates.h"}  # plain numbers: the runtime measures them, the cost model reads them
 
 # Room: what it may include besides itself, as path prefixes. Reasons stand where a line is not plain from the rule.
 ROOMS = {
     "dialects/Graph": set(),
-    "dialects/Tile": set(),
+    "dialects/Tile": {*TEXTS},
     "dialects/Plan": set(),
     "dialects/HLS": set(),
     "dialects/Schedule": {"dialects/Tile"},
@@ -30,25 +32,25 @@ ROOMS = {
     "lib/Frontend/OnnxModel": set(),
     "lib/Graph": {"dialects/Graph", *PASSES},
     # Hardware asks for it: which arguments are weights, the target hls says on the graph (tw_hls.value).
-    "lib/Graph/Fixed": {"dialects/Graph", "dialects/HLS/HLS.h", "tilewright/FixedPoint.h", *PASSES},
+    "lib/Graph/Fixed": {"dialects/Graph", "dialects/HLS/HLS.h", "tilewright/FixedPoint.h", *PASSES, *TEXTS},
     "lib/Structured": {"dialects/Graph", "dialects/Tile", *PASSES},
-    "lib/Tiled": {"dialects/Tile", "dialects/Schedule", "tilewright/ScheduleSpace.h", "tilewright/SpaceText.h", *PASSES, *RATES},
+    "lib/Tiled": {"dialects/Tile", "dialects/Schedule", "tilewright/ScheduleSpace.h", "tilewright/SpaceText.h", *PASSES, *RATES, *TEXTS},
     "lib/Vector": {"dialects/Tile", "dialects/Plan", *PASSES},
     # Targets ask the host about itself and load programs through HostCode.h, never through lib/Runtime.
     "lib/Target/*": {"dialects/Tile", "dialects/Plan", "dialects/HLS", "dialects/Schedule", "tilewright"},
     # MLIR-free: hostile files are tried on it with sanitizers, and ptx-check links nothing else.
-    "lib/Target/CUDA/PtxCheck": {"tilewright/PtxChecker.h", "tilewright/PtxTensorMap.h"},
+    "lib/Target/CUDA/PtxCheck": {"tilewright/NumberText.h", "tilewright/PtxChecker.h", "tilewright/PtxTensorMap.h"},
     # MLIR-free: the program that is scored on public designs links nothing else.
     "lib/Target/HLS/Estimate": set(),
     # MLIR-free: generated code and AOT libraries link these.
     "lib/Runtime/Plan": RUNTIME_ABI,
-    "lib/Runtime/Host": {"lib/Runtime/Plan", *RUNTIME_ABI, *RATES, "tilewright/CallersMemory.h", "tilewright/OutputMemory.h"},
+    "lib/Runtime/Host": {"lib/Runtime/Plan", *RUNTIME_ABI, *RATES, *FORK, "tilewright/CallersMemory.h", "tilewright/OutputMemory.h"},
     # Linked into every ahead-of-time library, never into libTilewright.
-    "lib/Runtime/Library": {"lib/Runtime/Host", "lib/Runtime/Plan", *RUNTIME_ABI},
-    "lib/Runtime/Jit": {"lib/Runtime/Host", "lib/Runtime/Plan", *RUNTIME_ABI},
+    "lib/Runtime/Library": {"lib/Runtime/Host", "lib/Runtime/Plan", *RUNTIME_ABI, *FORK},
+    "lib/Runtime/Jit": {"lib/Runtime/Host", "lib/Runtime/Plan", *RUNTIME_ABI, *FORK},
     # Frames are plans with their symbols filled in, whoever walks them; the emulated device is ptx-check's interpreter.
     "lib/Runtime/CUDA": {"lib/Runtime/Plan", "lib/Runtime/Host/Frame.h", "tilewright/CallersMemory.h", "tilewright/PtxChecker.h",
-                         "tilewright/PtxTensorMap.h", "tilewright/TensorMapRecipe.h", *RUNTIME_ABI},
+                         "tilewright/PtxTensorMap.h", "tilewright/TensorMapRecipe.h", *RUNTIME_ABI, *FORK},
     "lib/Tuner": {"dialects/Schedule", "dialects/Tile", "tilewright"},
     "lib/Pipelines": {"dialects", "tilewright"},
     "lib/Compiler": {"dialects", "lib/Runtime", "lib/Tuner", "tilewright"},

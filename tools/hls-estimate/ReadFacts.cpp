@@ -9,6 +9,8 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr int mostDepth = 200;
+
 OperatorCounts countsOf(const Json &json) { return json.get<OperatorCounts>(); }
 
 ArrayFacts arrayOf(const Json &json) {
@@ -96,7 +98,13 @@ DesignFacts designOf(const Json &json) {
 bool readFacts(const std::string &path, std::vector<DesignFacts> &designs, std::string &error) {
   std::ifstream file(path);
   try {
-    for (const Json &one : Json::parse(file))
+    // Steps are read by recursion.
+    const Json all = Json::parse(file, [](int depth, Json::parse_event_t, Json &) {
+      if (depth > mostDepth)
+        throw std::runtime_error("more than " + std::to_string(mostDepth) + " lists and objects in each other");
+      return true;
+    });
+    for (const Json &one : all)
       designs.push_back(designOf(one));
   } catch (const std::exception &why) {
     error = path + ": " + why.what();

@@ -14,6 +14,8 @@ namespace tilewright::ptx {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr int mostDepth = 100;
 struct Refusal {
   std::string why;
 };
@@ -235,7 +237,12 @@ bool readLaunchFile(const std::string &path, LaunchFile &launch, std::string &er
   }
   size_t slash = path.rfind('/');
   try {
-    Json root = Json::parse(file);
+    // What is not wanted is copied and shown by recursion.
+    Json root = Json::parse(file, [](int depth, Json::parse_event_t, Json &) {
+      if (depth > mostDepth)
+        throw Refusal{"more than " + std::to_string(mostDepth) + " lists and objects in each other"};
+      return true;
+    });
     readAll(root, slash == std::string::npos ? "" : path.substr(0, slash + 1), launch);
   } catch (const Refusal &refusal) {
     error = path + ": " + refusal.why;

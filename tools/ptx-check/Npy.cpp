@@ -9,6 +9,8 @@
 
 namespace tilewright::ptx {
 
+static constexpr size_t mostHeader = 4096;
+
 bool readNpy(const std::string &path, Array &array, std::string &error) {
   std::ifstream file(path, std::ios::binary);
   std::stringstream all;
@@ -28,6 +30,8 @@ bool readNpy(const std::string &path, Array &array, std::string &error) {
   size_t begin = 8 + wide;
   if (text.size() - begin < length)
     return fail("its header is cut off");
+  if (length > mostHeader)
+    return fail("its header has more than " + std::to_string(mostHeader) + " characters"); // std::regex recurses
   std::string header = text.substr(begin, length);
   std::smatch match;
   if (!std::regex_search(header, match, std::regex("'descr': *'([<|][a-z])([0-9]+)'")))

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
 #include "tilewright/CacheFolder.h"
+#include "tilewright/NumberText.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -41,7 +42,7 @@ static int list() {
     char used[32] = "";
     if (tm parts; localtime_r(&entry.used, &parts))
       strftime(used, sizeof(used), "%Y-%m-%d %H:%M:%S", &parts);
-    llvm::outs() << entry.key << "  " << used << llvm::format("%10lld", (long long)entry.bytes) << "  ";
+    llvm::outs() << entry.key << "  " << used << numberText("%10lld", (long long)entry.bytes) << "  ";
     if (entry.problem.empty())
       llvm::outs() << entry.operations << " operations, " << entry.kernels << " kernels\n";
     else

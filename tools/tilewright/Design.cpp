@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 #include "Design.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tilewright/JsonText.h"
+#include "tilewright/NumberText.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
@@ -41,7 +43,7 @@ std::optional<llvm::StringSet<>> listedFiles(llvm::StringRef folder) {
   auto buffer = llvm::MemoryBuffer::getFile(at, /*IsText=*/true);
   if (!buffer)
     return std::nullopt;
-  llvm::Expected<llvm::json::Value> report = llvm::json::parse((*buffer)->getBuffer());
+  llvm::Expected<llvm::json::Value> report = parseJson((*buffer)->getBuffer());
   if (!report) {
     llvm::consumeError(report.takeError());
     return std::nullopt;
@@ -79,13 +81,13 @@ void listFiles(std::vector<DesignFile> &files) {
   for (DesignFile &report : files) {
     if (report.path != mark)
       continue;
-    llvm::json::Value value = llvm::cantFail(llvm::json::parse(report.text));
+    llvm::json::Value value = llvm::cantFail(parseJson(report.text));
     llvm::json::Array names;
     for (const DesignFile &file : files)
       names.push_back(file.path);
     (*value.getAsObject())[filesKey] = std::move(names);
     report.text.clear();
-    llvm::raw_string_ostream(report.text) << llvm::formatv("{0:2}", value) << "\n";
+    llvm::raw_string_ostream(report.text) << jsonText(value, 2) << "\n";
   }
 }
 
@@ -95,21 +97,21 @@ void addErrors(std::vector<DesignFile> &files, llvm::ArrayRef<FixedError> errors
     return;
   for (DesignFile &report : files) {
     if (report.path == mark) {
-      llvm::json::Value value = llvm::cantFail(llvm::json::parse(report.text));
+      llvm::json::Value value = llvm::cantFail(parseJson(report.text));
       llvm::json::Array rows;
       for (const FixedError &error : errors)
         rows.push_back(llvm::json::Object{{"rms", error.rms}, {"largest", error.largest}});
       if (llvm::json::Object *fixed = value.getAsObject()->getObject("fixed"))
         (*fixed)["errors"] = std::move(rows);
       report.text.clear();
-      llvm::raw_string_ostream(report.text) << llvm::formatv("{0:2}", value) << "\n";
+      llvm::raw_string_ostream(report.text) << jsonText(value, 2) << "\n";
     }
     if (report.path == "report.md")
       for (auto [number, error] : llvm::enumerate(errors))
         llvm::raw_string_ostream(report.text)
-            << llvm::formatv("\nResult {0} on the test bench's data, against the float model in double precision: off "
-                             "by {1:e2} at the root of the mean square, by {2:e2} at most.\n",
-                             number, error.rms, error.largest);
+            << numberText("\nResult %zu on the test bench's data, against the float model in double precision: off "
+                          "by %.2e at the root of the mean square, by %.2e at most.\n",
+                          size_t(number), error.rms, error.largest);
   }
 }
 

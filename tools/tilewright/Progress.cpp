@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 #include "Progress.h"
 #include "tilewright/LoadedLibrary.h"
+#include "tilewright/NumberText.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
@@ -21,7 +22,7 @@ Progress::Progress() : shown(llvm::sys::Process::StandardErrIsDisplayed()), star
 void Progress::done(llvm::StringRef what) const {
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   if (shown)
-    llvm::errs() << llvm::format("[%.1f s] ", seconds.count()) << what << "\n";
+    llvm::errs() << numberText("[%.1f s] ", seconds.count()) << what << "\n";
 }
 
 static std::string sizeText(int64_t bytes) {
@@ -30,9 +31,9 @@ static std::string sizeText(int64_t bytes) {
   if (bytes < 1000)
     out << bytes << " bytes";
   else if (bytes < 1000000)
-    out << llvm::format("%.1f KB", double(bytes) / 1e3);
+    out << numberText("%.1f KB", double(bytes) / 1e3);
   else
-    out << llvm::format("%.1f MB", double(bytes) / 1e6);
+    out << numberText("%.1f MB", double(bytes) / 1e6);
   return text;
 }
 

@@ -16,6 +16,7 @@
 #include "RunResults.h"
 #include "dialects/Graph/Graph.h"
 #include "tilewright/Compiler.h"
+#include "tilewright/NumberText.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/STLExtras.h"
@@ -96,8 +97,8 @@ llvm::Error repeat(int times, llvm::function_ref<llvm::Error()> once) {
   }
   if (times > 0) {
     llvm::sort(milliseconds);
-    llvm::outs() << times << " calls, median " << llvm::format("%.3f", milliseconds[times / 2]) << " ms, least "
-                 << llvm::format("%.3f", milliseconds.front()) << " ms\n";
+    llvm::outs() << times << " calls, median " << numberText("%.3f", milliseconds[times / 2]) << " ms, least "
+                 << numberText("%.3f", milliseconds.front()) << " ms\n";
   }
   return llvm::Error::success();
 }
@@ -150,6 +151,8 @@ int runOnce(const ModelFile &model, Session &session, RunFlags &flags) {
   llvm::Expected<std::shared_ptr<Program>> program = session.compile(module, options);
   if (!program)
     return failRun(program.takeError());
+  for (const std::string &warning : (*program)->report.warnings)
+    llvm::errs() << "tilewright run: warning: " << warning << "\n";
   llvm::Error failed = repeat(flags.repeat, [&] {
     std::string error;
     bool ok = (*program)->run(inputs->pointers.data(), outputPointers.data(), inputs->symbols.data(), nullptr,

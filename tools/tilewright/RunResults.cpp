@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "RunResults.h"
+#include "tilewright/NumberText.h"
 #include "tilewright/Target.h"
 
 #include "mlir/IR/BuiltinTypes.h"
@@ -39,7 +40,7 @@ void printResult(const HostTensor &tensor, size_t number, StringRef name) {
   }
   llvm::outs() << "result " << number << (name.empty() ? "" : " (" + name.str() + ")") << ": " << tensor.element << "[";
   llvm::interleaveComma(tensor.sizes, llvm::outs());
-  llvm::outs() << "] sum " << llvm::format("%.5g", sum) << " magnitude " << llvm::format("%.5g", magnitude) << "\n";
+  llvm::outs() << "] sum " << numberText("%.5g", sum) << " magnitude " << numberText("%.5g", magnitude) << "\n";
 }
 
 /// The file of a result: its name, with '_' for what a file's name may not have.
@@ -74,7 +75,7 @@ std::string difference(const HostTensor &got, const HostTensor &wanted, double t
            llvm::join(llvm::map_range(wanted.sizes, [](int64_t n) { return std::to_string(n); }), ", ") + "]";
   auto values = [&](int64_t i) {
     std::string text = "at " + placeOf(got, i) + ": ";
-    llvm::raw_string_ostream(text) << llvm::format("%.9g, not %.9g", numberAt(got, i), numberAt(wanted, i));
+    llvm::raw_string_ostream(text) << numberText("%.9g, not %.9g", numberAt(got, i), numberAt(wanted, i));
     return text;
   };
   if (!mlir::isa<mlir::FloatType>(got.element)) {
@@ -104,11 +105,11 @@ std::string difference(const HostTensor &got, const HostTensor &wanted, double t
   // One division: an expected RMS of 0 allows no error at all.
   const double error = std::sqrt(errors), allowed = tolerance * std::sqrt(squares);
   if (error > allowed)
-    return llvm::formatv(
-        "its RMS error is {0:e2} of the RMS of what is expected, {1:e2} is allowed (--tolerance); worst {2}",
-        squares > 0 ? std::sqrt(errors / squares) : INFINITY, tolerance, values(worst));
-  said << llvm::formatv("has an RMS error of {0:e2}, {1:e2} allowed, from",
-                        squares > 0 ? std::sqrt(errors / squares) : 0.0, tolerance);
+    return numberText("its RMS error is %.2e of the RMS of what is expected, %.2e is allowed (--tolerance); worst ",
+                      squares > 0 ? std::sqrt(errors / squares) : INFINITY, tolerance) +
+           values(worst);
+  said << numberText("has an RMS error of %.2e, %.2e allowed, from", squares > 0 ? std::sqrt(errors / squares) : 0.0,
+                     tolerance);
   return "";
 }
 

@@ -3,9 +3,9 @@
 //   tilewright tune model.pt2 --tier=quick        measures, and writes records
 //   tilewright tune --list model.pt2              knobs, constraints and numbers of schedules
 //   tilewright tune --target=hls model.mlir       designs at more and more multipliers, by the estimator
-//   tilewright tune explain [KEY] | merge DIR | import DIR | export DIR | replay MODEL   records; also --explain=KEY ...
-//   tilewright tune --record-tables=DIR model.mlir | --replay-tables=DIR   every schedule measured; the tuner tried on
-//   it
+//   tilewright tune explain [KEY] | merge DIR | import DIR | export DIR | replay MODEL   records; also --explain=KEY
+//   ... tilewright tune --record-tables=DIR model.mlir | --replay-tables=DIR   every schedule measured; the tuner tried
+//   on it
 //
 // `tilewright tune --worker` is what it starts to compile and to measure (lib/Compiler/Tune/Worker.cpp).
 //
@@ -16,6 +16,10 @@
 #include "Commands.h"
 #include "ModelFile.h"
 #include "PythonPart.h"
+#include "dialects/Graph/Graph.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tilewright/JsonText.h"
+#include "tilewright/NumberText.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/CommandLine.h"
@@ -115,6 +119,23 @@ int failTune(const llvm::Twine &text) {
 }
 int failTune(llvm::Error error) { return failTune(llvm::toString(std::move(error))); }
 
+/// Why `sizes` are not values of the model's symbolic sizes; empty: they are.
+std::string misfitOf(llvm::ArrayRef<int64_t> sizes, ModuleOp module) {
+  auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
+  if (!main)
+    return "";
+  const auto symbols = graph::symbolicSizesOf(main);
+  if (sizes.size() > symbols.size())
+    return "--sizes has " + std::to_string(sizes.size()) + " values, and the model " + std::to_string(symbols.size()) +
+           " symbolic sizes";
+  for (auto [size, symbol] : llvm::zip(sizes, symbols))
+    if (size < symbol.min || size > symbol.max)
+      return "--sizes: " + std::to_string(size) + " for " + symbol.name + ", which is " + std::to_string(symbol.min) +
+             (symbol.max == INT64_MAX ? " or more" : " to " + std::to_string(symbol.max)) +
+             " in the model; tune at sizes that it can be called with";
+  return "";
+}
+
 volatile std::sig_atomic_t interruptions = 0;
 
 void onInterrupt(int) {
@@ -146,16 +167,16 @@ void printMeans(const std::vector<const ReplayedTable *> &rows) {
   size_t transferred = 0;
   const double transfer = mean(&ReplayedTable::transfer, &transferred);
   auto &out = llvm::outs();
-  out << llvm::format("%zu tables, geometric means: tier 0 %.3f, quick %.3f, full %.3f", rows.size(),
-                      mean(&ReplayedTable::initial), mean(&ReplayedTable::quick), mean(&ReplayedTable::full));
+  out << numberText("%zu tables, geometric means: tier 0 %.3f, quick %.3f, full %.3f", rows.size(),
+                    mean(&ReplayedTable::initial), mean(&ReplayedTable::quick), mean(&ReplayedTable::full));
   if (transferred)
-    out << llvm::format(", transfer %.3f (%zu tables)", transfer, transferred);
+    out << numberText(", transfer %.3f (%zu tables)", transfer, transferred);
   int lost = 0;
   for (const ReplayedTable *row : rows)
     lost += row->lost;
-  out << llvm::format("; agreed %.1f%%, false wins %.2f%%, slower than the default %.2f%%, lost %d\n",
-                      percent(&ReplayedTable::agreed), percent(&ReplayedTable::falseWins),
-                      percent(&ReplayedTable::slower), lost);
+  out << numberText("; agreed %.1f%%, false wins %.2f%%, slower than the default %.2f%%, lost %d\n",
+                    percent(&ReplayedTable::agreed), percent(&ReplayedTable::falseWins),
+                    percent(&ReplayedTable::slower), lost);
 }
 
 int replay(const TuneFlags &flags) {
@@ -169,8 +190,8 @@ int replay(const TuneFlags &flags) {
     return failTune(rows.takeError());
   auto &out = llvm::outs();
   out << "best / chosen; outside: schedules that the space leaves out; spread is median / best of both; seed "
-      << flags.seed << ", noise " << llvm::format("%g", options.noise) << ", faults "
-      << llvm::format("%g", options.faults) << ", " << options.runs << " tunings of each\n";
+      << flags.seed << ", noise " << numberText("%g", options.noise) << ", faults " << numberText("%g", options.faults)
+      << ", " << options.runs << " tunings of each\n";
   out << "schedules outside spread tier 0  quick (measured)   full (measured)  transfer agreed false slower lost  "
          "table\n";
   // What is hard to miss says little: means are of all, and of large spaces in which schedules matter.
@@ -178,21 +199,21 @@ int replay(const TuneFlags &flags) {
   constexpr double wide = 1.5;
   std::vector<const ReplayedTable *> all, hard;
   for (const ReplayedTable &row : *rows) {
-    out << llvm::format("%9lld %7lld %6.2f %6.3f %6.3f (%4.1f) %10.3f (%4.1f)", (long long)row.points,
-                        (long long)row.outside, row.spread, row.initial, row.quick, row.quickMeasurements, row.full,
-                        row.fullMeasurements);
+    out << numberText("%9lld %7lld %6.2f %6.3f %6.3f (%4.1f) %10.3f (%4.1f)", (long long)row.points,
+                      (long long)row.outside, row.spread, row.initial, row.quick, row.quickMeasurements, row.full,
+                      row.fullMeasurements);
     if (row.transfer > 0)
-      out << llvm::format("%10.3f", row.transfer);
+      out << numberText("%10.3f", row.transfer);
     else
       out << "         -";
-    out << llvm::format(" %5.0f%% %4.1f%% %5.1f%% %4d  ", 100 * row.agreed, 100 * row.falseWins, 100 * row.slower,
-                        row.lost)
+    out << numberText(" %5.0f%% %4.1f%% %5.1f%% %4d  ", 100 * row.agreed, 100 * row.falseWins, 100 * row.slower,
+                      row.lost)
         << row.name << "\n";
     all.push_back(&row);
     if (row.points + row.outside >= large && row.spread >= wide)
       hard.push_back(&row);
   }
-  out << llvm::format("with %lld schedules or more and a spread of %.1f or more: ", (long long)large, wide);
+  out << numberText("with %lld schedules or more and a spread of %.1f or more: ", (long long)large, wide);
   printMeans(hard);
   printMeans(all);
   return 0;
@@ -204,24 +225,24 @@ void printReport(const TuneReport &report) {
     out << report.sizesText() << "\n";
   out << "  share  calls schedules measured  ratio [95%]             noise  kernel\n";
   for (const TunedKernel &row : report.kernels) {
-    out << llvm::format("%6.1f%% %6lld %9lld %8lld", 100 * row.share, (long long)row.calls, (long long)row.points,
-                        (long long)row.measurements);
+    out << numberText("%6.1f%% %6lld %9lld %8lld", 100 * row.share, (long long)row.calls, (long long)row.points,
+                      (long long)row.measurements);
     if (row.chosen != row.initial && !row.recorded)
-      out << llvm::format("  %.3f [%.3f, %.3f]", row.ratio, row.low, row.high);
+      out << numberText("  %.3f [%.3f, %.3f]", row.ratio, row.low, row.high);
     else
       out << "  -                   ";
-    out << llvm::format("  %5.1f%%  ", 100 * row.noise) << row.name << " (" << row.operations << ")\n";
+    out << numberText("  %5.1f%%  ", 100 * row.noise) << row.name << " (" << row.operations << ")\n";
     out << "          " << (row.chosen != row.initial ? row.chosen : "default " + row.initial) << ": " << row.verdict
         << "\n";
     for (const auto &[schedule, reason] : row.failures)
       out << "          failed: " << schedule << ": " << reason << "\n";
   }
   if (report.untunedNanoseconds > 0)
-    out << llvm::format("the whole model: %.3f of the untuned time [%.3f, %.3f], untuned %.3f ms; ", report.ratio,
-                        report.low, report.high, report.untunedNanoseconds / 1e6);
+    out << numberText("the whole model: %.3f of the untuned time [%.3f, %.3f], untuned %.3f ms; ", report.ratio,
+                      report.low, report.high, report.untunedNanoseconds / 1e6);
   else
     out << "the whole model: ";
-  out << report.verdict << "; " << llvm::format("%.1f", report.seconds) << " s\n";
+  out << report.verdict << "; " << numberText("%.1f", report.seconds) << " s\n";
   if (report.interrupted)
     out << "interrupted: what was measured before is kept\n";
 }
@@ -240,7 +261,7 @@ int writeText(const std::string &path, llvm::StringRef text) {
 
 /// What --report asks for, by its ending: a page, the numbers as JSON, or a chart, which the Python package draws.
 int writeReport(llvm::StringRef path, llvm::function_ref<std::string()> page, const llvm::json::Value &numbers) {
-  std::string json = llvm::formatv("{0:2}", numbers).str() + "\n";
+  std::string json = jsonText(numbers, 2) + "\n";
   if (path.ends_with(".json"))
     return writeText(path.str(), json);
   if (!path.ends_with(".png"))
@@ -272,12 +293,12 @@ int tuneDesigns(Session &session, ModuleOp module, const Options &options, const
   const DesignPoint *fastest = nullptr;
   for (const DesignPoint &point : *points) {
     if (!point.refusal.empty()) {
-      out << llvm::format("%9lld  ", (long long)point.offered) << point.refusal << "\n";
+      out << numberText("%9lld  ", (long long)point.offered) << point.refusal << "\n";
       continue;
     }
-    out << llvm::format("%9lld %7lld %7lld %7lld %10lld %10lld %14lld%s\n", (long long)point.offered, (long long)point.dsp,
-                        (long long)point.bram, (long long)point.uram, (long long)point.latency, (long long)point.interval,
-                        (long long)(point.dsp * point.latency), point.best ? "  best" : "");
+    out << numberText("%9lld %7lld %7lld %7lld %10lld %10lld %14lld%s\n", (long long)point.offered,
+                      (long long)point.dsp, (long long)point.bram, (long long)point.uram, (long long)point.latency,
+                      (long long)point.interval, (long long)(point.dsp * point.latency), point.best ? "  best" : "");
     if (!fastest || point.latency < fastest->latency)
       fastest = &point;
   }
@@ -345,6 +366,8 @@ int tune(TuneFlags &flags) {
   auto model = readModelFile(flags.input, session.context());
   if (!model)
     return failTune(model.takeError());
+  if (std::string problem = misfitOf(how.sizes, *model->module); !problem.empty())
+    return failTune(problem);
   if (flags.list) {
     llvm::Expected<std::string> text = listSpaces(session, *model->module, options);
     if (!text)
@@ -396,7 +419,7 @@ TuneOptions tuneOptions() {
   const bool terminal = llvm::sys::Process::StandardErrIsDisplayed();
   how.progress = [terminal](const std::string &line, size_t done, size_t all, double left) {
     if (terminal)
-      llvm::errs() << llvm::format("[%zu/%zu, %.0f s left] ", done, all, left) << line << "\n";
+      llvm::errs() << numberText("[%zu/%zu, %.0f s left] ", done, all, left) << line << "\n";
   };
   return how;
 }
@@ -408,7 +431,10 @@ llvm::Error tuneFirst(Session &session, ModuleOp module, const Options &options,
   OwningOpRef<ModuleOp> copy = module.clone();
   llvm::Expected<TuneReport> report = tuneModel(session, *copy, options, how);
   if (!report)
-    return report.takeError();
+    return llvm::handleErrors(report.takeError(), [](const NoTuneWorker &why) {
+      llvm::errs() << "tilewright: warning: nothing is tuned, because no worker can be started: " << why.message()
+                   << "; the default schedules are used\n";
+    });
   if (llvm::any_of(report->each(), [](const TuneReport *part) { return part->interrupted; }))
     return llvm::createStringError("interrupted; what was measured is kept as records");
   return llvm::Error::success();
@@ -444,7 +470,8 @@ int runTune(int argc, const char *const *argv) {
     flat.push_back(argument.c_str());
   TuneFlags flags;
   cl::HideUnrelatedOptions(flags.category);
-  if (!cl::ParseCommandLineOptions(int(flat.size()), flat.data(), "Searches schedules for the kernels of a model, and keeps the best.\n",
+  if (!cl::ParseCommandLineOptions(int(flat.size()), flat.data(),
+                                   "Searches schedules for the kernels of a model, and keeps the best.\n",
                                    &llvm::errs()))
     return 2;
   if (flags.worker)

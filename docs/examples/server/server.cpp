@@ -22,6 +22,7 @@ using nlohmann::json;
 using Points = std::vector<float>; // rows, one after the other
 
 constexpr int64_t width = 2, classes = 3, mostPoints = 4096;
+constexpr size_t mostBytes = size_t(mostPoints) * width * 40; // of a request: longer numbers say nothing more
 
 // One instance of the model and one thread that calls it.
 class Batcher {
@@ -122,13 +123,19 @@ private:
 
 // The points of a request; throws what is wrong with it.
 static Points pointsFrom(const std::string &body) {
-  json rows = json::parse(body);
+  // While it is read: printing, or only ending, lists that are nested 100,000 deep takes more than a thread's stack.
+  json rows = json::parse(body, [](int depth, json::parse_event_t event, json &) {
+    if (depth > 1 && (event == json::parse_event_t::array_start || event == json::parse_event_t::object_start))
+      throw std::invalid_argument("expected a list of points, which are lists of numbers, and nothing in them");
+    return true;
+  });
   if (!rows.is_array() || rows.empty() || rows.size() > size_t(mostPoints))
     throw std::invalid_argument("expected a list of 1 to " + std::to_string(mostPoints) + " points");
   Points points;
   for (const json &row : rows) {
     if (!row.is_array() || row.size() != size_t(width))
-      throw std::invalid_argument("a point has " + std::to_string(width) + " numbers: " + row.dump());
+      throw std::invalid_argument("a point has " + std::to_string(width) + " numbers: " +
+                                  row.dump(-1, ' ', true, json::error_handler_t::replace).substr(0, 80));
     for (const json &number : row)
       points.push_back(number.get<float>());
   }
@@ -160,6 +167,8 @@ int main(int argc, char **argv) {
     Batcher batcher(model, std::chrono::milliseconds(argc > 2 ? atoi(argv[2]) : 0));
     httplib::Server server;
     server.new_task_queue = [] { return new httplib::ThreadPool(64); }; // each waits for its result
+    server.set_payload_max_length(mostBytes);                           // 413 beyond
+    server.set_tcp_nodelay(true); // else an answer's second packet waits 40 ms for the client to confirm the first
     server.set_socket_options([](int socket) {                          // httplib's own let two servers share a port
       int yes = 1;
       setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);

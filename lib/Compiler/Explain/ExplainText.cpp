@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Compiler/Explain/Record.h"
 #include "tilewright/Explain.h"
+#include "tilewright/NumberText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -33,7 +34,7 @@ std::string timeOf(const Object &kernel, llvm::StringRef name, int64_t launches)
   if (!microseconds)
     return "-";
   std::string result;
-  llvm::raw_string_ostream(result) << llvm::format("%.1f us", *microseconds * double(launches));
+  llvm::raw_string_ostream(result) << numberText("%.1f us", *microseconds * double(launches));
   return result;
 }
 
@@ -50,7 +51,7 @@ void printKernels(const Object &record, llvm::raw_ostream &os) {
       os << " " << llvm::right_justify(timeOf(kernel, "measured_us", 1), 11) << " ";
       const double measured = number(kernel, "measured_us");
       if (measured > 0 && kernel.getNumber("roof_us"))
-        os << llvm::format("%4.0f%%", 100 * number(kernel, "roof_us") / measured);
+        os << numberText("%4.0f%%", 100 * number(kernel, "roof_us") / measured);
       else
         os << "    -";
     }
@@ -89,10 +90,10 @@ llvm::Expected<std::string> explainText(llvm::StringRef json) {
   double total = 0;
   each(*record, "stages", [&](const Object &stage) {
     if (number(stage, "ms") > 0)
-      os << " " << text(stage, "name") << llvm::format(" %.1f,", number(stage, "ms"));
+      os << " " << text(stage, "name") << numberText(" %.1f,", number(stage, "ms"));
     total += number(stage, "ms");
   });
-  os << llvm::format(" in all %.1f ms\n", total);
+  os << numberText(" in all %.1f ms\n", total);
   return result;
 }
 

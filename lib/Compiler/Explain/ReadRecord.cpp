@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Compiler/Explain/Record.h"
+#include "tilewright/JsonText.h"
 #include "llvm/ADT/Twine.h"
 
 namespace tilewright::explain {
@@ -16,7 +17,7 @@ llvm::Error noRecord(const llvm::Twine &reason) {
 } // namespace
 
 llvm::Expected<llvm::json::Object> readRecord(llvm::StringRef json) {
-  llvm::Expected<llvm::json::Value> value = llvm::json::parse(json);
+  llvm::Expected<llvm::json::Value> value = parseJson(json);
   if (!value)
     return noRecord(llvm::toString(value.takeError()));
   llvm::json::Object *record = value->getAsObject();

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Compiler/Explain/Record.h"
+#include "tilewright/NumberText.h"
 #include "llvm/Support/JSON.h"
 
 namespace tilewright::explain {
@@ -197,6 +198,7 @@ private:
 std::string writeRecord(const Record &record, const Origins &origins) {
   std::string text;
   llvm::raw_string_ostream stream(text);
+  PlainNumbers numbers;
   llvm::json::OStream json(stream);
   Writer(record, origins, json).write();
   return text;

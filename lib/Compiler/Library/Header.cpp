@@ -152,12 +152,10 @@ std::string writeHeader(const Interface &interface, const Contents &contents) {
   replaceAll(text, "{signature}", signatureOf(interface));
   replaceAll(text, "{dtypes}", constants);
   replaceAll(text, "{weights}", weights);
-  std::vector<std::string> cpus;
-  for (const VariantContents &variant : contents.variants)
-    cpus.push_back(commentText(variant.cpu));
+  // Not by name: libraries of the same model for other CPUs may lie beside this one and have the same header.
   replaceAll(text, "{cpus}",
-             "  const char *cpu; /* NULL: the first that this CPU can run of " + llvm::join(cpus, ", ") +
-                 "; or one of them */\n");
+             "  const char *cpu; /* NULL: the first that this CPU can run of those the library has code for, which\n"
+             "                      `tilewright inspect` lists; or one of them */\n");
   replaceAll(text, "{verify}",
              weightsFile.empty()
                  ? "  int32_t verify_weights; /* not used */\n"

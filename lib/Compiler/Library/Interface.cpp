@@ -1,6 +1,7 @@
 //===- Interface.cpp - what a caller of a library sees of its model ----------------===//
 #include "lib/Compiler/Library/Interface.h"
 #include "dialects/Graph/Graph.h"
+#include "lib/Compiler/Library/ReservedNames.h"
 #include "lib/Compiler/PlanFromIR.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -159,17 +160,28 @@ std::string InterfaceTensor::text() const {
   return std::string(dtypes[int(dtype)].name) + " [" + llvm::join(sizeTexts, ", ") + "]";
 }
 
+/// Whether a header of this name would declare something that C, C++ or the headers of the C library have.
+static bool isReserved(StringRef name) {
+  static const llvm::StringSet<> known = [] {
+    llvm::StringSet<> names;
+    SmallVector<StringRef> words;
+    StringRef(reservedNames()).split(words, ' ', -1, /*KeepEmpty=*/false);
+    for (StringRef word : words)
+      names.insert(word);
+    return names;
+  }();
+  static const StringRef ours[] = {"",        "_create",      "_destroy", "_shape",      "_run",
+                                   "_error",  "_cpu",         "_input",   "_output",     "_num_inputs",
+                                   "_tensor", "_tensor_info", "_options", "_num_outputs"};
+  return name.ends_with("_t") ||
+         llvm::any_of(ours, [&](StringRef suffix) { return known.contains((name + suffix).str()); });
+}
+
 std::string identifierFrom(StringRef text) {
-  static const StringRef keywords[] = {
-      "auto",   "break",  "case",     "char",     "const",    "continue", "default", "do",     "double",
-      "else",   "enum",   "extern",   "float",    "for",      "goto",     "if",      "inline", "int",
-      "long",   "class",  "new",      "delete",   "return",   "short",    "signed",  "sizeof", "static",
-      "struct", "switch", "this",     "union",    "typedef",  "main",     "void",    "while",  "private",
-      "public", "bool",   "template", "unsigned", "volatile", "register", "restrict"};
   std::string name;
   for (char c : text)
     name += llvm::isAlnum(c) ? c : '_';
-  if (name.empty() || llvm::isDigit(name[0]) || name[0] == '_' || llvm::is_contained(keywords, name))
+  if (name.empty() || llvm::isDigit(name[0]) || name[0] == '_' || isReserved(name))
     name = "model_" + name;
   return name;
 }

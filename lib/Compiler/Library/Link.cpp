@@ -7,9 +7,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Compiler/Library/Link.h"
+#include "lib/Compiler/TemporaryFolder.h"
 #include "lib/Runtime/Host/Machine.h"
 #include "lib/Runtime/Jit/Codegen.h"
 #include "lld/Common/Driver.h"
+#include "tilewright/ForkMutex.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/IRBuilder.h"
@@ -20,7 +22,6 @@
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include <mutex>
 
 LLD_HAS_DRIVER(elf)
 
@@ -47,52 +48,34 @@ constexpr Stub stubs[] = {
      "roundf sin sincos sincosf sinf sinh sinhf sqrt sqrtf tan tanf tanh tanhf tgamma tgammaf trunc truncf"},
 };
 
-/// A folder for the linker's inputs, which goes with this object.
-class ScratchFolder {
-public:
-  ~ScratchFolder() {
-    if (!folder.empty())
-      llvm::sys::fs::remove_directories(folder);
-  }
-
-  llvm::Error create() {
-    if (std::error_code code = llvm::sys::fs::createUniqueDirectory("tilewright-link", folder))
-      return llvm::createStringError(code, "cannot make a temporary folder: %s", code.message().c_str());
-    return llvm::Error::success();
-  }
-
-  std::string path(llvm::StringRef name) const {
-    llvm::SmallString<128> path(folder);
-    llvm::sys::path::append(path, name);
-    return path.str().str();
-  }
-
-  llvm::Expected<std::string> write(llvm::StringRef name, llvm::StringRef bytes) const {
-    std::string file = path(name);
-    std::error_code code;
-    llvm::raw_fd_ostream out(file, code);
-    out << bytes;
-    out.close();
-    if (!code && out.has_error())
-      code = out.error();
-    out.clear_error();
-    if (code)
-      return llvm::createStringError(code, "cannot write '%s': %s", file.c_str(), code.message().c_str());
-    return file;
-  }
-
-private:
-  llvm::SmallString<128> folder;
-};
+/// Writes one of the linker's inputs.
+llvm::Expected<std::string> writeInput(const TemporaryFolder &scratch, llvm::StringRef name, llvm::StringRef bytes) {
+  std::string file = scratch.file(name);
+  std::error_code code;
+  llvm::raw_fd_ostream out(file, code);
+  out << bytes;
+  out.close();
+  if (!code && out.has_error())
+    code = out.error();
+  out.clear_error();
+  if (code)
+    return llvm::createStringError(code, "cannot write '%s': %s", file.c_str(), code.message().c_str());
+  return file;
+}
 
 /// Runs lld, which keeps state while it runs.
 llvm::Error runLinker(const std::vector<std::string> &arguments) {
-  static auto *mutex = new std::mutex;
+  static auto *mutex = new runtime::ForkMutex;
   static bool usable = true;
-  std::lock_guard<std::mutex> lock(*mutex);
+  if (mutex->lock())
+    usable = false; // it was at work in another thread when this process was forked
+  auto unlock = llvm::make_scope_exit([] { mutex->unlock(); });
   if (!usable)
-    return llvm::createStringError("the linker failed before in this process; start it anew");
-  std::vector<const char *> pointers{"ld.lld"};
+    return llvm::createStringError(
+        "the linker failed before in this process, or was at work when the process was forked; compile the "
+        "library in a fresh process");
+  // One thread: a forked child has none of the threads that lld would keep.
+  std::vector<const char *> pointers{"ld.lld", "--threads=1"};
   for (const std::string &argument : arguments)
     pointers.push_back(argument.c_str());
   std::string said;
@@ -127,14 +110,14 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> emptyFunctions(llvm::StringR
   return runtime::compileToObject(std::move(module), **target, codegen);
 }
 
-llvm::Expected<std::string> makeStub(const ScratchFolder &scratch, const Stub &stub) {
+llvm::Expected<std::string> makeStub(const TemporaryFolder &scratch, const Stub &stub) {
   auto object = emptyFunctions(stub.functions);
   if (!object)
     return object.takeError();
-  auto file = scratch.write((stub.name + ".o").str(), (*object)->getBuffer());
+  auto file = writeInput(scratch, (stub.name + ".o").str(), (*object)->getBuffer());
   if (!file)
     return file.takeError();
-  std::string library = scratch.path(stub.name);
+  std::string library = scratch.file(stub.name);
   if (llvm::Error failed = runLinker({"-shared", "-soname", stub.name.str(), *file, "-o", library}))
     return std::move(failed);
   return library;
@@ -166,10 +149,10 @@ llvm::Expected<std::string> withLocalNames(llvm::StringRef path, llvm::ArrayRef<
   return image;
 }
 
-llvm::Error linkShared(const ScratchFolder &scratch, std::vector<std::string> arguments,
+llvm::Error linkShared(const TemporaryFolder &scratch, std::vector<std::string> arguments,
                        llvm::ArrayRef<std::string> exported, llvm::StringRef path) {
   llvm::Expected<std::string> script =
-      scratch.write("exports", "{ global: " + llvm::join(exported, "; ") + "; local: *; };\n");
+      writeInput(scratch, "exports", "{ global: " + llvm::join(exported, "; ") + "; local: *; };\n");
   if (!script)
     return script.takeError();
   arguments.push_back("--as-needed");
@@ -190,9 +173,9 @@ llvm::Error linkShared(const ScratchFolder &scratch, std::vector<std::string> ar
   return runLinker(arguments);
 }
 
-llvm::Error linkObject(LibraryOptions::Kind kind, const ScratchFolder &scratch, std::vector<std::string> arguments,
+llvm::Error linkObject(LibraryOptions::Kind kind, const TemporaryFolder &scratch, std::vector<std::string> arguments,
                        llvm::ArrayRef<std::string> exported, llvm::StringRef path) {
-  std::string whole = scratch.path("whole.o");
+  std::string whole = scratch.file("whole.o");
   for (std::string argument : {"-r", "--gc-sections", "--strip-debug", "-o"})
     arguments.push_back(argument);
   arguments.push_back(whole);
@@ -254,17 +237,18 @@ llvm::Expected<std::vector<std::string>> withPrefix(llvm::ArrayRef<llvm::StringR
 
 llvm::Error linkLibrary(LibraryOptions::Kind kind, llvm::ArrayRef<llvm::StringRef> objects,
                         llvm::ArrayRef<std::string> exported, llvm::StringRef path) {
-  ScratchFolder scratch;
-  if (llvm::Error failed = scratch.create())
-    return failed;
+  llvm::Expected<std::unique_ptr<TemporaryFolder>> made = TemporaryFolder::make("tilewright-link");
+  if (!made)
+    return made.takeError();
+  const TemporaryFolder &scratch = **made;
   std::vector<std::string> inputs;
   for (auto [number, object] : llvm::enumerate(objects)) {
-    llvm::Expected<std::string> file = scratch.write("part" + std::to_string(number) + ".o", object);
+    llvm::Expected<std::string> file = writeInput(scratch, "part" + std::to_string(number) + ".o", object);
     if (!file)
       return file.takeError();
     inputs.push_back(*file);
   }
-  llvm::Expected<std::string> archive = scratch.write("runtime.a", runtimeArchive());
+  llvm::Expected<std::string> archive = writeInput(scratch, "runtime.a", runtimeArchive());
   if (!archive)
     return archive.takeError();
   inputs.push_back(*archive);

@@ -1,6 +1,7 @@
 //===- Manifest.cpp - what a library is, as JSON -------------------------------------===//
 #include "lib/Compiler/Library/Manifest.h"
 #include "lib/Runtime/Host/InstructionSets.h"
+#include "tilewright/NumberText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/BLAKE3.h"
@@ -53,6 +54,7 @@ std::string writeManifest(const Interface &interface, const Contents &contents, 
                           llvm::StringRef target, llvm::StringRef module, int threads) {
   std::string text;
   llvm::raw_string_ostream stream(text);
+  PlainNumbers numbers;
   llvm::json::OStream json(stream, 2);
   json.object([&] {
     json.attribute("format", manifestFormat);

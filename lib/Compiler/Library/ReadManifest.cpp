@@ -5,8 +5,10 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Compiler/Library/Manifest.h"
 #include "lib/Runtime/Host/InstructionSets.h"
+#include "tilewright/JsonText.h"
 #include "tilewright/LoadedLibrary.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -109,8 +111,13 @@ static bool isShallow(llvm::StringRef text) {
 }
 
 llvm::Expected<LibraryManifest> readManifest(llvm::StringRef path) {
+  // A library beside one of another kind has a manifest of its own: model.a.json.
   llvm::SmallString<128> file(path);
-  llvm::sys::path::replace_extension(file, ".json");
+  file += ".json";
+  if (!llvm::sys::fs::exists(file)) {
+    file = path;
+    llvm::sys::path::replace_extension(file, ".json");
+  }
   auto buffer = llvm::MemoryBuffer::getFile(file, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
     return llvm::createStringError(buffer.getError(),
@@ -124,7 +131,7 @@ llvm::Expected<LibraryManifest> readManifest(llvm::StringRef path) {
   };
   if (!isShallow(text))
     return problem(llvm::createStringError("it is nested too deeply"));
-  llvm::Expected<Value> parsed = llvm::json::parse(text);
+  llvm::Expected<Value> parsed = parseJson(text);
   if (!parsed)
     return problem(parsed.takeError());
   Path::Root root("manifest");

@@ -17,10 +17,12 @@
 #include "lib/Compiler/Library/Manifest.h"
 #include "lib/Compiler/Library/Weights.h"
 #include "lib/Compiler/PlanFromIR.h"
+#include "lib/Compiler/TemporaryFolder.h"
 #include "lib/Runtime/Host/Machine.h"
 #include "lib/Runtime/Jit/Codegen.h"
 #include "lib/Runtime/Plan/Hash.h"
 #include "tilewright/Library.h"
+#include "tilewright/LoadedLibrary.h"
 #include "tilewright/Target.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
@@ -253,10 +255,12 @@ private:
         return llvm::createStringError(code, "cannot make the folder '%s': %s", folder.str().c_str(),
                                        code.message().c_str());
     }
-    llvm::scope_exit removeAll([&] {
-      for (const std::string &path : written)
-        llvm::sys::fs::remove(path);
-    });
+    // All files are written beside where they go, and renamed when all are whole: what was there stays until then.
+    const StringRef parent = folder.empty() ? StringRef(".") : folder;
+    auto made = TemporaryFolder::make("." + llvm::sys::path::filename(library.path).str() + ".making", parent.str());
+    if (!made)
+      return made.takeError();
+    making = std::move(*made);
     if (library.externalWeights) {
       contents.weightsFile = llvm::sys::path::filename(library.path).str() + ".weights";
       if (llvm::Error failed = writePart("weights", ".weights", weightsImage()))
@@ -267,8 +271,8 @@ private:
       return described.takeError();
     llvm::SmallVector<StringRef> linked(objects.begin(), objects.end());
     linked.push_back((*described)->getBuffer());
-    std::string path = library.path + suffixOf(library.kind).str();
-    written.push_back(path);
+    const std::string file = llvm::sys::path::filename(library.path).str() + suffixOf(library.kind).str();
+    const std::string path = making->file(file);
     if (llvm::Error failed = linkLibrary(library.kind, linked, exportedNames(interface), path))
       return failed;
     if (library.progress)
@@ -279,11 +283,58 @@ private:
     note("library", path, (*image)->getBuffer());
     if (llvm::Error failed = writePart("header", ".h", writeHeader(interface, contents)))
       return failed;
-    std::string manifest = writeManifest(interface, contents, files, options.target, graphHash, options.threads);
-    written.push_back(library.path + ".json");
-    if (llvm::Error failed = writeFile(library.path + ".json", manifest))
+    const std::string usual = library.path + ".json", own = library.path + suffixOf(library.kind).str() + ".json";
+    llvm::Expected<bool> taken = isOfAnotherLibrary(usual, file);
+    if (!taken)
+      return taken.takeError();
+    const std::string manifest = *taken ? own : usual;
+    if (llvm::Error failed =
+            writeFile(making->file(llvm::sys::path::filename(manifest)),
+                      writeManifest(interface, contents, files, options.target, graphHash, options.threads)))
       return failed;
-    removeAll.release();
+    if (llvm::Error failed = publish(manifest))
+      return failed;
+    if (!*taken)
+      llvm::sys::fs::remove(own); // of when the other library was there
+    return llvm::Error::success();
+  }
+
+  /// Whether `manifest` is that of another library than `file`, which is still there. What both have to share, their
+  /// header and their weights, must be the same then.
+  llvm::Expected<bool> isOfAnotherLibrary(StringRef manifest, StringRef file) const {
+    llvm::Expected<LibraryManifest> read = readManifest(manifest);
+    if (!read) {
+      llvm::consumeError(read.takeError()); // there is none, or it is no manifest
+      return false;
+    }
+    SmallString<128> other(llvm::sys::path::parent_path(library.path));
+    for (const LibraryManifest::File &one : read->files)
+      if (one.role == "library")
+        llvm::sys::path::append(other, one.name);
+    if (llvm::sys::path::filename(other) == file || !llvm::sys::fs::exists(other))
+      return false;
+    for (const LibraryManifest::File &there : read->files)
+      for (const ManifestFile &here : files)
+        if (there.role != "library" && there.name == here.name && there.blake3 != here.blake3)
+          return llvm::createStringError("'%s' is also the %s of '%s', for which it is another file: give this library "
+                                         "a name of its own with -o, or remove the other first",
+                                         here.name.c_str(), here.role.c_str(),
+                                         llvm::sys::path::filename(other).str().c_str());
+    return true;
+  }
+
+  /// Moves the files to where they belong, the manifest at `manifest` last: it has their hashes.
+  llvm::Error publish(StringRef manifest) {
+    std::vector<std::string> names;
+    for (const ManifestFile &file : files)
+      names.push_back(file.name);
+    names.push_back(llvm::sys::path::filename(manifest).str());
+    for (const std::string &name : names) {
+      SmallString<128> to(llvm::sys::path::parent_path(library.path));
+      llvm::sys::path::append(to, name);
+      if (std::error_code code = llvm::sys::fs::rename(making->file(name), to))
+        return llvm::createStringError(code, "cannot write '%s': %s", to.c_str(), code.message().c_str());
+    }
     return llvm::Error::success();
   }
 
@@ -298,8 +349,7 @@ private:
   }
 
   llvm::Error writePart(StringRef role, StringRef suffix, const std::string &bytes) {
-    std::string path = library.path + suffix.str();
-    written.push_back(path);
+    const std::string path = making->file(llvm::sys::path::filename(library.path) + suffix);
     note(role, path, bytes);
     return writeFile(path, bytes);
   }
@@ -315,7 +365,7 @@ private:
   std::vector<std::string> objects; ///< of all variants
   std::string graphHash;
   std::vector<ManifestFile> files;
-  std::vector<std::string> written; ///< removed again when something fails
+  std::unique_ptr<TemporaryFolder> making; ///< where files are until all are there
 };
 
 } // namespace

@@ -64,7 +64,7 @@ llvm::Expected<std::vector<TunableKernel>> tunableKernels(ModuleOp module, Targe
   llvm::Expected<OwningOpRef<ModuleOp>> whole = stamped(module, target, options);
   if (!whole)
     return whole.takeError();
-  const std::string machine = target.machineKey(options);
+  const std::string machine = target.recordKey(options), rates = target.ratesKey(options);
   std::vector<TunableKernel> kernels;
   for (KernelModule &made : kernelModules(module)) {
     TunableKernel &of = kernels.emplace_back();
@@ -79,6 +79,7 @@ llvm::Expected<std::vector<TunableKernel>> tunableKernels(ModuleOp module, Targe
       continue;
     }
     describe(of, inModel, machine, options);
+    of.record.rates = rates;
     if (!of.kernel.module) {
       of.refusal = "a size of what it reads is born inside the model";
       continue;
@@ -102,6 +103,7 @@ void beginAtSizes(std::vector<TunableKernel> &kernels, ArrayRef<int64_t> sizes) 
     const tuner::KernelRecord &before = kernel.record;
     tuner::KernelRecord fresh;
     fresh.key = before.key;
+    fresh.rates = before.rates;
     fresh.family = before.family;
     fresh.sizes = before.sizes;
     fresh.initial = before.initial;

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Compiler/LowerStructured.h"
+#include "tilewright/JsonText.h"
 #include "tilewright/Tuner.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
@@ -49,7 +50,7 @@ llvm::Expected<DesignPoint> design(Session &session, ModuleOp graph, Options opt
   point.offered = dsp;
   for (const DesignFile &file : *files)
     if (file.path == "report.json") {
-      llvm::Expected<llvm::json::Value> report = llvm::json::parse(file.text);
+      llvm::Expected<llvm::json::Value> report = parseJson(file.text);
       if (!report)
         return report.takeError();
       const llvm::json::Object *object = report->getAsObject();

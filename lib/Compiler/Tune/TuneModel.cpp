@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Compiler/Tune/CallSizes.h"
 #include "lib/Compiler/Tune/TuneSession.h"
+#include "tilewright/NumberText.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -64,6 +65,8 @@ private:
     readRecords(store);
     if (allRecorded())
       return llvm::Error::success();
+    if (llvm::Error failed = requireWorker())
+      return failed;
     const std::string whole = folder->file("model.mlirbc");
     if (llvm::Error failed = writeModule(module, whole))
       return failed;
@@ -114,11 +117,11 @@ private:
   static std::string lineOf(const TunedKernel &row) {
     std::string text;
     llvm::raw_string_ostream out(text);
-    out << row.name << " (" << row.operations << ", " << llvm::format("%.1f", 100 * row.share) << "% of the time): ";
+    out << row.name << " (" << row.operations << ", " << numberText("%.1f", 100 * row.share) << "% of the time): ";
     if (row.recorded)
       out << "recorded";
     else if (row.chosen != row.initial)
-      out << row.chosen << ", " << llvm::format("%.3f", row.ratio) << " of the default's time";
+      out << row.chosen << ", " << numberText("%.3f", row.ratio) << " of the default's time";
     else
       out << "the default";
     out << "; " << row.verdict;
@@ -328,7 +331,7 @@ private:
     row.initialNanoseconds = tuner::median(lanes[0].nanoseconds);
     row.verdict.clear();
     llvm::raw_string_ostream(row.verdict)
-        << llvm::format("recorded with %.3f, drift %+.1f%%", recorded, 100 * (ratio.median / recorded - 1));
+        << numberText("recorded with %.3f, drift %+.1f%%", recorded, 100 * (ratio.median / recorded - 1));
   }
 
   /// A schedule file with all that was found.

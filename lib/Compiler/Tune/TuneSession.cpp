@@ -18,28 +18,10 @@ using namespace mlir;
 
 namespace tilewright {
 
+char NoTuneWorker::ID = 0;
+
 WithoutSigpipe::WithoutSigpipe() : before(std::signal(SIGPIPE, SIG_IGN)) {}
 WithoutSigpipe::~WithoutSigpipe() { std::signal(SIGPIPE, before); }
-
-llvm::Expected<std::unique_ptr<TemporaryFolder>> TemporaryFolder::make() {
-  llvm::SmallString<128> path;
-  if (std::error_code code = llvm::sys::fs::createUniqueDirectory("tilewright-tune", path))
-    return llvm::createStringError(code, "cannot make a folder for temporary files");
-  auto folder = std::make_unique<TemporaryFolder>();
-  folder->path = path.str().str();
-  return folder;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  if (!path.empty())
-    llvm::sys::fs::remove_directories(path);
-}
-
-std::string TemporaryFolder::file(const llvm::Twine &name) const {
-  llvm::SmallString<128> full(path);
-  llvm::sys::path::append(full, name);
-  return full.str().str();
-}
 
 llvm::Error writeModule(ModuleOp module, const std::string &path) {
   LogicalResult written = success();
@@ -77,13 +59,20 @@ llvm::Error TuneSession::prepare() {
   if (!found)
     return found.takeError();
   kernels = std::move(*found);
-  llvm::Expected<std::unique_ptr<TemporaryFolder>> made = TemporaryFolder::make();
+  llvm::Expected<std::unique_ptr<TemporaryFolder>> made = TemporaryFolder::make("tilewright-tune");
   if (!made)
     return made.takeError();
   folder = std::move(*made);
   const unsigned cpus = std::max(1u, std::thread::hardware_concurrency());
   workers = std::make_unique<Workers>(tune.worker, std::min(cpus, 8u));
   return llvm::Error::success();
+}
+
+llvm::Error TuneSession::requireWorker() {
+  // The first answer of a process that loads libraries from a cold disk.
+  constexpr double deadline = 60;
+  llvm::Expected<llvm::json::Object> answer = workers->runner.ask(llvm::json::Object{{"do", "hello"}}, deadline);
+  return answer ? llvm::Error::success() : llvm::make_error<NoTuneWorker>(llvm::toString(answer.takeError()));
 }
 
 llvm::Expected<std::unique_ptr<WorkerBench>> TuneSession::benchOf(const TunableKernel &kernel, bool wide) {

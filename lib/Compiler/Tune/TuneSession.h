@@ -2,6 +2,7 @@
 #ifndef TILEWRIGHT_LIB_COMPILER_TUNE_TUNESESSION_H
 #define TILEWRIGHT_LIB_COMPILER_TUNE_TUNESESSION_H
 
+#include "lib/Compiler/TemporaryFolder.h"
 #include "lib/Compiler/Tune/TunableKernels.h"
 #include "lib/Compiler/Tune/WorkerBench.h"
 #include "tilewright/Tuner.h"
@@ -20,17 +21,6 @@ private:
   void (*before)(int);
 };
 
-/// A folder that is removed with all that is in it.
-class TemporaryFolder {
-public:
-  static llvm::Expected<std::unique_ptr<TemporaryFolder>> make();
-  ~TemporaryFolder();
-  std::string file(const llvm::Twine &name) const;
-
-private:
-  std::string path;
-};
-
 llvm::Error writeModule(mlir::ModuleOp module, const std::string &path);
 
 /// The kernels of a model, workers, and a clock.
@@ -41,6 +31,9 @@ public:
   /// Lowers the model, finds its kernels and starts nothing yet; an error where the target has no
   /// spaces.
   llvm::Error prepare();
+
+  /// An error (NoTuneWorker) unless a worker answers.
+  llvm::Error requireWorker();
 
   /// A bench of `kernel`; the workers are told of it. `wide`: its points are of kernel.wide.
   llvm::Expected<std::unique_ptr<WorkerBench>> benchOf(const TunableKernel &kernel, bool wide = false);

@@ -1,6 +1,7 @@
 //===- Worker.cpp - the process in which schedules are compiled or measured -------------------------===//
 //
 // One JSON object a line. Requests on standard input:
+//   {"do": "hello"}
 //   {"do": "load", "module": FILE, "target": .., "cpu": .., "threads": N, "sizes": [..]}
 //   {"do": "build", "schedule": FILE or "", "artifact": FILE}
 //   {"do": "race", "artifacts": [FILES], "rounds": N, "limit": NANOSECONDS}
@@ -23,6 +24,7 @@
 #include "lib/Tuner/WriteFile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
+#include "tilewright/JsonText.h"
 #include "tilewright/Tuner.h"
 #include "llvm/Support/DJB.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -49,7 +51,7 @@ double nanosecondsSince(Clock::time_point start) {
 }
 
 void say(const json::Value &value) {
-  llvm::outs() << llvm::formatv("{0}\n", value);
+  llvm::outs() << jsonText(value) + "\n";
   llvm::outs().flush();
 }
 
@@ -85,6 +87,8 @@ class Worker {
 public:
   llvm::Expected<json::Value> answer(const json::Object &request) {
     llvm::StringRef what = request.getString("do").value_or("");
+    if (what == "hello")
+      return json::Value(json::Object{{"ok", true}});
     if (what == "load")
       return load(request);
     if (!module)
@@ -275,7 +279,7 @@ int runTuneWorker() {
   Worker worker;
   std::string line;
   while (std::getline(std::cin, line)) {
-    llvm::Expected<json::Value> request = json::parse(line);
+    llvm::Expected<json::Value> request = parseJson(line);
     const json::Object *object = request ? request->getAsObject() : nullptr;
     if (!object) {
       if (!request)

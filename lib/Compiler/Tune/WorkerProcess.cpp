@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Compiler/Tune/WorkerProcess.h"
+#include "tilewright/JsonText.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <cerrno>
@@ -38,6 +39,8 @@ void WorkerProcess::stop() {
 }
 
 llvm::Error WorkerProcess::start() {
+  if (command.empty() || command[0].empty())
+    return llvm::createStringError("no program is named that could be started as the worker");
   int in[2], out[2];
   if (pipe2(in, O_CLOEXEC))
     return llvm::createStringError(std::error_code(errno, std::generic_category()), "cannot make a pipe");
@@ -96,7 +99,7 @@ llvm::Error WorkerProcess::died() {
 
 llvm::Expected<json::Object> WorkerProcess::exchange(const json::Object &request, double deadline,
                                                      llvm::function_ref<void(const json::Object &, double &)> onLine) {
-  std::string text = llvm::formatv("{0}\n", json::Value(json::Object(request)));
+  std::string text = jsonText(json::Value(json::Object(request))) + "\n";
   for (size_t sent = 0; sent < text.size();) {
     // A worker that died makes this fail, not the tuner: SIGPIPE is ignored by tuneModel().
     ssize_t count = write(toWorker, text.data() + sent, text.size() - sent);
@@ -109,7 +112,7 @@ llvm::Expected<json::Object> WorkerProcess::exchange(const json::Object &request
   auto last = std::chrono::steady_clock::now();
   while (true) {
     if (size_t end = pending.find('\n'); end != std::string::npos) {
-      llvm::Expected<json::Value> value = json::parse(llvm::StringRef(pending).take_front(end));
+      llvm::Expected<json::Value> value = parseJson(llvm::StringRef(pending).take_front(end));
       pending.erase(0, end + 1);
       last = std::chrono::steady_clock::now();
       json::Object *object = value ? value->getAsObject() : nullptr;
@@ -151,7 +154,7 @@ llvm::Expected<json::Object> WorkerProcess::ask(json::Object request, double dea
     if (llvm::Error failed = start())
       return std::move(failed);
     if (!loaded.empty()) {
-      llvm::Expected<json::Value> again = json::parse(loaded);
+      llvm::Expected<json::Value> again = parseJson(loaded);
       llvm::Expected<json::Object> answer = exchange(*again->getAsObject(), loadDeadline, nullptr);
       if (!answer)
         return answer.takeError();
@@ -165,7 +168,7 @@ llvm::Expected<json::Object> WorkerProcess::load(json::Object request, double de
   loadDeadline = deadline;
   llvm::Expected<json::Object> answer = ask(json::Object(request), deadline);
   if (answer)
-    loaded = llvm::formatv("{0}", json::Value(std::move(request)));
+    loaded = jsonText(json::Value(std::move(request)));
   return answer;
 }
 

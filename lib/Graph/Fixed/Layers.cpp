@@ -1,5 +1,6 @@
 //===- Layers.cpp - what range analysis says of each rounding ------------------------===//
 #include "lib/Graph/Fixed/Layers.h"
+#include "tilewright/NumberText.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
@@ -20,9 +21,9 @@ std::string verdictOf(const Number &exact, const Format &format, int needed) {
     return "cannot overflow";
   static constexpr StringLiteral happens[] = {"wraps around", "saturates", "becomes 0", "saturates"};
   const double unit = std::ldexp(1.0, -format.fraction());
-  return llvm::formatv("needs {0} integer bits, has {1}: {2} outside of {3:f4} to {4:f4}", needed, format.integer,
-                       happens[size_t(format.overflow)], double(allowed.low) * unit, double(allowed.high) * unit)
-      .str();
+  return "needs " + std::to_string(needed) + " integer bits, has " + std::to_string(format.integer) + ": " +
+         happens[size_t(format.overflow)].str() +
+         numberText(" outside of %.4f to %.4f", double(allowed.low) * unit, double(allowed.high) * unit);
 }
 
 } // namespace

@@ -97,9 +97,9 @@ std::shared_ptr<const GridPlan::Sized> GridPlan::sized(const int64_t *symbols, s
   if (symbols)
     std::copy_n(symbols, values.size(), values.begin());
   {
-    std::lock_guard lock(mutex);
-    if (last && last->frame.symbols == values)
-      return last;
+    auto known = last.lock();
+    if (*known && (*known)->frame.symbols == values)
+      return *known;
   }
   auto fresh = std::make_shared<Sized>();
   if (!resolveFrame(program, symbols, fresh->frame, error))
@@ -115,8 +115,7 @@ std::shared_ptr<const GridPlan::Sized> GridPlan::sized(const int64_t *symbols, s
         return nullptr;
       (buffer.kind == plan::Buffer::Kind::Input ? fresh->inputs : fresh->outputs)[size_t(buffer.index)] = bytes;
     }
-  std::lock_guard lock(mutex);
-  return last = std::move(fresh);
+  return *last.lock() = std::move(fresh);
 }
 
 std::vector<std::vector<uint32_t>> GridPlan::stepsBefore(const Sized &sized) const {

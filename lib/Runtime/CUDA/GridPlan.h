@@ -9,10 +9,10 @@
 
 #include "lib/Runtime/Host/Frame.h"
 #include "lib/Runtime/Plan/Plan.h"
+#include "tilewright/ForkMutex.h"
 #include "tilewright/TensorMapRecipe.h"
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -118,8 +118,7 @@ private:
   std::vector<bool> onceInputs, written;
   Frame onceFrame;
   size_t checksOfOnce = 0;
-  mutable std::mutex mutex;
-  mutable std::shared_ptr<const Sized> last;
+  mutable ForkSafe<std::shared_ptr<const Sized>> last; ///< of the last call
 };
 
 } // namespace tilewright::runtime

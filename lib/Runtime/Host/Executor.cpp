@@ -4,6 +4,7 @@
 #include "lib/Runtime/Host/ArenaPool.h"
 #include "lib/Runtime/Host/BlockPool.h"
 #include "lib/Runtime/Host/CallMemory.h"
+#include "lib/Runtime/Host/ExecutorLocks.h"
 #include "lib/Runtime/Host/FloatingPointMode.h"
 #include "lib/Runtime/Host/ProcessWide.h"
 #include "lib/Runtime/Host/ReadyPages.h"
@@ -102,12 +103,16 @@ std::unique_ptr<Executable> Executable::create(plan::Plan plan, std::vector<Kern
     for (int32_t input : self.groups[i].inputs)
       self.packInputs[input] = true;
   }
-  auto empty = std::make_shared<PackSnapshot>();
-  empty->sets.resize(self.groups.size());
   self.histories.resize(self.groups.size());
-  empty->pointers.resize(self.packedSlots);
-  self.snapshot = std::move(empty);
+  self.snapshot = self.emptySnapshot();
   return executable;
+}
+
+Executable::SnapshotPointer Executable::emptySnapshot() const {
+  auto empty = std::make_shared<PackSnapshot>();
+  empty->sets.resize(groups.size());
+  empty->pointers.resize(packedSlots);
+  return empty;
 }
 
 bool Executable::checkSymbols(const int64_t *symbols, std::string &error) const {
@@ -130,7 +135,7 @@ bool Executable::checkSymbols(const int64_t *symbols, std::string &error) const 
 
 /// The frame and the packs as they are; false when there is no frame for these symbols yet.
 bool Executable::lookUp(const int64_t *symbols, FramePointer &frame, SnapshotPointer &packs) {
-  std::lock_guard<std::mutex> lock(stateMutex);
+  StateLock lock(*this);
   packs = snapshot;
   for (size_t i = 0; i < frames.size(); ++i) {
     if (!std::equal(frames[i]->symbols.begin(), frames[i]->symbols.end(), symbols))
@@ -149,7 +154,7 @@ bool Executable::resolve(const int64_t *symbols, FramePointer &frame, std::strin
     return false;
   fresh->stretches = cutIntoStretches(*fresh, packInputs, program.numOutputs, int32_t(packedSlots));
   frame = fresh;
-  std::lock_guard<std::mutex> lock(stateMutex);
+  StateLock lock(*this);
   if (frames.size() == maxFrames)
     frames.pop_back();
   frames.insert(frames.begin(), std::move(fresh));
@@ -165,7 +170,7 @@ int64_t Executable::arenaBytes(const int64_t *symbols, std::string &error) {
 }
 
 int64_t Executable::packedBytes() {
-  std::lock_guard<std::mutex> lock(stateMutex);
+  StateLock lock(*this);
   int64_t bytes = 0;
   for (const auto &set : snapshot->sets)
     bytes += set ? set->memory->size() : 0;
@@ -269,9 +274,9 @@ void Executable::releasePacked(size_t last, const void *const *inputs, PackSnaps
 /// Packs what has changed and publishes a new snapshot. Calls under way keep theirs.
 bool Executable::refreshPacks(const void *const *inputs, const InputIdentity *identities, int threads,
                               SnapshotPointer &packs, std::string &error) {
-  std::lock_guard<std::mutex> packing(packMutex);
+  PackLock packing(*this);
   {
-    std::lock_guard<std::mutex> lock(stateMutex);
+    StateLock lock(*this);
     packs = snapshot;
   }
   auto fresh = std::make_shared<PackSnapshot>(*packs);
@@ -325,7 +330,7 @@ bool Executable::refreshPacks(const void *const *inputs, const InputIdentity *id
   if (!ok)
     fresh->epoch = packs->epoch; // not all are new; those that are, and whose originals may be gone, stay
   packs = fresh;
-  std::lock_guard<std::mutex> lock(stateMutex);
+  StateLock lock(*this);
   snapshot = std::move(fresh);
   return ok;
 }
@@ -342,7 +347,7 @@ static bool checkPointers(const std::vector<int32_t> &needed, const void *const 
 
 /// The next call packs what `set` has anew. Calls under way keep theirs.
 void Executable::forget(const PackedSet &set) {
-  std::lock_guard<std::mutex> lock(stateMutex);
+  StateLock lock(*this);
   if (!snapshot)
     return;
   auto holds = [&](const auto &held) { return held.get() == &set; };

@@ -16,6 +16,7 @@
 #include "lib/Runtime/Host/Packing.h"
 #include "lib/Runtime/Host/ThreadTeam.h"
 #include "tilewright/CallersMemory.h"
+#include "tilewright/ForkMutex.h"
 
 #include <atomic>
 
@@ -85,16 +86,19 @@ public:
   int64_t packCount() const { return packings.load(std::memory_order_relaxed); }
 
 private:
+  using FramePointer = std::shared_ptr<const Frame>;
+  using SnapshotPointer = std::shared_ptr<const PackSnapshot>;
+
   class Exchange;
+  class StateLock;
+  class PackLock;
   class Registry;
   struct Ahead;
 
   Executable();
+  SnapshotPointer emptySnapshot() const;
   void forget(const PackedSet &set);
   static void forgetOutdated(const PackGroup &group, const std::vector<InputStamp> &stamps);
-
-  using FramePointer = std::shared_ptr<const Frame>;
-  using SnapshotPointer = std::shared_ptr<const PackSnapshot>;
 
   bool checkSymbols(const int64_t *symbols, std::string &error) const;
   bool resolve(const int64_t *symbols, FramePointer &frame, std::string &error);
@@ -121,14 +125,14 @@ private:
   std::vector<bool> packInputs; ///< by input: once steps read it
 
   static constexpr size_t maxFrames = 8;
-  std::mutex stateMutex;            ///< guards the two below, for a few instructions only
+  ForkMutex stateMutex;             ///< guards the two below, for a few instructions only (StateLock)
   std::vector<FramePointer> frames; ///< most recently used first
   SnapshotPointer snapshot;
 
   std::atomic<bool> ahead{false};    ///< the thread of packAhead() may be there
   std::shared_ptr<Ahead> aheadState; ///< set before `ahead`
 
-  std::mutex packMutex;               ///< one thread packs; never taken while stateMutex is held
+  ForkMutex packMutex;                ///< one thread packs (PackLock); never taken while stateMutex is held
   std::vector<PackHistory> histories; ///< by group, guarded by packMutex
   std::atomic<uint64_t> epoch{0};
   std::atomic<int64_t> packings{0};

@@ -9,9 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Host/Affinity.h"
-#include "lib/Runtime/Host/Executor.h"
+#include "lib/Runtime/Host/ExecutorLocks.h"
 #include "lib/Runtime/Host/FloatingPointMode.h"
-#include "lib/Runtime/Host/ForkGeneration.h"
+#include "tilewright/ForkGeneration.h"
 
 #include <condition_variable>
 #include <system_error>
@@ -51,8 +51,8 @@ bool Executable::packGroupAhead(size_t i, const void *const *inputs, const Input
   set->memory = pack(group, inputs, /*threads=*/1, error);
   if (!set->memory)
     return false; // the call says why
-  std::lock_guard<std::mutex> packing(packMutex);
-  std::lock_guard<std::mutex> lock(stateMutex);
+  PackLock packing(*this);
+  StateLock lock(*this);
   if (snapshot->sets[i])
     return true;
   auto fresh = std::make_shared<PackSnapshot>(*snapshot);

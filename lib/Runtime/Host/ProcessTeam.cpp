@@ -1,7 +1,7 @@
 //===- ProcessTeam.cpp - the thread team that a process shares -------------===//
 #include "lib/Runtime/Host/Affinity.h"
-#include "lib/Runtime/Host/ForkGeneration.h"
 #include "lib/Runtime/Host/ThreadTeam.h"
+#include "tilewright/ForkGeneration.h"
 
 #include <pthread.h>
 

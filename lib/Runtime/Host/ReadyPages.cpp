@@ -1,8 +1,8 @@
 //===- ReadyPages.cpp - pages that the system has given before they are needed ---===//
 #include "lib/Runtime/Host/ReadyPages.h"
 #include "lib/Runtime/Host/Affinity.h"
-#include "lib/Runtime/Host/ForkGeneration.h"
 #include "lib/Runtime/Host/ProcessWide.h"
+#include "tilewright/ForkGeneration.h"
 #include "tilewright/OutputMemory.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 //===- ThreadTeam.cpp - the threads that walk a plan ----------------------===//
 #include "lib/Runtime/Host/ThreadTeam.h"
-#include "lib/Runtime/Host/ForkGeneration.h"
 #include "lib/Runtime/Host/Settlement.h"
+#include "tilewright/ForkGeneration.h"
 
 #include <algorithm>
 #include <csignal>

@@ -1,6 +1,7 @@
 //===- Jit.cpp - machine code in this process -----------------------------===//
 #include "lib/Runtime/Jit/Jit.h"
 #include "lib/Runtime/Jit/PerfMap.h"
+#include "tilewright/ForkMutex.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringExtras.h"
@@ -12,7 +13,7 @@
 #include "llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h"
 
 #include <cstdlib>
-#include <mutex>
+#include <utility>
 
 namespace tilewright::runtime {
 
@@ -27,13 +28,9 @@ struct Jit::Session {
   }
 
   /// What ORC reports beside the error it returns, since the last call.
-  std::string takeReports() {
-    std::lock_guard<std::mutex> lock(mutex);
-    return std::move(reports);
-  }
+  std::string takeReports() { return std::exchange(*reports.lock(), ""); }
 
-  std::mutex mutex;
-  std::string reports;
+  ForkSafe<std::string> reports;
   orc::ExecutionSession execution;
   orc::ObjectLinkingLayer linking;
   orc::JITDylib *library = nullptr;
@@ -56,8 +53,8 @@ llvm::Expected<std::unique_ptr<Jit>> Jit::create(llvm::ArrayRef<HostSymbol> symb
   Session &session = *jit->session;
   session.execution.setErrorReporter([&session](llvm::Error error) {
     std::string text = llvm::toString(std::move(error));
-    std::lock_guard<std::mutex> lock(session.mutex);
-    session.reports += (session.reports.empty() ? "" : "; ") + text;
+    auto reports = session.reports.lock();
+    *reports += (reports->empty() ? "" : "; ") + text;
   });
   auto library = session.execution.createJITDylib("tilewright");
   if (!library)

@@ -3,7 +3,7 @@
 // A handler of pthread_atfork would stay behind when the library is unloaded.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Runtime/Host/ForkGeneration.h"
+#include "tilewright/ForkGeneration.h"
 
 #include <unistd.h>
 

@@ -13,9 +13,10 @@
 #include "lib/Runtime/Host/OnceSteps.h"
 #include "lib/Runtime/Host/ThreadTeam.h"
 #include "lib/Runtime/Library/Description.h"
+#include "lib/Runtime/Library/ProcessGeneration.h"
+#include "tilewright/ForkMutex.h"
 
 #include <memory>
-#include <mutex>
 
 struct tilewright_model {
   explicit tilewright_model(const tilewright::library::Description &description) : description(description) {}
@@ -33,8 +34,23 @@ struct tilewright_model {
   /// The machine whose code this instance runs.
   const char *cpu() const { return variant->cpu; }
 
+  /// One call of an instance: calls of one instance run one after the other. A process that was forked in the middle of
+  /// another thread's call finds the instance as it was between two calls.
+  class Turn {
+  public:
+    explicit Turn(tilewright_model &model) : model(model) {
+      if (model.mutex.lock(model.generation.get()))
+        model.forgetTornCall();
+    }
+    ~Turn() { model.mutex.unlock(); }
+    Turn(const Turn &) = delete;
+    Turn &operator=(const Turn &) = delete;
+
+  private:
+    tilewright_model &model;
+  };
+
   std::string error; ///< of the last call that failed
-  std::mutex mutex;  ///< held by a call: calls of one instance take turns
 
 private:
   using Sizes = std::vector<tilewright::plan::Expr>; ///< of one tensor
@@ -56,6 +72,7 @@ private:
   bool checkOverlap(const tilewright::library::CallerTensor *inputs, const tilewright::library::CallerTensor *outputs);
 
   // Run.cpp
+  void forgetTornCall();
   const tilewright::runtime::Frame *frameOf();
   bool walk(const tilewright::runtime::Frame &frame, const void *const *inputs, void *const *outputs);
 
@@ -73,6 +90,8 @@ private:
   tilewright::runtime::Memory memory;        ///< of calls
   int threads = 1;
   tilewright::runtime::ThreadTeam team;
+  tilewright::runtime::ForkMutex mutex; ///< held by a call
+  tilewright::library::ProcessGeneration generation;
 
   static constexpr size_t maxFrames = 8;
   std::vector<std::unique_ptr<tilewright::runtime::Frame>> frames; ///< most recently used first

@@ -4,9 +4,20 @@
 #include "lib/Runtime/Library/Model.h"
 
 #include <algorithm>
+#include <new>
 
 using namespace tilewright;
 using namespace tilewright::library;
+
+/// What the parent's call was changing when this process was forked is made anew. What it points to is given up: it may
+/// be half freed.
+void tilewright_model::forgetTornCall() {
+  const size_t count = plan.symbols.size();
+  new (&error) std::string;
+  new (&memory) runtime::Memory;
+  new (&frames) decltype(frames);
+  new (&symbols) std::vector<int64_t>(count);
+}
 
 /// The frame of the call's symbols; null with a reason in `error`.
 const runtime::Frame *tilewright_model::frameOf() {
@@ -61,14 +72,14 @@ bool tilewright_model::run(const CallerTensor *inputs, const CallerTensor *outpu
 int tilewright_library_shape(tilewright_model *model, const CallerTensor *inputs, CallerTensor *outputs) {
   if (!model)
     return 1;
-  std::lock_guard<std::mutex> lock(model->mutex);
+  tilewright_model::Turn turn(*model);
   return model->shape(inputs, outputs) ? 0 : 1;
 }
 
 int tilewright_library_run(tilewright_model *model, const CallerTensor *inputs, const CallerTensor *outputs) {
   if (!model)
     return 1;
-  std::lock_guard<std::mutex> lock(model->mutex);
+  tilewright_model::Turn turn(*model);
   runtime::NoFloatingPointTraps quiet;
   return model->run(inputs, outputs) ? 0 : 1;
 }

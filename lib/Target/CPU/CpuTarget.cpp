@@ -35,14 +35,27 @@ public:
     return llvm::cantFail(describeHost(options.cpu)).key + "|" + std::to_string(options.threads);
   }
 
+  std::string recordKey(const Options &options) override {
+    return llvm::cantFail(describeHost(options.cpu)).recordKey + "|" + std::to_string(options.threads);
+  }
+  std::string ratesKey(const Options &options) override {
+    return printRates(llvm::cantFail(describeHost(options.cpu)).shape.rates);
+  }
+
   void buildGraph(OpPassManager &pm, const Options &) override {
     pm.addNestedPass<func::FuncOp>(createWidenFloat8({/*to=*/"bf16"}));
+  }
+  KernelLimits kernelLimits() const override {
+    KernelLimits limits;
+    limits.readSlices = true;
+    return limits;
   }
   void buildTiled(OpPassManager &pm, const Options &options) override {
     ScheduleSources sources;
     sources.file = options.scheduleFile;
     sources.records = options.tune == "records" || options.tune == "strict" ? options.records : "";
-    sources.machine = machineKey(options);
+    sources.machine = recordKey(options);
+    sources.rates = ratesKey(options);
     sources.strict = options.tune == "strict";
     sources.deterministic = options.deterministic;
     sources.stamp = options.tune == "stamp";

@@ -90,6 +90,19 @@ private:
       loop(from, to, [&](Value tapLine) {
         inLine = apply(d0() + d1() * lines.dilation, {top, tapLine});
         overPixels(Value(), size(grad, 2), size(in, 2), pixelsPerSum, [&](const PixelBlock &block) {
+          if (!block.fromTap && hasLongLine()) {
+            auto ofTaps = [&](int64_t count) {
+              return [&, count](Value tap) {
+                PixelBlock moved = fromTap(block, tap);
+                moved.count = block.count;
+                addProducts(moved, channel, tapLine, tap, 0, count);
+              };
+            };
+            const int64_t whole = pixels.kernel / taps * taps;
+            loop(constant(0), constant(whole), ofTaps(taps), taps);
+            loop(constant(whole), constant(pixels.kernel), ofTaps(1));
+            return;
+          }
           if (!block.fromTap) {
             for (int64_t tap = 0; tap < pixels.kernel; tap += taps)
               addProducts(block, channel, tapLine, constant(0), tap, std::min(tap + taps, pixels.kernel));

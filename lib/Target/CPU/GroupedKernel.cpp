@@ -77,8 +77,12 @@ public:
         Value here = whole ? line : sum(op.getFirst()[0], line);
         inLine = apply(d0() * lines.stride - lines.padding, {here});
         std::tie(firstTap, endTap) = tapsInside(lines, inLine, size(in, 1));
-        overPixels(whole ? Value() : op.getFirst()[1], size(out, 2), size(in, 2), blockPixels,
-                   [&](const PixelBlock &block) { overFilters(block); });
+        Value firstPixel = whole ? Value() : op.getFirst()[1];
+        auto body = [&](const PixelBlock &block) { overFilters(block); };
+        if (hasLongLine())
+          overPixelsOfLongLines(firstPixel, size(out, 2), blockPixels, body);
+        else
+          overPixels(firstPixel, size(out, 2), size(in, 2), blockPixels, body);
       });
     });
     op->erase();
@@ -172,6 +176,8 @@ private:
   /// `sums` and the products of one line of the window.
   SmallVector<Value> windowLine(const PixelBlock &block, Value filter, const Channels &channel,
                                 SmallVector<Value> sums) {
+    if (hasLongLine())
+      return longWindowLine(block, filter, channel, std::move(sums));
     if (block.fromTap)
       return carry(block.fromTap, block.toTap, sums, [&](Value tap, ArrayRef<Value> carried) {
         PixelBlock one = fromTap(block, tap);
@@ -179,6 +185,43 @@ private:
       });
     for (int64_t first = 0; first < pixels.kernel; first += taps)
       sums = overChannels(block, filter, channel, constant(0), first, std::min(first + taps, pixels.kernel), sums);
+    return sums;
+  }
+
+  /// windowLine() of many taps. Those that meet the image for all pixels of the block are a loop over groups of them;
+  /// what the pixels near an end of the line have besides, as many at most as a block has pixels, a loop for each
+  /// pixel.
+  SmallVector<Value> longWindowLine(const PixelBlock &block, Value filter, const Channels &channel,
+                                    SmallVector<Value> sums) {
+    Value width = size(in, 2);
+    auto leftOf = [&](int64_t pixel) { return sum(block.left, pixel * pixels.stride); };
+    auto at = [&](const PixelBlock &from, Value tap) {
+      PixelBlock moved = fromTap(from, tap);
+      moved.count = from.count;
+      return moved;
+    };
+    // The first pixel is the last to begin in the image, the last one the first to end.
+    Value begin = smaller(tapsInside(pixels, leftOf(0), width).first, constant(pixels.kernel));
+    Value end = larger(tapsInside(pixels, leftOf(block.count - 1), width).second, begin);
+    Value grouped = apply(d0() + (d1() - d0()).floorDiv(taps) * taps, {begin, end});
+    auto together = [&](int64_t count) {
+      return [&, count](Value tap, ArrayRef<Value> carried) {
+        return overChannels(at(block, tap), filter, channel, tap, 0, count, llvm::to_vector(carried));
+      };
+    };
+    sums = carry(begin, grouped, sums, together(taps), taps);
+    sums = carry(grouped, end, sums, together(1));
+    for (int64_t pixel = 0; pixel < block.count; ++pixel) {
+      const PixelBlock one{sum(block.first, pixel), 1, leftOf(pixel), Value(), Value()};
+      auto [from, to] = tapsInside(pixels, one.left, width);
+      auto alone = [&](Value tap, ArrayRef<Value> carried) {
+        return overChannels(at(one, tap), filter, channel, tap, 0, 1, llvm::to_vector(carried));
+      };
+      SmallVector<Value> own(ArrayRef<Value>(sums).slice(pixel * vectors, vectors));
+      own = carry(from, smaller(begin, to), own, alone);
+      own = carry(larger(end, from), to, own, alone);
+      llvm::copy(own, sums.begin() + pixel * vectors);
+    }
     return sums;
   }
 

@@ -39,8 +39,8 @@ void WindowLoops::loop(Value from, Value to, function_ref<void(Value)> inside, i
 }
 
 SmallVector<Value> WindowLoops::carry(Value from, Value to, ArrayRef<Value> sums,
-                                      function_ref<SmallVector<Value>(Value, ArrayRef<Value>)> inside) {
-  auto nest = scf::ForOp::create(builder, loc, from, to, constant(1), sums);
+                                      function_ref<SmallVector<Value>(Value, ArrayRef<Value>)> inside, int64_t step) {
+  auto nest = scf::ForOp::create(builder, loc, from, to, constant(step), sums);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(nest.getBody());
   SmallVector<Value> carried = llvm::to_vector_of<Value>(nest.getRegionIterArgs());
@@ -95,7 +95,7 @@ void WindowLoops::overKnownPixels(int64_t count, int64_t width, int64_t most,
 void WindowLoops::overPixels(Value firstPixel, Value count, Value width, int64_t most,
                              function_ref<void(const PixelBlock &)> body) {
   std::optional<int64_t> knownCount = getConstantIntValue(count), knownWidth = getConstantIntValue(width);
-  if (knownCount && knownWidth && (!firstPixel || isConstantIntValue(firstPixel, 0)))
+  if (knownCount && knownWidth && (!firstPixel || isConstantIntValue(firstPixel, 0)) && !hasLongLine())
     return overKnownPixels(*knownCount, *knownWidth, most, body);
   Value offset = firstPixel ? firstPixel : constant(0), zero = constant(0);
   auto leftOf = [&](Value pixel) { return apply((d0() + d1()) * pixels.stride - pixels.padding, {offset, pixel}); };
@@ -114,6 +114,18 @@ void WindowLoops::overPixels(Value firstPixel, Value count, Value width, int64_t
   loop(zero, inner, single);
   loop(inner, end, [&](Value pixel) { body({pixel, most, leftOf(pixel), Value(), Value()}); }, most);
   loop(end, count, single);
+}
+
+void WindowLoops::overPixelsOfLongLines(Value firstPixel, Value count, int64_t most,
+                                        function_ref<void(const PixelBlock &)> body) {
+  Value offset = firstPixel ? firstPixel : constant(0), zero = constant(0);
+  Value end = apply(d0().floorDiv(most) * most, {count});
+  auto emit = [&](Value pixel, int64_t pixelsHere) {
+    Value left = apply((d0() + d1()) * pixels.stride - pixels.padding, {offset, pixel});
+    body({pixel, pixelsHere, left, Value(), Value()});
+  };
+  loop(zero, end, [&](Value pixel) { emit(pixel, most); }, most);
+  loop(end, count, [&](Value pixel) { emit(pixel, 1); });
 }
 
 PixelBlock WindowLoops::fromTap(const PixelBlock &block, Value tap) {

@@ -48,7 +48,8 @@ protected:
   /// A loop that carries sums.
   llvm::SmallVector<mlir::Value>
   carry(mlir::Value from, mlir::Value to, llvm::ArrayRef<mlir::Value> sums,
-        llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, llvm::ArrayRef<mlir::Value>)> inside);
+        llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, llvm::ArrayRef<mlir::Value>)> inside,
+        int64_t step = 1);
   /// [0, count) in steps of `step`, which `count` holds once at least; the last one overlaps where it has to.
   void overlapping(int64_t count, int64_t step, llvm::function_ref<void(mlir::Value)> inside);
 
@@ -60,6 +61,14 @@ protected:
   /// time near the ends of the image, blocks of `most` between.
   void overPixels(mlir::Value firstPixel, mlir::Value count, mlir::Value width, int64_t most,
                   llvm::function_ref<void(const PixelBlock &)> body);
+  /// More taps along a line than this are a loop: code that is made tap by tap, and once more for each pixel near an
+  /// end of the line, grows with the square of their number.
+  static constexpr int64_t mostUnrolledTaps = 32;
+  bool hasLongLine() const { return pixels.kernel > mostUnrolledTaps; }
+  /// overPixels() for lines of the window with many taps: blocks of `most` pixels from the first on, and one at a time
+  /// what is left. The body finds out which taps meet the image.
+  void overPixelsOfLongLines(mlir::Value firstPixel, mlir::Value count, int64_t most,
+                             llvm::function_ref<void(const PixelBlock &)> body);
   /// The one pixel of `block` as a window that begins at `tap`.
   PixelBlock fromTap(const PixelBlock &block, mlir::Value tap);
   /// Vectors side by side in memory, from `place` on.

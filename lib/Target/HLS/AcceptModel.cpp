@@ -29,12 +29,6 @@ namespace tilewright {
 namespace tilewright::hls {
 namespace {
 
-/// "file.py:3" of an op, or nothing.
-std::string lineOf(Operation *op) {
-  auto file = op->getLoc()->findInstanceOf<FileLineColLoc>();
-  return file ? (" (" + file.getFilename().getValue() + ":" + Twine(file.getLine()) + ")").str() : "";
-}
-
 /// Named as in the model, or by their number.
 SmallVector<Attribute> describePorts(func::FuncOp main, TypeRange types, StringRef fallback,
                                      function_ref<StringAttr(unsigned)> nameOf) {

@@ -23,6 +23,9 @@ std::string integerLiteral(const llvm::APInt &value, mlir::Type type);
 /// A product of numbers that have half its width, or less: it cannot overflow.
 bool isProductOfHalves(mlir::Operation &op);
 
+/// " (file.py:3)" of an op, or nothing.
+std::string lineOf(mlir::Operation *op);
+
 } // namespace tilewright::hls
 
 #endif

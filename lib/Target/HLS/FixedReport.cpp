@@ -8,6 +8,7 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "tilewright/FixedPoint.h"
+#include "tilewright/NumberText.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -53,7 +54,7 @@ std::string printFixed(ModuleOp module) {
   llvm::raw_string_ostream out(text);
   for (const Layer &layer : layersOf(fixed)) {
     out << "| " << layer.name << (layer.where.empty() ? "" : " (" + layer.where + ")") << " | " << layer.bits << " | "
-        << layer.format << " | " << layer.verdict << " | " << llvm::formatv("{0:e2}", layer.error) << " |\n";
+        << layer.format << " | " << layer.verdict << " | " << numberText("%.2e", layer.error) << " |\n";
   }
   return text;
 }

@@ -182,6 +182,8 @@ std::string FunctionPrinter::binary(Operation &op, StringRef sign) {
 /// Of integers by their bits as numbers without a sign.
 std::string FunctionPrinter::unsignedBinary(Operation &op) {
   Type type = op.getResult(0).getType();
+  if (type.isIndex() && isa<arith::DivUIOp, arith::RemUIOp>(op)) // indices are not negative
+    return operand(op.getOperand(0)) + (isa<arith::DivUIOp>(op) ? " / " : " % ") + operand(op.getOperand(1));
   auto integer = dyn_cast<IntegerType>(type);
   const bool isNative = integer && llvm::is_contained({8u, 16u, 32u, 64u}, integer.getWidth());
   if (integer && isa<arith::ShRUIOp>(op) && matchPattern(op.getOperand(1), m_Constant())) {
@@ -321,7 +323,7 @@ std::string FunctionPrinter::expression(Operation &op) {
     std::string text = call(*callee);
     return op.getResult(0).getType().isF16() ? "(half)" + text : text;
   }
-  problems.insert(op.getName().getStringRef().str());
+  problems.insert(op.getName().getStringRef().str() + lineOf(&op));
   return "";
 }
 

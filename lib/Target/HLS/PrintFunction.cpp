@@ -99,8 +99,8 @@ void FunctionPrinter::pragmas(Value array, StringRef name) {
     for (auto [dim, kind] : llvm::enumerate(banks.getKinds())) {
       if (kind == PartitionKind::None || type.getDimSize(dim) == 1)
         continue;
-      out << "#pragma HLS array_" << (hasWords(memoryOf(type)) ? "reshape" : "partition")
-          << " variable=" << name << " type=" << stringifyPartitionKind(kind);
+      out << "#pragma HLS array_" << (hasWords(memoryOf(type)) ? "reshape" : "partition") << " variable=" << name
+          << " type=" << stringifyPartitionKind(kind);
       if (kind != PartitionKind::Complete)
         out << " factor=" << banks.getFactors()[dim];
       out << " dim=" << dim + 1 << "\n";
@@ -113,7 +113,10 @@ void FunctionPrinter::pragmas(Value array, StringRef name) {
   const Memory memory = memoryOf(type);
   if (isUltra(memory) || memory == Memory::Lutram || memory == Memory::BramWords)
     out << "#pragma HLS bind_storage variable=" << name << " type=ram_t2p impl="
-        << (isUltra(memory) ? "uram" : memory == Memory::Lutram ? "lutram" : "bram") << "\n";
+        << (isUltra(memory)            ? "uram"
+            : memory == Memory::Lutram ? "lutram"
+                                       : "bram")
+        << "\n";
 }
 
 void FunctionPrinter::block(Block &block) {
@@ -171,8 +174,15 @@ void FunctionPrinter::statement(Operation &op) {
     auto type = cast<MemRefType>(buffer.getMemory().getType());
     std::string name = names.take(buffer.getName());
     written[buffer.getMemory()] = name;
-    if (!buffer.getValue()) // ROMs lie in weights.h
-      indent(), out << printArray(name, type) << ";\n";
+    if (!buffer.getValue()) { // ROMs lie in weights.h
+      // A register is read, too, where its first value is chosen by a condition that compilers do not follow. What
+      // tasks hand on has no value of its own: a dataflow region may not set one.
+      const bool isRegister =
+          type.getNumElements() == 1 && llvm::any_of(buffer.getMemory().getUsers(), [](Operation *user) {
+            return isa<affine::AffineLoadOp, memref::LoadOp>(user);
+          });
+      indent(), out << printArray(name, type) << (isRegister ? " = {}" : "") << ";\n";
+    }
     pragmas(buffer.getMemory(), name);
     return;
   }
@@ -268,7 +278,7 @@ void FunctionPrinter::statement(Operation &op) {
       define(op.getResult(0), text);
     return;
   }
-  problems.insert(op.getName().getStringRef().str());
+  problems.insert(op.getName().getStringRef().str() + lineOf(&op));
 }
 
 /// Variables for what a loop or a branch hands on.

@@ -1,5 +1,7 @@
 //===- Report.cpp - what a design costs, for people and for programs -----------------------===//
 #include "lib/Target/HLS/DesignFiles.h"
+#include "tilewright/JsonText.h"
+#include "tilewright/NumberText.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -17,9 +19,9 @@ std::string printReport(const DesignEstimate &design, const Part &part, const Re
     out << ", URAM " << design.total.uram << " of " << budget.uram;
   out << ". Operators and their control: LUT " << design.lut << ", FF " << design.ff << ".\n\n";
   if (design.macs > 0 && design.total.dsp > 0)
-    out << llvm::format("DSP efficiency: %lld multiply-accumulates a call, %.3f per DSP and cycle of calls that follow "
-                        "each other (%.3f of one call, without ports).\n\n",
-                        (long long)design.macs, design.dspEfficiency(), design.dspEfficiencyOfOneCall());
+    out << numberText("DSP efficiency: %lld multiply-accumulates a call, %.3f per DSP and cycle of calls that follow "
+                      "each other (%.3f of one call, without ports).\n\n",
+                      (long long)design.macs, design.dspEfficiency(), design.dspEfficiencyOfOneCall());
   if (design.rtl)
     out << "The Verilog has DSP " << design.total.dsp << ", BRAM " << design.oneCallBram << ", LUT " << design.rtl->lut
         << ", FF " << design.rtl->ff
@@ -96,7 +98,7 @@ std::string printJson(const DesignEstimate &design, const Part &part, const Reso
   if (llvm::json::Value fixed = fixedJson(module); fixed.getAsObject())
     report["fixed"] = std::move(fixed);
   std::string text;
-  llvm::raw_string_ostream(text) << llvm::formatv("{0:2}", llvm::json::Value(std::move(report))) << "\n";
+  llvm::raw_string_ostream(text) << jsonText(llvm::json::Value(std::move(report)), 2) << "\n";
   return text;
 }
 

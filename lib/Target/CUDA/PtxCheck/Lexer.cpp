@@ -8,6 +8,7 @@
 
 #include <bit>
 #include <cctype>
+#include <charconv>
 #include <cstdlib>
 
 namespace tilewright::ptx {
@@ -123,10 +124,10 @@ private:
       while (at < text.size() && isdigit(uint8_t(text[at])))
         ++at;
       if (at < text.size() && (text[at] == '.' || text[at] == 'e' || text[at] == 'E')) {
-        char *end = nullptr;
+        double value = 0;
         token.kind = Token::Kind::Float64;
-        token.bits = std::bit_cast<uint64_t>(strtod(text.c_str() + begin, &end));
-        at = size_t(end - text.c_str());
+        at = size_t(std::from_chars(text.data() + begin, text.data() + text.size(), value).ptr - text.data());
+        token.bits = std::bit_cast<uint64_t>(value);
         return;
       }
       token.bits = strtoull(text.substr(begin, at - begin).c_str(), nullptr, text[begin] == '0' ? 8 : 10);

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/PtxCheck/Cursor.h"
+#include "tilewright/NumberText.h"
 
 #include <bit>
 #include <cstring>
@@ -55,7 +56,7 @@ private:
     Token first = peek();
     std::string text = word("a directive");
     if (text == ".version")
-      syntax.version = numberText();
+      syntax.version = versionText();
     else if (text == ".target") {
       syntax.target = word("an architecture");
       while (accept(","))
@@ -84,14 +85,12 @@ private:
       fail(first, "unknown directive '" + text + "'");
     isExtern = false;
   }
-  std::string numberText() {
+  std::string versionText() {
     Token token = take();
     if (token.kind != Token::Kind::Float64 && token.kind != Token::Kind::Integer)
       fail(token, "expected a version");
     double value = token.kind == Token::Kind::Float64 ? std::bit_cast<double>(token.bits) : double(token.bits);
-    char text[32];
-    snprintf(text, sizeof text, "%.1f", value);
-    return text;
+    return numberText("%.1f", value);
   }
   void skipOne() {
     if (peek().kind == Token::Kind::End)

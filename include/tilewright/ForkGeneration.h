@@ -1,6 +1,6 @@
 //===- ForkGeneration.h - tells a process from the one it was forked from ---===//
-#ifndef TILEWRIGHT_LIB_RUNTIME_HOST_FORKGENERATION_H
-#define TILEWRIGHT_LIB_RUNTIME_HOST_FORKGENERATION_H
+#ifndef TILEWRIGHT_FORKGENERATION_H
+#define TILEWRIGHT_FORKGENERATION_H
 
 #include <cstdint>
 

@@ -1,0 +1,101 @@
+//===- ForkMutex.h - a lock that a forked child can take --------------------===//
+//
+// fork() copies the memory of a process and one of its threads. A lock that another thread held stays locked in the
+// child for ever, and what it guards may be half changed. This lock knows in which process it was taken: a child takes
+// it over, and learns that it has to make anew what the lock guards.
+//
+//   if (mutex.lock())                // its holder stayed behind in the parent
+//     new (&guarded) Guarded;        // the old one may be torn: neither read nor destroyed
+//   ...
+//   mutex.unlock();
+//
+// ForkSafe<T> does this for a value that may begin anew.
+//
+// Test: test/Unit/Host/ForkTest.cpp
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_FORKMUTEX_H
+#define TILEWRIGHT_FORKMUTEX_H
+
+#include "tilewright/ForkGeneration.h"
+
+#include <atomic>
+#include <linux/futex.h>
+#include <new>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <utility>
+
+namespace tilewright::runtime {
+
+class ForkMutex {
+public:
+  ForkMutex() = default;
+  ForkMutex(const ForkMutex &) = delete;
+  ForkMutex &operator=(const ForkMutex &) = delete;
+
+  /// Waits until the lock is free in this process, and takes it. True: it was held when this process was forked.
+  [[nodiscard]] bool lock(uint64_t generation = forkGeneration()) {
+    uint64_t mine = held;
+    for (uint64_t seen = state.load(std::memory_order_relaxed);;) {
+      const bool forked = seen >> flagBits != (generation & generationMask);
+      if (forked || (seen & flagMask) == 0) {
+        if (state.compare_exchange_weak(seen, (generation << flagBits) | mine, std::memory_order_acquire))
+          return forked && (seen & flagMask) != 0;
+        continue;
+      }
+      if ((seen & flagMask) == held &&
+          !state.compare_exchange_weak(seen, (seen & ~flagMask) | awaited, std::memory_order_relaxed))
+        continue;
+      mine = awaited; // others may wait as well: whoever unlocks wakes one
+      sleep(uint32_t((generation << flagBits) | awaited));
+      seen = state.load(std::memory_order_relaxed);
+    }
+  }
+
+  void unlock() {
+    if ((state.fetch_and(~flagMask, std::memory_order_release) & flagMask) == awaited)
+      syscall(SYS_futex, word(), FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  }
+
+private:
+  static constexpr int flagBits = 2;
+  static constexpr uint64_t flagMask = 3, held = 1, awaited = 2, generationMask = ~uint64_t(0) >> flagBits;
+
+  /// The low half of `state`, where the flags are.
+  void *word() { return &state; }
+  void sleep(uint32_t expected) { syscall(SYS_futex, word(), FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0); }
+
+  std::atomic<uint64_t> state{0}; ///< generation of the process that took it last, and flags
+};
+
+/// A value that one thread at a time reaches, and that a child of the process finds empty where it was being changed.
+template <typename T> class ForkSafe {
+public:
+  class Access {
+  public:
+    explicit Access(ForkSafe &owner) : owner(owner) {
+      if (owner.mutex.lock())
+        new (&owner.value) T; // what the old one points to is given up
+    }
+    ~Access() { owner.mutex.unlock(); }
+    Access(const Access &) = delete;
+    Access &operator=(const Access &) = delete;
+    T *operator->() { return &owner.value; }
+    T &operator*() { return owner.value; }
+
+  private:
+    ForkSafe &owner;
+  };
+
+  /// The value, for as long as the result lives.
+  Access lock() { return Access(*this); }
+
+private:
+  ForkMutex mutex;
+  T value{};
+};
+
+} // namespace tilewright::runtime
+
+#endif

@@ -1,0 +1,48 @@
+//===- ExecutorLocks.h - the two locks of an executable ---------------------===//
+//
+// Where another thread held one when this process was forked, what it guards begins anew: frames are resolved and
+// parameters packed again.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_RUNTIME_HOST_EXECUTORLOCKS_H
+#define TILEWRIGHT_LIB_RUNTIME_HOST_EXECUTORLOCKS_H
+
+#include "lib/Runtime/Host/Executor.h"
+
+namespace tilewright::runtime {
+
+/// Held for frames and snapshot.
+class Executable::StateLock {
+public:
+  explicit StateLock(Executable &executable) : executable(executable) {
+    if (!executable.stateMutex.lock())
+      return;
+    new (&executable.frames) std::vector<FramePointer>;
+    new (&executable.snapshot) SnapshotPointer(executable.emptySnapshot());
+  }
+  ~StateLock() { executable.stateMutex.unlock(); }
+  StateLock(const StateLock &) = delete;
+  StateLock &operator=(const StateLock &) = delete;
+
+private:
+  Executable &executable;
+};
+
+/// Held while parameters are packed.
+class Executable::PackLock {
+public:
+  explicit PackLock(Executable &executable) : executable(executable) {
+    if (executable.packMutex.lock())
+      new (&executable.histories) std::vector<PackHistory>(executable.groups.size());
+  }
+  ~PackLock() { executable.packMutex.unlock(); }
+  PackLock(const PackLock &) = delete;
+  PackLock &operator=(const PackLock &) = delete;
+
+private:
+  Executable &executable;
+};
+
+} // namespace tilewright::runtime
+
+#endif

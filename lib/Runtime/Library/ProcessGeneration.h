@@ -1,0 +1,49 @@
+//===- ProcessGeneration.h - a load that tells a process from its parent ----===//
+#ifndef TILEWRIGHT_LIB_RUNTIME_LIBRARY_PROCESSGENERATION_H
+#define TILEWRIGHT_LIB_RUNTIME_LIBRARY_PROCESSGENERATION_H
+
+#include "tilewright/ForkGeneration.h"
+
+#include <atomic>
+#include <new>
+#include <sys/mman.h>
+
+namespace tilewright::library {
+
+/// forkGeneration() without its system call: the number is in a page that the system gives to a child as zeros. Where
+/// it does not (Linux before 4.14), each call asks for the process.
+class ProcessGeneration {
+public:
+  ProcessGeneration() {
+    void *made = mmap(nullptr, pageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (made == MAP_FAILED)
+      return;
+    if (madvise(made, pageBytes, MADV_WIPEONFORK) == 0)
+      number = new (made) std::atomic<uint64_t>(0);
+    else
+      munmap(made, pageBytes);
+  }
+  ~ProcessGeneration() {
+    if (number)
+      munmap(number, pageBytes);
+  }
+  ProcessGeneration(const ProcessGeneration &) = delete;
+  ProcessGeneration &operator=(const ProcessGeneration &) = delete;
+
+  uint64_t get() {
+    if (!number)
+      return runtime::forkGeneration();
+    uint64_t known = number->load(std::memory_order_relaxed);
+    if (known == 0)
+      number->store(known = runtime::forkGeneration(), std::memory_order_relaxed); // all threads find the same
+    return known;
+  }
+
+private:
+  static constexpr size_t pageBytes = 4096;
+  std::atomic<uint64_t> *number = nullptr;
+};
+
+} // namespace tilewright::library
+
+#endif

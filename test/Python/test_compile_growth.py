@@ -1,0 +1,98 @@
+"""What a compile makes grows with the model alone: not with the steps of a recurrence whose kernels are equal, nor with the length of a window.
+
+Counts of kernels and of operations, not times: they are the same on every machine.
+"""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import tilewright
+
+ROOT = Path(__file__).resolve().parents[2]
+DRIVER = Path(os.environ.get("TILEWRIGHT_BUILD", ROOT / "build")) / "bin" / "tilewright"
+
+
+def stage(model, name):
+    return subprocess.run([DRIVER, "compile", model, f"--emit={name}"], check=True, capture_output=True, text=True, timeout=300).stdout
+
+
+def kernels(text):
+    return len(re.findall(r"func\.func private @\w+", text))
+
+
+class Recurrence(torch.nn.Module):
+    """An LSTM layer, step by step, whose steps read rows of one product and whose results are stacked."""
+
+    def __init__(self):
+        super().__init__()
+        self.inputs, self.state = torch.nn.Linear(24, 64), torch.nn.Linear(16, 64)
+
+    def forward(self, x):
+        gates, h, c, results = self.inputs(x), x.new_zeros(1, 16), x.new_zeros(1, 16), []
+        for t in range(x.shape[0]):
+            i, f, g, o = (gates[t] + self.state(h)).chunk(4, 1)
+            c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+            h = torch.sigmoid(o) * torch.tanh(c)
+            results.append(h)
+        return torch.stack(results)
+
+
+def exported(folder, model, *inputs):
+    tilewright.export(model.eval(), inputs, folder / "model.pt2")
+    return folder / "model.pt2"
+
+
+def test_steps_of_a_recurrence_are_the_same_kernels(tmp_path):
+    torch.manual_seed(0)
+    model, counts = Recurrence(), []
+    for steps in (16, 64):
+        file = exported(tmp_path, model, torch.randn(steps, 1, 24))
+        counts.append((kernels(stage(file, "structured")), kernels(stage(file, "vector"))))
+    assert counts[0] == counts[1] and counts[0][0] <= 12, counts
+
+
+def test_a_long_recurrence_is_right(tmp_path):
+    torch.manual_seed(0)
+    model, x = Recurrence(), torch.randn(150, 1, 24)
+    file = exported(tmp_path, model, x)
+    with torch.no_grad():
+        np.save(tmp_path / "y.npy", model.double()(x.double()).float().numpy())
+    np.save(tmp_path / "x.npy", x.numpy())
+    said = subprocess.run([DRIVER, "run", file, "--input", f"x={tmp_path / 'x.npy'}", "--expect", f"0={tmp_path / 'y.npy'}"],
+                          capture_output=True, text=True, timeout=300)  # fmt: skip
+    assert said.returncode == 0 and "expected: 0 has an RMS error of" in said.stdout, said.stdout + said.stderr
+
+
+@pytest.mark.parametrize("padding", [False, True])
+def test_code_does_not_grow_with_a_window(tmp_path, padding):
+    lengths = []
+    for taps in (64, 512):
+        model = torch.nn.Conv1d(32, 32, taps, groups=32, padding=taps // 2 if padding else 0)
+        lengths.append(len(stage(exported(tmp_path, model, torch.randn(1, 32, 1500)), "target").splitlines()))
+    assert lengths[1] <= lengths[0] * 1.1, lengths
+
+
+@pytest.mark.parametrize("taps, padding, stride, dilation, channels, groups", [
+    (33, 16, 1, 1, 32, 32), (64, 32, 1, 1, 32, 32), (129, 200, 1, 1, 10, 5), (40, 0, 3, 2, 32, 8), (37, 18, 2, 1, 8, 4), (512, 256, 1, 1, 4, 4),
+])  # fmt: skip
+def test_long_windows_are_right(taps, padding, stride, dilation, channels, groups):
+    torch.manual_seed(0)
+    model = torch.nn.Conv1d(channels, channels, taps, padding=padding, stride=stride, dilation=dilation, groups=groups)
+    x = torch.randn(2, channels, 333, requires_grad=True)
+    compiled = torch.compile(model, backend="tilewright", options={"strict": True})
+    ours = compiled(x)
+    ours.square().sum().backward()
+    exact = torch.nn.Conv1d(channels, channels, taps, padding=padding, stride=stride, dilation=dilation, groups=groups).double()
+    exact.load_state_dict(model.state_dict())
+    z = x.detach().double().requires_grad_()
+    theirs = exact(z)
+    theirs.square().sum().backward()
+    for mine, right in ((ours, theirs), (model.weight.grad, exact.weight.grad), (x.grad, z.grad)):
+        error = (mine.double() - right).square().mean().sqrt() / right.square().mean().sqrt()
+        assert error < 2e-6, error
