@@ -48,6 +48,7 @@ public:
     auto program =
         plan::ProgramOp::create(builder, main.getLoc(), "main_plan", builder.getArrayAttr(names), mins, maxs);
     builder.createBlock(&program.getBody());
+    addGuards();
     int64_t inputs = 0, outputs = 0;
     for (BlockArgument argument : main.getArguments())
       if (isa<RankedTensorType>(argument.getType()))
@@ -110,6 +111,13 @@ public:
   }
 
 private:
+  void addGuards() {
+    if (auto guards = main->getAttrOfType<ArrayAttr>(graph::guardsAttrName))
+      for (auto guard : guards.getAsRange<DictionaryAttr>())
+        plan::GuardOp::create(builder, main.getLoc(), guard.getAs<UnitAttr>("at_least"),
+                              guard.getAs<AffineMapAttr>("sizes"), guard.getAs<StringAttr>("text"));
+  }
+
   static Value behindViews(Value value) {
     while (Operation *op = value.getDefiningOp()) {
       if (!tile::isViewOfAll(op))

@@ -10,6 +10,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
 #include "tilewright/Compiler.h"
+#include "tilewright/Passes.h"
 #include "tilewright/Pipelines.h"
 #include "tilewright/Target.h"
 #include "tilewright/Tuner.h"
@@ -79,6 +80,8 @@ struct Stage {
 std::vector<Stage> stagesOf(Target &target, const Options &options) {
   std::vector<Stage> stages;
   stages.push_back({"graph", [&](OpPassManager &pm) {
+                      if (!options.sizesHold)
+                        pm.addNestedPass<func::FuncOp>(createGuardSizes());
                       target.buildGraph(pm, options);
                       buildGraphStage(pm, options.threads);
                     }});
