@@ -98,6 +98,8 @@ else
   skip onnx "there is no test/Conformance/onnx/table.json"
 fi
 
+run onnx-sizes $limit $python test/Conformance/onnx_sizes share
+
 if [ -d test/Conformance/hls ]; then
   run hls 900 $python test/Conformance/hls run
   run rtl 1800 $python test/Conformance/hls rtl

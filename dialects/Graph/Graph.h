@@ -46,6 +46,8 @@ llvm::SmallVector<SymbolicSize> symbolicSizesOf(mlir::FunctionOpInterface functi
 
 /// On ops that read or write at computed places: negative indices do not count from the end, they are errors.
 inline constexpr llvm::StringLiteral fromStartAttrName = "tw.from_start";
+/// On @main: relations of its symbolic sizes that each call checks (lib/Graph/GuardSizes.cpp).
+inline constexpr llvm::StringLiteral guardsAttrName = "tw.guards";
 /// Argument attribute (unit): a parameter or buffer, the same tensor at every call.
 inline constexpr llvm::StringLiteral staticAttrName = "tw.static";
 /// Argument and result attribute (string): the name the user gave.

@@ -224,7 +224,8 @@ def TW_SliceOp : TW_View<"slice", (ins AffineMapAttr:$offsets, DenseI64ArrayAttr
   let summary = "result[i] = input[offsets + i * strides]; the result's type gives the sizes";
   let description = [{
     `offsets` maps the function's symbols to one offset per dimension, e.g. affine_map<()[s0] -> (0, s0 - 1)>.
-    1. (slice_c1) one offset and one positive stride per dimension. 2. (slice_c2) equal ranks and element types.
+    1. (slice_c1) one offset and one positive stride per dimension. 2. (slice_c2) equal ranks and element types; the last element
+    lies inside the input.
   }];
   let hasFolder = 1;
 }
@@ -234,7 +235,8 @@ def TW_FlipOp : TW_View<"flip", (ins DenseI64ArrayAttr:$dims)> {
 }
 def TW_PadOp : TW_View<"pad", (ins DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high, TypedAttrInterface:$value)> {
   let summary = "Surround with a constant; negative amounts crop";
-  let description = "1. (pad_c1) one low and one high amount per dimension. 2. (pad_c2) each size is the input's plus low plus high.";
+  let description = "1. (pad_c1) one low and one high amount per dimension. 2. (pad_c2) each size is the input's plus low plus high. "
+    "3. (pad_c3) negative amounts, together, are not more than the size.";
 }
 def TW_ConcatOp : TW_Op<"concat"> {
   let summary = "Join along `dim`";
@@ -424,7 +426,8 @@ def TW_MaxPoolOp : TW_Op<"max_pool"> {
   let summary = "Largest element of each window, and its flat index in the input's spatial plane (i64)";
   let description = [{
     1. (max_pool_c1) input N x C x spatial (d = 1, 2, 3), attributes have d entries. 2. (max_pool_c2) both results have
-    the shape that the window arithmetic of torch gives (ceil mode included: the types say).
+    one shape, with the input's N and C. 3. (max_pool_c3) there are as many windows as the arithmetic of torch gives, in
+    ceil_mode or not: the last one begins inside the input or the padding before it.
   }];
   let arguments = (ins TW_Tensor:$input, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilation);
   let results = (outs TW_Tensor:$result, TW_Tensor:$indices);
@@ -436,7 +439,7 @@ def TW_AvgPoolOp : TW_Op<"avg_pool"> {
   let description = [{
     `count_include_pad` divides by the window's size with padding; `divisor`, where given, replaces both: by 1 it is the
     sum of each window, of integers as well.
-    1. (avg_pool_c1) as max_pool_c1.
+    1. (avg_pool_c1) as max_pool_c1 and c2. 2. (avg_pool_c2) as max_pool_c3.
   }];
   let arguments = (ins TW_Tensor:$input, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$padding,
     UnitAttr:$count_include_pad, OptionalAttr<I64Attr>:$divisor);
@@ -455,7 +458,7 @@ def TW_TakeOp : TW_Op<"take"> {
     The index tensors (i64 or i32, broadcast together to shape I) index the input dimensions `dim` to `dim + count - 1`,
     which I replaces. embedding, index_select and aten.index with neighbouring indices arrive as this. Negative indices
     count from the end; an index out of range is an error of the call naming the op, the index and the size.
-    1. (take_c1) `dim` and the number of index tensors fit the input's rank. 2. (take_c2) the result's shape is the
+    1. (take_c1) `dim` and the number of index tensors fit the input's rank, and these broadcast together. 2. (take_c2) the result's shape is the
     input's with those dimensions replaced by I. 3. (take_c3) index tensors are i64 or i32.
   }];
   let arguments = (ins TW_Tensor:$input, Variadic<TW_Tensor>:$indices, I64Attr:$dim);
@@ -465,7 +468,8 @@ def TW_TakeOp : TW_Op<"take"> {
 }
 def TW_GatherOp : TW_Op<"gather"> {
   let summary = "torch.gather: result[i, j] = input[index[i, j], j] for dim 0";
-  let description = "1. (gather_c1) `dim` in range, equal ranks. 2. (gather_c2) the result has the index's shape. 3. (gather_c3) the index is i64 or i32.";
+  let description = "1. (gather_c1) `dim` in range, equal ranks. 2. (gather_c2) the result has the index's shape. 3. (gather_c3) the index is i64 or i32. "
+    "4. (gather_c4) in other dimensions than `dim` the index is not larger than the input.";
   let arguments = (ins TW_Tensor:$input, TW_Tensor:$index, I64Attr:$dim);
   let results = (outs TW_Tensor:$result);
   let assemblyFormat = "$input `[` $index `]` attr-dict `:` functional-type(operands, results)";
@@ -478,7 +482,8 @@ def TW_ScatterKind : I32EnumAttr<"ScatterKind", "how a written value meets the o
 }
 def TW_ScatterOp : TW_Op<"scatter"> {
   let summary = "torch.scatter: result = input, then result[index[i, j], j] meets source[i, j] for dim 0";
-  let description = "1. (scatter_c1) `dim` in range, equal ranks. 2. (scatter_c2) the result has the input's type. 3. (scatter_c3) source has the index's shape.";
+  let description = "1. (scatter_c1) `dim` in range, equal ranks. 2. (scatter_c2) the result has the input's type. 3. (scatter_c3) source has the index's shape. "
+    "4. (scatter_c4) as gather_c4.";
   let arguments = (ins TW_Tensor:$input, TW_Tensor:$index, TW_Tensor:$source, I64Attr:$dim, TW_ScatterKind:$kind);
   let results = (outs TW_Tensor:$result);
   let assemblyFormat = "$kind $input `[` $index `]` `,` $source attr-dict `:` functional-type(operands, results)";

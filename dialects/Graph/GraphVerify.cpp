@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/GraphVerify.h"
+#include "dialects/Graph/SizeRules.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -16,9 +18,73 @@ std::optional<int64_t> constantOf(AffineExpr expr) {
   return constant ? std::optional<int64_t>(constant.getValue()) : std::nullopt;
 }
 
-bool surelyDiffer(AffineExpr a, AffineExpr b) {
-  std::optional<int64_t> difference = constantOf(canonicalSize(a - b));
-  return difference && *difference != 0;
+namespace {
+/// Where the verifier that runs in this thread notes what it leaves open; null: nobody asks.
+thread_local SmallVectorImpl<SizeRule> *openRules = nullptr;
+
+/// a - b where it is a number; notes the rule otherwise.
+std::optional<int64_t> knownDifference(AffineExpr a, AffineExpr b, bool atLeast) {
+  std::optional<int64_t> difference = a == b ? 0 : constantOf(canonicalSize(a - b));
+  if (!difference && openRules)
+    openRules->push_back({a, b, atLeast});
+  return difference;
+}
+} // namespace
+
+bool surelyDiffer(AffineExpr a, AffineExpr b) { return knownDifference(a, b, false).value_or(0) != 0; }
+bool surelyBelow(AffineExpr a, AffineExpr b) { return knownDifference(a, b, true).value_or(0) < 0; }
+
+LogicalResult openSizeRules(Operation *op, SmallVectorImpl<SizeRule> &rules) {
+  openRules = &rules;
+  llvm::scope_exit stop([] { openRules = nullptr; });
+  for (Value result : op->getResults())
+    if (auto type = dyn_cast<RankedTensorType>(result.getType()))
+      for (AffineExpr size : sizesOf(type))
+        if (!isa<AffineConstantExpr, AffineSymbolExpr>(size))
+          rules.push_back({size, getAffineConstantExpr(0, op->getContext()), true});
+  return op->getName().verifyInvariants(op);
+}
+
+static void printNamed(AffineExpr size, ArrayRef<SymbolicSize> symbols, llvm::raw_ostream &stream, bool inner) {
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(size); symbol && symbol.getPosition() < symbols.size()) {
+    stream << symbols[symbol.getPosition()].name;
+    return;
+  }
+  auto binary = dyn_cast<AffineBinaryOpExpr>(size);
+  if (!binary) {
+    stream << size;
+    return;
+  }
+  const AffineExprKind kind = size.getKind(), first = binary.getLHS().getKind();
+  const bool chain = kind == first && (kind == AffineExprKind::Add || kind == AffineExprKind::Mul);
+  const bool product = kind == AffineExprKind::Add && first == AffineExprKind::Mul;
+  stream << (inner ? "(" : "");
+  printNamed(binary.getLHS(), symbols, stream, !chain && !product);
+  stream << (kind == AffineExprKind::Add        ? " + "
+             : kind == AffineExprKind::Mul      ? " * "
+             : kind == AffineExprKind::FloorDiv ? " // "
+             : kind == AffineExprKind::CeilDiv  ? " ceildiv "
+                                                : " % ");
+  printNamed(binary.getRHS(), symbols, stream, true);
+  stream << (inner ? ")" : "");
+}
+
+std::string sizeText(AffineExpr size, ArrayRef<SymbolicSize> symbols) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  printNamed(size, symbols, stream, /*inner=*/false);
+  return text;
+}
+
+Attribute guardAttr(const SizeRule &rule, unsigned symbols, StringRef text) {
+  MLIRContext *context = rule.lhs.getContext();
+  auto named = [&](StringRef name, Attribute value) { return NamedAttribute(StringAttr::get(context, name), value); };
+  SmallVector<NamedAttribute> parts;
+  if (rule.atLeast)
+    parts.push_back(named("at_least", UnitAttr::get(context)));
+  parts.push_back(named("sizes", AffineMapAttr::get(AffineMap::get(0, symbols, {rule.lhs, rule.rhs}, context))));
+  parts.push_back(named("text", StringAttr::get(context, text)));
+  return DictionaryAttr::get(context, parts);
 }
 
 std::string printSize(AffineExpr size) {
@@ -157,9 +223,24 @@ LogicalResult RandomOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ReshapeOp::verify() {
-  AffineExpr before = elementCount(tensorOf(getInput())), after = elementCount(tensorOf(getResult()));
-  if (surelyDiffer(before, after))
-    return broken(*this, 1) << printSize(before) << " elements cannot become " << printSize(after);
+  // Sizes that both have need not be multiplied, so that a rule says of one size what it must be.
+  Sizes before = sizesOf(getInput()), after;
+  for (AffineExpr size : sizesOf(getResult())) {
+    auto *same = llvm::find(before, size);
+    if (constantOf(size).value_or(0) > 0 && same != before.end())
+      before.erase(same);
+    else
+      after.push_back(size);
+  }
+  auto product = [&](ArrayRef<AffineExpr> sizes) {
+    AffineExpr count = getAffineConstantExpr(1, getContext());
+    for (AffineExpr size : sizes)
+      count = count * size;
+    return canonicalSize(count);
+  };
+  if (before != after && surelyDiffer(product(before), product(after)))
+    return broken(*this, 1) << printSize(elementCount(tensorOf(getInput()))) << " elements cannot become "
+                            << printSize(elementCount(tensorOf(getResult())));
   if (elementOf(getInput()) != elementOf(getResult()))
     return broken(*this, 1) << "elements of " << elementOf(getInput()) << " cannot become " << elementOf(getResult());
   return success();
@@ -199,16 +280,23 @@ LogicalResult SliceOp::verify() {
   for (auto [i, parts] :
        llvm::enumerate(llvm::zip(getOffsets().getResults(), getStrides(), sizesOf(getResult()), sizesOf(getInput())))) {
     auto [offset, stride, size, whole] = parts;
+    if (surelyBelow(offset, getAffineConstantExpr(0, getContext())))
+      return broken(*this, 1) << "offset " << printSize(offset) << " is negative";
     std::optional<int64_t> first = constantOf(offset), count = constantOf(size), all = constantOf(whole);
-    if (first && *first < 0)
-      return broken(*this, 1) << "offset " << *first << " is negative";
-    int64_t last = 0;
-    const bool fits = !first || !count || !all || *count <= 0 ||
-                      (!__builtin_mul_overflow(*count - 1, stride, &last) &&
-                       !__builtin_add_overflow(*first, last, &last) && last < *all);
-    if (!fits)
-      return broken(*this, 2) << "dimension " << i << " of size " << *all << " ends before element number "
-                              << *count << " from " << *first << " on by " << stride;
+    if (count == 0)
+      continue;
+    if (first && count && all) { // numbers that may not fit into 64 bits
+      int64_t last = 0;
+      if (*count > 0 && (__builtin_mul_overflow(*count - 1, stride, &last) ||
+                         __builtin_add_overflow(*first, last, &last) || last >= *all))
+        return broken(*this, 2) << "dimension " << i << " of size " << *all << " ends before element number "
+                                << *count << " from " << *first << " on by " << stride;
+      continue;
+    }
+    AffineExpr end = canonicalSize(offset + (size - 1) * stride + 1); // of no elements not behind the next ones
+    if (surelyBelow(whole, end))
+      return broken(*this, 2) << "dimension " << i << " of size " << printSize(whole) << " ends before element "
+                              << printSize(canonicalSize(end - 1));
   }
   return success();
 }
@@ -224,8 +312,12 @@ LogicalResult PadOp::verify() {
   if (int64_t(getLow().size()) != rank || int64_t(getHigh().size()) != rank)
     return broken(*this, 1) << getLow().size() << " low and " << getHigh().size() << " high amounts for rank " << rank;
   Sizes expected = sizesOf(getInput());
-  for (auto [size, low, high] : llvm::zip(expected, getLow(), getHigh()))
+  for (auto [size, low, high] : llvm::zip(expected, getLow(), getHigh())) {
+    const int64_t cut = -std::min<int64_t>(low, 0) - std::min<int64_t>(high, 0);
+    if (cut > 0 && surelyBelow(size, getAffineConstantExpr(cut, getContext())))
+      return broken(*this, 3) << cut << " elements are cut off a dimension of " << printSize(size);
     size = canonicalSize(size + low + high);
+  }
   if (getValue().getType() != elementOf(getInput()))
     return broken(*this, 1) << "the value is of " << getValue().getType() << ", the tensor of "
                             << elementOf(getInput());

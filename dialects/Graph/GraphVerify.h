@@ -17,8 +17,11 @@ inline int64_t rankOf(mlir::Value value) { return tensorOf(value).getRank(); }
 
 /// The size as a number where it is one.
 std::optional<int64_t> constantOf(mlir::AffineExpr expr);
-/// True where the two sizes are numbers that differ; symbolic sizes may turn out equal.
+/// For sizes that must be equal: true where they are numbers that differ, or differ by a number. What symbols decide is
+/// a rule of the op that is verified (SizeRules.h).
 bool surelyDiffer(mlir::AffineExpr a, mlir::AffineExpr b);
+/// The same for a size `a` that must be at least `b`.
+bool surelyBelow(mlir::AffineExpr a, mlir::AffineExpr b);
 /// "2x(s0)x64"
 std::string printSizes(llvm::ArrayRef<mlir::AffineExpr> sizes);
 std::string printSize(mlir::AffineExpr size);

@@ -167,6 +167,23 @@ LogicalResult AttentionGradientOp::verify() {
 }
 
 namespace {
+/// One dimension of a pool.
+struct PoolWindow {
+  int64_t kernel, stride, padding, dilation;
+};
+
+/// `count` windows over `size` elements are as many as torch makes, by ceil_mode or without: the last one begins inside
+/// the input or the padding before it, and no window fits behind it.
+bool windowsFit(AffineExpr size, AffineExpr count, const PoolWindow &w) {
+  if (w.kernel < 1 || w.stride < 1 || w.dilation < 1)
+    return true;
+  const int64_t reach = (w.kernel - 1) * w.dilation;
+  AffineExpr whole = canonicalSize((size + 2 * w.padding - reach - 1).floorDiv(w.stride) + 1);
+  if (whole == count && w.padding <= reach)
+    return true;
+  return !surelyBelow(count, whole) && !surelyBelow(size + w.padding, (count - 1) * w.stride + 1);
+}
+
 LogicalResult verifyPool(Operation *op, StringRef label, Value input, ValueRange results,
                          ArrayRef<std::pair<StringRef, ArrayRef<int64_t>>> entries) {
   int64_t rank = rankOf(input);
@@ -182,6 +199,14 @@ LogicalResult verifyPool(Operation *op, StringRef label, Value input, ValueRange
         !sameShape(tensorOf(result), tensorOf(results.front())))
       return broken(op, label, label == "max_pool" ? 2 : 1)
              << "a result of " << printSizes(sizes) << " for an input of " << printSizes(whole);
+    for (int64_t i = 0; i < rank - 2; ++i) {
+      const int64_t dilation = entries.size() > 3 ? entries[3].second[i] : 1;
+      const PoolWindow window{entries[0].second[i], entries[1].second[i], entries[2].second[i], dilation};
+      if (!windowsFit(whole[i + 2], sizes[i + 2], window))
+        return broken(op, label, label == "max_pool" ? 3 : 2)
+               << printSize(sizes[i + 2]) << " windows of " << window.kernel << " with stride " << window.stride
+               << " and padding " << window.padding << " over " << printSize(whole[i + 2]) << " elements";
+    }
   }
   return success();
 }

@@ -37,10 +37,28 @@ FailureOr<Sizes> checkIndices(Operation *op, Value input, ValueRange indices, in
       broken(op, typeLabel) << "an index tensor of " << elementOf(index) << "; i64 or i32 is needed";
       return failure();
     }
-  Sizes sizes = sizesOf(input), shape(sizes.begin(), sizes.begin() + dim);
-  llvm::append_range(shape, indexShape(indices));
+  Sizes sizes = sizesOf(input), shape(sizes.begin(), sizes.begin() + dim), together = indexShape(indices);
+  for (Value index : indices)
+    if (!broadcasts(sizesOf(index), together)) {
+      broken(op, rangeLabel) << "an index tensor of sizes " << printSizes(sizesOf(index)) << " does not broadcast to "
+                             << printSizes(together);
+      return failure();
+    }
+  llvm::append_range(shape, together);
   shape.append(sizes.begin() + dim + count, sizes.end());
   return shape;
+}
+
+/// `value` is not larger than `whole` in dimensions other than `dim`, else constraint `number`.
+LogicalResult checkWithin(Operation *op, unsigned number, StringRef what, Value value, Value whole, int64_t dim) {
+  Sizes sizes = sizesOf(value), all = sizesOf(whole);
+  if (llvm::any_of(sizes, [](AffineExpr size) { return constantOf(size) == 0; }))
+    return success();
+  for (int64_t i = 0; i < int64_t(sizes.size()); ++i)
+    if (i != dim && surelyBelow(all[i], sizes[i]))
+      return broken(op, number) << what << " of sizes " << printSizes(sizes) << " is larger in dimension " << i
+                                << " than the input of " << printSizes(all);
+  return success();
 }
 
 } // namespace
@@ -62,7 +80,7 @@ LogicalResult GatherOp::verify() {
     return failure();
   if (!isIndexType(getIndex()))
     return broken(*this, 3) << "an index of " << elementOf(getIndex()) << "; i64 or i32 is needed";
-  return success();
+  return checkWithin(*this, 4, "an index", getIndex(), getInput(), getDim());
 }
 
 LogicalResult ScatterOp::verify() {
@@ -75,7 +93,9 @@ LogicalResult ScatterOp::verify() {
     return broken(*this, 2) << getInput().getType() << " cannot become " << getResult().getType();
   if (elementOf(getSource()) != elementOf(getInput()))
     return broken(*this, 3) << "a source of " << elementOf(getSource()) << " for an input of " << elementOf(getInput());
-  return checkSizes(*this, 3, "the source", getSource(), sizesOf(getIndex()));
+  if (failed(checkSizes(*this, 3, "the source", getSource(), sizesOf(getIndex()))))
+    return failure();
+  return checkWithin(*this, 4, "an index", getIndex(), getInput(), getDim());
 }
 
 LogicalResult PutOp::verify() {

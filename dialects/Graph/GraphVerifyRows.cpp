@@ -100,7 +100,7 @@ LogicalResult SortOp::verify() {
     return failure();
   Sizes expected = sizesOf(getInput());
   if (std::optional<int64_t> k = getK()) {
-    if (std::optional<int64_t> size = constantOf(expected[dim]); *k < 0 || (size && *k > *size))
+    if (*k < 0 || surelyBelow(expected[dim], getAffineConstantExpr(*k, getContext())))
       return broken(*this, 1) << "k is " << *k << " for a dimension of size " << printSize(expected[dim]);
     expected[dim] = getAffineConstantExpr(*k, getContext());
   }

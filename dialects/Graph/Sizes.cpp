@@ -2,6 +2,9 @@
 #include "dialects/Graph/Sizes.h"
 #include "dialects/Graph/Graph.h"
 #include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
 
 using namespace mlir;
 
@@ -22,6 +25,37 @@ bool sameNumElements(ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b) {
     return std::pair(int64_t(0), canonicalSize(symbolic * known));
   };
   return product(a) == product(b);
+}
+
+std::pair<double, double> rangeOf(AffineExpr expr, llvm::function_ref<std::pair<double, double>(unsigned)> ofSymbol) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const std::pair unknown{-infinity, infinity};
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return {double(constant.getValue()), double(constant.getValue())};
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return ofSymbol(symbol.getPosition());
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return unknown;
+  auto [a, b] = rangeOf(binary.getLHS(), ofSymbol);
+  auto [c, d] = rangeOf(binary.getRHS(), ofSymbol);
+  auto times = [](double x, double y) { return x == 0 || y == 0 ? 0.0 : x * y; };
+  switch (expr.getKind()) {
+  case AffineExprKind::Add:
+    return {a + c, b + d};
+  case AffineExprKind::Mul: {
+    double corners[] = {times(a, c), times(a, d), times(b, c), times(b, d)};
+    return {*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4)};
+  }
+  case AffineExprKind::FloorDiv:
+    return c > 0 && c == d ? std::pair{std::floor(a / c), std::floor(b / c)} : unknown;
+  case AffineExprKind::CeilDiv:
+    return c > 0 && c == d ? std::pair{std::ceil(a / c), std::ceil(b / c)} : unknown;
+  case AffineExprKind::Mod:
+    return c > 0 ? std::pair{0.0, d - 1} : unknown;
+  default:
+    return unknown;
+  }
 }
 
 static bool isUnitSize(AffineExpr size) {

@@ -3,6 +3,7 @@
 #define TILEWRIGHT_DIALECTS_GRAPH_SIZES_H
 
 #include "mlir/IR/AffineExpr.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace tilewright::graph {
@@ -19,6 +20,10 @@ struct ReshapeGroup {
 /// Unit dimensions at the end join the last group. Shapes of rank 0 give no groups and have no need of them.
 llvm::SmallVector<ReshapeGroup> reshapeGroups(llvm::ArrayRef<mlir::AffineExpr> from,
                                               llvm::ArrayRef<mlir::AffineExpr> to);
+
+/// The range of `expr`, from those of its symbols by their numbers; infinite where nothing is known.
+std::pair<double, double> rangeOf(mlir::AffineExpr expr,
+                                  llvm::function_ref<std::pair<double, double>(unsigned)> rangeOfSymbol);
 
 } // namespace tilewright::graph
 

@@ -77,6 +77,8 @@ LogicalResult BufferOp::verify() {
   return success();
 }
 
+LogicalResult GuardOp::verify() { return verifyMap(*this, "guard_c1", "sizes", getSizes(), 2); }
+
 LogicalResult LaunchOp::verify() {
   if (failed(verifyMap(*this, "launch_c1", "sizes", getSizes(), -1)) ||
       (getGrid() && failed(verifyMap(*this, "launch_c1", "grid", *getGrid(), -1))) ||

@@ -54,6 +54,15 @@ def Plan_BufferOp : Plan_PartOp<"buffer"> {
     UnitAttr:$in_place);
   let assemblyFormat = "$number $kind $index (`in_place` $in_place^)? `bytes` $bytes (`=` $value^)? attr-dict";
 }
+def Plan_GuardOp : Plan_PartOp<"guard"> {
+  let summary = "The first of two sizes is the second, or at least it, at every call; `text` says of what";
+  let description = [{
+        tw_plan.guard affine_map<()[s0] -> (s0, 17)> "Concat cat_1: n must be 17"
+    1. (guard_c1) `sizes` are two numbers of the program's symbols.
+  }];
+  let arguments = (ins UnitAttr:$at_least, AffineMapAttr:$sizes, StrAttr:$text);
+  let assemblyFormat = "(`at_least` $at_least^)? $sizes $text attr-dict";
+}
 def Plan_LaunchOp : Plan_PartOp<"launch"> {
   let summary = "Run a kernel over `grid` tiles, shared among the threads";
   let description = [{

@@ -47,7 +47,9 @@ struct Options {
   std::string tune = "records";
   std::string records;        ///< their folder; empty: defaultRecordsFolder()
   bool deterministic = false; ///< tuned schedules sum in the default's order: no bit of a result changes
-  std::string weights;   ///< of target hls: "embedded" in the design, "external" as its ports; empty: by their size
+  std::string weights; ///< of target hls: "embedded" in the design, "external" as its ports; empty: by their size
+  /// Sizes of the graph are known to fit at every call (torch.compile's guards say so): none are checked.
+  bool sizesHold = false;
   bool portable = false; ///< code for every CPU with the machine's instruction sets, and not for the host alone
 };
 

@@ -24,6 +24,10 @@ def WidenIntegers : Pass<"tw-widen-integers", "::mlir::func::FuncOp"> {
   let summary = "Integers of any width become those that programs have, with the same values";
 }
 
+def GuardSizes : Pass<"tw-guard-sizes", "::mlir::func::FuncOp"> {
+  let summary = "Relations of symbolic sizes that the ops need are proved, or become guards that each call checks";
+}
+
 def CollapseViews : Pass<"tw-collapse-views", "::mlir::func::FuncOp"> {
   let summary = "Push reshapes down through elementwise ops, norms and reductions until they meet and cancel";
 }

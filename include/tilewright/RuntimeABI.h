@@ -23,7 +23,7 @@ typedef void (*tilewright_kernel_fn)(void *const *buffers, const int64_t *sizes,
                                      void *scratch);
 
 /* Raised whenever the meaning of the above or of a serialized plan changes. */
-#define TILEWRIGHT_ABI_VERSION 3
+#define TILEWRIGHT_ABI_VERSION 4
 
 #ifdef __cplusplus
 }

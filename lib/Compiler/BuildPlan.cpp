@@ -49,6 +49,7 @@ public:
     auto program =
         plan::ProgramOp::create(builder, main.getLoc(), "main_plan", builder.getArrayAttr(names), mins, maxs);
     builder.createBlock(&program.getBody());
+    addGuards();
     int64_t inputs = 0, outputs = 0;
     for (BlockArgument argument : main.getArguments())
       if (isa<RankedTensorType>(argument.getType()))
@@ -129,6 +130,13 @@ private:
       value = op->getOperand(0);
     }
     return {value, bytes};
+  }
+
+  void addGuards() {
+    if (auto guards = main->getAttrOfType<ArrayAttr>(graph::guardsAttrName))
+      for (auto guard : guards.getAsRange<DictionaryAttr>())
+        plan::GuardOp::create(builder, main.getLoc(), guard.getAs<UnitAttr>("at_least"),
+                              guard.getAs<AffineMapAttr>("sizes"), guard.getAs<StringAttr>("text"));
   }
 
   static Value behindViews(Value value) {

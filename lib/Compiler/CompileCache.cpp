@@ -200,6 +200,8 @@ CompileCache::CompileCache(ModuleOp module, const Options &options, Target &targ
     add("tune", options.tune);
   }
   add("threads", std::to_string(options.threads));
+  if (options.sizesHold)
+    add("sizes", "hold");
   if (options.portable)
     add("portable", "yes");
   add("tilewright build", buildIdentity(reinterpret_cast<const void *>(&buildIdentity)));

@@ -119,6 +119,11 @@ llvm::Expected<plan::Plan> planFromIR(plan::ProgramOp program) {
       out.buffers.push_back(std::move(made));
       continue;
     }
+    if (auto guard = dyn_cast<plan::GuardOp>(op)) {
+      out.guards.push_back(
+          {exprFrom(guard.getSizes(), 0), exprFrom(guard.getSizes(), 1), guard.getAtLeast(), guard.getText().str()});
+      continue;
+    }
     plan::Step step;
     if (auto launch = dyn_cast<plan::LaunchOp>(op)) {
       if (!launch.getGrid() || !launch.getScratch())
@@ -183,7 +188,7 @@ std::vector<std::string> stepLines(ModuleOp module, bool onlyChecked) {
   for (auto program : module.getOps<plan::ProgramOp>())
     for (Operation &op : program.getBody().front()) {
       auto launch = dyn_cast<plan::LaunchOp>(op);
-      if (isa<plan::BufferOp>(op) || (launch && launch.getOnce()))
+      if (isa<plan::BufferOp, plan::GuardOp>(op) || (launch && launch.getOnce()))
         continue;
       lines.push_back(op.hasAttr("tw.checks") || (launch && !onlyChecked) ? graph::sourceLine(op.getLoc()) : "");
     }

@@ -12,6 +12,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "tilewright/Compiler.h"
 #include "tilewright/ForkMutex.h"
+#include "tilewright/Passes.h"
 #include "tilewright/Pipelines.h"
 #include "tilewright/Target.h"
 #include "tilewright/Tuner.h"
@@ -102,6 +103,8 @@ struct Stage {
 std::vector<Stage> stagesOf(Target &target, const Options &options) {
   std::vector<Stage> stages;
   stages.push_back({"graph", [&](OpPassManager &pm) {
+                      if (!options.sizesHold)
+                        pm.addNestedPass<func::FuncOp>(createGuardSizes());
                       target.buildGraph(pm, options);
                       buildGraphStage(pm, options.threads);
                     }});

@@ -93,7 +93,7 @@ public:
         if (part.letters[i] != part.letters[j])
           continue;
         SmallVector<AffineExpr> sizes = n.sizesIn(part.value);
-        if (!n.demand(sizes[i] == sizes[j], "a letter has two sizes"))
+        if (!n.demand(bool(n.agreed(sizes[i], sizes[j])), "a letter has two sizes"))
           return part;
         Value same = n.compare<EqOp>(n.iota(sizes, i, n.i64()), n.iota(sizes, j, n.i64()));
         Value kept = n.where(same, part.value, n.scalar(0, n.elementOf(part.value)));
@@ -150,7 +150,9 @@ public:
           AffineExpr found = n.sizesIn(part->value)[llvm::find(part->letters, letter) - part->letters.begin()];
           if (size == n.constantSize(1))
             size = found;
-          else if (found != size && found != n.constantSize(1))
+          else if (AffineExpr both = found == n.constantSize(1) ? size : n.agreed(size, found))
+            size = both;
+          else
             n.refuse("a letter has two sizes");
         }
       return size;

@@ -3,7 +3,7 @@
 //   (L['y'].size()[0] % 8) == 0 and L['x'].size()[0] <= 40
 //
 // is two comparisons. Sizes of inputs become their expressions over the symbols, and the range of the difference of the
-// two sides decides. A compiled model checks at a call what its types and the ranges say, and nothing else.
+// two sides decides. What it leaves open each call checks (tw.guards).
 //
 // Test: test/Python/test_exported.py
 //
@@ -63,7 +63,9 @@ std::optional<Comparison> comparisonIn(StringRef text) {
   return std::nullopt;
 }
 
-bool follows(const Comparison &comparison, const llvm::StringMap<SizeSymbol> &symbols, MLIRContext *context) {
+/// Whether the comparison follows from the ranges; else `rule` is what a call has to check, null where that is no rule.
+bool follows(const Comparison &comparison, const llvm::StringMap<SizeSymbol> &symbols, MLIRContext *context,
+             graph::SizeRule &rule) {
   llvm::Expected<AffineExpr> lhs = parseSize(comparison.lhs, symbols, context),
                              rhs = parseSize(comparison.rhs, symbols, context);
   if (!lhs || !rhs) {
@@ -71,27 +73,35 @@ bool follows(const Comparison &comparison, const llvm::StringMap<SizeSymbol> &sy
     llvm::consumeError(rhs.takeError());
     return false;
   }
-  auto [low, high] = rangeOf(graph::canonicalSize(*lhs - *rhs), symbols);
+  const AffineExpr a = graph::canonicalSize(*lhs), b = graph::canonicalSize(*rhs);
+  auto [low, high] = rangeOf(graph::canonicalSize(a - b), symbols);
   auto isAtMost = [](AffineExpr expr, int64_t value) {
     auto constant = dyn_cast<AffineConstantExpr>(expr);
     return constant && constant.getValue() <= value;
   };
   StringRef sign = comparison.sign;
-  if (sign == "==")
-    return low == 0 && high == 0;
   if (sign == "!=") // of 0 or 1: torch treats them apart, and runs them all the same
-    return low > 0 || high < 0 || isAtMost(*rhs, 1);
-  if (sign == "<=")
-    return high <= 0 || isAtMost(*lhs, 2);
-  if (sign == ">=")
-    return low >= 0 || isAtMost(*rhs, 2);
-  return sign == "<" ? high < 0 || isAtMost(*lhs, 1) : low > 0 || isAtMost(*rhs, 1);
+    return low > 0 || high < 0 || isAtMost(b, 1);
+  if (sign == "==") {
+    rule = {a, b, false};
+    return low == 0 && high == 0;
+  }
+  if (sign == "<=") {
+    rule = {b, a, true};
+    return high <= 0 || isAtMost(a, 2);
+  }
+  if (sign == ">=") {
+    rule = {a, b, true};
+    return low >= 0 || isAtMost(b, 2);
+  }
+  rule = sign == "<" ? graph::SizeRule{b, a + 1, true} : graph::SizeRule{a, b + 1, true};
+  return sign == "<" ? high < 0 || isAtMost(a, 1) : low > 0 || isAtMost(b, 1);
 }
 
 } // namespace
 
-std::string unprovenGuard(StringRef guard, const llvm::StringMap<SizeSymbol> &symbols, InputSize sizeOf,
-                          MLIRContext *context) {
+std::string readGuard(StringRef guard, const llvm::StringMap<SizeSymbol> &symbols, InputSize sizeOf,
+                      MLIRContext *context, std::vector<std::pair<graph::SizeRule, std::string>> &rules) {
   llvm::SmallVector<StringRef> parts;
   guard.split(parts, " and ");
   for (StringRef part : parts) {
@@ -99,8 +109,12 @@ std::string unprovenGuard(StringRef guard, const llvm::StringMap<SizeSymbol> &sy
     if (!text)
       continue;
     std::optional<Comparison> comparison = comparisonIn(*text);
-    if (!comparison || !isSmall(*text) || !follows(*comparison, symbols, context))
+    graph::SizeRule rule;
+    if (comparison && isSmall(*text) && follows(*comparison, symbols, context, rule))
+      continue;
+    if (!rule.lhs)
       return part.trim().str();
+    rules.push_back({rule, part.trim().str()});
   }
   return "";
 }

@@ -13,6 +13,7 @@
 #include "lib/Frontend/ExportedGuards.h"
 #include "lib/Frontend/ExportedMemory.h"
 #include "lib/Frontend/ExportedProgram/Program.h"
+#include "lib/Frontend/Importer.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -151,7 +152,7 @@ private:
     }
   }
 
-  /// What the ranges of the symbols do not say is checked by nobody at a call: better not at all than wrong.
+  /// What the ranges of the symbols do not say each call checks. What cannot be checked is refused.
   void checkGuards() {
     llvm::StringSet<> names;
     for (const Input &input : program.inputs)
@@ -164,11 +165,15 @@ private:
       const auto *number = std::get_if<int64_t>(&size);
       return number ? std::to_string(*number) : std::get<std::string>(size);
     };
+    std::vector<std::pair<graph::SizeRule, std::string>> rules;
     for (const std::string &guard : program.guards)
-      if (std::string part = unprovenGuard(guard, sizeSymbols, sizeOf, context); !part.empty())
+      if (std::string part = readGuard(guard, sizeSymbols, sizeOf, context, rules); !part.empty())
         complaints.add("it holds only where " + part +
                        ", which no call of a compiled model checks: name the sizes with "
                        "torch.export.Dim, as multiples (2 * n) or with ranges");
+    for (const auto &[rule, text] : rules)
+      builder.importer().guards.push_back(
+          graph::guardAttr(rule, sizeSymbols.size(), "torch.export's guard: " + text + " must hold"));
   }
 
   void addInput(const Input &input) {

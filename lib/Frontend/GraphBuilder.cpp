@@ -284,6 +284,8 @@ llvm::Expected<OwningOpRef<ModuleOp>> GraphBuilder::finish() {
                                      std::to_string(input) + " that it shall be written into");
     im.function.setResultAttr(i, intoAttrName, b.getI64IntegerAttr(input));
   }
+  if (!im.guards.empty())
+    im.function->setAttr(guardsAttrName, b.getArrayAttr(im.guards));
   if (im.seed)
     im.function.setArgAttr(inputs - 1, nameAttrName, b.getStringAttr("seed"));
   // Readers may have written values that nobody asked for.

@@ -198,13 +198,14 @@ Value sampleGrid(Node &n, Value image, Value grid, const GridSampling &how) {
   Type element = n.elementOf(image);
   if (!n.demand(rank >= 3 && n.rankOf(grid) == rank && isa<FloatType>(element) && isa<FloatType>(n.elementOf(grid)),
                 "it takes images and a grid of as many dimensions, of floats") ||
-      !n.demand(n.sizesIn(grid).back() == n.constantSize(rank - 2) && n.sizesIn(grid)[0] == n.sizesIn(image)[0],
+      !n.demand(n.sizesIn(grid).back() == n.constantSize(rank - 2) && n.agreed(n.sizesIn(grid)[0], n.sizesIn(image)[0]),
                 "its grid does not fit its images") ||
       !n.demand(how.mode != Mode::Cubic || rank == 4, "cubic interpolation takes images of two dimensions") ||
       !n.demand(rank <= 5, "of more than three dimensions") ||
       !n.demand(llvm::none_of(n.sizesIn(image), [&](AffineExpr size) { return size == n.constantSize(0); }),
                 "an image without pixels"))
     return {};
+  n.require(n.sizesIn(grid)[0], n.sizesIn(image)[0]);
   Type compute = n.accumulator(element);
   Value places = n.cast(grid, n.accumulator(n.elementOf(grid)));
   return n.cast(GridReader(n, n.cast(image, compute), places, how).run(), element);

@@ -10,6 +10,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "tilewright/GraphBuilder.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace tilewright {
 
@@ -27,6 +28,10 @@ struct Importer {
   unsigned refusedNodes = 0;
   mlir::Value seed; ///< the hidden last argument, once a random op asked for it
   int64_t randomStreams = 0;
+  /// Sizes that symbols make equal or not are taken as equal, and every call checks it. Of torch's graphs all is known.
+  bool guardsSizes = false;
+  llvm::DenseSet<mlir::AffineExpr> varying;  ///< symbols that the user wants to vary: they are no number
+  llvm::SmallVector<mlir::Attribute> guards; ///< of what no op says (lib/Graph/GuardSizes.cpp)
 
   /// The value of an input or node; null when there is none.
   mlir::Value valueOf(ValueRef ref) const {

@@ -1,5 +1,6 @@
 //===- Node.cpp - writing ops with inferred types ------------------------------===//
 #include "lib/Frontend/Node.h"
+#include "dialects/Graph/SizeRules.h"
 
 namespace tilewright {
 
@@ -22,6 +23,69 @@ SmallVector<AffineExpr> Node::broadcastSizes(ValueRange operands) {
     }
   }
   return result;
+}
+
+AffineExpr Node::agreed(AffineExpr a, AffineExpr b) const {
+  if (a == b)
+    return a;
+  auto difference = dyn_cast<AffineConstantExpr>(canonicalSize(a - b));
+  if (!importer.guardsSizes || (difference && difference.getValue() != 0))
+    return {};
+  if ((isa<AffineConstantExpr>(a) && importer.varying.contains(b)) ||
+      (isa<AffineConstantExpr>(b) && importer.varying.contains(a)))
+    return {};
+  return isa<AffineConstantExpr>(b) ? b : a;
+}
+
+SmallVector<Value> Node::agreeing(ArrayRef<Value> operands) {
+  SmallVector<Value> fitted(operands);
+  if (!importer.guardsSizes || operands.size() < 2)
+    return fitted;
+  int64_t rank = 0;
+  for (Value operand : operands)
+    rank = std::max(rank, rankOf(operand));
+  const AffineExpr one = constantSize(1);
+  SmallVector<AffineExpr> shape(rank, one);
+  for (Value operand : operands)
+    for (auto [i, size] : llvm::enumerate(sizesIn(operand))) {
+      AffineExpr &slot = shape[rank - rankOf(operand) + i];
+      AffineExpr both = slot == one ? size : size == one ? slot : agreed(slot, size);
+      slot = both ? both : slot; // what surely differs broadcastSizes() refuses
+    }
+  for (Value &operand : fitted) {
+    SmallVector<AffineExpr> sizes = sizesIn(operand);
+    for (auto [i, size] : llvm::enumerate(sizes)) {
+      AffineExpr slot = shape[rank - rankOf(operand) + i];
+      if (size != one && agreed(size, slot))
+        size = slot;
+    }
+    operand = withSizes(operand, sizes);
+  }
+  return fitted;
+}
+
+Value Node::withSizes(Value value, ArrayRef<AffineExpr> sizes) {
+  // The reshape's own rule is of the product: two sizes could differ.
+  for (auto [own, size] : llvm::zip_equal(sizesIn(value), sizes))
+    if (own != size)
+      require(isa<AffineConstantExpr>(own) ? size : own, isa<AffineConstantExpr>(own) ? own : size);
+  return reshape(value, sizes);
+}
+
+void Node::require(AffineExpr lhs, AffineExpr rhs, bool atLeast) {
+  auto [low, high] = rangeOf(canonicalSize(lhs - rhs), importer.symbols);
+  if (atLeast ? low >= 0 : low == 0 && high == 0)
+    return;
+  SmallVector<SymbolicSize> names(importer.symbols.size());
+  for (const auto &entry : importer.symbols)
+    names[::mlir::cast<AffineSymbolExpr>(entry.second.expr).getPosition()].name = entry.first().str();
+  std::string text = sizeText(lhs, names) + " must be " + (atLeast ? "at least " : "") + sizeText(rhs, names);
+  if (high < 0 || (!atLeast && low > 0))
+    refuse(text);
+  std::string where = target.str();
+  if (auto name = ::mlir::dyn_cast<NameLoc>(loc))
+    where = name.getName().str();
+  importer.guards.push_back(guardAttr({lhs, rhs, atLeast}, names.size(), where + ": " + text));
 }
 
 Value Node::convert(Value value, Type element) {
@@ -209,8 +273,19 @@ Value Node::concat(ArrayRef<Value> values, int64_t dim) {
     if (!demand(rankOf(value) == int64_t(sizes.size()) && dim < rankOf(value), "tensors of unequal rank do not join"))
       return values.front();
   for (Value value : values.drop_front())
-    sizes[dim] = sizes[dim] + sizesIn(value)[dim];
-  return ConcatOp::create(builder, loc, tensorWithSizes(sizes, elementOf(values.front())), ValueRange(values),
+    for (auto [i, size] : llvm::enumerate(sizesIn(value)))
+      if (AffineExpr both = int64_t(i) == dim ? sizes[i] + size : agreed(sizes[i], size))
+        sizes[i] = both;
+  SmallVector<Value> fitted(values);
+  for (Value &value : fitted) {
+    SmallVector<AffineExpr> own = sizes;
+    own[dim] = sizesIn(value)[dim];
+    bool fits = true; // what surely differs the verifier tells
+    for (auto [size, wanted] : llvm::zip_equal(sizesIn(value), own))
+      fits &= bool(agreed(size, wanted));
+    value = fits ? withSizes(value, own) : value;
+  }
+  return ConcatOp::create(builder, loc, tensorWithSizes(sizes, elementOf(values.front())), ValueRange(fitted),
                           builder.getI64IntegerAttr(dim));
 }
 

@@ -128,11 +128,26 @@ public:
   SmallVector<AffineExpr> sizesIn(Value value) const { return sizesOf(typeOf(value)); }
   /// The common shape of operands by numpy's rule.
   SmallVector<AffineExpr> broadcastSizes(ValueRange operands);
+  /// The operands with one expression for each size of the common shape, where calls check that sizes fit
+  /// (Importer::guardsSizes).
+  SmallVector<Value> agreeing(ArrayRef<Value> operands);
+  /// `value` with these sizes, each of which is its own, or is required to be.
+  Value withSizes(Value value, ArrayRef<AffineExpr> sizes);
+  /// Of two sizes, neither of them 1, the one to go on with: numbers before symbols; null: they surely differ.
+  AffineExpr agreed(AffineExpr a, AffineExpr b) const;
+  /// Whether all sizes of two shapes are, or may be, equal.
+  bool agree(ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b) const {
+    return a.size() == b.size() &&
+           llvm::all_of(llvm::zip(a, b), [&](auto pair) { return bool(agreed(std::get<0>(pair), std::get<1>(pair))); });
+  }
+  /// Every call checks that `lhs` is `rhs`, or at least it; refuses what never holds.
+  void require(AffineExpr lhs, AffineExpr rhs, bool atLeast = false);
   /// An elementwise op; the element type is the last operand's unless given.
   template <typename OpT> Value op(ArrayRef<Value> operands, Type element = {}) {
     Type resultElement = element ? element : elementOf(operands.back());
-    auto resultType = tensorWithSizes(broadcastSizes(operands), resultElement);
-    return OpT::create(builder, loc, TypeRange{resultType}, ValueRange(operands)).getResult();
+    SmallVector<Value> fitted = agreeing(operands);
+    auto resultType = tensorWithSizes(broadcastSizes(fitted), resultElement);
+    return OpT::create(builder, loc, TypeRange{resultType}, ValueRange(fitted)).getResult();
   }
   /// An elementwise op on a tensor and a number.
   template <typename OpT> Value op(Value lhs, double rhs, Type element = {}) {

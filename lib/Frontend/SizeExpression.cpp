@@ -1,6 +1,7 @@
 //===- SizeExpression.cpp - sympy's text of a size as an affine expression -----===//
 #include "lib/Frontend/SizeExpression.h"
 #include "dialects/Graph/Graph.h"
+#include "dialects/Graph/Sizes.h"
 
 using namespace mlir;
 using llvm::StringRef;
@@ -282,37 +283,13 @@ llvm::Expected<AffineExpr> parseSize(StringRef text, const llvm::StringMap<SizeS
 }
 
 std::pair<double, double> rangeOf(AffineExpr expr, const llvm::StringMap<SizeSymbol> &symbols) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-    return {double(constant.getValue()), double(constant.getValue())};
-  if (isa<AffineSymbolExpr>(expr)) {
+  return graph::rangeOf(expr, [&](unsigned position) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
     for (const auto &entry : symbols)
-      if (entry.second.expr == expr)
-        return {double(entry.second.min), entry.second.max == INT64_MAX ? infinity : double(entry.second.max)};
-    return {-infinity, infinity};
-  }
-  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-  if (!binary)
-    return {-infinity, infinity};
-  auto [a, b] = rangeOf(binary.getLHS(), symbols);
-  auto [c, d] = rangeOf(binary.getRHS(), symbols);
-  auto times = [](double x, double y) { return x == 0 || y == 0 ? 0.0 : x * y; };
-  switch (expr.getKind()) {
-  case AffineExprKind::Add:
-    return {a + c, b + d};
-  case AffineExprKind::Mul: {
-    double corners[] = {times(a, c), times(a, d), times(b, c), times(b, d)};
-    return {*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4)};
-  }
-  case AffineExprKind::FloorDiv:
-    if (c > 0 && c == d)
-      return {std::floor(a / c), std::floor(b / c)};
-    return {-infinity, infinity};
-  case AffineExprKind::Mod:
-    return c > 0 ? std::pair{0.0, d - 1} : std::pair{-infinity, infinity};
-  default:
-    return {-infinity, infinity};
-  }
+      if (cast<AffineSymbolExpr>(entry.second.expr).getPosition() == position)
+        return std::pair(double(entry.second.min), entry.second.max == INT64_MAX ? infinity : double(entry.second.max));
+    return std::pair(-infinity, infinity);
+  });
 }
 
 } // namespace tilewright

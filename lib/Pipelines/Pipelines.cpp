@@ -154,7 +154,10 @@ void registerAllDialects(DialectRegistry &registry) {
 void registerAllPasses() {
   mlir::registerAllPasses();
   registerTilewrightPasses();
-  PassPipelineRegistration<>("tw-stage-graph", "Stage 1: graph", [](OpPassManager &pm) { buildGraphStage(pm); });
+  PassPipelineRegistration<>("tw-stage-graph", "Stage 1: graph", [](OpPassManager &pm) {
+    pm.addNestedPass<func::FuncOp>(createGuardSizes());
+    buildGraphStage(pm);
+  });
   PassPipelineRegistration<>("tw-stage-structured", "Stage 2: structured",
                              [](OpPassManager &pm) { buildStructuredStage(pm); });
   PassPipelineRegistration<>("tw-stage-tiled", "Stage 3: tiled", [](OpPassManager &pm) { buildTiledStage(pm, {}); });

@@ -366,7 +366,11 @@ PYBIND11_MODULE(_tilewright, m) {
                       [](const py::tuple &state) { return DtypeName{state[0].cast<std::string>()}; }));
 
   py::class_<Options>(m, "Options")
-      .def(py::init<>())
+      .def(py::init([] {
+        Options options;
+        options.sizesHold = true; // torch has checked the sizes of its graphs, and guards them at every call
+        return options;
+      }))
       .def_readwrite("target", &Options::target)
       .def_readwrite("cpu", &Options::cpu)
       .def_readwrite("arch", &Options::arch)

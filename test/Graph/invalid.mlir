@@ -582,3 +582,59 @@ func.func @put_c3(%a: tensor<4xf32>, %i: tensor<2xi64>, %s: tensor<2xf32>) {
   %0 = tw.put add %a[%i], %s {dim = 0 : i64} : (tensor<4xf32>, tensor<2xf32>, tensor<2xi64>) -> tensor<5xf32>
   return
 }
+
+// -----
+
+func.func @max_pool_c3(%a: tensor<1x1x12x12xf32>) {
+  // expected-error @below {{max_pool_c3: 9 windows of 2 with stride 2 and padding 0 over 12 elements}}
+  %0:2 = tw.max_pool %a {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : tensor<1x1x12x12xf32> -> tensor<1x1x9x9xf32>, tensor<1x1x9x9xi64>
+  return
+}
+
+// -----
+
+func.func @max_pool_c3_fewer(%a: tensor<1x1x12x12xf32>) {
+  // expected-error @below {{max_pool_c3: 5 windows of 2 with stride 2 and padding 0 over 12 elements}}
+  %0:2 = tw.max_pool %a {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : tensor<1x1x12x12xf32> -> tensor<1x1x5x5xf32>, tensor<1x1x5x5xi64>
+  return
+}
+
+// -----
+
+func.func @avg_pool_c2(%a: tensor<1x1x12x12xf32>) {
+  // expected-error @below {{avg_pool_c2: 9 windows of 2 with stride 2 and padding 0 over 12 elements}}
+  %0 = tw.avg_pool %a {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>, padding = array<i64: 0, 0>} : tensor<1x1x12x12xf32> -> tensor<1x1x9x9xf32>
+  return
+}
+
+// -----
+
+func.func @gather_c4(%a: tensor<9x8xf32>, %i: tensor<17x8xi64>) {
+  // expected-error @below {{gather_c4: an index of sizes 17x8 is larger in dimension 0 than the input of 9x8}}
+  %0 = tw.gather %a[%i] {dim = 1 : i64} : (tensor<9x8xf32>, tensor<17x8xi64>) -> tensor<17x8xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_c4(%a: tensor<9x8xf32>, %i: tensor<17x8xi64>, %s: tensor<17x8xf32>) {
+  // expected-error @below {{scatter_c4: an index of sizes 17x8 is larger in dimension 0 than the input of 9x8}}
+  %0 = tw.scatter add %a[%i], %s {dim = 1 : i64} : (tensor<9x8xf32>, tensor<17x8xi64>, tensor<17x8xf32>) -> tensor<9x8xf32>
+  return
+}
+
+// -----
+
+func.func @pad_c3(%a: tensor<3xf32>) {
+  // expected-error @below {{pad_c3: 5 elements are cut off a dimension of 3}}
+  %0 = tw.pad %a {low = array<i64: -5>, high = array<i64: 4>, value = 0.0 : f32} : tensor<3xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @take_c1_broadcast(%a: tensor<4x5xf32>, %i: tensor<3xi64>, %j: tensor<2xi64>) {
+  // expected-error @below {{take_c1: an index tensor of sizes 3 does not broadcast to 2}}
+  %0 = tw.take %a[%i, %j] {dim = 0 : i64} : (tensor<4x5xf32>, tensor<3xi64>, tensor<2xi64>) -> tensor<2xf32>
+  return
+}

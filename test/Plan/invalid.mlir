@@ -151,3 +151,10 @@ tw_plan.program @copy_c2 [] in [] to [] {
 
 // expected-error @below {{expects parent op 'tw_plan.program'}}
 tw_plan.buffer 0 input 0 bytes affine_map<() -> (64)>
+
+// -----
+
+tw_plan.program @guard_c1 ["s0"] in [2] to [8] {
+  // expected-error @below {{guard_c1: sizes gives 1 numbers, not 2}}
+  tw_plan.guard affine_map<()[s0] -> (s0)> "tw.concat: s0 must be 17"
+}

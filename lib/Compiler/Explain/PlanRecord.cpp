@@ -40,7 +40,7 @@ template <typename Visit> void eachStep(ModuleOp module, bool once, Visit visit)
   for (auto program : module.getOps<plan::ProgramOp>())
     for (Operation &op : program.getBody().front()) {
       auto launch = dyn_cast<plan::LaunchOp>(op);
-      if (!isa<plan::BufferOp>(op) && (launch && launch.getOnce()) == once)
+      if (!isa<plan::BufferOp, plan::GuardOp>(op) && (launch && launch.getOnce()) == once)
         visit(op);
     }
 }
@@ -175,8 +175,7 @@ llvm::Error addMeasurement(std::vector<KernelRecord> &kernels, const plan::Plan 
     double reading = double(time.bytes - streamed) / bandwidth;
     if (streamed > 0)
       reading += double(streamed) / peaks.dram;
-    kernel.roofMicroseconds =
-        kernel.roofMicroseconds.value_or(0) + std::max(double(time.flops) / peak, reading) * 1e6;
+    kernel.roofMicroseconds = kernel.roofMicroseconds.value_or(0) + std::max(double(time.flops) / peak, reading) * 1e6;
   }
   return llvm::Error::success();
 }

@@ -36,7 +36,7 @@ struct Stub {
 constexpr Stub stubs[] = {
     {"libc.so.6", "__errno_location abort aligned_alloc bcmp clock_gettime close free getenv getpid lseek madvise "
                   "malloc memchr memcmp "
-                  "memcpy memmove memset mmap mremap munmap open pthread_mutex_lock pthread_mutex_unlock "
+                  "memcpy memmove memset mmap mprotect mremap munmap open pthread_mutex_lock pthread_mutex_unlock "
                   "sched_getaffinity sigfillset "
                   "strcmp strerror strlen strtol syscall"},
     {"libpthread.so.0", "pthread_create pthread_join pthread_setname_np pthread_sigmask"},

@@ -114,7 +114,7 @@ Results writtenOut(OnnxNode &n, const AttentionInputs &a, Type precision) {
   if (bias)
     scores = n.op<AddOp>({scores, bias});
   Value biased = scores;
-  if (!n.demand(n.typeOf(scores).getRank() == 4 && n.sizesIn(scores) == n.sizesIn(raw),
+  if (!n.demand(n.typeOf(scores).getRank() == 4 && n.agree(n.sizesIn(scores), n.sizesIn(raw)),
                 "its mask does not broadcast to its scores"))
     return n.refused();
   Value shares = SoftmaxOp::create(n.builder, n.loc, scores.getType(), scores, 3, /*log=*/false, /*safe=*/true);

@@ -4,10 +4,8 @@
 #include "lib/Frontend/Onnx/OnnxTable.h"
 
 namespace tilewright {
-namespace {
 
-/// numpy's matmul: batch dimensions broadcast, vectors are rows or columns that leave the result.
-Value product(OnnxNode &n, Value a, Value b) {
+Value onnxProduct(OnnxNode &n, Value a, Value b) {
   int64_t rankA = n.rankOf(a), rankB = n.rankOf(b);
   if (!n.demand(rankA > 0 && rankB > 0, "a product of matrices has no scalars"))
     return a;
@@ -16,7 +14,7 @@ Value product(OnnxNode &n, Value a, Value b) {
   if (rankB == 1)
     b = n.unsqueeze(b, 1);
   SmallVector<AffineExpr> sizesA = n.sizesIn(a), sizesB = n.sizesIn(b);
-  if (!n.demand(sizesA.back() == sizesB[sizesB.size() - 2],
+  if (!n.demand(bool(n.agreed(sizesA.back(), sizesB[sizesB.size() - 2])),
                 "the sizes of the product do not fit: " + tensorName(n.typeOf(a)) + " by " + tensorName(n.typeOf(b))))
     return a;
   SmallVector<AffineExpr> batch;
@@ -27,9 +25,10 @@ Value product(OnnxNode &n, Value a, Value b) {
       return i < missing ? n.constantSize(1) : sizes[i - missing];
     };
     AffineExpr x = at(sizesA), y = at(sizesB);
-    if (!n.demand(x == y || x == n.constantSize(1) || y == n.constantSize(1), "the batch sizes do not broadcast"))
+    AffineExpr both = x == n.constantSize(1) ? y : y == n.constantSize(1) ? x : n.agreed(x, y);
+    if (!n.demand(bool(both), "the batch sizes do not broadcast"))
       return a;
-    batch.push_back(x == n.constantSize(1) ? y : x);
+    batch.push_back(both);
   }
   auto spread = [&](Value value, ArrayRef<AffineExpr> sizes) {
     SmallVector<AffineExpr> whole(batch);
@@ -45,11 +44,13 @@ Value product(OnnxNode &n, Value a, Value b) {
   return n.reshape(result, sizes);
 }
 
+namespace {
+
 Results matMul(OnnxNode &n) {
   Value a = n.in(0), b = n.in(1);
   if (n.failed())
     return n.refused();
-  return product(n, a, b);
+  return onnxProduct(n, a, b);
 }
 
 /// alpha * A' * B' + beta * C
@@ -63,7 +64,7 @@ Results gemm(OnnxNode &n) {
     a = n.transpose(a, 0, 1);
   if (transB)
     b = n.transpose(b, 0, 1);
-  Value result = product(n, a, b);
+  Value result = onnxProduct(n, a, b);
   Type element = n.elementOf(result), compute = n.accumulator(element);
   if (n.failed())
     return n.refused();
@@ -78,7 +79,9 @@ Results gemm(OnnxNode &n) {
     if (beta != 1)
       c = n.op<MulOp>(c, beta);
     result = n.op<AddOp>({result, c});
-    if (!n.demand(n.sizesIn(result) == sizes, "C does not broadcast to the product's sizes"))
+    SmallVector<AffineExpr> sum = n.sizesIn(result);
+    if (!n.demand(sum.size() == 2 && n.agreed(sizes[0], sum[0]) && n.agreed(sizes[1], sum[1]),
+                  "C does not broadcast to the product's sizes"))
       return n.refused();
   }
   return n.cast(result, element);

@@ -133,9 +133,20 @@ OnnxWindows readWindows(OnnxNode &n, Value x, ArrayRef<int64_t> kernel) {
     auto known = dyn_cast<AffineConstantExpr>(size);
     if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
       int64_t total = span - 1; // enough where the stride is 1, whatever the size
-      if (w.stride[i] != 1) {
-        if (!n.demand(bool(known), "its padding follows from a symbolic size"))
+      if (w.stride[i] != 1 && !known) {
+        if (!n.demand(span >= w.stride[i] && !ceil, "its windows leave gaps along a symbolic size"))
           return w;
+        AffineExpr count = size.ceilDiv(w.stride[i]), all = (count - 1) * w.stride[i] + span - size;
+        AffineExpr half = all.floorDiv(2), first = mode == "SAME_UPPER" ? half : all - half;
+        w.low.push_back(mode == "SAME_UPPER" ? total / 2 : total - total / 2);
+        w.high.push_back(total);
+        w.more.push_back(0);
+        w.count.push_back(canonicalSize(count));
+        w.start.push_back(canonicalSize(w.low.back() - first));
+        w.length.push_back(canonicalSize(size + all));
+        continue;
+      }
+      if (w.stride[i] != 1) {
         int64_t count = (known.getValue() + w.stride[i] - 1) / w.stride[i];
         total = std::max<int64_t>(0, (count - 1) * w.stride[i] + span - known.getValue());
       }
@@ -157,9 +168,13 @@ OnnxWindows readWindows(OnnxNode &n, Value x, ArrayRef<int64_t> kernel) {
     }
     if (auto constant = dyn_cast<AffineConstantExpr>(room))
       n.demand(constant.getValue() >= 0, "its windows are larger than its padded input");
+    else
+      n.require(room, n.constantSize(0), /*atLeast=*/true);
     w.low.push_back(before);
     w.high.push_back(behind);
     w.more.push_back(more);
+    w.start.push_back({});
+    w.length.push_back({});
     w.count.push_back(canonicalSize(count));
   }
   return w;
@@ -170,7 +185,11 @@ Value paddedFor(OnnxNode &n, Value x, const OnnxWindows &w, Attribute filler) {
   low.append(w.low.begin(), w.low.end());
   for (auto [behind, more] : llvm::zip_equal(w.high, w.more))
     high.push_back(behind + more);
-  return n.pad(x, low, high, filler);
+  x = n.pad(x, low, high, filler);
+  for (auto [i, start] : llvm::enumerate(w.start))
+    if (start)
+      x = n.sliceDim(x, int64_t(i) + 2, start, w.length[i]);
+  return x;
 }
 
 RankedTensorType windowedType(OnnxNode &n, Value x, AffineExpr channels, const OnnxWindows &w) {

@@ -290,6 +290,31 @@ Folded gathered(OnnxNode &n, const Known &x, const Known &indices) {
   return result;
 }
 
+Folded transposed(OnnxNode &n, const Known &x) {
+  const size_t rank = x.sizes.size();
+  SmallVector<int64_t> order = n.integers("perm"), sizes, strides(rank, 1);
+  if (!n.attribute("perm")) {
+    order = allDims(rank);
+    std::reverse(order.begin(), order.end());
+  }
+  SmallVector<int64_t> sorted(order);
+  llvm::sort(sorted);
+  if (n.failed() || !llvm::equal(sorted, allDims(rank)))
+    return std::nullopt;
+  for (size_t dim = rank; dim-- > 1;)
+    strides[dim - 1] = strides[dim] * x.sizes[dim];
+  for (int64_t dim : order)
+    sizes.push_back(x.sizes[dim]);
+  SmallVector<size_t> places;
+  for (int64_t i = 0, count = countOf(sizes); i < count; ++i) {
+    int64_t rest = i, place = 0;
+    for (size_t dim = rank; dim-- > 0; rest /= sizes[dim])
+      place += rest % sizes[dim] * strides[order[dim]];
+    places.push_back(place);
+  }
+  return picked(x, places, sizes);
+}
+
 Folded joined(OnnxNode &n) {
   SmallVector<const Known *> parts;
   for (unsigned i = 0; i < n.inputCount(); ++i)
@@ -497,12 +522,12 @@ bool foldShape(OnnxNode &n) {
   RankedTensorType type = n.typeIn(0);
   if (n.failed())
     return false;
-  SmallVector<AffineExpr> sizes = sizesOf(type);
-  int64_t rank = sizes.size();
   if (n.node.op == "Size") {
     n.knownResults.push_back(Known{n.i64(), {}, {elementCount(type)}, {}});
     return true;
   }
+  SmallVector<AffineExpr> sizes = sizesOf(type);
+  int64_t rank = sizes.size();
   auto clamped = [&](int64_t value) { return std::clamp<int64_t>(value < 0 ? value + rank : value, 0, rank); };
   int64_t start = clamped(n.integer("start", 0)), end = clamped(n.integer("end", rank));
   n.knownResults.push_back(ofShape(n, ArrayRef(sizes).slice(start, std::max<int64_t>(0, end - start))));
@@ -531,8 +556,8 @@ Folded fold(OnnxNode &n) {
     return gathered(n, x, *inputs[1]);
   if (op == "Concat" && llvm::all_of(inputs, [](const Known *known) { return known != nullptr; }))
     return joined(n);
-  if (op == "Slice")
-    return sliced(n, x);
+  if (op == "Slice" || op == "Transpose")
+    return op == "Slice" ? sliced(n, x) : transposed(n, x);
   if (op == "Reshape" || op == "Squeeze" || op == "Unsqueeze")
     return reshaped(n, x);
   if (op == "ReduceProd" || op == "ReduceSum" || op == "ReduceMax" || op == "ReduceMin")
@@ -548,22 +573,20 @@ Folded fold(OnnxNode &n) {
     auto sizes = wanted ? broadcastSizes(x.sizes, *wanted) : std::nullopt;
     return sizes ? Folded(picked(x, broadcastPlaces(x.sizes, *sizes), *sizes)) : std::nullopt;
   }
-  if (two)
-    return arithmetic(n, x, *inputs[1]);
-  return inputs.size() == 1 ? unary(n, x) : std::nullopt;
+  return two ? arithmetic(n, x, *inputs[1]) : inputs.size() == 1 ? unary(n, x) : std::nullopt;
 }
 
 } // namespace
 
+bool isFoldedOnly(llvm::StringRef op) { return op == "Constant" || op == "Shape" || op == "Size"; }
+
 bool foldOnnx(OnnxNode &n) {
-  if (!n.node.domain.empty())
+  if (!n.node.domain.empty() || n.node.outputs.size() != 1)
     return false;
   if (n.node.op == "Constant")
     return foldConstant(n);
   if (n.node.op == "Shape" || n.node.op == "Size")
     return foldShape(n);
-  if (n.node.outputs.size() != 1)
-    return false;
   Folded result = fold(n);
   if (result && !n.failed())
     n.knownResults.push_back(std::move(*result));

@@ -82,7 +82,7 @@ Results scatterElements(OnnxNode &n) {
   Value x = n.in(0), index = n.in(1), source = n.in(2);
   int64_t dim = n.axis(n.integer("axis", 0), n.rankOf(x));
   auto kind = kindOf(n);
-  if (!n.demand(n.rankOf(x) > 0 && n.rankOf(x) == n.rankOf(index) && n.sizesIn(index) == n.sizesIn(source),
+  if (!n.demand(n.rankOf(x) > 0 && n.rankOf(x) == n.rankOf(index) && n.agree(n.sizesIn(index), n.sizesIn(source)),
                 "its index and updates are not of one shape"))
     return n.refused();
   return Value(

@@ -116,6 +116,9 @@ private:
   OnnxValue *slot(unsigned index);
 };
 
+/// numpy's matmul: batch dimensions broadcast, vectors are rows or columns that leave the result.
+Value onnxProduct(OnnxNode &n, Value a, Value b);
+
 } // namespace tilewright
 
 #endif

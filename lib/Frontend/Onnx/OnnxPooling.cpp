@@ -56,6 +56,7 @@ Results averagePool(OnnxNode &n) {
     ones = paddedFor(n, ones, asked, n.builder.getFloatAttr(compute, 1.0));
     counted.low.assign(w.low.size(), 0);
     counted.high.assign(w.low.size(), 0);
+    counted.start.assign(w.low.size(), {});
   }
   Value sums = windowSums(n, n.cast(x, compute), w), counts = windowSums(n, ones, counted);
   if (n.failed())

@@ -137,11 +137,12 @@ Value centred(OnnxNode &n, Value x, Value zero, int64_t dim) {
 
 Value byteProduct(OnnxNode &n, Value a, Value b) {
   SmallVector<AffineExpr> sizesA = n.sizesIn(a), sizesB = n.sizesIn(b);
-  if (!n.demand(sizesA.size() >= 2 && sizesA.size() == sizesB.size() && sizesA.back() == sizesB[sizesB.size() - 2],
+  if (!n.demand(sizesA.size() >= 2 && sizesA.size() == sizesB.size() &&
+                    n.agreed(sizesA.back(), sizesB[sizesB.size() - 2]),
                 "products of bytes take matrices of one rank"))
     return a;
   for (size_t i = 0; i + 2 < sizesA.size(); ++i)
-    if (!n.demand(sizesA[i] == sizesB[i], "products of bytes take equal batch sizes"))
+    if (!n.demand(bool(n.agreed(sizesA[i], sizesB[i])), "products of bytes take equal batch sizes"))
       return a;
   return n.matmul(a, b);
 }

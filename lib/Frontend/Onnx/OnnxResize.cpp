@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Frontend/GridSampling.h"
-#include "lib/Frontend/Onnx/OnnxNode.h"
+#include "lib/Frontend/Onnx/OnnxSizes.h"
 #include "lib/Frontend/Onnx/OnnxTable.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <cmath>
@@ -151,7 +151,101 @@ Value resizeAxis(OnnxNode &n, Value x, const ResizeMode &m, const ResizedAxis &a
   return result;
 }
 
-Results resizeAll(OnnxNode &n, Value x, const ResizeMode &m, ArrayRef<ResizedAxis> axes) {
+/// An axis of symbolic sizes: the places and weights are computed at a call, in f64.
+struct SymbolicAxis {
+  int64_t dim = 0;
+  AffineExpr size, count;
+  std::optional<double> scale; ///< nullopt: count / size
+};
+
+class SymbolicResize {
+public:
+  SymbolicResize(OnnxNode &n, const ResizeMode &m, const SymbolicAxis &a)
+      : n(n), m(m), a(a), size(n.indexScalar(a.size, n.f64())), count(n.indexScalar(a.count, n.f64())),
+        scale(a.scale ? number(*a.scale) : n.op<DivOp>({count, size})), length(n.op<MulOp>({scale, size})) {}
+
+  Value run(Value x) {
+    if (!n.demand(!m.antialias && !m.excludeOutside && m.coordinates != "tf_crop_and_resize",
+                  "antialias, exclude_outside and tf_crop_and_resize along a symbolic size are not supported"))
+      return x;
+    n.require(a.count, n.constantSize(1), /*atLeast=*/true);
+    n.require(a.size, n.constantSize(1), /*atLeast=*/true);
+    Value place = placesOf(n.cast(n.iota({a.count}, 0, n.i64()), n.f64()));
+    Value low = n.op<FloorOp>({place}), ratio = n.op<SubOp>({place, low});
+    if (m.mode == "nearest")
+      return rowsAt(x, n.op<AddOp>({low, roundUp(ratio)}));
+    Value result;
+    const bool cubic = m.mode == "cubic";
+    for (int64_t tap = cubic ? -1 : 0; tap <= (cubic ? 2 : 1); ++tap) {
+      Value distance = n.op<AbsOp>({n.op<SubOp>({number(double(tap)), ratio})});
+      Value weight = cubic ? cubicWeight(distance, tap) : n.op<SubOp>({number(1), distance});
+      Value part = rowsAt(x, n.op<AddOp>({low, number(double(tap))}));
+      Value column = n.alongDim(n.cast(weight, n.elementOf(x)), a.dim, n.rankOf(x));
+      part = n.op<MulOp>({part, column});
+      result = result ? n.op<AddOp>({result, part}) : part;
+    }
+    return result;
+  }
+
+private:
+  Value number(double value) { return n.scalar(value, n.f64()); }
+
+  Value placesOf(Value y) {
+    Value isOne = n.compare<EqOp>(length, number(1));
+    if (m.coordinates == "align_corners") {
+      Value steps = n.where(isOne, number(1), n.op<SubOp>({length, number(1)}));
+      Value place = n.op<DivOp>({n.op<MulOp>({y, n.op<SubOp>({size, number(1)})}), steps});
+      return n.where(isOne, number(0), place);
+    }
+    if (m.coordinates == "asymmetric")
+      return n.op<DivOp>({y, scale});
+    Value place = n.op<SubOp>({n.op<DivOp>({n.op<AddOp>({y, number(0.5)}), scale}), number(0.5)});
+    if (m.coordinates == "pytorch_half_pixel")
+      return n.where(isOne, number(-0.5), place);
+    if (m.coordinates == "half_pixel_symmetric") {
+      Value lost = n.op<SubOp>({number(1), n.op<DivOp>({count, length})});
+      place = n.op<AddOp>({place, n.op<MulOp>({n.op<MulOp>({size, number(0.5)}), lost})});
+    }
+    return place;
+  }
+
+  /// 1 where the nearest element is the one above.
+  Value roundUp(Value ratio) {
+    Value up = m.nearest == "round_prefer_floor"  ? n.compare<GtOp>(ratio, number(0.5))
+               : m.nearest == "round_prefer_ceil" ? n.compare<GeOp>(ratio, number(0.5))
+               : m.nearest == "ceil"              ? n.compare<GtOp>(ratio, number(0))
+                                                  : n.compare<GtOp>(ratio, number(2));
+    return n.cast(up, n.f64());
+  }
+
+  /// Of a neighbour `tap` elements behind the left one: it is at most 1 away, or between 1 and 2.
+  Value cubicWeight(Value d, int64_t tap) {
+    const double c = m.cubic;
+    auto times = [&](Value value, double by) { return n.op<MulOp>({value, number(by)}); };
+    auto plus = [&](Value value, double what) { return n.op<AddOp>({value, number(what)}); };
+    if (tap == 0 || tap == 1) { // ((c + 2) d - (c + 3)) d d + 1
+      Value inner = plus(times(d, c + 2), -(c + 3));
+      return plus(n.op<MulOp>({n.op<MulOp>({inner, d}), d}), 1);
+    }
+    Value inner = plus(times(d, c), -5 * c); // ((c d - 5 c) d + 8 c) d - 4 c
+    inner = plus(n.op<MulOp>({inner, d}), 8 * c);
+    return plus(n.op<MulOp>({inner, d}), -4 * c);
+  }
+
+  Value rowsAt(Value x, Value place) {
+    Value last = n.op<SubOp>({size, number(1)});
+    Value inside = n.op<MinimumOp>({n.op<MaximumOp>({place, number(0)}), last});
+    return n.take(x, n.cast(inside, n.i64()), a.dim);
+  }
+
+  OnnxNode &n;
+  const ResizeMode &m;
+  const SymbolicAxis &a;
+  Value size, count, scale, length; ///< 0-d, f64
+};
+
+Results resizeAll(OnnxNode &n, Value x, const ResizeMode &m, ArrayRef<ResizedAxis> axes,
+                  ArrayRef<SymbolicAxis> symbolic = {}) {
   Type element = n.elementOf(x);
   if (m.mode != "nearest" && m.mode != "linear" && m.mode != "cubic")
     return n.refuse("its mode '" + m.mode + "' is not supported");
@@ -166,7 +260,21 @@ Results resizeAll(OnnxNode &n, Value x, const ResizeMode &m, ArrayRef<ResizedAxi
   for (const ResizedAxis &axis : axes)
     if (!n.failed())
       result = resizeAxis(n, result, m, axis);
+  for (const SymbolicAxis &axis : symbolic)
+    if (!n.failed())
+      result = SymbolicResize(n, m, axis).run(result);
   return n.failed() ? n.refused() : Results(n.cast(result, element));
+}
+
+/// floor(scale * size) is an expression where the scale is a fraction of small numbers, as it is written in f32.
+std::optional<SymbolicAxis> symbolicAxis(OnnxNode &n, int64_t dim, AffineExpr size, double scale) {
+  for (int64_t under = 1; under <= 64; ++under) {
+    const double over = std::round(scale * double(under));
+    if (over >= 1 && float(over / double(under)) == float(scale))
+      return SymbolicAxis{dim, size, canonicalSize((size * int64_t(over)).floorDiv(under)), over / double(under)};
+  }
+  n.refuse("its scale along a symbolic size is no fraction of small numbers");
+  return std::nullopt;
 }
 
 Results resize(OnnxNode &n) {
@@ -202,12 +310,23 @@ Results resize(OnnxNode &n) {
       !n.demand(region.empty() || region.size() == 2 * axes.size(), "its roi does not fit its axes"))
     return n.refused();
   SmallVector<ResizedAxis> resized;
+  SmallVector<SymbolicAxis> symbolic;
   for (auto [i, dim] : llvm::enumerate(axes)) {
     bool whole = region.empty() || (region[i] == 0 && region[i + axes.size()] == 1);
     if (whole && policy == "stretch" && (bySize ? sizes[i] == n.sizesIn(x)[dim] : scales[i] == 1))
       continue; // also where the size is symbolic
     ResizedAxis a;
     a.dim = dim;
+    if (!bySize && !n.demand(scales[i] > 0 && scales[i] < 1e6, "a scale is out of range"))
+      return n.refused();
+    if (AffineExpr size = n.sizesIn(x)[dim]; !isa<AffineConstantExpr>(size) || (bySize && !knownSize(sizes[i]))) {
+      auto made = bySize ? std::optional(SymbolicAxis{dim, size, sizes[i], std::nullopt})
+                         : symbolicAxis(n, dim, size, scales[i]);
+      if (!n.demand(policy == "stretch", "keep_aspect_ratio_policy with symbolic sizes is not supported") || !made)
+        return n.refused();
+      symbolic.push_back(*made);
+      continue;
+    }
     a.size = n.staticSize(x, dim);
     auto wanted = bySize ? dyn_cast<AffineConstantExpr>(sizes[i]) : AffineConstantExpr();
     if (n.failed() ||
@@ -233,7 +352,7 @@ Results resize(OnnxNode &n) {
       a.count = int64_t(scale * double(a.size) + 0.5);
     }
   }
-  return resizeAll(n, x, m, resized);
+  return resizeAll(n, x, m, resized, symbolic);
 }
 
 Results upsample(OnnxNode &n) {
@@ -248,15 +367,23 @@ Results upsample(OnnxNode &n) {
   if (!n.demand(int64_t(scales.size()) == n.rankOf(x), "it needs one scale per dimension"))
     return n.refused();
   SmallVector<ResizedAxis> resized;
+  SmallVector<SymbolicAxis> symbolic;
   for (auto [dim, scale] : llvm::enumerate(scales)) {
     if (scale == 1)
       continue;
     if (!n.demand(scale >= 1 && scale < 1e6, "a scale is out of range"))
       return n.refused();
+    if (AffineExpr size = n.sizesIn(x)[dim]; !knownSize(size)) {
+      auto made = symbolicAxis(n, int64_t(dim), size, scale);
+      if (!made)
+        return n.refused();
+      symbolic.push_back(*made);
+      continue;
+    }
     int64_t size = n.staticSize(x, dim);
     resized.push_back({int64_t(dim), size, int64_t(std::floor(scale * double(size))), scale});
   }
-  return n.failed() ? n.refused() : resizeAll(n, x, m, resized);
+  return n.failed() ? n.refused() : resizeAll(n, x, m, resized, symbolic);
 }
 
 /// GridSample(X, grid)

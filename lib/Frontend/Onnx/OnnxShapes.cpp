@@ -94,7 +94,8 @@ Results squeeze(OnnxNode &n) {
   if (axes)
     for (int64_t axis : *axes) {
       int64_t dim = n.axis(axis, sizes.size());
-      if (n.failed() || !n.demand(sizes[dim] == n.constantSize(1), "a dimension that it drops is not of size 1"))
+      if (n.failed() ||
+          !n.demand(bool(n.agreed(sizes[dim], n.constantSize(1))), "a dimension that it drops is not of size 1"))
         return n.refused();
       gone[dim] = true;
     }
@@ -142,7 +143,7 @@ Results expand(OnnxNode &n) {
   SmallVector<AffineExpr> wanted = n.sizesFrom(1, "shape");
   if (n.failed())
     return n.refused();
-  auto sizes = broadcastShapes(n.sizesIn(x), wanted);
+  auto sizes = broadcastShapes(n, n.sizesIn(x), wanted);
   if (!n.demand(sizes.has_value(), "its shape does not broadcast with the input's"))
     return n.refused();
   return n.broadcast(x, *sizes);
@@ -164,7 +165,11 @@ Results tile(OnnxNode &n) {
 
 /// Elements around: copies of rows, taken at the places that the mode names.
 Value padByRows(OnnxNode &n, Value x, int64_t dim, int64_t low, int64_t high, llvm::StringRef mode) {
-  int64_t size = n.staticSize(x, dim);
+  // Negative amounts cut elements off, and what is added repeats those that are left.
+  const int64_t first = std::max<int64_t>(0, -low);
+  int64_t size = n.staticSize(x, dim) - first - std::max<int64_t>(0, -high);
+  low = std::max<int64_t>(0, low);
+  high = std::max<int64_t>(0, high);
   if (!n.demand(size > 0 && low < (1 << 20) && high < (1 << 20), "there is nothing to pad with"))
     return x;
   SmallVector<int64_t> places;
@@ -180,7 +185,7 @@ Value padByRows(OnnxNode &n, Value x, int64_t dim, int64_t low, int64_t high, ll
       place = (at % period + period) % period;
       place = place < size ? place : period - place;
     }
-    places.push_back(place);
+    places.push_back(first + place);
   }
   return n.take(x, n.vector(places, n.i64()), dim);
 }
@@ -265,13 +270,6 @@ Results range(OnnxNode &n) {
                                canonicalSize(step.getValue() > 0 ? limit->integers[0] - start->integers[0]
                                                                  : start->integers[0] - limit->integers[0]),
                                std::abs(step.getValue()), n.constantSize(int64_t(1) << 40));
-    if (n.failed()) { // the span is symbolic; it is no place in anything
-      n.reason.clear();
-      AffineExpr span = canonicalSize(limit->integers[0] - start->integers[0]);
-      if (step.getValue() != 1)
-        return n.refuse("a symbolic range has a delta of 1");
-      part.count = span;
-    }
     count = part.count;
   }
   Type compute = n.accumulator(element);

@@ -13,16 +13,13 @@ AffineExpr bounded(OnnxNode &n, AffineExpr at, AffineExpr size, int64_t low, int
     int64_t value = *index < 0 ? *index + *whole : *index;
     return n.constantSize(std::clamp<int64_t>(value, low, std::max<int64_t>(*whole + highOffset, low)));
   }
-  auto known = [&](AffineExpr expr) { return rangeOf(canonicalSize(expr), n.importer.symbols).first; };
   if (index && *index >= farAway)
     return size + highOffset;
   if (index && *index <= -farAway)
     return n.constantSize(low);
-  AffineExpr place = index && *index < 0 ? canonicalSize(size + at) : at;
-  if (known(place) >= low && known(size + highOffset - place) >= 0)
-    return place;
-  n.refuse("whether a bound of the slice lies inside a symbolic size is not known");
-  return n.constantSize(0);
+  // That it lies inside tw.slice states; where the ranges of the symbols do not say it, each call checks it.
+  const bool fromEnd = rangeOf(canonicalSize(at), n.importer.symbols).second < 0;
+  return fromEnd ? canonicalSize(size + at) : at;
 }
 
 } // namespace
@@ -85,10 +82,22 @@ SmallVector<AffineExpr> reshapedSizes(OnnxNode &n, ArrayRef<AffineExpr> from, Ar
   if (open < 0) {
     if (above.empty() && below.empty())
       n.demand(numerator == denominator, "its sizes have another number of elements than the input");
+    for (ArrayRef<AffineExpr> symbols : {ArrayRef(above), ArrayRef(below)})
+      if (above.empty() != below.empty() &&
+          llvm::any_of(symbols, [&](AffineExpr symbol) { return n.importer.varying.contains(symbol); }))
+        n.refuse("its sizes are those of one value of a size that is to vary");
     return sizes;
   }
-  if (!n.demand(below.empty(), "the size that is -1 does not follow from the symbolic sizes"))
+  if (!below.empty() && denominator != 0) { // that it divides without a rest tw.reshape states
+    AffineExpr over = n.constantSize(numerator), under = n.constantSize(denominator);
+    for (AffineExpr symbol : above)
+      over = over * symbol;
+    for (AffineExpr symbol : below)
+      under = under * symbol;
+    n.require(canonicalSize(under), n.constantSize(1), /*atLeast=*/true);
+    sizes[open] = canonicalSize(over.floorDiv(under));
     return sizes;
+  }
   if (denominator == 0) {
     sizes[open] = n.constantSize(0);
     n.demand(numerator == 0, "its sizes have another number of elements than the input");
@@ -123,9 +132,7 @@ SlicedDim slicedDim(OnnxNode &n, AffineExpr start, AffineExpr end, int64_t step,
   AffineExpr span = canonicalSize(step > 0 ? last - first : first - last);
   if (auto constant = knownSize(span))
     result.count = n.constantSize(*constant <= 0 ? 0 : (*constant + width - 1) / width);
-  else if (rangeOf(span, n.importer.symbols).first < 0)
-    n.refuse("whether a slice is empty is not known");
-  else
+  else // what is negative is an error of the call
     result.count = canonicalSize(width == 1 ? span : span.ceilDiv(width));
   result.first = result.count == n.constantSize(0) ? n.constantSize(0) : canonicalSize(first);
   return result;
@@ -182,16 +189,25 @@ SmallVector<AffineExpr> splitSizes(OnnxNode &n, AffineExpr size) {
       n.demand(!constant || *constant >= 0, "a part has a negative size");
       sum = sum + part;
     }
-    n.demand(int64_t(sizes.size()) == count && canonicalSize(sum) == canonicalSize(size),
-             "the sizes of its parts do not sum up to the whole");
+    if (n.demand(int64_t(sizes.size()) == count && n.agreed(canonicalSize(sum), canonicalSize(size)),
+                 "the sizes of its parts do not sum up to the whole"))
+      n.require(canonicalSize(sum), canonicalSize(size));
     return sizes;
   }
   if (n.version >= 18 && n.attribute("num_outputs"))
     count = n.integer("num_outputs");
   auto whole = knownSize(size);
-  if (!n.demand(whole.has_value(), "a symbolic size is not split into equal parts") ||
-      !n.demand(count > 0 && count == int64_t(n.node.outputs.size()), "num_outputs is not the number of its results"))
+  if (!n.demand(count > 0 && count == int64_t(n.node.outputs.size()), "num_outputs is not the number of its results"))
     return sizes;
+  if (!whole) {
+    if (n.version < 18)
+      n.require(size % count, n.constantSize(0));
+    AffineExpr part = canonicalSize(n.version < 18 ? size.floorDiv(count) : size.ceilDiv(count));
+    sizes.assign(count, part);
+    if (n.version >= 18)
+      sizes.back() = canonicalSize(size - part * (count - 1));
+    return sizes;
+  }
   int64_t part = (*whole + count - 1) / count;
   for (int64_t i = 0; i < count; ++i)
     sizes.push_back(n.constantSize(std::clamp<int64_t>(*whole - i * part, 0, part)));
@@ -200,7 +216,7 @@ SmallVector<AffineExpr> splitSizes(OnnxNode &n, AffineExpr size) {
   return sizes;
 }
 
-std::optional<SmallVector<AffineExpr>> broadcastShapes(ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b) {
+std::optional<SmallVector<AffineExpr>> broadcastShapes(OnnxNode &n, ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b) {
   if (a.size() < b.size())
     std::swap(a, b);
   SmallVector<AffineExpr> result(a);
@@ -209,7 +225,7 @@ std::optional<SmallVector<AffineExpr>> broadcastShapes(ArrayRef<AffineExpr> a, A
     AffineExpr &slot = result[offset + i];
     if (knownSize(slot) == 1)
       slot = size;
-    else if (slot != size && knownSize(size) != 1)
+    else if (knownSize(size) != 1 && !(slot = n.agreed(slot, size)))
       return std::nullopt;
   }
   return result;

@@ -28,8 +28,8 @@ std::optional<SmallVector<std::pair<int64_t, SlicedDim>>> readSlices(OnnxNode &n
 /// The sizes of a Split's parts along `dim`.
 SmallVector<AffineExpr> splitSizes(OnnxNode &n, AffineExpr size);
 
-/// Numpy's rule for two shapes.
-std::optional<SmallVector<AffineExpr>> broadcastShapes(ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b);
+/// Numpy's rule for two shapes. Sizes that symbols may make equal are; the op that broadcasts states it.
+std::optional<SmallVector<AffineExpr>> broadcastShapes(OnnxNode &n, ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b);
 
 } // namespace tilewright
 

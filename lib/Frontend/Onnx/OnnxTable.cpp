@@ -20,6 +20,7 @@ const OnnxTable &onnxTable() {
     registerOnnxResize(t);
     registerOnnxRecurrent(t);
     registerOnnxAttention(t);
+    registerOnnxMicrosoft(t);
     return t;
   }();
   return table;

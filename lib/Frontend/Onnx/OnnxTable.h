@@ -20,6 +20,8 @@ const OnnxTable &onnxTable();
 /// Computes a node whose inputs are known when the model is compiled (n.knownResults, or n.constantResult); false where
 /// it cannot, and the node is written in tw then.
 bool foldOnnx(OnnxNode &node);
+/// True for the operators that are always computed then, and are in no table: Shape and the like.
+bool isFoldedOnly(llvm::StringRef op);
 
 // One function per family, in a file of the same name.
 void registerOnnxElementwise(OnnxTable &table);
@@ -36,6 +38,8 @@ void registerOnnxLosses(OnnxTable &table);
 void registerOnnxResize(OnnxTable &table);
 void registerOnnxRecurrent(OnnxTable &table);
 void registerOnnxAttention(OnnxTable &table);
+/// Behind the others: some of its operators are theirs.
+void registerOnnxMicrosoft(OnnxTable &table);
 
 } // namespace tilewright
 

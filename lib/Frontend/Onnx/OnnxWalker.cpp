@@ -10,6 +10,7 @@
 #include "lib/Frontend/Onnx/OnnxWalker.h"
 #include "lib/Frontend/Complaints.h"
 #include "lib/Frontend/Onnx/OnnxNode.h"
+#include "lib/Frontend/Onnx/OnnxOrder.h"
 #include "lib/Frontend/Onnx/OnnxTable.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
@@ -29,7 +30,9 @@ public:
   OnnxWalker(const onnx::Model &model, std::list<onnx::Node> &nodes, MLIRContext &context,
              std::vector<const void *> &weights, std::list<std::vector<uint8_t>> &copies)
       : model(model), inputs(model.graph.inputs), expanded(nodes), context(&context), graph(context, weights, copies),
-        weights(weights) {}
+        weights(weights) {
+    graph.importer.guardsSizes = true;
+  }
 
   llvm::Expected<OwningOpRef<ModuleOp>> run(llvm::ArrayRef<DynamicSize> dynamic) {
     for (const std::string &name : model.graph.sparseInitializers)
@@ -119,9 +122,12 @@ private:
             std::string name = symbolOf(size, input.name, dim);
             if (!known.insert(name).second)
               continue;
+            const bool isUsers = ranges.contains(name);
             auto [min, max] = ranges.try_emplace(name, 1, INT64_MAX).first->second;
             if (llvm::Error error = graph.builder.addSymbol(name, min, max))
               complaints.add(llvm::toString(std::move(error)));
+            else if (isUsers)
+              graph.importer.varying.insert(graph.importer.symbols.find(name)->second.expr);
           }
   }
 
@@ -166,8 +172,8 @@ private:
   }
 
   void addNodes(const std::vector<onnx::Node> &nodes, OnnxScope &scope, const onnx::Opsets &opsets, unsigned depth) {
-    for (const onnx::Node &node : nodes)
-      addNode(node, scope, opsets, depth);
+    for (const onnx::Node *node : inOrderOfUse(nodes))
+      addNode(*node, scope, opsets, depth);
   }
 
   std::string describe(const onnx::Node &node, int64_t version, const std::string &why) {
@@ -209,7 +215,7 @@ private:
       n.refuse("the model does not import an operator set of its domain '" + node.domain + "'");
     else if (!follows && foldOnnx(n))
       folded = true;
-    else if (entry == onnxTable().end())
+    else if (entry == onnxTable().end() && !(follows && isFoldedOnly(node.op) && node.domain.empty()))
       n.refuse("this operator is not supported");
     else if (!follows && !n.failed())
       results = written(n, entry->second);
@@ -270,8 +276,8 @@ private:
       if (i < node.inputs.size() && !node.inputs[i].empty())
         if (OnnxValue *value = scope.find(node.inputs[i]))
           inner.values[name] = value;
-    for (const onnx::Node &original : function.nodes) {
-      expanded.push_back(original);
+    for (const onnx::Node *original : inOrderOfUse(function.nodes)) {
+      expanded.push_back(*original);
       onnx::Node &copy = expanded.back();
       for (std::string &input : copy.inputs) // an input that the call leaves out
         if (!input.empty() && !inner.find(input) && llvm::is_contained(function.inputs, input))
@@ -351,6 +357,9 @@ private:
 
   /// Scan, and Loop whose count is known: its steps are written out one after the other.
   void loop(const onnx::Node &node, OnnxScope &scope, const onnx::Opsets &opsets, int64_t version, unsigned depth) {
+    for (const std::string &input : node.inputs)
+      if (const OnnxValue *value = input.empty() ? nullptr : scope.find(input); value && value->refused)
+        return refuseResults(node, scope);
     OnnxNode n(graph, scope, node, version, NameLoc::get(StringAttr::get(context, node.op + " " + node.name)));
     size_t before = complaints.size();
     SmallVector<Value> results = node.op == "Scan" ? scan(n, scope, opsets, depth) : counted(n, scope, opsets, depth);
@@ -367,9 +376,6 @@ private:
     n.demand(body && body->graph, "it has no body");
     n.demand(body && body->graph && body->graph->inputs.size() == inputs && body->graph->outputs.size() >= results,
              "its body does not fit its inputs");
-    for (unsigned i = 0; i < n.inputCount(); ++i)
-      if (const OnnxValue *value = n.given(i) ? n.scope.find(n.node.inputs[i]) : nullptr)
-        n.demand(!value->refused, "it follows from what is refused");
     return n.failed() ? nullptr : body->graph.get();
   }
 

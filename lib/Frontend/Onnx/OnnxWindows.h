@@ -11,8 +11,12 @@ struct OnnxWindows {
   SmallVector<int64_t> kernel, stride, dilation, low, high; ///< low, high: padding before and behind
   SmallVector<int64_t> more; ///< elements behind the padding that ceil_mode's last window reaches
   SmallVector<AffineExpr> count;
+  /// Where padding follows from a symbolic size: low and high are the most it may be, and of what is padded by them the
+  /// windows see `length` elements from `start` on; null: all.
+  SmallVector<AffineExpr> start, length;
   bool symmetric() const {
-    return low == high && llvm::all_of(more, [](int64_t m) { return m == 0; });
+    return low == high && llvm::all_of(more, [](int64_t m) { return m == 0; }) &&
+           llvm::none_of(start, [](AffineExpr s) { return bool(s); });
   }
 };
 

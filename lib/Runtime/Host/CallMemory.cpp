@@ -1,7 +1,9 @@
 //===- CallMemory.cpp - the memory of one call over a frame ----------------===//
 #include "lib/Runtime/Host/CallMemory.h"
+#include "lib/Runtime/Host/GuardedOperands.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace tilewright::runtime {
 
@@ -37,13 +39,19 @@ bool CallMemory::walk(uint8_t *block, size_t begin, size_t end, const CallContex
     const Frame::Operand &operand = frame.operands[i];
     pointers[i] = static_cast<uint8_t *>(spaces[size_t(operand.space)][operand.index]) + operand.offset;
   }
+  std::optional<GuardedOperands> guarded;
+  if (GuardedOperands::wanted()) {
+    guarded.emplace(frame, frame.operandsOf(begin), frame.operandsOf(end), pointers);
+    if (!guarded->isReady(error))
+      return false;
+  }
   Walk walk{frame, begin, end, call.kernels, call.hostFunctions, pointers, scratch};
   walk.profile(call.busy);
   bool ok = threads == 1 ? walk.alone()
                          : walk.together(*call.team, threads, TileClaims(claims, int64_t(frame.steps.size()), threads));
   if (!ok)
     error = walk.errorText(call.plan);
-  return ok;
+  return ok && (!guarded || guarded->finish(error));
 }
 
 } // namespace tilewright::runtime

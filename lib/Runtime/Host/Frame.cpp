@@ -1,5 +1,6 @@
 //===- Frame.cpp - a plan with its symbols filled in ----------------------===//
 #include "lib/Runtime/Host/Frame.h"
+#include "lib/Runtime/Host/GuardedOperands.h"
 #include "lib/Runtime/Host/TileClaims.h"
 #include "lib/Runtime/Plan/ArenaPlanner.h"
 
@@ -67,9 +68,10 @@ private:
     }
     std::vector<plan::LiveRange> live = plan::liveRanges(steps, plan.buffers.size());
     std::vector<plan::ArenaRequest> requests(plan.buffers.size());
+    const plan::LiveRange everywhere{0, INT32_MAX}; // with guard pages no buffer lies over another
     for (size_t i = 0; i < plan.buffers.size(); ++i)
       if (plan.buffers[i].kind == plan::Buffer::Kind::Arena)
-        requests[i] = {bytes[i], live[i]};
+        requests[i] = {bytes[i], GuardedOperands::wanted() && !live[i].empty() ? everywhere : live[i]};
     if (!plan::planArena(requests, layout, error))
       return false;
     frame.arenaBytes = layout.total;
@@ -217,6 +219,8 @@ bool resolveFrame(const plan::Plan &plan, const int64_t *symbols, Frame &frame, 
   for (const plan::Step &step : plan.steps)
     steps.push_back(&step);
   const int64_t none = 0; // a null pointer would mean that no symbol is known
+  if (error = plan::brokenGuard(plan, symbols); !error.empty())
+    return false;
   return resolveFrame(plan, steps, symbols ? symbols : &none, frame, error);
 }
 

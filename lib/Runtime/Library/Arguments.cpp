@@ -1,6 +1,7 @@
 //===- Arguments.cpp - what a caller gives is what the model takes ------------===//
 #include "lib/Runtime/Library/Model.h"
 
+#include <algorithm>
 #include <cstdint>
 
 using namespace tilewright;
@@ -131,7 +132,12 @@ bool tilewright_model::checkSizes(const CallerTensor *inputs) {
                     textOf(inputs[i].sizes, inputs[i].rank) + "; expected " + description.inputs[i].text + ", here " +
                     textOf(expected, inputs[i].rank));
   }
-  return true;
+  // Sizes that have a frame have been checked.
+  auto isOfCall = [&](const auto &frame) { return frame->symbols == symbols; };
+  if (plan.guards.empty() || std::any_of(frames.begin(), frames.end(), isOfCall))
+    return true;
+  std::string broken = plan::brokenGuard(plan, symbols.data());
+  return broken.empty() || fail(std::move(broken));
 }
 
 bool tilewright_model::checkMemory(size_t i, bool output, const CallerTensor &tensor) {

@@ -138,6 +138,21 @@ std::string verify(const Expr &expr, size_t numSymbols) {
   return "";
 }
 
+std::string brokenGuard(const Plan &plan, const int64_t *symbols) {
+  for (const Guard &guard : plan.guards) {
+    std::string problem, second;
+    const int64_t lhs = evaluate(guard.lhs, symbols, problem), rhs = evaluate(guard.rhs, symbols, second);
+    if (problem.empty() && second.empty() && (guard.atLeast ? lhs >= rhs : lhs == rhs))
+      continue;
+    std::string values = problem + second;
+    if (values.empty())
+      values = guard.rhs.isSymbolFree() ? "here it is " + std::to_string(lhs)
+                                        : "here they are " + std::to_string(lhs) + " and " + std::to_string(rhs);
+    return "the sizes of the inputs do not fit the model: " + guard.text + "; " + values;
+  }
+  return "";
+}
+
 int64_t fixedBytes(const Buffer &buffer, std::string &error) {
   int64_t bytes = evaluate(buffer.bytes, nullptr, error);
   if (error.empty() && (bytes < 0 || bytes > int64_t(1) << 46))

@@ -102,8 +102,16 @@ struct Symbol {
   int64_t max = INT64_MAX;
 };
 
+/// `lhs` is `rhs`, or at least it, at every call: else the sizes of its tensors do not fit together.
+struct Guard {
+  Expr lhs, rhs;
+  bool atLeast = false;
+  std::string text; ///< "Concat cat_1: n must be 17"
+};
+
 struct Plan {
   std::vector<Symbol> symbols;
+  std::vector<Guard> guards;
   std::vector<Buffer> buffers;
   std::vector<std::string> kernels; ///< symbol names in the object code
   std::vector<std::string> hostFunctions;
@@ -128,6 +136,9 @@ int64_t linearSymbol(const Expr &expr);
 /// The value of `expr`, or 0 and an error in `error` (non-empty: division by zero, overflow). `expr` is verified, and
 /// `symbols` holds a value for each symbol of its plan (may be null when there is none).
 int64_t evaluate(const Expr &expr, const int64_t *symbols, std::string &error);
+
+/// An empty string where all guards of `plan` hold for these symbols, or which one does not.
+std::string brokenGuard(const Plan &plan, const int64_t *symbols);
 
 /// The bytes of `buffer`, whose size depends on no symbol; -1 with a reason in `error` when that is no possible size.
 int64_t fixedBytes(const Buffer &buffer, std::string &error);

@@ -172,6 +172,12 @@ std::vector<uint8_t> serialize(const Plan &plan) {
     writer.number(symbol.min);
     writer.number(symbol.max);
   });
+  writer.list(plan.guards, [&](const Guard &guard) {
+    writer.expr(guard.lhs);
+    writer.expr(guard.rhs);
+    writer.number(uint8_t(guard.atLeast));
+    writer.text(guard.text);
+  });
   writer.list(plan.buffers, [&](const Buffer &buffer) {
     writer.number(uint8_t(buffer.kind));
     writer.number(uint8_t(buffer.inPlace));
@@ -224,6 +230,12 @@ bool deserialize(const uint8_t *data, size_t size, Plan &plan, std::string &erro
     symbol.name = reader.text();
     symbol.min = reader.number<int64_t>();
     symbol.max = reader.number<int64_t>();
+  });
+  reader.list(plan.guards, 13, [&](Guard &guard) {
+    reader.expr(guard.lhs);
+    reader.expr(guard.rhs);
+    guard.atLeast = reader.number<uint8_t>() != 0;
+    guard.text = reader.text();
   });
   reader.list(plan.buffers, 14, [&](Buffer &buffer) {
     buffer.kind = reader.enumerator(Buffer::Kind::Constant, "kind of buffer");

@@ -16,6 +16,9 @@ public:
 
   std::string run() {
     verifySymbols();
+    for (const Guard &guard : plan.guards)
+      for (const Expr *size : {&guard.lhs, &guard.rhs})
+        verifyExpr(*size, "guard (" + guard.text + ")", "a size", /*required=*/true, /*symbolFree=*/false);
     for (size_t i = 0; i < plan.buffers.size() && error.empty(); ++i)
       verifyBuffer(i);
     for (size_t i = 0; i < plan.once.size() && error.empty(); ++i)

@@ -108,6 +108,25 @@ TEST(Executor, ErrorsNameTheCause) {
   EXPECT_NE(error.find("reverse"), std::string::npos) << error;
 }
 
+TEST(Executor, SizesThatDoNotFitAreErrorsBeforeAnythingRuns) {
+  plan::Plan plan = chainPlan();
+  plan.guards = {{Expr::symbol(0), Expr::constant(7), false, "join: length must be 7"}};
+  std::string error;
+  auto executable = Executable::create(plan, {{addOne, ""}, {reverse, ""}}, {}, error);
+  ASSERT_TRUE(executable) << error;
+  expectChain(*executable, 7, 1);
+  std::vector<float> in(9, 1.0f), out(9, -1.0f);
+  const void *inputs[] = {in.data()};
+  void *outputs[] = {out.data()};
+  for (int round = 0; round < 2; ++round) {
+    int64_t length = 9;
+    EXPECT_FALSE(executable->run(inputs, outputs, &length, 1, error));
+    EXPECT_NE(error.find("join: length must be 7; here it is 9"), std::string::npos) << error;
+    EXPECT_EQ(out, std::vector<float>(9, -1.0f));
+    expectChain(*executable, 7, 2);
+  }
+}
+
 TEST(Executor, HugeArenaIsAnErrorWithItsSize) {
   plan::Plan plan;
   plan.kernels = {"k"};

@@ -13,6 +13,8 @@ static Plan examplePlan() {
   plan.numInputs = 2;
   plan.numOutputs = 1;
   plan.symbols = {{"batch", 1, 4096}};
+  plan.guards = {{Expr::symbol(0), Expr::constant(17), false, "join: batch must be 17"},
+                 {Expr::symbol(0), Expr::constant(3), true, "cut: batch must be at least 3"}};
   Expr rows{{{Expr::Op::Symbol, 0}, {Expr::Op::Const, 64}, {Expr::Op::Mul}}};
   plan.buffers = {{Buffer::Kind::Input, 0, rows, true},
                   {Buffer::Kind::Input, 1, Expr::constant(4096), false},
@@ -56,12 +58,35 @@ TEST(Serialize, RoundTrip) {
   EXPECT_EQ(verify(read), "");
   EXPECT_EQ(serialize(read), image);
   EXPECT_EQ(read.symbols[0].name, "batch");
+  ASSERT_EQ(read.guards.size(), 2u);
+  EXPECT_EQ(read.guards[0].text, "join: batch must be 17");
+  EXPECT_FALSE(read.guards[0].atLeast);
+  EXPECT_TRUE(read.guards[1].atLeast);
   EXPECT_TRUE(read.buffers[0].inPlace);
   EXPECT_EQ(read.once[0].label, "weight");
   EXPECT_EQ(read.constants, plan.constants);
   EXPECT_EQ(read.steps[1].kind, Step::Kind::Copy);
   EXPECT_TRUE(read.steps[0].checks);
   EXPECT_FALSE(read.steps[1].checks);
+}
+
+TEST(Guards, TheFirstThatDoesNotHoldIsTold) {
+  Plan plan = examplePlan();
+  int64_t batch = 17;
+  EXPECT_EQ(brokenGuard(plan, &batch), "");
+  batch = 9;
+  EXPECT_EQ(brokenGuard(plan, &batch),
+            "the sizes of the inputs do not fit the model: join: batch must be 17; here it is 9");
+  plan.guards.erase(plan.guards.begin());
+  EXPECT_EQ(brokenGuard(plan, &batch), "");
+  batch = 2;
+  EXPECT_NE(brokenGuard(plan, &batch).find("cut: batch must be at least 3; here it is 2"), std::string::npos);
+  plan.guards = {
+      {{{{Expr::Op::Const, 1}, {Expr::Op::Symbol, 0}, {Expr::Op::FloorDiv}}}, Expr::constant(1), false, "part"}};
+  batch = 0;
+  EXPECT_NE(brokenGuard(plan, &batch).find("division by zero"), std::string::npos);
+  plan.guards[0].lhs = Expr::symbol(1);
+  EXPECT_NE(verify(plan).find("guard (part): a size"), std::string::npos);
 }
 
 TEST(Serialize, TruncationAtEveryByte) {

@@ -1,0 +1,125 @@
+//===- GuardSizes.cpp - --tw-guard-sizes: sizes that do not fit are found at the call ---===//
+//
+// Before:
+//   func @main(%n: index {tw.symbol = "n", ...}, %x: tensor<?x8xf32, (s0, 8)>, %w: tensor<17x8xf32>) {
+//     tw.concat %x, %w {dim = 1} ...
+// After, on the function:
+//   tw.guards = [{sizes = affine_map<()[s0] -> (s0, 17)>, text = "tw.concat at model.mlir:4: n must be 17"}]
+//
+// What the verifiers of the ops leave open (SizeRules.h) follows from the ranges of the symbols, contradicts them,
+// which is an error here, or becomes a guard. A guard's two sizes must be equal, with `at_least` the first not below
+// the second; the plan has it, and the runtime evaluates it once for each set of sizes. Graphs of torch.compile have
+// torch's guards, and do not need these.
+//
+// Test: test/Graph/guard-sizes.mlir, test/Tools/guards.test
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/Decisions.h"
+#include "dialects/Graph/Graph.h"
+#include "dialects/Graph/SizeRules.h"
+#include "dialects/Graph/Sizes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "tilewright/Passes.h"
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+
+namespace tilewright {
+#define GEN_PASS_DEF_GUARDSIZES
+#include "tilewright/Passes.h.inc"
+namespace graph {
+namespace {
+
+class SizeGuarder {
+public:
+  explicit SizeGuarder(func::FuncOp function)
+      : function(function), builder(function.getContext()), symbols(symbolicSizesOf(function)) {}
+
+  LogicalResult run() {
+    if (symbols.empty())
+      return success();
+    if (auto given = function->getAttrOfType<ArrayAttr>(guardsAttrName))
+      for (Attribute guard : given) // of a reader, or of a graph that was saved with them
+        add(guard);
+    WalkResult result = function.walk([&](Operation *op) {
+      if (!isa<TWDialect>(op->getDialect()) || isStatic(op))
+        return WalkResult::advance();
+      SmallVector<SizeRule> rules;
+      if (failed(openSizeRules(op, rules)))
+        return WalkResult::interrupt();
+      for (const SizeRule &rule : rules)
+        if (failed(settle(op, rule)))
+          return WalkResult::interrupt();
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return failure();
+    if (!guards.empty())
+      function->setAttr(guardsAttrName, builder.getArrayAttr(guards));
+    return success();
+  }
+
+private:
+  static bool isStatic(Operation *op) {
+    auto fixed = [](Type type) {
+      return !isa<RankedTensorType>(type) || cast<RankedTensorType>(type).hasStaticShape();
+    };
+    return llvm::all_of(op->getOperandTypes(), fixed) && llvm::all_of(op->getResultTypes(), fixed) && !isa<SliceOp>(op);
+  }
+
+  LogicalResult settle(Operation *op, const SizeRule &rule) {
+    if (!seen.insert({rule.lhs, rule.rhs, int(rule.atLeast)}).second)
+      return success();
+    auto [low, high] = rangeOf(canonicalSize(rule.lhs - rule.rhs), [&](unsigned symbol) {
+      constexpr double infinity = std::numeric_limits<double>::infinity();
+      if (symbol >= symbols.size())
+        return std::pair(-infinity, infinity);
+      return std::pair(double(symbols[symbol].min),
+                       symbols[symbol].max == INT64_MAX ? infinity : double(symbols[symbol].max));
+    });
+    if (rule.atLeast ? low >= 0 : low == 0 && high == 0)
+      return success();
+    AffineExpr lhs = rule.lhs, rhs = rule.rhs;
+    if (isa<AffineConstantExpr>(lhs) && !rule.atLeast)
+      std::swap(lhs, rhs);
+    const std::string text = where(op) + ": " + sizeText(lhs, symbols) + " must be " +
+                             (rule.atLeast ? "at least " : "") + sizeText(rhs, symbols);
+    if (high < 0 || (!rule.atLeast && low > 0))
+      return op->emitOpError() << "has sizes that never fit, in the ranges of the symbolic sizes: " << text;
+    add(guardAttr({lhs, rhs, rule.atLeast}, symbols.size(), text));
+    return success();
+  }
+
+  void add(Attribute guard) {
+    if (known.insert(guard).second)
+      guards.push_back(guard);
+  }
+
+  /// "Concat cat_1", as a reader names a node, or "tw.concat"; and the line.
+  static std::string where(Operation *op) {
+    std::string text = op->getName().getStringRef().str();
+    if (auto name = op->getLoc()->findInstanceOf<NameLoc>())
+      text = name.getName().str();
+    const std::string line = sourceLine(op->getLoc());
+    return text + (line.empty() ? "" : " at " + line);
+  }
+
+  func::FuncOp function;
+  Builder builder;
+  SmallVector<SymbolicSize> symbols;
+  llvm::DenseSet<std::tuple<AffineExpr, AffineExpr, int>> seen;
+  llvm::DenseSet<Attribute> known;
+  SmallVector<Attribute> guards;
+};
+
+struct GuardSizes : impl::GuardSizesBase<GuardSizes> {
+  void runOnOperation() override {
+    if (failed(SizeGuarder(getOperation()).run()))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace graph
+} // namespace tilewright

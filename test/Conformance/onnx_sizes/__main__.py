@@ -1,0 +1,94 @@
+"""ONNX graphs with symbolic sizes, called inside and outside of the equations that they need.
+
+    python test/Conformance/onnx_sizes share                 a few hundred calls, by the commit
+    python test/Conformance/onnx_sizes run --graphs 500      500 graphs, 200 calls each
+    python test/Conformance/onnx_sizes one 17                graph 17; prints what came of it
+    python test/Conformance/onnx_sizes show 17               its nodes
+
+Each graph becomes a library, and each call runs with a page without access behind every buffer (inputs and results here,
+weights, constants and the arena by TILEWRIGHT_GUARD_PAGES). A finding is: another result than the reference's, a result
+where the reference refuses, a refusal at the sizes that the graph was made for, or a process that dies. Refusals of sizes
+that the reference takes (it lets a size of 1 broadcast, and cuts slices at the end) are counted, and no finding.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+here = Path(__file__).resolve().parent
+sys.path[:0] = [str(here), str(here.parent / "harness")]
+
+import size_trial  # noqa: E402
+from shares import commit  # noqa: E402
+
+os.environ["TILEWRIGHT_GUARD_PAGES"] = "1"
+
+
+def in_process(seed: int, calls: int) -> dict:
+    """Of a process of its own, which may die."""
+    command = [sys.executable, str(here), "one", str(seed), "--calls", str(calls), "--json"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    except subprocess.TimeoutExpired:
+        return {"findings": [f"graph {seed}: no end in 600 s"]}
+    if done.returncode == 0:
+        return json.loads(done.stdout.splitlines()[-1])
+    last = done.stderr.strip().splitlines()[-1:] or [f"graph {seed}"]
+    return {"findings": [f"{last[0]}: the process ended with {done.returncode}"]}
+
+
+def run(seeds, calls: int, jobs: int) -> int:
+    if not size_trial.onnxruntime:
+        print("onnxruntime is not installed (pip install onnxruntime): results are compared with the package onnx's evaluator")
+    totals, findings, reasons = collections.Counter(), [], collections.Counter()
+    with ThreadPoolExecutor(jobs) as threads:
+        for result in threads.map(lambda seed: in_process(seed, calls), seeds):
+            findings += result.pop("findings")
+            reason = result.pop("not compiled", "")
+            totals.update(result)
+            totals["graphs"] += 1
+            if reason:
+                totals["graphs not compiled"] += 1
+                reasons[re.sub(r"'[^']*'|[0-9]+", "*", reason)] += 1
+    for finding in findings:
+        print(finding)
+    for reason, count in reasons.most_common(12):
+        print(f"not compiled, {count} times: {reason}")
+    print(", ".join(f"{count} {what}" for what, count in totals.items()) + f"; {len(findings)} findings")
+    return 1 if findings else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["share", "run", "one", "show"])
+    parser.add_argument("seed", type=int, nargs="?", default=0)
+    parser.add_argument("--graphs", type=int, default=500)
+    parser.add_argument("--calls", type=int, default=200)
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    if given.what == "one":
+        result = size_trial.trial(given.seed, given.calls)
+        print(json.dumps(result) if given.json else "\n".join(f"{key}: {value}" for key, value in result.items()))
+        return 0
+    if given.what == "show":
+        import onnx
+        maker = size_trial.GraphMaker(given.seed)
+        print(onnx.printer.to_text(maker.make()), maker.symbols)
+        return 0
+    if given.what == "share":
+        first = int(commit()[:6], 16)
+        return run(range(first, first + 10), 60, given.jobs)
+    return run(range(given.seed, given.seed + given.graphs), given.calls, given.jobs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
