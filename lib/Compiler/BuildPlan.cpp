@@ -61,6 +61,10 @@ public:
     for (auto [position, returned] : llvm::enumerate(terminator.getOperands())) {
       Value source = behindViews(returned);
       if (auto into = main.getResultAttrOfType<IntegerAttr>(position, graph::intoAttrName)) {
+        const int64_t tensors = llvm::count_if(main.getArgumentTypes(), llvm::IsaPred<RankedTensorType>);
+        if (into.getInt() < 0 || into.getInt() >= tensors)
+          return main.emitError("result ") << position << " is written into tensor argument " << into.getInt() << " of "
+                                           << tensors;
         writes.push_back({returned, into.getInt()});
         continue;
       }

@@ -124,6 +124,13 @@ LogicalResult lowerContraction(Lowering &l, graph::MatmulOp op) {
   auto type = cast<RankedTensorType>(op.getType());
   SmallVector<AffineExpr> sizes = graph::sizesOf(type);
   unsigned rank = sizes.size(), m = rank - 2, n = rank - 1, k = rank;
+  // A product without elements, or over none: kernels divide by the sizes of their tiles.
+  const AffineExpr none = l.constant(0);
+  if (llvm::is_contained(sizes, none) ||
+      graph::sizesOf(cast<RankedTensorType>(op.getLhs().getType())).back() == none) {
+    l.set(op, l.filled(sizes, cast<TypedAttr>(l.builder.getZeroAttr(storageType(type.getElementType())))));
+    return success();
+  }
   SmallVector<AffineExpr> lhsDims, rhsDims, outDims;
   for (unsigned i = 0; i < rank; ++i) {
     outDims.push_back(l.dim(i));

@@ -61,12 +61,38 @@ LogicalResult lowerOp(Lowering &l, Operation *op) {
           [](Operation *other) { return other->emitOpError("cannot be lowered: tw-lower-graph has no rule for it"); });
 }
 
+/// Types name no symbol that the function has no argument for: sizes are computed from these.
+LogicalResult checkSymbols(func::FuncOp function) {
+  const unsigned symbols = llvm::count_if(function.getArgumentTypes(), llvm::IsaPred<IndexType>);
+  auto check = [&](Location loc, Type type) -> LogicalResult {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    auto sizes = tensor ? dyn_cast_or_null<AffineMapAttr>(tensor.getEncoding()) : AffineMapAttr();
+    if (sizes && (sizes.getValue().getNumDims() != 0 || sizes.getValue().getNumResults() != tensor.getRank()))
+      return emitError(loc) << type << " does not say what its sizes are";
+    for (unsigned symbol = symbols; sizes && symbol < sizes.getValue().getNumSymbols(); ++symbol)
+      if (sizes.getValue().isFunctionOfSymbol(symbol))
+        return emitError(loc) << type << " uses the symbol s" << symbol << ", but the function has " << symbols
+                              << " index arguments";
+    return success();
+  };
+  for (BlockArgument argument : function.getArguments())
+    if (failed(check(argument.getLoc(), argument.getType())))
+      return failure();
+  for (Operation &op : function.front())
+    for (Type type : op.getResultTypes())
+      if (failed(check(op.getLoc(), type)))
+        return failure();
+  return success();
+}
+
 LogicalResult lowerFunction(func::FuncOp function) {
   if (function.isDeclaration())
     return success();
   if (!llvm::hasSingleElement(function.getBody()))
     return function.emitOpError("has control flow between blocks; a graph is one block");
   Block &source = function.front();
+  if (failed(checkSymbols(function)))
+    return failure();
   Block *body = new Block;
   function.getBody().push_back(body);
   for (BlockArgument argument : source.getArguments())

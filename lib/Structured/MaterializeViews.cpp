@@ -31,7 +31,8 @@ struct MaterializeViews : impl::MaterializeViewsBase<MaterializeViews> {
       ArrayRef<int64_t> steps = slice.getStaticStrides();
       const bool gaps = !steps.empty() && steps.back() != 1;
       if (llvm::any_of(slice->getUsers(), [&](Operation *user) {
-            return isa<func::ReturnOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::ExtractSliceOp>(user) ||
+            return isa<func::ReturnOp, tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+                       tensor::ExtractSliceOp>(user) ||
                    (gaps && isa<DestinationStyleOpInterface>(user) &&
                     !isa<linalg::GenericOp, tensor::InsertSliceOp>(user));
           }))

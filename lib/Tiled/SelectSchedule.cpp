@@ -87,6 +87,8 @@ AffineExpr flopsOf(Operation *op) {
 
 /// What the kernel computes in contractions, for profiles.
 void noteFlops(func::FuncOp kernel) {
+  if (kernel.isDeclaration())
+    return;
   AffineExpr total = getAffineConstantExpr(0, kernel.getContext());
   for (Operation &op : kernel.getBody().front())
     if (AffineExpr flops = flopsOf(&op))

@@ -389,6 +389,7 @@ def test_names_of_the_c_library(example, name):
 
 
 def test_a_compile_that_fails_or_is_killed_leaves_what_was_there(example):
+    np.save(example / "x.npy", np.float32([[1, 0]]))
     run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example)
 
     def state():
@@ -410,7 +411,6 @@ def test_a_compile_that_fails_or_is_killed_leaves_what_was_there(example):
         process.wait()
         assert set(state()) == set(before)
         run(DRIVER, "inspect", "classify.so", cwd=example)
-        np.save(example / "x.npy", np.float32([[1, 0]]))
         run(DRIVER, "run", "classify.so", "--input", "x=x.npy", cwd=example)
     for left in example.glob(".classify.making-*"):
         os.utime(left, (0, 0))
