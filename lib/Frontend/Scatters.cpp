@@ -96,7 +96,9 @@ template <ScatterKind kind> Results indexWrite(Node &n) {
     source = n.op<MulOp>(source, alpha);
   if (n.rankOf(index) == 0)
     index = n.unsqueeze(index, 0);
-  return Value(PutOp::create(n.builder, n.loc, x.getType(), x, source, ValueRange{index}, dim, kind));
+  auto made = PutOp::create(n.builder, n.loc, x.getType(), x, source, ValueRange{index}, dim, kind);
+  made->setAttr(fromStartAttrName, n.builder.getUnitAttr()); // eager refuses negative indices here
+  return Value(made);
 }
 
 /// embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)

@@ -19,15 +19,18 @@ namespace {
 struct Command {
   llvm::StringLiteral name, summary;
   int (*run)(int argc, const char *const *argv);
+  /// It runs no kernels: whatever crashes is the compiler. Other commands have the net of each compile alone.
+  bool onlyCompiles = false;
 };
 
 constexpr Command commands[] = {
     {"bench", "measure models and kernels against eager, Inductor, OpenVINO and JAX", runBench},
     {"cache", "list, explain, prune or clear the compiled code that is kept", runCache},
     {"calibrate", "measure this machine for the choice of schedules, in two seconds", runCalibrate},
-    {"compile", "make a library of a model (.pt2, .onnx or MLIR), or print a stage of it, or its assembly", runCompile},
+    {"compile", "make a library of a model (.pt2, .onnx or MLIR), or print a stage of it, or its assembly", runCompile,
+     /*onlyCompiles=*/true},
     {"explain", "tell what becomes of a model: its kernels, why ops were not fused, every stage's lines; --html FILE",
-     runExplain},
+     runExplain, /*onlyCompiles=*/true},
     {"inspect", "tell what a library is: inputs, outputs, weights, kernels, the CPU it needs", runInspect},
     {"machine", "describe this CPU as kernels see it, and measure its FMA peak", runMachine},
     {"run", "compile a model and call it on .npy files or random inputs; --check compares with the reference", runRun},
@@ -65,7 +68,8 @@ int main(int argc, char **argv) {
   });
   for (const Command &command : commands)
     if (name == command.name)
-      return tilewright::runCaughtProgram([&] { return command.run(argc - 1, argv + 1); });
+      return command.onlyCompiles ? tilewright::runCaughtProgram([&] { return command.run(argc - 1, argv + 1); })
+                                  : command.run(argc - 1, argv + 1);
   if (name == "--help" || name == "-h" || name == "help") {
     printUsage(llvm::outs());
     return 0;
