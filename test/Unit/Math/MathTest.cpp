@@ -103,6 +103,8 @@ double rsqrtOf(double x) { return 1 / std::sqrt(x); }
 /// Below 2^-125 the kernel gives 0: x is kept out of there.
 double sigmoidOf(double x) { return 1 / (1 + std::exp(-x)); }
 
+/// The bound is that of its steps: 1.5 ULP of exp, and half a ULP each of the sum and of the quotient. Without AVX-512 the
+/// quotient is a division (2.01 ULP at -78.35); with it 1.1 ULP is what vrcp14ps gives.
 TEST(Sigmoid, IsExactWhereItIsNormalAndZeroBelow) {
   Compiled<float> compiled;
   ASSERT_TRUE(compileOp("sigmoid", 1, 16, "native", compiled));
@@ -115,7 +117,7 @@ TEST(Sigmoid, IsExactWhereItIsNormalAndZeroBelow) {
     if (x[i] < -86.5f)
       EXPECT_LT(std::fabs(out[i]), 0x1p-124f) << x[i];
     else
-      ASSERT_LE(ulpError(out[i], sigmoidOf(x[i])), 2.0) << x[i];
+      ASSERT_LE(ulpError(out[i], sigmoidOf(x[i])), 2.5) << x[i];
   }
 }
 
