@@ -155,7 +155,7 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
         strides, first_saved = dense(for_user), MOST
         moved = {n.name for n in gm.graph.nodes if is_transfer(n)}
         untold = [r for r in result.refusals if r.node not in moved and not r.chosen]
-        if options.strict and untold:
+        if options.strict and any(not r.follows for r in untold):
             raise UnsupportedError("tilewright: strict mode, and these ops cannot be compiled:\n" + describe(untold))
         warn_of(untold)
         refusals = result.refusals

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Compiler/Tune/WorkerProcess.h"
+#include "tilewright/NumberText.h"
 #include "tilewright/JsonText.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -132,7 +133,7 @@ llvm::Expected<json::Object> WorkerProcess::exchange(const json::Object &request
     const double waited = std::chrono::duration<double>(std::chrono::steady_clock::now() - last).count();
     if (waited >= deadline) {
       stop();
-      return llvm::createStringError("it did not end within %.1f seconds", deadline);
+      return llvm::createStringError(numberText("it did not end within %.1f seconds", deadline));
     }
     pollfd ready{fromWorker, POLLIN, 0};
     int events = poll(&ready, 1, int(std::min(1000.0, (deadline - waited) * 1000 + 1)));

@@ -98,8 +98,8 @@ void onSignal(int number, siginfo_t *info, void *context) {
 
 void onFatalError(void *, const char *reason, bool) {
   if (CrashCatcher *catcher = current) {
-    char text[sizeof catcher->text];
-    snprintf(text, sizeof text, "fatal error: %s", reason);
+    char text[sizeof catcher->text] = "fatal error: "; // no memory is taken: there may be none
+    strncat(text, reason, sizeof text - strlen(text) - 1);
     describe(catcher, text);
     standStill(catcher);
   }
