@@ -194,7 +194,7 @@ def test_one_size_of_two_inputs_becomes_symbolic(tmp_path):
     assert done.returncode == 0, done.stderr
     assert 'tw.max = 9 : i64, tw.min = 2 : i64, tw.symbol = "a_0"' in done.stdout and done.stdout.count("tensor<?x3x?xf32") >= 3
     apart = command("compile", tmp_path / "m.onnx", "--dynamic", "a:0=2..9", "--dynamic", "b:0=2..9", "--emit=graph")
-    assert apart.returncode == 1 and "Add (operator set 17)" in apart.stderr
+    assert apart.returncode == 0 and "must be" in apart.stdout  # each call checks that both are equal: test_size_guards.py
 
 
 @pytest.mark.skipif(not shutil.which("cc"), reason="there is no C compiler (cc) on this machine")

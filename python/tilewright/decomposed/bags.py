@@ -29,7 +29,8 @@ def _bags(indices, offsets):
     dtype = torch.int32 if statically_known_true(count < 2**31) else torch.int64
     before = torch.where(torch.arange(count + 1) == 0, -1, 0).to(dtype)  # an empty bag at the end begins behind the last element
     begins = before.index_add(0, offsets.to(torch.int64), torch.ones_like(offsets, dtype=dtype))
-    return begins.cumsum(0, dtype=dtype).narrow(0, 0, count)
+    # Elements before the first bag are an error that is raised behind the call: index_add() takes no negative numbers.
+    return begins.cumsum(0, dtype=dtype).narrow(0, 0, count).clamp_min(0)
 
 
 def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, sparse=False, per_sample_weights=None,
