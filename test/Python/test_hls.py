@@ -452,4 +452,4 @@ func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %0 : tensor<4x8xf32>
 }""")
     made = hls_trial.generate(tmp_path / "model.mlir", tmp_path / "out")
-    assert made.returncode == 1 and ":6: @main calls @f, and a model is one function" in made.stderr, made.stderr
+    assert made.returncode == 1 and ":6: 'func.call': a model's graph calls no function; inline what it calls" in made.stderr, made.stderr

@@ -221,11 +221,9 @@ def _files(tmp_path):
 def test_records_stay_when_the_machine_is_calibrated(tmp_path):
     model, records, run = _files(tmp_path)
     run("tune", model, records)
-    before = run("compile", model, records, "--tune=strict", "--emit=tiled")
-    # Other rates than any machine has: the default schedules are chosen anew, the measured ones are not.
+    run("compile", model, records, "--tune=strict", "--emit=tiled")  # strict: it fails for a kernel without a record
     run("calibrate")
     run("compile", model, records, "--tune=strict", "--emit=tiled")
-    assert "record" in before
     said = run("compile", model, records, "--threads=1", "--emit=tiled")
     assert said.count("tuning records in") == 1 and "it was measured with" in said and "this compile is for 1" in said
 
