@@ -44,7 +44,8 @@ def fresh(request, monkeypatch):
 SHARES = {
     "ops/test_tables.py": 3, "ops/test_sizes.py": 3, "ops/test_grouped_convolutions.py": 3, "ops/test_quantized.py": 3,
     "ops/test_attention_dtypes.py": 3, "ops/test_contractions.py": 3, "test_reference.py": 3, "test_training_attention.py": 3,
-    "test_import.py": 2, "test_check.py": 2, "test_plain_exports.py": 3,
+    "test_import.py": 2, "test_check.py": 2, "test_plain_exports.py": 3, "ops/test_casts.py": 3, "ops/test_numbers_beside_halves.py": 3,
+    "ops/test_random.py": 2, "test_symbols_from_data.py": 2, "test_onnx_microsoft.py": 2, "test_onnx_references.py": 2,
 }  # fmt: skip
 
 
