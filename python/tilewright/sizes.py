@@ -39,8 +39,7 @@ class _Equalities:
     def __init__(self, facts: list, replace=lambda expr: expr, symbols: frozenset = frozenset()):
         """`facts` hold. `replace` does what torch knows of lone symbols: those that it has replaced are no symbols of graphs.
         `symbols` are those of the graph: what stands for a size has no others, but for its own."""
-        self.count = len(facts)
-        self.symbols = symbols
+        self.symbols, self.count = symbols, 0  # _count_of_facts() when it was made
         self.solved: dict[sympy.Expr, sympy.Expr] = {}
         self.outside: set[sympy.Expr] = set()  # of them, what is left as it is within functions
         self.known: dict[sympy.Expr, sympy.Expr] = {}  # what was asked for before
@@ -108,6 +107,12 @@ def of_graph(symbols):
         _symbols.reset(token)
 
 
+def _count_of_facts(shape_env) -> int:
+    """It grows with _facts_of(), which is not collected for each size that is read."""
+    asserts = getattr(shape_env, "deferred_runtime_asserts", {}).values()
+    return len(shape_env.guards) + len(getattr(shape_env, "axioms", ())) + sum(map(len, asserts))
+
+
 def _facts_of(shape_env) -> list[sympy.Expr]:
     """The expressions that hold whenever a graph of `shape_env` runs."""
     facts = [guard.expr for guard in shape_env.guards]
@@ -121,9 +126,10 @@ def _text(node: torch.SymNode, expr: sympy.Expr) -> int | str:
     """The expression, after the guards."""
     if not expr.is_number and node.shape_env is not None:
         by_symbols, symbols = _equalities.setdefault(node.shape_env, {}), _symbols.get()
-        known, facts = by_symbols.get(symbols), _facts_of(node.shape_env)
-        if known is None or known.count != len(facts):
-            known = by_symbols[symbols] = _Equalities(facts, node.shape_env.replace, symbols)
+        known, count = by_symbols.get(symbols), _count_of_facts(node.shape_env)
+        if known is None or known.count != count:
+            known = by_symbols[symbols] = _Equalities(_facts_of(node.shape_env), node.shape_env.replace, symbols)
+            known.count = count
         if known.solved:
             expr = known.apply(expr)
     return int(expr) if expr.is_number else str(expr)
