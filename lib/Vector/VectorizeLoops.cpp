@@ -405,13 +405,14 @@ private:
         .Default([](auto) { return vector::CombiningKind::AND; });
   }
 
-  /// Long float sums are made of blocks of this many elements, and of one block per row
-  /// when rows are summed too, so that their error grows with the number of blocks.
-  static constexpr int64_t sumBlock = 2048;
+  /// Long float sums are made of blocks of this many vectors, and of one block per row when rows are summed too: the
+  /// error of a block grows with the additions of one lane, that of the whole with the number of blocks.
+  static constexpr int64_t sumVectors = 128;
+  int64_t sumBlock() const { return sumVectors * choice.lanes; }
 
   bool sumsInBlocks() {
     std::optional<int64_t> size = getConstantIntValue(sizes[choice.loop]);
-    if (size && *size <= 2 * sumBlock && reductions.empty())
+    if (size && *size <= 2 * sumBlock() && reductions.empty())
       return false;
     return sumsFloats();
   }
@@ -430,7 +431,7 @@ private:
     };
     SmallVector<Value> zeros(identities);
     SmallVector<Value> sums =
-        block > sumBlock ? overBlocks(block / partialSum, blocks.getInductionVar(), least(d0 + block, d1), zeros,
+        block > sumBlock() ? overBlocks(block / partialSum, blocks.getInductionVar(), least(d0 + block, d1), zeros,
                                       identities, combiners, step)
                          : overChains(blocks.getInductionVar(), least(builder.getAffineConstantExpr(block), d1 - d0),
                                       zeros, identities, combiners, step);
@@ -442,9 +443,9 @@ private:
 
   /// The blocks of the vector loop that are added up last: few where the size is known, and else a million's two.
   int64_t largestBlock() {
-    int64_t block = sumBlock * partialSum * partialSum;
+    int64_t block = sumBlock() * partialSum * partialSum;
     if (std::optional<int64_t> size = getConstantIntValue(sizes[choice.loop]))
-      for (block = sumBlock; *size > 2 * partialSum * block;)
+      for (block = sumBlock(); *size > 2 * partialSum * block;)
         block *= partialSum;
     return block;
   }

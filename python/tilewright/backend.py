@@ -197,6 +197,4 @@ def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = Non
 
 
 tilewright.reset = leftovers.drop  # torch._dynamo.reset() calls it
-# A backward graph is compiled, and caches are written, inside the user's function, where Dynamo would trace the frames of this package.
-torch._dynamo.trace_rules.add(__package__)
 beforehand.watch(tilewright)

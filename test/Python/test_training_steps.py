@@ -6,6 +6,7 @@ import pathlib
 import re
 import subprocess
 import sys
+from unittest import mock
 
 import pytest
 import torch
@@ -237,11 +238,27 @@ def test_modules_that_are_unusual_do_not_disturb_what_prepares_a_compile():
 
 
 def test_frames_of_the_package_are_not_traced():
-    from torch._dynamo import trace_rules
+    """A backward graph is compiled, and caches are written, inside the user's function, while Dynamo looks at each frame."""
+    traced = []
+    convert = torch._dynamo.convert_frame.ConvertFrameAssert.__call__
 
-    from tilewright import beforehand, compiled
+    def record(self, frame, *arguments, **keywords):
+        traced.append(frame.f_code.co_filename)
+        return convert(self, frame, *arguments, **keywords)
 
-    assert trace_rules.check(compiled.build.__code__) and trace_rules.check(beforehand.watch.__code__)
+    torch._dynamo.reset()
+    model = net()
+
+    def step(x):
+        loss = model(x).square().sum()
+        loss.backward()
+        return loss
+
+    with mock.patch.object(torch._dynamo.convert_frame.ConvertFrameAssert, "__call__", record):
+        torch.compile(step, backend=tilewright)(torch.randn(9, WIDTH))
+    package = os.path.realpath(os.path.dirname(sys.modules["tilewright"].__file__))
+    assert __file__ in traced
+    assert not [file for file in traced if os.path.realpath(file).startswith(package + os.sep)]
 
 
 def test_a_package_on_the_path_registers_the_backend(tmp_path):

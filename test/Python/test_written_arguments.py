@@ -3,6 +3,7 @@
 import pytest
 import torch
 from torch import nn
+from torch._functorch import config as functorch_config
 
 from tilewright.backend import tilewright
 
@@ -164,5 +165,7 @@ def test_an_operator_that_returns_its_argument():
 
     mine, theirs = torch.arange(16.0).view(4, 4), torch.arange(16.0).view(4, 4)
     want = theirs.flip(0) + theirs.t()
-    torch.testing.assert_close(torch.compile(function, backend=tilewright)(mine), want)
+    # Where the variable CI is set, torch refuses such operators by default.
+    with functorch_config.patch(error_on_custom_op_aliasing=False):
+        torch.testing.assert_close(torch.compile(function, backend=tilewright)(mine), want)
     library._destroy()

@@ -9,7 +9,7 @@
 // Buffer i is the i-th memref argument, size i the i-th index argument; a memref's sizes follow from tw.sizes. The
 // rest of the module then goes through the usual conversions to LLVM.
 //
-// Test: test/Target/Host/lower-kernel-abi.mlir
+// Tests: test/Target/Host/lower-kernel-abi.mlir, lower-kernel-abi-invalid.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Sizes.h"
@@ -51,8 +51,27 @@ Value denseMemref(OpBuilder &builder, Location loc, MemRefType type, Value point
 bool hasGridAndScratch(func::FuncOp kernel) {
   ArrayRef<Type> types = kernel.getArgumentTypes();
   auto *scratch = types.size() < 3 ? nullptr : types.end() - 1;
-  return scratch && !kernel.isDeclaration() && isa<MemRefType>(*scratch) && isa<IndexType>(scratch[-1]) &&
+  auto bytes = scratch ? dyn_cast<MemRefType>(*scratch) : MemRefType();
+  return bytes && bytes.getRank() == 1 && !kernel.isDeclaration() && isa<IndexType>(scratch[-1]) &&
          isa<IndexType>(scratch[-2]);
+}
+
+/// Whether each buffer of `kernel` whose type leaves sizes open says by tw.sizes how they follow from the index arguments.
+LogicalResult checkSizes(func::FuncOp kernel) {
+  ArrayRef<Type> types = kernel.getArgumentTypes().drop_back(3); // begin, end and scratch
+  const auto indices = static_cast<unsigned>(llvm::count_if(types, llvm::IsaPred<IndexType>));
+  for (auto [number, type] : llvm::enumerate(types)) {
+    auto buffer = dyn_cast<MemRefType>(type);
+    if (!buffer || buffer.hasStaticShape())
+      continue;
+    auto sizes = kernel.getArgAttrOfType<AffineMapAttr>(number, tile::sizesAttrName);
+    if (!sizes || sizes.getValue().getNumDims() != 0 || sizes.getValue().getNumSymbols() > indices ||
+        sizes.getValue().getNumResults() != buffer.getRank())
+      return kernel.emitError("argument ")
+             << number << " is a " << buffer << ": " << tile::sizesAttrName << " must be a map of at most " << indices
+             << " symbols, the kernel's index arguments, to " << buffer.getRank() << " sizes";
+  }
+  return success();
 }
 
 void lowerKernel(func::FuncOp kernel) {
@@ -120,6 +139,8 @@ struct LowerKernelABI : impl::LowerKernelABIBase<LowerKernelABI> {
                            "which --tw-flatten-grid and --tw-place-scratch give them");
           return signalPassFailure();
         }
+        if (failed(checkSizes(kernel)))
+          return signalPassFailure();
         lowerKernel(kernel);
       }
   }

@@ -29,7 +29,7 @@ ACTIVATIONS = {
     "hardsigmoid": F.hardsigmoid, "hardtanh": F.hardtanh, "relu6": F.relu6, "leaky_relu": F.leaky_relu, "elu": F.elu, "celu": F.celu,
     "selu": F.selu, "softplus": F.softplus, "mish": F.mish, "logsigmoid": F.logsigmoid, "softsign": F.softsign,
     "threshold": lambda x: F.threshold(x, 0.1, 2.0), "glu": lambda x: F.glu(torch.cat([x, x], -1)), "tanh": torch.tanh,
-    "sigmoid": torch.sigmoid, "relu": F.relu,
+    "sigmoid": torch.sigmoid, "relu": F.relu, "hardshrink": F.hardshrink, "softshrink": F.softshrink,
 }  # fmt: skip
 
 BINARY = {

@@ -298,6 +298,7 @@ def test_one_compile_at_all_sizes(name):
 # Imported, and compared with eager elsewhere or not comparable.
 ELSEWHERE = {
     "without values": ("empty", "empty_permuted", "empty_strided", "new_empty_strided", "_assert_tensor_metadata"),
+    "what torch takes apart before any backend": ("hardshrink", "softshrink"),
     "what autograd and views make, not torch.compile": ("_conj", "_reshape_alias"),
     "test_quantized.py": ("quantize_per_tensor", "quantize_per_channel", "quantize_per_token", "dequantize_per_tensor", "dequantize_per_channel",
                           "dequantize_per_token", "choose_qparams", "choose_qparams_symmetric", "choose_qparams_per_token",
