@@ -55,6 +55,8 @@ class TW_Elementwise<string mnemonic, dag ins, string what> : TW_Op<mnemonic, [D
     2. the operands whose values are computed with have one element type; it is the result's too, unless the op
        yields booleans (comparisons, logical ops, is* tests), whose result is i1, or converts (`tw.cast`,
        `tw.quantize`, `tw.dequantize`).
+    3. the op has a meaning on that element type: roots, exponentials and divisions are of floats, bits and shifts of
+       integers, and booleans have no quotient or remainder.
     bf16 and f16 are computed in f32 and rounded once.
   }];
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/GraphVerify.h"
+#include "dialects/Graph/Elements.h"
 #include "dialects/Graph/SizeRules.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/raw_ostream.h"
@@ -193,6 +194,8 @@ LogicalResult verifyElementwise(Operation *op) {
     if (elementOf(operand) != elementOf(computed.front()))
       return broken(op, "elementwise", 2)
              << "operands of " << elementOf(computed.front()) << " and " << elementOf(operand) << "; cast one";
+  if (!hasMeaning(op, elementOf(computed.front())))
+    return broken(op, "elementwise", 3) << "it has no meaning on elements of " << elementOf(computed.front());
   Type expected = boolean ? Type(IntegerType::get(op->getContext(), 1)) : elementOf(computed.front());
   if (elementOf(result) != expected)
     return broken(op, "elementwise", 2) << "the result is of " << elementOf(result) << " but should be of " << expected;

@@ -1,5 +1,6 @@
 //===- GraphBuilder.cpp - the public face of the importer -----------------------===//
 #include "tilewright/GraphBuilder.h"
+#include "dialects/Graph/Elements.h"
 #include "lib/Frontend/Node.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
@@ -73,6 +74,15 @@ std::string whyNotInFloat8(Operation &op) {
     return "";
   return op.getName().stripDialect().str() + " has no implementation in " + dtypeName(getElementTypeOrSelf(*found)) +
          (isa<MatmulOp>(op) ? ", as in eager; torch._scaled_mm has one" : ", as in eager; cast to a wider float first");
+}
+
+/// Why an op is refused for what its operands' elements are; empty: it is not.
+std::string whyNotInElements(Operation &op) {
+  if (op.hasTrait<Elementwise>())
+    for (Value computed : op.getOperands().drop_front(isa<WhereOp>(op) ? 1 : 0))
+      if (Type element = getElementTypeOrSelf(computed); !hasMeaning(&op, element))
+        return op.getName().stripDialect().str() + " has no meaning on elements of " + dtypeName(element);
+  return whyNotInFloat8(op);
 }
 
 Location locationOf(llvm::StringRef target, const std::vector<Frame> &frames, MLIRContext *context) {
@@ -183,7 +193,7 @@ llvm::Expected<int64_t> GraphBuilder::addNode(llvm::StringRef target, const ArgL
   Block &written = im.function.front();
   for (auto op = before ? std::next(before->getIterator()) : written.begin(); reason.empty() && op != written.end();
        ++op)
-    reason = whyNotInFloat8(*op);
+    reason = whyNotInElements(*op);
   if (reason.empty()) {
     im.values[id] = SmallVector<Value, 2>(results.values.begin(), results.values.end());
     return id;

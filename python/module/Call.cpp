@@ -184,7 +184,7 @@ void GraphCall::raise(std::string error, const std::vector<py::object> &held, co
   if (error.rfind("out of memory", 0) == 0)
     kind = PyExc_MemoryError;
   if (error.rfind("index ", 0) == 0)
-    kind = PyExc_IndexError;
+    kind = py::module_::import("tilewright._tilewright").attr("IndexOutOfRange").ptr();
   PyErr_SetString(kind, ("tilewright: " + error).c_str());
   throw py::error_already_set();
 }

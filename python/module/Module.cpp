@@ -344,6 +344,10 @@ py::list timesOf(const GraphCall &call) {
 PYBIND11_MODULE(_tilewright, m) {
   py::register_exception<NoWorker>(m, "NoTuneWorker", PyExc_RuntimeError);
   m.doc() = "The compiler behind the package tilewright; private.";
+  // Some of eager's operators raise IndexError, others (gather, scatter) RuntimeError: who expects either finds it.
+  m.attr("IndexOutOfRange") = py::reinterpret_steal<py::object>(
+      PyErr_NewException("tilewright.IndexOutOfRange",
+                         py::make_tuple(py::handle(PyExc_IndexError), py::handle(PyExc_RuntimeError)).ptr(), nullptr));
   py::register_exception<Refused>(m, "Refused", PyExc_RuntimeError);
   py::register_exception<Crashed>(m, "Crashed", PyExc_RuntimeError);
   m.def("compiler_has_crashed", &compilerHasCrashed);

@@ -18,6 +18,7 @@ from torch import fx
 from torch._prims_common import is_non_overlapping_and_dense_or_false
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
+from .refused_by_eager import reason_of_node
 from .rewriting import Rewriter
 
 aten = torch.ops.aten
@@ -161,7 +162,7 @@ class Pairs(Rewriter):
         if not inputs and not any(is_complex(v) for v in results):
             return
         self.of = node
-        if node.target in RULES and all(a in self.pairs or a.op == "placeholder" for a in inputs):
+        if node.target in RULES and all(a in self.pairs or a.op == "placeholder" for a in inputs) and not reason_of_node(node):
             count = len(self.emitted)
             try:
                 made = RULES[node.target](self, node, *node.args, **node.kwargs)

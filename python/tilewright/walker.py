@@ -12,7 +12,7 @@ from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
-from . import _tilewright, lowerings, strided, symbolic_floats, whole
+from . import _tilewright, lowerings, refused_by_eager, strided, symbolic_floats, whole
 from .asserts import check_of, is_checked, is_token
 from .devices import is_transfer, mixes
 from .pairs import TO_COMPLEX, TO_REAL, is_result, is_viewed, of_pairs, shown_as_pairs
@@ -420,6 +420,8 @@ class Walker:
             return
         if self.eager_random and is_random(node.target):
             return self.refuse(node, "options['random'] = 'eager' draws eager's numbers", chosen=True)
+        if reason := refused_by_eager.reason_of_node(node):
+            return self.refuse(node, f"eager refuses this call: {reason}")
         values = value if isinstance(value, (list, tuple)) else [value] if value is not None else []
         try:
             for each in values:

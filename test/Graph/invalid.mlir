@@ -25,6 +25,30 @@ func.func @elementwise_c2_result(%a: tensor<4xf32>) {
 
 // -----
 
+func.func @elementwise_c3(%a: tensor<4xi64>) {
+  // expected-error @below {{elementwise_c3: it has no meaning on elements of 'i64'}}
+  %0 = tw.silu %a : (tensor<4xi64>) -> tensor<4xi64>
+  return
+}
+
+// -----
+
+func.func @elementwise_c3_bits(%a: tensor<4xf32>) {
+  // expected-error @below {{elementwise_c3: it has no meaning on elements of 'f32'}}
+  %0 = tw.bitwise_and %a, %a : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @elementwise_c3_booleans(%a: tensor<4xi1>) {
+  // expected-error @below {{elementwise_c3: it has no meaning on elements of 'i1'}}
+  %0 = tw.remainder %a, %a : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+  return
+}
+
+// -----
+
 func.func @elementwise_c2_quantize(%a: tensor<4xf32>, %s: tensor<f32>) {
   // expected-error @below {{elementwise_c2: the range -128 .. 127 is not one of 'ui8'}}
   %0 = tw.quantize %a, %s, %s {low = -128 : i64, high = 127 : i64} : (tensor<4xf32>, tensor<f32>, tensor<f32>) -> tensor<4xui8>

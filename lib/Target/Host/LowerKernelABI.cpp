@@ -56,7 +56,8 @@ bool hasGridAndScratch(func::FuncOp kernel) {
          isa<IndexType>(scratch[-2]);
 }
 
-/// Whether each buffer of `kernel` whose type leaves sizes open says by tw.sizes how they follow from the index arguments.
+/// Whether each buffer of `kernel` whose type leaves sizes open says by tw.sizes how they follow from the index
+/// arguments.
 LogicalResult checkSizes(func::FuncOp kernel) {
   ArrayRef<Type> types = kernel.getArgumentTypes().drop_back(3); // begin, end and scratch
   const auto indices = static_cast<unsigned>(llvm::count_if(types, llvm::IsaPred<IndexType>));

@@ -1,0 +1,199 @@
+"""Calls that eager refuses although torch traces them: the node is left to eager, which raises its own error at the call.
+
+Fake tensors check less than eager's kernels do. Two things are asked: rules that depend on values, sizes and pairs of dtypes
+(RULES), and whether eager has a kernel for dtypes out of the usual (USUAL), which is tried once on a few elements. What a later
+torch allows is then compiled, too.
+
+Test: test/Python/ops/test_refused_by_eager.py; all inputs that torch's own tests expect to be refused:
+test/Conformance/opinfo/errors.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import fx
+from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch.fx.experimental.symbolic_shapes import statically_known_true
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import _disable_current_modes
+
+INTEGERS = frozenset({torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64})
+FLOATS = frozenset({torch.float32, torch.float64, torch.float16, torch.bfloat16})
+HALVES = frozenset({torch.float16, torch.bfloat16})
+MOST = 3  # elements along each dimension of a trial
+
+
+def _none(size) -> bool:
+    return statically_known_true(size == 0)
+
+
+def is_bool(value) -> bool:
+    return isinstance(value, bool) or isinstance(value, torch.Tensor) and value.dtype == torch.bool
+
+
+# -- rules: each takes the arguments of the op, and returns the reason of a refusal, or '' ------------------------------------
+
+
+def difference(x, other=None, **_) -> str:
+    return "a bool is subtracted" if is_bool(x) or is_bool(other) else ""
+
+
+def power(base, exponent) -> str:
+    negative = isinstance(exponent, int) and exponent < 0
+    return "an integer is raised to a negative integer power" if negative and not base.is_floating_point() and not base.is_complex() else ""
+
+
+def least_or_most(x, dim=None, *_, **__) -> str:
+    if dim is None or dim == []:
+        return "it reduces no elements" if _none(x.numel()) else ""
+    dims = [dim] if isinstance(dim, int) else dim
+    return "it reduces no elements" if x.dim() and any(_none(x.shape[d]) for d in dims) else ""
+
+
+def place(x, dim=None, *_, **__) -> str:
+    return "it looks for the largest of bools" if x.dtype == torch.bool else least_or_most(x, dim)
+
+
+def largest(x, *_, **__) -> str:
+    return "it sorts bools" if x.dtype == torch.bool else ""
+
+
+def convolution(x, weight, bias, stride, padding, dilation, transposed, output_padding, groups) -> str:
+    """aten/src/ATen/native: output padding must be smaller than either stride or dilation."""
+    if not transposed:
+        return ""
+    count = x.dim() - 2
+    stride, dilation, added = (list(v) * count if len(v) == 1 else list(v) for v in (stride, dilation, output_padding))
+    wide = [a for a, s, d in zip(added, stride, dilation) if isinstance(a, int) and a >= max(s, d)]
+    return f"its output padding {wide[0]} is not smaller than its stride or dilation" if wide else ""
+
+
+def parameters_of(x, parameters) -> str:
+    """aten/src/ATen/native/mixed_data_type.h: parameters are of the input's dtype, or float32 beside bf16 and f16."""
+    dtypes = {p.dtype for p in parameters if isinstance(p, torch.Tensor)}
+    if dtypes <= {x.dtype} or x.dtype in HALVES and dtypes == {torch.float32}:
+        return ""
+    return f"its parameters are {', '.join(sorted(map(str, dtypes)))}, its input {x.dtype}"
+
+
+def batch_norm(x, *rest, **_) -> str:
+    return parameters_of(x, rest[:4])
+
+
+def layer_norm(x, _, weight=None, bias=None, *__) -> str:
+    return parameters_of(x, (weight, bias))
+
+
+def group_norm(x, weight, bias, *_) -> str:
+    return parameters_of(x, (weight, bias))
+
+
+def put(x, _, values, *__, **___) -> str:
+    return f"it writes {values.dtype} into {x.dtype}" if values.dtype != x.dtype else ""
+
+
+def added(x, dim, index, source, **_) -> str:
+    if source.dtype != x.dtype:
+        return f"it adds {source.dtype} to {x.dtype}"
+    return "its source has other dimensions than what it is added to" if x.dim() != source.dim() and x.dim() > 1 else ""
+
+
+def masked(x, _, source) -> str:
+    return f"it writes {source.dtype} into {x.dtype}" if source.dtype != x.dtype else ""
+
+
+def weighted_loss(x, target, weight=None, *_, **__) -> str:
+    return parameters_of(x, (weight,)) if weight is None or weight.dtype != x.dtype else ""
+
+
+def complex_of(real, imaginary) -> str:
+    if real.dtype != imaginary.dtype:
+        return f"its parts are {real.dtype} and {imaginary.dtype}"
+    return f"its parts are {real.dtype}" if real.dtype == torch.bfloat16 else ""
+
+
+RULES = {
+    "sub": difference, "rsub": difference, "pow": power, "max": least_or_most, "min": least_or_most, "amax": least_or_most, "amin": least_or_most,
+    "argmax": place, "argmin": place, "topk": largest, "convolution": convolution, "native_batch_norm": batch_norm,
+    "_native_batch_norm_legit": batch_norm, "_native_batch_norm_legit_functional": batch_norm, "_native_batch_norm_legit_no_training": batch_norm,
+    "_batch_norm_with_update": batch_norm, "_batch_norm_with_update_functional": batch_norm, "native_layer_norm": layer_norm,
+    "native_group_norm": group_norm, "index_put": put, "_unsafe_index_put": put, "index_add": added, "masked_scatter": masked,
+    "nll_loss_forward": weighted_loss, "nll_loss2d_forward": weighted_loss, "complex": complex_of,
+}  # fmt: skip
+
+# The dtypes that eager's kernels of an op take on every device and in every torch; others are tried.
+USUAL = {
+    **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"), INTEGERS | {torch.bool}),
+    **dict.fromkeys(("bitwise_left_shift", "bitwise_right_shift", "__lshift__", "__rshift__"), INTEGERS),
+    **dict.fromkeys(("abs", "ceil", "floor", "trunc", "round", "sign", "relu", "clamp", "clamp_min", "clamp_max", "fmod", "remainder", "div", "floor_divide",
+                     "addcmul", "linalg_cross", "median", "nanmedian", "kthvalue", "mm", "bmm", "mv", "dot", "vdot", "addmm", "addmv", "baddbmm", "addbmm",
+                     "reflection_pad1d", "reflection_pad2d", "reflection_pad3d", "cummax", "cummin"), INTEGERS | FLOATS),
+    **dict.fromkeys(("_softmax", "_log_softmax", "_softmax_backward_data", "_log_softmax_backward_data", "logaddexp", "logaddexp2", "frac", "hardswish",
+                     "hardsigmoid", "_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d",
+                     "avg_pool1d", "avg_pool2d", "convolution", "native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_functional",
+                     "_native_batch_norm_legit_no_training", "im2col", "col2im", "native_layer_norm", "native_group_norm"), FLOATS),
+    **dict.fromkeys(("avg_pool3d", "_cdist_forward", "_pdist_forward"), frozenset({torch.float32, torch.float64})),
+}  # fmt: skip
+
+_tried: dict[tuple, str] = {}
+
+
+def _trial(op: torch._ops.OpOverload, values, keywords) -> str:
+    """What eager says of the op when it is called with a few elements of these dtypes; '' unless it has no kernel for them."""
+
+    def few(value):
+        if isinstance(value, torch.Tensor):
+            sizes = [min(s, MOST) if isinstance(s, int) else MOST for s in value.shape]
+            return torch.ones(sizes, dtype=value.dtype, device=value.device)
+        return 1 if isinstance(value, torch.SymInt) else value
+
+    with _disable_current_modes(), unset_fake_temporarily(), torch.no_grad():
+        try:
+            op(*pytree.tree_map(few, values), **pytree.tree_map(few, keywords))
+        except NotImplementedError as error:
+            return f"eager has no kernel for it: {str(error).splitlines()[0]}"
+        except Exception:
+            return ""  # the few elements are no arguments of this op
+    return ""
+
+
+def reason_of(op: torch._ops.OpOverload, values, keywords: Mapping) -> str:
+    """Why eager refuses the call of `op` with these arguments (fake tensors, or real ones), or ''."""
+    if op.namespace != "aten":
+        return ""
+    name = op._opname
+    rule = RULES.get(name)
+    if rule is not None and (reason := rule(*values, **keywords)):
+        return reason
+    usual = USUAL.get(name)
+    if usual is None:
+        return ""
+    dtypes = tuple((v.dtype, v.device.type) for v in pytree.tree_leaves((values, keywords)) if isinstance(v, torch.Tensor))
+    if all(dtype in usual for dtype, _ in dtypes):
+        return ""
+    plain = tuple(v for v in pytree.tree_leaves((values, keywords)) if isinstance(v, (str, bool)))
+    key = (op, dtypes, plain)
+    if key not in _tried:
+        _tried[key] = _trial(op, values, keywords)
+    return _tried[key]
+
+
+def reason_of_node(node: fx.Node) -> str:
+    """reason_of() of a node, whose arguments have values in meta["val"]."""
+    if node.target._opname not in RULES and node.target._opname not in USUAL:
+        return ""
+    values, keywords = pytree.tree_map(lambda a: a.meta.get("val") if isinstance(a, fx.Node) else a, (node.args, node.kwargs))
+    return reason_of(node.target, values, keywords)
+
+
+def asking(op: torch._ops.OpOverload, decomposition):
+    """`decomposition` of `op`, which leaves calls whole that eager refuses."""
+    if getattr(op, "_opname", None) not in RULES and getattr(op, "_opname", None) not in USUAL:
+        return decomposition
+
+    def decompose(*values, **keywords):
+        return NotImplemented if reason_of(op, values, keywords) else decomposition(*values, **keywords)
+
+    return decompose

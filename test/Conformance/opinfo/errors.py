@@ -1,0 +1,160 @@
+"""Inputs that eager refuses: a compiled call must end with an error of the same type, or of the type that aot_eager's has.
+
+    python test/Conformance/opinfo/errors.py [--only REGEX] [--part K/N] [--from errors,modules,dtypes]
+
+errors: op_db's error inputs. modules: module_db's. dtypes: op_db's samples in dtypes that eager has no kernel for. One line
+per input that a compiled program answers, or refuses in another way, and a last line with the counts. Inputs that aot_eager
+answers, too, are torch's: it leaves out or changes what eager would have refused before any backend is asked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import logging
+import re
+import sys
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+here = Path(__file__).resolve().parent
+sys.path[:0] = [str(here), str(here.parent / "harness")]
+import built  # noqa: E402, F401
+import torch  # noqa: E402
+from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
+from torch.testing._internal.common_modules import module_db  # noqa: E402
+
+BACKENDS = ("tilewright", "aot_eager")
+
+
+@dataclass
+class Refused:
+    """A call that torch's tests expect eager to refuse."""
+
+    name: str
+    function: object
+    arguments: tuple
+    keywords: dict
+
+
+def of_operators(only: re.Pattern) -> Iterator[Refused]:
+    for info in op_db:
+        if info.error_inputs_func is None or not only.search(info.full_name):
+            continue
+        try:
+            given = list(info.error_inputs("cpu"))
+        except Exception:  # some make their inputs for a device that is not here
+            continue
+        for number, each in enumerate(given):
+            sample = each.sample_input
+            yield Refused(f"{info.full_name} {number}", info.op, (sample.input, *sample.args), sample.kwargs)
+
+
+def of_modules(only: re.Pattern) -> Iterator[Refused]:
+    from torch.testing._internal.common_modules import ErrorModuleInput, ModuleErrorEnum
+
+    for info in module_db:
+        if info.module_error_inputs_func is None or not only.search(info.name):
+            continue
+        inputs = info.module_error_inputs_func(info, device="cpu", dtype=torch.float32, requires_grad=False, training=False)
+        for number, each in enumerate(inputs):
+            assert isinstance(each, ErrorModuleInput)
+            if each.error_on != ModuleErrorEnum.FORWARD_ERROR:
+                continue  # the constructor refuses: nothing is compiled
+            made = each.module_error_input
+            module = info.module_cls(*made.constructor_input.args, **made.constructor_input.kwargs)
+            yield Refused(f"{info.name} {number}", module, made.forward_input.args, made.forward_input.kwargs)
+
+
+DTYPES = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16", torch.int64: "i64", torch.int32: "i32",
+          torch.int16: "i16", torch.int8: "i8", torch.uint8: "u8", torch.bool: "bool"}  # fmt: skip
+SAMPLES = 3  # of an entry and a dtype
+
+
+def of_dtypes(only: re.Pattern) -> Iterator[Refused]:
+    """Samples whose tensors of the entry's first dtype become of one that the entry lacks."""
+    for info in op_db:
+        if not only.search(info.full_name):
+            continue
+        had = info.supported_dtypes("cpu")
+        first = next((dtype for dtype in DTYPES if dtype in had), None)
+        if first is None:
+            continue
+        try:
+            samples = [sample for sample, _ in zip(info.sample_inputs("cpu", first), range(SAMPLES))]
+        except Exception:
+            continue
+        for dtype in DTYPES:
+            if dtype in had:
+                continue
+
+            def cast(value, dtype=dtype):
+                return value.to(dtype) if isinstance(value, torch.Tensor) and value.layout == torch.strided and value.dtype == first else value
+
+            for number, sample in enumerate(samples):
+                arguments, keywords = torch.utils._pytree.tree_map(cast, ((sample.input, *sample.args), sample.kwargs))
+                yield Refused(f"{info.full_name} {DTYPES[dtype]} {number}", info.op, arguments, keywords)
+
+
+def ending(function, case: Refused) -> type | None:
+    """The type of the error that a call ends with; None: it ended well."""
+
+    def copied(value):
+        return value.detach().clone().requires_grad_(value.requires_grad) if isinstance(value, torch.Tensor) and value.layout == torch.strided else value
+
+    arguments, keywords = torch.utils._pytree.tree_map(copied, (case.arguments, case.keywords))
+    try:
+        function(*arguments, **keywords)
+    except Exception as error:
+        return type(error)
+    return None
+
+
+def judge(case: Refused) -> str:
+    """'' where the compiled call ends as it should; 'answered' where eager itself does, 'torch' where aot_eager does."""
+    eager = ending(case.function, case)
+    if eager is None:
+        return "answered"
+    ends = {}
+    for backend in BACKENDS:
+        torch._dynamo.reset()
+        ends[backend] = ending(torch.compile(lambda *a, **k: case.function(*a, **k), backend=backend), case)
+        if backend == "tilewright" and ends[backend] is not None and issubclass(ends[backend], eager):
+            return ""
+    ours, theirs = ends["tilewright"], ends["aot_eager"]
+    if theirs is None:
+        return "torch"
+    if ours is None:
+        return f"answered; eager raises {eager.__name__}, aot_eager {theirs.__name__}"
+    return "" if issubclass(ours, theirs) else f"{ours.__name__}; eager raises {eager.__name__}, aot_eager {theirs.__name__}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="entries that match")
+    parser.add_argument("--part", default="1/1", help="K/N: each N-th input, from the K-th on")
+    parser.add_argument("--from", dest="sources", default="errors,modules", help="errors, modules, dtypes")
+    arguments = parser.parse_args()
+    part, parts = map(int, arguments.part.split("/"))
+    only = re.compile(arguments.only)
+    torch.set_num_threads(1)
+    warnings.filterwarnings("ignore")
+    logging.disable(logging.ERROR)  # torch says of each refusal where it was met
+    sources = {"errors": of_operators, "modules": of_modules, "dtypes": of_dtypes}
+    counts = collections.Counter()
+    for number, case in enumerate(f for of in arguments.sources.split(",") for f in sources[of](only)):
+        if number % parts != part - 1:
+            continue
+        said = judge(case)
+        counts[said if said in ("answered", "torch", "") else "bad"] += 1
+        if said not in ("", "answered", "torch"):
+            print(f"{case.name}: {said}", flush=True)
+    bad, refused = counts["bad"], counts[""]
+    print(f"{refused + bad} refused inputs, {bad} findings; aot_eager answers {counts['torch']} others, eager {counts['answered']}")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

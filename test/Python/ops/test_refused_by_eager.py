@@ -1,0 +1,48 @@
+"""What eager refuses, a compiled program refuses with the same type of error, when it is compiled or when it is called."""
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from tilewright.backend import tilewright
+
+f64 = torch.float64
+X, IDS = torch.ones(4, 5), torch.arange(3)
+BOOLS = torch.tensor([True, False, True])
+
+# name: the function, its arguments
+REFUSED = {
+    "index_add_negative": (lambda x, i, s: torch.index_add(x, 0, i, s), (X, torch.tensor([-1]), torch.ones(1, 5))),
+    "index_copy_negative": (lambda x, i, s: torch.index_copy(x, 0, i, s), (X, torch.tensor([-1]), torch.ones(1, 5))),
+    "embedding_negative": (F.embedding, (torch.tensor([-1]), X)),
+    "gather_outside": (lambda x, i: x.gather(1, i), (X, torch.tensor([[9]]))),
+    "scatter_outside": (lambda x, i: x.scatter(0, i, 1.0), (X, torch.tensor([[9]]))),
+    "take_outside": (torch.take, (X, torch.tensor([20]))),
+    "max_of_nothing": (torch.max, (torch.empty(0),)),
+    "max_along_nothing": (lambda x: x.max(dim=0), (torch.empty(0, 3),)),
+    "negative_power_of_integers": (lambda x: x**-1, (IDS,)),
+    "subtraction_of_bools": (lambda x, y: x - y, (IDS, BOOLS)),
+    "negation_of_bools": (lambda x: -x, (BOOLS,)),
+    "bits_of_floats": (lambda x: x & 1, (X,)),
+    "softmax_of_integers": (lambda x: x.softmax(0), (IDS,)),
+    "cross_product_of_bools": (lambda x: torch.linalg.cross(x, x), (BOOLS,)),
+    "product_of_bools": (lambda x: x @ x, (BOOLS,)),
+    "parts_of_two_dtypes": (lambda x, y: torch.view_as_real(torch.complex(x, y)), (X, X.double())),
+    "weights_of_another_dtype": (lambda x, t, w: F.nll_loss(x, t, w), (X, torch.tensor([0, 1, 2, 0]), torch.ones(5, dtype=f64))),
+    "argmax_of_bools": (torch.argmax, (BOOLS,)),
+    "topk_of_bools": (lambda x: x.topk(1), (BOOLS,)),
+    "output_padding_of_the_stride": (lambda x, w: F.conv_transpose2d(x, w, stride=2, output_padding=2), (torch.ones(1, 2, 4, 4), torch.ones(2, 3, 3, 3))),
+    "adaptive_pool_of_integers": (lambda x: F.adaptive_avg_pool2d(x, 2), (torch.ones(1, 1, 4, 4, dtype=torch.int64),)),
+    "batch_norm_of_two_dtypes": (F.batch_norm, (torch.ones(2, 3, 4), torch.zeros(3, dtype=f64), torch.ones(3, dtype=f64))),
+    "index_put_of_two_dtypes": (lambda x, i, v: torch.index_put(x, (i,), v), (torch.ones(4), torch.tensor([1]), torch.ones(1, dtype=f64))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_by_eager(name):
+    function, arguments = REFUSED[name]
+    with pytest.raises(Exception) as eager:
+        function(*arguments)
+    with pytest.raises(Exception) as ours:
+        torch.compile(function, backend=tilewright)(*arguments)
+    assert isinstance(ours.value, eager.type)
