@@ -2,7 +2,10 @@
 
 Ops are taken apart on the way here, and torch's decompositions do not always give the strides of the op itself
 (log_sigmoid of a transposed tensor, 2 ** x with dimensions of size 1, adaptive pooling in channels-last). Dynamo has
-traced the ops whole: its fake results have eager's strides.
+traced the ops whole: its fake results have eager's strides, but for a few ops whose fake results are wrong, too. Copies
+that correct() adds to Dynamo's graph give their results the strides that eager's have.
+
+Tests: test/Python/test_result_strides.py, and every result of test/Conformance/opinfo.
 """
 
 from __future__ import annotations
@@ -13,16 +16,74 @@ from torch import fx
 from .outputs import expressions_of, named, shared_memory, view_chain
 
 
-def _is_imprecise(node: fx.Node) -> bool:
+def _is_unpooling(node: fx.Node) -> bool:
     """torch's fake unpooling gives dense strides whatever its argument has; the kernel keeps channels-last."""
     return "max_unpool" in getattr(node.target, "__name__", "")
 
 
+def _has_strides_of(tensor: torch.Tensor, format: torch.memory_format) -> bool:
+    sizes, steps = _hints(tensor.shape), _hints(tensor.stride())
+    wanted = torch.empty(sizes, device="meta", memory_format=format).stride()
+    return all(size == 1 or step == want for size, step, want in zip(sizes, steps, wanted))
+
+
+def _is_channels_last(tensor: torch.Tensor) -> bool:
+    """at::Tensor::suggest_memory_format: how eager's kernels allocate a result like `tensor`."""
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    return tensor.dim() in formats and _has_strides_of(tensor, formats[tensor.dim()])
+
+
+def _channels_last_of_shuffled(node: fx.Node) -> None:
+    """channel_shuffle keeps channels-last; torch's fake result is contiguous."""
+    value = node.args[0].meta.get("example_value")
+    if isinstance(value, torch.Tensor) and value.dim() == 4 and _is_channels_last(value):
+        with node.graph.inserting_after(node):
+            copy = node.graph.call_method("contiguous", (node,), {"memory_format": torch.channels_last})
+        copy.meta.update(node.meta)
+        node.replace_all_uses_with(copy, delete_user_cb=lambda user: user is not copy)
+
+
+def _dense_input_of_batch_norm(node: fx.Node) -> None:
+    """batch_norm gives a contiguous or channels-last result; torch's fake one has the strides of its argument."""
+    value = node.args[0].meta.get("example_value")
+    if isinstance(value, torch.Tensor) and not _is_channels_last(value) and not _has_strides_of(value, torch.contiguous_format):
+        with node.graph.inserting_before(node):
+            copy = node.graph.call_method("contiguous", (node.args[0],))
+        copy.meta.update({key: held for key, held in node.meta.items() if key != "example_value"})
+        node.update_arg(0, copy)
+
+
+CORRECTIONS = {
+    torch.channel_shuffle: _channels_last_of_shuffled, torch.native_channel_shuffle: _channels_last_of_shuffled,
+    torch.nn.functional.batch_norm: _dense_input_of_batch_norm, torch.batch_norm: _dense_input_of_batch_norm,
+}  # fmt: skip
+
+
+def correct(gm: fx.GraphModule) -> set[fx.Node]:
+    """Adds the copies to Dynamo's graph; the nodes whose fake results no longer say what eager's strides are."""
+    found: set[fx.Node] = set()
+    before = len(gm.graph.nodes)
+    for node in list(gm.graph.nodes):
+        correction = CORRECTIONS.get(node.target) if node.op == "call_function" and node.args and isinstance(node.args[0], fx.Node) else None
+        count = len(gm.graph.nodes)
+        if correction is not None:
+            correction(node)
+        if len(gm.graph.nodes) > count or _is_unpooling(node):
+            found.add(node)
+    for node in gm.graph.nodes:
+        if found.intersection(node.all_input_nodes):
+            found.add(node)
+    if len(gm.graph.nodes) > before:
+        gm.recompile()
+    return found
+
+
 def results_of(gm: fx.GraphModule) -> list:
-    """The fake results of Dynamo's graph, None for what is no tensor."""
+    """The fake results of Dynamo's graph, which is corrected; None for what is no tensor and for what they do not say."""
+    imprecise = correct(gm)
     output = gm.graph.output_node()
     values = output.args[0] if isinstance(output.args[0], (list, tuple)) else [output.args[0]]
-    fakes = [v.meta.get("example_value") if isinstance(v, fx.Node) and not _is_imprecise(v) else None for v in values]
+    fakes = [v.meta.get("example_value") if isinstance(v, fx.Node) and v not in imprecise else None for v in values]
     return [f if isinstance(f, torch.Tensor) and f.layout == torch.strided else None for f in fakes]
 
 

@@ -10,6 +10,7 @@ test/Conformance/opinfo/errors.py.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import torch
@@ -22,7 +23,8 @@ from torch.utils._python_dispatch import _disable_current_modes
 INTEGERS = frozenset({torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64})
 FLOATS = frozenset({torch.float32, torch.float64, torch.float16, torch.bfloat16})
 HALVES = frozenset({torch.float16, torch.bfloat16})
-MOST = 3  # elements along each dimension of a trial
+FEW = 3  # elements along each dimension of a trial
+MOST = 1 << 16  # elements of a trial with the sizes of the graph
 
 
 def _none(size) -> bool:
@@ -140,12 +142,13 @@ USUAL = {
 _tried: dict[tuple, str] = {}
 
 
-def _trial(op: torch._ops.OpOverload, values, keywords) -> str:
-    """What eager says of the op when it is called with a few elements of these dtypes; '' unless it has no kernel for them."""
+def _trial(op: torch._ops.OpOverload, values, keywords, most: int) -> str | None:
+    """What eager says of the op when it is called with tensors of these dtypes and at most `most` elements along each
+    dimension: '' where it has a kernel, None where these are no arguments of the op."""
 
     def few(value):
         if isinstance(value, torch.Tensor):
-            sizes = [min(s, MOST) if isinstance(s, int) else MOST for s in value.shape]
+            sizes = [min(s, most) if isinstance(s, int) else FEW for s in value.shape]
             return torch.ones(sizes, dtype=value.dtype, device=value.device)
         return 1 if isinstance(value, torch.SymInt) else value
 
@@ -155,8 +158,18 @@ def _trial(op: torch._ops.OpOverload, values, keywords) -> str:
         except NotImplementedError as error:
             return f"eager has no kernel for it: {str(error).splitlines()[0]}"
         except Exception:
-            return ""  # the few elements are no arguments of this op
+            return None
     return ""
+
+
+def _missing_kernel(op: torch._ops.OpOverload, values, keywords) -> str:
+    """Few elements say it at once, but a window may be larger than they are."""
+    said = _trial(op, values, keywords, FEW)
+    if said is None:
+        tensors = [v for v in pytree.tree_leaves((values, keywords)) if isinstance(v, torch.Tensor)]
+        elements = sum(math.prod(s if isinstance(s, int) else FEW for s in v.shape) for v in tensors)
+        said = _trial(op, values, keywords, MOST) if elements <= MOST else ""
+    return said or ""
 
 
 def reason_of(op: torch._ops.OpOverload, values, keywords: Mapping) -> str:
@@ -173,10 +186,10 @@ def reason_of(op: torch._ops.OpOverload, values, keywords: Mapping) -> str:
     dtypes = tuple((v.dtype, v.device.type) for v in pytree.tree_leaves((values, keywords)) if isinstance(v, torch.Tensor))
     if all(dtype in usual for dtype, _ in dtypes):
         return ""
-    plain = tuple(v for v in pytree.tree_leaves((values, keywords)) if isinstance(v, (str, bool)))
+    plain = tuple(v for v in pytree.tree_leaves((values, keywords)) if isinstance(v, (str, bool, int, float)))
     key = (op, dtypes, plain)
     if key not in _tried:
-        _tried[key] = _trial(op, values, keywords)
+        _tried[key] = _missing_kernel(op, values, keywords)
     return _tried[key]
 
 

@@ -48,6 +48,10 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, 
         demand(offsets.diff() >= 0, "offsets of embedding_bag must not fall: each bag begins where the one before ends")
     bags = _bags(indices, offsets)
     total, columns = offsets.shape[0], weight.shape[1]
+    # Eager's kernels for the CPU count no elements of sums, and with these tables they need no element's bag either.
+    plain = mode == SUM and weight.device.type == "cpu"
+    strides = [weight.stride(1), 1 if per_sample_weights is None else per_sample_weights.stride(0)]
+    unnamed = plain and padding_idx < 0 and weight.dtype != torch.float64 and statically_known_true(strides[0] == 1) and statically_known_true(strides[1] == 1)
     rows = widened(weight.index_select(0, indices))
     inside = indices != padding_idx if padding_idx >= 0 else None
     lengths = _of_counts(bags, total, None if inside is None else inside.to(torch.int64))
@@ -67,7 +71,7 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, 
         result = torch.where((lengths > 0)[:, None], largest, 0.0)
         rows_of = indices[places]
     else:
-        rows_of = torch.zeros_like(lengths)
+        rows_of = lengths if mode == MEAN else torch.zeros_like(lengths)
         if per_sample_weights is not None:
             rows = rows * per_sample_weights.to(rows.dtype)[:, None]
         if inside is not None:
@@ -75,6 +79,10 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, 
         result = torch.zeros([total, columns], dtype=rows.dtype).index_add(0, bags, rows)
         if mode == MEAN:
             result = result / lengths.clamp_min(1)[:, None]
+    if unnamed:
+        bags = bags.new_empty([0])
+    if plain:
+        lengths = torch.zeros_like(lengths)
     return result.to(weight.dtype), bags.to(offsets.dtype), lengths.to(offsets.dtype), rows_of.to(offsets.dtype)
 
 
@@ -99,17 +107,23 @@ def dense_backward(grad, indices, offset2bag, bag_size, maximum_indices, num_wei
     return made.index_add(0, indices, rows).to(grad.dtype)
 
 
+def _named(indices, offsets, offset2bag):
+    """Each element's bag, which a forward pass may have left out."""
+    return _bags(indices, offsets) if none(offset2bag.shape[0]) and not none(indices.shape[0]) else offset2bag
+
+
 def backward(grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, sparse,
              per_sample_weights, padding_idx=-1):  # fmt: skip
     if sparse:
         return NotImplemented
-    return dense_backward(grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, per_sample_weights,
+    return dense_backward(grad, indices, _named(indices, offsets, offset2bag), bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, per_sample_weights,
                           padding_idx)  # fmt: skip
 
 
 def per_sample_weights_backward(grad, weight, indices, offsets, offset2bag, mode, padding_idx=-1):
     if mode != SUM or not some(*grad.shape, *indices.shape, *offset2bag.shape):
         return NotImplemented
+    offset2bag = _named(indices, offsets, offset2bag)
     part, table = widened(grad), widened(weight.index_select(0, indices))
     found = (part.index_select(0, offset2bag) * table).sum(1)
     if padding_idx >= 0:

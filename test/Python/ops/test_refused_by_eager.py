@@ -33,6 +33,8 @@ REFUSED = {
     "topk_of_bools": (lambda x: x.topk(1), (BOOLS,)),
     "output_padding_of_the_stride": (lambda x, w: F.conv_transpose2d(x, w, stride=2, output_padding=2), (torch.ones(1, 2, 4, 4), torch.ones(2, 3, 3, 3))),
     "adaptive_pool_of_integers": (lambda x: F.adaptive_avg_pool2d(x, 2), (torch.ones(1, 1, 4, 4, dtype=torch.int64),)),
+    "convolution_of_bools": (F.conv2d, (torch.ones(1, 2, 9, 9, dtype=torch.bool), torch.ones(2, 2, 5, 5, dtype=torch.bool))),
+    "dilated_convolution_of_integers": (lambda x, w: F.conv2d(x, w, dilation=2), (torch.ones(1, 2, 9, 9, dtype=torch.uint8), torch.ones(2, 2, 3, 3, dtype=torch.uint8))),
     "batch_norm_of_two_dtypes": (F.batch_norm, (torch.ones(2, 3, 4), torch.zeros(3, dtype=f64), torch.ones(3, dtype=f64))),
     "index_put_of_two_dtypes": (lambda x, i, v: torch.index_put(x, (i,), v), (torch.ones(4), torch.tensor([1]), torch.ones(1, dtype=f64))),
 }  # fmt: skip

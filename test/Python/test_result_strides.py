@@ -1,0 +1,84 @@
+"""Sizes, strides and offsets of results are eager's, for ops whose fake results in torch have others."""
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from tilewright.backend import tilewright
+
+aten = torch.ops.aten
+PLAIN, LAST = torch.contiguous_format, torch.channels_last
+TABLE, IDS, BAGS = torch.randn(10, 4), torch.randint(0, 10, (8,)), torch.tensor([0, 4])
+
+
+def images(format=PLAIN):
+    return torch.randn(2, 4, 6, 6).contiguous(memory_format=format)
+
+
+def weight_gradient(grad, x, w):
+    return aten.convolution_backward(grad, x, w, [4], [1, 1], [1, 1], [1, 1], False, [0, 0], 1, [True, True, True])
+
+
+def norm(x, training=True):
+    return F.batch_norm(x, torch.zeros(x.shape[1]), torch.ones(x.shape[1]), training=training)
+
+
+CASES = {
+    "convolution_backward, weight in channels-last": (weight_gradient, (images(), images()[:, :3], torch.randn(4, 3, 3, 3).contiguous(memory_format=LAST))),
+    "convolution_backward, input in channels-last": (weight_gradient, (images(), images(LAST)[:, :3], torch.randn(4, 3, 3, 3))),
+    "batch norm of a transposed input": (norm, (torch.randn(7, 6, 5).transpose(1, 2),)),
+    "batch norm of a transposed input, inference": (lambda x: norm(x, False), (torch.randn(7, 6, 5).transpose(1, 2),)),
+    "batch norm of transposed images": (norm, (images().transpose(2, 3),)),
+    "batch norm in channels-last": (norm, (images(LAST),)),
+    "what reads a batch norm": (lambda x: torch.relu(norm(x)) + 1, (torch.randn(7, 6, 5).transpose(1, 2),)),
+    "batch norm by other strides": (lambda x: norm(x).as_strided((3, 4), (1, 3)), (torch.randn(7, 6, 5).transpose(1, 2),)),
+    "channel_shuffle in channels-last": (lambda x: torch.channel_shuffle(x, 2), (images(LAST),)),
+    "channel_shuffle": (lambda x: torch.channel_shuffle(x, 2), (images(),)),
+    "channel_shuffle by other strides": (lambda x: F.channel_shuffle(x, 2).as_strided((2, 4, 3, 3), (36, 9, 3, 1)), (images(LAST),)),
+    "roll by other strides": (lambda x: torch.roll(x, 1, 0).as_strided((3, 4), (1, 3)), (torch.randn(4, 3).t(),)),
+}  # fmt: skip
+for mode in (0, 1, 2):
+    for op in (aten._embedding_bag, aten._embedding_bag_forward_only):
+        for padding in (-1, 2):
+            CASES[f"{op.__name__} {mode} {padding}"] = (
+                lambda w, i, o, op=op, mode=mode, padding=padding: op(w, i, o, False, mode, False, None, False, padding), (TABLE, IDS, BAGS))  # fmt: skip
+
+
+def layouts(results):
+    results = results if isinstance(results, (list, tuple)) else [results]
+    return [(tuple(r.shape), r.stride(), r.storage_offset()) for r in results]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_sizes_strides_and_offsets_are_eagers(name):
+    function, arguments = CASES[name]
+    want = function(*arguments)
+    torch._dynamo.reset()
+    got = torch.compile(function, backend=tilewright)(*arguments)
+    assert layouts(got) == layouts(want)
+    torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-4)
+
+
+def test_gradient_of_a_sum_of_bags():
+    """The forward pass names no element's bag: the backward pass finds it."""
+    weights = torch.rand(8)
+
+    def function(table, weights):
+        return F.embedding_bag(IDS, table, BAGS, mode="sum", per_sample_weights=weights).square().sum()
+
+    ours = [t.clone().requires_grad_() for t in (TABLE, weights)]
+    theirs = [t.clone().requires_grad_() for t in (TABLE, weights)]
+    torch.compile(function, backend=tilewright)(*ours).backward()
+    function(*theirs).backward()
+    torch.testing.assert_close([t.grad for t in ours], [t.grad for t in theirs], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_gradient_of_a_batch_norm_of_a_transposed_input(training):
+    results = []
+    for wrap in (lambda f: torch.compile(f, backend=tilewright), lambda f: f):
+        x = torch.arange(210.0).view(7, 6, 5).sin().transpose(1, 2).requires_grad_()
+        wrap(lambda x: norm(x, training))(x).square().mean().backward()
+        results.append(x.grad)
+    torch.testing.assert_close(*results, rtol=1e-4, atol=1e-4)
+    assert results[0].stride() == results[1].stride()
