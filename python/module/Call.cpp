@@ -99,8 +99,10 @@ public:
         return nullptr;
       }
       PyErr_Clear();
-      throw py::value_error("tilewright: argument " + spec.name +
-                            " has elements but no memory (a fake or wrapper tensor?)");
+      if (!object.attr("_is_zerotensor")().cast<bool>()) // autograd's zeros, which a copy gives memory
+        throw py::value_error("tilewright: argument " + spec.name +
+                              " has elements but no memory (a fake or wrapper tensor?)");
+      same = false;
     }
     if (spec.isStatic)
       version = versionOf(object);
@@ -120,7 +122,7 @@ private:
     if (!hasType(tensor, spec.dtype))
       throw py::type_error("tilewright: argument " + spec.name + " is " + dlpackTypeName(tensor.dtype) +
                            "; the graph was compiled for " + scalarTypeName(spec.dtype).str() +
-                           "; convert it, or call the torch.compile'd model, which compiles for other dtypes");
+                           "; convert it, or compile for this dtype: a saved function takes what it was saved with");
     constexpr int32_t cpu = 1, cuda = 2; // DLPack's numbers
     const bool isNumber = tensor.ndim == 0 && tensor.device.type == cpu;
     if (call.gpu < 0 && tensor.device.type != cpu)
@@ -136,7 +138,7 @@ private:
     if (tensor.ndim != rank || !std::equal(sizes, sizes + rank, tensor.shape))
       throw py::value_error("tilewright: argument " + spec.name + " has the sizes " +
                             listOf(tensor.shape, tensor.ndim) + "; the graph was compiled for " + listOf(sizes, rank) +
-                            "; call the torch.compile'd model, which compiles for other sizes");
+                            "; compile for these sizes: a saved function takes what it was saved with");
   }
   GraphCall &call;
 };

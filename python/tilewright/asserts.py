@@ -11,16 +11,31 @@ from dataclasses import dataclass
 import torch
 from torch import fx
 
+from .origin import Frame, now_at
+
 aten = torch.ops.aten
 ASSERTS = (aten._assert_async.default, aten._assert_async.msg)
 
 
 @dataclass
-class Holds:
+class Check:
+    """What looks at a tensor after a call. `frames`: where the user's program asks for it."""
+
+    frames: list[Frame]
+
+    def __setstate__(self, state: dict) -> None:
+        vars(self).update(state, frames=now_at(state["frames"]))
+
+    @property
+    def where(self) -> str:
+        return "".join(f" ({file}:{line} in {name})" for file, line, name in self.frames)
+
+
+@dataclass
+class Holds(Check):
     """RuntimeError where the tensor is false, as `aten._assert_async` gives it."""
 
     said: str
-    where: str
 
     def __call__(self, tensor: torch.Tensor) -> None:
         if not tensor:
@@ -28,12 +43,11 @@ class Holds:
 
 
 @dataclass
-class NoErrors:
+class NoErrors(Check):
     """torch.linalg.LinAlgError where one of LAPACK's `info` is not 0, as `aten._linalg_check_errors` gives it."""
 
     api: str
     is_matrix: bool
-    where: str
 
     def __call__(self, info: torch.Tensor) -> None:
         if info.any():
@@ -48,13 +62,12 @@ def is_checked(node: fx.Node) -> bool:
     return node.target in ASSERTS or (node.target is torch.ops.higher_order.with_effects and node.args[1] is aten._linalg_check_errors.default)
 
 
-def check_of(node: fx.Node, frames: list[tuple[str, int, str]]):
+def check_of(node: fx.Node, frames: list[Frame]):
     """Of a check of data the node of the tensor, and what to do with the tensor after the call."""
-    where = "".join(f" ({file}:{line} in {name})" for file, line, name in frames)
     if node.target in ASSERTS:
-        return node.args[0], Holds(node.args[1] if len(node.args) > 1 else "Expected Tensor with single nonzero value, but got zero", where)
+        return node.args[0], Holds(frames, node.args[1] if len(node.args) > 1 else "Expected Tensor with single nonzero value, but got zero")
     _, _, info, api, *rest = node.args
-    return info, NoErrors(api, rest[0] if rest else node.kwargs["is_matrix"], where)
+    return info, NoErrors(frames, api, rest[0] if rest else node.kwargs["is_matrix"])
 
 
 def is_token(node: fx.Node) -> bool:

@@ -10,7 +10,7 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._guards import TracingContext
 
-from . import _tilewright, beforehand, crashes, flex, pairs, ready_pages, reproducer, written_arguments
+from . import _tilewright, beforehand, crashes, flex, pairs, ready_pages, reproducer, shared_arguments, written_arguments
 from .after_reset import leftovers
 from .compiled import CompiledGraph, Parts, Program, Segment, warn_of
 from .decompositions import WhenTraced
@@ -166,7 +166,8 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
     if context is not None and context.output_strides is not None and kind != "backward":
         layouts = [layout for _, layout in laid_out(output.args[0], strides, first_saved)]
         context.output_strides.extend(layouts[tokens:])
-    compiled = CompiledGraph(report, result)
+    handed = len(context.fw_metadata.tokens) if kind != "backward" and context is not None and context.fw_metadata is not None else 0
+    compiled = CompiledGraph(report, result, tokens=handed, argument_count=len(gm.graph.find_nodes(op="placeholder")))
     compiled.pack_ahead()
     return compiled
 
@@ -178,10 +179,11 @@ def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = Non
     leftovers.watch(TracingContext.try_get())
     ready_pages.bring(ready_pages.operands(gm, example_inputs), chosen)
     freezer = Freezer(gm, example_inputs) if chosen.freeze else None
-    origin, traced = origin_of(example_inputs), results_of(gm)
+    origin, traced = origin_of(gm, example_inputs), results_of(gm)
     compiler = functools.partial(compile_graph, options=chosen, keep=keeps(chosen), origin=origin, freezer=freezer,
                                  traced=traced, apart=apart_from_arguments(gm, traced))  # fmt: skip
-    with kept_by_torch(chosen) as door, entered(origin, list(example_inputs)):
+    look = shared_arguments.lookout(gm, example_inputs)
+    with kept_by_torch(chosen, str(look.expected or "")) as door, entered(origin, list(example_inputs)):
         compiled = aot_autograd(
             fw_compiler=door(functools.partial(compiler, kind="forward")),
             bw_compiler=door(functools.partial(compiler, kind="backward")),
@@ -193,7 +195,7 @@ def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = Non
         )(gm, example_inputs)
     if freezer is not None:
         freezer.done()
-    return compiled
+    return look.around(compiled, gm, chosen.strict)
 
 
 tilewright.reset = leftovers.drop  # torch._dynamo.reset() calls it

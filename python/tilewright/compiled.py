@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import fx
@@ -22,7 +22,7 @@ from .asserts import asserting
 from .eager_strides import in_order
 from .idle_memory import give_back_at_steps
 from .options import CompileOptions
-from .origin import arguments, current
+from .origin import arguments, current, has_moved, moved_frames, moving
 from .pairs import shown_as_pairs
 from .report import GraphReport, add, describe
 from .tuning import tune
@@ -72,6 +72,19 @@ def changing(call, indices: list[int], change):
     return run
 
 
+def giving_tokens(call, tokens: int, count: int):
+    """`call`, which takes `count` arguments, `tokens` of them for effects. torch hands these over to a graph that it has
+    compiled, and not to one from its cache."""
+
+    def run(arguments):
+        if len(arguments) == count:
+            return call(arguments)
+        arguments[:0] = [None] * tokens
+        return call(arguments)[tokens:]
+
+    return run
+
+
 def build(imported: Imported, options: CompileOptions) -> _tilewright.GraphCall:
     """Compiles what was imported without refusals."""
     if unbound := imported.graph.symbols[len(imported.symbol_sources) :]:
@@ -116,7 +129,10 @@ class Program:
 
     @staticmethod
     def restored(kept: bytes, options: CompileOptions, title: str) -> Program:
-        program = Program(pickle.loads(kept), options, title, keep=False)
+        imported = pickle.loads(kept)
+        if has_moved():
+            kept = pickle.dumps(imported)  # before compiling consumes it
+        program = Program(imported, options, title, keep=False)
         program.kept = kept
         return program
 
@@ -187,6 +203,8 @@ class CompiledGraph(OutputCode):
 
     report: GraphReport
     body: Program | Parts | None
+    tokens: int = 0  # arguments and results that order effects, and come first
+    argument_count: int = 0
     payload: bytes = field(default=b"", repr=False)
 
     def __post_init__(self):
@@ -222,9 +240,15 @@ class CompiledGraph(OutputCode):
 
     def post_compile(self, example_inputs, constants, graph_kwargs) -> None:
         """Called where it was loaded."""
-        self.body, self.payload = pickle.loads(self.payload), b""
+        frames = moved_frames(self.report.origin, current())
+        with moving(frames):
+            self.body, self.payload = pickle.loads(self.payload), b""
         self.report.restored, self.report.origin = True, current()
+        places = {f"{old[0]}:{old[1]}": f"{new[0]}:{new[1]}" for old, new in frames.items()}
+        self.report.refusals = [replace(r, where=places.get(r.where, r.where)) for r in self.report.refusals]
         self.begin()
+        if self.tokens:
+            self.run = giving_tokens(self.run, self.tokens, self.argument_count)
         for program in self.body.programs():
             self.report.watch(program.call)
         self.pack_ahead()

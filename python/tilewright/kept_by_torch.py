@@ -88,8 +88,9 @@ def _contents(options: CompileOptions) -> str:
 
 
 @contextlib.contextmanager
-def kept_by_torch(options: CompileOptions):
-    """What wraps compilers of this backend so that AOTAutogradCache takes their results, and the settings for it."""
+def kept_by_torch(options: CompileOptions, arguments: str = ""):
+    """What wraps compilers of this backend so that AOTAutogradCache takes their results, and the settings for it. `arguments`:
+    what the graph relies on of them, beyond what torch's key has."""
     if not keeps(options):
         yield lambda compiler: compiler
         return
@@ -106,7 +107,7 @@ def kept_by_torch(options: CompileOptions):
     with (
         # For its key torch imports Inductor's backends (0.6 s), of whose passes this one uses none.
         mock.patch.object(codecache, "init_backend_registration", lambda: None),
-        torch.compiler.config.patch(cache_key_tag=f"{tag} tilewright {identity()} {registered_digest()} {options} {_contents(options)}"),
+        torch.compiler.config.patch(cache_key_tag=f"{tag} tilewright {identity()} {registered_digest()} {options} {_contents(options)}{arguments}"),
         functorch_config.patch(bundled_autograd_cache=True),
     ):
         yield door

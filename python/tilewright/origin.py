@@ -9,8 +9,11 @@ import weakref
 from dataclasses import dataclass, field
 
 import torch
+from torch import fx
 from torch._guards import CompileContext
 
+Frame = tuple[str, int, str]  # file, line, function
+_FRAME = re.compile(r'File "([^"]*)", line (\d+), in (.*)')
 _RESUMED = re.compile(r"^torch_dynamo_resume_in_(.*)_at_\d+$")
 
 
@@ -23,6 +26,7 @@ class Origin:
     file: str = ""
     line: int = 0
     tensors: list = field(default_factory=list, repr=False)  # weak references to parameters and buffers
+    frames: list[Frame | None] = field(default_factory=list, repr=False)  # of each node of Dynamo's graph the user's innermost
 
     def __getstate__(self):
         return vars(self) | {"tensors": []}
@@ -59,11 +63,50 @@ def _traced_code():
         return None
 
 
-def origin_of(example_inputs) -> Origin:
+def innermost_frame(node: fx.Node) -> Frame | None:
+    """Where the user's program calls what the node does; None where torch does not say."""
+    trace = node.meta.get("stack_trace") or node.stack_trace or ""
+    found = _FRAME.search(trace, max(trace.rfind('File "'), 0))
+    return (found[1], int(found[2]), found[3].strip()) if found else None
+
+
+def moved_frames(before: Origin, now: Origin) -> dict[Frame, Frame]:
+    """Where frames of a graph that was kept lie in this program: torch's cache takes functions for equal that stand in
+    other lines or files, and their graphs have the same nodes."""
+    if len(before.frames) != len(now.frames):
+        return {}
+    return {old: new for old, new in zip(before.frames, now.frames) if old and new and old != new}
+
+
+_moved: contextvars.ContextVar[dict[Frame, Frame]] = contextvars.ContextVar("tilewright_moved", default={})
+
+
+@contextlib.contextmanager
+def moving(frames: dict[Frame, Frame]):
+    """While what was kept of a graph is read."""
+    token = _moved.set(frames)
+    try:
+        yield
+    finally:
+        _moved.reset(token)
+
+
+def has_moved() -> bool:
+    """Whether what is being read was kept by a program with other lines."""
+    return bool(_moved.get())
+
+
+def now_at(frames: list[Frame]) -> list[Frame]:
+    """Where frames that were kept lie in this program."""
+    moved = _moved.get()
+    return [moved.get(frame, frame) for frame in map(tuple, frames)] if moved else frames
+
+
+def origin_of(gm: fx.GraphModule, example_inputs) -> Origin:
     """Of the graph that the backend is being given."""
     code, compile_id = _traced_code(), CompileContext.current_compile_id()
     tensors = [weakref.ref(t) for t in example_inputs if isinstance(t, torch.nn.Parameter | torch.nn.Buffer)]
-    result = Origin(str(compile_id or ""), tensors=tensors)
+    result = Origin(str(compile_id or ""), tensors=tensors, frames=[innermost_frame(node) for node in gm.graph.nodes])
     if code is not None:
         result.function, result.file, result.line = code.co_name, code.co_filename, code.co_firstlineno
     return result

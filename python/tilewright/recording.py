@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import _tilewright
+from .origin import now_at
 
 
 class RecordedGraph:
@@ -59,6 +60,8 @@ class RecordedGraph:
         for method, arguments in steps:
             if method == "symbol":
                 made.symbols.append(arguments[0])
+            if method == "node":
+                arguments = (*arguments[:-1], now_at(arguments[-1]))
             made._told(method, *arguments)
         return made
 

@@ -23,6 +23,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 INTEGERS = frozenset({torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64})
 FLOATS = frozenset({torch.float32, torch.float64, torch.float16, torch.bfloat16})
 HALVES = frozenset({torch.float16, torch.bfloat16})
+WIDE = FLOATS - HALVES
 FEW = 3  # elements along each dimension of a trial
 MOST = 1 << 16  # elements of a trial with the sizes of the graph
 
@@ -131,13 +132,22 @@ USUAL = {
     **dict.fromkeys(("bitwise_left_shift", "bitwise_right_shift", "__lshift__", "__rshift__"), INTEGERS),
     **dict.fromkeys(("abs", "ceil", "floor", "trunc", "round", "sign", "relu", "clamp", "clamp_min", "clamp_max", "fmod", "remainder", "div", "floor_divide",
                      "addcmul", "linalg_cross", "median", "nanmedian", "kthvalue", "mm", "bmm", "mv", "dot", "vdot", "addmm", "addmv", "baddbmm", "addbmm",
-                     "reflection_pad1d", "reflection_pad2d", "reflection_pad3d", "cummax", "cummin"), INTEGERS | FLOATS),
+                     "reflection_pad1d", "reflection_pad2d", "reflection_pad3d", "cummax", "cummin", "cumsum", "cumprod", "index_reduce", "pow",
+                     "bucketize", "searchsorted", "max_pool2d_with_indices", "max_pool3d_with_indices", "mvlgamma", "_trilinear", "threshold", "trace"),
+                    INTEGERS | FLOATS),
     **dict.fromkeys(("_softmax", "_log_softmax", "_softmax_backward_data", "_log_softmax_backward_data", "logaddexp", "logaddexp2", "frac", "hardswish",
                      "hardsigmoid", "_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d",
                      "avg_pool1d", "avg_pool2d", "convolution", "native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_functional",
-                     "_native_batch_norm_legit_no_training", "im2col", "col2im", "native_layer_norm", "native_group_norm"), FLOATS),
-    **dict.fromkeys(("avg_pool3d", "_cdist_forward", "_pdist_forward"), frozenset({torch.float32, torch.float64})),
+                     "_native_batch_norm_legit_no_training", "im2col", "col2im", "native_layer_norm", "native_group_norm", "segment_reduce",
+                     "grid_sampler_2d", "grid_sampler_3d", "lerp", "logcumsumexp", "max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward",
+                     "max_unpool2d", "max_unpool3d", "binary_cross_entropy", "huber_loss", "mse_loss", "smooth_l1_loss", "soft_margin_loss",
+                     "nll_loss_forward", "nll_loss2d_forward", "_prelu_kernel", "round"), FLOATS),
+    **dict.fromkeys(("avg_pool3d", "_cdist_forward", "_pdist_forward", "polar"), WIDE),
 }  # fmt: skip
+
+
+def _usual(name: str) -> frozenset | None:
+    return WIDE if name.startswith("special_") else USUAL.get(name)
 
 _tried: dict[tuple, str] = {}
 
@@ -180,22 +190,27 @@ def reason_of(op: torch._ops.OpOverload, values, keywords: Mapping) -> str:
     rule = RULES.get(name)
     if rule is not None and (reason := rule(*values, **keywords)):
         return reason
-    usual = USUAL.get(name)
+    usual = _usual(name)
     if usual is None:
         return ""
     dtypes = tuple((v.dtype, v.device.type) for v in pytree.tree_leaves((values, keywords)) if isinstance(v, torch.Tensor))
     if all(dtype in usual for dtype, _ in dtypes):
         return ""
-    plain = tuple(v for v in pytree.tree_leaves((values, keywords)) if isinstance(v, (str, bool, int, float)))
+    plain = tuple(v for v in pytree.tree_leaves((values, keywords)) if isinstance(v, (str, bool, int, float, torch.dtype)))
     key = (op, dtypes, plain)
     if key not in _tried:
         _tried[key] = _missing_kernel(op, values, keywords)
     return _tried[key]
 
 
+def _is_asked(op) -> bool:
+    """Whether there is anything to ask of a call of the op."""
+    return isinstance(op, torch._ops.OpOverload) and (op._opname in RULES or _usual(op._opname) is not None)
+
+
 def reason_of_node(node: fx.Node) -> str:
     """reason_of() of a node, whose arguments have values in meta["val"]."""
-    if node.target._opname not in RULES and node.target._opname not in USUAL:
+    if not _is_asked(node.target):
         return ""
     values, keywords = pytree.tree_map(lambda a: a.meta.get("val") if isinstance(a, fx.Node) else a, (node.args, node.kwargs))
     return reason_of(node.target, values, keywords)
@@ -203,7 +218,7 @@ def reason_of_node(node: fx.Node) -> str:
 
 def asking(op: torch._ops.OpOverload, decomposition):
     """`decomposition` of `op`, which leaves calls whole that eager refuses."""
-    if getattr(op, "_opname", None) not in RULES and getattr(op, "_opname", None) not in USUAL:
+    if not _is_asked(op):
         return decomposition
 
     def decompose(*values, **keywords):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import operator
-import re
 from dataclasses import dataclass, field
 
 import torch
@@ -15,12 +14,12 @@ from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from . import _tilewright, lowerings, refused_by_eager, strided, symbolic_floats, whole
 from .asserts import check_of, is_checked, is_token
 from .devices import is_transfer, mixes
+from .origin import innermost_frame
 from .pairs import TO_COMPLEX, TO_REAL, is_result, is_viewed, of_pairs, shown_as_pairs
 from .recording import RecordedGraph
 from .sizes import expression, of_graph, stride_expression
 
 MOST = 2**63 - 1
-_FRAME = re.compile(r'File "([^"]*)", line (\d+), in (.*)')
 
 
 @dataclass
@@ -72,8 +71,8 @@ def frames(node: fx.Node, cache: dict) -> list[tuple[str, int, str]]:
     trace = node.meta.get("stack_trace") or node.stack_trace or ""
     found = cache.get(trace)
     if found is None:
-        matches = _FRAME.findall(trace)
-        found = cache[trace] = [(f, int(line), name.strip()) for f, line, name in matches[-1:]]
+        frame = innermost_frame(node)
+        found = cache[trace] = [frame] if frame else []
     return found
 
 

@@ -31,6 +31,10 @@ PROGRAM = textwrap.dedent("""
         y = model(x)
         return y, y.view(-1)[3:], x.t(), x.shape[0] + 1, x[None].expand(3, -1, -1)
 
+    def checked(model, x):
+        m = torch.nn.functional.pad(model(x).t() @ model(x), (0, 8, 0, 8))[:8, :8] + 9 * torch.eye(8)
+        return torch.linalg.inv(m), torch.linalg.cholesky(m), torch.nn.functional.one_hot((x[0] > 0).long(), 2)
+
     def segments(model, x):
         q, r = torch.linalg.qr(model(x).t())
         return r.relu() @ r.t(), q.abs()
@@ -38,7 +42,7 @@ PROGRAM = textwrap.dedent("""
     case, options, path = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3]
     torch.manual_seed(0)
     model, x = Model(), torch.randn(5, 16)
-    function = {"segments": segments, "cond": lambda m, x: torch.cond(x.sum() > 0, lambda x: m(x).sin(), lambda x: m(x), (x,))}
+    function = {"segments": segments, "checked": checked, "cond": lambda m, x: torch.cond(x.sum() > 0, lambda x: m(x).sin(), lambda x: m(x), (x,))}
     function = function.get(case, views)
     compiled = torch.compile(function, backend="tilewright", options=options, dynamic=case == "dynamic")
     if case == "training":
@@ -98,7 +102,7 @@ def process(tmp_path):
     return run
 
 
-@pytest.mark.parametrize("case", ["inference", "dynamic", "training", "segments"])
+@pytest.mark.parametrize("case", ["inference", "dynamic", "training", "segments", "checked"])
 def test_second_process_restores(process, case):
     first, second = process(case), process(case)
     assert first["hit"] == 0 and first["saved"] >= 1 and not any(first["restored"])
@@ -192,3 +196,34 @@ def test_constants_are_kept_outside_of_fake_tensors(monkeypatch):
     with torch._functorch.config.patch(force_autograd_cache=True):
         torch.compile(lambda x: x + torch.tensor([1.0, 2.0]), backend="tilewright")(torch.ones(2))
     assert seen and not any(seen)
+
+
+def test_a_restored_graph_names_lines_of_this_program(tmp_path):
+    """torch takes functions for equal that stand in other lines and files."""
+    function = """
+def function(x, i):
+    y = x.sin()[i]
+    return torch.fft.fft(y).real + 1
+"""
+    calls = """
+import tilewright
+compiled = torch.compile(function, backend="tilewright")
+compiled(torch.randn(4, 4), torch.tensor([1]))
+try:
+    compiled(torch.randn(4, 4), torch.tensor([9]))
+except IndexError as error:
+    print(error)
+print(tilewright.report())
+"""
+    environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "torch"), "TILEWRIGHT_CACHE_DIR": str(tmp_path / "ours"),
+                   "TORCHINDUCTOR_AUTOGRAD_CACHE": "1"}  # fmt: skip
+    for name, lines in (("one.py", 0), ("other.py", 7), ("one.py", 0)):
+        file = tmp_path / name
+        file.write_text("import torch\n" + "\n" * lines + function + calls)
+        run = subprocess.run([sys.executable, str(file)], env=environment, capture_output=True, text=True, timeout=300)
+        assert run.returncode == 0, run.stderr
+        said = run.stdout
+        assert f"index 9 is out of range for a dimension of size 4, in take ({file}:{lines + 4})" in said
+        assert f"[{file}:{lines + 5}]" in said  # the transform that runs in eager
+        assert ({"one.py", "other.py"} - {name}).pop() not in said + run.stderr
+    assert "restored by torch" in said

@@ -70,6 +70,8 @@ def check_metadata(got, want, what: str) -> None:
         strides = [(a, b) for a, b, size in zip(got.stride(), want.stride(), got.shape) if size > 1]
         if any(a != b for a, b in strides):
             raise Wrong("strides", f"{what}: strides {got.stride()}, eager gives {want.stride()}")
+        if got.storage_offset() != want.storage_offset():
+            raise Wrong("offset", f"{what}: it begins at element {got.storage_offset()} of its memory, eager's at {want.storage_offset()}")
 
 
 def check_numbers(got, runs, exact, largest: float, what: str) -> None:

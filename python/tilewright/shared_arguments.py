@@ -1,0 +1,127 @@
+"""Arguments that share memory, of graphs that write arguments: each call looks whether they lie as they did when it was compiled.
+
+Neither Dynamo's guards nor torch's cache know where arguments lie (with fixed sizes): a function compiled for `f(a, b)` and then
+called as `f(x[:4], x[2:6])` would read what it has not written yet. Such a call runs in eager, with a warning. Graphs that were
+compiled for arguments that share memory have entries of their own in the cache.
+
+Test: test/Python/test_shared_arguments.py
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import fx
+from torch._C._dynamo.guards import compute_overlapping_tensors
+from torch._dynamo.source import is_from_unspecialized_nn_module_source
+from torch._subclasses import FakeTensor
+
+
+def _writes(node: fx.Node) -> bool:
+    """Whether a node of Dynamo's graph may write an argument."""
+    if node.op == "call_method":
+        return str(node.target).endswith("_") and not str(node.target).endswith("__")
+    if node.op != "call_function":
+        return False
+    if isinstance(node.target, torch._ops.OpOverload):
+        return node.target._schema.is_mutable
+    name = getattr(node.target, "__name__", "")
+    return node.target is operator.setitem or "out" in node.kwargs or name.endswith("_") or node.target in _IN_PLACE
+
+
+_IN_PLACE = {operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ifloordiv, operator.imod, operator.ipow, operator.iand,
+             operator.ior, operator.ixor, operator.ilshift, operator.irshift}  # fmt: skip
+
+
+def _is_static(node: fx.Node) -> bool:
+    """Whether the argument is a parameter, a buffer or marked as staying where it is."""
+    fake, source = node.meta.get("example_value"), getattr(node, "_dynamo_source", None)
+    of_module = source is not None and is_from_unspecialized_nn_module_source(source)
+    return of_module or isinstance(fake, torch.nn.Parameter) or getattr(fake, "_dynamo_static_input_type", None) is not None
+
+
+def overlaps(tensors: Iterable[tuple[int, torch.Tensor]], written: frozenset[int]) -> tuple:
+    """For each pair of which one is written and that shares elements: their numbers, and where in their memory they lie."""
+    spans = []
+    for number, tensor in tensors:
+        if tensor.layout != torch.strided or tensor._is_zerotensor() or not tensor.numel():
+            continue
+        if bytes_ := tensor.untyped_storage().nbytes():
+            start = tensor.untyped_storage().data_ptr()
+            spans.append((start, bytes_, number, tensor))
+    spans.sort(key=lambda span: span[:3])
+    found = []
+    for i, (start, bytes_, number, tensor) in enumerate(spans):
+        for other_start, other_bytes, other, second in spans[i + 1 :]:
+            if other_start >= start + bytes_:
+                break
+            if (number in written or other in written) and len(compute_overlapping_tensors([tensor, second], symbolic=False)) > 1:
+                found.append((number, other, tensor.storage_offset(), second.storage_offset(), other_start - start, bytes_, other_bytes))
+    return tuple(sorted(found))
+
+
+@dataclass
+class Lookout:
+    """What each call of a graph looks at."""
+
+    numbers: tuple[int, ...] = ()  # of the arguments; none: it writes none that another one could lie in
+    written: frozenset[int] = frozenset()
+    expected: tuple | None = ()  # overlaps() of the arguments that it is compiled for; None: no call fits
+    fixed: bool = False  # their sizes are
+
+    def around(self, compiled: Callable, gm: fx.GraphModule, strict: bool) -> Callable:
+        """`compiled`, of `gm`, and a look before each call."""
+        if not self.numbers:
+            return compiled
+        names = [node.name for node in gm.graph.find_nodes(op="placeholder")]
+        warned, seen = False, None
+
+        def call(*arguments):
+            nonlocal warned, seen
+            places = [arguments[number].data_ptr() for number in self.numbers] if self.fixed and not self.expected else None
+            if places is not None and places == seen:  # where the last call's lay, which fitted
+                return compiled(*arguments)
+            found = overlaps(((number, arguments[number]) for number in self.numbers), self.written)
+            if found == self.expected:
+                seen = places
+                return compiled(*arguments)
+            pairs = ", ".join(f"{names[a]} and {names[b]}" for a, b, *_ in found or self.expected or ())
+            if found:
+                said = f"tilewright: the arguments {pairs} share memory, and one of them is written; the graph was compiled for others"
+            else:
+                said = f"tilewright: the graph was compiled for arguments {pairs} that share memory and are written; these do not"
+            if strict:
+                raise ValueError(f"{said}; pass copies (.clone()), or compile a function of its own for such calls")
+            if not warned:
+                warnings.warn(f"{said}, and such calls run in eager. Pass copies (.clone()) to run the compiled graph", stacklevel=2)
+                warned = True
+            return gm(*arguments)
+
+        return call
+
+
+def lookout(gm: fx.GraphModule, examples: Sequence) -> Lookout:
+    """What calls of Dynamo's graph `gm`, compiled for the arguments `examples`, have to look at. Parameters and buffers stay
+    where they are."""
+    placeholders = gm.graph.find_nodes(op="placeholder")
+    looked_at = {number: example for number, (node, example) in enumerate(zip(placeholders, examples))
+                 if isinstance(example, torch.Tensor) and not _is_static(node)}  # fmt: skip
+    if len(looked_at) < 2 or any(isinstance(example, FakeTensor) for example in looked_at.values()):
+        return Lookout()  # what is compiled ahead of its first call has nothing to compare with
+    fakes = [placeholders[number].meta["example_value"] for number in looked_at]
+    inference = any(example.is_inference() for example in looked_at.values())
+    if inference:  # its tensors count no versions
+        written = frozenset(looked_at) if any(map(_writes, gm.graph.nodes)) else frozenset()
+    else:  # tracing the graph has written the fake ones
+        written = frozenset(number for number, fake in zip(looked_at, fakes) if fake._version > 0)
+    if not written:
+        return Lookout()
+    expected = overlaps(looked_at.items(), written)
+    if expected and inference:
+        expected = None  # AOTAutograd sees smaller memory than calls have
+    fixed = all(isinstance(size, int) for fake in fakes for size in (*fake.shape, *fake.stride()))
+    return Lookout(tuple(looked_at), written, expected, fixed)
