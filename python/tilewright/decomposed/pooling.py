@@ -96,7 +96,8 @@ def _fractional(spatial: int):
         index = [torch.arange(e, dtype=torch.int64).reshape([-1 if d == i else 1 for d in range(rank)]) for i, e in enumerate((n, c))]
         places = 0
         for dim, (size, out, k) in enumerate(zip(sizes, output_size, kernel_size)):
-            sample = random_samples[:, :, spatial - 1 - dim].unsqueeze(-1)  # the last dimension's comes first
+            # Of images the last dimension's comes first, of volumes the first's; there may be samples for more images.
+            sample = random_samples[:n, :, 1 - dim if spatial == 2 else dim].unsqueeze(-1)
             alpha = float(size - k) / (out - 1) if out > 1 else 0.0
             at = torch.arange(out, dtype=torch.int64)
             start = ((at + sample) * alpha).to(torch.int64) - (sample * alpha).to(torch.int64)

@@ -1,0 +1,190 @@
+"""torch's other test data against Tilewright: modules, optimizers, higher-order operators, autograd functions, custom operators.
+
+    python test/Conformance/opinfo/databases.py [--only REGEX] [--from modules,optimizers,operators] [--part K/N] [--verbose]
+
+Each case is run by eager with one and with two threads, in float64, and compiled; the numbers rule decides (docs/conformance.md).
+One line per case that is not right where aot_eager is, and a last line with the counts; with --verbose a line for each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import copy
+import logging
+import os
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+here = Path(__file__).resolve().parent
+sys.path[:0] = [str(here), str(here.parent / "harness"), str(here.parent.parent / "Python")]
+import built  # noqa: E402, F401
+
+os.environ.setdefault("TILEWRIGHT_CACHE", "0")
+
+import cases  # noqa: E402
+import torch  # noqa: E402
+from numbers_rule import assert_numbers, leaves, widen, with_threads  # noqa: E402
+from sample import judge  # noqa: E402
+from verdict import FAILING, Outcome, short  # noqa: E402
+
+import tilewright  # noqa: E402
+
+# A run of a program of its own state: `run(wrap, wide)` calls what `wrap` makes of the function, in float64 if `wide`.
+Run = Callable[[Callable, bool], list]
+
+
+def outcome_of(run: Run, options: dict | None = None) -> Outcome:
+    """Compares a run that is compiled with these options with eager's."""
+    plain = lambda function: function  # noqa: E731
+
+    def compiled(backend, **options):
+        torch._dynamo.reset()
+        return run(lambda function: torch.compile(function, backend=backend, **options), False)
+
+    try:
+        eager = [with_threads(threads, run, plain, False) for threads in (1, 2)]
+        exact = run(plain, True)
+    except Exception as error:
+        return Outcome("eager", short(str(error)), f"{type(error).__name__}: {error}")
+    try:
+        assert_numbers(compiled("tilewright", options=options), eager, exact)
+    except Exception as error:
+        wrong = isinstance(error, AssertionError)
+        try:
+            assert_numbers(compiled("aot_eager"), eager, exact)
+        except Exception as theirs:
+            if isinstance(theirs, AssertionError) == wrong:
+                return Outcome("torch", short(str(error)), str(error))
+        return Outcome("wrong" if wrong else "error", short(str(error)), f"{type(error).__name__}: {error}")
+    return Outcome("native")
+
+
+def seeded() -> None:
+    torch.manual_seed(0)
+
+
+def of_modules(only: re.Pattern) -> Iterator[tuple[str, Outcome]]:
+    """module_db in float32, in evaluation and in training, with the gradients of parameters and arguments in training."""
+    from torch.testing._internal.common_modules import module_db
+
+    for info in module_db:
+        for training in (False, True):
+            name = f"{info.name} {'training' if training else 'evaluation'}"
+            if not only.search(name) or torch.float32 not in info.dtypes:
+                continue
+            seeded()
+            try:
+                inputs = list(info.module_inputs_func(info, device="cpu", dtype=torch.float32, requires_grad=training, training=training))
+            except Exception as error:
+                yield name, Outcome("eager", short(str(error)), str(error))
+                continue
+            for number, made in enumerate(inputs):
+                if made.forward_input is not None:
+                    yield f"{name} {number}", outcome_of(lambda wrap, wide, made=made, training=training, info=info: module_run(info, made, training, wrap, wide),
+                                                                {"random": "eager"})
+
+
+def module_run(info, made, training: bool, wrap, wide: bool) -> list:
+    seeded()
+    module = info.module_cls(*made.constructor_input.args, **made.constructor_input.kwargs).train(training)
+    module = module.double() if wide else module.float()
+    arguments, keywords = copy.deepcopy(made.forward_input.args), copy.deepcopy(made.forward_input.kwargs)
+    if wide:
+        arguments, keywords = torch.utils._pytree.tree_map(lambda v: widen(v).requires_grad_(v.requires_grad) if isinstance(v, torch.Tensor) else v,
+                                                           (arguments, keywords))  # fmt: skip
+    seeded()
+    results = [r for r in leaves(wrap(module)(*arguments, **keywords)) if isinstance(r, torch.Tensor)]
+    if training:
+        sources = [t for t in (*module.parameters(), *torch.utils._pytree.tree_leaves((arguments, keywords))) if isinstance(t, torch.Tensor) and t.requires_grad]
+        target = [r.sum() for r in results if r.requires_grad]
+        if target and sources:
+            results += [g for g in torch.autograd.grad(sum(target), sources, allow_unused=True) if g is not None]
+        results += list(module.buffers())
+    return [r.detach() for r in results]
+
+
+def of_optimizers(only: re.Pattern) -> Iterator[tuple[str, Outcome]]:
+    """optim_db: five compiled steps on a small model, with each set of options."""
+    from torch.testing._internal.common_optimizers import optim_db
+
+    for info in optim_db:
+        for number, made in enumerate(info.optim_inputs_func(device="cpu")):
+            name = f"{info.name} {number} {made.desc}"
+            if only.search(name) and not info.only_supports_sparse_grads:
+                # Muon rounds to bf16 in the float64 run, too.
+                yield name, outcome_of(lambda wrap, wide, info=info, made=made: optimizer_run(info, made, wrap, wide), {"rounding": "eager"})
+
+
+def optimizer_run(info, made, wrap, wide: bool) -> list:
+    seeded()
+    model = torch.nn.Linear(6, 5, bias=info.name != "Muon")
+    data = torch.randn(7, 6), torch.randn(7, 5)
+    if wide:
+        model, data = model.double(), tuple(t.double() for t in data)
+    options = {key: value for key, value in (made.kwargs or {}).items() if key not in ("foreach", "fused")}
+    optimizer = info.optim_cls(model.parameters(), **options)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (model(data[0]) - data[1]).square().mean()
+        loss.backward()
+        return loss
+
+    step = wrap(lambda: optimizer.step(closure if info.step_requires_closure else None))
+    for _ in range(5):
+        closure()
+        step()
+    return [p.detach() for p in model.parameters()]
+
+
+def of_operators(only: re.Pattern) -> Iterator[tuple[str, Outcome]]:
+    """hop_db, autograd_function_db and custom_op_db, forward and gradients in float32."""
+    from torch.testing._internal import autograd_function_db, custom_op_db, hop_db
+
+    cases.entries()
+    for info in (*hop_db.hop_db, *autograd_function_db.autograd_function_db, *custom_op_db.custom_op_db):
+        for mode in ("forward", "gradient"):
+            case = cases.Case(info.name + (f"/{info.variant_test_name}" if info.variant_test_name else ""), "f32", mode)
+            if not only.search(str(case)) or not cases.has(info, "f32", mode):
+                continue
+            try:
+                samples = cases.samples(info, case)
+            except Exception as error:
+                yield str(case), Outcome("eager", short(str(error)), str(error))
+                continue
+            for number, sample in enumerate(samples):
+                torch._dynamo.reset()
+                yield f"{case} {number}", judge(info, case, sample)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="cases that match")
+    parser.add_argument("--from", dest="sources", default="modules,optimizers,operators")
+    parser.add_argument("--part", default="1/1", help="K/N: each N-th case, from the K-th on")
+    parser.add_argument("--verbose", action="store_true")
+    arguments = parser.parse_args()
+    part, parts = map(int, arguments.part.split("/"))
+    torch.set_num_threads(1)
+    warnings.filterwarnings("ignore")
+    logging.disable(logging.ERROR)
+    counts = collections.Counter()
+    sources = {"modules": of_modules, "optimizers": of_optimizers, "operators": of_operators}
+    only = re.compile(arguments.only)
+    for number, (name, outcome) in enumerate(found for of in arguments.sources.split(",") for found in sources[of](only)):
+        if number % parts != part - 1:
+            continue
+        counts[outcome.state] += 1
+        if arguments.verbose or outcome.state in FAILING:
+            print(f"{name}: {outcome.state} {outcome.detail}"[:400].replace("\n", " "), flush=True)
+        tilewright.report(clear=True)
+    print(", ".join(f"{count} {state}" for state, count in counts.most_common()))
+    return 1 if any(counts[state] for state in FAILING) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
