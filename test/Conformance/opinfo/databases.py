@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import collections
 import copy
+import functools
 import logging
 import os
 import re
@@ -33,27 +34,42 @@ from verdict import FAILING, Outcome, short  # noqa: E402
 
 import tilewright  # noqa: E402
 
-# A run of a program of its own state: `run(wrap, wide)` calls what `wrap` makes of the function, in float64 if `wide`.
-Run = Callable[[Callable, bool], list]
+# A run of a program of its own state: `run(wrap, wide, seed)` calls what `wrap` makes of the function, in float64 if `wide`,
+# with the numbers of `seed`.
+Run = Callable[[Callable, bool, int], list]
+FEW, DRAWS = 8, 16  # so few elements are judged over so many draws: one sum may have any error
 
 
 def outcome_of(run: Run, options: dict | None = None) -> Outcome:
     """Compares a run that is compiled with these options with eager's."""
     plain = lambda function: function  # noqa: E731
 
-    def compiled(backend, **options):
+    def compiled(backend, seed=0, **options):
         torch._dynamo.reset()
-        return run(lambda function: torch.compile(function, backend=backend, **options), False)
+        return run(lambda function: torch.compile(function, backend=backend, **options), False, seed)
+
+    def holds_over_draws() -> bool:
+        drawn = [(compiled("tilewright", seed, options=options), run(plain, False, seed), run(plain, True, seed)) for seed in range(DRAWS)]
+        if any(tensor.numel() > FEW for tensor in drawn[0][0]):
+            return False
+        together = [[torch.cat([tensor.flatten() for tensor in results]) for results in zip(*runs)] for runs in zip(*drawn)]
+        try:
+            assert_numbers(together[0], [together[1]], together[2])
+        except AssertionError:
+            return False
+        return True
 
     try:
-        eager = [with_threads(threads, run, plain, False) for threads in (1, 2)]
-        exact = run(plain, True)
+        eager = [with_threads(threads, run, plain, False, 0) for threads in (1, 2)]
+        exact = run(plain, True, 0)
     except Exception as error:
         return Outcome("eager", short(str(error)), f"{type(error).__name__}: {error}")
     try:
         assert_numbers(compiled("tilewright", options=options), eager, exact)
     except Exception as error:
         wrong = isinstance(error, AssertionError)
+        if wrong and "RMS error" in str(error) and holds_over_draws():
+            return Outcome("native")
         try:
             assert_numbers(compiled("aot_eager"), eager, exact)
         except Exception as theirs:
@@ -63,8 +79,9 @@ def outcome_of(run: Run, options: dict | None = None) -> Outcome:
     return Outcome("native")
 
 
-def seeded() -> None:
-    torch.manual_seed(0)
+def module_inputs(info, training: bool, seed: int) -> list:
+    torch.manual_seed(seed)
+    return list(info.module_inputs_func(info, device="cpu", dtype=torch.float32, requires_grad=training, training=training))
 
 
 def of_modules(only: re.Pattern) -> Iterator[tuple[str, Outcome]]:
@@ -76,27 +93,27 @@ def of_modules(only: re.Pattern) -> Iterator[tuple[str, Outcome]]:
             name = f"{info.name} {'training' if training else 'evaluation'}"
             if not only.search(name) or torch.float32 not in info.dtypes:
                 continue
-            seeded()
             try:
-                inputs = list(info.module_inputs_func(info, device="cpu", dtype=torch.float32, requires_grad=training, training=training))
+                inputs = module_inputs(info, training, 0)
             except Exception as error:
                 yield name, Outcome("eager", short(str(error)), str(error))
                 continue
             for number, made in enumerate(inputs):
                 if made.forward_input is not None:
-                    yield f"{name} {number}", outcome_of(lambda wrap, wide, made=made, training=training, info=info: module_run(info, made, training, wrap, wide),
-                                                                {"random": "eager"})
+                    run = functools.partial(module_run, info, number, training)
+                    yield f"{name} {number}", outcome_of(run, {"random": "eager"})
 
 
-def module_run(info, made, training: bool, wrap, wide: bool) -> list:
-    seeded()
+def module_run(info, number: int, training: bool, wrap, wide: bool, seed: int) -> list:
+    made = module_inputs(info, training, seed)[number]
+    torch.manual_seed(seed)
     module = info.module_cls(*made.constructor_input.args, **made.constructor_input.kwargs).train(training)
     module = module.double() if wide else module.float()
     arguments, keywords = copy.deepcopy(made.forward_input.args), copy.deepcopy(made.forward_input.kwargs)
     if wide:
         arguments, keywords = torch.utils._pytree.tree_map(lambda v: widen(v).requires_grad_(v.requires_grad) if isinstance(v, torch.Tensor) else v,
                                                            (arguments, keywords))  # fmt: skip
-    seeded()
+    torch.manual_seed(seed)
     results = [r for r in leaves(wrap(module)(*arguments, **keywords)) if isinstance(r, torch.Tensor)]
     if training:
         sources = [t for t in (*module.parameters(), *torch.utils._pytree.tree_leaves((arguments, keywords))) if isinstance(t, torch.Tensor) and t.requires_grad]
@@ -116,11 +133,11 @@ def of_optimizers(only: re.Pattern) -> Iterator[tuple[str, Outcome]]:
             name = f"{info.name} {number} {made.desc}"
             if only.search(name) and not info.only_supports_sparse_grads:
                 # Muon rounds to bf16 in the float64 run, too.
-                yield name, outcome_of(lambda wrap, wide, info=info, made=made: optimizer_run(info, made, wrap, wide), {"rounding": "eager"})
+                yield name, outcome_of(functools.partial(optimizer_run, info, made), {"rounding": "eager"})
 
 
-def optimizer_run(info, made, wrap, wide: bool) -> list:
-    seeded()
+def optimizer_run(info, made, wrap, wide: bool, seed: int) -> list:
+    torch.manual_seed(seed)
     model = torch.nn.Linear(6, 5, bias=info.name != "Muon")
     data = torch.randn(7, 6), torch.randn(7, 5)
     if wide:

@@ -1,0 +1,174 @@
+"""Random programs with views, writes, operators in eager, graph breaks and branches: compiled, they do what eager does.
+
+    python test/Conformance/programs run --seed S --programs N [--jobs J]   programs S, S + 1, ...
+    python test/Conformance/programs case SEED                              one, with its text
+    python test/Conformance/programs share                                  those of this commit
+
+Compared are the values, strides and offsets of results and arguments after each of two calls, which of them share memory and
+are views, and how often arguments were written. A program on which aot_eager differs as well is torch's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import linecache
+import logging
+import os
+import subprocess
+import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+here = Path(__file__).resolve().parent
+sys.path[:0] = [str(here), str(here.parent / "harness")]
+import built  # noqa: E402, F401
+
+os.environ.setdefault("TILEWRIGHT_CACHE", "0")
+
+import torch  # noqa: E402
+from draw import Program, argument, drawn  # noqa: E402
+from shares import commit  # noqa: E402
+
+import tilewright  # noqa: E402, F401
+
+CALLS = (0, 100)  # seeds of the arguments of each call
+CHUNK = 40  # programs of a process
+SHARE = 160
+
+
+def function_of(program: Program):
+    """The program as a function whose lines errors can show."""
+    file = f"<program {program.seed}>"
+    linecache.cache[file] = (len(program.source), None, program.source.splitlines(keepends=True), file)
+    scope = {"torch": torch}
+    exec(compile(program.source, file, "exec"), scope)
+    return scope["program"]
+
+
+def plain(tensor: torch.Tensor) -> list:
+    return tensor.detach().resolve_conj().resolve_neg().tolist()
+
+
+def described(tensors: list[torch.Tensor], first: int) -> list:
+    """All that is compared of these, of which the first `first` are arguments."""
+    storages = [t.untyped_storage().data_ptr() if t.numel() else None for t in tensors]
+    found = []
+    for number, tensor in enumerate(tensors):
+        strides = [s for s, size in zip(tensor.stride(), tensor.shape) if size > 1] if tensor.numel() else []
+        shared = [other for other in range(len(tensors)) if storages[other] is not None and storages[other] == storages[number]]
+        # A dense part of an intermediate value is made alone: where it begins in its memory is nobody's to see.
+        offset = tensor.storage_offset() if number < first or len(shared) > 1 else 0
+        found.append((str(tensor.dtype), tuple(tensor.shape), strides, offset, shared, plain(tensor), tensor._version if number < first else 0))
+    return found
+
+
+def is_same(got, want) -> bool:
+    """A graph counts its writes of an argument as one."""
+    return got[:-1] == want[:-1] and (got[-1] > 0) == (want[-1] > 0) and got[-1] <= want[-1]
+
+
+def agree(ours: list, eager: list) -> bool:
+    return all(len(got) == len(want) and all(map(is_same, got, want)) for got, want in zip(ours, eager))
+
+
+def run(function, program: Program) -> list:
+    """What each call leaves, or the error that it ends with."""
+    seen = []
+    for seed in CALLS:
+        arguments = [argument(*given, seed + number) for number, given in enumerate(program.arguments)]
+        try:
+            results = list(function(*arguments))
+        except Exception as error:
+            seen.append([(f"{type(error).__name__}: {error}"[:300], 0)])
+            continue
+        seen.append(described([*arguments, *results], len(arguments)))
+    return seen
+
+
+def judged(program: Program) -> tuple[str, str]:
+    """(right, wrong, torch or eager; what differs)"""
+    function = function_of(program)
+    eager = run(function, program)
+    if any(len(call) < len(program.arguments) + 1 for call in eager):
+        return "eager", ""
+    torch._dynamo.reset()
+    ours = run(torch.compile(function, backend="tilewright"), program)
+    if agree(ours, eager):
+        return "right", ""
+    torch._dynamo.reset()
+    if not agree(run(torch.compile(function, backend="aot_eager"), program), eager):
+        return "torch", ""
+    got, want = next((got, want) for got, want in zip(ours, eager) if not agree([got], [want]))
+    differing = [f"{number}: {a}, eager {b}" for number, (a, b) in enumerate(zip(got, want)) if not is_same(a, b)]
+    return "wrong", ("; ".join(differing) or str(got))[:600]
+
+
+def of_seeds(first: int, count: int) -> tuple[collections.Counter, list[str]]:
+    counts, said = collections.Counter(), []
+    for seed in range(first, first + count):
+        word, difference = judged(drawn(seed))
+        counts[word] += 1
+        if word == "wrong":
+            said.append(f"{seed}: {difference}")
+    return counts, said
+
+
+def in_process(first: int, count: int) -> tuple[collections.Counter, list[str]]:
+    """The same in a process of its own, whose end by a signal is a finding."""
+    command = [sys.executable, str(here), "chunk", str(first), "--programs", str(count)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    counts, said = collections.Counter(), []
+    for line in done.stdout.splitlines():
+        kind, _, rest = line.partition(" ")
+        if kind == "COUNT":
+            word, number = rest.split()
+            counts[word] += int(number)
+        elif kind == "WRONG":
+            said.append(rest)
+    if done.returncode:
+        counts["wrong"] += 1
+        said.append(f"{first}: the process of programs {first} to {first + count - 1} ended by {done.returncode}: {done.stderr[-300:]}")
+    return counts, said
+
+
+def run_all(first: int, count: int, jobs: int) -> int:
+    total = collections.Counter()
+    with ThreadPoolExecutor(jobs) as threads:
+        starts = range(first, first + count, CHUNK)
+        for counts, said in threads.map(lambda start: in_process(start, min(CHUNK, first + count - start)), starts):
+            total += counts
+            for line in said:
+                print(line, flush=True)
+    print(f"{count} programs: {', '.join(f'{number} {word}' for word, number in total.most_common())}")
+    return 1 if total["wrong"] else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("run", "case", "share", "chunk"))
+    parser.add_argument("number", nargs="?", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--programs", type=int, default=1000)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    warnings.filterwarnings("ignore")
+    logging.disable(logging.ERROR)
+    if arguments.what == "run":
+        return run_all(arguments.seed, arguments.programs, arguments.jobs)
+    if arguments.what == "share":
+        return run_all(int(commit()[:6], 16) * SHARE if commit() != "none" else 0, SHARE, arguments.jobs)
+    if arguments.what == "chunk":
+        counts, said = of_seeds(arguments.number, arguments.programs)
+        print("\n".join([*(f"COUNT {word} {number}" for word, number in counts.items()), *(f"WRONG {line}" for line in said)]))
+        return 0
+    program = drawn(arguments.number)
+    print(program.arguments, program.source, sep="\n")
+    print(*judged(program))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
