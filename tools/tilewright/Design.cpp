@@ -16,6 +16,11 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <fcntl.h>
+
 using namespace mlir;
 namespace fs = llvm::sys::fs;
 namespace path = llvm::sys::path;
@@ -30,6 +35,9 @@ constexpr llvm::StringLiteral mark = "report.json", filesKey = "files";
 /// elements of ports that the model does not have.
 constexpr llvm::StringLiteral valueAttrName = "tw_hls.value", embeddedAttrName = "tw_hls.embedded",
                               arrangedAttrName = "tw_hls.arranged";
+
+/// What a design is written into until it is whole begins with this name.
+constexpr llvm::StringLiteral aside = ".tilewright-design";
 
 std::string parentOf(llvm::StringRef folder) {
   llvm::StringRef parent = path::parent_path(folder.rtrim('/'));
@@ -192,6 +200,46 @@ void attachWeights(ModelFile &model) {
   }
 }
 
+/// Makes `made` the folder `place`; what was there is removed. At each moment one of the two is there: a process that
+/// is killed leaves the older design or the new one.
+static std::error_code putInPlace(const std::string &made, const std::string &place) {
+  if (renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, place.c_str(), RENAME_NOREPLACE) == 0)
+    return {};
+  if (errno == EEXIST && renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, place.c_str(), RENAME_EXCHANGE) == 0)
+    return fs::remove_directories(made, /*IgnoreErrors=*/false);
+  if (errno != EINVAL && errno != ENOSYS)
+    return std::error_code(errno, std::generic_category());
+  // A file system without these: for a moment neither is there, and the older one lies beside.
+  const std::string older = made + ".older";
+  const bool replaces = fs::exists(place);
+  if (replaces)
+    if (std::error_code code = fs::rename(place, older))
+      return code;
+  if (std::error_code code = fs::rename(made, place)) {
+    if (replaces)
+      fs::rename(older, place);
+    return code;
+  }
+  return replaces ? fs::remove_directories(older, /*IgnoreErrors=*/false) : std::error_code();
+}
+
+/// Removes what killed processes have left of designs in `parent`; a design takes no hour.
+static void removeLeftBehind(llvm::StringRef parent) {
+  std::vector<std::string> found;
+  std::error_code code;
+  const auto limit = std::chrono::system_clock::now() - std::chrono::hours(1);
+  for (fs::directory_iterator it(parent, code, /*follow_symlinks=*/false), end; it != end && !code;
+       it.increment(code)) {
+    llvm::StringRef name = path::filename(it->path());
+    fs::file_status status;
+    if (name.starts_with(aside) && !name.ends_with(".older") && !fs::status(it->path(), status) &&
+        status.getLastModificationTime() < limit)
+      found.push_back(it->path());
+  }
+  for (const std::string &left : found)
+    fs::remove_directories(left);
+}
+
 llvm::Error writeDesign(Session &session, ModelFile &model, const ModelFile &floats, Target &target,
                         const Options &given, llvm::StringRef folder) {
   ModuleOp module = *model.module;
@@ -218,38 +266,29 @@ llvm::Error writeDesign(Session &session, ModelFile &model, const ModelFile &flo
 
   const std::string place = folder.rtrim('/').str();
   // Beside the folder, so that renaming it crosses no file system: relative names would go where temporary files are.
-  llvm::SmallString<128> beside(parentOf(folder)), aside;
+  llvm::SmallString<128> beside(parentOf(folder)), made;
   std::error_code unplaced = fs::make_absolute(beside);
-  path::append(beside, ".tilewright-design");
   if (!unplaced)
-    unplaced = fs::createUniqueDirectory(beside, aside);
+    removeLeftBehind(beside);
+  path::append(beside, aside);
+  if (!unplaced)
+    unplaced = fs::createUniqueDirectory(beside, made);
   if (unplaced)
     return llvm::createStringError(unplaced, "cannot write beside '%s': %s", place.c_str(), unplaced.message().c_str());
   auto drop = [&](llvm::Error failed) {
-    fs::remove_directories(aside);
+    fs::remove_directories(made);
     return failed;
   };
   for (const DesignFile &file : *files)
-    if (llvm::Error failed = writeFile(aside, file))
+    if (llvm::Error failed = writeFile(made, file))
       return drop(std::move(failed));
-  fs::setPermissions(aside, static_cast<fs::perms>(fs::all_all & ~fs::getUmask()));
+  fs::setPermissions(made, static_cast<fs::perms>(fs::all_all & ~fs::getUmask()));
   // Again, since compiling takes a while. The older design is dropped when the new one has its place.
   if (llvm::Error changed = checkDesignFolder(place))
     return drop(std::move(changed));
-  const std::string older = (aside + ".older").str();
-  const bool replaces = fs::exists(place);
-  if (replaces)
-    if (std::error_code code = fs::rename(place, older))
-      return drop(llvm::createStringError(code, "cannot replace '%s': %s", place.c_str(), code.message().c_str()));
-  if (std::error_code code = fs::rename(aside, place)) {
-    if (replaces)
-      fs::rename(older, place);
-    return drop(llvm::createStringError(code, "cannot make '%s': %s", place.c_str(), code.message().c_str()));
-  }
-  if (replaces)
-    if (std::error_code code = fs::remove_directories(older, /*IgnoreErrors=*/false))
-      return llvm::createStringError(code, "cannot remove the older design, now '%s': %s", older.c_str(),
-                                     code.message().c_str());
+  if (std::error_code code = putInPlace(made.str().str(), place))
+    return drop(
+        llvm::createStringError(code, "cannot make or replace '%s': %s", place.c_str(), code.message().c_str()));
   return llvm::Error::success();
 }
 

@@ -1,6 +1,6 @@
 """torch's other test data against Tilewright: modules, optimizers, higher-order operators, autograd functions, custom operators.
 
-    python test/Conformance/opinfo/databases.py [--only REGEX] [--from modules,optimizers,operators] [--part K/N] [--verbose]
+    python test/Conformance/opinfo/databases.py [--only REGEX | --share] [--from modules,optimizers,operators] [--verbose]
 
 Each case is run by eager with one and with two threads, in float64, and compiled; the numbers rule decides (docs/conformance.md).
 One line per case that is not right where aot_eager is, and a last line with the counts; with --verbose a line for each.
@@ -30,6 +30,7 @@ import cases  # noqa: E402
 import torch  # noqa: E402
 from numbers_rule import assert_numbers, leaves, widen, with_threads  # noqa: E402
 from sample import judge  # noqa: E402
+from shares import commit, share  # noqa: E402
 from verdict import FAILING, Outcome, short  # noqa: E402
 
 import tilewright  # noqa: E402
@@ -37,6 +38,7 @@ import tilewright  # noqa: E402
 # A run of a program of its own state: `run(wrap, wide, seed)` calls what `wrap` makes of the function, in float64 if `wide`,
 # with the numbers of `seed`.
 Run = Callable[[Callable, bool, int], list]
+PARTS = 12  # a commit's share is one entry of so many
 FEW, DRAWS = 8, 16  # so few elements are judged over so many draws: one sum may have any error
 
 
@@ -178,23 +180,28 @@ def of_operators(only: re.Pattern) -> Iterator[tuple[str, Outcome]]:
                 yield f"{case} {number}", judge(info, case, sample)
 
 
+def names() -> list[str]:
+    """Of all entries."""
+    from torch.testing._internal import autograd_function_db, common_modules, common_optimizers, custom_op_db, hop_db
+
+    databases = (common_modules.module_db, common_optimizers.optim_db, hop_db.hop_db, autograd_function_db.autograd_function_db, custom_op_db.custom_op_db)
+    return list(dict.fromkeys(info.name for database in databases for info in database))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="cases that match")
     parser.add_argument("--from", dest="sources", default="modules,optimizers,operators")
-    parser.add_argument("--part", default="1/1", help="K/N: each N-th case, from the K-th on")
+    parser.add_argument("--share", action="store_true", help="the entries of this commit")
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
-    part, parts = map(int, arguments.part.split("/"))
     torch.set_num_threads(1)
     warnings.filterwarnings("ignore")
     logging.disable(logging.ERROR)
     counts = collections.Counter()
     sources = {"modules": of_modules, "optimizers": of_optimizers, "operators": of_operators}
-    only = re.compile(arguments.only)
-    for number, (name, outcome) in enumerate(found for of in arguments.sources.split(",") for found in sources[of](only)):
-        if number % parts != part - 1:
-            continue
+    only = re.compile(f"^({'|'.join(map(re.escape, share(names(), commit(), PARTS)))})[ /]" if arguments.share else arguments.only)
+    for name, outcome in (found for of in arguments.sources.split(",") for found in sources[of](only)):
         counts[outcome.state] += 1
         if arguments.verbose or outcome.state in FAILING:
             print(f"{name}: {outcome.state} {outcome.detail}"[:400].replace("\n", " "), flush=True)

@@ -1,6 +1,6 @@
 """Inputs that eager refuses: a compiled call must end with an error of the same type, or of the type that aot_eager's has.
 
-    python test/Conformance/opinfo/errors.py [--only REGEX] [--part K/N] [--from errors,modules,dtypes]
+    python test/Conformance/opinfo/errors.py [--only REGEX | --share] [--from errors,modules,dtypes]
 
 errors: op_db's error inputs. modules: module_db's. dtypes: op_db's samples in dtypes that eager has no kernel for. One line
 per input that a compiled program answers, or refuses in another way, and a last line with the counts. Inputs that aot_eager
@@ -23,6 +23,7 @@ here = Path(__file__).resolve().parent
 sys.path[:0] = [str(here), str(here.parent / "harness")]
 import built  # noqa: E402, F401
 import torch  # noqa: E402
+from shares import commit, share  # noqa: E402
 from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
 from torch.testing._internal.common_modules import module_db  # noqa: E402
 
@@ -71,6 +72,7 @@ def of_modules(only: re.Pattern) -> Iterator[Refused]:
 DTYPES = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16", torch.int64: "i64", torch.int32: "i32",
           torch.int16: "i16", torch.int8: "i8", torch.uint8: "u8", torch.bool: "bool"}  # fmt: skip
 SAMPLES = 3  # of an entry and a dtype
+PARTS = 60  # a commit's share is one entry of so many
 
 
 def of_dtypes(only: re.Pattern) -> Iterator[Refused]:
@@ -134,19 +136,17 @@ def judge(case: Refused) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="entries that match")
-    parser.add_argument("--part", default="1/1", help="K/N: each N-th input, from the K-th on")
+    parser.add_argument("--share", action="store_true", help="the entries of this commit")
     parser.add_argument("--from", dest="sources", default="errors,modules", help="errors, modules, dtypes")
     arguments = parser.parse_args()
-    part, parts = map(int, arguments.part.split("/"))
-    only = re.compile(arguments.only)
+    names = [info.full_name for info in op_db] + [info.name for info in module_db]
+    only = re.compile(f"^({'|'.join(map(re.escape, share(names, commit(), PARTS)))})$" if arguments.share else arguments.only)
     torch.set_num_threads(1)
     warnings.filterwarnings("ignore")
     logging.disable(logging.ERROR)  # torch says of each refusal where it was met
     sources = {"errors": of_operators, "modules": of_modules, "dtypes": of_dtypes}
     counts = collections.Counter()
-    for number, case in enumerate(f for of in arguments.sources.split(",") for f in sources[of](only)):
-        if number % parts != part - 1:
-            continue
+    for case in (found for of in arguments.sources.split(",") for found in sources[of](only)):
         said = judge(case)
         counts[said if said in ("answered", "torch", "") else "bad"] += 1
         if said not in ("", "answered", "torch"):

@@ -35,7 +35,7 @@ import tilewright  # noqa: E402, F401
 
 CALLS = (0, 100)  # seeds of the arguments of each call
 CHUNK = 40  # programs of a process
-SHARE = 160
+SHARE = 60
 
 
 def function_of(program: Program):
