@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs, builds and runs every test; the last line is "N passed, N failed, N skipped", and the exit status is 1 if
 # any test failed, a runner crashed or a runner ran nothing. --full also runs the slow ones (TILEWRIGHT_TEST_FULL=1), those
-# in a browser (it installs Debian's chromium-headless-shell where it can: 96 MB), all cases where one in two or
-# three is chosen by the commit (test/Python/conftest.py says of which files), and all of opinfo, transformers and onnx: hours.
+# in a browser (it installs Debian's chromium-headless-shell where it can: 96 MB), the Python tests with the newest torch
+# (tools/dev/newest_torch.sh), all cases where one in two or three is chosen by the commit (test/Python/conftest.py says of
+# which files), and all of opinfo, transformers and onnx: hours.
 #
 # Each part leaves in build/test-results/ what its runner wrote (.json of GoogleTest, .xml of lit and pytest; nothing
 # for a script) and its exit status (.rc); tools/dev/sum_tests.py adds them up.
@@ -68,6 +69,10 @@ if [ -d test/Python ]; then
   run pytest 7200 $python -m pytest -q -n 2 --junitxml "$results/pytest.xml" test/Python
 else
   skip pytest "there is no test/Python"
+fi
+
+if [ -n "${TILEWRIGHT_TEST_FULL:-}" ]; then
+  run newest-torch 86400 bash tools/dev/newest_torch.sh --junitxml "$results/newest-torch.xml"
 fi
 
 # What a commit's share is of, and how long it may take: all of opinfo is hours.

@@ -135,28 +135,44 @@ RULES = {
     "soft_margin_loss": soft_margin,
 }  # fmt: skip
 
-# The dtypes that eager's kernels of an op take on every device and in every torch; others are tried.
-USUAL = {
-    **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"), INTEGERS | {torch.bool}),
-    **dict.fromkeys(("bitwise_left_shift", "bitwise_right_shift", "__lshift__", "__rshift__"), INTEGERS),
-    **dict.fromkeys(("abs", "ceil", "floor", "trunc", "sign", "clamp", "clamp_min", "clamp_max", "fmod", "remainder", "div", "floor_divide",
-                     "addcmul", "linalg_cross", "median", "nanmedian", "kthvalue", "mm", "bmm", "mv", "dot", "vdot", "addmm", "addmv", "baddbmm", "addbmm",
-                     "reflection_pad1d", "reflection_pad2d", "reflection_pad3d", "cummax", "cummin", "cumsum", "cumprod", "index_reduce", "pow",
-                     "bucketize", "searchsorted", "max_pool2d_with_indices", "max_pool3d_with_indices", "_trilinear", "threshold", "trace"),
-                    INTEGERS | FLOATS),
-    **dict.fromkeys(("_softmax", "_log_softmax", "_softmax_backward_data", "_log_softmax_backward_data", "logaddexp", "logaddexp2", "frac", "hardswish",
-                     "hardsigmoid", "_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d",
-                     "avg_pool1d", "avg_pool2d", "convolution", "native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_functional",
-                     "_native_batch_norm_legit_no_training", "im2col", "col2im", "native_layer_norm", "native_group_norm", "segment_reduce",
-                     "grid_sampler_2d", "grid_sampler_3d", "lerp", "logcumsumexp", "max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward",
-                     "max_unpool2d", "max_unpool3d", "binary_cross_entropy", "huber_loss", "mse_loss", "smooth_l1_loss",
-                     "nll_loss_forward", "nll_loss2d_forward", "_prelu_kernel", "round"), FLOATS),
-    **dict.fromkeys(("avg_pool3d", "_cdist_forward", "_pdist_forward", "polar"), WIDE),
-}  # fmt: skip
+# The dtypes that eager's kernels of these ops take on every device and in every torch; others are tried.
+_TAKES = (
+    (
+        INTEGERS | {torch.bool},
+        "bitwise_and bitwise_or bitwise_xor bitwise_not",
+    ),
+    (
+        INTEGERS,
+        "bitwise_left_shift bitwise_right_shift __lshift__ __rshift__",
+    ),
+    (
+        INTEGERS | FLOATS,
+        "abs ceil floor trunc sign clamp clamp_min clamp_max fmod remainder div floor_divide addcmul linalg_cross median "
+        "nanmedian kthvalue mm bmm mv dot vdot addmm addmv baddbmm addbmm reflection_pad1d reflection_pad2d reflection_pad3d "
+        "cummax cummin cumsum cumprod index_reduce pow bucketize searchsorted max_pool2d_with_indices max_pool3d_with_indices "
+        "_trilinear threshold trace",
+    ),
+    (
+        FLOATS,
+        "_softmax _log_softmax _softmax_backward_data _log_softmax_backward_data logaddexp logaddexp2 frac hardswish "
+        "hardsigmoid _adaptive_avg_pool2d _adaptive_avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d "
+        "avg_pool1d avg_pool2d convolution native_batch_norm _native_batch_norm_legit _native_batch_norm_legit_functional "
+        "_native_batch_norm_legit_no_training im2col col2im native_layer_norm native_group_norm segment_reduce grid_sampler_2d "
+        "grid_sampler_3d lerp logcumsumexp max_pool2d_with_indices_backward max_pool3d_with_indices_backward max_unpool2d "
+        "max_unpool3d binary_cross_entropy huber_loss mse_loss smooth_l1_loss nll_loss_forward nll_loss2d_forward _prelu_kernel "
+        "round",
+    ),
+    (
+        WIDE,
+        "avg_pool3d _cdist_forward _pdist_forward polar",
+    ),
+)
+USUAL = {name: dtypes for dtypes, names in _TAKES for name in names.split()}
 
 
 def _usual(name: str) -> frozenset | None:
     return WIDE if name.startswith("special_") else USUAL.get(name)
+
 
 _tried: dict[tuple, str] = {}
 

@@ -90,6 +90,15 @@ def meta_of(value):
     return None
 
 
+def symbolic_sizes(value) -> list[torch.SymInt]:
+    """Among the sizes and strides of a node's value, or values, and the value itself."""
+    found = []
+    for each in value if isinstance(value, (list, tuple)) else [value]:
+        sizes = (*each.shape, *each.stride()) if isinstance(each, torch.Tensor) and each.layout == torch.strided else (each,)
+        found += [size for size in sizes if isinstance(size, torch.SymInt)]
+    return found
+
+
 def writes_argument(node: fx.Node) -> bool:
     """copy_ into an argument; returned, it is that argument."""
     return (node.target is torch.ops.aten.copy_.default and isinstance(node.args[0], fx.Node) and node.args[0].op == "placeholder"
@@ -232,20 +241,13 @@ class Walker:
     def declare_unknown(self):
         """Symbols that follow from contents: for the segments behind the op that finds them they are arguments like others."""
         for node in self.gm.graph.nodes:
-            value = node.meta.get("val")
-            for each in value if isinstance(value, (list, tuple)) else [value]:
-                sizes = (*each.shape, *each.stride()) if isinstance(each, torch.Tensor) and each.layout == torch.strided else [each]
-                for size in sizes:
-                    if isinstance(size, torch.SymInt):
-                        self.declare_symbols_of(size)
+            for size in symbolic_sizes(node.meta.get("val")):
+                self.declare_symbols_of(size)
 
     def unbound(self, value) -> set[str]:
         """Symbols in `value`, a node's, that no argument and no node before it gives a value at a call."""
-        sizes = []
-        for each in value if isinstance(value, (list, tuple)) else [value]:
-            sizes += [*each.shape, *each.stride()] if isinstance(each, torch.Tensor) and each.layout == torch.strided else [each]
-        expressions = [size.node.expr for size in sizes if isinstance(size, torch.SymInt)]
-        return {str(symbol) for expression in expressions for symbol in expression.free_symbols} - {*self.result.symbols, *self.found}
+        symbols = {str(symbol) for size in symbolic_sizes(value) for symbol in size.node.expr.free_symbols}
+        return symbols - {*self.result.symbols, *self.found} if symbols else symbols
 
     def declare_symbols_of(self, size: torch.SymInt):
         for symbol in free_unbacked_symbols(size):

@@ -1,6 +1,7 @@
 """A process that runs graphs for harness/pool.py: a line of JSON in, a line per graph out. It may crash or hang; the pool does not.
 
     {"entry": "1200", "limit": 50, "after": -1, ...}      graphs 1200 to 1249
+    {"entry": "m1200", "limit": 50, "after": -1, ...}     the same graphs with identities (identities.py)
     {"entry": "/tmp/one.json", "limit": 1, "after": -1}   the graph of a file: what reduces asks
 """
 
@@ -22,6 +23,7 @@ def main() -> None:
 
     import torch
     from generate import generate
+    from identities import changed
     from judge import judge
     from planted import plant
     from program import Program
@@ -40,7 +42,9 @@ def main() -> None:
             say(eager=index)
             try:
                 named = asked["entry"]
-                program = generate(int(named) + index) if named.isdigit() else Program.from_json(Path(named).read_text())
+                number = named.removeprefix("m")
+                program = generate(int(number) + index) if number.isdigit() else Program.from_json(Path(named).read_text())
+                program = changed(program) if named.startswith("m") else program
                 outcome = judge(program, eager_ran=lambda index=index: say(start=index))
                 outcome.ops += [f"op {n.op}" for n in program.nodes] + [f"mode {program.mode}"]
             except MemoryError as error:

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Runs the Python tests with the newest torch of the package index: tools/dev/newest_torch.sh [pytest arguments]
+#
+# It is installed into a virtual environment of its own, .venv-newest (several GB where the index has builds for CUDA alone); the
+# compiler is the one in build/, whose bindings do not link libtorch. A constraint of this machine does not hold it back.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+stamp=.venv/tilewright-requirements
+[ -f "$stamp" ] || { echo "there is no $stamp: run tools/setup.sh first" >&2; exit 2; }
+[ -x .venv-newest/bin/python ] || .venv/bin/python -m venv .venv-newest
+# shellcheck disable=SC2046
+PIP_CONSTRAINT=/dev/null .venv-newest/bin/python -m pip install -q --disable-pip-version-check --upgrade torch \
+  $(tr ' ' '\n' < "$stamp" | grep -v '^torch==')
+.venv-newest/bin/python -c 'import torch; print("torch", torch.__version__)'
+PYTHONPATH=build/python exec .venv-newest/bin/python -m pytest -q -n 2 "$@" test/Python
