@@ -12,4 +12,5 @@ stamp=.venv/tilewright-requirements
 PIP_CONSTRAINT=/dev/null .venv-newest/bin/python -m pip install -q --disable-pip-version-check --upgrade torch \
   $(tr ' ' '\n' < "$stamp" | grep -v '^torch==')
 .venv-newest/bin/python -c 'import torch; print("torch", torch.__version__)'
-PYTHONPATH=build/python exec .venv-newest/bin/python -m pytest -q -n 2 "$@" test/Python
+.venv-newest/bin/python tools/dev/install_editable.py build
+exec .venv-newest/bin/python -m pytest -q -n 2 "$@" test/Python

@@ -18,6 +18,7 @@ import os
 import subprocess
 import sys
 import warnings
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -29,13 +30,13 @@ os.environ.setdefault("TILEWRIGHT_CACHE", "0")
 
 import torch  # noqa: E402
 from draw import Program, argument, drawn  # noqa: E402
-from shares import commit  # noqa: E402
+from shares import commit, share  # noqa: E402
 
 import tilewright  # noqa: E402, F401
 
 CALLS = (0, 100)  # seeds of the arguments of each call
 CHUNK = 40  # programs of a process
-SHARE = 60
+FIRST, KNOWN, PARTS = 1000, 1000, 20  # programs that are known to be right, of which a commit's share is one of so many
 
 
 def function_of(program: Program):
@@ -105,9 +106,9 @@ def judged(program: Program) -> tuple[str, str]:
     return "wrong", ("; ".join(differing) or str(got))[:600]
 
 
-def of_seeds(first: int, count: int) -> tuple[collections.Counter, list[str]]:
+def of_seeds(seeds: Sequence[int]) -> tuple[collections.Counter, list[str]]:
     counts, said = collections.Counter(), []
-    for seed in range(first, first + count):
+    for seed in seeds:
         word, difference = judged(drawn(seed))
         counts[word] += 1
         if word == "wrong":
@@ -115,10 +116,9 @@ def of_seeds(first: int, count: int) -> tuple[collections.Counter, list[str]]:
     return counts, said
 
 
-def in_process(first: int, count: int) -> tuple[collections.Counter, list[str]]:
+def in_process(seeds: Sequence[int]) -> tuple[collections.Counter, list[str]]:
     """The same in a process of its own, whose end by a signal is a finding."""
-    command = [sys.executable, str(here), "chunk", str(first), "--programs", str(count)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, str(here), "chunk", *map(str, seeds)], capture_output=True, text=True)
     counts, said = collections.Counter(), []
     for line in done.stdout.splitlines():
         kind, _, rest = line.partition(" ")
@@ -129,26 +129,25 @@ def in_process(first: int, count: int) -> tuple[collections.Counter, list[str]]:
             said.append(rest)
     if done.returncode:
         counts["wrong"] += 1
-        said.append(f"{first}: the process of programs {first} to {first + count - 1} ended by {done.returncode}: {done.stderr[-300:]}")
+        said.append(f"a process of the programs {seeds[0]} to {seeds[-1]} ended by {done.returncode}: {done.stderr[-300:]}")
     return counts, said
 
 
-def run_all(first: int, count: int, jobs: int) -> int:
+def run_all(seeds: Sequence[int], jobs: int) -> int:
     total = collections.Counter()
     with ThreadPoolExecutor(jobs) as threads:
-        starts = range(first, first + count, CHUNK)
-        for counts, said in threads.map(lambda start: in_process(start, min(CHUNK, first + count - start)), starts):
+        for counts, said in threads.map(in_process, [seeds[at : at + CHUNK] for at in range(0, len(seeds), CHUNK)]):
             total += counts
             for line in said:
                 print(line, flush=True)
-    print(f"{count} programs: {', '.join(f'{number} {word}' for word, number in total.most_common())}")
+    print(f"{len(seeds)} programs: {', '.join(f'{number} {word}' for word, number in total.most_common())}")
     return 1 if total["wrong"] else 0
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("run", "case", "share", "chunk"))
-    parser.add_argument("number", nargs="?", type=int, default=0)
+    parser.add_argument("numbers", nargs="*", type=int, help="seeds of programs")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--programs", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
@@ -157,14 +156,15 @@ def main() -> int:
     warnings.filterwarnings("ignore")
     logging.disable(logging.ERROR)
     if arguments.what == "run":
-        return run_all(arguments.seed, arguments.programs, arguments.jobs)
+        return run_all(range(arguments.seed, arguments.seed + arguments.programs), arguments.jobs)
     if arguments.what == "share":
-        return run_all(int(commit()[:6], 16) * SHARE if commit() != "none" else 0, SHARE, arguments.jobs)
+        numbers = [int(number) for number in share([str(seed) for seed in range(FIRST, FIRST + KNOWN)], commit(), PARTS)]
+        return run_all(numbers, arguments.jobs)
     if arguments.what == "chunk":
-        counts, said = of_seeds(arguments.number, arguments.programs)
+        counts, said = of_seeds(arguments.numbers)
         print("\n".join([*(f"COUNT {word} {number}" for word, number in counts.items()), *(f"WRONG {line}" for line in said)]))
         return 0
-    program = drawn(arguments.number)
+    program = drawn(*arguments.numbers)
     print(program.arguments, program.source, sep="\n")
     print(*judged(program))
     return 0
