@@ -130,6 +130,7 @@ void registerCreation(Table &t) {
   t["aten.fill.Tensor"] = fill;
   t["aten.zero.default"] = zeros;
   t["aten.scalar_tensor.default"] = scalarTensor;
+  t["prims.scalar_tensor.default"] = scalarTensor;
   t["aten.tril.default"] = triangle<LeOp>;
   t["aten.triu.default"] = triangle<GeOp>;
   t["aten.eye.default"] = eye;

@@ -50,6 +50,7 @@ SCALARS = {
     "gt": lambda x: x > 0.25, "where": lambda x: torch.where(x > 0, x, -1.0), "masked_fill": lambda x: x.masked_fill(x > 0, float("-inf")),
     "lerp": lambda x: torch.lerp(x, x * 2, 0.7), "addcmul": lambda x: torch.addcmul(x, x, x, value=0.5),
     "addcdiv": lambda x: torch.addcdiv(x, x, x.abs() + 1, value=0.5), "rsub": lambda x: torch.rsub(x, 1.5),
+    "xlogy": lambda x: torch.xlogy(x, 2.5), "xlogy_of_a_number": lambda x: torch.xlogy(2.5, x.abs() + 0.1), "xlog1py": lambda x: torch.special.xlog1py(x, 2.5),
     "fma": lambda x: torch.ops.prims.fma(x, x * 2, x),
 }  # fmt: skip
 
