@@ -107,7 +107,9 @@ def kept_by_torch(options: CompileOptions, arguments: str = ""):
     with (
         # For its key torch imports Inductor's backends (0.6 s), of whose passes this one uses none.
         mock.patch.object(codecache, "init_backend_registration", lambda: None),
-        torch.compiler.config.patch(cache_key_tag=f"{tag} tilewright {identity()} {registered_digest()} {options} {_contents(options)}{arguments}"),
+        torch.compiler.config.patch(
+            cache_key_tag=f"{tag} tilewright {identity()} {registered_digest()} {options} {_contents(options)}{arguments}"
+        ),
         functorch_config.patch(bundled_autograd_cache=True),
     ):
         yield door

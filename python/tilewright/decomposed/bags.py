@@ -51,7 +51,8 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, 
     # Eager's kernels for the CPU count no elements of sums, and with these tables they need no element's bag either.
     plain = mode == SUM and weight.device.type == "cpu"
     strides = [weight.stride(1), 1 if per_sample_weights is None else per_sample_weights.stride(0)]
-    unnamed = plain and padding_idx < 0 and weight.dtype != torch.float64 and statically_known_true(strides[0] == 1) and statically_known_true(strides[1] == 1)
+    dense = all(statically_known_true(stride == 1) for stride in strides)
+    unnamed = plain and dense and padding_idx < 0 and weight.dtype != torch.float64
     rows = widened(weight.index_select(0, indices))
     inside = indices != padding_idx if padding_idx >= 0 else None
     lengths = _of_counts(bags, total, None if inside is None else inside.to(torch.int64))
@@ -116,8 +117,8 @@ def backward(grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_
              per_sample_weights, padding_idx=-1):  # fmt: skip
     if sparse:
         return NotImplemented
-    return dense_backward(grad, indices, _named(indices, offsets, offset2bag), bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, per_sample_weights,
-                          padding_idx)  # fmt: skip
+    bags = _named(indices, offsets, offset2bag)
+    return dense_backward(grad, indices, bags, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, per_sample_weights, padding_idx)
 
 
 def per_sample_weights_backward(grad, weight, indices, offsets, offset2bag, mode, padding_idx=-1):
