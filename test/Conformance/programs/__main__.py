@@ -59,8 +59,9 @@ def described(tensors: list[torch.Tensor], first: int) -> list:
     for number, tensor in enumerate(tensors):
         strides = [s for s, size in zip(tensor.stride(), tensor.shape) if size > 1] if tensor.numel() else []
         shared = [other for other in range(len(tensors)) if storages[other] is not None and storages[other] == storages[number]]
-        # A dense part of an intermediate value is made alone: where it begins in its memory is nobody's to see.
-        offset = tensor.storage_offset() if number < first or len(shared) > 1 else 0
+        # A dense part of an intermediate value is made alone: what lies in no argument has places among each other.
+        origin = 0 if shared and shared[0] < first else min((tensors[other].storage_offset() for other in shared), default=tensor.storage_offset())
+        offset = tensor.storage_offset() - origin
         found.append((str(tensor.dtype), tuple(tensor.shape), strides, offset, shared, plain(tensor), tensor._version if number < first else 0))
     return found
 
