@@ -11,6 +11,7 @@ from .exported import ExportError, export
 from .lowerings import LoweringError, register_lowering
 from .report import repack, report
 
+IndexOutOfRange = _tilewright.IndexOutOfRange  # an IndexError and a RuntimeError: eager's operators raise either
 
 
 def _register_backend() -> None:
@@ -24,7 +25,8 @@ def _register_backend() -> None:
             registry.register_backend(tilewright, name="tilewright")
 
 
-__all__ = ["ExportError", "LoweringError", "any_batch", "calibrate", "export", "import_to_text", "register_decomposition", "register_lowering", "repack", "report"]
+__all__ = ["ExportError", "IndexOutOfRange", "LoweringError", "any_batch", "calibrate", "export", "import_to_text", "register_decomposition",
+           "register_lowering", "repack", "report"]  # fmt: skip
 __version__ = "0.1.0"
 
 
