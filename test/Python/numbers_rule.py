@@ -87,6 +87,26 @@ def check(fn, *inputs, relax_integers=False, dynamic=None, eps=0.0):
         assert_numbers(leaves(compiled(*inputs)), eager, reference, relax_integers, eps=eps)
 
 
+FEW, DRAWS = 100, 12
+
+
+def check_drawn(fn, draw, **arguments):
+    """check() of what `draw()` gives. Results of few elements that miss the rule are judged again over some draws together:
+    eager's error of one number may be 0 by luck (docs/conformance.md)."""
+    try:
+        check(fn, draw(), **arguments)
+    except AssertionError as error:
+        if "RMS error" not in str(error):
+            raise
+        compiled = compiled_strictly(fn)
+        with torch.no_grad():
+            runs = [(leaves(compiled(x)), leaves(fn(x)), leaves(fn(widen(x)))) for x in (draw() for _ in range(DRAWS))]
+        if any(result.numel() > FEW for result in runs[0][0]):
+            raise
+        ours, eager, exact = ([torch.cat([t.flatten() for t in results]) for results in zip(*which)] for which in zip(*runs))
+        assert_numbers(ours, [eager], exact)
+
+
 def check_gradient(fn, *inputs):
     """The same for the gradients by all floating inputs, of the sum of fn's results weighted by fixed numbers."""
     from tilewright.backend import tilewright

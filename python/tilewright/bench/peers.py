@@ -109,8 +109,8 @@ def tilewright(work: Workload, **options) -> Callable:
         return _program(work, model)
     recorders, original = [], backend.CompiledGraph
 
-    def record(report, body):
-        graph = original(report, body)
+    def record(*arguments, **keywords):
+        graph = original(*arguments, **keywords)
         recorders.append(_Recorder(graph.run))
         graph.run = recorders[-1]
         return graph

@@ -122,9 +122,9 @@ def backward(grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_
 
 
 def per_sample_weights_backward(grad, weight, indices, offsets, offset2bag, mode, padding_idx=-1):
+    offset2bag = _named(indices, offsets, offset2bag)
     if mode != SUM or not some(*grad.shape, *indices.shape, *offset2bag.shape):
         return NotImplemented
-    offset2bag = _named(indices, offsets, offset2bag)
     part, table = widened(grad), widened(weight.index_select(0, indices))
     found = (part.index_select(0, offset2bag) * table).sum(1)
     if padding_idx >= 0:
