@@ -13,7 +13,7 @@ from __future__ import annotations
 import torch
 from torch import fx
 
-from .outputs import expressions_of, named, shared_memory, view_chain
+from .outputs import expressions_of, named, result_chain, shared_memory
 
 
 def _is_unpooling(node: fx.Node) -> bool:
@@ -98,10 +98,10 @@ def told(gm: fx.GraphModule, fakes: list, first: int, first_saved: int) -> dict[
         held = node.meta.get("val") if isinstance(node, fx.Node) else None
         if fake is None or not isinstance(held, torch.Tensor) or expressions_of(held.shape) != expressions_of(fake.shape):
             continue
-        if (root := view_chain(node)[0]).op == "placeholder":
+        if (root := result_chain(node)[0]).op == "placeholder":
             continue  # torch makes these views itself
         if root in shared and any(v is not node and (i < first_saved or named(v) is not node)
-                                  for i, v in enumerate(values) if isinstance(v, fx.Node) and view_chain(v)[0] is root):  # fmt: skip
+                                  for i, v in enumerate(values) if isinstance(v, fx.Node) and result_chain(v)[0] is root):  # fmt: skip
             continue
         found[node] = tuple(fake.stride())
     return found

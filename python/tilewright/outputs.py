@@ -45,9 +45,19 @@ def view_chain(node: fx.Node) -> list[fx.Node]:
     return chain[::-1]
 
 
+def result_chain(node: fx.Node) -> list[fx.Node]:
+    """view_chain(), from the last tensor that eager does not call a view: what _unsafe_view() makes of a result of an op is
+    the base of views of it."""
+    chain = view_chain(node)
+    if chain[0].op == "placeholder":
+        return chain
+    bases = [place for place, step in enumerate(chain) if step.target is aten._unsafe_view.default]
+    return chain[bases[-1] :] if bases else chain
+
+
 def shared_memory(values) -> set[fx.Node]:
     """Dense results of ops that several of `values` are, or are views of: in eager these lie in one memory."""
-    roots = Counter(view_chain(v)[0] for v in values if isinstance(v, fx.Node))
+    roots = Counter(result_chain(v)[0] for v in values if isinstance(v, fx.Node))
     return {root for root, count in roots.items() if count > 1 and root.op == "call_function"
             and isinstance(held := root.meta.get("val"), torch.Tensor) and is_non_overlapping_and_dense_or_false(held)}  # fmt: skip
 
@@ -146,7 +156,7 @@ def recipes_for(walker, values):
                 pending.append(("compute", 0, Number(expression_of(held.node.expr, symbols))))
         elif isinstance(held, (int, float, bool)):
             pending.append(("compute", 0, Number(held)))
-        elif len(chain := view_chain(value)) > 1 and chain[0] in walker.arguments:
+        elif len(chain := result_chain(value)) > 1 and chain[0] in walker.arguments:
             argument = walker.arguments[chain[0]]
             result.returned.add(argument)
             if argument in result.viewed:

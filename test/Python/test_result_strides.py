@@ -82,3 +82,19 @@ def test_gradient_of_a_batch_norm_of_a_transposed_input(training):
         results.append(x.grad)
     torch.testing.assert_close(*results, rtol=1e-4, atol=1e-4)
     assert results[0].stride() == results[1].stride()
+
+
+@pytest.mark.parametrize("layout", ["part", "dense"])
+def test_views_of_a_flattened_tensor_have_eagers_base(layout):
+    """Flattening a part of a tensor copies it: the copy is no view, and is the base of its own views."""
+
+    def function(x):
+        flat = x.flatten(0, 1)
+        return flat, flat.chunk(2, 0)[-1]
+
+    x = torch.arange(25).view(5, 5)
+    x = x[1:4, 1:4] if layout == "part" else x.clone()
+    torch._dynamo.reset()
+    (flat, part), (want, _) = torch.compile(function, backend=tilewright)(x), function(x)
+    assert (flat._base is None) == (want._base is None)
+    assert part._base is (flat if flat._base is None else flat._base)
