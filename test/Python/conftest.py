@@ -45,7 +45,8 @@ SHARES = {
     "ops/test_tables.py": 3, "ops/test_sizes.py": 3, "ops/test_grouped_convolutions.py": 3, "ops/test_quantized.py": 3,
     "ops/test_attention_dtypes.py": 3, "ops/test_contractions.py": 3, "test_reference.py": 3, "test_training_attention.py": 3,
     "test_import.py": 2, "test_check.py": 2, "test_plain_exports.py": 3, "ops/test_casts.py": 3, "ops/test_numbers_beside_halves.py": 3,
-    "ops/test_random.py": 2, "test_symbols_from_data.py": 2, "test_onnx_microsoft.py": 2, "test_onnx_references.py": 2,
+    "ops/test_decomposed.py": 2, "ops/test_interleaved.py": 2, "ops/test_extremes.py": 2, "ops/test_channels_last.py": 2, "ops/test_strided.py": 2,
+    "ops/test_special.py": 2, "test_flex_attention.py": 2, "test_cuda_matrix.py": 3, "test_cuda_wgmma.py": 2, "ops/test_random.py": 2, "test_symbols_from_data.py": 2, "test_onnx_microsoft.py": 2, "test_onnx_references.py": 2,
 }  # fmt: skip
 
 
