@@ -86,7 +86,7 @@ def module_inputs(info, training: bool, seed: int) -> list:
     return list(info.module_inputs_func(info, device="cpu", dtype=torch.float32, requires_grad=training, training=training))
 
 
-def of_modules(only: re.Pattern) -> Iterator[tuple[str, Outcome]]:
+def of_modules(only: re.Pattern, limit: int) -> Iterator[tuple[str, Outcome]]:
     """module_db in float32, in evaluation and in training, with the gradients of parameters and arguments in training."""
     from torch.testing._internal.common_modules import module_db
 
@@ -100,8 +100,8 @@ def of_modules(only: re.Pattern) -> Iterator[tuple[str, Outcome]]:
             except Exception as error:
                 yield name, Outcome("eager", short(str(error)), str(error))
                 continue
-            for number, made in enumerate(inputs):
-                if made.forward_input is not None:
+            for number in cases.chosen(len(inputs), limit, name):
+                if inputs[number].forward_input is not None:
                     run = functools.partial(module_run, info, number, training)
                     yield f"{name} {number}", outcome_of(run, {"random": "eager"})
 
@@ -126,7 +126,7 @@ def module_run(info, number: int, training: bool, wrap, wide: bool, seed: int) -
     return [r.detach() for r in results]
 
 
-def of_optimizers(only: re.Pattern) -> Iterator[tuple[str, Outcome]]:
+def of_optimizers(only: re.Pattern, _: int) -> Iterator[tuple[str, Outcome]]:
     """optim_db: five compiled steps on a small model, with each set of options."""
     from torch.testing._internal.common_optimizers import optim_db
 
@@ -160,7 +160,7 @@ def optimizer_run(info, made, wrap, wide: bool, seed: int) -> list:
     return [p.detach() for p in model.parameters()]
 
 
-def of_operators(only: re.Pattern) -> Iterator[tuple[str, Outcome]]:
+def of_operators(only: re.Pattern, _: int) -> Iterator[tuple[str, Outcome]]:
     """hop_db, autograd_function_db and custom_op_db, forward and gradients in float32."""
     from torch.testing._internal import autograd_function_db, custom_op_db, hop_db
 
@@ -192,16 +192,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="cases that match")
     parser.add_argument("--from", dest="sources", default="modules,optimizers,operators")
-    parser.add_argument("--share", action="store_true", help="the entries of this commit")
+    parser.add_argument("--share", action="store_true", help="the entries of this commit, with 12 inputs of a module")
+    parser.add_argument("--limit", type=int, default=0, help="inputs of a module, 0: all (a loss has hundreds)")
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     warnings.filterwarnings("ignore")
     logging.disable(logging.ERROR)
+    limit = 12 if arguments.share else arguments.limit
     counts = collections.Counter()
     sources = {"modules": of_modules, "optimizers": of_optimizers, "operators": of_operators}
     only = re.compile(f"^({'|'.join(map(re.escape, share(names(), commit(), PARTS)))})[ /]" if arguments.share else arguments.only)
-    for name, outcome in (found for of in arguments.sources.split(",") for found in sources[of](only)):
+    for name, outcome in (found for of in arguments.sources.split(",") for found in sources[of](only, limit)):
         counts[outcome.state] += 1
         if arguments.verbose or outcome.state in FAILING:
             print(f"{name}: {outcome.state} {outcome.detail}"[:400].replace("\n", " "), flush=True)
