@@ -125,14 +125,18 @@ def complex_of(real, imaginary) -> str:
     return f"its parts are {real.dtype}" if real.dtype == torch.bfloat16 else ""
 
 
+def counted(*_, dtype=None, **__) -> str:
+    return "it counts in bools" if dtype == torch.bool else ""
+
+
 RULES = {
     "sub": difference, "rsub": difference, "pow": power, "max": least_or_most, "min": least_or_most, "amax": least_or_most, "amin": least_or_most,
     "argmax": place, "argmin": place, "topk": largest, "convolution": convolution, "native_batch_norm": batch_norm,
     "_native_batch_norm_legit": batch_norm, "_native_batch_norm_legit_functional": batch_norm, "_native_batch_norm_legit_no_training": batch_norm,
     "_batch_norm_with_update": batch_norm, "_batch_norm_with_update_functional": batch_norm, "native_layer_norm": layer_norm,
     "native_group_norm": group_norm, "index_put": put, "_unsafe_index_put": put, "index_add": added, "masked_scatter": masked,
-    "nll_loss_forward": weighted_loss, "nll_loss2d_forward": weighted_loss, "complex": complex_of, "relu": without_bools, "mvlgamma": without_bools,
-    "soft_margin_loss": soft_margin,
+    "nll_loss_forward": weighted_loss, "nll_loss2d_forward": weighted_loss, "complex": complex_of, "polar": complex_of, "arange": counted,
+    "relu": without_bools, "mvlgamma": without_bools, "soft_margin_loss": soft_margin,
 }  # fmt: skip
 
 # The dtypes that eager's kernels of these ops take on every device and in every torch; others are tried.
