@@ -432,9 +432,9 @@ private:
     SmallVector<Value> zeros(identities);
     SmallVector<Value> sums =
         block > sumBlock() ? overBlocks(block / partialSum, blocks.getInductionVar(), least(d0 + block, d1), zeros,
-                                      identities, combiners, step)
-                         : overChains(blocks.getInductionVar(), least(builder.getAffineConstantExpr(block), d1 - d0),
-                                      zeros, identities, combiners, step);
+                                        identities, combiners, step)
+                           : overChains(blocks.getInductionVar(), least(builder.getAffineConstantExpr(block), d1 - d0),
+                                        zeros, identities, combiners, step);
     for (auto [sum, total] : llvm::zip_equal(sums, blocks.getRegionIterArgs()))
       sum = arith::AddFOp::create(builder, loc, total, sum);
     scf::YieldOp::create(builder, loc, sums);

@@ -107,16 +107,15 @@ class WhenTraced(Mapping):
     @functools.cached_property
     def _table(self) -> dict:
         from . import whole
+        from .refused_by_eager import asking
         from .walker import is_random
 
-        table = {op: fn for op, fn in decompositions().items() if op not in whole.TABLE or str(op) in _registered}
+        table = {op: asking(op, fn) for op, fn in decompositions().items() if op not in whole.TABLE or str(op) in _registered}
         return {op: fn for op, fn in table.items() if not is_random(op)} if self.eager_random else table
 
     def __getitem__(self, op):
-        from . import refused_by_eager
-
         registered = _registered.get(str(op)) if _registered else None
-        return registered or refused_by_eager.asking(op, self._table[op])
+        return registered or self._table[op]
 
     def __iter__(self):
         return iter(self._table)

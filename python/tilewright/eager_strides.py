@@ -33,47 +33,53 @@ def _is_channels_last(tensor: torch.Tensor) -> bool:
     return tensor.dim() in formats and _has_strides_of(tensor, formats[tensor.dim()])
 
 
-def _channels_last_of_shuffled(node: fx.Node) -> None:
+def _channels_last_of_shuffled(node: fx.Node, value: torch.Tensor) -> bool:
     """channel_shuffle keeps channels-last; torch's fake result is contiguous."""
-    value = node.args[0].meta.get("example_value")
-    if isinstance(value, torch.Tensor) and value.dim() == 4 and _is_channels_last(value):
-        with node.graph.inserting_after(node):
-            copy = node.graph.call_method("contiguous", (node,), {"memory_format": torch.channels_last})
-        copy.meta.update(node.meta)
-        node.replace_all_uses_with(copy, delete_user_cb=lambda user: user is not copy)
+    if value.dim() != 4 or not _is_channels_last(value):
+        return False
+    with node.graph.inserting_after(node):
+        copy = node.graph.call_method("contiguous", (node,), {"memory_format": torch.channels_last})
+    copy.meta.update(node.meta)
+    node.replace_all_uses_with(copy, delete_user_cb=lambda user: user is not copy)
+    return True
 
 
-def _dense_input_of_batch_norm(node: fx.Node) -> None:
+def _dense_input_of_batch_norm(node: fx.Node, value: torch.Tensor) -> bool:
     """batch_norm gives a contiguous or channels-last result; torch's fake one has the strides of its argument."""
-    value = node.args[0].meta.get("example_value")
-    if isinstance(value, torch.Tensor) and not _is_channels_last(value) and not _has_strides_of(value, torch.contiguous_format):
-        with node.graph.inserting_before(node):
-            copy = node.graph.call_method("contiguous", (node.args[0],))
-        copy.meta.update({key: held for key, held in node.meta.items() if key != "example_value"})
-        node.update_arg(0, copy)
+    if _is_channels_last(value) or _has_strides_of(value, torch.contiguous_format):
+        return False
+    with node.graph.inserting_before(node):
+        copy = node.graph.call_method("contiguous", (node.args[0],))
+    copy.meta.update({key: held for key, held in node.meta.items() if key != "example_value"})
+    node.update_arg(0, copy)
+    return True
 
 
+# Of an op's node and its fake first argument: whether it has added a copy.
 CORRECTIONS = {
     torch.channel_shuffle: _channels_last_of_shuffled, torch.native_channel_shuffle: _channels_last_of_shuffled,
     torch.nn.functional.batch_norm: _dense_input_of_batch_norm, torch.batch_norm: _dense_input_of_batch_norm,
 }  # fmt: skip
 
 
+def _is_corrected(node: fx.Node) -> bool:
+    correction = CORRECTIONS.get(node.target) if node.op == "call_function" else None
+    if correction is None or not node.args or not isinstance(node.args[0], fx.Node):
+        return False
+    value = node.args[0].meta.get("example_value")
+    return isinstance(value, torch.Tensor) and correction(node, value)
+
+
 def correct(gm: fx.GraphModule) -> set[fx.Node]:
-    """Adds the copies to Dynamo's graph; the nodes whose fake results no longer say what eager's strides are."""
+    """Adds the copies to Dynamo's graph; the nodes whose fake results do not say what eager's strides are."""
     found: set[fx.Node] = set()
-    before = len(gm.graph.nodes)
-    for node in list(gm.graph.nodes):
-        correction = CORRECTIONS.get(node.target) if node.op == "call_function" and node.args and isinstance(node.args[0], fx.Node) else None
-        count = len(gm.graph.nodes)
-        if correction is not None:
-            correction(node)
-        if len(gm.graph.nodes) > count or _is_unpooling(node):
+    changed = False
+    for node in gm.graph.nodes:  # the copies behind a node among them
+        corrected = _is_corrected(node)
+        changed |= corrected
+        if corrected or _is_unpooling(node) or not found.isdisjoint(node.all_input_nodes):
             found.add(node)
-    for node in gm.graph.nodes:
-        if found.intersection(node.all_input_nodes):
-            found.add(node)
-    if len(gm.graph.nodes) > before:
+    if changed:
         gm.recompile()
     return found
 

@@ -59,11 +59,7 @@ def place(x, dim=None, *_, **__) -> str:
     return "it looks for the largest of bools" if x.dtype == torch.bool else least_or_most(x, dim)
 
 
-def largest(x, *_, **__) -> str:
-    return "it sorts bools" if x.dtype == torch.bool else ""
-
-
-def without_bools(x, *_) -> str:
+def without_bools(x, *_, **__) -> str:
     return "it takes no bools" if x.dtype == torch.bool else ""
 
 
@@ -111,12 +107,8 @@ def added(x, dim, index, source, **_) -> str:
     return "its source has other dimensions than what it is added to" if x.dim() != source.dim() and x.dim() > 1 else ""
 
 
-def masked(x, _, source) -> str:
-    return f"it writes {source.dtype} into {x.dtype}" if source.dtype != x.dtype else ""
-
-
 def weighted_loss(x, target, weight=None, *_, **__) -> str:
-    return parameters_of(x, (weight,)) if weight is None or weight.dtype != x.dtype else ""
+    return parameters_of(x, (weight,))
 
 
 def complex_of(real, imaginary) -> str:
@@ -131,10 +123,10 @@ def counted(*_, dtype=None, **__) -> str:
 
 RULES = {
     "sub": difference, "rsub": difference, "pow": power, "max": least_or_most, "min": least_or_most, "amax": least_or_most, "amin": least_or_most,
-    "argmax": place, "argmin": place, "topk": largest, "convolution": convolution, "native_batch_norm": batch_norm,
+    "argmax": place, "argmin": place, "topk": without_bools, "convolution": convolution, "native_batch_norm": batch_norm,
     "_native_batch_norm_legit": batch_norm, "_native_batch_norm_legit_functional": batch_norm, "_native_batch_norm_legit_no_training": batch_norm,
     "_batch_norm_with_update": batch_norm, "_batch_norm_with_update_functional": batch_norm, "native_layer_norm": layer_norm,
-    "native_group_norm": group_norm, "index_put": put, "_unsafe_index_put": put, "index_add": added, "masked_scatter": masked,
+    "native_group_norm": group_norm, "index_put": put, "_unsafe_index_put": put, "index_add": added, "masked_scatter": put,
     "nll_loss_forward": weighted_loss, "nll_loss2d_forward": weighted_loss, "complex": complex_of, "polar": complex_of, "arange": counted,
     "relu": without_bools, "mvlgamma": without_bools, "soft_margin_loss": soft_margin,
 }  # fmt: skip

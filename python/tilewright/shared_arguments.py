@@ -50,9 +50,9 @@ def overlaps(tensors: Iterable[tuple[int, torch.Tensor]], written: frozenset[int
     for number, tensor in tensors:
         if tensor.layout != torch.strided or tensor._is_zerotensor() or not tensor.numel():
             continue
-        if bytes_ := tensor.untyped_storage().nbytes():
-            start = tensor.untyped_storage().data_ptr()
-            spans.append((start, bytes_, number, tensor))
+        memory = tensor.untyped_storage()
+        if bytes_ := memory.nbytes():
+            spans.append((memory.data_ptr(), bytes_, number, tensor))
     spans.sort(key=lambda span: span[:3])
     found = []
     for i, (start, bytes_, number, tensor) in enumerate(spans):

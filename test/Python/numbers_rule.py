@@ -90,6 +90,12 @@ def check(fn, *inputs, relax_integers=False, dynamic=None, eps=0.0):
 FEW, DRAWS = 100, 12
 
 
+def assert_over_draws(runs):
+    """assert_numbers() of the results of several draws together. `runs`: of each draw ours, eager's and float64's."""
+    ours, eager, exact = ([torch.cat([t.flatten() for t in results]) for results in zip(*which)] for which in zip(*runs))
+    assert_numbers(ours, [eager], exact)
+
+
 def check_drawn(fn, draw, **arguments):
     """check() of what `draw()` gives. Results of few elements that miss the rule are judged again over some draws together:
     eager's error of one number may be 0 by luck (docs/conformance.md)."""
@@ -103,8 +109,7 @@ def check_drawn(fn, draw, **arguments):
             runs = [(leaves(compiled(x)), leaves(fn(x)), leaves(fn(widen(x)))) for x in (draw() for _ in range(DRAWS))]
         if any(result.numel() > FEW for result in runs[0][0]):
             raise
-        ours, eager, exact = ([torch.cat([t.flatten() for t in results]) for results in zip(*which)] for which in zip(*runs))
-        assert_numbers(ours, [eager], exact)
+        assert_over_draws(runs)
 
 
 def check_gradient(fn, *inputs):

@@ -17,10 +17,10 @@ LAYOUTS = {
     "in larger memory": lambda: (lambda x: (x[:4], x[2:6]))(torch.zeros(9)),
     "the same": lambda: (lambda x: (x[:4], x[:4]))(torch.zeros(8)),
     "disjoint": lambda: (lambda x: (x[:4], x[4:]))(torch.zeros(8)),
-    "interleaved": lambda: (lambda x: (x[:4], x[4:]))(torch.zeros(8)),
+    "interleaved": lambda: (lambda x: (x[::2], x[1::2]))(torch.zeros(8)),
 }
 ORDERS = [("apart", "overlapping", "disjoint", "overlapping", "the same"), ("overlapping", "apart", "at another place", "in larger memory", "overlapping"),
-          ("the same", "apart", "overlapping"), ("disjoint", "interleaved", "overlapping")]  # fmt: skip
+          ("the same", "apart", "overlapping"), ("disjoint", "disjoint", "overlapping"), ("disjoint", "interleaved", "overlapping")]  # fmt: skip
 
 
 def written(a, b):
@@ -31,6 +31,8 @@ def written(a, b):
 @pytest.mark.parametrize("order", ORDERS, ids=" ".join)
 @pytest.mark.parametrize("inference", [False, True])
 def test_each_call_is_eagers(order, inference):
+    if inference and "interleaved" in order:
+        pytest.skip("torch cannot compile views of symbolic strides that share memory in inference mode: aot_eager fails alike")
     torch._dynamo.reset()
     compiled = torch.compile(written, backend=tilewright)
     with torch.inference_mode(inference), warnings.catch_warnings():

@@ -28,7 +28,7 @@ os.environ.setdefault("TILEWRIGHT_CACHE", "0")
 
 import cases  # noqa: E402
 import torch  # noqa: E402
-from numbers_rule import assert_numbers, leaves, widen, with_threads  # noqa: E402
+from numbers_rule import assert_numbers, assert_over_draws, leaves, widen, with_threads  # noqa: E402
 from sample import judge  # noqa: E402
 from shares import commit, share  # noqa: E402
 from verdict import FAILING, Outcome, short  # noqa: E402
@@ -54,9 +54,8 @@ def outcome_of(run: Run, options: dict | None = None) -> Outcome:
         drawn = [(compiled("tilewright", seed, options=options), run(plain, False, seed), run(plain, True, seed)) for seed in range(DRAWS)]
         if any(tensor.numel() > FEW for tensor in drawn[0][0]):
             return False
-        together = [[torch.cat([tensor.flatten() for tensor in results]) for results in zip(*runs)] for runs in zip(*drawn)]
         try:
-            assert_numbers(together[0], [together[1]], together[2])
+            assert_over_draws(drawn)
         except AssertionError:
             return False
         return True
