@@ -45,14 +45,23 @@ def view_chain(node: fx.Node) -> list[fx.Node]:
     return chain[::-1]
 
 
+def first_equal_view(node: fx.Node) -> fx.Node:
+    """The first node that makes the same view as `node` of the same tensor. AOTAutograd repeats the views of a tensor that the
+    program has written."""
+    if (source := view_of(node)) is None:
+        return node
+    equal = (user for user in first_equal_view(source).users if user.target is node.target and user.args[1:] == node.args[1:] and user.kwargs == node.kwargs)
+    return next(equal, node)
+
+
 def result_chain(node: fx.Node) -> list[fx.Node]:
-    """view_chain(), from the last tensor that eager does not call a view: what _unsafe_view() makes of a result of an op is
-    the base of views of it."""
+    """view_chain(), from the last tensor that eager does not call a view: the result of _unsafe_view() is the base of its own
+    views, unless it is a view of an argument."""
     chain = view_chain(node)
     if chain[0].op == "placeholder":
         return chain
     bases = [place for place, step in enumerate(chain) if step.target is aten._unsafe_view.default]
-    return chain[bases[-1] :] if bases else chain
+    return [first_equal_view(chain[bases[-1]]), *chain[bases[-1] + 1 :]] if bases else chain
 
 
 def shared_memory(values) -> set[fx.Node]:
