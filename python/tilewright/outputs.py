@@ -178,7 +178,8 @@ def recipes_for(walker, values):
             root = chain[0].meta["val"]
             pending.append(("compute", 0, replay(chain, output(chain[0], root, root.stride()), symbols, of_results=True)))
         else:
-            pending.append(("tensor", output(value, held, layout), (held.shape, layout)))
+            whole = chain[0] if len(chain) == 1 else value  # an equal view before it
+            pending.append(("tensor", output(whole, held, layout), (held.shape, layout)))
     for value in walker.conditions:
         held = value.meta["val"]
         pending.append(("tensor", output(value, held, held.stride()), (held.shape, held.stride())))

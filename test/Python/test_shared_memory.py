@@ -31,7 +31,7 @@ OF_AN_ARGUMENT = {
 }  # fmt: skip
 OF_EACH_OTHER = {
     "unbind": lambda x: torch.unbind(x + 1, -1), "both": lambda x: (lambda y: (y, y.t()))(x * 2), "parts": lambda x: torch.split((x * 2).t(), 2),
-    "apart": lambda x: ((x + 1)[0], (x + 2)[0]), "detached": lambda x: (lambda y: (y, y.detach()))(x.exp()),
+    "apart": lambda x: ((x + 1)[0], (x + 2)[0]), "flat, a name first": lambda x: (lambda y: (y.detach().zero_(), y))(x[1:, 1:].reshape(-1)), "detached": lambda x: (lambda y: (y, y.detach()))(x.exp()),
     "written, of a product": lambda x: (lambda y: (y, y.clamp_(-1, 1).permute(1, 0, 2)))(x[:, None] @ x.t()),
 }  # fmt: skip
 
