@@ -255,6 +255,24 @@ def select(p: Pairs, node, x, dim, index):
     return p.emit(aten.select.int, p.pair(x), dim_of(x, dim), index)
 
 
+@rule(aten.diagonal.default)
+def diagonal(p: Pairs, node, x, offset=0, dim1=0, dim2=1):
+    return p.emit(aten.transpose.int, p.emit(aten.diagonal.default, p.pair(x), offset, dim_of(x, dim1), dim_of(x, dim2)), -1, -2)
+
+
+@rule(aten.diagonal_scatter.default)
+def diagonal_scatter(p: Pairs, node, x, source, offset=0, dim1=0, dim2=1):
+    rows = p.emit(aten.transpose.int, p.pair(source), -1, -2)
+    return p.emit(aten.diagonal_scatter.default, p.pair(x), rows, offset, dim_of(x, dim1), dim_of(x, dim2))
+
+
+@rule(aten.unfold.default)
+def windows(p: Pairs, node, x, dim, size, step):
+    if not rank(x):
+        raise Unknown
+    return p.emit(aten.transpose.int, p.emit(aten.unfold.default, p.pair(x), dim_of(x, dim), size, step), -1, -2)
+
+
 @rule(aten.index_select.default)
 def index_select(p: Pairs, node, x, dim, index):
     if not rank(x):

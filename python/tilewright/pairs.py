@@ -93,6 +93,8 @@ class Pairs(Rewriter):
         self.made: dict[fx.Node, fx.Node] = {}  # complex nodes that stand for pairs, where one is asked for
 
     def result(self, op, *args, **kwargs):
+        if op is TO_COMPLEX and args[0].stride(-1) != 1:  # the fake pairs are not laid out as the pairs will be: strides_of_pairs()
+            return op(args[0].contiguous())
         return shown_as_pairs(*args) if op is TO_REAL else op(*args, **kwargs)
 
     def pair(self, value) -> Real:
@@ -145,6 +147,15 @@ class Pairs(Rewriter):
             self.made[node].meta["val"] = node.meta["val"]  # in eager's strides
         return self.made[node]
 
+    def lay_out(self, made: fx.Node, held: torch.Tensor) -> None:
+        """Notes which complex numbers pairs are, and gives new ones the strides of these: views of them follow."""
+        if "complex" in made.meta:
+            return
+        made.meta["complex"], pairs = held, made.meta["val"]
+        if made.target is not TO_REAL and not pairs._is_view() and is_non_overlapping_and_dense_or_false(held):
+            with self.mode:
+                made.meta["val"] = torch.empty_strided(pairs.shape, of_pairs(held.stride()), dtype=pairs.dtype, device=pairs.device)
+
     def constant(self, node: fx.Node) -> Real:
         """A complex tensor of the graph itself."""
         value = operator.attrgetter(str(node.target))(self.gm)
@@ -174,7 +185,7 @@ class Pairs(Rewriter):
                     self.pairs.update(made)
                 elif is_complex(node):
                     self.pairs[node] = made = self.of_dtype(made, results[0].dtype.to_real())
-                    made.meta.setdefault("complex", node.meta["val"])
+                    self.lay_out(made, results[0])
                 elif made is not None:
                     node.replace_all_uses_with(self.of_dtype(made, results[0].dtype))
                 return

@@ -2,6 +2,7 @@
 
     python test/Conformance/programs run --seed S --programs N [--jobs J]   programs S, S + 1, ...
     python test/Conformance/programs case SEED                              one, with its text
+    python test/Conformance/programs peer SEED                              one, by aot_eager alone
     python test/Conformance/programs share                                  those of this commit
 
 Compared are the values, strides and offsets of results and arguments after each of two calls, which of them share memory and
@@ -89,6 +90,11 @@ def run(function, program: Program) -> list:
     return seen
 
 
+def by_peer(function, program: Program) -> list:
+    torch._dynamo.reset()
+    return run(torch.compile(function, backend="aot_eager"), program)
+
+
 def judged(program: Program) -> tuple[str, str]:
     """(right, wrong, torch or eager; what differs)"""
     function = function_of(program)
@@ -99,8 +105,7 @@ def judged(program: Program) -> tuple[str, str]:
     ours = run(torch.compile(function, backend="tilewright"), program)
     if agree(ours, eager):
         return "right", ""
-    torch._dynamo.reset()
-    if not agree(run(torch.compile(function, backend="aot_eager"), program), eager):
+    if not agree(by_peer(function, program), eager):
         return "torch", ""
     got, want = next((got, want) for got, want in zip(ours, eager) if not agree([got], [want]))
     differing = [f"{number}: {a}, eager {b}" for number, (a, b) in enumerate(zip(got, want)) if not is_same(a, b)]
@@ -128,10 +133,15 @@ def in_process(seeds: Sequence[int]) -> tuple[collections.Counter, list[str]]:
             counts[word] += int(number)
         elif kind == "WRONG":
             said.append(rest)
-    if done.returncode:
-        counts["wrong"] += 1
-        said.append(f"a process of the programs {seeds[0]} to {seeds[-1]} ended by {done.returncode}: {done.stderr[-300:]}")
-    return counts, said
+    if not done.returncode:
+        return counts, said
+    if len(seeds) > 1:
+        alone = [in_process([seed]) for seed in seeds]
+        return sum((counts for counts, _ in alone), collections.Counter()), [line for _, said in alone for line in said]
+    peer = subprocess.run([sys.executable, str(here), "peer", str(seeds[0])], capture_output=True)
+    if peer.returncode == done.returncode:
+        return collections.Counter(torch=1), []
+    return collections.Counter(wrong=1), [f"{seeds[0]}: its process ended by {done.returncode}: {done.stderr[-300:]}"]
 
 
 def run_all(seeds: Sequence[int], jobs: int) -> int:
@@ -147,7 +157,7 @@ def run_all(seeds: Sequence[int], jobs: int) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("run", "case", "share", "chunk"))
+    parser.add_argument("what", choices=("run", "case", "share", "chunk", "peer"))
     parser.add_argument("numbers", nargs="*", type=int, help="seeds of programs")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--programs", type=int, default=1000)
@@ -166,6 +176,9 @@ def main() -> int:
         print("\n".join([*(f"COUNT {word} {number}" for word, number in counts.items()), *(f"WRONG {line}" for line in said)]))
         return 0
     program = drawn(*arguments.numbers)
+    if arguments.what == "peer":
+        by_peer(function_of(program), program)
+        return 0
     print(program.arguments, program.source, sep="\n")
     print(*judged(program))
     return 0
