@@ -19,8 +19,10 @@ def rank(node: fx.Node) -> int:
 
 
 def dim_of(node: fx.Node, dim: int) -> int:
-    """From the front: behind it there is one more in pairs."""
-    return dim % max(rank(node), 1)
+    """From the front: behind it there is one more in pairs. The dimension 0 that torch allows of a tensor of none is not the pairs'."""
+    if not rank(node):
+        raise Unknown
+    return dim % rank(node)
 
 
 # -- complex from real and back -----------------------------------------------
@@ -222,7 +224,7 @@ def permute(p: Pairs, node, x, dims):
 
 @rule(aten.transpose.int)
 def transpose(p: Pairs, node, x, one, other):
-    return p.emit(aten.transpose.int, p.pair(x), dim_of(x, one), dim_of(x, other))
+    return p.emit(aten.transpose.int, p.pair(x), dim_of(x, one), dim_of(x, other)) if rank(x) else p.pair(x)
 
 
 @rule(aten.t.default)
@@ -268,15 +270,11 @@ def diagonal_scatter(p: Pairs, node, x, source, offset=0, dim1=0, dim2=1):
 
 @rule(aten.unfold.default)
 def windows(p: Pairs, node, x, dim, size, step):
-    if not rank(x):
-        raise Unknown
     return p.emit(aten.transpose.int, p.emit(aten.unfold.default, p.pair(x), dim_of(x, dim), size, step), -1, -2)
 
 
 @rule(aten.index_select.default)
 def index_select(p: Pairs, node, x, dim, index):
-    if not rank(x):
-        raise Unknown
     return p.emit(aten.index_select.default, p.pair(x), dim_of(x, dim), index)
 
 
@@ -292,8 +290,6 @@ def index_put(p: Pairs, node, x, indices, values, *rest, **keywords):
 
 @rule(aten.gather.default)
 def gather(p: Pairs, node, x, dim, index, *, sparse_grad=False):
-    if not rank(x):
-        raise Unknown
     places = p.emit(aten.expand.default, p.last(index), [*[-1] * rank(index), 2])
     return p.emit(aten.gather.default, p.pair(x), dim_of(x, dim), places)
 
@@ -307,7 +303,7 @@ def copied(p: Pairs, node, x, source):
 
 @rule(aten.flip.default)
 def flip(p: Pairs, node, x, dims):
-    return p.emit(aten.flip.default, p.pair(x), [dim_of(x, d) for d in dims])
+    return p.emit(aten.flip.default, p.pair(x), [dim_of(x, d) for d in dims if rank(x)])
 
 
 @rule(aten.cat.default)

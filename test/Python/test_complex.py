@@ -34,7 +34,7 @@ NATIVE = {
     "products": (lambda a, b: (a @ b, a.mT @ a.conj()), (z(4, 5), z(5, 6, seed=1))),
     "shapes": (lambda a: (a.t().reshape(2, -1)[:, 1:], torch.cat([a, a.conj()], 0), a.split(2, 1)[1].exp(), a.flip(0), a[:, None].expand(4, 3, 6) * 2,
                           a.roll(1, 0), a.unbind(0)[1], a[..., -1], a.permute(1, 0) + 0, a.repeat(2, 1)), (z(4, 6),)),
-    "of no dimensions": (lambda a: (a.sum(), a.mean(), a.sum([]), a * a, a.real), (z(1)[0],)), "sums": (lambda a: (a.sum(0), a.mean(), a.mean(-1, keepdim=True), a.sum()), (z(4, 6),)),
+    "of no dimensions": (lambda a: (a.sum(), a.mean(), a.sum([]), a.sum(0), a * a, a.real, a.flip(0), a.transpose(0, -1) + 1, a.squeeze(0) + 1), (z(1)[0],)), "sums": (lambda a: (a.sum(0), a.mean(), a.mean(-1, keepdim=True), a.sum()), (z(4, 6),)),
     "pads": (lambda a: F.pad(a, (1, 2)), (z(4, 6),)), "choices": (lambda a: torch.where(a.real > 0, a, a * 0), (z(4, 6),)),
     "wider": (lambda a, b: (a.to(torch.complex128) * a, a * b), (z(4, 6), z(1, dtype=torch.complex128)[0])),
     "a constant": (lambda a: a * torch.tensor([1j, 2.0, 3]), (torch.randn(4, 3),)), "rows": (lambda a, i: a[i] * 2, (z(4, 3), torch.tensor([1, 2]))),
