@@ -51,7 +51,11 @@ def SplitKeys : Pass<"tw-split-keys", "::mlir::func::FuncOp"> {
 }
 
 def PropagateLayout : Pass<"tw-propagate-layout", "::mlir::func::FuncOp"> {
-  let summary = "Make 2-d convolutions channels-last and sink the permutes until they meet and cancel";
+  let summary = "Make convolutions channels-last and sink the permutes until they meet and cancel";
+}
+
+def SplitDepth : Pass<"tw-split-depth", "::mlir::func::FuncOp"> {
+  let summary = "3-d convolutions become ones in planes, over the channels of all planes that a result meets";
 }
 
 //===----------------------------------------------------------------------===//

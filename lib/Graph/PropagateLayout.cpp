@@ -10,7 +10,7 @@
 //   %2 = tw.add %1, tw.reshape %b : (tensor<1x6x6x16xf32>, tensor<16xf32>) -> tensor<1x6x6x16xf32>
 //   %3 = tw.convolution %2, %v' {tw.channels_last} : ...
 //
-// Every convolution in the plane is turned and gives its result through a permute; an argument that lies in
+// Every convolution is turned and gives its result through a permute; an argument that lies in
 // channels-last memory comes through one. These permutes then sink through whatever can be computed in the other order
 // as well (elementwise ops, pooling, reductions, pads, slices, joins, softmax, indexing) until they meet the permute in
 // front of the next convolution and cancel. A walk up then moves permutes that only an elementwise op separates from
@@ -196,17 +196,19 @@ private:
 
   void turnConvolution(Operation *op) {
     int64_t rank = laidOutType(op->getOperand(0)).getRank();
-    if (op->hasAttr(channelsLastAttrName) || (rank != 3 && rank != 4))
+    if (op->hasAttr(channelsLastAttrName) || rank < 3 || rank > 5)
       return;
     if (rank == 3)
       op = inPlane(op);
     builder.setInsertionPoint(op);
     Location loc = op->getLoc();
-    const Order toLast{0, 2, 3, 1}, toFirst{0, 3, 1, 2};
+    const bool inSpace = rank == 5;
+    const Order toLast = inSpace ? Order{0, 2, 3, 4, 1} : Order{0, 2, 3, 1}, toFirst = inverseOf(toLast);
     bool gradient = isa<ConvolutionWeightGradOp>(op);
     auto convolution = dyn_cast<ConvolutionOp>(op);
     bool transposed = convolution && convolution.getTransposed();
-    const Order weightOrder = transposed ? Order{2, 3, 0, 1} : Order{2, 3, 1, 0}; // K K C F
+    Order weightOrder = inSpace ? Order{2, 3, 4} : Order{2, 3}; // K K C F
+    weightOrder.append(transposed ? Order{0, 1} : Order{1, 0});
     Value first = permuted(loc, op->getOperand(0), toLast);
     Value second = permuted(loc, op->getOperand(1), gradient ? toLast : weightOrder);
     const Order resultOrder = gradient ? inverseOf(weightOrder) : toFirst;

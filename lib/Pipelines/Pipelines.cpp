@@ -34,6 +34,7 @@ void buildGraphStage(OpPassManager &pm, int64_t threads) {
     keys.threads = threads;
   function.addPass(createSplitKeys(keys));
   function.addPass(createPropagateLayout());
+  function.addPass(createSplitDepth());
   function.addPass(createCollapseViews());
   function.addPass(createCanonicalizerPass());
   function.addPass(createCSEPass());

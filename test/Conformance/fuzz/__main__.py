@@ -2,6 +2,7 @@
 
     python test/Conformance/fuzz run --seed S --graphs N   graphs S, S + 1, ...
     python test/Conformance/fuzz run --metamorphic ...     the same graphs with identities before some operands
+    python test/Conformance/fuzz run --through onnx ...    the same graphs through a file: pt2, onnx or mlir
     python test/Conformance/fuzz case SEED                 one graph, in this process: for gdb
     python test/Conformance/fuzz reduce SEED               a small script that shows its failure
     python test/Conformance/fuzz share                     some hundred graphs, those of this commit, and as many of images
@@ -44,12 +45,12 @@ FULL_SEED, FULL_GRAPHS = 400000, 20000
 HANG = 90  # seconds for a graph
 
 
-def asked(start: int, count: int, metamorphic: bool = False) -> dict:
+def asked(start: int, count: int, metamorphic: bool = False, through: str = "") -> dict:
     """What a worker is sent."""
-    return {"entry": "m" * metamorphic + str(start), "limit": count}
+    return {"entry": "m" * metamorphic + str(start), "limit": count, "through": through}
 
 
-def run_graphs(first: int, count: int, processes: int, seconds: float, results: Path | None = None, later=(), metamorphic: bool = False) -> dict:
+def run_graphs(first: int, count: int, processes: int, seconds: float, results: Path | None = None, later=(), **how) -> dict:
     """seed -> Outcome. What `results` has is not run again; the seeds `later` come behind all others."""
     from pool import Pool
 
@@ -71,7 +72,7 @@ def run_graphs(first: int, count: int, processes: int, seconds: float, results: 
             with results.open("a") as out:
                 out.writelines(json.dumps({"seed": seed, **outcome.fields()}) + "\n" for seed, outcome in made.items())
 
-    Pool(here / "worker.py", lambda chunk: asked(*chunk, metamorphic), processes, seconds, HANG).run(chunks, tell)
+    Pool(here / "worker.py", lambda chunk: asked(*chunk, **how), processes, seconds, HANG).run(chunks, tell)
     left = sum(length for _, length in chunks) - ran
     print(f"{ran} graphs in {time.monotonic() - before:.0f} s, {left} left for lack of time", flush=True)
     return found
@@ -98,18 +99,18 @@ def run_until_failure(first: int, count: int, processes: int) -> tuple[int, str 
     return ran, lines[0] if lines else None
 
 
-def run_case(seed: int, verbose: bool, metamorphic: bool) -> int:
+def run_case(seed: int, verbose: bool, metamorphic: bool, through: str) -> int:
     import torch
     from generate import generate
     from identities import changed
-    from judge import judge
+    from judge import judge, judge_file
 
     torch.set_num_threads(1)
     program = changed(generate(seed)) if metamorphic else generate(seed)
     print(f"graph {seed}: {program.mode}, {program.threads} threads\n{program.source()}")
     for i in program.inputs if verbose else []:
         print(" ", i)
-    outcome = judge(program)
+    outcome = judge_file(program, through) if through else judge(program)
     print(tally.line(seed, outcome))
     return tally.failed(outcome)
 
@@ -130,10 +131,11 @@ def main() -> int:
     parser.add_argument("--results", type=Path)
     parser.add_argument("--output", type=Path, help="of reduce: where the script goes")
     parser.add_argument("--metamorphic", action="store_true", help="with identities before some operands")
+    parser.add_argument("--through", choices=["pt2", "onnx", "mlir"], default="", help="through a file instead of torch.compile")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     if options.command == "case":
-        return run_case(options.number, options.verbose, options.metamorphic)
+        return run_case(options.number, options.verbose, options.metamorphic, options.through)
     if options.command == "reduce":
         from reduce import reduce_seed
 
@@ -155,7 +157,8 @@ def main() -> int:
     known = {}
     if options.command == "full":
         seed, options.graphs, known = FULL_SEED, FULL_GRAPHS, ledger.states(ledger.load())
-    found = run_graphs(seed, options.graphs, options.processes, seconds, options.results, known, options.metamorphic)
+    found = run_graphs(seed, options.graphs, options.processes, seconds, options.results, known, metamorphic=options.metamorphic,
+                       through=options.through)
     if options.command == "share":
         print(f"fuzz: and of images, from seed {IMAGES + seed}")
         found |= run_graphs(IMAGES + seed, options.graphs, options.processes, IMAGES_SECONDS)

@@ -313,6 +313,34 @@ def examine(program: Program, using) -> str:
     return " ".join(sorted(words))
 
 
+def judge_file(program: Program, through: str, eager_ran=lambda: None) -> Outcome:
+    """The graph through a file (entries.py): native, refused or wrong; "torch" where it makes no such file, or a wrong one."""
+    from entries import FromFile, NotExported, Refused, as_inference, exporter_differs, writes_an_input
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        program = as_inference(program)
+        try:
+            runs, exact = references(program)
+        except Exception as error:
+            return Outcome("eager", short(str(error)), f"{type(error).__name__}: {error}")
+        if writes_an_input(program):
+            return Outcome("refused", "writes an input")
+        eager_ran()
+        compiled = FromFile(program, through)
+        try:
+            return Outcome("native", " ".join(sorted(judged(program, compiled, runs, exact))))
+        except Refused as error:
+            return Outcome("refused", short(str(error)), str(error))
+        except NotExported as error:
+            return Outcome("torch", short(str(error)), str(error))
+        except Exception as error:
+            if through == "onnx" and isinstance(error, Wrong) and exporter_differs(compiled, error, lambda: judged(program, compiled, runs, exact)):
+                return Outcome("torch", error.kind, str(error))
+            wrong = isinstance(error, Wrong)
+            return Outcome("wrong" if wrong else "error", error.kind if wrong else f"{type(error).__name__}: {short(str(error))}", str(error))
+
+
 def judge(program: Program, using=None, eager_ran=lambda: None) -> Outcome:
     """native or fallback where it is right; `reason` says how it was judged. `eager_ran` is called when eager has survived."""
     with warnings.catch_warnings():

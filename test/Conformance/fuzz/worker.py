@@ -2,6 +2,7 @@
 
     {"entry": "1200", "limit": 50, "after": -1, ...}      graphs 1200 to 1249
     {"entry": "m1200", "limit": 50, "after": -1, ...}     the same graphs with identities (identities.py)
+    {"entry": "1200", "through": "onnx", ...}             the same graphs through a file (entries.py)
     {"entry": "/tmp/one.json", "limit": 1, "after": -1}   the graph of a file: what reduces asks
 """
 
@@ -24,7 +25,7 @@ def main() -> None:
     import torch
     from generate import generate
     from identities import changed
-    from judge import judge
+    from judge import judge, judge_file
     from planted import plant
     from program import Program
     from verdict import Outcome
@@ -45,7 +46,9 @@ def main() -> None:
                 number = named.removeprefix("m")
                 program = generate(int(number) + index) if number.isdigit() else Program.from_json(Path(named).read_text())
                 program = changed(program) if named.startswith("m") else program
-                outcome = judge(program, eager_ran=lambda index=index: say(start=index))
+                eager_ran = lambda index=index: say(start=index)  # noqa: E731
+                through = asked.get("through", "")
+                outcome = judge_file(program, through, eager_ran) if through else judge(program, eager_ran=eager_ran)
                 outcome.ops += [f"op {n.op}" for n in program.nodes] + [f"mode {program.mode}"]
             except MemoryError as error:
                 outcome = Outcome("memory", "", str(error))

@@ -128,6 +128,67 @@ def test_other_convolutions():
     check_gradient(transposed, torch.randn(2, 4, 7, 9), torch.randn(4, 6, 3, 3))
 
 
+IN_SPACE = {
+    "padded": ({"padding": 1}, (4, 6, 3, 3, 3)), "one plane": ({"stride": 2}, (4, 6, 1, 1, 1)), "planes": ({"padding": (0, 1, 1)}, (4, 6, 1, 3, 3)),
+    "depths": ({"padding": (1, 0, 0)}, (4, 6, 3, 1, 1)), "strides": ({"stride": (2, 1, 2), "padding": (1, 2, 0)}, (4, 6, 3, 2, 3)),
+    "more stride than taps": ({"stride": (3, 2, 1), "padding": (1, 0, 0)}, (4, 6, 2, 2, 2)), "dilated": ({"dilation": (2, 1, 2), "padding": 2}, (4, 6, 3, 3, 2)),
+    "dilated with strides": ({"dilation": 2, "stride": 2, "padding": 1}, (4, 6, 2, 2, 2)), "in groups": ({"groups": 2, "padding": 1}, (4, 3, 3, 3, 3)),
+    "in groups with strides": ({"groups": 3, "stride": 2, "padding": 1}, (6, 2, 3, 3, 3)), "depthwise": ({"groups": 6, "padding": 1}, (6, 1, 3, 3, 3)),
+    "depthwise, each twice": ({"groups": 6, "padding": (1, 0, 1)}, (12, 1, 3, 1, 3)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", IN_SPACE)
+def test_convolutions_in_space(name):
+    options, weight = IN_SPACE[name]
+    x, w = torch.randn(2, 6, 7, 8, 9), torch.randn(weight)
+    convolution = lambda x, w: F.conv3d(x, w, **options)  # noqa: E731
+    check(convolution, x, w)
+    check(convolution, x.bfloat16(), w.bfloat16())
+    if weight[3:] != (1, 1):  # there eager's strides depend on the number of threads
+        check(convolution, x.contiguous(memory_format=torch.channels_last_3d), w)
+    check_gradient(convolution, x, w)
+
+
+@pytest.mark.parametrize("output_padding", [0, 1])
+@pytest.mark.parametrize("name", [name for name in IN_SPACE if "dilated with" not in name])
+def test_transposed_convolutions_in_space(name, output_padding):
+    options, weight = IN_SPACE[name]
+    if output_padding and options.get("stride", 1) == 1 and options.get("dilation", 1) == 1:
+        return  # torch refuses it
+    groups = options.get("groups", 1)
+    x, w = torch.randn(2, weight[0], 4, 5, 6), torch.randn(weight[0], weight[1] if groups > 1 else 3, *weight[2:])
+    larger = [min(output_padding, max(s, d) - 1) for s, d in zip(*(v if isinstance(v, tuple) else (v,) * 3
+              for v in (options.get("stride", 1), options.get("dilation", 1))))]  # fmt: skip
+    convolution = lambda x, w: F.conv_transpose3d(x, w, output_padding=larger, **options)  # noqa: E731
+    check(convolution, x, w)
+    check_gradient(convolution, x, w)
+
+
+@pytest.mark.parametrize("dims", [(0,), (2,), (0, 3, 4), (0, 2, 3, 4)])
+def test_convolutions_in_space_of_symbolic_sizes(dims):
+    """A depth and a batch that are symbols together are not split into planes."""
+    block = lambda x, v, w: F.conv3d(F.relu(F.conv3d(x, v, padding=1)), w, stride=2, padding=1)  # noqa: E731
+    v, w = torch.randn(8, 3, 3, 3, 3), torch.randn(4, 8, 3, 3, 3)
+    torch._dynamo.reset()
+    compiled = torch.compile(block, backend="tilewright", fullgraph=True)
+    for size in (6, 9):
+        x = torch.randn([size if dim in dims else 5 if dim != 1 else 3 for dim in range(5)])
+        for dim in dims:
+            torch._dynamo.mark_dynamic(x, dim)
+        with torch.no_grad():
+            torch.testing.assert_close(compiled(x, v, w), block(x, v, w), atol=1e-4, rtol=1e-4)
+
+
+def test_residual_block_in_space():
+    """Norms between the convolutions are computed in the order of these."""
+    norm = lambda y: F.batch_norm(y, None, None, training=True)  # noqa: E731
+    block = lambda x, v, w: F.relu(norm(F.conv3d(F.relu(norm(F.conv3d(x, v, padding=1))), w, padding=1)) + x).mean((2, 3, 4))  # noqa: E731
+    x, v, w = torch.randn(2, 8, 4, 6, 6), torch.randn(8, 8, 3, 3, 3), torch.randn(8, 8, 3, 3, 3)
+    check(block, x, v, w)
+    check_gradient(block, x, v, w)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", ["plain", "causal", "bool", "float"])
 def test_attention(kind, dtype):

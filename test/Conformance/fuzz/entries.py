@@ -1,0 +1,170 @@
+"""The same graph through a file and the tilewright program: an exported model, an ONNX file, or MLIR.
+
+What the program gives is judged as what torch.compile gives is. Files take dense arguments and have no strides, gradients
+or memory that results share: results are laid out as eager's before they are compared.
+
+    pt2     tilewright.export, then `tilewright run model.pt2`
+    onnx    torch.onnx.export; onnxruntime judges what differs: where it differs as well, the exporter is to blame
+    mlir    `tilewright compile model.pt2 --emit=graph`, then `tilewright run` of that text
+"""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from judge import Run, call
+from program import Program
+from verdict import Wrong
+
+import tilewright
+
+THROUGH = ("pt2", "onnx", "mlir")
+PROGRAM = Path(tilewright.__file__).parents[2] / "bin" / "tilewright"
+SECONDS = 60
+
+
+class Refused(Exception):
+    """Not compiled, with a reason."""
+
+
+class NotExported(Exception):
+    """torch makes no file of the graph."""
+
+
+def as_inference(program: Program) -> Program:
+    """What of a graph a file can have."""
+    return replace(program, mode="inference", inputs=[replace(i, gradient=False) for i in program.inputs])
+
+
+def writes_an_input(program: Program) -> bool:
+    names = {i.name for i in program.inputs}
+    before, after = program.tensors(), program.tensors()
+    with torch.no_grad():
+        program.module(after)(*[after[i.name] for i in program.inputs if not i.parameter])
+    return any(after[name]._version != before[name]._version for name in names)
+
+
+def command(*words) -> str:
+    done = subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=SECONDS)
+    if done.returncode == 1 and "cannot be compiled:" in done.stderr:
+        raise Refused(done.stderr.partition("cannot be compiled:")[2])
+    if done.returncode:
+        raise RuntimeError(f"tilewright {words[0]} ended by {done.returncode}: {done.stderr[-500:]}")
+    return done.stdout
+
+
+def as_array(tensor: torch.Tensor) -> np.ndarray:
+    """bfloat16 is bytes to NumPy."""
+    dense = tensor.detach().contiguous()
+    return dense.view(torch.int16).numpy().view("V2") if dense.dtype == torch.bfloat16 else dense.numpy()
+
+
+def as_tensor(array: np.ndarray) -> torch.Tensor:
+    if array.dtype.kind == "V":
+        return torch.from_numpy(array.view(np.int16).copy()).view(torch.bfloat16).reshape(array.shape)
+    return torch.from_numpy(array.copy()).reshape(array.shape)
+
+
+def laid_out(tensor: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    """The same elements laid out as `like`; what has another shape or dtype, or differs between elements that share memory, as it is."""
+    if tensor.shape != like.shape or tensor.dtype != like.dtype or not tensor.numel():
+        return like if tensor.shape == like.shape and tensor.dtype == like.dtype else tensor
+    memory = torch.empty(like.untyped_storage().nbytes() // like.element_size(), dtype=like.dtype)
+    made = memory.as_strided(like.shape, like.stride(), like.storage_offset())
+    if not any(s == 0 and n > 1 for s, n in zip(like.stride(), like.shape)):
+        return made.copy_(tensor)
+    for place in np.ndindex(*like.shape):
+        made[place] = tensor[place]
+    return made if torch.equal(made.nan_to_num(), tensor.nan_to_num()) else tensor
+
+
+class FromFile:
+    """One program, exported once, in the place of judge.Compiled."""
+
+    fakes: list = []
+    apart: set[int] = set()
+
+    def __init__(self, program: Program, through: str):
+        self.program, self.through = program, through
+        self.folder = tempfile.TemporaryDirectory(prefix="fuzz-")
+        self.path: Path | None = None
+        self.peer = False  # onnxruntime in the program's place
+        self.names: list[str] = []
+        self.results: list[torch.Tensor] = []  # of the last call, as the program gave them
+        self.constants: dict[str, torch.Tensor] = {}  # of the graph itself, which MLIR has as arguments
+        self.declared: list[str] = []  # dtypes of the results of an ONNX file
+
+    def run(self, program: Program) -> Run:
+        want = call(program)
+        got = call(program, self.called)
+        self.results = got.tensors[: len(got.aliases)]
+        return Run([laid_out(ours, theirs) for ours, theirs in zip(got.tensors, want.tensors)], want.aliases, 0)
+
+    def called(self, module):
+        return lambda *arguments: self.of_file(module, [a.detach().contiguous() for a in arguments])
+
+    def export(self, module, arguments) -> None:
+        folder = Path(self.folder.name)
+        self.names = [i.name for i in self.program.inputs if not i.parameter]
+        if self.through == "onnx":
+            self.path = folder / "model.onnx"
+            try:
+                logging.disable(logging.ERROR)
+                made = torch.onnx.export(module, tuple(arguments), dynamo=True, verbose=False)
+                made.save(str(self.path))
+                self.names = [i.name for i in made.model.graph.inputs]
+                self.declared = [str(o.dtype.numpy()) for o in made.model.graph.outputs]
+            except Exception as error:
+                raise NotExported(f"{type(error).__name__}: {error}") from error
+            return
+        try:
+            made = tilewright.export(module, tuple(arguments), folder / "model.pt2")
+        except tilewright.ExportError as error:
+            raise Refused(str(error)) from error
+        except Exception as error:
+            raise NotExported(f"{type(error).__name__}: {error}") from error
+        self.path = folder / f"model.{self.through}"
+        self.constants = {name: value for name, value in made.constants.items() if isinstance(value, torch.Tensor)}
+        if self.through == "mlir":
+            command("compile", folder / "model.pt2", "--emit=graph", "-o", self.path)
+
+    def of_file(self, module, arguments) -> list[torch.Tensor]:
+        if self.path is None:
+            self.export(module, arguments)
+        given = dict(zip(self.names, arguments, strict=True))
+        if self.through == "mlir":
+            given |= dict(module.state_dict()) | self.constants
+        if self.peer:
+            import onnxruntime
+
+            return [as_tensor(a) for a in onnxruntime.InferenceSession(self.path).run(None, {n: as_array(t) for n, t in given.items()})]
+        with tempfile.TemporaryDirectory(dir=self.folder.name) as folder:
+            words = []
+            for number, (name, tensor) in enumerate(given.items()):
+                np.save(f"{folder}/{number}.npy", as_array(tensor))
+                words += ["--input", f"{name}={folder}/{number}.npy"]
+            said = command("run", self.path, *words, "--threads", self.program.threads, "--output", f"{folder}/results")
+            names = [line.split("(", 1)[1].split("):", 1)[0] for line in said.splitlines() if line.startswith("result ")]
+            return [as_tensor(np.load(f"{folder}/results/{name}.npy")) for name in names]
+
+
+def exporter_differs(compiled: FromFile, wrong: Wrong, judged) -> bool:
+    """Whether the file says what is wrong: by the dtypes of its results, or by what onnxruntime makes of it."""
+    if wrong.kind == "dtype":
+        return [str(t.dtype).removeprefix("torch.") for t in compiled.results] == compiled.declared
+    compiled.peer = True
+    try:
+        judged()
+    except Wrong:
+        return True
+    except Exception:
+        return False
+    finally:
+        compiled.peer = False
+    return False

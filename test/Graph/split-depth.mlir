@@ -1,0 +1,76 @@
+// RUN: tilewright-opt %s --tw-split-depth --canonicalize --split-input-file | FileCheck %s
+
+// The planes of three depths are the channels of one image.
+// CHECK-DAG: #[[$M0:.*]] = affine_map<() -> (0, 0, 0, 0, 0)>
+// CHECK-DAG: #[[$M1:.*]] = affine_map<() -> (0, 1, 0, 0, 0)>
+// CHECK-DAG: #[[$M2:.*]] = affine_map<() -> (0, 2, 0, 0, 0)>
+// CHECK-LABEL: func @forward
+// CHECK: %[[P:.*]] = tw.pad %arg0 {high = array<i64: 0, 1, 0, 0, 0>, low = array<i64: 0, 1, 0, 0, 0>
+// CHECK: %[[A:.*]] = tw.slice %[[P]] {offsets = #[[$M0]], strides = array<i64: 1, 1, 1, 1, 1>} : tensor<2x10x6x6x4xf32> -> tensor<2x8x6x6x4xf32>
+// CHECK: %[[B:.*]] = tw.slice %[[P]] {offsets = #[[$M1]]
+// CHECK: %[[C:.*]] = tw.slice %[[P]] {offsets = #[[$M2]]
+// CHECK: %[[J:.*]] = tw.concat %[[A]], %[[B]], %[[C]] {dim = 4 : i64}
+// CHECK: %[[I:.*]] = tw.reshape %[[J]] : tensor<2x8x6x6x12xf32> -> tensor<16x6x6x12xf32>
+// CHECK: %[[T:.*]] = tw.permute %arg1 {permutation = array<i64: 1, 2, 0, 3, 4>} : tensor<3x3x3x4x16xf32> -> tensor<3x3x3x4x16xf32>
+// CHECK: %[[W:.*]] = tw.reshape %[[T]] : tensor<3x3x3x4x16xf32> -> tensor<3x3x12x16xf32>
+// CHECK: %[[R:.*]] = tw.convolution %[[I]], %[[W]] {dilation = array<i64: 1, 1>, groups = 1 : i64, output_padding = array<i64: 0, 0>, padding = array<i64: 1, 1>, stride = array<i64: 2, 2>, tw.channels_last}
+// CHECK: tw.reshape %[[R]] : tensor<16x3x3x16xf32> -> tensor<2x8x3x3x16xf32>
+func.func @forward(%x: tensor<2x8x6x6x4xf32>, %w: tensor<3x3x3x4x16xf32>) -> tensor<2x8x3x3x16xf32> {
+  %0 = tw.convolution %x, %w {tw.channels_last, stride = array<i64: 1, 2, 2>, padding = array<i64: 1, 1, 1>, dilation = array<i64: 1, 1, 1>,
+    output_padding = array<i64: 0, 0, 0>, groups = 1 : i64} : (tensor<2x8x6x6x4xf32>, tensor<3x3x3x4x16xf32>) -> tensor<2x8x3x3x16xf32>
+  return %0 : tensor<2x8x3x3x16xf32>
+}
+
+// -----
+
+// One plane: nothing is joined. The stride along the depth is a slice.
+// CHECK-DAG: #[[$M0:.*]] = affine_map<() -> (0, 0, 0, 0, 0)>
+// CHECK-LABEL: func @one_plane
+// CHECK: tw.slice %arg0 {offsets = #[[$M0]], strides = array<i64: 1, 2, 1, 1, 1>} : tensor<1x8x6x6x4xf32> -> tensor<1x4x6x6x4xf32>
+// CHECK-NOT: tw.concat
+// CHECK: tw.convolution {{.*}} : (tensor<4x6x6x4xf32>, tensor<1x1x4x16xf32>) -> tensor<4x3x3x16xf32>
+func.func @one_plane(%x: tensor<1x8x6x6x4xf32>, %w: tensor<1x1x1x4x16xf32>) -> tensor<1x4x3x3x16xf32> {
+  %0 = tw.convolution %x, %w {tw.channels_last, stride = array<i64: 2, 2, 2>, padding = array<i64: 0, 0, 0>, dilation = array<i64: 1, 1, 1>,
+    output_padding = array<i64: 0, 0, 0>, groups = 1 : i64} : (tensor<1x8x6x6x4xf32>, tensor<1x1x1x4x16xf32>) -> tensor<1x4x3x3x16xf32>
+  return %0 : tensor<1x4x3x3x16xf32>
+}
+
+// -----
+
+// Transposed with a stride: even planes of the result meet two taps, odd ones one.
+// CHECK-DAG: #[[$M0:.*]] = affine_map<() -> (1, 0, 0, 0, 0)>
+// CHECK-DAG: #[[$M1:.*]] = affine_map<() -> (0, 0, 0, 0, 0)>
+// CHECK-LABEL: func @phases
+// CHECK: tw.slice %arg1 {offsets = #[[$M0]], strides = array<i64: 2, 1, 1, 1, 1>} : tensor<3x3x3x16x4xf32> -> tensor<1x3x3x16x4xf32>
+// CHECK: %[[E:.*]] = tw.convolution {{.*}}transposed{{.*}} : (tensor<4x3x3x16xf32>, tensor<3x3x16x4xf32>) -> tensor<4x6x6x4xf32>
+// CHECK: tw.slice %arg1 {offsets = #[[$M1]], strides = array<i64: 2, 1, 1, 1, 1>} : tensor<3x3x3x16x4xf32> -> tensor<2x3x3x16x4xf32>
+// CHECK: %[[O:.*]] = tw.convolution {{.*}}transposed{{.*}} : (tensor<4x3x3x32xf32>, tensor<3x3x32x4xf32>) -> tensor<4x6x6x4xf32>
+// CHECK: tw.concat {{.*}} {dim = 2 : i64} : (tensor<1x4x1x6x6x4xf32>, tensor<1x4x1x6x6x4xf32>) -> tensor<1x4x2x6x6x4xf32>
+func.func @phases(%x: tensor<1x4x3x3x16xf32>, %w: tensor<3x3x3x16x4xf32>) -> tensor<1x8x6x6x4xf32> {
+  %0 = tw.convolution %x, %w {tw.channels_last, transposed, stride = array<i64: 2, 2, 2>, padding = array<i64: 1, 1, 1>, dilation = array<i64: 1, 1, 1>,
+    output_padding = array<i64: 1, 1, 1>, groups = 1 : i64} : (tensor<1x4x3x3x16xf32>, tensor<3x3x3x16x4xf32>) -> tensor<1x8x6x6x4xf32>
+  return %0 : tensor<1x8x6x6x4xf32>
+}
+
+// -----
+
+// In groups: each has the channels of its own planes.
+// CHECK-LABEL: func @groups
+// CHECK: tw.concat {{.*}} {dim = 5 : i64} : (tensor<1x6x5x5x2x2xf32>, tensor<1x6x5x5x2x2xf32>) -> tensor<1x6x5x5x2x4xf32>
+// CHECK: tw.convolution {{.*}}groups = 2 : i64{{.*}} : (tensor<6x5x5x8xf32>, tensor<1x1x4x6xf32>) -> tensor<6x5x5x6xf32>
+func.func @groups(%x: tensor<1x8x5x5x4xf32>, %w: tensor<2x1x1x2x6xf32>) -> tensor<1x6x5x5x6xf32> {
+  %0 = tw.convolution %x, %w {tw.channels_last, stride = array<i64: 1, 1, 1>, padding = array<i64: 0, 0, 0>, dilation = array<i64: 2, 1, 1>,
+    output_padding = array<i64: 0, 0, 0>, groups = 2 : i64} : (tensor<1x8x5x5x4xf32>, tensor<2x1x1x2x6xf32>) -> tensor<1x6x5x5x6xf32>
+  return %0 : tensor<1x6x5x5x6xf32>
+}
+
+// -----
+
+// Depthwise: as it is.
+// CHECK-LABEL: func @depthwise
+// CHECK-NEXT: tw.convolution %arg0, %arg1
+func.func @depthwise(%x: tensor<1x8x5x5x4xf32>, %w: tensor<3x1x1x1x4xf32>) -> tensor<1x6x5x5x4xf32> {
+  %0 = tw.convolution %x, %w {tw.channels_last, stride = array<i64: 1, 1, 1>, padding = array<i64: 0, 0, 0>, dilation = array<i64: 1, 1, 1>,
+    output_padding = array<i64: 0, 0, 0>, groups = 4 : i64} : (tensor<1x8x5x5x4xf32>, tensor<3x1x1x1x4xf32>) -> tensor<1x6x5x5x4xf32>
+  return %0 : tensor<1x6x5x5x4xf32>
+}
