@@ -14,7 +14,9 @@
 // them, so that everything made for convolutions in a plane serves. A transposed convolution (the gradient by the
 // input) reads the planes in the other order. With a stride along the depth, planes of the result whose depths leave
 // the same remainder are one transposed convolution without that stride, by the taps that reach them, and these are
-// interleaved.
+// interleaved. The gradient by the weight sums over the planes of the input: each meets the planes of the result's
+// gradient that its taps lead to, which lie beside each other as filters; with a stride along the depth it sums over
+// those of the result.
 //
 // Not split: depthwise convolutions (their loops run over channels), a symbolic depth whose relation to the result's
 // is no constant, and symbolic depth and batch together (their product is no size).
@@ -26,6 +28,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tilewright/Passes.h"
 #include "tilewright/StageContract.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace tilewright {
 #define GEN_PASS_DEF_SPLITDEPTH
@@ -50,43 +53,87 @@ struct Planes {
 
 class DepthSplitter {
 public:
-  explicit DepthSplitter(ConvolutionOp op)
-      : op(op), builder(op), loc(op.getLoc()), groups(op.getGroups()), input(sizesOfValue(op.getInput())),
-        weight(sizesOfValue(op.getWeight())), result(sizesOfValue(op.getResult())) {}
+  explicit DepthSplitter(Operation *op) : op(op), builder(op), loc(op->getLoc()) {}
 
   void run() {
-    auto taps = dyn_cast<AffineConstantExpr>(weight[0]);
-    if (!taps || isDepthwise())
-      return;
-    const int64_t stride = op.getStride()[0], dilation = op.getDilation()[0], padding = op.getPadding()[0];
-    Value made;
-    if (!op.getTransposed()) {
-      Planes planes{{}, stride, result[1]};
-      for (int64_t t = 0; t < taps.getValue(); ++t)
-        planes.firsts.push_back(t * dilation - padding);
-      made = inPlanes(planes, op.getWeight());
-    } else if (stride == 1) {
-      Planes planes{{}, 1, result[1]};
-      for (int64_t t = 0; t < taps.getValue(); ++t)
-        planes.firsts.push_back(padding - t * dilation);
-      made = inPlanes(planes, op.getWeight());
-    } else if (dilation == 1) {
-      made = inPhases(taps.getValue(), stride, padding);
-    }
+    Value made = TypeSwitch<Operation *, Value>(op)
+                     .Case<ConvolutionOp>([&](ConvolutionOp op) { return split(op); })
+                     .Case<ConvolutionWeightGradOp>([&](ConvolutionWeightGradOp op) { return split(op); });
     if (!made)
       return;
-    op.getResult().replaceAllUsesWith(made);
-    op.erase();
+    op->getResult(0).replaceAllUsesWith(made);
+    op->erase();
   }
 
 private:
-  bool isDepthwise() {
-    AffineExpr all = getAffineConstantExpr(groups, op.getContext());
-    return groups > 1 && input.back() == all && result.back() == all;
+  Value split(ConvolutionOp op) {
+    groups = op.getGroups();
+    const Sizes result = sizesOfValue(op.getResult());
+    auto taps = dyn_cast<AffineConstantExpr>(sizesOfValue(op.getWeight())[0]);
+    if (!taps || isDepthwise(op.getInput(), op.getResult()))
+      return {};
+    const int64_t stride = op.getStride()[0], dilation = op.getDilation()[0], padding = op.getPadding()[0];
+    if (!op.getTransposed())
+      return inPlanes(op, forward(taps.getValue(), dilation, padding, stride, result[1]), op.getWeight());
+    if (stride == 1)
+      return inPlanes(op, backward(taps.getValue(), dilation, padding, result[1]), op.getWeight());
+    return dilation == 1 ? inPhases(op, taps.getValue(), stride, padding) : Value();
   }
 
-  AffineExpr constant(int64_t value) { return getAffineConstantExpr(value, op.getContext()); }
-  Type element() { return cast<RankedTensorType>(op.getInput().getType()).getElementType(); }
+  Value split(ConvolutionWeightGradOp op) {
+    groups = op.getGroups();
+    const Sizes input = sizesOfValue(op.getInput()), grad = sizesOfValue(op.getGrad()),
+                result = sizesOfValue(op.getResult());
+    auto taps = dyn_cast<AffineConstantExpr>(result[0]);
+    if (!taps || isDepthwise(op.getInput(), op.getGrad()))
+      return {};
+    const int64_t count = taps.getValue(), stride = op.getStride()[0], dilation = op.getDilation()[0],
+                  padding = op.getPadding()[0];
+    const bool ofInput = stride == 1; // the sum is over the planes of the input
+    Value images =
+        ofInput ? planesOf(op.getInput()) : windows(op.getInput(), forward(count, dilation, padding, stride, grad[1]));
+    Value grads =
+        ofInput ? windows(op.getGrad(), backward(count, dilation, padding, input[1])) : planesOf(op.getGrad());
+    if (!images || !grads)
+      return {};
+    // Height, width, channels of a group, filters: the taps of the depth are groups of either.
+    Sizes flat{result[1], result[2], ofInput ? result[3] : result[3] * count, ofInput ? result[4] * count : result[4]};
+    auto rest = [](ArrayRef<int64_t> values) { return values.drop_front(); };
+    auto plane = ConvolutionWeightGradOp::create(builder, loc, typeOf(flat), images, grads, rest(op.getStride()),
+                                                 rest(op.getPadding()), rest(op.getDilation()), groups);
+    plane->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    Sizes parts{result[1], result[2]};
+    if (ofInput)
+      parts.append({result[3], constant(groups), constant(count), result[4].floorDiv(groups)});
+    else
+      parts.append({constant(count), result[3], result[4]});
+    return reshaped(turned(reshaped(plane, parts),
+                           ofInput ? ArrayRef<int64_t>{4, 0, 1, 2, 3, 5} : ArrayRef<int64_t>{2, 0, 1, 3, 4}),
+                    result);
+  }
+
+  /// The planes of the input that those of a convolution's result meet.
+  static Planes forward(int64_t taps, int64_t dilation, int64_t padding, int64_t stride, AffineExpr count) {
+    Planes planes{{}, stride, count};
+    for (int64_t t = 0; t < taps; ++t)
+      planes.firsts.push_back(t * dilation - padding);
+    return planes;
+  }
+  /// The planes of the result, without a stride, that those of the input are met by.
+  static Planes backward(int64_t taps, int64_t dilation, int64_t padding, AffineExpr count) {
+    Planes planes{{}, 1, count};
+    for (int64_t t = 0; t < taps; ++t)
+      planes.firsts.push_back(padding - t * dilation);
+    return planes;
+  }
+
+  bool isDepthwise(Value input, Value result) {
+    return groups > 1 && sizesOfValue(input).back() == constant(groups) &&
+           sizesOfValue(result).back() == constant(groups);
+  }
+
+  AffineExpr constant(int64_t value) { return getAffineConstantExpr(value, op->getContext()); }
+  Type element() { return cast<RankedTensorType>(op->getOperand(0).getType()).getElementType(); }
   RankedTensorType typeOf(ArrayRef<AffineExpr> sizes) { return tensorWithSizes(sizes, element()); }
   Value reshaped(Value value, ArrayRef<AffineExpr> sizes) {
     return value.getType() == typeOf(sizes) ? value : ReshapeOp::create(builder, loc, typeOf(sizes), value).getResult();
@@ -99,7 +146,7 @@ private:
     offsets[dim] = constant(first);
     steps[dim] = step;
     sizes[dim] = count;
-    return SliceOp::create(builder, loc, typeOf(sizes), value, AffineMap::get(0, 0, offsets, op.getContext()), steps);
+    return SliceOp::create(builder, loc, typeOf(sizes), value, AffineMap::get(0, 0, offsets, op->getContext()), steps);
   }
   Value joined(ArrayRef<Value> values, unsigned dim) {
     if (values.size() == 1)
@@ -109,42 +156,50 @@ private:
     return ConcatOp::create(builder, loc, typeOf(sizes), values, dim);
   }
 
-  /// batch x depth as one size; null where no size says it.
-  AffineExpr images(AffineExpr depth) {
-    if (!isa<AffineConstantExpr>(input[0]) && !isa<AffineConstantExpr>(depth))
-      return {};
-    return input[0] * depth;
+  Value turned(Value value, ArrayRef<int64_t> order) {
+    Sizes from = sizesOfValue(value), to;
+    for (int64_t dim : order)
+      to.push_back(from[dim]);
+    return PermuteOp::create(builder, loc, typeOf(to), value, builder.getDenseI64ArrayAttr(order));
   }
 
-  /// The input with so many planes of zeros around it that all taps read inside; null where that is not known.
-  Value surrounded(const Planes &planes, int64_t &before) {
+  /// batch x depth x height x width x channels as images; null where batch x depth is no size.
+  Value planesOf(Value value) {
+    Sizes sizes = sizesOfValue(value);
+    if (!isa<AffineConstantExpr>(sizes[0]) && !isa<AffineConstantExpr>(sizes[1]))
+      return {};
+    return reshaped(value, {sizes[0] * sizes[1], sizes[2], sizes[3], sizes[4]});
+  }
+
+  /// `value` with so many planes of zeros around it that all taps read inside; null where that is not known.
+  Value surrounded(Value value, const Planes &planes, int64_t &before) {
+    Sizes sizes = sizesOfValue(value);
     const int64_t least = *llvm::min_element(planes.firsts), most = *llvm::max_element(planes.firsts);
     auto behind =
-        dyn_cast<AffineConstantExpr>(canonicalSize((planes.count - 1) * planes.step + constant(most) + 1 - input[1]));
+        dyn_cast<AffineConstantExpr>(canonicalSize((planes.count - 1) * planes.step + constant(most) + 1 - sizes[1]));
     if (!behind)
       return {};
-    SmallVector<int64_t> low(input.size(), 0), high(low);
+    SmallVector<int64_t> low(sizes.size(), 0), high(low);
     before = low[1] = std::max<int64_t>(0, -least);
     high[1] = std::max<int64_t>(0, behind.getValue());
     if (low[1] == 0 && high[1] == 0)
-      return op.getInput();
-    Sizes sizes(input);
+      return value;
     sizes[1] = sizes[1] + (low[1] + high[1]);
-    return PadOp::create(builder, loc, typeOf(sizes), op.getInput(), low, high,
+    return PadOp::create(builder, loc, typeOf(sizes), value, low, high,
                          cast<TypedAttr>(builder.getZeroAttr(element())));
   }
 
-  /// The planes as images whose channels are those of all taps, group by group.
-  Value windows(const Planes &planes) {
+  /// The planes as images whose channels are those of all taps, group by group; null where they are not known.
+  Value windows(Value value, const Planes &planes) {
     int64_t before = 0;
-    AffineExpr all = images(planes.count);
-    Value whole = all ? surrounded(planes, before) : Value();
+    Value whole = surrounded(value, planes, before);
     if (!whole)
       return {};
     SmallVector<Value> taps;
     for (int64_t first : planes.firsts)
       taps.push_back(sliced(whole, 1, first + before, planes.step, planes.count));
-    Sizes sizes = sizesOfValue(taps.front());
+    Sizes sizes = sizesOfValue(taps.front()), all(sizes);
+    all[4] = sizes[4] * int64_t(taps.size());
     const bool regroup = groups > 1 && taps.size() > 1;
     if (regroup) {
       Sizes split(sizes);
@@ -153,51 +208,46 @@ private:
       for (Value &tap : taps)
         tap = reshaped(tap, split);
     }
-    Value both = joined(taps, regroup ? 5 : 4);
-    return reshaped(both, {all, sizes[2], sizes[3], sizes[4] * int64_t(taps.size())});
+    return planesOf(reshaped(joined(taps, regroup ? 5 : 4), all));
   }
 
   /// The weight of a convolution in a plane by windows() of as many taps.
-  Value flatWeight(Value taps) {
+  Value flatWeight(ConvolutionOp op, Value taps) {
     Sizes sizes = sizesOfValue(taps); // depth, height, width, channels of a group (of all, transposed), filters
     Sizes flat{sizes[1], sizes[2], sizes[3] * sizes[0], sizes[4]};
     if (sizes[0] == constant(1))
       return reshaped(taps, flat);
-    SmallVector<int64_t> order{1, 2, 0, 3, 4};
-    if (op.getTransposed() && groups > 1) {
-      sizes = {sizes[0], sizes[1], sizes[2], constant(groups), sizes[3].floorDiv(groups), sizes[4]};
-      taps = reshaped(taps, sizes);
-      order = {1, 2, 3, 0, 4, 5};
-    }
-    Sizes turned;
-    for (int64_t from : order)
-      turned.push_back(sizes[from]);
-    return reshaped(PermuteOp::create(builder, loc, typeOf(turned), taps, builder.getDenseI64ArrayAttr(order)), flat);
+    if (!op.getTransposed() || groups == 1)
+      return reshaped(turned(taps, {1, 2, 0, 3, 4}), flat);
+    Sizes split{sizes[0], sizes[1], sizes[2], constant(groups), sizes[3].floorDiv(groups), sizes[4]};
+    return reshaped(turned(reshaped(taps, split), {1, 2, 3, 0, 4, 5}), flat);
   }
 
   /// The planes' convolution with the taps of `weight`, as batch x count x height x width x filters; null where
   /// windows() are none.
-  Value inPlanes(const Planes &planes, Value weight) {
-    Value images = windows(planes);
+  Value inPlanes(ConvolutionOp op, const Planes &planes, Value weight) {
+    Value images = windows(op.getInput(), planes);
     if (!images)
       return {};
+    const Sizes result = sizesOfValue(op.getResult());
     Sizes sizes{sizesOfValue(images)[0], result[2], result[3], result[4]};
     auto rest = [](ArrayRef<int64_t> values) { return values.drop_front(); };
-    auto plane = ConvolutionOp::create(builder, loc, typeOf(sizes), images, flatWeight(weight), rest(op.getStride()),
-                                       rest(op.getPadding()), rest(op.getDilation()), op.getTransposed(),
-                                       rest(op.getOutputPadding()), groups);
+    auto plane = ConvolutionOp::create(builder, loc, typeOf(sizes), images, flatWeight(op, weight),
+                                       rest(op.getStride()), rest(op.getPadding()), rest(op.getDilation()),
+                                       op.getTransposed(), rest(op.getOutputPadding()), groups);
     plane->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     return reshaped(plane, {result[0], planes.count, result[2], result[3], result[4]});
   }
 
   /// A transposed convolution with a stride along the depth. Plane stride * m + rest of the result meets, by the taps
   /// phase, phase + stride, ..., the planes m + ahead, m + ahead - 1, ... of the input.
-  Value inPhases(int64_t taps, int64_t stride, int64_t padding) {
+  Value inPhases(ConvolutionOp op, int64_t taps, int64_t stride, int64_t padding) {
+    const Sizes result = sizesOfValue(op.getResult());
     const AffineExpr count = canonicalSize(result[1].ceilDiv(stride));
     SmallVector<Value> phases;
     for (int64_t rest = 0; rest < stride; ++rest) {
       const int64_t phase = llvm::mod(rest + padding, stride), ahead = (rest + padding - phase) / stride;
-      const int64_t reached = std::max<int64_t>(0, llvm::divideCeil(taps - phase, stride));
+      const int64_t reached = std::max<int64_t>(0, llvm::divideCeilSigned(taps - phase, stride));
       Sizes sizes{result[0], count, constant(1), result[2], result[3], result[4]};
       Value part;
       if (reached == 0) {
@@ -207,10 +257,8 @@ private:
             ConstantOp::create(builder, loc, scalarType, DenseElementsAttr::get(scalarType, ArrayRef<Attribute>{zero}));
         part = BroadcastOp::create(builder, loc, typeOf(sizes), scalar);
       } else {
-        Planes planes{{}, 1, count};
-        for (int64_t j = 0; j < reached; ++j)
-          planes.firsts.push_back(ahead - j);
-        part = inPlanes(planes, sliced(op.getWeight(), 0, phase, stride, constant(reached)));
+        part = inPlanes(op, backward(reached, 1, ahead, count),
+                        sliced(op.getWeight(), 0, phase, stride, constant(reached)));
         if (!part)
           return {};
         part = reshaped(part, sizes);
@@ -221,23 +269,23 @@ private:
     return sliced(all, 1, 0, 1, result[1]);
   }
 
-  ConvolutionOp op;
+  Operation *op;
   OpBuilder builder;
   Location loc;
-  int64_t groups;
-  Sizes input, weight, result;
+  int64_t groups = 1;
 };
 
 struct SplitDepth : impl::SplitDepthBase<SplitDepth> {
   void runOnOperation() override {
     if (failed(requireForm(getOperation(), IRForm::Graph, getArgument())))
       return signalPassFailure();
-    SmallVector<ConvolutionOp> found;
-    getOperation().walk([&](ConvolutionOp op) {
-      if (op->hasAttr(channelsLastAttrName) && cast<RankedTensorType>(op.getInput().getType()).getRank() == 5)
+    SmallVector<Operation *> found;
+    getOperation().walk([&](Operation *op) {
+      if (isa<ConvolutionOp, ConvolutionWeightGradOp>(op) && op->hasAttr(channelsLastAttrName) &&
+          cast<RankedTensorType>(op->getOperand(0).getType()).getRank() == 5)
         found.push_back(op);
     });
-    for (ConvolutionOp op : found)
+    for (Operation *op : found)
       DepthSplitter(op).run();
   }
 };

@@ -74,3 +74,30 @@ func.func @depthwise(%x: tensor<1x8x5x5x4xf32>, %w: tensor<3x1x1x1x4xf32>) -> te
     output_padding = array<i64: 0, 0, 0>, groups = 4 : i64} : (tensor<1x8x5x5x4xf32>, tensor<3x1x1x1x4xf32>) -> tensor<1x6x5x5x4xf32>
   return %0 : tensor<1x6x5x5x4xf32>
 }
+
+// -----
+
+// The gradient by the weight sums over the input's planes; the gradient's planes are filters beside each other.
+// CHECK-LABEL: func @weight
+// CHECK: %[[X:.*]] = tw.reshape %arg0 : tensor<2x8x6x6x4xf32> -> tensor<16x6x6x4xf32>
+// CHECK: %[[J:.*]] = tw.concat {{.*}} {dim = 4 : i64} : (tensor<2x8x6x6x5xf32>, tensor<2x8x6x6x5xf32>, tensor<2x8x6x6x5xf32>) -> tensor<2x8x6x6x15xf32>
+// CHECK: %[[G:.*]] = tw.reshape %[[J]] : tensor<2x8x6x6x15xf32> -> tensor<16x6x6x15xf32>
+// CHECK: %[[P:.*]] = tw.convolution_weight_grad %[[X]], %[[G]] {{.*}} -> tensor<3x3x4x15xf32>
+// CHECK: %[[R:.*]] = tw.reshape %[[P]] : tensor<3x3x4x15xf32> -> tensor<3x3x4x1x3x5xf32>
+// CHECK: tw.permute %[[R]] {permutation = array<i64: 4, 0, 1, 2, 3, 5>}
+func.func @weight(%x: tensor<2x8x6x6x4xf32>, %g: tensor<2x8x6x6x5xf32>) -> tensor<3x3x3x4x5xf32> {
+  %0 = tw.convolution_weight_grad %x, %g {tw.channels_last, stride = array<i64: 1, 1, 1>, padding = array<i64: 1, 1, 1>, dilation = array<i64: 1, 1, 1>,
+    groups = 1 : i64} : (tensor<2x8x6x6x4xf32>, tensor<2x8x6x6x5xf32>) -> tensor<3x3x3x4x5xf32>
+  return %0 : tensor<3x3x3x4x5xf32>
+}
+
+// -----
+
+// With a stride along the depth it sums over the planes of the result.
+// CHECK-LABEL: func @weight_with_stride
+// CHECK: tw.convolution_weight_grad {{.*}} : (tensor<8x6x6x12xf32>, tensor<8x6x6x5xf32>) -> tensor<3x3x12x5xf32>
+func.func @weight_with_stride(%x: tensor<2x8x6x6x4xf32>, %g: tensor<2x4x6x6x5xf32>) -> tensor<3x3x3x4x5xf32> {
+  %0 = tw.convolution_weight_grad %x, %g {tw.channels_last, stride = array<i64: 2, 1, 1>, padding = array<i64: 1, 1, 1>, dilation = array<i64: 1, 1, 1>,
+    groups = 1 : i64} : (tensor<2x8x6x6x4xf32>, tensor<2x4x6x6x5xf32>) -> tensor<3x3x3x4x5xf32>
+  return %0 : tensor<3x3x3x4x5xf32>
+}
