@@ -103,13 +103,25 @@ private:
                                                  rest(op.getPadding()), rest(op.getDilation()), groups);
     plane->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     Sizes parts{result[1], result[2]};
-    if (ofInput)
+    SmallVector<int64_t> order{2, 0, 1, 3, 4}; // of the result's dimensions among the parts
+    if (ofInput && groups > 1) {
       parts.append({result[3], constant(groups), constant(count), result[4].floorDiv(groups)});
-    else
+      order = {4, 0, 1, 2, 3, 5};
+    } else if (ofInput) {
+      parts.append({result[3], constant(count), result[4]});
+      order = {3, 0, 1, 2, 4};
+    } else {
       parts.append({constant(count), result[3], result[4]});
-    return reshaped(turned(reshaped(plane, parts),
-                           ofInput ? ArrayRef<int64_t>{4, 0, 1, 2, 3, 5} : ArrayRef<int64_t>{2, 0, 1, 3, 4}),
-                    result);
+    }
+    Value gradient = reshaped(plane, parts);
+    if (int64_t(order.size()) == int64_t(result.size())) // the user's order at once
+      for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
+        if (auto permute = dyn_cast<PermuteOp>(user)) {
+          permute.getResult().replaceAllUsesWith(
+              turned(gradient, llvm::map_to_vector(permute.getPermutation(), [&](int64_t dim) { return order[dim]; })));
+          permute.erase();
+        }
+    return reshaped(turned(gradient, order), result);
   }
 
   /// The planes of the input that those of a convolution's result meet.
@@ -156,11 +168,36 @@ private:
     return ConcatOp::create(builder, loc, typeOf(sizes), values, dim);
   }
 
-  Value turned(Value value, ArrayRef<int64_t> order) {
-    Sizes from = sizesOfValue(value), to;
+  /// Dimension i of the result is dimension order[i] of the value. Neighbours that stay neighbours are moved as one.
+  Value turned(Value value, ArrayRef<int64_t> wanted) {
+    SmallVector<int64_t> order(wanted);
+    if (auto inner = value.getDefiningOp<PermuteOp>()) {
+      for (int64_t &dim : order)
+        dim = inner.getPermutation()[dim];
+      value = inner.getInput();
+    }
+    const Sizes from = sizesOfValue(value);
+    SmallVector<SmallVector<int64_t>> runs; // dimensions of the value, in the order of the result
+    for (int64_t dim : order)
+      if (!runs.empty() && runs.back().back() + 1 == dim && isa<AffineConstantExpr>(from[dim]))
+        runs.back().push_back(dim);
+      else
+        runs.push_back({dim});
+    SmallVector<int64_t> places = llvm::to_vector(llvm::seq<int64_t>(runs.size())), merged(runs.size());
+    llvm::sort(places, [&](int64_t x, int64_t y) { return runs[x].front() < runs[y].front(); });
+    Sizes flat(runs.size()), flatTurned(runs.size()), to;
+    for (auto [at, run] : llvm::enumerate(places)) {
+      merged[run] = at;
+      flat[at] = constant(1);
+      for (int64_t dim : runs[run])
+        flat[at] = flat[at] * from[dim];
+      flatTurned[run] = flat[at];
+    }
     for (int64_t dim : order)
       to.push_back(from[dim]);
-    return PermuteOp::create(builder, loc, typeOf(to), value, builder.getDenseI64ArrayAttr(order));
+    return reshaped(PermuteOp::create(builder, loc, typeOf(flatTurned), reshaped(value, flat),
+                                      builder.getDenseI64ArrayAttr(merged)),
+                    to);
   }
 
   /// batch x depth x height x width x channels as images; null where batch x depth is no size.

@@ -11,8 +11,9 @@
 // CHECK: %[[C:.*]] = tw.slice %[[P]] {offsets = #[[$M2]]
 // CHECK: %[[J:.*]] = tw.concat %[[A]], %[[B]], %[[C]] {dim = 4 : i64}
 // CHECK: %[[I:.*]] = tw.reshape %[[J]] : tensor<2x8x6x6x12xf32> -> tensor<16x6x6x12xf32>
-// CHECK: %[[T:.*]] = tw.permute %arg1 {permutation = array<i64: 1, 2, 0, 3, 4>} : tensor<3x3x3x4x16xf32> -> tensor<3x3x3x4x16xf32>
-// CHECK: %[[W:.*]] = tw.reshape %[[T]] : tensor<3x3x3x4x16xf32> -> tensor<3x3x12x16xf32>
+// CHECK: %[[D:.*]] = tw.reshape %arg1 : tensor<3x3x3x4x16xf32> -> tensor<3x9x64xf32>
+// CHECK: %[[T:.*]] = tw.permute %[[D]] {permutation = array<i64: 1, 0, 2>} : tensor<3x9x64xf32> -> tensor<9x3x64xf32>
+// CHECK: %[[W:.*]] = tw.reshape %[[T]] : tensor<9x3x64xf32> -> tensor<3x3x12x16xf32>
 // CHECK: %[[R:.*]] = tw.convolution %[[I]], %[[W]] {dilation = array<i64: 1, 1>, groups = 1 : i64, output_padding = array<i64: 0, 0>, padding = array<i64: 1, 1>, stride = array<i64: 2, 2>, tw.channels_last}
 // CHECK: tw.reshape %[[R]] : tensor<16x3x3x16xf32> -> tensor<2x8x3x3x16xf32>
 func.func @forward(%x: tensor<2x8x6x6x4xf32>, %w: tensor<3x3x3x4x16xf32>) -> tensor<2x8x3x3x16xf32> {
@@ -83,8 +84,8 @@ func.func @depthwise(%x: tensor<1x8x5x5x4xf32>, %w: tensor<3x1x1x1x4xf32>) -> te
 // CHECK: %[[J:.*]] = tw.concat {{.*}} {dim = 4 : i64} : (tensor<2x8x6x6x5xf32>, tensor<2x8x6x6x5xf32>, tensor<2x8x6x6x5xf32>) -> tensor<2x8x6x6x15xf32>
 // CHECK: %[[G:.*]] = tw.reshape %[[J]] : tensor<2x8x6x6x15xf32> -> tensor<16x6x6x15xf32>
 // CHECK: %[[P:.*]] = tw.convolution_weight_grad %[[X]], %[[G]] {{.*}} -> tensor<3x3x4x15xf32>
-// CHECK: %[[R:.*]] = tw.reshape %[[P]] : tensor<3x3x4x15xf32> -> tensor<3x3x4x1x3x5xf32>
-// CHECK: tw.permute %[[R]] {permutation = array<i64: 4, 0, 1, 2, 3, 5>}
+// CHECK: %[[R:.*]] = tw.reshape %[[P]] : tensor<3x3x4x15xf32> -> tensor<36x3x5xf32>
+// CHECK: tw.permute %[[R]] {permutation = array<i64: 1, 0, 2>} : tensor<36x3x5xf32> -> tensor<3x36x5xf32>
 func.func @weight(%x: tensor<2x8x6x6x4xf32>, %g: tensor<2x8x6x6x5xf32>) -> tensor<3x3x3x4x5xf32> {
   %0 = tw.convolution_weight_grad %x, %g {tw.channels_last, stride = array<i64: 1, 1, 1>, padding = array<i64: 1, 1, 1>, dilation = array<i64: 1, 1, 1>,
     groups = 1 : i64} : (tensor<2x8x6x6x4xf32>, tensor<2x8x6x6x5xf32>) -> tensor<3x3x3x4x5xf32>
@@ -100,4 +101,18 @@ func.func @weight_with_stride(%x: tensor<2x8x6x6x4xf32>, %g: tensor<2x4x6x6x5xf3
   %0 = tw.convolution_weight_grad %x, %g {tw.channels_last, stride = array<i64: 2, 1, 1>, padding = array<i64: 1, 1, 1>, dilation = array<i64: 1, 1, 1>,
     groups = 1 : i64} : (tensor<2x8x6x6x4xf32>, tensor<2x4x6x6x5xf32>) -> tensor<3x3x3x4x5xf32>
   return %0 : tensor<3x3x3x4x5xf32>
+}
+
+// -----
+
+// The user's order at once; neighbours that stay neighbours are one dimension.
+// CHECK-LABEL: func @weight_in_order
+// CHECK: %[[R:.*]] = tw.reshape %{{.*}} : tensor<3x3x4x15xf32> -> tensor<9x12x5xf32>
+// CHECK: tw.permute %[[R]] {permutation = array<i64: 2, 1, 0>} : tensor<9x12x5xf32> -> tensor<5x12x9xf32>
+// CHECK-NOT: tw.permute
+func.func @weight_in_order(%x: tensor<2x8x6x6x4xf32>, %g: tensor<2x8x6x6x5xf32>) -> tensor<5x4x3x3x3xf32> {
+  %0 = tw.convolution_weight_grad %x, %g {tw.channels_last, stride = array<i64: 1, 1, 1>, padding = array<i64: 1, 1, 1>, dilation = array<i64: 1, 1, 1>,
+    groups = 1 : i64} : (tensor<2x8x6x6x4xf32>, tensor<2x8x6x6x5xf32>) -> tensor<3x3x3x4x5xf32>
+  %1 = tw.permute %0 {permutation = array<i64: 4, 3, 0, 1, 2>} : tensor<3x3x3x4x5xf32> -> tensor<5x4x3x3x3xf32>
+  return %1 : tensor<5x4x3x3x3xf32>
 }

@@ -105,6 +105,40 @@ def convnext(batch: int = 1) -> Workload:
     return Workload(model.to(memory_format=torch.channels_last), {"pixel_values": pixels.to(memory_format=torch.channels_last)})
 
 
+class VideoBlock(torch.nn.Module):
+    def __init__(self, channels: int, filters: int, stride: int):
+        super().__init__()
+        self.first = torch.nn.Conv3d(channels, filters, 3, stride, 1, bias=False)
+        self.second = torch.nn.Conv3d(filters, filters, 3, 1, 1, bias=False)
+        self.first_norm, self.second_norm = torch.nn.BatchNorm3d(filters), torch.nn.BatchNorm3d(filters)
+        beside = (torch.nn.Conv3d(channels, filters, 1, stride, bias=False), torch.nn.BatchNorm3d(filters)) if stride > 1 else ()
+        self.beside = torch.nn.Sequential(*beside)
+
+    def forward(self, x):
+        return F.relu(self.second_norm(self.second(F.relu(self.first_norm(self.first(x))))) + self.beside(x))
+
+
+class VideoNet(torch.nn.Module):
+    """The layers of a residual network of 18 layers in space and time. Source: Tran et al., "A Closer Look at Spatiotemporal
+    Convolutions for Action Recognition", 2018 (R3D)."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem = torch.nn.Conv3d(3, 64, (3, 7, 7), (1, 2, 2), (1, 3, 3), bias=False)
+        self.norm = torch.nn.BatchNorm3d(64)
+        sizes = [(64, 64, 1), (64, 128, 2), (128, 256, 2), (256, 512, 2)]
+        self.blocks = torch.nn.Sequential(*(block for channels, filters, stride in sizes
+                                            for block in (VideoBlock(channels, filters, stride), VideoBlock(filters, filters, 1))))  # fmt: skip
+        self.classes = torch.nn.Linear(512, 400)
+
+    def forward(self, frames):
+        return self.classes(self.blocks(F.relu(self.norm(self.stem(frames)))).mean((2, 3, 4)))
+
+
+def video(frames: int = 8, training: bool = False) -> Workload:
+    return Workload(VideoNet(), {"frames": torch.randn(1, 3, frames, 112, 112)}, training)
+
+
 # -- blocks
 
 
@@ -208,9 +242,11 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "mobilenet": mobilenet,
     "mobilenet-b8": lambda: mobilenet(8),
     "convnext": convnext,
+    "video": video,
     "bert-train": lambda: bert(4, training=True),
     "resnet50-train": lambda: resnet50(4, channels_last=False, training=True),
     "resnet50-train-nhwc": lambda: resnet50(4, training=True),
+    "video-train": lambda: video(training=True),
     "adamw-bert": lambda: update(functools.partial(torch.optim.AdamW, lr=1e-4)),
     "sgd-bert": lambda: update(functools.partial(torch.optim.SGD, lr=1e-4, momentum=0.9)),
     "softmax": softmax,
