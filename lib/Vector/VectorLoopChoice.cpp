@@ -114,6 +114,8 @@ VectorLoop chooseVectorLoop(linalg::LinalgOp op, int64_t lanes) {
   for (unsigned loop = 0; loop < op.getNumLoops(); ++loop) {
     bool reduction = iterators[loop] == utils::IteratorType::reduction;
     int64_t size = sizes[loop];
+    if (size == 0) // nothing runs
+      return {};
     if (size == 1 || (reduction && !combines))
       continue;
     bool possible = true;

@@ -212,3 +212,16 @@ func.func @apart(%a: memref<64xf32, strided<[2], offset: 1>>, %b: memref<64xf32,
   }
   return
 }
+
+// A loop over nothing has no vectors.
+// CHECK-LABEL: func @nothing
+// CHECK-NOT: vector.
+// CHECK: return
+func.func @nothing(%x: memref<3x0xf32>, %y: memref<3x0xf32>) attributes {tw.kernel} {
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : memref<3x0xf32>) outs(%y : memref<3x0xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %v = math.exp %a : f32
+    linalg.yield %v : f32
+  }
+  return
+}
