@@ -93,7 +93,9 @@ def FormKernels : Pass<"tw-form-kernels", "::mlir::ModuleOp"> {
     Option<"columnsToSpan", "columns-to-span", "int64_t", "2048",
       "Columns of a product of which a kernel may have whole rows, for a reduction behind it">,
     Option<"readSlices", "read-slices", "bool", "false",
-      "Dense slices, many of one tensor, stay in @main and are operands of kernels, which are then equal">];
+      "Dense slices, many of one tensor, stay in @main and are operands of kernels, which are then equal">,
+    Option<"computePieces", "compute-pieces", "bool", "false",
+      "What makes, element by element, one of a few parts of a concatenation is computed in its kernel">];
 }
 
 def MarkInPlace : Pass<"tw-mark-in-place", "::mlir::ModuleOp"> {

@@ -53,6 +53,7 @@ struct KernelLimits {
   int64_t mostProducts = 4;     ///< whose results are combined element by element
   int64_t columnsToSpan = 2048; ///< of a product, of which a kernel has whole rows for a reduction behind it
   bool readSlices = false; ///< operands are slices where kernels differ in nothing else: a launch has their offsets
+  bool computePieces = false; ///< what makes a part of a concatenation element by element is in its kernel
   bool fuseSingleAttention = true; ///< attention of f32 is one kernel; else its products and its softmax are several
 };
 /// tw -> linalg, tw_tile; kernels formed. Alive after: linalg, tw_tile, tensor, arith, math, affine, func.

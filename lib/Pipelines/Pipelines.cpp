@@ -49,7 +49,7 @@ void buildStructuredStage(OpPassManager &pm, bool keepRoundings, const KernelLim
   pm.addNestedPass<func::FuncOp>(createCSEPass());
   pm.addNestedPass<func::FuncOp>(createInlineElementwise());
   pm.addNestedPass<func::FuncOp>(createMaterializeViews());
-  pm.addPass(createFormKernels({limits.mostProducts, limits.columnsToSpan, limits.readSlices}));
+  pm.addPass(createFormKernels({limits.mostProducts, limits.columnsToSpan, limits.readSlices, limits.computePieces}));
   pm.addPass(createMarkInPlace());
   pm.addPass(createVerifyStructured());
 }

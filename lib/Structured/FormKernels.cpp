@@ -15,9 +15,10 @@
 // One algorithm for all targets, whose limits are options: ops are visited from the last to the first; each joins the
 // kernel of its users when all members can still be cut into common rows (dialects/Tile/Rows.h), otherwise it anchors a
 // kernel of its own. A kernel has one contraction, or some products whose results are combined element by element (the
-// gate and the values of a gated feed-forward layer, the two products of a recurrent cell), or a scatter and what makes
-// its rows. Each edge that stays between kernels gets a reason (remark "FormKernels", category "fusion", and the module
-// attribute tw.decisions). On exit @main holds calls, views and constants only, and equal kernels are one function.
+// gate and the values of a gated feed-forward layer, the two products of a recurrent cell), a scatter and what makes
+// its rows, or a concatenation and what makes its parts element by element. Each edge that stays between kernels gets a
+// reason (remark "FormKernels", category "fusion", and the module attribute tw.decisions). On exit @main holds calls,
+// views and constants only, and equal kernels are one function.
 //
 // Tests: test/Structured/form-kernels.mlir, test/Structured/form-columns.mlir, test/Structured/form-grouped.mlir,
 // test/Structured/form-products.mlir, test/Structured/form-scatter.mlir
@@ -30,6 +31,7 @@
 #include "lib/Structured/OutlineKernels.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Pass/Pass.h"
 #include "tilewright/Passes.h"
@@ -75,8 +77,9 @@ void separateFills(func::FuncOp main) {
 
 class Clustering {
 public:
-  Clustering(func::FuncOp main, Builder &builder, int64_t mostProducts, int64_t columnsToSpan)
-      : main(main), builder(builder), mostProducts(mostProducts), columnsToSpan(columnsToSpan) {}
+  Clustering(func::FuncOp main, Builder &builder, int64_t mostProducts, int64_t columnsToSpan, bool computePieces)
+      : main(main), builder(builder), mostProducts(mostProducts), columnsToSpan(columnsToSpan),
+        computePieces(computePieces) {}
 
   void run() {
     int64_t position = 0;
@@ -129,8 +132,9 @@ private:
     SmallVector<Operation *> &members = clusters[candidate];
     // The insertions of one concatenation are one kernel.
     if (auto insert = dyn_cast<tensor::InsertSliceOp>(op)) {
-      auto next = dyn_cast<tensor::InsertSliceOp>(members.back());
-      if (next && op->hasOneUse() && next.getDest() == insert.getResult())
+      auto next = llvm::find_if(llvm::reverse(members), llvm::IsaPred<tensor::InsertSliceOp>);
+      if (next != members.rend() && op->hasOneUse() &&
+          cast<tensor::InsertSliceOp>(*next).getDest() == insert.getResult())
         return true;
       reason = "a concatenation runs as a kernel of its own";
       return false;
@@ -144,7 +148,7 @@ private:
       reason = describe(op) + " runs as a kernel of its own";
       return false;
     }
-    if (makesRowsOf(op, members))
+    if (makesRowsOf(op, members) || makesPieceOf(op, members))
       return true;
     for (Operation *member : members)
       if (!isa<linalg::LinalgOp, GroupedConvolutionOp>(member)) {
@@ -234,6 +238,38 @@ private:
            !generic.payloadUsesValueFromOperand(generic.getDpsInitOperand(0)) &&
            llvm::none_of(generic.getBlock()->getOperations(),
                          [](Operation &inner) { return inner.getDialect()->getNamespace() == "math"; });
+  }
+
+  /// `op` makes, element by element, one of a few parts that are put beside each other, and these have rows enough for
+  /// tasks: each task computes its rows of all parts where they belong.
+  bool makesPieceOf(Operation *op, ArrayRef<Operation *> members) const {
+    constexpr int64_t mostPieces = 7, enough = 8; // BufferizeKernels compares many insertions pair by pair
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    if (!computePieces || !generic || op->getNumResults() != 1 || !op->hasOneUse() || isFixed(op->getResult(0)) ||
+        generic.getNumReductionLoops() > 0 ||
+        !generic.getMatchingIndexingMap(generic.getDpsInitOperand(0)).isIdentity() ||
+        generic.payloadUsesValueFromOperand(generic.getDpsInitOperand(0)) ||
+        !generic.getBlock()->getOps<tensor::ExtractOp>().empty())
+      return false;
+    auto piece = dyn_cast<tensor::InsertSliceOp>(*op->user_begin());
+    if (!piece || piece.getSource() != op->getResult(0) || !llvm::is_contained(members, piece.getOperation()))
+      return false;
+    int64_t pieces = 0;
+    llvm::SmallBitVector shared(piece.getType().getRank(), true);
+    for (auto insert = dyn_cast<tensor::InsertSliceOp>(members.front()); insert;
+         insert = insert.getDest().getDefiningOp<tensor::InsertSliceOp>()) {
+      if (++pieces > mostPieces || insert.getSourceType().getRank() != insert.getType().getRank() ||
+          !insert.hasUnitStride())
+        return false;
+      for (int64_t dim = 0; dim < insert.getType().getRank(); ++dim)
+        if (!isConstantIntValue(insert.getMixedOffsets()[dim], 0) ||
+            insert.getSourceType().getDimSize(dim) != insert.getType().getDimSize(dim))
+          shared.reset(dim);
+    }
+    int64_t rows = 1;
+    for (unsigned dim : shared.set_bits())
+      rows *= countedSize(piece.getType().getDimSize(dim));
+    return rows >= enough;
   }
 
   /// Products of results of one size, a few, tiles enough for many threads: what combines the results element by
@@ -413,6 +449,7 @@ private:
   func::FuncOp main;
   Builder &builder;
   int64_t mostProducts, columnsToSpan;
+  bool computePieces;
   llvm::DenseMap<Operation *, int64_t> order;
   /// Of each cluster: higher than that of every kernel that reads what it makes. Without it each question whether a
   /// path leads to a kernel would look at all that follows in the graph.
@@ -434,7 +471,7 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
       if (isOpTriviallyDead(&op))
         op.erase();
     separateFills(main);
-    Clustering clustering(main, builder, mostProducts, columnsToSpan);
+    Clustering clustering(main, builder, mostProducts, columnsToSpan, computePieces);
     if (auto earlier = dyn_cast_or_null<ArrayAttr>(main->removeAttr("tw.decisions")))
       llvm::append_range(clustering.decisions, earlier);
     clustering.run();

@@ -61,7 +61,8 @@ public:
       for (auto [dim, size] : llvm::enumerate(tiles))
         if (size != 0 && !chain->shared.test(dim))
           return kernel.emitOpError("its schedule cuts dimension ") << dim << ", along which tensors are put together";
-      tileInserts(kernel, *chain, tiles);
+      if (failed(tileInserts(kernel, *chain, tiles)))
+        return kernel.emitOpError("what makes a part of its result cannot be cut");
       eraseDead(body);
       return success();
     }

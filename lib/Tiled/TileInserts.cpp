@@ -12,7 +12,10 @@
 //     %1 = tensor.insert_slice (slice %b[%i, 0] [2, 5]) into %0[0, 3] [2, 5] [1, 1]
 //     in_parallel { tensor.parallel_insert_slice %1 into %o[%i, 0] [2, 8] } }
 //
-// Only dimensions that every piece has the whole of are cut, so that each task has its part of each piece.
+// Only dimensions that every piece has the whole of are cut, so that each task has its part of each piece. A piece that
+// a linalg.generic of the kernel makes is computed in each task, where it belongs:
+//     %p = linalg.generic ins(slice %a[%i, 0] [2, 3]) outs(slice %t[0, 0] [2, 3])
+//     %0 = tensor.insert_slice %p into %t[0, 0] [2, 3] [1, 1]
 //
 // Test: test/Tiled/tile-inserts.mlir
 //
@@ -25,6 +28,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Interfaces/TilingInterface.h"
 
 using namespace mlir;
 
@@ -46,6 +50,24 @@ Folds stridesOf(Operation *piece, Builder &builder) {
   if (auto pad = dyn_cast<tensor::PadOp>(piece))
     return Folds(pad.getType().getRank(), builder.getIndexAttr(1));
   return cast<tensor::InsertSliceOp>(piece).getMixedStrides();
+}
+
+/// What makes a piece in the same kernel, element by element, for nothing else (FormKernels::makesPieceOf).
+linalg::GenericOp makerOf(Operation *piece) {
+  auto maker = sourceOf(piece).getDefiningOp<linalg::GenericOp>();
+  return maker && maker->hasOneUse() && maker.getNumReductionLoops() == 0 && isa<tensor::InsertSliceOp>(piece) &&
+                 maker.getMatchingIndexingMap(maker.getDpsInitOperand(0)).isIdentity()
+             ? maker
+             : linalg::GenericOp();
+}
+
+/// Computes the piece into its part of what it is put into.
+void computeInPlace(linalg::GenericOp maker, tensor::InsertSliceOp piece) {
+  OpBuilder builder(piece);
+  Value part = tensor::ExtractSliceOp::create(builder, piece.getLoc(), piece.getSourceType(), piece.getDest(),
+                                              piece.getMixedOffsets(), piece.getMixedSizes(), piece.getMixedStrides());
+  maker->moveBefore(piece);
+  maker.getDpsInitsMutable()[0].set(part);
 }
 
 } // namespace
@@ -78,7 +100,13 @@ std::optional<InsertChain> insertChainOf(func::FuncOp kernel) {
   if (int64_t(chain.sizes.size()) != rank)
     return std::nullopt;
   auto isOther = [&](linalg::FillOp fill) { return fill.getResult(0) != chain.base; };
-  if (membersOf(kernel) != chain.pieces || llvm::any_of(body.getOps<linalg::FillOp>(), isOther))
+  if (llvm::any_of(body.getOps<linalg::FillOp>(), isOther))
+    return std::nullopt;
+  llvm::SmallPtrSet<Operation *, 8> known(chain.pieces.begin(), chain.pieces.end());
+  for (Operation *piece : chain.pieces)
+    if (linalg::GenericOp maker = makerOf(piece))
+      known.insert(maker);
+  if (llvm::any_of(membersOf(kernel), [&](Operation *member) { return !known.contains(member); }))
     return std::nullopt;
   Builder builder(kernel.getContext());
   chain.shared.resize(rank, true);
@@ -92,7 +120,7 @@ std::optional<InsertChain> insertChainOf(func::FuncOp kernel) {
   return chain;
 }
 
-void tileInserts(func::FuncOp kernel, const InsertChain &chain, ArrayRef<int64_t> tiles) {
+LogicalResult tileInserts(func::FuncOp kernel, const InsertChain &chain, ArrayRef<int64_t> tiles) {
   auto terminator = cast<func::ReturnOp>(kernel.getBody().front().getTerminator());
   OpBuilder builder(terminator);
   Location loc = chain.pieces.back()->getLoc();
@@ -102,15 +130,19 @@ void tileInserts(func::FuncOp kernel, const InsertChain &chain, ArrayRef<int64_t
   for (int64_t dim = 0; dim < rank; ++dim) {
     size[dim] = tile::materialize(builder, loc, chain.sizes[dim], symbols);
     if (isConstantIntValue(size[dim], 0))
-      return; // nothing to put anywhere
+      return success(); // nothing to put anywhere
     if (tiles[dim] == 0)
       continue;
     lower.push_back(builder.getIndexAttr(0));
     upper.push_back(size[dim]);
     step.push_back(builder.getIndexAttr(tiles[dim]));
   }
-  if (lower.empty())
-    return;
+  if (lower.empty()) {
+    for (Operation *piece : chain.pieces)
+      if (linalg::GenericOp maker = makerOf(piece))
+        computeInPlace(maker, cast<tensor::InsertSliceOp>(piece));
+    return success();
+  }
   Value destination = kernel.getArgument(kernel.getNumArguments() - 1);
   auto forall = scf::ForallOp::create(builder, loc, lower, upper, step, destination, std::nullopt);
   builder.setInsertionPointToStart(forall.getBody());
@@ -135,13 +167,27 @@ void tileInserts(func::FuncOp kernel, const InsertChain &chain, ArrayRef<int64_t
     for (int64_t dim = 0; dim < rank; ++dim)
       if (!chain.shared.test(dim))
         sizes[dim] = tile::materialize(builder, loc, tile::sizeOf(sourceOf(piece), dim), symbols);
-    Value source = part(sourceOf(piece), sizes);
+    Value source;
+    if (linalg::GenericOp maker = makerOf(piece)) {
+      FailureOr<TilingResult> tile =
+          cast<TilingInterface>(maker.getOperation()).getTiledImplementation(builder, offset, sizes);
+      if (failed(tile))
+        return failure();
+      source = tile->tiledValues.front();
+      auto insert = tensor::InsertSliceOp::create(builder, piece->getLoc(), source, made, offsetsOf(piece), sizes,
+                                                  stridesOf(piece, builder));
+      computeInPlace(cast<linalg::GenericOp>(tile->tiledOps.front()), insert);
+      made = insert;
+      continue;
+    }
+    source = part(sourceOf(piece), sizes);
     made = tensor::InsertSliceOp::create(builder, piece->getLoc(), source, made, offsetsOf(piece), sizes,
                                          stridesOf(piece, builder));
   }
   builder.setInsertionPointToStart(forall.getTerminator().getBody());
   tensor::ParallelInsertSliceOp::create(builder, loc, made, forall.getRegionIterArgs()[0], offset, size, ones);
   terminator->setOperands(forall.getResults());
+  return success();
 }
 
 } // namespace tilewright::tiled

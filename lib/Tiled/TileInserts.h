@@ -16,12 +16,12 @@ struct InsertChain {
   mlir::Value result() const { return pieces.back()->getResult(0); }
 };
 
-/// The chain that `kernel` is, if it is one and nothing else.
+/// The chain that `kernel` is, if it is one, with what makes its pieces element by element, and nothing else.
 std::optional<InsertChain> insertChainOf(mlir::func::FuncOp kernel);
 
 /// Cuts it into tasks: `tiles` has a size for each dimension of the result, 0 where it is whole, as it is in those that
-/// are not shared.
-void tileInserts(mlir::func::FuncOp kernel, const InsertChain &chain, llvm::ArrayRef<int64_t> tiles);
+/// are not shared. Fails where what makes a piece cannot be cut.
+mlir::LogicalResult tileInserts(mlir::func::FuncOp kernel, const InsertChain &chain, llvm::ArrayRef<int64_t> tiles);
 
 } // namespace tilewright::tiled
 

@@ -55,3 +55,44 @@ func.func private @across(%a: tensor<6x8xf32> {tw.sizes = affine_map<() -> (6, 8
   %0 = tensor.insert_slice %b into %a[1, 0] [2, 8] [2, 1] : tensor<2x8xf32> into tensor<6x8xf32>
   return %0 : tensor<6x8xf32>
 }
+
+// -----
+
+// What makes a part is computed in each task, where it belongs.
+// CHECK-LABEL: func private @made
+// CHECK: scf.forall (%[[I:.*]]) = (0) to (8) step (4) shared_outs(%[[O:.*]] = %{{.*}})
+// CHECK: %[[T:.*]] = tensor.extract_slice %[[O]][%[[I]], 0] [4, 8] [1, 1]
+// CHECK: %[[A:.*]] = tensor.extract_slice %arg0[%[[I]], 0] [4, 3] [1, 1]
+// CHECK: %[[P:.*]] = tensor.extract_slice %[[T]][0, 0] [4, 3] [1, 1]
+// CHECK: %[[E:.*]] = linalg.generic {{.*}} ins(%[[A]] : tensor<4x3xf32>) outs(%[[P]] : tensor<4x3xf32>)
+// CHECK: %[[FIRST:.*]] = tensor.insert_slice %[[E]] into %[[T]][0, 0] [4, 3] [1, 1]
+// CHECK: tensor.insert_slice %{{.*}} into %[[FIRST]][0, 3] [4, 5] [1, 1]
+func.func private @made(%a: tensor<8x3xf32> {tw.sizes = affine_map<() -> (8, 3)>}, %b: tensor<8x5xf32> {tw.sizes = affine_map<() -> (8, 5)>}, %out: tensor<8x8xf32> {tw.sizes = affine_map<() -> (8, 8)>}) -> tensor<8x8xf32> attributes {tw.kernel, tw.schedule = {tiles = array<i64: 4, 0>}} {
+  %empty = tensor.empty() : tensor<8x3xf32>
+  %e = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<8x3xf32>) outs(%empty : tensor<8x3xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %v = math.exp %x : f32
+    linalg.yield %v : f32
+  } -> tensor<8x3xf32>
+  %0 = tensor.insert_slice %e into %out[0, 0] [8, 3] [1, 1] : tensor<8x3xf32> into tensor<8x8xf32>
+  %1 = tensor.insert_slice %b into %0[0, 3] [8, 5] [1, 1] : tensor<8x5xf32> into tensor<8x8xf32>
+  return %1 : tensor<8x8xf32>
+}
+
+// -----
+
+// Not cut, it is computed there, too.
+// CHECK-LABEL: func private @made_at_once
+// CHECK: %[[P:.*]] = tensor.extract_slice %arg1[0, 0] [8, 3] [1, 1]
+// CHECK: linalg.generic {{.*}} outs(%[[P]] : tensor<8x3xf32>)
+func.func private @made_at_once(%a: tensor<8x3xf32> {tw.sizes = affine_map<() -> (8, 3)>}, %out: tensor<8x6xf32> {tw.sizes = affine_map<() -> (8, 6)>}) -> tensor<8x6xf32> attributes {tw.kernel, tw.schedule = {tiles = array<i64: 0, 0>}} {
+  %empty = tensor.empty() : tensor<8x3xf32>
+  %e = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<8x3xf32>) outs(%empty : tensor<8x3xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %v = math.exp %x : f32
+    linalg.yield %v : f32
+  } -> tensor<8x3xf32>
+  %0 = tensor.insert_slice %e into %out[0, 0] [8, 3] [1, 1] : tensor<8x3xf32> into tensor<8x6xf32>
+  %1 = tensor.insert_slice %a into %0[0, 3] [8, 3] [1, 1] : tensor<8x3xf32> into tensor<8x6xf32>
+  return %1 : tensor<8x6xf32>
+}

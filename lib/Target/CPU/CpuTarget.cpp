@@ -47,7 +47,7 @@ public:
   }
   KernelLimits kernelLimits() const override {
     KernelLimits limits;
-    limits.readSlices = true;
+    limits.readSlices = limits.computePieces = true;
     return limits;
   }
   void buildTiled(OpPassManager &pm, const Options &options) override {

@@ -62,7 +62,7 @@ public:
   /// Schedules on tensor cores have one product, whose sums are all of a thread's registers; a norm behind it joins
   /// later, where a tile has whole rows (JoinRows.cpp). What they do not take would be a thread's for each element.
   KernelLimits kernelLimits() const override {
-    return {/*mostProducts=*/1, /*columnsToSpan=*/0, /*readSlices=*/false, /*fuseSingleAttention=*/false};
+    return {/*mostProducts=*/1, /*columnsToSpan=*/0, /*readSlices=*/false, /*computePieces=*/false, /*fuseSingleAttention=*/false};
   }
 
   void buildTiled(OpPassManager &pm, const Options &options) override {

@@ -70,3 +70,21 @@ def test_put_together_in_tasks(dim, dynamic):
     check(lambda x, y: torch.slice_scatter(x, y, dim, 0, 7, 2), x, part.narrow(dim, 0, 3) if dim == 0 else part, dynamic=dynamic)
     check(lambda x: F.pad(x, [1, 2] * (4 - dim) if dim < 3 else [3, 0], value=7.0), x, dynamic=dynamic)
     check(lambda x: F.pad(x, [0, 0] * (3 - dim) + [2, -1]), x, dynamic=dynamic)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("dim", [0, 1, 2])
+def test_parts_made_in_tasks(dim, dynamic):
+    """What makes a part of a concatenation is computed in its kernel, unless others read it."""
+    x, y = values(6, 33, 40), values(6, 33, 40)
+    part = y.narrow(dim, 1, 4)
+    check(lambda x, y: torch.cat((x.exp(), y * 2, x), dim), x, part, dynamic=dynamic)
+    check(lambda x, y: torch.cat((x + y.sum(dim, keepdim=True), y[:1] * x.mean()), dim) if dim == 0 else torch.cat((-x, y.relu()), dim), x, part, dynamic=dynamic)
+    check(lambda x: torch.cat((-x.narrow(dim, 3, 3), x.narrow(dim, 0, 3)), dim) * x.narrow(dim, 0, 6), x, dynamic=dynamic)  # half of it turned
+    check(lambda x, y: (torch.cat((z := x.exp(), y), dim), z), x, part, dynamic=dynamic)
+    check(lambda x, y: torch.slice_scatter(x, y * 2 + 1, dim, 1, 5), x, part, dynamic=dynamic)
+    check(lambda x: torch.cat((x.transpose(0, 1) * 2, x.transpose(0, 1).exp()), dim), x, dynamic=dynamic)
+    check(lambda x: torch.cat([x * n for n in range(1, 12)], dim), x, dynamic=dynamic)  # many parts have kernels of their own
+    check(lambda x, y: torch.cat((x.bfloat16() * 2, y.bfloat16().exp()), dim), x, part, dynamic=dynamic)
+    check(lambda x, y: torch.cat((x > 0, y.isnan()), dim), x, part, dynamic=dynamic)
+    check_gradient(lambda x, y: torch.cat((x.exp(), y.sin()), dim) * 2, x, part)
