@@ -12,6 +12,7 @@ conformance = Path(__file__).parent.parent / "Conformance"
 sys.path[:0] = [str(conformance / "fuzz"), str(conformance / "harness")]
 
 import judge as judging  # noqa: E402
+import entries  # noqa: E402
 import planted  # noqa: E402
 import ledger  # noqa: E402
 import tally  # noqa: E402
@@ -217,3 +218,24 @@ def test_where_eager_is_not_sure(text, shapes):
               Input("v1", "float32", shapes[1], [16, 4, 1] if attention else [0])]  # fmt: skip
     program = Program(7 if attention else 417946, "inference" if attention else "gradient", 1, inputs, [node("some", "v2", text)], ["v2"])
     assert judging.judge(program).state in ("native", "fallback")
+
+
+@pytest.mark.skipif(not entries.PROGRAM.exists(), reason="tilewright was not imported from a build tree")
+@pytest.mark.parametrize("through", entries.THROUGH)
+def test_a_graph_through_a_file(through, monkeypatch):
+    if through == "onnx":
+        pytest.importorskip("onnxscript")
+        pytest.importorskip("onnxruntime")
+    program = graph(node("relu", "v1", "F.relu(v0)"), node("matmul", "v2", "v1.t() @ v1"), node("part", "v3", "v1[1:, ::2]"), outputs=["v2", "v3", "v1"])
+    assert judging.judge_file(program, through).state == "native"
+    of_file = entries.FromFile.of_file
+    monkeypatch.setattr(entries.FromFile, "of_file", lambda *arguments: [r + 0.01 for r in of_file(*arguments)])
+    assert judging.judge_file(program, through).state in ("wrong", "torch")  # onnxruntime's are changed as well
+
+
+def test_what_files_do_not_have():
+    written = graph(node("relu_", "v1", "F.relu_(v0)"), outputs=["v1"])
+    assert judging.judge_file(written, "pt2").state == "refused"
+    transform = graph(node("fft", "v1", "torch.fft.fft(v0).real"), outputs=["v1"])
+    found = judging.judge_file(transform, "pt2")
+    assert found.state == "refused" and "_fft" in found.detail
