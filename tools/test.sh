@@ -93,6 +93,10 @@ fi
 
 if [ -n "${TILEWRIGHT_TEST_FULL:-}" ]; then
   run fuzz $limit $python test/Conformance/fuzz share
+  run fuzz-metamorphic $limit $python test/Conformance/fuzz share --metamorphic
+  for file in pt2 onnx mlir; do
+    run "fuzz-$file" $limit $python test/Conformance/fuzz share --through "$file"
+  done
 else
   skip fuzz "of graphs that were never run some may fail by chance; --full draws some"
 fi

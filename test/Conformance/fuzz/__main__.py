@@ -157,11 +157,11 @@ def main() -> int:
     known = {}
     if options.command == "full":
         seed, options.graphs, known = FULL_SEED, FULL_GRAPHS, ledger.states(ledger.load())
-    found = run_graphs(seed, options.graphs, options.processes, seconds, options.results, known, metamorphic=options.metamorphic,
-                       through=options.through)
+    how = {"metamorphic": options.metamorphic, "through": options.through}
+    found = run_graphs(seed, options.graphs, options.processes, seconds, options.results, known, **how)
     if options.command == "share":
         print(f"fuzz: and of images, from seed {IMAGES + seed}")
-        found |= run_graphs(IMAGES + seed, options.graphs, options.processes, IMAGES_SECONDS)
+        found |= run_graphs(IMAGES + seed, options.graphs, options.processes, IMAGES_SECONDS, **how)
     tally.show(ledger.merged(ledger.empty(), found, commit()[:7]))
     again = {seed: [ledger.plain(outcome)] for seed, outcome in found.items() if seed in known}
     if again and verdict("fuzz", again, known, complete=True):
