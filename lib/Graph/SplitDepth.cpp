@@ -18,8 +18,8 @@
 // gradient that its taps lead to, which lie beside each other as filters; with a stride along the depth it sums over
 // those of the result.
 //
-// Not split: depthwise convolutions (their loops run over channels), a symbolic depth whose relation to the result's
-// is no constant, and symbolic depth and batch together (their product is no size).
+// Not split: depthwise convolutions (their loops run over channels), windows of more than 16 planes, a symbolic depth
+// whose relation to the result's is no constant, and symbolic depth and batch together (their product is no size).
 //
 // Test: test/Graph/split-depth.mlir
 //
@@ -66,11 +66,14 @@ public:
   }
 
 private:
+  /// Along the depth: the joined planes take so many times the memory of the input, and each is an operand.
+  static constexpr int64_t mostTaps = 16;
+
   Value split(ConvolutionOp op) {
     groups = op.getGroups();
     const Sizes result = sizesOfValue(op.getResult());
     auto taps = dyn_cast<AffineConstantExpr>(sizesOfValue(op.getWeight())[0]);
-    if (!taps || isDepthwise(op.getInput(), op.getResult()))
+    if (!taps || taps.getValue() > mostTaps || isDepthwise(op.getInput(), op.getResult()))
       return {};
     const int64_t stride = op.getStride()[0], dilation = op.getDilation()[0], padding = op.getPadding()[0];
     if (!op.getTransposed())
@@ -85,7 +88,7 @@ private:
     const Sizes input = sizesOfValue(op.getInput()), grad = sizesOfValue(op.getGrad()),
                 result = sizesOfValue(op.getResult());
     auto taps = dyn_cast<AffineConstantExpr>(result[0]);
-    if (!taps || isDepthwise(op.getInput(), op.getGrad()))
+    if (!taps || taps.getValue() > mostTaps || isDepthwise(op.getInput(), op.getGrad()))
       return {};
     const int64_t count = taps.getValue(), stride = op.getStride()[0], dilation = op.getDilation()[0],
                   padding = op.getPadding()[0];
@@ -99,8 +102,9 @@ private:
     // Height, width, channels of a group, filters: the taps of the depth are groups of either.
     Sizes flat{result[1], result[2], ofInput ? result[3] : result[3] * count, ofInput ? result[4] * count : result[4]};
     auto rest = [](ArrayRef<int64_t> values) { return values.drop_front(); };
-    auto plane = ConvolutionWeightGradOp::create(builder, loc, typeOf(flat), images, grads, rest(op.getStride()),
-                                                 rest(op.getPadding()), rest(op.getDilation()), groups);
+    auto plane =
+        ConvolutionWeightGradOp::create(builder, loc, typeOf(flat, op.getResult()), images, grads, rest(op.getStride()),
+                                        rest(op.getPadding()), rest(op.getDilation()), groups);
     plane->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     Sizes parts{result[1], result[2]};
     SmallVector<int64_t> order{2, 0, 1, 3, 4}; // of the result's dimensions among the parts
@@ -145,10 +149,14 @@ private:
   }
 
   AffineExpr constant(int64_t value) { return getAffineConstantExpr(value, op->getContext()); }
-  Type element() { return cast<RankedTensorType>(op->getOperand(0).getType()).getElementType(); }
-  RankedTensorType typeOf(ArrayRef<AffineExpr> sizes) { return tensorWithSizes(sizes, element()); }
+  static Type elementOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
+  /// Of the elements of `like`.
+  static RankedTensorType typeOf(ArrayRef<AffineExpr> sizes, Value like) {
+    return tensorWithSizes(sizes, elementOf(like));
+  }
   Value reshaped(Value value, ArrayRef<AffineExpr> sizes) {
-    return value.getType() == typeOf(sizes) ? value : ReshapeOp::create(builder, loc, typeOf(sizes), value).getResult();
+    RankedTensorType type = typeOf(sizes, value);
+    return value.getType() == type ? value : ReshapeOp::create(builder, loc, type, value).getResult();
   }
   Value sliced(Value value, unsigned dim, int64_t first, int64_t step, AffineExpr count) {
     Sizes sizes = sizesOfValue(value), offsets(sizes.size(), constant(0));
@@ -158,14 +166,15 @@ private:
     offsets[dim] = constant(first);
     steps[dim] = step;
     sizes[dim] = count;
-    return SliceOp::create(builder, loc, typeOf(sizes), value, AffineMap::get(0, 0, offsets, op->getContext()), steps);
+    return SliceOp::create(builder, loc, typeOf(sizes, value), value, AffineMap::get(0, 0, offsets, op->getContext()),
+                           steps);
   }
   Value joined(ArrayRef<Value> values, unsigned dim) {
     if (values.size() == 1)
       return values.front();
     Sizes sizes = sizesOfValue(values.front());
     sizes[dim] = sizes[dim] * int64_t(values.size());
-    return ConcatOp::create(builder, loc, typeOf(sizes), values, dim);
+    return ConcatOp::create(builder, loc, typeOf(sizes, values.front()), values, dim);
   }
 
   /// Dimension i of the result is dimension order[i] of the value. Neighbours that stay neighbours are moved as one.
@@ -195,7 +204,7 @@ private:
     }
     for (int64_t dim : order)
       to.push_back(from[dim]);
-    return reshaped(PermuteOp::create(builder, loc, typeOf(flatTurned), reshaped(value, flat),
+    return reshaped(PermuteOp::create(builder, loc, typeOf(flatTurned, value), reshaped(value, flat),
                                       builder.getDenseI64ArrayAttr(merged)),
                     to);
   }
@@ -222,8 +231,8 @@ private:
     if (low[1] == 0 && high[1] == 0)
       return value;
     sizes[1] = sizes[1] + (low[1] + high[1]);
-    return PadOp::create(builder, loc, typeOf(sizes), value, low, high,
-                         cast<TypedAttr>(builder.getZeroAttr(element())));
+    return PadOp::create(builder, loc, typeOf(sizes, value), value, low, high,
+                         cast<TypedAttr>(builder.getZeroAttr(elementOf(value))));
   }
 
   /// The planes as images whose channels are those of all taps, group by group; null where they are not known.
@@ -269,7 +278,7 @@ private:
     const Sizes result = sizesOfValue(op.getResult());
     Sizes sizes{sizesOfValue(images)[0], result[2], result[3], result[4]};
     auto rest = [](ArrayRef<int64_t> values) { return values.drop_front(); };
-    auto plane = ConvolutionOp::create(builder, loc, typeOf(sizes), images, flatWeight(op, weight),
+    auto plane = ConvolutionOp::create(builder, loc, typeOf(sizes, op.getResult()), images, flatWeight(op, weight),
                                        rest(op.getStride()), rest(op.getPadding()), rest(op.getDilation()),
                                        op.getTransposed(), rest(op.getOutputPadding()), groups);
     plane->setDiscardableAttrs(op->getDiscardableAttrDictionary());
@@ -288,11 +297,12 @@ private:
       Sizes sizes{result[0], count, constant(1), result[2], result[3], result[4]};
       Value part;
       if (reached == 0) {
-        auto zero = cast<TypedAttr>(builder.getZeroAttr(element()));
-        auto scalarType = RankedTensorType::get({}, element());
+        Type element = elementOf(op.getResult());
+        auto zero = cast<TypedAttr>(builder.getZeroAttr(element));
+        auto scalarType = RankedTensorType::get({}, element);
         Value scalar =
             ConstantOp::create(builder, loc, scalarType, DenseElementsAttr::get(scalarType, ArrayRef<Attribute>{zero}));
-        part = BroadcastOp::create(builder, loc, typeOf(sizes), scalar);
+        part = BroadcastOp::create(builder, loc, typeOf(sizes, scalar), scalar);
       } else {
         part = inPlanes(op, backward(reached, 1, ahead, count),
                         sliced(op.getWeight(), 0, phase, stride, constant(reached)));

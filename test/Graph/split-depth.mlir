@@ -116,3 +116,25 @@ func.func @weight_in_order(%x: tensor<2x8x6x6x4xf32>, %g: tensor<2x8x6x6x5xf32>)
   %1 = tw.permute %0 {permutation = array<i64: 4, 3, 0, 1, 2>} : tensor<3x3x3x4x5xf32> -> tensor<5x4x3x3x3xf32>
   return %1 : tensor<5x4x3x3x3xf32>
 }
+
+// -----
+
+// Bytes give integers.
+// CHECK-LABEL: func @bytes
+// CHECK: tw.convolution {{.*}} : (tensor<6x5x5x8xi8>, tensor<1x1x8x6xi8>) -> tensor<6x5x5x6xi32>
+func.func @bytes(%x: tensor<1x7x5x5x4xi8>, %w: tensor<2x1x1x4x6xi8>) -> tensor<1x6x5x5x6xi32> {
+  %0 = tw.convolution %x, %w {tw.channels_last, stride = array<i64: 1, 1, 1>, padding = array<i64: 0, 0, 0>, dilation = array<i64: 1, 1, 1>,
+    output_padding = array<i64: 0, 0, 0>, groups = 1 : i64} : (tensor<1x7x5x5x4xi8>, tensor<2x1x1x4x6xi8>) -> tensor<1x6x5x5x6xi32>
+  return %0 : tensor<1x6x5x5x6xi32>
+}
+
+// -----
+
+// A long window along the depth stays.
+// CHECK-LABEL: func @long
+// CHECK-NEXT: tw.convolution %arg0, %arg1
+func.func @long(%x: tensor<1x24x5x5x4xf32>, %w: tensor<17x1x1x4x6xf32>) -> tensor<1x8x5x5x6xf32> {
+  %0 = tw.convolution %x, %w {tw.channels_last, stride = array<i64: 1, 1, 1>, padding = array<i64: 0, 0, 0>, dilation = array<i64: 1, 1, 1>,
+    output_padding = array<i64: 0, 0, 0>, groups = 1 : i64} : (tensor<1x24x5x5x4xf32>, tensor<17x1x1x4x6xf32>) -> tensor<1x8x5x5x6xf32>
+  return %0 : tensor<1x8x5x5x6xf32>
+}

@@ -134,7 +134,7 @@ IN_SPACE = {
     "more stride than taps": ({"stride": (3, 2, 1), "padding": (1, 0, 0)}, (4, 6, 2, 2, 2)), "dilated": ({"dilation": (2, 1, 2), "padding": 2}, (4, 6, 3, 3, 2)),
     "dilated with strides": ({"dilation": 2, "stride": 2, "padding": 1}, (4, 6, 2, 2, 2)), "in groups": ({"groups": 2, "padding": 1}, (4, 3, 3, 3, 3)),
     "in groups with strides": ({"groups": 3, "stride": 2, "padding": 1}, (6, 2, 3, 3, 3)), "depthwise": ({"groups": 6, "padding": 1}, (6, 1, 3, 3, 3)),
-    "depthwise, each twice": ({"groups": 6, "padding": (1, 0, 1)}, (12, 1, 3, 1, 3)),
+    "depthwise, each twice": ({"groups": 6, "padding": (1, 0, 1)}, (12, 1, 3, 1, 3)), "long": ({"padding": (9, 0, 0)}, (4, 6, 18, 1, 2)),
 }  # fmt: skip
 
 
