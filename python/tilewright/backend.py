@@ -119,9 +119,9 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
     if freezer is not None:
         check_kind(kind)
     context = TracingContext.try_get()
-    static = set()
-    if context is not None and context.fw_metadata is not None and kind != "backward":
-        static = set(context.fw_metadata.static_input_indices or ())
+    metadata = context.fw_metadata if context is not None else None
+    of_forward = metadata if kind != "backward" else None  # what AOTAutograd says of this graph's arguments and results
+    static = set(of_forward.static_input_indices or ()) if of_forward is not None else set()
     flex.expand(gm)
     pairs.lower(gm)
     report = GraphReport(getattr(gm, "_get_name", lambda: "graph")(), kind, len(gm.graph.nodes), origin=origin)
@@ -130,20 +130,20 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
         gather(gm)
     watch = None
     if freezer is not None:
-        freezer.begin(gm, context.fw_metadata if context is not None else None)
+        freezer.begin(gm, metadata)
         watch = freezer.of_segment(range(len(example_inputs)), set())
         report.frozen = freezer.report
     strides, first_saved, tokens, for_user = {}, MOST, 0, {}
     if kind == "backward":
         strides = saved_strides(gm, example_inputs)
-    elif kind == "forward" and context is not None and context.output_strides is not None and context.fw_metadata is not None:
-        tokens = len(context.fw_metadata.tokens)  # of effects: they come first, and AOTAutograd does not count them
-        first_saved = context.fw_metadata.num_forward + tokens
+    elif kind == "forward" and of_forward is not None and context.output_strides is not None:
+        tokens = len(of_forward.tokens)  # of effects: they come first, and AOTAutograd does not count them
+        first_saved = of_forward.num_forward + tokens
         strides = channels_last_saved(gm, first_saved)
-    if kind != "backward" and context is not None and (metadata := context.fw_metadata) is not None:
-        first = len(metadata.tokens) + metadata.num_mutated_inp_runtime_indices
-        separate(gm, metadata, first, apart)
-        view_what_is_written(gm, metadata, first)
+    if of_forward is not None:
+        first = len(of_forward.tokens) + of_forward.num_mutated_inp_runtime_indices
+        separate(gm, of_forward, first, apart)
+        view_what_is_written(gm, of_forward, first)
         for_user = told(gm, traced, first, first_saved)
         strides = differing(for_user) | strides
     if several:
@@ -166,7 +166,7 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
     if context is not None and context.output_strides is not None and kind != "backward":
         layouts = [layout for _, layout in laid_out(output.args[0], strides, first_saved)]
         context.output_strides.extend(layouts[tokens:])
-    handed = len(context.fw_metadata.tokens) if kind != "backward" and context is not None and context.fw_metadata is not None else 0
+    handed = len(of_forward.tokens) if of_forward is not None else 0
     compiled = CompiledGraph(report, result, tokens=handed, argument_count=len(gm.graph.find_nodes(op="placeholder")))
     compiled.pack_ahead()
     return compiled
