@@ -101,10 +101,9 @@ private:
       return {};
     // Height, width, channels of a group, filters: the taps of the depth are groups of either.
     Sizes flat{result[1], result[2], ofInput ? result[3] : result[3] * count, ofInput ? result[4] * count : result[4]};
-    auto rest = [](ArrayRef<int64_t> values) { return values.drop_front(); };
-    auto plane =
-        ConvolutionWeightGradOp::create(builder, loc, typeOf(flat, op.getResult()), images, grads, rest(op.getStride()),
-                                        rest(op.getPadding()), rest(op.getDilation()), groups);
+    auto plane = ConvolutionWeightGradOp::create(builder, loc, typeOf(flat, op.getResult()), images, grads,
+                                                 inPlane(op.getStride()), inPlane(op.getPadding()),
+                                                 inPlane(op.getDilation()), groups);
     plane->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     Sizes parts{result[1], result[2]};
     SmallVector<int64_t> order{2, 0, 1, 3, 4}; // of the result's dimensions among the parts
@@ -128,14 +127,17 @@ private:
     return reshaped(turned(gradient, order), result);
   }
 
-  /// The planes of the input that those of a convolution's result meet.
+  /// An attribute's entries for the height and the width.
+  static ArrayRef<int64_t> inPlane(ArrayRef<int64_t> values) { return values.drop_front(); }
+
+  /// Which planes of the input each plane of a convolution's result reads.
   static Planes forward(int64_t taps, int64_t dilation, int64_t padding, int64_t stride, AffineExpr count) {
     Planes planes{{}, stride, count};
     for (int64_t t = 0; t < taps; ++t)
       planes.firsts.push_back(t * dilation - padding);
     return planes;
   }
-  /// The planes of the result, without a stride, that those of the input are met by.
+  /// Which planes of the result of a convolution without a stride read each plane of its input.
   static Planes backward(int64_t taps, int64_t dilation, int64_t padding, AffineExpr count) {
     Planes planes{{}, 1, count};
     for (int64_t t = 0; t < taps; ++t)
@@ -277,22 +279,21 @@ private:
       return {};
     const Sizes result = sizesOfValue(op.getResult());
     Sizes sizes{sizesOfValue(images)[0], result[2], result[3], result[4]};
-    auto rest = [](ArrayRef<int64_t> values) { return values.drop_front(); };
     auto plane = ConvolutionOp::create(builder, loc, typeOf(sizes, op.getResult()), images, flatWeight(op, weight),
-                                       rest(op.getStride()), rest(op.getPadding()), rest(op.getDilation()),
-                                       op.getTransposed(), rest(op.getOutputPadding()), groups);
+                                       inPlane(op.getStride()), inPlane(op.getPadding()), inPlane(op.getDilation()),
+                                       op.getTransposed(), inPlane(op.getOutputPadding()), groups);
     plane->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     return reshaped(plane, {result[0], planes.count, result[2], result[3], result[4]});
   }
 
-  /// A transposed convolution with a stride along the depth. Plane stride * m + rest of the result meets, by the taps
-  /// phase, phase + stride, ..., the planes m + ahead, m + ahead - 1, ... of the input.
+  /// A transposed convolution with a stride along the depth. Plane stride * m + remainder of the result reads, by the
+  /// taps phase, phase + stride, ..., the planes m + ahead, m + ahead - 1, ... of the input.
   Value inPhases(ConvolutionOp op, int64_t taps, int64_t stride, int64_t padding) {
     const Sizes result = sizesOfValue(op.getResult());
     const AffineExpr count = canonicalSize(result[1].ceilDiv(stride));
     SmallVector<Value> phases;
-    for (int64_t rest = 0; rest < stride; ++rest) {
-      const int64_t phase = llvm::mod(rest + padding, stride), ahead = (rest + padding - phase) / stride;
+    for (int64_t remainder = 0; remainder < stride; ++remainder) {
+      const int64_t phase = llvm::mod(remainder + padding, stride), ahead = (remainder + padding - phase) / stride;
       const int64_t reached = std::max<int64_t>(0, llvm::divideCeilSigned(taps - phase, stride));
       Sizes sizes{result[0], count, constant(1), result[2], result[3], result[4]};
       Value part;

@@ -176,8 +176,7 @@ def recipes_for(walker, values):
             pending.append(("compute", 0, replay(chain, output(root, root.meta["val"], strides_of_pairs(root, value, layout)), symbols, of_results=True)))
         elif number < walker.first_saved and len(chain) > 1 and (chain[0] in shared or shows_most(chain[0], held, layout)):
             root = chain[0].meta["val"]
-            strides = strides_of_pairs(chain[0], chain[1], chain[1].meta["val"].stride()) if chain[1].target is TO_COMPLEX else root.stride()
-            pending.append(("compute", 0, replay(chain, output(chain[0], root, strides), symbols, of_results=True)))
+            pending.append(("compute", 0, replay(chain, output(chain[0], root, root.stride()), symbols, of_results=True)))
         else:
             whole = chain[0] if len(chain) == 1 else value  # an equal view before it
             pending.append(("tensor", output(whole, held, layout), (held.shape, layout)))

@@ -73,8 +73,10 @@ def as_tensor(array: np.ndarray) -> torch.Tensor:
 
 def laid_out(tensor: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
     """The same elements laid out as `like`; what has another shape or dtype, or differs between elements that share memory, as it is."""
-    if tensor.shape != like.shape or tensor.dtype != like.dtype or not tensor.numel():
-        return like if tensor.shape == like.shape and tensor.dtype == like.dtype else tensor
+    if tensor.shape != like.shape or tensor.dtype != like.dtype:
+        return tensor
+    if not tensor.numel():
+        return like
     memory = torch.empty(like.untyped_storage().nbytes() // like.element_size(), dtype=like.dtype)
     made = memory.as_strided(like.shape, like.stride(), like.storage_offset())
     if not any(s == 0 and n > 1 for s, n in zip(like.stride(), like.shape)):
@@ -114,14 +116,17 @@ class FromFile:
         self.names = [i.name for i in self.program.inputs if not i.parameter]
         if self.through == "onnx":
             self.path = folder / "model.onnx"
+            before = logging.root.manager.disable
+            logging.disable(logging.ERROR)
             try:
-                logging.disable(logging.ERROR)
                 made = torch.onnx.export(module, tuple(arguments), dynamo=True, verbose=False)
                 made.save(str(self.path))
                 self.names = [i.name for i in made.model.graph.inputs]
                 self.declared = [str(o.dtype.numpy()) for o in made.model.graph.outputs]
             except Exception as error:
                 raise NotExported(f"{type(error).__name__}: {error}") from error
+            finally:
+                logging.disable(before)
             return
         try:
             made = tilewright.export(module, tuple(arguments), folder / "model.pt2")

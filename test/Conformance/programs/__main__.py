@@ -122,8 +122,8 @@ def of_seeds(seeds: Sequence[int]) -> tuple[collections.Counter, list[str]]:
     return counts, said
 
 
-def in_process(seeds: Sequence[int]) -> tuple[collections.Counter, list[str]]:
-    """The same in a process of its own, whose end by a signal is a finding."""
+def in_process(seeds: Sequence[int]) -> tuple[collections.Counter, list[str], int, str]:
+    """of_seeds() in a process of its own; how that process ended, and the end of what it said."""
     done = subprocess.run([sys.executable, str(here), "chunk", *map(str, seeds)], capture_output=True, text=True)
     counts, said = collections.Counter(), []
     for line in done.stdout.splitlines():
@@ -133,21 +133,34 @@ def in_process(seeds: Sequence[int]) -> tuple[collections.Counter, list[str]]:
             counts[word] += int(number)
         elif kind == "WRONG":
             said.append(rest)
-    if not done.returncode:
+    return counts, said, done.returncode, done.stderr[-300:]
+
+
+def in_processes(seeds: Sequence[int]) -> tuple[collections.Counter, list[str]]:
+    """of_seeds() in one process, or, where that dies, in one process each. A death is a finding unless aot_eager dies alike."""
+    counts, said, ended, why = in_process(seeds)
+    if not ended:
         return counts, said
-    if len(seeds) > 1:
-        alone = [in_process([seed]) for seed in seeds]
-        return sum((counts for counts, _ in alone), collections.Counter()), [line for _, said in alone for line in said]
-    peer = subprocess.run([sys.executable, str(here), "peer", str(seeds[0])], capture_output=True)
-    if peer.returncode == done.returncode:
-        return collections.Counter(torch=1), []
-    return collections.Counter(wrong=1), [f"{seeds[0]}: its process ended by {done.returncode}: {done.stderr[-300:]}"]
+    counts, said, deaths = collections.Counter(), [], 0
+    for seed in seeds:
+        own, lines, status, text = in_process([seed])
+        if status:
+            deaths += 1
+            peer = subprocess.run([sys.executable, str(here), "peer", str(seed)], capture_output=True)
+            own = collections.Counter(["torch" if peer.returncode == status else "wrong"])
+            lines = [f"{seed}: its process ended by {status}: {text}"] if own["wrong"] else []
+        counts += own
+        said += lines
+    if not deaths:
+        counts["wrong"] += 1
+        said.append(f"a process of the programs {seeds[0]} to {seeds[-1]} ended by {ended}, that of each alone did not: {why}")
+    return counts, said
 
 
 def run_all(seeds: Sequence[int], jobs: int) -> int:
     total = collections.Counter()
     with ThreadPoolExecutor(jobs) as threads:
-        for counts, said in threads.map(in_process, [seeds[at : at + CHUNK] for at in range(0, len(seeds), CHUNK)]):
+        for counts, said in threads.map(in_processes, [seeds[at : at + CHUNK] for at in range(0, len(seeds), CHUNK)]):
             total += counts
             for line in said:
                 print(line, flush=True)
