@@ -33,6 +33,10 @@ def _is_factor(one: sympy.Expr, term: sympy.Expr) -> bool:
     return any(factor.as_base_exp()[0] == one for factor in sympy.Mul.make_args(term))
 
 
+def _has_extreme(expr: sympy.Expr) -> bool:
+    return any(e.func.__name__ in ("Max", "Min") for e in sympy.preorder_traversal(expr))
+
+
 class _Equalities:
     """What the guards of a ShapeEnv say to be equal, solved: what stands for symbols, and for functions such as s0//4."""
 
@@ -49,11 +53,13 @@ class _Equalities:
 
     def solve(self, zero: sympy.Expr) -> None:
         """Solves `zero` = 0 for the most composed of what has the least factor and stands in no other term, or but within functions
-        there. By no other symbols than it has itself and the graph has."""
+        there. By no other symbols than it has itself and the graph has, and by no Max or Min, which the importer cannot always
+        decide: sizes that it could read before would become unreadable."""
         terms = [term.as_coeff_Mul() for term in sympy.Add.make_args(zero)]
         least = sympy.gcd([factor for factor, _ in terms])
         lone = [(one, factor) for factor, one in terms if abs(factor) == least and (one.is_Symbol or one.is_Function)
-                and zero.free_symbols <= one.free_symbols | self.symbols and not any(_is_factor(one, other) for _, other in terms if other != one)]  # fmt: skip
+                and zero.free_symbols <= one.free_symbols | self.symbols
+                and not any(_is_factor(one, other) or _has_extreme(other) for _, other in terms if other != one)]  # fmt: skip
         if lone:
             apart = {one: one.is_Symbol or not any(other.has(one) for _, other in terms if other != one) for one, _ in lone}
             one, factor = max(lone, key=lambda pair: (apart[pair[0]], pair[0].count_ops(), str(pair[0])))

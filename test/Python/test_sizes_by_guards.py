@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 from torch._guards import TracingContext
-from torch.utils._sympy.functions import FloorDiv
+from torch.utils._sympy.functions import FloorDiv, Max
 
 import tilewright
 from tilewright.backend import tilewright as backend
@@ -138,6 +138,22 @@ def test_equations_are_solved():
     assert read(quarter * p) == t * p and read(t) == t
     read = solved(sympy.Eq(3 * half, 2 * t))  # not without fractions
     assert read(half) == half and read(t) == t
+    stride = Max(1, s + t)  # torch's stride beside a size that a guard compares it with
+    symbols = frozenset((s, t, p))
+    read = _Equalities([sympy.Eq(stride * Max(1, t + p), s + t)], symbols=symbols).read
+    assert read(s) == s and read(t) == t
+    assert _Equalities([sympy.Eq(stride, p)], symbols=symbols).read(stride) == p
+
+
+def test_padding_by_symbols_is_native():
+    """Guards compare strides, which are products of Max(1, size), with sizes that are sums of symbols."""
+    def pad(x, widths):
+        return F.pad(x, widths, "replicate")
+
+    compiled = torch.compile(pad, backend="tilewright", options={"strict": True}, dynamic=True)
+    for widths in ((8, -1, -1, -3), (-2, -1, -1, -3), (2, 1, 3, -1)):
+        x = torch.randn(2, 6, 5, 5)
+        torch.testing.assert_close(compiled(x, widths), pad(x, widths))
 
 
 def test_other_sizes_are_compiled_anew():
