@@ -98,42 +98,123 @@ bool isArgument(Value value) {
   return false;
 }
 
+/// The linalg op that computes what is inserted into the very part of the destination that the insertion replaces.
+linalg::LinalgOp computedInPlace(tensor::InsertSliceOp insert) {
+  auto maker = insert.getSource().getDefiningOp<linalg::LinalgOp>();
+  if (!maker || !maker->hasOneUse() || maker.getNumDpsInits() != 1)
+    return {};
+  auto part = maker.getDpsInits()[0].getDefiningOp<tensor::ExtractSliceOp>();
+  auto isEqual = [](OpFoldResult a, OpFoldResult b) { return a == b; };
+  return part && part->hasOneUse() && part.getSource() == insert.getDest() &&
+                 part.getType() == insert.getSourceType() && part.isSameAs(insert, isEqual)
+             ? maker
+             : linalg::LinalgOp();
+}
+
+/// The insertions, the first one first, that make `value` from what the last returned value is; each result is used by
+/// the next insertion alone, and each source is an argument or computed in place. Empty where there are few.
+std::pair<SmallVector<tensor::InsertSliceOp>, Value> chainOf(Value value) {
+  constexpr size_t many = 8;
+  SmallVector<tensor::InsertSliceOp> chain;
+  tensor::InsertSliceOp next;
+  while (auto insert = value.getDefiningOp<tensor::InsertSliceOp>()) {
+    const unsigned uses = next && computedInPlace(next) ? 2 : 1;
+    if (!insert.getResult().hasNUses(uses) || !(isArgument(insert.getSource()) || computedInPlace(insert)))
+      return {};
+    chain.push_back(next = insert);
+    value = insert.getDest();
+  }
+  if (chain.size() < many)
+    return {};
+  std::reverse(chain.begin(), chain.end());
+  return {chain, value};
+}
+
+/// Writes what the chain inserts into `whole`, and erases the chain.
+void writeChain(ArrayRef<tensor::InsertSliceOp> chain, Value whole) {
+  IRRewriter rewriter(whole.getContext());
+  for (tensor::InsertSliceOp insert : chain) {
+    linalg::LinalgOp maker = computedInPlace(insert);
+    rewriter.setInsertionPoint(maker ? maker.getOperation() : insert);
+    Location loc = insert.getLoc();
+    auto type = memref::SubViewOp::inferRankReducedResultType(
+        insert.getSourceType().getShape(), cast<MemRefType>(whole.getType()), insert.getMixedOffsets(),
+        insert.getMixedSizes(), insert.getMixedStrides());
+    Value part = memref::SubViewOp::create(rewriter, loc, type, whole, insert.getMixedOffsets(), insert.getMixedSizes(),
+                                           insert.getMixedStrides());
+    if (maker) {
+      auto init = maker.getDpsInits()[0].getDefiningOp<tensor::ExtractSliceOp>();
+      rewriter.replaceOpWithNewOp<bufferization::ToTensorOp>(init, init.getType(), part, /*restrict=*/true,
+                                                             /*writable=*/true);
+    }
+    rewriter.setInsertionPoint(insert);
+    bufferization::MaterializeInDestinationOp::create(rewriter, loc, Type(), insert.getSource(), part,
+                                                      /*restrict=*/true, /*writable=*/true);
+  }
+  for (tensor::InsertSliceOp insert : llvm::reverse(chain))
+    rewriter.eraseOp(insert);
+}
+
+/// writeChain() in a parallel loop whose only result `materialize` stores into the memory that the loop began with.
+void insertByMemory(scf::ForallOp loop, bufferization::MaterializeInDestinationOp materialize) {
+  auto initial = loop.getOutputs().size() == 1 ? loop.getOutputs()[0].getDefiningOp<bufferization::ToTensorOp>()
+                                               : bufferization::ToTensorOp();
+  if (!initial || initial.getBuffer() != materialize.getDest() || !loop->hasOneUse())
+    return;
+  auto last = dyn_cast<tensor::ParallelInsertSliceOp>(loop.getTerminator().getBody()->front());
+  if (!last)
+    return;
+  auto [chain, base] = chainOf(last.getSource());
+  auto tile = base ? base.getDefiningOp<tensor::ExtractSliceOp>() : tensor::ExtractSliceOp();
+  auto isEqual = [](OpFoldResult a, OpFoldResult b) { return a == b; };
+  if (!tile || tile.getSource() != loop.getRegionIterArgs()[0] || tile.getType() != last.getSourceType() ||
+      !tile.getSource().hasNUses(2) || !tile.isSameAs(last, isEqual))
+    return;
+  IRRewriter rewriter(loop.getContext());
+  rewriter.setInsertionPoint(tile);
+  auto type = memref::SubViewOp::inferRankReducedResultType(
+      tile.getType().getShape(), cast<MemRefType>(initial.getBuffer().getType()), tile.getMixedOffsets(),
+      tile.getMixedSizes(), tile.getMixedStrides());
+  Value whole = memref::SubViewOp::create(rewriter, tile.getLoc(), type, initial.getBuffer(), tile.getMixedOffsets(),
+                                          tile.getMixedSizes(), tile.getMixedStrides());
+  rewriter.eraseOp(last);
+  writeChain(chain, whole);
+  rewriter.eraseOp(tile);
+  rewriter.eraseOp(materialize);
+  // The loop without its result.
+  rewriter.setInsertionPoint(loop);
+  auto bare = scf::ForallOp::create(rewriter, loop.getLoc(), loop.getMixedLowerBound(), loop.getMixedUpperBound(),
+                                    loop.getMixedStep(), ValueRange(), loop.getMapping());
+  bare->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+  loop.getBody()->getTerminator()->erase();
+  bare.getBody()->getTerminator()->moveBefore(loop.getBody(), loop.getBody()->end());
+  for (auto [old, now] : llvm::zip(loop.getInductionVars(), bare.getInductionVars()))
+    rewriter.replaceAllUsesWith(old, now);
+  bare.getBody()->getOperations().splice(bare.getBody()->end(), loop.getBody()->getOperations());
+  rewriter.eraseOp(loop);
+}
+
 /// A concatenation of many parts: what is inserted, one after the other, into an argument that the kernel returns, is
-/// copied there. The analysis of one-shot bufferization compares each insertion with all others, of 400 parts for
-/// minutes.
+/// copied or computed there. The analysis of one-shot bufferization compares each insertion with all others, of 400
+/// parts for minutes.
 ///
 /// Before:  %1 = tensor.insert_slice %a into %out[0, 0] ...; %2 = tensor.insert_slice %b into %1[1, 0] ...; return %2
 /// After:   materialize %a in subview %out[0, 0]; materialize %b in subview %out[1, 0]
+///
+/// It does the same in a parallel loop (TileInserts.cpp), where %out is a tile of the argument.
 void insertByMemory(func::FuncOp kernel) {
-  constexpr size_t many = 8;
   Block &body = kernel.getBody().front();
-  IRRewriter rewriter(kernel.getContext());
   for (auto materialize : llvm::make_early_inc_range(body.getOps<bufferization::MaterializeInDestinationOp>())) {
-    SmallVector<tensor::InsertSliceOp> chain; // the last first
-    Value value = materialize.getSource();
-    while (auto insert = value.getDefiningOp<tensor::InsertSliceOp>()) {
-      if (!insert->hasOneUse() || !isArgument(insert.getSource()))
-        break;
-      chain.push_back(insert);
-      value = insert.getDest();
-    }
-    auto whole = value.getDefiningOp<bufferization::ToTensorOp>();
-    if (chain.size() < many || !whole || whole.getBuffer() != materialize.getDest())
+    if (auto loop = materialize.getSource().getDefiningOp<scf::ForallOp>()) {
+      insertByMemory(loop, materialize);
       continue;
-    rewriter.setInsertionPoint(materialize);
-    for (tensor::InsertSliceOp insert : llvm::reverse(chain)) {
-      auto type = memref::SubViewOp::inferRankReducedResultType(
-          insert.getSourceType().getShape(), cast<MemRefType>(whole.getBuffer().getType()), insert.getMixedOffsets(),
-          insert.getMixedSizes(), insert.getMixedStrides());
-      Value part =
-          memref::SubViewOp::create(rewriter, insert.getLoc(), type, whole.getBuffer(), insert.getMixedOffsets(),
-                                    insert.getMixedSizes(), insert.getMixedStrides());
-      bufferization::MaterializeInDestinationOp::create(rewriter, insert.getLoc(), Type(), insert.getSource(), part,
-                                                        /*restrict=*/true, /*writable=*/true);
     }
-    rewriter.eraseOp(materialize);
-    for (tensor::InsertSliceOp insert : chain)
-      rewriter.eraseOp(insert);
+    auto [chain, base] = chainOf(materialize.getSource());
+    auto whole = base ? base.getDefiningOp<bufferization::ToTensorOp>() : bufferization::ToTensorOp();
+    if (!whole || whole.getBuffer() != materialize.getDest())
+      continue;
+    materialize.erase();
+    writeChain(chain, whole.getBuffer());
   }
 }
 

@@ -69,6 +69,30 @@ def test_a_long_recurrence_is_right(tmp_path):
     assert said.returncode == 0 and "expected: 0 has an RMS error of" in said.stdout, said.stdout + said.stderr
 
 
+class Scan(torch.nn.Module):
+    """A state that decays, whose values at all steps are stacked along `dim`: the last one is cut into parallel tasks."""
+
+    def __init__(self, dim):
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, x, decay):
+        state, results = x.new_zeros(x.shape[0], x.shape[2]), []
+        for t in range(x.shape[1]):
+            state = state * decay[:, t] + x[:, t]
+            results.append(state.tanh() * (t + 1))
+        return torch.stack(results, self.dim)
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_many_results_of_a_scan_are_right(dim):
+    """One-shot bufferization compared 256 insertions of one kernel with each other for two minutes."""
+    torch.manual_seed(0)
+    model, x, decay = Scan(dim), torch.randn(2, 256, 2048), torch.rand(2, 256, 2048)
+    ours = torch.compile(model, backend="tilewright", options={"strict": True})(x, decay)
+    torch.testing.assert_close(ours.double(), model.double()(x.double(), decay.double()), rtol=1e-5, atol=1e-4)
+
+
 @pytest.mark.parametrize("padding", [False, True])
 def test_code_does_not_grow_with_a_window(tmp_path, padding):
     lengths = []

@@ -78,3 +78,43 @@ func.func private @many_parts(%p0: tensor<1x4xf32>, %p1: tensor<1x4xf32>, %p2: t
   %r8 = tensor.insert_slice %p8 into %r7[8, 0] [1, 4] [1, 1] : tensor<1x4xf32> into tensor<9x4xf32>
   return %r8 : tensor<9x4xf32>
 }
+
+// -----
+
+// So it is in a parallel loop, where a part that the kernel computes is computed in its place.
+// CHECK-LABEL: func.func private @many_parts_in_tiles
+// CHECK-NOT: memref.alloc
+// CHECK: scf.forall (%[[I:.*]]) = (0) to (4) step (2) {
+// CHECK: %[[T:.*]] = memref.subview %arg1[0, %[[I]]] [9, 2]
+// CHECK: %[[P0:.*]] = memref.subview %[[T]][0, 0] [1, 2]
+// CHECK: linalg.copy ins(%{{.*}}) outs(%[[P0]]
+// CHECK: %[[P8:.*]] = memref.subview %[[T]][8, 0] [1, 2]
+// CHECK: linalg.generic {{.*}} outs(%[[P8]]
+// CHECK: return{{$}}
+#map = affine_map<(d0, d1) -> (d0, d1)>
+func.func private @many_parts_in_tiles(%p: tensor<1x4xf32>, %out: tensor<9x4xf32>) -> tensor<9x4xf32> attributes {tw.kernel} {
+  %0 = scf.forall (%i) = (0) to (4) step (2) shared_outs(%o = %out) -> (tensor<9x4xf32>) {
+    %t = tensor.extract_slice %o[0, %i] [9, 2] [1, 1] : tensor<9x4xf32> to tensor<9x2xf32>
+    %s = tensor.extract_slice %p[0, %i] [1, 2] [1, 1] : tensor<1x4xf32> to tensor<1x2xf32>
+    %r0 = tensor.insert_slice %s into %t[0, 0] [1, 2] [1, 1] : tensor<1x2xf32> into tensor<9x2xf32>
+    %r1 = tensor.insert_slice %s into %r0[1, 0] [1, 2] [1, 1] : tensor<1x2xf32> into tensor<9x2xf32>
+    %r2 = tensor.insert_slice %s into %r1[2, 0] [1, 2] [1, 1] : tensor<1x2xf32> into tensor<9x2xf32>
+    %r3 = tensor.insert_slice %s into %r2[3, 0] [1, 2] [1, 1] : tensor<1x2xf32> into tensor<9x2xf32>
+    %r4 = tensor.insert_slice %s into %r3[4, 0] [1, 2] [1, 1] : tensor<1x2xf32> into tensor<9x2xf32>
+    %r5 = tensor.insert_slice %s into %r4[5, 0] [1, 2] [1, 1] : tensor<1x2xf32> into tensor<9x2xf32>
+    %r6 = tensor.insert_slice %s into %r5[6, 0] [1, 2] [1, 1] : tensor<1x2xf32> into tensor<9x2xf32>
+    %r7 = tensor.insert_slice %s into %r6[7, 0] [1, 2] [1, 1] : tensor<1x2xf32> into tensor<9x2xf32>
+    %place = tensor.extract_slice %r7[8, 0] [1, 2] [1, 1] : tensor<9x2xf32> to tensor<1x2xf32>
+    %made = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"]}
+        ins(%s : tensor<1x2xf32>) outs(%place : tensor<1x2xf32>) {
+    ^bb0(%x: f32, %y: f32):
+      %e = math.exp %x : f32
+      linalg.yield %e : f32
+    } -> tensor<1x2xf32>
+    %r8 = tensor.insert_slice %made into %r7[8, 0] [1, 2] [1, 1] : tensor<1x2xf32> into tensor<9x2xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %r8 into %o[0, %i] [9, 2] [1, 1] : tensor<9x2xf32> into tensor<9x4xf32>
+    }
+  }
+  return %0 : tensor<9x4xf32>
+}
