@@ -243,7 +243,7 @@ private:
   /// `op` makes, element by element, one of a few parts that are put beside each other, and these have rows enough for
   /// tasks: each task computes its rows of all parts where they belong.
   bool makesPieceOf(Operation *op, ArrayRef<Operation *> members) const {
-    constexpr int64_t mostPieces = 7, enough = 8; // BufferizeKernels compares many insertions pair by pair
+    constexpr int64_t mostPieces = 7, enough = 8; // many parts are mostly steps, whose kernels are equal
     auto generic = dyn_cast<linalg::GenericOp>(op);
     if (!computePieces || !generic || op->getNumResults() != 1 || !op->hasOneUse() || isFixed(op->getResult(0)) ||
         generic.getNumReductionLoops() > 0 ||

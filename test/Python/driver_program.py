@@ -9,7 +9,9 @@ import ctypes
 import gc
 import json
 import os
+import signal
 import sys
+import threading
 import warnings
 
 import torch
@@ -96,6 +98,34 @@ def convolution():
 def attention():
     q, k, v = (torch.randn(1, 4, 40, 64).bfloat16() for _ in range(3))
     on_both(lambda q, k, v: (F.scaled_dot_product_attention(q, k, v, is_causal=True),), q, k, v)
+
+
+def forked():
+    """A child says what to do, also where another thread of its parent was inside a call."""
+    model = compiled(lambda x: (x.sin() * 2,), "cuda")
+    x, stop = torch.randn(64, 64), threading.Event()
+    model(x)
+
+    def keep_calling():
+        while not stop.is_set():
+            model(x)
+
+    thread = threading.Thread(target=keep_calling)
+    thread.start()
+    try:
+        for _ in range(20):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(60)  # a hang ends here
+                try:
+                    model(x)
+                    os._exit(1)
+                except RuntimeError as error:
+                    os._exit(0 if "was in use when this process was forked" in str(error) else 2)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    finally:
+        stop.set()
+        thread.join()
 
 
 def training():

@@ -43,6 +43,10 @@ def test_graphs_on_the_cpu_and_a_gpu_are_cut_in_two():
     assert_good("mixed", "mixed_ops")
 
 
+def test_a_forked_child_is_refused():
+    assert_good("forked")
+
+
 def test_models_run_whole():
     pytest.importorskip("transformers")
     assert_good("transformer", "resnet")

@@ -4,20 +4,20 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/CUDA/DriverContext.h"
+#include "tilewright/ForkMutex.h"
 
 #include <map>
-#include <mutex>
 
 namespace tilewright::runtime {
 
 std::shared_ptr<DriverContext> DriverContext::of(int ordinal, std::string &error) {
-  static std::mutex &mutex = *new std::mutex;
-  static auto &contexts = *new std::map<int, std::weak_ptr<DriverContext>>;
+  using Contexts = std::map<int, std::weak_ptr<DriverContext>>;
+  static auto &contexts = *new ForkSafe<Contexts>;
   const driver::Api *api = driver::api(error);
   if (!api)
     return nullptr;
-  std::lock_guard lock(mutex);
-  if (std::shared_ptr<DriverContext> known = contexts[ordinal].lock())
+  auto held = contexts.lock();
+  if (std::shared_ptr<DriverContext> known = (*held)[ordinal].lock())
     return known;
   std::shared_ptr<DriverContext> fresh(new DriverContext(*api, ordinal));
   int count = 0;
@@ -51,7 +51,7 @@ std::shared_ptr<DriverContext> DriverContext::of(int ordinal, std::string &error
   uint64_t keep = UINT64_MAX; // else memory goes back to the system whenever the stream is idle
   if (fresh->pools && api->defaultPool(&pool, fresh->device) == 0)
     api->setPoolAttribute(pool, driver::kReleaseThreshold, &keep);
-  contexts[ordinal] = fresh;
+  (*held)[ordinal] = fresh;
   return fresh;
 }
 
@@ -68,7 +68,7 @@ int DriverContext::capabilityOf(int ordinal) {
 }
 
 DriverContext::~DriverContext() {
-  if (context)
+  if (context && isOfThisProcess())
     api.releasePrimary(device);
 }
 
@@ -77,6 +77,12 @@ std::string DriverContext::describe() const {
 }
 
 DriverContext::Current::Current(const DriverContext &context, std::string &error) : context(context) {
+  if (!context.isOfThisProcess()) {
+    error = context.describe() +
+            " was in use when this process was forked, and CUDA does not work in the child: start " +
+            "processes with multiprocessing's method \"spawn\", or use the device in the children alone";
+    return;
+  }
   driver::Context now = nullptr;
   driver::Code code = context.api.currentContext(&now);
   if (code == 0 && now != context.context) {

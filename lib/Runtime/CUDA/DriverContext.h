@@ -3,6 +3,7 @@
 #define TILEWRIGHT_LIB_RUNTIME_CUDA_DRIVERCONTEXT_H
 
 #include "lib/Runtime/CUDA/DriverApi.h"
+#include "tilewright/ForkGeneration.h"
 
 #include <memory>
 #include <string>
@@ -29,8 +30,10 @@ public:
   /// "cuda:0 (NVIDIA H200, sm_90)"
   std::string describe() const;
   driver::Context handle() const { return context; }
+  /// False in a child that was forked from the process that made the context: CUDA does not work there.
+  bool isOfThisProcess() const { return generation == forkGeneration(); }
 
-  /// Makes the context the thread's current one while it lives.
+  /// Makes the context the thread's current one while it lives; refuses in a forked child.
   class Current {
   public:
     Current(const DriverContext &context, std::string &error);
@@ -46,6 +49,7 @@ private:
   DriverContext(const driver::Api &api, int ordinal) : api(api), ordinal(ordinal) {}
   driver::Device device = 0;
   driver::Context context = nullptr;
+  const uint64_t generation = forkGeneration();
 };
 
 } // namespace tilewright::runtime

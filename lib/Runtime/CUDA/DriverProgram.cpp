@@ -377,11 +377,15 @@ DriverProgram::~DriverProgram() {
 }
 
 void DriverProgram::repack() {
+  if (!context->isOfThisProcess())
+    return; // another thread of the parent may have had the lock
   std::lock_guard lock(mutex);
   isPacked = false;
 }
 
 int64_t DriverProgram::packedBytes() {
+  if (!context->isOfThisProcess())
+    return 0;
   std::lock_guard lock(mutex);
   int64_t sum = 0;
   for (size_t i = 0; i < packed.size(); ++i)

@@ -34,6 +34,8 @@ std::unique_ptr<LaunchGraph> LaunchGraph::create(std::shared_ptr<DriverContext> 
 }
 
 LaunchGraph::~LaunchGraph() {
+  if (!context->isOfThisProcess())
+    return;
   if (exec)
     context->api.destroyGraphExec(exec); // one that still runs goes when it is done
   if (graph)
