@@ -1,11 +1,13 @@
 //===- Windows.cpp - windows of images as columns, of plain exports ---------------------===//
 //
 //   im2col(x [n, c, h, w], [a, b])    -> [n, c a b, l]: all windows of a x b, one after the other
-//   col2im                            back, where windows do not overlap
+//   col2im                            back: each pixel is the sum of what windows have of it
 //
-// Test: test/Python/test_plain_exports.py
+// Test: test/Python/test_plain_exports.py, test/Python/test_onnx_references.py
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Frontend/Windows.h"
+
 #include "lib/Frontend/Indexing.h"
 
 namespace tilewright {
@@ -82,21 +84,86 @@ Results imageOfColumns(Node &n) {
   const int64_t rank = n.type().getRank();
   if (!n.demand(rank == 3 || rank == 4, "it gives images of three dimensions, or a batch"))
     return n.refused();
-  SmallVector<AffineExpr> sizes = sizesOf(n.type()), apart;
+  SmallVector<AffineExpr> sizes = sizesOf(n.type());
+  SmallVector<FoldedWindows, 3> windows;
+  for (unsigned i = 0; i < 2; ++i)
+    windows.push_back({w.kernel[i], w.stride[i], w.dilation[i], w.padding[i], w.padding[i], sizes[rank - 2 + i]});
   if (rank == 3)
-    sizes.insert(sizes.begin(), n.constantSize(1));
-  apart = {sizes[0], sizes[1], n.constantSize(w.kernel[0]), n.constantSize(w.kernel[1])};
-  for (unsigned i = 0; i < 2; ++i) {
-    if (!n.demand(w.stride[i] == w.kernel[i] && w.dilation[i] == 1 && w.padding[i] == 0 &&
-                      staticSize(n, sizes[i + 2]) % w.kernel[i] == 0,
-                  "windows that overlap or leave gaps are taken apart by tilewright.export alone"))
-      return n.refused();
-    apart.push_back(n.constantSize(w.count(staticSize(n, sizes[i + 2]), i)));
+    x = n.unsqueeze(x, 0);
+  Value image = imageOfWindows(n, x, windows);
+  return n.failed() ? n.refused() : n.reshape(image, n.type());
+}
+
+/// `x` [.., kernel, count, ..] with the windows of the two dimensions from `dim` on put back into one of w.size.
+Value foldedAlong(Node &n, Value x, int64_t dim, const FoldedWindows &w) {
+  SmallVector<AffineExpr> sizes = n.sizesIn(x);
+  const AffineExpr count = sizes[dim + 1], kernel = sizes[dim];
+  if (w.stride == w.kernel && w.dilation == 1 && w.low == 0 && canonicalSize(count * kernel - w.size) == 0) {
+    SmallVector<int64_t> order = allDims(sizes.size()); // windows that neither overlap nor leave gaps
+    std::swap(order[dim], order[dim + 1]);
+    sizes.erase(sizes.begin() + dim);
+    sizes[dim] = w.size;
+    return n.reshape(n.permute(x, order), sizes);
   }
-  return n.reshape(n.permute(n.reshape(x, apart), {0, 1, 4, 2, 5, 3}), n.type());
+  // Pixel p is element k of window i where i * stride + k * dilation is p + low.
+  Type index = n.i64();
+  AffineExpr one = n.constantSize(1);
+  Value place = n.op<AddOp>(n.iota({w.size, one}, 0, index), double(w.low));
+  Value element = n.iota({one, kernel}, 1, index);
+  Value from = n.op<SubOp>({place, n.op<MulOp>(element, double(w.dilation))});
+  Value last = n.op<SubOp>(n.indexScalar(count, index), 1.0), stride = n.scalarInt(w.stride, index);
+  Value window = n.op<DivFloorOp>({from, stride}), none = n.scalarInt(0, index);
+  Value isOne =
+      n.op<LogicalAndOp>({n.compare<EqOp>(n.op<MulOp>({window, stride}), from),
+                          n.op<LogicalAndOp>({n.compare<GeOp>(window, none), n.compare<LeOp>(window, last)}, n.i1())},
+                         n.i1());
+  window = n.op<MaximumOp>({n.op<MinimumOp>({window, last}), none});
+  Value at = n.op<AddOp>({n.op<MulOp>({element, n.indexScalar(count, index)}), window});
+  SmallVector<AffineExpr> flat = sizes;
+  flat.erase(flat.begin() + dim);
+  flat[dim] = canonicalSize(kernel * count);
+  Value read = take(n, n.reshape(x, flat), {at}, dim, /*wraps=*/false);
+  SmallVector<AffineExpr> wide(n.rankOf(read) - dim, one);
+  wide[0] = w.size;
+  wide[1] = kernel;
+  return n.reduce(ReduceKind::Sum, n.where(n.reshape(isOne, wide), read, n.scalar(0, n.elementOf(read))), {dim + 1},
+                  false);
 }
 
 } // namespace
+
+Value imageOfWindows(Node &n, Value x, ArrayRef<FoldedWindows> windows) {
+  SmallVector<AffineExpr> sizes = n.sizesIn(x), apart{sizes[0], {}}, counts;
+  if (!n.demand(sizes.size() == 3, "it takes columns of three dimensions"))
+    return x;
+  int64_t elements = 1;
+  AffineExpr places = n.constantSize(1);
+  for (const FoldedWindows &w : windows) {
+    counts.push_back(canonicalSize((w.size + w.low + w.high - w.dilation * (w.kernel - 1) - 1).floorDiv(w.stride) + 1));
+    auto constant = ::mlir::dyn_cast<AffineConstantExpr>(counts.back());
+    if (!n.demand(!constant || constant.getValue() > 0, "no window fits"))
+      return x;
+    elements *= w.kernel;
+    places = canonicalSize(places * counts.back());
+    apart.push_back(n.constantSize(w.kernel));
+  }
+  n.require(canonicalSize(sizes[1] % elements), n.constantSize(0));
+  n.require(sizes[2], places);
+  if (n.failed())
+    return x;
+  apart[1] = canonicalSize(sizes[1].floorDiv(elements));
+  apart.append(counts);
+  Type element = n.elementOf(x);
+  x = n.reshape(n.cast(x, n.accumulator(element)), apart); // [n, c, kernels.., counts..]
+  SmallVector<int64_t> order{0, 1};
+  const int64_t rank = windows.size();
+  for (int64_t i = 0; i < rank; ++i)
+    order.append({2 + i, 2 + rank + i});
+  x = n.permute(x, order);
+  for (auto [i, w] : llvm::enumerate(windows))
+    x = foldedAlong(n, x, 2 + i, w);
+  return n.cast(x, element);
+}
 
 void registerWindows(Table &t) {
   t["aten.im2col.default"] = columnsOfImage;

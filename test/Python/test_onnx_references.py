@@ -81,6 +81,29 @@ def test_same_pads(op, mode, tmp_path):
             close(y, expected)
 
 
+@pytest.mark.parametrize("sizes, block, strides, dilations, pads", [
+    ((5, 5), (1, 5), (1, 1), (1, 1), (0, 0, 0, 0)), ((6, 8), (2, 2), (2, 2), (1, 1), (0, 0, 0, 0)), ((7, 9), (3, 2), (1, 2), (1, 1), (1, 0, 1, 0)),
+    ((9, 8), (2, 3), (2, 1), (3, 2), (2, 1, 2, 1)), ((6, 7), (2, 2), (3, 3), (1, 1), (0, 0, 0, 0)), ((8,), (3,), (2,), (1,), (1, 1)),
+    ((4, 5, 3), (2, 3, 1), (1, 2, 2), (1, 1, 1), (1, 0, 0, 1, 0, 0)), ((6, 6), (3, 3), (1, 1), (1, 1), (0, 2, 1, 0)),
+])  # fmt: skip
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_columns_to_image(sizes, block, strides, dilations, pads, symbolic, tmp_path):
+    """Against the sum in float64, window by window; one column is infinite, and reaches its own pixels alone."""
+    rank = len(sizes)
+    counts = [(s + pads[i] + pads[rank + i] - dilations[i] * (block[i] - 1) - 1) // strides[i] + 1 for i, s in enumerate(sizes)]
+    x = floats(2, 3 * int(np.prod(block)), int(np.prod(counts)))
+    x[0, 0, 0] = np.inf
+    image = np.zeros((2, 3, *(s + pads[i] + pads[rank + i] for i, s in enumerate(sizes))))
+    columns = x.reshape(2, 3, *block, *counts)
+    for places in itertools.product(*map(range, block), *map(range, counts)):
+        at = tuple(places[rank + i] * strides[i] + places[i] * dilations[i] for i in range(rank))
+        image[(slice(None), slice(None), *at)] += columns[(slice(None), slice(None), *places)]
+    expected = image[(slice(None), slice(None), *(slice(pads[i], pads[i] + s) for i, s in enumerate(sizes)))]
+    node = helper.make_node("Col2Im", ["x", "image", "block"], ["y"], strides=strides, dilations=dilations, pads=pads)
+    (y,) = run(tmp_path, [node], {"x": x}, symbols={"x": ["n", x.shape[1], "l"]} if symbolic else None, image=np.array(sizes), block=np.array(block))
+    np.testing.assert_allclose(y, expected, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
 def test_lstm_with_lengths(direction, tmp_path):
     """Against torch on packed sequences."""

@@ -149,6 +149,7 @@ def test_other_shapes(tmp_path):
 
     check(Calls(nn.PixelShuffle(2), nn.PixelUnshuffle(2), nn.ChannelShuffle(2), nn.Unfold((3, 2), padding=1, dilation=2, stride=2), grid,
                 lambda x: nn.functional.fold(x.reshape(2, 16, 6), (4, 6), 2, stride=2),
+                lambda x: nn.functional.fold(x.reshape(2, 16, 6), (3, 4), 2), lambda x: nn.functional.fold(x[0].reshape(12, 8), (5, 6), (3, 2), 1, (0, 1), 2),
                 nn.ReflectionPad2d((1, 2, 3, 0)), nn.ReplicationPad2d((1, 2, 3, 0)), nn.CircularPad2d((1, 2, 0, 3)),
                 lambda x: x.movedim(1, -1).contiguous(), lambda x: x.movedim((0, 1), (2, 0)) * 2, lambda x: x.tile(2, 1), lambda x: x.narrow(2, 1, -2 + 4) + 1,
                 lambda x: x.repeat_interleave(3, 1), lambda x: x[0, 0].repeat_interleave(2), lambda x: torch.hstack([x, x]), lambda x: torch.vstack([x[0, 0], x[0, 1]]),
