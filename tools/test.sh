@@ -2,7 +2,7 @@
 # Installs, builds and runs every test; the last line is "N passed, N failed, N skipped", and the exit status is 1 if
 # any test failed, a runner crashed or a runner ran nothing. --full also runs the slow ones (TILEWRIGHT_TEST_FULL=1), those
 # in a browser (it installs Debian's chromium-headless-shell where it can: 96 MB), the Python tests with the newest torch
-# (tools/dev/newest_torch.sh), all cases where one in two or three is chosen by the commit (test/Python/conftest.py says of
+# (tools/dev/newest_torch.sh), all cases where the default run has one in two or three (test/Python/conftest.py says of
 # which files), and all of opinfo, transformers and onnx: hours.
 #
 # Each part leaves in build/test-results/ what its runner wrote (.json of GoogleTest, .xml of lit and pytest; nothing
@@ -75,7 +75,7 @@ if [ -n "${TILEWRIGHT_TEST_FULL:-}" ]; then
   run newest-torch 86400 bash tools/dev/newest_torch.sh --junitxml "$results/newest-torch.xml"
 fi
 
-# What a commit's share is of, and how long it may take: all of opinfo is hours.
+# The share of each suite that runs by default, the same for every commit, and how long it may take: all of opinfo is hours.
 what=share limit=600
 [ -n "${TILEWRIGHT_TEST_FULL:-}" ] && what=full limit=86400
 

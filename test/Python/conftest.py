@@ -39,7 +39,7 @@ def fresh(request, monkeypatch):
     torch._dynamo.reset()
 
 
-# Of these files tools/test.sh runs one case in so many, those whose name and commit say so; with --full, all. A run by hand
+# Of these files tools/test.sh runs one case in so many, those whose name says so (harness/shares.py); with --full, all. A run by hand
 # has all of them, too.
 SHARES = {
     "ops/test_tables.py": 3, "ops/test_sizes.py": 3, "ops/test_grouped_convolutions.py": 3, "ops/test_quantized.py": 3,
@@ -52,13 +52,12 @@ SHARES = {
 
 def leave_out_other_shares(config, items) -> None:
     sys.path.insert(0, str(here.parent / "Conformance" / "harness"))
-    from shares import commit, share
+    from shares import share
 
-    now = commit()
     kept, others = [], []
     for item in items:
         parts = SHARES.get(item.path.relative_to(here).as_posix(), 1) if "[" in item.name else 1
-        (kept if share([item.nodeid], now, parts) else others).append(item)
+        (kept if share([item.nodeid], parts) else others).append(item)
     items[:] = kept
     config.hook.pytest_deselected(items=others)
 

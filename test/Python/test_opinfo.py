@@ -14,7 +14,7 @@ import pool  # noqa: E402
 import sample as harness  # noqa: E402
 import states  # noqa: E402
 import table  # noqa: E402
-from cases import PARTS, Case, chosen  # noqa: E402
+from cases import Case, chosen, default_cases  # noqa: E402
 from shares import share  # noqa: E402
 from verdict import Outcome, Wrong, check_distribution, check_numbers  # noqa: E402
 
@@ -109,11 +109,11 @@ def test_the_table_is_what_is_read_and_written(tmp_path, monkeypatch):
     assert table.read() == known and len(table.PATH.read_text().splitlines()) == 4
 
 
-def test_shares_cover_all_and_samples_are_spread():
+def test_the_default_run_has_every_entry_in_every_mode_and_samples_are_spread():
+    known = [Case("add", d, m) for d in ("i64", "f32", "bool") for m in ("forward", "dynamic")] + [Case("add", "f32", "gradient"), Case("all", "bool", "forward")]
+    assert set(default_cases(known)) == {Case("add", "f32", m) for m in ("forward", "dynamic", "gradient")} | {Case("all", "bool", "forward")}
     names = [f"entry{i}" for i in range(700)]
-    sizes = [len(share(names, f"commit{i}", PARTS)) for i in range(20)]
-    assert 40 < min(sizes) and max(sizes) < 105
-    assert {n for i in range(120) for n in share(names, f"commit{i}", PARTS)} == set(names)
+    assert 40 < len(share(names, 10)) < 105 and share(names, 10) == share(names, 10)
     for count in (1, 7, 1000):
         picked = chosen(count, 5, "seed")
         assert len(picked) == min(count, 5) and all(0 <= p < count for p in picked)

@@ -1,4 +1,4 @@
-"""A commit's share of what test/Conformance draws from torch's own test data, and of random programs."""
+"""Some of what test/Conformance draws from torch's own test data, and of random programs."""
 
 import os
 import pathlib

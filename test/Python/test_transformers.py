@@ -137,8 +137,7 @@ def test_the_table_has_every_architecture():
     known, planned = set(expected.rows(SUBJECT.table)), set(all_cases(KNOWN, KNOWN))
     assert known <= planned
     assert {case for case in planned if case.mode != "generate"} <= known
-    names = sorted(KNOWN)
-    assert {n for i in range(400) for n in share(names, f"commit{i}", SUBJECT.parts)} == set(names)
+    assert 4 <= len(share(sorted(KNOWN), SUBJECT.parts)) <= 10
 
 
 def test_the_bars_count_architectures():

@@ -13,7 +13,7 @@ import bars
 import expected
 from modes import MODES, Case, all_cases
 from pool import Pool
-from shares import commit, share
+from shares import share
 from states import verdict
 from subject import Subject
 from verdict import FAILING, Outcome
@@ -85,7 +85,6 @@ def main(subject: Subject, description: str) -> int:
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--seconds", type=float, default=0, help="no case is begun later")
     parser.add_argument("--results", type=Path)
-    parser.add_argument("--commit", default="")
     options = parser.parse_args()
     if options.command == "case":
         return run_case(subject, options)
@@ -105,9 +104,8 @@ def main(subject: Subject, description: str) -> int:
         return 0
     planned = list(expected.rows(subject.table))
     if options.command == "share":
-        at = options.commit or commit()
-        chosen = set(share(names, at, subject.parts))
-        print(f"{subject.folder.name}: {len(chosen)} of {len(names)} architectures, those of commit {at[:12]}; --commit repeats them")
+        chosen = set(share(names, subject.parts))
+        print(f"{subject.folder.name}: {len(chosen)} of {len(names)} architectures")
         planned = [case for case in planned if case.entry in chosen]
     seconds = options.seconds or (subject.share_seconds if options.command == "share" else 1e9)
     results, left = run_cases(subject, planned, options, seconds)

@@ -12,7 +12,7 @@ from pool import SAMPLES
 @dataclass(frozen=True)
 class Subject:
     """`folder` has worker.py and table.json; `architectures()` gives what is run by name (trial.Architecture); `prepare()` is called once by
-    each process before it runs a model; a commit's share is one architecture of `parts`, in so many seconds; a worker is replaced after so many
+    each process before it runs a model; the default run's share is one architecture of `parts`, in so many seconds; a worker is replaced after so many
     `samples`, and stopped where one takes longer than `hang` seconds."""
 
     folder: Path

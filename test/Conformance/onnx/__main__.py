@@ -1,7 +1,7 @@
 """ONNX's own backend tests through `tilewright run`: docs/conformance.md says what is compared.
 
     python test/Conformance/onnx case node/test_abs    one case; prints what was said
-    python test/Conformance/onnx share                 a tenth of the cases, by the commit
+    python test/Conformance/onnx share                 a tenth of the cases
     python test/Conformance/onnx full                  all cases against table.json
     python test/Conformance/onnx run 'test_conv.*'     those cases; prints their states
     python test/Conformance/onnx table                 runs all cases and writes table.json
@@ -26,7 +26,7 @@ sys.path[:0] = [str(here), str(here.parent / "harness")]
 import onnx  # noqa: E402
 import onnx_trial as trial  # noqa: E402
 from onnx_cases import all_cases  # noqa: E402
-from shares import commit, share  # noqa: E402
+from shares import share  # noqa: E402
 
 TABLE = here / "table.json"
 PARTS = 10
@@ -89,7 +89,7 @@ def main() -> int:
         print(trial.run(all_cases()[options.name], details=True))
         return 0
     if options.what == "share":
-        return compare(share(names, commit(), PARTS))
+        return compare(share(names, PARTS))
     if options.what == "full":
         return compare(names)
     found = run_all([name for name in names if re.search(options.name, name)])

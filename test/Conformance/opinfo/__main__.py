@@ -1,7 +1,7 @@
 """torch's op_db against Tilewright: docs/conformance.md says what is compared.
 
     python test/Conformance/opinfo case ENTRY [--dtype f32] [--mode forward] [--sample N]   one case, in this process
-    python test/Conformance/opinfo share                     the entries of this commit, some samples of each
+    python test/Conformance/opinfo share                     a sample of every entry in every mode
     python test/Conformance/opinfo full                      every sample of every case in the table
     python test/Conformance/opinfo run --entries 'conv.*'    those entries
     python test/Conformance/opinfo table --results FILE      writes what a run found into table.json
@@ -32,15 +32,12 @@ warnings.filterwarnings("ignore")
 import cases as case_list  # noqa: E402
 import summary  # noqa: E402
 import table  # noqa: E402
-from cases import DTYPES, MODES, PARTS, Case  # noqa: E402
+from cases import DTYPES, MODES, Case  # noqa: E402
 from pool import Pool  # noqa: E402
-from shares import commit, share  # noqa: E402
 from states import state_of, verdict  # noqa: E402
 from verdict import FAILING, Outcome  # noqa: E402
 
-# Samples of a case whose dtype counts for the bars or does not. The table is made of 8 of them (docs/conformance.md) or all: half and a
-# quarter of so many are some of these same ones; others may fall back where none of them did.
-SHARE_SAMPLES, SHARE_SECONDS = {True: 4, False: 2}, 200
+SHARE_SECONDS = 500
 HANG = 90  # seconds for one sample
 
 
@@ -127,7 +124,6 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--seconds", type=float, default=0, help="no case is begun later")
     parser.add_argument("--results", type=Path)
-    parser.add_argument("--commit", default="")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     if options.command == "case":
@@ -143,14 +139,7 @@ def main() -> int:
         return 0
     names = sorted(case_list.entries())
     if options.command == "share":
-        at = options.commit or commit()
-        chosen = share(names, at, PARTS)
-        print(f"opinfo: {len(chosen)} of {len(names)} entries, those of commit {at[:12]}; --commit repeats them")
-        planned = [case for case in table.read() if case.entry in set(chosen)]
-        results, until = {}, time.monotonic() + (options.seconds or SHARE_SECONDS)
-        for samples in sorted(set(SHARE_SAMPLES.values()), reverse=True):
-            alike = [case for case in planned if SHARE_SAMPLES[case.dtype in summary.MAIN] == samples]
-            results |= run_cases(alike, options, samples, "", max(until - time.monotonic(), 1))[0]
+        results, _ = run_cases(case_list.default_cases(table.read()), options, 1, "", options.seconds or SHARE_SECONDS)
         summary.show(results)
         return verdict("opinfo", results, table.read(), complete=False)
     if options.command == "full":

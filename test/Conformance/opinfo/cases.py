@@ -1,9 +1,10 @@
-"""What is run: an entry of torch's op_db with a dtype in a mode; its samples; and which entries a commit's share has."""
+"""What is run: an entry of torch's op_db with a dtype in a mode; its samples; and which cases the default run has."""
 
 from __future__ import annotations
 
 import hashlib
 import random
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy
@@ -16,7 +17,6 @@ DTYPES = {
 }  # fmt: skip
 MODES = ("forward", "gradient", "dynamic")
 GRADIENT_DTYPES = ("f32", "f64")
-PARTS = 10  # a commit's share is one entry of so many
 
 # What torch.testing compares with these is undefined contents.
 CONTENTS_UNDEFINED = {"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided"}
@@ -55,6 +55,15 @@ def all_cases(names, dtypes, modes) -> list[Case]:
     """In the order in which they are run: an entry's cases together."""
     known = entries()
     return [Case(name, dtype, mode) for name in names for mode in modes for dtype in dtypes if has(known[name], dtype, mode)]
+
+
+def default_cases(known: Iterable[Case]) -> list[Case]:
+    """Of `known` one case of every entry in every mode: of f32 where there is one, else of the first dtype in DTYPES."""
+    order = list(DTYPES)
+    first: dict[tuple[str, str], Case] = {}
+    for case in sorted(known, key=lambda case: order.index(case.dtype)):
+        first.setdefault((case.entry, case.mode), case)
+    return list(first.values())
 
 
 def samples(info, case: Case, seed: int = 0) -> list:

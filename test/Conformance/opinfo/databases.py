@@ -30,7 +30,7 @@ import cases  # noqa: E402
 import torch  # noqa: E402
 from numbers_rule import assert_numbers, assert_over_draws, leaves, widen, with_threads  # noqa: E402
 from sample import judge  # noqa: E402
-from shares import commit, share  # noqa: E402
+from shares import share  # noqa: E402
 from verdict import FAILING, Outcome, short  # noqa: E402
 
 import tilewright  # noqa: E402
@@ -38,7 +38,7 @@ import tilewright  # noqa: E402
 # A run of a program of its own state: `run(wrap, wide, seed)` calls what `wrap` makes of the function, in float64 if `wide`,
 # with the numbers of `seed`.
 Run = Callable[[Callable, bool, int], list]
-PARTS = 12  # a commit's share is one entry of so many
+PARTS = 12  # the share is one entry of so many
 FEW, DRAWS = 8, 16  # so few elements are judged over so many draws: one sum may have any error
 
 
@@ -191,7 +191,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="cases that match")
     parser.add_argument("--from", dest="sources", default="modules,optimizers,operators")
-    parser.add_argument("--share", action="store_true", help="the entries of this commit, with 12 inputs of a module")
+    parser.add_argument("--share", action="store_true", help="one entry of many, with 12 inputs of a module")
     parser.add_argument("--limit", type=int, default=0, help="inputs of a module, 0: all (a loss has hundreds)")
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
@@ -201,7 +201,7 @@ def main() -> int:
     limit = 12 if arguments.share else arguments.limit
     counts = collections.Counter()
     sources = {"modules": of_modules, "optimizers": of_optimizers, "operators": of_operators}
-    only = re.compile(f"^({'|'.join(map(re.escape, share(names(), commit(), PARTS)))})[ /]" if arguments.share else arguments.only)
+    only = re.compile(f"^({'|'.join(map(re.escape, share(names(), PARTS)))})[ /]" if arguments.share else arguments.only)
     for name, outcome in (found for of in arguments.sources.split(",") for found in sources[of](only, limit)):
         counts[outcome.state] += 1
         if arguments.verbose or outcome.state in FAILING:

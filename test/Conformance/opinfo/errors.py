@@ -23,7 +23,7 @@ here = Path(__file__).resolve().parent
 sys.path[:0] = [str(here), str(here.parent / "harness")]
 import built  # noqa: E402, F401
 import torch  # noqa: E402
-from shares import commit, share  # noqa: E402
+from shares import share  # noqa: E402
 from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
 from torch.testing._internal.common_modules import module_db  # noqa: E402
 
@@ -72,7 +72,7 @@ def of_modules(only: re.Pattern) -> Iterator[Refused]:
 DTYPES = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16", torch.int64: "i64", torch.int32: "i32",
           torch.int16: "i16", torch.int8: "i8", torch.uint8: "u8", torch.bool: "bool"}  # fmt: skip
 SAMPLES = 3  # of an entry and a dtype
-PARTS = 60  # a commit's share is one entry of so many
+PARTS = 60  # the share is one entry of so many
 
 
 def of_dtypes(only: re.Pattern) -> Iterator[Refused]:
@@ -136,11 +136,11 @@ def judge(case: Refused) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="entries that match")
-    parser.add_argument("--share", action="store_true", help="the entries of this commit")
+    parser.add_argument("--share", action="store_true", help="one entry of many")
     parser.add_argument("--from", dest="sources", default="errors,modules", help="errors, modules, dtypes")
     arguments = parser.parse_args()
     names = [info.full_name for info in op_db] + [info.name for info in module_db]
-    only = re.compile(f"^({'|'.join(map(re.escape, share(names, commit(), PARTS)))})$" if arguments.share else arguments.only)
+    only = re.compile(f"^({'|'.join(map(re.escape, share(names, PARTS)))})$" if arguments.share else arguments.only)
     torch.set_num_threads(1)
     warnings.filterwarnings("ignore")
     logging.disable(logging.ERROR)  # torch says of each refusal where it was met

@@ -2,7 +2,7 @@
 
     export PYTHONPATH=build/python
     python test/Conformance/ptx_mutations run --seed 0 --count 440   # draws and tries; writes table.json with --table
-    python test/Conformance/ptx_mutations share --seconds 40         # a part of the draws of table.json, by the commit
+    python test/Conformance/ptx_mutations share --seconds 40         # a part of the draws of table.json
     python test/Conformance/ptx_mutations one 'softmax: index: ...'  # one mutation by its key: what the checker says
     python test/Conformance/ptx_mutations sites                      # how many there are, by kernel and kind
 
@@ -13,7 +13,6 @@ equivalent.json, or counts as missed. A finding on an unchanged kernel fails eve
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import sys
@@ -29,7 +28,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "harness")]
 from mutation_kernels import all_names, make_all  # noqa: E402
 from mutation_sites import KINDS, Site, draw, sites  # noqa: E402
 from mutation_trial import Verdict, run_once, try_site  # noqa: E402
-from shares import commit  # noqa: E402
+from shares import rank  # noqa: E402
 
 EQUIVALENT, TABLE = HERE / "equivalent.json", HERE / "table.json"
 BAR = 0.95
@@ -114,7 +113,7 @@ def show(results: list[tuple[Site, Verdict]]) -> float:
 def try_share(folder: Path, every: list[Site], seconds: float) -> int:
     """What table.json says is found must be found; where kernels have changed since, others are drawn."""
     known = set(json.loads(TABLE.read_text())["found"])
-    order = sorted(every, key=lambda s: hashlib.sha256(f"{commit()} {s.key}".encode()).hexdigest())
+    order = sorted(every, key=lambda s: rank(s.key))
     chosen = [s for s in order if s.key in known]
     if len(chosen) < SHARE:
         chosen += draw([s for s in every if s.key not in known and s.key not in argued()], 0, SHARE - len(chosen))
@@ -151,7 +150,7 @@ def act(words, folder: Path) -> int:
     names = words.kernels or all_names()
     if words.command == "share" and not words.kernels:
         # Compiling all would take longer than trying them.
-        names = sorted(names, key=lambda name: hashlib.sha256(f"{commit()} {name}".encode()).hexdigest())[:6]
+        names = sorted(names, key=rank)[:6]
     if words.command == "one":
         names = [words.key.split(":")[0]]
     make_all(names, folder)

@@ -1,7 +1,7 @@
 """Architectures of `transformers`, whole and small, against Tilewright: docs/conformance.md says what is compared.
 
     python test/Conformance/transformers case bert [--mode training]   one case, in this process
-    python test/Conformance/transformers share                   the architectures of this commit
+    python test/Conformance/transformers share                   some architectures, the same ones each time
     python test/Conformance/transformers full                    every case of the table
     python test/Conformance/transformers run --entries 'qwen.*'  those architectures
     python test/Conformance/transformers table --results FILE    writes what a run found into table.json
