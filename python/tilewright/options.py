@@ -21,38 +21,40 @@ MODES = {
 }
 
 
-def _option(default, *, native: bool = True, values: tuple = (), older: str = ""):
+def _option(default, help: str, *, native: bool = True, values: tuple = (), older: str = ""):
     """`native`: the compiler has an option of this name; `older`: another environment variable that sets it."""
-    return field(default=default, metadata={"native": native, "values": values, "older": older})
+    return field(default=default, metadata={"help": help, "native": native, "values": values, "older": older})
 
 
 @dataclass(frozen=True)
 class CompileOptions:
-    """Every option. Its default comes from the environment variable TILEWRIGHT_<NAME> where that is set."""
+    """Every option. Its default comes from the environment variable TILEWRIGHT_<NAME> where that is set.
+    docs/reference/options.md is made of these declarations (tools/dev/write_options_doc.py)."""
 
-    strict: bool = _option(False, native=False)  # refuse graphs with ops that would run in eager
-    target: str = _option("cpu")
-    cpu: str = _option("native")
-    arch: str = _option("")  # of target cuda: sm_80, sm_86, sm_89, sm_90a
-    device: str = _option("")  # of target cuda: cuda, cuda:1, ...; emulated: kernels run on ptx-check's interpreter
-    cuda_graph: bool = _option(False)  # of target cuda: repeated calls launch one CUDA graph; mode="reduce-overhead"
-    # Of target cuda: products of f32 round their operands to tf32 (10 bits behind the point) and run on tensor cores. Where
-    # it is not set, as torch.set_float32_matmul_precision says: "highest", torch's default, keeps f32.
-    tf32: bool = _option(False, native=False)
-    rounding: str = _option("fused", values=("fused", "eager"))  # eager: round between fused ops as eager does
-    random: str = _option("native", native=False, values=("native", "eager"))  # eager: eager's own numbers, drawn by eager's ops
-    record: bool = _option(False, native=False)  # keep what tilewright.report().html(path) shows; compiles twice
-    dump: str = _option("", older="TILEWRIGHT_DUMP_DIRECTORY")  # a folder for every stage's IR
-    schedule_file: str = _option("")  # JSON: a kernel's name or ops -> tile sizes; .mlir: a transform-dialect script
-    cache: bool = _option(True)  # compiled code is kept in TILEWRIGHT_CACHE_DIR, or ~/.cache/tilewright
-    # Schedules: records takes measured ones where there are any; quick and full measure first (seconds, minutes) and keep
-    # records; strict refuses kernels without a record; off takes none. docs/tuning.md
-    tune: str = _option("records", values=("records", "quick", "full", "strict", "off"))
-    records: str = _option("")  # their folder; empty: TILEWRIGHT_RECORDS_DIR, or beside the cache
-    deterministic: bool = _option(False)  # tuned schedules keep every bit of the results
-    threads: int = _option(0)  # to plan for; 0: all there are
-    freeze: bool = _option(False, native=False)  # release parameters once they are packed
-    check: str = _option("", native=False, values=("", "reference", "eager"))  # kernels against plain loops, nodes against torch
+    strict: bool = _option(False, "raises an error that names all operators which would run in eager, instead of one warning", native=False)
+    target: str = _option("cpu", "the target to generate code for: `cpu`, `cuda`, `reference` (a slow interpreter in f64), or that of a plug-in")
+    cpu: str = _option("native", "the CPU to generate code for: `native`, `x86-64-v3`, `x86-64-v4`, `znver4`, `znver5`, `sapphirerapids`, `graniterapids`")
+    arch: str = _option("", "target `cuda`: `sm_80`, `sm_86`, `sm_89` or `sm_90a`; empty: that of the device, or `sm_80`")
+    device: str = _option("", "target `cuda`: `cuda`, `cuda:1`, ..., or `emulated`, which runs kernels in the PTX interpreter, without a GPU")
+    cuda_graph: bool = _option(False, "target `cuda`: repeated calls launch one CUDA graph; also `mode=\"reduce-overhead\"`")
+    tf32: bool = _option(False, "target `cuda`: products of f32 round their operands to tf32 and run on tensor cores; unset, "
+                                "`torch.set_float32_matmul_precision` decides, where `highest`, torch's default, keeps f32", native=False)  # fmt: skip
+    rounding: str = _option("fused", "`fused` keeps f32 between the ops of a kernel; `eager` rounds each op's result as eager does", values=("fused", "eager"))
+    random: str = _option("native", "`native` draws random numbers in compiled code; `eager` calls eager's operators, so that the numbers are eager's",
+                          native=False, values=("native", "eager"))  # fmt: skip
+    record: bool = _option(False, "keeps what `tilewright.report().html(path)` shows; compiles each graph twice", native=False)
+    dump: str = _option("", "a folder into which the IR of every stage is written", older="TILEWRIGHT_DUMP_DIRECTORY")
+    schedule_file: str = _option("", "a JSON file that maps a kernel's name or ops to tile sizes, or a transform-dialect script (`.mlir`)")
+    cache: bool = _option(True, "keeps compiled code in `TILEWRIGHT_CACHE_DIR`, or `~/.cache/tilewright`")
+    tune: str = _option("records", "`records` uses measured schedules that there are; `quick` and `full` measure first (seconds, minutes) and keep records; "
+                                   "`strict` refuses kernels without a record; `off` uses no record. `mode=\"max-autotune\"` is `quick`",
+                        values=("records", "quick", "full", "strict", "off"))  # fmt: skip
+    records: str = _option("", "the folder of records; empty: `TILEWRIGHT_RECORDS_DIR`, or beside the cache")
+    deterministic: bool = _option(False, "tuned schedules may not change a bit of any result")
+    threads: int = _option(0, "the number of threads to plan for; 0: all processors that the process may use")
+    freeze: bool = _option(False, "inference: releases the memory of parameters once they are packed; the compiled model alone can use them then", native=False)
+    check: str = _option("", "`reference` compares every kernel of every call with plain loops in f64, `eager` compares every operator with torch; both stop at the "
+                             "first difference", native=False, values=("", "reference", "eager"))  # fmt: skip
 
     def chosen(self) -> dict:
         """What is not the default."""

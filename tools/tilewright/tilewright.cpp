@@ -8,6 +8,7 @@
 #include "tilewright/Compiler.h"
 #include "tilewright/Target.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstdlib>
@@ -50,7 +51,7 @@ void printUsage(llvm::raw_ostream &os) {
   os << "usage: tilewright <command> [flags]\n\ncommands:\n";
   for (const Command &command : commands)
     os << "  " << llvm::left_justify(command.name, 11) << command.summary << "\n";
-  os << "\n`tilewright <command> --help` lists the flags of one.\n";
+  os << "\n`tilewright <command> --help` lists the flags of one, `tilewright --version` prints the version.\n";
 }
 
 } // namespace
@@ -72,6 +73,10 @@ int main(int argc, char **argv) {
                                   : command.run(argc - 1, argv + 1);
   if (name == "--help" || name == "-h" || name == "help") {
     printUsage(llvm::outs());
+    return 0;
+  }
+  if (name == "--version") {
+    llvm::outs() << "tilewright " TILEWRIGHT_VERSION ", LLVM " LLVM_VERSION_STRING "\n";
     return 0;
   }
   if (!name.empty())
