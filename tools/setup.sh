@@ -55,7 +55,7 @@ else
 fi
 
 # The virtual environment.
-requirements="torch==2.13.0 transformers==5.23.0 numpy pybind11 lit pytest pytest-xdist hypothesis expecttest rich cmake onnx==1.23.2 onnxscript==0.7.2 onnxruntime==1.32.0"
+requirements="torch==2.13.0 transformers==5.23.0 numpy pybind11 lit pytest pytest-xdist hypothesis expecttest rich cmake onnx==1.23.2 onnxscript==0.7.2 onnxruntime==1.32.0 sphinx==9.0.4 myst-parser==5.2.0 furo==2025.12.19"
 stamp=.venv/tilewright-requirements
 if [ ! -x .venv/bin/python ]; then
   say "making .venv"

@@ -33,7 +33,7 @@ class CompileOptions:
 
     strict: bool = _option(False, "raises an error that names all operators which would run in eager, instead of one warning", native=False)
     target: str = _option("cpu", "the target to generate code for: `cpu`, `cuda`, `reference` (a slow interpreter in f64), or that of a plug-in")
-    cpu: str = _option("native", "the CPU to generate code for: `native`, `x86-64-v3`, `x86-64-v4`, `znver4`, `znver5`, `sapphirerapids`, `graniterapids`")
+    cpu: str = _option("native", "the CPU to generate code for: `native`, `x86-64-v3`, `x86-64-v4`, `znver5`, `sapphirerapids`, `graniterapids`")
     arch: str = _option("", "target `cuda`: `sm_80`, `sm_86`, `sm_89` or `sm_90a`; empty: that of the device, or `sm_80`")
     device: str = _option("", "target `cuda`: `cuda`, `cuda:1`, ..., or `emulated`, which runs kernels in the PTX interpreter, without a GPU")
     cuda_graph: bool = _option(False, "target `cuda`: repeated calls launch one CUDA graph; also `mode=\"reduce-overhead\"`")
