@@ -54,14 +54,6 @@ static LogicalResult verifyMap(Operation *op, StringRef constraint, StringRef na
   return success();
 }
 
-/// Buffer `number` of the program `op` stands in; none where there is no such buffer (program_c2).
-static BufferOp bufferOf(Operation *op, int64_t number) {
-  for (auto buffer : cast<ProgramOp>(op->getParentOp()).getBody().getOps<BufferOp>())
-    if (static_cast<int64_t>(buffer.getNumber()) == number)
-      return buffer;
-  return {};
-}
-
 static bool isReadOnly(BufferOp buffer) {
   return buffer.getKind() == BufferKind::Constant || (buffer.getKind() == BufferKind::Input && !buffer.getInPlace());
 }
@@ -95,26 +87,39 @@ LogicalResult LaunchOp::verify() {
       if (start < 0 || (start > 0 && mayWrite(position)))
         return emitOpError("launch_c5: operand ") << position << " starts at byte " << start;
   }
-  for (auto [position, number] : llvm::enumerate(getBuffers())) {
-    BufferOp buffer = bufferOf(*this, number);
-    if (!buffer || position >= 64 || !(writes >> position & 1))
+  return success();
+}
+
+LogicalResult CopyOp::verify() { return verifyMap(*this, "copy_c1", "bytes", getBytes(), 1); }
+
+/// Checks which buffers `launch` writes to.
+static LogicalResult verifyWrites(LaunchOp launch, ArrayRef<BufferOp> buffers) {
+  for (auto [position, number] : llvm::enumerate(launch.getBuffers())) {
+    if (position >= 64 || !(launch.getWrites() >> position & 1))
       continue;
+    BufferOp buffer = buffers[number];
     BufferKind kind = buffer.getKind();
     if (isReadOnly(buffer))
-      return emitOpError("launch_c3: writes to ") << stringifyBufferKind(kind) << " buffer " << number;
-    if ((kind == BufferKind::Packed) != getOnce())
-      return emitOpError("launch_c4: ") << (getOnce() ? "a once launch writes to " : "writes to ")
-                                        << stringifyBufferKind(kind) << " buffer " << number;
+      return launch.emitOpError("launch_c3: writes to ") << stringifyBufferKind(kind) << " buffer " << number;
+    if ((kind == BufferKind::Packed) != launch.getOnce())
+      return launch.emitOpError("launch_c4: ") << (launch.getOnce() ? "a once launch writes to " : "writes to ")
+                                               << stringifyBufferKind(kind) << " buffer " << number;
   }
   return success();
 }
 
-LogicalResult CopyOp::verify() {
-  if (failed(verifyMap(*this, "copy_c1", "bytes", getBytes(), 1)))
-    return failure();
-  BufferOp to = bufferOf(*this, getTo());
-  if (getFrom() == getTo() || (to && isReadOnly(to)))
-    return emitOpError("copy_c2: copies buffer ") << getFrom() << " to buffer " << getTo();
+/// The constraints that relate an op to buffers are checked here, in one pass: an op that looked its buffers up itself
+/// would take time proportional to the number of buffers.
+LogicalResult ProgramOp::verifyRegions() {
+  SmallVector<BufferOp> buffers(getBody().getOps<BufferOp>());
+  for (Operation &op : getBody().front()) {
+    if (auto launch = dyn_cast<LaunchOp>(op))
+      if (failed(verifyWrites(launch, buffers)))
+        return failure();
+    if (auto copy = dyn_cast<CopyOp>(op))
+      if (copy.getFrom() == copy.getTo() || isReadOnly(buffers[copy.getTo()]))
+        return copy.emitOpError("copy_c2: copies buffer ") << copy.getFrom() << " to buffer " << copy.getTo();
+  }
   return success();
 }
 } // namespace tilewright::plan

@@ -42,6 +42,7 @@ def Plan_ProgramOp : Plan_Op<"program", [Symbol, NoTerminator, SingleBlock, Isol
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name $symbols `in` $mins `to` $maxs attr-dict-with-keyword $body";
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 def Plan_BufferOp : Plan_PartOp<"buffer"> {
   let summary = "Buffer `number`: its kind, which one of that kind, size in bytes";
