@@ -1,6 +1,7 @@
-//===- ElementwiseFloat.cpp - what the elementwise ops mean on floats ---------===//
+//===- ElementwiseFloat.cpp - elementwise ops on floats ----------------------===//
 //
-// Elements are f32 or f64. NaN goes where torch lets it go. No flag but contract: a user's NaN and infinities count.
+// Elements are f32 or f64. NaN propagates as in torch. The only fast-math flag is contract, because a user's NaN and
+// infinities must be preserved.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Structured/Lowering.h"
@@ -39,7 +40,7 @@ struct FloatBody {
   /// 1 + e^-x
   Value onePlusExpNeg(Value x) { return add(exp(neg(x)), c(1)); }
 
-  /// The remainder has to be moved by one divisor: it is not zero and its sign is not the divisor's.
+  /// Returns true if one divisor must be added to the remainder: it is not zero and its sign is not the divisor's.
   Value wrongSide(Value remainder, Value divisor) {
     Value negative = cmp(FloatPredicate::OLT, remainder, c(0)),
           divisorNegative = cmp(FloatPredicate::OLT, divisor, c(0));
@@ -51,7 +52,7 @@ struct FloatBody {
     return select(wrongSide(r, y), add(r, y), r);
   }
 
-  /// torch's div_floor_floating: from the exact remainder, so that the quotient is not one off.
+  /// Computes torch's div_floor_floating: from the exact remainder, so that the quotient is not off by one.
   Value divFloor(Value x, Value y) {
     Value r = fmod(x, y), plain = div(x, y);
     Value quotient = div(sub(x, r), y);
@@ -63,7 +64,7 @@ struct FloatBody {
     return select(cmp(FloatPredicate::OEQ, y, c(0)), plain, whole);
   }
 
-  /// Constant exponents that torch computes without pow.
+  /// Computes constant exponents without pow if torch does so too.
   Value power(Value x, Value y) {
     FloatAttr exponent;
     if (matchPattern(y, m_Constant(&exponent))) {
@@ -95,7 +96,7 @@ struct FloatBody {
     Value inner = mul(add(x, mul(cube, c(0.044715))), c(0.79788456080286535588));
     return mul(mul(x, c(0.5)), add(math<math::TanhOp>(inner), c(1)));
   }
-  Value sign(Value x) { // zero for NaN, as torch has it
+  Value sign(Value x) { // zero for NaN, as in torch
     Value positive = arith::UIToFPOp::create(b, loc, type, cmp(FloatPredicate::OGT, x, c(0)));
     Value negative = arith::UIToFPOp::create(b, loc, type, cmp(FloatPredicate::OLT, x, c(0)));
     return sub(positive, negative);

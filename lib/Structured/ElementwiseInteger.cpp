@@ -1,7 +1,7 @@
-//===- ElementwiseInteger.cpp - what the elementwise ops mean on integers -----===//
+//===- ElementwiseInteger.cpp - elementwise ops on integers ------------------===//
 //
-// Integers wrap around. Nothing traps: a division by zero lets the call fail (tw_tile.divisor), the smallest integer
-// divided by -1 is itself, a shift by more than the width gives what shifting step by step would.
+// Integers wrap around. Nothing traps: a division by zero makes the call fail (tw_tile.divisor), the smallest integer
+// divided by -1 is itself, and a shift by more than the width gives the result of shifting bit by bit.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Tile.h"
@@ -47,7 +47,7 @@ struct IntegerBody {
   Value isMinusOne(Value x) {
     return isUnsigned ? intConstant(b, loc, b.getI1Type(), 0) : cmp(IntegerPredicate::eq, x, c(-1));
   }
-  /// The divisor, or 1 where dividing by it would trap.
+  /// Returns the divisor, or 1 if a division by it would trap.
   Value safeDivisor(Value y) {
     APInt known;
     if (matchPattern(y, m_ConstantInt(&known)) && !known.isZero() && (isUnsigned || !known.isAllOnes()))

@@ -1,4 +1,4 @@
-//===- FixedValues.cpp - what is the same at every call -------------------------------===//
+//===- FixedValues.cpp - values that are the same at every call -------------------------===//
 #include "lib/Structured/FixedValues.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -10,7 +10,7 @@ using namespace mlir;
 
 namespace tilewright::structured {
 
-/// The values that `value` is fixed with, added to `waiting`; false where it is not.
+/// Adds to `waiting` the values that must be fixed for `value` to be fixed. Returns false if `value` cannot be fixed.
 static bool follows(Value value, SmallVectorImpl<Value> &waiting) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
@@ -29,7 +29,7 @@ static bool follows(Value value, SmallVectorImpl<Value> &waiting) {
 }
 
 bool isFixed(Value value) {
-  // Each value once: a recurrence reads its last two, and its paths are as many as Fibonacci's numbers.
+  // Each value is visited once. In a recurrence that reads its last two values, the number of paths is exponential.
   SmallVector<Value> waiting{value};
   DenseSet<Value> seen;
   while (!waiting.empty()) {

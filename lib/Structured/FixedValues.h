@@ -1,4 +1,4 @@
-//===- FixedValues.h - what is the same at every call ---------------------------------===//
+//===- FixedValues.h - values that are the same at every call ---------------------------===//
 #ifndef TILEWRIGHT_STRUCTURED_FIXEDVALUES_H
 #define TILEWRIGHT_STRUCTURED_FIXEDVALUES_H
 
@@ -6,8 +6,8 @@
 
 namespace tilewright::structured {
 
-/// True for parameters, constants and what is computed from them alone: a kernel of it runs once
-/// (--tw-resolve-layouts).
+/// Returns true for parameters, constants and values that are computed from these alone. A kernel of such values runs
+/// once (--tw-resolve-layouts).
 bool isFixed(mlir::Value value);
 
 } // namespace tilewright::structured

@@ -12,13 +12,13 @@
 //     return %1 }
 //   func private @kernel_0(...) attributes {tw.kernel} { the two ops, the last one into the last argument }
 //
-// One algorithm for all targets, whose limits are options: ops are visited from the last to the first; each joins the
-// kernel of its users when all members can still be cut into common rows (dialects/Tile/Rows.h), otherwise it anchors a
-// kernel of its own. A kernel has one contraction, or some products whose results are combined element by element (the
-// gate and the values of a gated feed-forward layer, the two products of a recurrent cell), a scatter and what makes
-// its rows, or a concatenation and what makes its parts element by element. Each edge that stays between kernels gets a
-// reason (remark "FormKernels", category "fusion", and the module attribute tw.decisions). On exit @main holds calls,
-// views and constants only, and equal kernels are one function.
+// All targets use the same algorithm, with their limits as options. Ops are visited from the last to the first. An op
+// joins the kernel of its users if all members can still be divided into common rows (dialects/Tile/Rows.h); otherwise
+// it becomes the anchor of a new kernel. A kernel has one contraction; or some products whose results are combined
+// element by element (the gate and the values of a gated feed-forward layer, the two products of a recurrent cell); or
+// a scatter and the producers of its rows; or a concatenation and the elementwise producers of its parts. Each edge
+// that remains between kernels gets a reason (remark "FormKernels", category "fusion", and the module attribute
+// tw.decisions). On exit @main holds only calls, views and constants, and equal kernels are one function.
 //
 // Tests: test/Structured/form-kernels.mlir, test/Structured/form-columns.mlir, test/Structured/form-grouped.mlir,
 // test/Structured/form-products.mlir, test/Structured/form-scatter.mlir
@@ -46,21 +46,21 @@ namespace structured {
 using namespace tile;
 namespace {
 
-/// Ops that a kernel executes; everything else in @main is a view, a constant or an index computation.
+/// Returns true for ops that a kernel executes; all other ops in @main are views, constants or index computations.
 bool isComputation(Operation *op) {
   return isa<linalg::LinalgOp>(op) || op->getName().getDialectNamespace() == "tw_tile" ||
          isa<tensor::PadOp, tensor::InsertSliceOp>(op);
 }
 
-/// The op of @main that uses a value: `user` itself or the op in whose body it stands (a gather reads its source
-/// there).
+/// Returns the op of @main that uses a value: `user`, or the op whose body contains it (the body of a gather reads its
+/// source).
 Operation *inMain(Operation *user, func::FuncOp main) { return main.getBody().front().findAncestorOpInBlock(*user); }
 
-/// A symbolic size counts as many.
+/// Returns `size`; a symbolic size counts as 128.
 int64_t countedSize(int64_t size) { return ShapedType::isDynamic(size) ? 128 : size; }
 
-/// A fill that is a result, or is reshaped, is a kernel. What begins with the same fill gets one of its own: it would
-/// compute into the other's memory. (They were one since equal ops are.)
+/// Clones fills that are a result or are reshaped, and are therefore kernels. Each op that accumulates into such a fill
+/// gets a separate clone, because it would overwrite the shared one. (CSE has merged equal fills.)
 void separateFills(func::FuncOp main) {
   for (auto fill : llvm::make_early_inc_range(main.getBody().front().getOps<linalg::FillOp>())) {
     if (llvm::all_of(fill->getUsers(), isComputation))
@@ -88,8 +88,8 @@ public:
     for (Operation &op : llvm::reverse(main.getBody().front())) {
       if (!isComputation(&op))
         continue;
-      // A fill is repeated in each kernel that begins with it; one that is a result or is reshaped is a kernel, and its
-      // other users have theirs (separateFills).
+      // A fill is cloned into each kernel that begins with it. A fill that is a result or is reshaped is a kernel; its
+      // other users have clones (separateFills).
       if (isa<linalg::FillOp>(op) && llvm::all_of(op.getUsers(), isComputation))
         continue;
       if (!join(&op)) {
@@ -106,7 +106,7 @@ public:
   SmallVector<Attribute> decisions;
 
 private:
-  /// Lets `op` join the kernel of one of its users; false (with the reason told) when none takes it.
+  /// Adds `op` to the kernel of one of its users. Returns false, and reports the reasons, if no kernel takes it.
   bool join(Operation *op) {
     llvm::SmallSetVector<int64_t, 4> candidates;
     for (Operation *user : op->getUsers()) {
@@ -180,8 +180,8 @@ private:
       reason = "a third kernel between them needs the result first";
       return false;
     }
-    // An elementwise op behind a contraction stays with it unless the contraction may come along; what would keep the
-    // contraction out of a kernel that finishes it stays out itself.
+    // An elementwise op that finishes a contraction joins a kernel only if the contraction may join it too. Otherwise
+    // it stays with the contraction.
     SmallVector<Operation *> together(members.rbegin(), members.rend());
     together.insert(together.begin(), op);
     llvm::sort(together, [&](Operation *a, Operation *b) { return order[a] < order[b]; });
@@ -207,7 +207,7 @@ private:
       reason = "a kernel of several products needs each result tile by tile, and a reduction behind them whole rows";
       return false;
     }
-    // All channels of a pixel are computed together anyway.
+    // A grouped convolution computes all channels of a pixel together in any case.
     if (isa_and_nonnull<GroupedConvolutionOp>(contraction)) {
       if (rows->numRows >= numLoops(contraction))
         return true;
@@ -227,8 +227,9 @@ private:
     return true;
   }
 
-  /// `op` makes, element by element and with little arithmetic, what a scatter of whole rows alone reads (the rows of a
-  /// table that a bag has): no row need be stored. The scatter is one task, which reads as much either way.
+  /// Returns true if `op` is elementwise, does little arithmetic, and only a scatter of whole rows reads its result
+  /// (the rows of an embedding bag's table). Then no row needs to be stored. The scatter is one task, which reads as
+  /// much either way.
   bool makesRowsOf(Operation *op, ArrayRef<Operation *> members) {
     auto scatter = members.size() == 1 ? dyn_cast<ScatterOp>(members.front()) : nullptr;
     auto generic = dyn_cast<linalg::GenericOp>(op);
@@ -240,8 +241,8 @@ private:
                          [](Operation &inner) { return inner.getDialect()->getNamespace() == "math"; });
   }
 
-  /// `op` makes, element by element, one of a few parts that are put beside each other, and these have rows enough for
-  /// tasks: each task computes its rows of all parts where they belong.
+  /// Returns true if `op` is the elementwise producer of one of a few concatenated parts, and if the parts have enough
+  /// rows for tasks. Each task then computes its rows of all parts directly into the result.
   bool makesPieceOf(Operation *op, ArrayRef<Operation *> members) const {
     constexpr int64_t mostPieces = 7, enough = 8; // many parts are mostly steps, whose kernels are equal
     auto generic = dyn_cast<linalg::GenericOp>(op);
@@ -272,8 +273,9 @@ private:
     return rows >= enough;
   }
 
-  /// Products of results of one size, a few, tiles enough for many threads: what combines the results element by
-  /// element finds the tiles of all of them in the cache, and none is written to memory.
+  /// Returns true if the products of the kernel and `op` have results of one type, are not too many, and have enough
+  /// tiles for many threads. The op that combines the results then finds their tiles in the cache, and none is written
+  /// to memory.
   bool multipliesBeside(Operation *op, ArrayRef<Operation *> members) const {
     constexpr int64_t tileRows = 128, tileColumns = 64, enough = 16;
     auto type = cast<ShapedType>(op->getResult(0).getType());
@@ -294,7 +296,7 @@ private:
     return tiles >= enough;
   }
 
-  /// The product of the first `count` sizes of what `anchor` makes.
+  /// Returns the product of the first `count` sizes of the result of `anchor`.
   static int64_t countRows(Operation *anchor, int64_t count) {
     int64_t product = 1;
     for (int64_t size : cast<ShapedType>(anchor->getResult(0).getType()).getShape().take_front(count))
@@ -302,7 +304,8 @@ private:
     return product;
   }
 
-  /// `op`, which has much to do and rows for many threads, would in the kernel of `together` run on one or two.
+  /// Returns true if `op` has much work and enough rows for many threads, but the kernel of `together` has too few
+  /// rows.
   static bool leavesThreadsIdle(Operation *op, ArrayRef<Operation *> together, const RowMap &rows) {
     constexpr int64_t much = 32768, enough = 8;
     auto structured = dyn_cast<linalg::LinalgOp>(op);
@@ -316,8 +319,8 @@ private:
     return work >= much && own && countRows(op, own->numRows) >= enough;
   }
 
-  /// `op`, a reduction that leaves whole lines (its last loop is not reduced), keeps in this kernel that last loop for
-  /// a row but not all of those before it.
+  /// Returns true if `op` is a reduction whose last loop is parallel (it leaves whole lines), and in this kernel that
+  /// loop is a row dimension while some other parallel loop is not.
   static bool leavesColumns(Operation *op, const RowMap &rows) {
     auto structured = dyn_cast<linalg::LinalgOp>(op);
     if (!structured || structured.getNumReductionLoops() == 0)
@@ -332,8 +335,9 @@ private:
     return false;
   }
 
-  /// Many rows: there are tiles enough for the threads without cutting the columns, each reads the weights once for
-  /// many rows, and its result, of not too many columns, stays in a second-level cache for the row reduction behind it.
+  /// With many rows there are enough tiles for the threads without tiling the columns. Each tile reads the weights once
+  /// for many rows, and its result, if it has few columns, stays in the second-level cache for the row reduction after
+  /// it.
   static constexpr int64_t rowsToSpan = 1024;
   bool affordsWholeRows(Operation *contraction, int64_t numRows) const {
     auto type = cast<ShapedType>(contraction->getResult(0).getType());
@@ -341,7 +345,7 @@ private:
            type.getDimSize(1) <= columnsToSpan;
   }
 
-  /// The contraction whose result `op` finishes element by element, if `op` is its only user.
+  /// Returns the contraction whose result `op` reads element by element; null if there is none.
   Operation *contractionBehind(linalg::GenericOp op) {
     for (OpOperand *input : op.getDpsInputOperands())
       if (Operation *producer = input->get().getDefiningOp())
@@ -355,7 +359,7 @@ private:
                         [&](Operation *user) { return isContractionRoot(user) && llvm::is_contained(members, user); });
   }
 
-  /// The highest level of the kernels, but for `except`, that read a result of `op`; -1: none does.
+  /// Returns the highest level of the kernels, except `except`, that read a result of `op`; -1 if none does.
   int64_t levelBehind(Operation *op, int64_t except) {
     int64_t level = -1;
     SmallVector<Operation *> stack{op};
@@ -374,7 +378,7 @@ private:
     return level;
   }
 
-  /// Sets the level of `cluster` to at least `level`, and so that of all that come before it.
+  /// Raises the level of `cluster` to at least `level`, and the levels of all clusters before it accordingly.
   void raiseLevel(int64_t cluster, int64_t level) {
     SmallVector<std::pair<int64_t, int64_t>> work{{cluster, level}};
     while (!work.empty()) {
@@ -401,7 +405,8 @@ private:
     }
   }
 
-  /// True when a path leads from `op` through an op outside the candidate kernel back into it: a cycle, if joined.
+  /// Returns true if a path leads from `op` through an op outside of the candidate kernel back into it. Joining would
+  /// make a cycle.
   bool reachesThroughOthers(Operation *op, int64_t candidate) {
     SmallVector<Operation *> stack;
     llvm::DenseSet<Operation *> seen;
@@ -415,7 +420,7 @@ private:
             return true;
           continue;
         }
-        // A kernel runs as a whole: what any member feeds comes after it.
+        // A kernel runs as a whole: the readers of any member come after it.
         if (found != clusterOf.end()) {
           if (levelOf[found->second] <= level)
             continue; // no path leads from there to the candidate
@@ -451,8 +456,8 @@ private:
   int64_t mostProducts, columnsToSpan;
   bool computePieces;
   llvm::DenseMap<Operation *, int64_t> order;
-  /// Of each cluster: higher than that of every kernel that reads what it makes. Without it each question whether a
-  /// path leads to a kernel would look at all that follows in the graph.
+  /// The level of each cluster is higher than that of all kernels that read its results. Without levels, each search
+  /// for a path to a kernel would visit everything that follows in the graph.
   std::vector<int64_t> levelOf;
 };
 
@@ -466,7 +471,7 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
     if (!main)
       return;
     Builder builder(&getContext());
-    // What nobody reads any more would be a reader of what it reads: a result of a kernel that no call takes.
+    // A dead op would still count as a reader of its operands, which would become kernel results that no call uses.
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(main.getBody().front())))
       if (isOpTriviallyDead(&op))
         op.erase();

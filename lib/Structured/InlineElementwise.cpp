@@ -6,11 +6,11 @@
 // After:
 //   %2 = linalg.generic {exp; add} ins(%0, %b)
 //
-// A producer is inlined when its only user is the consumer and nothing expensive would be computed more than once, or
-// when it is cheap enough to be computed by each of its users. One that is returned, too, becomes another result of the
-// consumer (an optimizer's step: parameter and state in one pass). What follows from parameters alone and is broadcast
-// stays apart: it runs once. A producer that finishes a contraction stays apart from reductions: it belongs into the
-// contraction's kernel.
+// A producer is inlined if the consumer is its only user and nothing expensive would be computed more than once, or if
+// it is cheap enough to be computed by each of its users. A producer that is also returned becomes another result of
+// the consumer (in an optimizer's step: parameter and state in one pass). A producer that depends on parameters alone
+// and is broadcast is not inlined, because it runs once. A producer that finishes a contraction is not inlined into
+// reductions, because it belongs to the contraction's kernel.
 //
 // Test: test/Structured/inline-elementwise.mlir
 //
@@ -35,10 +35,10 @@ namespace structured {
 using namespace tile;
 namespace {
 
-/// Scalar ops of a body, and whether one of them is too expensive to compute twice.
+/// The number of scalar ops of a body, and whether one of them is too expensive to compute twice.
 struct BodyCost {
   int64_t ops = 0;
-  int64_t work = 0; ///< ops without constants, indices and casts of integers, which cost next to nothing
+  int64_t work = 0; ///< ops except constants, indices and integer casts, which cost almost nothing
   bool expensive = false;
 };
 
@@ -57,7 +57,7 @@ BodyCost costOf(linalg::GenericOp op) {
   return cost;
 }
 
-/// True when a result of a contraction or attention reaches `op` element by element.
+/// Returns true if `op` reads a result of a contraction or attention element by element.
 bool finishesContraction(linalg::GenericOp op) {
   for (OpOperand *input : op.getDpsInputOperands())
     if (Operation *producer = input->get().getDefiningOp())
@@ -66,7 +66,7 @@ bool finishesContraction(linalg::GenericOp op) {
   return false;
 }
 
-/// Each operand lacks a dimension of the result.
+/// Returns true if each operand lacks a dimension of the result.
 bool readsBroadcastsAlone(linalg::GenericOp op) {
   return llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *input) {
     AffineMap map = op.getMatchingIndexingMap(input);
@@ -74,7 +74,8 @@ bool readsBroadcastsAlone(linalg::GenericOp op) {
   });
 }
 
-/// One pass over the same elements in the same order, of which the producer's are results of the function as well.
+/// Returns true if both ops pass over the same elements in the same order, and the function returns the producer's
+/// result.
 bool isReturnedToo(OpOperand &operand, linalg::GenericOp producer, linalg::GenericOp consumer) {
   if (consumer.getNumReductionLoops() > 0 || producer.getNumReductionLoops() > 0 || finishesContraction(producer) ||
       llvm::count(consumer->getOperands(), operand.get()) > 1 ||
@@ -97,8 +98,8 @@ bool shouldInline(OpOperand &operand, linalg::GenericOp producer, linalg::Generi
   bool recomputed = map.getNumResults() < consumer.getNumLoops() || reads > 1;
   if (consumer.getNumReductionLoops() > 0 && finishesContraction(producer))
     return false;
-  // Contractions and windows read an element many times, and upstream would keep the producer's result as an output
-  // that runs over reduction loops.
+  // Contractions and windows read an element many times, and the upstream fusion would keep the producer's result as an
+  // output that depends on reduction loops.
   bool windows = llvm::any_of(consumer.getIndexingMapsArray(), [](AffineMap read) {
     return llvm::any_of(read.getResults(),
                         [](AffineExpr expr) { return !isa<AffineDimExpr, AffineConstantExpr>(expr); });
@@ -107,7 +108,7 @@ bool shouldInline(OpOperand &operand, linalg::GenericOp producer, linalg::Generi
     return false;
   if (consumer.getNumDpsInputs() + producer.getNumDpsInputs() > 14)
     return false;
-  // Numbers of a row of parameters would be computed again for each row of an activation.
+  // The values of a row of parameters would be computed again for each row of an activation.
   Operation *first = &producer.getBody()->front();
   bool rounding = cost.ops == 1 && isa<arith::ExtFOp, arith::TruncFOp>(first);
   if (!map.isPermutation() && !rounding && map.getNumResults() > 0 && isFixed(operand.get()) &&
@@ -117,15 +118,17 @@ bool shouldInline(OpOperand &operand, linalg::GenericOp producer, linalg::Generi
     return !(recomputed && cost.expensive);
   if (isReturnedToo(operand, producer, consumer))
     return true; // another result of the consumer
-  // Cheap producers with at most one operand: casts, masks from indices, scalings. More of what reads next to nothing
-  // (a class against a target): to write and read the result would cost more than to compute it again.
+  // Cheap producers with at most one operand are computed by each user: casts, masks from indices, scalings. Producers
+  // that read almost nothing (a class against a target) may have more ops: writing and reading the result would cost
+  // more.
   if (!cost.expensive && cost.work <= 8 && !recomputed && readsBroadcastsAlone(producer) && !isFixed(operand.get()))
     return true;
   return !cost.expensive && cost.ops <= 4 && producer.getNumDpsInputs() <= 1 && !finishesContraction(producer);
 }
 
-/// `merged` without the results that fusion kept of the producer although nobody reads them: over reduction loops they
-/// would be invalid. Null when they are read (but by `replaced`, which is about to go) or bound a loop.
+/// Returns `merged` without the results that the fusion kept of the producer although no op reads them. Over reduction
+/// loops they would be invalid. Returns null if they are read (except by `replaced`, which will be erased) or bound a
+/// loop.
 linalg::GenericOp withoutKeptResults(IRRewriter &rewriter, linalg::GenericOp merged, unsigned kept,
                                      Operation *replaced) {
   SmallVector<AffineMap> maps = merged.getIndexingMapsArray();
@@ -164,7 +167,7 @@ struct InlineElementwise : impl::InlineElementwiseBase<InlineElementwise> {
     function.walk([&](linalg::GenericOp op) { work.push_back(op); });
     for (size_t i = 0; i < work.size(); ++i) {
       linalg::GenericOp consumer = work[i];
-      // Inline until no operand of this consumer qualifies; its producers have been treated already.
+      // Inline until no operand of this consumer qualifies. Its producers were processed before it.
       for (bool changed = true; changed;) {
         changed = false;
         for (OpOperand *operand : consumer.getDpsInputOperands()) {
@@ -186,7 +189,8 @@ struct InlineElementwise : impl::InlineElementwiseBase<InlineElementwise> {
             continue;
           auto merged = cast<linalg::GenericOp>(fused->fusedOp);
           unsigned kept = merged->getNumResults() - consumer->getNumResults();
-          // What is kept of a producer that nobody else reads would be its other reader's operand, and its result.
+          // If the consumer reads the producer twice, a kept result would be both an operand and a result of the merged
+          // op.
           if (kept && (merged.getNumReductionLoops() > 0 || !returned)) {
             linalg::GenericOp smaller = withoutKeptResults(rewriter, merged, kept, consumer);
             if (!smaller) {

@@ -1,14 +1,14 @@
-//===- LowerAttention.cpp - attention stays whole as tw_tile.attention --------===//
+//===- LowerAttention.cpp - attention to tw_tile.attention -------------------===//
 //
 // Before:
 //   %q = tw.permute %x {permutation = [0, 2, 1, 3]} : tensor<2x8x4x16xbf16> -> tensor<2x4x8x16xbf16>
 //   %r, %l = tw.attention %q, %k, %v mask(%m : tensor<1x1x8x8xbf16>) {scale = 0.125} : ...
-// After (the operands' permutes, and one of the result, are told, not made):
+// After (permutes of the operands and of the result become an attribute):
 //   %f = linalg.generic {extf} ins(%m) : tensor<1x1x8x8xf32>
 //   %r, %l = tw_tile.attention {scale = 0.125, permutations = [0, 2, 1, 3, ...]} ins(%x, %k, %v, %f) outs(...)
 //
-// f64 is taken apart behind this pass (--tw-decompose-tile with wide-attention-only): online softmax is written for f32
-// scores.
+// Attention in f64 is decomposed after this pass (--tw-decompose-tile with wide-attention-only), because the online
+// softmax is written for f32 scores.
 //
 // Test: test/Structured/lower-attention.mlir
 //
@@ -21,7 +21,7 @@ using namespace mlir;
 
 namespace tilewright::structured {
 
-/// The mask in rank 4: booleans in i8, anything else in the type scores are computed in.
+/// Returns the mask in rank 4: booleans in i8, other types in the type in which scores are computed.
 static Value attentionMask(Lowering &l, Value mask, Type f) {
   auto type = cast<RankedTensorType>(mask.getType());
   SmallVector<AffineExpr> own = graph::sizesOf(type), sizes(4 - own.size(), l.constant(1));
@@ -42,11 +42,12 @@ static Value attentionMask(Lowering &l, Value mask, Type f) {
   return l.reshaped(tensor, own, sizes);
 }
 
-/// Kernels take the rows of a head (dimension 2) before its columns (3), wherever heads and batches lie.
+/// Returns true if the rows of a head (dimension 2) precede its columns (3), as kernels require. Heads and batches may
+/// be anywhere.
 static bool hasRowsBeforeColumns(ArrayRef<int64_t> positions) { return positions[2] < positions[3]; }
 
-/// An operand with its canonical dimension d at `permutation[d]` of the base: permutes of heads and tokens are reads,
-/// one of rows and columns is made.
+/// Returns an operand whose canonical dimension d is dimension `permutation[d]` of the base. Permutes of heads and
+/// tokens become reads; a permute of rows and columns is materialized.
 static Value attentionOperand(Lowering &l, Value graphValue, SmallVector<int64_t> &permutations) {
   Read read = l.read(graphValue, l.identity(4));
   SmallVector<int64_t> positions;
@@ -61,7 +62,8 @@ static Value attentionOperand(Lowering &l, Value graphValue, SmallVector<int64_t
   return read.base;
 }
 
-/// Where the result's dimensions should lie: as the one permute that reads it wants them, if kernels can write that.
+/// Returns the positions of the result's dimensions in memory: those of the only permute that reads it, if kernels can
+/// write that layout.
 static SmallVector<int64_t> resultPermutation(Value result) {
   SmallVector<int64_t> positions{0, 1, 2, 3};
   auto permute = result.hasOneUse() ? dyn_cast<graph::PermuteOp>(*result.user_begin()) : graph::PermuteOp();
@@ -73,7 +75,7 @@ static SmallVector<int64_t> resultPermutation(Value result) {
 }
 
 namespace {
-/// A result of rank 4, laid out as its reader wants it.
+/// A result of rank 4 in the layout that its reader needs.
 struct PlacedResult {
   PlacedResult(Lowering &l, Value graphValue, SmallVector<int64_t> &permutations) : graphValue(graphValue), reads(4) {
     auto type = cast<RankedTensorType>(graphValue.getType());
@@ -96,7 +98,7 @@ struct PlacedResult {
 };
 } // namespace
 
-/// Null where every operand lies in canonical order.
+/// Returns null if all operands are in canonical order.
 static DenseI64ArrayAttr permutationsAttr(Lowering &l, ArrayRef<int64_t> permutations) {
   if (llvm::all_of(llvm::enumerate(permutations), [](auto p) { return p.value() == int64_t(p.index() % 4); }))
     return {};

@@ -9,8 +9,8 @@
 //          ins(%x, %w) outs(%0) : tensor<4x8xf32>                  // the permute is a map
 //   %2 = linalg.generic {truncf fastmath<contract>} ins(%1) : tensor<4x8xbf16>
 //
-// A product of few rows and columns over a long k would be a task or two: k is cut into parts, whose products (one
-// linalg.contract with a batch dimension) are added up.
+// A product of few rows and columns over a long k would be only one or two tasks. Therefore k is divided into parts,
+// whose products (one linalg.contract with a batch dimension) are added.
 //
 // Test: test/Structured/lower-contractions.mlir
 //
@@ -23,7 +23,7 @@ using namespace mlir;
 
 namespace tilewright::structured {
 
-/// The operand read as a projected permutation that shows the loops in `needed`; materialized where it cannot be.
+/// Reads the operand by a projected permutation that uses the loops in `needed`; materializes it if that is impossible.
 static Read contractOperand(Lowering &l, Value graphValue, AffineMap loopsToValue, ArrayRef<unsigned> needed) {
   Read read = l.read(graphValue, loopsToValue);
   Read whole{Value(), loopsToValue, TypedAttr(), read.elementType};
@@ -44,7 +44,7 @@ static Read contractOperand(Lowering &l, Value graphValue, AffineMap loopsToValu
     return materialized();
   if (kept.size() == read.map.getNumResults())
     return read;
-  // Unit dimensions that no loop visits: the map of a contraction has no place for them.
+  // The map of a contraction cannot express unit dimensions that no loop visits: collapse them.
   auto type = cast<RankedTensorType>(read.base.getType());
   SmallVector<ReassociationIndices> groups;
   SmallVector<int64_t> shape;
@@ -66,8 +66,8 @@ static Read contractOperand(Lowering &l, Value graphValue, AffineMap loopsToValu
   return read;
 }
 
-/// The parts of k in a product of m x n; 1: there are tiles enough without, little to do, or nothing known of the
-/// sizes.
+/// Returns the number of parts of k in a product of m x n. It is 1 if there are enough tiles without parts, if there is
+/// little work, or if sizes are unknown.
 static int64_t partsOfDepth(AffineExpr m, AffineExpr n, AffineExpr k) {
   constexpr int64_t tileRows = 128, tileColumns = 64, few = 8, enough = 32, leastDepth = 256, much = 1 << 22;
   auto rows = dyn_cast<AffineConstantExpr>(m), columns = dyn_cast<AffineConstantExpr>(n);
@@ -124,7 +124,7 @@ LogicalResult lowerContraction(Lowering &l, graph::MatmulOp op) {
   auto type = cast<RankedTensorType>(op.getType());
   SmallVector<AffineExpr> sizes = graph::sizesOf(type);
   unsigned rank = sizes.size(), m = rank - 2, n = rank - 1, k = rank;
-  // A product without elements, or over none: kernels divide by the sizes of their tiles.
+  // A product without elements, or with an empty sum, is filled with 0: kernels divide by the sizes of their tiles.
   const AffineExpr none = l.constant(0);
   if (llvm::is_contained(sizes, none) ||
       graph::sizesOf(cast<RankedTensorType>(op.getLhs().getType())).back() == none) {
@@ -144,7 +144,7 @@ LogicalResult lowerContraction(Lowering &l, graph::MatmulOp op) {
   AffineMap lhsMap = l.map(rank + 1, lhsDims), rhsMap = l.map(rank + 1, rhsDims), outMap = l.map(rank + 1, outDims);
   Read lhs = contractOperand(l, op.getLhs(), lhsMap, {m, k});
   SmallVector<unsigned> needed{k, n};
-  for (unsigned batch = 0; batch < m; ++batch) // one of the two has to show each batch loop
+  for (unsigned batch = 0; batch < m; ++batch) // one of the two operands must use each batch loop
     if (!lhs.map.isFunctionOfDim(batch))
       needed.push_back(batch);
   Read rhs = contractOperand(l, op.getRhs(), rhsMap, needed);

@@ -1,4 +1,4 @@
-//===- LowerConvolutions.cpp - convolutions to linalg ---------------------------//
+//===- LowerConvolutions.cpp - convolutions to linalg ------------------------===//
 //
 // Before (channels-last, as --tw-propagate-layout leaves it):
 //   %1 = tw.convolution %x, %w {tw.channels_last, padding = [1, 1], ...}
@@ -8,9 +8,10 @@
 //   %0 = linalg.fill ins(0.0) outs(tensor.empty)
 //   %1 = linalg.conv_2d_nhwc_hwcf ins(%p, %w) outs(%0)
 //
-// Several groups in the plane are in LowerGroupedConvolutions.cpp, transposed convolutions in
-// LowerTransposedConvolutions.cpp, the gradient of a weight in LowerWeightGradients.cpp. Anything else (channels first,
-// 3-d, sizes of the weight that are not known) becomes a linalg.generic whose input map is `o * stride + k * dilation`.
+// Grouped 2-D convolutions are in LowerGroupedConvolutions.cpp, transposed convolutions in
+// LowerTransposedConvolutions.cpp, and gradients of weights in LowerWeightGradients.cpp. Other convolutions
+// (channels-first, 3-D, unknown sizes of the weight) become a linalg.generic with the input map `o * stride + k *
+// dilation`.
 //
 // Test: test/Structured/lower-convolutions.mlir
 //
@@ -76,13 +77,13 @@ SmallVector<Value> multiplyAdd(OpBuilder &b, Location at, ValueRange in, Value a
 
 namespace {
 
-/// Loop positions of the general convolution; -1 where a loop is not needed.
+/// Loop positions of the general convolution; -1 for loops that are not needed.
 struct ConvolutionLoops {
   int64_t n = -1, g = -1, f = -1, c = -1, firstOut = -1, firstKernel = -1;
   unsigned count = 0;
 };
 
-/// o * stride + k * dilation for each spatial dimension.
+/// Returns o * stride + k * dilation for each spatial dimension.
 SmallVector<AffineExpr> windowExprs(Convolution &conv, const ConvolutionLoops &loops, ArrayRef<int64_t> stride) {
   SmallVector<AffineExpr> exprs;
   for (unsigned i = 0; i < conv.spatial; ++i)
@@ -90,7 +91,7 @@ SmallVector<AffineExpr> windowExprs(Convolution &conv, const ConvolutionLoops &l
   return exprs;
 }
 
-/// Dimensions of an activation: n, channels (g and c, where there are such loops), spatial expressions.
+/// Returns the map of an activation: n, the channels (the loops g and c, if they exist), the spatial expressions.
 AffineMap activationMap(Convolution &conv, const ConvolutionLoops &loops, int64_t channel, ArrayRef<AffineExpr> where) {
   SmallVector<AffineExpr> channels, results{conv.l.dim(loops.n)};
   for (int64_t loop : {loops.g, channel})
@@ -104,8 +105,8 @@ AffineMap activationMap(Convolution &conv, const ConvolutionLoops &loops, int64_
   return conv.l.map(loops.count, results);
 }
 
-/// The general form, on an input that is padded (and spread). `weight` is [g] f c k... of the graph's layout,
-/// with `swapped` [g] c f k...
+/// Lowers to the general form, on an input that is already padded (and spread). `weight` is [g] f c k... in the graph's
+/// layout, or [g] c f k... if `swapped`.
 Value generalConvolution(Convolution &conv, Value input, SmallVector<AffineExpr> inputSizes, Value weight,
                          SmallVector<AffineExpr> weightSizes, ArrayRef<AffineExpr> outSizes, ArrayRef<int64_t> stride,
                          bool swapped, Type accumulator) {
@@ -135,7 +136,7 @@ Value generalConvolution(Convolution &conv, Value input, SmallVector<AffineExpr>
   SmallVector<utils::IteratorType> iterators(parallel, utils::IteratorType::parallel);
   iterators.append(loops.count - parallel, utils::IteratorType::reduction);
 
-  // The weight: k... c [g] f or, swapped, k... [g] c f in channels-last; [g] f c k... or [g] c f k... otherwise.
+  // The weight is k... c [g] f or, if swapped, k... [g] c f in channels-last; otherwise [g] f c k... or [g] c f k...
   SmallVector<AffineExpr> kernel, out, w;
   for (unsigned i = 0; i < d; ++i) {
     kernel.push_back(l.dim(loops.firstKernel + i));

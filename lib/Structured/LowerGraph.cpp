@@ -10,7 +10,7 @@
 //     %1 = linalg.generic {exp} ins(%x) outs(%0)
 //     return %1
 //
-// One ordered walk over each function; no pattern is tried twice. The op families live in the files Lower*.cpp.
+// One ordered walk over each function; no pattern is tried twice. The op families are in the files Lower*.cpp.
 //
 // Test: test/Structured/lower-graph.mlir
 //
@@ -31,7 +31,7 @@ using namespace mlir;
 namespace tilewright::structured {
 namespace {
 
-/// Types of values that cross the function's border.
+/// Returns the type of a value that crosses the boundary of the function.
 Type structuredType(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)
@@ -61,7 +61,7 @@ LogicalResult lowerOp(Lowering &l, Operation *op) {
           [](Operation *other) { return other->emitOpError("cannot be lowered: tw-lower-graph has no rule for it"); });
 }
 
-/// Types name no symbol that the function has no argument for: sizes are computed from these.
+/// Checks that types use only symbols for which the function has an argument: sizes are computed from the arguments.
 LogicalResult checkSymbols(func::FuncOp function) {
   const unsigned symbols = llvm::count_if(function.getArgumentTypes(), llvm::IsaPred<IndexType>);
   auto check = [&](Location loc, Type type) -> LogicalResult {

@@ -1,4 +1,4 @@
-//===- LowerGroupedConvolutions.cpp - convolutions of groups in the plane ---------===//
+//===- LowerGroupedConvolutions.cpp - grouped convolutions of two dimensions ------===//
 //
 // Before (channels-last, as --tw-propagate-layout leaves it):
 //   %1 = tw.convolution %x, %w {tw.channels_last, groups = 8, padding = [1, 1], ...}
@@ -6,10 +6,10 @@
 // After:
 //   %1 = tw_tile.grouped_convolution {padding = [1, 1], ...} ins(%x, %w) outs(tensor.empty)
 //
-// The input stays as it is: taps outside of it are left out, not padded for. The weight comes in the accumulator's
-// type, kernel x channels of a group x filters. A transposed convolution without a stride (the gradient of the input of
-// one without) is one with the weight flipped and its groups turned; with a stride, its phases are
-// (LowerTransposedConvolutions.cpp).
+// The input is not padded: taps outside of it are skipped. The weight is in the accumulator's type, kernel x channels
+// of a group x filters. A transposed convolution with stride 1 (the gradient of the input of a convolution with stride
+// 1) is a convolution with a flipped weight whose groups are transposed. With another stride, each of its phases is
+// such a convolution (LowerTransposedConvolutions.cpp).
 //
 // Test: test/Structured/lower-grouped-convolutions.mlir
 //
@@ -50,7 +50,7 @@ Value groupedWeight(Convolution &conv, Value graphValue, Type accumulator) {
 Value turnedGroups(Convolution &conv, Value graphValue, ArrayRef<AffineExpr> kernel, Type accumulator,
                    TapPlace placeOf) {
   Lowering &l = conv.l;
-  // kernel x (groups * channels) x filters, of the transposed convolution's channels and filters.
+  // The weight is kernel x (groups * channels) x filters, with the channels and filters of the transposed convolution.
   SmallVector<AffineExpr> from = graph::sizesOf(convolvedType(graphValue));
   Value weight = l.tensor(graphValue);
   int64_t channels = cast<AffineConstantExpr>(from[2]).getValue() / conv.groups;

@@ -1,4 +1,4 @@
-//===- LowerIndexing.cpp - indexed reads to generics, indexed writes to scatter -//
+//===- LowerIndexing.cpp - indexed reads to generics, indexed writes to scatter ===//
 //
 // Before:
 //   %1 = tw.take %table [%i] {dim = 0} : (tensor<100x8xf32>, tensor<4xi64>) -> tensor<4x8xf32>
@@ -26,13 +26,14 @@ namespace {
 
 RankedTensorType indexedType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// An index of the user as one inside [0, size). `op`: what reads there, and whether negative ones count from the end.
+/// Maps an index of the user into [0, size). `op` is the reader, whose attribute says if negative ones count from the
+/// end.
 Value wrapIndex(OpBuilder &b, Location at, Operation *op, Value number, Value size) {
   Value index = arith::IndexCastOp::create(b, at, b.getIndexType(), number);
   return tile::PlaceOp::create(b, at, index, size, /*from_end=*/!op->hasAttr(graph::fromStartAttrName));
 }
 
-/// The element of `read`'s base at a coordinate of the value it reads.
+/// Reads the element of `read`'s base at a coordinate of the value that `read` describes.
 Value extractAt(OpBuilder &b, Location at, const Read &read, ArrayRef<Value> coordinate) {
   if (read.splat)
     return splatConstant(b, at, read.splat, /*computed=*/false);
@@ -41,7 +42,7 @@ Value extractAt(OpBuilder &b, Location at, const Read &read, ArrayRef<Value> coo
   for (auto [dim, e] : llvm::enumerate(read.map.getResults())) {
     auto d = dyn_cast<AffineDimExpr>(e);
     indices.push_back(d ? coordinate[d.getPosition()] : arith::ConstantIndexOp::create(b, at, 0).getResult());
-    // There is nothing to read, and any place is out of range: the call fails, if there is an index at all.
+    // The dimension is empty, so every index is out of range: the call fails if there is an index at all.
     if (type.getDimSize(dim) == 0) {
       Value number = arith::IndexCastOp::create(b, at, b.getI64Type(), indices.back());
       return castScalar(b, at, number, number.getType(), type.getElementType());
@@ -55,7 +56,7 @@ LogicalResult lowerTake(Lowering &l, graph::TakeOp op) {
   SmallVector<AffineExpr> sizes = graph::sizesOf(result), inputSizes = graph::sizesOf(input);
   unsigned dim = op.getDim(), count = op.getIndices().size();
   unsigned indexRank = result.getRank() + count - input.getRank();
-  // The index tensors are read over the dimensions they have put in the result.
+  // The index tensors are read over the dimensions that they contribute to the result.
   SmallVector<AffineExpr> indexDims;
   for (unsigned i = 0; i < indexRank; ++i)
     indexDims.push_back(l.dim(dim + i));
@@ -103,25 +104,25 @@ LogicalResult lowerGather(Lowering &l, graph::GatherOp op) {
   return success();
 }
 
-/// Sums and products of narrow floats meet in f32; anything else as it is stored.
+/// The type in which elements written to one position are combined: f32 for sums and products of narrow floats.
 Type meetingType(Type elementType, graph::ScatterKind kind) {
   bool accumulates = kind == graph::ScatterKind::Add || kind == graph::ScatterKind::Mul;
   return accumulates ? accumulatorType(elementType) : storageType(elementType);
 }
 
-/// Elements that meet in an order of unsigned integers: the loops of a scatter compare signed ones.
+/// Returns true if elements are combined by the order of unsigned integers: the loops of a scatter compare signed ones.
 bool meetsUnsigned(Type elementType, graph::ScatterKind kind) {
   return elementType.isUnsignedInteger() && (kind == graph::ScatterKind::Max || kind == graph::ScatterKind::Min);
 }
 
-/// `tensor` with the order of its unsigned elements moved to signed ones, or back.
+/// Returns `tensor` with its unsigned elements mapped to signed ones of the same order, or back.
 Value flipped(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes) {
   return l.elementwise(
       sizes, indexedType(tensor).getElementType(), Lowering::of(tensor, l.identity(sizes.size())),
       [](OpBuilder &b, Location at, ValueRange in, ValueRange) { return SmallVector<Value>{signFlipped(b, at, in[0])}; });
 }
 
-/// A fresh tensor with the value's elements in `meeting` type, for the scatter to write into.
+/// Returns a new tensor with the value's elements in the type `meeting`, for the scatter to write into.
 Value writableCopy(Lowering &l, Value graphValue, Type meeting) {
   RankedTensorType type = indexedType(graphValue);
   SmallVector<AffineExpr> sizes = graph::sizesOf(type);
@@ -134,7 +135,7 @@ Value writableCopy(Lowering &l, Value graphValue, Type meeting) {
   return l.copied(sizes, meeting, read);
 }
 
-/// The source as a tensor with these sizes in `meeting` type.
+/// Returns the source as a tensor with these sizes in the type `meeting`.
 Value scatterSource(Lowering &l, Value graphValue, ArrayRef<AffineExpr> sizes, Type meeting) {
   RankedTensorType type = indexedType(graphValue);
   if (meeting == storageType(type.getElementType()) && graph::sizesOf(type) == sizes)
@@ -182,7 +183,7 @@ LogicalResult lowerPut(Lowering &l, graph::PutOp op) {
   RankedTensorType type = indexedType(op.getResult());
   SmallVector<AffineExpr> inputSizes = graph::sizesOf(type);
   unsigned dim = op.getDim(), count = op.getIndices().size();
-  // The shape of the indices, broadcast together.
+  // The shape of the broadcast of all indices.
   SmallVector<AffineExpr> indexSizes;
   for (Value index : op.getIndices()) {
     SmallVector<AffineExpr> own = graph::sizesOf(indexedType(index));
@@ -208,7 +209,7 @@ LogicalResult lowerPut(Lowering &l, graph::PutOp op) {
   SmallVector<AffineMap> maps;
   for (Value index : op.getIndices()) {
     Read read = l.readBroadcast(index, indexSizes);
-    if (read.splat) { // a constant index has to be a tensor here
+    if (read.splat) { // a constant index must be a tensor here
       l.setRead(index, Lowering::of(l.tensor(index), l.identity(indexedType(index).getRank())));
       read = l.readBroadcast(index, indexSizes);
     }

@@ -24,9 +24,9 @@ Rows::Moments Rows::moments(Type f, const Read &input, std::optional<Parts> part
   Value about = perRow(f, sum, [&](OpBuilder &b, Location at, ValueRange in) {
     return arith::DivFOp::create(b, at, in[0], countAs(b, at, f), contractFlag(b)).getResult();
   });
-  // What rounding took from the mean, and the squared differences from what it left, in one pass. Of equal elements the
-  // differences are a few units in the last place, both sums are exact, the mean is that element and what is left of
-  // the squares is 0, as eager (Welford) has it.
+  // One pass computes the sum of the differences from the rounded mean, and the sum of their squares. For a row of
+  // equal elements the differences are a few units in the last place, both sums are exact, the corrected mean is that
+  // element and the corrected sum of squares is 0, as in eager (Welford).
   SmallVector<Read> inputs{input, row(about)};
   if (parts)
     inputs.push_back(parts->within);
@@ -69,10 +69,10 @@ static LogicalResult lowerSoftmax(Lowering &l, graph::SoftmaxOp op) {
   Rows rows(l, type, op.getDim());
   Type f = accumulatorType(type.getElementType());
   Read input = rows.full(op.getInput());
-  // The exponential of a NaN is NaN, and then the sum: the maximum may pass over it.
+  // The exponential of NaN is NaN, and so is the sum. Therefore the maximum may ignore NaN.
   Value max =
       rows.reduce(Combine::MaxNumber, f, input, false, [&](OpBuilder &, Location, ValueRange in) { return in[0]; });
-  if (op.getSafe()) // e^(-inf - 0) is 0 where e^(-inf + inf) would be NaN
+  if (op.getSafe()) // e^(-inf - 0) is 0, but e^(-inf + inf) would be NaN
     max = rows.perRow(f, max, [&](OpBuilder &b, Location at, ValueRange in) {
       Value lowest = arith::ConstantOp::create(b, at, neutralElement(Combine::Max, f, false));
       Value none = arith::CmpFOp::create(b, at, arith::CmpFPredicate::OEQ, in[0], lowest);
@@ -111,7 +111,7 @@ static LogicalResult lowerSoftmax(Lowering &l, graph::SoftmaxOp op) {
   return success();
 }
 
-/// rsqrt(sum / n + eps) of each row.
+/// Computes rsqrt(sum / n + eps) of each row.
 static Value reciprocalDeviation(Rows &rows, Type f, Value sumOfSquares, double eps) {
   return rows.perRow(f, sumOfSquares, [&](OpBuilder &b, Location at, ValueRange in) {
     Value x = arith::DivFOp::create(b, at, in[0], rows.countAs(b, at, f), contractFlag(b));

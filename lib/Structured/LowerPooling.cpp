@@ -1,13 +1,13 @@
-//===- LowerPooling.cpp - pooling to windowed generics --------------------------//
+//===- LowerPooling.cpp - pooling to windowed generics -----------------------===//
 //
 // Before:
 //   %r, %i = tw.max_pool %x {kernel = [3], stride = [2], padding = [1], dilation = [1]} : tensor<1x4x8xf32> ...
-// After (the window's size is the shape of an operand that nobody reads):
+// After (the shape of an operand whose elements are not read gives the window's size):
 //   %p = tensor.pad %x low[0, 0, 1] high[0, 0, 1] with -inf
 //   %r = linalg.generic {(d0, d1, d2, d3) -> (d0, d1, d2 * 2 + d3), (d0, d1, d2, d3) -> (d3), ... -> (d0, d1, d2),
 //          ["parallel", "parallel", "parallel", "reduction"]} ins(%p, %window) outs(%lowest) {maximumf}
 //
-// Indices are computed only when they are used; avg_pool divides by a tensor of counts where windows differ.
+// Indices are computed only if they are used. avg_pool divides by a tensor of counts if the windows differ.
 //
 // Test: test/Structured/lower-pooling.mlir
 //
@@ -20,13 +20,13 @@ using namespace mlir;
 namespace tilewright::structured {
 namespace {
 
-/// The sizes and loops of one pooling op; loops are the result's dimensions, then the window's.
+/// The sizes and loops of one pooling op. The loops are the dimensions of the result, then those of the window.
 struct Pooling {
   Lowering &l;
   SmallVector<AffineExpr> inputSizes, outSizes;
   ArrayRef<int64_t> kernel, stride, padding;
   SmallVector<int64_t> dilation;
-  /// What of the kernel can meet the image: models average all of it in windows of any size, over its border.
+  /// The part of the kernel that can overlap the image: some models average a whole image with larger windows.
   SmallVector<int64_t> window;
   unsigned firstSpatial;
 
@@ -41,7 +41,7 @@ struct Pooling {
                                                             : outSizes.size() - kernel.size();
     for (auto [i, size] : llvm::enumerate(kernel)) {
       auto image = dyn_cast<AffineConstantExpr>(inputSizes[firstSpatial + i]);
-      int64_t last = image ? image.getValue() - 1 + padding[i] : -1; // counted from the window's first place
+      int64_t last = image ? image.getValue() - 1 + padding[i] : -1; // relative to the first position of the window
       window.push_back(last < 0 ? size : std::min(size, last / this->dilation[i] + 1));
     }
   }
@@ -62,8 +62,9 @@ struct Pooling {
     SmallVector<AffineExpr> sizes(inputSizes);
     for (unsigned i = 0; i < kernel.size(); ++i) {
       unsigned at = firstSpatial + i;
-      // The last window's end: beyond the padding in ceil mode, before it when windows do not fit evenly. It begins
-      // before the image's end, so no window of unknown places reaches further than its own length beyond.
+      // The end of the last window. It is beyond the padding in ceil mode, and before it if the windows do not fit
+      // evenly. The window begins inside the image, so if the sizes are unknown it reaches at most its own length
+      // beyond it.
       int64_t reach = (window[i] - 1) * dilation[i];
       AffineExpr end = (outSizes[at] - 1) * stride[i] + reach + 1;
       auto beyond = dyn_cast<AffineConstantExpr>(graph::canonicalSize(end - inputSizes[at] - padding[i]));
@@ -84,7 +85,7 @@ struct Pooling {
     }
     return {paddedInput, l.map(rank() + kernel.size(), where), TypedAttr(), elementType};
   }
-  /// The operand that gives the window loops their length.
+  /// Returns the operand that gives the window loops their length.
   Read shape() {
     SmallVector<AffineExpr> sizes, dims;
     for (unsigned i = 0; i < kernel.size(); ++i) {
@@ -95,7 +96,7 @@ struct Pooling {
   }
 };
 
-/// Windows of at least one element, at steps of at least one; padding takes nothing away.
+/// Checks that kernels, strides and dilations are at least 1, and that paddings are not negative.
 LogicalResult checkWindows(Operation *op, ArrayRef<int64_t> kernel, ArrayRef<int64_t> stride, ArrayRef<int64_t> padding,
                            ArrayRef<int64_t> dilation) {
   auto check = [&](StringRef what, ArrayRef<int64_t> values, int64_t least) -> LogicalResult {
@@ -140,7 +141,7 @@ LogicalResult lowerMaxPool(Lowering &l, graph::MaxPoolOp op) {
                                           scaled(pool.rank() + i, pool.dilation[i]));
       where = arith::SubIOp::create(b, at, where, arith::ConstantIndexOp::create(b, at, pool.padding[i]));
       Value size = l.size(pool.inputSizes[pool.firstSpatial + i]);
-      // Negative ones are large without a sign.
+      // The comparison is unsigned: negative indices are large.
       Value fits = arith::CmpIOp::create(b, at, arith::CmpIPredicate::ult, where, size);
       inside = arith::AndIOp::create(b, at, inside, fits);
       flat = i ? arith::AddIOp::create(b, at, arith::MulIOp::create(b, at, flat, size), where).getResult() : where;
@@ -157,7 +158,8 @@ LogicalResult lowerMaxPool(Lowering &l, graph::MaxPoolOp op) {
   return success();
 }
 
-/// How many elements each window counts, over the result's plane, in the type `f` of the sums.
+/// Computes how many elements each window counts, for the spatial dimensions of the result, in the type `f` of the
+/// sums.
 Value windowCounts(Pooling &pool, bool countsPadding, Type f) {
   Lowering &l = pool.l;
   SmallVector<AffineExpr> plane(ArrayRef(pool.outSizes).slice(pool.firstSpatial, pool.kernel.size()));
@@ -191,7 +193,7 @@ LogicalResult lowerAvgPool(Lowering &l, graph::AvgPoolOp op) {
   Pooling pool(l, op, op.getKernel(), op.getStride(), op.getPadding(), {});
   Type given = cast<RankedTensorType>(op.getInput().getType()).getElementType();
   Type element = cast<RankedTensorType>(op.getType()).getElementType(), f = accumulatorType(element);
-  // Not divided, windows of integers are summed: in the result's type, which may be wider.
+  // With a divisor of 1, windows of integers are summed in the type of the result, which may be wider.
   const bool sums =
       isa<IntegerType>(element) && op.getDivisor() == 1 && given.isSignlessInteger() && element.isSignlessInteger();
   if (!isa<FloatType>(element) && !element.isSignlessInteger(64) && !sums)
@@ -210,7 +212,7 @@ LogicalResult lowerAvgPool(Lowering &l, graph::AvgPoolOp op) {
     l.set(op, sum);
     return success();
   }
-  // Windows differ when one can reach over the border that counts.
+  // Windows differ if one of them can reach beyond the border of the counted elements.
   std::optional<int64_t> divisor;
   if (op.getDivisor())
     divisor = *op.getDivisor();
@@ -236,7 +238,7 @@ LogicalResult lowerAvgPool(Lowering &l, graph::AvgPoolOp op) {
   l.set(op, l.elementwise(pool.outSizes, storageType(element), inputs,
                           [&](OpBuilder &b, Location at, ValueRange in, ValueRange) {
                             if (!isa<FloatType>(element)) {
-                              // Lanes beyond the plane's end count nothing, and may not divide by it.
+                              // Lanes beyond the end of the plane may have the count 0, by which they must not divide.
                               Value count = divisor ? intConstant(b, at, f, *divisor)
                                                     : arith::MaxSIOp::create(b, at, in[1], intConstant(b, at, f, 1));
                               return SmallVector<Value>{arith::DivSIOp::create(b, at, in[0], count)};

@@ -1,4 +1,4 @@
-//===- LowerRandom.cpp - Philox 4x32-10 in the body of a generic ---------------//
+//===- LowerRandom.cpp - Philox 4x32-10 in the body of a generic -------------===//
 //
 // Before:
 //   %1 = tw.random uniform %seed {stream = 3} : tensor<1xi64> -> tensor<4x8xf32>
@@ -54,7 +54,7 @@ struct Philox {
   }
 };
 
-/// The `digits` high bits of a word, plus `offset`, times 2^-digits.
+/// Returns the `digits` high bits of a word, plus `offset`, times 2^-digits.
 Value unitInterval(OpBuilder &b, Location loc, Value word, Type f, int64_t offset, int64_t digits = 24) {
   auto type = cast<IntegerType>(word.getType());
   Value bits = arith::ShRUIOp::create(b, loc, word, intConstant(b, loc, type, type.getWidth() - digits));
@@ -64,7 +64,7 @@ Value unitInterval(OpBuilder &b, Location loc, Value word, Type f, int64_t offse
   return arith::MulFOp::create(b, loc, number, floatConstant(b, loc, f, std::ldexp(1.0, -digits)), contractFlag(b));
 }
 
-/// `high` and `low`, i32, as one i64.
+/// Returns the i32 values `high` and `low` as one i64.
 Value wideWord(OpBuilder &b, Location loc, Value high, Value low) {
   Type i64 = b.getI64Type();
   Value top = arith::ShLIOp::create(b, loc, arith::ExtUIOp::create(b, loc, i64, high), intConstant(b, loc, i64, 32));
@@ -106,11 +106,11 @@ LogicalResult lowerRandom(Lowering &l, graph::RandomOp op) {
       return SmallVector<Value>{castScalar(b, at, word, i64, element)};
     }
     Type f = computeType(element);
-    // Words of 64 bits for f64, whose numbers have 53 digits.
+    // f64 has 53 digits, so it takes words of 64 bits.
     bool wide = f.isF64();
     Value first = wide ? wideWord(b, at, p.x0, p.x1) : p.x0, second = wide ? wideWord(b, at, p.x2, p.x3) : p.x1;
     int64_t digits = wide ? 53 : 24;
-    if (op.getKind() == graph::RandomKind::Uniform) { // no more digits than the element has: 1 stays outside
+    if (op.getKind() == graph::RandomKind::Uniform) { // no more digits than the element has: excludes 1
       digits = std::min<int64_t>(digits, cast<FloatType>(element).getFPMantissaWidth());
       return SmallVector<Value>{store(b, at, unitInterval(b, at, first, f, 0, digits), element)};
     }

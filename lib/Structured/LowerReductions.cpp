@@ -47,7 +47,7 @@ Read Rows::full(Value graphValue) {
     for (AffineExpr e : read.map.getResults())
       if (auto d = dyn_cast<AffineDimExpr>(e))
         seen.set(d.getPosition());
-  for (unsigned i = 0; i < sizes.size(); ++i) // no map would say how long this loop is
+  for (unsigned i = 0; i < sizes.size(); ++i) // otherwise no map has the length of this loop
     if (iterators[i] == utils::IteratorType::reduction && !seen.test(i))
       return {l.tensor(graphValue), l.identity(sizes.size()), TypedAttr(), read.elementType};
   return read;
@@ -61,8 +61,8 @@ Value Rows::reduce(Combine kind, Type accumulator, ArrayRef<Read> inputs, bool i
 }
 
 SmallVector<Value> Rows::fold(ArrayRef<TypedAttr> starts, ArrayRef<Read> inputs, BodyBuilder body) {
-  // Over no dimensions each row is one element: an elementwise op, which later passes must find to be one. A generic
-  // without a reduction loop that reads its outputs would be neither.
+  // If no dimension is reduced, each row is one element, and the op must be elementwise for later passes. A generic
+  // without a reduction loop that reads its outputs is neither elementwise nor a reduction.
   const bool reduces = llvm::is_contained(iterators, utils::IteratorType::reduction);
   SmallVector<Value> outputs = llvm::map_to_vector(
       starts, [&](TypedAttr start) { return reduces ? l.filled(rowSizes, start) : l.empty(rowSizes, start.getType()); });
@@ -106,7 +106,7 @@ void Rows::setResult(Value graphValue, Value rows) {
     l.set(graphValue, stored);
     return;
   }
-  // Kept dimensions of size 1 are a way of reading.
+  // The map expresses kept dimensions of size 1.
   l.setRead(graphValue, {stored, rowMap, TypedAttr(), type.getElementType()});
 }
 
@@ -132,7 +132,7 @@ static Combine combineOf(graph::ReduceKind kind) {
   llvm_unreachable("all kinds are handled");
 }
 
-/// An element (in its compute type, of graph type `from`) as an accumulator for results of graph type `to`.
+/// Returns an element (in its compute type, of graph type `from`) as an accumulator for results of graph type `to`.
 static Value asAccumulator(OpBuilder &b, Location at, Value x, Type from, Type to) {
   Type accumulator = accumulatorType(to);
   if (x.getType() == accumulator && !to.isInteger(1))
@@ -146,10 +146,10 @@ static Value asAccumulator(OpBuilder &b, Location at, Value x, Type from, Type t
   return castScalar(b, at, store(b, at, x, from), source, target);
 }
 
-/// Fewer parts than this are not worth a second reduction.
+/// A second reduction is not worthwhile for fewer parts than this.
 static constexpr int64_t fewestParts = 16;
 
-/// The number of parts that a line of `elements` is cut into; 0: none that threads can share divides it.
+/// Returns the number of parts into which a line of `elements` is divided; 0 if no suitable number divides it.
 static int64_t partsOf(int64_t elements) {
   constexpr int64_t most = 128;
   for (int64_t parts = most; parts >= fewestParts; --parts)
@@ -158,8 +158,9 @@ static int64_t partsOf(int64_t elements) {
   return 0;
 }
 
-/// Everything combined to one element, part by part and then the parts: one row would be one thread's. The parts are
-/// those of the leading dimensions, or of a line cut in pieces. Null where the tensor is small or of unknown size.
+/// Combines all elements to one, first in each part and then over the parts, because one row would be one thread's
+/// work. The parts are the leading dimensions, or pieces of a line. Returns null if the tensor is small or has unknown
+/// sizes.
 static Value reduceInParts(Lowering &l, Combine kind, Value graphValue, RankedTensorType type, Type accumulator,
                            bool isUnsigned, RowBody body) {
   constexpr int64_t much = 65536;
@@ -191,10 +192,11 @@ static Value reduceInParts(Lowering &l, Combine kind, Value graphValue, RankedTe
                      [](OpBuilder &, Location, ValueRange in) { return in[0]; });
 }
 
-/// Reduced dimensions in front of long kept ones (the channels of a batch norm, the bias of a linear layer's gradient):
-/// the rows are columns of the tensor, and of all its lines a thread would take a few elements. Instead the last
-/// reduced dimensions, `inner`, are reduced first, whole lines at a time, and then what is left of the others, `outer`
-/// (dimensions of the first result). Nothing where the rows in front are enough, or there is only one dimension.
+/// Two stages of a reduction whose reduced dimensions precede long kept ones (the channels of a batch norm, the bias of
+/// a linear layer's gradient). Its rows are columns of the tensor, and a thread would read a few elements of each line.
+/// Instead the last reduced dimensions, `inner`, are reduced first, by whole lines, and then the remaining ones,
+/// `outer` (as dimensions of the first result). std::nullopt if there are enough rows in front, or only one reduced
+/// dimension.
 struct ColumnStages {
   SmallVector<int64_t> inner, outer;
 };
@@ -219,7 +221,7 @@ static std::optional<ColumnStages> columnStages(RankedTensorType type, ArrayRef<
     length *= product(dim, dim + 1);
     stages.inner.insert(stages.inner.begin(), dim);
   }
-  stages.outer = sorted; // in front of `inner`: of the same number in the first result
+  stages.outer = sorted; // they precede `inner`, so their numbers are the same in the first result
   return stages;
 }
 
@@ -228,7 +230,7 @@ static LogicalResult lowerReduce(Lowering &l, graph::ReduceOp op) {
   Type from = inputType.getElementType(), to = cast<RankedTensorType>(op.getType()).getElementType();
   Rows rows(l, inputType, op.getDims());
   Combine kind = combineOf(op.getKind());
-  if (to.isInteger(1)) // 0 and 1: or and and, and so are max, min, sum and product
+  if (to.isInteger(1)) // on 0 and 1, max and sum are or; min and product are and
     kind = kind == Combine::Max || kind == Combine::Sum    ? Combine::Any
            : kind == Combine::Min || kind == Combine::Prod ? Combine::All
                                                            : kind;
@@ -251,13 +253,13 @@ static LogicalResult lowerReduce(Lowering &l, graph::ReduceOp op) {
   return success();
 }
 
-/// A long row as parts of lines of lanes.
+/// A long row as `parts` x `lines` x `lanes`.
 struct Lines {
   int64_t parts, lines, lanes;
 };
 
-/// How the rows of an arg_reduce are looked through that are long and too few to be a vector's lanes. Nothing: one by
-/// one.
+/// Returns how the rows of an arg_reduce are divided if they are long but too few to fill the lanes of a vector.
+/// std::nullopt: each row is searched as a whole.
 static std::optional<Lines> linesOfFewRows(RankedTensorType type, int64_t dim) {
   constexpr int64_t longRow = 4096, mostParts = 16;
   if (!type.hasStaticShape() || type.getDimSize(dim) < longRow || dim + 1 != type.getRank() ||
@@ -299,7 +301,7 @@ static LogicalResult lowerArgReduce(Lowering &l, graph::ArgReduceOp op) {
   input.asRounded = true;
   linalg::GenericOp generic;
   if (std::optional<Lines> cut = linesOfFewRows(inputType, dim); cut && !input.splat) {
-    // The best of each column of each part, and then of all these.
+    // First the best element of each column of each part, then the best of these.
     SmallVector<int64_t> shape(inputType.getShape());
     shape[dim] = cut->lanes;
     shape.insert(shape.begin() + dim, {cut->parts, cut->lines});

@@ -3,12 +3,12 @@
 // Before (stride 2; also the gradient of a convolution's input):
 //   %1 = tw.convolution %x, %w {transposed, tw.channels_last, stride = [2, 2], padding = [1, 1], ...}
 //          : (tensor<1x4x4x8xf32>, tensor<3x3x8x16xf32>) -> tensor<1x8x8x16xf32>
-// After, where strides are at most 2: a result at an even place meets other taps than its neighbour, and all results at
-// places of one kind (a phase) are a convolution without stride:
+// After, if strides are at most 2: a result at an even index uses other taps than its neighbour, and all results with
+// the same index remainders (a phase) are one convolution with stride 1:
 //   %w00 = linalg.generic {%w[1, 1]} : tensor<1x1x8x16xf32>      %0 = linalg.conv_2d_nhwc_hwcf ins(%x, %w00)
 //   ... %w01: taps [1, 2], [1, 0]; %w10: [2, 1], [0, 1]; %w11: [2, 2], [2, 0], [0, 2], [0, 0]
 //   %r = linalg.generic {of phase (h % 2, w % 2), element (h / 2, w / 2)} : tensor<1x8x8x16xf32>
-// Otherwise the input is spread with zeros and the weight flipped, for one convolution (LowerConvolutions.cpp).
+// Otherwise zeros are inserted into the input and the weight is flipped, for one convolution (LowerConvolutions.cpp).
 //
 // Test: test/Structured/lower-transposed-convolutions.mlir
 //
@@ -20,7 +20,7 @@ using namespace mlir;
 
 namespace tilewright::structured {
 
-/// The place in the iteration space of the body that is built.
+/// Returns the indices of the iteration space of the body that is being built.
 static SmallVector<Value> indicesOf(OpBuilder &b, Location at, unsigned rank) {
   SmallVector<Value> indices;
   for (unsigned dim = 0; dim < rank; ++dim)
@@ -85,9 +85,9 @@ namespace {
 /// One dimension of one phase: of the results `residue + step * i`.
 struct PhaseDim {
   int64_t residue, step;
-  int64_t firstTap = 0, taps = 0; ///< taps firstTap + step * j; 0: no tap meets it
-  int64_t low = 0;                ///< zeros in front of the input, or less than none: elements that are left out
-  AffineExpr count = {};          ///< results
+  int64_t firstTap = 0, taps = 0; ///< taps firstTap + step * j; 0: the phase has no taps
+  int64_t low = 0;                ///< zeros in front of the input; if negative, elements that are left out
+  AffineExpr count = {};          ///< number of results
 };
 
 PhaseDim phaseDim(int64_t residue, int64_t step, int64_t padding, int64_t kernel, AffineExpr out) {
@@ -138,7 +138,7 @@ private:
     return conv.planeConvolution(window(rows, columns), tapsOf(rows, columns), out, ones, ones, accumulator);
   }
 
-  /// What the phase's taps meet of the input.
+  /// Returns the part of the input that the phase's taps read.
   Value window(const PhaseDim &rows, const PhaseDim &columns) {
     SmallVector<AffineExpr> out{inputSizes[0], rows.count + (rows.taps - 1), columns.count + (columns.taps - 1),
                                 inputSizes[3]};
@@ -160,14 +160,14 @@ private:
     });
   }
 
-  /// Where the phase's tap `tap` lies along dimension `dim`: the last one first.
+  /// Returns the index in the weight of the phase's tap `tap` along dimension `dim`; the order is reversed.
   static Value placeOfTap(OpBuilder &b, Location at, const PhaseDim &dim, Value tap) {
     int64_t last = dim.firstTap + dim.step * (dim.taps - 1);
     Value back = arith::MulIOp::create(b, at, tap, arith::ConstantIndexOp::create(b, at, dim.step));
     return arith::SubIOp::create(b, at, arith::ConstantIndexOp::create(b, at, last), back);
   }
 
-  /// tapsOf() of a convolution in groups.
+  /// As tapsOf(), for a grouped convolution.
   Value groupedTapsOf(const PhaseDim &rows, const PhaseDim &columns) {
     AffineExpr kernel[] = {l.constant(rows.taps), l.constant(columns.taps)};
     return turnedGroups(conv, op.getWeight(), kernel, accumulator,
@@ -176,7 +176,7 @@ private:
                         });
   }
 
-  /// The phase's taps of the weight.
+  /// Returns the phase's taps of the weight.
   Value tapsOf(const PhaseDim &rows, const PhaseDim &columns) {
     SmallVector<AffineExpr> out{l.constant(rows.taps), l.constant(columns.taps), weightSizes[2], weightSizes[3]};
     if (out == weightSizes && rows.taps == 1 && columns.taps == 1)
@@ -241,7 +241,7 @@ Value transposedInPhases(Convolution &conv, graph::ConvolutionOp op) {
       llvm::all_of(conv.stride, [](int64_t step) { return step == 1; }) ||
       llvm::any_of(conv.padding, [](int64_t amount) { return amount < 0; }))
     return {};
-  // A phase of no results has no element 0 that the places of others could read instead.
+  // In a phase without results, there is no element 0 that the indices of other phases could read instead.
   for (unsigned i = 0; i < 2; ++i) {
     auto size = dyn_cast<AffineConstantExpr>(out[1 + i]);
     if (!size || size.getValue() < conv.stride[i])

@@ -1,4 +1,4 @@
-//===- LowerViews.cpp - views: maps where possible, tensor ops where not ------===//
+//===- LowerViews.cpp - views: indexing maps if possible, otherwise tensor ops ===//
 //
 // Before:
 //   %1 = tw.permute %x {permutation = [1, 0]} : tensor<4x8xf32> -> tensor<8x4xf32>
@@ -29,7 +29,7 @@ Value extractInside(OpBuilder &b, Location at, Value tensor, SmallVector<Value> 
                     ArrayRef<std::pair<unsigned, Value>> bounds, Value otherwise) {
   Value inside, zero = arith::ConstantIndexOp::create(b, at, 0);
   for (auto [dim, size] : bounds) {
-    // Unsigned: what lies before the first element is far behind the last.
+    // The comparison is unsigned: an index before the first element is far beyond the last.
     Value here = arith::CmpIOp::create(b, at, arith::CmpIPredicate::ult, place[dim], size);
     place[dim] = arith::SelectOp::create(b, at, here, place[dim], zero);
     inside = inside ? arith::AndIOp::create(b, at, inside, here).getResult() : here;
@@ -38,7 +38,8 @@ Value extractInside(OpBuilder &b, Location at, Value tensor, SmallVector<Value> 
   return inside ? arith::SelectOp::create(b, at, inside, read, otherwise).getResult() : read;
 }
 
-/// The tensor with `value` around it, each element read where it lies or not at all.
+/// Pads a tensor with `value` by an elementwise op. Each element of the source is read at its index; padding reads
+/// nothing.
 static Value paddedRows(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes, ArrayRef<OpFoldResult> low,
                         ArrayRef<AffineExpr> paddedSizes, TypedAttr value) {
   Type element = cast<RankedTensorType>(tensor.getType()).getElementType();
@@ -62,8 +63,8 @@ static Value paddedRows(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes, A
   });
 }
 
-/// Rows of a few elements (the channels of a picture) that nothing is put around are one with the dimension in front:
-/// vectors would hold little of them.
+/// As paddedRows. Short rows (the channels of an image) that are not padded are first merged with the dimension before
+/// them, because vectors would hold little of a single row.
 static Value paddedByRows(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes, ArrayRef<OpFoldResult> low,
                           ArrayRef<AffineExpr> paddedSizes, TypedAttr value) {
   constexpr int64_t few = 16;
@@ -95,7 +96,7 @@ Value padded(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes, ArrayRef<OpF
   }
   if (byRows && !sizes.empty() && isZero(low.back()) && isZero(high.back()))
     return paddedByRows(l, tensor, sizes, low, paddedSizes, value);
-  // A size is static in the result only where the operand's and both amounts are.
+  // A size of the result is static only if the operand's size and both amounts are static.
   for (unsigned i = 0; i < shape.size(); ++i)
     if (!isa<AffineConstantExpr>(sizes[i]) || !isa<Attribute>(low[i]) || !isa<Attribute>(high[i]))
       shape[i] = ShapedType::kDynamic;
@@ -104,7 +105,7 @@ Value padded(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes, ArrayRef<OpF
   return tensor::PadOp::create(l.builder, l.loc, type, tensor, low, high, constant);
 }
 
-/// A reshape that only adds and drops unit dimensions is a way of reading; null otherwise.
+/// Returns the map of a reshape that only adds and drops unit dimensions; null for other reshapes.
 static AffineMap unitReshapeMap(Lowering &l, ArrayRef<AffineExpr> from, ArrayRef<AffineExpr> to) {
   SmallVector<AffineExpr> results;
   AffineExpr one = l.constant(1);
@@ -208,8 +209,8 @@ static LogicalResult lowerPad(Lowering &l, graph::PadOp op) {
   return success();
 }
 
-/// A few tensors of one element along the last dimension: an elementwise op that takes each where its place is, which
-/// what makes them can be computed in.
+/// Lowers the concatenation of a few tensors, each of size 1 in the last dimension, to an elementwise op that selects
+/// the tensor by the index. The producers of the tensors can be fused into it.
 static LogicalResult lowerInterleave(Lowering &l, graph::ConcatOp op) {
   SmallVector<AffineExpr> sizes = sizesOfValue(op.getResult());
   SmallVector<Read> reads;
@@ -237,7 +238,7 @@ static LogicalResult lowerConcat(Lowering &l, graph::ConcatOp op) {
     return lowerInterleave(l, op);
   SmallVector<AffineExpr> offsets(sizes.size(), l.constant(0));
   SmallVector<OpFoldResult> strides(sizes.size(), l.builder.getIndexAttr(1));
-  SmallVector<Value> inputs; // all before the first insertion, so that the chain is one piece
+  SmallVector<Value> inputs; // all before the first insertion, so that the insertions are consecutive
   for (Value input : op.getInputs())
     inputs.push_back(l.tensor(input));
   Type storage = storageType(cast<RankedTensorType>(op.getType()).getElementType());
@@ -247,7 +248,7 @@ static LogicalResult lowerConcat(Lowering &l, graph::ConcatOp op) {
     result = l.insertSlice(input, result, l.foldedSizes(offsets), own, strides);
     offsets[op.getDim()] = offsets[op.getDim()] + own[op.getDim()];
   }
-  if (result.getDefiningOp<tensor::EmptyOp>()) // nothing was put into it
+  if (result.getDefiningOp<tensor::EmptyOp>()) // no input has elements
     result = l.filled(sizes, l.builder.getZeroAttr(storage));
   l.set(op, result);
   return success();

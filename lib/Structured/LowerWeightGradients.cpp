@@ -7,10 +7,10 @@
 //   %p = linalg.generic {%x[n, oh + kh - 1, ow + kw - 1, c], or 0 outside} : tensor<4x8x8x3x3x16xf32>
 //   %1 = linalg.contract ins(%p' : tensor<256x144xf32>, %g' : tensor<256x32xf32>) : tensor<144x32xf32>
 //
-// %p is what each tap of the window meets; of a window of one pixel it is %x. A batch whose patches would take more
-// than `mostPatchBytes` is cut into runs of images, whose products are added up. A depthwise convolution has no
-// product: its gradient is summed up of those of parts of each image (tw_tile.depthwise_gradient), or, channels first,
-// a linalg.generic over the taps and channels.
+// %p is the input that each tap of the window reads; for a window of one pixel it is %x. If the patches of a batch
+// would take more than `mostPatchBytes`, the batch is divided into runs of images, whose products are added. A
+// depthwise convolution has no product. Its gradient is the sum of the gradients of parts of each image
+// (tw_tile.depthwise_gradient) or, in channels-first, a linalg.generic over the taps and channels.
 //
 // Test: test/Structured/lower-weight-gradients.mlir
 //
@@ -24,7 +24,7 @@ using namespace mlir;
 namespace tilewright::structured {
 namespace {
 
-/// What the patches of one product may take.
+/// The largest size of the patches of one product.
 constexpr int64_t mostPatchBytes = int64_t(64) << 20;
 
 AffineExpr productOf(Lowering &l, ArrayRef<AffineExpr> sizes) {
@@ -70,7 +70,7 @@ public:
   }
 
 private:
-  /// [groups], kernel..., channels and filters of a group: how the gradient comes out of the product.
+  /// Returns the sizes of the gradient that the product yields: [groups], kernel..., channels and filters of a group.
   SmallVector<AffineExpr> partSizes() {
     SmallVector<AffineExpr> sizes;
     if (conv.groups > 1)
@@ -80,7 +80,7 @@ private:
     return sizes;
   }
 
-  /// Images of one product; 0: all at once.
+  /// Returns the number of images of one product; 0: all at once.
   int64_t runOfImages() {
     SmallVector<AffineExpr> one(out);
     llvm::append_range(one, kernel);
@@ -113,7 +113,7 @@ private:
     });
   }
 
-  /// The value as images x spatial... x channels.
+  /// Returns the value as images x spatial... x channels.
   Value channelsBehind(Value graphValue) {
     if (conv.channelsLast)
       return l.tensor(graphValue);
@@ -125,14 +125,14 @@ private:
                     Lowering::stored(l.read(graphValue, l.map(from.size(), at))));
   }
 
-  /// A window of one pixel that steps over none.
+  /// Returns true if the window is one pixel, with stride 1 and without padding.
   bool isPixelwise() {
     return llvm::all_of(kernel, [&](AffineExpr size) { return size == l.constant(1); }) &&
            llvm::all_of(conv.stride, [](int64_t step) { return step == 1; }) &&
            llvm::all_of(conv.padding, [](int64_t amount) { return amount == 0; });
   }
 
-  /// The gradient from these images: patches^T x gradient, per group.
+  /// Computes the gradient from these images: patches^T x gradient, per group.
   Value product(Value input, Value grad, AffineExpr images) {
     bool grouped = conv.groups > 1;
     SmallVector<AffineExpr> pixels{images}, taps(kernel);
@@ -162,7 +162,8 @@ private:
     return l.reshaped(l.contract(lhs, rhs, maps, sizes, accumulator, name), sizes, partSizes());
   }
 
-  /// images x out... x [groups] x kernel... x channels: what each tap of the window meets, zero outside of the image.
+  /// Returns images x out... x [groups] x kernel... x channels: the input that each tap reads, zero outside of the
+  /// image.
   Value patches(Value input, AffineExpr images) {
     bool grouped = conv.groups > 1;
     unsigned d = conv.spatial, firstTap = 1 + d + grouped;
@@ -204,7 +205,8 @@ private:
     });
   }
 
-  /// Depthwise: kernel x channels, each the sum over images and places of input times gradient.
+  /// Depthwise: returns kernel x channels, each element the sum of input times gradient over the images and their
+  /// pixels.
   Value reducedTaps() {
     unsigned d = conv.spatial, channel = d, image = d + 1, place = d + 2;
     Value input = conv.pad(op.getInput()), grad = l.tensor(op.getGrad());
@@ -233,13 +235,13 @@ private:
     return result;
   }
 
-  /// In channels-last, of a kernel and channels that are known: what tw_tile.depthwise_gradient takes.
+  /// Returns true for channels-last with a known kernel and floats, which tw_tile.depthwise_gradient supports.
   bool isInPlane() {
     auto known = [](AffineExpr size) { return isa<AffineConstantExpr>(size); };
     return conv.channelsLast && conv.spatial == 2 && llvm::all_of(kernel, known) && isa<FloatType>(element);
   }
 
-  /// The same from the sums of parts of the images: some lines each, of pixels enough to make the sums long.
+  /// As reducedTaps(), but from sums of parts of the images: some lines each, with enough pixels to make the sums long.
   Value sumOfParts() {
     constexpr int64_t pixelsPerPart = 512, unknownWidth = 64;
     auto width = dyn_cast<AffineConstantExpr>(out[1]), height = dyn_cast<AffineConstantExpr>(out[0]);
@@ -266,7 +268,7 @@ private:
         .getResult(0);
   }
 
-  /// kernel... x groups as [groups] kernel... 1 1.
+  /// Returns the dimensions kernel... x groups as [groups] kernel... 1 1.
   Value permutedGroups(Value taps) {
     unsigned d = conv.spatial;
     SmallVector<AffineExpr> at;
@@ -276,11 +278,11 @@ private:
     return l.copied(partSizes(), accumulator, Lowering::of(taps, l.map(d + 3, at)));
   }
 
-  /// The result from [groups], kernel..., channels, filters, in the graph's layout.
+  /// Sets the result, in the graph's layout, from [groups], kernel..., channels, filters.
   void setWeight(Value parts) {
     bool grouped = conv.groups > 1;
     unsigned d = conv.spatial, g = 0, c = grouped + d, f = c + 1, count = f + 1;
-    SmallVector<unsigned> order; // the part's dimensions in the order of the weight's
+    SmallVector<unsigned> order; // the dimensions of `parts` in the order of the weight's
     auto taps = [&] {
       for (unsigned i = 0; i < d; ++i)
         order.push_back(grouped + i);

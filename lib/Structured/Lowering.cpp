@@ -48,7 +48,7 @@ Read Lowering::readBroadcast(Value graphValue, ArrayRef<AffineExpr> sizes) {
   return read(graphValue, map(sizes.size(), results));
 }
 
-/// True when the map visits the base in order and leaves out nothing but unit dimensions.
+/// Returns true if the map visits the base in order and leaves out only unit dimensions.
 static bool onlyUnitDims(AffineMap map, ArrayRef<AffineExpr> sizes) {
   int64_t next = 0;
   auto skipTo = [&](int64_t end) {
@@ -213,14 +213,14 @@ Value Lowering::reshaped(Value tensor, ArrayRef<AffineExpr> from, ArrayRef<Affin
   };
   SmallVector<graph::ReshapeGroup> groups = graph::reshapeGroups(from, to);
   if (groups.empty() && !from.empty() && !to.empty()) {
-    graph::ReshapeGroup all; // nothing lines up: through one dimension
+    graph::ReshapeGroup all; // no dimensions correspond: through one dimension
     for (unsigned i = 0; i < from.size(); ++i)
       all.from.push_back(i);
     for (unsigned i = 0; i < to.size(); ++i)
       all.to.push_back(i);
     groups.push_back(all);
   }
-  // Merge what each group takes, then split what it gives.
+  // Merge the source dimensions of each group, then split them into its result dimensions.
   SmallVector<ReassociationIndices> merge, split;
   SmallVector<int64_t> merged, unsplit;
   auto sizeOfGroup = [&](ArrayRef<int64_t> dims, ArrayRef<AffineExpr> sizes) {

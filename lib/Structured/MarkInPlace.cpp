@@ -1,4 +1,4 @@
-//===- MarkInPlace.cpp - which results of a kernel may be written over its operands ---===//
+//===- MarkInPlace.cpp - results of kernels that may overwrite operands ------------===//
 //
 // Before:
 //   func @kernel_0(%p, %g, %new) attributes {tw.kernel} {
@@ -6,12 +6,13 @@
 // After:
 //   func @kernel_0(%p, %g, %new {tw.over = array<i64: 0, 1>}) ...
 //
-// The memory of an operand may be that of a result if no element is read after it was written: the operand is read only
-// by the op that makes the result, at the place that it writes; or by ops before it too, where all ops of the kernel
-// compute element by element, so that a tile reads its own elements only. Each tile makes a part of the result
-// of its own. Only kernels of linalg.generic are marked, without contractions.
+// A result may share the memory of an operand if no element is read after it is written. Either only the op that makes
+// the result reads the operand, at the index that it writes; or earlier ops read it too, and all ops of the kernel
+// compute element by element, so that a tile reads only its own elements. In both cases each tile makes a separate part
+// of the result. Only kernels of linalg.generic without contractions are marked.
 //
-// Needed where the caller wants arguments written (tw.into on @main's results): an optimizer's step, running means.
+// This is needed if the caller wants arguments to be written (tw.into on @main's results), as in an optimizer's step or
+// for running means.
 //
 // Test: test/Structured/mark-in-place.mlir
 //
@@ -33,8 +34,8 @@ namespace tilewright {
 namespace structured {
 namespace {
 
-/// The op has one loop per dimension of its results and writes and reads all tensors of that rank at the place of the
-/// loops.
+/// Returns true if the op has one loop per dimension of its results, and accesses all tensors of that rank at the
+/// indices of the loops.
 bool isElementByElement(linalg::GenericOp op) {
   if (op.getNumReductionLoops() > 0)
     return false;
@@ -58,7 +59,7 @@ public:
         members.push_back(&op);
         plain &= isElementByElement(generic);
       }
-      // Whatever else computes: contractions, concatenations, ops of tw_tile.
+      // Other ops that compute: contractions, concatenations, ops of tw_tile.
       others |= tile::isContractionRoot(&op) || (!generic && isa<TilingInterface, DestinationStyleOpInterface>(op));
     }
   }

@@ -1,12 +1,12 @@
-//===- MaterializeViews.cpp - tensors between kernels are dense -------------------===//
+//===- MaterializeViews.cpp - makes tensors between kernels dense -----------------===//
 //
 // Before:  %s = tensor.extract_slice %x[...] ; %r = tensor.collapse_shape %s ; return %s
 // After:   %s = linalg.copy ins(tensor.extract_slice %x) outs(tensor.empty) ; ...
 //
-// A slice read by a kernel is a view inside that kernel; one that is reshaped or returned needs memory of its own. So
-// does one with gaps in its last dimension that is more than elementwise to its reader: products and windows have
-// vectors of it.
-// Also here: --tw-record-sizes, which keeps what the types' encodings said about the arguments.
+// A slice that a kernel reads is a view inside of that kernel. A slice that is reshaped or returned needs separate
+// memory. So does a slice whose last dimension has a stride, if its reader is not elementwise, because products and
+// windows read vectors along that dimension. This file also has --tw-record-sizes, which keeps the sizes of arguments
+// that the encodings of their types contain.
 //
 // Test: test/Structured/materialize-views.mlir
 //

@@ -22,11 +22,11 @@ namespace tilewright::structured {
 using namespace tile;
 namespace {
 
-/// So many slices of one tensor are operands of kernels, not a part of each.
+/// If a tensor has at least this many slices, they are operands of kernels instead of clones in them.
 constexpr size_t manySlices = 8;
 
-/// The dense slices of @main of which there are many of one tensor, of one type. Those of parameters stay parts of the
-/// kernels: what is packed of a parameter is packed of all of it.
+/// Returns the dense slices of @main whose source has many slices of the same type. Slices of parameters are cloned
+/// into the kernels, because a parameter is packed as a whole.
 llvm::DenseSet<Operation *> slicesToRead(func::FuncOp main) {
   llvm::MapVector<std::pair<Value, Type>, SmallVector<Operation *>> bySource;
   for (auto slice : main.getBody().front().getOps<tensor::ExtractSliceOp>())
@@ -41,13 +41,13 @@ llvm::DenseSet<Operation *> slicesToRead(func::FuncOp main) {
   return found;
 }
 
-/// Small ops that are repeated inside a kernel rather than passed to it.
+/// Returns true for small ops that are cloned into a kernel instead of being passed to it.
 bool isCloned(Operation *op) {
   if (isa<tensor::EmptyOp, linalg::FillOp, tensor::ExtractSliceOp>(op))
     return true;
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return !isa<ShapedType>(constant.getType()) || isa<SplatElementsAttr>(constant.getValue());
-  // A reshape of a slice is not dense before it is made, so it cannot be an operand.
+  // The reshape of a slice is not dense before it is copied, so it cannot be an operand.
   if (isa<tensor::ExpandShapeOp>(op))
     return op->getOperand(0).getDefiningOp<tensor::ExtractSliceOp>() != nullptr;
   return false;
@@ -67,7 +67,7 @@ public:
     memberSet = llvm::SmallPtrSet<Operation *, 16>(members.begin(), members.end());
     Operation *anchor = members.back();
 
-    // What the kernel holds besides its members, what it takes and what it gives.
+    // The clones, inputs and results of the kernel.
     llvm::SetVector<Operation *> clones;
     llvm::SetVector<Value> tensors, indices;
     aliases.clear();
@@ -82,11 +82,11 @@ public:
       return success();
 
     builder.setInsertionPoint(anchor);
-    // Sizes of operands and results are index arguments of the kernel, each distinct one once.
+    // The sizes of operands and results are index arguments of the kernel. Each distinct size is passed once.
     SmallVector<Value> shaped(tensors.begin(), tensors.end());
     shaped.append(results.begin(), results.end());
     SmallVector<SmallVector<AffineExpr>> sizes;
-    llvm::DenseMap<AffineExpr, Value> sizeValues; // an affine.apply may write its size in other words
+    llvm::DenseMap<AffineExpr, Value> sizeValues; // an affine.apply may express the same size differently
     for (Value value : shaped) {
       FailureOr<SmallVector<AffineExpr>> known = knownSizes(value);
       if (failed(known))
@@ -100,7 +100,7 @@ public:
     operands.append(tensors.begin(), tensors.end());
     SmallVector<Location> fusedLocations;
     std::string ops;
-    // The line of a read or write at computed places comes first: a call may fail there.
+    // The location of an op that can fail at run time (computed indices, divisors) comes first.
     for (Operation *member : members)
       member->walk([&](Operation *op) {
         if (isa<tile::PlaceOp, tile::DivisorOp, tile::ScatterOp>(op))
@@ -130,7 +130,7 @@ public:
                                        functionBuilder.getFunctionType(TypeRange(ValueRange(operands)), resultTypes));
     kernel.setPrivate();
     kernel->setAttr("tw.kernel", functionBuilder.getUnitAttr());
-    // The kernel's own map of sizes: over its index arguments.
+    // The sizes of the arguments as expressions of the kernel's index arguments.
     llvm::DenseMap<AffineExpr, AffineExpr> symbolOf;
     for (auto [size, value] : sizeValues)
       symbolOf[size] = builder.getAffineSymbolExpr(llvm::find(indices, value) - indices.begin());
@@ -150,7 +150,7 @@ public:
     SmallVector<Operation *> all(clones.begin(), clones.end());
     all.append(members.begin(), members.end());
     llvm::sort(all, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-    // Destinations: a result that leaves the kernel is computed into its argument.
+    // A result that leaves the kernel is computed into its destination argument.
     llvm::DenseMap<Value, Value> destination;
     for (auto [index, result] : llvm::enumerate(results))
       destination[result] = body->getArgument(body->getNumArguments() - results.size() + index);
@@ -161,7 +161,7 @@ public:
       if (!memberSet.contains(op))
         continue;
       if (auto insert = dyn_cast<tensor::InsertSliceOp>(copy)) {
-        // A chain of insertions begins in a tensor.empty: that is the destination.
+        // A chain of insertions begins with a tensor.empty, which is replaced by the destination.
         if (auto found = destination.find(op->getResult(0)); found != destination.end()) {
           Operation *first = insert;
           while (auto before = cast<tensor::InsertSliceOp>(first).getDest().getDefiningOp<tensor::InsertSliceOp>())
@@ -222,7 +222,7 @@ public:
     return success();
   }
 
-  /// The ops of a kernel come from all the places it stands for.
+  /// Gives the ops of each kernel the locations of all equal kernels that it replaces.
   void fuseLocations() {
     for (auto &[op, others] : locations) {
       others.insert(others.begin(), op->getLoc());
@@ -231,7 +231,7 @@ public:
   }
 
 private:
-  /// `same` is equal to `kept` but for the places its ops come from.
+  /// Records the locations of `same`, which is equal to `kept` except for them.
   void noteLocations(func::FuncOp kept, func::FuncOp same) {
     SmallVector<Operation *> ops;
     kept->walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
@@ -239,7 +239,7 @@ private:
     same->walk<WalkOrder::PreOrder>([&](Operation *op) { locations[*next++].push_back(op->getLoc()); });
   }
 
-  /// Whether `user`, or the op of @main in whose body it stands, is a member.
+  /// Returns true if `user`, or the op of @main whose body contains it, is a member.
   bool isMember(Operation *user) { return memberSet.contains(main.getBody().front().findAncestorOpInBlock(*user)); }
 
   void collect(Operation *op, llvm::SetVector<Operation *> &clones, llvm::SetVector<Value> &tensors,
@@ -267,7 +267,7 @@ private:
     op->walk([&](Operation *inner) { llvm::for_each(inner->getOperands(), take); });
   }
 
-  /// The one value in @main that stands for `expr` over its symbols.
+  /// Returns the unique value in @main for `expr` over its symbols.
   Value valueOf(AffineExpr expr) {
     auto [entry, isNew] = valueByExpr.try_emplace(expr);
     if (isNew) {
@@ -278,7 +278,7 @@ private:
     return entry->second;
   }
 
-  /// The sizes of `value`, or an error naming the op that hides them.
+  /// Returns the sizes of `value`, or an error at its location if they are unknown.
   FailureOr<SmallVector<AffineExpr>> knownSizes(Value value) {
     SmallVector<AffineExpr> sizes = tile::sizesOf(value);
     if (sizes.size() != static_cast<size_t>(cast<RankedTensorType>(value.getType()).getRank())) {
@@ -288,7 +288,7 @@ private:
     return sizes;
   }
 
-  /// Fills whose result nobody reads after the destinations were redirected.
+  /// Erases fills that are unused since the destinations were redirected.
   void simplifyDeadFills(Block *body) {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*body)))
       if (isa<linalg::FillOp, tensor::EmptyOp>(op) && op.use_empty())
@@ -303,7 +303,7 @@ private:
   llvm::SmallPtrSet<Operation *, 16> memberSet;
   llvm::DenseSet<Operation *> operandSlices; ///< stay in @main
   llvm::StringMap<std::string> kernelByText;
-  llvm::MapVector<Operation *, SmallVector<Location>> locations; ///< of ops that were equal to one that is kept
+  llvm::MapVector<Operation *, SmallVector<Location>> locations; ///< of ops that are equal to one that is kept
   llvm::DenseMap<AffineExpr, Value> valueByExpr;
   SmallVector<std::pair<Value, Value>> aliases; ///< index values equal to a canonical one
 };
@@ -312,7 +312,7 @@ private:
 LogicalResult outlineKernels(ModuleOp module, func::FuncOp main, ArrayRef<SmallVector<Operation *>> clusters,
                              bool readSlices) {
   Outliner outliner(module, main, readSlices);
-  // Consumers are outlined first, so that a producer's outside users are calls already.
+  // Consumers are outlined first, so that the users of a producer outside of its cluster are already calls.
   SmallVector<ArrayRef<Operation *>> inOrder;
   for (const SmallVector<Operation *> &cluster : llvm::reverse(clusters))
     inOrder.push_back(cluster);

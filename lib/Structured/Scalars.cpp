@@ -1,4 +1,4 @@
-//===- Scalars.cpp - elements: stored, computed, converted, combined ----------===//
+//===- Scalars.cpp - loads, stores, conversions, combining of elements --------===//
 #include "lib/Structured/Lowering.h"
 #include "llvm/ADT/APFloat.h"
 
@@ -55,8 +55,8 @@ Value load(OpBuilder &b, Location loc, Value stored, Type elementType, bool asRo
 
 static bool isFloat8(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8; }
 
-/// Rounds to a narrower type. f64 to 16 and to 8 bits goes through f32, rounding twice, as torch does: no machine
-/// without AVX512-FP16 has any of it in one step.
+/// Rounds to a narrower type. A conversion of f64 to 16 or 8 bits goes through f32 and rounds twice, as in torch. Only
+/// machines with AVX512-FP16 have such a conversion as one instruction.
 static Value roundTo(OpBuilder &b, Location loc, Type to, Value x, arith::FastMathFlagsAttr flags = {}) {
   if (to.getIntOrFloatBitWidth() < 32 && x.getType().isF64())
     x = arith::TruncFOp::create(b, loc, b.getF32Type(), x);
@@ -88,7 +88,7 @@ Value splatConstant(OpBuilder &b, Location loc, TypedAttr splat, bool computed) 
 // The user's conversions
 //===----------------------------------------------------------------------===//
 
-/// What cvttss2si yields: truncation in range, the smallest integer elsewhere (NaN too).
+/// Converts as cvttss2si does: truncation if in range, otherwise (also for NaN) the smallest integer.
 static Value truncateToInteger(OpBuilder &b, Location loc, Value x, IntegerType type) {
   if (type.getWidth() < 32) { // torch converts through 32 bits and keeps the low ones
     Value wide = truncateToInteger(b, loc, x, b.getI32Type());
@@ -96,7 +96,7 @@ static Value truncateToInteger(OpBuilder &b, Location loc, Value x, IntegerType 
   }
   double limit = std::ldexp(1.0, type.getWidth() - 1);
   Type f = x.getType();
-  // In f32, -limit - 1 rounds to -limit, which is in range itself; f64 holds -2^31 - 1.
+  // In f32, -limit - 1 rounds to -limit, which is itself in range; f64 represents -2^31 - 1 exactly.
   bool exact = f.isF64() && type.getWidth() == 32;
   Value above = arith::CmpFOp::create(b, loc, exact ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OGE, x,
                                       floatConstant(b, loc, f, exact ? -limit - 1 : -limit));
@@ -108,8 +108,8 @@ static Value truncateToInteger(OpBuilder &b, Location loc, Value x, IntegerType 
   return arith::SelectOp::create(b, loc, inRange, converted, smallest);
 }
 
-/// The same for unsigned types of 32 and 64 bits: of the upper half what is above 2^(width - 1), which the signed
-/// conversion knows, with the highest bit set; the difference is exact. Negative numbers wrap around.
+/// Converts to unsigned types of 32 and 64 bits in the same way. For numbers in the upper half, 2^(width - 1) is
+/// subtracted, which is exact, the signed conversion follows, and the highest bit is set. Negative numbers wrap around.
 static Value truncateToUnsigned(OpBuilder &b, Location loc, Value x, IntegerType type) {
   Type f = x.getType();
   Value half = floatConstant(b, loc, f, std::ldexp(1.0, type.getWidth() - 1));
@@ -127,7 +127,8 @@ Value castScalar(OpBuilder &b, Location loc, Value stored, Type from, Type to) {
   Type storage = storageType(to);
   auto fromFloat = dyn_cast<FloatType>(from), toFloat = dyn_cast<FloatType>(to);
   if (fromFloat && toFloat) {
-    // bf16 and f16, and 8 bits of one kind and the other; 8 bits go through f32 everywhere.
+    // Conversions between bf16 and f16, and between float8 types, go through f32; so does float8 from and to other
+    // types.
     if (fromFloat.getWidth() == toFloat.getWidth() || isFloat8(from) || (isFloat8(to) && fromFloat.getWidth() < 32))
       stored = arith::ExtFOp::create(b, loc, b.getF32Type(), stored);
     if (stored.getType() == to)
