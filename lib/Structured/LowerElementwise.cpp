@@ -40,8 +40,8 @@ static bool isDiscrete(Operation *op) {
              QuantizeOp>(op);
 }
 
-/// Returns true for discrete ops, and for other ops that make a decision by their input: arg_reduce, sort, casts to
-/// integers.
+/// Returns true for discrete ops, and for other ops that make a decision by their input:
+/// arg_reduce, sort, casts to integers.
 static bool decidesByInput(Operation *op) {
   if (isDiscrete(op) || isa<graph::ArgReduceOp, graph::SortOp>(op))
     return true;

@@ -205,8 +205,8 @@ private:
     });
   }
 
-  /// Depthwise: returns kernel x channels, each element the sum of input times gradient over the images and their
-  /// pixels.
+  /// Depthwise: returns kernel x channels, each element the sum of input times gradient over
+  /// the images and their pixels.
   Value reducedTaps() {
     unsigned d = conv.spatial, channel = d, image = d + 1, place = d + 2;
     Value input = conv.pad(op.getInput()), grad = l.tensor(op.getGrad());
