@@ -1,4 +1,4 @@
-//===- ApplySchedule.cpp - cut a kernel into parallel tiles --------------------===//
+//===- ApplySchedule.cpp - tiles a kernel into parallel tasks ------------------===//
 //
 // Before (tiles = [64, 48]):
 //   func @kernel_0(%a, %w, %bias, %out) {
@@ -11,8 +11,8 @@
 //     %t = linalg.generic ins(%mm, slice %bias) outs(slice %o)
 //     in_parallel { tensor.parallel_insert_slice %t into %o } }
 //
-// Every member computes exactly its tile, once: the rows of dialects/Tile/Rows.h say which of its loops are cut.
-// Concatenations and paddings are cut by TileInserts.h. A kernel without rows runs as one task.
+// Every member computes exactly its tile, once. The rows of dialects/Tile/Rows.h determine which of its loops are
+// tiled. Concatenations and paddings are tiled by TileInserts.h. A kernel without rows runs as one task.
 //
 // Test: test/Tiled/apply-schedule.mlir
 //
@@ -78,21 +78,21 @@ public:
              << tiles.size() << " dimensions, but only " << rows->numRows << " can be cut";
     symbols = indexArguments(kernel);
     builder.setInsertionPoint(terminator);
-    // Nothing to cut where nothing is computed: upstream takes a tile size of 0 for "not tiled".
+    // A kernel without elements is not tiled: upstream interprets a tile size of 0 as "not tiled".
     for (Operation *member : members)
       for (int64_t loop = 0; loop < numLoops(member); ++loop)
         if (OpFoldResult size = loopSize(member, loop); size && isConstantIntValue(size, 0))
           return success();
     Location loc = members.back()->getLoc();
 
-    // One loop per row that is cut; a size of 0 leaves the row whole.
+    // One loop per row that is tiled; a size of 0 leaves the row whole.
     SmallVector<AffineExpr> rowSizes = rowSizesOf(*rows);
     Folds lower, upper, step;
     SmallVector<int64_t> loopOfRow(rows->numRows, -1), order;
     for (auto [row, size] : llvm::enumerate(tiles))
       if (size != 0)
         order.push_back(row);
-    // Tasks follow each other along the last of them.
+    // Consecutive tasks differ in the last loop.
     if (knobOr(kernel, orderKnob, 0) == 1 && order.size() > 1)
       std::swap(order[order.size() - 1], order[order.size() - 2]);
     for (int64_t row : order) {
@@ -137,7 +137,7 @@ public:
                                             tile.sizes, strides);
     }
     terminator->setOperands(forall.getResults());
-    // The slices of what the members gave before keep the old members alive.
+    // Slices of the results of untiled members keep these members alive.
     eraseDead(*forall.getBody());
     eraseDead(body);
     return success();
@@ -173,7 +173,7 @@ private:
 
   SmallVector<AffineExpr> rowSizesOf(const RowMap &rows) {
     Operation *anchor = members.back();
-    // Attention's log-sum-exp lies in canonical order, whatever the order of the others.
+    // The log-sum-exp of attention is in canonical order, whatever the order of the other operands.
     auto gradient = dyn_cast<AttentionGradientOp>(anchor);
     SmallVector<AffineExpr> all = tile::sizesOf(gradient                   ? gradient.getInputs()[5]
                                                 : isa<AttentionOp>(anchor) ? anchor->getResult(1)
@@ -182,7 +182,7 @@ private:
     return all;
   }
 
-  /// The kernel argument that `value` is computed into, if it is.
+  /// Returns the kernel argument into which `value` is computed; null if there is none.
   Value destinationOf(Value value) {
     auto dps = value.getDefiningOp<DestinationStyleOpInterface>();
     if (!dps || !llvm::is_contained(members, dps.getOperation()))
@@ -193,7 +193,7 @@ private:
     return isa<BlockArgument>(init) ? init : Value();
   }
 
-  /// The size of loop `loop` of `member`, read off an operand.
+  /// Returns the size of loop `loop` of `member`, from the size of an operand.
   OpFoldResult loopSize(Operation *member, int64_t loop) {
     for (OpOperand &operand : member->getOpOperands()) {
       if (!isa<ShapedType>(operand.get().getType()))
@@ -241,8 +241,8 @@ private:
     return success();
   }
 
-  /// What stands for `slice` of a value of the kernel inside the task: the tile a member has computed, a tile-sized
-  /// tensor.empty or fill, a slice of the shared destination, or the slice itself.
+  /// Returns the replacement inside of the task for `slice` of a value of the kernel: the tile that a member has
+  /// computed, a tile-sized tensor.empty or fill, a slice of the shared destination, or the slice itself.
   Value localValue(tensor::ExtractSliceOp slice, bool isInit) {
     Value source = slice.getSource();
     if (auto found = tileOf.find(source); found != tileOf.end()) {
@@ -251,7 +251,7 @@ private:
         return tile;
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointAfter(slice);
-      // Windows may leave the last elements of what they read alone: less than the whole that is computed here.
+      // Windows may not use the last elements of their input, so the slice may be smaller than the computed tile.
       if (failed(verifyCompatibleShape(tile.getType(), slice.getType()))) {
         Folds start(slice.getType().getRank(), builder.getIndexAttr(0)), strides(start.size(), builder.getIndexAttr(1));
         return tensor::ExtractSliceOp::create(builder, slice.getLoc(), tile, start, slice.getMixedSizes(), strides);
@@ -294,7 +294,7 @@ struct ApplySchedule : impl::ApplyScheduleBase<ApplySchedule> {
       return signalPassFailure();
     func::FuncOp kernel = getOperation();
     auto schedule = kernel->getAttrOfType<DictionaryAttr>("tw.schedule");
-    if (!kernel->hasAttr("tw.kernel") || !schedule || schedule.contains("script")) // which has cut it already
+    if (!kernel->hasAttr("tw.kernel") || !schedule || schedule.contains("script")) // a script has tiled the kernel
       return;
     auto tiles = schedule.getAs<DenseI64ArrayAttr>("tiles");
     if (!tiles) {

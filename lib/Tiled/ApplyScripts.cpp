@@ -1,4 +1,4 @@
-//===- ApplyScripts.cpp - a transform-dialect script in the place of apply-schedule ----===//
+//===- ApplyScripts.cpp - transform-dialect scripts instead of apply-schedule ----------===//
 //
 // The file (option schedule_file, when its name ends in .mlir):
 //   module attributes {transform.with_named_sequence} {
@@ -12,9 +12,10 @@
 // After:   func @kernel_0(...) attributes {tw.schedule = {script = "rows"}} {
 //            scf.forall (%i, %j) in (M / 16, N / 48) { both ops on their tiles } }
 //
-// tw.kernels is a kernel's name, its ops, or a pattern over them, or a list of such; sequences without it are there for
-// others to include. Kernels that no sequence names are cut by apply-schedule. Whatever a kernel computes must be in
-// its one loop, or there is none. That a script keeps a kernel's meaning is not checked here; `check=reference` does.
+// tw.kernels is a kernel's name, its ops, a pattern over them, or a list of these. Other sequences include those
+// without it. Kernels that no sequence names are tiled by apply-schedule. If a kernel has a loop, it has only one, and
+// all computation of the kernel must be inside of it. This pass does not check that a script preserves a kernel's
+// meaning; `check=reference` does.
 //
 // Test: test/Tiled/apply-scripts.mlir
 //
@@ -106,12 +107,12 @@ private:
     if (failed(transform::applyTransformNamedSequence(kernel, sequence, /*transformModule=*/{}, options)))
       return fail("failed at @" + sequence.getSymName() + " on " + kernel.getName() + " (" + opsOf(kernel) +
                   "); what went wrong stands above");
-    // Tiles of memory that is nowhere read are no slices of something larger.
+    // Tiles of memory that no op reads need not be slices of a larger tensor.
     RewritePatternSet patterns(kernel.getContext());
     tensor::populateFoldTensorEmptyPatterns(patterns);
     if (failed(applyPatternsGreedily(kernel, std::move(patterns))) || failed(mlir::verify(kernel)))
       return fail("leaves " + kernel.getName() + " invalid");
-    // The loop's iterations are the kernel's tasks: what stands outside of it would be done by every one, or by none.
+    // The iterations of the loop are the kernel's tasks: every task, or none, would execute an op outside of the loop.
     auto loops = kernel.getOps<scf::ForallOp>();
     for (Operation &op : kernel.getBody().front())
       if (!loops.empty() && &op != *loops.begin() && isa<TilingInterface, scf::ForallOp>(op) &&

@@ -22,7 +22,7 @@ namespace tilewright::tiled {
 using namespace tile;
 namespace {
 
-/// The one generic op of `kernel`, when there is nothing else but constants.
+/// Returns the generic op of `kernel` if the kernel has no other ops except constants.
 linalg::GenericOp onlyGenericOf(func::FuncOp kernel) {
   linalg::GenericOp generic;
   for (Operation &op : kernel.getBody().front())

@@ -1,7 +1,8 @@
-//===- CostModel.cpp - how long a kernel takes with a schedule -----------------===//
+//===- CostModel.cpp - predicts the time of a kernel with a schedule -----------===//
 //
-// Fractions below say how much of a kind of traffic shows in a kernel's time. They were fitted to 400 schedules of the
-// shapes of `tilewright bench gemm` in f32 and bf16, on two threads of an Intel Xeon with AMX (docs/decisions/0017).
+// The fractions below say which part of a kind of traffic is visible in a kernel's time. They were fitted to
+// 400 schedules of the shapes of `tilewright bench gemm` in f32 and bf16, on two threads of an Intel Xeon
+// with AMX (docs/decisions/0017).
 //
 // Test: test/Unit/Tiled/CostModelTest.cpp
 //
@@ -16,22 +17,22 @@
 namespace tilewright::tiled {
 namespace {
 
-/// A thread that is held up holds up all by a part of the task that it is at.
+/// A delayed thread delays all threads by this fraction of its current task.
 constexpr double heldUp = 0.02;
 
-/// What shows of the traffic of a product beside what it computes.
+/// The fractions of a product's memory traffic that are visible in addition to its computation.
 struct Visible {
-  double efficiency;        ///< of the peak on registers
-  double weights;           ///< B, once for each task: its first lines are waited for at the start of each panel
-  double rows, rowsAgain;   ///< A, from afar, and again out of the second-level cache for each further panel
-  double sumsFar, sumsNear; ///< C, read and written once more for each further block of k
+  double efficiency;        ///< fraction of the peak rate, with operands in registers
+  double weights;           ///< B, once for each task: the start of each panel waits for its first lines
+  double rows, rowsAgain;   ///< A, from far memory, and again from the second-level cache for each further panel
+  double sumsFar, sumsNear; ///< C, read and written once more for each further K-block
 };
 
 constexpr Visible vectorProduct{0.95, 0.27, 0.6, 0.1, 0.16, 0.12}, tileProduct{0.55, 0.34, 0.44, 0.56, 0.1, 0.2};
 
 int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// Nanoseconds for a byte of data of which there are `bytes`, behind the second-level cache.
+/// Returns the bytes per nanosecond beyond the second-level cache for data of `bytes` bytes.
 double farRate(int64_t bytes, const CostMachine &machine) {
   return bytes <= machine.sharedBytes / 2 ? machine.rates.l3 : machine.rates.dram;
 }
@@ -40,8 +41,8 @@ Bound farBound(int64_t bytes, const CostMachine &machine) {
   return bytes <= machine.sharedBytes / 2 ? Bound::L3 : Bound::Dram;
 }
 
-/// Nanoseconds of a task: what it computes, and what it waits for the second-level cache and for what lies behind it if
-/// it does nothing else. Most of that goes by while it computes; `shown` does not.
+/// The nanoseconds of a task: its computation, its traffic from the second-level cache and its traffic from beyond it,
+/// each as if it were alone. Most of the traffic overlaps with the computation; `shown` is the part that does not.
 struct Parts {
   double compute = 0, near = 0, far = 0, shown = 0;
 
@@ -75,8 +76,8 @@ public:
     const bool isNear = allOfB + rowsOfA <= machine.cacheBytes / 2;
     parts.read(isNear ? parts.near : parts.far, bytesB * (isNear ? l2 : l3), visible.weights);
 
-    // Tasks of the same rows follow each other: of A the first of them alone reads from afar what the second-level
-    // cache keeps, beside the panels that pass by.
+    // Tasks of the same rows are consecutive. If the second-level cache keeps their rows of A in addition to the panels
+    // that pass through it, only the first of these tasks reads the rows from far memory.
     const double bytesA = double(rows) * k * double(shape.bytes);
     const bool stays =
         rowsOfA + tiles.panels * shape.panelColumns * shape.k * shape.bytes <= machine.cacheBytes / 20 * 13;
@@ -87,12 +88,12 @@ public:
     const double bytesC = double(rows) * columns * 4, rounds = 2 * double(divideUp(shape.k, depth) - 1);
     if (bytesC > double(machine.cacheBytes) / 8)
       parts.read(parts.far, rounds * bytesC * l3, visible.sumsFar);
-    else if (bytesC > 16384) // else it stays in the first level
+    else if (bytesC > 16384) // otherwise it stays in the first level
       parts.read(parts.near, rounds * bytesC * l2, visible.sumsNear);
     return parts;
   }
 
-  /// Rows that the micro-kernel computes for `rows`: blocks of 8 and a ladder of 4, 2 and 1; on tiles of 16 in pairs.
+  /// Returns the rows that are computed for `rows`: blocks of 8 and a ladder of 4, 2 and 1; on tile units blocks of 16.
   int64_t wholeBlocks(int64_t rows) const {
     if (shape.tiles)
       return divideUp(rows, 16) * 16;
@@ -101,7 +102,8 @@ public:
   }
 
   Cost cost() const {
-    // Whole tasks, the last of a row tile, those of the last row tile, and the last of all.
+    // The times of a whole task, of the last task of a row tile, of a task of the last row
+    // tile, and of the last of all.
     const int64_t lastRows = shape.m - (rowTiles - 1) * tiles.rows,
                   lastPanels = shape.panels - (groups - 1) * tiles.panels;
     const double whole = task(tiles.rows, tiles.panels).total(), short_ = task(tiles.rows, lastPanels).total(),
@@ -118,7 +120,7 @@ public:
             double(bottom) * low + double(shape.batches) * corner + double(tasks) * machine.rates.task;
       longest = sum / double(machine.threads);
     } else {
-      // Tasks are taken in turn.
+      // Each task goes to the thread that is free first.
       std::vector<double> busy(size_t(machine.threads), 0.0);
       for (int64_t number = 0; number < tasks; ++number) {
         double time = timeOf(number);
@@ -179,7 +181,7 @@ ProductTiles chooseProductTiles(const ProductShape &shape, int64_t leastRows, in
     int64_t rows = count == 1 ? m : divideUp(divideUp(m, count), unit) * unit;
     for (int64_t panels = 1; panels <= shape.panels; panels = nextOfLadder(panels)) {
       double time = costOfProduct(shape, {rows, panels}, machine).nanoseconds;
-      // Of about equals the first: the most rows, the fewest panels.
+      // Of nearly equal ones the first: the most rows, the fewest panels.
       if (bestTime < 0 || time < 0.99 * bestTime) {
         best = {rows, panels};
         bestTime = time;
@@ -228,7 +230,7 @@ Cost costOfElements(int64_t elements, double bytesPerElement, int64_t grain, con
 
 int64_t chooseGrain(int64_t elements, double bytesPerElement, int64_t most, const CostMachine &machine) {
   constexpr int64_t least = 1024;
-  // Waking a thread takes longer than meeting it: what is done in ten times that is not shared.
+  // Waking a thread takes longer than synchronizing with it: work of less than ten times that is not shared.
   if (double(elements) * nanosecondsPerElement(elements, bytesPerElement, machine) < 10 * machine.rates.kernel)
     return most;
   int64_t best = most;

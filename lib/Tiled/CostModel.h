@@ -1,8 +1,8 @@
-//===- CostModel.h - how long a kernel takes with a schedule -------------------===//
+//===- CostModel.h - predicts the time of a kernel with a schedule -------------===//
 //
-// Plain arithmetic over the machine's rates (MachineRates.h): what a task computes, what it reads of the second-level
-// cache and of what lies behind it, what taking it costs, and how even the tasks come out over the threads. Good to
-// some 5% between schedules of one kernel, which is what it is for; the time itself is an estimate.
+// The model is plain arithmetic over the machine's rates (MachineRates.h): what a task computes, what it reads from the
+// second-level cache and from the memory beyond it, the overhead of a task, and how evenly the threads share the tasks.
+// It is accurate to about 5% between schedules of one kernel, which is its purpose; the absolute time is an estimate.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TILED_COSTMODEL_H
@@ -19,10 +19,10 @@ struct CostMachine {
   MachineRates rates;
   int64_t threads = 2;
   int64_t cacheBytes = 1 << 20;   ///< second-level cache of one core
-  int64_t sharedBytes = 32 << 20; ///< the cache behind it; 0: none
+  int64_t sharedBytes = 32 << 20; ///< the cache beyond it; 0: none
 };
 
-/// What takes most of the time.
+/// The resource that takes most of the time.
 enum class Bound { Compute, L2, L3, Dram, Tasks };
 
 struct Cost {
@@ -30,11 +30,11 @@ struct Cost {
   Bound bound = Bound::Compute;
 };
 
-/// "352 us, L3": what a schedule says of itself.
+/// Returns the text for a schedule's predicted time, such as "352 us, L3".
 std::string describeCost(const Cost &cost);
 
-/// A product of A (m x k, `batches` times) with B in panels, as the micro-kernels compute it: block of k by block of k,
-/// panel by panel, in blocks of rows (lib/Target/CPU/MicroKernel.h, TileKernel.h).
+/// A product of A (m x k, `batches` times) and B in panels, as the micro-kernels compute it: K-block by K-block, panel
+/// by panel, in blocks of rows (lib/Target/CPU/MicroKernel.h, TileKernel.h).
 struct ProductShape {
   int64_t batches = 1, m = 1, panels = 1, k = 1;
   int64_t panelColumns = 48;
@@ -50,15 +50,16 @@ struct ProductTiles {
 
 Cost costOfProduct(const ProductShape &shape, ProductTiles tiles, const CostMachine &machine);
 
-/// The cheapest of even row tiles of `leastRows` to `mostRows` rows and of 1, 2, 3, 4, 6, 8, ... panels.
+/// Returns the cheapest of even row tiles of `leastRows` to `mostRows` rows and of 1, 2, 3, 4, 6, 8, ... panels.
 ProductTiles chooseProductTiles(const ProductShape &shape, int64_t leastRows, int64_t mostRows,
                                 const CostMachine &machine);
 
-/// The same where the number of rows is not known: those that lose least over numbers from 16 to 512.
-/// Rows from 128 up, powers of two: whole blocks of the micro-kernels.
+/// Does the same if the number of rows is unknown: returns the tiles that lose least over 16 to 512 rows. The rows of a
+/// tile are powers of two from 128, which are whole blocks of the micro-kernels.
 ProductTiles chooseTilesForAnyRows(const ProductShape &shape, int64_t mostRows, const CostMachine &machine);
 
-/// Elements per task, at most `most`, of a kernel that reads and writes `bytesPerElement` for each of `elements`.
+/// Returns the elements per task, at most `most`, of a kernel that reads and writes
+/// `bytesPerElement` for each of `elements`.
 int64_t chooseGrain(int64_t elements, double bytesPerElement, int64_t most, const CostMachine &machine);
 
 Cost costOfElements(int64_t elements, double bytesPerElement, int64_t grain, const CostMachine &machine);

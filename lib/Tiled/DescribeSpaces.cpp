@@ -1,17 +1,17 @@
-//===- DescribeSpaces.cpp - the schedules that a kernel of the cpu may have -------------------===//
+//===- DescribeSpaces.cpp - the schedule space of kernels for the target cpu ------------------===//
 //
 // Before:  func @kernel_0(...) attributes {tw.schedule = {tiles = array<i64: 64, 96>}} { a product of 512 x 768 x 768 }
 // After:   func @kernel_0(...) attributes {tw.schedule = ..., tw.space = "{\"knobs\": [{\"name\": \"tile0\", ...",
 //            tw.predicted = array<f64: 412000.0, ...>}
 //
-// The one declaration of the cpu's schedule space, beside the passes that choose and apply schedules; ScheduleSpace.h
-// says what knobs and constraints are. `tile0`, `tile1`, ... are sizes of tw.schedule's `tiles`, the others attributes
-// of their own (KnobAttrs.h). tw.predicted has the cost model's nanoseconds for every point of the space in order; a
-// kernel that the model does not know has none.
+// This is the only declaration of the schedule space of the target cpu, next to the passes that select and apply
+// schedules. ScheduleSpace.h describes knobs and constraints. `tile0`, `tile1`, ... are sizes of tw.schedule's `tiles`;
+// the others are separate attributes (KnobAttrs.h). tw.predicted has the cost model's nanoseconds for every point of
+// the space in order. A kernel that the model does not cover has no such attribute.
 //
-// tw.wide_space has also what the space leaves out because it is known to be slow: tiles of one row, few rows in
-// registers, more tasks than pay. `tilewright tune --record-tables` measures all of it, so that the tuner is judged by
-// the best of everything, not of its own choice.
+// tw.wide_space also has the schedules that tw.space excludes because they are known to be slow: tiles of one row, few
+// rows in registers, too many tasks. `tilewright tune --record-tables` measures all of them, so that the tuner is
+// compared with the best of all schedules and not only with its own choice.
 //
 // Test: test/Tiled/describe-spaces.mlir
 //
@@ -33,8 +33,8 @@ namespace tiled {
 using namespace tile;
 namespace {
 
-/// Multiples of `unit` from `least` up to `size` that cut it evenly or nearly: unit * 1, 2, 4, ..., and `size` in one
-/// part, two, four, ...; with what is chosen now.
+/// Returns multiples of `unit` from `least` up to `size` that divide it evenly or nearly: unit * 1, 2, 4, ..., and
+/// `size` in one part, two, four, ...; and also `chosen`.
 std::vector<int64_t> ladder(int64_t size, int64_t unit, int64_t least, int64_t chosen) {
   const int64_t units = llvm::divideCeil(size, unit);
   std::vector<int64_t> values{chosen, units * unit};
@@ -55,7 +55,7 @@ public:
         kernel->getAttrOfType<DictionaryAttr>("tw.schedule").getAs<DenseI64ArrayAttr>("tiles").asArrayRef());
   }
 
-  /// False for a kernel that has but one schedule.
+  /// Returns false if the kernel has only one schedule.
   bool run() {
     if (members.empty() || tiles.empty() || isa<PackOp, AttentionGradientOp>(members.back()))
       return false;
@@ -75,10 +75,10 @@ public:
   }
 
   ScheduleSpace space;
-  std::function<double(const SchedulePoint &)> predict; ///< null: not known
+  std::function<double(const SchedulePoint &)> predict; ///< null: unknown
 
 private:
-  /// The knob of the size of row `row`; nothing where it is left whole or has but one value.
+  /// Adds the knob of the tile size of row `row`; std::nullopt if the row is whole or the knob has only one value.
   std::optional<size_t> tileKnob(int64_t row, int64_t size, int64_t unit, int64_t least) {
     if (row < 0 || row >= int64_t(tiles.size()) || tiles[row] == 0)
       return std::nullopt;
@@ -97,7 +97,7 @@ private:
       space.knobs.push_back({name.str(), values, initial, reorders});
   }
 
-  /// At most so many tasks that taking them costs little; at least one a thread, where the default has that.
+  /// Limits the tasks: few enough that their overhead is small, and at least one a thread if the default has that.
   void limitTasks(ArrayRef<std::pair<size_t, int64_t>> cut, int64_t others) {
     Constraint most{
         Constraint::Kind::TasksAtMost, {}, {}, 1, 0, 0, "tasks are few enough that taking them costs little", {}};
@@ -169,8 +169,8 @@ private:
                                : tile::sizeOf(convolution.getInputs()[0], 3);
       const int64_t steps = llvm::divideCeil(estimate(size), group);
       std::vector<int64_t> depths;
-      // Few rows of many columns are bound by memory: short pieces of k, each of many panels, use all of a line at
-      // once.
+      // Products of few rows and many columns are bound by memory: short K-blocks, each of many panels,
+      // use whole cache lines at once.
       for (int64_t value : {32, 128, 256, 512})
         if (value == depth || (2 * value <= 3 * steps && steps > 96) || (wide && value < depth))
           depths.push_back(value);
@@ -216,7 +216,7 @@ private:
     return !space.knobs.empty();
   }
 
-  /// Elementwise kernels and reductions: the two innermost rows with more than one element.
+  /// Elementwise kernels and reductions: knobs for the two innermost rows with more than one element.
   bool plain() {
     SmallVector<AffineExpr> sizes = tile::sizesOf(members.back()->getResult(0));
     SmallVector<std::pair<size_t, int64_t>> cut;
@@ -259,7 +259,7 @@ private:
   func::FuncOp kernel;
   const CostMachine &machine;
   const ProductMachine &products;
-  const bool wide; ///< with what is known to be slow
+  const bool wide; ///< includes what is known to be slow
   SmallVector<Operation *> members;
   SmallVector<int64_t> tiles;
   std::optional<RowMap> rows;

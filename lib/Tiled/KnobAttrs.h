@@ -1,9 +1,9 @@
-//===- KnobAttrs.h - what a schedule says beside its tiles -------------------------------===//
+//===- KnobAttrs.h - the attributes of schedules in addition to tiles --------------------===//
 //
 //   tw.schedule = {tiles = array<i64: 64, 96>, order = 1 : i64, depth = 256 : i64, block = 6 : i64}
 //
-// Declared once: the passes that read them, the user's file, the tuner's space and its records take the names from here
-// or ask knobOr() of dialects/Tile/Knobs.h.
+// Knobs are declared once. The passes that read them, schedule files, the tuner's space and its records take the names
+// from here or call knobOr() of dialects/Tile/Knobs.h.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TILED_KNOBATTRS_H

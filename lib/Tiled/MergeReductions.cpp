@@ -1,4 +1,4 @@
-//===- MergeReductions.cpp - what is computed is reduced in the same pass --------===//
+//===- MergeReductions.cpp - merges reductions with their elementwise producers --===//
 //
 // Before (in a tile):
 //   %e = linalg.generic {exp(x - m)} ["parallel", "parallel"] ins(%x, %m) outs(%empty) : tensor<4x768xf32>
@@ -6,9 +6,9 @@
 // After:
 //   %e, %s = linalg.generic {exp(x - m), add} ["parallel", "reduction"] ins(%x, %m) outs(%empty, %zero)
 //
-// One pass over the row where there were two. The first result has an element for each step of the loops, reductions
-// among them: what lib/Vector stores step by step. Only reductions along the loop that is contiguous in memory are
-// merged: columns are reduced line by line, and what is stored would be stored across the lines.
+// The row is passed over once instead of twice. The first result has an element for each iteration of the loops,
+// including the reduction loops; lib/Vector stores it step by step. Only reductions along the loop that is contiguous
+// in memory are merged: columns are reduced line by line, and the elements would be stored across the lines.
 //
 // Test: test/Tiled/merge-reductions.mlir
 //
@@ -34,7 +34,7 @@ bool onlyIdentities(linalg::GenericOp op, ValueRange operands) {
   return true;
 }
 
-/// The elementwise op that `reduction` reads an element of at each of its steps, and can be merged with.
+/// Returns the elementwise op of which `reduction` reads one element per iteration, if the two can be merged.
 linalg::GenericOp producerOf(linalg::GenericOp reduction) {
   if (reduction.getNumReductionLoops() == 0 ||
       reduction.getIteratorTypesArray().back() != utils::IteratorType::reduction)
@@ -46,7 +46,7 @@ linalg::GenericOp producerOf(linalg::GenericOp reduction) {
         !onlyIdentities(producer, producer.getOutputs()) || !onlyIdentities(reduction, input) ||
         !producer.getRegionOutputArgs()[0].use_empty())
       continue;
-    // Nobody needs the elements before the reduction has its other operands.
+    // No other op needs the elements before the other operands of the reduction are available.
     if (llvm::all_of(producer->getUsers(), [&](Operation *user) {
           Operation *here = reduction->getBlock()->findAncestorOpInBlock(*user);
           return here && (here == reduction || reduction->isBeforeInBlock(here));
@@ -86,7 +86,7 @@ void merge(linalg::GenericOp producer, linalg::GenericOp reduction) {
     for (OpOperand *input : reduction.getDpsInputOperands())
       values.map(reduction.getMatchingBlockArgument(input),
                  input->get() == elements ? yielded.front() : arguments[next++]);
-    ++next; // what the elements' destination holds is not read
+    ++next; // the initial elements of the destination are not read
     for (BlockArgument accumulator : reduction.getRegionOutputArgs())
       values.map(accumulator, arguments[next++]);
     for (Operation &inner : reduction.getBody()->without_terminator())
@@ -114,7 +114,7 @@ struct MergeReductions : impl::MergeReductionsBase<MergeReductions> {
     SmallVector<linalg::GenericOp> reductions;
     getOperation().walk([&](linalg::GenericOp op) { reductions.push_back(op); });
     for (linalg::GenericOp reduction : reductions) {
-      // A producer is elementwise, hence never one of the reductions that are still to come.
+      // A producer is elementwise, so it is none of the reductions that are still to be processed.
       if (linalg::GenericOp producer = producerOf(reduction))
         merge(producer, reduction);
     }

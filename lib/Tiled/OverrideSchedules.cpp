@@ -1,4 +1,4 @@
-//===- OverrideSchedules.cpp - the user's schedules replace the chosen ones ---===//
+//===- OverrideSchedules.cpp - replaces schedules by those of a file ----------===//
 //
 // The file (option schedule_file):
 //   { "kernel_0": {"tiles": [64, 48]},          // a kernel's name, or its ops as the report and dumps show them
@@ -7,8 +7,9 @@
 // Before:  func @kernel_0(...) attributes {tw.schedule = {tiles = array<i64: 32, 48>}}
 // After:   func @kernel_0(...) attributes {tw.schedule = {tiles = array<i64: 64, 48>}}
 //
-// Only sizes that a kernel leaves open may change: not the panel that a contraction's operand is packed in. What cannot
-// be obeyed is an error that names the file, the entry and the kernels there are. KnobAttrs.h has the knobs.
+// Only sizes that a kernel leaves open may change; the panel in which a contraction's operand is packed
+// may not. An entry that cannot be applied is an error with the file, the entry and the available kernels.
+// The knobs are in KnobAttrs.h.
 //
 // Test: test/Tiled/override-schedules.mlir
 //

@@ -8,12 +8,12 @@
 //   func @pack_0(%w, %packed) { tw_tile.pack ... }
 //   func @main: %p = call @pack_0(%w, %e) {tw.once}; call @kernel_0(%x, %p, %e)
 //
-// The panel width follows from N and the vector width alone, so that one weight has one packing whatever the number of
-// rows. A weight that is a parameter is packed once; a right-hand side born in the graph is packed in its turn. A
-// product with few rows reads a born right-hand side as it lies (linalg.contract stays), unless its k are neighbours
-// and fewer than a vector has lanes. Slices that are chosen from a parameter
-// (experts) are read where they lie packed: tw_tile.matmul has their numbers for a third input. A left-hand side whose
-// k are not neighbours (the gradient of a weight) is transposed by a kernel of its own, where it serves many columns.
+// The panel width depends only on N and the vector width, so that a weight has one packing for any number of rows. A
+// weight that is a parameter is packed once; a right-hand side that the graph computes is packed at each call. A
+// product with few rows reads a computed right-hand side unpacked (linalg.contract stays), unless its k is contiguous
+// and shorter than a vector. Slices that are selected from a parameter (experts) are read from the packed parameter:
+// the third input of tw_tile.matmul has their indices. A left-hand side whose k is not contiguous (the gradient of a
+// weight) is transposed by a separate kernel if it serves many columns.
 //
 // Tests: test/Tiled/resolve-layouts.mlir, test/Tiled/resolve-few-rows.mlir, test/Tiled/resolve-transposed.mlir
 //
@@ -36,13 +36,13 @@ namespace tiled {
 using namespace tile;
 namespace {
 
-/// How a contraction's loops lie in its operands, in canonical order b..., m, k and b..., k, n.
+/// The positions of a contraction's loops in its operands, in canonical order b..., m, k and b..., k, n.
 struct ContractionForm {
   SmallVector<int64_t> lhsPermutation, rhsPermutation;
   bool batchedRhs = false;
 };
 
-/// The form of `op` if tw_tile.matmul can say it, else the reason why not.
+/// Returns the form of `op` if tw_tile.matmul can express it, otherwise sets `reason`.
 std::optional<ContractionForm> formOf(linalg::ContractOp op, std::string &reason) {
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   AffineMap lhs = maps[0], rhs = maps[1], out = maps[2];
@@ -96,7 +96,8 @@ std::optional<ContractionForm> formOf(linalg::ContractOp op, std::string &reason
   return form;
 }
 
-/// Panel width for `n` columns: of a few multiples of the vector, the one that pads least; wider wins a tie within 4%.
+/// Returns the panel width for `n` columns: the multiple of the vector with the least padding; the wider one if within
+/// 4%.
 int64_t panelFor(AffineExpr n, int64_t lanes, ArrayRef<int64_t> vectors) {
   auto constant = dyn_cast<AffineConstantExpr>(n);
   if (!constant)
@@ -116,11 +117,11 @@ int64_t panelFor(AffineExpr n, int64_t lanes, ArrayRef<int64_t> vectors) {
   return best;
 }
 
-/// What a kernel reads in place of an argument, and how it is made of it.
+/// The replacement of a kernel's argument, and how to make it from the argument.
 struct Prepared {
   RankedTensorType type;
   SmallVector<AffineExpr> sizes; ///< over the kernel's indices
-  Attribute how;                 ///< equal ones with equal types and sizes are made equally
+  Attribute how;                 ///< replacements with equal type, sizes and `how` are the same
   StringRef name;
   function_ref<Value(OpBuilder &, Location, Value source, Value destination)> make;
 };
@@ -156,8 +157,8 @@ public:
     return success();
   }
 
-  /// What is prepared stands right before its first reader: made of an argument (an activation saved for the backward
-  /// graph), it would live from the first kernel on.
+  /// Moves calls that prepare operands right before the first reader of their result. Otherwise the result for an
+  /// argument (such as an activation saved for the backward graph) would be live from the first kernel on.
   void sinkPrepared() {
     for (auto &[key, made] : preparedOf) {
       Operation *first = nullptr, *call = made.getDefiningOp();
@@ -169,8 +170,8 @@ public:
     }
   }
 
-  /// A kernel whose sizes are all static takes no symbols, so that packing runs once in a graph with a symbolic batch,
-  /// and its code is that of the graph without.
+  /// Removes the symbols of a kernel whose sizes are all static. Packing then runs once in a graph with a symbolic
+  /// batch, and the kernel's code is the same as in the graph without symbols.
   void dropSymbols(func::FuncOp kernel) {
     unsigned count = tile::indexArguments(kernel).size();
     if (count == 0 || kernel.isExternal())
@@ -195,8 +196,8 @@ public:
                           AffineMapAttr::get(AffineMap::get(0, 0, sizes.getValue().getResults(), kernel.getContext())));
   }
 
-  /// A call that reads parameters, constants and what once calls made runs once too: permuted weights, folded
-  /// statistics. What is returned to the caller is made anew by each call.
+  /// Marks calls that run once: those that read only parameters, constants and results of other such calls (permuted
+  /// weights, folded statistics). Values that are returned to the caller are computed by each call.
   void markOnce() {
     llvm::DenseSet<Value> fixed;
     auto isFixed = [&](Value value) {
@@ -225,7 +226,7 @@ public:
     }
   }
 
-  /// True when `value`, or a view of it, is returned.
+  /// Returns true if `value`, or a view of it, is returned.
   static bool leaves(Value value) {
     return llvm::any_of(value.getUsers(), [](Operation *user) {
       return isa<func::ReturnOp>(user) || (tile::isViewOfAll(user) && leaves(user->getResult(0)));
@@ -233,7 +234,7 @@ public:
   }
 
 private:
-  llvm::SmallSetVector<func::FuncOp, 4> choosers; ///< whose slices products read from the table instead
+  llvm::SmallSetVector<func::FuncOp, 4> choosers; ///< products read their slices from the table instead
 
   LogicalResult rewrite(func::FuncOp kernel, Operation *op) {
     auto linalgOp = cast<linalg::LinalgOp>(op);
@@ -242,10 +243,10 @@ private:
     Type accumulator = cast<ShapedType>(result.getType()).getElementType();
     bool bytes = element.isInteger(8) && accumulator.isInteger(32);
     if (!bytes && (!accumulator.isF32() || !(element.isF32() || element.isBF16() || element.isF16())))
-      return success(); // other types run as loops of vectors
+      return success(); // other types are lowered to loops of vectors
     auto argument = dyn_cast<BlockArgument>(rhs);
     if (!argument || !llvm::hasSingleElement(argument.getUsers()))
-      return success(); // a slice, or both operands at once: read as it lies
+      return success(); // a slice, or both operands at once: read unpacked
     int64_t group = 1, depth = 1;
     if (bytes) {
       group = options.int8Group;
@@ -257,7 +258,7 @@ private:
       group = options.f16Group;
       depth = options.f16Depth;
     }
-    // AMX tiles take pairs of columns' vectors; more would leave no register for A.
+    // AMX tiles take pairs of column vectors; more would leave no register for A.
     bool tiles = depth > group;
     SmallVector<AffineExpr> rhsSizes = tile::sizesOf(rhs), outSizes = tile::sizesOf(result);
     ContractionForm form;
@@ -299,7 +300,7 @@ private:
         form.rhsPermutation.push_back(dim);
       panel = panelFor(outSizes.back(), lanes, {2, 1});
     }
-    // Packed sizes: [b...] panels [kh kw] k/group panel*group, k a multiple of the tiles' depth.
+    // Packed sizes: [b...] panels [kh kw] k/group panel*group, with k a multiple of the depth of the tiles.
     SmallVector<AffineExpr> canonical;
     for (int64_t place : form.rhsPermutation)
       canonical.push_back(rhsSizes[place]);
@@ -349,16 +350,16 @@ private:
     return success();
   }
 
-  /// True when the right-hand side, read as it lies, would be gathered number by number: its k are neighbours, and
-  /// fewer than a vector has lanes. Turned into panels in registers, 5 rows by 163,840 columns of 7 take a third of the
-  /// time.
+  /// Returns true if an unpacked right-hand side would be gathered element by element, because its k is
+  /// contiguous and shorter than a vector. With panels transposed in registers, 5 rows by 163,840 columns with k
+  /// = 7 take a third of the time.
   bool gathersShortRuns(const ContractionForm &form, ArrayRef<AffineExpr> rhsSizes) const {
     const int64_t k = form.rhsPermutation[form.rhsPermutation.size() - 2];
     auto depth = dyn_cast<AffineConstantExpr>(rhsSizes[k]);
     return depth && k + 1 == int64_t(rhsSizes.size()) && depth.getValue() > 1 && depth.getValue() < lanes;
   }
 
-  /// Whether pixels of `image` lie side by side: it is no slice of some channels.
+  /// Returns true if the pixels of `image` are contiguous: it is no slice of some of the channels.
   static bool hasWholePixels(Value image) {
     for (auto slice = image.getDefiningOp<tensor::ExtractSliceOp>(); slice;
          slice = slice.getSource().getDefiningOp<tensor::ExtractSliceOp>())
@@ -367,7 +368,7 @@ private:
     return true;
   }
 
-  /// KW when the window's pixels of one row are consecutive elements and there is more than one, else 0.
+  /// Returns KW if a row of the window is contiguous and has more than one pixel, otherwise 0.
   static int64_t mergedWidthOf(linalg::Conv2DNhwcHwcfOp conv) {
     auto input = cast<RankedTensorType>(conv.getInputs()[0].getType());
     auto weight = cast<RankedTensorType>(conv.getInputs()[1].getType());
@@ -378,15 +379,15 @@ private:
                : weight.getDimSize(1);
   }
 
-  /// KH when a line of a window, KW*C elements, leaves much of the matrix unit's depth idle (the 3 channels of a
-  /// picture), else 0.
+  /// Returns KH if a line of a window, KW*C elements, leaves much of the matrix unit's depth unused (the 3
+  /// channels of an image), otherwise 0.
   static int64_t mergedHeightOf(linalg::Conv2DNhwcHwcfOp conv, int64_t depth) {
     auto weight = cast<RankedTensorType>(conv.getInputs()[1].getType());
     int64_t line = weight.getDimSize(1) * weight.getDimSize(2);
     return line < 2 * depth && line % depth ? weight.getDimSize(0) : 0;
   }
 
-  /// Dimensions of the weight argument KH x KW x C x F become one, here and where the kernel is called.
+  /// Merges dimensions of the weight argument KH x KW x C x F, in the kernel and in its calls.
   void mergeWindow(func::FuncOp kernel, BlockArgument argument, ArrayRef<AffineExpr> sizes,
                    ArrayRef<ReassociationIndices> together) {
     for (func::CallOp call : callsOf(kernel)) {
@@ -421,7 +422,7 @@ private:
     return calls;
   }
 
-  /// True when every caller passes a parameter or a view of one.
+  /// Returns true if every caller passes a parameter or a view of one.
   bool isParameter(func::FuncOp kernel, unsigned argument) {
     return llvm::all_of(callsOf(kernel), [&](func::CallOp call) { return isStatic(call.getOperand(argument)); });
   }
@@ -434,13 +435,13 @@ private:
     return main.getArgAttr(cast<BlockArgument>(value).getArgNumber(), "tw.static") != nullptr;
   }
 
-  /// Bytes of the largest operand in f32 that is transposed.
+  /// The size in bytes of the largest f32 operand that is transposed.
   static constexpr int64_t mostCopied = int64_t(32) << 20;
 
-  /// True when `lhs` is better transposed before its kernel than read across its lines by each task: instructions on
-  /// groups of k have to gather these one by one; others need so many columns that the copy (0.3 ns an element on two
-  /// cores of a Xeon, 0.005 ns for each column of the product) is repaid. A kernel that `turns` it in registers (tiles
-  /// of 16 bits) takes it as it lies where its rows are neighbours.
+  /// Returns true if `lhs` should be transposed before its kernel instead of being read across its lines by each task.
+  /// Instructions on groups of k would gather these one by one. Other types need so many columns that the copy is
+  /// repaid (0.3 ns an element on two cores of a Xeon, 0.005 ns for each column of the product). A kernel that `turns`
+  /// it in registers (16-bit tiles) reads it unchanged if its rows are contiguous.
   static bool servesMany(Value lhs, const ContractionForm &form, ArrayRef<AffineExpr> outSizes, int64_t panel,
                          bool turns) {
     auto argument = dyn_cast<BlockArgument>(lhs);
@@ -455,13 +456,14 @@ private:
     };
     const auto type = cast<ShapedType>(lhs.getType());
     const bool f32 = type.getElementType().isF32();
-    // A large operand lies in huge pages, where nothing is gained; the copy would be the largest of a step of training.
+    // A large operand is in huge pages, where a copy gains nothing; the copy would be the
+    // largest buffer of a training step.
     if (f32 && type.hasStaticShape() && type.getNumElements() * 4 > mostCopied)
       return false;
     return atLeast(outSizes[outSizes.size() - 2], 8) && atLeast(outSizes.back(), f32 ? 4 * panel : 1);
   }
 
-  /// Has the callers of `kernel` transpose `argument` by `permutation`, which becomes the identity.
+  /// Makes the callers of `kernel` transpose `argument` by `permutation`, which becomes the identity.
   void transpose(func::FuncOp kernel, BlockArgument argument, SmallVector<int64_t> &permutation) {
     SmallVector<AffineExpr> sizes, loops(permutation.size());
     SmallVector<AffineExpr> from = tile::sizesOf(argument);
@@ -487,7 +489,7 @@ private:
     prepare(kernel, argument, {typeOf(sizes, element), sizes, AffineMapAttr::get(read), "transpose", copy});
   }
 
-  /// Has the callers of `kernel` pass `what` for `argument`.
+  /// Makes the callers of `kernel` pass `what` for `argument`.
   void prepare(func::FuncOp kernel, BlockArgument argument, const Prepared &what) {
     const unsigned number = argument.getArgNumber();
     for (func::CallOp call : callsOf(kernel))
@@ -501,18 +503,18 @@ private:
     kernel.setFunctionType(FunctionType::get(kernel.getContext(), inputs, kernel.getResultTypes()));
   }
 
-  /// What `call` of `kernel` is to pass as argument `number`; made once of each source.
+  /// Returns the value that `call` of `kernel` passes as argument `number`. It is made once from each source.
   Value preparedFor(func::FuncOp kernel, func::CallOp call, unsigned number, const Prepared &what) {
     Value source = call.getOperand(number);
     Value &have = preparedOf[std::make_tuple(source, what.type, what.how)];
     if (have)
       return have;
-    // The sizes are over the kernel's indices; the call says what these are in @main.
+    // The sizes are expressions of the kernel's indices, whose values in @main are operands of the call.
     SmallVector<Value> indices;
     for (Value operand : call.getOperands())
       if (isa<IndexType>(operand.getType()))
         indices.push_back(operand);
-    // A later call may come first in the block: right behind what is needed, for now.
+    // A later call may precede this one in the block. For now, insert right after the operands.
     Operation *latest = source.getDefiningOp();
     for (Value index : indices)
       if (Operation *made = index.getDefiningOp(); made && (!latest || latest->isBeforeInBlock(made)))
@@ -537,7 +539,8 @@ private:
     return have = made.getResult(0);
   }
 
-  /// The kernel that makes `what` of a `source` (as argument `argument` of `kernel` was); equal ones are shared.
+  /// Returns the kernel that makes `what` from a `source` (the old argument `argument` of
+  /// `kernel`); equal ones are shared.
   func::FuncOp preparing(RankedTensorType source, unsigned indices, func::FuncOp kernel, unsigned argument,
                          const Prepared &what) {
     AffineMap sourceSizes = cast<AffineMapAttr>(kernel.getArgAttr(argument, sizesAttrName)).getValue();
@@ -572,7 +575,7 @@ private:
   ResolveLayoutsOptions options;
   OpBuilder builder;
   llvm::MapVector<std::tuple<Value, RankedTensorType, Attribute>, Value> preparedOf;
-  llvm::DenseMap<std::pair<Value, size_t>, Value> mergedOf; ///< weights as mergeWindow() made them, by their rank
+  llvm::DenseMap<std::pair<Value, size_t>, Value> mergedOf; ///< results of mergeWindow() by weight and rank
   std::vector<std::pair<std::tuple<RankedTensorType, RankedTensorType, Attribute, AffineMap, AffineMap>, func::FuncOp>>
       preparations;
 };

@@ -1,13 +1,13 @@
-//===- SelectSchedule.cpp - a schedule for each kernel ------------------------===//
+//===- SelectSchedule.cpp - selects a schedule for each kernel ----------------===//
 //
 // Before:  func @kernel_0(...) attributes {tw.kernel}
 // After:   func @kernel_0(...) attributes {tw.kernel, tw.schedule = {tiles = array<i64: 64, 48>, time = "9.3 us, L2"}}
 //
-// `depth` is there where few rows want longer blocks of k than the micro-kernels' own (Knobs.h).
-// `tiles` has one size per row of the kernel (dialects/Tile/Rows.h): the part of the anchor's leading dimensions that
-// one task computes; 0 leaves a dimension whole. Products and elementwise kernels take the cheapest of a ladder of
-// sizes by CostModel.h, which also says the `time` and what it is spent on; convolutions and attention go by rules on
-// caches and numbers of tasks. A schedule already there is the user's and stays.
+// `depth` is set if few rows need longer K-blocks than the default of the micro-kernels (Knobs.h). `tiles` has one size
+// per row of the kernel (dialects/Tile/Rows.h): the part of the anchor's leading dimensions that one task computes; 0
+// leaves a dimension whole. For products and elementwise kernels, CostModel.h selects the cheapest of a ladder of
+// sizes, and predicts the `time` and the resource that bounds it. Convolutions and attention follow rules about caches
+// and numbers of tasks. A schedule that is already set is the user's and is kept.
 //
 // Tests: test/Tiled/select-schedule.mlir, test/Tiled/select-columns.mlir, test/Tiled/select-grouped.mlir,
 // test/Tiled/select-transposed.mlir, test/Tiled/select-turned.mlir
@@ -36,7 +36,8 @@ namespace {
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// Multiplications and additions of a contraction, over the kernel's index arguments; null when a size cannot be told.
+/// Returns the multiplications and additions of a contraction as an expression of the kernel's index
+/// arguments; null if a size is unknown.
 AffineExpr flopsOf(Operation *op) {
   AffineExpr total = getAffineConstantExpr(2, op->getContext());
   auto times = [&](Value value, int64_t dim) {
@@ -54,7 +55,7 @@ AffineExpr flopsOf(Operation *op) {
   }
   if (auto convolution = dyn_cast<ConvolutionOp>(op)) {
     timesAll(convolution->getResult(0));
-    // The weight is padded to whole groups: counted as it is computed.
+    // The weight is padded to whole groups, and the computation of the padding is counted.
     Value weight = convolution.getInputs()[1];
     for (int64_t dim = 1, rank = cast<ShapedType>(weight.getType()).getRank(); dim + 1 < rank; ++dim)
       times(weight, dim);
@@ -72,7 +73,7 @@ AffineExpr flopsOf(Operation *op) {
       times(grouped.getInputs()[1], dim);
     return total;
   }
-  // As if Dv were D, without what a causal mask spares.
+  // Assumes that Dv is D, and ignores what a causal mask saves.
   auto attended = [&](auto attention, int64_t products) {
     timesAll(attention->getResult(0));
     AffineExpr keys = keysOf(attention);
@@ -85,7 +86,7 @@ AffineExpr flopsOf(Operation *op) {
   return getAffineConstantExpr(0, op->getContext());
 }
 
-/// What the kernel computes in contractions, for profiles.
+/// Records the operations of the kernel's contractions, for profiles.
 void noteFlops(func::FuncOp kernel) {
   if (kernel.isDeclaration())
     return;
@@ -97,8 +98,8 @@ void noteFlops(func::FuncOp kernel) {
     kernel->setAttr("tw.flops", AffineMapAttr::get(AffineMap::get(0, tile::indexArguments(kernel).size(), total)));
 }
 
-/// Lines of `value`, one for each index of `dim`, that the first-level cache and the first-level TLB keep: a power of
-/// two between lines leaves them few sets.
+/// Returns how many lines of `value`, one for each index of `dim`, fit the first-level cache and the first-level TLB.
+/// If the stride of the lines has a large power of two as a factor, they share few sets of the cache.
 int64_t linesKept(Value value, int64_t dim) {
   constexpr int64_t setsBytes = 4096, ways = 8, pageBytes = 4096, pages = 64, least = 16;
   int64_t stride = std::max<int64_t>(1, cast<ShapedType>(value.getType()).getElementTypeBitWidth() / 8);
@@ -109,10 +110,10 @@ int64_t linesKept(Value value, int64_t dim) {
   return std::max<int64_t>(least, int64_t(llvm::bit_floor(uint64_t(most))));
 }
 
-/// What a tile takes of each row at least: of one along which an operand is contiguous that lies across the result, a
-/// line of the caches and its neighbour, so that blocks can be read whole and turned (lib/Vector/TransposedLoops.h); of
-/// columns that are reduced, as many as make a run of memory for the prefetchers.
-/// `mostColumns` becomes less where lines of such an operand, one for each column, would drive each other out.
+/// Returns the smallest tile size of each row. If an operand is contiguous along a row that is not the contiguous one
+/// of the result, the row takes a cache line and its neighbour, so that blocks can be read whole and transposed
+/// (lib/Vector/TransposedLoops.h). Columns that are reduced take as many as make a run of memory for the prefetchers.
+/// `mostColumns` is lowered if the lines of such an operand, one for each column, would evict each other.
 SmallVector<int64_t> leastOfRows(ArrayRef<Operation *> members, const RowMap &rows, ArrayRef<AffineExpr> sizes,
                                  int64_t &mostColumns) {
   constexpr int64_t lines = 32, columns = 64, columnsOfBytes = 256;
@@ -177,10 +178,10 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
 
   static bool sizesAreKnown(func::FuncOp kernel) { return tile::indexArguments(kernel).empty(); }
 
-  /// Of few rows each panel of B is read once and used little: long pieces of it come faster from memory than short
-  /// ones, by 5% at 64 rows and 20% at 16 (f32 and bf16 on vectors, 768 and 3072 wide, Zen 5), and A stays in the
-  /// first-level caches all the same. What the second-level cache holds comes fast in any pieces: there sums of 128
-  /// products and their sum keep a third of the error that one of 750 has.
+  /// With few rows, each panel of B is read once and used little. Long pieces of it are read faster from memory than
+  /// short ones, by 5% at 64 rows and 20% at 16 (f32 and bf16 on vectors, 768 and 3072 wide, Zen 5), while A still fits
+  /// the first-level caches. If B fits the second-level cache, the length does not matter; then sums of 128 products
+  /// that are added have a third of the error of one sum of 750.
   static constexpr int64_t mostStreamedRows = 64, longDepth = 512;
   bool streamsWeights(Operation *member) const {
     auto matmul = dyn_cast<MatmulOp>(member);
@@ -193,19 +194,20 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
            shape.k * shape.panels * shape.panelColumns * shape.bytes > cacheBytes;
   }
 
-  /// Rows and columns per task of `matmul`, whose result has the sizes `own`; `wholeRows`: its columns are not cut.
+  /// Returns the rows and columns per task of `matmul`, whose result has the sizes `own`.
+  /// `wholeRows`: columns are not tiled.
   std::pair<int64_t, int64_t> productTiles(MatmulOp matmul, ArrayRef<AffineExpr> own, bool wholeRows) {
     const int64_t rank = own.size();
     const ProductShape shape = productShapeOf(matmul, own, {tileUnit, splitF16, machine.rates});
     const bool turned = readsTurned(matmul), grouped = isGrouped(matmul, splitF16);
-    // So many rows of A that half of the second-level cache keeps them, and more where products are so fast that a
-    // panel must serve many: the micro-kernels keep copies of A that is turned on the stack (PanelEmitter.h,
-    // TurnedKernel.h), block of k by block of k.
+    // The rows of A may fill half of the second-level cache, or more if products are so fast that a panel must
+    // serve many rows. The micro-kernels keep copies of a transposed A on the stack (PanelEmitter.h,
+    // TurnedKernel.h), K-block by K-block.
     const int64_t most = turned ? (grouped ? 256 : 128)
                                 : std::clamp<int64_t>(cacheBytes / 2 / std::max<int64_t>(1, shape.k * shape.bytes), 128,
                                                       grouped ? 512 : 256);
     ProductTiles tiles;
-    if (wholeRows) // for a reduction behind it: C's tile stays in cache, four tasks a thread
+    if (wholeRows) // for a reduction after it: C's tile stays in cache, four tasks a thread
       tiles = {std::clamp<int64_t>(shape.m / (4 * threads) / 32 * 32, 32, 128), shape.panels};
     else if (isa<AffineConstantExpr>(own[rank - 2]))
       tiles = chooseProductTiles(shape, /*leastRows=*/32, most, machine);
@@ -215,10 +217,11 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     return {tiles.rows, tiles.panels * shape.panelColumns};
   }
 
-  /// Rows of a head per task. Each task packs the keys and values anew: as many as leave the sums (f32, of each value's
-  /// column) and the queries half of the second-level cache, up to 512 (256 in f32, where more were not measured), in
-  /// even tiles, but four tasks a thread, where tiles of 64 can give them. Of scores there are but 32 rows at a time
-  /// (tile::attentionRows). 64, 128, 256 and 512 rows of 512 tokens in bf16 took 1.22, 1.05, 1.00 and 0.95.
+  /// Returns the rows of a head per task. Each task packs the keys and values again. Therefore it takes as many rows as
+  /// leave the sums (f32, one per column of the values) and the queries half of the second-level cache, up to 512 (256
+  /// in f32, where more were not measured), in even tiles; but there are four tasks a thread if tiles of 64 rows allow
+  /// it. Scores are computed for 32 rows at a time (tile::attentionRows). 64, 128, 256 and 512 rows of 512 tokens in
+  /// bf16 took 1.22, 1.05, 1.00 and 0.95.
   int64_t attentionRows(int64_t rows, int64_t columns, int64_t heads, bool narrow) const {
     constexpr int64_t least = 64, unit = tile::attentionRows;
     const int64_t mostRows = narrow ? 512 : 256;
@@ -229,9 +232,9 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     return count == 1 ? std::max<int64_t>(rows, 1) : ceilDiv(ceilDiv(rows, count), unit) * unit;
   }
 
-  /// Images, lines and pixels per task of a convolution in narrow groups, of all channels: whole lines (so that it is
-  /// known which taps of a pixel meet the image), as many as leave the results in the first-level cache for what
-  /// finishes them, but four tasks a thread.
+  /// Returns the images, lines and pixels per task of a grouped convolution with narrow groups; a task computes all
+  /// channels. It takes whole lines, so that the taps of a pixel inside of the image are known, and as many as leave
+  /// the results in the first-level cache for the epilogue, but there are four tasks a thread.
   SmallVector<int64_t> groupedTiles(ArrayRef<AffineExpr> own) const {
     constexpr int64_t grain = 16384;
     int64_t images = std::max<int64_t>(1, estimate(own[0])), height = std::max<int64_t>(1, estimate(own[1]));
@@ -242,8 +245,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     return {1, ceilDiv(height, ceilDiv(height, lines)), 0};
   }
 
-  /// Filters per task: a panel, or where each task gathers its windows first, as many as the first-level caches of two
-  /// cores would keep the results of.
+  /// Returns the filters per task: a panel or, if each task first gathers its windows, as many as have results that fit
+  /// the first-level caches of two cores.
   static int64_t filtersOfTask(ConvolutionOp convolution, int64_t filters, int64_t width) {
     constexpr int64_t resultBytes = 64 * 1024;
     const int64_t panel = convolution.getPanel();
@@ -254,8 +257,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     return panel * ceilDiv(panels, ceilDiv(panels, most));
   }
 
-  /// Sizes of a task that puts tensors together: as few cuts as give the tasks that the elements are worth, the outer
-  /// dimensions first, so that what is copied at once stays long.
+  /// Returns the tile sizes of a concatenation or padding: as few cuts as yield the number of tasks that the elements
+  /// justify, the outer dimensions first, so that each copy is long.
   SmallVector<int64_t> insertTiles(const InsertChain &chain) {
     constexpr int64_t mostGrain = 16384, leastColumns = 1024;
     const int64_t rank = chain.sizes.size();
@@ -285,7 +288,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
   }
 
   CostMachine machine;
-  std::optional<Cost> cost; ///< of the schedule that tilesFor() has chosen, where the model knows
+  std::optional<Cost> cost; ///< of the schedule that tilesFor() has chosen, if the model covers it
 
   SmallVector<int64_t> tilesFor(ArrayRef<Operation *> members) {
     Operation *anchor = members.back();
@@ -311,7 +314,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     SmallVector<int64_t> tiles(rows->numRows, 1);
     for (Operation *member : members) {
       if (isa<DepthwiseGradientOp>(member))
-        return tiles; // an image's part each
+        return tiles; // one part of an image each
       if (isa<GroupedConvolutionOp>(member)) {
         SmallVector<AffineExpr> own = tile::sizesOf(member->getResult(0));
         SmallVector<int64_t> cuts = groupedTiles(own);
@@ -322,7 +325,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
       }
       if (!isa<MatmulOp, ConvolutionOp>(member))
         continue;
-      // Sizes and tiles in the contraction's own order; the anchor may be a permutation of it.
+      // Sizes and tiles are in the contraction's order; the anchor may be a permutation of it.
       SmallVector<AffineExpr> own = tile::sizesOf(member->getResult(0));
       ArrayRef<int64_t> rowOfLoop = rows->rowOfLoop[member];
       auto cut = [&](int64_t loop, int64_t size) {
@@ -336,7 +339,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
         cut(rank - 2, tileRows);
         cut(rank - 1, tileColumns);
       } else {
-        // A few rows of the image per task, of all tasks the same number, all of their pixels, one panel of filters.
+        // A task computes a few rows of the image (the same number in all tasks), all of their
+        // pixels, and one panel of filters.
         int64_t width = std::max<int64_t>(1, estimate(own[2])), height = std::max<int64_t>(1, estimate(own[1]));
         cut(1, ceilDiv(height, ceilDiv(height, std::clamp<int64_t>(128 / width, 1, height))));
         cut(2, isa<AffineConstantExpr>(own[2]) ? width : 0);
@@ -344,7 +348,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
       }
       return tiles;
     }
-    // Rows: take the inner ones whole until a task has about `grain` elements.
+    // Rows: include the inner ones as a whole until a task has about `grain` elements.
     const RowsShape shape = rowsShapeOf(members, *rows);
     const int64_t rank = sizes.size(), elements = shape.elements;
     const double bytes = shape.bytesPerElement;
@@ -356,7 +360,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     cost = costOfElements(elements, bytes, grain, machine);
     int64_t mostColumns = INT64_MAX;
     SmallVector<int64_t> least = leastOfRows(members, *rows, sizes, mostColumns);
-    int64_t ahead = 1; // what the rows still to come take at least
+    int64_t ahead = 1; // the minimum that the remaining rows take
     for (int64_t count : least)
       ahead *= count;
     for (int64_t row = rows->numRows - 1; row >= 0; --row) {

@@ -1,4 +1,4 @@
-//===- TileBounds.cpp - how large a task's part of a dimension is -----------------===//
+//===- TileBounds.cpp - the size of a task's part of a dimension ------------------===//
 //
 // Tests: test/Tiled/apply-schedule.mlir, test/Tiled/tile-inserts.mlir
 //

@@ -1,4 +1,4 @@
-//===- TileBounds.h - how large a task's part of a dimension is ------------------===//
+//===- TileBounds.h - the size of a task's part of a dimension -------------------===//
 #ifndef TILEWRIGHT_LIB_TILED_TILEBOUNDS_H
 #define TILEWRIGHT_LIB_TILED_TILEBOUNDS_H
 
@@ -7,8 +7,8 @@
 
 namespace tilewright::tiled {
 
-/// The part that a task has which begins at `start`: `tile`, or what is left of the `size`, which is `known` as a
-/// value.
+/// Returns the size of the part of a task that begins at `start`: `tile`, or the rest of
+/// `size`, whose value is `known`.
 mlir::OpFoldResult sizeOfTile(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value start, int64_t tile,
                               mlir::AffineExpr size, mlir::OpFoldResult known);
 

@@ -1,4 +1,4 @@
-//===- TileInserts.cpp - cut a kernel that puts tensors beside each other into tasks ---===//
+//===- TileInserts.cpp - tiling of concatenations and paddings -------------------------===//
 //
 // Before (tiles = [2, 0]):
 //   func @kernel_0(%a: tensor<8x3xf32>, %b: tensor<8x5xf32>, %out: tensor<8x8xf32>) {
@@ -12,8 +12,8 @@
 //     %1 = tensor.insert_slice (slice %b[%i, 0] [2, 5]) into %0[0, 3] [2, 5] [1, 1]
 //     in_parallel { tensor.parallel_insert_slice %1 into %o[%i, 0] [2, 8] } }
 //
-// Only dimensions that every piece has the whole of are cut, so that each task has its part of each piece. A piece that
-// a linalg.generic of the kernel makes is computed in each task, where it belongs:
+// Only dimensions in which every piece is whole are tiled, so that each task has its part of each piece. If a
+// linalg.generic of the kernel produces a piece, each task computes its part of the piece in place:
 //     %p = linalg.generic ins(slice %a[%i, 0] [2, 3]) outs(slice %t[0, 0] [2, 3])
 //     %0 = tensor.insert_slice %p into %t[0, 0] [2, 3] [1, 1]
 //
@@ -39,7 +39,7 @@ using Folds = SmallVector<OpFoldResult>;
 
 Value sourceOf(Operation *piece) { return piece->getOperand(0); }
 
-/// Where a piece begins in the result.
+/// Returns the offsets of a piece in the result.
 Folds offsetsOf(Operation *piece) {
   if (auto pad = dyn_cast<tensor::PadOp>(piece))
     return pad.getMixedLowPad();
@@ -52,7 +52,8 @@ Folds stridesOf(Operation *piece, Builder &builder) {
   return cast<tensor::InsertSliceOp>(piece).getMixedStrides();
 }
 
-/// What makes a piece in the same kernel, element by element, for nothing else (FormKernels::makesPieceOf).
+/// Returns the elementwise producer of a piece, if it is in the same kernel and has no other use
+/// (FormKernels::makesPieceOf).
 linalg::GenericOp makerOf(Operation *piece) {
   auto maker = sourceOf(piece).getDefiningOp<linalg::GenericOp>();
   return maker && maker->hasOneUse() && maker.getNumReductionLoops() == 0 && isa<tensor::InsertSliceOp>(piece) &&
@@ -61,7 +62,7 @@ linalg::GenericOp makerOf(Operation *piece) {
              : linalg::GenericOp();
 }
 
-/// Computes the piece into its part of what it is put into.
+/// Makes the producer of the piece compute into the part of the tensor that the piece replaces.
 void computeInPlace(linalg::GenericOp maker, tensor::InsertSliceOp piece) {
   OpBuilder builder(piece);
   Value part = tensor::ExtractSliceOp::create(builder, piece.getLoc(), piece.getSourceType(), piece.getDest(),
@@ -130,7 +131,7 @@ LogicalResult tileInserts(func::FuncOp kernel, const InsertChain &chain, ArrayRe
   for (int64_t dim = 0; dim < rank; ++dim) {
     size[dim] = tile::materialize(builder, loc, chain.sizes[dim], symbols);
     if (isConstantIntValue(size[dim], 0))
-      return success(); // nothing to put anywhere
+      return success(); // the result has no elements
     if (tiles[dim] == 0)
       continue;
     lower.push_back(builder.getIndexAttr(0));

@@ -1,4 +1,4 @@
-//===- TileInserts.h - kernels that put tensors beside each other ----------------===//
+//===- TileInserts.h - tiling of concatenations and paddings ---------------------===//
 #ifndef TILEWRIGHT_LIB_TILED_TILEINSERTS_H
 #define TILEWRIGHT_LIB_TILED_TILEINSERTS_H
 
@@ -7,20 +7,20 @@
 
 namespace tilewright::tiled {
 
-/// What a kernel does that is a concatenation, a padding, or a tensor with slices put into it.
+/// A kernel that is a concatenation, a padding, or an insertion of slices into a tensor.
 struct InsertChain {
-  mlir::Value base;                            ///< what is put into; null where nothing of it is left
+  mlir::Value base;                            ///< into which pieces are inserted; null if uninitialized
   llvm::SmallVector<mlir::Operation *> pieces; ///< tensor.insert_slice or one tensor.pad, in order
   llvm::SmallVector<mlir::AffineExpr> sizes;   ///< of the result
-  llvm::SmallBitVector shared;                 ///< the dimensions that every piece has the whole of
+  llvm::SmallBitVector shared;                 ///< the dimensions in which every piece is whole
   mlir::Value result() const { return pieces.back()->getResult(0); }
 };
 
-/// The chain that `kernel` is, if it is one, with what makes its pieces element by element, and nothing else.
+/// Returns the chain of `kernel` if it has only a chain and the elementwise producers of its pieces.
 std::optional<InsertChain> insertChainOf(mlir::func::FuncOp kernel);
 
-/// Cuts it into tasks: `tiles` has a size for each dimension of the result, 0 where it is whole, as it is in those that
-/// are not shared. Fails where what makes a piece cannot be cut.
+/// Divides the chain into tasks. `tiles` has a size for each dimension of the result; 0 leaves it whole, as dimensions
+/// that are not shared must be. Fails if the producer of a piece cannot be tiled.
 mlir::LogicalResult tileInserts(mlir::func::FuncOp kernel, const InsertChain &chain, llvm::ArrayRef<int64_t> tiles);
 
 } // namespace tilewright::tiled
