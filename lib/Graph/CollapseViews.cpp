@@ -1,4 +1,4 @@
-//===- CollapseViews.cpp - --tw-collapse-views: one shape from matmul to matmul -//
+//===- CollapseViews.cpp - --tw-collapse-views: one rank from matmul to matmul ---===//
 //
 // Before:
 //   %1 = tw.matmul %x, %w : tensor<34x64xf32>
@@ -12,10 +12,10 @@
 //   %3 = tw.add %1, %2 : (tensor<34x64xf32>, tensor<34x64xf32>) -> tensor<34x64xf32>
 //   %4, %m, %s = tw.layer_norm %3 {rank = 1} : tensor<34x64xf32>
 //
-// An op is computed in the lower rank of a reshape it reads when its other operands can be had in that rank, too: a
-// reshape of a dense tensor is free. One walk down moves reshapes behind the ops that read them, one walk up
-// moves those that are left in front of the ops they read, and another one down lets the two meet. Permutes and slices
-// are no dense tensors and are left alone.
+// An op that reads a reshape is computed in the lower rank of the reshape's input if its other operands are available
+// in that rank too: a reshape of a dense tensor is free. A first walk down moves reshapes behind the ops that read
+// them. A walk up moves the remaining ones in front of the ops that they read. A second walk down lets the two meet.
+// Permutes and slices are not dense tensors and are left unchanged.
 //
 // Test: test/Graph/collapse-views.mlir
 //
@@ -41,7 +41,7 @@ using Sizes = SmallVector<AffineExpr>;
 
 RankedTensorType collapsibleType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// How the dimensions of a shape merge into those of one of lower rank.
+/// A merge of the dimensions of a shape into those of a shape of lower rank.
 struct Collapse {
   Sizes from, to;
   SmallVector<ReshapeGroup> groups; // one for each dimension of `to`
@@ -55,7 +55,7 @@ struct Collapse {
     return c;
   }
 
-  /// The dimension of `to` that is `dim` alone.
+  /// Returns the dimension of `to` that consists of `dim` alone.
   std::optional<int64_t> alone(int64_t dim) const {
     for (auto [t, group] : llvm::enumerate(groups))
       if (group.from.size() == 1 && group.from[0] == dim)
@@ -72,12 +72,12 @@ public:
     walkDown(block);
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       moveUp(&op);
-    walkDown(block); // what moved up may meet what had stayed
+    walkDown(block); // reshapes that moved up may cancel those that had stayed
   }
 
 private:
   OpBuilder builder;
-  DenseMap<std::pair<Value, Type>, Value> reshapes; // those of one walk, so that equal ones are one op
+  DenseMap<std::pair<Value, Type>, Value> reshapes; // of one walk, so that equal ones are one op
 
   void walkDown(Block &block) {
     reshapes.clear();
@@ -102,7 +102,7 @@ private:
     return known;
   }
 
-  /// An operand in the lower rank, by numpy's broadcasting there; null when it cannot be had for free.
+  /// Returns an operand in the lower rank, with numpy's broadcasting there; null if that is not free.
   Value operandIn(Location loc, Value operand, const Collapse &c) {
     if (auto broadcast = operand.getDefiningOp<BroadcastOp>())
       operand = broadcast.getInput();
@@ -119,7 +119,7 @@ private:
       if (!full && !unit)
         return {};
       if (lower.empty() && group.from.back() < missing)
-        continue; // leading dimensions that the operand has not
+        continue; // leading dimensions that the operand does not have
       lower.push_back(full ? size : one);
     }
     if (lower == own)
@@ -129,7 +129,7 @@ private:
     return reshaped(loc, operand, lower);
   }
 
-  /// operandIn() for ops that take no operand by broadcasting: it has all of the lower rank's sizes.
+  /// As operandIn(), for ops without broadcasting: the result has all sizes of the lower rank.
   Value wholeOperandIn(Location loc, Value operand, const Collapse &c) {
     Value lower = operandIn(loc, operand, c);
     if (!lower || sizesOf(collapsibleType(lower)) == c.to)
@@ -137,7 +137,7 @@ private:
     return BroadcastOp::create(builder, loc, tensorWithSizes(c.to, collapsibleType(lower).getElementType()), lower);
   }
 
-  /// The op computed in the lower rank: its results there, or nothing when it cannot be.
+  /// Computes the op in the lower rank and returns its results; empty if that is impossible.
   SmallVector<Value> inLowerRank(Operation *op, const Collapse &c) {
     if (op->hasTrait<Elementwise>())
       return elementwise(op, c);
@@ -177,7 +177,7 @@ private:
 
   SmallVector<Value> normalization(Operation *op, int64_t normalized, const Collapse &c) {
     int64_t rank = c.from.size(), lower = c.to.size();
-    for (int64_t i = 1; i <= normalized; ++i) // the normalized dimensions stay as they are
+    for (int64_t i = 1; i <= normalized; ++i) // the normalized dimensions may not change
       if (c.alone(rank - i) != lower - i)
         return {};
     SmallVector<Value> operands(op->getOperands());
@@ -212,7 +212,7 @@ private:
     return SmallVector<Value>(copy->getResults());
   }
 
-  /// The dimensions that the indices have put in the result may merge with each other.
+  /// The dimensions of the result that come from the indices may merge with each other.
   SmallVector<Value> indexed(TakeOp op, const Collapse &c) {
     int64_t dim = op.getDim(), count = op.getIndices().size();
     int64_t end = dim + int64_t(c.from.size()) + count - collapsibleType(op.getInput()).getRank();
@@ -236,14 +236,14 @@ private:
       if (!operands.back())
         return {};
     }
-    // Together the indices have to keep the merged shape: one of them has it whole.
+    // Together the indices must have the merged shape: one of them has it as a whole.
     if (llvm::none_of(ArrayRef(operands).drop_front(),
                       [&](Value v) { return sizesOf(collapsibleType(v)) == index.to; }))
       return {};
     return {rebuilt(op, operands, {c.to})->getResult(0)};
   }
 
-  /// How the space of a reduction merges when its result, with or without the reduced dimensions, merges by `c`.
+  /// Returns how the space of a reduction merges if its result, with or without the reduced dimensions, merges by `c`.
   template <typename OpTy> std::optional<Collapse> spaceOfReduction(OpTy op, const Collapse &c) {
     Sizes space = sizesOf(collapsibleType(op.getInput()));
     SmallVector<int64_t> spaceDim; // of each dimension of the result
@@ -261,7 +261,7 @@ private:
       result.to.push_back(canonicalSize(size));
       result.groups.push_back(std::move(group));
     };
-    auto pushReduced = [&](int64_t end) { // reduced dimensions that the result does not show
+    auto pushReduced = [&](int64_t end) { // reduced dimensions that the result does not have
       for (; next < end; ++next)
         push({{next}, {}});
     };
@@ -271,7 +271,7 @@ private:
         moved.from.push_back(spaceDim[d]);
       pushReduced(moved.from.front());
       if (moved.from.back() - moved.from.front() + 1 != int64_t(moved.from.size()))
-        return std::nullopt; // a reduced dimension lies between
+        return std::nullopt; // a reduced dimension is between them
       next = moved.from.back() + 1;
       push(std::move(moved));
     }
@@ -279,7 +279,7 @@ private:
     return result;
   }
 
-  /// Reshapes among the operands go behind the op.
+  /// Moves a reshape among the operands behind the op.
   void moveDown(Operation *op) {
     if (auto reshape = dyn_cast<ReshapeOp>(op)) {
       builder.setInsertionPoint(op);
@@ -311,7 +311,7 @@ private:
     }
   }
 
-  /// When reshapes to one type read the op, and no op that computes in the higher rank, it computes in theirs.
+  /// Computes the op in a lower rank if reshapes to one type read it, and no op that computes in the higher rank does.
   void moveUp(Operation *op) {
     if (!isa<TWDialect>(op->getDialect()) || op->getNumResults() == 0 || isa<ReshapeOp>(op))
       return;
@@ -333,7 +333,7 @@ private:
     if (!c)
       return;
     builder.setInsertionPoint(op);
-    reshapes.clear(); // what stands further down does not dominate
+    reshapes.clear(); // later ops do not dominate this one
     SmallVector<Value> results = inLowerRank(op, *c);
     if (results.empty())
       return;
@@ -351,7 +351,7 @@ private:
       if (user->use_empty() && isa<ReshapeOp>(user))
         user->erase();
     if (op->use_empty())
-      op->erase(); // its operands see their true readers
+      op->erase(); // its operands then have only their actual readers
   }
 };
 

@@ -1,4 +1,4 @@
-//===- GuardSizes.cpp - --tw-guard-sizes: sizes that do not fit are found at the call ---===//
+//===- GuardSizes.cpp - --tw-guard-sizes: checks sizes that only the call determines ---===//
 //
 // Before:
 //   func @main(%n: index {tw.symbol = "n", ...}, %x: tensor<?x8xf32, (s0, 8)>, %w: tensor<17x8xf32>) {
@@ -6,10 +6,10 @@
 // After, on the function:
 //   tw.guards = [{sizes = affine_map<()[s0] -> (s0, 17)>, text = "tw.concat at model.mlir:4: n must be 17"}]
 //
-// What the verifiers of the ops leave open (SizeRules.h) follows from the ranges of the symbols, contradicts them,
-// which is an error here, or becomes a guard. A guard's two sizes must be equal, with `at_least` the first not below
-// the second; the plan has it, and the runtime evaluates it once for each set of sizes. Graphs of torch.compile have
-// torch's guards, and do not need these.
+// For each rule that the verifiers of the ops leave open (SizeRules.h) there are three cases. It follows from the
+// ranges of the symbols; or it contradicts them, which is an error here; or it becomes a guard. The two sizes of a
+// guard must be equal or, with `at_least`, the first may not be below the second. Guards are part of the plan, and the
+// runtime evaluates them once for each set of sizes. Graphs of torch.compile have torch's guards and do not need these.
 //
 // Test: test/Graph/guard-sizes.mlir, test/Tools/guards.test
 //
@@ -40,7 +40,7 @@ public:
     if (symbols.empty())
       return success();
     if (auto given = function->getAttrOfType<ArrayAttr>(guardsAttrName))
-      for (Attribute guard : given) // of a reader, or of a graph that was saved with them
+      for (Attribute guard : given) // from the importer, or saved with the graph
         add(guard);
     WalkResult result = function.walk([&](Operation *op) {
       if (!isa<TWDialect>(op->getDialect()) || isStatic(op))
@@ -96,7 +96,7 @@ private:
       guards.push_back(guard);
   }
 
-  /// "Concat cat_1", as a reader names a node, or "tw.concat"; and the line.
+  /// Returns "Concat cat_1", as an importer names a node, or "tw.concat", and the source line.
   static std::string where(Operation *op) {
     std::string text = op->getName().getStringRef().str();
     if (auto name = op->getLoc()->findInstanceOf<NameLoc>())

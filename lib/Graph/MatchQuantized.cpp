@@ -1,4 +1,4 @@
-//===- MatchQuantized.cpp - --tw-match-quantized: products of dequantized bytes are integer products --//
+//===- MatchQuantized.cpp - --tw-match-quantized: integer products for products of dequantized bytes --===//
 //
 // Before:
 //   %a = tw.dequantize %x, %sa, %za : (tensor<8x64xui8>, tensor<f32>, tensor<i32>) -> tensor<8x64xf32>
@@ -10,9 +10,10 @@
 //   %q = %p - (%za' * sum_k %w - 64 * %za' * %zb) - %zb * sum_k %x'
 //   %c = tw.cast %q : f32, * (%sa * %sb)
 //
-// The integer part is exact. Terms of a zero point that is known to be 0 are not written; the sums of a parameter run
-// once. A convolution is padded with its zero point, which stands for 0.0. What stays in floats is told by a remark
-// (category "quantize") and in the function's tw.decisions, which --tw-form-kernels takes over.
+// The integer part is exact. Terms of a zero point that is known to be 0 are omitted; the sums of a parameter are
+// computed once. A convolution is padded with its zero point, which represents 0.0. For products that stay in
+// floats there is a remark (category "quantize") and an entry in the function's tw.decisions, which
+// --tw-form-kernels takes over.
 //
 // Test: test/Graph/match-quantized.mlir
 //
@@ -36,7 +37,7 @@ using namespace mlir;
 namespace tilewright::graph {
 namespace {
 
-/// Differences of a byte and its zero point are below 256: so many products of two of them fit in 31 bits.
+/// A difference of a byte and its zero point is below 256: this many products of two differences fit in 31 bits.
 constexpr int64_t longestSum = ((int64_t(1) << 31) - 1) / (255 * 255);
 
 using ByteSizes = SmallVector<AffineExpr>;
@@ -48,7 +49,7 @@ bool isUnit(AffineExpr size) {
   return constant && constant.getValue() == 1;
 }
 
-/// (integers - zero) * scale; scale and zero broadcast to the integers' shape.
+/// A value (integers - zero) * scale, where scale and zero broadcast to the shape of the integers.
 struct Bytes {
   Value integers, scale, zero;
 };
@@ -82,7 +83,7 @@ public:
     }
   }
 
-  SmallVector<Attribute> decisions; ///< for tw.decisions, where the report finds them
+  SmallVector<Attribute> decisions; ///< for tw.decisions, from which the report takes them
 
 private:
   void tell(Operation *op, StringRef reason) {
@@ -96,7 +97,7 @@ private:
 
   //===-- finding -----------------------------------------------------------===//
 
-  /// `value` as scaled bytes, through views: the views of the bytes are written anew.
+  /// Returns `value` as scaled bytes. Looks through views and emits the same views of the bytes.
   std::optional<Bytes> bytesOf(Value value) {
     Operation *op = value.getDefiningOp();
     if (auto dequantize = dyn_cast_or_null<DequantizeOp>(op)) {
@@ -119,7 +120,7 @@ private:
     return Bytes{view->getResult(0), *scale, *zero};
   }
 
-  /// A scale or zero point behind the view `op` of what it broadcasts to.
+  /// Returns a scale or zero point after the view `op` of the tensor to which it broadcasts.
   std::optional<Value> viewed(Operation *op, Value value, ArrayRef<AffineExpr> before, ArrayRef<AffineExpr> after) {
     ByteSizes own = sizesIn(value);
     if (llvm::all_of(own, isUnit))
@@ -134,7 +135,7 @@ private:
                                reshaped(value, full), permute.getPermutationAttr())
           .getResult();
     }
-    // One number for each row, and the rows stay rows.
+    // One number for each row, and the view keeps the rows.
     if (after.empty() || before.back() != after.back() || !isUnit(full.back()) ||
         ArrayRef(full).drop_back() != ArrayRef(before).drop_back())
       return std::nullopt;
@@ -143,7 +144,7 @@ private:
     return reshaped(value, rows);
   }
 
-  /// The sizes of a scale or zero point, with ones in front, at `dims` (from the front of `rank`).
+  /// Returns true if a scale or zero point, with leading ones added up to `rank`, has size 1 in all of `dims`.
   static bool isUniformAlong(Value value, int64_t rank, ArrayRef<int64_t> dims) {
     ByteSizes own = sizesIn(value);
     int64_t missing = rank - static_cast<int64_t>(own.size());
@@ -166,7 +167,7 @@ private:
     return ConstantOp::create(builder, loc, type,
                               cast<TypedAttr>(DenseElementsAttr::get(type, builder.getI32IntegerAttr(value))));
   }
-  /// An elementwise op on operands that broadcast to each other.
+  /// Emits an elementwise op on operands that broadcast to each other.
   template <typename OpT> Value elementwise(Value lhs, Value rhs) {
     ByteSizes a = sizesIn(lhs), b = sizesIn(rhs);
     if (a.size() < b.size())
@@ -184,7 +185,7 @@ private:
   }
   static bool isZero(Value value) { return constantOf(value) == 0; }
 
-  /// Bytes as signed ones: ui8 moves down by 128, and its zero point with it.
+  /// Returns the bytes as signed ones: 128 is subtracted from ui8 and from its zero point.
   Bytes asSigned(Bytes bytes) {
     if (typeIn(bytes.integers).getElementType() == i8)
       return bytes;
@@ -194,7 +195,7 @@ private:
             zero ? integer(*zero - 128) : elementwise<SubOp>(bytes.zero, integer(128))};
   }
 
-  /// Sums along `dims`, which stay as ones.
+  /// Returns the sums along `dims`, which become unit dimensions.
   Value sumAlong(Value bytes, ArrayRef<int64_t> dims) {
     ByteSizes sizes = sizesIn(bytes);
     for (int64_t dim : dims)
@@ -203,10 +204,11 @@ private:
                             builder.getDenseI64ArrayAttr(dims), /*keepdim=*/true);
   }
 
-  /// sum (a - za) (b - zb) from sum a b, `count` terms, the sums of b where za is not 0, of a where zb is not.
+  /// Returns sum (a - za) (b - zb), from sum a b, the number of terms `count`, the sums of b if za is not 0, and
+  /// the sums of a if zb is not 0.
   Value corrected(Value sum, Value za, Value zb, int64_t count, function_ref<Value()> sumOfA,
                   function_ref<Value()> sumOfB) {
-    // What belongs to columns alone stays together: of a parameter it runs once.
+    // Terms that depend on the columns alone stay together: for a parameter they are computed once.
     if (!isZero(za)) {
       Value ofColumns = elementwise<MulOp>(sumOfB(), za);
       if (!isZero(zb))
@@ -229,7 +231,7 @@ private:
            " fit for sure";
   }
 
-  /// The reason why not, or nothing.
+  /// Rewrites the product. Returns the reason if that is impossible, otherwise an empty string.
   std::string rewriteMatmul(MatmulOp op, Bytes a, Bytes b) {
     int64_t rank = typeIn(op.getLhs()).getRank(), last = rank - 1;
     if (!isUniformAlong(a.scale, rank, last) || !isUniformAlong(a.zero, rank, last) ||
@@ -296,7 +298,7 @@ private:
                                    op.getDilation(), /*transposed=*/false, none, /*groups=*/1);
     };
     Value sum = convolve(input, b.integers, sizesIn(op.getWeight())[0]);
-    // One number per filter, as one per channel of the result.
+    // One number per filter, in the shape of one per channel of the result.
     auto perFilter = [&](Value value) {
       if (llvm::all_of(sizesIn(value), isUnit))
         return reshaped(value, {});

@@ -1,4 +1,4 @@
-//===- NarrowSoftmax.cpp - --tw-narrow-softmax: log-softmax where it is read ----===//
+//===- NarrowSoftmax.cpp - --tw-narrow-softmax: log-softmax of gathered elements ===//
 //
 // Before (a cross-entropy):
 //   %1 = tw.softmax %x {dim = 1, log} : tensor<512x32000xf32> -> tensor<512x32000xf32>
@@ -9,8 +9,8 @@
 //   %g = tw.gather %x[%t] {dim = 1}
 //   %2 = tw.sub (tw.sub %g, %m), %l : tensor<512x1xf32>
 //
-// Where gathers along its own dimension are all that reads a log-softmax, its rows need not be written: what is left
-// are two reductions of each row and the elements that are read.
+// If a log-softmax is read only by gathers along its own dimension, its rows need not be stored. Only two reductions of
+// each row and the gathered elements remain.
 //
 // Test: test/Graph/narrow-softmax.mlir
 //
@@ -31,7 +31,8 @@ namespace {
 
 RankedTensorType softmaxType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// The gathers that are all that reads `softmax`, of fewer elements than it has; none where others read it.
+/// Returns the gathers that read `softmax`, if it has no other readers and they read few of its elements; otherwise
+/// none.
 SmallVector<GatherOp> onlyGathers(SoftmaxOp softmax) {
   SmallVector<GatherOp> gathers;
   SmallVector<AffineExpr> sizes = sizesOf(softmaxType(softmax));
@@ -41,7 +42,7 @@ SmallVector<GatherOp> onlyGathers(SoftmaxOp softmax) {
     if (!gather || int64_t(gather.getDim()) != dim || gather.getInput() != softmax.getResult())
       return {};
     SmallVector<AffineExpr> read = sizesOf(softmaxType(gather.getIndex()));
-    // A row of each that the softmax has; of its elements an eighth at most.
+    // A gather has the same rows as the softmax, and reads at most an eighth of their elements.
     auto of = dyn_cast<AffineConstantExpr>(read[dim]), all = dyn_cast<AffineConstantExpr>(sizes[dim]);
     if (!of || (all && of.getValue() * 8 > all.getValue()))
       return {};
@@ -95,7 +96,7 @@ private:
                             builder.getDenseI64ArrayAttr({int64_t(softmax.getDim())}), builder.getUnitAttr());
   }
 
-  /// a op b, b broadcast to the shape of a.
+  /// Emits a op b, with b broadcast to the shape of a.
   template <typename Op> Value binary(Value a, Value b) { return Op::create(builder, loc, a.getType(), a, b); }
 
   SoftmaxOp softmax;

@@ -1,4 +1,4 @@
-//===- PropagateLayout.cpp - --tw-propagate-layout: channels-last convolutions --//
+//===- PropagateLayout.cpp - --tw-propagate-layout: channels-last convolutions ===//
 //
 // Before:
 //   %1 = tw.convolution %x, %w : (tensor<1x4x8x8xf32>, tensor<16x4x3x3xf32>) -> tensor<1x16x6x6xf32>
@@ -10,11 +10,12 @@
 //   %2 = tw.add %1, tw.reshape %b : (tensor<1x6x6x16xf32>, tensor<16xf32>) -> tensor<1x6x6x16xf32>
 //   %3 = tw.convolution %2, %v' {tw.channels_last} : ...
 //
-// Every convolution is turned and gives its result through a permute; an argument that lies in
-// channels-last memory comes through one. These permutes then sink through whatever can be computed in the other order
-// as well (elementwise ops, pooling, reductions, pads, slices, joins, softmax, indexing) until they meet the permute in
-// front of the next convolution and cancel. A walk up then moves permutes that only an elementwise op separates from
-// its operands. Convolutions along a line become ones in a plane of height 1.
+// Every convolution is converted to channels-last, and a permute of its result restores the user's order. An
+// argument that is stored in channels-last memory has such a permute too. These permutes then sink through ops
+// that can be computed in the other order as well (elementwise ops, pooling, reductions, pads, slices,
+// concatenations, softmax, indexing), until they reach the permute in front of the next convolution and cancel. A
+// walk from the end then moves permutes that only an elementwise op separates from its operands. 1-D convolutions
+// become 2-D convolutions of height 1.
 //
 // Test: test/Graph/propagate-layout.mlir
 //
@@ -48,7 +49,7 @@ Order inverseOf(ArrayRef<int64_t> order) {
   return inverse;
 }
 
-/// sizes[order[0]], sizes[order[1]], ...
+/// Returns sizes[order[0]], sizes[order[1]], ...
 LayoutSizes reordered(ArrayRef<AffineExpr> sizes, ArrayRef<int64_t> order) {
   return llvm::map_to_vector(order, [&](int64_t from) { return sizes[from]; });
 }
@@ -77,7 +78,7 @@ public:
 private:
   OpBuilder builder;
   AffineExpr one;
-  DenseSet<Operation *> ours; // the permutes that lead from a turned value to the order the user sees
+  DenseSet<Operation *> ours; // the permutes from a transposed value to the user's order
 
   void eraseDead(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
@@ -89,12 +90,12 @@ private:
 
   bool isUnit(AffineExpr size) const { return size == one; }
 
-  /// An argument that lies in channels-last memory, as the user sees it.
+  /// Returns true for the permute, in the user's order, of an argument that is stored in channels-last memory.
   static bool isChannelsLastArgument(PermuteOp permute) {
     return isa<BlockArgument>(permute.getInput()) && isChannelsLast(permute.getPermutation());
   }
 
-  /// Whether dimensions N x C x spatial are those of memory N x spatial x C in this order.
+  /// Returns true if this order maps memory N x spatial x C to the dimensions N x C x spatial.
   static bool isChannelsLast(ArrayRef<int64_t> order) {
     if (order.size() < 3 || order[0] != 0 || order[1] != int64_t(order.size()) - 1)
       return false;
@@ -108,7 +109,7 @@ private:
     return value.getType() == type ? value : ReshapeOp::create(builder, loc, type, value).getResult();
   }
 
-  /// True when taking `sizes` in `order` moves unit dimensions only.
+  /// Returns true if taking `sizes` in `order` moves only unit dimensions.
   bool movesUnitsOnly(ArrayRef<AffineExpr> sizes, ArrayRef<int64_t> order) {
     int64_t last = -1;
     for (int64_t from : order) {
@@ -121,7 +122,7 @@ private:
     return true;
   }
 
-  /// Dimension i of the result is dimension order[i] of the value.
+  /// Permutes a value: dimension i of the result is dimension order[i] of the value.
   Value permuted(Location loc, Value value, ArrayRef<int64_t> order) {
     if (auto inner = value.getDefiningOp<PermuteOp>()) {
       Order combined = llvm::map_to_vector(order, [&](int64_t d) { return inner.getPermutation()[d]; });
@@ -136,7 +137,7 @@ private:
                              builder.getDenseI64ArrayAttr(order));
   }
 
-  /// A turned value as the user sees it; readers may look through.
+  /// Returns a transposed value in the user's order, by a permute that consumers may look through.
   Value seenByUser(Location loc, Value turned, ArrayRef<int64_t> order) {
     Value value = permuted(loc, turned, order);
     if (auto permute = value.getDefiningOp<PermuteOp>())
@@ -149,8 +150,8 @@ private:
     return permute && ours.contains(permute) ? permute : PermuteOp();
   }
 
-  /// An operand that broadcasts to rank `order.size()` by numpy's rule, in the order that `order` gives back.
-  /// `cost` counts the elements-wide permutes this takes.
+  /// Returns an operand that broadcasts (by numpy's rule) to rank `order.size()` in the other order, from which `order`
+  /// leads back. If `cost` is set, only counts the permutes of whole tensors that this takes.
   Value inOrder(Location loc, Value operand, ArrayRef<int64_t> order, unsigned *cost) {
     if (auto permute = operand.getDefiningOp<PermuteOp>(); permute && permute.getPermutation() == order)
       return cost ? operand : permute.getInput();
@@ -185,7 +186,7 @@ private:
     return copy;
   }
 
-  /// `copy` computes what `op` does in the order that `order` gives back.
+  /// Replaces `op` by `copy`, which computes the same in the other order, from which `order` leads back.
   void replace(Operation *op, Operation *copy, ArrayRef<int64_t> order) {
     for (auto [from, to] : llvm::zip_equal(op->getResults(), copy->getResults()))
       if (!from.use_empty())
@@ -219,7 +220,7 @@ private:
     op->getResult(0).replaceAllUsesWith(seen);
   }
 
-  /// A convolution along a line, in a plane of height 1.
+  /// Converts a 1-D convolution to a 2-D convolution of height 1.
   Operation *inPlane(Operation *op) {
     auto raised = [&](Value value) {
       LayoutSizes sizes = laidOutSizes(value);
@@ -275,7 +276,7 @@ private:
             replace(pool, copy, order);
           }
         })
-        .Case<PermuteOp>([&](PermuteOp other) { // two in a row are one
+        .Case<PermuteOp>([&](PermuteOp other) { // two consecutive permutes are one
           other.getResult().replaceAllUsesWith(seenByUser(op->getLoc(), permute, other.getPermutation()));
         })
         .Default([&](Operation *) { sinkOther(op, permute, order); });
@@ -370,7 +371,7 @@ private:
     cast<OpTy>(copy).setDims(dims);
     for (Value result : copy->getResults())
       result.setType(tensorWithSizes(kept, laidOutType(result).getElementType()));
-    Order back; // the user's order of what is kept
+    Order back; // the user's order of the kept dimensions
     for (int64_t d : order)
       if (positions[d] >= 0)
         back.push_back(positions[d]);
@@ -379,8 +380,8 @@ private:
         from.replaceAllUsesWith(seenByUser(op.getLoc(), to, back));
   }
 
-  /// Dimensions that lie side by side in both orders may merge before the permute as well as behind it, and any may be
-  /// split.
+  /// Dimensions that are adjacent in both orders may be merged before the permute instead of after
+  /// it. Any dimension may be split.
   void sinkReshape(ReshapeOp op, Value input, ArrayRef<int64_t> order) {
     LayoutSizes from = laidOutSizes(op.getInput()), to = laidOutSizes(op.getResult());
     SmallVector<ReshapeGroup> groups = reshapeGroups(from, to);
@@ -388,7 +389,7 @@ private:
       return;
     SmallVector<std::pair<int64_t, int64_t>> places; // first dimension of the input, group
     for (auto [g, group] : llvm::enumerate(groups)) {
-      SmallVector<int64_t> dims; // of the input; where unit dimensions lie does not matter
+      SmallVector<int64_t> dims; // of the input; the positions of unit dimensions do not matter
       for (int64_t d : group.from)
         if (!isUnit(from[d]))
           dims.push_back(order[d]);
@@ -412,14 +413,15 @@ private:
     op.getResult().replaceAllUsesWith(seenByUser(op.getLoc(), reshaped(op.getLoc(), input, regrouped), back));
   }
 
-  /// Neighbours that are indexed may lie anywhere, as long as they are neighbours in the other order as well.
+  /// Indexed dimensions that are adjacent in the user's order must be adjacent, in the same
+  /// sequence, in the other order too.
   void sinkTake(TakeOp op, Value input, ArrayRef<int64_t> order) {
     const int64_t first = op.getDim(), count = op.getIndices().size(), place = order[first];
     const int64_t chosen = laidOutType(op.getResult()).getRank() - (int64_t(order.size()) - count);
     for (int64_t i = 1; i < count; ++i)
       if (order[first + i] != place + i)
         return;
-    Order back; // of the user's dimensions: what is indexed becomes `chosen` ones
+    Order back; // of the user's dimensions: the indexed ones become `chosen` ones
     for (int64_t dim = 0; dim < int64_t(order.size()); ++dim) {
       if (dim == first)
         for (int64_t i = 0; i < chosen; ++i)
@@ -436,7 +438,7 @@ private:
 
   //===-- up ----------------------------------------------------------------===//
 
-  /// An elementwise op that only permutes of one kind read is computed in their order.
+  /// Computes an elementwise op in the order of the permutes that read it, if it has no other users and they are equal.
   void raise(Operation *op) {
     if (!op->hasTrait<Elementwise>() || op->use_empty())
       return;

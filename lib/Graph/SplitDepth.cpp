@@ -1,4 +1,4 @@
-//===- SplitDepth.cpp - --tw-split-depth: 3-d convolutions in planes ------------===//
+//===- SplitDepth.cpp - --tw-split-depth: 3-D convolutions as 2-D ones ----------===//
 //
 // Before (channels-last, as --tw-propagate-layout leaves it):
 //   %1 = tw.convolution %x, %w {tw.channels_last, padding = [1, 1, 1], ...}
@@ -10,16 +10,17 @@
 //   %r = tw.convolution (tw.reshape %d : -> tensor<8x28x28x192xf32>), %v {tw.channels_last, padding = [1, 1], ...}
 //   %1 = tw.reshape %r : -> tensor<1x8x28x28x32xf32>
 //
-// The planes that a result's plane meets lie beside each other as channels of one image, and the product sums over
-// them, so that everything made for convolutions in a plane serves. A transposed convolution (the gradient by the
-// input) reads the planes in the other order. With a stride along the depth, planes of the result whose depths leave
-// the same remainder are one transposed convolution without that stride, by the taps that reach them, and these are
-// interleaved. The gradient by the weight sums over the planes of the input: each meets the planes of the result's
-// gradient that its taps lead to, which lie beside each other as filters; with a stride along the depth it sums over
-// those of the result.
+// The input planes that a plane of the result reads are concatenated as channels of one image, and the product sums
+// over them. So all optimizations of 2-D convolutions apply. A transposed convolution (the gradient of the input) reads
+// the planes in the opposite order. With a stride along the depth, the planes of the result whose depths have the same
+// remainder are one transposed convolution without that stride, with the taps that reach them; the results are
+// interleaved. The gradient of the weight sums over the planes of the input. For each of them, the planes of the
+// result's gradient that its taps reach are concatenated as filters. With a stride along the depth it sums over the
+// planes of the result instead.
 //
-// Not split: depthwise convolutions (their loops run over channels), windows of more than 16 planes, a symbolic depth
-// whose relation to the result's is no constant, and symbolic depth and batch together (their product is no size).
+// Not split: depthwise convolutions (their loops are over channels), windows of more than 16 planes, a
+// symbolic depth whose relation to the result's depth is not constant, and a symbolic depth and batch together
+// (their product is not a size).
 //
 // Test: test/Graph/split-depth.mlir
 //
@@ -44,7 +45,7 @@ using Sizes = SmallVector<AffineExpr>;
 
 Sizes sizesOfValue(Value value) { return sizesOf(cast<RankedTensorType>(value.getType())); }
 
-/// Of the result's plane number o, tap t meets the plane firsts[t] + o * step of the input; there are `count` planes.
+/// For plane o of the result, tap t reads plane firsts[t] + o * step of the input. There are `count` planes.
 struct Planes {
   SmallVector<int64_t> firsts;
   int64_t step;
@@ -66,7 +67,7 @@ public:
   }
 
 private:
-  /// Along the depth: the joined planes take so many times the memory of the input, and each is an operand.
+  /// The most taps along the depth. The concatenated planes take this many times the memory of the input.
   static constexpr int64_t mostTaps = 16;
 
   Value split(ConvolutionOp op) {
@@ -99,7 +100,7 @@ private:
         ofInput ? windows(op.getGrad(), backward(count, dilation, padding, input[1])) : planesOf(op.getGrad());
     if (!images || !grads)
       return {};
-    // Height, width, channels of a group, filters: the taps of the depth are groups of either.
+    // Height, width, channels of a group, filters. The taps of the depth are part of the channels or of the filters.
     Sizes flat{result[1], result[2], ofInput ? result[3] : result[3] * count, ofInput ? result[4] * count : result[4]};
     auto plane = ConvolutionWeightGradOp::create(builder, loc, typeOf(flat, op.getResult()), images, grads,
                                                  inPlane(op.getStride()), inPlane(op.getPadding()),
@@ -117,7 +118,7 @@ private:
       parts.append({constant(count), result[3], result[4]});
     }
     Value gradient = reshaped(plane, parts);
-    if (int64_t(order.size()) == int64_t(result.size())) // the user's order at once
+    if (int64_t(order.size()) == int64_t(result.size())) // directly in the user's order
       for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
         if (auto permute = dyn_cast<PermuteOp>(user)) {
           permute.getResult().replaceAllUsesWith(
@@ -127,17 +128,17 @@ private:
     return reshaped(turned(gradient, order), result);
   }
 
-  /// An attribute's entries for the height and the width.
+  /// Returns an attribute's entries for the height and the width.
   static ArrayRef<int64_t> inPlane(ArrayRef<int64_t> values) { return values.drop_front(); }
 
-  /// Which planes of the input each plane of a convolution's result reads.
+  /// Returns the planes of the input that each plane of a convolution's result reads.
   static Planes forward(int64_t taps, int64_t dilation, int64_t padding, int64_t stride, AffineExpr count) {
     Planes planes{{}, stride, count};
     for (int64_t t = 0; t < taps; ++t)
       planes.firsts.push_back(t * dilation - padding);
     return planes;
   }
-  /// Which planes of the result of a convolution without a stride read each plane of its input.
+  /// For a convolution with stride 1, returns the planes of the result that read each plane of the input.
   static Planes backward(int64_t taps, int64_t dilation, int64_t padding, AffineExpr count) {
     Planes planes{{}, 1, count};
     for (int64_t t = 0; t < taps; ++t)
@@ -152,7 +153,7 @@ private:
 
   AffineExpr constant(int64_t value) { return getAffineConstantExpr(value, op->getContext()); }
   static Type elementOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
-  /// Of the elements of `like`.
+  /// Returns a type with the element type of `like`.
   static RankedTensorType typeOf(ArrayRef<AffineExpr> sizes, Value like) {
     return tensorWithSizes(sizes, elementOf(like));
   }
@@ -179,7 +180,8 @@ private:
     return ConcatOp::create(builder, loc, typeOf(sizes, values.front()), values, dim);
   }
 
-  /// Dimension i of the result is dimension order[i] of the value. Neighbours that stay neighbours are moved as one.
+  /// Permutes a value: dimension i of the result is dimension order[i] of the value. Dimensions that
+  /// stay adjacent are moved as one.
   Value turned(Value value, ArrayRef<int64_t> wanted) {
     SmallVector<int64_t> order(wanted);
     if (auto inner = value.getDefiningOp<PermuteOp>()) {
@@ -211,7 +213,7 @@ private:
                     to);
   }
 
-  /// batch x depth x height x width x channels as images; null where batch x depth is no size.
+  /// Returns batch x depth x height x width x channels as images; null if batch x depth is not a size.
   Value planesOf(Value value) {
     Sizes sizes = sizesOfValue(value);
     if (!isa<AffineConstantExpr>(sizes[0]) && !isa<AffineConstantExpr>(sizes[1]))
@@ -219,7 +221,8 @@ private:
     return reshaped(value, {sizes[0] * sizes[1], sizes[2], sizes[3], sizes[4]});
   }
 
-  /// `value` with so many planes of zeros around it that all taps read inside; null where that is not known.
+  /// Returns `value` with enough planes of zeros around it that all taps read inside of it;
+  /// null if the number is unknown.
   Value surrounded(Value value, const Planes &planes, int64_t &before) {
     Sizes sizes = sizesOfValue(value);
     const int64_t least = *llvm::min_element(planes.firsts), most = *llvm::max_element(planes.firsts);
@@ -237,7 +240,7 @@ private:
                          cast<TypedAttr>(builder.getZeroAttr(elementOf(value))));
   }
 
-  /// The planes as images whose channels are those of all taps, group by group; null where they are not known.
+  /// Returns the planes as images with the channels of all taps, group by group; null if the planes are unknown.
   Value windows(Value value, const Planes &planes) {
     int64_t before = 0;
     Value whole = surrounded(value, planes, before);
@@ -259,7 +262,7 @@ private:
     return planesOf(reshaped(joined(taps, regroup ? 5 : 4), all));
   }
 
-  /// The weight of a convolution in a plane by windows() of as many taps.
+  /// Returns the weight of the 2-D convolution that reads windows() of as many taps.
   Value flatWeight(ConvolutionOp op, Value taps) {
     Sizes sizes = sizesOfValue(taps); // depth, height, width, channels of a group (of all, transposed), filters
     Sizes flat{sizes[1], sizes[2], sizes[3] * sizes[0], sizes[4]};
@@ -271,8 +274,8 @@ private:
     return reshaped(turned(reshaped(taps, split), {1, 2, 3, 0, 4, 5}), flat);
   }
 
-  /// The planes' convolution with the taps of `weight`, as batch x count x height x width x filters; null where
-  /// windows() are none.
+  /// Returns the 2-D convolution of the planes with the taps of `weight`, as batch x count x height x width x filters;
+  /// null if windows() returns null.
   Value inPlanes(ConvolutionOp op, const Planes &planes, Value weight) {
     Value images = windows(op.getInput(), planes);
     if (!images)
@@ -286,8 +289,8 @@ private:
     return reshaped(plane, {result[0], planes.count, result[2], result[3], result[4]});
   }
 
-  /// A transposed convolution with a stride along the depth. Plane stride * m + remainder of the result reads, by the
-  /// taps phase, phase + stride, ..., the planes m + ahead, m + ahead - 1, ... of the input.
+  /// Lowers a transposed convolution with a stride along the depth. Plane stride * m + remainder of the result reads,
+  /// by the taps phase, phase + stride, ..., the planes m + ahead, m + ahead - 1, ... of the input.
   Value inPhases(ConvolutionOp op, int64_t taps, int64_t stride, int64_t padding) {
     const Sizes result = sizesOfValue(op.getResult());
     const AffineExpr count = canonicalSize(result[1].ceilDiv(stride));

@@ -1,4 +1,4 @@
-//===- SplitKeys.cpp - --tw-split-keys: a step of decoding for many threads -----===//
+//===- SplitKeys.cpp - --tw-split-keys: decoding steps for many threads ---------===//
 //
 // Before (8 heads, one query, 4096 keys):
 //   %r, %l = tw.attention %q, %k, %v : tensor<1x8x1x64xbf16>, tensor<1x8x4096x64xbf16>, tensor<1x8x4096x64xbf16>
@@ -9,13 +9,12 @@
 //   %w = tw.softmax %l4 {dim = 0, safe}
 //   %r = tw.cast (tw.reduce sum %r4 * %w {dims = [0], keepdim})
 //
-// Attention's tasks are heads of a batch and rows: a few rows of one batch, with a long past, would leave all but a few
-// threads idle. The parts of the keys take the place of the batch. A part's result counts as much as its log-sum-exp
-// says; one of nothing but masked keys counts nothing. Views of keys and values are told, not made, whether heads or
-// tokens come first. Source: Dao et al., "Flash-Decoding for long-context inference", 2023.
+// The tasks of attention are heads of a batch and rows. A few rows of one batch with many keys would leave most threads
+// idle. Therefore the parts of the keys become the batch dimension. The weight of a part's result follows from its
+// log-sum-exp; a part with only masked keys has the weight 0. Views of keys and values are not materialized, whether
+// heads or tokens come first. Source: Dao et al., "Flash-Decoding for long-context inference", 2023.
 //
-// Parts have 512 keys at least. Only where sizes are known, and for inference,
-// where the log-sum-exp is not read.
+// Parts have at least 512 keys. The pass needs known sizes, and inference, where the log-sum-exp is not read.
 //
 // Test: test/Graph/split-keys.mlir
 //
@@ -36,8 +35,8 @@ namespace {
 
 RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// Into how many parts the keys are cut, so that each of `threads` has four tasks, and more where heads share keys: a
-/// part of these stays in the caches for all heads that read it. 1: they stay whole.
+/// Returns the number of parts of the keys with which each of `threads` has four tasks. There are more if heads share
+/// keys, because a part of these stays in the caches for all heads that read it. 1: the keys are not split.
 int64_t partsOfKeys(AttentionOp op, int64_t threads) {
   constexpr int64_t mostRows = 4, leastKeys = 512; // a block of keys of the kernel
   RankedTensorType q = tensorType(op.getQuery()), k = tensorType(op.getKey()), v = tensorType(op.getValue());
@@ -100,7 +99,7 @@ private:
     return PermuteOp::create(builder, loc, typeOf(sizes, value), value, builder.getDenseI64ArrayAttr(permutation));
   }
 
-  /// 1 x heads x keys x size as parts x heads x keys / parts x size, without moving anything.
+  /// Returns 1 x heads x keys x size as parts x heads x keys / parts x size, by views only.
   Value inParts(Value value) {
     ArrayRef<int64_t> sizes = tensorType(value).getShape();
     const int64_t heads = sizes[1], keys = sizes[2], size = sizes[3];

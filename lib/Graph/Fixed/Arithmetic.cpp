@@ -1,4 +1,4 @@
-//===- Arithmetic.cpp - integers with a binary point, as ops of the graph ------------===//
+//===- Arithmetic.cpp - fixed-point arithmetic as ops of the graph -------------------===//
 #include "lib/Graph/Fixed/Arithmetic.h"
 #include <cmath>
 
@@ -24,7 +24,7 @@ Value Arithmetic::resized(Value value, int width) {
   RankedTensorType type = typed(value.getType(), width);
   if (type == value.getType())
     return value;
-  // A constant is written as wide as it is read, so that nothing is left to convert.
+  // A constant is emitted in the width in which it is read, so that no conversion is needed.
   if (auto constant = value.getDefiningOp<graph::ConstantOp>()) {
     auto elements = cast<DenseElementsAttr>(constant.getValue());
     DenseElementsAttr wide =
@@ -65,7 +65,7 @@ Number Arithmetic::aligned(const Number &number, int fraction, int width) {
 }
 
 namespace {
-/// Two numbers with as many bits behind the point.
+/// Two numbers, aligned to the same number of bits behind the point.
 struct Pair {
   Pair(const Number &a, const Number &b)
       : fraction(std::max(a.fraction, b.fraction)), left(shifted(a.range, fraction - a.fraction)),
@@ -73,7 +73,7 @@ struct Pair {
         width(std::max({a.width(), b.width(), left.bits(), right.bits()})) {}
   int fraction;
   Range left, right;
-  int width; ///< that holds both
+  int width; ///< holds both
 };
 } // namespace
 
@@ -142,11 +142,11 @@ Number Arithmetic::rounded(const Number &number, const Format &format) {
   Number result = by < 0 ? aligned(number, format.fraction(), 0) : number;
   if (by > 0) {
     const Wide half = Wide(1) << (by - 1);
-    // What is added before the shift is at most the unit of the result.
+    // The amount that is added before the shift is at most the unit of the result.
     const Range sum = number.range.with(number.range + Range{0, 2 * half});
     const int width = std::max({sum.bits(), number.width(), Range{0, by}.bits()});
     Value x = resized(number.value, width);
-    auto sign = [&] { return with<graph::ShiftRightOp>(x, width - 1); }; // -1 of negative numbers, else 0
+    auto sign = [&] { return with<graph::ShiftRightOp>(x, width - 1); }; // -1 for negative numbers, otherwise 0
     auto added = [&](Value y) { return graph::AddOp::create(builder, loc, x.getType(), x, y).getResult(); };
     switch (format.rounding) {
     case Rounding::Trn:
@@ -180,7 +180,7 @@ Number Arithmetic::rounded(const Number &number, const Format &format) {
   }
   const Range allowed = rangeOf(format);
   if (!allowed.holds(result.range)) {
-    // The limits of the format are numbers of this width, too.
+    // The limits of the format must fit this width too.
     const int width = std::max({result.range.bits(), result.width(), format.width});
     Value x = resized(result.value, width);
     if (format.overflow != Overflow::Wrap)

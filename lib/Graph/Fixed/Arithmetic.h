@@ -1,4 +1,4 @@
-//===- Arithmetic.h - integers with a binary point, as ops of the graph --------------===//
+//===- Arithmetic.h - fixed-point arithmetic as ops of the graph ---------------------===//
 #ifndef TILEWRIGHT_GRAPH_FIXED_ARITHMETIC_H
 #define TILEWRIGHT_GRAPH_FIXED_ARITHMETIC_H
 
@@ -8,34 +8,35 @@
 
 namespace tilewright::fixed {
 
-/// A tensor of integers that stand for value * 2^fraction.
+/// A tensor of integers that represent value * 2^fraction.
 struct Number {
   mlir::Value value;
   int fraction = 0;
   Range range;
-  double error = 0;   ///< the most that an element is off from the float graph's, unless something saturates
+  double error = 0;   ///< the largest deviation from the float graph, unless something saturates
   bool exact = false; ///< not rounded to a format yet
-  std::string layer;  ///< whose format it gets
+  std::string layer;  ///< the layer whose format it is rounded to
 
   int width() const;
   double unit() const;
 };
 
-/// Writes ops at the builder's place. Every result is wide enough for its range: nothing wraps around.
+/// Emits ops at the insertion point. Every result is wide enough for its range: nothing wraps around.
 class Arithmetic {
 public:
   explicit Arithmetic(mlir::OpBuilder &builder) : loc(mlir::UnknownLoc::get(builder.getContext())), builder(builder) {}
 
-  mlir::Location loc; ///< of what is written
+  mlir::Location loc; ///< of the emitted ops
 
-  /// The weight as a tensor of integers, of its own width.
+  /// Returns the weight as a tensor of integers in its own width.
   Number constant(const Known &known, const Quantized &quantized);
-  /// The same number with `fraction` bits behind the point, which are not fewer, and at least `width` bits.
+  /// Returns the same number with `fraction` bits behind the point, at least as many as before, and at least `width`
+  /// bits.
   Number aligned(const Number &number, int fraction, int width);
   Number add(const Number &a, const Number &b, mlir::RankedTensorType shape, bool subtract);
   Number multiply(const Number &a, const Number &b, mlir::RankedTensorType shape);
   Number extreme(const Number &a, const Number &b, mlir::RankedTensorType shape, bool largest);
-  /// In `format`: shifted, rounded, and brought into its range.
+  /// Returns the number in `format`: shifted, rounded, and brought into its range.
   Number rounded(const Number &number, const Format &format);
 
   mlir::RankedTensorType typed(mlir::Type shape, int width);

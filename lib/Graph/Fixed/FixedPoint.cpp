@@ -1,4 +1,4 @@
-//===- FixedPoint.cpp - --tw-fixed-point: a graph of floats becomes one of integers with a binary point --//
+//===- FixedPoint.cpp - --tw-fixed-point: converts a graph of floats to fixed point ----------------------===//
 //
 // Before, with formats="16,6":
 //   func @main(%w: tensor<64x10xf32> {tw_hls.value = dense<...>}, %x: tensor<4x64xf32>) -> tensor<4x10xf32> {
@@ -11,9 +11,10 @@
 //     %h = tw.add %r, %half     %s = tw.shift_right %h, %c18     %c = tw.minimum %s, %largest
 //     %y = tw.cast %c : (tensor<4x10xi34>) -> tensor<4x10xi16>       // * 2^-10
 //
-// Products, sums and what follows them are exact, in the width that the range of their values needs; a value is
-// rounded to its layer's format where it is multiplied again, read by several, or a result. The module gets `tw.fixed`:
-// the formats of inputs and results, and per rounding what range analysis says. What has no form is told at once.
+// Products, sums and the ops after them are exact, in the width that the range of their values needs. A value is
+// rounded to its layer's format if it is multiplied again, read several times, or a result. The module gets
+// `tw.fixed`: the formats of inputs and results, and the range analysis of each rounding. All ops without a
+// fixed-point form are reported together.
 //
 // Test: test/Graph/fixed-point.mlir
 //
@@ -47,12 +48,12 @@ std::string lineOf(Operation *op) {
   return file ? (file.getFilename().getValue() + ":" + Twine(file.getLine())).str() : "";
 }
 
-/// "fc1" of the weight "fc1.weight".
+/// Returns the layer of a weight: "fc1" for "fc1.weight".
 std::string layerOf(StringRef weight) {
   return weight.rsplit('.').second.empty() ? "" : weight.rsplit('.').first.str();
 }
 
-/// What a float value has become: elements that are known, or a number; neither where its op was refused.
+/// The replacement of a float value: known elements, or a number; neither if its op was refused.
 struct Entry {
   std::shared_ptr<Known> known;
   std::optional<Number> number;
@@ -63,7 +64,7 @@ public:
   Rewriter(func::FuncOp main, const Formats &formats)
       : main(main), formats(formats), builder(main.getContext()), arithmetic(builder) {}
 
-  /// False: `problems` says why.
+  /// Converts the function. Returns false if that is impossible; then `problems` has the reasons.
   bool run() {
     builder.setInsertionPointToStart(&main.front());
     convertArguments();
@@ -104,7 +105,7 @@ private:
       std::string text;
       if (isFloat(argument.getType())) {
         Number number;
-        // A weight that the caller gives has its layer's format, if none of its own.
+        // A weight that the caller passes has its layer's format if none is given for it.
         const StringRef called = name ? name.getValue() : "";
         const Format format = formats.named(called).value_or(formatOf(layerOf(called)));
         original[argument] = argument.getType();
@@ -124,7 +125,8 @@ private:
 
   const Known *known(Value value) { return values[value].known.get(); }
 
-  /// As a number, exact or not; what is known becomes a constant with at least `fraction` bits behind the point.
+  /// Returns a value as a number, exact or not. Known elements become a constant with at least
+  /// `fraction` bits behind the point.
   Number number(Value value, int fraction) {
     Entry &entry = values[value];
     if (entry.number)
@@ -142,7 +144,8 @@ private:
     return made;
   }
 
-  /// A weight that is multiplied: as wide as its layer's values, the point where its largest element lets it be.
+  /// Quantizes a weight that is multiplied: to the width of its layer's values, with the point
+  /// that its largest element allows.
   Quantized weightOf(const Known &weight, StringRef layer) {
     if (std::optional<Format> format = formats.named(weight.name))
       return quantizeWeight(weight, *format);
@@ -150,7 +153,7 @@ private:
     return quantize(weight, fractionFor(weight, width), width);
   }
 
-  /// In its layer's format; every reader gets the same one.
+  /// Returns a value in its layer's format, which is the same for every reader.
   Number rounded(Value value) {
     Number &number = *values[value].number;
     if (number.exact)
@@ -166,7 +169,7 @@ private:
     return result;
   }
 
-  /// A bit is left for what rounding adds.
+  /// Refuses widths above 63 bits; one bit is left for the addition in a rounding.
   void checkWidth(Operation *op, int width, StringRef layer) {
     constexpr int widest = 63;
     const std::string text =
@@ -204,7 +207,7 @@ private:
       if (!isFloat(operandType(operand)) && !isa<graph::CastOp>(op))
         return refuse(op, "floats and integers together have no form in fixed point");
       if (isFloat(operandType(operand)) && !values[operand].known && !values[operand].number)
-        return; // told already
+        return; // already reported
       all.push_back(values[operand].known);
     }
     if (auto result = evaluate(op, all)) {
@@ -234,7 +237,7 @@ private:
         .Default([&](auto) { refuse(op, "this op has no form in fixed point"); });
   }
 
-  /// Infinities have no form but as the bound of an extreme, NaN has none. `name`: of the weight.
+  /// Returns true for infinities, except as the bound of a maximum or minimum, and for NaN. `name`: of the weight.
   static bool hasNoNumber(Operation *op, ArrayRef<std::shared_ptr<Known>> operands, std::string &name) {
     const bool bound = isa<graph::MaximumOp, graph::MinimumOp>(op);
     for (const std::shared_ptr<Known> &known : operands)
@@ -246,7 +249,7 @@ private:
     return false;
   }
 
-  /// Of the float graph: arguments have other types by now.
+  /// Returns the type in the float graph: arguments already have other types.
   Type operandType(Value value) {
     auto found = original.find(value);
     return found == original.end() ? value.getType() : found->second;
@@ -256,7 +259,7 @@ private:
     SmallVector<int64_t> shape(cast<RankedTensorType>(operandType(op.getRhs())).getShape());
     const int64_t rank = shape.size(), depth = shape[rank - 2], columns = shape[rank - 1];
     const int64_t rows = cast<RankedTensorType>(op.getType()).getDimSize(rank - 2);
-    // A batch of matrices has results of its own.
+    // The results of a batch of matrices are separate.
     auto ofRight = [=](int64_t i) { return i / (depth * columns) * columns + i % columns; };
     auto ofLeft = [=](int64_t i) { return i / depth; };
     int64_t batches = 1;
@@ -278,7 +281,8 @@ private:
             [=](int64_t i) { return last ? i % filters : i / depth; });
   }
 
-  /// Sums of `depth` products: their range is that of the weights where those are known, else the worst.
+  /// Converts sums of `depth` products. Their range follows from the weights if these are
+  /// known; otherwise it is the worst.
   void product(Operation *op, Value lhs, Value rhs, int64_t depth, int64_t lefts,
                llvm::function_ref<int64_t(int64_t)> ofLeft, int64_t rights,
                llvm::function_ref<int64_t(int64_t)> ofRight) {
@@ -308,7 +312,7 @@ private:
     result.range = sums.range;
     result.error = sums.error;
     result.exact = true;
-    // Both sides have one type; the narrower is a wider one's value.
+    // Both sides get the same type: the narrower one is widened.
     const int operands = std::max(a.width(), b.width()), width = std::max(result.range.bits(), operands);
     a = arithmetic.aligned(a, a.fraction, operands);
     b = arithmetic.aligned(b, b.fraction, operands);
@@ -319,7 +323,7 @@ private:
     set(op->getResult(0), result);
   }
 
-  /// The layer that an input names when it is a weight that the caller gives.
+  /// Returns the layer that the name of an input gives, if the input is a weight that the caller passes.
   std::string nameOf(Value value) {
     while (Operation *op = value.getDefiningOp()) {
       if (!isa<graph::ReshapeOp, graph::PermuteOp, graph::BroadcastOp>(op))
@@ -359,7 +363,7 @@ private:
       product.layer = a.layer.empty() ? b.layer : a.layer;
       return set(op->getResult(0), product);
     }
-    // By one power of two only the point moves.
+    // A multiplication by a single power of two only moves the point.
     int exponent;
     const double first = weight->elements.front();
     if (weight->elements.size() == 1 && std::frexp(first, &exponent) == 0.5 &&
@@ -412,7 +416,7 @@ private:
   }
 
   void convertConcat(graph::ConcatOp op) {
-    // All in the format of the first layer.
+    // All parts get the format of the first layer.
     SmallVector<Value> parts;
     Number result;
     for (Value input : op.getInputs()) {
@@ -499,7 +503,7 @@ private:
     refuse(op, "conversions between floats and integers have no form in fixed point");
   }
 
-  /// sum / count: by a power of two the point moves, else it is multiplied by 1 / count.
+  /// Returns sum / count: by a power of two the point moves; otherwise the sum is multiplied by 1 / count.
   Number divided(Number sum, int64_t count) {
     sum.exact = true;
     if (llvm::isPowerOf2_64(count)) {
@@ -557,7 +561,7 @@ private:
   llvm::DenseMap<Value, Type> original;
 
 public:
-  SmallVector<Attribute> errors; ///< per float result the most that it is off
+  SmallVector<Attribute> errors; ///< for each float result, its largest error
 };
 
 struct FixedPoint : impl::FixedPointBase<FixedPoint> {

@@ -1,4 +1,4 @@
-//===- Formats.cpp - what a number of fixed point looks like ------------------------===//
+//===- Formats.cpp - fixed-point formats --------------------------------------------===//
 #include "lib/Graph/Fixed/Formats.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -11,7 +11,7 @@ constexpr llvm::StringLiteral roundings[] = {"AP_TRN",     "AP_TRN_ZERO",    "AP
                                              "AP_RND_INF", "AP_RND_MIN_INF", "AP_RND_CONV"};
 constexpr llvm::StringLiteral overflows[] = {"AP_WRAP", "AP_SAT", "AP_SAT_ZERO", "AP_SAT_SYM"};
 
-/// Wider ones have products that the reference's 64 bits do not hold.
+/// The products of wider formats do not fit the 64 bits of the target `reference`.
 constexpr int widest = 32;
 
 llvm::Error wrong(llvm::StringRef text, const llvm::Twine &why) {

@@ -1,4 +1,4 @@
-//===- Known.cpp - tensors whose elements the compiler has --------------------------===//
+//===- Known.cpp - tensors whose elements are known at compile time -----------------===//
 #include "lib/Graph/Fixed/Known.h"
 #include "dialects/Graph/Graph.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -11,13 +11,13 @@ namespace {
 
 using graph::BroadcastOp, graph::CastOp, graph::PermuteOp, graph::ReshapeOp;
 
-/// Row-major: one place after another.
+/// Advances to the next index in row-major order.
 void step(SmallVector<int64_t> &place, ArrayRef<int64_t> shape) {
   for (int64_t dim = shape.size() - 1; dim >= 0 && ++place[dim] == shape[dim]; --dim)
     place[dim] = 0;
 }
 
-/// The element that stands at `place` of a shape that `known` broadcasts to.
+/// Returns the element at index `place` of a shape to which `known` broadcasts.
 double elementAt(const Known &known, ArrayRef<int64_t> place) {
   const size_t missing = place.size() - known.shape.size();
   int64_t at = 0;

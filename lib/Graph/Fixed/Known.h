@@ -1,4 +1,4 @@
-//===- Known.h - tensors whose elements the compiler has ----------------------------===//
+//===- Known.h - tensors whose elements are known at compile time -------------------===//
 #ifndef TILEWRIGHT_GRAPH_FIXED_KNOWN_H
 #define TILEWRIGHT_GRAPH_FIXED_KNOWN_H
 
@@ -11,18 +11,18 @@
 
 namespace tilewright::fixed {
 
-/// Weights and constants of a float graph, and what is computed from such alone.
+/// A weight or constant of a float graph, or a value that is computed from these alone.
 struct Known {
   llvm::SmallVector<int64_t> shape;
   std::vector<double> elements; ///< row-major
-  std::string name;             ///< of the weight that it comes from; "" for constants
+  std::string name;             ///< of the weight from which it comes; "" for constants
 };
 
-/// The elements of an attribute of floats or integers; null: it has others.
+/// Returns the elements of an attribute of floats or integers; null for other attributes.
 std::shared_ptr<Known> knownOf(mlir::ElementsAttr value, llvm::StringRef name);
 
-/// What `op` makes of such operands; null where it is not one of the ops that are computed here: views, and the
-/// arithmetic that a normalization leaves behind.
+/// Returns the result of `op` on such operands; null if the op is not one of those that are computed here: views, and
+/// the arithmetic that remains of a normalization.
 std::shared_ptr<Known> evaluate(mlir::Operation *op, llvm::ArrayRef<std::shared_ptr<Known>> operands);
 
 } // namespace tilewright::fixed

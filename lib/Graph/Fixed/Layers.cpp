@@ -1,4 +1,4 @@
-//===- Layers.cpp - what range analysis says of each rounding ------------------------===//
+//===- Layers.cpp - results of range analysis for each rounding ----------------------===//
 #include "lib/Graph/Fixed/Layers.h"
 #include "tilewright/NumberText.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -9,9 +9,9 @@ using namespace mlir;
 namespace tilewright::fixed {
 namespace {
 
-/// "cannot overflow", or what happens where.
+/// Returns "cannot overflow", or what happens outside of which range.
 std::string verdictOf(const Number &exact, const Format &format, int needed) {
-  // What is rounded to the largest number of the format is still inside it.
+  // A value that is rounded to the largest number of the format does not overflow.
   const int by = exact.fraction - format.fraction();
   const Range allowed = rangeOf(format);
   auto rounded = [&](Wide value) {

@@ -1,4 +1,4 @@
-//===- Layers.h - what range analysis says of each rounding --------------------------===//
+//===- Layers.h - results of range analysis for each rounding ------------------------===//
 #ifndef TILEWRIGHT_GRAPH_FIXED_LAYERS_H
 #define TILEWRIGHT_GRAPH_FIXED_LAYERS_H
 
@@ -6,10 +6,10 @@
 
 namespace tilewright::fixed {
 
-/// An entry of `tw.fixed`'s layers: exact becomes `result` in `format`, at the user's `line`.
+/// Returns an entry of `tw.fixed`'s layers: `exact` becomes `result` in `format`, at the user's `line`.
 mlir::Attribute describeRounding(mlir::Builder &builder, const Number &exact, const Number &result,
                                  const Format &format, llvm::StringRef line);
-/// Of a weight whose given format does not hold all its elements.
+/// Returns an entry for a weight whose given format does not hold all its elements.
 mlir::Attribute describeWeight(mlir::Builder &builder, llvm::StringRef name, const Format &format);
 
 } // namespace tilewright::fixed

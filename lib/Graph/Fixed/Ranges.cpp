@@ -1,4 +1,4 @@
-//===- Ranges.cpp - between which integers a value lies -----------------------------===//
+//===- Ranges.cpp - ranges of the integers of fixed-point values --------------------===//
 #include "lib/Graph/Fixed/Ranges.h"
 #include <cmath>
 
@@ -18,7 +18,7 @@ Range operator*(Range a, Range b) {
   return {*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4)};
 }
 Range shifted(Range a, int by) {
-  // Beyond this nothing is computed: it is wider than any exact result may be.
+  // Nothing is computed beyond this: it is wider than any exact result may be.
   constexpr int most = 100;
   if (a.bits() + by > most)
     return Range::ofBits(most);
@@ -59,12 +59,12 @@ Wide roundedShift(Wide value, int by, Rounding rounding) {
 Quantized quantize(const Known &known, int fraction, int width) {
   Quantized made;
   made.fraction = fraction;
-  // Without a width of its own a weight has what its elements take; more than this is never asked for.
+  // A weight without a given width has the width that its elements need; no caller needs more than this.
   const Range fits = Range::ofBits(width ? width : 62);
   bool first = true;
   for (double element : known.elements) {
     const double scaled = std::nearbyint(std::ldexp(element, fraction));
-    // A double beyond the range is compared as such: it may not fit in the integer.
+    // A double beyond the range is compared as a double, because it may not fit in the integer.
     Wide integer = scaled >= double(fits.high) ? fits.high : scaled <= double(fits.low) ? fits.low : Wide(scaled);
     made.saturates |= scaled > double(fits.high) || scaled < double(fits.low);
     made.integers.push_back(int64_t(integer));

@@ -1,6 +1,6 @@
-//===- Ranges.h - between which integers a value lies -------------------------------===//
+//===- Ranges.h - ranges of the integers of fixed-point values ----------------------===//
 //
-// All of it is exact: a range of integers that stand for value * 2^fraction. What cannot overflow is proved by these,
+// Ranges are exact: they are ranges of the integers that represent value * 2^fraction. They prove what cannot overflow,
 // from the formats of the inputs and the elements of the weights.
 //
 //===----------------------------------------------------------------------===//
@@ -19,7 +19,7 @@ struct Range {
   Wide low = 0, high = 0;
 
   static Range ofBits(int bits) { return {-(Wide(1) << (bits - 1)), (Wide(1) << (bits - 1)) - 1}; }
-  /// Bits of the narrowest signed integer that holds all of it.
+  /// Returns the bits of the narrowest signed integer that holds the whole range.
   int bits() const;
   Wide magnitude() const { return std::max(-low, high); }
   bool holds(Range other) const { return low <= other.low && other.high <= high; }
@@ -29,33 +29,33 @@ struct Range {
 Range operator+(Range a, Range b);
 Range operator-(Range a, Range b);
 Range operator*(Range a, Range b);
-/// Of a * 2^by.
+/// Returns the range of a * 2^by.
 Range shifted(Range a, int by);
 
-/// What a format's integers may be: of SatSym one fewer.
+/// Returns the range of a format's integers; with SatSym it has one number less.
 Range rangeOf(const Format &format);
-/// `value` without its last `by` bits, rounded.
+/// Returns `value` without its last `by` bits, rounded.
 Wide roundedShift(Wide value, int by, Rounding rounding);
 
-/// Elements of a weight as integers * 2^-fraction.
+/// The elements of a weight as integers * 2^-fraction.
 struct Quantized {
   std::vector<int64_t> integers;
   int width = 0, fraction = 0;
   Range range;
-  double error = 0;       ///< the largest difference of an element
-  bool saturates = false; ///< an element lies outside the format
+  double error = 0;       ///< the largest error of an element
+  bool saturates = false; ///< an element is outside of the format
 };
 
-/// To the nearest integers, ties to even; `width` bits or, where that is 0, as many as they take.
+/// Rounds to the nearest integers, ties to even, of `width` bits or, if `width` is 0, as many as they need.
 Quantized quantize(const Known &known, int fraction, int width);
-/// The most bits behind the point with which `width` bits hold every element.
+/// Returns the largest number of bits behind the point with which `width` bits hold every element.
 int fractionFor(const Known &known, int width);
 
-/// Sums of products of an input in `input` with the weights that one result sees. `resultOf` says which of `results`
-/// an element belongs to.
+/// The range of sums of products of an input in the range `input` with the weights of one result. `resultOf` returns to
+/// which of the `results` an element belongs.
 struct SumRange {
   Range range;      ///< of all results, and of 0, from which sums start
-  double error = 0; ///< the most that a result is off, in real numbers
+  double error = 0; ///< the largest error of a result, in real numbers
 };
 SumRange sumOfProducts(const Known &known, const Quantized &weights, int64_t results,
                        llvm::function_ref<int64_t(int64_t)> resultOf, Range input, double inputUnit, double inputError);

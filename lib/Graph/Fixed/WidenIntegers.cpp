@@ -1,4 +1,4 @@
-//===- WidenIntegers.cpp - --tw-widen-integers: integers of any width in those that memory has ---------//
+//===- WidenIntegers.cpp - --tw-widen-integers: integers of any width to 8, 16, 32 or 64 bits ----------===//
 //
 // Before:
 //   %m = tw.matmul %x, %w : (tensor<4x64xi10>, tensor<64x10xi10>) -> tensor<4x10xi27>
@@ -9,8 +9,8 @@
 //   %c = tw.cast %m : (tensor<4x10xi32>) -> tensor<4x10xi16>
 //   %l = tw.shift_left %c, %6      %y = tw.shift_right %l, %6 : tensor<4x10xi16>      // ten bits and their sign
 //
-// Hardware has integers of every width, programs of 8, 16, 32 and 64 bits. Of a graph that --tw-fixed-point has made
-// the values are the same: only conversions to fewer bits wrap around there, and these still do.
+// Hardware has integers of every width, programs have 8, 16, 32 and 64 bits. In a graph from --tw-fixed-point the
+// values do not change: only conversions to fewer bits wrap around there, and they still do.
 //
 // Test: test/Graph/widen-integers.mlir
 //
@@ -33,7 +33,7 @@ int widthOf(Type type) {
   return integer && integer.isSignless() ? integer.getWidth() : 0;
 }
 
-/// Of 8, 16, 32 and 64 the first that holds `width` bits; other widths stay.
+/// Returns the first of 8, 16, 32 and 64 that holds `width` bits; other widths are returned unchanged.
 int containerOf(int width) {
   for (int container : {8, 16, 32, 64})
     if (width > 1 && width <= container)
@@ -56,7 +56,7 @@ struct WidenIntegers : impl::WidenIntegersBase<WidenIntegers> {
       if (op != function)
         ops.push_back(op);
     });
-    // Widths that a conversion is to wrap around to, of the types before.
+    // The widths to which conversions wrap around, by the types before widening.
     llvm::DenseMap<Operation *, int> wraps;
     for (Operation *op : ops)
       if (auto cast = dyn_cast<graph::CastOp>(op)) {
@@ -90,7 +90,7 @@ private:
     op.setValueAttr(value.mapValues(type.getElementType(), [&](const APInt &element) { return element.sext(width); }));
   }
 
-  /// Sums of narrower integers: programs have the operands in the type of the sum.
+  /// For sums of narrower integers, programs have the operands in the type of the sum.
   static void widenOperands(Operation *op) {
     const int width = widthOf(op->getResult(0).getType());
     OpBuilder builder(op);
