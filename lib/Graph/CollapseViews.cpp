@@ -14,7 +14,7 @@
 //
 // An op that reads a reshape is computed in the lower rank of the reshape's input if its other operands are available
 // in that rank too: a reshape of a dense tensor is free. A first walk down moves reshapes behind the ops that read
-// them. A walk up moves the remaining ones in front of the ops that they read. A second walk down lets the two meet.
+// them. A walk up moves the remaining ones in front of the ops that they read. A second walk down lets the two cancel.
 // Permutes and slices are not dense tensors and are left unchanged.
 //
 // Test: test/Graph/collapse-views.mlir

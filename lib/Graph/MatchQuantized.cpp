@@ -204,8 +204,8 @@ private:
                             builder.getDenseI64ArrayAttr(dims), /*keepdim=*/true);
   }
 
-  /// Returns sum (a - za) (b - zb), from sum a b, the number of terms `count`, the sums of b if za is not 0, and
-  /// the sums of a if zb is not 0.
+  /// Returns sum (a - za) (b - zb), from sum a b, the number of terms `count`, the sums of b if za is not 0, and the
+  /// sums of a if zb is not 0.
   Value corrected(Value sum, Value za, Value zb, int64_t count, function_ref<Value()> sumOfA,
                   function_ref<Value()> sumOfB) {
     // Terms that depend on the columns alone stay together: for a parameter they are computed once.

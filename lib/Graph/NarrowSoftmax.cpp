@@ -31,8 +31,7 @@ namespace {
 
 RankedTensorType softmaxType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// Returns the gathers that read `softmax`, if it has no other readers and they read few of its elements; otherwise
-/// none.
+/// Returns the gathers that read `softmax` if it has no other readers and they read few of its elements; else none.
 SmallVector<GatherOp> onlyGathers(SoftmaxOp softmax) {
   SmallVector<GatherOp> gathers;
   SmallVector<AffineExpr> sizes = sizesOf(softmaxType(softmax));
@@ -96,7 +95,7 @@ private:
                             builder.getDenseI64ArrayAttr({int64_t(softmax.getDim())}), builder.getUnitAttr());
   }
 
-  /// Emits a op b, with b broadcast to the shape of a.
+  /// Emits `a op b`, with `b` broadcast to the shape of `a`.
   template <typename Op> Value binary(Value a, Value b) { return Op::create(builder, loc, a.getType(), a, b); }
 
   SoftmaxOp softmax;

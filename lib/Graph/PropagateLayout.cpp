@@ -11,11 +11,11 @@
 //   %3 = tw.convolution %2, %v' {tw.channels_last} : ...
 //
 // Every convolution is converted to channels-last, and a permute of its result restores the user's order. An
-// argument that is stored in channels-last memory has such a permute too. These permutes then sink through ops
-// that can be computed in the other order as well (elementwise ops, pooling, reductions, pads, slices,
-// concatenations, softmax, indexing), until they reach the permute in front of the next convolution and cancel. A
-// walk from the end then moves permutes that only an elementwise op separates from its operands. 1-D convolutions
-// become 2-D convolutions of height 1.
+// argument that is stored in channels-last memory has such a permute too. These permutes then sink through ops that
+// can be computed in the other order as well (elementwise ops, pooling, reductions, pads, slices, concatenations,
+// softmax, indexing), until they reach the permute in front of the next convolution and cancel. A walk from the end
+// then moves permutes that only an elementwise op separates from its operands. 1-D convolutions become 2-D
+// convolutions of height 1.
 //
 // Test: test/Graph/propagate-layout.mlir
 //
@@ -380,8 +380,8 @@ private:
         from.replaceAllUsesWith(seenByUser(op.getLoc(), to, back));
   }
 
-  /// Dimensions that are adjacent in both orders may be merged before the permute instead of after
-  /// it. Any dimension may be split.
+  /// Dimensions that are adjacent in both orders may be merged before the permute instead of after it. Any
+  /// dimension may be split.
   void sinkReshape(ReshapeOp op, Value input, ArrayRef<int64_t> order) {
     LayoutSizes from = laidOutSizes(op.getInput()), to = laidOutSizes(op.getResult());
     SmallVector<ReshapeGroup> groups = reshapeGroups(from, to);
@@ -413,8 +413,8 @@ private:
     op.getResult().replaceAllUsesWith(seenByUser(op.getLoc(), reshaped(op.getLoc(), input, regrouped), back));
   }
 
-  /// Indexed dimensions that are adjacent in the user's order must be adjacent, in the same
-  /// sequence, in the other order too.
+  /// Indexed dimensions that are adjacent in the user's order must be adjacent, in the same sequence, in the
+  /// other order too.
   void sinkTake(TakeOp op, Value input, ArrayRef<int64_t> order) {
     const int64_t first = op.getDim(), count = op.getIndices().size(), place = order[first];
     const int64_t chosen = laidOutType(op.getResult()).getRank() - (int64_t(order.size()) - count);

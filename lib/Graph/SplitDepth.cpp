@@ -18,9 +18,9 @@
 // result's gradient that its taps reach are concatenated as filters. With a stride along the depth it sums over the
 // planes of the result instead.
 //
-// Not split: depthwise convolutions (their loops are over channels), windows of more than 16 planes, a
-// symbolic depth whose relation to the result's depth is not constant, and a symbolic depth and batch together
-// (their product is not a size).
+// Not split: depthwise convolutions (their loops are over channels), windows of more than 16 planes, a symbolic
+// depth whose relation to the result's depth is not constant, and a symbolic depth and batch together (their
+// product is not a size).
 //
 // Test: test/Graph/split-depth.mlir
 //
@@ -180,8 +180,8 @@ private:
     return ConcatOp::create(builder, loc, typeOf(sizes, values.front()), values, dim);
   }
 
-  /// Permutes a value: dimension i of the result is dimension order[i] of the value. Dimensions that
-  /// stay adjacent are moved as one.
+  /// Permutes a value: dimension i of the result is dimension order[i] of the value. Dimensions that stay adjacent
+  /// are moved as one.
   Value turned(Value value, ArrayRef<int64_t> wanted) {
     SmallVector<int64_t> order(wanted);
     if (auto inner = value.getDefiningOp<PermuteOp>()) {
@@ -221,8 +221,8 @@ private:
     return reshaped(value, {sizes[0] * sizes[1], sizes[2], sizes[3], sizes[4]});
   }
 
-  /// Returns `value` with enough planes of zeros around it that all taps read inside of it;
-  /// null if the number is unknown.
+  /// Returns `value` with enough planes of zeros around it that all taps read inside of it; null if the
+  /// number is unknown.
   Value surrounded(Value value, const Planes &planes, int64_t &before) {
     Sizes sizes = sizesOfValue(value);
     const int64_t least = *llvm::min_element(planes.firsts), most = *llvm::max_element(planes.firsts);

@@ -52,8 +52,8 @@ bool isComputation(Operation *op) {
          isa<tensor::PadOp, tensor::InsertSliceOp>(op);
 }
 
-/// Returns the op of @main that uses a value: `user`, or the op whose body contains it (the body
-/// of a gather reads its source).
+/// Returns the op of @main that uses a value: `user`, or the op whose body contains it (the body of a gather
+/// reads its source).
 Operation *inMain(Operation *user, func::FuncOp main) { return main.getBody().front().findAncestorOpInBlock(*user); }
 
 /// Returns `size`; a symbolic size counts as 128.
@@ -227,9 +227,9 @@ private:
     return true;
   }
 
-  /// Returns true if `op` is elementwise, does little arithmetic, and only a scatter of whole rows reads its
-  /// result (the rows of an embedding bag's table). Then no row needs to be stored. The scatter is one task,
-  /// which reads as much either way.
+  /// Returns true if `op` is elementwise, does little arithmetic, and only a scatter of whole rows reads its result
+  /// (the rows of an embedding bag's table). Then no row needs to be stored. The scatter is one task, which reads as
+  /// much either way.
   bool makesRowsOf(Operation *op, ArrayRef<Operation *> members) {
     auto scatter = members.size() == 1 ? dyn_cast<ScatterOp>(members.front()) : nullptr;
     auto generic = dyn_cast<linalg::GenericOp>(op);
@@ -273,9 +273,9 @@ private:
     return rows >= enough;
   }
 
-  /// Returns true if the products of the kernel and `op` have results of one type, are not too many, and
-  /// have enough tiles for many threads. The op that combines the results then finds their tiles in the
-  /// cache, and none is written to memory.
+  /// Returns true if the products of the kernel and `op` have results of one type, are not too many, and have enough
+  /// tiles for many threads. The op that combines the results then finds their tiles in the cache, and none is
+  /// written to memory.
   bool multipliesBeside(Operation *op, ArrayRef<Operation *> members) const {
     constexpr int64_t tileRows = 128, tileColumns = 64, enough = 16;
     auto type = cast<ShapedType>(op->getResult(0).getType());
@@ -304,8 +304,7 @@ private:
     return product;
   }
 
-  /// Returns true if `op` has much work and enough rows for many threads, but the kernel of
-  /// `together` has too few rows.
+  /// Returns true if `op` has much work and rows for many threads, but the kernel of `together` has too few rows.
   static bool leavesThreadsIdle(Operation *op, ArrayRef<Operation *> together, const RowMap &rows) {
     constexpr int64_t much = 32768, enough = 8;
     auto structured = dyn_cast<linalg::LinalgOp>(op);
@@ -335,9 +334,9 @@ private:
     return false;
   }
 
-  /// With many rows there are enough tiles for the threads without tiling the columns. Each tile reads the
-  /// weights once for many rows, and its result, if it has few columns, stays in the second-level cache
-  /// for the row reduction after it.
+  /// With many rows there are enough tiles for the threads without tiling the columns. Each tile reads the weights
+  /// once for many rows, and its result, if it has few columns, stays in the second-level cache for the row
+  /// reduction after it.
   static constexpr int64_t rowsToSpan = 1024;
   bool affordsWholeRows(Operation *contraction, int64_t numRows) const {
     auto type = cast<ShapedType>(contraction->getResult(0).getType());
@@ -405,8 +404,8 @@ private:
     }
   }
 
-  /// Returns true if a path leads from `op` through an op outside of the candidate kernel back into
-  /// it. Joining would make a cycle.
+  /// Returns true if a path leads from `op` through an op outside of the candidate kernel back into it. Joining
+  /// would make a cycle.
   bool reachesThroughOthers(Operation *op, int64_t candidate) {
     SmallVector<Operation *> stack;
     llvm::DenseSet<Operation *> seen;

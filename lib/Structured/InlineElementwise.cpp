@@ -74,8 +74,8 @@ bool readsBroadcastsAlone(linalg::GenericOp op) {
   });
 }
 
-/// Returns true if both ops pass over the same elements in the same order, and the function
-/// returns the producer's result.
+/// Returns true if both ops pass over the same elements in the same order, and the enclosing function returns the
+/// producer's result too.
 bool isReturnedToo(OpOperand &operand, linalg::GenericOp producer, linalg::GenericOp consumer) {
   if (consumer.getNumReductionLoops() > 0 || producer.getNumReductionLoops() > 0 || finishesContraction(producer) ||
       llvm::count(consumer->getOperands(), operand.get()) > 1 ||
@@ -118,17 +118,17 @@ bool shouldInline(OpOperand &operand, linalg::GenericOp producer, linalg::Generi
     return !(recomputed && cost.expensive);
   if (isReturnedToo(operand, producer, consumer))
     return true; // another result of the consumer
-  // Cheap producers with at most one operand are computed by each user: casts, masks from indices,
-  // scalings. Producers that read almost nothing (a class against a target) may have more ops: writing and
-  // reading the result would cost more.
+  // Cheap producers with at most one operand are computed by each user: casts, masks from indices, scalings.
+  // Producers that read almost nothing (a class against a target) may have more ops: writing and reading the result
+  // would cost more.
   if (!cost.expensive && cost.work <= 8 && !recomputed && readsBroadcastsAlone(producer) && !isFixed(operand.get()))
     return true;
   return !cost.expensive && cost.ops <= 4 && producer.getNumDpsInputs() <= 1 && !finishesContraction(producer);
 }
 
-/// Returns `merged` without the results that the fusion kept of the producer although no op reads them.
-/// Over reduction loops they would be invalid. Returns null if they are read (except by `replaced`, which
-/// will be erased) or bound a loop.
+/// Returns `merged` without the results that the fusion kept of the producer although no op reads them. Over
+/// reduction loops they would be invalid. Returns null if they are read (except by `replaced`, which will be erased)
+/// or bound a loop.
 linalg::GenericOp withoutKeptResults(IRRewriter &rewriter, linalg::GenericOp merged, unsigned kept,
                                      Operation *replaced) {
   SmallVector<AffineMap> maps = merged.getIndexingMapsArray();
@@ -189,8 +189,8 @@ struct InlineElementwise : impl::InlineElementwiseBase<InlineElementwise> {
             continue;
           auto merged = cast<linalg::GenericOp>(fused->fusedOp);
           unsigned kept = merged->getNumResults() - consumer->getNumResults();
-          // If the consumer reads the producer twice, a kept result would be both an operand
-          // and a result of the merged op.
+          // If the consumer reads the producer twice, a kept result would be both an operand and a result
+          // of the merged op.
           if (kept && (merged.getNumReductionLoops() > 0 || !returned)) {
             linalg::GenericOp smaller = withoutKeptResults(rewriter, merged, kept, consumer);
             if (!smaller) {

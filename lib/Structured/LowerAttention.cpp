@@ -42,8 +42,8 @@ static Value attentionMask(Lowering &l, Value mask, Type f) {
   return l.reshaped(tensor, own, sizes);
 }
 
-/// Returns true if the rows of a head (dimension 2) precede its columns (3), as kernels require. Heads
-/// and batches may be anywhere.
+/// Returns true if the rows of a head (dimension 2) precede its columns (3), as kernels require. Heads and batches
+/// may be anywhere.
 static bool hasRowsBeforeColumns(ArrayRef<int64_t> positions) { return positions[2] < positions[3]; }
 
 /// Returns an operand whose canonical dimension d is dimension `permutation[d]` of the base. Permutes of heads and
@@ -62,8 +62,8 @@ static Value attentionOperand(Lowering &l, Value graphValue, SmallVector<int64_t
   return read.base;
 }
 
-/// Returns the positions of the result's dimensions in memory: those of the only permute that reads it, if
-/// kernels can write that layout.
+/// Returns the positions of the result's dimensions in memory: those of the only permute that reads it, if kernels can
+/// write that layout.
 static SmallVector<int64_t> resultPermutation(Value result) {
   SmallVector<int64_t> positions{0, 1, 2, 3};
   auto permute = result.hasOneUse() ? dyn_cast<graph::PermuteOp>(*result.user_begin()) : graph::PermuteOp();

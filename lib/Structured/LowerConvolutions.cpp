@@ -9,9 +9,9 @@
 //   %1 = linalg.conv_2d_nhwc_hwcf ins(%p, %w) outs(%0)
 //
 // Grouped 2-D convolutions are in LowerGroupedConvolutions.cpp, transposed convolutions in
-// LowerTransposedConvolutions.cpp, and gradients of weights in LowerWeightGradients.cpp. Other
-// convolutions (channels-first, 3-D, unknown sizes of the weight) become a linalg.generic with the input
-// map `o * stride + k * dilation`.
+// LowerTransposedConvolutions.cpp, and gradients of weights in LowerWeightGradients.cpp. Other convolutions
+// (channels-first, 3-D, unknown sizes of the weight) become a linalg.generic with the input map `o * stride
+// + k * dilation`.
 //
 // Test: test/Structured/lower-convolutions.mlir
 //

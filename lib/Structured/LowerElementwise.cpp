@@ -40,8 +40,8 @@ static bool isDiscrete(Operation *op) {
              QuantizeOp>(op);
 }
 
-/// Returns true for discrete ops, and for other ops that make a decision by their input:
-/// arg_reduce, sort, casts to integers.
+/// Returns true for discrete ops, and for other ops that make a decision by their input: arg_reduce, sort,
+/// casts to integers.
 static bool decidesByInput(Operation *op) {
   if (isDiscrete(op) || isa<graph::ArgReduceOp, graph::SortOp>(op))
     return true;
@@ -69,8 +69,7 @@ static Value dequantized(OpBuilder &b, Location loc, graph::DequantizeOp op, Val
   return arith::MulFOp::create(b, loc, difference, in[1], contractFlag(b));
 }
 
-/// Quantizes to a byte. For NaN, maxnum and minnum return the bound, so that the conversion to an integer gets a
-/// number.
+/// Quantizes to a byte. For NaN, maxnum and minnum return the bound, so that only numbers are converted to integers.
 static Value quantized(OpBuilder &b, Location loc, graph::QuantizeOp op, ValueRange in) {
   auto flags = contractFlag(b);
   int64_t low = op.getLow(), high = op.getHigh();

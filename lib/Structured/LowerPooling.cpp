@@ -62,9 +62,9 @@ struct Pooling {
     SmallVector<AffineExpr> sizes(inputSizes);
     for (unsigned i = 0; i < kernel.size(); ++i) {
       unsigned at = firstSpatial + i;
-      // The end of the last window. It is beyond the padding in ceil mode, and before it if the windows
-      // do not fit evenly. The window begins inside the image, so if the sizes are unknown it reaches at
-      // most its own length beyond it.
+      // The end of the last window. It is beyond the padding in ceil mode, and before it if the windows do not
+      // fit evenly. The window begins inside the image, so if the sizes are unknown it reaches at most its own
+      // length beyond it.
       int64_t reach = (window[i] - 1) * dilation[i];
       AffineExpr end = (outSizes[at] - 1) * stride[i] + reach + 1;
       auto beyond = dyn_cast<AffineConstantExpr>(graph::canonicalSize(end - inputSizes[at] - padding[i]));
@@ -158,8 +158,8 @@ LogicalResult lowerMaxPool(Lowering &l, graph::MaxPoolOp op) {
   return success();
 }
 
-/// Computes how many elements each window counts, for the spatial dimensions of the result, in the type `f` of the
-/// sums.
+/// Computes how many elements each window counts, for the spatial dimensions of the result, in the type
+/// `f` of the sums.
 Value windowCounts(Pooling &pool, bool countsPadding, Type f) {
   Lowering &l = pool.l;
   SmallVector<AffineExpr> plane(ArrayRef(pool.outSizes).slice(pool.firstSpatial, pool.kernel.size()));

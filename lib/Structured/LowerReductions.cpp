@@ -159,8 +159,8 @@ static int64_t partsOf(int64_t elements) {
 }
 
 /// Combines all elements to one, first in each part and then over the parts, because one row would be one
-/// thread's work. The parts are the leading dimensions, or pieces of a line. Returns null if the tensor
-/// is small or has unknown sizes.
+/// thread's work. The parts are the leading dimensions, or pieces of a line. Returns null if the tensor is small
+/// or has unknown sizes.
 static Value reduceInParts(Lowering &l, Combine kind, Value graphValue, RankedTensorType type, Type accumulator,
                            bool isUnsigned, RowBody body) {
   constexpr int64_t much = 65536;
@@ -192,11 +192,11 @@ static Value reduceInParts(Lowering &l, Combine kind, Value graphValue, RankedTe
                      [](OpBuilder &, Location, ValueRange in) { return in[0]; });
 }
 
-/// Two stages of a reduction whose reduced dimensions precede long kept ones (the channels of a batch norm, the
-/// bias of a linear layer's gradient). Its rows are columns of the tensor, and a thread would read a few elements
-/// of each line. Instead the last reduced dimensions, `inner`, are reduced first, by whole lines, and then the
-/// remaining ones, `outer` (as dimensions of the first result). std::nullopt if there are enough rows in front,
-/// or only one reduced dimension.
+/// Two stages of a reduction whose reduced dimensions precede long kept ones (the channels of a batch norm, the bias
+/// of a linear layer's gradient). Its rows are columns of the tensor, and a thread would read a few elements of each
+/// line. Instead the last reduced dimensions, `inner`, are reduced first, by whole lines, and then the remaining
+/// ones, `outer` (as dimensions of the first result). std::nullopt if there are enough rows in front, or only one
+/// reduced dimension.
 struct ColumnStages {
   SmallVector<int64_t> inner, outer;
 };

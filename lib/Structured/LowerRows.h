@@ -22,8 +22,8 @@ struct Rows {
 
   /// Combines body(inputs) along the rows, in `accumulator`.
   mlir::Value reduce(Combine kind, mlir::Type accumulator, llvm::ArrayRef<Read> inputs, bool isUnsigned, RowBody body);
-  /// Does the same with several accumulators: body(inputs, accumulators) returns their next
-  /// values, beginning with `starts`.
+  /// Does the same with several accumulators: body(inputs, accumulators) returns their next values,
+  /// beginning with `starts`.
   llvm::SmallVector<mlir::Value> fold(llvm::ArrayRef<mlir::TypedAttr> starts, llvm::ArrayRef<Read> inputs,
                                       BodyBuilder body);
   /// Computes one element for each row, from tensors of rows.

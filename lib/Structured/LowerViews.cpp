@@ -38,8 +38,8 @@ Value extractInside(OpBuilder &b, Location at, Value tensor, SmallVector<Value> 
   return inside ? arith::SelectOp::create(b, at, inside, read, otherwise).getResult() : read;
 }
 
-/// Pads a tensor with `value` by an elementwise op. Each element of the source is read at its
-/// index; padding reads nothing.
+/// Pads a tensor with `value` by an elementwise op. Each element of the source is read at its index;
+/// padding reads nothing.
 static Value paddedRows(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes, ArrayRef<OpFoldResult> low,
                         ArrayRef<AffineExpr> paddedSizes, TypedAttr value) {
   Type element = cast<RankedTensorType>(tensor.getType()).getElementType();

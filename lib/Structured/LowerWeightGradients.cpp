@@ -162,8 +162,8 @@ private:
     return l.reshaped(l.contract(lhs, rhs, maps, sizes, accumulator, name), sizes, partSizes());
   }
 
-  /// Returns images x out... x [groups] x kernel... x channels: the input that each tap reads, zero outside of the
-  /// image.
+  /// Returns images x out... x [groups] x kernel... x channels: the input that each tap reads, zero
+  /// outside of the image.
   Value patches(Value input, AffineExpr images) {
     bool grouped = conv.groups > 1;
     unsigned d = conv.spatial, firstTap = 1 + d + grouped;
@@ -205,8 +205,8 @@ private:
     });
   }
 
-  /// Depthwise: returns kernel x channels, each element the sum of input times gradient over
-  /// the images and their pixels.
+  /// Depthwise: returns kernel x channels, each element the sum of input times gradient over the images
+  /// and their pixels.
   Value reducedTaps() {
     unsigned d = conv.spatial, channel = d, image = d + 1, place = d + 2;
     Value input = conv.pad(op.getInput()), grad = l.tensor(op.getGrad());

@@ -1,8 +1,8 @@
 //===- Lowering.h - shared state of the graph-to-structured lowerings --------===//
 //
-// One ordered walk lowers a function. For each tw value the lowering records how it is read. Permutes,
-// broadcasts and unit dimensions do not become ops: they are part of the indexing maps of their readers, until
-// an op needs the tensor itself.
+// One ordered walk lowers a function. For each tw value the lowering records how it is read. Permutes, broadcasts
+// and unit dimensions do not become ops: they are part of the indexing maps of their readers, until an op needs
+// the tensor itself.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_STRUCTURED_LOWERING_H
@@ -16,17 +16,17 @@
 
 namespace tilewright::structured {
 
-/// The type in which a tw element is stored: i8 for booleans, signless integers for unsigned
-/// ones, otherwise the same type.
+/// The type in which a tw element is stored: i8 for booleans, signless integers for unsigned ones,
+/// otherwise the same type.
 mlir::Type storageType(mlir::Type elementType);
-/// The type in which a tw element is computed: f32 for narrower floats, i1 for booleans,
-/// signless integers for unsigned ones.
+/// The type in which a tw element is computed: f32 for narrower floats, i1 for booleans, signless integers
+/// for unsigned ones.
 mlir::Type computeType(mlir::Type elementType);
 /// The type in which sums accumulate: f32 for floats of up to 32 bits, otherwise the stored type.
 mlir::Type accumulatorType(mlir::Type elementType);
 
-/// How element (d0, d1, ...) of a value is read: base[map(d0, d1, ...)], or `splat` for all
-/// elements if there is no base.
+/// How element (d0, d1, ...) of a value is read: base[map(d0, d1, ...)], or `splat` for all elements if
+/// there is no base.
 struct Read {
   mlir::Value base;
   mlir::AffineMap map;
@@ -36,8 +36,8 @@ struct Read {
   bool asRounded = false; // fusion may not drop the element's rounding: a decision depends on it
 };
 
-/// Builds the body of a generic. It gets the inputs' elements in their compute types and the
-/// outputs' elements as stored.
+/// Builds the body of a generic. It gets the inputs' elements in their compute types and the outputs'
+/// elements as stored.
 using BodyBuilder = llvm::function_ref<llvm::SmallVector<mlir::Value>(
     mlir::OpBuilder &, mlir::Location, mlir::ValueRange inputs, mlir::ValueRange outputs)>;
 
@@ -46,8 +46,8 @@ class Lowering {
 public:
   Lowering(mlir::func::FuncOp function, mlir::Block &body);
 
-  /// Elementwise ops whose result reaches a decision through elementwise ops alone. Their
-  /// roundings are kept (deciders()).
+  /// Elementwise ops whose result reaches a decision through elementwise ops alone. Their roundings are
+  /// kept (deciders()).
   llvm::DenseSet<mlir::Operation *> decide;
 
   /// The builder inserts after everything lowered so far; `loc` and `name` are those of the op that is being lowered.
@@ -62,8 +62,8 @@ public:
   Read read(mlir::Value graphValue, mlir::AffineMap iterationToValue);
   /// Returns how an iteration space of these sizes reads the graph value with numpy's broadcasting.
   Read readBroadcast(mlir::Value graphValue, llvm::ArrayRef<mlir::AffineExpr> sizes);
-  /// Returns the value as a tensor of its own shape. Builds it if so far the value is only a
-  /// way of reading another tensor.
+  /// Returns the value as a tensor of its own shape. Builds it if so far the value is only a way of
+  /// reading another tensor.
   mlir::Value tensor(mlir::Value graphValue);
   /// Returns the read of a structured tensor through a map.
   static Read of(mlir::Value tensor, mlir::AffineMap map);
@@ -92,8 +92,7 @@ public:
   mlir::linalg::GenericOp generic(llvm::ArrayRef<Read> inputs, mlir::ValueRange outputs,
                                   llvm::ArrayRef<mlir::AffineMap> outputMaps,
                                   llvm::ArrayRef<mlir::utils::IteratorType> iterators, BodyBuilder body);
-  /// Creates an all-parallel generic into an empty tensor of these sizes and stored type; the body returns stored
-  /// values.
+  /// Creates an all-parallel generic into an empty tensor. The body returns values of the type `storage`.
   mlir::Value elementwise(llvm::ArrayRef<mlir::AffineExpr> sizes, mlir::Type storage, llvm::ArrayRef<Read> inputs,
                           BodyBuilder body);
   /// Creates a linalg.contract into zeros of these sizes. `maps` are those of both factors and of the result.
@@ -102,8 +101,8 @@ public:
                        llvm::ArrayRef<mlir::NamedAttribute> attributes);
   /// Copies the elements that `read` describes into a separate tensor.
   mlir::Value copied(llvm::ArrayRef<mlir::AffineExpr> sizes, mlir::Type storage, const Read &read);
-  /// Rounds accumulators (a structured tensor of a compute type) to the stored form of
-  /// `elementType` if the types differ.
+  /// Rounds accumulators (a structured tensor of a compute type) to the stored form of `elementType` if
+  /// the types differ.
   mlir::Value rounded(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> sizes, mlir::Type elementType);
   /// Returns the same elements in row-major order with other sizes.
   mlir::Value reshaped(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> from, llvm::ArrayRef<mlir::AffineExpr> to);
@@ -146,8 +145,8 @@ mlir::Value splatConstant(mlir::OpBuilder &b, mlir::Location loc, mlir::TypedAtt
 mlir::Value floatConstant(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, double value);
 mlir::Value intConstant(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, int64_t value);
 
-/// Emits the scalar computation of an elementwise op on elements in compute types. Returns null if the table does not
-/// have the op. `elementType` is the graph's type of the operands.
+/// Emits the scalar computation of an elementwise op on elements in compute types. Returns null for unsupported ops.
+/// `elementType` is the graph's type of the operands.
 mlir::Value elementwiseScalar(mlir::OpBuilder &b, mlir::Location loc, mlir::Operation *op, mlir::ValueRange args,
                               mlir::Type elementType);
 mlir::Value floatScalar(mlir::OpBuilder &b, mlir::Location loc, mlir::Operation *op, mlir::ValueRange args);
@@ -183,9 +182,9 @@ mlir::Value contracted(Lowering &l, const Factor &lhs, const Factor &rhs, mlir::
 //===----------------------------------------------------------------------===//
 
 mlir::LogicalResult lowerElementwise(Lowering &l, mlir::Operation *op);
-/// Returns the elementwise ops whose roundings a decision depends on: a comparison, a conversion to integers,
-/// the index of an extreme element. A sum that differs from eager's by one rounding is correct, but a
-/// decision is either eager's or wrong.
+/// Returns the elementwise ops whose roundings a decision depends on: a comparison, a conversion to integers, the
+/// index of an extreme element. A sum that differs from eager's by one rounding is correct, but a decision is either
+/// eager's or wrong.
 llvm::DenseSet<mlir::Operation *> deciders(mlir::Block &graph);
 mlir::LogicalResult lowerSource(Lowering &l, mlir::Operation *op);
 mlir::LogicalResult lowerView(Lowering &l, mlir::Operation *op);

@@ -11,8 +11,8 @@
 // compute element by element, so that a tile reads only its own elements. Each tile must make a separate part of the
 // result. Only kernels of linalg.generic without contractions are marked.
 //
-// This is needed if the caller wants arguments to be written (tw.into on @main's results), as in an
-// optimizer's step or for running means.
+// This is needed if the caller wants arguments to be written (tw.into on @main's results), as in an optimizer's step or
+// for running means.
 //
 // Test: test/Structured/mark-in-place.mlir
 //
@@ -34,8 +34,8 @@ namespace tilewright {
 namespace structured {
 namespace {
 
-/// Returns true if the op has one loop per dimension of its results, and accesses all tensors of that rank
-/// at the indices of the loops.
+/// Returns true if the op has one loop per dimension of its results, and accesses all tensors of that rank at the
+/// indices of the loops.
 bool isElementByElement(linalg::GenericOp op) {
   if (op.getNumReductionLoops() > 0)
     return false;

@@ -127,8 +127,7 @@ Value castScalar(OpBuilder &b, Location loc, Value stored, Type from, Type to) {
   Type storage = storageType(to);
   auto fromFloat = dyn_cast<FloatType>(from), toFloat = dyn_cast<FloatType>(to);
   if (fromFloat && toFloat) {
-    // Conversions between bf16 and f16, and between float8 types, go through f32; so does
-    // float8 from and to other types.
+    // Conversions between bf16 and f16, and of float8 to or from other types, go through f32.
     if (fromFloat.getWidth() == toFloat.getWidth() || isFloat8(from) || (isFloat8(to) && fromFloat.getWidth() < 32))
       stored = arith::ExtFOp::create(b, loc, b.getF32Type(), stored);
     if (stored.getType() == to)

@@ -1,7 +1,7 @@
 //===- VerifyStructured.cpp - --tw-verify-structured: the stage's contract ----===//
 //
-// After the structured stage only linalg, tw_tile, tensor, arith, math, affine and func ops remain. The first op of
-// another dialect fails the pass by name.
+// After the structured stage only linalg, tw_tile, tensor, arith, math, affine and func ops remain. The pass fails with
+// an error at the first op of another dialect.
 //
 // Test: test/Structured/verify-structured.mlir
 //

@@ -12,10 +12,10 @@
 // After:   func @kernel_0(...) attributes {tw.schedule = {script = "rows"}} {
 //            scf.forall (%i, %j) in (M / 16, N / 48) { both ops on their tiles } }
 //
-// tw.kernels is a kernel's name, its ops, a pattern over them, or a list of these. Other sequences include those
-// without it. Kernels that no sequence names are tiled by apply-schedule. If a kernel has a loop, it has only one, and
-// all computation of the kernel must be inside of it. This pass does not check that a script preserves a kernel's
-// meaning; `check=reference` does.
+// tw.kernels is a kernel's name, its ops, a pattern over them, or a list of these. Sequences without it can be included
+// by other sequences. Kernels that no sequence names are tiled by apply-schedule. If a kernel has a loop, it has only
+// one, and all computation of the kernel must be inside of it. This pass does not check that a script preserves a
+// kernel's meaning; `check=reference` does.
 //
 // Test: test/Tiled/apply-scripts.mlir
 //

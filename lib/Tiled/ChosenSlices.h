@@ -1,8 +1,8 @@
 //===- ChosenSlices.h - operands that are slices chosen from a parameter ------===//
 //
-// A mixture of experts multiplies by the matrices that its router has chosen. A kernel that only selects these
-// matrices need not run: the product takes the whole table, which is packed once, and the indices of the
-// slices (docs/decisions/0020).
+// A mixture of experts multiplies by the matrices that its router has chosen. A kernel that only selects these matrices
+// need not run: the product takes the whole table, which is packed once, and the indices of the slices
+// (docs/decisions/0020).
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TILED_CHOSENSLICES_H

@@ -1,8 +1,8 @@
 //===- CostModel.cpp - predicts the time of a kernel with a schedule -----------===//
 //
-// The fractions below say which part of a kind of traffic is visible in a kernel's time. They were fitted to
-// 400 schedules of the shapes of `tilewright bench gemm` in f32 and bf16, on two threads of an Intel Xeon
-// with AMX (docs/decisions/0017).
+// The fractions below say which part of a kind of traffic is visible in a kernel's time. They were fitted to 400
+// schedules of the shapes of `tilewright bench gemm` in f32 and bf16, on two threads of an Intel Xeon with AMX
+// (docs/decisions/0017).
 //
 // Test: test/Unit/Tiled/CostModelTest.cpp
 //
@@ -102,8 +102,8 @@ public:
   }
 
   Cost cost() const {
-    // The times of a whole task, of the last task of a row tile, of a task of the last row
-    // tile, and of the last of all.
+    // The times of a whole task, of the last task of a row tile, of a task of the last row tile, and of
+    // the last of all.
     const int64_t lastRows = shape.m - (rowTiles - 1) * tiles.rows,
                   lastPanels = shape.panels - (groups - 1) * tiles.panels;
     const double whole = task(tiles.rows, tiles.panels).total(), short_ = task(tiles.rows, lastPanels).total(),

@@ -58,8 +58,8 @@ ProductTiles chooseProductTiles(const ProductShape &shape, int64_t leastRows, in
 /// tile are powers of two from 128, which are whole blocks of the micro-kernels.
 ProductTiles chooseTilesForAnyRows(const ProductShape &shape, int64_t mostRows, const CostMachine &machine);
 
-/// Returns the elements per task, at most `most`, of a kernel that reads and writes
-/// `bytesPerElement` for each of `elements`.
+/// Returns the elements per task, at most `most`, of a kernel that reads and writes `bytesPerElement` for
+/// each of `elements`.
 int64_t chooseGrain(int64_t elements, double bytesPerElement, int64_t most, const CostMachine &machine);
 
 Cost costOfElements(int64_t elements, double bytesPerElement, int64_t grain, const CostMachine &machine);

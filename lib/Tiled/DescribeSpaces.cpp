@@ -169,8 +169,8 @@ private:
                                : tile::sizeOf(convolution.getInputs()[0], 3);
       const int64_t steps = llvm::divideCeil(estimate(size), group);
       std::vector<int64_t> depths;
-      // Products of few rows and many columns are bound by memory: short K-blocks, each of many panels,
-      // use whole cache lines at once.
+      // Products of few rows and many columns are bound by memory: short K-blocks, each of many panels, use whole
+      // cache lines at once.
       for (int64_t value : {32, 128, 256, 512})
         if (value == depth || (2 * value <= 3 * steps && steps > 96) || (wide && value < depth))
           depths.push_back(value);

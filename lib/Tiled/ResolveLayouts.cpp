@@ -96,8 +96,8 @@ std::optional<ContractionForm> formOf(linalg::ContractOp op, std::string &reason
   return form;
 }
 
-/// Returns the panel width for `n` columns: the multiple of the vector with the least padding; the wider one if within
-/// 4%.
+/// Returns the panel width for `n` columns: the multiple of the vector with the least padding; the wider
+/// one if within 4%.
 int64_t panelFor(AffineExpr n, int64_t lanes, ArrayRef<int64_t> vectors) {
   auto constant = dyn_cast<AffineConstantExpr>(n);
   if (!constant)
@@ -350,9 +350,9 @@ private:
     return success();
   }
 
-  /// Returns true if an unpacked right-hand side would be gathered element by element, because its k is
-  /// contiguous and shorter than a vector. With panels transposed in registers, 5 rows by 163,840 columns with k
-  /// = 7 take a third of the time.
+  /// Returns true if an unpacked right-hand side would be gathered element by element, because its k is contiguous
+  /// and shorter than a vector. With panels transposed in registers, 5 rows by 163,840 columns with k = 7 take a
+  /// third of the time.
   bool gathersShortRuns(const ContractionForm &form, ArrayRef<AffineExpr> rhsSizes) const {
     const int64_t k = form.rhsPermutation[form.rhsPermutation.size() - 2];
     auto depth = dyn_cast<AffineConstantExpr>(rhsSizes[k]);
@@ -379,8 +379,8 @@ private:
                : weight.getDimSize(1);
   }
 
-  /// Returns KH if a line of a window, KW*C elements, leaves much of the matrix unit's depth unused (the 3
-  /// channels of an image), otherwise 0.
+  /// Returns KH if a line of a window, KW*C elements, leaves much of the matrix unit's depth unused (the 3 channels of
+  /// an image), otherwise 0.
   static int64_t mergedHeightOf(linalg::Conv2DNhwcHwcfOp conv, int64_t depth) {
     auto weight = cast<RankedTensorType>(conv.getInputs()[1].getType());
     int64_t line = weight.getDimSize(1) * weight.getDimSize(2);
@@ -456,8 +456,8 @@ private:
     };
     const auto type = cast<ShapedType>(lhs.getType());
     const bool f32 = type.getElementType().isF32();
-    // A large operand is in huge pages, where a copy gains nothing; the copy would be the
-    // largest buffer of a training step.
+    // A large operand is in huge pages, where a copy gains nothing; the copy would be the largest buffer of
+    // a training step.
     if (f32 && type.hasStaticShape() && type.getNumElements() * 4 > mostCopied)
       return false;
     return atLeast(outSizes[outSizes.size() - 2], 8) && atLeast(outSizes.back(), f32 ? 4 * panel : 1);
@@ -539,8 +539,8 @@ private:
     return have = made.getResult(0);
   }
 
-  /// Returns the kernel that makes `what` from a `source` (the old argument `argument` of
-  /// `kernel`); equal ones are shared.
+  /// Returns the kernel that makes `what` from a `source` (the old argument `argument` of `kernel`); equal
+  /// ones are shared.
   func::FuncOp preparing(RankedTensorType source, unsigned indices, func::FuncOp kernel, unsigned argument,
                          const Prepared &what) {
     AffineMap sourceSizes = cast<AffineMapAttr>(kernel.getArgAttr(argument, sizesAttrName)).getValue();

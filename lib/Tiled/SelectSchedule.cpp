@@ -36,8 +36,8 @@ namespace {
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// Returns the multiplications and additions of a contraction as an expression of the kernel's index
-/// arguments; null if a size is unknown.
+/// Returns the multiplications and additions of a contraction as an expression of the kernel's index arguments; null if
+/// a size is unknown.
 AffineExpr flopsOf(Operation *op) {
   AffineExpr total = getAffineConstantExpr(2, op->getContext());
   auto times = [&](Value value, int64_t dim) {
@@ -194,15 +194,15 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
            shape.k * shape.panels * shape.panelColumns * shape.bytes > cacheBytes;
   }
 
-  /// Returns the rows and columns per task of `matmul`, whose result has the sizes `own`.
-  /// `wholeRows`: columns are not tiled.
+  /// Returns the rows and columns per task of `matmul`, whose result has the sizes `own`. `wholeRows`:
+  /// columns are not tiled.
   std::pair<int64_t, int64_t> productTiles(MatmulOp matmul, ArrayRef<AffineExpr> own, bool wholeRows) {
     const int64_t rank = own.size();
     const ProductShape shape = productShapeOf(matmul, own, {tileUnit, splitF16, machine.rates});
     const bool turned = readsTurned(matmul), grouped = isGrouped(matmul, splitF16);
-    // The rows of A may fill half of the second-level cache, or more if products are so fast that a panel must
-    // serve many rows. The micro-kernels keep copies of a transposed A on the stack (PanelEmitter.h,
-    // TurnedKernel.h), K-block by K-block.
+    // The rows of A may fill half of the second-level cache, or more if products are so fast that a panel must serve
+    // many rows. The micro-kernels keep copies of a transposed A on the stack (PanelEmitter.h, TurnedKernel.h),
+    // K-block by K-block.
     const int64_t most = turned ? (grouped ? 256 : 128)
                                 : std::clamp<int64_t>(cacheBytes / 2 / std::max<int64_t>(1, shape.k * shape.bytes), 128,
                                                       grouped ? 512 : 256);
@@ -339,8 +339,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
         cut(rank - 2, tileRows);
         cut(rank - 1, tileColumns);
       } else {
-        // A task computes a few rows of the image (the same number in all tasks), all of their
-        // pixels, and one panel of filters.
+        // A task computes a few rows of the image (the same number in all tasks), all of their pixels, and one
+        // panel of filters.
         int64_t width = std::max<int64_t>(1, estimate(own[2])), height = std::max<int64_t>(1, estimate(own[1]));
         cut(1, ceilDiv(height, ceilDiv(height, std::clamp<int64_t>(128 / width, 1, height))));
         cut(2, isa<AffineConstantExpr>(own[2]) ? width : 0);

@@ -30,8 +30,7 @@ public:
 
   /// Returns the weight as a tensor of integers in its own width.
   Number constant(const Known &known, const Quantized &quantized);
-  /// Returns the same number with `fraction` bits behind the point, at least as many as before, and at least `width`
-  /// bits.
+  /// Returns the same number with `fraction` fractional bits, at least as many as before, and at least `width` bits.
   Number aligned(const Number &number, int fraction, int width);
   Number add(const Number &a, const Number &b, mlir::RankedTensorType shape, bool subtract);
   Number multiply(const Number &a, const Number &b, mlir::RankedTensorType shape);

@@ -12,9 +12,9 @@
 //     %y = tw.cast %c : (tensor<4x10xi34>) -> tensor<4x10xi16>       // * 2^-10
 //
 // Products, sums and the ops after them are exact, in the width that the range of their values needs. A value is
-// rounded to its layer's format if it is multiplied again, read several times, or a result. The module gets
-// `tw.fixed`: the formats of inputs and results, and the range analysis of each rounding. All ops without a
-// fixed-point form are reported together.
+// rounded to its layer's format if it is multiplied again, read several times, or a result. The module gets `tw.fixed`:
+// the formats of inputs and results, and the range analysis of each rounding. All ops without a fixed-point form are
+// reported together.
 //
 // Test: test/Graph/fixed-point.mlir
 //
@@ -125,8 +125,8 @@ private:
 
   const Known *known(Value value) { return values[value].known.get(); }
 
-  /// Returns a value as a number, exact or not. Known elements become a constant with at least
-  /// `fraction` bits behind the point.
+  /// Returns a value as a number, exact or not. Known elements become a constant with at least `fraction`
+  /// fractional bits.
   Number number(Value value, int fraction) {
     Entry &entry = values[value];
     if (entry.number)
@@ -144,8 +144,8 @@ private:
     return made;
   }
 
-  /// Quantizes a weight that is multiplied: to the width of its layer's values, with the point
-  /// that its largest element allows.
+  /// Quantizes a weight that is multiplied: to the width of its layer's values, with the point that its
+  /// largest element allows.
   Quantized weightOf(const Known &weight, StringRef layer) {
     if (std::optional<Format> format = formats.named(weight.name))
       return quantizeWeight(weight, *format);
@@ -237,7 +237,8 @@ private:
         .Default([&](auto) { refuse(op, "this op has no form in fixed point"); });
   }
 
-  /// Returns true for infinities, except as the bound of a maximum or minimum, and for NaN. `name`: of the weight.
+  /// Returns true if a known operand has a NaN, or an infinity that is not the bound of a maximum or minimum, and sets
+  /// `name` to the operand's weight.
   static bool hasNoNumber(Operation *op, ArrayRef<std::shared_ptr<Known>> operands, std::string &name) {
     const bool bound = isa<graph::MaximumOp, graph::MinimumOp>(op);
     for (const std::shared_ptr<Known> &known : operands)
@@ -281,8 +282,8 @@ private:
             [=](int64_t i) { return last ? i % filters : i / depth; });
   }
 
-  /// Converts sums of `depth` products. Their range follows from the weights if these are
-  /// known; otherwise it is the worst.
+  /// Converts sums of `depth` products. Their range follows from the weights if these are known; otherwise
+  /// it is the worst.
   void product(Operation *op, Value lhs, Value rhs, int64_t depth, int64_t lefts,
                llvm::function_ref<int64_t(int64_t)> ofLeft, int64_t rights,
                llvm::function_ref<int64_t(int64_t)> ofRight) {

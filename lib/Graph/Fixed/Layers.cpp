@@ -9,7 +9,7 @@ using namespace mlir;
 namespace tilewright::fixed {
 namespace {
 
-/// Returns "cannot overflow", or what happens outside of which range.
+/// Returns "cannot overflow", or the effect of an overflow and the range outside of which it occurs.
 std::string verdictOf(const Number &exact, const Format &format, int needed) {
   // A value that is rounded to the largest number of the format does not overflow.
   const int by = exact.fraction - format.fraction();

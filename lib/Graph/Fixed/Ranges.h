@@ -1,7 +1,7 @@
 //===- Ranges.h - ranges of the integers of fixed-point values ----------------------===//
 //
-// Ranges are exact: they are ranges of the integers that represent value * 2^fraction. They prove what cannot overflow,
-// from the formats of the inputs and the elements of the weights.
+// Ranges are exact: they are ranges of the integers that represent value * 2^fraction. They prove which values cannot
+// overflow, from the formats of the inputs and the elements of the weights.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_GRAPH_FIXED_RANGES_H
@@ -48,7 +48,7 @@ struct Quantized {
 
 /// Rounds to the nearest integers, ties to even, of `width` bits or, if `width` is 0, as many as they need.
 Quantized quantize(const Known &known, int fraction, int width);
-/// Returns the largest number of bits behind the point with which `width` bits hold every element.
+/// Returns the largest number of fractional bits with which `width` bits hold every element.
 int fractionFor(const Known &known, int width);
 
 /// The range of sums of products of an input in the range `input` with the weights of one result. `resultOf` returns to
