@@ -62,8 +62,8 @@ struct Pooling {
     SmallVector<AffineExpr> sizes(inputSizes);
     for (unsigned i = 0; i < kernel.size(); ++i) {
       unsigned at = firstSpatial + i;
-      // The end of the last window. It is beyond the padding in ceil mode, and before it if the windows do not
-      // fit evenly. The window begins inside the image, so if the sizes are unknown it reaches at most its own
+      // The end of the last window. It is beyond the padding in ceil mode, and before it if the windows do not fit
+      // evenly. The window begins before the end of the image, so if the sizes are unknown it reaches at most its own
       // length beyond it.
       int64_t reach = (window[i] - 1) * dilation[i];
       AffineExpr end = (outSizes[at] - 1) * stride[i] + reach + 1;
