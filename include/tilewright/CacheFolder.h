@@ -1,4 +1,4 @@
-//===- CacheFolder.h - what is in the object cache, for people ---------------===//
+//===- CacheFolder.h - lists, explains and prunes the object cache -----------===//
 //
 // The folder is TILEWRIGHT_CACHE_DIR, or $XDG_CACHE_HOME/tilewright, or ~/.cache/tilewright
 // (lib/Compiler/ObjectCache.h).
@@ -16,25 +16,25 @@
 
 namespace tilewright {
 
-/// One compilation that is kept.
+/// A compilation in the cache.
 struct CacheEntry {
   std::string key;
   int64_t bytes = 0;
   time_t used = 0;     ///< when it was last loaded or stored, in seconds since 1970
-  std::string problem; ///< why it cannot be read; then what follows is empty
+  std::string problem; ///< why the entry cannot be read; the fields below are then empty
   int64_t operations = 0, kernels = 0;
-  std::vector<std::pair<std::string, std::string>> parts; ///< what its key was made of, in order; long ones as a digest
+  std::vector<std::pair<std::string, std::string>> parts; ///< the components of its key, in order; long ones digested
 };
 
-/// The entries, the last used first. An error where there is no usable folder.
+/// Returns the entries, the most recently used first. It is an error if there is no usable folder.
 llvm::Expected<std::vector<CacheEntry>> listCache(std::string &folder);
 
-/// Says in lines whether `key`, or the one key that starts with it, is there, what it was made of, and in which parts
-/// the entry nearest to it is another: why that one did not serve.
+/// Reports, as lines of text, whether the cache contains `key` (or the only key that starts with it), the components
+/// of its key, and the components in which the most similar entry differs, which explains the cache miss.
 llvm::Expected<std::string> explainCache(llvm::StringRef key);
 
-/// Deletes the least recently used entries until at most `bytes` remain; with `everything` also what is set aside in
-/// quarantine. Returns the bytes freed.
+/// Deletes the least recently used entries until at most `bytes` remain. With `everything`, also deletes the entries
+/// in quarantine. Returns the number of bytes freed.
 llvm::Expected<int64_t> pruneCache(int64_t bytes, bool everything);
 
 } // namespace tilewright

@@ -1,4 +1,4 @@
-//===- CallersMemory.h - arguments and results of a call that change while it runs -===//
+//===- CallersMemory.h - inputs and outputs whose memory is managed during a call --===//
 #ifndef TILEWRIGHT_CALLERSMEMORY_H
 #define TILEWRIGHT_CALLERSMEMORY_H
 
@@ -8,25 +8,25 @@
 
 namespace tilewright {
 
-/// A caller that makes results as late as they are written, and lets go of arguments as soon as they have been read:
-/// a backward graph's gradients then lie where the activations were that the forward graph saved. Asked on the thread
-/// that called, while no other works on the call.
+/// An interface for callers that allocate each output when it is first written, and free each input after its last
+/// read. In a backward graph, gradients can then reuse the memory of the activations that the forward graph saved. Its
+/// functions are called on the calling thread while no other thread works on the call.
 class CallersMemory {
 public:
   virtual ~CallersMemory() = default;
 
-  /// Sets the pointers of the outputs of these numbers, which are written from now on. Each output is asked for once.
-  /// False with a reason in `error`: the call ends.
+  /// Sets the pointers of the outputs with these indices, which are written from now on. Each output is requested
+  /// once. Returns false with a reason in `error`, which ends the call.
   virtual bool take(const std::vector<int32_t> &outputs, std::string &error) = 0;
 
-  /// The inputs of these numbers are not read again.
+  /// Informs the caller that the inputs with these indices are not read again.
   virtual void release(const std::vector<int32_t> &inputs) = 0;
 
-  /// Of a call on a GPU: the CUstream into which its work goes; 0: the device's default one.
+  /// Returns the CUstream on which a call on a GPU submits its work; 0: the default stream of the device.
   virtual uint64_t stream() { return 0; }
 
-  /// Of a call on a GPU: device memory at a multiple of 256 bytes, kept until what the stream holds when the call
-  /// returns is done. Null: the program takes its own.
+  /// Returns device memory, aligned to 256 bytes, for a call on a GPU. It stays allocated until the work that is in
+  /// the stream when the call returns has finished. Null: the program allocates its own.
   virtual void *scratch(int64_t bytes) { return nullptr; }
 };
 

@@ -1,9 +1,10 @@
-//===- Compiler.h - Session: a module and options in, a Program out ----------===//
+//===- Compiler.h - Session: compiles a module with options to a Program -----===//
 //
-// The way in is a module whose function @main speaks `tw` (include/tilewright/GraphBuilder.h makes one from torch's
-// nodes). Its arguments are, first, the symbolic sizes (`index`, attributes tw.symbol, tw.min, tw.max), then the
-// tensors; tensors marked tw.static are parameters and buffers. Every tensor is dense and row-major in its type's
-// dimension order: a caller whose tensor is a permutation of a dense one passes the permuted type and a tw.permute.
+// The input is a module whose function @main consists of `tw` ops (include/tilewright/GraphBuilder.h builds one from
+// the nodes of a torch graph). The arguments of @main are the symbolic sizes (`index`, attributes tw.symbol, tw.min,
+// tw.max), followed by the tensors; tensors marked tw.static are parameters and buffers. Every tensor is dense and
+// row-major in the dimension order of its type: a caller whose tensor is a permutation of a dense one passes the
+// permuted type and adds a tw.permute.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_COMPILER_H
@@ -23,40 +24,40 @@
 
 namespace tilewright {
 
-/// Everything a caller may choose. Names are those of `options=` in torch.compile and of the CLI's flags.
+/// Compile options. Their names are those of `options=` in torch.compile and of the flags of the CLI.
 struct Options {
   std::string target = "cpu";     ///< a registered target: cpu, reference, hls, or a plug-in's
   std::string cpu = "native";     ///< as TILEWRIGHT_CPU
-  std::string arch;               ///< of cuda: sm_80, sm_86, sm_89 or sm_90a; empty: the device's own, else sm_80
-  std::string device;             ///< of cuda: "cuda", "cuda:1"; "emulated": on ptx-check's interpreter; empty: "cuda"
-  bool cudaGraph = false;         ///< of cuda: repeated calls are put into a stream as one CUDA graph
-  std::string rounding = "fused"; ///< "fused": no rounding between fused ops; "eager": as eager rounds
-  std::string dumpDirectory;      ///< every stage's IR is written there, further graphs' into graph-1, ...; empty: no
+  std::string arch;               ///< for cuda: sm_80, sm_86, sm_89 or sm_90a; empty: that of the device, else sm_80
+  std::string device;             ///< for cuda: "cuda", "cuda:1", or "emulated": the PTX interpreter; empty: "cuda"
+  bool cudaGraph = false;         ///< for cuda: repeated calls are launched as one CUDA graph
+  std::string rounding = "fused"; ///< "fused": no rounding between fused ops; "eager": results are rounded as in eager
+  std::string dumpDirectory;      ///< folder for the IR of every stage, of further graphs in graph-1, ...; empty: none
   std::string
       scheduleFile;    ///< the user's schedules, JSON (lib/Tiled/OverrideSchedules.cpp) or .mlir (ApplyScripts.cpp)
-  bool cache = true;   ///< look into the object cache on disk, and store there
-  std::string startAt; ///< the module has been lowered to the end of this stage, which is not run; empty: it is a graph
+  bool cache = true;   ///< use the object cache on disk
+  std::string startAt; ///< the module is already lowered to the end of this stage; empty: it is a graph
   std::string check;   ///< "reference": every call compares each kernel with the reference; empty: no
-  int threads = 0;     ///< to plan for; 0: as many as the process may use
-  std::string part;    ///< of target hls: the device, as xcu280
-  std::string budget;  ///< of target hls: what a design may use, as "dsp=2560,bram=2016"; empty: the device's
-  std::string ports;   ///< of target hls: protocols of ports, as "x=stream s=axi_lite"; the others are axi_master
-  bool rtl = false;    ///< of target hls: a design is Verilog, too
-  /// Measured schedules (Tuner.h): "records" takes those of `records`, "strict" makes a kernel without one an error,
-  /// "off" takes none, "stamp" is the tuner's own: kernels are told their spaces and keys.
+  int threads = 0;     ///< number of threads to plan for; 0: all that the process may use
+  std::string part;    ///< for target hls: the device, as xcu280
+  std::string budget;  ///< for target hls: resources a design may use, as "dsp=2560,bram=2016"; empty: the device's
+  std::string ports;   ///< for target hls: protocols of ports, as "x=stream s=axi_lite"; the others are axi_master
+  bool rtl = false;    ///< for target hls: also write the design as Verilog
+  /// Use of measured schedules (Tuner.h): "records" takes those in `records`, "strict" makes a kernel without a record
+  /// an error, "off" takes none, "stamp" is used by the tuner itself: it annotates kernels with their spaces and keys.
   std::string tune = "records";
-  std::string records;        ///< their folder; empty: defaultRecordsFolder()
-  bool deterministic = false; ///< tuned schedules sum in the default's order: no bit of a result changes
-  std::string weights; ///< of target hls: "embedded" in the design, "external" as its ports; empty: by their size
-  /// Sizes of the graph are known to fit at every call (torch.compile's guards say so): none are checked.
+  std::string records;        ///< folder of the records; empty: defaultRecordsFolder()
+  bool deterministic = false; ///< tuned schedules keep the default's order of sums: no bit of a result changes
+  std::string weights; ///< for target hls: "embedded" in the design, "external" as ports; empty: by size
+  /// The caller guarantees that the sizes fit at every call (torch.compile's guards check them): no size is checked.
   bool sizesHold = false;
-  bool portable = false; ///< code for every CPU with the machine's instruction sets, and not for the host alone
+  bool portable = false; ///< generate code for every CPU with these instruction sets, not only for the host
 };
 
-/// One decision of kernel formation or scheduling, for people.
+/// A decision of kernel formation or scheduling, as text for users.
 struct Decision {
   bool fused = false;
-  std::string subject; ///< the ops it is about
+  std::string subject; ///< the ops that the decision concerns
   std::string reason;
   std::string where; ///< the user's file:line
 };
@@ -65,9 +66,9 @@ struct CompileReport {
   int64_t operations = 0, kernels = 0, distinctKernels = 0, cachedKernels = 0;
   std::vector<std::pair<std::string, double>> stageMilliseconds; ///< in order
   std::vector<Decision> decisions;
-  std::vector<std::string> stepLines; ///< the user's file:line of each step that may fail at a call; else ""
+  std::vector<std::string> stepLines; ///< the user's file:line of each step that can fail at run time; else ""
   std::string cache;                  ///< "hit: ...", "miss: ..." or "off: ...", with the reason
-  std::vector<std::string> warnings;  ///< for the user, each told once per process
+  std::vector<std::string> warnings;  ///< for the user, each reported once per process
 };
 
 /// A step of a compiled graph in a profile.
@@ -75,59 +76,60 @@ struct KernelTime {
   std::string kernel;      ///< its name in the object code; "" for a copy
   std::string operations;  ///< what it computes
   std::string schedule;    ///< its tile sizes
-  int64_t nanoseconds = 0; ///< of all threads together, of all calls
-  int64_t flops = 0;       ///< of its contractions
-  int64_t bytes = 0;       ///< of the buffers it reads or writes
-  int64_t kept = 0;        ///< of those, what no step of the call made: weights, constants, arguments
+  int64_t nanoseconds = 0; ///< sum over all threads and all calls
+  int64_t flops = 0;       ///< of the kernel's contractions
+  int64_t bytes = 0;       ///< of the buffers that it reads or writes
+  int64_t kept = 0;        ///< the part of `bytes` that no step of the call writes: weights, constants, arguments
 };
 
-/// Told by a program that input `input`, at `data`, has been packed and that nothing else of the program reads it.
-/// True: the caller has released the memory. It then passes a null pointer and `number` as the version at every call,
-/// and holds `packs` as long as the input lives.
+/// Called by a program when input `input`, at `data`, has been packed and nothing else in the program reads it.
+/// Returns true if the caller has released the memory. At every later call, the caller then passes a null pointer, and
+/// `number` as the version; it keeps `packs` as long as the input exists.
 using ReleaseInput = std::function<bool(size_t input, const void *data, uint64_t number,
                                         std::vector<std::shared_ptr<const void>> packs)>;
 
-/// A compiled graph. Thread-safe: any number of calls may run at once.
+/// A compiled graph. Thread-safe: calls may run concurrently.
 class Program {
 public:
   virtual ~Program() = default;
 
-  /// Runs on `inputs` (the tensors, in order) into `outputs`, which the caller has allocated dense and row-major.
-  /// `symbols` has one value per symbolic size; `versions`, when not null, one version counter per input.
-  /// `threads` is the most to use. `memory`, when not null, is a caller that makes results and gives back arguments
-  /// while the program runs: pointers of outputs are read after memory->take() has set them. Returns false and says why
-  /// in `error`.
+  /// Runs the graph on `inputs` (the tensors, in order) and writes `outputs`, which the caller has allocated dense and
+  /// row-major. `symbols` has one value per symbolic size; `versions`, if not null, has one version counter per input.
+  /// `threads` is the maximum number of threads. `memory`, if not null, allocates outputs and frees inputs while the
+  /// program runs: the pointer of an output is read after memory->take() has set it. Returns false with the reason in
+  /// `error`.
   virtual bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, const uint64_t *versions,
                    int threads, std::string &error, CallersMemory *memory) = 0;
 
-  /// Forget all packed parameters; they are packed anew at the next call.
+  /// Discards all packed parameters; the next call packs them again.
   virtual void repack() = 0;
 
-  /// Begins to pack parameters in a thread of its own; the first run() goes on from there. A null input is not known
-  /// yet. What `inputs` point to has to stay until endPackAhead() or a run() has returned.
+  /// Starts to pack parameters in a separate thread; the first run() continues from there. A null input is not known
+  /// yet. The memory of `inputs` must stay valid until endPackAhead() or a run() has returned.
   virtual void packAhead(const void *const *inputs, const uint64_t *versions) {}
   virtual void endPackAhead() {}
 
-  /// From now on calls are timed step by step (true), or no longer. Not while a call is under way. A target that
-  /// cannot leaves times() empty.
+  /// Enables or disables the timing of each step. Must not be called while a call is running. If a target does not
+  /// support it, times() stays empty.
   virtual void profile(bool) {}
-  /// What the steps took since profile(true); flops and bytes are of one call with these symbols.
+  /// Returns the times of the steps since profile(true); flops and bytes are those of one call with these symbols.
   virtual std::vector<KernelTime> times(const int64_t *symbols) { return {}; }
 
-  /// Per input: it is packed, and no kernel reads it otherwise. Empty: this program packs nothing.
+  /// Returns, for each input, whether it is packed and read only in packed form. Empty: this program packs nothing.
   virtual std::vector<bool> packedInputs() const { return {}; }
 
-  /// Set before the first call; only inputs of which packedInputs() is true are asked about.
+  /// Sets the callback for packed inputs, before the first call; it is called only for inputs where packedInputs() is
+  /// true.
   virtual void onPacked(ReleaseInput release) { (void)release; }
 
-  /// Bytes of packed parameters now held.
+  /// Returns the size of the packed parameters that are currently held.
   virtual int64_t packedBytes() { return 0; }
 
   CompileReport report;
 };
 
-/// The compiler met a fatal signal, an assertion or the end of memory, a mistake of Tilewright's. Its thread stands
-/// still with what it held: what it was given (the module, and the session) must be leaked, not destroyed.
+/// The compiler had a fatal signal, an assertion or ran out of memory: a bug in Tilewright. Its thread is suspended
+/// with all it holds, so the module and the session passed to it must be leaked, not destroyed.
 class CompilerCrash : public llvm::ErrorInfo<CompilerCrash> {
 public:
   static char ID;
@@ -138,13 +140,15 @@ public:
   std::string what; ///< "signal 11 (segmentation fault) in stage structured"
 };
 
-/// Whether a compiler of this process has crashed: none compiles any more, compile() and lowerTo() fail at once.
+/// Returns true if a compiler in this process has crashed: compile() and lowerTo() then fail immediately.
 bool compilerHasCrashed();
 
-/// Called with a crash's message before compile() or lowerTo() returns it: a program that ends then anyway ends here.
+/// Sets a handler that gets a crash's message before compile() or lowerTo() returns it; a program that would exit then
+/// can exit in the handler.
 void onCompilerCrash(std::function<void(const std::string &message)> handler);
 
-/// Runs a whole program's work like that: what it returns, or after a crash and its handler a number that is not 0.
+/// Runs the work of a whole program with this crash handling. Returns the result of `work`, or a nonzero number after
+/// a crash and its handler.
 int runCaughtProgram(llvm::function_ref<int()> work);
 
 /// A compiler with its MLIR context. Not thread-safe; make one per thread.
@@ -154,15 +158,15 @@ public:
   ~Session();
   mlir::MLIRContext &context();
 
-  /// False in a child that was forked from the process that made it: the threads that passes run on stayed in the
-  /// parent. There it neither compiles nor may be destroyed; the child makes one of its own.
+  /// Returns false in a child forked from the process that made the session: the threads that run passes exist only in
+  /// the parent. The child must neither compile with the session nor destroy it; it creates its own.
   bool isOfThisProcess() const;
 
-  /// Compiles @main of `module`, which is consumed stage by stage. Errors name the op, its types and the user's line.
+  /// Compiles @main of `module`, which is modified stage by stage. Errors name the op, its types and the user's line.
   llvm::Expected<std::shared_ptr<Program>> compile(mlir::ModuleOp module, const Options &options);
 
-  /// Lowers `module` to the end of `stage` (graph, structured, tiled, vector, target, runtime) in place. `after` is
-  /// told of each stage that has run.
+  /// Lowers `module` in place to the end of `stage` (graph, structured, tiled, vector, target, runtime). `after` is
+  /// called after each stage.
   llvm::Error lowerTo(mlir::ModuleOp module, llvm::StringRef stage, const Options &options,
                       llvm::function_ref<void(llvm::StringRef stage)> after = {});
 
@@ -175,12 +179,13 @@ private:
   std::unique_ptr<State> state;
 };
 
-/// What tells one build of the shared library around `address` from another: its build id, else its size and time.
+/// Returns an identifier of the build of the shared library that contains `address`: its build id, else its size and
+/// modification time.
 std::string buildIdentity(const void *address);
 
-/// Gives back what compiling took and running does not need: freed heap memory, and the pages of LLVM's, MLIR's and
-/// this library's code and constants, some 100 MiB, which come back from their files when something is compiled again.
-/// The pages stay under a debugger, whose breakpoints would be lost.
+/// Releases memory that compilation needs and execution does not: freed heap memory, and the pages of code and
+/// constants of LLVM, MLIR and this library, about 100 MiB, which are read from their files again at the next
+/// compilation. Under a debugger the pages are kept, because its breakpoints would be lost.
 void releaseCompilerMemory();
 
 } // namespace tilewright

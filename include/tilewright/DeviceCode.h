@@ -1,7 +1,7 @@
-//===- DeviceCode.h - kernels of a GPU and their plan, for tenants ---------------------===//
+//===- DeviceCode.h - kernels of a GPU and their plan, for targets ---------------------===//
 //
-// What a tenant that runs on a device needs of the runtime, so that it includes nothing of it: an artifact (plan, a
-// table of kernels and PTX in one image), and its loading. HostCode.h is the same for the host's CPU.
+// The part of the runtime that a target for a device uses, so that it needs no header of the runtime: artifacts (plan,
+// table of kernels and PTX in one image) and how they are loaded. HostCode.h is the equivalent for the host's CPU.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_DEVICECODE_H
@@ -12,17 +12,17 @@
 
 namespace tilewright {
 
-/// How a kernel is launched. Its parameters are the buffers of its launch in order, then the launch's sizes (64 bits
-/// each), where the plan says that it checks its indices, the status: three int64_t, { not 0, index, size } once one
-/// was out of range, and its tensor maps, by value. Every buffer begins at a multiple of 16 bytes.
+/// How a kernel is launched. Its parameters are: the buffers of its launch in order; the launch's sizes (64 bits
+/// each); the status, if the plan says that the kernel checks its indices: three int64_t, { nonzero, index, size }
+/// once an index was out of range; and its tensor maps, by value. Every buffer is aligned to 16 bytes.
 struct DeviceKernel {
   std::string name;
-  int64_t threads = 0; ///< of a block; the plan's grid is the number of blocks
+  int64_t threads = 0; ///< per block; the plan's grid is the number of blocks
   int64_t shared = 0;  ///< bytes of dynamic shared memory
   std::vector<TensorMapRecipe> maps;
 };
 
-/// A device that cannot be used, or does not take a program: compiling it again would not help.
+/// A device cannot be used, or rejects a program. Compiling again would not help.
 class DeviceError : public llvm::ErrorInfo<DeviceError> {
 public:
   static char ID;
@@ -34,18 +34,18 @@ private:
   std::string text;
 };
 
-/// The artifact of `module`: its tw_plan.program, with `kernels` in `ptx`.
+/// Returns the artifact of `module`: its tw_plan.program, with `kernels` in `ptx`.
 llvm::Expected<std::string> emitDeviceArtifact(mlir::ModuleOp module, llvm::StringRef ptx,
                                                llvm::ArrayRef<DeviceKernel> kernels);
 
-/// A program from it, on the device that `options` name. "emulated": on ptx-check's interpreter; what it finds is the
-/// call's error, with kernel and line. "cuda", "cuda:1": on that GPU, by NVIDIA's driver; "" is "cuda".
+/// Loads an artifact on the device that `options` name. "emulated": the PTX interpreter; what it finds is the error of
+/// the call, with kernel and line. "cuda", "cuda:1": that GPU, through the NVIDIA driver; "" is "cuda".
 llvm::Expected<std::shared_ptr<Program>> loadDeviceArtifact(llvm::StringRef artifact, const Options &options);
 
-/// An error where Options::device can be no device of a GPU target.
+/// Returns an error if Options::device cannot name a device of a GPU target.
 llvm::Error checkDevice(llvm::StringRef device);
 
-/// The compute capability of a GPU, as 90 for 9.0; 0: there is none, or no driver.
+/// Returns the compute capability of a GPU, such as 90 for 9.0; 0: there is no GPU, or no driver.
 int deviceCapability(llvm::StringRef device);
 
 } // namespace tilewright

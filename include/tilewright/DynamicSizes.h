@@ -1,4 +1,4 @@
-//===- DynamicSizes.h - sizes that may vary from call to call, by the user's word ---===//
+//===- DynamicSizes.h - sizes that the user declares to vary from call to call ------===//
 //
 //   auto size = parseDynamicSize("ids:0,mask:0=2..512");   // one size, of two inputs, from 2 to 512
 //   auto module = (*onnx)->import(context, *size);          // numbers of the file become symbols
@@ -21,23 +21,23 @@ class ModuleOp;
 
 namespace tilewright {
 
-/// A size that all its places share.
+/// A size, and the dimensions of inputs that share it.
 struct DynamicSize {
   struct Place {
     std::string input;
     int64_t dim = 0;
   };
-  std::vector<Place> places; ///< one at least
+  std::vector<Place> places; ///< at least one
   int64_t min = 1, max = INT64_MAX;
 };
 
-/// Reads "input:dim=min..max", with several places "a:0,b:1=min..max", without an upper bound "a:0=2..". Names may hold
-/// colons. The error says what is wrong, and the form.
+/// Parses "input:dim=min..max", with several dimensions "a:0,b:1=min..max", without an upper bound "a:0=2..". Names
+/// may contain colons. The error says what is wrong, and the expected form.
 llvm::Expected<DynamicSize> parseDynamicSize(llvm::StringRef text);
 
-/// Gives the symbolic sizes of @main's inputs, which have names (tw.name), these ranges. Errors: there is no such input
-/// or dimension; the size is a number, which compiled code is for; places are different symbols; the range leaves the
-/// model's own.
+/// Sets the ranges of the symbolic sizes of @main's inputs, which have names (tw.name). Errors: no such input or
+/// dimension; the size is a constant that the code was compiled for; the dimensions have different symbols; the range
+/// is not within the model's.
 llvm::Error narrowSizes(mlir::ModuleOp module, llvm::ArrayRef<DynamicSize> sizes);
 
 } // namespace tilewright

@@ -1,10 +1,10 @@
-//===- Explain.h - what a compile did, for people ----------------------------------===//
+//===- Explain.h - a report about a compilation, for users -------------------------===//
 //
 //   explainCompile: model -> record (JSON): source, operations, every stage's text with the operations each line comes
 //                   from, kernels and what was expected of them, fusion, memory plan, times
 //   explainText, explainPage: a record as text for a terminal, as one page of HTML
 //
-// docs/how-to/explain.md tells how to read them.
+// docs/how-to/explain.md explains how to read them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_EXPLAIN_H
@@ -15,33 +15,33 @@
 
 namespace tilewright {
 
-/// Calls of the compiled model, timed step by step.
+/// Timings of calls of the compiled model, step by step.
 struct ExplainMeasurement {
   std::vector<KernelTime> steps; ///< Program::times()
   int64_t calls = 0;
   int threads = 1;
-  HostPeaks peaks; ///< of these threads
+  HostPeaks peaks; ///< for this number of threads
 };
 
 struct ExplainOptions {
-  std::string model;  ///< what to call it
-  std::string source; ///< the MLIR file it was read from; empty: another kind of file
+  std::string model;  ///< its name in the report
+  std::string source; ///< the MLIR file that it was read from; empty: the model has another format
   std::vector<int64_t>
       symbols; ///< values of the symbolic sizes, in order; those that are missing: 8, within their ranges
   std::optional<ExplainMeasurement> measured;
 };
 
-/// Compiles `module`, which is consumed, and tells how, as JSON in UTF-8. Python files that the operations come from
-/// are read for the lines in question, where they are there. The module may be a stage's (Options::startAt). Errors are
-/// those of compiling, and measurements of another model.
+/// Compiles `module`, which is consumed, and returns a report as JSON in UTF-8. Python files that operations come from
+/// are read, if they exist, to quote the lines. The module may be the result of a stage (Options::startAt). Errors are
+/// those of compiling, and that the measurements are of another model.
 llvm::Expected<std::string> explainCompile(Session &session, mlir::ModuleOp module, const Options &options,
                                            const ExplainOptions &explain);
 
-/// A few lines on each kernel, each edge that was not fused, and where the time of compiling went.
+/// Returns some lines about each kernel, each edge that was not fused, and the time of each part of the compilation.
 llvm::Expected<std::string> explainText(llvm::StringRef record);
 
-/// One HTML file that shows the records and loads nothing; `against`, when not empty, is the record that the first one
-/// is compared with. An error for what is no record, or of another format.
+/// Returns one HTML file that shows the records and loads nothing. `against`, if not empty, is the record that the
+/// first one is compared with. It is an error if a text is not a record, or has another format.
 llvm::Expected<std::string> explainPage(llvm::ArrayRef<std::string> records, llvm::StringRef against);
 
 } // namespace tilewright

@@ -1,16 +1,16 @@
-//===- ExportedModel.h - a .pt2 file in, a tw module and its weights out --------===//
+//===- ExportedModel.h - imports a .pt2 file as a tw module and its weights -----===//
 //
-// Reads what torch.export.save wrote (or tilewright.export, which decomposes the ops that Tilewright does not have):
-// without Python, without libtorch, and without running the pickle in it.
+// Reads files of torch.export.save (or of tilewright.export, which decomposes ops that Tilewright does not have)
+// without Python, without libtorch, and without executing the pickle that they contain.
 //
 //   auto model = ExportedModel::open("model.pt2");
 //   auto module = (*model)->import(session.context());
 //   // program->run: (*model)->weights()[i], where it is not null, is the tensor argument i of @main.
 //
-// @main takes the symbolic sizes, then every tensor, row-major: parameters, buffers and constants (tw.static), and the
-// user's inputs under their names (tw.name). Results are row-major and named, too: keys of what the model returns, or
-// numbers. A model that writes its buffers or inputs is refused, as are ops that are not in the table of imported ops:
-// the error lists all of them with the user's lines.
+// @main takes the symbolic sizes, followed by every tensor, row-major: parameters, buffers and constants (tw.static),
+// and the user's inputs under their names (tw.name). Results are row-major and named, too: by keys of the returned
+// structure, or by numbers. Models that write their buffers or inputs are rejected, as are ops that are not in the
+// table of imported ops: the error lists all of them with the user's lines.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_EXPORTEDMODEL_H
@@ -33,17 +33,18 @@ class ExportedModel {
 public:
   ~ExportedModel();
 
-  /// Maps `path` and reads it. Errors name the file, and what is wrong with it.
+  /// Maps `path` into memory and reads it. Errors name the file and the problem.
   static llvm::Expected<std::unique_ptr<ExportedModel>> open(llvm::StringRef path);
 
-  /// The module, verified. weights() are then those of its arguments.
+  /// Returns the verified module. Afterwards, weights() are those of its arguments.
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> import(mlir::MLIRContext &context);
 
-  /// Per tensor argument of the imported @main its elements, dense and row-major in the argument's type; null: the
-  /// caller gives it. They live as long as the model, in the file or in copies of those that were not dense.
+  /// Returns, for each tensor argument of the imported @main, its elements, dense and row-major in the argument's
+  /// type; null: an input of the user. They are valid as long as the model exists, in the file or in copies of tensors
+  /// that were not dense.
   llvm::ArrayRef<const void *> weights() const;
 
-  /// True when `bytes`, the first ones of a file, are those of a zip archive, as .pt2 files are.
+  /// Returns true if `bytes`, the beginning of a file, are those of a zip archive such as a .pt2 file.
   static bool looksExported(llvm::StringRef bytes);
 
 private:

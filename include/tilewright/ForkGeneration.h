@@ -1,4 +1,4 @@
-//===- ForkGeneration.h - tells a process from the one it was forked from ---===//
+//===- ForkGeneration.h - distinguishes a process from the one it was forked from -===//
 #ifndef TILEWRIGHT_FORKGENERATION_H
 #define TILEWRIGHT_FORKGENERATION_H
 
@@ -6,8 +6,9 @@
 
 namespace tilewright::runtime {
 
-/// A number below 2^63 that fork() changes in the child. libTilewright counts forks (ProcessTeam.cpp); an ahead-of-time
-/// library, which keeps no state of its own and may be unloaded, asks for the process (lib/Runtime/Library).
+/// Returns a number below 2^63 that differs in the child after fork(). libTilewright counts forks (ProcessTeam.cpp);
+/// an ahead-of-time library, which has no global state and may be unloaded, derives the number from the process
+/// (lib/Runtime/Library).
 uint64_t forkGeneration();
 
 } // namespace tilewright::runtime

@@ -1,15 +1,15 @@
 //===- ForkMutex.h - a lock that a forked child can take --------------------===//
 //
-// fork() copies the memory of a process and one of its threads. A lock that another thread held stays locked in the
-// child for ever, and what it guards may be half changed. This lock knows in which process it was taken: a child takes
-// it over, and learns that it has to make anew what the lock guards.
+// fork() copies the memory of a process but only one of its threads. A lock that another thread held would stay locked
+// in the child forever, and the data that it guards may be half changed. This lock records the process that took it: a
+// child can take it over, and is informed that it must recreate the guarded data.
 //
 //   if (mutex.lock())                // its holder stayed behind in the parent
 //     new (&guarded) Guarded;        // the old one may be torn: neither read nor destroyed
 //   ...
 //   mutex.unlock();
 //
-// ForkSafe<T> does this for a value that may begin anew.
+// ForkSafe<T> does this for a value that may be reset.
 //
 // Test: test/Unit/Host/ForkTest.cpp
 //
@@ -34,7 +34,8 @@ public:
   ForkMutex(const ForkMutex &) = delete;
   ForkMutex &operator=(const ForkMutex &) = delete;
 
-  /// Waits until the lock is free in this process, and takes it. True: it was held when this process was forked.
+  /// Waits until the lock is free in this process, and takes it. Returns true if it was held when this process was
+  /// forked.
   [[nodiscard]] bool lock(uint64_t generation = forkGeneration()) {
     uint64_t mine = held;
     for (uint64_t seen = state.load(std::memory_order_relaxed);;) {
@@ -62,14 +63,14 @@ private:
   static constexpr int flagBits = 2;
   static constexpr uint64_t flagMask = 3, held = 1, awaited = 2, generationMask = ~uint64_t(0) >> flagBits;
 
-  /// The low half of `state`, where the flags are.
+  /// Returns the address of the low half of `state`, which has the flags.
   void *word() { return &state; }
   void sleep(uint32_t expected) { syscall(SYS_futex, word(), FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0); }
 
-  std::atomic<uint64_t> state{0}; ///< generation of the process that took it last, and flags
+  std::atomic<uint64_t> state{0}; ///< generation of the process that took the lock last, and flags
 };
 
-/// A value that one thread at a time reaches, and that a child of the process finds empty where it was being changed.
+/// A value that one thread at a time can access. In a forked child it is reset if a thread of the parent was using it.
 template <typename T> class ForkSafe {
 public:
   class Access {
@@ -88,7 +89,7 @@ public:
     ForkSafe &owner;
   };
 
-  /// The value, for as long as the result lives.
+  /// Returns exclusive access to the value, until the result is destroyed.
   Access lock() { return Access(*this); }
 
 private:

@@ -1,7 +1,7 @@
-//===- JsonText.h - JSON in every locale and of every depth -------------------===//
+//===- JsonText.h - JSON in every locale, and with a limit on depth -----------===//
 //
-// llvm::json writes and reads numbers by the host program's locale, and reads nested lists by recursion: a file of
-// 200,000 brackets ends the process. All JSON that Tilewright writes or reads goes through here.
+// llvm::json formats and parses numbers in the locale of the host program, and parses nested lists recursively: a file
+// of 200,000 brackets ends the process. All JSON that Tilewright writes or reads uses the functions below.
 //
 // Test: test/Python/test_locale.py, test/Unit/Compiler/JsonTextTest.cpp
 //
@@ -15,10 +15,10 @@
 
 namespace tilewright {
 
-/// Lists and objects in each other beyond this are an error.
+/// The maximum depth of nested lists and objects.
 inline constexpr int maxJsonDepth = 200;
 
-/// llvm::json::parse().
+/// Parses as llvm::json::parse() does, in the C locale, with a limit on the depth.
 inline llvm::Expected<llvm::json::Value> parseJson(llvm::StringRef text) {
   int depth = 0;
   bool quoted = false;
@@ -38,7 +38,7 @@ inline llvm::Expected<llvm::json::Value> parseJson(llvm::StringRef text) {
   return llvm::json::parse(text);
 }
 
-/// The text of `value`, with line breaks if `indent` is not 0. Ends without one.
+/// Returns the text of `value`, with line breaks if `indent` is not 0, and no line break at the end.
 inline std::string jsonText(const llvm::json::Value &value, unsigned indent = 0) {
   std::string text;
   llvm::raw_string_ostream stream(text);

@@ -1,10 +1,10 @@
-//===- LoadedLibrary.h - a library of a model, read and called -----------------------===//
+//===- LoadedLibrary.h - loads and calls a library of a model ------------------------===//
 //
 //   llvm::Expected<LibraryManifest> manifest = readManifest("model.so");
 //   auto library = LoadedLibrary::load("model.so", *manifest);
 //
-// What is loaded is code. It has to be the file that its manifest names: a truncated or damaged library is refused
-// before the system's loader sees it.
+// A library is code that is executed. It must be the file that its manifest names: a truncated or damaged library is
+// rejected before the system's loader reads it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LOADEDLIBRARY_H
@@ -20,7 +20,7 @@
 
 namespace tilewright {
 
-/// <model>.json.
+/// The contents of <model>.json.
 struct LibraryManifest {
   struct Symbol {
     std::string name;
@@ -28,9 +28,9 @@ struct LibraryManifest {
     std::optional<int64_t> max;
   };
   struct Tensor {
-    std::string name, dtype;        ///< dtype by numpy's name, or "bfloat16"
-    std::vector<std::string> sizes; ///< numbers, and names of symbols or expressions of them
-    bool written = false;           ///< an input that a call writes
+    std::string name, dtype;        ///< `dtype` is numpy's name, or "bfloat16"
+    std::vector<std::string> sizes; ///< numbers, symbols, or expressions of symbols
+    bool written = false;           ///< a call writes this input
   };
   struct Kernel {
     std::string name, operations, schedule;
@@ -52,40 +52,40 @@ struct LibraryManifest {
   int64_t threads = 0, weightBytes = 0;
   std::vector<Symbol> symbols;
   std::vector<Tensor> inputs, outputs;
-  std::vector<Variant> variants; ///< an instance takes the first that its CPU can run
+  std::vector<Variant> variants; ///< an instance uses the first one that its CPU supports
   std::vector<File> files;
 };
 
-/// Reads the manifest of the library at `path`, or the one that `path` itself is (.json). Errors name the file, and the
-/// place in it.
+/// Reads the manifest of the library at `path`; `path` may also be the manifest (.json). Errors name the file, and the
+/// position in it.
 llvm::Expected<LibraryManifest> readManifest(llvm::StringRef path);
 
-/// Whether the files of the manifest are beside it and have its bytes.
+/// Returns an error unless the manifest's files are in `folder` with the recorded contents.
 llvm::Error verifyFiles(const LibraryManifest &manifest, llvm::StringRef folder);
 
-/// Of `sets`, those that this machine lacks.
+/// Returns the instruction sets in `sets` that this machine lacks.
 std::vector<std::string> missingInstructionSets(llvm::ArrayRef<std::string> sets);
 
-/// A tensor of a call: dense, row-major. `dtype` by its number in the generated header.
+/// A tensor of a call, dense and row-major. `dtype` is its number in the generated header.
 struct LibraryTensor {
   void *data = nullptr;
   int32_t dtype = 0;
   std::vector<int64_t> sizes;
 };
 
-/// A shared library of a model in this process, and one instance of the model.
+/// A shared library of a model, loaded into this process, and one instance of the model.
 class LoadedLibrary {
 public:
-  /// Verifies the files of `manifest`, loads `path` and makes an instance that runs on up to `threads` threads (0:
-  /// all) the code for `cpu` (empty: the best that this CPU can run).
+  /// Verifies the files of `manifest`, loads `path` and creates an instance that uses up to `threads` threads (0: all)
+  /// and the code for `cpu` (empty: the best that this CPU supports).
   static llvm::Expected<std::unique_ptr<LoadedLibrary>> load(llvm::StringRef path, const LibraryManifest &manifest,
                                                              int threads = 0, const std::string &cpu = "");
   ~LoadedLibrary();
 
-  /// Dtypes and sizes of the outputs for inputs of these dtypes and sizes.
+  /// Returns the dtypes and sizes of the outputs for inputs with these dtypes and sizes.
   llvm::Expected<std::vector<LibraryTensor>> shape(llvm::ArrayRef<LibraryTensor> inputs);
 
-  /// Computes `outputs`, whose memory the caller has made.
+  /// Computes `outputs`, whose memory the caller has allocated.
   llvm::Error run(llvm::ArrayRef<LibraryTensor> inputs, llvm::ArrayRef<LibraryTensor> outputs);
 
 private:

@@ -1,10 +1,10 @@
-//===- MachineRates.h - how fast a machine is, for cost models ---------------------===//
+//===- MachineRates.h - the speed of a machine, for cost models --------------------===//
 //
 //   "f32=157 bf16=1280 f16=1280 int8=2560 l2=80 l3=22 dram=11 task=20 kernel=1000"
 //
-// One text for all who pass it on: the file of a calibration, the option of the pass that selects schedules, the key of
-// the object cache. Numbers are rounded to a grid of quarter octaves, so that two measurements of one machine seldom
-// differ, and schedules depend on the text alone.
+// The same text is used in the file of a calibration, in the option of the pass that selects schedules, and in the key
+// of the object cache. Numbers are rounded to quarter octaves, so that two measurements of a machine seldom differ,
+// and schedules depend only on the text.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_MACHINERATES_H
@@ -19,12 +19,12 @@
 
 namespace tilewright {
 
-/// Of one thread, while all threads of the machine do the same.
+/// Rates of one thread, measured while all threads of the machine do the same.
 struct MachineRates {
-  double f32 = 157, bf16 = 1280, f16 = 1280, int8 = 2560; ///< operations per nanosecond; a product and a sum are two
+  double f32 = 157, bf16 = 1280, f16 = 1280, int8 = 2560; ///< operations per nanosecond; a multiply-add counts as two
   double l2 = 80, l3 = 22, dram = 11;                     ///< bytes read per nanosecond
-  double task = 20;                                       ///< nanoseconds to take a task that does nothing
-  double kernel = 1000;                                   ///< nanoseconds from a kernel to the next, all threads met
+  double task = 20;                                       ///< nanoseconds to start an empty task
+  double kernel = 1000;                                   ///< nanoseconds from one kernel to the next, with a barrier
 
   bool operator==(const MachineRates &) const = default;
 };
@@ -39,14 +39,14 @@ inline constexpr RateName rateNames[] = {
     {"int8", &MachineRates::int8}, {"l2", &MachineRates::l2},     {"l3", &MachineRates::l3},
     {"dram", &MachineRates::dram}, {"task", &MachineRates::task}, {"kernel", &MachineRates::kernel}};
 
-/// The nearest of 1, 1.19, 1.41, 1.68, 2, 2.38, ..., to three digits.
+/// Returns the nearest of 1, 1.19, 1.41, 1.68, 2, 2.38, ..., rounded to three digits.
 inline double roundRate(double rate) {
   double onGrid = std::exp2(std::round(4 * std::log2(std::max(rate, 1.0))) / 4);
   double digit = std::pow(10, std::floor(std::log10(onGrid)) - 2);
   return std::max(1.0, std::round(std::round(onGrid / digit) * digit * 100) / 100);
 }
 
-/// Every rate, rounded.
+/// Returns the text of all rates, rounded.
 inline std::string printRates(const MachineRates &rates) {
   std::string text;
   for (const RateName &row : rateNames) {
@@ -57,7 +57,8 @@ inline std::string printRates(const MachineRates &rates) {
   return text;
 }
 
-/// Rates that `text` does not name stay as they are. False for a name that is none, or a number below 1 or no number.
+/// Reads the rates that `text` names, and leaves the others unchanged. Returns false for an unknown name, or a value
+/// that is not a number of at least 1.
 inline bool parseRates(std::string_view text, MachineRates &rates) {
   while (!text.empty()) {
     size_t end = std::min(text.find(' '), text.size()), equals = text.find('=');

@@ -1,10 +1,10 @@
 //===- NumberText.h - numbers as text, in every locale -----------------------===//
 //
-// printf, strtod and what is built on them (llvm::format, llvm::json, raw_ostream << double) write and read 0,5 where
-// the host program has set a locale with a decimal comma. Every number that Tilewright writes or reads goes through
-// here, or through JsonText.h.
+// printf, strtod and functions that use them (llvm::format, llvm::json, raw_ostream << double) write and read 0,5 if
+// the host program has set a locale with a decimal comma. Every number that Tilewright writes or reads uses the
+// functions below, or those of JsonText.h.
 //
-// Test: test/Python/test_locale.py, which also finds new uses of the others in the object files
+// Test: test/Python/test_locale.py, which also finds new uses of the other functions in the object files
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_NUMBERTEXT_H
@@ -20,8 +20,8 @@
 
 namespace tilewright {
 
-/// While it lives, this thread writes and reads numbers as the language C does. Other threads, and the program's own
-/// setlocale(), are left alone.
+/// Sets the C locale for numbers in this thread during its lifetime. Other threads, and the program's own setlocale(),
+/// are not affected.
 class PlainNumbers {
 public:
   PlainNumbers() : before(uselocale(plain())) {}
@@ -37,7 +37,7 @@ private:
   locale_t before;
 };
 
-/// printf's text, with a decimal point.
+/// Returns the text that printf writes, with a decimal point.
 [[gnu::format(printf, 1, 2)]] inline std::string numberText(const char *format, ...) {
   PlainNumbers numbers;
   va_list arguments, again;
@@ -50,13 +50,13 @@ private:
   return text;
 }
 
-/// The shortest text that reads back as `value`.
+/// Returns the shortest text that parses to `value`.
 inline std::string shortestText(double value) {
   char digits[32];
   return std::string(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
 }
 
-/// Whether all of `text` is a number, which goes into `value`.
+/// Returns true if all of `text` is a number, and stores it in `value`.
 inline bool readNumber(std::string_view text, double &value) {
   auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
   return wrong == std::errc() && end == text.data() + text.size();

@@ -1,4 +1,4 @@
-//===- OnnxModel.h - an .onnx file in, a tw module and its weights out ------------===//
+//===- OnnxModel.h - imports an .onnx file as a tw module and its weights ---------===//
 //
 // Reads an ONNX model (protobuf; operator sets 7 to 28 of ai.onnx) without the onnx package or protobuf's library:
 //
@@ -6,10 +6,10 @@
 //   auto module = (*model)->import(session.context());
 //   // program->run: (*model)->weights()[i], where it is not null, is the tensor argument i of @main.
 //
-// @main takes the symbolic sizes, then tensors, row-major: the model's inputs under their names (tw.name) and the
-// initializers (tw.static). Results are row-major and have the names of the model's outputs. A size with a name
-// (dim_param) becomes a symbolic size of at least 1, and one of which nothing is known a symbol of its own. What cannot
-// be compiled is refused: the error lists every such node with its operator, operator set and name.
+// @main takes the symbolic sizes, followed by tensors, row-major: the model's inputs under their names (tw.name) and
+// the initializers (tw.static). Results are row-major and have the names of the model's outputs. A size with a name
+// (dim_param) becomes a symbolic size of at least 1; a size without any information becomes a separate symbol. If
+// nodes cannot be compiled, the error lists each of them with its operator, operator set and name.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_ONNXMODEL_H
@@ -33,20 +33,20 @@ class OnnxModel {
 public:
   ~OnnxModel();
 
-  /// Maps `path` and the files of external data beside it. Errors name the file, and what is wrong with it.
+  /// Maps `path` and the files of external data next to it into memory. Errors name the file and the problem.
   static llvm::Expected<std::unique_ptr<OnnxModel>> open(llvm::StringRef path);
 
-  /// The module, verified. weights() are then those of its arguments. Sizes of inputs that are among `dynamic` become
-  /// symbolic, though the file has a number or another range for them.
+  /// Returns the verified module. Afterwards, weights() are those of its arguments. Sizes of inputs that are in
+  /// `dynamic` become symbolic, even if the file has a constant or another range for them.
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> import(mlir::MLIRContext &context,
                                                            llvm::ArrayRef<DynamicSize> dynamic = {});
 
-  /// Per tensor argument of the imported @main its elements, dense and row-major in the argument's type; null: the
-  /// caller gives it. They live as long as the model.
+  /// Returns, for each tensor argument of the imported @main, its elements, dense and row-major in the argument's
+  /// type; null: an input of the user. They are valid as long as the model exists.
   llvm::ArrayRef<const void *> weights() const;
 
-  /// True when a file of this name and these first bytes is an ONNX model: protobuf has no mark of its own, so that the
-  /// name counts, and the first field where the name says nothing.
+  /// Returns true if a file with this name and these first bytes is an ONNX model. Protobuf has no magic number, so
+  /// the name decides, or the first field if the name is inconclusive.
   static bool looksOnnx(llvm::StringRef path, llvm::StringRef bytes);
 
 private:

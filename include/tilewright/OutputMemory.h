@@ -8,25 +8,25 @@ namespace tilewright::runtime {
 
 struct OutputMemory {
   void *data = nullptr; ///< 64-byte aligned, contents undefined
-  int64_t bytes = 0;    ///< there are, at least what was asked for
+  int64_t bytes = 0;    ///< allocated, at least the requested number
 };
 
-/// Memory for a tensor of `bytes` bytes; data is null when there is not so much. From 2 MiB on in huge pages where the
-/// system has them. From any thread.
+/// Allocates memory for a tensor of `bytes` bytes; `data` is null if there is not enough. From 2 MiB on, it uses huge
+/// pages if the system has them. Thread-safe.
 OutputMemory takeOutputMemory(int64_t bytes);
 
-/// Takes back what takeOutputMemory() gave; large blocks are kept for later ones (BlockPool.h).
+/// Frees memory of takeOutputMemory(); large blocks are kept for reuse (BlockPool.h).
 void giveOutputMemory(OutputMemory memory);
 
-/// Gives the system back `bytes` of the large blocks that are kept for later calls and held by nobody, in whole blocks,
-/// or all of them. Returns the bytes that are kept still. From any thread.
+/// Returns unused large blocks that are kept for later calls to the system: whole blocks until `bytes` are freed, or
+/// all of them. Returns the number of bytes still kept. Thread-safe.
 int64_t freeIdleMemory(int64_t bytes);
 
-/// Has the C library give the system the free pages of its heaps, where the process holds more than `bytes`. Returns
-/// what it holds afterwards, in bytes, 0 where the system does not say. From any thread; takes about a millisecond.
+/// Makes the C library return the free pages of its heaps to the system if the process uses more than `bytes`. Returns
+/// the memory used afterwards in bytes, 0 if the system does not report it. Thread-safe; takes about a millisecond.
 int64_t trimHeap(int64_t bytes);
 
-/// Begins to bring in `bytes` more bytes, in a thread of its own, for packs that will be made soon
+/// Starts a separate thread that touches `bytes` more bytes of pages, for packed weights that will be made soon
 /// (lib/Runtime/Host/ReadyPages.h).
 void bringPages(int64_t bytes);
 

@@ -1,4 +1,4 @@
-//===- Passes.h - every pass of the compiler, by name -------------------------===//
+//===- Passes.h - all passes of the compiler ----------------------------------===//
 #ifndef TILEWRIGHT_PASSES_H
 #define TILEWRIGHT_PASSES_H
 

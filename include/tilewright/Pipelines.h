@@ -21,7 +21,7 @@ class OpPassManager;
 
 namespace tilewright {
 
-/// What the stages want to know of the machine; a target fills it in.
+/// The properties of the machine that the stages use; a target fills it in.
 struct MachineShape {
   int64_t lanes = 16;        ///< f32 elements of a vector
   int64_t registers = 32;    ///< vector registers
@@ -29,56 +29,58 @@ struct MachineShape {
   int64_t l2Bytes = 1 << 20; ///< of one core
   int64_t l3Bytes = 0;       ///< of the cache that cores share; 0: none
   MachineRates rates;
-  int64_t bf16Group = 1;   ///< consecutive k of a bf16 column kept together: 2 for dot products and AMX
-  int64_t bf16Depth = 1;   ///< k of packed bf16 operands are padded to a multiple of this: 32 for AMX
+  int64_t bf16Group = 1;   ///< consecutive k of a bf16 column stored together: 2 for dot products and AMX
+  int64_t bf16Depth = 1;   ///< k of packed bf16 operands is padded to a multiple of this: 32 for AMX
   int64_t f16Group = 1;    ///< the same for f16
   int64_t f16Depth = 1;    ///< the same for f16
   int64_t int8Group = 2;   ///< the same for bytes: 4 for vpdpbusd and AMX, 2 for vpmaddwd
   int64_t int8Depth = 2;   ///< 64 for AMX
-  bool amxInt8 = false;    ///< byte tiles
-  bool amx = false;        ///< bf16 tiles
-  bool amxF16 = false;     ///< f16 tiles
+  bool amxInt8 = false;    ///< AMX tiles of bytes
+  bool amx = false;        ///< AMX tiles of bf16
+  bool amxF16 = false;     ///< AMX tiles of f16
   bool splitF16 = false;   ///< f16 products on bf16 tiles
-  bool emulateAmx = false; ///< tiles as vectors, for machines without them
+  bool emulateAmx = false; ///< AMX tiles emulated with vectors, for machines without AMX
   bool bf16Dot = false;    ///< vdpbf16ps at full rate
 };
 
-/// The stages' names, in order.
+/// Returns the names of the stages, in order.
 llvm::ArrayRef<llvm::StringLiteral> stageNames();
 
-/// tw -> tw: views collapsed, layouts chosen, ops canonical. Alive after: tw, func. `threads` to plan for; 0: a guess.
+/// tw -> tw: folds views, selects layouts, canonicalizes ops. Dialects afterwards: tw, func. `threads`: to plan for;
+/// 0: a guess.
 void buildGraphStage(mlir::OpPassManager &pm, int64_t threads = 0);
-/// What a target's kernels may hold.
+/// What a target's kernels may contain.
 struct KernelLimits {
-  int64_t mostProducts = 4;     ///< whose results are combined element by element
-  int64_t columnsToSpan = 2048; ///< of a product, of which a kernel has whole rows for a reduction behind it
-  bool readSlices = false; ///< operands are slices where kernels differ in nothing else: a launch has their offsets
-  bool computePieces = false; ///< what makes a part of a concatenation element by element is in its kernel
-  bool fuseSingleAttention = true; ///< attention of f32 is one kernel; else its products and its softmax are several
+  int64_t mostProducts = 4;     ///< products whose results are combined elementwise
+  int64_t columnsToSpan = 2048; ///< columns of a product at most, if a reduction over whole rows follows in its kernel
+  bool readSlices = false; ///< kernels that differ only in the slices they read are shared: a launch has the offsets
+  bool computePieces = false; ///< elementwise producers of parts of a concatenation are in its kernel
+  bool fuseSingleAttention = true; ///< f32 attention is one kernel; else its products and its softmax are separate
 };
-/// tw -> linalg, tw_tile; kernels formed. Alive after: linalg, tw_tile, tensor, arith, math, affine, func.
-/// `keepRoundings`: values of narrow floats are rounded between fused ops, too.
+/// tw -> linalg, tw_tile, and kernel formation. Dialects afterwards: linalg, tw_tile, tensor, arith, math, affine,
+/// func. `keepRoundings`: values of narrow floats are also rounded between fused ops.
 void buildStructuredStage(mlir::OpPassManager &pm, bool keepRoundings = false, const KernelLimits &limits = {});
-/// What replaces the schedules that the model selects.
+/// Sources of schedules that replace those selected by the cost model.
 struct ScheduleSources {
   std::string file;    ///< the user's (lib/Tiled/OverrideSchedules.cpp, ApplyScripts.cpp); empty: none
-  std::string records; ///< the folder of measured ones (lib/Tuner/ApplyRecords.cpp); empty: none
-  std::string machine; ///< what records know it by (Target::recordKey)
-  std::string rates;   ///< what the default schedules follow from beside it (Target::ratesKey)
-  bool strict = false, deterministic = false, stamp = false; ///< as the pass tw-apply-records has them
+  std::string records; ///< the folder of measured schedules (lib/Tuner/ApplyRecords.cpp); empty: none
+  std::string machine; ///< the machine's key in records (Target::recordKey)
+  std::string rates;   ///< the rates that the default schedules also depend on (Target::ratesKey)
+  bool strict = false, deterministic = false, stamp = false; ///< options of the pass tw-apply-records
 };
 
-/// Schedules selected, layouts resolved, schedules applied. Alive after: + scf.forall.
+/// Selects schedules, resolves layouts, applies the schedules. Additional dialect afterwards: scf.forall.
 void buildTiledStage(mlir::OpPassManager &pm, const MachineShape &machine, const ScheduleSources &sources = {});
-/// Memrefs, vectors, scratch; @main is the plan. Alive after: memref, vector, scf, arith, math, affine, func, tw_plan.
+/// Converts to memrefs and vectors, assigns scratch memory; @main becomes the plan. Dialects afterwards: memref,
+/// vector, scf, arith, math, affine, func, tw_plan.
 void buildVectorStage(mlir::OpPassManager &pm, const MachineShape &machine);
-/// The cpu tenant's lowering. Alive after: llvm, tw_plan.
+/// Lowers for the target cpu. Dialects afterwards: llvm, tw_plan.
 void buildCpuStage(mlir::OpPassManager &pm, const MachineShape &machine);
 
-/// All dialects of all stages with their interfaces; explicit, no static constructor.
+/// Registers all dialects of all stages with their interfaces, explicitly, without static constructors.
 void registerAllDialects(mlir::DialectRegistry &registry);
 
-/// All passes (`--tw-...`) and the stage pipelines (`--tw-stage-graph`, `--tw-stage-structured`, ...).
+/// Registers all passes (`--tw-...`) and the stage pipelines (`--tw-stage-graph`, `--tw-stage-structured`, ...).
 void registerAllPasses();
 
 } // namespace tilewright

@@ -1,8 +1,8 @@
-//===- PtxChecker.h - PTX executed and checked without a GPU ---------------------===//
+//===- PtxChecker.h - executes and checks PTX without a GPU ----------------------===//
 //
-// Reads a PTX module and runs a grid of one of its kernels on host memory, lane by lane as the ISA says, and reports
-// what the hardware would let pass or punish: accesses out of bounds, data races, barriers not all threads reach, and
-// kin.
+// Reads a PTX module, executes a grid of one of its kernels on host memory, lane by lane as the ISA specifies, and
+// reports errors that hardware may or may not detect: accesses out of bounds, data races, barriers that not all
+// threads reach, and others (Kind).
 //
 //   std::string error;
 //   std::unique_ptr<ptx::Module> module = ptx::Module::read(text, "gemm.ptx", error);
@@ -11,8 +11,8 @@
 //   ptx::Launch launch{.kernel = "gemm", .grid = {4, 4, 1}, .block = {128, 1, 1}};
 //   std::optional<ptx::Report> report = ptx::run(*module, memory, launch, {ptx::argument(data)}, error);
 //
-// An address of the device is the host's address of the same byte. Plain C++: no LLVM, no CUDA.
-// docs/targets/ptx-check.md tells what is checked and how.
+// A device address is the host's address of the same byte. Plain C++: no LLVM, no CUDA. docs/targets/ptx-check.md
+// describes the checks.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_PTXCHECKER_H
@@ -41,15 +41,15 @@ struct Parameter {
 /// A PTX module and the memory of its .global and .const variables.
 class Module {
 public:
-  /// On failure null, and `error` is "<file>:<line>:<column>: <what is wrong>". Instructions are looked at when a
-  /// kernel that reaches them is run.
+  /// Parses `text`. On failure returns null, and `error` is "<file>:<line>:<column>: <what is wrong>". Instructions
+  /// are checked when a kernel that reaches them is executed.
   static std::unique_ptr<Module> read(const std::string &text, const std::string &file, std::string &error);
   ~Module();
 
   std::vector<std::string> kernels() const;
-  /// Null when there is no such kernel.
+  /// Returns nullopt if there is no such kernel.
   std::optional<std::vector<Parameter>> parameters(const std::string &kernel) const;
-  /// A variable in .global or .const: where its bytes lie, and how many; null when there is none.
+  /// Returns the address and size of a variable in .global or .const; null if there is none.
   std::pair<uint8_t *, size_t> variable(const std::string &name) const;
 
   const Syntax &syntax() const { return *tree; }
@@ -60,7 +60,7 @@ private:
   std::map<std::string, std::vector<uint8_t>> storage;
 };
 
-/// The allocations that kernels may touch.
+/// The allocations that kernels may access.
 class Memory {
 public:
   struct Allocation {
@@ -73,7 +73,7 @@ public:
   /// `data` must outlive the runs. Two allocations must not overlap.
   void add(void *data, uint64_t bytes, std::string name, bool initialised = true, bool constant = false);
   void remove(const void *data);
-  /// By address.
+  /// Returns the allocations by address.
   const std::map<uint64_t, Allocation> &all() const { return list; }
 
 private:
@@ -86,10 +86,10 @@ struct Launch {
   std::string kernel;
   Dimensions grid = {1, 1, 1};            ///< blocks
   Dimensions block = {1, 1, 1};           ///< threads
-  Dimensions cluster = {0, 0, 0};         ///< blocks of a cluster; zeros: as the kernel says, else one
+  Dimensions cluster = {0, 0, 0};         ///< blocks per cluster; zeros: as in the kernel, else one
   uint64_t dynamicShared = 0;             ///< bytes
-  uint64_t seed = 0;                      ///< of the order in which blocks and warps run; 0: blocks start in order
-  uint64_t stepLimit = uint64_t(1) << 36; ///< instructions of a warp, all warps together
+  uint64_t seed = 0;                      ///< for the order in which blocks and warps run; 0: blocks start in order
+  uint64_t stepLimit = uint64_t(1) << 36; ///< maximum number of warp instructions, over all warps
   uint32_t residentBlocks = 8;            ///< blocks that run at the same time
 };
 
@@ -100,13 +100,13 @@ enum class Kind : uint8_t {
   UninitialisedMemory, ///< in shared memory, or in an allocation that says so
   UninitialisedRegister,
   Race,
-  AsyncNotWaited,     ///< memory touched that a cp.async, a bulk copy or a wgmma in flight writes or reads
+  AsyncNotWaited,     ///< access to memory that an unfinished cp.async, bulk copy or wgmma writes or reads
   MissingProxyFence,  ///< ordinary writes that the async proxy (bulk copies, wgmma) may not see
-  MbarrierMisuse,     ///< not initialised, counts that overflow, a phase that is none of the last two
-  RegisterInFlight,   ///< a register of a wgmma touched before its wait
-  MissingMatrixFence, ///< registers written before a wgmma, and no wgmma.fence between
-  RegisterBudget,     ///< setmaxnreg asks for more registers than there are
-  BarrierDivergence,  ///< threads of a warp at different places where the instruction wants all of them at one
+  MbarrierMisuse,     ///< not initialised, overflow of counts, a phase that is not one of the last two
+  RegisterInFlight,   ///< access to a register of a wgmma before its wait
+  MissingMatrixFence, ///< registers written before a wgmma without a wgmma.fence in between
+  RegisterBudget,     ///< setmaxnreg requests more registers than available
+  BarrierDivergence,  ///< threads of a warp diverge where an instruction requires all of them
   BarrierMismatch,    ///< counts that disagree, or do not fit
   ExitAtBarrier,      ///< a thread exited while others wait for it
   ExitedBlock,        ///< shared memory of a block of the cluster that has exited, or may have
@@ -118,11 +118,11 @@ const char *name(Kind kind);
 
 /// One side of a finding.
 struct Side {
-  uint32_t line = 0;       ///< of the PTX text
-  std::string instruction; ///< as written
-  std::string place;       ///< the user's: from .loc and //@tw comments; may be empty
+  uint32_t line = 0;       ///< in the PTX text
+  std::string instruction; ///< as written in the PTX text
+  std::string place;       ///< the user's line, from .loc and //@tw comments; may be empty
   Dimensions block = {0, 0, 0};
-  uint32_t warp = 0, lane = 0; ///< lane 255: several
+  uint32_t warp = 0, lane = 0; ///< lane 255: several lanes
 };
 
 struct Finding {
@@ -131,15 +131,15 @@ struct Finding {
   std::string message;
   Side here;
   std::optional<Side> other; ///< the other side of a race
-  uint64_t count = 1;        ///< how often it was seen
+  uint64_t count = 1;        ///< number of occurrences
 };
 
-/// What an instruction's accesses cost; lines that cost no more than they must are left out.
+/// The memory cost of an instruction; instructions without avoidable cost are omitted.
 struct AccessCost {
   uint32_t line = 0;
   std::string instruction;
   uint64_t executions = 0;
-  uint64_t extraWavefronts = 0;           ///< shared memory: beyond one per phase, from bank conflicts
+  uint64_t extraWavefronts = 0;           ///< shared memory: bank conflicts, beyond one wavefront per phase
   uint64_t sectors = 0, leastSectors = 0; ///< global memory: 32-byte sectors touched, and needed for the bytes
 };
 
@@ -148,7 +148,7 @@ struct Report {
   std::vector<AccessCost> costs;
   uint64_t instructions = 0; ///< of warps
   uint64_t seed = 0;
-  bool finished = true; ///< false: deadlock or step limit, so results are not all there
+  bool finished = true; ///< false: deadlock or step limit, results are incomplete
 
   std::string text() const;
   std::string json() const;
@@ -162,8 +162,8 @@ template <class T> Argument argument(const T &value) {
   return bytes;
 }
 
-/// Runs a grid to its end. Nullopt where it cannot start: unknown kernel or instruction, sizes that do not fit; `error`
-/// says which.
+/// Runs a grid to completion. Returns nullopt if it cannot start (unknown kernel or instruction, sizes that do not
+/// fit); `error` gives the reason.
 std::optional<Report> run(const Module &module, const Memory &memory, const Launch &launch,
                           const std::vector<Argument> &arguments, std::string &error);
 

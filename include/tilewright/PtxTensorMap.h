@@ -1,7 +1,8 @@
-//===- PtxTensorMap.h - a tensor map that the checker can read -----------------------===//
+//===- PtxTensorMap.h - a tensor map that the PTX interpreter can read ---------------===//
 //
-// What cuTensorMapEncodeTiled writes is opaque. Where kernels run on the checker, a launch passes this description in
-// its place: 128 bytes like the driver's, by value as a parameter of the kernel or in global memory.
+// The output of cuTensorMapEncodeTiled is opaque. If kernels run in the PTX interpreter, a launch passes this
+// structure instead: 128 bytes like those of the NVIDIA driver, by value as a parameter of the kernel or in global
+// memory.
 //
 //   ptx::TensorMap map = ptx::tensorMap(ptx::TensorMap::Element::BF16, data, {columns, rows}, {columns * 2}, {64, 128},
 //                                       128);
@@ -19,11 +20,11 @@ namespace tilewright::ptx {
 
 struct alignas(64) TensorMap {
   enum class Element : uint8_t { U8, U16, U32, S32, U64, S64, F16, F32, F64, BF16 };
-  static constexpr uint64_t kMagic = 0x31702d6d61735754; ///< tells it from other bytes
+  static constexpr uint64_t kMagic = 0x31702d6d61735754; ///< identifies a tensor map
 
   uint64_t magic = kMagic;
   uint64_t base = 0;                    ///< the device's address of element 0
-  std::array<uint64_t, 4> strides = {}; ///< bytes from one index to the next, of the dimensions from the second on
+  std::array<uint64_t, 4> strides = {}; ///< bytes, of the dimensions from the second on
   std::array<uint32_t, 5> dims = {};    ///< elements, the fastest dimension first
   std::array<uint16_t, 5> box = {};     ///< elements
   std::array<uint8_t, 5> elementStrides = {1, 1, 1, 1, 1}; ///< the first counts as 1
@@ -35,14 +36,15 @@ struct alignas(64) TensorMap {
 
   uint32_t elementBytes() const;
   uint32_t boxBytes() const;
-  /// Elements of the box along a dimension that are moved.
+  /// Returns the number of elements of the box along a dimension that are copied.
   uint32_t moved(uint32_t dimension) const;
-  /// What the driver would refuse, or the checker cannot execute; empty when all is well.
+  /// Returns the reason why the NVIDIA driver would reject the map or the interpreter cannot execute it; empty if it
+  /// is valid.
   std::string problem() const;
 };
 static_assert(sizeof(TensorMap) == 128);
 
-/// A map of a tensor at `base`. `strides` in bytes, one fewer than `dims`.
+/// Returns the map of a tensor at `base`. `strides` are in bytes, one fewer than `dims`.
 TensorMap tensorMap(TensorMap::Element element, const void *base, const std::vector<uint32_t> &dims,
                     const std::vector<uint64_t> &strides, const std::vector<uint16_t> &box, uint8_t swizzle);
 

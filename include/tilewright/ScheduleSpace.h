@@ -1,15 +1,15 @@
-//===- ScheduleSpace.h - which schedules a kernel may have, as data ------------------===//
+//===- ScheduleSpace.h - the schedules that a kernel may have, as data ---------------===//
 //
-// A space is knobs with their values and constraints over them. Each target declares that of a kernel beside its
-// schedules (cpu: lib/Tiled/DescribeSpaces.cpp, cuda: lib/Target/CUDA/ProductSpace.cpp); the tuner searches it and
-// knows nothing else of the target. The text is what `tilewright tune --list` prints, and what the attribute tw.space
-// holds:
+// A space consists of knobs with their values, and constraints over them. Each target declares the space of a kernel
+// where it declares its schedules (cpu: lib/Tiled/DescribeSpaces.cpp, cuda: lib/Target/CUDA/ProductSpace.cpp); the
+// tuner searches the space and needs no other information about the target. The text below is printed by `tilewright
+// tune --list`, and stored in the attribute tw.space:
 //
 //   rows: 16 32 64 (default 64)
 //   depth: 128 256 (default 128, changes the order of sums)
 //   at most 262144: 4 * rows * columns (a task's results fit the second-level cache)
 //
-// A point is a value for each knob, "rows=64 columns=96 depth=128".
+// A point has a value for each knob, "rows=64 columns=96 depth=128".
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_SCHEDULESPACE_H
@@ -28,17 +28,17 @@ struct Knob {
   std::string name;
   std::vector<int64_t> values; ///< ascending
   int64_t initial = 0;         ///< the value that the target chooses without measuring; one of `values`
-  /// Its value decides in which order floats are summed, and so the last bits of results.
+  /// True if its value decides the order in which floats are summed, and so the last bits of results.
   bool reorders = false;
 };
 
-/// What the values of several knobs must meet together. `why` completes "so that ...".
+/// A condition on the values of several knobs. `why` completes "so that ...".
 struct Constraint {
   enum class Kind {
     ProductAtMost, ///< factor * the knobs' values <= limit
     TasksAtMost,   ///< the product of ceil(size / value) <= limit
     TasksAtLeast,  ///< the same >= limit
-    Together,      ///< the first knob is `value` only where each other knob is below its size
+    Together,      ///< the first knob may be `value` only if each other knob is below its size
     SumAtMost      ///< the sum of `terms` <= limit
   };
   struct Term {
@@ -55,7 +55,7 @@ struct Constraint {
 
 using SchedulePoint = std::vector<int64_t>; ///< a value per knob
 
-/// A schedule that was raced: its time to the default's, and the 95% interval.
+/// A schedule that was raced: the ratio of its time to the default's, and the 95% interval.
 struct SeenSchedule {
   std::string schedule;
   double ratio = 1, low = 1, high = 1;
@@ -66,31 +66,31 @@ struct ScheduleSpace {
   std::vector<Constraint> constraints;
 
   SchedulePoint initial() const;
-  /// The first constraint that `point` breaks, or null. Knobs behind `known` are not looked at: a constraint counts as
-  /// broken when no values of them could meet it.
+  /// Returns the first constraint that `point` violates, or null. Only the first `known` knobs are considered: a
+  /// constraint counts as violated if no values of the other knobs can satisfy it.
   const Constraint *broken(const SchedulePoint &point, size_t known) const;
   bool contains(const SchedulePoint &point) const;
 
-  /// Every point that meets all constraints, in lexical order, the default among them. Values are cut as soon as a
-  /// constraint cannot be met any more; `visited` counts the partial points that were looked at.
+  /// Returns every point that satisfies all constraints, in lexical order, including the default. The enumeration
+  /// prunes partial points as soon as a constraint cannot be satisfied; `visited` counts the partial points.
   std::vector<SchedulePoint> points(int64_t *visited = nullptr) const;
 
-  /// The nearest point of the space: each value the nearest of its knob on a logarithmic scale, then the constraints
-  /// met by falling back to the default.
+  /// Returns the nearest point of the space: each knob takes its nearest value on a logarithmic scale; then knobs fall
+  /// back to the default until the constraints are satisfied.
   SchedulePoint nearest(const std::vector<std::pair<std::string, int64_t>> &values) const;
 
-  /// Points of one class give the same bits: the values of the knobs that change the order of sums.
+  /// Returns the values of the knobs that change the order of sums: points with equal classes give the same bits.
   std::string numericsClass(const SchedulePoint &point) const;
 
   std::string print(const SchedulePoint &point) const;
-  /// Nothing for a text that names other knobs, other values, or breaks a constraint; `why` says it.
+  /// Parses a point. Returns nothing, with the reason in `why`, for unknown knobs or values, or a violated constraint.
   std::optional<SchedulePoint> parse(std::string_view text, std::string &why) const;
 
-  /// Lines, as above.
+  /// Returns the lines shown above.
   std::string print() const;
 };
 
-/// The names and numbers of "rows=64 columns=96"; nothing where the text is not of this kind.
+/// Returns the names and numbers of "rows=64 columns=96", or nothing if the text has another form.
 std::optional<std::vector<std::pair<std::string, int64_t>>> parsePoint(std::string_view text);
 
 } // namespace tilewright

@@ -8,7 +8,7 @@ namespace tilewright {
 
 std::string spaceToText(const ScheduleSpace &space);
 
-/// Nothing, with the reason in `why`, for what spaceToText() has not written.
+/// Returns nothing, with the reason in `why`, for text that spaceToText() has not written.
 std::optional<ScheduleSpace> spaceFromText(std::string_view text, std::string &why);
 
 } // namespace tilewright

@@ -1,10 +1,10 @@
-//===- StageContract.h - what IR a pass takes ------------------------------------===//
+//===- StageContract.h - the IR that a pass accepts ------------------------------===//
 //
 //   if (failed(requireForm(getOperation(), IRForm::Buffers, getArgument())))
 //     return signalPassFailure();
 //
-// Passes rely on what the stages before them have done. On IR of another stage (tilewright-opt runs passes in any
-// order) they end with an error, before they meet what they do not know.
+// Passes rely on the results of the stages before them. On IR of another stage (tilewright-opt runs passes in any
+// order) they fail with an error before they process IR that they do not support.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_STAGECONTRACT_H
@@ -15,13 +15,13 @@
 namespace tilewright {
 
 enum class IRForm {
-  Graph,   ///< ops of `tw`, and scalars beside them
-  Tensors, ///< linalg and tw_tile on tensors, in loops or not; no op of `tw`
-  Buffers, ///< kernels on memrefs that return nothing, and a plan or not
+  Graph,   ///< ops of `tw`, and ops on scalars
+  Tensors, ///< linalg and tw_tile on tensors, with or without loops; no op of `tw`
+  Buffers, ///< kernels on memrefs that return nothing, with or without a plan
 };
 
-/// Whether the functions of `root` (a function, or a module with kernels) are of `form`; an error that names the first
-/// op that is not, if there is one. `pass` asks.
+/// Succeeds if the functions of `root` (a function, or a module with kernels) have the form `form`. Otherwise emits an
+/// error that names the first op that does not, if there is one. `pass` is the name of the calling pass.
 mlir::LogicalResult requireForm(mlir::Operation *root, IRForm form, llvm::StringRef pass);
 
 } // namespace tilewright

@@ -1,7 +1,7 @@
-//===- Target.h - what a machine must say to be compiled for ------------------------===//
+//===- Target.h - the interface of targets ------------------------------------------===//
 //
-// A tenant implements Target and is registered by name, in the house or by a plug-in. It shares the graph and
-// structured stages with all others; from the tiled stage on it may use the house's passes or its own.
+// A target implements Target and is registered by name, in this project or by a plug-in. The graph and structured
+// stages are common to all targets; from the tiled stage on a target may use the project's passes or its own.
 //
 //   class MyTarget : public tilewright::Target { ... };
 //   tilewright::registerTarget(std::make_unique<MyTarget>());
@@ -32,69 +32,72 @@ class Target {
 public:
   virtual ~Target();
 
-  /// The name in options and on the command line.
+  /// Returns the name in options and on the command line.
   virtual llvm::StringRef name() const = 0;
 
-  /// Checks and completes `options` (the machine, for cpu); the error says what is wrong and what is possible.
+  /// Checks and completes `options` (the machine, for cpu); the error says what is wrong and which values are
+  /// possible.
   virtual llvm::Error configure(Options &options) = 0;
 
-  /// Whether it runs on a device beside the host, which `Options::arch` and `Options::device` choose.
+  /// Returns true if the target runs on a device other than the host, selected by `Options::arch` and
+  /// `Options::device`.
   virtual bool hasDevices() const { return false; }
 
-  /// What the object cache has to know of the machine: two equal keys run each other's code.
+  /// Returns the machine's part of the key of the object cache: machines with equal keys can run each other's code.
   virtual std::string machineKey(const Options &options) = 0;
-  /// What measured times depend on: tuning records hold where it is the same.
+  /// Returns a key of what measured times depend on: tuning records are valid on machines where it is equal.
   virtual std::string recordKey(const Options &options) { return machineKey(options); }
-  /// What of machineKey() is in no record: rates that the default schedules follow from. Records stay when they are
-  /// measured anew.
+  /// Returns the part of machineKey() that is not in recordKey(): rates that the default schedules depend on. Records
+  /// stay valid if the rates are measured again.
   virtual std::string ratesKey(const Options &) { return ""; }
 
-  /// In front of the graph stage: what the target has no code for becomes what it has.
+  /// Adds passes before the graph stage that rewrite ops without code for this target to ops that have it.
   virtual void buildGraph(mlir::OpPassManager &, const Options &) {}
-  /// What a kernel may hold.
+  /// Returns what a kernel may contain.
   virtual KernelLimits kernelLimits() const { return {}; }
-  /// After kernel formation: select and apply schedules.
+  /// Adds passes after kernel formation that select and apply schedules.
   virtual void buildTiled(mlir::OpPassManager &pm, const Options &options) = 0;
-  /// Memrefs and vectors; @main becomes the plan.
+  /// Adds passes that convert to memrefs and vectors; @main becomes the plan.
   virtual void buildVector(mlir::OpPassManager &pm, const Options &options) = 0;
-  /// Down to what emit() reads.
+  /// Adds passes that lower to the input of emit().
   virtual void buildLowering(mlir::OpPassManager &pm, const Options &options) = 0;
 
-  /// The lowered module as bytes that load() reads back, maybe in another process.
+  /// Returns the lowered module as bytes that load() reads, possibly in another process.
   virtual llvm::Expected<std::string> emit(mlir::ModuleOp module, const Options &options) = 0;
-  /// A program from what emit() gave.
+  /// Returns the program of an artifact of emit().
   virtual llvm::Expected<std::shared_ptr<Program>> load(llvm::StringRef artifact, const Options &options) = 0;
-  /// Text of the lowered module in the machine's own language (assembly), for people.
+  /// Returns the lowered module as text in the machine's language (assembly), for users.
   virtual llvm::Expected<std::string> print(mlir::ModuleOp module, const Options &options) = 0;
 
-  /// True for a target that makes source text for another tool instead of a program: it has files(), and emit() and
-  /// load() refuse.
+  /// Returns true for a target that writes source text for another tool instead of a program: it implements files(),
+  /// and emit() and load() return errors.
   virtual bool makesFiles() const { return false; }
-  /// The lowered module as files of a design folder, in no order.
+  /// Returns the lowered module as files of a design folder, in any order.
   virtual llvm::Expected<std::vector<DesignFile>> files(mlir::ModuleOp module, const Options &options);
 };
 
-/// Adds a target; one of the same name replaces the older.
+/// Adds a target. It replaces an older one of the same name.
 void registerTarget(std::unique_ptr<Target> target);
 
-/// The target of that name, or null. The house's are there from the first call on, and those of TILEWRIGHT_PLUGINS.
+/// Returns the target of that name, or null. The built-in targets and those of TILEWRIGHT_PLUGINS are registered at
+/// the first call.
 Target *findTarget(llvm::StringRef name, std::string &error);
 
-/// The target of `options`, which it has checked and completed.
+/// Returns the target of `options` after it has checked and completed them.
 llvm::Expected<Target *> configuredTarget(Options &options);
 
-/// " (did you mean 'x'?)" for the name in `known` that is nearest to `name`; empty when none is near.
+/// Returns " (did you mean 'x'?)" for the name in `known` that is most similar to `name`; empty if none is similar.
 std::string suggestName(llvm::StringRef name, llvm::ArrayRef<std::string> known);
 
-/// Names of all targets.
+/// Returns the names of all targets.
 std::vector<std::string> targetNames();
 
-/// The house's tenants.
+/// The built-in targets.
 std::unique_ptr<Target> createCpuTarget();
 std::unique_ptr<Target> createReferenceTarget();
 std::unique_ptr<Target> createHlsTarget();
 std::unique_ptr<Target> createCudaTarget();
-/// As reference, but in the kernels' own precision; not in the list of targets, see lib/Compiler/CompareKernels.h.
+/// Like reference, but in the kernels' own precision. Not in the list of targets; see lib/Compiler/CompareKernels.h.
 std::unique_ptr<Target> createPlainTarget();
 
 } // namespace tilewright
