@@ -154,7 +154,7 @@ struct ReplayedTable {
   double falseWins = 0; ///< share of tunings that chose another schedule when all have the default's time
   double slower = 0;    ///< share of all tunings whose choice is more than 1% slower than the default
   int lost = 0;         ///< tunings without a result
-  double transfer = 1;  ///< best / chosen, starting with the best of tables with the same knobs; four measurements
+  double transfer = 1;  ///< best / chosen, from the best of tables with the same knobs; four measurements
 };
 llvm::Expected<std::vector<ReplayedTable>> replayTables(llvm::StringRef folder, const ReplayOptions &options);
 

@@ -58,7 +58,7 @@ BodyEmitter::Guard BodyEmitter::guardOf(memref::LoadOp load) {
   auto taken = dyn_cast<arith::SelectOp>(*load->user_begin());
   if (!taken || taken.getTrueValue() != load.getResult())
     return {};
-  // The condition under which what is read is taken: this one and others.
+  // Search the conjunction of conditions under which the loaded value is used for the guard.
   SmallVector<Value> conditions{taken.getCondition()};
   while (!conditions.empty()) {
     Value condition = conditions.pop_back_val();
@@ -85,7 +85,7 @@ SmallVector<Value> BodyEmitter::indicesOf(OpBuilder &builder, OpOperand &operand
       continue;
     }
     SmallVector<OpFoldResult> dims(ivs.begin(), ivs.end());
-    // Loops not entered yet are not read by this expression.
+    // This expression does not use loops that have not been entered yet.
     for (auto [position, dim] : llvm::enumerate(dims))
       if (!expr.isFunctionOfDim(position))
         dim = builder.getIndexAttr(0);
@@ -96,7 +96,7 @@ SmallVector<Value> BodyEmitter::indicesOf(OpBuilder &builder, OpOperand &operand
   return indices;
 }
 
-/// One load per lane. Lanes outside the mask read element 0 of the buffer, which is there when any lane is.
+/// Emits one load per lane. Lanes outside the mask read element 0 of the buffer, which exists if any lane is active.
 Value BodyEmitter::readLanes(OpBuilder &builder, Value memref, ArrayRef<Value> indices, Value mask) {
   Type element = cast<MemRefType>(memref.getType()).getElementType();
   SmallVector<Value> vectors;
@@ -134,8 +134,8 @@ Value BodyEmitter::lineAt(OpBuilder &builder, Value memref, ArrayRef<Value> indi
       whole.getBaseBuffer(), OpFoldResult(first), ArrayRef<OpFoldResult>(size), ArrayRef<OpFoldResult>(one));
 }
 
-/// A vector of elements, each `apart` behind the one before, of which the first is at `indices`: as many whole vectors
-/// as they are apart, the last of which ends with the last element, so that nothing behind it is read, and shuffles.
+/// Reads a vector of elements with stride `apart`, the first of which is at `indices`: loads `apart` whole vectors and
+/// shuffles them. The last vector ends with the last element, so that nothing beyond it is read.
 Value BodyEmitter::readApart(OpBuilder &builder, Value memref, ArrayRef<Value> indices, int64_t apart) {
   const int64_t lanes = choice.lanes, count = apart * (lanes - 1) + 1;
   VectorType type = vectorOf(cast<MemRefType>(memref.getType()).getElementType());
@@ -146,7 +146,7 @@ Value BodyEmitter::readApart(OpBuilder &builder, Value memref, ArrayRef<Value> i
     const int64_t begin = last ? count - lanes : piece * lanes;
     Value at = arith::ConstantIndexOp::create(builder, loc, begin);
     Value loaded = vector::LoadOp::create(builder, loc, type, elements, at);
-    // Lanes that lie in this piece come from it, the others stay as they are.
+    // Lanes whose element is in this piece take it, the others are unchanged.
     SmallVector<int64_t> from;
     for (int64_t lane = 0; lane < lanes; ++lane) {
       const int64_t place = lane * apart;
@@ -176,13 +176,13 @@ Value BodyEmitter::read(OpBuilder &builder, OpOperand &operand, Value mask) {
   }
   if (const int64_t apart = mask ? 0 : fewApart(op, operand, choice.loop))
     return readApart(builder, memref, indices, apart);
-  // The lanes' own indices: those of the first lane plus what the map adds per lane.
+  // The indices of the lanes: those of the first lane plus what the map adds per lane.
   AffineMap map = op.getMatchingIndexingMap(&operand);
   Value step = vector::StepOp::create(builder, loc, vectorOf(builder.getIndexType()));
   for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
     if (!expr.isFunctionOfDim(choice.loop))
       continue;
-    // expr(iv + lane) - expr(iv): linear in the loop, so a multiple of the lane.
+    // expr(iv + lane) - expr(iv) is linear in the loop, so it is a multiple of the lane.
     const int64_t by = stepAlong(op, expr, choice.loop).value_or(1);
     Value scaled = step;
     if (by != 1) {
@@ -212,8 +212,8 @@ void BodyEmitter::write(OpBuilder &builder, Value value, unsigned number, Value 
     vector::StoreOp::create(builder, loc, value, operand.get(), indices);
 }
 
-/// The elements of a computed read of which one index advances by 1 from lane to lane; null where they are not a few
-/// elements apart.
+/// Emits a computed read in which one index increases by 1 from lane to lane. Returns null if the elements do not have
+/// a small stride.
 Value BodyEmitter::readOfLoad(OpBuilder &builder, memref::LoadOp load, ArrayRef<Value> indices, Value mask) {
   auto isVector = [](Value index) { return isa<VectorType>(index.getType()); };
   if (mask || llvm::count_if(indices, isVector) != 1)
@@ -279,7 +279,7 @@ void BodyEmitter::emitOp(OpBuilder &builder, Operation &inner, IRMapping &values
   SmallVector<Value> operands;
   for (Value v : inner.getOperands())
     operands.push_back(asVector(builder, values.lookupOrDefault(v)));
-  // Lanes outside the mask hold no number of the user's.
+  // Lanes outside the mask do not hold values of the user's tensor: replace them by valid ones.
   if (mask && isa<tile::PlaceOp>(inner)) {
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(operands[0].getType()));
     operands[0] = arith::SelectOp::create(builder, loc, mask, operands[0], zero);
@@ -331,9 +331,9 @@ SmallVector<Value> BodyEmitter::emitElements(OpBuilder &builder, const IRMapping
   return out;
 }
 
-/// `combiner` as one FMA where it adds a product to the accumulator and both may be contracted; null where not. LLVM
-/// would do so, too, but of a sum of two products it takes either, as the code around them falls: schedules that sum in
-/// one order would differ in a bit.
+/// Emits `combiner` as one FMA if it adds a product to the accumulator and both may be contracted; returns null
+/// otherwise. LLVM would form an FMA, too, but in a sum of two products it may contract either one, depending on the
+/// surrounding code: schedules with the same order of sums would then differ in a bit.
 Value BodyEmitter::sumOfProducts(OpBuilder &builder, Operation &combiner, const IRMapping &values) {
   auto add = dyn_cast<arith::AddFOp>(combiner);
   if (!add || !(add.getType().isF32() || add.getType().isF64()))

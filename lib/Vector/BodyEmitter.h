@@ -8,24 +8,25 @@
 
 namespace tilewright::vector_stage {
 
-/// Emits the body of one op for `lanes` consecutive iterations of its vector loop. Values that do not change along
-/// the vector loop stay scalars; they may be emitted once before it (emitUniform).
+/// Emits the body of one op for `lanes` consecutive iterations of its vector loop. Values that do not change along the
+/// vector loop stay scalars; they may be emitted once before the loop (emitUniform).
 class BodyEmitter {
 public:
   BodyEmitter(mlir::linalg::LinalgOp op, VectorLoop choice);
 
-  /// The current values of the op's loops; that of the vector loop is its first lane's.
+  /// The current values of the op's loops; that of the vector loop is the value of the first lane.
   llvm::SmallVector<mlir::Value> ivs;
 
-  /// Reads and body ops that do not change along the vector loop and need no accumulator, into `values`.
+  /// Emits reads and body ops that do not change along the vector loop and need no accumulator, and maps them in
+  /// `values`.
   void emitUniform(mlir::OpBuilder &builder, mlir::IRMapping &values);
 
-  /// One step: accumulators in, yielded values out (each a vector, or a scalar when lanes is 1 or the value is
-  /// uniform). `mask` is null for a full step. `values` holds what emitUniform made.
+  /// Emits one step, with the given accumulators, and returns the yielded values (each a vector, or a scalar if lanes
+  /// is 1 or the value is uniform). `mask` is null for a full step. `values` contains the mappings of emitUniform.
   llvm::SmallVector<mlir::Value> emitStep(mlir::OpBuilder &builder, mlir::IRMapping values,
                                           mlir::ValueRange accumulators, mlir::Value mask);
 
-  /// The accumulators that emitStep() is given began with the identity.
+  /// True if the accumulators passed to emitStep() were initialized with the identity.
   bool fromIdentity = false;
   /// Accumulators that began with the identity never hold a NaN where the combining op passes over it: the maximum of
   /// such a one, `best`, and `x` is a comparison and a selection, one instruction on x86. Null for other combiners.
@@ -39,16 +40,16 @@ public:
                                               llvm::ArrayRef<unsigned> combined = {},
                                               mlir::ValueRange accumulators = {});
 
-  /// The operand's indices at the current place.
+  /// Returns the operand's indices for the current loop values.
   llvm::SmallVector<mlir::Value> indicesOf(mlir::OpBuilder &builder, mlir::OpOperand &operand);
-  /// Reads the operand at the current place.
+  /// Reads the operand at the current indices.
   mlir::Value read(mlir::OpBuilder &builder, mlir::OpOperand &operand, mlir::Value mask);
-  /// Reads what output `number` holds at the current place; null where the body does not.
+  /// Reads output `number` at the current indices; null if the body does not use it.
   mlir::Value readBefore(mlir::OpBuilder &builder, unsigned number, mlir::Value mask);
-  /// Writes `value` to output `number` at the current place.
+  /// Writes `value` to output `number` at the current indices.
   void write(mlir::OpBuilder &builder, mlir::Value value, unsigned number, mlir::Value mask);
 
-  /// The `count` elements of `memref` that lie one behind the other from `indices` on, as a memref of one dimension.
+  /// Returns the `count` consecutive elements of `memref` that start at `indices`, as a one-dimensional memref.
   mlir::Value lineAt(mlir::OpBuilder &builder, mlir::Value memref, llvm::ArrayRef<mlir::Value> indices, int64_t count);
 
   mlir::Value asVector(mlir::OpBuilder &builder, mlir::Value value);
@@ -61,8 +62,8 @@ private:
                         int64_t apart);
   mlir::Value readOfLoad(mlir::OpBuilder &builder, mlir::memref::LoadOp load, llvm::ArrayRef<mlir::Value> indices,
                          mlir::Value mask);
-  /// A read that is used only where its last index lies `there`, and goes to element 0 elsewhere: a masked read at
-  /// `place`.
+  /// A read whose result is used only if `there` is true for its last index, and that reads element 0 otherwise: it
+  /// can be a masked read at `place`.
   struct Guard {
     mlir::Value place, there;
     explicit operator bool() const { return place != nullptr; }

@@ -9,8 +9,9 @@
 //     scf.forall ... { linalg.generic ins(subview %a) outs(subview %out) }
 //     return }
 //
-// Every tensor argument becomes a dense memref that nothing else aliases; a result is the argument it was computed
-// into, or is copied there (a kernel that returns a slice or a padded tensor). Allocations left are tile-sized.
+// Every tensor argument becomes a dense memref that nothing else aliases. A result is stored in the argument that it
+// was computed into, or is copied there (if a kernel returns a slice or a padded tensor). Remaining allocations have
+// the size of a tile.
 //
 // Test: test/Vector/bufferize-kernels.mlir
 //
@@ -33,7 +34,7 @@ namespace tilewright {
 namespace vector_stage {
 namespace {
 
-/// tensor.pad inside a kernel: fill the destination, insert the source.
+/// Expands tensor.pad inside a kernel: fills the destination, and inserts the source.
 void expandPads(func::FuncOp kernel) {
   SmallVector<tensor::PadOp> pads;
   kernel.walk([&](tensor::PadOp pad) { pads.push_back(pad); });
@@ -41,7 +42,7 @@ void expandPads(func::FuncOp kernel) {
   for (tensor::PadOp pad : pads) {
     rewriter.setInsertionPoint(pad);
     Value value = pad.getConstantPaddingValue();
-    // The destination: the kernel's last argument when the pad is what the kernel returns.
+    // The destination is the kernel's last argument if the kernel returns the result of the pad.
     Value destination;
     for (OpOperand &use : pad->getUses())
       if (isa<func::ReturnOp>(use.getOwner()))
@@ -57,7 +58,7 @@ void expandPads(func::FuncOp kernel) {
   }
 }
 
-/// Tensor arguments become memrefs, results leave through their destination arguments.
+/// Converts tensor arguments to memrefs, and stores results into their destination arguments.
 void passByMemory(func::FuncOp kernel) {
   OpBuilder builder(kernel.getContext());
   Block &body = kernel.getBody().front();
@@ -86,7 +87,7 @@ void passByMemory(func::FuncOp kernel) {
   kernel.setFunctionType(builder.getFunctionType(body.getArgumentTypes(), {}));
 }
 
-/// Whether `value` is an argument, or a part or reshape of one.
+/// Returns true if `value` is an argument, or a slice or reshape of one.
 bool isArgument(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (isa<bufferization::ToTensorOp>(op))
@@ -98,7 +99,8 @@ bool isArgument(Value value) {
   return false;
 }
 
-/// The linalg op that computes what is inserted into the very part of the destination that the insertion replaces.
+/// Returns the linalg op that computes the source of `insert` into exactly the slice of the destination that is
+/// replaced.
 linalg::LinalgOp computedInPlace(tensor::InsertSliceOp insert) {
   auto maker = insert.getSource().getDefiningOp<linalg::LinalgOp>();
   if (!maker || !maker->hasOneUse() || maker.getNumDpsInits() != 1)
@@ -111,8 +113,9 @@ linalg::LinalgOp computedInPlace(tensor::InsertSliceOp insert) {
              : linalg::LinalgOp();
 }
 
-/// The insertions, the first one first, that make `value` from what the last returned value is; each result is used by
-/// the next insertion alone, and each source is an argument or computed in place. Empty where there are few.
+/// Returns the chain of insertions, the first one first, that computes `value`, and the value that the chain starts
+/// from. Each result is used only by the next insertion, and each source is an argument or computed in place. The
+/// chain is empty if it has fewer than `many` insertions.
 std::pair<SmallVector<tensor::InsertSliceOp>, Value> chainOf(Value value) {
   constexpr size_t many = 8;
   SmallVector<tensor::InsertSliceOp> chain;
@@ -130,7 +133,7 @@ std::pair<SmallVector<tensor::InsertSliceOp>, Value> chainOf(Value value) {
   return {chain, value};
 }
 
-/// Writes what the chain inserts into `whole`, and erases the chain.
+/// Writes the inserted slices of the chain into `whole`, and erases the chain.
 void writeChain(ArrayRef<tensor::InsertSliceOp> chain, Value whole) {
   IRRewriter rewriter(whole.getContext());
   for (tensor::InsertSliceOp insert : chain) {
@@ -155,7 +158,7 @@ void writeChain(ArrayRef<tensor::InsertSliceOp> chain, Value whole) {
     rewriter.eraseOp(insert);
 }
 
-/// writeChain() in a parallel loop whose only result `materialize` stores into the memory that the loop began with.
+/// Applies writeChain() in a parallel loop whose only result `materialize` stores into the loop's initial memory.
 void insertByMemory(scf::ForallOp loop, bufferization::MaterializeInDestinationOp materialize) {
   auto initial = loop.getOutputs().size() == 1 ? loop.getOutputs()[0].getDefiningOp<bufferization::ToTensorOp>()
                                                : bufferization::ToTensorOp();
@@ -181,7 +184,7 @@ void insertByMemory(scf::ForallOp loop, bufferization::MaterializeInDestinationO
   writeChain(chain, whole);
   rewriter.eraseOp(tile);
   rewriter.eraseOp(materialize);
-  // The loop without its result.
+  // Create the loop without its result.
   rewriter.setInsertionPoint(loop);
   auto bare = scf::ForallOp::create(rewriter, loop.getLoc(), loop.getMixedLowerBound(), loop.getMixedUpperBound(),
                                     loop.getMixedStep(), ValueRange(), loop.getMapping());
@@ -194,14 +197,14 @@ void insertByMemory(scf::ForallOp loop, bufferization::MaterializeInDestinationO
   rewriter.eraseOp(loop);
 }
 
-/// A concatenation of many parts: what is inserted, one after the other, into an argument that the kernel returns, is
-/// copied or computed there. The analysis of one-shot bufferization compares each insertion with all others, of 400
-/// parts for minutes.
+/// Rewrites a concatenation of many parts: slices that are inserted one after the other into an argument that the
+/// kernel returns are copied or computed there. The analysis of one-shot bufferization compares each insertion with
+/// all others, which takes minutes for 400 parts.
 ///
 /// Before:  %1 = tensor.insert_slice %a into %out[0, 0] ...; %2 = tensor.insert_slice %b into %1[1, 0] ...; return %2
 /// After:   materialize %a in subview %out[0, 0]; materialize %b in subview %out[1, 0]
 ///
-/// It does the same in a parallel loop (TileInserts.cpp), where %out is a tile of the argument.
+/// The same rewrite applies in a parallel loop (TileInserts.cpp), where %out is a tile of the argument.
 void insertByMemory(func::FuncOp kernel) {
   Block &body = kernel.getBody().front();
   for (auto materialize : llvm::make_early_inc_range(body.getOps<bufferization::MaterializeInDestinationOp>())) {

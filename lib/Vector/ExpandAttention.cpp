@@ -9,9 +9,10 @@
 //     acc = acc * c + tw_tile.matmul(p, pack(v block)) ; m = m' }
 //   o = acc / l ; lse = m + log l
 //
-// A few rows, a step of decoding, read keys and values once, where they lie. Scores are one L x B tile, never the
-// whole matrix. A row that attends to nothing gives zeros. Causal tiles stop at the last block they see. Source:
-// Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao et al., "FlashAttention", 2022.
+// With few rows, as in a decoding step, keys and values are read once, from their buffers without packing. Scores are
+// one L x B tile, never the whole matrix. A row that attends to no key gives zeros. Causal tiles stop at the last
+// block that their rows attend to. Sources: Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018;
+// Dao et al., "FlashAttention", 2022.
 //
 // Test: test/Vector/expand-attention.mlir
 //
@@ -58,8 +59,8 @@ public:
     int64_t block = staticKeys ? std::min(*staticKeys, mostKeys) : mostKeys;
     once = staticKeys && *staticKeys <= mostKeys;
 
-    // Of scores and weights there are a few rows at a time: they stay in the caches, where the keys' and values' panels
-    // pass by.
+    // Scores and weights are computed for a few rows at a time, so that they stay in the caches while the packed
+    // panels of keys and values are read.
     OpFoldResult few = fold(std::min(scoreRows, getConstantIntValue(rows).value_or(scoreRows)));
     direct = getConstantIntValue(rows).value_or(scoreRows) <= (group > 1 ? fewRowsOfPairs : fewRows);
     if (direct)
@@ -69,7 +70,7 @@ public:
       packedK = panelRoom(size(q, 1), fold(block), elementOf(k));
       packedV = panelRoom(fold(block), columns, elementOf(v));
     }
-    // Pairs of k are of one type on both sides of the second product.
+    // With packed pairs of k, both operands of the second product have the same type.
     Value weights = group == 1 ? Value() : scoreRoom(few, block, element);
     Value m = alloc({rows}), l = alloc({rows}), next = alloc({few}), acc = alloc({rows, columns}),
           parts = once ? Value() : alloc({few, columns});
@@ -123,7 +124,7 @@ public:
       builder.setInsertionPointToStart(loop.getBody());
       step(loop.getInductionVar(), blockSize(loop.getInductionVar(), keys, block));
     }
-    // Rows that attend to nothing have l = 0 and acc = 0.
+    // Rows that attend to no key have l = 0 and acc = 0.
     Type outElement = elementOf(out);
     generic({acc, l}, {out}, {"ij", "i"}, {"ij"}, 2, [&](OpBuilder &b, Location at, ValueRange in) {
       Value zero = number(b, at, 0), one = number(b, at, 1);
@@ -156,7 +157,7 @@ private:
     return arith::MaxNumFOp::create(b, at, best, x, arith::FastMathFlags::nsz);
   }
 
-  /// The weight of a score above `best`.
+  /// Returns the weight of a score relative to `best`.
   Value weightOf(OpBuilder &b, Location at, Value score, Value best) {
     Value x = arith::SubFOp::create(b, at, score, finite(b, at, best));
     if (unit == Unit::Raw)
@@ -164,23 +165,23 @@ private:
     return power(b, at, x, unit == Unit::Natural);
   }
 
-  /// The scores `s` of `count` rows from `first` on become e^(s - m'), in `p` and in its type where that is not null;
-  /// the row's sum `l` follows, `m` becomes e^(m - m') and `next` the new maximum m'.
+  /// Replaces the scores `s` of `count` rows from `first` on by e^(s - m'), stored in `p` with its element type if `p`
+  /// is not null. Updates the row sums `l`, replaces `m` by e^(m - m'), and writes the new maximum m' to `next`.
   void softmaxRows(Value s, Value p, Value m, Value l, Value next, Value first, OpFoldResult count, Value kb,
                    OpFoldResult width) {
-    // The new maximum of each row.
+    // Compute the new maximum of each row.
     elementwise({m}, next, 1, [](OpBuilder &, Location, ValueRange in) { return in[0]; });
     if (unit == Unit::Raw)
       reduce(s, next, greater);
     else
       scaleAndMask(s, next, first, count, kb, width);
-    // What was summed so far shrinks by e^(m - m'), with m' = 0 for a row of -inf alone.
+    // Scale the sum so far by e^(m - m'), with m' = 0 for a row that has only -inf.
     elementwise({m, next}, m, 1,
                 [&](OpBuilder &b, Location at, ValueRange in) -> Value { return weightOf(b, at, in[0], in[1]); });
     elementwise({l, m}, l, 1, [](OpBuilder &b, Location at, ValueRange in) -> Value {
       return arith::MulFOp::create(b, at, in[0], in[1]);
     });
-    // The weights, and their sum in the same pass.
+    // Compute the weights, and their sum in the same pass.
     Value weight = p ? p : s;
     generic(
         {s, next}, {weight, l}, {"ij", "i"}, {"ij", "i"}, 2,
@@ -192,7 +193,7 @@ private:
         /*reduceLast=*/true);
   }
 
-  /// The scores `s` scaled and masked in place, and their maximum into `next`.
+  /// Scales and masks the scores `s` in place, and stores their maximum in `next`.
   void scaleAndMask(Value s, Value next, Value first, OpFoldResult count, Value kb, OpFoldResult width) {
     SmallVector<Value> ins;
     SmallVector<StringRef> maps;
@@ -209,13 +210,13 @@ private:
   }
 
   tile::AttentionOp op;
-  /// What scores and their maxima are kept in. Raw: as the product has them, scaled where a weight is made of the
-  /// difference to the maximum (which is exact, and 0 for the greatest). Masked ones are scaled before: Binary, in
-  /// powers of 2, e^x = 2^(x log2 e); Natural where a mask is added, which may hold the least number there is, and rows
-  /// of nothing else still have weights.
+  /// The unit of scores and their maxima. Raw: as the product computes them; they are scaled when a weight is computed
+  /// from the difference to the maximum (the difference is exact, and 0 for the maximum). Masked scores are scaled
+  /// before. Binary: powers of 2, e^x = 2^(x log2 e). Natural: used if a mask is added, because it may contain the
+  /// lowest finite number, and rows of nothing else still have weights.
   enum class Unit { Raw, Binary, Natural } unit;
   bool once = false;   ///< all keys are one block
-  bool direct = false; ///< few rows: keys and values are read where they lie
+  bool direct = false; ///< few rows: keys and values are read without packing
 };
 
 struct ExpandAttention : impl::ExpandAttentionBase<ExpandAttention> {

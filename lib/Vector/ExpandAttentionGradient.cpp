@@ -1,4 +1,4 @@
-//===- ExpandAttentionGradient.cpp - the gradient of attention, without its scores in memory ------===//
+//===- ExpandAttentionGradient.cpp - the gradient of attention, without its score matrix in memory -===//
 //
 // Before:  tw_tile.attention_gradient {scale} ins(%q, %k, %v, %o, %do, %lse [, %mask])
 //            outs(%dq, %dk, %dv)                                      // one batch, one head
@@ -11,11 +11,13 @@
 //       p = exp(scale * s + mask - lse) and ds = p * (dp - delta) * scale in one pass
 //       dv += p^T do ; dk += ds^T q ; dq += ds k } }
 //
-// Operands packed in pairs of k take dv^T += do^T p and dk^T += q^T ds instead: p and ds are packed, as any right-hand
-// side, and only the narrow q and do are turned, where p^T as a left-hand side would be read element by element.
+// If operands are packed in pairs of k, dv^T += do^T p and dk^T += q^T ds are computed instead: p and ds are packed as
+// right-hand sides, and only the narrow q and do are transposed. As a left-hand side, p^T would be read element by
+// element.
 //
-// Scores and their gradients are one tile of rows x keys: what forward did not keep is computed again. Keys are walked
-// once, and of causal ones only the rows that see them. Source: Dao et al., "FlashAttention", 2022, algorithm 4.
+// Scores and their gradients are one tile of rows x keys; what the forward pass did not save is recomputed. Keys are
+// processed once; with a causal mask, only the rows that attend to them. Source: Dao et al., "FlashAttention", 2022,
+// algorithm 4.
 //
 // Test: test/Vector/expand-attention-gradient.mlir
 //
@@ -29,7 +31,7 @@ using namespace mlir;
 namespace tilewright::vector_stage {
 namespace {
 
-/// Rows and keys of a tile of scores: two such tiles and the panels beside them stay in a second-level cache.
+/// Rows and keys of a tile of scores: two such tiles and the panels used with them fit into a second-level cache.
 constexpr int64_t gradientRows = 128, gradientKeys = 256;
 
 class AttentionGradientExpander : AttentionEmitter {
@@ -69,7 +71,7 @@ public:
       queryRows = panelRoom(r, width, element);
       gradRows = panelRoom(r, columns, element);
     }
-    // The sums of a block of keys lie as its products have them.
+    // The sums of a block of keys have the layout that their products produce.
     auto sums = [&](OpFoldResult of) { return turned ? alloc({of, c}) : alloc({c, of}); };
     Value dq = alloc({rows, width}), dk = sums(width), dv = sums(columns);
     if (!oneKeyBlock)
@@ -97,7 +99,7 @@ public:
         fill(sumK, 0);
         fill(sumV, 0);
       }
-      Value from; // rows before these see none of the keys
+      Value from; // earlier rows attend to none of the keys
       if (causal && !oneRowBlock)
         from = index(affine::makeComposedFoldedAffineApply(
             builder, loc,
@@ -115,26 +117,27 @@ public:
   }
 
 private:
-  /// The products of a block of keys are computed turned.
+  /// Returns true if the products of a block of keys are computed transposed.
   bool isTurned() const { return group > 1; }
 
-  /// Powers of e: of 2 where no mask is added, but not in f32. There the largest score must be rounded as it was in its
-  /// row's sum, that they cancel to a weight of 1; which is also why none is let above the sum: the machine would
-  /// otherwise subtract the product before it is rounded.
+  /// Returns true if weights are powers of e: if a mask is added, or in f32; otherwise they are powers of 2. In f32
+  /// the largest score must be rounded as in the row's sum, so that their difference cancels to a weight of 1. For the
+  /// same reason no score may exceed the sum: otherwise the machine would subtract the product before it is rounded.
   bool isNatural() const { return addsMask() || element.isF32(); }
 
-  /// Of the sums of a block of keys those of the first `number`.
+  /// Returns the part of `sums` for the first `number` keys of a block.
   Value firstKeys(Value sums, OpFoldResult number) {
     return isTurned() ? slice(sums, {fold(0), fold(0)}, {size(sums, 0), number}) : rowsOf(sums, index(fold(0)), number);
   }
 
-  /// What a row's scores are measured from, and how much of its gradient is common to all of them.
+  /// Computes, for each row, the base that scores are subtracted from, and the part of the gradient common to all
+  /// scores.
   void rowStatistics(Value result) {
     Value lse = view(op.getInputs()[5], {0, 1}, 1);
     base = alloc({rows});
     delta = alloc({rows});
-    // Of powers of 2, unless they are natural. A row that attends to nothing has an infinite sum: all of its weights
-    // are 0.
+    // The base is in powers of 2, unless weights are natural. A row that attends to no key gets an infinite base, so
+    // that all of its weights are 0.
     elementwise({lse}, base, 1, [&](OpBuilder &b, Location at, ValueRange in) -> Value {
       Value infinity = number(b, at, std::numeric_limits<double>::infinity());
       Value none =
@@ -145,8 +148,8 @@ private:
     sumProducts(result, grad, delta, {"ij", "ij"}, "i", 2);
   }
 
-  /// One tile, its scores computed as forward did, to be rounded alike: `count` rows from `rb` on, `number` keys from
-  /// `kb` on.
+  /// Computes one tile: `count` rows from `rb` on, `number` keys from `kb` on. Scores are computed as in the forward
+  /// pass, so that they are rounded alike.
   void block(Value kb, OpFoldResult number, Value rb, OpFoldResult count, Value kT, Value vT, Value kN, Value sumK,
              Value sumV, Value dq) {
     Value qBlock = rowsOf(q, rb, count), gBlock = rowsOf(grad, rb, count);
@@ -201,7 +204,7 @@ private:
     accumulate(turn(qBlock, queryTurned), packed(ds, weightRows, /*columnsFirst=*/false), pairsK, sumK);
   }
 
-  /// sum += a b, by way of `part`; sum = a b without one.
+  /// Computes sum += a b with the temporary `part`, or sum = a b without one.
   void accumulate(Value a, Value panels, Value part, Value sum, bool depthFirst = false) {
     multiply(a, panels, part ? part : sum, depthFirst);
     if (part)
@@ -210,7 +213,7 @@ private:
       });
   }
 
-  /// `sum`, which lies `across` where it should be turned, in the type of `to`.
+  /// Writes `sum` to `to`, converted to its type, and transposed if `across`.
   void write(Value sum, Value to, bool across) {
     Type type = elementOf(to);
     generic({sum}, {to}, {across ? "ji" : "ij"}, {"ij"}, 2, [&](OpBuilder &b, Location at, ValueRange in) {
@@ -220,14 +223,14 @@ private:
 
   tile::AttentionGradientOp op;
   Value q, k, v, grad;
-  Value keyBlock; ///< the keys being walked, as they lie
+  Value keyBlock; ///< the current block of keys, not packed
   OpFoldResult rows, keys;
-  Value base, delta; ///< of each row
-  /// Tiles of s, dp, p and ds; the last two are null where s and dp turn into them.
+  Value base, delta; ///< per row
+  /// Tiles of s, dp, p and ds; the last two are null if p and ds overwrite s and dp.
   Value scores, slopes, weights, steps;
-  Value queryRows, gradRows, weightRows; ///< room for panels
+  Value queryRows, gradRows, weightRows; ///< scratch memory for panels
   Value queryTurned, gradTurned;
-  Value partQ, partK, partV; ///< null where one block gives the whole sum
+  Value partQ, partK, partV; ///< null if one block gives the whole sum
 };
 
 } // namespace

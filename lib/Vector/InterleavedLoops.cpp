@@ -1,4 +1,4 @@
-//===- InterleavedLoops.cpp - ops whose innermost loop is a few elements ----------===//
+//===- InterleavedLoops.cpp - ops whose innermost loop has few iterations ---------===//
 //
 // Before:
 //   linalg.generic {select(linalg.index 1 == 0, %x, %y)} ins(%a, %b: memref<64xf32>) outs(%c: memref<64x2xf32>)
@@ -8,10 +8,9 @@
 //     their elements in turn: two vectors that are stored one behind the other }
 //   a masked rest
 //
-// Pairs are complex numbers and what rotary positions turn; threes are colours, and places in space. A vector along
-// them would be two or three elements of sixteen. The place along the last loop is a constant of each copy of the body,
-// so that what is chosen by it is chosen here. What is read in the same pairs is taken apart by
-// BodyEmitter::readApart().
+// Pairs occur in complex numbers and rotary embeddings, triples in colours and coordinates. A vector along them would
+// use two or three of sixteen lanes. The index of the last loop is a constant in each copy of the body, so selections
+// by it are folded. Inputs that are read with the same stride are deinterleaved by BodyEmitter::readApart().
 //
 // Test: test/Vector/interleaved-loops.mlir
 //
@@ -24,7 +23,7 @@ using namespace mlir;
 namespace tilewright::vector_stage {
 namespace {
 
-/// More ops than this in all copies of a body are not worth it.
+/// The maximum number of ops in all copies of a body together.
 constexpr int64_t mostBodyOps = 96;
 
 class PairEmitter : LineLoops {
@@ -58,7 +57,7 @@ private:
       store(output, parts, mask);
   }
 
-  /// The elements of `parts` in turn, as many vectors.
+  /// Returns the elements of `parts` interleaved, as the same number of vectors.
   SmallVector<Value> inTurn(ArrayRef<Value> parts) {
     SmallVector<Value> vectors;
     for (int64_t piece = 0; piece < count; ++piece) {
@@ -96,8 +95,8 @@ private:
   const int64_t count;
 };
 
-/// The memref has `count` elements along its last dimension, which the map reads by loop `inner`, and those of the loop
-/// `along` in the dimension before, one behind the other.
+/// Returns true if the last dimension of the memref, indexed by loop `inner`, has `count` elements, and the previous
+/// dimension is indexed by loop `along`, and both are contiguous.
 bool liesInPairs(linalg::LinalgOp op, OpOperand &output, unsigned along, unsigned inner, int64_t count) {
   AffineMap map = op.getMatchingIndexingMap(&output);
   auto type = cast<MemRefType>(output.get().getType());
@@ -126,7 +125,7 @@ bool emitInterleavedLoops(linalg::LinalgOp op, int64_t lanes) {
   const SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   const int64_t count = sizes[inner.getPosition()];
   lanes = lanesFor(sizes[along.getPosition()], lanes);
-  // Of more elements a vector along them is half full.
+  // With more elements, a vector along them would be at least half full.
   if (count < 2 || count * 4 > lanes || !bodyHasVectorForm(op) ||
       count * std::distance(op.getBlock()->begin(), op.getBlock()->end()) > mostBodyOps)
     return false;

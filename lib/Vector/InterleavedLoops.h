@@ -1,4 +1,4 @@
-//===- InterleavedLoops.h - ops whose innermost loop is a few elements -----------===//
+//===- InterleavedLoops.h - ops whose innermost loop has few iterations ----------===//
 #ifndef TILEWRIGHT_LIB_VECTOR_INTERLEAVEDLOOPS_H
 #define TILEWRIGHT_LIB_VECTOR_INTERLEAVEDLOOPS_H
 
@@ -6,8 +6,8 @@
 
 namespace tilewright::vector_stage {
 
-/// Replaces `op` (on memrefs, all loops parallel) by loops over vectors along its last loop but one, if its results
-/// have but a few elements along the last and lie in one piece along both; false, and nothing is changed, if not.
+/// Replaces `op` (on memrefs, all loops parallel) by loops over vectors along its second-to-last loop, if its results
+/// have few elements along the last loop and are contiguous along both. Otherwise returns false and changes nothing.
 bool emitInterleavedLoops(mlir::linalg::LinalgOp op, int64_t lanes);
 
 } // namespace tilewright::vector_stage

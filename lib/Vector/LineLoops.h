@@ -9,8 +9,8 @@
 
 namespace tilewright::vector_stage {
 
-/// Where an op without reductions is replaced by loops, of which one runs over vectors of `lanes` elements and others
-/// are entered by who derives from this.
+/// Base class for emitters that replace an op without reductions by loops. One loop processes vectors of `lanes`
+/// elements; derived classes emit the others.
 class LineLoops : LoopNest {
 protected:
   using LoopNest::builder, LoopNest::loc, LoopNest::constant;
@@ -36,7 +36,7 @@ protected:
     return mlir::vector::CreateMaskOp::create(builder, loc, body.vectorOf(builder.getI1Type()), count);
   }
 
-  /// body(from) for each multiple of `step` below `to`.
+  /// Emits body(from) for each multiple of `step` below `to`.
   void loop(Value from, OpFoldResult to, int64_t step, llvm::function_ref<void(Value)> inside) {
     if (mlir::isConstantIntValue(to, 0))
       return;
@@ -45,7 +45,7 @@ protected:
     LoopNest::loop(from, valueOf(to), constant(step), inside);
   }
 
-  /// The loops but `along` and `other`, around `inside`.
+  /// Emits the loops other than `along` and `other` around `inside`.
   void overOthers(unsigned other, llvm::function_ref<void()> inside, unsigned depth = 0) {
     if (depth == op.getNumLoops())
       return inside();
@@ -57,7 +57,7 @@ protected:
     });
   }
 
-  /// Vectors along the results: whole ones, then the rest, of `count` elements (0: how many is not known here).
+  /// Emits vectors along the results: full ones, then a masked tail of `count` elements (0: unknown at compile time).
   void overAlong(llvm::function_ref<void(Value first, int64_t count, Value mask)> inside) {
     mlir::AffineExpr d0 = builder.getAffineDimExpr(0);
     OpFoldResult size = sizes[along], whole = apply(d0 - d0 % lanes, size), rest = apply(d0 % lanes, size);

@@ -9,7 +9,7 @@
 
 namespace tilewright::vector_stage {
 
-/// Where an op is replaced by loops.
+/// Base class for emitters that replace an op by loops.
 class LoopNest {
 protected:
   using Value = mlir::Value;

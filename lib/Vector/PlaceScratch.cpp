@@ -1,4 +1,4 @@
-//===- PlaceScratch.cpp - temporaries live in the thread's scratch memory --------===//
+//===- PlaceScratch.cpp - assigns temporaries to the thread's scratch memory -----===//
 //
 // Before:
 //   func @kernel_0(..., %begin, %end) { scf.for ... { %t = memref.alloc() : memref<64x48xf32> ... } }
@@ -6,8 +6,8 @@
 //   func @kernel_0(..., %begin, %end, %scratch: memref<?xi8>) attributes {tw.scratch = affine_map<() -> (12288)>} {
 //     scf.for ... { %t = memref.view %scratch[%c0][] : memref<?xi8> to memref<64x48xf32> ... } }
 //
-// Each allocation gets a place of its own, 64-byte aligned. A size that is not a constant is bounded by a constant (a
-// cut tile) or follows from the kernel's index arguments; anything else is an error.
+// Each allocation gets a separate, 64-byte aligned offset. A size that is not a constant must be bounded by a constant
+// (a partial tile) or be computed from the kernel's index arguments; anything else is an error.
 //
 // Test: test/Vector/place-scratch.mlir
 //
@@ -27,7 +27,7 @@ namespace tilewright {
 namespace vector_stage {
 namespace {
 
-/// An upper bound of `size` over the function's index arguments, or null.
+/// Returns an upper bound of `size` over the function's index arguments, or null.
 AffineExpr boundOf(Value size) {
   if (AffineExpr exact = tile::exprOf(size))
     return exact;
@@ -36,7 +36,7 @@ AffineExpr boundOf(Value size) {
       /*closedUB=*/true);
   if (succeeded(bound))
     return getAffineConstantExpr(*bound, size.getContext());
-  // min(a, b): either bound does; max and the like have none.
+  // min(a, b): either operand is a bound. For max and other ops there is none.
   if (auto min = size.getDefiningOp<affine::AffineMinOp>())
     for (AffineExpr result : min.getMap().getResults()) {
       SmallVector<AffineExpr> dims, symbols;
@@ -77,7 +77,7 @@ struct PlaceScratch : impl::PlaceScratchBase<PlaceScratch> {
                                      MemRefType::get({ShapedType::kDynamic}, builder.getI8Type()), {}, loc)))
       return signalPassFailure();
     Value scratch = kernel.getArguments().back();
-    // Where the kernel tells of places out of range (ExpandPlaces.cpp).
+    // True if the kernel reports indices out of range (ExpandPlaces.cpp).
     bool checks = kernel
                       .walk([](Operation *op) {
                         return isa<tile::PlaceOp, tile::DivisorOp, tile::ReportOp>(op) ? WalkResult::interrupt()

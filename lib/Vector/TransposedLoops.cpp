@@ -1,4 +1,4 @@
-//===- TransposedLoops.cpp - elementwise ops whose operands lie across each other ===//
+//===- TransposedLoops.cpp - elementwise ops with transposed operands ------------===//
 //
 // Before:
 //   linalg.generic {(d0, d1) -> (d1, d0), (d0, d1) -> (d0, d1)} ins(%a: memref<64x56xf32>) outs(%b: memref<56x64xf32>)
@@ -8,8 +8,9 @@
 //       16 vectors %a[%p + i, %q ...], transposed in registers, the body on each, 16 vectors %b[%q + j, %p ...] } }
 //   the last 8 of %q: as many steps of a block, its loads masked
 //
-// What one loop of vectors would gather, element by element, is read in whole vectors. Blocks are turned by log2(lanes)
-// rounds of two-source shuffles (Eklundh's method: blocks of half the size change places, then of a quarter, ...).
+// The elements that a single vector loop would gather one by one are read in whole vectors. Blocks are transposed in
+// log2(lanes) rounds of two-source shuffles (Eklundh's method: blocks of half the size are exchanged, then of a
+// quarter, ...).
 //
 // Test: test/Vector/transposed-loops.mlir
 //
@@ -23,13 +24,13 @@ using namespace mlir;
 namespace tilewright::vector_stage {
 namespace {
 
-/// The loops of a block: results are contiguous along `along`, the operands `crossing` along `across`.
+/// The loops of a block: results are contiguous along `along`, the operands in `crossing` along `across`.
 struct Crossing {
   unsigned along = 0, across = 0;
   SmallVector<OpOperand *> crossing;
 };
 
-/// A body longer than this is not worth a copy for each line of a block.
+/// A longer body is not copied for each line of a block.
 constexpr int64_t mostBodyOps = 24;
 
 std::optional<Crossing> crossingOf(linalg::LinalgOp op, unsigned along) {
@@ -70,7 +71,7 @@ private:
         alongBlocks(valueOf(whole), *left);
       return;
     }
-    // Not known how many: line by line, gathered.
+    // The number of remaining lines is unknown: process them line by line, with gathers.
     loop(valueOf(whole), across, 1, [&](Value iv) {
       body.ivs[loops.across] = iv;
       overAlong([&](Value first, int64_t, Value mask) {
@@ -80,7 +81,7 @@ private:
     });
   }
 
-  /// `count` lines of results, at `first` of the crossing loop.
+  /// Emits `count` lines of results, from index `first` of the loop `across` on.
   void alongBlocks(Value first, int64_t count) {
     overAlong([&](Value start, int64_t lines, Value mask) {
       SmallVector<SmallVector<Value>> turned;
@@ -97,8 +98,8 @@ private:
     });
   }
 
-  /// The operand's block as vectors along the results: `count` of them. `lines` of 0: how many is not known, the last
-  /// line is read in place of those behind it.
+  /// Returns the operand's block as `count` vectors along the results. `lines` is 0 if the number of lines is unknown;
+  /// the last line is then read in place of lines beyond it.
   SmallVector<Value> turnedBlock(OpOperand &operand, Value start, int64_t lines, Value first, int64_t count) {
     Value memref = operand.get();
     VectorType type = body.vectorOf(cast<MemRefType>(memref.getType()).getElementType());
@@ -149,7 +150,7 @@ private:
   Crossing loops;
 };
 
-/// The loop along which all results are contiguous.
+/// Returns the loop along which all results are contiguous.
 std::optional<unsigned> alongResults(linalg::LinalgOp op) {
   for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
     if (llvm::all_of(op.getDpsInitsMutable(),
@@ -158,7 +159,7 @@ std::optional<unsigned> alongResults(linalg::LinalgOp op) {
   return std::nullopt;
 }
 
-/// Nothing but arithmetic on elements, and not much of it.
+/// Returns true if the body has only arithmetic on elements, and few ops.
 bool hasShortBody(linalg::LinalgOp op) {
   int64_t count = 0;
   for (Operation &inner : op.getBlock()->without_terminator()) {
@@ -181,7 +182,7 @@ bool emitTransposedLoops(linalg::LinalgOp op, int64_t lanes) {
   std::optional<Crossing> loops = crossingOf(op, *along);
   if (!loops)
     return false;
-  // Of one element a vector would hold nothing else.
+  // With one element, a vector would hold nothing else.
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   if (sizes[loops->along] == 1 || sizes[loops->across] == 1)
     return false;

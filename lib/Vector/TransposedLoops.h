@@ -1,4 +1,4 @@
-//===- TransposedLoops.h - elementwise ops whose operands lie across each other --===//
+//===- TransposedLoops.h - elementwise ops with transposed operands --------------===//
 #ifndef TILEWRIGHT_LIB_VECTOR_TRANSPOSEDLOOPS_H
 #define TILEWRIGHT_LIB_VECTOR_TRANSPOSEDLOOPS_H
 
@@ -7,7 +7,7 @@
 namespace tilewright::vector_stage {
 
 /// Replaces `op` (on memrefs, all loops parallel) by loops over square blocks of `lanes` x `lanes` elements, if its
-/// results are contiguous along one loop and an input along another; false, and nothing is changed, if not.
+/// results are contiguous along one loop and an input along another. Otherwise returns false and changes nothing.
 bool emitTransposedLoops(mlir::linalg::LinalgOp op, int64_t lanes);
 
 } // namespace tilewright::vector_stage

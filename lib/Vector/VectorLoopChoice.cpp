@@ -1,4 +1,4 @@
-//===- VectorLoopChoice.cpp - which loop of a structured op to vectorize --------===//
+//===- VectorLoopChoice.cpp - selects the loop of a structured op to vectorize --===//
 #include "lib/Vector/LoopVectorizer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -131,7 +131,7 @@ VectorLoop chooseVectorLoop(linalg::LinalgOp op, int64_t lanes) {
     }
     if (!possible)
       continue;
-    // Few elements leave lanes idle; a horizontal reduction costs about a dozen ops per result.
+    // Few elements leave lanes unused; a horizontal reduction costs about a dozen ops per result.
     int64_t wide = lanesFor(size, lanes);
     double used = ShapedType::isDynamic(size) ? 0.9 : static_cast<double>(size) / (llvm::divideCeil(size, wide) * wide);
     cost /= wide * used;
@@ -142,7 +142,7 @@ VectorLoop chooseVectorLoop(linalg::LinalgOp op, int64_t lanes) {
       bestCost = cost;
     }
   }
-  // Vectors that cost more than the elements one by one.
+  // Do not vectorize if vectors cost more than scalar code.
   double elementCost = 1 + op->getNumOperands();
   if (best.loop >= 0 && bestCost > elementCost)
     return {};
